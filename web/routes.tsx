@@ -168,6 +168,12 @@ const playground = createRoute({
   ),
 })
 
+const members = createRoute({
+  getParentRoute: () => account,
+  path: '/members',
+  component: lazyRouteComponent(() => import('./screens/members/members.tsx'), 'MembersScreen'),
+})
+
 const profile = createRoute({
   getParentRoute: () => account,
   path: '/profile',
@@ -268,6 +274,7 @@ export function createPageRouter(queries: QueryClient) {
         models,
         playground,
         connect,
+        members,
         profile,
         operatorAccounts,
         operatorAccount,

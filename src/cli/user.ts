@@ -1,4 +1,5 @@
 import { listShape } from '../operations/fields.ts'
+import { memberShape } from '../operations/members.ts'
 import { linkShape, removalShape, userShape } from '../operations/people.ts'
 import { type CommandGroup, show } from './operation-command.ts'
 import { moment, table } from './table.ts'
@@ -24,10 +25,16 @@ const email = {
   to: 'body.email',
 } as const
 
+const account = {
+  flags: '<account>',
+  words: 'the id of the account, acct_…',
+  to: 'params.account_id',
+} as const
+
 /** `tollgate user`: people who sign in to the page. */
 export const USER_COMMANDS: CommandGroup = {
   name: 'user',
-  words: 'list the users of the page, invite and remove people, and reset passwords',
+  words: 'list the users of the page, invite and remove people, set roles, and reset passwords',
   commands: [
     {
       name: 'list',
@@ -69,12 +76,48 @@ export const USER_COMMANDS: CommandGroup = {
         },
         {
           flags: '--role <role>',
-          words: 'member (keys and Activity) or owner (also credit)',
+          words: 'member (keys and Activity) or owner (also credit and members)',
           to: 'body.role',
           fallback: 'owner',
         },
       ],
       show: showLink,
+    },
+    {
+      name: 'members',
+      runs: 'listMembers',
+      words: 'list the members of an account, in the order of joining',
+      takes: [account],
+      show: show(listShape(memberShape), ({ data: members }) => ({
+        out:
+          members.length === 0
+            ? 'no members yet: run `tollgate user invite`'
+            : table(
+                ['USER', 'EMAIL', 'NAME', 'ROLE', 'JOINED'],
+                members.map((member) => [
+                  member.user_id,
+                  member.email,
+                  member.name,
+                  member.role,
+                  moment(member.joined_at),
+                ]),
+              ),
+      })),
+    },
+    {
+      name: 'role',
+      runs: 'changeMember',
+      words: 'give a member of an account another role',
+      takes: [
+        account,
+        { flags: '<user>', words: 'the id of the user, user_…', to: 'params.user_id' },
+        {
+          flags: '<role>',
+          words: 'member (keys and Activity) or owner (also credit and members)',
+          to: 'body.role',
+        },
+      ],
+      show: show(memberShape, ({ email, role }) => ({ out: `${email} is now ${role}` })),
     },
     {
       name: 'reset',

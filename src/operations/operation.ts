@@ -336,6 +336,8 @@ export function notFound(
     | 'admin token'
     | 'API key'
     | 'credit code'
+    | 'member'
+    | 'open invitation'
     | 'purchase'
     | 'request that opened a hold'
     | 'webhook',

@@ -4,6 +4,7 @@ import { apiKeyOperations } from './api-keys.ts'
 import { creditOperations } from './credit.ts'
 import { creditCodeOperations } from './credit-codes.ts'
 import { depositAddressOperations } from './deposit-addresses.ts'
+import { memberOperations } from './members.ts'
 import type { Operation, OperationParts } from './operation.ts'
 import { operatorDeskOperations } from './operator-desk.ts'
 import { overviewOperations } from './overview.ts'
@@ -43,6 +44,7 @@ export const OPERATIONS: readonly OperationSource[] = [
   ['Requests', generationOperations],
   ['Requests', requestSummaryOperations],
   ['People', peopleOperations],
+  ['People', memberOperations],
   ['Admin tokens', adminTokenOperations],
   ['Webhooks', webhookOperations],
   ['Overview', overviewOperations],

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { getAccount } from '../ledger/accounts.ts'
 import {
   countHolds,
   heldByState,
@@ -7,9 +6,7 @@ import {
   type WaitingRequest,
 } from '../ledger/activity/unsettled.ts'
 import { listOperatorActions, type NamedAction } from '../ledger/operator-actions.ts'
-import { listMembers } from '../people/users.ts'
 import { nextLookupAtMs, settledAsItStandsAtMs } from '../reconcile/schedule.ts'
-import { ROLES } from '../vocabulary/role.ts'
 import {
   idCursor,
   idField,
@@ -22,12 +19,12 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
-import { notFound, type Operation, type OperationParts, operation } from './operation.ts'
+import { type Operation, type OperationParts, operation } from './operation.ts'
 import { requestAnswer, requestShape } from './requests.ts'
 
 /** What operators have on the page beside the operations of admins. */
 export function operatorDeskOperations(parts: OperationParts): readonly Operation[] {
-  return [listActions(parts), listUnsettled(parts), showHealth(parts), members(parts)]
+  return [listActions(parts), listUnsettled(parts), showHealth(parts)]
 }
 
 function listActions({ store }: OperationParts): Operation {
@@ -195,44 +192,6 @@ function showHealth({ store, server, clock }: OperationParts): Operation {
     },
   })
 }
-
-function members({ store }: OperationParts): Operation {
-  return operation({
-    name: 'listMembers',
-    method: 'GET',
-    paths: { operator: '/app/api/operator/accounts/{account_id}/members' },
-    summary: "The account's members, in the order of joining.",
-    answers: { 200: listShape(memberShape) },
-    problems: ['not_found'],
-    async run({ accountId }) {
-      if ((await getAccount(store.pages, accountId)) === null) throw notFound('account', accountId)
-      const found = await listMembers(store.pages, accountId)
-      const answers = found.map(
-        ({ userId, name, email, role, joinedAtMs }): z.infer<typeof memberShape> => ({
-          object: 'member',
-          user_id: userId,
-          name,
-          email,
-          role,
-          joined_at: timeAnswer(joinedAtMs),
-        }),
-      )
-      return { httpStatus: 200, body: listAnswer(answers, null) }
-    },
-  })
-}
-
-/** A user in an account. */
-export const memberShape = z
-  .object({
-    object: z.literal('member'),
-    user_id: idField('user'),
-    name: z.string(),
-    email: z.string(),
-    role: z.enum(ROLES),
-    joined_at: timeField,
-  })
-  .meta({ id: 'Member' })
 
 /** The state of a process and its store. */
 export const healthShape = z

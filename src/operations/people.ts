@@ -208,8 +208,9 @@ interface LinkAnswerInput {
 
 const PAGE_PATHS = { invitation: 'invite', reset: 'reset' } as const
 
-function linkAnswer(
-  { pageUrl }: OperationParts,
+/** A link as it is answered. */
+export function linkAnswer(
+  { pageUrl }: Pick<OperationParts, 'pageUrl'>,
   { kind, email, made: { text, expiresAtMs } }: LinkAnswerInput,
 ): z.infer<typeof linkShape> {
   const url = `${pageUrl}/app/${PAGE_PATHS[kind]}#${text}`

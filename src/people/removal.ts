@@ -103,8 +103,8 @@ async function endMemberships(
   return rows.map((row) => row.account_id)
 }
 
-/** Returns how many invitations were open. */
-async function endInvitations(
+/** Ends what a removal ends of the open invitations of a person. Returns how many they were. */
+export async function endInvitations(
   trx: Transaction<Tables>,
   {
     email,

@@ -7,6 +7,9 @@ import { hashSecret } from './link-text.ts'
 /** How long a session lasts after the sign-in, in use or not. */
 export const SESSION_MS = 7 * 24 * 60 * 60_000
 
+/** The last use of a session is written no more often than this. */
+const USE_MS = 5 * 60_000
+
 /** A user who is signed in. */
 export interface SignedIn {
   readonly user: UserRow
@@ -47,6 +50,7 @@ export class Sessions {
       .where('id', '=', found.userId)
       .executeTakeFirst()
     if (userRow === undefined) return null
+    await this.#noteUse(found, nowMs)
     const confirmedAtMs = found.confirmedAtMs ?? found.createdAtMs
     return { user: USERS.read(userRow), sessionId: found.id, confirmedAtMs }
   }
@@ -79,6 +83,11 @@ export class Sessions {
     return Number(ended?.numDeletedRows ?? 0) > 0
   }
 
+  /** Ends a user's sessions but one. Returns how many. */
+  endOthers(kept: { readonly userId: string; readonly keptSessionId: string }): Promise<number> {
+    return endOtherSessions(this.#db, kept)
+  }
+
   /** Ends a session by its token. */
   async endByToken(sessionToken: string): Promise<void> {
     await this.#db
@@ -93,6 +102,17 @@ export class Sessions {
       .deleteFrom('sessions')
       .where('expires_at_ms', '<=', this.#clock.nowMs())
       .execute()
+  }
+
+  async #noteUse({ id, lastUsedAtMs, createdAtMs }: SessionRow, nowMs: number): Promise<void> {
+    if (nowMs < (lastUsedAtMs ?? createdAtMs) + USE_MS) return
+    await this.#db
+      .updateTable('sessions')
+      .set({ last_used_at_ms: nowMs })
+      .where('id', '=', id)
+      .execute()
+      // The pages of a store that takes no writes at this moment are shown.
+      .catch(() => undefined)
   }
 }
 
@@ -118,7 +138,7 @@ export async function hasSession(db: Kysely<Tables>, sessionId: string): Promise
   return row !== undefined
 }
 
-/** Ends the sessions of a user. */
+/** Ends the sessions of a user. Returns how many. */
 export async function endOtherSessions(
   db: Kysely<Tables>,
   {
@@ -129,10 +149,11 @@ export async function endOtherSessions(
     /** Null: all are ended. */
     readonly keptSessionId: string | null
   },
-): Promise<void> {
-  await db
+): Promise<number> {
+  const [ended] = await db
     .deleteFrom('sessions')
     .where('user_id', '=', userId)
     .$if(keptSessionId !== null, (query) => query.where('id', '!=', keptSessionId))
     .execute()
+  return Number(ended?.numDeletedRows ?? 0)
 }

@@ -70,7 +70,7 @@ export async function listMemberships(
 }
 
 /** A user in an account. */
-interface Member {
+export interface Member {
   readonly userId: string
   readonly name: string
   readonly email: string

@@ -155,6 +155,8 @@ export const SESSIONS = new Table('sessions', {
     updated_at_ms: integer,
     /** When the user's password was last asked for in it; null: at the sign-in. */
     confirmed_at_ms: orNull(integer),
+    /** To five minutes; null: not since the sign-in. */
+    last_used_at_ms: orNull(integer),
   },
 })
 

@@ -1,49 +1,12 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
-import { type ServeProcess, serve } from '../tollgate-process.ts'
 import { expectGoodPage, openWindow, takePicture } from './chromium.ts'
-import { test as inBrowser } from './page-test.ts'
+import { PASSWORD, setUp, setupLink, test } from './on-gateway.ts'
 
 /** What a person does in the first minutes, on a real gateway: from the link of the first start on. */
 
 const run = promisify(execFile)
-const PASSWORD = 'twelve or more characters'
-
-const test = inBrowser.extend(
-  'gateway',
-  // biome-ignore lint/correctness/noEmptyPattern: a fixture names what it needs, here nothing
-  async ({}, { onCleanup }): Promise<ServeProcess> => {
-    const folder = mkdtempSync(join(tmpdir(), 'tollgate-page-'))
-    const gateway = await serve({ folder, env: { PORT: '0' } })
-    onCleanup(async () => {
-      await gateway.stop('SIGTERM')
-      rmSync(folder, { recursive: true, force: true })
-    })
-    return gateway
-  },
-)
-
-/** The link that the start printed. */
-function setupLink(gateway: ServeProcess): string {
-  const [link] = /https?:\/\/\S+\/app\/setup#\S+/.exec(gateway.greeting) ?? []
-  if (link === undefined) throw new Error(`no setup link was printed: ${gateway.greeting}`)
-  return link
-}
-
-async function setUp(page: Page, gateway: ServeProcess): Promise<void> {
-  await page.goto(setupLink(gateway))
-  await page.getByLabel('Name').fill('Ada Lovelace')
-  await page.getByLabel('E-mail').fill('ada@example.org')
-  await page.getByLabel('Password').fill(PASSWORD)
-  await page.getByRole('button', { name: 'Create the operator' }).click()
-  await page.getByText('No requests yet').waitFor()
-}
-
 test('the printed link leads to a key, a completion with it, and its row in Activity', async ({
   browser,
   gateway,

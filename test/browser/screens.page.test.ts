@@ -62,6 +62,34 @@ const SCREENS: readonly Screen[] = [
     text: 'The models could not be read.',
   },
   { name: 'profile', path: at('profile'), text: 'Safari on iPhone' },
+  { name: 'members', path: at('members'), text: 'noor@helix.example' },
+  {
+    name: 'members-empty',
+    path: at('members'),
+    before: (server) => server.answer('/invitations', json(EMPTY)),
+    text: 'None.',
+  },
+  {
+    name: 'members-error',
+    path: at('members'),
+    before: (server) => server.answer('/members', down),
+    text: 'The members could not be read.',
+  },
+  {
+    name: 'member-invite',
+    path: at('members'),
+    async act(page) {
+      await page.getByRole('button', { name: 'Invite' }).click()
+      await page.getByLabel('Role', { exact: true }).selectOption('owner')
+    },
+    text: 'decides who is a member',
+  },
+  {
+    name: 'member-remove',
+    path: at('members'),
+    act: (page) => page.getByRole('button', { name: 'Remove Jonas Lind' }).click(),
+    text: 'Keys that Jonas Lind made belong to the account',
+  },
   {
     name: 'menu',
     path: at('keys'),

@@ -1,9 +1,9 @@
+import type { Invitation, Member } from '../../web/api/answers.ts'
 import type {
   Audit,
   CreditCode,
   Health,
   ListedAccount,
-  Member,
   OperatorAction,
   UnsettledRequest,
 } from '../../web/api/operator.ts'
@@ -215,5 +215,17 @@ export const MEMBERS: readonly Member[] = [
     email: 'jonas@helix.example',
     role: 'member',
     joined_at: ago(12 * DAY_MS),
+  },
+]
+
+/** The invitations to its first account that are open. */
+export const INVITATIONS: readonly Invitation[] = [
+  {
+    id: 'link_01kbh0c7x5qv3m9t2r8w6e0001',
+    object: 'invitation',
+    email: 'noor@helix.example',
+    role: 'member',
+    created_at: ago(2 * DAY_MS),
+    expires_at: ago(-5 * DAY_MS),
   },
 ]

@@ -5,7 +5,16 @@ import { extname, join } from 'node:path'
 import { listenOnLoopback } from './listen.ts'
 import { BALANCE, ENTRIES, SESSIONS } from './stand-in-credit.ts'
 import * as data from './stand-in-data.ts'
-import { ACCOUNTS, ACTIONS, AUDIT, CODES, HEALTH, MEMBERS, UNSETTLED } from './stand-in-operator.ts'
+import {
+  ACCOUNTS,
+  ACTIONS,
+  AUDIT,
+  CODES,
+  HEALTH,
+  INVITATIONS,
+  MEMBERS,
+  UNSETTLED,
+} from './stand-in-operator.ts'
 import { OVERVIEW } from './stand-in-overview.ts'
 import { REQUESTS, SUMMARY } from './stand-in-requests.ts'
 import { DEPOSIT, HELD, OFFERS, PENDING, PURCHASES, QUOTE, RECEIPT } from './stand-in-sale.ts'
@@ -150,6 +159,7 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['/operator/audit/progress', { object: 'audit_progress', running: true, rows: 31_204 }],
     ['/operator/maintenance', { object: 'maintenance', enabled: false }],
     ['/members', list(MEMBERS)],
+    ['/invitations', list(INVITATIONS)],
     ['/operator/codes', list(CODES)],
     ['/operator/purchases', list(HELD)],
     ...REQUESTS.map((request) => [`/requests/${request.id}`, request] as const),

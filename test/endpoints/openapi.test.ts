@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { isJsonObject, type JsonObject } from '../../src/json/walk.ts'
 import { micros } from '../../src/vocabulary/money.ts'
 import { ROWS } from '../contract/rows.ts'
-import { ADA, setUpOperator } from '../page/page-client.ts'
+import { ADA, inviteGuest, setUpOperator } from '../page/page-client.ts'
 import { ENDPOINTS } from './endpoints.ts'
 import { ADMIN_TOKEN, Management, textOf } from './management.ts'
 import {
@@ -32,6 +32,11 @@ beforeAll(async () => {
   const token = await admin.post('/v1/admin/tokens', { name: 'shop', scopes: ['read'] })
   const webhook = await admin.post('/v1/admin/webhooks', { url: 'https://example.org/' })
   await setUpOperator(admin.world)
+  const lin = await inviteGuest(admin.world, {
+    email: 'lin@example.org',
+    accountId,
+    role: 'member',
+  })
   const { headers } = await admin.chat(apiKey)
   await admin.world.gateway.settled()
   params = {
@@ -40,6 +45,7 @@ beforeAll(async () => {
     code_id: textOf(code.json, 'id'),
     token_id: textOf(token.json, 'id'),
     webhook_id: textOf(webhook.json, 'id'),
+    user_id: textOf(Object((await lin.get('me')).json['user']), 'id'),
     request_id: String(headers['x-request-id']),
     author: 'sim',
     name: 'text',
@@ -58,6 +64,7 @@ const BODIES: Readonly<Record<string, () => object>> = {
   addCredit: () => ({ kind: 'backed', amount: 7, reference: 'documented' }),
   createKey: () => ({ name: 'laptop', credit_limit: 5 }),
   changeKey: () => ({ name: 'desk' }),
+  changeMember: () => ({ role: 'owner' }),
   createCode: () => ({ amount: 5, expires_at: '2999-01-01T00:00:00Z' }),
   redeemCode: () => ({ code: params['code'] }),
   settleRequest: () => ({ cost: '0.000123' }),

@@ -114,6 +114,11 @@ test('every operation but the retired has a command, which succeeds as it is pas
   // The users whose addresses the examples have.
   await setUpOperator(admin.world)
   await inviteGuest(admin.world, { email: 'eve@example.org', accountId, role: 'member' })
+  const lin = await inviteGuest(admin.world, {
+    email: 'lin@example.org',
+    accountId,
+    role: 'member',
+  })
   const { headers } = await admin.chat(apiKey)
   await admin.world.gateway.settled()
   const made = await admin.post('/v1/admin/codes', { amount: 5 })
@@ -132,6 +137,7 @@ test('every operation but the retired has a command, which succeeds as it is pas
     ADMIN_API_TOKEN: ADMIN_TOKEN,
     ACCOUNT_ID: accountId,
     KEY_ID: keyId,
+    USER_ID: textOf(Object((await lin.get('me')).json['user']), 'id'),
     REQUEST_ID: String(headers['x-request-id']),
   }
   // What others need goes last.

@@ -4,12 +4,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createCreditCode } from '../../src/ledger/credit-codes.ts'
 import type { Operation } from '../../src/operations/operation.ts'
 import { makeOperations, OPERATIONS } from '../../src/operations/operations.ts'
+import { makeLink } from '../../src/people/links.ts'
+import { joinAccount } from '../../src/people/users.ts'
 import { micros } from '../../src/vocabulary/money.ts'
 import { startWorld, type TestAccount, type World } from '../world.ts'
 import {
   Browser,
   errorOf,
   inviteGuest,
+  linkParts,
   microsOf,
   type PageAnswer,
   setUpOperator,
@@ -20,6 +23,8 @@ interface Place {
   readonly apiKeyId: string
   readonly requestId: string
   readonly purchaseId: string
+  readonly userId: string
+  readonly invitationId: string
 }
 
 let world: World
@@ -34,12 +39,19 @@ beforeAll(async () => {
   })
   // The first operator owns the first account of play money: another than those here.
   await world.account()
+  const operator = await setUpOperator(world)
   own = await place()
+  // Beside the owner who leaves the account below.
+  await inviteGuest(world, {
+    email: 'second@example.org',
+    accountId: own.account.id,
+    role: 'owner',
+  })
   another = await place()
   const of = (email: string, { account: { id: accountId } }: Place, role: 'owner' | 'member') =>
     inviteGuest(world, { email, accountId, role })
   browsers = {
-    operator: await setUpOperator(world),
+    operator,
     owner: await of('owner@example.org', own, 'owner'),
     member: await of('member@example.org', own, 'member'),
     stranger: await of('stranger@example.org', another, 'owner'),
@@ -67,7 +79,31 @@ async function place(): Promise<Place> {
     .where('account_id', '=', account.id)
     .where('id', 'not in', ofRequest)
     .executeTakeFirstOrThrow()
-  return { account, apiKeyId, requestId, purchaseId: await bought(account) }
+  const people = { userId: await newMember(account), invitationId: await newInvitation(account) }
+  return { account, apiKeyId, requestId, purchaseId: await bought(account), ...people }
+}
+
+/** The id of a user who has just become a member of an account. */
+async function newMember({ id: accountId }: TestAccount): Promise<string> {
+  const email = `guest-${world.gateway.ids.next('user')}@example.org`
+  return userIdOf(await inviteGuest(world, { email, accountId, role: 'member' }))
+}
+
+async function userIdOf(browser: Browser): Promise<string> {
+  return Object((await browser.get('me')).json['user']).id
+}
+
+/** The id of an invitation to an account that was not accepted. */
+async function newInvitation({ id: accountId }: TestAccount): Promise<string> {
+  const membership = { accountId, role: 'member' } as const
+  const email = `open-${world.gateway.ids.next('user')}@example.org`
+  await makeLink(linkParts(world), { kind: 'invitation', email, isOperator: false, membership })
+  const { id } = await world.gateway.store.db
+    .selectFrom('links')
+    .select('id')
+    .where('email', '=', email)
+    .executeTakeFirstOrThrow()
+  return id
 }
 
 /** The id of a purchase that was paid with play money. */
@@ -94,7 +130,7 @@ const OPERATIONS_OF_MEMBERS: readonly Operation[] = makeOperations(
 
 function callOf(
   { method, paths, example }: Operation,
-  { account, apiKeyId, requestId, purchaseId }: Place,
+  { account, apiKeyId, requestId, purchaseId, userId, invitationId }: Place,
 ): { readonly method: string; readonly path: string; readonly body: object } {
   const path = (paths.member ?? '')
     .replace('/app/api/', '')
@@ -102,13 +138,22 @@ function callOf(
     .replace('{key_id}', apiKeyId)
     .replace('{request_id}', requestId)
     .replace('{purchase_id}', purchaseId)
+    .replace('{user_id}', userId)
+    .replace('{invitation_id}', invitationId)
   return { method, path, body: example ?? {} }
 }
 
-/** A call that succeeds: an example names no code that exists. */
+/** A call that succeeds: an example names no code that exists, and what another browser has ended is there anew. */
 async function workingCall(operation: Operation): Promise<ReturnType<typeof callOf>> {
   const call = callOf(operation, own)
   if (operation.name === 'redeemCode') return { ...call, body: { code: await newCode() } }
+  const { account } = own
+  if (operation.name === 'removeMember') {
+    return callOf(operation, { ...own, userId: await newMember(account) })
+  }
+  if (operation.name === 'withdrawInvitation') {
+    return callOf(operation, { ...own, invitationId: await newInvitation(account) })
+  }
   if (operation.name !== 'resumePurchase') return call
   return callOf(operation, { ...own, purchaseId: await begunPurchase() })
 }
@@ -159,7 +204,7 @@ describe.each(NAMED)('%s', (_, operation) => {
 
   test("is 404 for another account's key, request or purchase, by the path of one's own account", async () => {
     const { method, path, body } = callOf(operation, { ...another, account: own.account })
-    if (!/key_|req_|pur_/.test(path)) return
+    if (!/key_|req_|pur_|user_|link_/.test(path)) return
     const { member, owner, operator } = browsers
     for (const browser of operation.needsOwner ? [owner, operator] : [member, owner, operator]) {
       const answer = await browser.call(method, path, { body })
@@ -176,13 +221,23 @@ describe.each(NAMED)('%s', (_, operation) => {
     const { member, owner, operator } = browsers
     for (const browser of operation.needsOwner ? [owner, operator] : [member, owner, operator]) {
       const { method, path, body } = await workingCall(operation)
+      const isLeaving = operation.name === 'leaveAccount'
+      if (isLeaving && browser === operator) await rejoin(browser, 'member')
       const answer = await browser.call(method, path, { body })
       expect(answer.text).not.toContain('"error"')
       expect([200, 201]).toContain(answer.httpStatus)
+      if (isLeaving && browser !== operator)
+        await rejoin(browser, browser === owner ? 'owner' : 'member')
       if (method === 'DELETE') own = { ...own, apiKeyId: await newKey(browser) }
     }
   })
 })
+
+async function rejoin(browser: Browser, role: 'member' | 'owner'): Promise<void> {
+  const [userId, nowMs] = [await userIdOf(browser), Date.now()]
+  const { db } = world.gateway.store
+  await joinAccount(db, { userId, accountId: own.account.id, role, nowMs })
+}
 
 async function newKey(browser: Browser): Promise<string> {
   const { json } = await browser.post(`accounts/${own.account.id}/keys`, { name: 'next' })
@@ -334,56 +389,4 @@ test('a cursor of another list, or one that was changed, is refused', async () =
     const answer = await browsers.member.get(`${path}/entries?cursor=${cursor}`)
     expect(errorOf(answer)).toMatchObject({ httpStatus: 400, param: 'cursor' })
   }
-})
-
-test('a member may lower the limits of a key and not raise them above the defaults, which an operator may', async () => {
-  const { member, owner, operator } = browsers
-  const path = `accounts/${own.account.id}/keys`
-  const made = await member.post(path, { name: 'narrow', limits: { in_flight: 3 } })
-  expect(made.json).toMatchObject({ limits: { in_flight: 3 } })
-  const keyPath = `${path}/${made.json['id']}`
-  const set = (by: Browser, limits: object | null) =>
-    by.call('PATCH', keyPath, { body: { limits } })
-  const most = { requests_per_minute: 300, in_flight: 8 }
-  for (const by of [member, owner]) {
-    expect((await set(by, most)).json).toMatchObject({ limits: most })
-    for (const [name, max] of Object.entries(most)) {
-      const raised = { ...most, [name]: max + 1 }
-      const refusal = { httpStatus: 400, code: 'invalid_parameter', param: `limits.${name}` }
-      expect(errorOf(await set(by, raised))).toEqual(refusal)
-      expect(errorOf(await by.post(path, { name: 'wide', limits: raised }))).toEqual(refusal)
-    }
-    expect((await by.get(keyPath)).json).toMatchObject({ limits: most })
-  }
-  const raised = { requests_per_minute: 1_000, in_flight: 100 }
-  expect((await set(operator, raised)).json).toMatchObject({ limits: raised })
-  const lowered = { requests_per_minute: 500, in_flight: 50 }
-  expect((await set(member, lowered)).json).toMatchObject({ limits: lowered })
-  expect(errorOf(await set(member, raised))).toMatchObject({ code: 'invalid_parameter' })
-  await set(operator, raised)
-  // What an operator raised stays with a change of another field, and does not come back once it is given up.
-  const named = await member.call('PATCH', keyPath, { body: { name: 'wide' } })
-  expect(named.json).toMatchObject({ limits: raised })
-  expect((await set(member, null)).json).toMatchObject({ limits: { in_flight: null } })
-  expect(errorOf(await set(member, raised))).toMatchObject({ code: 'invalid_parameter' })
-})
-
-test('members set allowances ten times a minute over the keys of an account, and operators always', async () => {
-  const { member, owner, operator } = browsers
-  const path = `accounts/${own.account.id}/keys`
-  const made = [await member.post(path, { name: 'one' }), await member.post(path, { name: 'two' })]
-  const set = (by: Browser, place: number, allowance: object | null) =>
-    by.call('PATCH', `${path}/${made[place]?.json['id']}`, { body: { allowance } })
-  const day = { amount: 1, period: 'day' }
-  // At the same time: which calendar a key has by then is not known.
-  const periods = 'day week day week month day week day month week day'.split(' ')
-  const sets = await Promise.all(
-    periods.map((period, place) => set(place % 2 ? owner : member, place % 2, { ...day, period })),
-  )
-  const refused = sets.filter(({ httpStatus }) => httpStatus !== 200)
-  expect(refused.map(errorOf)).toMatchObject([{ httpStatus: 429, code: 'rate_limited' }])
-  expect((await set(operator, 0, day)).httpStatus).toBe(200)
-  // Taking it away, and a new key with one, add nothing up.
-  expect((await set(member, 0, null)).httpStatus).toBe(200)
-  expect((await member.post(path, { name: 'three', allowance: day })).httpStatus).toBe(201)
 })

@@ -111,6 +111,7 @@ test('operators have the operations of admins on accounts, credit, codes, reques
     .filter(({ paths }) => paths.admin !== undefined && paths.operator === undefined)
   // People are let in and removed by the command line and the admin API, and payments are compared there.
   expect(ofAdmins.map(({ name }) => name).sort()).toEqual([
+    'changeMember',
     'changeWebhook',
     'checkSale',
     'createAdminToken',
@@ -256,6 +257,11 @@ describe('what is recorded', () => {
 describe('a sign-in of more than ten minutes ago', () => {
   test.each([
     ['a grant', 'accounts/{account}/credit', { kind: 'backed', amount: 5, reference: 'late' }],
+    [
+      'a chargeback',
+      'accounts/{account}/credit',
+      { kind: 'backed', amount: -5, reference: 'late-chargeback' },
+    ],
     ['a code', 'codes', { amount: 5 }],
     ['a settlement', 'requests/{request}/settle', { cost: 0 }],
   ])('does not do for %s, until the password is entered again', async (_, path, body) => {

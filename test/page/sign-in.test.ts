@@ -110,6 +110,43 @@ test('sessions are listed, and one that is ended is refused from then on', async
   expect((await desk.call('DELETE', `auth/sessions/${id}`)).httpStatus).toBe(404)
 })
 
+test('a user signs out everywhere else, and other users stay signed in', async () => {
+  const desk = await setUpOperator(world)
+  const { id: accountId } = await world.account()
+  const eve = await inviteGuest(world, { email: 'eve@example.org', accountId, role: 'owner' })
+  const others = [new Browser(world), new Browser(world)]
+  for (const other of others) await other.post('auth/sign-in', ADA)
+  const foreign = { headers: { origin: 'https://evil.example' } }
+  const forged = await desk.call('DELETE', 'auth/sessions', foreign)
+  expect(errorOf(forged)).toEqual({ httpStatus: 403, code: 'foreign_origin', param: null })
+  expect((await new Browser(world).call('DELETE', 'auth/sessions')).httpStatus).toBe(401)
+  const ended = await desk.call('DELETE', 'auth/sessions')
+  expect([ended.httpStatus, ended.json]).toEqual([200, { object: 'sessions_ended', ended: 2 }])
+  for (const other of others) expect((await other.get('me')).httpStatus).toBe(401)
+  for (const kept of [desk, eve]) expect((await kept.get('me')).httpStatus).toBe(200)
+  expect((await desk.get('auth/sessions')).json['data']).toHaveLength(1)
+})
+
+test('a session is listed with its last use, to five minutes', async () => {
+  const startedMs = Date.now()
+  let passedMs = 0
+  const used = await startWorld({ clock: { nowMs: () => startedMs + passedMs } })
+  const browser = await setUpOperator(used)
+  const lastUse = async () => {
+    const { json } = await browser.get('auth/sessions')
+    const [session] = json['data'] as [{ last_used_at: string }]
+    return Date.parse(session.last_used_at) - startedMs
+  }
+  const seen: number[] = []
+  for (const minutes of [4, 6, 10, 60]) {
+    passedMs = minutes * 60_000
+    await browser.get('me')
+    seen.push(Math.floor((await lastUse()) / 60_000))
+  }
+  expect(seen).toEqual([0, 6, 6, 60])
+  await used.close()
+})
+
 test('a session ends 7 days after the sign-in, however much it is used', async () => {
   let passedMs = 0
   const lasting = await startWorld({ clock: { nowMs: () => Date.now() + passedMs } })

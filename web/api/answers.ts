@@ -4,8 +4,10 @@ import type { accountShape } from '../../src/operations/accounts.ts'
 import type { apiKeyShape, createdApiKeyShape } from '../../src/operations/api-keys.ts'
 import type { entryShape, statementLineShape } from '../../src/operations/credit.ts'
 import type { listShape } from '../../src/operations/fields.ts'
+import type { invitationShape, memberShape } from '../../src/operations/members.ts'
 import type { overviewShape } from '../../src/operations/overview.ts'
 import type { balanceShape } from '../../src/operations/own-account.ts'
+import type { linkShape } from '../../src/operations/people.ts'
 import type { confirmingShape, purchaseShape } from '../../src/operations/purchases.ts'
 import type { requestSummaryShape } from '../../src/operations/request-summary.ts'
 import type { foundShape, requestShape } from '../../src/operations/requests.ts'
@@ -70,6 +72,15 @@ export type PendingPurchase = Purchase | z.infer<typeof confirmingShape>
 
 /** A browser that a user is signed in with. */
 export type Session = SessionAnswer
+
+/** A user in an account. */
+export type Member = z.infer<typeof memberShape>
+
+/** An invitation to an account, without its link. */
+export type Invitation = z.infer<typeof invitationShape>
+
+/** A link that was just made. */
+export type Link = z.infer<typeof linkShape>
 
 /** A model of the catalog, as `GET /v1/models` has it. */
 export type Model = Pick<

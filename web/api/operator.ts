@@ -4,7 +4,6 @@ import type { listedAccountShape } from '../../src/operations/accounts.ts'
 import type { createdCreditCodeShape, creditCodeShape } from '../../src/operations/credit-codes.ts'
 import type {
   healthShape,
-  memberShape,
   operatorActionShape,
   unsettledRequestShape,
 } from '../../src/operations/operator-desk.ts'
@@ -14,7 +13,7 @@ import type {
   auditShape,
   maintenanceShape,
 } from '../../src/operations/upkeep.ts'
-import type { Account, ActivityRequest, ApiKey, Entry, Page } from './answers.ts'
+import type { Account, ActivityRequest, ApiKey, Entry, Member, Page } from './answers.ts'
 import { read, withQuery } from './client.ts'
 
 /** The reads of operators, below `/app/api/operator`. */
@@ -65,9 +64,6 @@ export function accountKeysQuery(accountId: string) {
       read<Page<ApiKey>>(`operator/accounts/${accountId}/keys?limit=${ROWS}`, signal),
   })
 }
-
-/** A user in an account. */
-export type Member = z.infer<typeof memberShape>
 
 /** The members of an account. */
 export function accountMembersQuery(accountId: string) {

@@ -4,7 +4,9 @@ import type {
   ActivityRequest,
   ApiKey,
   Balance,
+  Invitation,
   Me,
+  Member,
   Model,
   Overview,
   Page,
@@ -115,6 +117,22 @@ export function requestQuery(accountId: string, requestId: string) {
         `accounts/${accountId}/requests/${encodeURIComponent(requestId)}`,
         signal,
       ),
+  })
+}
+
+/** The members of an account, for its owners. */
+export function membersQuery(accountId: string) {
+  return queryOptions({
+    queryKey: ['members', accountId],
+    queryFn: ({ signal }) => read<Page<Member>>(`accounts/${accountId}/members`, signal),
+  })
+}
+
+/** The invitations to an account that are open, for its owners. */
+export function invitationsQuery(accountId: string) {
+  return queryOptions({
+    queryKey: ['invitations', accountId],
+    queryFn: ({ signal }) => read<Page<Invitation>>(`accounts/${accountId}/invitations`, signal),
   })
 }
 

@@ -23,12 +23,18 @@ export const SECTIONS = [
   { to: '/$account/models', text: 'Models', icon: 'models', key: 'm' },
   { to: '/$account/playground', text: 'Playground', icon: 'chat', key: 'p' },
   { to: '/$account/connect', text: 'Connect', icon: 'plug', key: 't' },
+  { to: '/$account/members', text: 'Members', icon: 'users', key: 'b' },
 ] as const satisfies readonly {
   readonly to: string
   readonly text: string
   readonly icon: IconName
   readonly key: string
 }[]
+
+/** The pages of an account that a role has: only owners, and operators, decide who is a member. */
+export function sectionsOf(role: string): readonly (typeof SECTIONS)[number][] {
+  return SECTIONS.filter(({ text }) => text !== 'Members' || role !== 'member')
+}
 
 const TABS = new Set<string>(['Overview', 'Activity', 'Keys', 'Credit'])
 

@@ -6,7 +6,7 @@ import { Brand, Icon } from '../parts/icon.tsx'
 import { Popover } from '../parts/popover.tsx'
 import { AccountList, AccountSwitch } from './account-switch.tsx'
 import { initials } from './initials.ts'
-import { isTab, OPERATOR_SECTIONS, SECTIONS } from './sections.ts'
+import { isTab, OPERATOR_SECTIONS, SECTIONS, sectionsOf } from './sections.ts'
 import { ShortcutHelp } from './shortcut-help.tsx'
 import { useShortcuts } from './shortcuts.ts'
 import { chooseTheme, useIsDark } from './theme.ts'
@@ -69,7 +69,7 @@ function SideBar({ onHelp }: { onHelp: () => void }) {
       </Link>
       <AccountSwitch />
       <nav className="nav" aria-label="Account">
-        {SECTIONS.map(({ to, text, icon }) => (
+        {sectionsOf(role).map(({ to, text, icon }) => (
           <Link key={to} to={to} params={{ account }}>
             <Icon name={icon} />
             {text}
@@ -175,6 +175,8 @@ function PhoneTop() {
 function TabBar({ onHelp }: { onHelp: () => void }) {
   const { user } = useMe()
   const account = useAccountId()
+  const { role } = useAccountName()
+  const hidden = sectionsOf(role).filter((section) => !isTab(section))
   return (
     <nav className="tabbar" aria-label="Pages">
       {SECTIONS.filter(isTab).map(({ to, text, icon }) => (
@@ -195,7 +197,7 @@ function TabBar({ onHelp }: { onHelp: () => void }) {
       >
         {(close) => (
           <>
-            {SECTIONS.filter((section) => !isTab(section)).map(({ to, text, icon }) => (
+            {hidden.map(({ to, text, icon }) => (
               <Link key={to} className="menu-item" to={to} params={{ account }} onClick={close}>
                 <Icon name={icon} />
                 <span>{text}</span>

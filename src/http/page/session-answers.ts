@@ -49,6 +49,8 @@ export interface SessionAnswer {
   /** Whether it is the one that asks. */
   readonly current: boolean
   readonly created_at: string
+  /** To five minutes. */
+  readonly last_used_at: string
   readonly expires_at: string
   readonly address: string | null
   readonly agent: string | null
@@ -91,6 +93,7 @@ export function sessionAnswer(row: SessionRow, currentSessionId: string): Sessio
     object: 'session',
     current: row.id === currentSessionId,
     created_at: new Date(row.createdAtMs).toISOString(),
+    last_used_at: new Date(row.lastUsedAtMs ?? row.createdAtMs).toISOString(),
     expires_at: new Date(row.expiresAtMs).toISOString(),
     address: row.address,
     agent: row.agent,

@@ -87,6 +87,7 @@ export function registerSessionRoutes(app: FastifyInstance, input: SessionRoutes
     ['POST', 'auth/password', (call) => changePassword(input, call)],
     ['POST', 'auth/confirm', (call) => confirm(input, call)],
     ['GET', 'auth/sessions', (call) => listSessions(input, call)],
+    ['DELETE', 'auth/sessions', (call) => endOtherSessions(input, call)],
     ['DELETE', 'auth/sessions/:session_id', (call) => endSession(input, call)],
   ]
   for (const [method, path, answer] of routes) {
@@ -238,6 +239,13 @@ async function endSession(input: SessionRoutesInput, call: PageCall): Promise<ob
     reply.header('set-cookie', input.site.sessionCookie(arrival, null))
   }
   return { id: sessionId, object: 'session', deleted: true }
+}
+
+/** Signs the user out everywhere else. */
+async function endOtherSessions(input: SessionRoutesInput, call: PageCall): Promise<object> {
+  const { user, sessionId: keptSessionId } = await enter(input, call)
+  const ended = await input.people.sessions.endOthers({ userId: user.id, keptSessionId })
+  return { object: 'sessions_ended', ended }
 }
 
 /** Sets the cookie of a session that has just been made, and answers as `GET me`. */

@@ -22,6 +22,7 @@ import { up as webhooks } from './0019-webhooks.ts'
 import { up as accountFields } from './0020-account-fields.ts'
 import { up as programSchemas } from './0021-program-schemas.ts'
 import { up as mailedLinks } from './0022-mailed-links.ts'
+import { up as sessionUse } from './0023-session-use.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -56,6 +57,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 20, name: 'account-fields', up: accountFields },
   { number: 21, name: 'program-schemas', up: programSchemas },
   { number: 22, name: 'mailed-links', up: mailedLinks },
+  { number: 23, name: 'session-use', up: sessionUse },
 ]
 
 /** The newest schema that this program knows. */

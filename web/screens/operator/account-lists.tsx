@@ -1,13 +1,12 @@
 import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import type { ActivityRequest, ApiKey, Entry, Page } from '../../api/answers.ts'
+import type { ActivityRequest, ApiKey, Entry, Member, Page } from '../../api/answers.ts'
 import {
   accountEntriesQuery,
   accountKeysQuery,
   accountMembersQuery,
   accountRequestsQuery,
-  type Member,
 } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { ago, dayOf, listTime } from '../../format/time.ts'
@@ -123,6 +122,11 @@ export function AccountMembers({ accountId }: { accountId: string }) {
         title: 'No members yet',
         text: 'Invite a person by a link: tollgate user invite <email> --account <id>.',
       }}
+      more={
+        <Link to="/$account/members" params={{ account: accountId }}>
+          Invite and change
+        </Link>
+      }
       row={({ user_id: id, name, email, role, joined_at: joined }) => {
         const joinedAt = new Date(joined)
         return (

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import type { Page, Session } from '../../api/answers.ts'
 import { ApiError, read, write } from '../../api/client.ts'
-import { dayOf } from '../../format/time.ts'
+import { ago, dayOf } from '../../format/time.ts'
 import { Field } from '../../parts/field.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Failed, GreyRows } from '../../parts/states.tsx'
@@ -10,6 +10,7 @@ import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { useMe } from '../../shell/use-account.ts'
 import { browserName } from './browser-name.ts'
+import { OwnAccounts } from './own-accounts.tsx'
 
 const SESSIONS = ['sessions']
 
@@ -33,6 +34,7 @@ export function ProfileScreen() {
           </p>
           <PasswordForm />
         </section>
+        <OwnAccounts />
       </div>
     </>
   )
@@ -105,6 +107,7 @@ function Sessions() {
     <section className="card overflow-hidden" aria-label="Sessions" aria-busy={query.isPending}>
       <header className="pb-2">
         <h2>Sessions</h2>
+        {(query.data?.data.length ?? 0) > 1 && <EndOthers />}
       </header>
       {query.data === undefined && query.isError ? (
         <Failed
@@ -117,6 +120,7 @@ function Sessions() {
           <thead>
             <tr>
               <th scope="col">Browser</th>
+              <th scope="col">Last used</th>
               <th scope="col">Signed in</th>
               <th scope="col">
                 <span className="vh">End</span>
@@ -124,7 +128,7 @@ function Sessions() {
             </tr>
           </thead>
           {query.data === undefined ? (
-            <GreyRows rows={2} columns={3} />
+            <GreyRows rows={2} columns={4} />
           ) : (
             <tbody>
               {query.data.data.map((session) => (
@@ -138,10 +142,32 @@ function Sessions() {
   )
 }
 
+/** Leaves this session alone. */
+function EndOthers() {
+  const queries = useQueryClient()
+  const end = useMutation({
+    mutationFn: () => write('DELETE', 'auth/sessions'),
+    onSuccess: () => queries.invalidateQueries({ queryKey: SESSIONS }),
+  })
+  return (
+    <>
+      {end.isError && (
+        <span className="problem" role="alert">
+          {end.error.message}
+        </span>
+      )}
+      <button type="button" className="btn" disabled={end.isPending} onClick={() => end.mutate()}>
+        Sign out everywhere else
+      </button>
+    </>
+  )
+}
+
 function SessionRow({ session }: { session: Session }) {
   const now = useNow()
   const queries = useQueryClient()
   const signedInAt = new Date(session.created_at)
+  const usedAt = new Date(session.last_used_at)
   const action = session.current ? 'Sign out' : 'End'
   const end = useMutation({
     mutationFn: () => write('DELETE', `auth/sessions/${session.id}`),
@@ -158,6 +184,9 @@ function SessionRow({ session }: { session: Session }) {
         <span className="two mono">{session.address ?? 'address unknown'}</span>
       </td>
       <td className="text-ink-2">
+        {session.current ? 'Now' : <Time at={usedAt}>{ago(usedAt, now)}</Time>}
+      </td>
+      <td className="text-ink-2 hide-s">
         <Time at={signedInAt}>{dayOf(signedInAt, now)}</Time>
       </td>
       <td className="num">

@@ -1,0 +1,242 @@
+import { z } from 'zod'
+import { getAccount } from '../ledger/accounts.ts'
+import { makeLink } from '../people/links.ts'
+import { changeMember, listInvitations, withdrawInvitation } from '../people/members.ts'
+import { listMembers, type Member } from '../people/users.ts'
+import type { LinkRow } from '../store/people-tables.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { ROLES } from '../vocabulary/role.ts'
+import { emailField, idField, listAnswer, listShape, timeAnswer, timeField } from './fields.ts'
+import {
+  type Caller,
+  notFound,
+  type Operation,
+  type OperationParts,
+  operation,
+} from './operation.ts'
+import { linkAnswer, linkShape } from './people.ts'
+
+/** Who may open the pages of an account. */
+export function memberOperations(parts: OperationParts): readonly Operation[] {
+  return [
+    list(parts),
+    change(parts),
+    remove(parts),
+    leave(parts),
+    invitations(parts),
+    invite(parts),
+    withdraw(parts),
+  ]
+}
+
+const MEMBER = '/app/api/accounts/{account_id}'
+const MEMBERS = {
+  admin: '/v1/admin/accounts/{account_id}/members',
+  member: `${MEMBER}/members`,
+} as const
+
+function list({ store }: OperationParts): Operation {
+  return operation({
+    name: 'listMembers',
+    method: 'GET',
+    scope: 'read',
+    needsOwner: true,
+    paths: { ...MEMBERS, operator: '/app/api/operator/accounts/{account_id}/members' },
+    summary: "The account's members, in the order of joining.",
+    answers: { 200: listShape(memberShape) },
+    problems: ['not_found'],
+    async run({ accountId }) {
+      if ((await getAccount(store.pages, accountId)) === null) throw notFound('account', accountId)
+      const members = await listMembers(store.pages, accountId)
+      return { httpStatus: 200, body: listAnswer(members.map(memberAnswer), null) }
+    },
+  })
+}
+
+function change({ store: { db }, clock }: OperationParts): Operation {
+  return operation({
+    name: 'changeMember',
+    method: 'PATCH',
+    scope: 'everything',
+    needsOwner: true,
+    paths: { admin: `${MEMBERS.admin}/{user_id}`, member: `${MEMBERS.member}/{user_id}` },
+    summary: 'Give a member of the account another role. The last owner stays one.',
+    body: z.strictObject({ role: z.enum(ROLES) }),
+    example: { role: 'owner' },
+    answers: { 200: memberShape },
+    problems: ['not_found', 'last_owner'],
+    async run({ caller, accountId, param, body: { role }, by }) {
+      const userId = param('user_id')
+      const changed = { accountId, userId, role, ownerId: ownerOf(caller) }
+      const isMember = await changeMember({ db, clock }, changed, by)
+      const members = isMember ? await listMembers(db, accountId) : []
+      const found = members.find((member) => member.userId === userId)
+      if (found === undefined) throw notFound('member', userId)
+      return { httpStatus: 200, body: memberAnswer(found) }
+    },
+  })
+}
+
+function remove({ store: { db }, clock }: OperationParts): Operation {
+  return operation({
+    name: 'removeMember',
+    method: 'DELETE',
+    needsOwner: true,
+    paths: { member: `${MEMBERS.member}/{user_id}` },
+    summary:
+      'Let a member no longer open the account. Counts from the next call on. The last owner stays.',
+    answers: { 200: removedMemberShape },
+    problems: ['not_found', 'last_owner'],
+    async run({ caller, accountId, param, by }) {
+      const userId = param('user_id')
+      const removed = { accountId, userId, role: null, ownerId: ownerOf(caller) }
+      if (!(await changeMember({ db, clock }, removed, by))) throw notFound('member', userId)
+      return { httpStatus: 200, body: removedAnswer(userId) }
+    },
+  })
+}
+
+function leave({ store: { db }, clock }: OperationParts): Operation {
+  return operation({
+    name: 'leaveAccount',
+    method: 'POST',
+    paths: { member: `${MEMBER}/leave` },
+    summary: 'Be no member of the account any more. The last owner stays.',
+    answers: { 200: removedMemberShape },
+    problems: ['not_found', 'last_owner'],
+    async run({ caller: { userId }, accountId }) {
+      const left = { accountId, userId, role: null, ownerId: null }
+      // An operator is in every account, and a member of some.
+      if (!(await changeMember({ db, clock }, left, null))) throw notFound('member', userId)
+      return { httpStatus: 200, body: removedAnswer(userId) }
+    },
+  })
+}
+
+function invitations({ store, clock }: OperationParts): Operation {
+  return operation({
+    name: 'listInvitations',
+    method: 'GET',
+    needsOwner: true,
+    paths: { member: `${MEMBER}/invitations` },
+    summary: 'The invitations to the account that can still be accepted, newest first.',
+    answers: { 200: listShape(invitationShape) },
+    async run({ accountId }) {
+      const open = await listInvitations({ db: store.pages, clock }, accountId)
+      return { httpStatus: 200, body: listAnswer(open.map(invitationAnswer), null) }
+    },
+  })
+}
+
+/** What one account may have open: each is a row of the store. */
+const INVITATIONS_MAX = 100
+
+function invite(parts: OperationParts): Operation {
+  const { ids, clock } = parts
+  const { db } = parts.store
+  return operation({
+    name: 'inviteMember',
+    method: 'POST',
+    needsOwner: true,
+    paths: { member: `${MEMBER}/invitations` },
+    summary:
+      'Make a link by which a person becomes a member of the account, once, within 7 days. Only this answer has it.',
+    body: z.strictObject({
+      email: emailField.describe('The address of the person.'),
+      role: z.enum(ROLES).describe('What the person may do in the account.'),
+    }),
+    example: { email: 'grace@example.org', role: 'member' },
+    answers: { 201: linkShape },
+    problems: ['too_many_invitations'],
+    async run({ accountId, by, body: { email, role } }) {
+      const open = await listInvitations({ db, clock }, accountId)
+      if (open.length >= INVITATIONS_MAX) throw new Problem('too_many_invitations')
+      const kind = 'invitation'
+      const invited = { kind, email, isOperator: false, membership: { accountId, role } } as const
+      const made = await makeLink({ db, ids, clock }, invited, by)
+      return { httpStatus: 201, body: linkAnswer(parts, { kind, email, made }) }
+    },
+  })
+}
+
+function withdraw({ store: { db }, clock }: OperationParts): Operation {
+  return operation({
+    name: 'withdrawInvitation',
+    method: 'DELETE',
+    needsOwner: true,
+    paths: { member: `${MEMBER}/invitations/{invitation_id}` },
+    summary: 'End an invitation to the account, so that its link is refused.',
+    answers: { 200: withdrawnShape },
+    problems: ['not_found'],
+    async run({ accountId, param, by }) {
+      const invitationId = param('invitation_id')
+      const isEnded = await withdrawInvitation({ db, clock }, { accountId, invitationId }, by)
+      if (!isEnded) throw notFound('open invitation', invitationId)
+      return {
+        httpStatus: 200,
+        body: { id: invitationId, object: 'invitation', deleted: true },
+      }
+    },
+  })
+}
+
+/** The owner who calls; null: an operator or an admin does. */
+function ownerOf(caller: Caller): string | null {
+  return caller.kind === 'member' && caller.actionId === null ? caller.userId : null
+}
+
+/** A user in an account. */
+export const memberShape = z
+  .object({
+    object: z.literal('member'),
+    user_id: idField('user'),
+    name: z.string(),
+    email: z.string(),
+    role: z.enum(ROLES),
+    joined_at: timeField,
+  })
+  .meta({ id: 'Member' })
+
+function memberAnswer(member: Member): z.infer<typeof memberShape> {
+  const { userId, name, email, role, joinedAtMs } = member
+  return { object: 'member', user_id: userId, name, email, role, joined_at: timeAnswer(joinedAtMs) }
+}
+
+const removedMemberShape = z.object({
+  user_id: idField('user'),
+  object: z.literal('member'),
+  deleted: z.literal(true),
+})
+
+function removedAnswer(userId: string): z.infer<typeof removedMemberShape> {
+  return { user_id: userId, object: 'member', deleted: true }
+}
+
+const withdrawnShape = z.object({
+  id: idField('link'),
+  object: z.literal('invitation'),
+  deleted: z.literal(true),
+})
+
+/** An invitation that can still be accepted, without its link. */
+export const invitationShape = z
+  .object({
+    id: idField('link'),
+    object: z.literal('invitation'),
+    email: z.string(),
+    role: z.enum(ROLES).nullable(),
+    created_at: timeField,
+    expires_at: timeField,
+  })
+  .meta({ id: 'Invitation' })
+
+function invitationAnswer(row: LinkRow): z.infer<typeof invitationShape> {
+  return {
+    id: row.id,
+    object: 'invitation',
+    email: row.email ?? '',
+    role: row.role,
+    created_at: timeAnswer(row.createdAtMs),
+    expires_at: timeAnswer(row.expiresAtMs),
+  }
+}

@@ -1,0 +1,123 @@
+import type { Kysely, Transaction } from 'kysely'
+import { type OperatorAction, recordAction } from '../ledger/operator-actions.ts'
+import { LINKS, type LinkRow } from '../store/people-tables.ts'
+import type { Tables } from '../store/schema.ts'
+import type { Clock } from '../vocabulary/clock.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import type { Role } from '../vocabulary/role.ts'
+import { endInvitations } from './removal.ts'
+
+interface MembersInput {
+  readonly db: Kysely<Tables>
+  readonly clock: Clock
+}
+
+/** What a member of an account is to be. */
+interface MemberChange {
+  readonly accountId: string
+  readonly userId: string
+  /** Null: no member any more. Open invitations of the person to the account end then too. */
+  readonly role: Role | null
+  /** The owner who changes it; null: an operator or an admin does, or a member leaves. */
+  readonly ownerId: string | null
+}
+
+/**
+ * Gives a member of an account another role, or ends the membership. False: there is no such member. Throws Problem
+ * `last_owner` rather than take the last owner from an account, and `owner_required` where `ownerId` is none any more;
+ * nothing changes then. `by`: who is recorded as having changed it; null: it is not recorded.
+ */
+export function changeMember(
+  { db, clock }: MembersInput,
+  { accountId, userId, role, ownerId }: MemberChange,
+  by: OperatorAction | null,
+): Promise<boolean> {
+  return db.transaction().execute(async (trx) => {
+    const nowMs = clock.nowMs()
+    const user = await trx
+      .selectFrom('members')
+      .innerJoin('users', 'users.id', 'members.user_id')
+      .select('users.email')
+      .where('members.account_id', '=', accountId)
+      .where('members.user_id', '=', userId)
+      .executeTakeFirst()
+    if (user === undefined) return false
+    // Before the members, as where an invitation is accepted, so that the two never wait for each other.
+    if (role === null) {
+      await endInvitations(trx, { ...user, accountId, asOperator: false, isAll: false, nowMs })
+    }
+    // Locks all of them: two that leave at the same time do not take each other for the one who stays.
+    const owners = await trx
+      .updateTable('members')
+      .set({ role: 'owner' })
+      .where('account_id', '=', accountId)
+      .where('role', '=', 'owner')
+      .returning('user_id as id')
+      .execute()
+    const isOwner = (id: string) => owners.some((owner) => owner.id === id)
+    if (ownerId !== null && !isOwner(ownerId)) throw new Problem('owner_required')
+    if (isOwner(userId) && role !== 'owner' && owners.length === 1) throw new Problem('last_owner')
+    if (!(await setRole(trx, { accountId, userId, role }))) return false
+    await recordAction(trx, { by, accountId, targetId: userId, detail: { role }, nowMs })
+    return true
+  })
+}
+
+/** False: there is no such member. */
+async function setRole(
+  trx: Transaction<Tables>,
+  { accountId, userId, role }: Pick<MemberChange, 'accountId' | 'userId' | 'role'>,
+): Promise<boolean> {
+  const member = { account_id: accountId, user_id: userId }
+  if (role === null) {
+    const ended = trx.deleteFrom('members').where(({ and }) => and(member))
+    return (await ended.returning('user_id').executeTakeFirst()) !== undefined
+  }
+  const changed = trx
+    .updateTable('members')
+    .set({ role })
+    .where(({ and }) => and(member))
+  return (await changed.returning('user_id').executeTakeFirst()) !== undefined
+}
+
+/** The invitations to an account that can still be accepted, newest first. */
+export async function listInvitations(
+  { db, clock }: MembersInput,
+  accountId: string,
+): Promise<readonly LinkRow[]> {
+  const rows = await db
+    .selectFrom('links')
+    .selectAll()
+    .where('kind', '=', 'invitation')
+    .where('account_id', '=', accountId)
+    .where('used_at_ms', 'is', null)
+    .where('expires_at_ms', '>', clock.nowMs())
+    .orderBy('id', 'desc')
+    .execute()
+  return rows.map((row) => LINKS.read(row))
+}
+
+/** Ends an invitation to an account. False: there is none, or it was accepted or has expired. */
+export function withdrawInvitation(
+  { db, clock }: MembersInput,
+  { accountId, invitationId }: { readonly accountId: string; readonly invitationId: string },
+  by: OperatorAction | null,
+): Promise<boolean> {
+  return db.transaction().execute(async (trx) => {
+    const nowMs = clock.nowMs()
+    const ended = await trx
+      .updateTable('links')
+      .set({ used_at_ms: nowMs })
+      .where('id', '=', invitationId)
+      .where('kind', '=', 'invitation')
+      .where('account_id', '=', accountId)
+      .where('used_at_ms', 'is', null)
+      .where('expires_at_ms', '>', nowMs)
+      .returning('email')
+      .executeTakeFirst()
+    if (ended === undefined) return false
+    const detail = { email: ended.email }
+    await recordAction(trx, { by, accountId, targetId: invitationId, detail, nowMs })
+    return true
+  })
+}

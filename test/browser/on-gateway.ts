@@ -1,0 +1,41 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { type ServeProcess, serve } from '../tollgate-process.ts'
+import { test as inBrowser } from './page-test.ts'
+
+/** Of each person. */
+export const PASSWORD = 'twelve or more characters'
+
+/** A test in a browser, on a real gateway of its own. */
+export const test = inBrowser.extend(
+  'gateway',
+  // biome-ignore lint/correctness/noEmptyPattern: a fixture names what it needs, here nothing
+  async ({}, { onCleanup }): Promise<ServeProcess> => {
+    const folder = mkdtempSync(join(tmpdir(), 'tollgate-page-'))
+    const gateway = await serve({ folder, env: { PORT: '0' } })
+    onCleanup(async () => {
+      await gateway.stop('SIGTERM')
+      rmSync(folder, { recursive: true, force: true })
+    })
+    return gateway
+  },
+)
+
+/** The link that the start printed. */
+export function setupLink(gateway: ServeProcess): string {
+  const [link] = /https?:\/\/\S+\/app\/setup#\S+/.exec(gateway.greeting) ?? []
+  if (link === undefined) throw new Error(`no setup link was printed: ${gateway.greeting}`)
+  return link
+}
+
+/** Makes the first operator, Ada, who owns the first account. */
+export async function setUp(page: Page, gateway: ServeProcess): Promise<void> {
+  await page.goto(setupLink(gateway))
+  await page.getByLabel('Name').fill('Ada Lovelace')
+  await page.getByLabel('E-mail').fill('ada@example.org')
+  await page.getByLabel('Password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Create the operator' }).click()
+  await page.getByText('No requests yet').waitFor()
+}

@@ -1,0 +1,92 @@
+import type { Browser, Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { expectGoodPage, openWindow } from './chromium.ts'
+import { PASSWORD, setUp, test } from './on-gateway.ts'
+
+/** Members, invitations and sessions, as people in several browsers see them. */
+
+/** A page in a browser of its own. */
+async function another(browser: Browser): Promise<Page> {
+  const context = await openWindow(browser, { width: 'desk', theme: 'light' })
+  return context.newPage()
+}
+
+/** Opens Members and makes a link for Grace. */
+async function invite(owner: Page): Promise<string> {
+  await owner.getByRole('link', { name: 'Members' }).click()
+  await owner.getByRole('button', { name: 'Invite' }).click()
+  await owner.getByLabel('E-mail').fill('grace@example.org')
+  await owner.getByRole('button', { name: 'Make the link' }).click()
+  return owner.getByLabel('The new link').inputValue()
+}
+
+async function accept(page: Page, link: string): Promise<void> {
+  await page.goto(link)
+  await page.getByLabel('Name').fill('Grace')
+  await page.getByLabel('Password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Join' }).click()
+}
+
+test('a person is invited by a link that works once, becomes an owner, and is removed at once', async ({
+  browser,
+  gateway,
+}) => {
+  const owner = await another(browser)
+  await setUp(owner, gateway)
+  const link = await invite(owner)
+  await owner.getByText('grace@example.org', { exact: true }).waitFor()
+  await expectGoodPage(owner)
+
+  const guest = await another(browser)
+  await accept(guest, link)
+  await guest.getByText('No requests yet').waitFor()
+  expect(await guest.getByRole('link', { name: 'Members' }).count()).toBe(0)
+  const late = await another(browser)
+  await accept(late, link)
+  await late.getByRole('alert').getByText('This link was used before').waitFor()
+
+  await owner.reload()
+  await owner.getByLabel('Role of Grace').selectOption('owner')
+  await guest.reload()
+  await guest.getByRole('link', { name: 'Members' }).click()
+  await guest.getByLabel('Role of Ada Lovelace').waitFor()
+  await expectGoodPage(guest)
+
+  await owner.getByRole('button', { name: 'Remove Grace' }).click()
+  await owner.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+  await owner.getByRole('button', { name: 'Remove Grace' }).waitFor({ state: 'detached' })
+  await owner.getByLabel('Role of Ada Lovelace').selectOption('member')
+  await owner.getByRole('alert').getByText('This user is the last owner').waitFor()
+  await guest.reload()
+  await guest.getByText('The members could not be read.').waitFor()
+  for (const page of [owner, guest, late]) await page.context().close()
+})
+
+test('an owner signs out everywhere else, and can not leave an account that has no other owner', async ({
+  browser,
+  gateway,
+}) => {
+  const desk = await another(browser)
+  await setUp(desk, gateway)
+  const phone = await another(browser)
+  await phone.goto(new URL('/app/sign-in', desk.url()).href)
+  await phone.getByLabel('E-mail').fill('ada@example.org')
+  await phone.getByLabel('Password').fill(PASSWORD)
+  await phone.getByRole('button', { name: 'Sign in' }).click()
+  await phone.getByText('No requests yet').waitFor()
+
+  await desk.getByRole('button', { name: /Ada Lovelace/ }).click()
+  await desk.getByRole('link', { name: 'Password and sessions' }).click()
+  await desk.getByRole('button', { name: 'Sign out everywhere else' }).click()
+  await desk
+    .getByRole('button', { name: 'Sign out everywhere else' })
+    .waitFor({ state: 'detached' })
+  await expectGoodPage(desk)
+  await phone.reload()
+  await phone.getByRole('button', { name: 'Sign in' }).waitFor()
+
+  await desk.getByRole('button', { name: /^Leave / }).click()
+  await desk.getByRole('dialog').getByRole('button', { name: 'Leave' }).click()
+  await desk.getByRole('alert').getByText('This user is the last owner').waitFor()
+  for (const page of [desk, phone]) await page.context().close()
+})

@@ -1,0 +1,201 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { startWorld, type World } from '../world.ts'
+import { ADA, Browser, errorOf, inviteGuest, setUpOperator } from './page-client.ts'
+
+const LAST_OWNER = { httpStatus: 409, code: 'last_owner', param: null }
+const NOT_FOUND = { httpStatus: 404, code: 'not_found', param: null }
+
+describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
+  let world: World
+  let closing: (() => Promise<unknown>)[] = []
+  let operator: Browser
+  let owner: Browser
+  let accountId: string
+
+  beforeEach(async () => {
+    const database = await create()
+    closing = [() => database.remove()]
+    world = await startWorld({ settings: { DATABASE_URL: database.url } })
+    closing.push(() => world.close())
+    operator = await setUpOperator(world)
+    accountId = (await world.account()).id
+    owner = await guest('owner', 'owner')
+  })
+  afterEach(async () => {
+    for (const close of closing.toReversed()) await close()
+  })
+
+  const guest = (name: string, role: 'member' | 'owner') =>
+    inviteGuest(world, { email: `${name}@example.org`, accountId, role })
+  const idOf = async (browser: Browser): Promise<string> =>
+    Object((await browser.get('me')).json['user']).id
+  const setRole = async (by: Browser, of: Browser, role: string) =>
+    by.call('PATCH', `accounts/${accountId}/members/${await idOf(of)}`, { body: { role } })
+  const remove = async (by: Browser, of: Browser) =>
+    by.call('DELETE', `accounts/${accountId}/members/${await idOf(of)}`)
+  const leave = (browser: Browser) => browser.post(`accounts/${accountId}/leave`)
+
+  async function membersSeen(): Promise<readonly string[]> {
+    const { json } = await operator.get(`accounts/${accountId}/members`)
+    return Object(json['data']).map(({ email, role }: Record<string, string>) => `${email} ${role}`)
+  }
+
+  async function invite(by: Browser, email: string, role = 'member'): Promise<string> {
+    const { httpStatus, json } = await by.post(`accounts/${accountId}/invitations`, { email, role })
+    expect(httpStatus).toBe(201)
+    return String(json['url']).split('#')[1] ?? ''
+  }
+
+  function accept(token: string, browser = new Browser(world)) {
+    return browser.post('auth/invitation', { token, name: 'Grace', password: ADA.password })
+  }
+
+  test('the last owner can neither leave, be removed, nor become a member', async () => {
+    const member = await guest('member', 'member')
+    for (const refused of [
+      await leave(owner),
+      await remove(owner, owner),
+      await setRole(owner, owner, 'member'),
+      await remove(operator, owner),
+      await setRole(operator, owner, 'member'),
+    ]) {
+      expect(errorOf(refused)).toEqual(LAST_OWNER)
+    }
+    expect(await membersSeen()).toEqual(['owner@example.org owner', 'member@example.org member'])
+    expect((await setRole(owner, member, 'owner')).json).toMatchObject({ role: 'owner' })
+    expect((await leave(owner)).httpStatus).toBe(200)
+    expect(await membersSeen()).toEqual(['member@example.org owner'])
+    expect(errorOf(await leave(member))).toEqual(LAST_OWNER)
+  })
+
+  test('of the last two owners who go at the same time, one stays', async () => {
+    const other = await guest('other', 'owner')
+    const both = await Promise.all([leave(owner), leave(other)])
+    expect(both.map(({ httpStatus }) => httpStatus).sort()).toEqual([200, 409])
+    expect(await membersSeen()).toHaveLength(1)
+  })
+
+  test('of two owners who remove each other at the same time, one stays', async () => {
+    const other = await guest('other', 'owner')
+    const both = await Promise.all([remove(owner, other), remove(other, owner)])
+    expect(both.filter(({ httpStatus }) => httpStatus === 200)).toHaveLength(1)
+    expect(await membersSeen()).toHaveLength(1)
+  })
+
+  test("a removed member's open session loses the account with its next call, and stays signed in", async () => {
+    const member = await guest('member', 'member')
+    expect((await member.get(`accounts/${accountId}/keys`)).httpStatus).toBe(200)
+    expect((await remove(owner, member)).json).toMatchObject({ object: 'member', deleted: true })
+    for (const path of ['', '/keys', '/requests', '/overview', '/balance', '/entries.csv']) {
+      expect(errorOf(await member.get(`accounts/${accountId}${path}`))).toEqual(NOT_FOUND)
+    }
+    const made = await member.post(`accounts/${accountId}/keys`, { name: 'late' })
+    const chatted = await member.post(`accounts/${accountId}/playground/chat`, {
+      model: 'sim/text',
+      messages: [{ role: 'user', content: 'Hi.' }],
+    })
+    for (const refused of [made, chatted]) expect(errorOf(refused)).toEqual(NOT_FOUND)
+    expect((await member.get('me')).json).toMatchObject({ accounts: [] })
+    expect(errorOf(await remove(owner, member))).toEqual(NOT_FOUND)
+  })
+
+  test('an owner who becomes a member decides about members and credit no more, at once', async () => {
+    const other = await guest('other', 'owner')
+    await setRole(owner, other, 'member')
+    for (const refused of [
+      await other.get(`accounts/${accountId}/members`),
+      await other.post(`accounts/${accountId}/redeem`, { code: 'ANY' }),
+      await setRole(other, other, 'owner'),
+      await remove(other, owner),
+      await other.post(`accounts/${accountId}/invitations`, {
+        email: 'x@y.example',
+        role: 'owner',
+      }),
+    ]) {
+      expect(errorOf(refused)).toMatchObject({ httpStatus: 403, code: 'owner_required' })
+    }
+    expect((await other.get(`accounts/${accountId}/keys`)).httpStatus).toBe(200)
+  })
+
+  test('a person who is invited by an owner joins once, also with a user that is there already', async () => {
+    const token = await invite(owner, 'Grace@example.org')
+    const { json: listed } = await owner.get(`accounts/${accountId}/invitations`)
+    expect(listed['data']).toEqual([
+      {
+        id: expect.stringMatching(/^link_/),
+        object: 'invitation',
+        email: 'grace@example.org',
+        role: 'member',
+        created_at: expect.any(String),
+        expires_at: expect.any(String),
+      },
+    ])
+    expect(JSON.stringify(listed)).not.toContain(token)
+    const grace = new Browser(world)
+    expect((await accept(token, grace)).httpStatus).toBe(201)
+    expect((await accept(token)).httpStatus).toBe(404)
+    expect((await owner.get(`accounts/${accountId}/invitations`)).json['data']).toEqual([])
+
+    const second = await world.account()
+    const chief = await inviteGuest(world, {
+      email: 'chief@example.org',
+      accountId: second.id,
+      role: 'owner',
+    })
+    const sent = { email: 'grace@example.org', role: 'owner' }
+    const { json } = await chief.post(`accounts/${second.id}/invitations`, sent)
+    await accept(String(json['url']).split('#')[1] ?? '', grace)
+    expect((await grace.get('me')).json['accounts']).toMatchObject([
+      { id: accountId, role: 'member' },
+      { id: second.id, role: 'owner' },
+    ])
+    expect((await leave(grace)).httpStatus).toBe(200)
+    expect((await grace.get('me')).json['accounts']).toMatchObject([{ id: second.id }])
+  })
+
+  test('an invitation is withdrawn by owners of its account alone, and ends when its person is removed', async () => {
+    const withdrawn = await invite(owner, 'grace@example.org')
+    const { json } = await owner.get(`accounts/${accountId}/invitations`)
+    const [{ id }] = json['data'] as [{ id: string }]
+    const { id: otherId } = await world.account()
+    const stranger = await inviteGuest(world, {
+      email: 'stranger@example.org',
+      accountId: otherId,
+      role: 'owner',
+    })
+    const foreign = await stranger.call('DELETE', `accounts/${otherId}/invitations/${id}`)
+    expect(errorOf(foreign)).toEqual(NOT_FOUND)
+    const ended = await owner.call('DELETE', `accounts/${accountId}/invitations/${id}`)
+    expect(ended.httpStatus).toBe(200)
+    expect((await accept(withdrawn)).httpStatus).toBe(404)
+
+    const member = await guest('member', 'member')
+    const promised = await invite(owner, 'member@example.org', 'owner')
+    await remove(owner, member)
+    expect((await accept(promised, member)).httpStatus).toBe(404)
+  })
+
+  test('an account has at most a hundred open invitations', async () => {
+    for (let each = 0; each < 100; each++) await invite(owner, `guest${each}@example.org`)
+    const sent = { email: 'one-more@example.org', role: 'member' }
+    const refused = await owner.post(`accounts/${accountId}/invitations`, sent)
+    expect(errorOf(refused)).toMatchObject({ httpStatus: 409, code: 'too_many_invitations' })
+  })
+
+  test('what an operator changes of members is recorded, without the link, and what an owner does is not', async () => {
+    const member = await guest('member', 'member')
+    await invite(owner, 'grace@example.org')
+    await setRole(owner, member, 'owner')
+    const token = await invite(operator, 'eve@example.org')
+    await setRole(operator, member, 'member')
+    await remove(operator, member)
+    const { json, text } = await operator.get('operator/actions')
+    expect(json['data']).toMatchObject([
+      { action: 'removeMember', account_id: accountId, user_name: 'Ada' },
+      { action: 'changeMember', detail: { role: 'member' } },
+      { action: 'inviteMember', detail: { email: 'eve@example.org', role: 'member' } },
+    ])
+    expect(text).not.toContain(token)
+  })
+})

@@ -1,0 +1,123 @@
+import { type FormEvent, useId, useState } from 'react'
+import type { Invitation, Link, Member } from '../../api/answers.ts'
+import { ApiError, write } from '../../api/client.ts'
+import { Confirm } from '../../parts/confirm.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Field } from '../../parts/field.tsx'
+import { FormEnd } from '../../parts/form-end.tsx'
+import { useMemberWrite } from './use-member-write.ts'
+
+const ROLES = {
+  member: 'Sees the account, and makes and changes its keys.',
+  owner: 'Also buys and redeems credit, and decides who is a member.',
+} as const
+
+type Role = keyof typeof ROLES
+
+interface InviteProps {
+  readonly onClose: () => void
+  readonly onMade: (link: Link) => void
+}
+
+/** The form for a new invitation. */
+export function InviteMember({ onClose, onMade }: InviteProps) {
+  const [role, setRole] = useState<Role>('member')
+  const roleId = useId()
+  const invite = useMemberWrite(
+    (account, body: object) => write<Link>('POST', `${account}/invitations`, body),
+    onMade,
+  )
+  const { error } = invite
+  const isOfEmail = error instanceof ApiError && error.param === 'email'
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    invite.mutate({ email: new FormData(event.currentTarget).get('email'), role })
+  }
+  return (
+    <Dialog title="Invite a person" onClose={onClose}>
+      <form className="contents" onSubmit={submit}>
+        <Field
+          label="E-mail"
+          name="email"
+          type="email"
+          autoComplete="off"
+          required
+          error={isOfEmail ? error.message : null}
+          hint="You get a link to send to this person. It works once, within 7 days."
+        />
+        <div className="fld">
+          <label htmlFor={roleId}>Role</label>
+          <select
+            id={roleId}
+            className="inp"
+            aria-describedby={`${roleId}-hint`}
+            value={role}
+            onChange={({ target: { value } }) => setRole(value === 'owner' ? 'owner' : 'member')}
+          >
+            <option value="member">member</option>
+            <option value="owner">owner</option>
+          </select>
+          <small id={`${roleId}-hint`}>{ROLES[role]}</small>
+        </div>
+        <FormEnd
+          problem={error !== null && !isOfEmail ? error.message : null}
+          onCancel={onClose}
+          isDisabled={invite.isPending}
+        >
+          Make the link
+        </FormEnd>
+      </form>
+    </Dialog>
+  )
+}
+
+/** Ends the membership of another person. */
+export function RemoveMember({ member, onClose }: { member: Member; onClose: () => void }) {
+  const remove = useMemberWrite(
+    (account) => write<unknown>('DELETE', `${account}/members/${member.user_id}`),
+    onClose,
+  )
+  return (
+    <Confirm
+      title={`Remove ${member.name}?`}
+      submit="Remove"
+      isDangerous
+      error={remove.error}
+      isSending={remove.isPending}
+      onSubmit={() => remove.mutate(undefined)}
+      onClose={onClose}
+    >
+      <p>
+        {member.name} can’t open this account any more, at once, until there is a new invitation.
+        Keys that {member.name} made belong to the account and go on: disable or delete them under
+        Keys.
+      </p>
+    </Confirm>
+  )
+}
+
+interface WithdrawProps {
+  readonly invitation: Invitation
+  readonly onClose: () => void
+}
+
+/** Ends an invitation. */
+export function WithdrawInvitation({ invitation, onClose }: WithdrawProps) {
+  const withdraw = useMemberWrite(
+    (account) => write<unknown>('DELETE', `${account}/invitations/${invitation.id}`),
+    onClose,
+  )
+  return (
+    <Confirm
+      title={`Withdraw the invitation for ${invitation.email}?`}
+      submit="Withdraw"
+      isDangerous
+      error={withdraw.error}
+      isSending={withdraw.isPending}
+      onSubmit={() => withdraw.mutate(undefined)}
+      onClose={onClose}
+    >
+      <p>Its link is refused from now on.</p>
+    </Confirm>
+  )
+}

@@ -1,0 +1,193 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Invitation, Link, Member } from '../../api/answers.ts'
+import { write } from '../../api/client.ts'
+import { invitationsQuery, membersQuery } from '../../api/queries.ts'
+import { dayOf } from '../../format/time.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { ListCard } from '../../parts/list-card.tsx'
+import { MadeSecret } from '../../parts/made-secret.tsx'
+import { useNow } from '../../parts/now.ts'
+import { Empty } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
+import { useTitle } from '../../parts/use-title.ts'
+import { useAccountId, useMe } from '../../shell/use-account.ts'
+import { InviteMember, RemoveMember, WithdrawInvitation } from './member-dialogs.tsx'
+import { useMemberWrite } from './use-member-write.ts'
+
+/** The members of an account and its invitations, for owners. */
+export function MembersScreen() {
+  useTitle('Members')
+  const [isInviting, setInviting] = useState(false)
+  // In the memory of this page alone, until it is left.
+  const [made, setMade] = useState<Link | null>(null)
+  return (
+    <>
+      <div className="top">
+        <h1>Members</h1>
+        <button type="button" className="btn pri" onClick={() => setInviting(true)}>
+          <Icon name="plus" />
+          Invite
+        </button>
+      </div>
+      {made !== null && (
+        <MadeSecret
+          title={`An invitation for ${made.email} is ready`}
+          text={made.url}
+          noun="link"
+          onDone={() => setMade(null)}
+        />
+      )}
+      <MemberTable />
+      <InvitationTable />
+      {isInviting && (
+        <InviteMember
+          onClose={() => setInviting(false)}
+          onMade={(link) => {
+            setMade(link)
+            setInviting(false)
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+const MEMBER_HEADS = [
+  { text: 'Member' },
+  { text: 'Role' },
+  { text: 'Joined' },
+  { text: 'Remove', isHidden: true },
+] as const
+
+function MemberTable() {
+  const query = useQuery(membersQuery(useAccountId()))
+  const [removing, setRemoving] = useState<Member | null>(null)
+  return (
+    <ListCard
+      label="Members"
+      query={query}
+      rows={query.data?.data}
+      failed="The members could not be read."
+      empty={
+        <Empty title="No members yet">
+          <p>Invite a person, who then opens this account with an own password.</p>
+        </Empty>
+      }
+      heads={MEMBER_HEADS}
+      greyRows={2}
+      row={(member) => (
+        <MemberRow key={member.user_id} member={member} onRemove={() => setRemoving(member)} />
+      )}
+    >
+      {removing !== null && <RemoveMember member={removing} onClose={() => setRemoving(null)} />}
+    </ListCard>
+  )
+}
+
+function MemberRow({ member, onRemove }: { member: Member; onRemove: () => void }) {
+  const now = useNow()
+  const { user } = useMe()
+  const isSelf = member.user_id === user.id
+  const joinedAt = new Date(member.joined_at)
+  const change = useMemberWrite((account, role: string) =>
+    write<Member>('PATCH', `${account}/members/${member.user_id}`, { role }),
+  )
+  return (
+    <tr>
+      <td>
+        <b>{member.name}</b> {isSelf && <span className="dimmed">you</span>}
+        <span className="two break-all">{member.email}</span>
+      </td>
+      <td className="wide">
+        <select
+          className="inp"
+          aria-label={`Role of ${member.name}`}
+          value={member.role}
+          disabled={change.isPending}
+          onChange={(event) => change.mutate(event.target.value)}
+        >
+          <option value="member">member</option>
+          <option value="owner">owner</option>
+        </select>
+        {change.isError && (
+          <p className="problem" role="alert">
+            {change.error.message}
+          </p>
+        )}
+      </td>
+      <td className="text-ink-2">
+        <span className="only-s dimmed">Joined </span>
+        <Time at={joinedAt}>{dayOf(joinedAt, now)}</Time>
+      </td>
+      <td className="num">
+        {!isSelf && (
+          <button
+            type="button"
+            className="btn"
+            aria-label={`Remove ${member.name}`}
+            onClick={onRemove}
+          >
+            Remove
+          </button>
+        )}
+      </td>
+    </tr>
+  )
+}
+
+const INVITATION_HEADS = [
+  { text: 'Invited' },
+  { text: 'Role' },
+  { text: 'Until' },
+  { text: 'Withdraw', isHidden: true },
+] as const
+
+function InvitationTable() {
+  const now = useNow()
+  const query = useQuery(invitationsQuery(useAccountId()))
+  const [withdrawing, setWithdrawing] = useState<Invitation | null>(null)
+  return (
+    <ListCard
+      label="Open invitations"
+      header={
+        <header className="pb-2">
+          <h2>Open invitations</h2>
+        </header>
+      }
+      query={query}
+      rows={query.data?.data}
+      failed="The invitations could not be read."
+      empty={<p className="note px-[18px] pb-4">None.</p>}
+      heads={INVITATION_HEADS}
+      greyRows={1}
+      row={(invitation) => {
+        const expiresAt = new Date(invitation.expires_at)
+        return (
+          <tr key={invitation.id}>
+            <td className="break-all">{invitation.email}</td>
+            <td className="text-ink-2">{invitation.role}</td>
+            <td className="text-ink-2">
+              <span className="only-s dimmed">Until </span>
+              <Time at={expiresAt}>{dayOf(expiresAt, now)}</Time>
+            </td>
+            <td className="num">
+              <button
+                type="button"
+                className="btn"
+                aria-label={`Withdraw the invitation for ${invitation.email}`}
+                onClick={() => setWithdrawing(invitation)}
+              >
+                Withdraw
+              </button>
+            </td>
+          </tr>
+        )
+      }}
+    >
+      {withdrawing !== null && (
+        <WithdrawInvitation invitation={withdrawing} onClose={() => setWithdrawing(null)} />
+      )}
+    </ListCard>
+  )
+}

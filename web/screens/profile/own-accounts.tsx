@@ -1,0 +1,87 @@
+import { useMutation } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { Me } from '../../api/answers.ts'
+import { write } from '../../api/client.ts'
+import { Confirm } from '../../parts/confirm.tsx'
+import { Heads } from '../../parts/list-card.tsx'
+import { useMe } from '../../shell/use-account.ts'
+
+const ACCOUNT_HEADS = [
+  { text: 'Account' },
+  { text: 'Role' },
+  { text: 'Leave', isHidden: true },
+] as const
+
+/** The accounts of the user, each to be left. */
+export function OwnAccounts() {
+  const { accounts } = useMe()
+  const [leaving, setLeaving] = useState<Me['accounts'][number] | null>(null)
+  if (accounts.length === 0) return null
+  return (
+    <section className="card overflow-hidden" aria-label="Accounts">
+      <header className="pb-2">
+        <h2>Accounts</h2>
+      </header>
+      <table className="cards">
+        <Heads heads={ACCOUNT_HEADS} />
+        <tbody>
+          {accounts.map((account) => (
+            <tr key={account.id}>
+              <td>
+                <Link
+                  className="hover:underline"
+                  to="/$account/overview"
+                  params={{ account: account.id }}
+                >
+                  <b>{account.name}</b>
+                </Link>
+              </td>
+              <td className="text-ink-2">{account.role}</td>
+              <td className="num">
+                <button
+                  type="button"
+                  className="btn"
+                  aria-label={`Leave ${account.name}`}
+                  onClick={() => setLeaving(account)}
+                >
+                  Leave
+                </button>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {leaving !== null && <LeaveAccount account={leaving} onClose={() => setLeaving(null)} />}
+    </section>
+  )
+}
+
+interface LeaveProps {
+  readonly account: Me['accounts'][number]
+  readonly onClose: () => void
+}
+
+function LeaveAccount({ account, onClose }: LeaveProps) {
+  const leave = useMutation({
+    mutationFn: () => write('POST', `accounts/${account.id}/leave`),
+    // The pages that are open may be of this account.
+    onSuccess: () => location.assign('/app/'),
+  })
+  return (
+    <Confirm
+      title={`Leave “${account.name}”?`}
+      submit="Leave"
+      isDangerous
+      error={leave.error}
+      isSending={leave.isPending}
+      onSubmit={() => leave.mutate()}
+      onClose={onClose}
+    >
+      <p>
+        You can’t open this account any more, at once, until there is a new invitation. Keys belong
+        to the account and go on.
+      </p>
+    </Confirm>
+  )
+}
