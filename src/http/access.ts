@@ -96,7 +96,7 @@ export function countUntilAnswered(gate: Gate, caller: GateCaller, client: Serve
   finished(client, () => slot.leave())
 }
 
-/** What a key may call beside inference, whatever the limits of its inference are. */
+/** How much a key may call beside inference. Limits of its requests do not change it. */
 export const CALL_LIMITS: GateSettings = {
   counts: 'calls',
   inFlightMax: 8,
