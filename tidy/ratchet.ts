@@ -19,7 +19,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     vocabulary: { files: 17, lines: 1_584 },
     json: { files: 7, lines: 1_167 },
     // Letters, addresses of mail servers, sending with a deadline, and letters that wait.
-    mail: { files: 4, lines: 442 },
+    mail: { files: 4, lines: 464 },
     // Large texts are estimated in parts, so that others get the thread between.
     tokens: { files: 2, lines: 466 },
     // Tables of roll-ups, people, admin tokens, webhooks, operators' actions, purchases, deposits, doubts and lists by
@@ -60,9 +60,9 @@ export const HOUSE_LIMITS: HouseLimits = {
     // chance, and addresses that are refused.
     webhooks: { files: 8, lines: 1_244 },
     // The page's reads, CSV, reports of usage, generations, the desk of operators, offers, quotes, purchases, their pages,
-    // receipts, deposit addresses, admin tokens and scopes, webhooks, lists of models, limits, who may raise and how often
+    // receipts, deposit addresses, admin tokens and scopes, invitations by mail, webhooks, lists of models, limits, who may raise and how often
     // set them, metadata, and a report's most tags.
-    operations: { files: 32, lines: 6_303 },
+    operations: { files: 32, lines: 6_323 },
     // The page's files, sign-in and guards, the Playground, the page of play money, messages about payments, and how much a
     // key may call beside inference.
     http: { files: 26, lines: 3_884 },
@@ -70,11 +70,15 @@ export const HOUSE_LIMITS: HouseLimits = {
     // receipts, deposit addresses, admin tokens and scopes, webhooks, lists of models, limits and metadata, a
     // report's most tags, and what owners do about members.
     // The page's files, sign-in and guards, the Playground, the page of play money, and messages about payments.
-    cli: { files: 26, lines: 3_098 },
+    cli: { files: 26, lines: 3_127 },
     // Figures of the sale, of looks at a chain, of reported costs, and of each upstream, its key and its credit.
     telemetry: { files: 8, lines: 1_521 },
     // Settings of fees and those of no model, the page, the sale, chains, look-ups, upstreams and webhooks, the file of
     // upstreams, and their wiring.
+    // `tollgate usage`, `user`, `token`, `webhook`, `mail`, `purchase`, `sale` and `upstream`, and options of models and limits.
+    // Settings of fees and those of no model, the page, the sale, chains, look-ups, upstreams and webhooks, the file of upstreams, and their
+    // Settings of fees, the page, mail, the sale, chains, look-ups, upstreams and webhooks, the file of upstreams, and their
+    // wiring.
     app: { files: 35, lines: 4_953 },
     // Operations and commands are handed in, and settings may be wrong together.
     'main.ts': { files: 1, lines: 90 },

@@ -17,6 +17,8 @@ import { Maintenance } from '../journey/gate/maintenance.ts'
 import type { UnknownCallers } from '../journey/gate/unknown-callers.ts'
 import type { JourneyParts } from '../journey/journey.ts'
 import type { BatchedLedger } from '../ledger/engines/batched-ledger.ts'
+import { MailServer } from '../mail/mail-server.ts'
+import { Outbox } from '../mail/outbox.ts'
 import { makeOperations } from '../operations/operations.ts'
 import { KnownTokens } from '../people/known-tokens.ts'
 import type { Store } from '../store/open-store.ts'
@@ -24,6 +26,7 @@ import { Passes } from '../store/passes.ts'
 import type { Arrival } from '../vocabulary/call.ts'
 import { type Config, pageUrlOf } from './config.ts'
 import { faultOf, requestLogger } from './log.ts'
+import { mailSettingsOf } from './mail-settings.ts'
 import type { OpenUpstream } from './open-catalog.ts'
 import { openPage } from './open-page.ts'
 import { openSale } from './open-sale.ts'
@@ -158,6 +161,7 @@ async function managementOf(
   const { ADMIN_API_TOKEN: adminToken } = config
   const calls = new Gate({ clock, settings: CALL_LIMITS })
   const byKey = keyAccess(calls, (arrival) => authenticator.authenticate(arrival))
+  const postLetter = openOutbox(wiring)
   const sold = await openSale(wiring, { ...http, pageUrl })
   const onAnswered = (call: AnsweredCall): void => log.info(call, 'admin')
   const knownTokens = adminToken === null ? null : openKnownTokens(wiring, http)
@@ -178,6 +182,7 @@ async function managementOf(
       get pageUrl() {
         return pageUrl()
       },
+      postLetter,
       webhookNetworks: config.TOLLGATE_WEBHOOK_NETWORKS,
       maintenance,
       refreshCatalog,
@@ -210,10 +215,29 @@ async function managementOf(
       version: VERSION,
       costHeader: config.TOLLGATE_COST_HEADER,
     },
-    page: openPage(wiring, { ...http, pageUrl }),
+    page: openPage(wiring, { ...http, pageUrl, postLetter }),
     playPage: sold?.playPage ?? null,
     webhook: sold?.webhook ?? null,
   }
+}
+
+/** Sends letters later; null: no mail is sent. */
+function openOutbox({ config, log, clock, closing }: Wiring): Outbox['post'] | null {
+  const settings = mailSettingsOf(config)
+  if (settings === null) return null
+  if (config.TOLLGATE_PUBLIC_URL === null) {
+    log.warn('links in mails lead to this machine alone: set TOLLGATE_PUBLIC_URL')
+  }
+  const outbox = new Outbox({
+    server: new MailServer(settings),
+    clock,
+    onEnd(end) {
+      if (end.kind === 'taken') log.debug(end, 'mail')
+      else log.warn(end, 'a mail could not be sent')
+    },
+  })
+  closing.defer(() => outbox.stop())
+  return (letter, untilMs) => outbox.post(letter, untilMs)
 }
 
 const READ_TOKENS_MS = 1_000

@@ -6,8 +6,7 @@ import { Gate, type GateSettings } from '../journey/gate/gate.ts'
 import type { UnknownCallers } from '../journey/gate/unknown-callers.ts'
 import { getPlaygroundKeyHash } from '../ledger/api-keys.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { MailServer } from '../mail/mail-server.ts'
-import { Outbox } from '../mail/outbox.ts'
+import type { Outbox } from '../mail/outbox.ts'
 import { notFound } from '../operations/operation.ts'
 import { makeLink } from '../people/links.ts'
 import { MailDoor } from '../people/mail-door.ts'
@@ -18,7 +17,6 @@ import type { Arrival } from '../vocabulary/call.ts'
 import { systemClock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import type { Config } from './config.ts'
-import { mailSettingsOf } from './mail-settings.ts'
 import type { Wiring } from './wiring.ts'
 
 const BUILT_FOLDER = join(import.meta.dirname, '..', '..', 'build', 'web')
@@ -43,23 +41,17 @@ interface PageParts {
   readonly authenticator: Pick<Authenticator, 'callerOf'>
   /** Where browsers reach the page, without `/app`. */
   readonly pageUrl: () => string
+  /** Null: no mail is sent. */
+  readonly postLetter: Outbox['post'] | null
 }
 
 /** What the page is made of; null where it is off. Nothing of it is loaded or opened before its first call. */
 export function openPage(
-  wiring: Wiring,
-  { store, unknownCallers, addressOf, ledger, authenticator, pageUrl }: PageParts,
+  { config, configured: { mode }, log, clock, ids }: Wiring,
+  { store, unknownCallers, addressOf, ledger, authenticator, pageUrl, postLetter }: PageParts,
 ): Omit<PageInput, 'bodyTimeoutMs'> | null {
-  const {
-    config,
-    configured: { mode },
-    log,
-    clock,
-    ids,
-  } = wiring
   if (config.TOLLGATE_PAGE === 'off') return null
   const { db } = store
-  const post = openOutbox(wiring)
   const people = new People({
     db,
     clock,
@@ -70,7 +62,7 @@ export function openPage(
   return {
     folder: BUILT_FOLDER,
     people,
-    mailDoor: post === null ? null : new MailDoor({ db, clock, ids, pageUrl, post }),
+    mailDoor: postLetter && new MailDoor({ db, clock, ids, pageUrl, post: postLetter }),
     db,
     site: new PageSite(config.TOLLGATE_PUBLIC_URL),
     mode,
@@ -85,25 +77,6 @@ export function openPage(
       return authenticator.callerOf(keyHash, arrival)
     },
   }
-}
-
-/** Sends letters later; null: no mail is sent. */
-function openOutbox({ config, log, clock, closing }: Wiring): Outbox['post'] | null {
-  const settings = mailSettingsOf(config)
-  if (settings === null) return null
-  if (config.TOLLGATE_PUBLIC_URL === null) {
-    log.warn('links in mails lead to this machine alone: set TOLLGATE_PUBLIC_URL')
-  }
-  const outbox = new Outbox({
-    server: new MailServer(settings),
-    clock,
-    onEnd(end) {
-      if (end.kind === 'taken') log.debug(end, 'mail')
-      else log.warn(end, 'a mail could not be sent')
-    },
-  })
-  closing.defer(() => outbox.stop())
-  return (letter, untilMs) => outbox.post(letter, untilMs)
 }
 
 interface SetupLinkInput {

@@ -32,3 +32,30 @@ test('a test mail that fails says why, and so does one without a mail server', a
   expect([exitCode, notes]).toEqual([1, expect.stringContaining('set SMTP_URL and MAIL_FROM')])
   none.close()
 })
+
+test('an invitation is mailed, with the link that is printed', async () => {
+  await line.run('account', 'create', '<b>Ada</b>')
+  const account = /acct_\w+/.exec((await line.run('account', 'list')).out)?.[0] ?? ''
+  const invite = ['user', 'invite', 'eve@example.org', '--account', account, '--mail']
+  const { exitCode, out, notes } = await line.run(...invite)
+  expect([exitCode, notes]).toEqual([0, expect.stringContaining('mailed to eve@example.org')])
+  const { to, text, html } = await box.mail(0)
+  expect(to).toEqual(['eve@example.org'])
+  expect(text).toContain(out.trim())
+  expect(text).toContain('use the account "<b>Ada</b>"')
+  expect(html).not.toContain('<b>')
+})
+
+test('an invitation that can not be mailed is printed, and says so', async () => {
+  await box.close()
+  const { exitCode, out, notes } = await line.run(
+    ...['user', 'invite', 'eve@example.org', '--operator', '--mail'],
+  )
+  expect([exitCode, out]).toEqual([1, expect.stringContaining('/app/invite#')])
+  expect(notes).toContain('the link was made, and no mail was sent: the mail server can not be')
+  const none = openCommandLine()
+  await none.run('account', 'create', 'Ada')
+  const refused = await none.run('user', 'invite', 'eve@example.org', '--operator', '--mail')
+  expect([refused.exitCode, refused.notes]).toEqual([2, expect.stringContaining('SMTP_URL')])
+  none.close()
+})

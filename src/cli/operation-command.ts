@@ -2,6 +2,8 @@ import { Readable } from 'node:stream'
 import { Command, Option } from 'commander'
 import type { z } from 'zod'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
+import type { Letter } from '../mail/letter.ts'
+import { MailServer } from '../mail/mail-server.ts'
 import type { Answered, Operation } from '../operations/operation.ts'
 import { makeOperations } from '../operations/operations.ts'
 import type { OpenedDeposits } from '../sale/open-deposits.ts'
@@ -120,7 +122,8 @@ function commandOf(input: CommandInput, row: OperationCommand): Command {
       const { progress } = row
       const isJson = options['json'] === true
       if (begins !== undefined && !isJson) terminal.note(begins)
-      const ran = await operationOf(input, opened, row.runs)
+      const letters: Letter[] = []
+      const ran = await operationOf(input, { ...opened, letters }, row.runs)
       const answered = await ran
         .run({
           caller: { kind: 'admin', token: null },
@@ -132,6 +135,7 @@ function commandOf(input: CommandInput, row: OperationCommand): Command {
       const { out, note, failure } = await row.show(answered)
       terminal.out(isJson && !isText ? JSON.stringify(answered.body) : out)
       if (note !== undefined && !isJson) terminal.note(note)
+      await sendLetters(input, letters)
       if (failure !== undefined) throw new CommandFailure(failure)
     })
   })
@@ -139,7 +143,7 @@ function commandOf(input: CommandInput, row: OperationCommand): Command {
 
 async function operationOf(
   { settings, operations }: CommandInput,
-  opened: CommandContext,
+  opened: CommandContext & { readonly letters: Letter[] },
   name: string,
 ): Promise<Operation> {
   const { store, ledger, ids, clock } = opened
@@ -161,6 +165,7 @@ async function operationOf(
     },
     settleAfterMs,
     pageUrl,
+    postLetter: read.mail && ((letter) => opened.letters.push(letter)),
     webhookNetworks,
     maintenance: {
       get isOn() {
@@ -182,6 +187,24 @@ async function operationOf(
   const found = sections.flatMap((section) => section.operations).find((each) => each.name === name)
   if (found === undefined) throw new TypeError(`no operation is called ${name}`)
   return found
+}
+
+/** Sends what an operation posted. Throws CommandFailure where the mail server takes it not: the operation stands. */
+async function sendLetters(
+  { settings, terminal }: CommandInput,
+  letters: readonly Letter[],
+): Promise<void> {
+  const { mail } = settings()
+  if (mail === null) return
+  for (const letter of letters) {
+    await new MailServer(mail).send(letter).catch((error: unknown) => {
+      const reason = error instanceof Error ? error.message : String(error)
+      throw new CommandFailure(`the link was made, and no mail was sent: ${reason}`, {
+        cause: error,
+      })
+    })
+    terminal.note(`The link was mailed to ${letter.to}.`)
+  }
 }
 
 /** What is sold, to be looked at again, and the chain that deposits are on; null: none. */

@@ -80,6 +80,12 @@ export const USER_COMMANDS: CommandGroup = {
           to: 'body.role',
           fallback: 'owner',
         },
+        {
+          flags: '--mail',
+          words: 'mail the link to the person, too',
+          to: 'body.mail',
+          read: () => true,
+        },
       ],
       show: showLink,
     },

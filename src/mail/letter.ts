@@ -134,3 +134,25 @@ export function resetLetter({ to, url }: { readonly to: string; readonly url: st
     ],
   })
 }
+
+/** An invitation. `accountName`: null where the person becomes an operator alone. */
+export function invitationLetter({
+  to,
+  url,
+  accountName,
+}: {
+  readonly to: string
+  readonly url: string
+  readonly accountName: string | null
+}): Letter {
+  const what = accountName === null ? 'operate this gateway' : `use the account "${accountName}"`
+  return letterOf({
+    to,
+    subject: 'An invitation to tollgate',
+    parts: [
+      words(`You were invited to ${what}. The link works once, for 7 days.`),
+      { kind: 'link', words: 'Join', url },
+      words('If you did not expect this, do nothing.'),
+    ],
+  })
+}

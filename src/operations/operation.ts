@@ -3,6 +3,7 @@ import type { RefreshOfAll } from '../catalog/catalog-refreshers.ts'
 import type { ChangedCallers } from '../journey/gate/authenticator.ts'
 import type { CommandedLedger } from '../ledger/ledger.ts'
 import type { OperatorAction } from '../ledger/operator-actions.ts'
+import type { Letter } from '../mail/letter.ts'
 import type { Sale } from '../sale/sale.ts'
 import type { Store } from '../store/open-store.ts'
 import type { Clock } from '../vocabulary/clock.ts'
@@ -276,6 +277,8 @@ export interface OperationParts {
   readonly settleAfterMs: number
   /** Where browsers reach the page, without `/app`: links begin with it. */
   readonly pageUrl: string
+  /** Sends a letter later, without a wait; null: no mail is sent. */
+  readonly postLetter: ((letter: Letter, untilMs: number) => void) | null
   /** Networks that webhooks may be sent to although they are not public. */
   readonly webhookNetworks: readonly string[]
   readonly maintenance: MaintenanceSwitch

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { getAccount } from '../ledger/accounts.ts'
+import { invitationLetter } from '../mail/letter.ts'
 import { makeLink, type NewLink } from '../people/links.ts'
 import { remove } from '../people/removal.ts'
 import { findUser, listUsers } from '../people/users.ts'
@@ -54,6 +55,10 @@ function invite(parts: OperationParts): Operation {
           .describe('Whether the person becomes an operator, who may do everything.'),
         account_id: idFilterField('acct').optional(),
         role: z.enum(ROLES).default('owner').describe('What the person may do in the account.'),
+        mail: z
+          .boolean()
+          .default(false)
+          .describe('Whether the gateway also mails the link to the person.'),
       })
       .refine(({ operator, account_id }) => operator || account_id !== undefined, {
         message: 'is required unless the person becomes an operator',
@@ -62,17 +67,29 @@ function invite(parts: OperationParts): Operation {
     example: { email: 'ada@example.org', operator: true },
     answers: { 201: linkShape },
     problems: ['not_found'],
-    async run({ by, body: { email, operator: isOperator, account_id: accountId, role } }) {
+    async run({ by, body }) {
+      const { email, operator: isOperator, account_id: accountId, role, mail } = body
+      const { postLetter } = parts
+      if (mail && postLetter === null) throw new Problem('invalid_parameter', NO_MAIL)
       const membership = accountId === undefined ? null : { accountId, role }
-      if (accountId !== undefined && (await getAccount(parts.store.db, accountId)) === null) {
-        throw notFound('account', accountId)
-      }
+      const account = accountId === undefined ? null : await getAccount(parts.store.db, accountId)
+      if (accountId !== undefined && account === null) throw notFound('account', accountId)
       const kind = 'invitation'
       const invited = { kind, email, isOperator, membership } as const
       const made = await makeLink(linkParts(parts), invited, by)
-      return { httpStatus: 201, body: linkAnswer(parts, { kind, email, made }) }
+      const answer = linkAnswer(parts, { kind, email, made })
+      if (mail) {
+        const letter = { to: email, url: answer.url, accountName: account?.name ?? null }
+        postLetter?.(invitationLetter(letter), made.expiresAtMs)
+      }
+      return { httpStatus: 201, body: answer }
     },
   })
+}
+
+const NO_MAIL = {
+  param: 'mail',
+  message: '`mail` needs a mail server: set SMTP_URL and MAIL_FROM.',
 }
 
 function reset(parts: OperationParts): Operation {

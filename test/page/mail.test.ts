@@ -259,6 +259,28 @@ test('a removed user is let in by no mail', async () => {
   expect(errorOf(await browserAt('203.0.113.7').post('auth/link', { token }))).toEqual(INVALID_LINK)
 })
 
+test('an invitation by the admin API is mailed; the name of its account is words', async () => {
+  await world.close()
+  await open({ ADMIN_API_TOKEN: 'an-admin-token' })
+  const call = async (path: string, body: object): Promise<Record<string, unknown>> => {
+    const headers = { authorization: 'Bearer an-admin-token', 'content-type': 'application/json' }
+    const sent = { method: 'POST', headers, body: JSON.stringify(body) }
+    return Object(await (await fetch(world.url(`/v1/admin/${path}`), sent)).json())
+  }
+  const name = '<img src=//evil.example> "Ada" & co'
+  const { id } = await call('accounts', { name, email: null })
+  const email = 'eve@example.org'
+  const { url } = await call('invitations', { email, account_id: id, mail: true })
+  const { to, text, html } = await box.mail(0)
+  expect(to).toEqual([email])
+  expect(text).toContain(`use the account "${name}"`)
+  expect(text).toContain(String(url))
+  expect(html).not.toMatch(/<img/)
+  const visitor = browserAt('203.0.113.7')
+  const person = { token: await linkOf(0), name: 'Eve', password: ADA.password }
+  expect((await visitor.post('auth/invitation', person)).httpStatus).toBe(201)
+})
+
 describe('without a mail server that answers', () => {
   test('calls are answered at once, and the log says what became of the mail', async () => {
     await world.close()
