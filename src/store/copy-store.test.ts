@@ -85,7 +85,7 @@ const ROWS: RawRows = {
 const ONE_ROW_EACH: RawRows = {
   accounts: [ACCOUNT],
   settings: [{ name: 'maintenance', value: 'off' }],
-  instances: [{ id: 'inst_1', started_at_ms: 1, heartbeat_at_ms: 1 }],
+  instances: [{ id: 'inst_1', started_at_ms: 1, heartbeat_at_ms: 1, program_schema: 0 }],
   catalog_state: [{ upstream: 'openrouter', source: 'simulator', place: 0, refreshed_at_ms: 1 }],
   credit_codes: [
     { id: 'code_1', code_hash: 'h', display_suffix: 's', amount_micros: 1, created_at_ms: 1 },
@@ -110,6 +110,7 @@ const anyRows: fc.Arbitrary<RawRows> = fc.record({
       id: text,
       started_at_ms: integer,
       heartbeat_at_ms: integer,
+      program_schema: integer,
       stopped_at_ms: fc.option(integer, { nil: null }),
     }),
     { selector: (row) => row.id },
@@ -327,7 +328,8 @@ test('no server can start on the target while it is filled', async () => {
   await server.connect()
   await server.query('set lock_timeout = 1')
   const begin = () =>
-    server.query(`insert into instances (id, started_at_ms, heartbeat_at_ms) values ('i', 1, 1)`)
+    server.query(`insert into instances (id, started_at_ms, heartbeat_at_ms, program_schema)
+      values ('i', 1, 1, 0)`)
   await copyStore({
     from,
     to: postgres,

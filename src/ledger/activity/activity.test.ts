@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { PROGRAM_SCHEMA } from '../../store/migrations/migrations.ts'
 import { firstIdOf } from '../../vocabulary/ids.ts'
 import { micros } from '../../vocabulary/money.ts'
 import {
@@ -279,7 +280,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await registerInstance(db, { id: 'inst_1', nowMs: 5 })
     await heartbeat(db, { id: 'inst_1', nowMs: 6 })
     const read = () => db.selectFrom('instances').selectAll().execute()
-    const row = { id: 'inst_1', started_at_ms: 5 }
+    const row = { id: 'inst_1', started_at_ms: 5, program_schema: PROGRAM_SCHEMA }
     expect(await read()).toEqual([{ ...row, heartbeat_at_ms: 6, stopped_at_ms: null }])
     await stopInstance(db, { id: 'inst_1', nowMs: 7 })
     expect(await read()).toEqual([{ ...row, heartbeat_at_ms: 7, stopped_at_ms: 7 }])
