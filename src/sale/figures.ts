@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { SALE_CURSORS } from '../store/sale-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { type Micros, micros } from '../vocabulary/money.ts'
@@ -30,8 +30,8 @@ export async function saleFigures(db: Kysely<Tables>): Promise<SaleFigures> {
       'method',
       'state',
       fn.countAll<number | string>().as('purchases'),
-      fn.sum<number | string>('credit_micros').as('credit'),
-      fn.sum<number | string>('reversed_micros').as('reversed'),
+      fn.sum<number>(real('credit_micros')).as('credit'),
+      fn.sum<number>(real('reversed_micros')).as('reversed'),
     ])
     .groupBy(['method', 'state'])
     .orderBy('method')
@@ -49,9 +49,19 @@ export async function saleFigures(db: Kysely<Tables>): Promise<SaleFigures> {
       method,
       state,
       purchases: Number(purchases),
-      creditMicros: micros(Number(credit)),
-      reversedMicros: micros(Number(reversed)),
+      creditMicros: shownMicros(credit),
+      reversedMicros: shownMicros(reversed),
     })),
     looks: cursors.map((row) => SALE_CURSORS.read(row)),
   }
+}
+
+/** An amount of a row, so that no sum overflows: any sender can make deposits of all units of a test token. */
+function real(column: 'credit_micros' | 'reversed_micros') {
+  return sql<number>`cast(${sql.ref(column)} as double precision)`
+}
+
+/** Exact up to the most that an account can have, and not more than it. */
+function shownMicros(sum: number): Micros {
+  return micros(Math.min(sum, Number.MAX_SAFE_INTEGER))
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { listAllPurchases } from '../../src/ledger/purchases.ts'
 import { listConfirming } from '../../src/sale/deposit-rows.ts'
+import { saleFigures } from '../../src/sale/figures.ts'
 import { micros } from '../../src/vocabulary/money.ts'
 import type { Anvil } from './anvil.ts'
 import { DepositBench } from './deposit-bench.ts'
@@ -242,6 +243,21 @@ test('each transfer of a transaction counts; other tokens, nothing, and dust do 
   ])
   expect(deposits.events).toContain('1 of dust')
 })
+
+test.each(['sqlite', 'postgres'] as const)(
+  'on %s, deposits of more than an account can have are held, and counted as the most that is shown',
+  async (engine) => {
+    await using deposits = await open({ engine })
+    const to = deposits.addressOf('A')
+    for (let count = 0; count < 2; count++) await anvil.transfer({ to, units: 2n ** 100n })
+    await anvil.mine()
+    await deposits.drain()
+    expect(await deposits.balance('A')).toBe(0)
+    expect(await saleFigures(deposits.bench.store.db)).toMatchObject({
+      purchases: [{ state: 'held', purchases: 2, creditMicros: Number.MAX_SAFE_INTEGER }],
+    })
+  },
+)
 
 test('a deposit that was held is credited by an admin after another look, once', async () => {
   await using deposits = await open()
