@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { faultOfBuild } from '../src/app/page-stamp.ts'
@@ -11,6 +11,9 @@ import { faultOfBuild } from '../src/app/page-stamp.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const DIST = join(ROOT, 'dist')
+const LOCK = join(ROOT, 'npm-shrinkwrap.json')
+/** Far above what npm takes to pack files that are all there. */
+const PACKED_AFTER_MS = 300_000
 
 const fault = await faultOfBuild()
 if (fault !== null) throw new Error(fault)
@@ -21,7 +24,22 @@ for (const path of compiledFiles()) nameCompiledEntries(path)
 cpSync(join(ROOT, 'build', 'web'), join(DIST, 'build', 'web'), { recursive: true })
 const reference = join('src', 'http', 'openapi', 'page')
 cpSync(join(ROOT, reference), join(DIST, reference), { recursive: true })
-writeFileSync(join(ROOT, 'npm-shrinkwrap.json'), `${JSON.stringify(lockOfUsers(), null, 2)}\n`)
+writeFileSync(LOCK, `${JSON.stringify(lockOfUsers(), null, 2)}\n`)
+clearAfterPack()
+
+/**
+ * npm reads the lock of a package at its root alone, and `npm install` in the checkout would take it for the
+ * checkout's. `postpack` removes it, which does not run where npm is cut off: then it goes minutes later.
+ */
+function clearAfterPack(): void {
+  const clearing = `
+    const { statSync, rmSync } = require('node:fs')
+    const written = statSync(process.argv[1]).mtimeMs
+    const isThere = () => statSync(process.argv[1], { throwIfNoEntry: false })?.mtimeMs === written
+    setInterval(() => isThere() || process.exit(), 250)
+    setTimeout(() => { if (isThere()) rmSync(process.argv[1]); process.exit() }, ${PACKED_AFTER_MS})`
+  spawn(process.execPath, ['-e', clearing, LOCK], { detached: true, stdio: 'ignore' }).unref()
+}
 
 function compiledFiles(): readonly string[] {
   return readdirSync(DIST, { recursive: true, withFileTypes: true })
