@@ -169,7 +169,7 @@ async function statements(call: () => ReturnType<Browser['post']>) {
   return { json, shape, written: [links - linksBefore, rates - ratesBefore] }
 }
 
-test('a person is mailed five times an hour at most, whoever asks, and a network asks twenty times', async () => {
+test('a person is mailed five times an hour at most, and a network asks twenty times', async () => {
   await setUpOperator(world, ORIGIN)
   const statuses: number[] = []
   for (let nth = 0; nth < 7; nth++) {
@@ -236,7 +236,7 @@ test('no store and no log has the text, the ticket or the code of a mail', async
   }
 })
 
-test('links lead to the configured address, whatever the Host of the call says', async () => {
+test('links lead to the configured address, and a call can not change it', async () => {
   await setUpOperator(world, ORIGIN)
   await browserAt('203.0.113.7').call('POST', 'auth/mail/reset', {
     body: ADA_ONLY,
