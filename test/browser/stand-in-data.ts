@@ -54,9 +54,9 @@ export const HELIX: Account = {
   },
   has_backed_credit: true,
   models: null,
-  low_balance: null,
-  external_id: null,
-  metadata: {},
+  low_balance: 20_000_000,
+  external_id: 'crm-20418',
+  metadata: { plan: 'team', region: 'eu' },
   allowance: {
     amount: 900_000_000,
     period: 'month',
@@ -131,6 +131,7 @@ export const KEYS: readonly ApiKey[] = [
       resets_at: '2026-11-22T23:00:00.000Z',
     },
     limits: { ...NO_LIMITS, requests_per_minute: 1_000, in_flight: 2 },
+    metadata: { team: 'search', ticket: 'OPS-1182' },
     last_used_at: ago(19 * 3_600_000),
   }),
   key(4, {

@@ -56,6 +56,14 @@ const SCREENS: readonly Screen[] = [
     path: ACCOUNT_PATH,
     text: 'Allowance: $164.12 of $900.00 this month, $2.41 held, resets 1 Dec, 00:00',
   },
+  { name: 'key-metadata', path: KEYS_PATH, text: 'team: search, ticket: OPS-1182' },
+  { name: 'op-account-notes', path: ACCOUNT_PATH, text: 'plan: team, region: eu' },
+  {
+    name: 'op-account-external-id',
+    path: ACCOUNT_PATH,
+    act: (page) => page.getByText('reported as low below $20.00').waitFor(),
+    text: 'crm-20418',
+  },
   {
     name: 'key-limit-wrong',
     path: KEYS_PATH,

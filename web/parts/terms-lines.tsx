@@ -36,3 +36,10 @@ function listed(word: string, patterns: readonly string[]): string {
   const more = patterns.length - NAMED
   return `${word} ${named}${more > 0 ? ` and ${more} more` : ''}`
 }
+
+/** The notes of a program on a key or an account, in one line; nothing where there are none. */
+export function MetadataLine({ metadata }: Pick<ApiKey, 'metadata'>) {
+  const notes = Object.entries(metadata).map(([name, value]) => `${name}: ${value}`)
+  if (notes.length === 0) return null
+  return <span className="two wrap-anywhere">{notes.join(', ')}</span>
+}

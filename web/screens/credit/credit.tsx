@@ -110,34 +110,41 @@ function Purses({ balance: { credit, unresolved } }: { balance: Balance }) {
   const ends = free.expires_at === null ? null : new Date(free.expires_at)
   const next = unresolved.next_release_at
   const account = useQuery({ ...accountQuery(useAccountId()), refetchInterval: 15_000 })
+  const allowance = account.data?.allowance ?? null
   return (
-    <div className="stats">
-      <div className="stat">
-        <h2 className="lab">Backed credit</h2>
-        <b>{money(backed.available)}</b>
-        <p>
-          of {money(backed.balance)}, {money(backed.held)} held
-        </p>
-        <AllowanceLine allowance={account.data?.allowance ?? null} />
+    <>
+      <div className="stats">
+        <div className="stat">
+          <h2 className="lab">Backed credit</h2>
+          <b>{money(backed.available)}</b>
+          <p>
+            of {money(backed.balance)}, {money(backed.held)} held
+          </p>
+        </div>
+        <div className="stat">
+          <h2 className="lab">Free credit</h2>
+          <b>{money(free.available)}</b>
+          <p>
+            {ends === null || free.balance === 0
+              ? 'none was given'
+              : `until ${dayOf(ends, new Date())}, for open-weight text models`}
+          </p>
+        </div>
+        <div className="stat">
+          <h2 className="lab">Unresolved</h2>
+          <b>{money(unresolved.held)}</b>
+          <p>
+            {unresolved.requests === 0 || next === null
+              ? 'no request waits for its cost'
+              : `${counted(unresolved.requests, 'request')}, released by ${dayAndMinute(new Date(next))}`}
+          </p>
+        </div>
       </div>
-      <div className="stat">
-        <h2 className="lab">Free credit</h2>
-        <b>{money(free.available)}</b>
-        <p>
-          {ends === null || free.balance === 0
-            ? 'none was given'
-            : `until ${dayOf(ends, new Date())}, for open-weight text models`}
+      {allowance !== null && (
+        <p className="border-t border-line px-5 py-2.5 max-[760px]:px-4">
+          <AllowanceLine allowance={allowance} />
         </p>
-      </div>
-      <div className="stat">
-        <h2 className="lab">Unresolved</h2>
-        <b>{money(unresolved.held)}</b>
-        <p>
-          {unresolved.requests === 0 || next === null
-            ? 'no request waits for its cost'
-            : `${counted(unresolved.requests, 'request')}, released by ${dayAndMinute(new Date(next))}`}
-        </p>
-      </div>
-    </div>
+      )}
+    </>
   )
 }

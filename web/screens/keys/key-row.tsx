@@ -6,7 +6,7 @@ import { ago, dayOf } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Popover } from '../../parts/popover.tsx'
-import { AllowanceLine, OnlyModels } from '../../parts/terms-lines.tsx'
+import { AllowanceLine, MetadataLine, OnlyModels } from '../../parts/terms-lines.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { ChangeKey, DeleteKey, DisableKey } from './key-dialogs.tsx'
@@ -40,6 +40,7 @@ export function KeyRow({ apiKey, availableMicros }: KeyRowProps) {
         <b>{apiKey.name}</b>
         <span className="two mono">{apiKey.prefix}</span>
         <OnlyModels models={apiKey.models} />
+        <MetadataLine metadata={apiKey.metadata} />
       </td>
       <td>
         <span className={`chip ${tone}`}>{word}</span>

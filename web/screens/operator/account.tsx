@@ -9,7 +9,7 @@ import { CopyButton } from '../../parts/copy-button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Failed, Grey, Stale } from '../../parts/states.tsx'
-import { AllowanceLine, OnlyModels } from '../../parts/terms-lines.tsx'
+import { AllowanceLine, MetadataLine, OnlyModels } from '../../parts/terms-lines.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { useAccountId } from '../../shell/use-account.ts'
 import { RenameAccount, SuspendAccount } from './account-dialogs.tsx'
@@ -133,6 +133,7 @@ function Opened({ account, opened, onClose }: OpenedProps) {
 
 function Facts({ account }: { account: Account }) {
   const { id, email, disabled, created_at: createdAt } = account
+  const { external_id: externalId, low_balance: lowMicros } = account
   const now = useNow()
   return (
     <p className="note mb-4 flex flex-wrap items-center gap-x-3 gap-y-1">
@@ -141,6 +142,13 @@ function Facts({ account }: { account: Account }) {
       </span>
       {email !== null && <span>{email}</span>}
       <span>since {dayOf(new Date(createdAt), now)}</span>
+      {externalId !== null && (
+        <span className="wrap-anywhere">
+          external id <span className="mono">{externalId}</span>
+        </span>
+      )}
+      {lowMicros !== null && <span>reported as low below {money(lowMicros)}</span>}
+      <MetadataLine metadata={account.metadata} />
       <OnlyModels models={account.models} />
       <AllowanceLine allowance={account.allowance} />
       <span className="idl">
