@@ -215,6 +215,12 @@ const operatorCodes = createRoute({
   component: lazyRouteComponent(() => import('./screens/operator/codes.tsx'), 'CodesScreen'),
 })
 
+const operatorTokens = createRoute({
+  getParentRoute: () => account,
+  path: '/operator/tokens',
+  component: lazyRouteComponent(() => import('./screens/operator/tokens.tsx'), 'TokensScreen'),
+})
+
 const operatorHealth = createRoute({
   getParentRoute: () => account,
   path: '/operator/health',
@@ -281,6 +287,7 @@ export function createPageRouter(queries: QueryClient) {
         operatorToSettle,
         operatorPurchases,
         operatorCodes,
+        operatorTokens,
         operatorHealth,
       ]),
     ]),

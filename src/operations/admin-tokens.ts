@@ -25,6 +25,7 @@ import {
   type Operation,
   type OperationParts,
   operation,
+  readsFor,
   requireScope,
 } from './operation.ts'
 
@@ -95,12 +96,12 @@ function list({ store }: OperationParts): Operation {
     name: 'listAdminTokens',
     method: 'GET',
     scope: 'read',
-    paths: { admin: '/v1/admin/tokens' },
+    paths: { admin: '/v1/admin/tokens', operator: '/app/api/operator/tokens' },
     summary: 'Admin tokens, newest first, expired and revoked ones too.',
     query: pageQuery('admin_tokens', {}),
     answers: { 200: listShape(adminTokenShape) },
-    async run({ query: { limit, cursor } }) {
-      const page = await listAdminTokens(store.db, { limit, cursor: cursor ?? null })
+    async run({ caller, query: { limit, cursor } }) {
+      const page = await listAdminTokens(readsFor(caller, store), { limit, cursor: cursor ?? null })
       const next = idCursor('admin_tokens', page.nextCursor)
       return { httpStatus: 200, body: listAnswer(page.adminTokens.map(adminTokenAnswer), next) }
     },
@@ -112,7 +113,10 @@ function revoke({ store, clock, onAdminTokensChanged }: OperationParts): Operati
     name: 'revokeAdminToken',
     method: 'DELETE',
     scope: 'everything',
-    paths: { admin: '/v1/admin/tokens/{token_id}' },
+    paths: {
+      admin: '/v1/admin/tokens/{token_id}',
+      operator: '/app/api/operator/tokens/{token_id}',
+    },
     summary: 'Revoke an admin token for ever, and all tokens that were made by it.',
     answers: { 200: adminTokenShape },
     problems: ['not_found'],

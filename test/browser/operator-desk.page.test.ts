@@ -3,7 +3,7 @@ import { type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
 import { HELIX } from './stand-in-data.ts'
-import { AUDIT, CODES, HEALTH } from './stand-in-operator.ts'
+import { AUDIT, CODES, HEALTH, TOKENS } from './stand-in-operator.ts'
 
 /** What operators look after beside accounts: requests to settle, the ledger's health, and codes. */
 
@@ -159,7 +159,50 @@ const CODE_SCREENS: readonly Screen[] = [
   },
 ]
 
-testScreens([...TO_SETTLE, ...HEALTH_SCREENS, ...CODE_SCREENS])
+const TOKEN_SCREENS: readonly Screen[] = [
+  { name: 'op-tokens', path: at('tokens'), text: 'made by another token' },
+  {
+    name: 'op-tokens-empty',
+    path: at('tokens'),
+    before: (server) => server.answer('/operator/tokens', json(EMPTY)),
+    text: 'No tokens yet',
+  },
+  {
+    name: 'op-tokens-error',
+    path: at('tokens'),
+    before: (server) => server.answer('/operator/tokens', down),
+    text: 'The admin tokens could not be read.',
+  },
+  {
+    name: 'op-tokens-loading',
+    path: at('tokens'),
+    before: (server) => server.answer('/operator/tokens', { kind: 'silence' }),
+    act: (page) => page.locator('.grey').first().waitFor(),
+    text: 'Admin tokens',
+  },
+  {
+    name: 'op-token-revoke',
+    path: at('tokens'),
+    act: (page) => page.getByRole('button', { name: 'Revoke the token shop' }).click(),
+    text: /Calls with it are answered 401 at once and for good/,
+  },
+]
+
+testScreens([...TO_SETTLE, ...HEALTH_SCREENS, ...CODE_SCREENS, ...TOKEN_SCREENS])
+
+test('the admin token that was chosen is revoked, after it is said what that does', async ({
+  page,
+  server,
+}) => {
+  server.answer(`DELETE /operator/tokens/${TOKENS[1]?.id}`, json(TOKENS[1]))
+  await page.goto(`${server.address}/app/${at('tokens')}`)
+  await page.getByRole('button', { name: 'Revoke the token bookkeeping' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  expect(server.asked.filter((call) => call.startsWith('DELETE'))).toEqual([
+    `DELETE operator/tokens/${TOKENS[1]?.id}`,
+  ])
+})
 
 test('a request is settled by the cost that was typed, by keys alone', async ({ page, server }) => {
   server.answer('/settle', json({ object: 'request' }))

@@ -1,5 +1,6 @@
 import type { Invitation, Member } from '../../web/api/answers.ts'
 import type {
+  AdminToken,
   Audit,
   CreditCode,
   Health,
@@ -228,4 +229,28 @@ export const INVITATIONS: readonly Invitation[] = [
     created_at: ago(2 * DAY_MS),
     expires_at: ago(-5 * DAY_MS),
   },
+]
+
+function token(place: number, fields: Partial<AdminToken>): AdminToken {
+  return {
+    id: `atok_01kbh0c7x5qv3m9t2r8w6e000${place}`,
+    object: 'admin_token',
+    name: 'shop',
+    prefix: `tollgate-admin-7Qm…x2F${place}`,
+    scopes: ['keys', 'credit'],
+    made_by: null,
+    created_at: ago(place * DAY_MS),
+    expires_at: null,
+    revoked_at: null,
+    last_used_at: null,
+    ...fields,
+  }
+}
+
+/** Admin tokens, one of each state, newest first. */
+export const TOKENS: readonly AdminToken[] = [
+  token(1, { expires_at: '2027-02-19T00:00:00.000Z', last_used_at: ago(3_600_000) }),
+  token(2, { name: 'bookkeeping', scopes: ['read'], made_by: 'atok_01kbh0c7x5qv3m9t2r8w6e0003' }),
+  token(3, { name: 'provisioning', scopes: ['everything'], revoked_at: ago(DAY_MS) }),
+  token(4, { name: 'pilot', scopes: ['read', 'keys'], expires_at: '2026-11-12T00:00:00.000Z' }),
 ]

@@ -13,6 +13,7 @@ import {
   HEALTH,
   INVITATIONS,
   MEMBERS,
+  TOKENS,
   UNSETTLED,
 } from './stand-in-operator.ts'
 import { OVERVIEW } from './stand-in-overview.ts'
@@ -161,6 +162,7 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['/members', list(MEMBERS)],
     ['/invitations', list(INVITATIONS)],
     ['/operator/codes', list(CODES)],
+    ['/operator/tokens', list(TOKENS)],
     ['/operator/purchases', list(HELD)],
     ...REQUESTS.map((request) => [`/requests/${request.id}`, request] as const),
   ] as const) {

@@ -128,7 +128,7 @@ describe('every operation of admins', () => {
       changeWebhook: { disabled: true },
     }
     // Asked elsewhere: these need a request, a payment or a user that is there.
-    const elsewhere = ['settleRequest', 'creditPurchase', 'createResetLink']
+    const elsewhere = ['settleRequest', 'creditPurchase', 'createResetLink', 'changeMember']
     const changing = operationsOf(document).filter(
       ({ name, method, path }) =>
         path.startsWith('/v1/admin/') &&

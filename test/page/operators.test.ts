@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Operation } from '../../src/operations/operation.ts'
 import { makeOperations, OPERATIONS } from '../../src/operations/operations.ts'
+import { createAdminToken } from '../../src/people/admin-tokens.ts'
 import { micros } from '../../src/vocabulary/money.ts'
 import { startWorld, type TestAccount, type World } from '../world.ts'
 import { ADA, Browser, errorOf, inviteGuest, setUpOperator } from './page-client.ts'
@@ -18,7 +19,7 @@ let aheadMs = 0
 beforeAll(async () => {
   world = await startWorld({
     mode: 'simulator',
-    settings: { TOLLGATE_LOOKUPS: 'all' },
+    settings: { TOLLGATE_LOOKUPS: 'all', ADMIN_API_TOKEN: 'admin-token-of-the-test' },
     clock: { nowMs: () => Date.now() + aheadMs },
   })
   // What is unsure stays so until an operator settles it.
@@ -54,6 +55,7 @@ async function callOf({ method, paths, example, name }: Operation) {
   if (path.includes('{key_id}')) path = path.replace('{key_id}', await newKeyId())
   if (path.includes('{request_id}')) path = path.replace('{request_id}', await newRequestId())
   if (path.includes('{code_id}')) path = path.replace('{code_id}', (await newCode()).id)
+  if (path.includes('{token_id}')) path = path.replace('{token_id}', (await newToken()).id)
   if (path.includes('{purchase_id}')) {
     path = path.replace('{purchase_id}', await world.purchase(account.id, HOLD))
   }
@@ -89,6 +91,16 @@ async function newCode(): Promise<{ readonly id: string; readonly code: string }
   return { id: String(json['id']), code: String(json['code']) }
 }
 
+/** An admin token, as the command line makes it. */
+async function newToken(): Promise<{ readonly id: string; readonly text: string }> {
+  const { store, ids } = world.gateway
+  const { adminToken, text } = await createAdminToken(
+    { db: store.db, ids, clock: { nowMs: Date.now } },
+    { name: 'shop', scopes: ['keys'], expiresAtMs: null, madeBy: null, by: null },
+  )
+  return { id: adminToken.id, text }
+}
+
 const signInAgain = () => operator.post('auth/confirm', { password: ADA.password })
 
 async function actions(): Promise<readonly Readonly<Record<string, unknown>>[]> {
@@ -120,13 +132,11 @@ test('operators have the operations of admins on accounts, credit, codes, reques
     'createWebhook',
     'deleteWebhook',
     'getAllUsage',
-    'listAdminTokens',
     'listDeliveries',
     'listDepositAddresses',
     'listUsers',
     'listWebhooks',
     'removeUser',
-    'revokeAdminToken',
     'testWebhook',
   ])
   for (const { paths } of OPERATIONS_OF_OPERATORS) {
@@ -252,6 +262,25 @@ describe('what is recorded', () => {
     const { json } = await operator.get(`operator/actions?limit=100&account=${account.id}`)
     expect(json['data']).toEqual(all.filter(({ account_id }) => account_id === account.id))
   })
+})
+
+test('an operator sees admin tokens without their text, and revokes one that serves no call after that', async () => {
+  const post = async (path: string, bearer: string, body: object) => {
+    const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' }
+    const sent = { method: 'POST', headers, body: JSON.stringify(body) }
+    return fetch(world.url(`/v1/admin/${path}`), sent)
+  }
+  const made = await post('tokens', 'admin-token-of-the-test', { name: 'shop', scopes: ['keys'] })
+  const { id, token: text } = Object(await made.json())
+  const call = async () =>
+    (await post(`accounts/${account.id}/keys`, text, { name: 'by a token' })).status
+  expect(await call()).toBe(201)
+  const listed = await operator.get('operator/tokens')
+  expect(Object(listed.json['data'])[0]).toMatchObject({ id, name: 'shop', revoked_at: null })
+  expect(listed.text).not.toContain(text)
+  const revoked = await operator.call('DELETE', `operator/tokens/${id}`, { body: {} })
+  expect(revoked.json).toMatchObject({ id, revoked_at: expect.any(String) })
+  expect(await call()).toBe(401)
 })
 
 describe('a sign-in of more than ten minutes ago', () => {

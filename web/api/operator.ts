@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import type { z } from 'zod'
 import type { listedAccountShape } from '../../src/operations/accounts.ts'
+import type { adminTokenShape } from '../../src/operations/admin-tokens.ts'
 import type { createdCreditCodeShape, creditCodeShape } from '../../src/operations/credit-codes.ts'
 import type {
   healthShape,
@@ -204,6 +205,21 @@ export const codesQuery = infiniteQueryOptions({
   queryKey: ['operator', 'codes'],
   queryFn: ({ pageParam, signal }) =>
     read<Page<CreditCode>>(withQuery('operator/codes', { limit: ROWS, cursor: pageParam }), signal),
+  initialPageParam: null as string | null,
+  getNextPageParam: (page) => page.next_cursor,
+})
+
+/** An admin token, without its text. */
+export type AdminToken = z.infer<typeof adminTokenShape>
+
+/** Admin tokens, newest first, expired and revoked ones too. */
+export const tokensQuery = infiniteQueryOptions({
+  queryKey: ['operator', 'tokens'],
+  queryFn: ({ pageParam, signal }) =>
+    read<Page<AdminToken>>(
+      withQuery('operator/tokens', { limit: ROWS, cursor: pageParam }),
+      signal,
+    ),
   initialPageParam: null as string | null,
   getNextPageParam: (page) => page.next_cursor,
 })

@@ -6,6 +6,7 @@ export const OPERATOR_SECTIONS = [
   { to: '/$account/operator/to-settle', text: 'To settle', icon: 'clock' },
   { to: '/$account/operator/purchases', text: 'Purchases', icon: 'credit' },
   { to: '/$account/operator/codes', text: 'Codes', icon: 'gift' },
+  { to: '/$account/operator/tokens', text: 'Admin tokens', icon: 'key' },
   { to: '/$account/operator/health', text: 'Ledger and health', icon: 'shield' },
 ] as const satisfies readonly {
   readonly to: string

@@ -1,0 +1,152 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { write } from '../../api/client.ts'
+import { type AdminToken, tokensQuery } from '../../api/operator.ts'
+import { counted } from '../../format/numbers.ts'
+import { ago, dayOf } from '../../format/time.ts'
+import { Confirm } from '../../parts/confirm.tsx'
+import { ListCard, Older } from '../../parts/list-card.tsx'
+import { useNow } from '../../parts/now.ts'
+import { Empty } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
+import { useTitle } from '../../parts/use-title.ts'
+import { useOperatorWrite } from './use-operator-write.tsx'
+
+const HEADS = [
+  { text: 'Token' },
+  { text: 'State' },
+  { text: 'May' },
+  { text: 'Expires', className: 'hide-m' },
+  { text: 'Last used' },
+  { text: 'Revoke', isHidden: true },
+] as const
+
+/** The tokens of the admin API: what each may do, when it was used, and revoking it. The command line makes them. */
+export function TokensScreen() {
+  useTitle('Admin tokens')
+  const [revoking, setRevoking] = useState<AdminToken | null>(null)
+  const query = useInfiniteQuery(tokensQuery)
+  const tokens = query.data?.pages.flatMap(({ data }) => data)
+  return (
+    <>
+      <div className="top">
+        <h1>Admin tokens</h1>
+      </div>
+      <p className="note mb-4">
+        What calls /v1/admin, beside the token of the settings, which is not in this list. Tokens
+        are made on the gateway’s machine: <code>npx tollgate token create</code>.
+      </p>
+      <ListCard
+        label="Admin tokens"
+        query={query}
+        rows={tokens}
+        failed="The admin tokens could not be read."
+        empty={<NoTokens />}
+        heads={HEADS}
+        greyRows={4}
+        row={(token) => <TokenRow key={token.id} token={token} onRevoke={setRevoking} />}
+      >
+        <Older
+          query={query}
+          shown={`The newest ${counted(tokens?.length ?? 0, 'token')}`}
+          text="Older tokens"
+        />
+      </ListCard>
+      {revoking !== null && <RevokeToken token={revoking} onClose={() => setRevoking(null)} />}
+    </>
+  )
+}
+
+function NoTokens() {
+  return (
+    <Empty title="No tokens yet">
+      <p>Give each program that calls the admin API a token of its own, with the least scopes.</p>
+    </Empty>
+  )
+}
+
+interface TokenRowProps {
+  readonly token: AdminToken
+  readonly onRevoke: (token: AdminToken) => void
+}
+
+function TokenRow({ token, onRevoke }: TokenRowProps) {
+  const now = useNow()
+  const { name, prefix, scopes, expires_at: expiresAt, last_used_at: usedAt } = token
+  const { word, tone } = tokenState(token, now)
+  const ends = expiresAt === null ? null : new Date(expiresAt)
+  const used = usedAt === null ? null : new Date(usedAt)
+  return (
+    <tr className={word === 'Good' ? '' : 'dim'}>
+      <td>
+        <b>{name}</b>
+        <span className="two mono">{prefix}</span>
+        {token.made_by !== null && <span className="two">made by another token</span>}
+      </td>
+      <td>
+        <span className={`chip ${tone}`}>{word}</span>
+      </td>
+      <td>{scopes.join(', ')}</td>
+      <td className="hide-m">
+        <span className="only-s dimmed">{ends === null ? '' : 'Until '}</span>
+        {ends === null ? (
+          <span className="dimmed">No expiry</span>
+        ) : (
+          <Time at={ends}>{dayOf(ends, now)}</Time>
+        )}
+      </td>
+      <td className="text-ink-2">
+        <span className="only-s dimmed">Used </span>
+        {used === null ? (
+          <span className="dimmed">never</span>
+        ) : (
+          <Time at={used}>{ago(used, now)}</Time>
+        )}
+      </td>
+      <td className="num wide">
+        {word === 'Good' && (
+          <button
+            type="button"
+            className="btn"
+            aria-label={`Revoke the token ${name}`}
+            onClick={() => onRevoke(token)}
+          >
+            Revoke
+          </button>
+        )}
+      </td>
+    </tr>
+  )
+}
+
+function tokenState({ revoked_at: revokedAt, expires_at: expiresAt }: AdminToken, now: Date) {
+  if (revokedAt !== null) return { word: 'Revoked', tone: 'off' }
+  if (expiresAt !== null && new Date(expiresAt) <= now) return { word: 'Expired', tone: 'off' }
+  return { word: 'Good', tone: 'good' }
+}
+
+function RevokeToken({ token, onClose }: { token: AdminToken; onClose: () => void }) {
+  const revoke = useOperatorWrite(
+    (id: string) => write<unknown>('DELETE', `operator/tokens/${id}`),
+    onClose,
+  )
+  return (
+    <>
+      <Confirm
+        title={`Revoke the token “${token.name}”?`}
+        submit="Revoke"
+        isDangerous
+        error={revoke.error}
+        isSending={revoke.isPending}
+        onSubmit={() => revoke.mutate(token.id)}
+        onClose={onClose}
+      >
+        <p>
+          Calls with it are answered 401 at once and for good, and so are those with tokens that it
+          made. What it has changed stays.
+        </p>
+      </Confirm>
+      {revoke.password}
+    </>
+  )
+}
