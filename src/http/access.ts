@@ -99,8 +99,8 @@ export function countUntilAnswered(gate: Gate, caller: GateCaller, client: Serve
 /** How much a key may call beside inference. Limits of its requests do not change it. */
 export const CALL_LIMITS: GateSettings = {
   counts: 'calls',
-  inFlightMax: 8,
-  requestsPerMinuteMax: 600,
+  inFlightMax: 32,
+  requestsPerMinuteMax: 6_000,
   // Of callers without backed credit, which is not asked here.
   unbackedRequestsPerMinuteMax: 0,
 }

@@ -110,7 +110,7 @@ const anyRows: fc.Arbitrary<RawRows> = fc.record({
       id: text,
       started_at_ms: integer,
       heartbeat_at_ms: integer,
-      program_schema: integer,
+      program_schema: fc.integer(),
       stopped_at_ms: fc.option(integer, { nil: null }),
     }),
     { selector: (row) => row.id },
