@@ -6,7 +6,7 @@ import { Problem } from '../vocabulary/problem.ts'
 import { CALL_LIMITS, keyAccess } from './access.ts'
 
 const KEYS = 3
-const CALLS_AT_ONCE = 32
+const CALLS_AT_ONCE = 256
 
 const gate = new Gate({ clock: { nowMs: () => 0 }, settings: CALL_LIMITS })
 const access = keyAccess(gate, async () => ({ apiKeyId: '', accountId: '' }))
@@ -42,7 +42,7 @@ async function call() {
   return { said: await promise, leave: () => sent.destroy() }
 }
 
-test('all keys of an account have 32 calls at a time, and one that leaves makes room', async () => {
+test('all keys of an account have 256 calls at a time, and one that leaves makes room', async () => {
   const admitted = []
   for (let count = 0; count < CALLS_AT_ONCE; count++) admitted.push(await call())
   expect(admitted.map(({ said }) => said)).toEqual(new Array(CALLS_AT_ONCE).fill('admitted'))

@@ -99,13 +99,13 @@ export function countUntilAnswered(gate: Gate, caller: GateCaller, client: Serve
 /** How much a key may call beside inference. Limits of its requests do not change it. */
 export const CALL_LIMITS: GateSettings = {
   counts: 'calls',
-  inFlightMax: 32,
+  inFlightMax: 256,
   requestsPerMinuteMax: 6_000,
   // Of callers without backed credit, which is not asked here.
   unbackedRequestsPerMinuteMax: 0,
 }
 
-/** Of all keys of an account together, so that long reports of one account leave the store's readers to others. */
+/** Of all keys of an account together, which bounds their memory. Long reports of an account wait for each other. */
 const CALLS_OF_ACCOUNT = {
   keyRequestsPerMinuteMax: null,
   keyInFlightMax: null,

@@ -56,6 +56,7 @@ const reportQuery = {
 }
 
 function ofKey(parts: OperationParts): Operation {
+  const turns = new Turns()
   return operation({
     name: 'getKeyUsage',
     method: 'GET',
@@ -65,8 +66,36 @@ function ofKey(parts: OperationParts): Operation {
     query: z.strictObject(reportQuery),
     answers: { 200: usageReportShape },
     run: ({ caller: { accountId, apiKeyId }, query, acceptsCsv }) =>
-      answer(parts, { ...query, accountId, apiKeyId, acceptsCsv }),
+      turns.wait(accountId, () => answer(parts, { ...query, accountId, apiKeyId, acceptsCsv })),
   })
+}
+
+// Clients that leave still have their reports made.
+const REPORTS_WAITING_MAX = 256
+
+/** One report of an account at a time, in order, so that many of one account keep no other waiting. */
+class Turns {
+  readonly #byAccount = new Map<string, { last: Promise<unknown>; waiting: number }>()
+
+  /** Makes a report when the account's earlier ones are made; settles as `make` does. Throws Problem `rate_limited`. */
+  async wait<Result>(accountId: string, make: () => Promise<Result>): Promise<Result> {
+    const turns = this.#byAccount.get(accountId) ?? { last: Promise.resolve(), waiting: 0 }
+    if (turns.waiting >= REPORTS_WAITING_MAX) {
+      const message =
+        'The account has too many reports that wait to be made. Retry when they have ended.'
+      throw new Problem('rate_limited', { message, retryAfterSeconds: 1 })
+    }
+    this.#byAccount.set(accountId, turns)
+    turns.waiting++
+    const made = turns.last.then(make, make)
+    turns.last = made
+    try {
+      return await made
+    } finally {
+      turns.waiting--
+      if (turns.waiting === 0) this.#byAccount.delete(accountId)
+    }
+  }
 }
 
 function ofAll(parts: OperationParts): Operation {

@@ -237,6 +237,21 @@ describe('usage', () => {
   })
 })
 
+test('many reports of one account keep a report of another waiting for one at most', async () => {
+  const stranger = await admin.apiKey(await admin.account(1_000))
+  await chat(own.text)
+  let answered = 0
+  const reports = Array.from({ length: 200 }, async () => {
+    const { httpStatus } = await admin.get('/v1/usage', own.text)
+    answered++
+    return httpStatus
+  })
+  await Promise.race(reports)
+  expect((await admin.get('/v1/usage', stranger.text)).httpStatus).toBe(200)
+  expect(answered).toBeLessThan(100)
+  expect(await Promise.all(reports)).toEqual(new Array(200).fill(200))
+})
+
 test('a key has 6,000 calls in a minute beside its inference, apart from other keys', async () => {
   await admin.close()
   let nowMs = Date.now()
