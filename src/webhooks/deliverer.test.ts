@@ -38,6 +38,7 @@ function answering(httpStatus: number, headers: Record<string, string> = {}) {
 function deliverer(
   input: {
     readonly resolve?: Resolve
+    readonly rules?: AddressRules
     readonly timeoutMs?: number
     readonly random?: () => number
   } = {},
@@ -251,6 +252,20 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     }
     await deliverAll(sender)
     expect([receiver.received.length, lookUps]).toEqual([1, 5])
+  })
+
+  test('a name of this machine is never connected to while no setting allows its network', async () => {
+    const receiver = await receive(answering(200))
+    const sent = await message(await webhookTo(receiver.url))
+    await deliverAll(deliverer({ rules: new AddressRules([]) }))
+    expect(receiver.received.length).toBe(0)
+    expect(await deliveryOf(sent)).toMatchObject({
+      state: 'waiting',
+      failure: 'its address is of a private network',
+    })
+    nowMs += RETRY_WAITS_MS[0] ?? 0
+    await deliverAll()
+    expect(receiver.received.length).toBe(1)
   })
 
   test('a name without an address, and one with the certificate of another, fail in words of our own', async () => {
