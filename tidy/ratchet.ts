@@ -16,7 +16,7 @@ export const HOUSE_LIMITS: HouseLimits = {
   rooms: {
     // Steps of charts, roles, links and scopes, events of webhooks, purchases and what payments are worth, counts that
     // are the cost, tags and windows of requests, and the calendar of allowances.
-    vocabulary: { files: 17, lines: 1_584 },
+    vocabulary: { files: 17, lines: 1_587 },
     json: { files: 7, lines: 1_167 },
     // Letters, addresses of mail servers, sending with a deadline, and letters that wait.
     mail: { files: 4, lines: 464 },
@@ -26,7 +26,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // upstream; columns of texts, limits and what shops note on accounts; commands that share no commit; and which program may migrate
     // a store, or must restore which copy.
     // upstream; columns of texts, limits and what shops note on accounts; and commands that share no commit.
-    store: { files: 46, lines: 3_929 },
+    store: { files: 46, lines: 3_932 },
     // Purchases and statements, operators' actions, owners of new accounts, searches by slices of time, reported costs
     // that stand, allowances that reset with their audit, counts of periods apart, limits, tags, and the number that changes
     // of callers raise.
@@ -47,8 +47,9 @@ export const HOUSE_LIMITS: HouseLimits = {
     reconcile: { files: 8, lines: 1_386 },
     // Roll-ups of requests by hour and day, charts and CSV of them, sums of any period, and their audit.
     usage: { files: 8, lines: 1_698 },
-    // Users, sessions, passwords, links and mailed codes of the page, the members of an account, and admin tokens.
-    people: { files: 15, lines: 2_132 },
+    // Users, sessions, passwords, links and mailed codes of the page, sign-in at outside providers, the members of an
+    // account, and admin tokens.
+    people: { files: 20, lines: 2_825 },
     // Payments by card at Stripe and their pages, deposits on a chain, tokens that wait and why, looks and whether more
     // follow, ceilings, figures, checks of both and of balances, and a rescan.
     // Users, sessions, passwords and links of the page, the members of an account and who decides about them, and admin
@@ -65,7 +66,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     operations: { files: 32, lines: 6_356 },
     // The page's files, sign-in and guards, the Playground, the page of play money, messages about payments, and how much a
     // key may call beside inference.
-    http: { files: 26, lines: 3_884 },
+    http: { files: 26, lines: 3_964 },
     // `tollgate usage`, `user`, `token`, `webhook`, `purchase`, `sale` and `upstream`, and options of models and limits.
     // receipts, deposit addresses, admin tokens and scopes, webhooks, lists of models, limits and metadata, a
     // report's most tags, and what owners do about members.
@@ -77,14 +78,14 @@ export const HOUSE_LIMITS: HouseLimits = {
     // upstreams, and their wiring.
     // `tollgate usage`, `user`, `token`, `webhook`, `mail`, `purchase`, `sale` and `upstream`, and options of models and limits.
     // Settings of fees and those of no model, the page, the sale, chains, look-ups, upstreams and webhooks, the file of upstreams, and their
-    // Settings of fees, the page, mail, the sale, chains, look-ups, upstreams and webhooks, the file of upstreams, and their
+    // Settings of fees, the page, mail, sign-in at outside providers, the sale, chains, look-ups, upstreams and webhooks, the file of upstreams, and their
     // wiring.
-    app: { files: 35, lines: 4_953 },
+    app: { files: 36, lines: 5_103 },
     // Operations and commands are handed in, and settings may be wrong together.
     'main.ts': { files: 1, lines: 90 },
   },
   // Many are what one class or function takes, by name.
-  interfacesUsedOnce: 98,
+  interfacesUsedOnce: 102,
 }
 
 /**

@@ -70,6 +70,16 @@ const signInByMail = createRoute({
   component: lazyRouteComponent(() => import('./screens/door/by-mail.tsx'), 'SignInByMail'),
 })
 
+// As it came: the router reads what looks like a number as one.
+const arrivedWith = location.search.slice(1)
+
+const signInReturn = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-in-return/$provider',
+  loader: () => arrivedWith,
+  component: lazyRouteComponent(() => import('./screens/door/outside.tsx'), 'SignInReturn'),
+})
+
 const forgot = createRoute({
   getParentRoute: () => root,
   path: '/forgot',
@@ -265,6 +275,7 @@ export function createPageRouter(queries: QueryClient) {
       newAccount,
       signIn,
       signInByMail,
+      signInReturn,
       signInLink,
       forgot,
       setup,

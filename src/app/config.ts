@@ -9,6 +9,7 @@ import { CHAIN_SETTINGS, chainFaults } from './chain-settings.ts'
 import { FEE_SETTINGS } from './fee-settings.ts'
 import { LOOKUP_SETTINGS } from './lookup-settings.ts'
 import { MAIL_SETTINGS, mailFaults } from './mail-settings.ts'
+import { OUTSIDE_SETTINGS, outsideFaults } from './outside-settings.ts'
 import { PAGE_SETTINGS } from './page-settings.ts'
 import { SALE_SETTINGS, saleFaults } from './sale-settings.ts'
 import {
@@ -234,6 +235,7 @@ export const SETTINGS = {
   ...FEE_SETTINGS,
   ...PAGE_SETTINGS,
   ...MAIL_SETTINGS,
+  ...OUTSIDE_SETTINGS,
   ...SALE_SETTINGS,
   ...CHAIN_SETTINGS,
   ...TRACE_SETTINGS,
@@ -273,6 +275,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     ...metricsFaults(env),
     ...workersFaults(env),
     ...mailFaults(env),
+    ...outsideFaults(env),
     ...saleFaults(env),
     ...chainFaults(env),
   )

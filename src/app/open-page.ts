@@ -10,6 +10,7 @@ import type { Outbox } from '../mail/outbox.ts'
 import { notFound } from '../operations/operation.ts'
 import { makeLink } from '../people/links.ts'
 import { MailDoor } from '../people/mail-door.ts'
+import { OutsideDoor } from '../people/outside-door.ts'
 import { People } from '../people/people.ts'
 import { hasUsers } from '../people/users.ts'
 import type { Store } from '../store/open-store.ts'
@@ -17,6 +18,7 @@ import type { Arrival } from '../vocabulary/call.ts'
 import { systemClock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import type { Config } from './config.ts'
+import { outsideProvidersOf } from './outside-settings.ts'
 import type { Wiring } from './wiring.ts'
 
 const BUILT_FOLDER = join(import.meta.dirname, '..', '..', 'build', 'web')
@@ -63,6 +65,12 @@ export function openPage(
     folder: BUILT_FOLDER,
     people,
     mailDoor: postLetter && new MailDoor({ db, clock, ids, pageUrl, post: postLetter }),
+    outsideDoor: new OutsideDoor({
+      db,
+      clock,
+      providers: outsideProvidersOf(config),
+      onFault: (fault) => log.warn(fault, 'a sign-in at a provider was not taken'),
+    }),
     db,
     site: new PageSite(config.TOLLGATE_PUBLIC_URL),
     mode,

@@ -5,14 +5,17 @@ import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { SignInAttempts } from './attempts.ts'
+import { claimFirstUser, grant } from './invitations.ts'
 import { makeLinkText } from './link-text.ts'
 import { endOwnLinks, readLink, takeFound, takeLink } from './links.ts'
 import { tryCode } from './mail-door.ts'
+import { enterFromOutside, type OutsideIdentity } from './outside-identity.ts'
 import { PasswordChecks } from './password-checks.ts'
 import type { Passwords, PasswordsInput } from './passwords.ts'
 import { confirmSession, endOtherSessions, hasSession, SESSION_MS, Sessions } from './sessions.ts'
 import {
   addUser,
+  findIdentity,
   findPassword,
   findUser,
   getUser,
@@ -20,7 +23,6 @@ import {
   hasUsers,
   joinAccount,
   lockPassword,
-  makeOperator,
   proveAddress,
   type StoredPassword,
   setPasswordHash,
@@ -148,18 +150,14 @@ export class People {
       const { userId, passwordHash } = proved
       if (userId !== null && !(await hasStill(trx, { userId, passwordHash })))
         throw wrongPassword('password')
-      const { isOperator, accountId, role } = await takeLink(trx, { ...presented, nowMs })
+      const link = await takeLink(trx, { ...presented, nowMs })
       // Another invitation of the same address may have been accepted in between.
       if ((await findUser(trx, email))?.id !== known?.id) throw new Problem('invalid_link')
+      const { isOperator } = link
       const user =
         known ?? (await addUser(trx, { ids, nowMs, email, name, passwordHash, isOperator }))
       if (user === null) throw new Problem('invalid_link')
-      // No setup link works from now on, nor one that is being taken at this moment.
-      await claimFirstUser(trx, user.id)
-      if (isOperator) await makeOperator(trx, { userId: user.id, nowMs })
-      if (accountId !== null && role !== null) {
-        await joinAccount(trx, { userId: user.id, accountId, role, nowMs })
-      }
+      await grant(trx, { userId: user.id, link, nowMs })
       return { userId: user.id, passwordHash }
     })
     return this.#startSession(checked, visitor)
@@ -226,6 +224,25 @@ export class People {
       }
       return { userId: user.id, passwordHash }
     })
+    const made = await this.#startSession(checked, visitor)
+    await this.sessions.removeEnded()
+    return made
+  }
+
+  /**
+   * Signs in a person whom a provider outside of the gateway has named, and accepts an invitation that the person opened.
+   * Throws Problem as `enterFromOutside` does.
+   */
+  async signInFromOutside(
+    proof: { readonly identity: OutsideIdentity; readonly linkText: string | null },
+    visitor: Visitor,
+  ): Promise<NewSession> {
+    const { db, clock, ids } = this.#input
+    const isKnown = (await findIdentity(db, proof.identity)) !== null
+    const noOnesHash = isKnown ? null : await this.#hash(makeLinkText())
+    const checked = await db
+      .transaction()
+      .execute((trx) => enterFromOutside(trx, { ...proof, noOnesHash, ids, nowMs: clock.nowMs() }))
     const made = await this.#startSession(checked, visitor)
     await this.sessions.removeEnded()
     return made
@@ -322,20 +339,6 @@ function wrongPassword(field: string): Problem {
 async function loadBetterAuth(input: PasswordsInput): Promise<Passwords> {
   const { openPasswords } = await import('./passwords.ts')
   return openPasswords(input)
-}
-
-/**
- * Links that make the first user can be taken at the same time, through two processes. The second insert waits for
- * the first transaction and then inserts nothing: false.
- */
-async function claimFirstUser(trx: Transaction<Tables>, userId: string): Promise<boolean> {
-  const claimed = await trx
-    .insertInto('settings')
-    .values({ name: 'first_user', value: userId })
-    .onConflict((conflict) => conflict.column('name').doNothing())
-    .returning('name')
-    .executeTakeFirst()
-  return claimed !== undefined
 }
 
 async function joinFirstAccount(

@@ -166,6 +166,21 @@ export async function addUser(
 /** How better-auth names sign-in by password. */
 const PASSWORD_PROVIDER = 'credential'
 
+/** The user of an identity outside of the gateway; null: none has it. */
+export async function findIdentity(
+  db: Kysely<Tables>,
+  { issuer, subject }: { readonly issuer: string; readonly subject: string },
+): Promise<UserRow | null> {
+  const row = await db
+    .selectFrom('users')
+    .innerJoin('sign_ins', 'sign_ins.user_id', 'users.id')
+    .selectAll('users')
+    .where('sign_ins.provider', '=', issuer)
+    .where('sign_ins.provider_user_id', '=', subject)
+    .executeTakeFirst()
+  return row === undefined ? null : USERS.read(row)
+}
+
 /** A user's password as it is stored. */
 export interface StoredPassword {
   readonly userId: string
@@ -262,14 +277,25 @@ export async function makeOperator(
     .execute()
 }
 
-/** Notes that an e-mail address was proved to be the user's. */
+/**
+ * Notes that an e-mail address was proved to be the user's. With the first proof, identities outside of the gateway that
+ * were the user's without one are so no longer.
+ */
 export async function proveAddress(
   trx: Transaction<Tables>,
   { userId, nowMs }: { readonly userId: string; readonly nowMs: number },
 ): Promise<void> {
-  await trx
+  const first = await trx
     .updateTable('users')
     .set({ email_verified: 1, updated_at_ms: nowMs })
     .where('id', '=', userId)
+    .where('email_verified', '=', 0)
+    .returning('id')
+    .executeTakeFirst()
+  if (first === undefined) return
+  await trx
+    .deleteFrom('sign_ins')
+    .where('user_id', '=', userId)
+    .where('provider', '!=', PASSWORD_PROVIDER)
     .execute()
 }

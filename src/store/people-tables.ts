@@ -35,15 +35,15 @@ export const MEMBERS = new Table('members', {
 /** A user in an account. */
 export type MemberRow = RowOf<typeof MEMBERS>
 
-/** How users prove who they are: a password, later also other services. */
+/** How users prove who they are: a password, and identities at providers outside of the gateway. */
 export const SIGN_INS = new Table('sign_ins', {
   key: ['id'],
   fixed: {
     id: text,
     user_id: text,
-    /** `credential`: a password. */
+    /** `credential`: a password, which each user has, if only one that no one knows; else the address of the provider. */
     provider: text,
-    /** The user's id there. */
+    /** The user's id there; of a password, the user's own id. */
     provider_user_id: text,
     password_hash: orNull(text),
     created_at_ms: integer,
@@ -163,12 +163,15 @@ export const SESSIONS = new Table('sessions', {
 /** A browser that is signed in. */
 export type SessionRow = RowOf<typeof SESSIONS>
 
-/** Proofs under way, of addresses and of sign-ins at other services. */
+/** Sign-ins at outside providers that were used: none is used twice. */
 export const VERIFICATIONS = new Table('verifications', {
   key: ['id'],
   fixed: {
+    /** The SHA-256 of the ticket that the browser had. */
     id: text,
+    /** The provider. */
     identifier: text,
+    /** Empty. */
     value: text,
     expires_at_ms: integer,
     created_at_ms: integer,

@@ -131,6 +131,7 @@ function busyAccount(): Map<string, StandInAnswer> {
         setup_needed: false,
         sign_up: 'invited',
         mail: false,
+        providers: [],
         signed_in: true,
         secure: true,
       },

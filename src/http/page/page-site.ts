@@ -1,9 +1,18 @@
 import { isLoopback } from '../../journey/gate/client-address.ts'
+import { OUTSIDE_MS } from '../../people/outside-door.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 
 const SESSION_COOKIE = 'tollgate_session'
 const SESSION_SECONDS = 7 * 24 * 60 * 60
+const TICKET_COOKIE = 'tollgate_sign_in'
+
+interface NewCookie {
+  readonly cookie: string
+  /** Null: it ends in the browser. */
+  readonly value: string | null
+  readonly maxAgeSeconds: number
+}
 
 /** The page's own address, which its calls must come from, and the cookie of its sessions. */
 export class PageSite {
@@ -47,21 +56,43 @@ export class PageSite {
 
   /** The token of the session that a browser has; null: none. */
   sessionTokenOf(arrival: Pick<Arrival, 'headers'>): string | null {
-    const name = this.#cookieName(arrival)
-    const cookies = String(arrival.headers['cookie'] ?? '').split(';')
-    for (const cookie of cookies) {
-      const [found, value = ''] = cookie.trim().split('=')
-      if (found === name && /^\w{16,128}$/.test(value)) return value
-    }
-    return null
+    return this.#cookieOf(arrival, { cookie: SESSION_COOKIE, shape: /^\w{16,128}$/ })
   }
 
   /** `Set-Cookie` that keeps a session in the browser; null ends it there. No script can read it. */
   sessionCookie(arrival: Pick<Arrival, 'headers'>, sessionToken: string | null): string {
-    const age = sessionToken === null ? 0 : SESSION_SECONDS
+    const maxAgeSeconds = SESSION_SECONDS
+    return this.#cookie(arrival, { cookie: SESSION_COOKIE, value: sessionToken, maxAgeSeconds })
+  }
+
+  /** What a browser has of a sign-in that it began at a provider; null: nothing. */
+  ticketOf(arrival: Pick<Arrival, 'headers'>): string | null {
+    return this.#cookieOf(arrival, { cookie: TICKET_COOKIE, shape: /^\w+\.[\w-]+\.[\w-]*$/ })
+  }
+
+  /** `Set-Cookie` that keeps the ticket of such a sign-in in the browser; null ends it there. */
+  ticketCookie(arrival: Pick<Arrival, 'headers'>, ticket: string | null): string {
+    const maxAgeSeconds = OUTSIDE_MS / 1_000
+    return this.#cookie(arrival, { cookie: TICKET_COOKIE, value: ticket, maxAgeSeconds })
+  }
+
+  #cookieOf(
+    arrival: Pick<Arrival, 'headers'>,
+    { cookie, shape }: { readonly cookie: string; readonly shape: RegExp },
+  ): string | null {
+    const name = this.#cookieName(arrival, cookie)
+    for (const pair of String(arrival.headers['cookie'] ?? '').split(';')) {
+      const [found, value = ''] = pair.trim().split('=')
+      if (found === name && shape.test(value)) return value
+    }
+    return null
+  }
+
+  #cookie(arrival: Pick<Arrival, 'headers'>, { cookie, value, maxAgeSeconds }: NewCookie): string {
+    const age = value === null ? 0 : maxAgeSeconds
     const attributes = `Path=/; Max-Age=${age}; HttpOnly; SameSite=Lax`
     const secure = this.#isSecure() ? '; Secure' : ''
-    return `${this.#cookieName(arrival)}=${sessionToken ?? ''}; ${attributes}${secure}`
+    return `${this.#cookieName(arrival, cookie)}=${value ?? ''}; ${attributes}${secure}`
   }
 
   #isSecure(): boolean {
@@ -69,9 +100,9 @@ export class PageSite {
   }
 
   /** Browsers tell cookies of one host's ports apart by their names alone. */
-  #cookieName(arrival: Pick<Arrival, 'headers'>): string {
-    if (this.#isSecure()) return `__Host-${SESSION_COOKIE}`
+  #cookieName(arrival: Pick<Arrival, 'headers'>, cookie: string): string {
+    if (this.#isSecure()) return `__Host-${cookie}`
     const { port } = new URL(this.originOf(arrival) ?? 'http://localhost')
-    return port === '' ? SESSION_COOKIE : `${SESSION_COOKIE}_${port}`
+    return port === '' ? cookie : `${cookie}_${port}`
   }
 }

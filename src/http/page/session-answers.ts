@@ -13,6 +13,8 @@ export interface StartAnswer {
   readonly sign_up: 'invited'
   /** Whether users can sign in, and choose another password, by a mail. */
   readonly mail: boolean
+  /** Where else people may sign in, in the order of the buttons. */
+  readonly providers: readonly { readonly id: string; readonly name: string }[]
   readonly signed_in: boolean
   /** False where no session can be kept: without TLS, from another machine. */
   readonly secure: boolean

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { checkInput } from '../../operations/check-input.ts'
 import { emailField, nameField } from '../../operations/fields.ts'
 import type { MailDoor } from '../../people/mail-door.ts'
+import type { OutsideDoor } from '../../people/outside-door.ts'
 import type { NewSession, People, Visitor } from '../../people/people.ts'
 import type { SignedIn } from '../../people/sessions.ts'
 import { hasUsers, listMemberships } from '../../people/users.ts'
@@ -10,6 +11,7 @@ import type { Arrival } from '../../vocabulary/call.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { arrivalOf, readJson } from '../operation-routes.ts'
 import { countCall, type PageAccessInput, requireSignedIn } from './page-access.ts'
+import type { PageSite } from './page-site.ts'
 import { type MeAnswer, meAnswer, type StartAnswer, sessionAnswer } from './session-answers.ts'
 
 /** What the routes of sign-in are made of. */
@@ -17,6 +19,7 @@ export interface SessionRoutesInput extends PageAccessInput {
   readonly people: People
   /** Null: no mail is sent. */
   readonly mailDoor: MailDoor | null
+  readonly outsideDoor: OutsideDoor
   readonly mode: 'simulator' | 'live'
   /** The address that a client is counted under. */
   readonly addressOf: (arrival: Arrival) => string
@@ -25,6 +28,7 @@ export interface SessionRoutesInput extends PageAccessInput {
 
 const PASSWORD_CHARS_MIN = 12
 const PASSWORD_CHARS_MAX = 128
+const QUERY_CHARS_MAX = 8_000
 
 const newPasswordField = z
   .string()
@@ -53,6 +57,15 @@ const linkBody = z.strictObject({ token: tokenField })
 const codeBody = z.strictObject({
   ticket: tokenField,
   code: z.string().regex(/^\d{6}$/, 'must be six digits'),
+})
+const beginBody = z.strictObject({
+  provider: tokenField,
+  /** Of an invitation. */
+  token: tokenField.regex(/^[\w-]*$/, 'is not the token of a link').optional(),
+})
+const finishBody = z.strictObject({
+  provider: tokenField,
+  query: z.string().max(QUERY_CHARS_MAX, 'is too long'),
 })
 const confirmBody = z.strictObject({ password: passwordField })
 const changeBody = z.strictObject({
@@ -84,6 +97,8 @@ export function registerSessionRoutes(app: FastifyInstance, input: SessionRoutes
     ['POST', 'auth/mail/reset', (call) => askReset(input, call)],
     ['POST', 'auth/link', (call) => signInByLink(input, call)],
     ['POST', 'auth/code', (call) => signInByCode(input, call)],
+    ['POST', 'auth/outside/begin', (call) => beginOutside(input, call)],
+    ['POST', 'auth/outside/finish', (call) => finishOutside(input, call)],
     ['POST', 'auth/password', (call) => changePassword(input, call)],
     ['POST', 'auth/confirm', (call) => confirm(input, call)],
     ['GET', 'auth/sessions', (call) => listSessions(input, call)],
@@ -113,7 +128,7 @@ async function enter(input: SessionRoutesInput, { arrival, reply }: PageCall): P
 }
 
 async function start(input: SessionRoutesInput, { arrival }: PageCall): Promise<StartAnswer> {
-  const { people, site, db, mode, mailDoor } = input
+  const { people, site, db, mode, mailDoor, outsideDoor } = input
   const sessionToken = site.sessionTokenOf(arrival)
   const signedIn = sessionToken === null ? null : await people.sessions.find(sessionToken)
   return {
@@ -122,6 +137,7 @@ async function start(input: SessionRoutesInput, { arrival }: PageCall): Promise<
     setup_needed: !(await hasUsers(db)),
     sign_up: 'invited',
     mail: mailDoor !== null,
+    providers: outsideDoor.providers,
     signed_in: signedIn !== null,
     secure: site.originOf(arrival) !== null,
   }
@@ -205,6 +221,37 @@ async function signInByCode(input: SessionRoutesInput, call: PageCall): Promise<
   return letIn(input, call, made)
 }
 
+async function beginOutside(input: SessionRoutesInput, call: PageCall): Promise<object> {
+  const { outsideDoor, site } = input
+  const { arrival, reply } = call
+  const { provider: providerId, token = '' } = await readBody(beginBody, { input, call })
+  const linkText = token === '' ? null : token
+  const begun = { providerId, origin: ownOrigin(site, arrival), linkText }
+  const { url, ticket } = await outsideDoor.begin(begun)
+  reply.header('set-cookie', site.ticketCookie(arrival, ticket))
+  return { object: 'sign_in_begun', url }
+}
+
+async function finishOutside(input: SessionRoutesInput, call: PageCall): Promise<MeAnswer> {
+  const { outsideDoor, site, people } = input
+  const { arrival, reply, visitor } = call
+  const { provider: providerId, query } = await readBody(finishBody, { input, call })
+  const made = await guessing(input, call, async () => {
+    const returned = { providerId, origin: ownOrigin(site, arrival), query }
+    const proof = await outsideDoor.finish({ ...returned, ticket: site.ticketOf(arrival) })
+    return people.signInFromOutside(proof, visitor)
+  })
+  reply.header('set-cookie', site.ticketCookie(arrival, null))
+  return letIn(input, call, made)
+}
+
+/** The page's own address, which each call that changes something has named. */
+function ownOrigin(site: PageSite, arrival: Arrival): string {
+  const origin = site.originOf(arrival)
+  if (origin === null) throw new Problem('foreign_origin')
+  return origin
+}
+
 async function changePassword(input: SessionRoutesInput, call: PageCall): Promise<object> {
   const { user, sessionId } = await enter(input, call)
   const body = await readBody(changeBody, { input, call })
@@ -283,7 +330,7 @@ async function guessing<T>(
   return take().catch((error: unknown) => {
     if (!(error instanceof Problem)) throw error
     const { code } = error
-    const isText = code === 'invalid_link' || code === 'invalid_code'
+    const isText = ['invalid_link', 'invalid_code', 'sign_in_refused'].includes(code)
     const isGuess = isText || (code === 'invalid_sign_in' && error.param === null)
     throw isGuess ? unknownCallers.refusal(arrival, { code }) : error
   })

@@ -29,8 +29,7 @@ export function DoorForm({
   ownFields = [],
   children,
 }: DoorFormProps) {
-  const queries = useQueryClient()
-  const navigate = useNavigate()
+  const enter = useEnter()
   const [error, setError] = useState<Error | null>(null)
   const [isSending, setSending] = useState(false)
   const send = async (form: HTMLFormElement) => {
@@ -39,10 +38,7 @@ export function DoorForm({
     try {
       const fields = Object.fromEntries(new FormData(form))
       const me = await write<Me>('POST', path, { ...body, ...fields })
-      queries.clear()
-      forgetAnswers()
-      queries.setQueryData(meQuery.queryKey, me)
-      await navigate({ href: isOwnPath(next) ? next : '/', replace: true })
+      await enter(me, next)
     } catch (thrown) {
       setError(thrown instanceof Error ? thrown : new Error(String(thrown)))
       setSending(false)
@@ -70,6 +66,18 @@ export function DoorForm({
       </button>
     </form>
   )
+}
+
+/** Opens the page for a user who has just signed in; `next`: where the user was going. */
+export function useEnter() {
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  return async (me: Me, next: string): Promise<void> => {
+    queries.clear()
+    forgetAnswers()
+    queries.setQueryData(meQuery.queryKey, me)
+    await navigate({ href: isOwnPath(next) ? next : '/', replace: true })
+  }
 }
 
 /** What went wrong, with how long to wait. */

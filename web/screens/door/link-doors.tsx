@@ -2,6 +2,7 @@ import { type ReactNode, useEffect, useState } from 'react'
 import { Field } from '../../parts/field.tsx'
 import { Door } from './door.tsx'
 import { DoorForm } from './door-form.tsx'
+import { OutsideWays } from './outside.tsx'
 
 /** The first operator, by the link of the first start. */
 export function Setup() {
@@ -67,6 +68,7 @@ export function Invitation() {
       lead="You were invited. If you are a user already, your own password adds the account."
       path="auth/invitation"
       submit="Join"
+      otherWays={(token) => <OutsideWays token={token} />}
     >
       {(wrong) => (
         <>
@@ -83,10 +85,12 @@ interface LinkDoorProps {
   readonly lead: string
   readonly path: string
   readonly submit: string
+  /** Ways to use the link that are no form. Default: none. */
+  readonly otherWays?: (token: string) => ReactNode
   readonly children: (wrong: (name: string) => string | null) => ReactNode
 }
 
-function LinkDoor({ title, lead, path, submit, children }: LinkDoorProps) {
+function LinkDoor({ title, lead, path, submit, otherWays, children }: LinkDoorProps) {
   const [token] = useState(() => location.hash.slice(1))
   // The token must not stay in the address bar, the history or a screenshot.
   useEffect(() => {
@@ -105,6 +109,7 @@ function LinkDoor({ title, lead, path, submit, children }: LinkDoorProps) {
       <DoorForm path={path} body={{ token }} submit={submit}>
         {children}
       </DoorForm>
+      {otherWays?.(token)}
     </Door>
   )
 }

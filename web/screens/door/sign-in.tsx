@@ -4,6 +4,7 @@ import { startQuery } from '../../api/queries.ts'
 import { Field } from '../../parts/field.tsx'
 import { Door } from './door.tsx'
 import { DoorForm } from './door-form.tsx'
+import { OutsideWays } from './outside.tsx'
 
 const route = getRouteApi('/sign-in')
 
@@ -52,6 +53,7 @@ export function SignIn() {
         )}
       </DoorForm>
       {start?.mail === true ? <ByMail next={next} /> : <Lost />}
+      <OutsideWays next={next} />
     </Door>
   )
 }

@@ -1,6 +1,7 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { ApiError, write } from '../../api/client.ts'
+import { startQuery } from '../../api/queries.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 
@@ -45,6 +46,8 @@ export function useOperatorWrite<Input, Answer>(
 
 function AskPassword({ onRight, onClose }: { onRight: () => void; onClose: () => void }) {
   const [password, setPassword] = useState('')
+  const { data: start } = useQuery(startQuery)
+  const hasOtherWays = start !== undefined && start.providers.length > 0
   const confirm = useMutation({
     mutationFn: (typed: string) => write('POST', 'auth/confirm', { password: typed }),
     gcTime: 0,
@@ -71,6 +74,7 @@ function AskPassword({ onRight, onClose }: { onRight: () => void; onClose: () =>
           value={password}
           onChange={(event) => setPassword(event.target.value)}
           error={confirm.error?.message ?? null}
+          {...(hasOtherWays ? { hint: 'Without a password, sign out and in again.' } : {})}
         />
         <footer>
           <button type="button" className="btn ghost" onClick={onClose}>

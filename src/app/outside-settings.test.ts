@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { readConfig } from './config.ts'
+import { outsideProvidersOf } from './outside-settings.ts'
+
+const OIDC = {
+  OIDC_ISSUER: 'https://id.example.com/realms/main',
+  OIDC_CLIENT_ID: 'gate',
+  OIDC_CLIENT_SECRET: 'secret',
+}
+const GITHUB = { GITHUB_CLIENT_ID: 'gate', GITHUB_CLIENT_SECRET: 'secret' }
+const GOOGLE = { GOOGLE_CLIENT_ID: 'gate', GOOGLE_CLIENT_SECRET: 'secret' }
+
+const namesOf = (env: Readonly<Record<string, string>>) =>
+  outsideProvidersOf(readConfig(env)).map(({ id, name }) => `${id}: ${name}`)
+
+test('each provider that is set has a button, and a provider of no name its host', () => {
+  expect(namesOf({})).toEqual([])
+  expect(namesOf({ ...GITHUB, ...GOOGLE, ...OIDC })).toEqual([
+    'oidc: id.example.com',
+    'google: Google',
+    'github: GitHub',
+  ])
+  expect(namesOf({ ...OIDC, OIDC_NAME: 'Example ID' })).toEqual(['oidc: Example ID'])
+})
+
+test.each([
+  [
+    { OIDC_ISSUER: 'https://id.example.com' },
+    'OIDC_ISSUER without OIDC_CLIENT_ID and OIDC_CLIENT_SECRET: set all of them, or none',
+  ],
+  [
+    { ...OIDC, OIDC_CLIENT_SECRET: '' },
+    'OIDC_ISSUER and OIDC_CLIENT_ID without OIDC_CLIENT_SECRET: set all of them, or none',
+  ],
+  [
+    { GOOGLE_CLIENT_SECRET: 'secret' },
+    'GOOGLE_CLIENT_SECRET without GOOGLE_CLIENT_ID: set all of them, or none',
+  ],
+  [{ ...OIDC, OIDC_CLIENT_AUTH: 'jwt' }, 'OIDC_CLIENT_AUTH must be post or basic'],
+  [{ ...OIDC, OIDC_CLIENT_SECRET: 'two words' }, 'OIDC_CLIENT_SECRET must be printable ASCII'],
+])('settings that are not whole end the start: %j', (env, fault) => {
+  expect(() => readConfig(env)).toThrow(fault)
+})
+
+test.each([
+  'id.example.com',
+  'http://id.example.com',
+  'https://user@id.example.com',
+  'https://id.example.com/?tenant=a',
+  'https://id.example.com/#a',
+  'javascript:alert(1)',
+])('an issuer must be an address with TLS, and no more than that: %s', (issuer) => {
+  expect(() => readConfig({ ...OIDC, OIDC_ISSUER: issuer })).toThrow(
+    'OIDC_ISSUER must be an address of https',
+  )
+})

@@ -1,0 +1,53 @@
+import type { Transaction } from 'kysely'
+import { LINKS, type LinkRow } from '../store/people-tables.ts'
+import type { Tables } from '../store/schema.ts'
+import { joinAccount, makeOperator } from './users.ts'
+
+/** Gives a user what an invitation, which is taken, allows. No setup link works from then on. */
+export async function grant(
+  trx: Transaction<Tables>,
+  {
+    userId,
+    link: { isOperator, accountId, role },
+    nowMs,
+  }: { readonly userId: string; readonly link: LinkRow; readonly nowMs: number },
+): Promise<void> {
+  // Nor does one that is being taken at this moment.
+  await claimFirstUser(trx, userId)
+  if (isOperator) await makeOperator(trx, { userId, nowMs })
+  if (accountId !== null && role !== null) {
+    await joinAccount(trx, { userId, accountId, role, nowMs })
+  }
+}
+
+/** Takes all open invitations of an address that was proved; null: of none. */
+export async function takeOpenInvitations(
+  trx: Transaction<Tables>,
+  { email, nowMs }: { readonly email: string | null; readonly nowMs: number },
+): Promise<readonly LinkRow[]> {
+  if (email === null) return []
+  const taken = await trx
+    .updateTable('links')
+    .set({ used_at_ms: nowMs })
+    .where('kind', '=', 'invitation')
+    .where('email', '=', email)
+    .where('used_at_ms', 'is', null)
+    .where('expires_at_ms', '>', nowMs)
+    .returningAll()
+    .execute()
+  return taken.map((row) => LINKS.read(row))
+}
+
+/**
+ * Links that make the first user can be taken at the same time, through two processes. The second insert waits for
+ * the first transaction and then inserts nothing: false.
+ */
+export async function claimFirstUser(trx: Transaction<Tables>, userId: string): Promise<boolean> {
+  const claimed = await trx
+    .insertInto('settings')
+    .values({ name: 'first_user', value: userId })
+    .onConflict((conflict) => conflict.column('name').doNothing())
+    .returning('name')
+    .executeTakeFirst()
+  return claimed !== undefined
+}

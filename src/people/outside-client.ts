@@ -1,0 +1,155 @@
+import * as openid from 'openid-client'
+import type { OutsideIdentity } from './outside-identity.ts'
+
+/** What a sign-in at a provider is bound to, beside the address that it leads back to. */
+export interface SignInSecrets {
+  readonly state: string
+  readonly nonce: string
+  readonly codeVerifier: string
+}
+
+/** Where a sign-in leads back to, which the provider compares with what was registered there. */
+interface Return {
+  readonly redirectUri: string
+}
+
+/** A provider at which people prove who they are. */
+export interface OutsideClient {
+  /** Where to send the browser. Rejects where the provider is away. */
+  signInUrl(begun: SignInSecrets & Return): Promise<URL>
+  /** Who came back; `query`: what the provider added to the address. Rejects with what the provider or its tokens lack. */
+  identityOf(
+    returned: SignInSecrets & Return & { readonly query: string },
+  ): Promise<OutsideIdentity>
+}
+
+/** A provider of OpenID Connect. */
+export interface OidcSettings {
+  /** Its address, which its tokens must name. */
+  readonly issuer: string
+  readonly clientId: string
+  readonly clientSecret: string
+  /** How it is given the secret: in the body, or as `Authorization: Basic`. */
+  readonly clientAuth: 'post' | 'basic'
+  /** How long each call may take. */
+  readonly timeoutMs: number
+}
+
+const KNOWN_MS = 60 * 60_000
+const ANSWER_BYTES_MAX = 1024 * 1024
+
+/** OpenID Connect, by code and PKCE: signature, issuer, audience, nonce and age of the token are checked. */
+export function openOidc({
+  issuer,
+  clientId,
+  clientSecret,
+  clientAuth,
+  timeoutMs,
+}: OidcSettings): OutsideClient {
+  let known: {
+    readonly relyingParty: Promise<openid.Configuration>
+    readonly untilMs: number
+  } | null = null
+  const auth = clientAuth === 'post' ? openid.ClientSecretPost : openid.ClientSecretBasic
+  const discover = (): Promise<openid.Configuration> => {
+    const nowMs = performance.now()
+    if (known !== null && nowMs < known.untilMs) return known.relyingParty
+    const relyingParty = openid.discovery(new URL(issuer), clientId, {}, auth(clientSecret), {
+      execute: [...insecure(issuer), openid.enableNonRepudiationChecks],
+      timeout: timeoutMs / 1_000,
+      [openid.customFetch]: boundedFetch,
+    })
+    const made = { relyingParty, untilMs: nowMs + KNOWN_MS }
+    known = made
+    relyingParty.catch(() => {
+      if (known === made) known = null
+    })
+    return relyingParty
+  }
+  return {
+    async signInUrl({ redirectUri, state, nonce, codeVerifier }) {
+      return openid.buildAuthorizationUrl(await discover(), {
+        redirect_uri: redirectUri,
+        scope: 'openid email profile',
+        state,
+        nonce,
+        code_challenge: await openid.calculatePKCECodeChallenge(codeVerifier),
+        code_challenge_method: 'S256',
+      })
+    },
+    async identityOf({ redirectUri, query, state, nonce, codeVerifier }) {
+      const relyingParty = await discover()
+      const tokens = await openid.authorizationCodeGrant(
+        relyingParty,
+        returnedTo({ redirectUri, query }),
+        {
+          pkceCodeVerifier: codeVerifier,
+          expectedState: state,
+          expectedNonce: nonce,
+          idTokenExpected: true,
+        },
+      )
+      const claims = tokens.claims()
+      if (claims === undefined) throw new TypeError('an ID token is expected')
+      const hasMore = relyingParty.serverMetadata().userinfo_endpoint !== undefined
+      const person =
+        claims['email'] === undefined && hasMore
+          ? await openid.fetchUserInfo(relyingParty, tokens.access_token, claims.sub)
+          : claims
+      return {
+        issuer: claims.iss,
+        subject: claims.sub,
+        verifiedEmail: person['email_verified'] === true ? readEmail(person['email']) : null,
+        name: readName(person['name']),
+      }
+    },
+  }
+}
+
+/** The address that a provider sent a browser back to. */
+export function returnedTo({ redirectUri, query }: Return & { readonly query: string }): URL {
+  const url = new URL(redirectUri)
+  url.search = query
+  return url
+}
+
+/** Providers on this machine have no TLS; the settings take no other address without it. */
+export function insecure(address: string) {
+  return new URL(address).protocol === 'http:' ? [openid.allowInsecureRequests] : []
+}
+
+/** An answer of a provider, whole, and not of any size. Redirects are not followed. */
+export const boundedFetch: openid.CustomFetch = async (url, { body, ...rest }) => {
+  const answer = await fetch(url, {
+    ...rest,
+    ...(body == null ? {} : { body }),
+    redirect: 'manual',
+  })
+  const parts: Uint8Array[] = []
+  let bytes = 0
+  for await (const part of answer.body ?? []) {
+    bytes += part.byteLength
+    if (bytes > ANSWER_BYTES_MAX) throw new TypeError('the answer is too large')
+    parts.push(part)
+  }
+  const { status, statusText, headers } = answer
+  const isEmpty = status === 204 || status === 304
+  return new Response(isEmpty ? null : Buffer.concat(parts), { status, statusText, headers })
+}
+
+/** A plain address, as users have it; null: it is none. */
+export function readEmail(value: unknown): string | null {
+  const isPlain = typeof value === 'string' && value.length <= 320 && /^[\x21-\x7e]+$/.test(value)
+  return isPlain && /^[^@"(),:;<>[\\\]]+@[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(value)
+    ? value.toLowerCase()
+    : null
+}
+
+const NAME_CHARS_MAX = 200
+
+/** A name as it can be stored and shown; null: it is none. */
+export function readName(value: unknown): string | null {
+  if (typeof value !== 'string') return null
+  const name = value.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '').trim()
+  return name === '' ? null : name.slice(0, NAME_CHARS_MAX).toWellFormed()
+}

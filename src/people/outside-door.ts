@@ -1,0 +1,196 @@
+import type { Kysely } from 'kysely'
+import type { Tables } from '../store/schema.ts'
+import type { Clock } from '../vocabulary/clock.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { hashSecret, makeLinkText } from './link-text.ts'
+import type { OutsideClient, SignInSecrets } from './outside-client.ts'
+import type { OutsideIdentity } from './outside-identity.ts'
+
+/** How long a sign-in at a provider may take. */
+export const OUTSIDE_MS = 10 * 60_000
+
+/** A provider that people may choose. */
+export interface OutsideProvider {
+  /** As it stands in the address that the provider leads back to. */
+  readonly id: string
+  /** What its button says. */
+  readonly name: string
+  /** Loads what speaks to it. */
+  readonly open: () => Promise<OutsideClient>
+}
+
+interface OutsideDoorInput {
+  readonly db: Kysely<Tables>
+  readonly clock: Clock
+  readonly providers: readonly OutsideProvider[]
+  /** Reports why a sign-in was not taken; its text never has a secret. */
+  readonly onFault: (fault: { readonly provider: string; readonly reason: string }) => void
+}
+
+/** A sign-in that a browser begins. */
+interface Begun {
+  readonly providerId: string
+  /** The page's own address, as the browser has it. */
+  readonly origin: string
+  /** An invitation that the person opened; null: none. */
+  readonly linkText: string | null
+}
+
+/** A browser that a provider sent back. */
+interface Returned extends Omit<Begun, 'linkText'> {
+  /** What the provider added to the address. */
+  readonly query: string
+  /** What the browser has of the beginning; null: nothing. */
+  readonly ticket: string | null
+}
+
+/**
+ * Sign-in at providers outside of the gateway. The browser keeps a ticket, from which state, nonce and code verifier are made:
+ * nothing of a sign-in is stored until a provider has answered, and no other browser can end it.
+ */
+export class OutsideDoor {
+  readonly #input: OutsideDoorInput
+  readonly #clients = new Map<string, Promise<OutsideClient>>()
+
+  constructor(input: OutsideDoorInput) {
+    this.#input = input
+  }
+
+  /** The providers, in the order of their buttons. */
+  get providers(): readonly { readonly id: string; readonly name: string }[] {
+    return this.#input.providers.map(({ id, name }) => ({ id, name }))
+  }
+
+  /**
+   * Where to send the browser, and the ticket that it is to keep for {@link OUTSIDE_MS}. Throws Problem
+   * `sign_in_unavailable`, and `not_found` where there is no such provider.
+   */
+  async begin({ providerId, origin, linkText }: Begun) {
+    const provider = this.#provider(providerId)
+    const endsAtMs = this.#input.clock.nowMs() + OUTSIDE_MS
+    const ticket = [endsAtMs.toString(36), makeLinkText(), linkText ?? ''].join('.')
+    const redirectUri = redirectUriOf({ providerId, origin })
+    try {
+      const client = await this.#client(provider)
+      const url = await client.signInUrl({ ...secretsOf({ providerId, ticket }), redirectUri })
+      return { url: url.href, ticket }
+    } catch (error) {
+      this.#input.onFault({ provider: providerId, reason: reasonOf(error) })
+      throw away(provider, error)
+    }
+  }
+
+  /**
+   * Who came back. Throws Problem `sign_in_refused`, also for what was used before, took too long, or was begun in another
+   * browser; `sign_in_unavailable`; and `not_found` as `begin` does.
+   */
+  async finish({ providerId, origin, query, ticket }: Returned): Promise<{
+    readonly identity: OutsideIdentity
+    readonly linkText: string | null
+  }> {
+    const provider = this.#provider(providerId)
+    if (ticket === null) throw new Problem('sign_in_refused')
+    const [endsAt = '', , linkText = ''] = ticket.split('.')
+    const endsAtMs = Number.parseInt(endsAt, 36)
+    const secrets = secretsOf({ providerId, ticket })
+    const isOwn = new URLSearchParams(query).get('state') === secrets.state
+    if (!isOwn || !(this.#input.clock.nowMs() < endsAtMs)) throw new Problem('sign_in_refused')
+    await this.#use({ providerId, ticket })
+    const redirectUri = redirectUriOf({ providerId, origin })
+    try {
+      const client = await this.#client(provider)
+      const identity = await client.identityOf({ ...secrets, redirectUri, query })
+      return { identity, linkText: linkText === '' ? null : linkText }
+    } catch (error) {
+      this.#input.onFault({ provider: providerId, reason: reasonOf(error) })
+      throw isRefusal(error) ? new Problem('sign_in_refused') : away(provider, error)
+    }
+  }
+
+  #provider(providerId: string): OutsideProvider {
+    const provider = this.#input.providers.find(({ id }) => id === providerId)
+    if (provider !== undefined) return provider
+    throw new Problem('not_found', { message: 'This gateway has no sign-in at this provider.' })
+  }
+
+  /** One that failed to load is loaded again. */
+  #client({ id, open }: OutsideProvider): Promise<OutsideClient> {
+    const known = this.#clients.get(id)
+    if (known !== undefined) return known
+    const opening = open()
+    this.#clients.set(id, opening)
+    opening.catch(() => this.#clients.delete(id))
+    return opening
+  }
+
+  /** Throws Problem `sign_in_refused` where the ticket was used, through any process. */
+  async #use({ providerId, ticket }: { readonly providerId: string; readonly ticket: string }) {
+    const { db, clock } = this.#input
+    const nowMs = clock.nowMs()
+    await db.deleteFrom('verifications').where('expires_at_ms', '<=', nowMs).execute()
+    const used = await db
+      .insertInto('verifications')
+      .values({
+        id: hashSecret(ticket),
+        identifier: providerId,
+        value: '',
+        expires_at_ms: nowMs + OUTSIDE_MS,
+        created_at_ms: nowMs,
+        updated_at_ms: nowMs,
+      })
+      .onConflict((conflict) => conflict.column('id').doNothing())
+      .returning('id')
+      .executeTakeFirst()
+    if (used === undefined) throw new Problem('sign_in_refused')
+  }
+}
+
+/** Each is random, and tells nothing of the others. */
+function secretsOf({
+  providerId,
+  ticket,
+}: {
+  readonly providerId: string
+  readonly ticket: string
+}): SignInSecrets {
+  const secretFor = (use: string): string => hashSecret(`${use} ${providerId} ${ticket}`)
+  return {
+    state: secretFor('state'),
+    nonce: secretFor('nonce'),
+    codeVerifier: secretFor('code verifier'),
+  }
+}
+
+/** Of each provider another one, so that no provider's answer is taken for another's. */
+function redirectUriOf({ providerId, origin }: Pick<Begun, 'providerId' | 'origin'>): string {
+  return `${origin}/app/sign-in-return/${providerId}`
+}
+
+// Of the library: the provider did not answer, or not as one that works.
+const AWAY = new Set([
+  'OAUTH_TIMEOUT',
+  'OAUTH_ABORT',
+  'OAUTH_RESPONSE_IS_NOT_CONFORM',
+  'OAUTH_RESPONSE_IS_NOT_JSON',
+])
+
+/** Whether a provider answered, and what it said was not taken. */
+function isRefusal(error: unknown): boolean {
+  const { code, status } = Object(error)
+  if (!(error instanceof Error) || error instanceof TypeError) return false
+  return typeof code === 'string' && !AWAY.has(code) && !(Number(status) >= 500)
+}
+
+function away({ name }: OutsideProvider, cause: unknown): Problem {
+  const message = `${name} does not answer. Try again in a minute, or sign in another way.`
+  return new Problem('sign_in_unavailable', { message, cause })
+}
+
+/** For the log: which check failed. Never what the browser or the provider sent beside a short name of an error. */
+function reasonOf(thrown: unknown): string {
+  const { message, code, error, cause } = Object(thrown)
+  const { code: causeCode, message: causeMessage } = Object(cause)
+  const words = [message, code, error, causeCode ?? causeMessage]
+  const texts = words.filter((word): word is string => typeof word === 'string')
+  return texts.map((text) => text.slice(0, 200)).join('; ')
+}

@@ -1,0 +1,160 @@
+import type { Transaction } from 'kysely'
+import { type LinkRow, SIGN_INS, type UserRow } from '../store/people-tables.ts'
+import type { Tables } from '../store/schema.ts'
+import type { IdSource } from '../vocabulary/ids.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { grant, takeOpenInvitations } from './invitations.ts'
+import { endOwnLinks, readLink, takeFound } from './links.ts'
+import { endOtherSessions } from './sessions.ts'
+import {
+  addUser,
+  findIdentity,
+  findUser,
+  lockPassword,
+  proveAddress,
+  type StoredPassword,
+  setPasswordHash,
+} from './users.ts'
+
+/** Who a provider outside of the gateway says that a person is. */
+export interface OutsideIdentity {
+  /** The address of the provider. With `subject` it names the person for ever. */
+  readonly issuer: string
+  /** The provider's own id of the person. */
+  readonly subject: string
+  /** An address that the provider says is verified, in lower case; null: it has none, or says nothing of that. */
+  readonly verifiedEmail: string | null
+  /** Null: the provider has none that can be shown. */
+  readonly name: string | null
+}
+
+interface Entering {
+  readonly identity: OutsideIdentity
+  /** The text of an invitation that the person opened; null: none. */
+  readonly linkText: string | null
+  /** Of a password that no one has; null: the identity was known a moment ago. */
+  readonly noOnesHash: string | null
+  readonly ids: IdSource
+  readonly nowMs: number
+}
+
+/**
+ * Finds or makes the user of an identity, and gives what an invitation allows. An identity that is not known joins the
+ * user of its verified address, else it needs an invitation. Throws Problem `not_invited`, `invalid_link` and
+ * `sign_in_refused`.
+ */
+export async function enterFromOutside(
+  trx: Transaction<Tables>,
+  entering: Entering,
+): Promise<StoredPassword> {
+  const { identity, linkText, nowMs } = entering
+  const link =
+    linkText === null ? null : await readLink(trx, { kind: 'invitation', text: linkText, nowMs })
+  const known = await findIdentity(trx, identity)
+  const { verifiedEmail } = identity
+  const user = known ?? (verifiedEmail === null ? null : await findUser(trx, verifiedEmail))
+  return user === null
+    ? enterAsNew(trx, { ...entering, link })
+    : enterAs(trx, { ...entering, link, user, isKnown: known !== null })
+}
+
+interface Known extends Entering {
+  readonly link: LinkRow | null
+  readonly user: UserRow
+  /** False: the user is found by the verified address alone. */
+  readonly isKnown: boolean
+}
+
+async function enterAs(
+  trx: Transaction<Tables>,
+  { identity, link, user, isKnown, noOnesHash, ids, nowMs }: Known,
+): Promise<StoredPassword> {
+  const userId = user.id
+  const stored = await lockPassword(trx, userId)
+  // Removed since the user was found.
+  if (stored === null) throw new Problem('sign_in_refused')
+  if (link !== null) {
+    if (link.email !== user.email) throw notTheirs()
+    await takeFound(trx, { id: link.id, nowMs })
+  }
+  let passwordHash = stored
+  if (!isKnown) {
+    if (noOnesHash === null) throw new Problem('sign_in_refused')
+    if (!user.emailVerified) {
+      // Another person may have set the password, without a proof of the address.
+      await proveAddress(trx, { userId, nowMs })
+      await setPasswordHash(trx, { userId, passwordHash: noOnesHash, nowMs })
+      await endOwnLinks(trx, { userId, nowMs })
+      await endOtherSessions(trx, { userId, keptSessionId: null })
+      passwordHash = noOnesHash
+    }
+    await addIdentity(trx, { identity, userId, ids, nowMs })
+  }
+  if (link !== null) await grant(trx, { userId, link, nowMs })
+  return { userId, passwordHash }
+}
+
+async function enterAsNew(
+  trx: Transaction<Tables>,
+  { identity, link, noOnesHash, ids, nowMs }: Omit<Known, 'user' | 'isKnown'>,
+): Promise<StoredPassword> {
+  if (noOnesHash === null) throw new Problem('sign_in_refused')
+  const { verifiedEmail } = identity
+  const email = link?.email ?? verifiedEmail
+  const invitations =
+    link === null ? await takeOpenInvitations(trx, { email: verifiedEmail, nowMs }) : [link]
+  // Strangers end here: what lets them in without an invitation belongs in front of this line.
+  if (email === null || invitations.length === 0) throw new Problem('not_invited')
+  if (link !== null) {
+    await takeFound(trx, { id: link.id, nowMs })
+    // The link alone does not prove that the person is this user.
+    if ((await findUser(trx, email)) !== null) throw notTheirs()
+  }
+  const user = await addUser(trx, {
+    ids,
+    nowMs,
+    email,
+    name: identity.name ?? email,
+    passwordHash: noOnesHash,
+    isOperator: invitations.some(({ isOperator }) => isOperator),
+  })
+  if (user === null) throw new Problem('sign_in_refused')
+  if (email === verifiedEmail) await proveAddress(trx, { userId: user.id, nowMs })
+  await addIdentity(trx, { identity, userId: user.id, ids, nowMs })
+  for (const invitation of invitations) {
+    await grant(trx, { userId: user.id, link: invitation, nowMs })
+  }
+  return { userId: user.id, passwordHash: noOnesHash }
+}
+
+function notTheirs(): Problem {
+  return new Problem('not_invited', {
+    message:
+      'This invitation is for another e-mail address than the one that you signed in with. Open it again, and join with a password.',
+  })
+}
+
+interface NewIdentity {
+  readonly identity: OutsideIdentity
+  readonly userId: string
+  readonly ids: IdSource
+  readonly nowMs: number
+}
+
+/** Throws Problem `sign_in_refused` where another transaction has given the identity to another user. */
+async function addIdentity(
+  trx: Transaction<Tables>,
+  { identity, userId, ids, nowMs }: NewIdentity,
+): Promise<void> {
+  const { issuer: provider, subject: providerUserId } = identity
+  const times = { createdAtMs: nowMs, updatedAtMs: nowMs }
+  const signIn = { id: ids.next('sign'), userId, provider, providerUserId, passwordHash: null }
+  const added = await trx
+    .insertInto('sign_ins')
+    .values(SIGN_INS.record({ ...signIn, ...times }))
+    .onConflict((conflict) => conflict.columns(['provider', 'provider_user_id']).doNothing())
+    .returning('id')
+    .executeTakeFirst()
+  if (added !== undefined) return
+  if ((await findIdentity(trx, identity))?.id !== userId) throw new Problem('sign_in_refused')
+}

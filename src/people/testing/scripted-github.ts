@@ -1,0 +1,108 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { text } from 'node:stream/consumers'
+
+/** As much of GitHub as a sign-in needs, on a port of its own. */
+export interface ScriptedGithub {
+  readonly url: string
+  readonly apiUrl: string
+  /** What `/user` answers. */
+  person: { readonly id: number; readonly login: string; readonly name: string | null }
+  /** What `/user/emails` answers. */
+  emails: readonly {
+    readonly email: string
+    readonly primary: boolean
+    readonly verified: boolean
+  }[]
+  /** A path that is never answered, or with 503. */
+  hangs: string | null
+  fails: string | null
+  /** What the person's yes at an address of a sign-in leads back with. */
+  authorize(signInUrl: URL): string
+  close(): Promise<void>
+}
+
+interface Grant {
+  readonly challenge: string
+  readonly redirectUri: string
+  readonly clientId: string
+}
+
+export async function startGithub(): Promise<ScriptedGithub> {
+  const grants = new Map<string, Grant>()
+  const tokens = new Set<string>()
+  const state: Pick<ScriptedGithub, 'person' | 'emails' | 'hangs' | 'fails'> = {
+    person: { id: 583_231, login: 'ada', name: 'Ada Lovelace' },
+    emails: [
+      { email: 'old@example.org', primary: false, verified: true },
+      { email: 'Ada@example.org', primary: true, verified: true },
+    ],
+    hangs: null,
+    fails: null,
+  }
+
+  /** GitHub answers 200 also where it refuses a code. */
+  const exchange = (form: URLSearchParams): object => {
+    const code = form.get('code') ?? ''
+    const grant = grants.get(code)
+    grants.delete(code)
+    const verifier = form.get('code_verifier') ?? ''
+    const challenge = createHash('sha256').update(verifier).digest('base64url')
+    const isRight =
+      grant?.challenge === challenge &&
+      grant.redirectUri === form.get('redirect_uri') &&
+      grant.clientId === form.get('client_id') &&
+      form.get('client_secret') === 'secret'
+    if (!isRight) return { error: 'bad_verification_code', error_description: 'It has expired.' }
+    const token = `gho_${randomUUID()}`
+    tokens.add(token)
+    return { access_token: token, token_type: 'bearer', scope: 'read:user,user:email' }
+  }
+
+  const answerOf = (path: string, authorization: string): object | null => {
+    if (!tokens.has(authorization.replace(/^bearer /i, ''))) return null
+    if (path === '/api/user') return state.person
+    return path === '/api/user/emails' ? state.emails : null
+  }
+
+  const server = createServer(async (request, response) => {
+    const { pathname } = new URL(request.url ?? '/', 'http://localhost')
+    if (pathname === github.hangs) return
+    const body =
+      pathname === '/login/oauth/access_token'
+        ? exchange(new URLSearchParams(await text(request)))
+        : answerOf(pathname, request.headers.authorization ?? '')
+    const isFailing = pathname === github.fails
+    response.writeHead(isFailing ? 503 : body === null ? 404 : 200, {
+      'content-type': 'application/json; charset=utf-8',
+    })
+    response.end(JSON.stringify(body ?? { message: 'Not Found' }))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const at = server.address()
+  if (typeof at !== 'object' || at === null) throw new Error('GitHub has no address')
+  const url = `http://127.0.0.1:${at.port}`
+  const github: ScriptedGithub = Object.assign(state, {
+    url,
+    apiUrl: `${url}/api`,
+    authorize({ origin, pathname, searchParams }: URL): string {
+      if (origin !== url || pathname !== '/login/oauth/authorize') throw new Error('another page')
+      if (searchParams.get('code_challenge_method') !== 'S256') throw new Error('no PKCE')
+      const code = randomUUID().slice(0, 20)
+      grants.set(code, {
+        challenge: searchParams.get('code_challenge') ?? '',
+        redirectUri: searchParams.get('redirect_uri') ?? '',
+        clientId: searchParams.get('client_id') ?? '',
+      })
+      return new URLSearchParams({ code, state: searchParams.get('state') ?? '' }).toString()
+    },
+    async close() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  })
+  return github
+}

@@ -1,0 +1,104 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { CLIENT, startProvider, type TestProvider } from '../page/oidc-provider.ts'
+import { type ServeProcess, serve, tollgate } from '../tollgate-process.ts'
+import { expectGoodPage, openWindow } from './chromium.ts'
+import { setUp } from './on-gateway.ts'
+import { test as inBrowser } from './page-test.ts'
+
+/** Sign-in at a real provider of OpenID Connect, and at one that is away. */
+
+interface Outside {
+  readonly folder: string
+  readonly gateway: ServeProcess
+  readonly provider: TestProvider
+}
+
+const test = inBrowser
+  .extend(
+    'outside',
+    // biome-ignore lint/correctness/noEmptyPattern: a fixture names what it needs, here nothing
+    async ({}, { onCleanup }): Promise<Outside> => {
+      const folder = mkdtempSync(join(tmpdir(), 'tollgate-outside-'))
+      const provider = await startProvider()
+      const env = {
+        PORT: '0',
+        OIDC_ISSUER: provider.issuer,
+        OIDC_CLIENT_ID: CLIENT.id,
+        OIDC_CLIENT_SECRET: CLIENT.secret,
+        OIDC_NAME: 'Example ID',
+        GOOGLE_ISSUER: 'http://127.0.0.1:1',
+        GOOGLE_CLIENT_ID: 'gate',
+        GOOGLE_CLIENT_SECRET: 'secret',
+      }
+      const gateway = await serve({ folder, env })
+      onCleanup(async () => {
+        await gateway.stop('SIGTERM')
+        await provider.close()
+        rmSync(folder, { recursive: true, force: true })
+      })
+      return { folder, gateway, provider }
+    },
+  )
+  /** A page of a person who has set the gateway up, and whose session is gone. */
+  .extend('door', async ({ browser, outside }, { onCleanup }): Promise<Page> => {
+    const context = await openWindow(browser, { width: 'phone', theme: 'light' })
+    onCleanup(() => context.close())
+    const page = await context.newPage()
+    await setUp(page, outside.gateway)
+    outside.provider.allow(new URL(page.url()).origin)
+    await context.clearCookies()
+    return page
+  })
+
+const ADA = { sub: 'ada', email: 'ada@example.org', email_verified: true }
+
+test('a button leads through the provider, and back to where the person was going', async ({
+  door,
+  outside,
+}) => {
+  outside.provider.person = ADA
+  const wanted = door.url().replace(/overview.*$/, 'keys')
+  await door.goto(wanted)
+  await door.getByRole('button', { name: 'Continue with Example ID' }).waitFor()
+  await expectGoodPage(door)
+  await door.getByRole('button', { name: 'Continue with Google' }).click()
+  await door.getByText('Google does not answer.').waitFor()
+  await door.evaluate(() => Promise.all(document.getAnimations().map(({ finished }) => finished)))
+  await expectGoodPage(door)
+  await door.getByRole('button', { name: 'Continue with Example ID' }).click()
+  await door.getByRole('heading', { name: 'Keys', exact: true }).waitFor()
+  expect(door.url()).toBe(wanted)
+  await door.goBack()
+  expect(door.url()).not.toContain('code=')
+})
+
+test('a person without an invitation reads so, and joins by the link of one', async ({
+  door,
+  outside,
+}) => {
+  const { provider, folder } = outside
+  const origin = new URL(door.url()).origin
+  provider.person = { sub: 'eve', email: 'eve@example.org', name: 'Eve' }
+  await door.goto(`${origin}/app/sign-in`)
+  await door.getByRole('button', { name: 'Continue with Example ID' }).click()
+  await door.getByText('You have no invitation to this gateway.').waitFor()
+  expect(door.url()).toBe(`${origin}/app/sign-in-return/oidc`)
+  await expectGoodPage(door)
+  await door.getByRole('link', { name: 'Back to the sign-in' }).click()
+  provider.refuses = true
+  await door.context().clearCookies()
+  await door.getByRole('button', { name: 'Continue with Example ID' }).click()
+  await door.getByText('This sign-in did not succeed.').waitFor()
+  provider.refuses = false
+  const invited = await tollgate(['user', 'invite', 'eve@example.org', '--operator'], { folder })
+  const [, token = ''] = /\/app\/invite#(\S+)/.exec(invited.out) ?? []
+  await door.goto(`${origin}/app/invite#${token}`)
+  await door.getByRole('button', { name: 'Continue with Example ID' }).waitFor()
+  await expectGoodPage(door)
+  await door.getByRole('button', { name: 'Continue with Example ID' }).click()
+  await door.getByRole('heading', { name: 'Accounts' }).waitFor()
+})

@@ -1,0 +1,107 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { startGithub } from '../../src/people/testing/scripted-github.ts'
+import { startWorld, type World } from '../world.ts'
+import { CLIENT, startProvider, type TestProvider } from './oidc-provider.ts'
+import {
+  begin,
+  browserOf,
+  finish,
+  NOT_INVITED,
+  ORIGIN,
+  REFUSED,
+  settingsOf,
+  VERIFIED_ADA,
+} from './outside-browser.ts'
+import { ADA, errorOf, setUpOperator } from './page-client.ts'
+
+let provider: TestProvider
+let world: World
+
+async function open(settings: Readonly<Record<string, string>> = {}): Promise<void> {
+  world = await startWorld({ settings: { ...settingsOf(provider), ...settings } })
+}
+
+beforeEach(async () => {
+  provider = await startProvider()
+  provider.allow(ORIGIN.origin)
+  await open()
+})
+afterEach(async () => {
+  await world.close()
+  await provider.close()
+})
+
+const newBrowser = () => browserOf(world)
+
+describe('a provider that is away', () => {
+  const AWAY = { httpStatus: 502, code: 'sign_in_unavailable', param: null }
+
+  test('is named, before and after the way to it, and is asked again later', async () => {
+    await setUpOperator(world, ORIGIN)
+    provider.person = VERIFIED_ADA
+    const browser = newBrowser()
+    const query = await begin(browser)
+    await provider.close()
+    const answer = await finish(browser, query)
+    expect(errorOf(answer)).toEqual(AWAY)
+    expect(answer.text).toContain('Example ID does not answer.')
+    await world.close()
+    await open()
+    expect(errorOf(await newBrowser().post('auth/outside/begin', { provider: 'oidc' }))).toEqual(
+      AWAY,
+    )
+    expect((await newBrowser().post('auth/sign-in', ADA)).httpStatus).toBe(401)
+    provider = await startProvider()
+  })
+
+  test('does not keep the gateway from starting, nor are its buttons lost', async () => {
+    const { json } = await newBrowser().get('start')
+    expect(json).toMatchObject({ providers: [{ id: 'oidc', name: 'Example ID' }] })
+  })
+})
+
+test('Google is a provider of OpenID Connect with a button of its own', async () => {
+  await world.close()
+  await open({
+    GOOGLE_ISSUER: provider.issuer,
+    GOOGLE_CLIENT_ID: CLIENT.id,
+    GOOGLE_CLIENT_SECRET: CLIENT.secret,
+  })
+  await setUpOperator(world, ORIGIN)
+  provider.person = VERIFIED_ADA
+  const browser = newBrowser()
+  expect((await browser.get('start')).json).toMatchObject({
+    providers: [{ id: 'oidc' }, { id: 'google', name: 'Google' }],
+  })
+  const query = await begin(browser, { name: 'google' })
+  // What one provider sent is not taken for another's.
+  expect(errorOf(await finish(browser, query, 'oidc'))).toEqual(REFUSED)
+  expect((await finish(browser, query, 'google')).httpStatus).toBe(200)
+})
+
+test('GitHub joins by the address that is primary and verified, and its other ones prove nothing', async () => {
+  const github = await startGithub()
+  await world.close()
+  await open({
+    GITHUB_URL: github.url,
+    GITHUB_API_URL: github.apiUrl,
+    GITHUB_CLIENT_ID: 'gate',
+    GITHUB_CLIENT_SECRET: 'secret',
+  })
+  await setUpOperator(world, ORIGIN)
+  const come = async () => {
+    const browser = newBrowser()
+    const { json } = await browser.post('auth/outside/begin', { provider: 'github' })
+    return finish(browser, github.authorize(new URL(String(json['url']))), 'github')
+  }
+  expect((await come()).json).toMatchObject({ user: { email: ADA.email } })
+  github.person = { id: 42, login: 'eve', name: 'Eve' }
+  github.emails = [{ email: ADA.email, primary: false, verified: true }]
+  expect(errorOf(await come())).toEqual(NOT_INVITED)
+  github.fails = '/api/user/emails'
+  expect(errorOf(await come())).toMatchObject({ code: 'sign_in_unavailable' })
+  await github.close()
+  const away = await come()
+  expect(errorOf(away)).toMatchObject({ code: 'sign_in_unavailable' })
+  expect(away.text).toContain('GitHub does not answer.')
+})

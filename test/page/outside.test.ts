@@ -1,0 +1,334 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { makeLink } from '../../src/people/links.ts'
+import { remove } from '../../src/people/removal.ts'
+import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { startWorld, type World } from '../world.ts'
+import { CLIENT, comeBack, startProvider, type TestProvider } from './oidc-provider.ts'
+import {
+  begin,
+  browserOf,
+  finish,
+  NOT_INVITED,
+  ORIGIN,
+  REFUSED,
+  settingsOf,
+  VERIFIED_ADA,
+} from './outside-browser.ts'
+import { ADA, Browser, errorOf, linkParts, setUpOperator } from './page-client.ts'
+
+let provider: TestProvider
+let world: World
+let passedMs = 0
+
+async function open(settings: Readonly<Record<string, string>> = {}): Promise<void> {
+  passedMs = 0
+  world = await startWorld({
+    settings: { ...settingsOf(provider), ...settings },
+    clock: { nowMs: () => Date.now() + passedMs },
+  })
+}
+
+beforeEach(async () => {
+  provider = await startProvider()
+  provider.allow(ORIGIN.origin)
+  await open()
+})
+afterEach(async () => {
+  await world.close()
+  await provider.close()
+})
+
+const newBrowser = () => browserOf(world)
+async function signIn(browser: Browser, token = '') {
+  return finish(browser, await begin(browser, { token }))
+}
+
+async function invite(email: string, accountId: string | null = null): Promise<string> {
+  const membership = accountId === null ? null : { accountId, role: 'member' as const }
+  const invitation = { kind: 'invitation', email, isOperator: accountId === null } as const
+  return (await makeLink(linkParts(world), { ...invitation, membership })).text
+}
+
+const userIdOf = async (browser: Browser) => Object((await browser.get('me')).json['user']).id
+
+describe('who an identity is', () => {
+  test('one whose address the provider calls verified is the user of that address, from then on', async () => {
+    const desk = await setUpOperator(world, ORIGIN)
+    provider.person = VERIFIED_ADA
+    const browser = newBrowser()
+    const answer = await signIn(browser)
+    expect([answer.httpStatus, answer.json]).toMatchObject([200, { user: { email: ADA.email } }])
+    // The identity counts, not its address.
+    provider.person = { ...VERIFIED_ADA, email: 'eve@example.org' }
+    const again = newBrowser()
+    expect((await signIn(again)).httpStatus).toBe(200)
+    expect(await userIdOf(again)).toBe(await userIdOf(browser))
+    expect((await desk.get('me')).httpStatus).toBe(401)
+  })
+
+  test('the first proof of an address ends the password set without one; a later one ends nothing', async () => {
+    await setUpOperator(world, ORIGIN)
+    provider.person = VERIFIED_ADA
+    const browser = newBrowser()
+    await signIn(browser)
+    expect((await newBrowser().post('auth/sign-in', ADA)).httpStatus).toBe(401)
+    provider.person = { ...VERIFIED_ADA, sub: 'another-of-ada' }
+    expect((await signIn(newBrowser())).httpStatus).toBe(200)
+    expect((await browser.get('me')).httpStatus).toBe(200)
+  })
+
+  test.each([
+    ['says is not verified', { email: ADA.email, email_verified: false }],
+    ['says nothing of', { email: ADA.email }],
+    ['does not have', {}],
+  ])('an address that the provider %s lets a person in as no one', async (_words, claims) => {
+    await setUpOperator(world, ORIGIN)
+    await invite('eve@example.org')
+    provider.person = { sub: 'mallory', ...claims }
+    const browser = newBrowser()
+    const answer = await signIn(browser)
+    expect(errorOf(answer)).toEqual(NOT_INVITED)
+    expect(answer.text).toContain('You have no invitation to this gateway.')
+    expect((await browser.get('me')).httpStatus).toBe(401)
+  })
+
+  test('a verified stranger without an invitation gets one sentence, and no user is made', async () => {
+    await setUpOperator(world, ORIGIN)
+    provider.person = { ...VERIFIED_ADA, sub: 'eve', email: 'eve@example.org' }
+    expect(errorOf(await signIn(newBrowser()))).toEqual(NOT_INVITED)
+    const { db } = world.gateway.store
+    expect(await db.selectFrom('users').select('email').execute()).toEqual([{ email: ADA.email }])
+  })
+
+  test('a verified address takes the open invitations of that address, once', async () => {
+    await setUpOperator(world, ORIGIN)
+    const { id } = await world.account()
+    const token = await invite('eve@example.org', id)
+    provider.person = { sub: 'eve', email: 'EVE@example.org', email_verified: true, name: 'Eve' }
+    const browser = newBrowser()
+    const { json } = await signIn(browser)
+    expect(json).toMatchObject({
+      user: { name: 'Eve', email: 'eve@example.org', is_operator: false },
+      accounts: [{ id, role: 'member' }],
+    })
+    const other = { token, name: 'Eve', password: ADA.password }
+    expect(errorOf(await newBrowser().post('auth/invitation', other))).toMatchObject({
+      code: 'invalid_link',
+    })
+  })
+})
+
+describe('by the link of an invitation', () => {
+  test('an identity without a verified address becomes the invited user', async () => {
+    await setUpOperator(world, ORIGIN)
+    const { id } = await world.account()
+    provider.person = { sub: 'eve', email: 'someone@example.net' }
+    const { json } = await signIn(newBrowser(), await invite('eve@example.org', id))
+    expect(json).toMatchObject({ user: { email: 'eve@example.org' }, accounts: [{ id }] })
+    expect((await signIn(newBrowser())).httpStatus).toBe(200)
+  })
+
+  test('no one becomes another user, and the link stays good', async () => {
+    await setUpOperator(world, ORIGIN)
+    const { id } = await world.account()
+    const token = await invite(ADA.email, id)
+    provider.person = { sub: 'mallory', email: ADA.email, email_verified: false }
+    expect(errorOf(await signIn(newBrowser(), token))).toEqual(NOT_INVITED)
+    provider.person = VERIFIED_ADA
+    expect((await signIn(newBrowser(), token)).json).toMatchObject({ accounts: [{ id }] })
+    expect(errorOf(await signIn(newBrowser(), token))).toMatchObject({ code: 'invalid_link' })
+  })
+
+  test('a later proof of the address ends the identity that had none', async () => {
+    await setUpOperator(world, ORIGIN)
+    provider.person = { sub: 'mallory' }
+    const early = newBrowser()
+    await signIn(early, await invite('eve@example.org'))
+    provider.person = { sub: 'eve', email: 'eve@example.org', email_verified: true }
+    expect((await signIn(newBrowser())).httpStatus).toBe(200)
+    expect((await early.get('me')).httpStatus).toBe(401)
+    provider.person = { sub: 'mallory' }
+    expect(errorOf(await signIn(newBrowser()))).toEqual(NOT_INVITED)
+  })
+})
+
+describe('a sign-in that is not right is refused', () => {
+  beforeEach(async () => {
+    await setUpOperator(world, ORIGIN)
+    provider.person = VERIFIED_ADA
+  })
+
+  test('used twice, also at once', async () => {
+    const browser = newBrowser()
+    const query = await begin(browser)
+    const kept = [...browser.cookies]
+    const answers = await Promise.all(Array.from({ length: 5 }, () => finish(browser, query)))
+    expect(answers.map(({ httpStatus }) => httpStatus).toSorted()).toEqual([
+      200, 403, 403, 403, 403,
+    ])
+    for (const [name, value] of kept) browser.cookies.set(name, value)
+    expect(errorOf(await finish(browser, query))).toEqual(REFUSED)
+  })
+
+  test('in another browser, or without its cookie', async () => {
+    const begun = newBrowser()
+    const query = await begin(begun)
+    expect(errorOf(await finish(newBrowser(), query))).toEqual(REFUSED)
+    const other = newBrowser()
+    await begin(other)
+    expect(errorOf(await finish(other, query))).toEqual(REFUSED)
+    expect((await finish(begun, query)).httpStatus).toBe(200)
+  })
+
+  test('after ten minutes', async () => {
+    const browser = newBrowser()
+    const query = await begin(browser)
+    passedMs = 10 * 60_000
+    expect(errorOf(await finish(browser, query))).toEqual(REFUSED)
+  })
+
+  test('from another site', async () => {
+    const browser = newBrowser()
+    const query = await begin(browser)
+    const evil = new Browser(world, { origin: 'https://evil.example' })
+    for (const [name, value] of browser.cookies) evil.cookies.set(name, value)
+    const foreign = { httpStatus: 403, code: 'foreign_origin' }
+    expect(errorOf(await finish(evil, query))).toMatchObject(foreign)
+    expect(errorOf(await evil.post('auth/outside/begin', { provider: 'oidc' }))).toMatchObject(
+      foreign,
+    )
+    expect((await browser.get(`auth/outside/finish?${query}`)).httpStatus).toBe(404)
+    expect((await finish(browser, query)).httpStatus).toBe(200)
+  })
+
+  test('with a code that is not one, or one that belongs to another sign-in', async () => {
+    const browser = newBrowser()
+    const mine = new URLSearchParams(await begin(browser))
+    mine.set('code', 'not-a-code')
+    expect(errorOf(await finish(browser, mine.toString()))).toEqual(REFUSED)
+    const stolen = new URLSearchParams(await begin(newBrowser())).get('code') ?? ''
+    const other = new URLSearchParams(await begin(browser))
+    other.set('code', stolen)
+    expect(errorOf(await finish(browser, other.toString()))).toEqual(REFUSED)
+    expect((await browser.get('me')).httpStatus).toBe(401)
+  })
+
+  test('by the person, at the provider', async () => {
+    provider.refuses = true
+    const browser = newBrowser()
+    expect(errorOf(await signIn(browser))).toEqual(REFUSED)
+    expect(world.log.join('\n')).toContain('access_denied')
+  })
+
+  test('of an issuer that the answer names wrongly', async () => {
+    const browser = newBrowser()
+    const query = new URLSearchParams(await begin(browser))
+    query.set('iss', 'https://evil.example')
+    expect(errorOf(await finish(browser, query.toString()))).toEqual(REFUSED)
+  })
+
+  test('of a provider that is not set', async () => {
+    const answer = await newBrowser().post('auth/outside/begin', { provider: 'google' })
+    expect(errorOf(answer)).toMatchObject({ httpStatus: 404, code: 'not_found' })
+  })
+})
+
+test('a provider leads back to the one address of the gateway, and no call names another', async () => {
+  const { json } = await newBrowser().call('POST', 'auth/outside/begin', {
+    body: { provider: 'oidc' },
+    headers: { 'x-forwarded-host': 'evil.example' },
+  })
+  const { searchParams, origin } = new URL(String(json['url']))
+  expect(origin).toBe(provider.issuer)
+  expect(Object.fromEntries(searchParams)).toMatchObject({
+    redirect_uri: 'https://gate.example.com/app/sign-in-return/oidc',
+    response_type: 'code',
+    code_challenge_method: 'S256',
+    scope: 'openid email profile',
+  })
+  for (const field of ['next', 'redirect_uri']) {
+    const body = { provider: 'oidc', [field]: 'https://evil.example' }
+    expect(errorOf(await newBrowser().post('auth/outside/begin', body))).toMatchObject({
+      httpStatus: 400,
+      param: field,
+    })
+  }
+})
+
+test('the cookie of a begun sign-in is kept from scripts and other sites, and ends with it', async () => {
+  await setUpOperator(world, ORIGIN)
+  provider.person = VERIFIED_ADA
+  const browser = newBrowser()
+  const begun = await browser.post('auth/outside/begin', { provider: 'oidc' })
+  const [cookie = ''] = begun.headers.getSetCookie()
+  expect(cookie).toMatch(
+    /^__Host-tollgate_sign_in=[\w.-]+; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax; Secure$/,
+  )
+  const query = await comeBack(String(begun.json['url']))
+  await finish(browser, query)
+  expect([...browser.cookies.keys()]).toEqual(['__Host-tollgate_session'])
+})
+
+test('no store and no log has the ticket, the code or the state of a sign-in', async () => {
+  await setUpOperator(world, ORIGIN)
+  provider.person = VERIFIED_ADA
+  const browser = newBrowser()
+  const query = await begin(browser)
+  const ticket = browser.cookies.get('__Host-tollgate_sign_in') ?? ''
+  await finish(browser, query)
+  const { db } = world.gateway.store
+  const rows = JSON.stringify([
+    await db.selectFrom('verifications').selectAll().execute(),
+    await db.selectFrom('sign_ins').selectAll().execute(),
+  ])
+  const { code = '', state = '' } = Object.fromEntries(new URLSearchParams(query))
+  for (const secretText of [ticket, code, state, CLIENT.secret]) {
+    expect(secretText.length).toBeGreaterThan(10)
+    expect(rows).not.toContain(secretText)
+    expect(world.log.join('\n')).not.toContain(secretText)
+  }
+})
+
+test('the removal of a user ends the sessions and the identity', async () => {
+  await setUpOperator(world, ORIGIN)
+  provider.person = { sub: 'eve', email: 'eve@example.org', email_verified: true }
+  await invite('eve@example.org')
+  const browser = newBrowser()
+  await signIn(browser)
+  const late = newBrowser()
+  const query = await begin(late)
+  await remove(linkParts(world), { email: 'eve@example.org', accountId: null, asOperator: false })
+  expect((await browser.get('me')).httpStatus).toBe(401)
+  expect(errorOf(await finish(late, query))).toEqual(NOT_INVITED)
+})
+
+test.each(TEST_DATABASES)(
+  'on $engine one identity that comes back many times at once is one user',
+  async ({ create }) => {
+    const database = await create()
+    await world.close()
+    await open({ DATABASE_URL: database.url })
+    await setUpOperator(world, ORIGIN)
+    await invite('eve@example.org')
+    provider.person = { sub: 'eve', email: 'eve@example.org', email_verified: true }
+    const browsers = Array.from({ length: 6 }, newBrowser)
+    const queries = await Promise.all(browsers.map((browser) => begin(browser)))
+    const answers = await Promise.all(
+      browsers.map((browser, nth) => finish(browser, queries[nth] ?? '')),
+    )
+    expect(answers.filter(({ httpStatus }) => httpStatus === 200).length).toBeGreaterThan(0)
+    const { db } = world.gateway.store
+    const users = await db.selectFrom('users').select('email').execute()
+    expect(users.map(({ email }) => email).toSorted()).toEqual([ADA.email, 'eve@example.org'])
+    const identities = await db
+      .selectFrom('sign_ins')
+      .select(['provider', 'provider_user_id as subject'])
+      .where('provider', '!=', 'credential')
+      .execute()
+    expect(identities).toEqual([{ provider: provider.issuer, subject: 'eve' }])
+    expect((await signIn(newBrowser())).httpStatus).toBe(200)
+    await world.close()
+    await database.remove()
+    await open()
+  },
+)

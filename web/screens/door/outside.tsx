@@ -1,0 +1,98 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { useEffect, useRef, useState } from 'react'
+import type { Me } from '../../api/answers.ts'
+import { write } from '../../api/client.ts'
+import { startQuery } from '../../api/queries.ts'
+import { Door } from './door.tsx'
+import { messageOf, useEnter } from './door-form.tsx'
+
+const NEXT = 'tollgate-next'
+
+interface OutsideWaysProps {
+  /** Where the user goes then. */
+  readonly next?: string
+  /** Of an invitation that is to be accepted. Default: none. */
+  readonly token?: string
+}
+
+/** A button for each provider at which people may sign in. */
+export function OutsideWays({ next = '/', token = '' }: OutsideWaysProps) {
+  const { data: start } = useQuery(startQuery)
+  const [error, setError] = useState<Error | null>(null)
+  const [isLeaving, setLeaving] = useState(false)
+  const providers = start?.providers ?? []
+  if (providers.length === 0) return null
+  const leave = async (provider: string) => {
+    setLeaving(true)
+    setError(null)
+    try {
+      const { url } = await write<{ url: string }>('POST', 'auth/outside/begin', {
+        provider,
+        token,
+      })
+      sessionStorage.setItem(NEXT, next)
+      location.assign(url)
+    } catch (thrown) {
+      setError(thrown instanceof Error ? thrown : new Error(String(thrown)))
+      setLeaving(false)
+    }
+  }
+  return (
+    <div className="mt-5 grid gap-2">
+      {providers.map(({ id, name }) => (
+        <button
+          key={id}
+          type="button"
+          className="btn h-10"
+          disabled={isLeaving}
+          onClick={() => void leave(id)}
+        >
+          Continue with {name}
+        </button>
+      ))}
+      {error !== null && (
+        <p className="problem" role="alert">
+          {messageOf(error)}
+        </p>
+      )}
+    </div>
+  )
+}
+
+const route = getRouteApi('/sign-in-return/$provider')
+
+/** Where a provider sends the browser back to: the sign-in ends here, by itself. */
+export function SignInReturn() {
+  const { provider } = route.useParams()
+  const query = route.useLoaderData()
+  const enter = useEnter()
+  const [error, setError] = useState<Error | null>(null)
+  const isSent = useRef(false)
+  useEffect(() => {
+    if (isSent.current) return
+    isSent.current = true
+    // The code must not stay in the address bar or the history.
+    history.replaceState(history.state, '', location.pathname)
+    const next = sessionStorage.getItem(NEXT) ?? '/'
+    sessionStorage.removeItem(NEXT)
+    write<Me>('POST', 'auth/outside/finish', { provider, query })
+      .then((me) => enter(me, next))
+      .catch((thrown: unknown) =>
+        setError(thrown instanceof Error ? thrown : new Error(String(thrown))),
+      )
+  }, [provider, query, enter])
+  if (error === null) return <Door title="Signing in" lead="One moment." />
+  return (
+    <Door title="Not signed in" lead="Nothing has changed.">
+      <p className="problem mt-4" role="alert">
+        {messageOf(error)}
+      </p>
+      <p className="mt-4">
+        <Link to="/sign-in" className="link">
+          Back to the sign-in
+        </Link>
+      </p>
+    </Door>
+  )
+}
