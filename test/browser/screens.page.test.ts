@@ -1,4 +1,6 @@
+import { expect } from 'vitest'
 import { type Screen, testScreens } from './each-screen.ts'
+import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
 import { HELIX, ME } from './stand-in-data.ts'
 
@@ -136,3 +138,17 @@ const SCREENS: readonly Screen[] = [
 ]
 
 testScreens(SCREENS)
+
+test('a change of theme moves nothing for people who asked for less motion', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/${at('keys')}`)
+  await page.getByText('nightly evals').waitFor()
+  const moving = await page.evaluate(() => {
+    document.documentElement.dataset['theme'] = 'dark'
+    // Asking for the animations brings the styles up to date.
+    return document.getAnimations().filter((one) => one instanceof CSSTransition).length
+  })
+  expect(moving).toBe(0)
+})
