@@ -1,18 +1,40 @@
 import { useId, useState } from 'react'
 import { ApiError } from '../api/client.ts'
-import type { ReadTerms, TermsField, TypedTerms } from '../format/terms.ts'
+import {
+  hasTerms,
+  type ReadTerms,
+  readTerms,
+  type Terms,
+  type TermsField,
+  type TypedTerms,
+  typedTerms,
+} from '../format/terms.ts'
+import { ownTimeZone } from '../format/time.ts'
 import { Field } from './field.tsx'
 
-interface TermsFieldsProps {
-  /** Whose terms they are. */
-  readonly of: 'key' | 'account'
+interface TypedProps {
   readonly typed: TypedTerms
   readonly onChange: (typed: TypedTerms) => void
   readonly faults: ReadTerms['faults']
-  /** What the server refused; shown at its field, if it is one of these. */
-  readonly error: Error | null
   /** Whether some are set: then they are shown from the first moment. */
   readonly isOpen: boolean
+}
+
+/** Terms that are being changed: as they are read, null where they can't be, and what {@link TermsFields} takes. */
+export function useTerms(before: Terms): {
+  readonly terms: Terms | null
+  readonly fields: TypedProps
+} {
+  const [typed, onChange] = useState(() => typedTerms(before, ownTimeZone()))
+  const { terms, faults } = readTerms(typed)
+  return { terms, fields: { typed, onChange, faults, isOpen: hasTerms(before) } }
+}
+
+interface TermsFieldsProps extends TypedProps {
+  /** Whose terms they are. */
+  readonly of: 'key' | 'account'
+  /** What the server refused; shown at its field, if it is one of these. */
+  readonly error: Error | null
 }
 
 /** The models, the allowance and the limits of a key or an account, folded away until they are wanted. */
@@ -114,6 +136,6 @@ function fieldOf(param: string | null): TermsField | null {
 }
 
 /** Whether a parameter of the API is a field of terms. */
-export function isOfTerms(param: string | null): boolean {
+export function isOfTerms(param: string): boolean {
   return fieldOf(param) !== null
 }

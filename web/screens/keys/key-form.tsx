@@ -1,13 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { ApiError } from '../../api/client.ts'
 import { accountQuery } from '../../api/queries.ts'
 import { money, readMoney, typedMoney } from '../../format/money.ts'
-import { hasTerms, readTerms, type Terms, typedTerms } from '../../format/terms.ts'
-import { ownTimeZone } from '../../format/time.ts'
+import type { Terms } from '../../format/terms.ts'
 import { Field } from '../../parts/field.tsx'
 import { FormEnd } from '../../parts/form-end.tsx'
-import { isOfTerms, TermsFields } from '../../parts/terms-fields.tsx'
+import { refusalOf } from '../../parts/refusal.ts'
+import { isOfTerms, TermsFields, useTerms } from '../../parts/terms-fields.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { type Expiry, ExpiryField, expiryTime } from './expiry-field.tsx'
 
@@ -40,13 +39,10 @@ export function KeyForm(props: KeyFormProps) {
       ? { kind: 'never' }
       : { kind: 'date', at: new Date(before.expires_at) },
   )
-  const [typed, setTyped] = useState(() => typedTerms(before, ownTimeZone()))
-  const { terms, faults } = readTerms(typed)
+  const { terms, fields } = useTerms(before)
   const limitMicros = limit.trim() === '' ? null : readMoney(limit)
   const isLimitWrong = limit.trim() !== '' && limitMicros === null
-  const param = error instanceof ApiError ? error.param : null
-  const wrong = (name: string) => (error !== null && param === name ? error.message : null)
-  const isOfField = ['name', 'credit_limit', 'expires_at'].includes(param ?? '') || isOfTerms(param)
+  const refusal = refusalOf(error, ['name', 'credit_limit', 'expires_at'], isOfTerms)
   const send = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
     if (isLimitWrong || terms === null) return
@@ -63,7 +59,7 @@ export function KeyForm(props: KeyFormProps) {
         required
         maxLength={100}
         autoComplete="off"
-        error={wrong('name')}
+        error={refusal.at('name')}
       />
       <Field
         label="Credit limit"
@@ -75,24 +71,15 @@ export function KeyForm(props: KeyFormProps) {
         value={limit}
         onChange={(event) => setLimit(event.target.value)}
         error={
-          isLimitWrong ? 'Write an amount in dollars, such as 50 or 0.25.' : wrong('credit_limit')
+          isLimitWrong
+            ? 'Write an amount in dollars, such as 50 or 0.25.'
+            : refusal.at('credit_limit')
         }
         hint={<LimitHint spentMicros={props.spentMicros} />}
       />
-      <ExpiryField value={expiry} onChange={setExpiry} error={wrong('expires_at')} />
-      <TermsFields
-        of="key"
-        typed={typed}
-        onChange={setTyped}
-        faults={faults}
-        error={error}
-        isOpen={hasTerms(before)}
-      />
-      <FormEnd
-        problem={error !== null && !isOfField ? error.message : null}
-        onCancel={props.onCancel}
-        isDisabled={isSending}
-      >
+      <ExpiryField value={expiry} onChange={setExpiry} error={refusal.at('expires_at')} />
+      <TermsFields of="key" {...fields} error={error} />
+      <FormEnd problem={refusal.rest} onCancel={props.onCancel} isDisabled={isSending}>
         {props.submit}
       </FormEnd>
     </form>

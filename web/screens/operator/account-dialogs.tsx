@@ -1,22 +1,15 @@
 import { type FormEvent, useState } from 'react'
 import type { Account } from '../../api/answers.ts'
-import { ApiError, write } from '../../api/client.ts'
+import { write } from '../../api/client.ts'
 import { money } from '../../format/money.ts'
 import { counted, readPercent, typedPercent } from '../../format/numbers.ts'
-import {
-  changedTerms,
-  hasTerms,
-  NO_TERMS,
-  readTerms,
-  type Terms,
-  typedTerms,
-} from '../../format/terms.ts'
-import { ownTimeZone } from '../../format/time.ts'
+import { changedTerms, NO_TERMS, type Terms } from '../../format/terms.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { FormEnd } from '../../parts/form-end.tsx'
-import { isOfTerms, TermsFields } from '../../parts/terms-fields.tsx'
+import { refusalOf } from '../../parts/refusal.ts'
+import { isOfTerms, TermsFields, useTerms } from '../../parts/terms-fields.tsx'
 import { useOperatorWrite } from './use-operator-write.tsx'
 
 interface AccountDialogProps {
@@ -115,13 +108,10 @@ interface AccountFormProps {
 
 function AccountForm({ before, submit, change, onCancel }: AccountFormProps) {
   const { error } = change
-  const param = error instanceof ApiError ? error.param : null
-  const wrong = (field: string) => (error !== null && param === field ? error.message : null)
-  const [typed, setTyped] = useState(() => typedTerms(before, ownTimeZone()))
-  const { terms, faults } = readTerms(typed)
+  const refusal = refusalOf(error, ['name', 'email', 'fee_basis_points'], isOfTerms)
+  const { terms, fields: termsFields } = useTerms(before)
   const [fee, setFee] = useState(() => typedPercent(before.fee_basis_points))
   const feeBps = readPercent(fee)
-  const isOfField = ['name', 'email', 'fee_basis_points'].includes(param ?? '') || isOfTerms(param)
   const send = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
     if (terms === null || feeBps === undefined) return
@@ -140,7 +130,7 @@ function AccountForm({ before, submit, change, onCancel }: AccountFormProps) {
         required
         maxLength={200}
         autoComplete="off"
-        error={wrong('name')}
+        error={refusal.at('name')}
       />
       <Field
         label="E-mail address"
@@ -150,7 +140,7 @@ function AccountForm({ before, submit, change, onCancel }: AccountFormProps) {
         maxLength={320}
         autoComplete="off"
         hint="Of the person to write to. It lets no one in."
-        error={wrong('email')}
+        error={refusal.at('email')}
       />
       <Field
         label="Platform fee in percent"
@@ -165,22 +155,11 @@ function AccountForm({ before, submit, change, onCancel }: AccountFormProps) {
         error={
           feeBps === undefined
             ? 'A percentage from 0 to 100 with two places at most, or nothing.'
-            : wrong('fee_basis_points')
+            : refusal.at('fee_basis_points')
         }
       />
-      <TermsFields
-        of="account"
-        typed={typed}
-        onChange={setTyped}
-        faults={faults}
-        error={error}
-        isOpen={hasTerms(before)}
-      />
-      <FormEnd
-        problem={error !== null && !isOfField ? error.message : null}
-        onCancel={onCancel}
-        isDisabled={change.isPending}
-      >
+      <TermsFields of="account" {...termsFields} error={error} />
+      <FormEnd problem={refusal.rest} onCancel={onCancel} isDisabled={change.isPending}>
         {submit}
       </FormEnd>
       {change.password}

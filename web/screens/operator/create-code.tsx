@@ -1,10 +1,11 @@
 import { type FormEvent, useState } from 'react'
-import { ApiError, write } from '../../api/client.ts'
+import { write } from '../../api/client.ts'
 import type { CreatedCode } from '../../api/operator.ts'
 import { money, readMoney } from '../../format/money.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { FormEnd } from '../../parts/form-end.tsx'
+import { refusalOf } from '../../parts/refusal.ts'
 import { type Expiry, ExpiryField, expiryTime } from '../keys/expiry-field.tsx'
 import { useOperatorWrite } from './use-operator-write.tsx'
 
@@ -24,8 +25,7 @@ export function CreateCode({ onClose, onMade }: CreateCodeProps) {
   const amountMicros = readMoney(amount)
   const isWrong = amount.trim() !== '' && (amountMicros === null || amountMicros === 0)
   const { error } = create
-  const param = error instanceof ApiError ? error.param : null
-  const wrong = (name: string) => (error !== null && param === name ? error.message : null)
+  const refusal = refusalOf(error, ['amount', 'expires_at'])
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (amountMicros === null || amountMicros === 0) return
@@ -45,23 +45,19 @@ export function CreateCode({ onClose, onMade }: CreateCodeProps) {
             required
             value={amount}
             onChange={(event) => setAmount(event.target.value)}
-            error={isWrong ? 'Write an amount in dollars, such as 5 or 0.25.' : wrong('amount')}
+            error={
+              isWrong ? 'Write an amount in dollars, such as 5 or 0.25.' : refusal.at('amount')
+            }
             hint="Backed credit for the account that redeems it, once."
           />
           <ExpiryField
             value={expiry}
             onChange={setExpiry}
-            error={wrong('expires_at')}
+            error={refusal.at('expires_at')}
             then="From then on it can’t be redeemed."
             never="It can be redeemed until it is revoked."
           />
-          <FormEnd
-            problem={
-              error !== null && param !== 'amount' && param !== 'expires_at' ? error.message : null
-            }
-            onCancel={onClose}
-            isDisabled={create.isPending}
-          >
+          <FormEnd problem={refusal.rest} onCancel={onClose} isDisabled={create.isPending}>
             Create {amountMicros === null ? 'code' : `a code of ${money(amountMicros)}`}
           </FormEnd>
         </form>

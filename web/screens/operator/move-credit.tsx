@@ -1,12 +1,13 @@
 import { type FormEvent, useState } from 'react'
 import type { Account, Entry } from '../../api/answers.ts'
-import { ApiError, write } from '../../api/client.ts'
+import { write } from '../../api/client.ts'
 import { money, readMoney } from '../../format/money.ts'
 import { dayOf } from '../../format/time.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { FormEnd } from '../../parts/form-end.tsx'
 import { useNow } from '../../parts/now.ts'
+import { refusalOf } from '../../parts/refusal.ts'
 import { Segments } from '../../parts/segments.tsx'
 import { useOperatorWrite } from './use-operator-write.tsx'
 
@@ -36,9 +37,7 @@ export function MoveCredit({ account, first, onClose }: MoveCreditProps) {
   const isTaken = move === 'chargeback'
   const { amountMicros } = amount
   const { error } = send
-  const param = error instanceof ApiError ? error.param : null
-  const wrong = (name: string) => (error !== null && param === name ? error.message : null)
-  const isOfField = ['amount', 'reference', 'expires_at'].includes(param ?? '')
+  const refusal = refusalOf(error, ['amount', 'reference', 'expires_at'])
   const example = isTaken ? 'chargeback-1042' : 'invoice-1042'
   return (
     <>
@@ -63,9 +62,11 @@ export function MoveCredit({ account, first, onClose }: MoveCreditProps) {
             required
             value={amount.typed}
             onChange={(event) => setAmount(event.target.value)}
-            error={amount.isWrong ? WRONG_AMOUNT : wrong('amount')}
+            error={amount.isWrong ? WRONG_AMOUNT : refusal.at('amount')}
           />
-          {move === 'free' && <EndField day={day} onChange={setDay} error={wrong('expires_at')} />}
+          {move === 'free' && (
+            <EndField day={day} onChange={setDay} error={refusal.at('expires_at')} />
+          )}
           <Field
             label="Reference"
             name="reference"
@@ -73,11 +74,11 @@ export function MoveCredit({ account, first, onClose }: MoveCreditProps) {
             maxLength={200}
             autoComplete="off"
             hint={`Your own id of it, such as ${example}. A second time with the same reference changes nothing.`}
-            error={wrong('reference')}
+            error={refusal.at('reference')}
           />
           <WhatHappens account={account} move={move} amountMicros={amountMicros ?? 0} day={day} />
           <FormEnd
-            problem={error !== null && !isOfField ? error.message : null}
+            problem={refusal.rest}
             onCancel={onClose}
             isDanger={isTaken}
             isDisabled={send.isPending}
