@@ -28,10 +28,13 @@ export const MEASURES = ['spend', 'requests', 'tokens', 'p50', 'p95'] as const
 /** One of them. */
 export type Measure = (typeof MEASURES)[number]
 
+/** What usage is split by: as a chart, or by tag in a table alone. */
+export type UsageSplit = ChartSplit | 'tag'
+
 /** What the address of the usage says; what is left out is the spend of 30 days by model and day. */
 export interface UsageSearch {
   readonly range?: ChartRange
-  readonly by?: ChartSplit
+  readonly by?: UsageSplit
   readonly measure?: Measure
   readonly step?: 'hour'
 }
@@ -40,7 +43,7 @@ export interface UsageSearch {
 export function readUsageSearch(search: Record<string, unknown>): UsageSearch {
   const { range, step } = search
   const isRange = typeof range === 'string' && Object.hasOwn(CHART_DAYS, range)
-  const by = SPLITS.find((one) => one === search['by'])
+  const by = ([...SPLITS, 'tag'] as const).find((one) => one === search['by'])
   const measure = MEASURES.find((one) => one === search['measure'])
   return {
     ...(isRange ? { range: range as ChartRange } : {}),
@@ -52,7 +55,7 @@ export function readUsageSearch(search: Record<string, unknown>): UsageSearch {
 
 /** Whether a chart can be by day and by hour: a day is shown by hour, and a month has too many of them. */
 export function hasSteps({ range, by }: Required<Pick<UsageSearch, 'range' | 'by'>>): boolean {
-  return range === '7d' && by !== 'key'
+  return range === '7d' && by !== 'key' && by !== 'tag'
 }
 
 /** The steps of a chart: by hour where that was asked for and can be. */

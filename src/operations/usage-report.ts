@@ -21,9 +21,10 @@ const TAGS_MAX = 10_000
 
 const GROUPINGS = ['day', 'model', 'key', 'tag'] as const
 
-/** What requests came to over a range: of a key for itself, of all for admins; as JSON or CSV. */
+/** What requests came to over a range: of a key for itself, of an account on the page, of all for admins. */
 export function usageReportOperations(parts: OperationParts): readonly Operation[] {
-  return [ofKey(parts), ofAll(parts)]
+  const turns = new Turns()
+  return [ofKey(parts, turns), ofAccount(parts, turns), ofAll(parts)]
 }
 
 const dateField = z.iso.date()
@@ -55,8 +56,7 @@ const reportQuery = {
     .describe('Default: CSV where `accept` asks for `text/csv`, else JSON.'),
 }
 
-function ofKey(parts: OperationParts): Operation {
-  const turns = new Turns()
+function ofKey(parts: OperationParts, turns: Turns): Operation {
   return operation({
     name: 'getKeyUsage',
     method: 'GET',
@@ -67,6 +67,21 @@ function ofKey(parts: OperationParts): Operation {
     answers: { 200: usageReportShape },
     run: ({ caller: { accountId, apiKeyId }, query, acceptsCsv }) =>
       turns.wait(accountId, () => answer(parts, { ...query, accountId, apiKeyId, acceptsCsv })),
+  })
+}
+
+function ofAccount(parts: OperationParts, turns: Turns): Operation {
+  return operation({
+    name: 'getUsageReport',
+    method: 'GET',
+    paths: { member: '/app/api/accounts/{account_id}/usage/report' },
+    summary: 'What the requests of an account came to, by day, model, key or tag; JSON or CSV.',
+    query: z.strictObject(reportQuery),
+    answers: { 200: usageReportShape },
+    run: ({ accountId, query, acceptsCsv }) =>
+      turns.wait(accountId, () =>
+        answer(parts, { ...query, accountId, apiKeyId: null, acceptsCsv }),
+      ),
   })
 }
 

@@ -3,7 +3,13 @@ import { down, EMPTY, json } from './stand-in.ts'
 import { HELIX } from './stand-in-data.ts'
 import { FIRST_OVERVIEW } from './stand-in-overview.ts'
 import { REQUESTS } from './stand-in-requests.ts'
-import { NO_USAGE, USAGE_BY_KEY, USAGE_OF_ONE } from './stand-in-usage.ts'
+import {
+  NO_USAGE,
+  USAGE_BY_KEY,
+  USAGE_BY_TAG,
+  USAGE_OF_ONE,
+  USAGE_WITHOUT_TAGS,
+} from './stand-in-usage.ts'
 
 /** Overview, Activity and Usage: each screen and each of its states. */
 
@@ -121,6 +127,35 @@ const SCREENS: readonly Screen[] = [
     before: (server) => server.answer('/usage', json(USAGE_BY_KEY)),
     act: (page) => page.locator('.columns path').first().waitFor(),
     text: 'Pruned requests, keys known by day only',
+  },
+  { name: 'usage-by-tag', path: `${at('usage')}?by=tag`, text: 'All requests, each once' },
+  {
+    name: 'usage-by-tag-none',
+    path: `${at('usage')}?by=tag&measure=tokens`,
+    before: (server) => server.answer('/usage/report', json(USAGE_WITHOUT_TAGS)),
+    text: 'No request of this range has a tag',
+  },
+  {
+    name: 'usage-by-tag-empty',
+    path: `${at('usage')}?by=tag&range=24h`,
+    before(server) {
+      const totals = { ...USAGE_BY_TAG.totals, requests: 0 }
+      server.answer('/usage/report', json({ ...USAGE_BY_TAG, totals, data: [] }))
+    },
+    text: 'No requests in this range',
+  },
+  {
+    name: 'usage-by-tag-error',
+    path: `${at('usage')}?by=tag&measure=p95`,
+    before: (server) => server.answer('/usage/report', down),
+    text: 'The usage could not be read.',
+  },
+  {
+    name: 'usage-by-tag-loading',
+    path: `${at('usage')}?by=tag`,
+    before: (server) => server.answer('/usage/report', { kind: 'silence' }),
+    act: (page) => page.locator('.grey').first().waitFor(),
+    text: 'Usage',
   },
   {
     name: 'usage-menu',

@@ -1,4 +1,4 @@
-import type { Usage, UsageFigures } from '../../web/api/answers.ts'
+import type { Usage, UsageFigures, UsageReport } from '../../web/api/answers.ts'
 import { ago, DAY_MS, HELIX, KEYS, MODELS, NOW } from './stand-in-data.ts'
 
 const DAYS = 30
@@ -121,3 +121,37 @@ export const USAGE_BY_KEY = usage('key', [
 
 /** Without any request. */
 export const NO_USAGE = usage('model', [])
+
+function reportFigures(requests: number): UsageReport['totals'] {
+  return {
+    requests,
+    failed: Math.round(requests / 240),
+    charge: requests * 3_260,
+    input_tokens: requests * 6_480,
+    cache_read_tokens: requests * 3_950,
+    cache_write_tokens: 0,
+    output_tokens: requests * 392,
+    reasoning_tokens: requests * 87,
+  }
+}
+
+/** By tag: a request counts in each of its tags. */
+export const USAGE_BY_TAG: UsageReport = {
+  object: 'usage_report',
+  from: '2026-10-22T22:05:00.000Z',
+  to: '2026-11-21T22:05:00.000Z',
+  time_zone: 'UTC',
+  by: 'tag',
+  as_of: NOW.toISOString(),
+  totals: reportFigures(9_000),
+  data: [
+    ...['team-two', 'nightly', 'evals-of-the-larger-models-with-a-name-that-is-as-long-as-allowed'],
+    null,
+  ].map((id, place) => ({ id, name: null, figures: reportFigures(6_000 / (place + 1)) })),
+}
+
+/** By tag, where no request has any. */
+export const USAGE_WITHOUT_TAGS: UsageReport = {
+  ...USAGE_BY_TAG,
+  data: [{ id: null, name: null, figures: USAGE_BY_TAG.totals }],
+}

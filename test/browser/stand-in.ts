@@ -19,7 +19,7 @@ import {
 import { OVERVIEW } from './stand-in-overview.ts'
 import { REQUESTS, SUMMARY } from './stand-in-requests.ts'
 import { DEPOSIT, HELD, OFFERS, PENDING, PURCHASES, QUOTE, RECEIPT } from './stand-in-sale.ts'
-import { USAGE } from './stand-in-usage.ts'
+import { USAGE, USAGE_BY_TAG } from './stand-in-usage.ts'
 
 /**
  * The page's files and a made-up API: for states that a real server is in for a moment only, and for
@@ -140,6 +140,7 @@ function busyAccount(): Map<string, StandInAnswer> {
     [`/accounts/${data.HELIX.id}`, data.HELIX],
     ['/overview', OVERVIEW],
     ['/usage', USAGE],
+    ['/usage/report', USAGE_BY_TAG],
     ['/keys', list(data.KEYS)],
     ['/requests', list(REQUESTS, 'older')],
     ['/requests/summary', SUMMARY],

@@ -27,7 +27,11 @@ afterAll(() => world.close())
 async function chat(apiKey: string, model: string): Promise<void> {
   const answer = await fetch(world.url('/v1/chat/completions'), {
     method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    headers: {
+      authorization: `Bearer ${apiKey}`,
+      'content-type': 'application/json',
+      ...(model === 'sim/open' ? { 'x-service-tags': 'nightly, team-two' } : {}),
+    },
     body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Say hello.' }] }),
   })
   await answer.text()
@@ -56,6 +60,39 @@ function cellsOf(text: string): readonly (readonly string[])[] {
     .split('\r\n')
     .map((line) => line.split(','))
 }
+
+describe('usage by tag', () => {
+  test('has a request in each of its tags, and in all once, as the entries say', async () => {
+    const { httpStatus, json } = await read('usage/report?by=tag')
+    expect(httpStatus).toBe(200)
+    const { totals, data } = Object(json)
+    expect(totals).toMatchObject({ requests: 3, charge: await chargedMicros() })
+    expect(data.map(({ id, figures }: Group) => [id, figures.requests])).toEqual([
+      ['nightly', 1],
+      ['team-two', 1],
+      [null, 2],
+    ])
+    const [nightly, , untagged] = data as readonly Group[]
+    expect((nightly?.figures.charge ?? 0) + (untagged?.figures.charge ?? 0)).toBe(totals.charge)
+  })
+
+  test('is downloaded as CSV in exact dollars', async () => {
+    const { text, headers } = await read('usage/report?by=tag&format=csv')
+    expect(headers.get('content-type')).toBe('text/csv; charset=utf-8')
+    const rows = cellsOf(text)
+    expect(rows.map(([tag = '']) => tag)).toEqual(
+      expect.arrayContaining(['tag', 'nightly', 'team-two', 'total']),
+    )
+    const chargeAt = rows[0]?.indexOf('charge') ?? -1
+    expect(microsOf(rows.at(-1)?.[chargeAt] ?? '')).toBe(await chargedMicros())
+  })
+
+  test('is of the account alone', async () => {
+    const other = await world.account()
+    const { httpStatus } = await browser.get(`accounts/${other.id}/usage/report?by=tag`)
+    expect(httpStatus).toBe(404)
+  })
+})
 
 describe.each(['model', 'key', 'endpoint'])('usage by %s', (by) => {
   test.each(['day', 'hour'])('by %s is what the entries say, in every sum', async (step) => {

@@ -12,6 +12,7 @@ import type { confirmingShape, purchaseShape } from '../../src/operations/purcha
 import type { requestSummaryShape } from '../../src/operations/request-summary.ts'
 import type { foundShape, requestShape } from '../../src/operations/requests.ts'
 import type { usageShape } from '../../src/operations/usage.ts'
+import type { usageReportShape } from '../../src/operations/usage-report.ts'
 import type { ModelListing } from '../../src/upstreams/listing/listing.ts'
 
 /** The answers of the API, as the server's own shapes have them: types alone. */
@@ -33,6 +34,9 @@ export type Usage = z.infer<typeof usageShape>
 
 /** What requests came to. */
 export type UsageFigures = Usage['figures']
+
+/** What requests came to over a range, without steps. */
+export type UsageReport = z.infer<typeof usageReportShape>
 
 /** What needs a look. */
 export type Attention = Overview['attention'][number]

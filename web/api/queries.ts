@@ -12,6 +12,7 @@ import type {
   Page,
   Start,
   Usage,
+  UsageReport,
 } from './answers.ts'
 import { read, withQuery } from './client.ts'
 
@@ -85,6 +86,19 @@ export function usageQuery(
     },
     placeholderData: keepPreviousData,
     refetchInterval: MINUTE_MS / 2,
+  })
+}
+
+/** What was used, by tag. Read from requests one by one, so that it is not read again by itself. */
+export function tagsQuery(accountId: string, range: ChartRange) {
+  return queryOptions({
+    queryKey: ['usage', accountId, 'tags', range],
+    queryFn: ({ signal }) => {
+      const query = { ...momentsOf(range), by: 'tag' }
+      return read<UsageReport>(withQuery(`accounts/${accountId}/usage/report`, query), signal)
+    },
+    placeholderData: keepPreviousData,
+    staleTime: MINUTE_MS,
   })
 }
 

@@ -98,7 +98,8 @@ export function RangeSegments(props: PickProps<ChartRange>) {
   return <Segments label="Range" options={RANGES} {...props} />
 }
 
-const SPLITS = [
+/** What a chart can be split by. */
+export const SPLITS = [
   { value: 'model', text: 'Model' },
   { value: 'key', text: 'Key' },
   { value: 'endpoint', text: 'Endpoint' },

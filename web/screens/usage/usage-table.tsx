@@ -5,7 +5,7 @@ import { ShareCell } from '../../charts/share-cell.tsx'
 import { money } from '../../format/money.ts'
 import { count, counted, percent, shortCount } from '../../format/numbers.ts'
 import { duration } from '../../format/time.ts'
-import { Heads } from '../../parts/list-card.tsx'
+import { type Head, Heads } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
 import type { Measure } from '../../searches.ts'
 import { useAccountId } from '../../shell/use-account.ts'
@@ -20,15 +20,22 @@ interface UsageTableProps {
 }
 
 const HEADS = { model: 'Model', key: 'Key', endpoint: 'Endpoint' } as const
-const FIGURE_HEADS = [
-  { text: 'Requests', className: 'num' },
-  { text: 'Failed', className: 'num' },
-  { text: 'Tokens in', className: 'num' },
-  { text: 'Tokens out', className: 'num' },
+const FIRST_BYTE_HEADS = [
   { text: 'First byte p50', className: 'num hide-m' },
   { text: 'p95', className: 'num hide-m' },
-  { text: 'Spend', className: 'num' },
 ] as const
+
+/** The heads of {@link Figures}: with first-byte times where there are some. */
+export function figureHeads(hasFirstByte: boolean): readonly Head[] {
+  return [
+    { text: 'Requests', className: 'num' },
+    { text: 'Failed', className: 'num' },
+    { text: 'Tokens in', className: 'num' },
+    { text: 'Tokens out', className: 'num' },
+    ...(hasFirstByte ? FIRST_BYTE_HEADS : []),
+    { text: 'Spend', className: 'num' },
+  ]
+}
 
 /** Every group with all its figures, the one with most of the measure first. */
 export function UsageTable({ usage, measure, range }: UsageTableProps) {
@@ -43,7 +50,7 @@ export function UsageTable({ usage, measure, range }: UsageTableProps) {
   return (
     <section className="card overflow-hidden" aria-label={`Figures by ${by}`}>
       <table className="cards">
-        <Heads heads={[{ text: HEADS[by] }, ...FIGURE_HEADS]} />
+        <Heads heads={[{ text: HEADS[by] }, ...figureHeads(true)]} />
         <tbody>
           {rows.map((group) => (
             <tr key={group.id} className={group.deleted ? 'dim' : ''}>
@@ -69,7 +76,15 @@ export function UsageTable({ usage, measure, range }: UsageTableProps) {
   )
 }
 
-function Figures({ figures }: { figures: UsageFigures }) {
+type FirstByte = 'first_byte_ms_p50' | 'first_byte_ms_p95'
+
+interface FiguresProps {
+  /** A report has no first-byte times. */
+  readonly figures: Omit<UsageFigures, FirstByte> & Partial<Pick<UsageFigures, FirstByte>>
+}
+
+/** The cells of what requests came to. */
+export function Figures({ figures }: FiguresProps) {
   const { requests, failed, charge, first_byte_ms_p50: p50, first_byte_ms_p95: p95 } = figures
   return (
     <>
@@ -77,11 +92,15 @@ function Figures({ figures }: { figures: UsageFigures }) {
       <td className="num hide-s">{percent(failed, requests)}</td>
       <td className="num hide-s">{shortCount(figures.input_tokens)}</td>
       <td className="num hide-s">{shortCount(figures.output_tokens)}</td>
-      <td className="num hide-s hide-m">{p50 === null ? '–' : duration(p50)}</td>
-      <td className="num hide-s hide-m">{p95 === null ? '–' : duration(p95)}</td>
+      {p50 !== undefined && (
+        <td className="num hide-s hide-m">{p50 === null ? '–' : duration(p50)}</td>
+      )}
+      {p95 !== undefined && (
+        <td className="num hide-s hide-m">{p95 === null ? '–' : duration(p95)}</td>
+      )}
       <td className="only-s dimmed">
         {counted(requests, 'request')}, {percent(failed, requests)} failed
-        {p50 !== null && `, ${duration(p50)}`}
+        {typeof p50 === 'number' && `, ${duration(p50)}`}
       </td>
       <td className="num">
         <b>{money(charge)}</b>

@@ -1,15 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import type { Usage } from '../../api/answers.ts'
+import type { Usage, UsageReport } from '../../api/answers.ts'
 import { withQuery } from '../../api/client.ts'
-import { type ChartRange, usageQuery } from '../../api/queries.ts'
+import { type ChartRange, tagsQuery, usageQuery } from '../../api/queries.ts'
 import { Answer } from '../../charts/answer.tsx'
 import {
   Chart,
   GreyChartCard,
   type LegendSeries,
   RangeSegments,
-  SplitSegments,
+  SPLITS,
 } from '../../charts/chart.tsx'
 import { counted } from '../../format/numbers.ts'
 import { Icon } from '../../parts/icon.tsx'
@@ -20,11 +20,14 @@ import { useTitle } from '../../parts/use-title.ts'
 import { hasSteps, MEASURES, type Measure, stepOf, type UsageSearch } from '../../searches.ts'
 import { useAccountId } from '../../shell/use-account.ts'
 import { MEASURE_RULES } from './measures.ts'
+import { TagTable } from './tag-table.tsx'
 import { UsageTable } from './usage-table.tsx'
 
 const route = getRouteApi('/$account/usage')
 
 const MEASURE_OPTIONS = MEASURES.map((value) => ({ value, text: MEASURE_RULES[value].text }))
+const SUM_OPTIONS = MEASURE_OPTIONS.filter(({ value }) => MEASURE_RULES[value].form === 'columns')
+const USAGE_SPLITS = [...SPLITS, { value: 'tag', text: 'Tag' }] as const
 const STEPS = [
   { value: 'day', text: 'By day' },
   { value: 'hour', text: 'By hour' },
@@ -35,28 +38,42 @@ export function UsageScreen() {
   useTitle('Usage')
   const accountId = useAccountId()
   const search = route.useSearch()
-  const { range = '30d', by = 'model', measure = 'spend' } = search
+  const { range = '30d', by = 'model', measure: asked = 'spend' } = search
+  const isByTag = by === 'tag'
+  // Times are not in the report by tag.
+  const measure = isByTag && MEASURE_RULES[asked].form === 'lines' ? 'spend' : asked
   const step = stepOf(search)
   const navigate = route.useNavigate()
-  const query = useQuery(usageQuery(accountId, { range, by, step }))
+  const chartBy = isByTag ? 'model' : by
+  const charts = useQuery({
+    ...usageQuery(accountId, { range, by: chartBy, step }),
+    enabled: !isByTag,
+  })
+  const tags = useQuery({ ...tagsQuery(accountId, range), enabled: isByTag })
   const change = (part: UsageSearch) =>
     void navigate({ search: (before) => ({ ...before, ...part }), resetScroll: false })
+  const look = (next: ChartRange) => change({ range: next })
   return (
     <>
       <div className="top">
         <h1>Usage</h1>
-        <RangeSegments value={range} onChange={(next) => change({ range: next })} />
+        <RangeSegments value={range} onChange={look} />
       </div>
       {/* biome-ignore lint/a11y/useSemanticElements: a fieldset can't be laid out as a line in every browser */}
       <div className="filters" role="group" aria-label="What is shown">
         <Choose
           label="Measure"
           icon="usage"
-          options={MEASURE_OPTIONS}
+          options={isByTag ? SUM_OPTIONS : MEASURE_OPTIONS}
           value={measure}
           onChange={(next) => change({ measure: next as Measure })}
         />
-        <SplitSegments value={by} onChange={(next) => change({ by: next })} />
+        <Segments
+          label="Split by"
+          options={USAGE_SPLITS}
+          value={by}
+          onChange={(next) => change({ by: next })}
+        />
         {hasSteps({ range, by }) && (
           <Segments
             label="Steps"
@@ -71,24 +88,41 @@ export function UsageScreen() {
             }
           />
         )}
-        {query.data !== undefined && <Download usage={query.data} />}
+        <Download accountId={accountId} usage={isByTag ? tags.data : charts.data} />
       </div>
-      <Answer query={query} noun="usage" grey={<GreyChartCard />}>
-        {(usage) => (
-          <Cards
-            usage={usage}
-            measure={measure}
-            range={range}
-            onRange={(next) => change({ range: next })}
-          />
-        )}
-      </Answer>
+      {isByTag ? (
+        <Answer query={tags} noun="usage" grey={<GreyChartCard />}>
+          {(report) =>
+            report.totals.requests === 0 ? (
+              <NoRequests range={range} onRange={look} />
+            ) : (
+              <TagTable report={report} measure={measure} />
+            )
+          }
+        </Answer>
+      ) : (
+        <Answer query={charts} noun="usage" grey={<GreyChartCard />}>
+          {(usage) => <Cards usage={usage} measure={measure} range={range} onRange={look} />}
+        </Answer>
+      )}
     </>
   )
 }
 
-function Download({ usage: { account_id, from, to, by, step } }: { usage: Usage }) {
-  const path = withQuery(`/app/api/accounts/${account_id}/usage.csv`, { from, to, by, step })
+interface DownloadProps {
+  readonly accountId: string
+  /** Undefined: the answer is not there yet. */
+  readonly usage: Usage | UsageReport | undefined
+}
+
+/** The figures that are shown, as CSV. */
+function Download({ accountId, usage }: DownloadProps) {
+  if (usage === undefined) return null
+  const { from, to, by } = usage
+  const path =
+    usage.object === 'usage'
+      ? withQuery(`/app/api/accounts/${accountId}/usage.csv`, { from, to, by, step: usage.step })
+      : withQuery(`/app/api/accounts/${accountId}/usage/report`, { from, to, by, format: 'csv' })
   return (
     <a className="btn ml-auto" href={path} download={`usage-${from.slice(0, 10)}-by-${by}.csv`}>
       <Icon name="download" small />
@@ -97,32 +131,35 @@ function Download({ usage: { account_id, from, to, by, step } }: { usage: Usage 
   )
 }
 
-interface CardsProps {
-  readonly usage: Usage
-  readonly measure: Measure
+interface NoRequestsProps {
   readonly range: ChartRange
   readonly onRange: (range: ChartRange) => void
+}
+
+function NoRequests({ range, onRange }: NoRequestsProps) {
+  return (
+    <section className="card">
+      <Empty title="No requests in this range">
+        <p>What requests cost, how many there were and how fast they were answered stands here.</p>
+        {range !== '90d' && (
+          <button type="button" className="btn" onClick={() => onRange('90d')}>
+            Look at 90 days
+          </button>
+        )}
+      </Empty>
+    </section>
+  )
+}
+
+interface CardsProps extends NoRequestsProps {
+  readonly usage: Usage
+  readonly measure: Measure
 }
 
 function Cards({ usage, measure, range, onRange }: CardsProps) {
   const { step, by, groups } = usage
   const { text, form, of, show, axis } = MEASURE_RULES[measure]
-  if (groups.length === 0) {
-    return (
-      <section className="card">
-        <Empty title="No requests in this range">
-          <p>
-            What requests cost, how many there were and how fast they were answered stands here.
-          </p>
-          {range !== '90d' && (
-            <button type="button" className="btn" onClick={() => onRange('90d')}>
-              Look at 90 days
-            </button>
-          )}
-        </Empty>
-      </section>
-    )
-  }
+  if (groups.length === 0) return <NoRequests range={range} onRange={onRange} />
   return (
     <>
       <section className="card mb-4">

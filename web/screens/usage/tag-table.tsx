@@ -1,0 +1,68 @@
+import type { UsageReport } from '../../api/answers.ts'
+import { ShareCell } from '../../charts/share-cell.tsx'
+import { Heads } from '../../parts/list-card.tsx'
+import { Empty } from '../../parts/states.tsx'
+import type { Measure } from '../../searches.ts'
+import { MEASURE_RULES } from './measures.ts'
+import { Figures, figureHeads } from './usage-table.tsx'
+
+interface TagTableProps {
+  readonly report: UsageReport
+  /** A sum: reports have no times. */
+  readonly measure: Measure
+}
+
+/** What the requests of each tag came to, the tag with most of the measure first, and those without tags last. */
+export function TagTable({ report: { data, totals }, measure }: TagTableProps) {
+  const of = (figures: UsageReport['totals']) =>
+    MEASURE_RULES[measure].of({ ...figures, first_byte_ms_p50: null, first_byte_ms_p95: null }) ?? 0
+  const tags = data.filter(({ id }) => id !== null)
+  const rows = [
+    ...tags.toSorted((one, other) => of(other.figures) - of(one.figures)),
+    ...data.filter(({ id }) => id === null),
+  ]
+  if (tags.length === 0) {
+    return (
+      <section className="card">
+        <Empty title="No request of this range has a tag">
+          <p>
+            Send the header <code>x-service-tags: nightly, team-two</code> with requests to see what
+            each tag came to.
+          </p>
+        </Empty>
+      </section>
+    )
+  }
+  return (
+    <section className="card overflow-hidden" aria-label="Figures by tag">
+      <table className="cards">
+        <Heads heads={[{ text: 'Tag' }, ...figureHeads(false)]} />
+        <tbody>
+          {rows.map(({ id, figures }) => (
+            <tr key={id ?? ''}>
+              <ShareCell part={of(figures)} whole={of(totals)}>
+                {id === null ? (
+                  <span className="text-ink-2">Without tags, or pruned</span>
+                ) : (
+                  <b className="wrap-anywhere">{id}</b>
+                )}
+              </ShareCell>
+              <Figures figures={figures} />
+            </tr>
+          ))}
+        </tbody>
+        <tfoot>
+          <tr>
+            <td className="wide">
+              <b>All requests, each once</b>
+            </td>
+            <Figures figures={totals} />
+          </tr>
+        </tfoot>
+      </table>
+      <p className="note p-4">
+        A request counts in each of its tags, so that rows may add up to more than all requests.
+      </p>
+    </section>
+  )
+}
