@@ -62,8 +62,9 @@ export const HOUSE_LIMITS: HouseLimits = {
     webhooks: { files: 8, lines: 1_244 },
     // The page's reads, CSV, reports of usage, generations, the desk of operators, offers, quotes, purchases, their pages,
     // receipts, deposit addresses, admin tokens, on the page too, and scopes, invitations by mail, webhooks, lists of
-    // models, limits, who may raise and how often set them, metadata, a report's most tags, and turns of reports.
-    operations: { files: 32, lines: 6_356 },
+    // models, limits, who may raise and how often set them, metadata, a report's most tags, turns of reports, and the
+    // page's webhooks and usage by tag.
+    operations: { files: 32, lines: 6_384 },
     // The page's files, sign-in and guards, the Playground, the page of play money, messages about payments, and how much a
     // key may call beside inference.
     http: { files: 26, lines: 3_964 },

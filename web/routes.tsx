@@ -231,6 +231,18 @@ const operatorTokens = createRoute({
   component: lazyRouteComponent(() => import('./screens/operator/tokens.tsx'), 'TokensScreen'),
 })
 
+const operatorWebhooks = createRoute({
+  getParentRoute: () => account,
+  path: '/operator/webhooks',
+  component: lazyRouteComponent(() => import('./screens/operator/webhooks.tsx'), 'WebhooksScreen'),
+})
+
+const operatorWebhook = createRoute({
+  getParentRoute: () => account,
+  path: '/operator/webhooks/$id',
+  component: lazyRouteComponent(() => import('./screens/operator/webhook.tsx'), 'OneWebhookScreen'),
+})
+
 const operatorHealth = createRoute({
   getParentRoute: () => account,
   path: '/operator/health',
@@ -299,6 +311,8 @@ export function createPageRouter(queries: QueryClient) {
         operatorPurchases,
         operatorCodes,
         operatorTokens,
+        operatorWebhooks,
+        operatorWebhook,
         operatorHealth,
       ]),
     ]),

@@ -24,7 +24,7 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
-import { notFound, type Operation, type OperationParts, operation } from './operation.ts'
+import { notFound, type Operation, type OperationParts, operation, readsFor } from './operation.ts'
 
 /** Addresses that events are sent to. */
 export function webhookOperations(parts: OperationParts): readonly Operation[] {
@@ -58,7 +58,7 @@ function create(parts: OperationParts): Operation {
     name: 'createWebhook',
     method: 'POST',
     scope: 'everything',
-    paths: { admin: '/v1/admin/webhooks' },
+    paths: { admin: '/v1/admin/webhooks', operator: '/app/api/operator/webhooks' },
     summary: 'Create a webhook. Only this answer has the secret that its messages are signed with.',
     body: z.strictObject({
       url: urlField(parts),
@@ -80,11 +80,11 @@ function list({ store }: OperationParts): Operation {
     method: 'GET',
     // An address may be a secret of its receiver.
     scope: 'everything',
-    paths: { admin: '/v1/admin/webhooks' },
+    paths: { admin: '/v1/admin/webhooks', operator: '/app/api/operator/webhooks' },
     summary: 'Every webhook, the oldest first, without their secrets.',
     answers: { 200: listShape(webhookShape) },
-    async run() {
-      const webhooks = await listWebhooks(store.db)
+    async run({ caller }) {
+      const webhooks = await listWebhooks(readsFor(caller, store))
       return { httpStatus: 200, body: listAnswer(webhooks.map(webhookAnswer), null) }
     },
   })
@@ -96,7 +96,10 @@ function change(parts: OperationParts): Operation {
     name: 'changeWebhook',
     method: 'PATCH',
     scope: 'everything',
-    paths: { admin: '/v1/admin/webhooks/{webhook_id}' },
+    paths: {
+      admin: '/v1/admin/webhooks/{webhook_id}',
+      operator: '/app/api/operator/webhooks/{webhook_id}',
+    },
     summary: 'Change the given fields of a webhook. A disabled one is sent nothing.',
     body: z.strictObject({
       url: urlField(parts).optional(),
@@ -125,7 +128,10 @@ function remove({ store, clock }: OperationParts): Operation {
     name: 'deleteWebhook',
     method: 'DELETE',
     scope: 'everything',
-    paths: { admin: '/v1/admin/webhooks/{webhook_id}' },
+    paths: {
+      admin: '/v1/admin/webhooks/{webhook_id}',
+      operator: '/app/api/operator/webhooks/{webhook_id}',
+    },
     summary: 'Delete a webhook with all messages to it, sent or not.',
     answers: { 200: deletedWebhookShape },
     problems: ['not_found'],
@@ -143,7 +149,10 @@ function test({ store, ids, clock }: OperationParts): Operation {
     name: 'testWebhook',
     method: 'POST',
     scope: 'everything',
-    paths: { admin: '/v1/admin/webhooks/{webhook_id}/test' },
+    paths: {
+      admin: '/v1/admin/webhooks/{webhook_id}/test',
+      operator: '/app/api/operator/webhooks/{webhook_id}/test',
+    },
     summary: 'Send a webhook the message `webhook.test`, as a running server sends all others.',
     answers: { 202: deliveryShape },
     problems: ['not_found', 'service_unavailable'],
@@ -173,16 +182,20 @@ function deliveries({ store }: OperationParts): Operation {
     name: 'listDeliveries',
     method: 'GET',
     scope: 'read',
-    paths: { admin: '/v1/admin/webhooks/{webhook_id}/deliveries' },
+    paths: {
+      admin: '/v1/admin/webhooks/{webhook_id}/deliveries',
+      operator: '/app/api/operator/webhooks/{webhook_id}/deliveries',
+    },
     summary: 'The messages to a webhook of the last 30 days, newest first.',
     query: pageQuery('deliveries', {}),
     answers: { 200: listShape(deliveryShape) },
     problems: ['not_found'],
-    async run({ param, query: { limit, cursor } }) {
+    async run({ caller, param, query: { limit, cursor } }) {
       const webhookId = param('webhook_id')
-      if ((await getWebhook(store.db, webhookId)) === null) throw notFound('webhook', webhookId)
+      const db = readsFor(caller, store)
+      if ((await getWebhook(db, webhookId)) === null) throw notFound('webhook', webhookId)
       const asked = { webhookId, limit, cursor: cursor ?? null }
-      const { deliveries: rows, nextCursor } = await listDeliveries(store.db, asked)
+      const { deliveries: rows, nextCursor } = await listDeliveries(db, asked)
       const next = idCursor('deliveries', nextCursor)
       return { httpStatus: 200, body: listAnswer(rows.map(deliveryAnswer), next) }
     },

@@ -3,10 +3,12 @@ import type {
   AdminToken,
   Audit,
   CreditCode,
+  Delivery,
   Health,
   ListedAccount,
   OperatorAction,
   UnsettledRequest,
+  Webhook,
 } from '../../web/api/operator.ts'
 import { ago, DAY_MS, HELIX } from './stand-in-data.ts'
 import { REQUESTS } from './stand-in-requests.ts'
@@ -253,4 +255,68 @@ export const TOKENS: readonly AdminToken[] = [
   token(2, { name: 'bookkeeping', scopes: ['read'], made_by: 'atok_01kbh0c7x5qv3m9t2r8w6e0003' }),
   token(3, { name: 'provisioning', scopes: ['everything'], revoked_at: ago(DAY_MS) }),
   token(4, { name: 'pilot', scopes: ['read', 'keys'], expires_at: '2026-11-12T00:00:00.000Z' }),
+]
+
+/** Webhooks, one of them disabled. */
+export const WEBHOOKS: readonly Webhook[] = [
+  {
+    id: 'hook_01kbh0c7x5qv3m9t2r8w6e0001',
+    object: 'webhook',
+    url: 'https://desk.helix.example/hooks/tollgate?team=platform-and-billing-of-helix',
+    events: ['balance.low', 'key.limit_near', 'request.unresolved'],
+    disabled: false,
+    created_at: ago(40 * DAY_MS),
+  },
+  {
+    id: 'hook_01kbh0c7x5qv3m9t2r8w6e0002',
+    object: 'webhook',
+    url: 'https://pager.example/v2/events',
+    events: ['upstream.away', 'audit.difference'],
+    disabled: true,
+    created_at: ago(3 * DAY_MS),
+  },
+]
+
+function delivery(place: number, fields: Partial<Delivery>): Delivery {
+  return {
+    id: `msg_01kbh2x9q4e7m0v6rt3z8yc00${place}`,
+    object: 'webhook_delivery',
+    event: 'balance.low',
+    state: 'delivered',
+    attempts: 1,
+    http_status: 204,
+    failure: null,
+    created_at: ago(place * 3_600_000),
+    next_attempt_at: null,
+    ended_at: ago(place * 3_600_000),
+    ...fields,
+  }
+}
+
+/** Messages to a webhook, one of each state, newest first. */
+export const DELIVERIES: readonly Delivery[] = [
+  delivery(1, {
+    event: 'request.unresolved',
+    state: 'waiting',
+    attempts: 3,
+    http_status: 503,
+    failure: 'answered with 503',
+    next_attempt_at: ago(-720_000),
+    ended_at: null,
+  }),
+  delivery(2, {
+    event: 'webhook.test',
+    state: 'waiting',
+    attempts: 0,
+    http_status: null,
+    next_attempt_at: ago(0),
+    ended_at: null,
+  }),
+  delivery(3, { event: 'key.limit_near' }),
+  delivery(4, {
+    state: 'failed',
+    attempts: 10,
+    http_status: null,
+    failure: 'did not answer in time',
+  }),
 ]

@@ -10,11 +10,13 @@ import {
   ACTIONS,
   AUDIT,
   CODES,
+  DELIVERIES,
   HEALTH,
   INVITATIONS,
   MEMBERS,
   TOKENS,
   UNSETTLED,
+  WEBHOOKS,
 } from './stand-in-operator.ts'
 import { OVERVIEW } from './stand-in-overview.ts'
 import { REQUESTS, SUMMARY } from './stand-in-requests.ts'
@@ -165,6 +167,8 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['/invitations', list(INVITATIONS)],
     ['/operator/codes', list(CODES)],
     ['/operator/tokens', list(TOKENS)],
+    ['/operator/webhooks', list(WEBHOOKS)],
+    ['/deliveries', list(DELIVERIES)],
     ['/operator/purchases', list(HELD)],
     ...REQUESTS.map((request) => [`/requests/${request.id}`, request] as const),
   ] as const) {

@@ -56,6 +56,7 @@ async function callOf({ method, paths, example, name }: Operation) {
   if (path.includes('{request_id}')) path = path.replace('{request_id}', await newRequestId())
   if (path.includes('{code_id}')) path = path.replace('{code_id}', (await newCode()).id)
   if (path.includes('{token_id}')) path = path.replace('{token_id}', (await newToken()).id)
+  if (path.includes('{webhook_id}')) path = path.replace('{webhook_id}', await newWebhookId())
   if (path.includes('{purchase_id}')) {
     path = path.replace('{purchase_id}', await world.purchase(account.id, HOLD))
   }
@@ -91,6 +92,17 @@ async function newCode(): Promise<{ readonly id: string; readonly code: string }
   return { id: String(json['id']), code: String(json['code']) }
 }
 
+/** A webhook of a receiver whose name has no address. */
+async function newWebhookId(): Promise<string> {
+  // There can be few of them.
+  const { json: all } = await operator.get('operator/webhooks')
+  for (const { id } of Object(all['data'])) {
+    await operator.call('DELETE', `operator/webhooks/${id}`, { body: {} })
+  }
+  const { json } = await operator.post('operator/webhooks', { url: 'https://receiver.invalid/' })
+  return String(json['id'])
+}
+
 /** An admin token, as the command line makes it. */
 async function newToken(): Promise<{ readonly id: string; readonly text: string }> {
   const { store, ids } = world.gateway
@@ -124,20 +136,14 @@ test('operators have the operations of admins on accounts, credit, codes, reques
   // People are let in and removed by the command line and the admin API, and payments are compared there.
   expect(ofAdmins.map(({ name }) => name).sort()).toEqual([
     'changeMember',
-    'changeWebhook',
     'checkSale',
     'createAdminToken',
     'createInvitation',
     'createResetLink',
-    'createWebhook',
-    'deleteWebhook',
     'getAllUsage',
-    'listDeliveries',
     'listDepositAddresses',
     'listUsers',
-    'listWebhooks',
     'removeUser',
-    'testWebhook',
   ])
   for (const { paths } of OPERATIONS_OF_OPERATORS) {
     if (paths.admin === undefined) continue
@@ -162,7 +168,7 @@ describe.each(NAMED)('%s', (_, operation) => {
     const before = await actions()
     const answer = await operator.call(method, path, { body })
     expect(answer.text).not.toContain('"error"')
-    expect([200, 201]).toContain(answer.httpStatus)
+    expect([200, 201, 202]).toContain(answer.httpStatus)
     const known = new Set(before.map(({ id }) => id))
     const recorded = (await actions()).filter(({ id }) => !known.has(id))
     const names = recorded.map(({ action, user_name }) => `${user_name}: ${action}`)

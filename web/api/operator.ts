@@ -14,6 +14,11 @@ import type {
   auditShape,
   maintenanceShape,
 } from '../../src/operations/upkeep.ts'
+import type {
+  createdWebhookShape,
+  deliveryShape,
+  webhookShape,
+} from '../../src/operations/webhooks.ts'
 import type { Account, ActivityRequest, ApiKey, Entry, Member, Page } from './answers.ts'
 import { read, withQuery } from './client.ts'
 
@@ -223,3 +228,34 @@ export const tokensQuery = infiniteQueryOptions({
   initialPageParam: null as string | null,
   getNextPageParam: (page) => page.next_cursor,
 })
+
+/** A webhook, without its secret. */
+export type Webhook = z.infer<typeof webhookShape>
+
+/** A webhook that was just made, with the secret that its messages are signed with. */
+export type CreatedWebhook = z.infer<typeof createdWebhookShape>
+
+/** Every webhook, the oldest first. */
+export const webhooksQuery = queryOptions({
+  queryKey: ['operator', 'webhooks'],
+  queryFn: ({ signal }) => read<Page<Webhook>>('operator/webhooks', signal),
+  refetchInterval: LIVE_MS,
+})
+
+/** A message to a webhook. */
+export type Delivery = z.infer<typeof deliveryShape>
+
+/** The messages to a webhook, newest first. */
+export function deliveriesQuery(webhookId: string) {
+  return infiniteQueryOptions({
+    queryKey: ['operator', 'deliveries', webhookId],
+    queryFn: ({ pageParam, signal }) =>
+      read<Page<Delivery>>(
+        withQuery(`operator/webhooks/${webhookId}/deliveries`, { limit: ROWS, cursor: pageParam }),
+        signal,
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+    refetchInterval: 5_000,
+  })
+}

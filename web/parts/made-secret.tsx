@@ -8,11 +8,19 @@ interface MadeSecretProps {
   readonly text: string
   /** What it is: "code". */
   readonly noun: string
+  /** What it is for, and how it is kept. Default: only its SHA-256 is stored. */
+  readonly words?: string
   readonly onDone: () => void
 }
 
 /** A text that was just made, with the focus on it: the only time that it is shown. */
-export function MadeSecret({ title, text, noun, onDone }: MadeSecretProps) {
+export function MadeSecret({
+  title,
+  text,
+  noun,
+  words = 'Copy it now: it is shown this once, and only its SHA-256 is stored.',
+  onDone,
+}: MadeSecretProps) {
   const ref = useRef<HTMLInputElement>(null)
   useEffect(() => {
     ref.current?.focus()
@@ -22,7 +30,7 @@ export function MadeSecret({ title, text, noun, onDone }: MadeSecretProps) {
       <Icon name="check" />
       <div>
         <h2 id="made-title">{title}</h2>
-        <p>Copy it now: it is shown this once, and only its SHA-256 is stored.</p>
+        <p>{words}</p>
       </div>
       <div className="secret">
         <input

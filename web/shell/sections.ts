@@ -7,6 +7,7 @@ export const OPERATOR_SECTIONS = [
   { to: '/$account/operator/purchases', text: 'Purchases', icon: 'credit' },
   { to: '/$account/operator/codes', text: 'Codes', icon: 'gift' },
   { to: '/$account/operator/tokens', text: 'Admin tokens', icon: 'key' },
+  { to: '/$account/operator/webhooks', text: 'Webhooks', icon: 'send' },
   { to: '/$account/operator/health', text: 'Ledger and health', icon: 'shield' },
 ] as const satisfies readonly {
   readonly to: string

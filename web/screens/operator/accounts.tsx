@@ -128,7 +128,7 @@ function AccountRow({ listed }: { listed: ListedAccount }) {
         >
           <b>{name}</b>
         </Link>
-        <span className="two break-all">{email ?? id}</span>
+        <span className="two wrap-anywhere">{email ?? id}</span>
       </td>
       <td className="num">
         {money(credit.backed.available)}

@@ -93,6 +93,9 @@ const WORDS: Readonly<Record<string, string>> = {
   settleRequest: 'Request settled',
   createAdminToken: 'Admin token created',
   revokeAdminToken: 'Admin token revoked',
+  createWebhook: 'Webhook created',
+  deleteWebhook: 'Webhook deleted',
+  testWebhook: 'Test message sent',
 }
 
 const REFRESH_WORDS: Readonly<Record<string, string>> = {
@@ -109,6 +112,9 @@ function actionWords({ action, amount, detail }: OperatorAction): string {
     case 'changeAccount':
       if (detail['disabled'] === undefined) return 'Account changed'
       return detail['disabled'] === true ? 'Account suspended' : 'Account let go on'
+    case 'changeWebhook':
+      if (detail['disabled'] === undefined) return 'Webhook changed'
+      return detail['disabled'] === true ? 'Webhook disabled' : 'Webhook enabled'
     case 'setMaintenance':
       return detail['enabled'] === true ? 'Maintenance switched on' : 'Maintenance switched off'
     case 'refreshCatalog':
@@ -128,6 +134,8 @@ const SHOWN: readonly (readonly [field: string, word: string])[] = [
   ['credit_limit', 'limit '],
   ['expires_at', 'until '],
   ['models', 'models: '],
+  ['host', ''],
+  ['events', ''],
 ]
 
 function detailWords({ action, detail }: OperatorAction): string {
@@ -135,7 +143,8 @@ function detailWords({ action, detail }: OperatorAction): string {
     const value = detail[field]
     if (value === undefined) return []
     if (value === null) return action === 'changeKey' ? [`no ${field.replace('_', ' ')}`] : []
-    const text = field === 'credit_limit' ? money(Number(value)) : String(value)
+    const text =
+      field === 'credit_limit' ? money(Number(value)) : String(value).replaceAll(',', ', ')
     return [word + (field === 'expires_at' ? text.slice(0, 10) : text)]
   }).join(', ')
 }

@@ -150,7 +150,7 @@ function WaitingRow({ request, onSettle }: WaitingRowProps) {
       </td>
       <td className="num wide">
         <span className="only-s dimmed">held </span>
-        {money(held, 4)}
+        {held === 0 ? <span className="dimmed">–</span> : money(held, 4)}
       </td>
       <td className="num hide-s hide-m">
         {charge === 0 ? <span className="dimmed">–</span> : money(charge, 4)}

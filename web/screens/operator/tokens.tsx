@@ -83,11 +83,11 @@ function TokenRow({ token, onRevoke }: TokenRowProps) {
         <span className="two mono">{prefix}</span>
         {token.made_by !== null && <span className="two">made by another token</span>}
       </td>
-      <td>
+      <td className="end">
         <span className={`chip ${tone}`}>{word}</span>
       </td>
       <td>{scopes.join(', ')}</td>
-      <td className="hide-m">
+      <td className="end hide-m">
         <span className="only-s dimmed">{ends === null ? '' : 'Until '}</span>
         {ends === null ? (
           <span className="dimmed">No expiry</span>

@@ -1,0 +1,175 @@
+import { expect } from 'vitest'
+import { type Screen, testScreens } from './each-screen.ts'
+import { test } from './page-test.ts'
+import { down, EMPTY, json } from './stand-in.ts'
+import { HELIX } from './stand-in-data.ts'
+import { WEBHOOKS } from './stand-in-operator.ts'
+
+/** Webhooks on the desk of operators: making them, what was sent to them, and stopping them. */
+
+const [ENABLED, DISABLED] = WEBHOOKS
+const LIST = `${HELIX.id}/operator/webhooks`
+const ONE = `${LIST}/${ENABLED?.id}`
+const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo='
+
+const SCREENS: readonly Screen[] = [
+  { name: 'op-webhooks', path: LIST, text: 'upstream.away, audit.difference' },
+  {
+    name: 'op-webhooks-empty',
+    path: LIST,
+    before: (server) => server.answer('/operator/webhooks', json(EMPTY)),
+    text: 'No webhooks yet',
+  },
+  {
+    name: 'op-webhooks-error',
+    path: LIST,
+    before: (server) => server.answer('/operator/webhooks', down),
+    text: 'The webhooks could not be read.',
+  },
+  {
+    name: 'op-webhooks-loading',
+    path: LIST,
+    before: (server) => server.answer('/operator/webhooks', { kind: 'silence' }),
+    act: (page) => page.locator('.grey').first().waitFor(),
+    text: 'Webhooks',
+  },
+  {
+    name: 'op-webhooks-stale',
+    path: LIST,
+    async act(page, server) {
+      await page.getByText('upstream.away').waitFor()
+      server.answer('/operator/webhooks', down)
+      await page.evaluate(() => globalThis.dispatchEvent(new Event('visibilitychange')))
+    },
+    text: 'As of 22:04: The store is busy.',
+  },
+  {
+    name: 'op-webhook-new',
+    path: LIST,
+    async act(page) {
+      await page.getByRole('button', { name: 'Create webhook' }).click()
+      await page.getByLabel('Address').fill('https://desk.helix.example/hooks/tollgate')
+    },
+    text: 'An upstream has listed no models for some time.',
+  },
+  {
+    name: 'op-webhook-made',
+    path: LIST,
+    before: (server) =>
+      server.answer('POST /operator/webhooks', json({ ...ENABLED, secret: SECRET })),
+    async act(page) {
+      await page.getByRole('button', { name: 'Create webhook' }).click()
+      await page.getByLabel('Address').fill('https://desk.helix.example/hooks/tollgate')
+      await page.getByRole('dialog').getByRole('button', { name: 'Create webhook' }).click()
+    },
+    text: 'Copy it now: it is shown this once.',
+  },
+  { name: 'op-webhook', path: ONE, text: 'did not answer in time' },
+  {
+    name: 'op-webhook-empty',
+    path: ONE,
+    before: (server) => server.answer('/deliveries', json(EMPTY)),
+    text: 'No messages yet',
+  },
+  {
+    name: 'op-webhook-error',
+    path: ONE,
+    before(server) {
+      server.answer('/operator/webhooks', down)
+      server.answer('/deliveries', down)
+    },
+    text: 'The webhook could not be read.',
+  },
+  {
+    name: 'op-webhook-messages-error',
+    path: ONE,
+    before: (server) => server.answer('/deliveries', down),
+    text: 'The messages could not be read.',
+  },
+  {
+    name: 'op-webhook-loading',
+    path: ONE,
+    before: (server) => server.answer('/deliveries', { kind: 'silence' }),
+    act: (page) => page.locator('.grey').first().waitFor(),
+    text: 'Messages of the last 30 days',
+  },
+  {
+    name: 'op-webhook-stale',
+    path: ONE,
+    async act(page, server) {
+      await page.getByText('did not answer in time').waitFor()
+      server.answer('/deliveries', down)
+      await page.evaluate(() => globalThis.dispatchEvent(new Event('visibilitychange')))
+    },
+    text: 'As of 22:04: The store is busy.',
+  },
+  {
+    name: 'op-webhook-gone',
+    path: `${LIST}/hook_gone`,
+    text: 'There is no such webhook',
+  },
+  {
+    name: 'op-webhook-disable',
+    path: ONE,
+    act: (page) => page.getByRole('button', { name: 'Disable' }).click(),
+    text: 'Nothing more is sent to it until it is enabled again.',
+  },
+  {
+    name: 'op-webhook-delete',
+    path: ONE,
+    act: (page) => page.getByRole('button', { name: 'Delete' }).click(),
+    text: 'It goes for good, with its secret',
+  },
+]
+
+testScreens(SCREENS)
+
+test('the secret of a new webhook is on the page until it is left, and nowhere else', async ({
+  page,
+  server,
+}) => {
+  server.answer('POST /operator/webhooks', json({ ...ENABLED, secret: SECRET }))
+  await page.goto(`${server.address}/app/${LIST}`)
+  await page.getByRole('button', { name: 'Create webhook' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Address').fill(ENABLED?.url ?? '')
+  await dialog.getByLabel('upstream.away').uncheck()
+  await dialog.getByRole('button', { name: 'Create webhook' }).click()
+  const secret = page.getByLabel('The new secret')
+  expect(await secret.inputValue()).toBe(SECRET)
+  const kept = await page.evaluate(() =>
+    JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href]),
+  )
+  expect(kept).not.toContain('whsec_')
+  await page.getByRole('link', { name: 'Codes' }).first().click()
+  await page.getByRole('heading', { name: 'Codes' }).waitFor()
+  await page.goBack()
+  await page.getByText('upstream.away, audit.difference').waitFor()
+  expect(await secret.count()).toBe(0)
+})
+
+test('a webhook is disabled and enabled after it is said what that does, and tested', async ({
+  page,
+  server,
+}) => {
+  for (const webhook of [ENABLED, DISABLED]) {
+    server.answer(`PATCH /operator/webhooks/${webhook?.id}`, json(webhook))
+  }
+  server.answer(`POST /operator/webhooks/${ENABLED?.id}/test`, json({}))
+  await page.goto(`${server.address}/app/${ONE}`)
+  await page.getByRole('button', { name: 'Send a test' }).click()
+  await page.getByRole('button', { name: 'Disable' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page.goto(`${server.address}/app/${LIST}/${DISABLED?.id}`)
+  // It is sent nothing, a test neither.
+  expect(await page.getByRole('button', { name: 'Send a test' }).isDisabled()).toBe(true)
+  await page.getByRole('button', { name: 'Enable' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Enable' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  expect(server.asked.filter((call) => !call.startsWith('GET'))).toEqual([
+    `POST operator/webhooks/${ENABLED?.id}/test`,
+    `PATCH operator/webhooks/${ENABLED?.id}`,
+    `PATCH operator/webhooks/${DISABLED?.id}`,
+  ])
+})

@@ -1,0 +1,123 @@
+import { type FormEvent, useState } from 'react'
+import { WEBHOOK_EVENTS, type WebhookEvent } from '../../../src/vocabulary/webhook-event.ts'
+import { write } from '../../api/client.ts'
+import type { CreatedWebhook, Webhook } from '../../api/operator.ts'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Field } from '../../parts/field.tsx'
+import { FormEnd } from '../../parts/form-end.tsx'
+import { refusalOf } from '../../parts/refusal.ts'
+import { useOperatorWrite } from './use-operator-write.tsx'
+
+const EVENT_WORDS: Readonly<Record<WebhookEvent, string>> = {
+  'balance.low': 'The backed credit of an account falls below its low amount, $5 unless set.',
+  'key.limit_near': 'A key has spent 90% of its credit limit or of its allowance.',
+  'request.unresolved': 'The charge of a request is still unknown a minute after its end.',
+  'upstream.away': 'An upstream has listed no models for some time.',
+  'audit.difference': 'An audit, here or by the admin API, found a figure that differs.',
+}
+
+interface CreateWebhookProps {
+  readonly onClose: () => void
+  readonly onMade: (webhook: CreatedWebhook) => void
+}
+
+/** The form for a new webhook. */
+export function CreateWebhook({ onClose, onMade }: CreateWebhookProps) {
+  const create = useOperatorWrite(
+    (fields: WebhookFields) => write<CreatedWebhook>('POST', 'operator/webhooks', fields),
+    onMade,
+  )
+  return (
+    <Dialog title="Create webhook" onClose={onClose}>
+      <WebhookForm
+        before={{ url: '', events: WEBHOOK_EVENTS }}
+        submit="Create webhook"
+        change={create}
+        onCancel={onClose}
+      />
+    </Dialog>
+  )
+}
+
+interface ChangeWebhookProps {
+  readonly webhook: Webhook
+  readonly onClose: () => void
+}
+
+/** Another address, or other events. */
+export function ChangeWebhook({ webhook, onClose }: ChangeWebhookProps) {
+  const change = useOperatorWrite(
+    (fields: WebhookFields) => write<Webhook>('PATCH', `operator/webhooks/${webhook.id}`, fields),
+    onClose,
+  )
+  return (
+    <Dialog title="Change webhook" onClose={onClose}>
+      <WebhookForm before={webhook} submit="Save" change={change} onCancel={onClose} />
+    </Dialog>
+  )
+}
+
+interface WebhookFields {
+  readonly url: string
+  readonly events: readonly WebhookEvent[]
+}
+
+interface WebhookFormProps {
+  readonly before: WebhookFields
+  readonly submit: string
+  readonly change: ReturnType<typeof useOperatorWrite<WebhookFields, unknown>>
+  readonly onCancel: () => void
+}
+
+function WebhookForm({ before, submit, change, onCancel }: WebhookFormProps) {
+  const [events, setEvents] = useState(before.events)
+  const refusal = refusalOf(change.error, ['url'])
+  const send = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    if (events.length === 0) return
+    const url = String(new FormData(event.currentTarget).get('url')).trim()
+    change.mutate({ url, events })
+  }
+  return (
+    <form className="contents" onSubmit={send}>
+      <Field
+        label="Address"
+        name="url"
+        type="url"
+        defaultValue={before.url}
+        placeholder="https://"
+        required
+        maxLength={2000}
+        autoComplete="off"
+        error={refusal.at('url')}
+        hint="Messages are posted there. It must begin with https:// and be on the internet, unless a setting allows its network."
+      />
+      <fieldset className="fld">
+        <legend className="mb-1">Events</legend>
+        {WEBHOOK_EVENTS.map((name) => (
+          <label key={name} className="check items-start py-1">
+            <input
+              type="checkbox"
+              checked={events.includes(name)}
+              onChange={({ target: { checked } }) =>
+                setEvents(checked ? [...events, name] : events.filter((each) => each !== name))
+              }
+            />
+            <span>
+              <span className="mono">{name}</span>
+              <small className="block">{EVENT_WORDS[name]}</small>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      <FormEnd
+        problem={refusal.rest ?? (events.length === 0 ? 'Choose at least one event.' : null)}
+        onCancel={onCancel}
+        isDisabled={change.isPending || events.length === 0}
+      >
+        {submit}
+      </FormEnd>
+      {change.password}
+    </form>
+  )
+}

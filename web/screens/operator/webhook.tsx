@@ -1,0 +1,260 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { write } from '../../api/client.ts'
+import { type Delivery, deliveriesQuery, type Webhook, webhooksQuery } from '../../api/operator.ts'
+import { Answer } from '../../charts/answer.tsx'
+import { counted } from '../../format/numbers.ts'
+import { dayOf, listTime } from '../../format/time.ts'
+import { Confirm } from '../../parts/confirm.tsx'
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { ListCard, Older } from '../../parts/list-card.tsx'
+import { useNow } from '../../parts/now.ts'
+import { Empty, GreyForm } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
+import { useTitle } from '../../parts/use-title.ts'
+import { useAccountId } from '../../shell/use-account.ts'
+import { useOperatorWrite } from './use-operator-write.tsx'
+import { ChangeWebhook } from './webhook-form.tsx'
+
+const route = getRouteApi('/$account/operator/webhooks/$id')
+
+/** One webhook: what it is for, what was sent to it, and what may be done with it. */
+export function OneWebhookScreen() {
+  const { id } = route.useParams()
+  const here = useAccountId()
+  const query = useQuery(webhooksQuery)
+  const webhook = query.data?.data.find((each) => each.id === id)
+  const host = webhook === undefined ? 'Webhook' : new URL(webhook.url).host
+  useTitle(host)
+  return (
+    <>
+      <p className="mb-1">
+        <Link
+          className="text-ink-2 hover:underline"
+          to="/$account/operator/webhooks"
+          params={{ account: here }}
+        >
+          Webhooks
+        </Link>
+      </p>
+      <div className="top flex-wrap">
+        <h1 className="max-[1120px]:basis-full wrap-anywhere">{host}</h1>
+        {webhook !== undefined && <Buttons webhook={webhook} />}
+      </div>
+      <Answer query={query} noun="webhook" grey={<GreyForm />}>
+        {() =>
+          webhook === undefined ? (
+            <section className="card">
+              <Empty title="There is no such webhook">
+                <p>It was deleted, with all messages to it.</p>
+              </Empty>
+            </section>
+          ) : (
+            <>
+              <Facts webhook={webhook} />
+              <Deliveries webhookId={id} />
+            </>
+          )
+        }
+      </Answer>
+    </>
+  )
+}
+
+function Facts({ webhook: { id, url, events, disabled, created_at: createdAt } }: WebhookProps) {
+  const now = useNow()
+  return (
+    <p className="note mb-4 flex flex-wrap items-center gap-x-3 gap-y-1">
+      <span className={`chip ${disabled ? 'off' : 'good'}`}>
+        {disabled ? 'Disabled' : 'Enabled'}
+      </span>
+      <span className="mono wrap-anywhere">{url}</span>
+      <span>for {events.join(', ')}</span>
+      <span>since {dayOf(new Date(createdAt), now)}</span>
+      <span className="idl">
+        <span className="mono">{id}</span>
+        <CopyButton text={id} label="Copy the id" bare />
+      </span>
+    </p>
+  )
+}
+
+interface WebhookProps {
+  readonly webhook: Webhook
+}
+
+function Buttons({ webhook }: WebhookProps) {
+  const { id, disabled } = webhook
+  const [opened, setOpened] = useState<'change' | 'disable' | 'delete' | null>(null)
+  const close = () => setOpened(null)
+  const test = useOperatorWrite(
+    (webhookId: string) => write<Delivery>('POST', `operator/webhooks/${webhookId}/test`),
+    () => {},
+  )
+  return (
+    <>
+      <button type="button" className="btn" onClick={() => setOpened('change')}>
+        Change
+      </button>
+      <button type="button" className="btn" onClick={() => setOpened('disable')}>
+        {disabled ? 'Enable' : 'Disable'}
+      </button>
+      <button type="button" className="btn" onClick={() => setOpened('delete')}>
+        Delete
+      </button>
+      <button
+        type="button"
+        className="btn pri"
+        disabled={disabled || test.isPending}
+        onClick={() => test.mutate(id)}
+      >
+        Send a test
+      </button>
+      {test.error !== null && (
+        <p className="problem basis-full" role="alert">
+          {test.error.message}
+        </p>
+      )}
+      {test.password}
+      {opened === 'change' && <ChangeWebhook webhook={webhook} onClose={close} />}
+      {opened === 'disable' && <DisableWebhook webhook={webhook} onClose={close} />}
+      {opened === 'delete' && <DeleteWebhook webhook={webhook} onClose={close} />}
+    </>
+  )
+}
+
+interface DialogProps extends WebhookProps {
+  readonly onClose: () => void
+}
+
+function DisableWebhook({ webhook: { id, disabled }, onClose }: DialogProps) {
+  const change = useOperatorWrite(
+    (to: boolean) => write<Webhook>('PATCH', `operator/webhooks/${id}`, { disabled: to }),
+    onClose,
+  )
+  return (
+    <>
+      <Confirm
+        title={disabled ? 'Enable the webhook?' : 'Disable the webhook?'}
+        submit={disabled ? 'Enable' : 'Disable'}
+        error={change.error}
+        isSending={change.isPending}
+        onSubmit={() => change.mutate(!disabled)}
+        onClose={onClose}
+      >
+        <p>
+          {disabled
+            ? 'Events are sent to it from now on, and so are the messages that wait. Events of the time in which it was disabled are not.'
+            : 'Nothing more is sent to it until it is enabled again. Messages that wait go on waiting; events of that time are not sent later.'}
+        </p>
+      </Confirm>
+      {change.password}
+    </>
+  )
+}
+
+function DeleteWebhook({ webhook: { id, url }, onClose }: DialogProps) {
+  const account = useAccountId()
+  const navigate = useNavigate()
+  const remove = useOperatorWrite(
+    (webhookId: string) => write<unknown>('DELETE', `operator/webhooks/${webhookId}`),
+    () => void navigate({ to: '/$account/operator/webhooks', params: { account } }),
+  )
+  return (
+    <>
+      <Confirm
+        title={`Delete the webhook at ${new URL(url).host}?`}
+        submit="Delete"
+        isDangerous
+        error={remove.error}
+        isSending={remove.isPending}
+        onSubmit={() => remove.mutate(id)}
+        onClose={onClose}
+      >
+        <p>
+          It goes for good, with its secret and the list of its messages. Messages that wait are not
+          sent.
+        </p>
+      </Confirm>
+      {remove.password}
+    </>
+  )
+}
+
+const HEADS = [
+  { text: 'Message' },
+  { text: 'State' },
+  { text: 'Created' },
+  { text: 'Attempts' },
+] as const
+
+function Deliveries({ webhookId }: { webhookId: string }) {
+  const query = useInfiniteQuery(deliveriesQuery(webhookId))
+  const deliveries = query.data?.pages.flatMap(({ data }) => data)
+  return (
+    <ListCard
+      label="Messages"
+      header={
+        <header className="pb-2">
+          <h2>Messages of the last 30 days</h2>
+        </header>
+      }
+      query={query}
+      rows={deliveries}
+      failed="The messages could not be read."
+      empty={
+        <Empty title="No messages yet">
+          <p>Send a test to see that the receiver answers.</p>
+        </Empty>
+      }
+      heads={HEADS}
+      greyRows={4}
+      row={(delivery) => <DeliveryRow key={delivery.id} delivery={delivery} />}
+    >
+      <Older
+        query={query}
+        shown={`The newest ${counted(deliveries?.length ?? 0, 'message')}`}
+        text="Older messages"
+      />
+    </ListCard>
+  )
+}
+
+const STATES = {
+  waiting: { word: 'Waiting', tone: 'wait' },
+  delivered: { word: 'Delivered', tone: 'good' },
+  failed: { word: 'Failed', tone: 'bad' },
+} as const
+
+function DeliveryRow({ delivery }: { delivery: Delivery }) {
+  const now = useNow()
+  const { id, event, state, attempts, failure, next_attempt_at: nextAt } = delivery
+  const { word, tone } = STATES[state]
+  const createdAt = new Date(delivery.created_at)
+  const next = nextAt === null ? null : new Date(nextAt)
+  return (
+    <tr>
+      <td className="wide">
+        <b>{event}</b>
+        <span className="two mono break-all">{id}</span>
+      </td>
+      <td>
+        <span className={`chip ${tone}`}>{word}</span>
+      </td>
+      <td className="end text-ink-2">
+        <Time at={createdAt}>{listTime(createdAt, now)}</Time>
+      </td>
+      <td className="wide">
+        {attempts === 0 ? <span className="dimmed">None yet</span> : counted(attempts, 'attempt')}
+        {failure === null && delivery.http_status !== null && `, answered ${delivery.http_status}`}
+        {failure !== null && <span className="two wrap-anywhere">{failure}</span>}
+        {next !== null && attempts > 0 && (
+          <span className="two">
+            next at <Time at={next}>{listTime(next, now)}</Time>
+          </span>
+        )}
+      </td>
+    </tr>
+  )
+}

@@ -1,0 +1,107 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { type CreatedWebhook, type Webhook, webhooksQuery } from '../../api/operator.ts'
+import { dayOf } from '../../format/time.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { ListCard } from '../../parts/list-card.tsx'
+import { MadeSecret } from '../../parts/made-secret.tsx'
+import { useNow } from '../../parts/now.ts'
+import { Empty } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
+import { useTitle } from '../../parts/use-title.ts'
+import { useAccountId } from '../../shell/use-account.ts'
+import { CreateWebhook } from './webhook-form.tsx'
+
+/** Where events are posted: the webhooks, and making one. */
+export function WebhooksScreen() {
+  useTitle('Webhooks')
+  const [isCreating, setCreating] = useState(false)
+  // In the memory of this page alone, until it is left.
+  const [made, setMade] = useState<CreatedWebhook | null>(null)
+  return (
+    <>
+      <div className="top">
+        <h1>Webhooks</h1>
+        <button type="button" className="btn pri" onClick={() => setCreating(true)}>
+          <Icon name="plus" />
+          Create webhook
+        </button>
+      </div>
+      {made !== null && (
+        <MadeSecret
+          title={`The secret of the webhook at ${new URL(made.url).host}`}
+          text={made.secret}
+          noun="secret"
+          words="Copy it now: it is shown this once. The receiver verifies with it that messages are from this gateway."
+          onDone={() => setMade(null)}
+        />
+      )}
+      <WebhookTable />
+      {isCreating && (
+        <CreateWebhook
+          onClose={() => setCreating(false)}
+          onMade={(webhook) => {
+            setMade(webhook)
+            setCreating(false)
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+const HEADS = [{ text: 'Address' }, { text: 'Events' }, { text: 'State' }, { text: 'Created' }]
+
+function WebhookTable() {
+  const query = useQuery(webhooksQuery)
+  return (
+    <ListCard
+      label="Webhooks"
+      query={query}
+      rows={query.data?.data}
+      failed="The webhooks could not be read."
+      empty={
+        <Empty title="No webhooks yet">
+          <p>
+            A webhook is an https address of yours. The gateway posts to it when credit is low, a
+            key is near its limit, or something needs a look.
+          </p>
+        </Empty>
+      }
+      heads={HEADS}
+      greyRows={3}
+      row={(webhook) => <WebhookListRow key={webhook.id} webhook={webhook} />}
+    />
+  )
+}
+
+function WebhookListRow({ webhook }: { webhook: Webhook }) {
+  const now = useNow()
+  const account = useAccountId()
+  const { id, url, events, disabled } = webhook
+  const createdAt = new Date(webhook.created_at)
+  return (
+    <tr className={disabled ? 'dim' : ''}>
+      <td className="wide">
+        <Link
+          className="hover:underline wrap-anywhere"
+          to="/$account/operator/webhooks/$id"
+          params={{ account, id }}
+        >
+          <b>{url}</b>
+        </Link>
+      </td>
+      <td className="wide text-ink-2">{events.join(', ')}</td>
+      <td>
+        <span className={`chip ${disabled ? 'off' : 'good'}`}>
+          {disabled ? 'Disabled' : 'Enabled'}
+        </span>
+      </td>
+      <td className="end text-ink-2">
+        <span className="only-s dimmed">Created </span>
+        <Time at={createdAt}>{dayOf(createdAt, now)}</Time>
+      </td>
+    </tr>
+  )
+}
