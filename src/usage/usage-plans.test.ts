@@ -101,6 +101,7 @@ async function readAll(db: Kysely<Tables>): Promise<void> {
     { accountId, apiKeyId: 'key_0', by: 'model', boundsMs },
     { accountId, apiKeyId: 'key_0', by: null, boundsMs: [fromMs, toMs - DAY_MS, toMs] },
     { accountId, apiKeyId: 'key_0', by: 'tag', boundsMs, groupsMax: 5 },
+    { accountId, apiKeyId: null, by: 'tag', boundsMs, groupsMax: 5 },
   ]
   for (const query of periods) await readPeriods(db, query)
   await readUsage(db, { ...range, by: 'model', step: 'day' })

@@ -104,6 +104,12 @@ export const ACTIONS: readonly OperatorAction[] = [
     account_id: null,
     detail: { outcome: 'refreshed', models: 214, doubted: 0 },
   }),
+  action(6, {
+    action: 'createWebhook',
+    account_id: null,
+    target_id: 'hook_01kbh0c7x5qv3m9t2r8w6e0002',
+    detail: { host: 'pager.example', events: 'upstream.away,audit.difference' },
+  }),
 ]
 
 const [RUNNING] = REQUESTS

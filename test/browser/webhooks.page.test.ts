@@ -104,6 +104,12 @@ const SCREENS: readonly Screen[] = [
     text: 'As of 22:04: The store is busy.',
   },
   {
+    name: 'op-health-webhook',
+    path: `${HELIX.id}/operator/health`,
+    act: (page) => page.getByText('Webhook created').waitFor(),
+    text: 'pager.example, upstream.away, audit.difference',
+  },
+  {
     name: 'op-webhook-gone',
     path: `${LIST}/hook_gone`,
     text: 'There is no such webhook',

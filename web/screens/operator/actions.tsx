@@ -143,8 +143,19 @@ function detailWords({ action, detail }: OperatorAction): string {
     const value = detail[field]
     if (value === undefined) return []
     if (value === null) return action === 'changeKey' ? [`no ${field.replace('_', ' ')}`] : []
-    const text =
-      field === 'credit_limit' ? money(Number(value)) : String(value).replaceAll(',', ', ')
-    return [word + (field === 'expires_at' ? text.slice(0, 10) : text)]
+    return [word + valueWords(field, value)]
   }).join(', ')
+}
+
+function valueWords(field: string, value: unknown): string {
+  switch (field) {
+    case 'credit_limit':
+      return money(Number(value))
+    case 'expires_at':
+      return String(value).slice(0, 10)
+    case 'events':
+      return String(value).replaceAll(',', ', ')
+    default:
+      return String(value)
+  }
 }
