@@ -139,6 +139,19 @@ const SCREENS: readonly Screen[] = [
 
 testScreens(SCREENS)
 
+test('on a phone, More shows an operator every page without scrolling', async ({
+  pages,
+  server,
+}) => {
+  const { page } = await pages.of('phone')
+  await page.goto(`${server.address}/app/${at('keys')}`)
+  await page.getByRole('button', { name: 'More', exact: true }).click()
+  const menu = await page.getByRole('dialog', { name: 'More' }).boundingBox()
+  const last = await page.getByRole('link', { name: 'Ledger and health' }).boundingBox()
+  const bottomOf = (box: typeof menu) => (box === null ? Number.NaN : box.y + box.height)
+  expect(bottomOf(last)).toBeLessThanOrEqual(bottomOf(menu))
+})
+
 test('a change of theme moves nothing for people who asked for less motion', async ({
   page,
   server,
