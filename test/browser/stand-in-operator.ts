@@ -11,6 +11,7 @@ import type {
   Webhook,
 } from '../../web/api/operator.ts'
 import { ago, DAY_MS, HELIX } from './stand-in-data.ts'
+import { OVERVIEW } from './stand-in-overview.ts'
 import { REQUESTS } from './stand-in-requests.ts'
 
 /** What the operator of the busy account sees of all accounts. */
@@ -61,7 +62,7 @@ export const ACCOUNTS: readonly ListedAccount[] = [
     spend: 903_114_000,
   }),
   listed(3, { name: 'Tern & Co', available: -4_200_000, spend: 61_902_000, disabled: true }),
-  { ...HELIX, recent_charge: 154_690_000 },
+  { ...HELIX, recent_charge: OVERVIEW.figures.charge },
   listed(9, { name: 'Old pilot', email: 'pilot@example.org', available: 3_100 }),
 ]
 

@@ -17,11 +17,15 @@ function charges(scaleMicros: number): number[] {
   })
 }
 
+function sum(values: readonly number[]): number {
+  return values.reduce((total, one) => total + one, 0)
+}
+
 const SERIES = MODELS.map((id, at) => {
-  const values = charges([2_600_000, 1_350_000, 820_000, 600_000, 210_000][at] ?? 0)
-  return { id, name: id, charges: values, charge: values.reduce((total, one) => total + one, 0) }
+  const values = charges([2_395_000, 1_243_000, 755_000, 553_000, 193_000][at] ?? 0)
+  return { id, name: id, charges: values, charge: sum(values) }
 })
-const OTHERS = charges(240_000)
+const OTHERS = charges(221_000)
 
 /** The Overview of 30 days. */
 export const OVERVIEW: Overview = {
@@ -43,7 +47,7 @@ export const OVERVIEW: Overview = {
   figures: {
     requests: 48_213,
     failed: 198,
-    charge: 154_690_000,
+    charge: sum([...SERIES.map(({ charge }) => charge), ...OTHERS]),
     input_tokens: 312_400_000,
     cache_read_tokens: 190_600_000,
     cache_write_tokens: 0,
@@ -69,7 +73,7 @@ export const OVERVIEW: Overview = {
     series: SERIES,
     others: {
       count: 6,
-      charge: OTHERS.reduce((total, one) => total + one, 0),
+      charge: sum(OTHERS),
       charges: OTHERS,
     },
   },
