@@ -10,7 +10,7 @@ const TELL = `
   import { writeSync } from 'node:fs'
   registerHooks({
     load(url, context, next) {
-      const [name] = /prom-client|@opentelemetry|better-auth/.exec(url) ?? []
+      const [name] = /prom-client|@opentelemetry|better-auth|openid-client|oauth4webapi/.exec(url) ?? []
       if (name !== undefined) writeSync(2, 'loads ' + name + '\\n')
       return next(url, context)
     },
@@ -36,6 +36,8 @@ async function loadedWith(settings: Readonly<Record<string, string>>): Promise<S
 
 test('a server without metrics and traces loads nothing of either, nor of sign-in before the first', async () => {
   expect(await loadedWith({})).toEqual(new Set())
+  const google = { GOOGLE_CLIENT_ID: 'gate', GOOGLE_CLIENT_SECRET: 'secret' }
+  expect(await loadedWith(google)).toEqual(new Set())
 })
 
 test('a server with either loads what it is made with', async () => {

@@ -108,12 +108,20 @@ export function outsideProvidersOf(config: Values): readonly OutsideProvider[] {
       oidc && {
         id: 'oidc',
         name: config.OIDC_NAME ?? new URL(issuer).host,
-        open: () => openOidc({ ...oidc, issuer, clientAuth: config.OIDC_CLIENT_AUTH }),
+        open: () =>
+          openOidc({
+            ...oidc,
+            issuer,
+            clientAuth: config.OIDC_CLIENT_AUTH,
+            // Not every provider takes it.
+            asksWhichAccount: false,
+          }),
       },
     atGoogle && {
       id: 'google',
       name: 'Google',
-      open: () => openOidc({ ...atGoogle, issuer: google, clientAuth: 'post' }),
+      open: () =>
+        openOidc({ ...atGoogle, issuer: google, clientAuth: 'post', asksWhichAccount: true }),
     },
     atGithub && {
       id: 'github',

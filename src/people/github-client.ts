@@ -63,6 +63,7 @@ export function openGithub({
       return openid.buildAuthorizationUrl(relyingParty, {
         redirect_uri: redirectUri,
         scope: 'read:user user:email',
+        prompt: 'select_account',
         state,
         code_challenge: await openid.calculatePKCECodeChallenge(codeVerifier),
         code_challenge_method: 'S256',

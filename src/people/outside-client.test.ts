@@ -1,4 +1,4 @@
-import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -11,7 +11,8 @@ const FOREIGN = generateKeyPairSync('rsa', { modulusLength: 2048 })
 interface Script {
   readonly claims?: object
   readonly header?: object
-  readonly signedBy?: KeyObject | null
+  /** Null: it has no signature. `secret`: the secret of the client. */
+  readonly signedBy?: KeyObject | 'secret' | null
   /** Takes over the answer of a path. */
   readonly answers?: Readonly<Record<string, (response: ServerResponse) => void>>
 }
@@ -78,8 +79,12 @@ function idToken(): string {
   const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
   const { claims = ADA, header = {}, signedBy = OWN.privateKey } = script
   const signed = `${encode({ alg: 'RS256', kid: 'own', ...header })}.${encode({ ...right, ...claims })}`
-  const signature = signedBy === null ? '' : sign('sha256', Buffer.from(signed), signedBy)
-  return `${signed}.${signature === '' ? '' : signature.toString('base64url')}`
+  if (signedBy === null) return `${signed}.`
+  const signature =
+    signedBy === 'secret'
+      ? createHmac('sha256', 'secret').update(signed).digest()
+      : sign('sha256', Buffer.from(signed), signedBy)
+  return `${signed}.${signature.toString('base64url')}`
 }
 
 const open = (settings: Partial<OidcSettings> = {}) =>
@@ -88,6 +93,7 @@ const open = (settings: Partial<OidcSettings> = {}) =>
     clientId: 'gate',
     clientSecret: 'secret',
     clientAuth: 'post',
+    asksWhichAccount: false,
     timeoutMs: 60_000,
     ...settings,
   })
@@ -121,7 +127,7 @@ test.each([
   ['a signature of another key', { signedBy: FOREIGN.privateKey }],
   ['a key that the provider does not have', { header: { kid: 'foreign' } }],
   ['no signature', { header: { alg: 'none' }, signedBy: null }],
-  ['a signature by the secret', { header: { alg: 'HS256' } }],
+  ['a signature by the secret', { header: { alg: 'HS256' }, signedBy: 'secret' as const }],
 ])('a token with %s is refused', async (_words, forged) => {
   script = forged
   expect(await refusal(come())).toMatch(/^OAUTH_/)

@@ -31,6 +31,8 @@ export interface OidcSettings {
   readonly clientSecret: string
   /** How it is given the secret: in the body, or as `Authorization: Basic`. */
   readonly clientAuth: 'post' | 'basic'
+  /** Whether the provider lets a person choose among accounts each time, where it knows of that. */
+  readonly asksWhichAccount: boolean
   /** How long each call may take. */
   readonly timeoutMs: number
 }
@@ -44,6 +46,7 @@ export function openOidc({
   clientId,
   clientSecret,
   clientAuth,
+  asksWhichAccount,
   timeoutMs,
 }: OidcSettings): OutsideClient {
   let known: {
@@ -71,6 +74,7 @@ export function openOidc({
       return openid.buildAuthorizationUrl(await discover(), {
         redirect_uri: redirectUri,
         scope: 'openid email profile',
+        ...(asksWhichAccount ? { prompt: 'select_account' } : {}),
         state,
         nonce,
         code_challenge: await openid.calculatePKCECodeChallenge(codeVerifier),

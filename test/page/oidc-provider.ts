@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { type Adapter, type AdapterPayload, Provider } from 'oidc-provider'
+import { type Adapter, type AdapterPayload, interactionPolicy, Provider } from 'oidc-provider'
 
 /** A person at a provider. */
 export interface OutsidePerson {
@@ -69,12 +69,14 @@ export async function startProvider(): Promise<TestProvider> {
   let serve: Provider | null = null
   const state = { person: { sub: 'stranger' } as OutsidePerson, refuses: false }
   const redirectUris: string[] = []
+  const policy = interactionPolicy.base()
+  policy.add(new interactionPolicy.Prompt({ name: 'select_account', requestable: true }), 0)
   const server = createServer((request, response) => {
     if (serve === null) return
     if (request.url?.startsWith('/interaction/')) {
       const result = state.refuses
         ? { error: 'access_denied' }
-        : { login: { accountId: state.person.sub } }
+        : { login: { accountId: state.person.sub }, select_account: {} }
       void serve.interactionFinished(request, response, result)
     } else serve.callback()(request, response)
   })
@@ -99,7 +101,7 @@ export async function startProvider(): Promise<TestProvider> {
       ttl: { Interaction: 600, Grant: 600, Session: 600, AccessToken: 600, IdToken: 600 },
       pkce: { required: () => true },
       features: { devInteractions: { enabled: false } },
-      interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
+      interactions: { policy, url: (_context, { uid }) => `/interaction/${uid}` },
       cookies: { keys: ['for tests alone'] },
       findAccount: (_context, sub) => ({
         accountId: sub,

@@ -73,6 +73,8 @@ test('Google is a provider of OpenID Connect with a button of its own', async ()
   expect((await browser.get('start')).json).toMatchObject({
     providers: [{ id: 'oidc' }, { id: 'google', name: 'Google' }],
   })
+  const begun = await browser.post('auth/outside/begin', { provider: 'google' })
+  expect(new URL(String(begun.json['url'])).searchParams.get('prompt')).toBe('select_account')
   const query = await begin(browser, { name: 'google' })
   // What one provider sent is not taken for another's.
   expect(errorOf(await finish(browser, query, 'oidc'))).toEqual(REFUSED)
