@@ -49,7 +49,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     usage: { files: 8, lines: 1_698 },
     // Users, sessions, passwords, links and mailed codes of the page, sign-in at outside providers, the members of an
     // account, and admin tokens.
-    people: { files: 20, lines: 2_825 },
+    people: { files: 20, lines: 2_830 },
     // Payments by card at Stripe and their pages, deposits on a chain, tokens that wait and why, looks and whether more
     // follow, ceilings, figures, checks of both and of balances, and a rescan.
     // Users, sessions, passwords and links of the page, the members of an account and who decides about them, and admin
@@ -81,7 +81,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Settings of fees and those of no model, the page, the sale, chains, look-ups, upstreams and webhooks, the file of upstreams, and their
     // Settings of fees, the page, mail, sign-in at outside providers, the sale, chains, look-ups, upstreams and webhooks, the file of upstreams, and their
     // wiring.
-    app: { files: 36, lines: 5_103 },
+    app: { files: 36, lines: 5_111 },
     // Operations and commands are handed in, and settings may be wrong together.
     'main.ts': { files: 1, lines: 90 },
   },
