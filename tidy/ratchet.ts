@@ -19,7 +19,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     vocabulary: { files: 17, lines: 1_587 },
     json: { files: 7, lines: 1_167 },
     // Letters, addresses of mail servers, sending with a deadline, and letters that wait.
-    mail: { files: 4, lines: 464 },
+    mail: { files: 4, lines: 488 },
     // Large texts are estimated in parts, so that others get the thread between.
     tokens: { files: 2, lines: 466 },
     // Tables of roll-ups, people, admin tokens, webhooks, operators' actions, purchases, deposits, doubts and lists by
@@ -47,15 +47,11 @@ export const HOUSE_LIMITS: HouseLimits = {
     reconcile: { files: 8, lines: 1_386 },
     // Roll-ups of requests by hour and day, charts and CSV of them, sums of any period, and their audit.
     usage: { files: 8, lines: 1_698 },
-    // Users, sessions, passwords, links and mailed codes of the page, sign-in at outside providers, the members of an
-    // account, and admin tokens.
-    people: { files: 20, lines: 2_830 },
+    // Users, sessions, passwords, links and mailed codes of the page, sign-in at outside providers, sign-up, the members
+    // of an account, and admin tokens.
+    people: { files: 21, lines: 2_965 },
     // Payments by card at Stripe and their pages, deposits on a chain, tokens that wait and why, looks and whether more
     // follow, ceilings, figures, checks of both and of balances, and a rescan.
-    // Users, sessions, passwords and links of the page, the members of an account and who decides about them, and admin
-    // tokens.
-    // Payments by card at Stripe and their pages, deposits on a chain, tokens that wait for a rate and why, ceilings,
-    // figures, checks of both and a rescan.
     sale: { files: 32, lines: 3_871 },
     // What is looked for, limits and allowances of keys, what holds when a webhook is made, signed messages, retries by
     // chance, and addresses that are refused.
@@ -67,7 +63,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     operations: { files: 32, lines: 6_384 },
     // The page's files, sign-in and guards, the Playground, the page of play money, messages about payments, and how much a
     // key may call beside inference.
-    http: { files: 26, lines: 3_964 },
+    http: { files: 26, lines: 3_966 },
     // `tollgate usage`, `user`, `token`, `webhook`, `purchase`, `sale` and `upstream`, and options of models and limits.
     // receipts, deposit addresses, admin tokens and scopes, webhooks, lists of models, limits and metadata, a
     // report's most tags, and what owners do about members.
@@ -81,7 +77,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     // Settings of fees and those of no model, the page, the sale, chains, look-ups, upstreams and webhooks, the file of upstreams, and their
     // Settings of fees, the page, mail, sign-in at outside providers, the sale, chains, look-ups, upstreams and webhooks, the file of upstreams, and their
     // wiring.
-    app: { files: 36, lines: 5_111 },
+    app: { files: 36, lines: 5_138 },
     // Operations and commands are handed in, and settings may be wrong together.
     'main.ts': { files: 1, lines: 90 },
   },

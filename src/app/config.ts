@@ -276,6 +276,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     ...workersFaults(env),
     ...mailFaults(env),
     ...outsideFaults(env),
+    ...signUpFaults(env),
     ...saleFaults(env),
     ...chainFaults(env),
   )
@@ -286,6 +287,16 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   }
   // Every name of the table is here with what its own schema made of it, or a fault was thrown.
   return Object.freeze(Object.fromEntries(values)) as Config
+}
+
+function signUpFaults(env: Readonly<Record<string, string | undefined>>): string[] {
+  const { TOLLGATE_SIGN_UP: signUp = '' } = env
+  const provesAddress = (name: string): boolean => (env[name] ?? '') !== ''
+  const ways = ['SMTP_URL', 'OIDC_ISSUER', 'GOOGLE_CLIENT_ID', 'GITHUB_CLIENT_ID']
+  if (signUp !== 'open' || ways.some(provesAddress)) return []
+  return [
+    'TOLLGATE_SIGN_UP is open, and people have no way to prove an e-mail address: set SMTP_URL, or a provider of sign-in',
+  ]
 }
 
 function metricsFaults(env: Readonly<Record<string, string | undefined>>): string[] {

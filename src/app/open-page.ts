@@ -12,6 +12,7 @@ import { makeLink } from '../people/links.ts'
 import { MailDoor } from '../people/mail-door.ts'
 import { OutsideDoor } from '../people/outside-door.ts'
 import { People } from '../people/people.ts'
+import { SignUp } from '../people/sign-up.ts'
 import { hasUsers } from '../people/users.ts'
 import type { Store } from '../store/open-store.ts'
 import type { Arrival } from '../vocabulary/call.ts'
@@ -39,7 +40,7 @@ interface PageParts {
   readonly store: Store
   readonly unknownCallers: UnknownCallers
   readonly addressOf: (arrival: Arrival) => string
-  readonly ledger: Pick<Ledger, 'addApiKey'>
+  readonly ledger: Pick<Ledger, 'addApiKey' | 'createAccount'>
   readonly authenticator: Pick<Authenticator, 'callerOf'>
   /** Where browsers reach the page, without `/app`. */
   readonly pageUrl: () => string
@@ -54,17 +55,21 @@ export function openPage(
 ): Omit<PageInput, 'bodyTimeoutMs'> | null {
   if (config.TOLLGATE_PAGE === 'off') return null
   const { db } = store
+  const createAccount: Ledger['createAccount'] = (input) => ledger.createAccount(input)
+  const isOpen = config.TOLLGATE_SIGN_UP === 'open'
+  const signUp = isOpen ? new SignUp({ db, clock, ids, createAccount }) : null
   const people = new People({
     db,
     clock,
     ids,
     joinsFirstAccount: mode === 'simulator',
+    signUp,
     onFault: (fault) => log.error({ fault }, 'sign-in failed'),
   })
   return {
     folder: BUILT_FOLDER,
     people,
-    mailDoor: postLetter && new MailDoor({ db, clock, ids, pageUrl, post: postLetter }),
+    mailDoor: postLetter && new MailDoor({ db, clock, ids, pageUrl, signUp, post: postLetter }),
     outsideDoor: new OutsideDoor({
       db,
       clock,
@@ -74,6 +79,7 @@ export function openPage(
     db,
     site: new PageSite(config.TOLLGATE_PUBLIC_URL),
     mode,
+    signUp: config.TOLLGATE_SIGN_UP,
     unknownCallers,
     gate: new Gate({ clock, settings: PAGE_LIMITS }),
     addressOf,

@@ -13,6 +13,16 @@ export const PAGE_SETTINGS = {
     description: 'Whether the page is served at `/app`: `on` or `off`.',
     secret: false,
   },
+  TOLLGATE_SIGN_UP: {
+    schema: z
+      .string()
+      .default('invited')
+      .pipe(z.enum(['invited', 'open'], { error: 'must be invited or open' })),
+    fallback: 'invited',
+    description:
+      'Who becomes a user of the page: with `invited`, people with an [invitation](people.md); with `open`, anyone who proves an e-mail address, with an account of their own without credit.',
+    secret: false,
+  },
   TOLLGATE_PUBLIC_URL: {
     ...optional(
       'The address at which browsers reach the page, such as `https://gate.example.com`. Unset: the page works on this machine alone, because sessions need TLS or a loopback address.',

@@ -122,6 +122,30 @@ export function signInLetter({
   })
 }
 
+/** A way in for a person who is no user yet, and becomes one by it. */
+export function signUpLetter({
+  to,
+  url,
+  code,
+}: {
+  readonly to: string
+  readonly url: string
+  readonly code: string
+}): Letter {
+  return letterOf({
+    to,
+    subject: 'Your account at tollgate',
+    parts: [
+      words(
+        'No user has this address yet. Type this code where you asked for it, or use the link, and an account is made for you. Either works once, for 15 minutes.',
+      ),
+      { kind: 'code', code },
+      { kind: 'link', words: 'Sign up', url },
+      words(NOT_ASKED),
+    ],
+  })
+}
+
 /** A link by which a user sets another password. */
 export function resetLetter({ to, url }: { readonly to: string; readonly url: string }): Letter {
   return letterOf({

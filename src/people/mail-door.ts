@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import type { Kysely } from 'kysely'
-import { type Letter, resetLetter, signInLetter } from '../mail/letter.ts'
+import { type Letter, resetLetter, signInLetter, signUpLetter } from '../mail/letter.ts'
 import { LINKS, type LinkRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import type { Clock } from '../vocabulary/clock.ts'
@@ -9,6 +9,7 @@ import { Problem } from '../vocabulary/problem.ts'
 import { hashSecret, makeLinkText } from './link-text.ts'
 import { removeExpiredLinks } from './links.ts'
 import { countMail } from './mail-rates.ts'
+import type { SignUp } from './sign-up.ts'
 import { findUser } from './users.ts'
 
 const MINUTE_MS = 60_000
@@ -27,6 +28,8 @@ interface MailDoorInput {
   readonly ids: IdSource
   /** Where browsers reach the page, without `/app`: links begin with it. */
   readonly pageUrl: () => string
+  /** How people become users without an invitation; null: they do not. */
+  readonly signUp: Pick<SignUp, 'isOpen'> | null
   /** Sends a letter later, and never throws. */
   readonly post: (letter: Letter, untilMs: number) => void
 }
@@ -47,7 +50,7 @@ interface MailedLink {
 
 /**
  * Mails by which users sign in or choose another password. An address that no user has is answered alike, after the same
- * work: a link is made for it too, which is mailed to no one.
+ * work: a link is made for it too, which is mailed to no one, or where people may sign up makes a user.
  */
 export class MailDoor {
   readonly #input: MailDoorInput
@@ -61,11 +64,14 @@ export class MailDoor {
    * codes of their own tickets alone. Throws Problem `rate_limited`.
    */
   async askSignIn(asking: Asking): Promise<string> {
-    const { user, link } = await this.#makeLink(asking, 'sign_in')
+    const { user, link, isNewcomer } = await this.#makeLink(asking, 'sign_in')
     const url = `${this.#input.pageUrl()}/app/sign-in-link#${link.text}`
     const endsPassword = user !== null && !user.emailVerified
     const letter = signInLetter({ to: asking.email, url, code: link.code, endsPassword })
+    const { email: to } = asking
     if (user !== null) this.#input.post(letter, link.expiresAtMs)
+    else if (isNewcomer)
+      this.#input.post(signUpLetter({ to, url, code: link.code }), link.expiresAtMs)
     return link.ticket
   }
 
@@ -83,6 +89,8 @@ export class MailDoor {
     const { db, clock, ids } = this.#input
     await countMail({ db, clock }, { address, email, kind })
     const user = await findUser(db, email)
+    const canSignUp = kind === 'sign_in' && (await this.#input.signUp?.isOpen()) === true
+    const isNewcomer = canSignUp && user === null
     const nowMs = clock.nowMs()
     const link: MailedLink = {
       text: makeLinkText(),
@@ -99,7 +107,7 @@ export class MailDoor {
           id: ids.next('link'),
           kind,
           tokenHash: hashSecret(link.text),
-          email: null,
+          email: isNewcomer ? email.toLowerCase() : null,
           userId: user?.id ?? null,
           mailed: true,
           ticketHash: hashSecret(link.ticket),
@@ -109,7 +117,7 @@ export class MailDoor {
         }),
       )
       .execute()
-    return { user, link }
+    return { user, link, isNewcomer }
   }
 }
 

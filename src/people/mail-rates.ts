@@ -14,6 +14,11 @@ interface Asked {
   readonly kind: 'sign_in' | 'reset'
 }
 
+interface RateParts {
+  readonly db: Kysely<Tables>
+  readonly clock: Clock
+}
+
 /** A count of mails, and the most of it. */
 interface Limit {
   readonly subject: string
@@ -25,6 +30,8 @@ interface Limit {
 const FROM_NETWORK = 'Too many mails were asked for from your network. Try again later.'
 const TO_ADDRESS =
   'Too many mails were asked for to this address. Use the newest one, or try again later.'
+const SIGN_UPS =
+  'Too many people signed up from your network today. Try again tomorrow, or ask the operator for an invitation.'
 
 function limitsOf({ address, email, kind }: Asked): readonly Limit[] {
   const to = `${kind} ${email.toLowerCase()}`
@@ -39,13 +46,21 @@ function limitsOf({ address, email, kind }: Asked): readonly Limit[] {
  * Counts a mail that is asked for, whether or not a user has the address. Throws Problem `rate_limited`. The counts of
  * an e-mail address keep strangers from flooding it; the mails that they had sent to it are of use to its owner.
  */
-export async function countMail(
-  { db, clock }: { readonly db: Kysely<Tables>; readonly clock: Clock },
-  asked: Asked,
-): Promise<void> {
+export async function countMail({ db, clock }: RateParts, asked: Asked): Promise<void> {
+  await countAll({ db, clock }, limitsOf(asked))
+}
+
+/** Counts a person who signs up from a client address. Throws Problem `rate_limited` from the sixth in a day on. */
+export function countSignUp(parts: RateParts, address: string): Promise<void> {
+  const subject = `sign-up ${address}`
+  const limit = { subject, mailsMax: 5, windowMs: 24 * HOUR_MS, message: SIGN_UPS }
+  return countAll(parts, [limit])
+}
+
+async function countAll({ db, clock }: RateParts, limits: readonly Limit[]): Promise<void> {
   const nowMs = clock.nowMs()
   await db.deleteFrom('mail_rates').where('ends_at_ms', '<=', nowMs).execute()
-  for (const { subject, mailsMax, windowMs, message } of limitsOf(asked)) {
+  for (const { subject, mailsMax, windowMs, message } of limits) {
     const { mails, endsAtMs } = await db
       .insertInto('mail_rates')
       .values({ subject_hash: hashSecret(subject), mails: 1, ends_at_ms: nowMs + windowMs })

@@ -32,6 +32,8 @@ interface Entering {
   readonly identity: OutsideIdentity
   /** The text of an invitation that the person opened; null: none. */
   readonly linkText: string | null
+  /** Whether a verified address that no user has becomes a user without an invitation. */
+  readonly canSignUp: boolean
   /** Of a password that no one has; null: the identity was known a moment ago. */
   readonly noOnesHash: string | null
   readonly ids: IdSource
@@ -96,15 +98,17 @@ async function enterAs(
 
 async function enterAsNew(
   trx: Transaction<Tables>,
-  { identity, link, noOnesHash, ids, nowMs }: Omit<Known, 'user' | 'isKnown'>,
+  { identity, link, canSignUp, noOnesHash, ids, nowMs }: Omit<Known, 'user' | 'isKnown'>,
 ): Promise<StoredPassword> {
   if (noOnesHash === null) throw new Problem('sign_in_refused')
   const { verifiedEmail } = identity
   const email = link?.email ?? verifiedEmail
   const invitations =
     link === null ? await takeOpenInvitations(trx, { email: verifiedEmail, nowMs }) : [link]
-  // Strangers end here: what lets them in without an invitation belongs in front of this line.
-  if (email === null || invitations.length === 0) throw new Problem('not_invited')
+  const isInvited = invitations.length > 0
+  if (email === null || !(isInvited || (canSignUp && email === verifiedEmail))) {
+    throw new Problem('not_invited')
+  }
   if (link !== null) {
     await takeFound(trx, { id: link.id, nowMs })
     // The link alone does not prove that the person is this user.

@@ -38,6 +38,7 @@ function peopleOf(store: Store, loadPasswords: PeopleInput['loadPasswords']): Pe
     clock: systemClock,
     ids: IDS,
     joinsFirstAccount: false,
+    signUp: null,
     onFault: () => {},
     loadPasswords,
   })

@@ -13,6 +13,7 @@ import { enterFromOutside, type OutsideIdentity } from './outside-identity.ts'
 import { PasswordChecks } from './password-checks.ts'
 import type { Passwords, PasswordsInput } from './passwords.ts'
 import { confirmSession, endOtherSessions, hasSession, SESSION_MS, Sessions } from './sessions.ts'
+import type { SignUp } from './sign-up.ts'
 import {
   addUser,
   findIdentity,
@@ -35,6 +36,8 @@ export interface PeopleInput {
   readonly ids: IdSource
   /** Whether the first user becomes the owner of the first account: with play money. */
   readonly joinsFirstAccount: boolean
+  /** How people become users without an invitation; null: they do not. */
+  readonly signUp: SignUp | null
   /** Reports a fault of the sign-in library. */
   readonly onFault: (message: string) => void
   /** Loads the sign-in library. Default: better-auth. */
@@ -206,10 +209,12 @@ export class People {
    * The first proof of an address ends the password that was set without one, and its sessions: another person may
    * have set it.
    */
-  async #enterByMail({ id, userId }: LinkRow, visitor: Visitor): Promise<NewSession> {
+  async #enterByMail(link: LinkRow, visitor: Visitor): Promise<NewSession> {
     const { db, clock } = this.#input
-    const user = userId === null ? null : await getUser(db, userId)
-    if (user === null) throw new Problem('invalid_link')
+    const { id, userId, email } = link
+    const newcomer = email === null ? null : await findUser(db, email)
+    const user = userId === null ? newcomer : await getUser(db, userId)
+    if (user === null) return this.#signUpByMail(link, visitor)
     const noOnes = user.emailVerified ? null : await this.#hash(makeLinkText())
     const checked = await db.transaction().execute(async (trx) => {
       const nowMs = clock.nowMs()
@@ -229,6 +234,20 @@ export class People {
     return made
   }
 
+  /** Makes the user of an address that is proved by its mail. Throws Problem `invalid_link` and `rate_limited`. */
+  async #signUpByMail({ id, email }: LinkRow, visitor: Visitor): Promise<NewSession> {
+    const { db, clock, signUp } = this.#input
+    if (email === null || signUp === null) throw new Problem('invalid_link')
+    await signUp.count(visitor.address)
+    const noOnesHash = await this.#hash(makeLinkText())
+    const made = await db.transaction().execute(async (trx) => {
+      const nowMs = clock.nowMs()
+      await takeFound(trx, { id, nowMs })
+      return signUp.addNewcomer(trx, { email, noOnesHash, nowMs })
+    })
+    return this.#startSession(made, visitor)
+  }
+
   /**
    * Signs in a person whom a provider outside of the gateway has named, and accepts an invitation that the person opened.
    * Throws Problem as `enterFromOutside` does.
@@ -237,12 +256,17 @@ export class People {
     proof: { readonly identity: OutsideIdentity; readonly linkText: string | null },
     visitor: Visitor,
   ): Promise<NewSession> {
-    const { db, clock, ids } = this.#input
+    const { db, clock, ids, signUp } = this.#input
+    const { verifiedEmail } = proof.identity
     const isKnown = (await findIdentity(db, proof.identity)) !== null
     const noOnesHash = isKnown ? null : await this.#hash(makeLinkText())
-    const checked = await db
-      .transaction()
-      .execute((trx) => enterFromOutside(trx, { ...proof, noOnesHash, ids, nowMs: clock.nowMs() }))
+    const isUser = isKnown || verifiedEmail === null || (await findUser(db, verifiedEmail)) !== null
+    const canSignUp = !isUser && signUp !== null && (await signUp.isOpen())
+    if (canSignUp) await signUp.count(visitor.address)
+    const checked = await db.transaction().execute((trx) => {
+      const nowMs = clock.nowMs()
+      return enterFromOutside(trx, { ...proof, canSignUp, noOnesHash, ids, nowMs })
+    })
     const made = await this.#startSession(checked, visitor)
     await this.sessions.removeEnded()
     return made
@@ -308,6 +332,7 @@ export class People {
    * user's sessions: this one by that, or it began later and finds the other password here.
    */
   async #startSession(checked: StoredPassword, visitor: Visitor): Promise<NewSession> {
+    await this.#input.signUp?.openAccount(checked.userId)
     const passwords = await this.#checks.passwords()
     const made = await passwords.startSession({ userId: checked.userId, ...visitor })
     if (await hasStill(this.#input.db, checked)) return made

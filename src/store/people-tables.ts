@@ -59,7 +59,7 @@ export const LINKS = new Table('links', {
     kind: oneOf(LINK_KINDS),
     /** Lower-case hexadecimal. */
     token_hash: text,
-    /** Of an invitation: who is invited, in lower case. */
+    /** In lower case. Of an invitation: who is invited; of a sign-in: who becomes a user by it. */
     email: orNull(text),
     /** Of a reset: whose password it is. */
     user_id: orNull(text),

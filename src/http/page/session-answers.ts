@@ -10,7 +10,7 @@ export interface StartAnswer {
   /** Whether there is no user yet, so that only a setup link lets a person in. */
   readonly setup_needed: boolean
   /** How people become users. */
-  readonly sign_up: 'invited'
+  readonly sign_up: 'invited' | 'open'
   /** Whether users can sign in, and choose another password, by a mail. */
   readonly mail: boolean
   /** Where else people may sign in, in the order of the buttons. */

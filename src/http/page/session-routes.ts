@@ -21,6 +21,8 @@ export interface SessionRoutesInput extends PageAccessInput {
   readonly mailDoor: MailDoor | null
   readonly outsideDoor: OutsideDoor
   readonly mode: 'simulator' | 'live'
+  /** Who becomes a user. */
+  readonly signUp: 'invited' | 'open'
   /** The address that a client is counted under. */
   readonly addressOf: (arrival: Arrival) => string
   readonly bodyTimeoutMs: number
@@ -135,7 +137,7 @@ async function start(input: SessionRoutesInput, { arrival }: PageCall): Promise<
     object: 'start',
     mode,
     setup_needed: !(await hasUsers(db)),
-    sign_up: 'invited',
+    sign_up: input.signUp,
     mail: mailDoor !== null,
     providers: outsideDoor.providers,
     signed_in: signedIn !== null,

@@ -1,6 +1,8 @@
+import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { write } from '../../api/client.ts'
+import { startQuery } from '../../api/queries.ts'
 import { Field } from '../../parts/field.tsx'
 import { Door } from './door.tsx'
 import { DoorForm, messageOf } from './door-form.tsx'
@@ -11,9 +13,18 @@ const route = getRouteApi('/sign-in-by-mail')
 export function SignInByMail() {
   const { next = '/' } = route.useSearch()
   const [asked, setAsked] = useState<{ email: string; ticket: string } | null>(null)
+  const { data: start } = useQuery(startQuery)
+  const isOpen = start?.sign_up === 'open'
   if (asked === null) {
     return (
-      <Door title="Sign in by e-mail" lead="You get a mail with a code and a link.">
+      <Door
+        title={isOpen ? 'Sign up or in by e-mail' : 'Sign in by e-mail'}
+        lead={
+          isOpen
+            ? 'You get a mail with a code and a link. If you have no account yet, they make one.'
+            : 'You get a mail with a code and a link.'
+        }
+      >
         <AskForm
           path="auth/mail/sign-in"
           submit="Send the mail"
@@ -24,7 +35,7 @@ export function SignInByMail() {
     )
   }
   return (
-    <Door title="Enter the code" lead={<MailIsOnItsWay email={asked.email} />}>
+    <Door title="Enter the code" lead={<MailIsOnItsWay email={asked.email} isOpen={isOpen} />}>
       <DoorForm
         path="auth/code"
         body={{ ticket: asked.ticket }}
@@ -78,12 +89,10 @@ export function Forgot() {
   )
 }
 
-function MailIsOnItsWay({ email }: { email: string }) {
-  return (
-    <>
-      If a user has the address <b className="break-all">{email}</b>, a mail to it is on its way.
-    </>
-  )
+function MailIsOnItsWay({ email, isOpen = false }: { email: string; isOpen?: boolean }) {
+  const address = <b className="break-all">{email}</b>
+  if (isOpen) return <>A mail to {address} is on its way.</>
+  return <>If a user has the address {address}, a mail to it is on its way.</>
 }
 
 function BackToSignIn(): ReactNode {

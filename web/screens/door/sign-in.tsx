@@ -52,17 +52,20 @@ export function SignIn() {
           </>
         )}
       </DoorForm>
-      {start?.mail === true ? <ByMail next={next} /> : <Lost />}
+      {start?.mail === true ? <ByMail next={next} isOpen={start.sign_up === 'open'} /> : <Lost />}
       <OutsideWays next={next} />
+      {start?.sign_up === 'invited' && (
+        <p className="note mt-4">No account yet? People join by invitation: ask the operator.</p>
+      )}
     </Door>
   )
 }
 
-function ByMail({ next }: { next: string }) {
+function ByMail({ next, isOpen }: { next: string; isOpen: boolean }) {
   return (
     <p className="mt-4 flex flex-wrap justify-between gap-x-4 gap-y-2">
       <Link to="/sign-in-by-mail" search={next === '/' ? {} : { next }} className="link">
-        Sign in by e-mail
+        {isOpen ? 'Sign up or in by e-mail' : 'Sign in by e-mail'}
       </Link>
       <Link to="/forgot" className="link">
         Forgot your password?

@@ -1,0 +1,83 @@
+import type { Kysely, Transaction } from 'kysely'
+import type { CreateAccountInput } from '../ledger/ledger.ts'
+import type { Tables } from '../store/schema.ts'
+import type { Clock } from '../vocabulary/clock.ts'
+import type { IdSource } from '../vocabulary/ids.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { grant, takeOpenInvitations } from './invitations.ts'
+import { countSignUp } from './mail-rates.ts'
+import {
+  addUser,
+  findUser,
+  getUser,
+  hasUsers,
+  listMemberships,
+  proveAddress,
+  type StoredPassword,
+} from './users.ts'
+
+interface SignUpInput {
+  readonly db: Kysely<Tables>
+  readonly clock: Clock
+  readonly ids: IdSource
+  /** Makes an account, or finds the one that has the external id. */
+  readonly createAccount: (input: CreateAccountInput) => Promise<unknown>
+}
+
+/** A person who has proved an address that no user has. */
+interface Newcomer {
+  readonly email: string
+  /** Of a password that no one has. */
+  readonly noOnesHash: string
+  readonly nowMs: number
+}
+
+/** How people who were not invited become users: by an address that they prove, with an account of their own. */
+export class SignUp {
+  readonly #input: SignUpInput
+
+  constructor(input: SignUpInput) {
+    this.#input = input
+  }
+
+  /** Whether people can sign up now: not before the first operator, whom they would keep from the setup link. */
+  isOpen(): Promise<boolean> {
+    return hasUsers(this.#input.db)
+  }
+
+  /** Counts a person who signs up from a client address. Throws Problem `rate_limited` from the sixth in a day on. */
+  count(address: string): Promise<void> {
+    return countSignUp(this.#input, address)
+  }
+
+  /** Makes a user, who has what open invitations of the address allow too. Throws Problem `invalid_link` where there is one. */
+  async addNewcomer(
+    trx: Transaction<Tables>,
+    { email, noOnesHash, nowMs }: Newcomer,
+  ): Promise<StoredPassword> {
+    const { ids } = this.#input
+    if ((await findUser(trx, email)) !== null) throw new Problem('invalid_link')
+    const invitations = await takeOpenInvitations(trx, { email, nowMs })
+    const isOperator = invitations.some((invitation) => invitation.isOperator)
+    const newUser = { ids, nowMs, email, name: email, passwordHash: noOnesHash, isOperator }
+    const user = await addUser(trx, newUser)
+    if (user === null) throw new Problem('invalid_link')
+    await proveAddress(trx, { userId: user.id, nowMs })
+    for (const link of invitations) await grant(trx, { userId: user.id, link, nowMs })
+    return { userId: user.id, passwordHash: noOnesHash }
+  }
+
+  /**
+   * Makes an account for a user who is in none, with the user as its owner. Once for each user: it is found by its external id
+   * where it was made before, so that a crash after the user was made leaves no one without an account.
+   */
+  async openAccount(userId: string): Promise<void> {
+    const { db, ids, createAccount } = this.#input
+    const user = await getUser(db, userId)
+    if (user === null || user.isOperator || !user.emailVerified) return
+    if ((await listMemberships(db, userId)).length > 0) return
+    const { name, email } = user
+    const externalId = `sign-up:${userId}`
+    await createAccount({ id: ids.next('acct'), name, email, ownerId: userId, externalId })
+  }
+}
