@@ -1,4 +1,4 @@
-import type { Transaction } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import { LINKS, type LinkRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { joinAccount, makeOperator } from './users.ts'
@@ -18,6 +18,22 @@ export async function grant(
   if (accountId !== null && role !== null) {
     await joinAccount(trx, { userId, accountId, role, nowMs })
   }
+}
+
+/** Whether an address has an open invitation. */
+export async function hasOpenInvitation(
+  db: Kysely<Tables>,
+  { email, nowMs }: { readonly email: string; readonly nowMs: number },
+): Promise<boolean> {
+  const found = await db
+    .selectFrom('links')
+    .select('id')
+    .where('kind', '=', 'invitation')
+    .where('email', '=', email.toLowerCase())
+    .where('used_at_ms', 'is', null)
+    .where('expires_at_ms', '>', nowMs)
+    .executeTakeFirst()
+  return found !== undefined
 }
 
 /** Takes all open invitations of an address that was proved; null: of none. */

@@ -238,7 +238,7 @@ export class People {
   async #signUpByMail({ id, email }: LinkRow, visitor: Visitor): Promise<NewSession> {
     const { db, clock, signUp } = this.#input
     if (email === null || signUp === null) throw new Problem('invalid_link')
-    await signUp.count(visitor.address)
+    await signUp.count({ email, address: visitor.address })
     const noOnesHash = await this.#hash(makeLinkText())
     const made = await db.transaction().execute(async (trx) => {
       const nowMs = clock.nowMs()
@@ -257,12 +257,14 @@ export class People {
     visitor: Visitor,
   ): Promise<NewSession> {
     const { db, clock, ids, signUp } = this.#input
-    const { verifiedEmail } = proof.identity
+    const { verifiedEmail: email } = proof.identity
     const isKnown = (await findIdentity(db, proof.identity)) !== null
     const noOnesHash = isKnown ? null : await this.#hash(makeLinkText())
-    const isUser = isKnown || verifiedEmail === null || (await findUser(db, verifiedEmail)) !== null
+    const isUser = isKnown || email === null || (await findUser(db, email)) !== null
     const canSignUp = !isUser && signUp !== null && (await signUp.isOpen())
-    if (canSignUp) await signUp.count(visitor.address)
+    if (canSignUp && proof.linkText === null) {
+      await signUp.count({ email, address: visitor.address })
+    }
     const checked = await db.transaction().execute((trx) => {
       const nowMs = clock.nowMs()
       return enterFromOutside(trx, { ...proof, canSignUp, noOnesHash, ids, nowMs })

@@ -4,7 +4,7 @@ import type { Tables } from '../store/schema.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { grant, takeOpenInvitations } from './invitations.ts'
+import { grant, hasOpenInvitation, takeOpenInvitations } from './invitations.ts'
 import { countSignUp } from './mail-rates.ts'
 import {
   addUser,
@@ -23,6 +23,8 @@ interface SignUpInput {
   /** Makes an account, or finds the one that has the external id. */
   readonly createAccount: (input: CreateAccountInput) => Promise<unknown>
 }
+
+const ACCOUNTS_MAX = 5
 
 /** A person who has proved an address that no user has. */
 interface Newcomer {
@@ -45,9 +47,14 @@ export class SignUp {
     return hasUsers(this.#input.db)
   }
 
-  /** Counts a person who signs up from a client address. Throws Problem `rate_limited` from the sixth in a day on. */
-  count(address: string): Promise<void> {
-    return countSignUp(this.#input, address)
+  /**
+   * Counts a person who signs up from a client address, unless one with an open invitation. Throws Problem `rate_limited`
+   * from the sixth in a day on.
+   */
+  async count({ email, address }: { readonly email: string; readonly address: string }) {
+    const { db, clock } = this.#input
+    const isInvited = await hasOpenInvitation(db, { email, nowMs: clock.nowMs() })
+    if (!isInvited) await countSignUp({ db, clock }, address)
   }
 
   /** Makes a user, who has what open invitations of the address allow too. Throws Problem `invalid_link` where there is one. */
@@ -68,8 +75,8 @@ export class SignUp {
   }
 
   /**
-   * Makes an account for a user who is in none, with the user as its owner. Once for each user: it is found by its external id
-   * where it was made before, so that a crash after the user was made leaves no one without an account.
+   * Makes an account for a user who is in none, with the user as its owner: of two sign-ins at once, one makes it. A user who
+   * left the account, or was removed, gets another, up to five.
    */
   async openAccount(userId: string): Promise<void> {
     const { db, ids, createAccount } = this.#input
@@ -77,7 +84,16 @@ export class SignUp {
     if (user === null || user.isOperator || !user.emailVerified) return
     if ((await listMemberships(db, userId)).length > 0) return
     const { name, email } = user
-    const externalId = `sign-up:${userId}`
-    await createAccount({ id: ids.next('acct'), name, email, ownerId: userId, externalId })
+    for (let place = 1; place <= ACCOUNTS_MAX; place++) {
+      const externalId = `sign-up:${userId}${place === 1 ? '' : `:${place}`}`
+      if (await hasAccount(db, externalId)) continue
+      await createAccount({ id: ids.next('acct'), name, email, ownerId: userId, externalId })
+      return
+    }
   }
+}
+
+async function hasAccount(db: Kysely<Tables>, externalId: string): Promise<boolean> {
+  const query = db.selectFrom('accounts').select('id').where('external_id', '=', externalId)
+  return (await query.executeTakeFirst()) !== undefined
 }

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Mailbox, startMailbox } from '../../src/mail/testing/mailbox.ts'
 import { makeLink } from '../../src/people/links.ts'
+import { remove } from '../../src/people/removal.ts'
 import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { startWorld, type World } from '../world.ts'
 import { startProvider } from './oidc-provider.ts'
@@ -52,17 +53,17 @@ async function accountsOf(browser: Browser): Promise<readonly Record<string, unk
 }
 
 describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
-  let remove: () => Promise<void>
+  let removeDatabase: () => Promise<unknown>
 
   beforeEach(async () => {
     const database = await create()
-    remove = () => database.remove()
+    removeDatabase = () => database.remove()
     await open({ DATABASE_URL: database.url })
     await setUpOperator(world, ORIGIN)
   })
   afterEach(async () => {
     await world.close()
-    await remove()
+    await removeDatabase()
   })
 
   test('a person who proves an address owns an account without credit, and one alone', async () => {
@@ -83,6 +84,35 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     expect((await signUp(again, { email: EVE, mail: 1 })).httpStatus).toBe(200)
     expect((await box.mail(1)).text).not.toContain('account is made')
     expect(await accountsOf(again)).toEqual(await accountsOf(browser))
+  })
+
+  test('a person who was removed gets another account, and never the old one', async () => {
+    await signUp(browserAt(), { email: EVE, mail: 0 })
+    const { db } = world.gateway.store
+    const [account] = await db.selectFrom('accounts').select('id').execute()
+    await remove(linkParts(world), { email: EVE, accountId: null, asOperator: false })
+    const browser = browserAt()
+    await signUp(browser, { email: EVE, mail: 1 })
+    const accounts = await accountsOf(browser)
+    expect(accounts).toMatchObject([{ name: EVE, role: 'owner' }])
+    expect(accounts[0]?.['id']).not.toBe(account?.id)
+  })
+
+  test('of two sign-ins at once without an account, one makes it', async () => {
+    await signUp(browserAt(), { email: EVE, mail: 0 })
+    const { db } = world.gateway.store
+    await db.deleteFrom('members').execute()
+    await db.updateTable('accounts').set({ external_id: null }).execute()
+    const tokens: (string | undefined)[] = []
+    for (const mail of [1, 2]) {
+      await browserAt().post('auth/mail/sign-in', { email: EVE })
+      tokens.push(/#([\w-]{32})\n/.exec((await box.mail(mail)).text)?.[1])
+    }
+    const answers = await Promise.all(
+      tokens.map((token) => browserAt().post('auth/link', { token })),
+    )
+    expect(answers.map(({ httpStatus }) => httpStatus)).toEqual([200, 200])
+    expect((await db.selectFrom('members').select('user_id').execute()).length).toBe(1)
   })
 
   test('of two clicks on one link at once, one makes the user', async () => {
@@ -114,13 +144,19 @@ test('five people a day sign up from one address, and the link of a sixth stays 
     const person = { email: `person${mail}@example.org`, mail }
     expect((await signUp(browserAt(), person)).httpStatus).toBe(200)
   }
-  const refused = await signUp(browserAt(), { email: EVE, mail: 5 })
+  await makeLink(linkParts(world), {
+    ...{ kind: 'invitation', email: 'invited@example.org', isOperator: false },
+    membership: { accountId: (await world.account()).id, role: 'member' },
+  })
+  const invited = await signUp(browserAt(), { email: 'invited@example.org', mail: 5 })
+  expect(invited.httpStatus).toBe(200)
+  const refused = await signUp(browserAt(), { email: EVE, mail: 6 })
   expect(errorOf(refused)).toMatchObject({ httpStatus: 429, code: 'rate_limited' })
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(23 * 3_600)
-  const token = /#([\w-]{32})\n/.exec((await box.mail(5)).text)?.[1]
+  const token = /#([\w-]{32})\n/.exec((await box.mail(6)).text)?.[1]
   expect((await browserAt('203.0.113.8').post('auth/link', { token })).httpStatus).toBe(200)
   passedMs = 24 * 3_600_000
-  expect((await signUp(browserAt(), { email: 'late@example.org', mail: 6 })).httpStatus).toBe(200)
+  expect((await signUp(browserAt(), { email: 'late@example.org', mail: 7 })).httpStatus).toBe(200)
 })
 
 test('what was offered to the address is there at once, and no other account is made', async () => {
