@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { type Mailbox, type ReceivedMail, startMailbox } from '../../src/mail/testing/mailbox.ts'
 import { type ServeProcess, serve } from '../tollgate-process.ts'
@@ -15,6 +15,35 @@ const EMAIL = 'ada@example.org'
 interface Mailed {
   readonly gateway: ServeProcess
   readonly box: Mailbox
+  readonly close: () => Promise<void>
+}
+
+async function openMailed(settings: Readonly<Record<string, string>> = {}): Promise<Mailed> {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-mail-'))
+  const box = await startMailbox()
+  const env = { PORT: '0', SMTP_URL: box.url, MAIL_FROM: 'gate@example.com', ...settings }
+  const gateway = await serve({ folder, env })
+  const close = async () => {
+    await gateway.stop('SIGTERM')
+    await box.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return { gateway, box, close }
+}
+
+/** The sign-in, in the browser of a person who has set the gateway up, and whose session is gone. */
+async function openDoor(context: BrowserContext, { gateway }: Mailed): Promise<Page> {
+  const page = await context.newPage()
+  const [link = ''] = /https?:\/\/\S+\/app\/setup#\S+/.exec(gateway.greeting) ?? []
+  await page.goto(link)
+  await page.getByLabel('Name').fill('Ada')
+  await page.getByLabel('E-mail').fill(EMAIL)
+  await page.getByLabel('Password').fill('twelve or more characters')
+  await page.getByRole('button', { name: 'Create the operator' }).click()
+  await page.getByText('No requests yet').waitFor()
+  await context.clearCookies()
+  await page.goto(new URL('/app/sign-in', link).href)
+  return page
 }
 
 const test = inBrowser
@@ -22,33 +51,15 @@ const test = inBrowser
     'mailed',
     // biome-ignore lint/correctness/noEmptyPattern: a fixture names what it needs, here nothing
     async ({}, { onCleanup }): Promise<Mailed> => {
-      const folder = mkdtempSync(join(tmpdir(), 'tollgate-mail-'))
-      const box = await startMailbox()
-      const env = { PORT: '0', SMTP_URL: box.url, MAIL_FROM: 'gate@example.com' }
-      const gateway = await serve({ folder, env })
-      onCleanup(async () => {
-        await gateway.stop('SIGTERM')
-        await box.close()
-        rmSync(folder, { recursive: true, force: true })
-      })
-      return { gateway, box }
+      const mailed = await openMailed()
+      onCleanup(() => mailed.close())
+      return mailed
     },
   )
-  /** A page of a person who has set the gateway up, and whose session is gone. */
   .extend('door', async ({ browser, mailed }, { onCleanup }): Promise<Page> => {
     const context = await openWindow(browser, { width: 'phone', theme: 'light' })
     onCleanup(() => context.close())
-    const page = await context.newPage()
-    const [link = ''] = /https?:\/\/\S+\/app\/setup#\S+/.exec(mailed.gateway.greeting) ?? []
-    await page.goto(link)
-    await page.getByLabel('Name').fill('Ada')
-    await page.getByLabel('E-mail').fill(EMAIL)
-    await page.getByLabel('Password').fill('twelve or more characters')
-    await page.getByRole('button', { name: 'Create the operator' }).click()
-    await page.getByText('No requests yet').waitFor()
-    await context.clearCookies()
-    await page.goto(new URL('/app/sign-in', link).href)
-    return page
+    return openDoor(context, mailed)
   })
 
 function linkOf({ text }: ReceivedMail): string {
@@ -83,6 +94,34 @@ test('a code signs in after a wrong one, and five wrong ones end it', async ({ d
   await door.getByText('The code is wrong').waitFor()
   await enter(code)
   await door.getByText('No requests yet').waitFor()
+})
+
+test('a newcomer who may sign up types the code of a mail, and is in an account of their own', async ({
+  browser,
+}) => {
+  const mailed = await openMailed({ TOLLGATE_SIGN_UP: 'open' })
+  const context = await openWindow(browser, { width: 'phone', theme: 'light' })
+  try {
+    const door = await openDoor(context, mailed)
+    await door.getByRole('link', { name: 'Sign up or in by e-mail' }).waitFor()
+    await expectGoodPage(door)
+    await door.getByRole('link', { name: 'Sign up or in by e-mail' }).click()
+    await door.getByText('If you have no account yet, they make one.').waitFor()
+    await expectGoodPage(door)
+    await door.getByLabel('E-mail').fill('eve@example.org')
+    await door.getByRole('button', { name: 'Send the mail' }).click()
+    await door.getByText('A mail to eve@example.org is on its way.').waitFor()
+    const { text } = await mailed.box.mail(0)
+    expect(text).toContain('an account is made for you')
+    await door.getByLabel('Code').fill(/^\d{6}$/m.exec(text)?.[0] ?? '')
+    await door.getByRole('button', { name: 'Sign in' }).click()
+    await door.getByText('No requests yet').waitFor()
+    await door.getByText('The account has no credit').waitFor()
+    await expectGoodPage(door)
+  } finally {
+    await context.close()
+    await mailed.close()
+  }
 })
 
 test('the link of a mail waits for the button, and works once', async ({ door, mailed }) => {

@@ -12,6 +12,8 @@ let world: World
 let account: TestAccount
 let operator: Browser
 let owner: Browser
+/** Everyone who is signed in and no operator. */
+let others: readonly Browser[]
 const visitor = () => new Browser(world)
 /** How far the gateway's clock is ahead. */
 let aheadMs = 0
@@ -25,11 +27,14 @@ beforeAll(async () => {
   // What is unsure stays so until an operator settles it.
   world.simulator.generations.answerUnknownFirst(Number.MAX_SAFE_INTEGER)
   // The first operator of a gateway with play money owns its first account.
-  await world.account()
+  const { id: othersId } = await world.account()
   account = await world.account()
   operator = await setUpOperator(world)
   const { id: accountId } = account
   owner = await inviteGuest(world, { email: 'owner@example.org', accountId, role: 'owner' })
+  const elsewhere = { email: 'stranger@example.org', accountId: othersId, role: 'owner' } as const
+  const member = { email: 'member@example.org', accountId: othersId, role: 'member' } as const
+  others = [owner, await inviteGuest(world, elsewhere), await inviteGuest(world, member)]
 })
 afterAll(async () => {
   await world.gateway.settled()
@@ -152,14 +157,16 @@ test('operators have the operations of admins on accounts, credit, codes, reques
 })
 
 describe.each(NAMED)('%s', (_, operation) => {
-  test('is 401 without a session, and 404 for an owner, as a path that does not exist', async () => {
+  test('is 401 without a session, and 404 for owners, members and strangers, as a path that does not exist', async () => {
     const { method, path, body } = await callOf(operation)
     const unknown = await visitor().call(method, path, { body })
     expect(errorOf(unknown)).toEqual({ httpStatus: 401, code: 'not_signed_in', param: null })
-    const refused = await owner.call(method, path, { body })
-    expect(errorOf(refused)).toEqual({ httpStatus: 404, code: 'not_found', param: null })
-    const nothing = await owner.call(method, 'operator/nothing', { body })
-    expect(refused.json).toEqual(nothing.json)
+    for (const other of others) {
+      const refused = await other.call(method, path, { body })
+      expect(errorOf(refused)).toEqual({ httpStatus: 404, code: 'not_found', param: null })
+      const nothing = await other.call(method, 'operator/nothing', { body })
+      expect(refused.json).toEqual(nothing.json)
+    }
   })
 
   test('is answered to an operator, and recorded if it changes something', async () => {
