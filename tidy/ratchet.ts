@@ -49,7 +49,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     usage: { files: 8, lines: 1_698 },
     // Users, sessions, passwords, links and mailed codes of the page, sign-in at outside providers, sign-up, the members
     // of an account, and admin tokens.
-    people: { files: 21, lines: 2_999 },
+    people: { files: 21, lines: 3_003 },
     // Payments by card at Stripe and their pages, deposits on a chain, tokens that wait and why, looks and whether more
     // follow, ceilings, figures, checks of both and of balances, and a rescan.
     sale: { files: 32, lines: 3_871 },

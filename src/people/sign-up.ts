@@ -86,7 +86,11 @@ export class SignUp {
     const { name, email } = user
     for (let place = 1; place <= ACCOUNTS_MAX; place++) {
       const externalId = `sign-up:${userId}${place === 1 ? '' : `:${place}`}`
-      if (await hasAccount(db, externalId)) continue
+      if (await hasAccount(db, externalId)) {
+        // Another sign-in may have made it since: the account and its owner are there together.
+        if ((await listMemberships(db, userId)).length > 0) return
+        continue
+      }
       await createAccount({ id: ids.next('acct'), name, email, ownerId: userId, externalId })
       return
     }
