@@ -7,6 +7,7 @@ import {
   Outlet,
   redirect,
 } from '@tanstack/react-router'
+import type { Me } from './api/answers.ts'
 import { ApiError } from './api/client.ts'
 import { accountsQuery } from './api/operator.ts'
 import { meQuery, startQuery } from './api/queries.ts'
@@ -58,7 +59,10 @@ const signIn = createRoute({
   path: '/sign-in',
   validateSearch: ({ next }: Record<string, unknown>): { next?: string } =>
     isOwnPath(next) ? { next } : {},
-  loader: ({ context }) => context.queries.ensureQueryData(startQuery),
+  async beforeLoad({ context, search }) {
+    const start = await context.queries.ensureQueryData(startQuery)
+    if (start.factor_needed !== null) throw redirect({ to: '/second-factor', search })
+  },
   component: lazyRouteComponent(() => import('./screens/door/sign-in.tsx'), 'SignIn'),
 })
 
@@ -78,6 +82,29 @@ const signInReturn = createRoute({
   path: '/sign-in-return/$provider',
   loader: () => arrivedWith,
   component: lazyRouteComponent(() => import('./screens/door/outside.tsx'), 'SignInReturn'),
+})
+
+const secondFactor = createRoute({
+  getParentRoute: () => root,
+  path: '/second-factor',
+  validateSearch: ({ next }: Record<string, unknown>): { next?: string } =>
+    isOwnPath(next) ? { next } : {},
+  async loader({ context }) {
+    const start = await context.queries.fetchQuery(startQuery)
+    if (start.factor_needed === null) throw redirect({ to: '/' })
+    return start
+  },
+  component: lazyRouteComponent(() => import('./screens/door/second-factor.tsx'), 'ShowFactor'),
+})
+
+const setUpFactor = createRoute({
+  getParentRoute: () => root,
+  path: '/set-up-second-factor',
+  async beforeLoad({ context }) {
+    const me = await context.queries.ensureQueryData(meQuery)
+    if (me.user.second_factor !== 'required') throw redirect({ to: '/' })
+  },
+  component: lazyRouteComponent(() => import('./screens/door/second-factor.tsx'), 'SetUpFactor'),
 })
 
 const forgot = createRoute({
@@ -269,14 +296,16 @@ async function anyAccounts(queries: QueryClient) {
 
 /** Who is signed in; leads to the sign-in, and back afterwards, where no user is. */
 async function signedIn(queries: QueryClient, next: string) {
+  const search = next === '/' ? {} : { next }
+  let me: Me
   try {
-    return await queries.ensureQueryData(meQuery)
+    me = await queries.ensureQueryData(meQuery)
   } catch (error) {
-    if (error instanceof ApiError && error.httpStatus === 401) {
-      throw redirect({ to: '/sign-in', search: next === '/' ? {} : { next } })
-    }
-    throw error
+    const isSignedOut = error instanceof ApiError && error.httpStatus === 401
+    throw isSignedOut ? redirect({ to: '/sign-in', search }) : error
   }
+  if (me.user.second_factor === 'required') throw redirect({ to: '/set-up-second-factor' })
+  return me
 }
 
 /** The pages and their addresses. */
@@ -289,6 +318,8 @@ export function createPageRouter(queries: QueryClient) {
       signInByMail,
       signInReturn,
       signInLink,
+      secondFactor,
+      setUpFactor,
       forgot,
       setup,
       reset,

@@ -80,6 +80,7 @@ export function openPage(
     site: new PageSite(config.TOLLGATE_PUBLIC_URL),
     mode,
     signUp: config.TOLLGATE_SIGN_UP,
+    operatorFactor: config.TOLLGATE_OPERATOR_SECOND_FACTOR,
     unknownCallers,
     gate: new Gate({ clock, settings: PAGE_LIMITS }),
     addressOf,

@@ -23,6 +23,16 @@ export const PAGE_SETTINGS = {
       'Who becomes a user of the page: with `invited`, people with an [invitation](people.md); with `open`, anyone who proves an e-mail address, with an account of their own without credit.',
     secret: false,
   },
+  TOLLGATE_OPERATOR_SECOND_FACTOR: {
+    schema: z
+      .string()
+      .default('optional')
+      .pipe(z.enum(['optional', 'required'], { error: 'must be optional or required' })),
+    fallback: 'optional',
+    description:
+      'Whether operators of the page need a [second factor](people.md#second-factor): with `required`, one without opens nothing but its setup.',
+    secret: false,
+  },
   TOLLGATE_PUBLIC_URL: {
     ...optional(
       'The address at which browsers reach the page, such as `https://gate.example.com`. Unset: the page works on this machine alone, because sessions need TLS or a loopback address.',

@@ -46,12 +46,13 @@ export const USER_COMMANDS: CommandGroup = {
           users.length === 0
             ? 'no users yet: open the link that `tollgate serve` prints, or run `tollgate user invite`'
             : table(
-                ['ID', 'EMAIL', 'NAME', 'OPERATOR', 'CREATED'],
+                ['ID', 'EMAIL', 'NAME', 'OPERATOR', 'SECOND FACTOR', 'CREATED'],
                 users.map((user) => [
                   user.id,
                   user.email,
                   user.name,
                   user.is_operator ? 'yes' : 'no',
+                  user.has_second_factor ? 'yes' : 'no',
                   moment(user.created_at),
                 ]),
               ),
@@ -128,7 +129,8 @@ export const USER_COMMANDS: CommandGroup = {
     {
       name: 'reset',
       runs: 'createResetLink',
-      words: 'print a link by which a user sets a new password, once, within 24 hours',
+      words:
+        'print a link by which a user sets a new password, once, within 24 hours; it also takes a second factor away',
       takes: [email],
       show: showLink,
     },

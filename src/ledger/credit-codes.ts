@@ -1,6 +1,7 @@
 import { createHash, randomInt } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { CREDIT_CODES, type CreditCodeRow, type Tables } from '../store/schema.ts'
+import { makeTypedCode, plainTypedCode } from '../vocabulary/typed-code.ts'
 import type { Page } from './activity/activity.ts'
 import type { AddCreditCodeInput, CommandedLedger } from './ledger.ts'
 import type { OperatorAction } from './operator-actions.ts'
@@ -53,9 +54,7 @@ export async function listCreditCodes(
   return { creditCodes, nextCursor: rows.length > limit ? (creditCodes.at(-1)?.id ?? null) : null }
 }
 
-// Crockford's base 32: no letters that are taken for digits when a code is read aloud or typed.
-const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
-const CODE_CHARS = 24
+const GROUPS = 4
 const GROUP_CHARS = 6
 
 /** A new credit code, with what the store keeps of it. */
@@ -69,21 +68,11 @@ interface NewCreditCode {
 
 /** Makes a code from the system's random source. */
 export function makeCreditCode(): NewCreditCode {
-  let plain = ''
-  for (let i = 0; i < CODE_CHARS; i++) plain += ALPHABET.charAt(randomInt(ALPHABET.length))
-  const groups: string[] = []
-  for (let start = 0; start < CODE_CHARS; start += GROUP_CHARS) {
-    groups.push(plain.slice(start, start + GROUP_CHARS))
-  }
-  const text = groups.join('-')
-  return { text, hash: hashCreditCode(text), displaySuffix: plain.slice(-GROUP_CHARS) }
+  const text = makeTypedCode({ groups: GROUPS, groupChars: GROUP_CHARS, randomInt })
+  return { text, hash: hashCreditCode(text), displaySuffix: text.slice(-GROUP_CHARS) }
 }
 
-/**
- * SHA-256 of a code as typed, lower-case hexadecimal: in any case, with or without
- * hyphens and spaces, O for 0, I and L for 1.
- */
+/** SHA-256 of a code as typed, lower-case hexadecimal: see `plainTypedCode`. */
 export function hashCreditCode(typed: string): string {
-  const plain = typed.toUpperCase().replace(/[\s-]/g, '').replaceAll('O', '0').replace(/[IL]/g, '1')
-  return createHash('sha256').update(plain).digest('hex')
+  return createHash('sha256').update(plainTypedCode(typed)).digest('hex')
 }

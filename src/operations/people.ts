@@ -3,8 +3,7 @@ import { getAccount } from '../ledger/accounts.ts'
 import { invitationLetter } from '../mail/letter.ts'
 import { makeLink, type NewLink } from '../people/links.ts'
 import { remove } from '../people/removal.ts'
-import { findUser, listUsers } from '../people/users.ts'
-import type { UserRow } from '../store/people-tables.ts'
+import { findUser, type ListedUser, listUsers } from '../people/users.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { ROLES } from '../vocabulary/role.ts'
 import {
@@ -176,6 +175,7 @@ export const userShape = z
     name: z.string(),
     email: z.string(),
     is_operator: z.boolean().describe('Whether the user may do everything in every account.'),
+    has_second_factor: z.boolean().describe('Whether a sign-in of the user needs a second factor.'),
     created_at: timeField,
   })
   .meta({ id: 'User' })
@@ -206,13 +206,14 @@ export const removalShape = z
   .meta({ id: 'Removal' })
 
 /** A user as it is answered. */
-function userAnswer(user: UserRow): z.infer<typeof userShape> {
+function userAnswer({ user, hasFactor }: ListedUser): z.infer<typeof userShape> {
   return {
     id: user.id,
     object: 'user',
     name: user.name,
     email: user.email,
     is_operator: user.isOperator,
+    has_second_factor: hasFactor,
     created_at: timeAnswer(user.createdAtMs),
   }
 }

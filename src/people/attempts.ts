@@ -6,18 +6,20 @@ import { hashSecret } from './link-text.ts'
 
 const WINDOW_MS = 10 * 60_000
 
-/** With this many wrong passwords in ten minutes, the last of them is refused with 429 already. */
+/** With this many wrong attempts in ten minutes, the last of them is refused with 429 already. */
 const WRONG_MAX = 5
 
-/** Who tries to sign in, as whom. */
-interface Attempter {
-  /** The client address; an IPv6 address counts as its network. */
-  readonly address: string
-  readonly email: string
-}
+/** Who tries to sign in: as whom, from where; or, with the right password, a user by a second factor. */
+type Attempter =
+  | {
+      /** The client address; an IPv6 address counts as its network. */
+      readonly address: string
+      readonly email: string
+    }
+  | { readonly factorOf: string }
 
-interface PasswordCheck<Right> {
-  /** Resolves with null for a wrong password. Rejects where it could not be checked. */
+interface Check<Right> {
+  /** Resolves with null where what was typed is wrong. Rejects where it could not be checked. */
   readonly check: () => Promise<Right | null>
   /** How a wrong one is refused, unless it is one too many. */
   readonly wrong: Problem
@@ -31,8 +33,9 @@ interface Attempt {
 
 /**
  * Counts attempts to sign in, by client address and e-mail address together: never by e-mail address
- * alone, which would let a stranger lock a person out. An attempt counts before its password is checked, so
- * that a hundred at the same time are no more guesses than one after the other.
+ * alone, which would let a stranger lock a person out. Attempts at a second factor count by the user, because only
+ * who has passed the first factor gets to them. An attempt counts before it is checked, so that a hundred at the same time are no
+ * more guesses than one after the other.
  */
 export class SignInAttempts {
   readonly #db: Kysely<Tables>
@@ -44,17 +47,19 @@ export class SignInAttempts {
   }
 
   /**
-   * Runs a check of a password as an attempt. Throws `wrong`, or Problem `rate_limited` where there were too many. An attempt
-   * whose password was not checked, because the server is busy, does not count.
+   * Runs a check as an attempt. Throws `wrong`, or Problem `rate_limited` where there were too many. An attempt that was not
+   * checked, because the server is busy, does not count.
    */
-  async run<Right>(attempter: Attempter, { check, wrong }: PasswordCheck<Right>): Promise<Right> {
+  async run<Right>(attempter: Attempter, { check, wrong }: Check<Right>): Promise<Right> {
     const attempt = await this.#begin(attempter)
-    if (attempt.attempts > WRONG_MAX) throw this.#refusal(attempt)
+    if (attempt.attempts > WRONG_MAX) throw this.#refusal(attempter, attempt)
     const right = await check().catch(async (error: unknown) => {
       await this.#takeBack(attempter, attempt)
       throw error
     })
-    if (right === null) throw attempt.attempts === WRONG_MAX ? this.#refusal(attempt) : wrong
+    if (right === null) {
+      throw attempt.attempts === WRONG_MAX ? this.#refusal(attempter, attempt) : wrong
+    }
     await this.forget(attempter)
     return right
   }
@@ -95,16 +100,19 @@ export class SignInAttempts {
       .execute()
   }
 
-  #refusal({ startedAtMs }: Attempt): Problem {
+  #refusal(attempter: Attempter, { startedAtMs }: Attempt): Problem {
     const leftMs = startedAtMs + WINDOW_MS - this.#clock.nowMs()
     return new Problem('rate_limited', {
       message:
-        'Too many wrong passwords for this e-mail address from your network. Try again later.',
+        'factorOf' in attempter
+          ? 'Too many wrong second factors for this user. Try again later.'
+          : 'Too many wrong passwords for this e-mail address from your network. Try again later.',
       retryAfterSeconds: Math.max(1, Math.ceil(leftMs / 1_000)),
     })
   }
 }
 
-function callerHash({ address, email }: Attempter): string {
-  return hashSecret(`${address} ${email.toLowerCase()}`)
+function callerHash(attempter: Attempter): string {
+  if ('factorOf' in attempter) return hashSecret(`second factor ${attempter.factorOf}`)
+  return hashSecret(`${attempter.address} ${attempter.email.toLowerCase()}`)
 }

@@ -28,6 +28,7 @@ export interface Passwords {
     readonly userId: string
     readonly address: string
     readonly agent: string
+    readonly nowMs: number
   }): Promise<{ readonly sessionToken: string }>
 }
 
@@ -72,13 +73,18 @@ export function openPasswords({ db, ids, sessionMs, onFault }: PasswordsInput): 
       await hashPassword(password)
       return false
     },
-    async startSession({ userId, address, agent }) {
+    async startSession({ userId, address, agent, nowMs }) {
       const { internalAdapter } = await auth.$context
-      const { token: sessionToken } = await internalAdapter.createSession(userId, false, {
+      const started = {
         ipAddress: address || null,
         userAgent: storableAgent(agent),
-      })
-      return { sessionToken }
+        createdAt: new Date(nowMs),
+        updatedAt: new Date(nowMs),
+        expiresAt: new Date(nowMs + sessionMs),
+      }
+      // `true`: the times too are those given here, not of the library's own clock.
+      const made = await internalAdapter.createSession(userId, false, started, true)
+      return { sessionToken: made.token }
     },
   }
 }

@@ -1,5 +1,6 @@
 import { randomFillSync } from 'node:crypto'
 import { sql } from 'kysely'
+import { TOTP } from 'otpauth'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createLedger } from '../ledger/engines/create-ledger.ts'
 import { openStore, type Store } from '../store/open-store.ts'
@@ -84,8 +85,8 @@ class Place {
   }
 
   change(currentPassword: string, password: string): Promise<void> {
-    const { user, sessionId } = this.ada
-    return this.people.changePassword({ user, sessionId, currentPassword, password }, VISITOR)
+    const change = { signedIn: this.ada, currentPassword, password }
+    return this.people.changePassword(change, VISITOR)
   }
 
   /** The text of a new link that resets Ada's password. */
@@ -99,8 +100,17 @@ class Place {
     return this.people.resetPassword({ linkText, password }, VISITOR)
   }
 
+  /** Gives Ada an authenticator app. Returns its code of the next 30 seconds, and recovery codes. */
+  async addApp() {
+    const { secret } = this.people.factors.beginApp(this.ada.user)
+    const app = new TOTP({ secret })
+    const code = app.generate()
+    const { recoveryCodes } = await this.people.factors.addApp({ signedIn: this.ada, secret, code })
+    return { next: app.generate({ timestamp: Date.now() + 30_000 }), recoveryCodes }
+  }
+
   async sessionIds(): Promise<readonly string[]> {
-    return (await this.people.sessions.list(this.ada.user.id)).map(({ id }) => id)
+    return (await this.people.sessions.list(this.ada)).map(({ id }) => id)
   }
 }
 
@@ -129,6 +139,33 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     afterCheck = () => place.change(ADA.password, OTHER)
     await expect(place.change(ADA.password, THIRD)).rejects.toEqual(NOT_SIGNED_IN)
     await place.signIn(OTHER)
+  })
+
+  test('of many who show one code at the same time, one is let in', async () => {
+    const { next, recoveryCodes } = await place.addApp()
+    const { factors, sessions } = place.people
+    for (const code of [next, recoveryCodes?.[0] ?? '']) {
+      const tokens = await Promise.all([1, 2, 3, 4].map(() => place.signIn(ADA.password)))
+      const shown = await Promise.allSettled(
+        tokens.map(async ({ sessionToken }) => {
+          const waiting = await sessions.findWaiting(sessionToken)
+          if (waiting === null) throw new Error('no session waits')
+          await factors.letIn(waiting, { code })
+        }),
+      )
+      expect(shown.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+      const found = await Promise.all(tokens.map((made) => sessions.find(made.sessionToken)))
+      expect(found.filter((signedIn) => signedIn !== null)).toHaveLength(1)
+    }
+  })
+
+  test('a password that is changed while an app is added leaves the session no app', async () => {
+    const { secret } = place.people.factors.beginApp(place.ada.user)
+    const code = new TOTP({ secret }).generate()
+    await place.reset(await place.resetLink(), OTHER)
+    const adding = place.people.factors.addApp({ signedIn: place.ada, secret, code })
+    await expect(adding).rejects.toEqual(NOT_SIGNED_IN)
+    await expect(place.signIn(OTHER)).resolves.toBeDefined()
   })
 
   test('a session that ends while it changes the password leaves it as it was', async () => {

@@ -10,9 +10,18 @@ import { makeLinkText } from './link-text.ts'
 import { endOwnLinks, readLink, takeFound, takeLink } from './links.ts'
 import { tryCode } from './mail-door.ts'
 import { enterFromOutside, type OutsideIdentity } from './outside-identity.ts'
+import { dropFactors } from './own-factors.ts'
 import { PasswordChecks } from './password-checks.ts'
 import type { Passwords, PasswordsInput } from './passwords.ts'
-import { confirmSession, endOtherSessions, hasSession, SESSION_MS, Sessions } from './sessions.ts'
+import { type FactorProof, SecondFactors } from './second-factors.ts'
+import {
+  confirmSession,
+  endOtherSessions,
+  hasSession,
+  SESSION_MS,
+  Sessions,
+  type SignedIn,
+} from './sessions.ts'
 import type { SignUp } from './sign-up.ts'
 import {
   addUser,
@@ -68,10 +77,14 @@ interface SetUpInput extends Credentials {
 }
 
 interface ChangePasswordInput {
-  readonly user: UserRow
-  readonly sessionId: string
+  readonly signedIn: SignedIn
   readonly currentPassword: string
   readonly password: string
+}
+
+interface ConfirmInput extends Pick<ChangePasswordInput, 'signedIn' | 'password'> {
+  /** Of a user with a second factor. */
+  readonly proof: FactorProof
 }
 
 interface RequiredPassword {
@@ -87,6 +100,7 @@ interface RequiredPassword {
  */
 export class People {
   readonly sessions: Sessions
+  readonly factors: SecondFactors
   readonly #input: PeopleInput
   readonly #attempts: SignInAttempts
   readonly #checks: PasswordChecks
@@ -94,6 +108,7 @@ export class People {
   constructor(input: PeopleInput) {
     this.#input = input
     this.sessions = new Sessions(input)
+    this.factors = new SecondFactors(input)
     this.#attempts = new SignInAttempts(input)
     const { loadPasswords = loadBetterAuth } = input
     this.#checks = new PasswordChecks(() => loadPasswords({ ...input, sessionMs: SESSION_MS }))
@@ -166,7 +181,10 @@ export class People {
     return this.#startSession(checked, visitor)
   }
 
-  /** Sets a new password by a link, and ends all sessions. Throws Problem `invalid_link`. */
+  /**
+   * Sets a new password by a link, and ends all sessions. A link that did not go by mail comes from the operator, and takes
+   * the second factors away: it is also the way back to a user who lost them. Throws Problem `invalid_link`.
+   */
   async resetPassword(
     { linkText, password }: Pick<SetUpInput, 'linkText' | 'password'>,
     visitor: Visitor,
@@ -182,6 +200,7 @@ export class People {
       const nowMs = clock.nowMs()
       const { mailed } = await takeLink(trx, { ...presented, nowMs })
       if (mailed) await proveAddress(trx, { userId: user.id, nowMs })
+      else await dropFactors(trx, user.id)
       await this.#setPassword(trx, { userId: user.id, passwordHash, keptSessionId: null })
     })
     await this.#attempts.forget({ address: visitor.address, email: user.email })
@@ -279,7 +298,7 @@ export class People {
    * `not_signed_in` where another password was set, or the session has ended, since the call began.
    */
   async changePassword(
-    { user, sessionId, currentPassword, password }: ChangePasswordInput,
+    { signedIn: { user, sessionId }, currentPassword, password }: ChangePasswordInput,
     visitor: Visitor,
   ): Promise<void> {
     const { db } = this.#input
@@ -293,13 +312,15 @@ export class People {
     })
   }
 
-  /** Asks for the password again, for what needs a recent sign-in. Throws Problem `invalid_sign_in`, `rate_limited`. */
-  async confirm(
-    { user, sessionId, password }: Pick<ChangePasswordInput, 'user' | 'sessionId' | 'password'>,
-    visitor: Visitor,
-  ): Promise<void> {
+  /**
+   * Asks for the password again, and for the second factor of a user who has one, for what needs a recent sign-in. Throws
+   * Problem `invalid_sign_in`, `invalid_second_factor`, `rate_limited`.
+   */
+  async confirm({ signedIn, password, proof }: ConfirmInput, visitor: Visitor): Promise<void> {
     const { db, clock } = this.#input
+    const { user, sessionId, hasFactor } = signedIn
     const checked = await this.#requirePassword({ user, password, field: 'password' }, visitor)
+    if (hasFactor) await this.factors.check(user.id, proof)
     await db.transaction().execute(async (trx) => {
       if (!(await hasStill(trx, checked))) throw new Problem('not_signed_in')
       await confirmSession(trx, { sessionId, nowMs: clock.nowMs() })
@@ -336,7 +357,11 @@ export class People {
   async #startSession(checked: StoredPassword, visitor: Visitor): Promise<NewSession> {
     await this.#input.signUp?.openAccount(checked.userId)
     const passwords = await this.#checks.passwords()
-    const made = await passwords.startSession({ userId: checked.userId, ...visitor })
+    const made = await passwords.startSession({
+      userId: checked.userId,
+      ...visitor,
+      nowMs: this.#input.clock.nowMs(),
+    })
     if (await hasStill(this.#input.db, checked)) return made
     await this.sessions.endByToken(made.sessionToken)
     throw new Problem('invalid_sign_in')

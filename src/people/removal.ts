@@ -4,6 +4,7 @@ import type { Tables } from '../store/schema.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { endOwnLinks } from './links.ts'
+import { dropFactors } from './own-factors.ts'
 import { endOtherSessions } from './sessions.ts'
 import { findUser, lockPassword } from './users.ts'
 
@@ -56,6 +57,7 @@ export function remove(
     if (isAll) {
       await endOwnLinks(trx, from)
       await endOtherSessions(trx, { userId: user.id, keptSessionId: null })
+      await dropFactors(trx, user.id)
       await trx.deleteFrom('sign_ins').where('user_id', '=', user.id).execute()
     }
     await record(user.id)

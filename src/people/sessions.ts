@@ -3,9 +3,13 @@ import { SESSIONS, type SessionRow, USERS, type UserRow } from '../store/people-
 import type { Tables } from '../store/schema.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { hashSecret } from './link-text.ts'
+import { readHasFactor, selectHasFactor } from './own-factors.ts'
 
 /** How long a session lasts after the sign-in, in use or not. */
 export const SESSION_MS = 7 * 24 * 60 * 60_000
+
+/** How long a session waits for the second factor of its user. */
+const WAIT_MS = 10 * 60_000
 
 /** The last use of a session is written no more often than this. */
 const USE_MS = 5 * 60_000
@@ -16,6 +20,12 @@ export interface SignedIn {
   readonly sessionId: string
   /** When the password was last asked for in this session. */
   readonly confirmedAtMs: number
+  readonly hasFactor: boolean
+}
+
+/** A session with its user. */
+interface Found extends Pick<SignedIn, 'user' | 'hasFactor'> {
+  readonly found: SessionRow
 }
 
 interface SessionsInput {
@@ -33,9 +43,27 @@ export class Sessions {
     this.#clock = clock
   }
 
-  /** Who has a session; null: it has ended, or never was. */
+  /** Who has a session; null: it has ended, never was, or waits for the second factor of its user. */
   async find(sessionToken: string): Promise<SignedIn | null> {
     const nowMs = this.#clock.nowMs()
+    const read = await this.#read(sessionToken, nowMs)
+    if (read === null || isWaiting(read)) return null
+    const { found, user, hasFactor } = read
+    await this.#noteUse(found, nowMs)
+    const confirmedAtMs = found.confirmedAtMs ?? found.createdAtMs
+    return { user, sessionId: found.id, confirmedAtMs, hasFactor }
+  }
+
+  /** A session that waits for the second factor of its user; null: there is none, or it has waited for ten minutes. */
+  async findWaiting(sessionToken: string): Promise<Pick<SignedIn, 'user' | 'sessionId'> | null> {
+    const nowMs = this.#clock.nowMs()
+    const read = await this.#read(sessionToken, nowMs)
+    if (read === null || !isWaiting(read)) return null
+    const { found, user } = read
+    return nowMs - found.createdAtMs < WAIT_MS ? { user, sessionId: found.id } : null
+  }
+
+  async #read(sessionToken: string, nowMs: number): Promise<Found | null> {
     const row = await this.#db
       .selectFrom('sessions')
       .selectAll()
@@ -47,20 +75,20 @@ export class Sessions {
     const userRow = await this.#db
       .selectFrom('users')
       .selectAll()
+      .select(selectHasFactor)
       .where('id', '=', found.userId)
       .executeTakeFirst()
     if (userRow === undefined) return null
-    await this.#noteUse(found, nowMs)
-    const confirmedAtMs = found.confirmedAtMs ?? found.createdAtMs
-    return { user: USERS.read(userRow), sessionId: found.id, confirmedAtMs }
+    return { found, user: USERS.read(userRow), hasFactor: readHasFactor(userRow) }
   }
 
-  /** The sessions of a user that have not ended, newest first. */
-  async list(userId: string): Promise<readonly SessionRow[]> {
+  /** The sessions of a user that have not ended, newest first; not those that wait for a second factor. */
+  async list({ user, hasFactor }: SignedIn): Promise<readonly SessionRow[]> {
     const rows = await this.#db
       .selectFrom('sessions')
       .selectAll()
-      .where('user_id', '=', userId)
+      .where('user_id', '=', user.id)
+      .$if(hasFactor, (query) => query.where('factor_passed_at_ms', 'is not', null))
       .where('expires_at_ms', '>', this.#clock.nowMs())
       .orderBy('id', 'desc')
       .execute()
@@ -114,6 +142,24 @@ export class Sessions {
       // The pages of a store that takes no writes at this moment are shown.
       .catch(() => undefined)
   }
+}
+
+function isWaiting({ hasFactor, found: { factorPassedAtMs } }: Found): boolean {
+  return hasFactor && factorPassedAtMs === null
+}
+
+/** Notes that the second factor of its user was shown in a session. False: the session has ended. */
+export async function passFactor(
+  db: Kysely<Tables>,
+  { sessionId, nowMs }: { readonly sessionId: string; readonly nowMs: number },
+): Promise<boolean> {
+  const passed = await db
+    .updateTable('sessions')
+    .set({ factor_passed_at_ms: nowMs })
+    .where('id', '=', sessionId)
+    .returning('id')
+    .executeTakeFirst()
+  return passed !== undefined
 }
 
 /** Notes that the password of a session's user was just asked for again. */

@@ -3,6 +3,7 @@ import { MEMBERS, SIGN_INS, USERS, type UserRow } from '../store/people-tables.t
 import type { Tables } from '../store/schema.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import type { Role } from '../vocabulary/role.ts'
+import { dropFactors, readHasFactor, selectHasFactor } from './own-factors.ts'
 
 /** An account as one of its members sees it. */
 export interface Membership {
@@ -42,10 +43,17 @@ export async function getUser(db: Kysely<Tables>, userId: string): Promise<UserR
   return row === undefined ? null : USERS.read(row)
 }
 
+/** A user among all. */
+export interface ListedUser {
+  readonly user: UserRow
+  readonly hasFactor: boolean
+}
+
 /** All users, in the order in which they were made. */
-export async function listUsers(db: Kysely<Tables>): Promise<readonly UserRow[]> {
-  const rows = await db.selectFrom('users').selectAll().where(mayEnter).orderBy('id').execute()
-  return rows.map((row) => USERS.read(row))
+export async function listUsers(db: Kysely<Tables>): Promise<readonly ListedUser[]> {
+  const users = db.selectFrom('users').selectAll().select(selectHasFactor).where(mayEnter)
+  const rows = await users.orderBy('id').execute()
+  return rows.map((row) => ({ user: USERS.read(row), hasFactor: readHasFactor(row) }))
 }
 
 /** The accounts that a user is a member of, in the order of joining. */
@@ -278,8 +286,8 @@ export async function makeOperator(
 }
 
 /**
- * Notes that an e-mail address was proved to be the user's. With the first proof, identities outside of the gateway that
- * were the user's without one are so no longer.
+ * Notes that an e-mail address was proved to be the user's. With the first proof, identities outside of the gateway and
+ * second factors that were the user's without one are so no longer.
  */
 export async function proveAddress(
   trx: Transaction<Tables>,
@@ -298,4 +306,5 @@ export async function proveAddress(
     .where('user_id', '=', userId)
     .where('provider', '!=', PASSWORD_PROVIDER)
     .execute()
+  await dropFactors(trx, userId)
 }

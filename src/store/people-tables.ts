@@ -157,11 +157,41 @@ export const SESSIONS = new Table('sessions', {
     confirmed_at_ms: orNull(integer),
     /** To five minutes; null: not since the sign-in. */
     last_used_at_ms: orNull(integer),
+    /** When the user's second factor was shown in it; null: it was not, and a user who has one is not signed in yet. */
+    factor_passed_at_ms: orNull(integer),
   },
 })
 
 /** A browser that is signed in. */
 export type SessionRow = RowOf<typeof SESSIONS>
+
+/** The authenticator apps of users: one each. */
+export const AUTHENTICATOR_APPS = new Table('authenticator_apps', {
+  key: ['user_id'],
+  fixed: {
+    user_id: text,
+    id: text,
+    /** In base32. Codes are computed from it, so a hash would not do. */
+    secret: text,
+    created_at_ms: integer,
+    /** The 30 seconds since the Unix epoch that the last right code was of: it and earlier ones are used up. */
+    last_step: integer,
+    /** Null: not since it was added. */
+    last_used_at_ms: orNull(integer),
+  },
+})
+
+/** Codes that stand in for a lost second factor, once each. The code itself is not here, only its SHA-256. */
+export const RECOVERY_CODES = new Table('recovery_codes', {
+  key: ['user_id', 'code_hash'],
+  fixed: {
+    user_id: text,
+    /** Lower-case hexadecimal. */
+    code_hash: text,
+    created_at_ms: integer,
+    used_at_ms: orNull(integer),
+  },
+})
 
 /** Sign-ins at outside providers that were used: none is used twice. */
 export const VERIFICATIONS = new Table('verifications', {

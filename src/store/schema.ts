@@ -5,10 +5,12 @@ import { EMPTY_WINDOW } from '../vocabulary/request-window.ts'
 import { CATALOG_MODELS, CATALOG_STATE } from './catalog-tables.ts'
 import {
   ADMIN_TOKENS,
+  AUTHENTICATOR_APPS,
   LINKS,
   MAIL_RATES,
   MEMBERS,
   OPERATOR_ACTIONS,
+  RECOVERY_CODES,
   SESSIONS,
   SIGN_IN_RATES,
   SIGN_INS,
@@ -377,6 +379,8 @@ export const TABLES = [
   USERS,
   MEMBERS,
   SIGN_INS,
+  AUTHENTICATOR_APPS,
+  RECOVERY_CODES,
   LINKS,
   ADMIN_TOKENS,
   OPERATOR_ACTIONS,

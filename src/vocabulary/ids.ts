@@ -12,6 +12,7 @@ export type IdPrefix =
   | 'user'
   | 'sess'
   | 'sign'
+  | 'fact'
   | 'link'
   | 'act'
   | 'atok'

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
-import { HELIX, ME } from './stand-in-data.ts'
+import { FACTOR_NEEDED, FACTOR_REQUIRED, FACTORS, HELIX, ME } from './stand-in-data.ts'
 
 /** Keys, models, the profile and the doors: each screen and each of its states. */
 
@@ -64,6 +64,49 @@ const SCREENS: readonly Screen[] = [
     text: 'The models could not be read.',
   },
   { name: 'profile', path: at('profile'), text: 'Safari on iPhone' },
+  {
+    name: 'profile-factors',
+    path: at('profile'),
+    before: (server) => server.answer('/auth/factors', json(FACTORS)),
+    text: '7 of 10 left',
+  },
+  {
+    name: 'profile-factors-error',
+    path: at('profile'),
+    before: (server) => server.answer('/auth/factors', down),
+    text: 'The second factors could not be read.',
+  },
+  {
+    name: 'factor-new',
+    path: at('profile'),
+    async act(page) {
+      await page.getByRole('button', { name: 'Set up', exact: true }).click()
+      await page.getByRole('button', { name: 'Set up an app' }).click()
+    },
+    text: 'Scan this with the app, or type the secret into it.',
+  },
+  {
+    name: 'recovery-codes',
+    path: at('profile'),
+    before: (server) => server.answer('/auth/factors', json(FACTORS)),
+    async act(page) {
+      await page.getByRole('button', { name: 'Make new codes' }).click()
+      await page.getByRole('button', { name: 'Make ten codes' }).click()
+    },
+    text: 'Keep these ten codes away from your phone',
+  },
+  {
+    name: 'second-factor',
+    path: 'second-factor',
+    before: (server) => server.answer('/start', json(FACTOR_NEEDED)),
+    text: 'Signing in as',
+  },
+  {
+    name: 'set-up-second-factor',
+    path: 'set-up-second-factor',
+    before: (server) => server.answer('/me', json(FACTOR_REQUIRED)),
+    text: 'Operators of this gateway need one beside the password.',
+  },
   { name: 'members', path: at('members'), text: 'noor@helix.example' },
   {
     name: 'members-empty',

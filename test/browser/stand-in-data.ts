@@ -1,4 +1,4 @@
-import type { Account, ApiKey, Me, Model } from '../../web/api/answers.ts'
+import type { Account, ApiKey, Factors, Me, Model, Start } from '../../web/api/answers.ts'
 
 /** A busy account at one moment, the same in every run: what the pictures show. */
 
@@ -22,6 +22,7 @@ export const ME: Me = {
     name: 'Mira Okafor',
     email: 'mira@helix.example',
     is_operator: true,
+    second_factor: 'off',
     created_at: ago(90 * DAY_MS),
   },
   accounts: [
@@ -31,6 +32,53 @@ export const ME: Me = {
   session_id: 'sess_01kbh0c7x5qv3m9t2r8w6e0001',
   base_url: 'https://gate.helix.example',
 }
+
+/** A user without a second factor. */
+export const NO_FACTORS: Factors = { object: 'factors', data: [], recovery_codes_left: 0 }
+
+/** A user with an authenticator app. */
+export const FACTORS: Factors = {
+  ...NO_FACTORS,
+  data: [
+    {
+      id: 'fact_01kbh0c7x5qv3m9t2r8w6e0001',
+      object: 'factor',
+      kind: 'app',
+      created_at: ago(60 * DAY_MS),
+      last_used_at: ago(3 * 3_600_000),
+    },
+  ],
+  recovery_codes_left: 7,
+}
+
+/** An app that is being set up. */
+export const APP_BEGUN = {
+  object: 'app_begun',
+  secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ',
+  url: 'otpauth://totp/tollgate:mira%40helix.example?issuer=tollgate&secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&algorithm=SHA1&digits=6&period=30',
+}
+
+/** Ten codes. */
+export const NEW_RECOVERY_CODES = {
+  object: 'recovery_codes',
+  recovery_codes: Array.from({ length: 10 }, (_, place) => `7KQ${place}-XM4T-0WZ9-B3N${place}`),
+}
+
+/** A sign-in that waits for the second factor. */
+export const FACTOR_NEEDED: Start = {
+  object: 'start',
+  mode: 'live',
+  setup_needed: false,
+  sign_up: 'invited',
+  mail: false,
+  providers: [],
+  signed_in: false,
+  factor_needed: { email: ME.user.email },
+  secure: true,
+}
+
+/** An operator who must set a second factor up. */
+export const FACTOR_REQUIRED: Me = { ...ME, user: { ...ME.user, second_factor: 'required' } }
 
 /** No limits of its own. */
 const NO_LIMITS = { requests_per_minute: null, in_flight: null, tokens_per_minute: null }

@@ -1,5 +1,11 @@
 import type { z } from 'zod'
-import type { MeAnswer, SessionAnswer, StartAnswer } from '../../src/http/page/session-answers.ts'
+import type {
+  FactorNeededAnswer,
+  FactorsAnswer,
+  MeAnswer,
+  SessionAnswer,
+  StartAnswer,
+} from '../../src/http/page/session-answers.ts'
 import type { accountShape } from '../../src/operations/accounts.ts'
 import type { apiKeyShape, createdApiKeyShape } from '../../src/operations/api-keys.ts'
 import type { entryShape, statementLineShape } from '../../src/operations/credit.ts'
@@ -22,6 +28,12 @@ export type Start = StartAnswer
 
 /** The signed-in user and the accounts that it may open. */
 export type Me = MeAnswer
+
+/** What a sign-in answers: who is signed in, or that the second factor is needed. */
+export type Entered = MeAnswer | FactorNeededAnswer
+
+/** How the user proves a sign-in beside the password. */
+export type Factors = FactorsAnswer
 
 /** An account with its credit. */
 export type Account = z.infer<typeof accountShape>

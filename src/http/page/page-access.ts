@@ -27,6 +27,8 @@ export interface PageAccessInput {
   readonly clock: Clock
   /** Makes the ids of what operators do. */
   readonly ids: IdSource
+  /** Whether operators may do nothing without a second factor. */
+  readonly operatorFactor: 'optional' | 'required'
 }
 
 /** Who is signed in. Throws Problem `not_signed_in`, or `rate_limited` for an address that guesses. */
@@ -38,6 +40,21 @@ export async function requireSignedIn(
   if (sessionToken === null) throw new Problem('not_signed_in')
   const signedIn = await people.sessions.find(sessionToken)
   if (signedIn === null) throw unknownCallers.refusal(arrival, { code: 'not_signed_in' })
+  return signedIn
+}
+
+/** Whether a user must set up a second factor before anything else. */
+export function isFactorMissing(
+  { operatorFactor }: Pick<PageAccessInput, 'operatorFactor'>,
+  { user, hasFactor }: SignedIn,
+): boolean {
+  return operatorFactor === 'required' && user.isOperator && !hasFactor
+}
+
+/** Who is signed in. Throws Problem as {@link requireSignedIn} does, and `second_factor_required`. */
+async function requireUser(input: PageAccessInput, arrival: Arrival): Promise<SignedIn> {
+  const signedIn = await requireSignedIn(input, arrival)
+  if (isFactorMissing(input, signedIn)) throw new Problem('second_factor_required')
   return signedIn
 }
 
@@ -55,7 +72,7 @@ export function memberAccess(input: PageAccessInput): Access {
     kind: 'member',
     guards: null,
     async authenticate(arrival, { account_id: accountId = '' }) {
-      const { user } = await requireSignedIn(input, arrival)
+      const { user } = await requireUser(input, arrival)
       // No id has one, and PostgreSQL would not even look for it.
       if (/\p{Cc}/u.test(accountId)) throw new Problem('not_found')
       const place = { userId: user.id, accountId }
@@ -78,7 +95,7 @@ export function operatorAccess(input: PageAccessInput): Access {
   return {
     kind: 'operator',
     guards: '/app/api/operator',
-    authenticate: async (arrival) => requireOperator(input, await requireSignedIn(input, arrival)),
+    authenticate: async (arrival) => requireOperator(input, await requireUser(input, arrival)),
     onCaller(caller, client) {
       if (caller.kind === 'operator') countCall(input, { userId: caller.userId, client })
     },
@@ -87,12 +104,21 @@ export function operatorAccess(input: PageAccessInput): Access {
 
 const RECENT_SIGN_IN_MS = 10 * 60_000
 
+/** Whether the password was asked for within ten minutes. */
+export function isRecent(
+  { clock }: Pick<PageAccessInput, 'clock'>,
+  { confirmedAtMs }: SignedIn,
+): boolean {
+  return clock.nowMs() - confirmedAtMs < RECENT_SIGN_IN_MS
+}
+
 /** A signed-in user as an operator. Throws Problem `not_found` for others. */
 function requireOperator(
   { clock, ids }: Pick<PageAccessInput, 'clock' | 'ids'>,
-  { user, confirmedAtMs }: SignedIn,
+  signedIn: SignedIn,
 ): Extract<Caller, { kind: 'operator' }> {
+  const { user } = signedIn
   if (!user.isOperator) throw new Problem('not_found')
-  const isRecentlySignedIn = clock.nowMs() - confirmedAtMs < RECENT_SIGN_IN_MS
+  const isRecentlySignedIn = isRecent({ clock }, signedIn)
   return { kind: 'operator', userId: user.id, actionId: ids.next('act'), isRecentlySignedIn }
 }

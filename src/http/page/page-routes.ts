@@ -9,12 +9,14 @@ import { unknownRoute } from '../answer-problem.ts'
 import type { Inference } from '../inference.ts'
 import { arrivalOf, registerOperations } from '../operation-routes.ts'
 import { isNamed } from '../public-routes.ts'
+import { registerFactorRoutes } from './factor-routes.ts'
 import { memberAccess, operatorAccess } from './page-access.ts'
+import type { PageCallsInput } from './page-calls.ts'
 import { registerPageFiles } from './page-files.ts'
-import { registerSessionRoutes, type SessionRoutesInput } from './session-routes.ts'
+import { registerSessionRoutes } from './session-routes.ts'
 
 /** What the page is made of. */
-export interface PageInput extends SessionRoutesInput {
+export interface PageInput extends PageCallsInput {
   /** The folder of its built files. */
   readonly folder: string
   /** Who a request of the Playground is from: the account, by a key that has no text. Throws Problem. */
@@ -62,6 +64,7 @@ export function registerPage(
       return ''
     })
     registerSessionRoutes(api, input)
+    registerFactorRoutes(api, input)
     const { bodyTimeoutMs } = input
     for (const access of [memberAccess(input), operatorAccess(input)]) {
       registerOperations(api, { operations, access, bodyTimeoutMs })

@@ -16,8 +16,15 @@ export interface StartAnswer {
   /** Where else people may sign in, in the order of the buttons. */
   readonly providers: readonly { readonly id: string; readonly name: string }[]
   readonly signed_in: boolean
+  /** A session of this browser that waits for the second factor of its user; null: none does. */
+  readonly factor_needed: { readonly email: string } | null
   /** False where no session can be kept: without TLS, from another machine. */
   readonly secure: boolean
+}
+
+/** What a sign-in answers that waits for the second factor of the user: `POST auth/factor` ends it. */
+export interface FactorNeededAnswer {
+  readonly object: 'factor_needed'
 }
 
 /** `GET me`: the user who is signed in. */
@@ -30,6 +37,8 @@ export interface MeAnswer {
     readonly name: string
     readonly email: string
     readonly is_operator: boolean
+    /** `required`: the user has none, and may do nothing else before one is set up. */
+    readonly second_factor: 'on' | 'off' | 'required'
     readonly created_at: string
   }
   /** Those that the user is a member of, in the order of joining. */
@@ -42,6 +51,20 @@ export interface MeAnswer {
   readonly session_id: string
   /** Where clients reach the gateway, without `/v1`. */
   readonly base_url: string
+}
+
+/** `GET auth/factors`: how the user proves a sign-in beside the password. */
+export interface FactorsAnswer {
+  readonly object: 'factors'
+  /** In the order in which they were added. */
+  readonly data: readonly {
+    readonly id: string
+    readonly object: 'factor'
+    readonly kind: 'app'
+    readonly created_at: string
+    readonly last_used_at: string | null
+  }[]
+  readonly recovery_codes_left: number
 }
 
 /** A browser that is signed in. */
@@ -61,11 +84,18 @@ export interface SessionAnswer {
 interface MeAnswerInput extends Pick<MeAnswer, 'mode' | 'base_url'> {
   readonly signedIn: SignedIn
   readonly memberships: readonly Membership[]
+  readonly factorRequired: boolean
 }
 
 /** The user as the page shows it. */
-export function meAnswer({ signedIn, memberships, mode, base_url }: MeAnswerInput): MeAnswer {
-  const { user, sessionId } = signedIn
+export function meAnswer({
+  signedIn,
+  memberships,
+  mode,
+  factorRequired,
+  base_url,
+}: MeAnswerInput): MeAnswer {
+  const { user, sessionId, hasFactor } = signedIn
   return {
     object: 'me',
     mode,
@@ -75,6 +105,7 @@ export function meAnswer({ signedIn, memberships, mode, base_url }: MeAnswerInpu
       name: user.name,
       email: user.email,
       is_operator: user.isOperator,
+      second_factor: factorRequired ? 'required' : hasFactor ? 'on' : 'off',
       created_at: new Date(user.createdAtMs).toISOString(),
     },
     accounts: memberships.map((membership) => ({

@@ -1,32 +1,29 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { checkInput } from '../../operations/check-input.ts'
 import { emailField, nameField } from '../../operations/fields.ts'
 import type { MailDoor } from '../../people/mail-door.ts'
-import type { OutsideDoor } from '../../people/outside-door.ts'
-import type { NewSession, People, Visitor } from '../../people/people.ts'
-import type { SignedIn } from '../../people/sessions.ts'
-import { hasUsers, listMemberships } from '../../people/users.ts'
+import { hasUsers } from '../../people/users.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
 import { Problem } from '../../vocabulary/problem.ts'
-import { arrivalOf, readJson } from '../operation-routes.ts'
-import { countCall, type PageAccessInput, requireSignedIn } from './page-access.ts'
+import {
+  type Answer,
+  codeField,
+  enter,
+  guessing,
+  letIn,
+  meOf,
+  type PageCall,
+  type PageCallsInput,
+  readBody,
+  registerCalls,
+} from './page-calls.ts'
 import type { PageSite } from './page-site.ts'
-import { type MeAnswer, meAnswer, type StartAnswer, sessionAnswer } from './session-answers.ts'
-
-/** What the routes of sign-in are made of. */
-export interface SessionRoutesInput extends PageAccessInput {
-  readonly people: People
-  /** Null: no mail is sent. */
-  readonly mailDoor: MailDoor | null
-  readonly outsideDoor: OutsideDoor
-  readonly mode: 'simulator' | 'live'
-  /** Who becomes a user. */
-  readonly signUp: 'invited' | 'open'
-  /** The address that a client is counted under. */
-  readonly addressOf: (arrival: Arrival) => string
-  readonly bodyTimeoutMs: number
-}
+import {
+  type FactorNeededAnswer,
+  type MeAnswer,
+  type StartAnswer,
+  sessionAnswer,
+} from './session-answers.ts'
 
 const PASSWORD_CHARS_MIN = 12
 const PASSWORD_CHARS_MAX = 128
@@ -69,24 +66,17 @@ const finishBody = z.strictObject({
   provider: tokenField,
   query: z.string().max(QUERY_CHARS_MAX, 'is too long'),
 })
-const confirmBody = z.strictObject({ password: passwordField })
+const confirmBody = z.strictObject({
+  password: passwordField,
+  code: codeField.default(''),
+})
 const changeBody = z.strictObject({
   current_password: passwordField,
   new_password: newPasswordField,
 })
 
-/** One call of the page. */
-interface PageCall {
-  readonly request: FastifyRequest<{ Params: Record<string, string> }>
-  readonly reply: FastifyReply
-  readonly arrival: Arrival
-  readonly visitor: Visitor
-}
-
-type Answer = (call: PageCall) => Promise<object>
-
 /** Sign-in, sessions, and who is signed in. They are no operations: they read and write cookies. */
-export function registerSessionRoutes(app: FastifyInstance, input: SessionRoutesInput): void {
+export function registerSessionRoutes(app: FastifyInstance, input: PageCallsInput): void {
   const routes: readonly ['GET' | 'POST' | 'DELETE', string, Answer][] = [
     ['GET', 'start', (call) => start(input, call)],
     ['GET', 'me', (call) => me(input, call)],
@@ -107,32 +97,20 @@ export function registerSessionRoutes(app: FastifyInstance, input: SessionRoutes
     ['DELETE', 'auth/sessions', (call) => endOtherSessions(input, call)],
     ['DELETE', 'auth/sessions/:session_id', (call) => endSession(input, call)],
   ]
-  for (const [method, path, answer] of routes) {
-    app.route<{ Params: Record<string, string> }>({
-      method,
-      url: `/app/api/${path}`,
-      async handler(request, reply) {
-        const arrival = arrivalOf(request)
-        const agent = String(request.headers['user-agent'] ?? '')
-        const visitor = { address: input.addressOf(arrival), agent }
-        const body = await answer({ request, reply, arrival, visitor })
-        return reply.header('x-request-id', request.id).send(body)
-      },
-    })
-  }
+  registerCalls(app, input, routes)
 }
 
-/** Who is signed in; the call is counted. Throws Problem as `requireSignedIn` and `countCall` do. */
-async function enter(input: SessionRoutesInput, { arrival, reply }: PageCall): Promise<SignedIn> {
-  const signedIn = await requireSignedIn(input, arrival)
-  countCall(input, { userId: signedIn.user.id, client: reply.raw })
-  return signedIn
-}
+/** What is answered to a person who has signed in. */
+type Entered = MeAnswer | FactorNeededAnswer
 
-async function start(input: SessionRoutesInput, { arrival }: PageCall): Promise<StartAnswer> {
+async function start(input: PageCallsInput, { arrival }: PageCall): Promise<StartAnswer> {
   const { people, site, db, mode, mailDoor, outsideDoor } = input
   const sessionToken = site.sessionTokenOf(arrival)
   const signedIn = sessionToken === null ? null : await people.sessions.find(sessionToken)
+  const waiting =
+    sessionToken === null || signedIn !== null
+      ? null
+      : await people.sessions.findWaiting(sessionToken)
   return {
     object: 'start',
     mode,
@@ -141,16 +119,17 @@ async function start(input: SessionRoutesInput, { arrival }: PageCall): Promise<
     mail: mailDoor !== null,
     providers: outsideDoor.providers,
     signed_in: signedIn !== null,
+    factor_needed: waiting === null ? null : { email: waiting.user.email },
     secure: site.originOf(arrival) !== null,
   }
 }
 
-async function me(input: SessionRoutesInput, call: PageCall): Promise<MeAnswer> {
+async function me(input: PageCallsInput, call: PageCall): Promise<MeAnswer> {
   const signedIn = await enter(input, call)
   return meOf(input, { signedIn, arrival: call.arrival })
 }
 
-async function setUp(input: SessionRoutesInput, call: PageCall): Promise<MeAnswer> {
+async function setUp(input: PageCallsInput, call: PageCall): Promise<Entered> {
   const { token: linkText, ...person } = await readBody(setUpBody, { input, call })
   const made = await guessing(input, call, () =>
     input.people.setUp({ linkText, ...person }, call.visitor),
@@ -159,24 +138,20 @@ async function setUp(input: SessionRoutesInput, call: PageCall): Promise<MeAnswe
   return letIn(input, call, made)
 }
 
-async function signIn(input: SessionRoutesInput, call: PageCall): Promise<MeAnswer> {
+async function signIn(input: PageCallsInput, call: PageCall): Promise<Entered> {
   const credentials = await readBody(signInBody, { input, call })
   const made = await guessing(input, call, () => input.people.signIn(credentials, call.visitor))
   return letIn(input, call, made)
 }
 
-async function signOut(input: SessionRoutesInput, { arrival, reply }: PageCall): Promise<object> {
+async function signOut(input: PageCallsInput, { arrival, reply }: PageCall): Promise<object> {
   const sessionToken = input.site.sessionTokenOf(arrival)
-  const signedIn = sessionToken === null ? null : await input.people.sessions.find(sessionToken)
-  if (signedIn !== null) {
-    const { user, sessionId } = signedIn
-    await input.people.sessions.end({ userId: user.id, sessionId })
-  }
+  if (sessionToken !== null) await input.people.sessions.endByToken(sessionToken)
   reply.header('set-cookie', input.site.sessionCookie(arrival, null))
   return { object: 'signed_out' }
 }
 
-async function acceptInvitation(input: SessionRoutesInput, call: PageCall): Promise<MeAnswer> {
+async function acceptInvitation(input: PageCallsInput, call: PageCall): Promise<Entered> {
   const { token: linkText, ...person } = await readBody(invitationBody, { input, call })
   const made = await guessing(input, call, () =>
     input.people.acceptInvitation({ linkText, ...person }, call.visitor),
@@ -185,7 +160,7 @@ async function acceptInvitation(input: SessionRoutesInput, call: PageCall): Prom
   return letIn(input, call, made)
 }
 
-async function resetPassword(input: SessionRoutesInput, call: PageCall): Promise<MeAnswer> {
+async function resetPassword(input: PageCallsInput, call: PageCall): Promise<Entered> {
   const { token: linkText, password } = await readBody(resetBody, { input, call })
   const made = await guessing(input, call, () =>
     input.people.resetPassword({ linkText, password }, call.visitor),
@@ -193,37 +168,37 @@ async function resetPassword(input: SessionRoutesInput, call: PageCall): Promise
   return letIn(input, call, made)
 }
 
-function requireMail({ mailDoor }: SessionRoutesInput): MailDoor {
+function requireMail({ mailDoor }: PageCallsInput): MailDoor {
   if (mailDoor !== null) return mailDoor
   const message = 'This gateway sends no mail. Ask the operator for a link.'
   throw new Problem('not_found', { message })
 }
 
-async function askSignIn(input: SessionRoutesInput, call: PageCall): Promise<object> {
+async function askSignIn(input: PageCallsInput, call: PageCall): Promise<object> {
   const { email } = await readBody(mailBody, { input, call })
   const { address } = call.visitor
   return { object: 'mail_asked', ticket: await requireMail(input).askSignIn({ email, address }) }
 }
 
-async function askReset(input: SessionRoutesInput, call: PageCall): Promise<object> {
+async function askReset(input: PageCallsInput, call: PageCall): Promise<object> {
   const { email } = await readBody(mailBody, { input, call })
   await requireMail(input).askReset({ email, address: call.visitor.address })
   return { object: 'mail_asked' }
 }
 
-async function signInByLink(input: SessionRoutesInput, call: PageCall): Promise<MeAnswer> {
+async function signInByLink(input: PageCallsInput, call: PageCall): Promise<Entered> {
   const { token } = await readBody(linkBody, { input, call })
   const made = await guessing(input, call, () => input.people.signInByLink(token, call.visitor))
   return letIn(input, call, made)
 }
 
-async function signInByCode(input: SessionRoutesInput, call: PageCall): Promise<MeAnswer> {
+async function signInByCode(input: PageCallsInput, call: PageCall): Promise<Entered> {
   const presented = await readBody(codeBody, { input, call })
   const made = await guessing(input, call, () => input.people.signInByCode(presented, call.visitor))
   return letIn(input, call, made)
 }
 
-async function beginOutside(input: SessionRoutesInput, call: PageCall): Promise<object> {
+async function beginOutside(input: PageCallsInput, call: PageCall): Promise<object> {
   const { outsideDoor, site } = input
   const { arrival, reply } = call
   const { provider: providerId, token = '' } = await readBody(beginBody, { input, call })
@@ -234,7 +209,7 @@ async function beginOutside(input: SessionRoutesInput, call: PageCall): Promise<
   return { object: 'sign_in_begun', url }
 }
 
-async function finishOutside(input: SessionRoutesInput, call: PageCall): Promise<MeAnswer> {
+async function finishOutside(input: PageCallsInput, call: PageCall): Promise<Entered> {
   const { outsideDoor, site, people } = input
   const { arrival, reply, visitor } = call
   const { provider: providerId, query } = await readBody(finishBody, { input, call })
@@ -254,29 +229,29 @@ function ownOrigin(site: PageSite, arrival: Arrival): string {
   return origin
 }
 
-async function changePassword(input: SessionRoutesInput, call: PageCall): Promise<object> {
-  const { user, sessionId } = await enter(input, call)
+async function changePassword(input: PageCallsInput, call: PageCall): Promise<object> {
+  const signedIn = await enter(input, call)
   const body = await readBody(changeBody, { input, call })
   const { current_password: currentPassword, new_password: password } = body
-  await input.people.changePassword({ user, sessionId, currentPassword, password }, call.visitor)
+  await input.people.changePassword({ signedIn, currentPassword, password }, call.visitor)
   return { object: 'password_changed' }
 }
 
-async function confirm(input: SessionRoutesInput, call: PageCall): Promise<object> {
-  const { user, sessionId } = await enter(input, call)
-  const { password } = await readBody(confirmBody, { input, call })
-  await input.people.confirm({ user, sessionId, password }, call.visitor)
+async function confirm(input: PageCallsInput, call: PageCall): Promise<object> {
+  const signedIn = await enter(input, call)
+  const { password, code } = await readBody(confirmBody, { input, call })
+  await input.people.confirm({ signedIn, password, proof: { code } }, call.visitor)
   return { object: 'confirmed' }
 }
 
-async function listSessions(input: SessionRoutesInput, call: PageCall): Promise<object> {
-  const { user, sessionId } = await enter(input, call)
-  const rows = await input.people.sessions.list(user.id)
-  const sessions = rows.map((row) => sessionAnswer(row, sessionId))
+async function listSessions(input: PageCallsInput, call: PageCall): Promise<object> {
+  const signedIn = await enter(input, call)
+  const rows = await input.people.sessions.list(signedIn)
+  const sessions = rows.map((row) => sessionAnswer(row, signedIn.sessionId))
   return { object: 'list', data: sessions, has_more: false, next_cursor: null }
 }
 
-async function endSession(input: SessionRoutesInput, call: PageCall): Promise<object> {
+async function endSession(input: PageCallsInput, call: PageCall): Promise<object> {
   const { request, reply, arrival } = call
   const { user, sessionId: currentSessionId } = await enter(input, call)
   const { session_id: sessionId = '' } = request.params
@@ -291,57 +266,8 @@ async function endSession(input: SessionRoutesInput, call: PageCall): Promise<ob
 }
 
 /** Signs the user out everywhere else. */
-async function endOtherSessions(input: SessionRoutesInput, call: PageCall): Promise<object> {
+async function endOtherSessions(input: PageCallsInput, call: PageCall): Promise<object> {
   const { user, sessionId: keptSessionId } = await enter(input, call)
   const ended = await input.people.sessions.endOthers({ userId: user.id, keptSessionId })
   return { object: 'sessions_ended', ended }
-}
-
-/** Sets the cookie of a session that has just been made, and answers as `GET me`. */
-async function letIn(
-  input: SessionRoutesInput,
-  { arrival, reply }: PageCall,
-  { sessionToken }: NewSession,
-): Promise<MeAnswer> {
-  const signedIn = await input.people.sessions.find(sessionToken)
-  if (signedIn === null) throw new Problem('not_signed_in')
-  reply.header('set-cookie', input.site.sessionCookie(arrival, sessionToken))
-  return meOf(input, { signedIn, arrival })
-}
-
-async function meOf(
-  { db, site, mode }: SessionRoutesInput,
-  {
-    signedIn,
-    arrival,
-  }: Pick<Parameters<typeof meAnswer>[0], 'signedIn'> & {
-    readonly arrival: Arrival
-  },
-): Promise<MeAnswer> {
-  const memberships = await listMemberships(db, signedIn.user.id)
-  return meAnswer({ signedIn, memberships, mode, base_url: site.originOf(arrival) ?? '' })
-}
-
-/** Counts wrong links and passwords by address, and refuses an address that guesses before the store is asked. */
-async function guessing<T>(
-  { unknownCallers }: SessionRoutesInput,
-  { arrival }: PageCall,
-  take: () => Promise<T>,
-): Promise<T> {
-  if (unknownCallers.isOver(arrival)) throw new Problem('rate_limited', { retryAfterSeconds: 60 })
-  return take().catch((error: unknown) => {
-    if (!(error instanceof Problem)) throw error
-    const { code } = error
-    const isText = ['invalid_link', 'invalid_code', 'sign_in_refused'].includes(code)
-    const isGuess = isText || (code === 'invalid_sign_in' && error.param === null)
-    throw isGuess ? unknownCallers.refusal(arrival, { code }) : error
-  })
-}
-
-async function readBody<Schema extends z.ZodType>(
-  schema: Schema,
-  { input, call }: { readonly input: SessionRoutesInput; readonly call: PageCall },
-): Promise<z.output<Schema>> {
-  const { request, reply } = call
-  return checkInput(schema, await readJson(request.raw, reply.raw, input.bodyTimeoutMs))
 }

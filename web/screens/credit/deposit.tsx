@@ -8,10 +8,10 @@ import {
 } from '../../api/sale.ts'
 import { money } from '../../format/money.ts'
 import { CopyButton } from '../../parts/copy-button.tsx'
+import { QrCode } from '../../parts/qr-code.tsx'
 import { Failed, GreyForm } from '../../parts/states.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { chainName } from './purchase-words.ts'
-import { QrCode } from './qr-code.tsx'
 
 interface DepositProps {
   readonly method: Extract<SaleMethod, { kind: 'deposit' }>

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
-import type { Me } from '../../api/answers.ts'
+import type { Entered } from '../../api/answers.ts'
 import { ApiError, forgetAnswers, write } from '../../api/client.ts'
 import { meQuery } from '../../api/queries.ts'
 import { isOwnPath } from './own-path.ts'
@@ -37,8 +37,7 @@ export function DoorForm({
     setError(null)
     try {
       const fields = Object.fromEntries(new FormData(form))
-      const me = await write<Me>('POST', path, { ...body, ...fields })
-      await enter(me, next)
+      await enter(await write<Entered>('POST', path, { ...body, ...fields }), next)
     } catch (thrown) {
       setError(thrown instanceof Error ? thrown : new Error(String(thrown)))
       setSending(false)
@@ -68,15 +67,21 @@ export function DoorForm({
   )
 }
 
-/** Opens the page for a user who has just signed in; `next`: where the user was going. */
+/** Opens the page for a user who has just signed in, or asks for the second factor; `next`: where the user was going. */
 export function useEnter() {
   const queries = useQueryClient()
   const navigate = useNavigate()
-  return async (me: Me, next: string): Promise<void> => {
+  return async (entered: Entered, next: string): Promise<void> => {
     queries.clear()
     forgetAnswers()
-    queries.setQueryData(meQuery.queryKey, me)
-    await navigate({ href: isOwnPath(next) ? next : '/', replace: true })
+    const href = isOwnPath(next) ? next : '/'
+    if (entered.object === 'factor_needed') {
+      const search = href === '/' ? {} : { next: href }
+      await navigate({ to: '/second-factor', search, replace: true })
+      return
+    }
+    queries.setQueryData(meQuery.queryKey, entered)
+    await navigate({ href, replace: true })
   }
 }
 

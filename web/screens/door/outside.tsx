@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
-import type { Me } from '../../api/answers.ts'
+import type { Entered } from '../../api/answers.ts'
 import { write } from '../../api/client.ts'
 import { startQuery } from '../../api/queries.ts'
 import { Door } from './door.tsx'
@@ -76,8 +76,8 @@ export function SignInReturn() {
     history.replaceState(history.state, '', location.pathname)
     const next = sessionStorage.getItem(NEXT) ?? '/'
     sessionStorage.removeItem(NEXT)
-    write<Me>('POST', 'auth/outside/finish', { provider, query })
-      .then((me) => enter(me, next))
+    write<Entered>('POST', 'auth/outside/finish', { provider, query })
+      .then((entered) => enter(entered, next))
       .catch((thrown: unknown) =>
         setError(thrown instanceof Error ? thrown : new Error(String(thrown))),
       )

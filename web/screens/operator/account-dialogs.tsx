@@ -10,7 +10,7 @@ import { Field } from '../../parts/field.tsx'
 import { FormEnd } from '../../parts/form-end.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
 import { isOfTerms, TermsFields, useTerms } from '../../parts/terms-fields.tsx'
-import { useOperatorWrite } from './use-operator-write.tsx'
+import { useOperatorWrite } from './use-operator-write.ts'
 
 interface AccountDialogProps {
   readonly account: Account

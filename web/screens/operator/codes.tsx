@@ -16,7 +16,7 @@ import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { useAccountId } from '../../shell/use-account.ts'
 import { CreateCode } from './create-code.tsx'
-import { useOperatorWrite } from './use-operator-write.tsx'
+import { useOperatorWrite } from './use-operator-write.ts'
 
 /** Credit codes: making, listing and revoking them, for operators. */
 export function CodesScreen() {

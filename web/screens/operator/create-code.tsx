@@ -7,7 +7,7 @@ import { Field } from '../../parts/field.tsx'
 import { FormEnd } from '../../parts/form-end.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
 import { type Expiry, ExpiryField, expiryTime } from '../keys/expiry-field.tsx'
-import { useOperatorWrite } from './use-operator-write.tsx'
+import { useOperatorWrite } from './use-operator-write.ts'
 
 interface CreateCodeProps {
   readonly onClose: () => void

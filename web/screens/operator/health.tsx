@@ -13,7 +13,7 @@ import { useTitle } from '../../parts/use-title.ts'
 import { useAccountId } from '../../shell/use-account.ts'
 import { Actions } from './actions.tsx'
 import { AuditCard } from './audit-card.tsx'
-import { useOperatorWrite } from './use-operator-write.tsx'
+import { useOperatorWrite } from './use-operator-write.ts'
 
 /** The ledger's audit, readiness, the catalog, maintenance, and what operators did. */
 export function HealthScreen() {

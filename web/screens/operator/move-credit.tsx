@@ -9,7 +9,7 @@ import { FormEnd } from '../../parts/form-end.tsx'
 import { useNow } from '../../parts/now.ts'
 import { refusalOf } from '../../parts/refusal.ts'
 import { Segments } from '../../parts/segments.tsx'
-import { useOperatorWrite } from './use-operator-write.tsx'
+import { useOperatorWrite } from './use-operator-write.ts'
 
 /** What is done with credit: backed or free credit is added, or backed credit is taken back. */
 export type CreditMove = 'backed' | 'free' | 'chargeback'

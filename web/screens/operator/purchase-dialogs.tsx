@@ -8,7 +8,7 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { FormEnd } from '../../parts/form-end.tsx'
 import { paidText } from '../credit/purchase-words.ts'
-import { useOperatorWrite } from './use-operator-write.tsx'
+import { useOperatorWrite } from './use-operator-write.ts'
 
 /** What is decided about. */
 export interface PurchaseDialogProps {

@@ -9,7 +9,7 @@ import { percentOf } from '../../format/numbers.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { FormEnd } from '../../parts/form-end.tsx'
-import { useOperatorWrite } from './use-operator-write.tsx'
+import { useOperatorWrite } from './use-operator-write.ts'
 
 interface SettleRequestProps {
   readonly request: UnsettledRequest

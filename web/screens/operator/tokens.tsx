@@ -10,7 +10,7 @@ import { useNow } from '../../parts/now.ts'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
-import { useOperatorWrite } from './use-operator-write.tsx'
+import { useOperatorWrite } from './use-operator-write.ts'
 
 const HEADS = [
   { text: 'Token' },

@@ -6,7 +6,7 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { FormEnd } from '../../parts/form-end.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
-import { useOperatorWrite } from './use-operator-write.tsx'
+import { useOperatorWrite } from './use-operator-write.ts'
 
 const EVENT_WORDS: Readonly<Record<WebhookEvent, string>> = {
   'balance.low': 'The backed credit of an account falls below its low amount, $5 unless set.',

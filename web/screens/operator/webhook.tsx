@@ -14,7 +14,7 @@ import { Empty, GreyForm } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { useAccountId } from '../../shell/use-account.ts'
-import { useOperatorWrite } from './use-operator-write.tsx'
+import { useOperatorWrite } from './use-operator-write.ts'
 import { ChangeWebhook } from './webhook-form.tsx'
 
 const route = getRouteApi('/$account/operator/webhooks/$id')

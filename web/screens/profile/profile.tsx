@@ -11,6 +11,7 @@ import { useTitle } from '../../parts/use-title.ts'
 import { useMe } from '../../shell/use-account.ts'
 import { browserName } from './browser-name.ts'
 import { OwnAccounts } from './own-accounts.tsx'
+import { SecondFactor } from './second-factor.tsx'
 
 const SESSIONS = ['sessions']
 
@@ -34,6 +35,7 @@ export function ProfileScreen() {
           </p>
           <PasswordForm />
         </section>
+        <SecondFactor />
         <OwnAccounts />
       </div>
     </>

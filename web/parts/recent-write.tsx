@@ -1,11 +1,13 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
-import { ApiError, write } from '../../api/client.ts'
-import { startQuery } from '../../api/queries.ts'
-import { Dialog } from '../../parts/dialog.tsx'
-import { Field } from '../../parts/field.tsx'
+import { ApiError, write } from '../api/client.ts'
+import { meQuery, startQuery } from '../api/queries.ts'
+import { CodeField } from './code-field.tsx'
+import { Dialog } from './dialog.tsx'
+import { Field } from './field.tsx'
 
-interface OperatorWrite<Input> {
+/** A change that needs a password of the last ten minutes. */
+export interface RecentWrite<Input> {
   readonly mutate: (input: Input) => void
   readonly isPending: boolean
   /** Why it was refused; null also while the password is asked for. */
@@ -15,26 +17,23 @@ interface OperatorWrite<Input> {
 }
 
 /**
- * A change by an operator; afterwards, what operators see is read again. Where the sign-in is too long ago,
- * the password is asked for and the change is sent once more.
+ * Sends a change. Where the sign-in is too long ago, the password is asked for, with the code of a user who has a second
+ * factor, and the change is sent once more.
  */
-export function useOperatorWrite<Input, Answer>(
+export function useRecentWrite<Input, Answer>(
   send: (input: Input) => Promise<Answer>,
   onDone: (answer: Answer) => void,
-): OperatorWrite<Input> {
-  const queries = useQueryClient()
-  const { mutate, reset, variables, error, isPending } = useMutation({
+): RecentWrite<Input> {
+  const { mutate, reset, variables, error, isPending, isError } = useMutation({
     mutationFn: send,
-    // The answer of a new code has its text, which stays out of what is kept.
+    // The answer may have a text that stays out of what is kept.
     gcTime: 0,
-    onSuccess(answer: Answer) {
-      void queries.invalidateQueries({ queryKey: ['operator'] })
-      onDone(answer)
-    },
+    onSuccess: onDone,
   })
   const isAsking = error instanceof ApiError && error.code === 'sign_in_again'
+  // A change without input has undefined.
   const again = () => {
-    if (variables !== undefined) mutate(variables)
+    if (isError) mutate(variables as Input)
   }
   return {
     mutate,
@@ -44,12 +43,20 @@ export function useOperatorWrite<Input, Answer>(
   }
 }
 
+interface Typed {
+  readonly password: string
+  readonly code?: string
+}
+
 function AskPassword({ onRight, onClose }: { onRight: () => void; onClose: () => void }) {
   const [password, setPassword] = useState('')
+  const [code, setCode] = useState('')
   const { data: start } = useQuery(startQuery)
+  const { data: me } = useQuery(meQuery)
+  const needsCode = me?.user.second_factor === 'on'
   const hasOtherWays = start !== undefined && start.providers.length > 0
   const confirm = useMutation({
-    mutationFn: (typed: string) => write('POST', 'auth/confirm', { password: typed }),
+    mutationFn: (typed: Typed) => write('POST', 'auth/confirm', typed),
     gcTime: 0,
     onSuccess: onRight,
   })
@@ -57,13 +64,15 @@ function AskPassword({ onRight, onClose }: { onRight: () => void; onClose: () =>
     event.preventDefault()
     // In React's tree it may stand inside of the form whose change is to be sent again.
     event.stopPropagation()
-    confirm.mutate(password)
+    confirm.mutate(needsCode ? { password, code } : { password })
   }
+  const isOfCode = confirm.error instanceof ApiError && confirm.error.param === 'code'
+  const message = confirm.error?.message ?? null
   return (
     <Dialog title="Enter your password" onClose={onClose}>
       <form className="contents" onSubmit={submit}>
         <p>
-          Money is moved only within ten minutes of the password. What you were doing goes on then.
+          This needs the password within the last ten minutes. What you were doing goes on then.
         </p>
         <Field
           label="Password"
@@ -73,9 +82,16 @@ function AskPassword({ onRight, onClose }: { onRight: () => void; onClose: () =>
           required
           value={password}
           onChange={(event) => setPassword(event.target.value)}
-          error={confirm.error?.message ?? null}
+          error={isOfCode ? null : message}
           {...(hasOtherWays ? { hint: 'Without a password, sign out and in again.' } : {})}
         />
+        {needsCode && (
+          <CodeField
+            value={code}
+            onChange={(event) => setCode(event.target.value)}
+            error={isOfCode ? message : null}
+          />
+        )}
         <footer>
           <button type="button" className="btn ghost" onClick={onClose}>
             Cancel

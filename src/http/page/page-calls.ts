@@ -1,0 +1,130 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { checkInput } from '../../operations/check-input.ts'
+import type { MailDoor } from '../../people/mail-door.ts'
+import type { OutsideDoor } from '../../people/outside-door.ts'
+import type { NewSession, People, Visitor } from '../../people/people.ts'
+import type { SignedIn } from '../../people/sessions.ts'
+import { listMemberships } from '../../people/users.ts'
+import type { Arrival } from '../../vocabulary/call.ts'
+import { Problem } from '../../vocabulary/problem.ts'
+import { arrivalOf, readJson } from '../operation-routes.ts'
+import { countCall, isFactorMissing, type PageAccessInput, requireSignedIn } from './page-access.ts'
+import { type FactorNeededAnswer, type MeAnswer, meAnswer } from './session-answers.ts'
+
+/** What the page's own calls are made of: those that are no operations. */
+export interface PageCallsInput extends PageAccessInput {
+  readonly people: People
+  /** Null: no mail is sent. */
+  readonly mailDoor: MailDoor | null
+  readonly outsideDoor: OutsideDoor
+  readonly mode: 'simulator' | 'live'
+  /** Who becomes a user. */
+  readonly signUp: 'invited' | 'open'
+  /** The address that a client is counted under. */
+  readonly addressOf: (arrival: Arrival) => string
+  readonly bodyTimeoutMs: number
+}
+
+/** A code of an authenticator app, or a recovery code, as typed. */
+export const codeField = z.string().max(40, 'is too long')
+
+/** One call of the page. */
+export interface PageCall {
+  readonly request: FastifyRequest<{ Params: Record<string, string> }>
+  readonly reply: FastifyReply
+  readonly arrival: Arrival
+  readonly visitor: Visitor
+}
+
+/** Answers a call. Throws Problem. */
+export type Answer = (call: PageCall) => Promise<object>
+
+/** Serves calls by their method and their path below `/app/api`. */
+export function registerCalls(
+  app: FastifyInstance,
+  input: PageCallsInput,
+  calls: readonly (readonly ['GET' | 'POST' | 'DELETE', string, Answer])[],
+): void {
+  for (const [method, path, answer] of calls) {
+    app.route<{ Params: Record<string, string> }>({
+      method,
+      url: `/app/api/${path}`,
+      async handler(request, reply) {
+        const arrival = arrivalOf(request)
+        const agent = String(request.headers['user-agent'] ?? '')
+        const visitor = { address: input.addressOf(arrival), agent }
+        const body = await answer({ request, reply, arrival, visitor })
+        return reply.header('x-request-id', request.id).send(body)
+      },
+    })
+  }
+}
+
+/** Who is signed in; the call is counted. Throws Problem as `requireSignedIn` and `countCall` do. */
+export async function enter(
+  input: PageCallsInput,
+  { arrival, reply }: PageCall,
+): Promise<SignedIn> {
+  const signedIn = await requireSignedIn(input, arrival)
+  countCall(input, { userId: signedIn.user.id, client: reply.raw })
+  return signedIn
+}
+
+/**
+ * Sets the cookie of a session that has just been made, and answers as `GET me`; where the session waits for the second factor
+ * of its user, that it does.
+ */
+export async function letIn(
+  input: PageCallsInput,
+  { arrival, reply }: PageCall,
+  { sessionToken }: NewSession,
+): Promise<MeAnswer | FactorNeededAnswer> {
+  const { people, site } = input
+  const signedIn = await people.sessions.find(sessionToken)
+  const waiting = signedIn === null ? await people.sessions.findWaiting(sessionToken) : null
+  if (signedIn === null && waiting === null) throw new Problem('not_signed_in')
+  reply.header('set-cookie', site.sessionCookie(arrival, sessionToken))
+  if (signedIn === null) return { object: 'factor_needed' }
+  return meOf(input, { signedIn, arrival })
+}
+
+/** What `GET me` answers. */
+export async function meOf(
+  { db, site, mode, operatorFactor }: PageCallsInput,
+  { signedIn, arrival }: { readonly signedIn: SignedIn; readonly arrival: Arrival },
+): Promise<MeAnswer> {
+  const memberships = await listMemberships(db, signedIn.user.id)
+  return meAnswer({
+    signedIn,
+    memberships,
+    mode,
+    factorRequired: isFactorMissing({ operatorFactor }, signedIn),
+    base_url: site.originOf(arrival) ?? '',
+  })
+}
+
+/** Counts wrong links and passwords by address, and refuses an address that guesses before the store is asked. */
+export async function guessing<T>(
+  { unknownCallers }: PageCallsInput,
+  { arrival }: PageCall,
+  take: () => Promise<T>,
+): Promise<T> {
+  if (unknownCallers.isOver(arrival)) throw new Problem('rate_limited', { retryAfterSeconds: 60 })
+  return take().catch((error: unknown) => {
+    if (!(error instanceof Problem)) throw error
+    const { code } = error
+    const isText = ['invalid_link', 'invalid_code', 'sign_in_refused'].includes(code)
+    const isGuess = isText || (code === 'invalid_sign_in' && error.param === null)
+    throw isGuess ? unknownCallers.refusal(arrival, { code }) : error
+  })
+}
+
+/** The body of a call. Throws Problem `invalid_json`, `invalid_parameter`. */
+export async function readBody<Schema extends z.ZodType>(
+  schema: Schema,
+  { input, call }: { readonly input: PageCallsInput; readonly call: PageCall },
+): Promise<z.output<Schema>> {
+  const { request, reply } = call
+  return checkInput(schema, await readJson(request.raw, reply.raw, input.bodyTimeoutMs))
+}

@@ -1,0 +1,128 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { TOTP } from 'otpauth'
+import type { Browser, Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { type ServeProcess, serve, tollgate } from '../tollgate-process.ts'
+import { expectGoodPage, openWindow } from './chromium.ts'
+import { PASSWORD, setupLink } from './on-gateway.ts'
+import { test as inBrowser } from './page-test.ts'
+
+/** A second factor from its setup to its loss, on a gateway that requires one of operators. */
+
+interface Guarded {
+  readonly folder: string
+  readonly gateway: ServeProcess
+}
+
+const test = inBrowser.extend(
+  'guarded',
+  // biome-ignore lint/correctness/noEmptyPattern: a fixture names what it needs, here nothing
+  async ({}, { onCleanup }): Promise<Guarded> => {
+    const folder = mkdtempSync(join(tmpdir(), 'tollgate-factor-'))
+    const env = { PORT: '0', TOLLGATE_OPERATOR_SECOND_FACTOR: 'required' }
+    const gateway = await serve({ folder, env })
+    onCleanup(async () => {
+      await gateway.stop('SIGTERM')
+      rmSync(folder, { recursive: true, force: true })
+    })
+    return { folder, gateway }
+  },
+)
+
+async function open(browser: Browser, width: 'desk' | 'phone'): Promise<Page> {
+  return (await openWindow(browser, { width, theme: 'light' })).newPage()
+}
+
+/** Ada becomes the first operator, whom the page asks for a second factor. */
+async function become(page: Page, link: string): Promise<void> {
+  await page.goto(link)
+  await page.getByLabel('Name').fill('Ada Lovelace')
+  await page.getByLabel('E-mail').fill('ada@example.org')
+  await page.getByLabel('Password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Create the operator' }).click()
+  await page.getByText('Set up a second factor').waitFor()
+}
+
+/** Scans the QR code, as far as a test can: its secret stands below. */
+async function scan(page: Page): Promise<TOTP> {
+  const secret = (await page.getByText(/^[A-Z2-7]{32}$/).textContent()) ?? ''
+  return new TOTP({ secret })
+}
+
+/** The app's code of the next 30 seconds, which was not shown yet. */
+function nextCode(app: TOTP): string {
+  return app.generate({ timestamp: Date.now() + 30_000 })
+}
+
+async function signIn(page: Page, address: string): Promise<void> {
+  await page.goto(address)
+  await page.getByLabel('E-mail').fill('ada@example.org')
+  await page.getByLabel('Password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByLabel('Code').waitFor()
+}
+
+test('an operator sets up an app, signs in with it and with a recovery code, and loses both', async ({
+  browser,
+  guarded: { folder, gateway },
+}) => {
+  const desk = await open(browser, 'desk')
+  await become(desk, setupLink(gateway))
+  await expectGoodPage(desk)
+  await desk.getByRole('button', { name: 'Set up an app' }).click()
+  await desk.getByLabel('Code').fill('000000')
+  const app = await scan(desk)
+  await desk.getByRole('button', { name: 'Turn it on' }).click()
+  await desk.getByText('The code is wrong, or was used before.').waitFor()
+  await expectGoodPage(desk)
+  await desk.getByLabel('Code').fill(app.generate())
+  await desk.getByRole('button', { name: 'Turn it on' }).click()
+  const kept = desk.getByRole('button', { name: 'I have kept them' })
+  await kept.waitFor()
+  const codes = await desk
+    .getByRole('list', { name: 'Recovery codes' })
+    .locator('li')
+    .allTextContents()
+  expect(codes).toHaveLength(10)
+  await expectGoodPage(desk)
+  await kept.click()
+  await desk.getByText('No requests yet').waitFor()
+  const signInAddress = new URL('/app/sign-in', desk.url()).href
+
+  const phone = await open(browser, 'phone')
+  await signIn(phone, signInAddress)
+  await expectGoodPage(phone)
+  await phone.goto(desk.url())
+  await phone.getByText('Signing in as ada@example.org').waitFor()
+  for (let wrong = 1; wrong <= 4; wrong++) {
+    await phone.getByLabel('Code').fill(`00000${wrong}`)
+    await phone.getByRole('button', { name: 'Sign in' }).click()
+    await phone.getByText('The code is wrong, or was used before.').waitFor()
+  }
+  await phone.getByLabel('Code').fill(nextCode(app))
+  await phone.getByRole('button', { name: 'Sign in' }).click()
+  await phone.getByText('No requests yet').waitFor()
+
+  await desk.getByRole('button', { name: /Ada Lovelace/ }).click()
+  await desk.getByRole('link', { name: 'Password and sessions' }).click()
+  await desk.getByText('10 of 10 left').waitFor()
+  await expectGoodPage(desk)
+
+  const lost = await open(browser, 'desk')
+  await signIn(lost, signInAddress)
+  await lost.getByLabel('Code').fill(codes[0] ?? '')
+  await lost.getByRole('button', { name: 'Sign in' }).click()
+  await lost.getByText('No requests yet').waitFor()
+  await desk.reload()
+  await desk.getByText('9 of 10 left').waitFor()
+
+  const { out } = await tollgate(['user', 'reset', 'ada@example.org'], { folder })
+  const [link = ''] = /https?:\/\/\S+/.exec(out) ?? []
+  await lost.goto(new URL(new URL(link).pathname + new URL(link).hash, desk.url()).href)
+  await lost.getByLabel('Password').fill('another twelve or more')
+  await lost.getByRole('button', { name: 'Save the password' }).click()
+  await lost.getByText('Set up a second factor').waitFor()
+  for (const page of [desk, phone, lost]) await page.context().close()
+})

@@ -1,0 +1,29 @@
+import { CopyButton } from '../../parts/copy-button.tsx'
+
+interface RecoveryCodesProps {
+  readonly codes: readonly string[]
+  readonly onDone: () => void
+}
+
+/** Recovery codes that were just made: the only time that they are shown. */
+export function RecoveryCodes({ codes, onDone }: RecoveryCodesProps) {
+  return (
+    <>
+      <p>
+        Keep these ten codes away from your phone, printed or in a password manager. Each signs you
+        in once without the app. They are shown this once; only their SHA-256 is stored.
+      </p>
+      <ul className="codes mono" aria-label="Recovery codes">
+        {codes.map((code) => (
+          <li key={code}>{code}</li>
+        ))}
+      </ul>
+      <footer>
+        <CopyButton text={codes.join('\n')} label="Copy the recovery codes" />
+        <button type="button" className="btn pri" onClick={onDone}>
+          I have kept them
+        </button>
+      </footer>
+    </>
+  )
+}

@@ -1,0 +1,104 @@
+import { type FormEvent, type ReactNode, useState } from 'react'
+import { ApiError, write } from '../../api/client.ts'
+import { CodeField } from '../../parts/code-field.tsx'
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { QrCode } from '../../parts/qr-code.tsx'
+import { useRecentWrite } from '../../parts/recent-write.tsx'
+
+interface Begun {
+  readonly secret: string
+  readonly url: string
+}
+
+interface Added {
+  readonly recovery_codes: readonly string[] | null
+}
+
+interface SetUpAppProps {
+  /** Beside the button that begins and the one that ends it. */
+  readonly cancel?: ReactNode
+  /** With the recovery codes that were made; null: the user has some. */
+  readonly onAdded: (recoveryCodes: readonly string[] | null) => void
+}
+
+/** Adds an authenticator app: a QR code to scan, and a code of the app that proves it. */
+export function SetUpApp({ cancel, onAdded }: SetUpAppProps) {
+  const [begun, setBegun] = useState<Begun | null>(null)
+  const begin = useRecentWrite(
+    () => write<Begun>('POST', 'auth/factors/app/begin'),
+    (answer) => setBegun(answer),
+  )
+  if (begun !== null) return <ProveApp begun={begun} cancel={cancel} onAdded={onAdded} />
+  return (
+    <>
+      <p>
+        An app on your phone shows six digits, new ones every 30 seconds. A sign-in then asks for
+        them too. Any authenticator app will do.
+      </p>
+      <Refused error={begin.error} />
+      <footer>
+        {cancel}
+        <button
+          type="button"
+          className="btn pri"
+          disabled={begin.isPending}
+          onClick={() => begin.mutate(undefined)}
+        >
+          Set up an app
+        </button>
+      </footer>
+      {begin.password}
+    </>
+  )
+}
+
+function ProveApp({ begun, cancel, onAdded }: SetUpAppProps & { readonly begun: Begun }) {
+  const [code, setCode] = useState('')
+  const add = useRecentWrite(
+    (typed: string) =>
+      write<Added>('POST', 'auth/factors/app', { secret: begun.secret, code: typed }),
+    (added) => onAdded(added.recovery_codes),
+  )
+  const isOfCode = add.error instanceof ApiError && add.error.param === 'code'
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    add.mutate(code)
+  }
+  return (
+    <>
+      <form className="contents" onSubmit={submit}>
+        <p>Scan this with the app, or type the secret into it.</p>
+        <QrCode text={begun.url} label="The secret for an authenticator app" />
+        <div className="flex items-center gap-2">
+          <code className="mono break-all">{begun.secret}</code>
+          <CopyButton text={begun.secret} label="Copy the secret" bare />
+        </div>
+        <CodeField
+          hint="The six digits that the app shows now."
+          inputMode="numeric"
+          pattern="[0-9 ]{6,7}"
+          value={code}
+          onChange={(event) => setCode(event.target.value)}
+          error={isOfCode ? (add.error?.message ?? null) : null}
+        />
+        {!isOfCode && <Refused error={add.error} />}
+        <footer>
+          {cancel}
+          <button type="submit" className="btn pri" disabled={add.isPending}>
+            Turn it on
+          </button>
+        </footer>
+      </form>
+      {add.password}
+    </>
+  )
+}
+
+function Refused({ error }: { error: Error | null }) {
+  if (error === null) return null
+  return (
+    <p className="problem" role="alert">
+      {error.message}
+    </p>
+  )
+}
