@@ -12,7 +12,7 @@ export const ROWS: readonly (readonly string[])[] = [
   ['upstreams'],
   ['catalog'],
   ['journey'],
-  ['reconcile', 'usage', 'people', 'sale', 'webhooks'],
+  ['reconcile', 'usage', 'people', 'sale', 'webhooks', 'alerts'],
   ['operations'],
   ['http', 'cli'],
   ['telemetry'],

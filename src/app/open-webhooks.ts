@@ -1,28 +1,51 @@
+import { AlertPost } from '../alerts/alert-post.ts'
+import { Alerts } from '../alerts/alerts.ts'
+import { MailServer } from '../mail/mail-server.ts'
 import type { Store } from '../store/open-store.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { Deliverer } from '../webhooks/deliverer.ts'
 import { AddressRules, resolveByDns } from '../webhooks/target.ts'
 import { Watcher } from '../webhooks/watcher.ts'
+import { pageUrlOf } from './config.ts'
+import { mailSettingsOf } from './mail-settings.ts'
 import type { Wiring } from './wiring.ts'
 
 /** An upstream that has listed no models for so many refreshes is away. */
 const REFRESHES_MISSED = 3
 
-/** Looks for what is to be sent to webhooks, and sends it. `storeClock`: the same for all processes of the store. */
+/** Looks for what is to be sent to webhooks and to owners of accounts, and sends it. `storeClock`: the same for all processes of the store. */
 export function openWebhooks(
   { config, configured, log, ids, telemetry, closing }: Wiring,
   { store, storeClock: clock }: { readonly store: Store; readonly storeClock: Clock },
 ): Pick<Watcher, 'noticed'> {
   const { db } = store
+  const settings = mailSettingsOf(config)
+  const hasPage = config.TOLLGATE_PAGE === 'on'
+  const alerts = new Alerts({ db, ids, clock, mails: settings !== null })
   const watcher = new Watcher({
     db,
     ids,
     clock,
     upstreams: configured.upstreams.map(({ name }) => name),
     awayAfterMs: REFRESHES_MISSED * config.TOLLGATE_CATALOG_REFRESH_MS,
+    // Users are of the page. Without mail they are noted too, so that mail that is set up later is about what follows.
+    alsoLook: hasPage ? (looked) => alerts.look(looked) : null,
     onFailure: (cause) =>
-      log.warn({ cause: String(cause) }, 'events for webhooks could not be looked for'),
+      log.warn({ cause: String(cause) }, 'events for webhooks and alerts could not be looked for'),
   })
+  if (settings !== null && hasPage) {
+    const post = new AlertPost({
+      db,
+      clock,
+      server: new MailServer(settings),
+      pageUrl: () => pageUrlOf(config),
+      onGivenUp: (reason) => log.warn({ reason }, 'a mail of an alert could not be sent'),
+      onFailure: (cause) =>
+        log.warn({ cause: String(cause) }, 'mails of alerts could not be read or recorded'),
+    })
+    closing.defer(() => post.stop())
+    post.start()
+  }
   const deliverer = new Deliverer({
     db,
     clock,

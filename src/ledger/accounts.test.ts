@@ -115,6 +115,8 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       backedBalanceMicros: 900,
       hasBackedCredit: true,
       entryCount: 1,
+      lastCreditNumber: 1,
+      lastCreditBalanceMicros: 900,
     })
     // The command line writes beside a server, which has these rows in memory.
     await store.db.updateTable('accounts').set({ email: 'a@b.example' }).execute()

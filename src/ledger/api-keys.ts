@@ -197,7 +197,11 @@ export async function listLimitedKeys(
     .where('account_id', '=', accountId)
     .where('deleted_at_ms', 'is', null)
     .where(({ eb, or }) =>
-      or([eb('credit_limit_micros', 'is not', null), eb('expires_at_ms', 'is not', null)]),
+      or([
+        eb('credit_limit_micros', 'is not', null),
+        eb('allowance_micros', 'is not', null),
+        eb('expires_at_ms', 'is not', null),
+      ]),
     )
     .orderBy('id', 'desc')
     .limit(LIMITED_KEYS_MAX)

@@ -20,7 +20,7 @@ interface LetterInput {
 }
 
 /** Makes a letter. What people chose, such as names, can stand in any words: it is neither markup nor a header. */
-function letterOf({ to, subject, parts }: LetterInput): Letter {
+export function letterOf({ to, subject, parts }: LetterInput): Letter {
   return {
     to,
     subject: oneLine(subject),

@@ -1,7 +1,10 @@
 import { z } from 'zod'
+import type { AlertAbout } from '../alerts/about.ts'
+import { crossingsOfAccount, crossingsOfKey } from '../alerts/crossings.ts'
 import type { Balance } from '../ledger/activity/activity.ts'
-import type { ApiKeyRow } from '../store/schema.ts'
+import type { AccountRow, ApiKeyRow } from '../store/schema.ts'
 import type { UsageGroupFigures } from '../usage/read-usage.ts'
+import { ALLOWANCE_PERIODS } from '../vocabulary/allowance.ts'
 import { idField, moneyField, timeAnswer, timeField, timeOrNull } from './fields.ts'
 
 const DAY_MS = 24 * 60 * 60_000
@@ -14,10 +17,22 @@ const LIMIT_PART = 0.1
 
 const namedKey = { key_id: idField('key'), name: z.string() }
 
+const allowanceUse = {
+  allowance: moneyField,
+  spend: moneyField,
+  period: z.enum(ALLOWANCE_PERIODS),
+  resets_at: timeField,
+}
+
 /** Something of an account that needs a look. */
 export const attentionShape = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('no_credit') }),
-  z.object({ kind: z.literal('credit_low'), available: moneyField, days_left: z.number() }),
+  z.object({
+    kind: z.literal('credit_low'),
+    available: moneyField,
+    credited: moneyField.describe('What there was right after the last credit.'),
+    days_left: z.number().nullable(),
+  }),
   z.object({
     kind: z.literal('key_limit'),
     ...namedKey,
@@ -25,6 +40,8 @@ export const attentionShape = z.discriminatedUnion('kind', [
     remaining: moneyField,
     days_left: z.number().nullable(),
   }),
+  z.object({ kind: z.literal('key_allowance'), ...namedKey, ...allowanceUse }),
+  z.object({ kind: z.literal('account_allowance'), ...allowanceUse }),
   z.object({ kind: z.literal('key_expires'), ...namedKey, expires_at: timeField }),
   z.object({
     kind: z.literal('unresolved'),
@@ -39,24 +56,23 @@ type Attention = z.infer<typeof attentionShape>
 
 interface AttentionInput {
   readonly nowMs: number
+  readonly account: AccountRow
   readonly balance: Balance
   readonly nextReleaseAtMs: number | null
   readonly daysLeft: number | null
-  /** Keys with a limit or an expiry. */
+  /** Keys with a limit, an allowance or an expiry. */
   readonly limitedKeys: readonly ApiKeyRow[]
   /** What was spent lately, by key, and in how many days. */
   readonly pace: { readonly groups: readonly UsageGroupFigures[]; readonly days: number }
 }
 
-/** What needs a look, the most urgent first. */
+/** What needs a look, the most urgent first: what alerts are about, and what they will soon be about. */
 export function attentionOf(input: AttentionInput): readonly Attention[] {
-  const { nowMs, balance, nextReleaseAtMs, daysLeft: creditDays } = input
-  const { backed, free, unresolved } = balance
-  const found: Attention[] = []
-  if (backed.availableMicros === 0 && free.availableMicros === 0) found.push({ kind: 'no_credit' })
-  else if (creditDays !== null && creditDays < CREDIT_LOW_DAYS) {
-    found.push({ kind: 'credit_low', available: backed.availableMicros, days_left: creditDays })
-  }
+  const { nowMs, account, balance, nextReleaseAtMs } = input
+  const { free, unresolved } = balance
+  const crossed = crossingsOfAccount(account, nowMs).map(({ about }) => about)
+  const found: Attention[] = [...attentionOfCredit(input, crossed)]
+  found.push(...crossed.flatMap((about) => attentionOfAllowance(about)))
   found.push(...input.limitedKeys.flatMap((apiKey) => attentionOfKey(apiKey, input)))
   if (unresolved.requests > 0) {
     found.push({
@@ -74,20 +90,45 @@ export function attentionOf(input: AttentionInput): readonly Attention[] {
   return found
 }
 
-function attentionOfKey(
-  { id, name, disabled, creditLimitMicros, spendMicros, heldMicros, expiresAtMs }: ApiKeyRow,
-  { nowMs, pace }: AttentionInput,
+function attentionOfCredit(
+  { account, balance: { backed, free }, daysLeft: days_left }: AttentionInput,
+  crossed: readonly AlertAbout[],
 ): readonly Attention[] {
+  const available = backed.availableMicros + free.availableMicros
+  if (available === 0) return [{ kind: 'no_credit' }]
+  const isLow = days_left !== null && days_left < CREDIT_LOW_DAYS
+  if (!isLow && !crossed.some(({ kind }) => kind === 'credit')) return []
+  const credited = account.lastCreditBalanceMicros
+  return [{ kind: 'credit_low', available, credited, days_left }]
+}
+
+function attentionOfAllowance(
+  about: AlertAbout,
+  apiKey: Pick<ApiKeyRow, 'id' | 'name'> | null = null,
+): readonly Attention[] {
+  if (about.kind !== 'account_allowance' && about.kind !== 'key_allowance') return []
+  const { allowanceMicros: allowance, spendMicros: spend, period } = about
+  const use = { allowance, spend, period, resets_at: timeAnswer(about.resetsAtMs) }
+  return apiKey === null
+    ? [{ kind: 'account_allowance', ...use }]
+    : [{ kind: 'key_allowance', key_id: apiKey.id, name: apiKey.name, ...use }]
+}
+
+function attentionOfKey(apiKey: ApiKeyRow, { nowMs, pace }: AttentionInput): readonly Attention[] {
+  const { id, name, disabled, creditLimitMicros, spendMicros, heldMicros, expiresAtMs } = apiKey
   if (disabled || (expiresAtMs !== null && expiresAtMs <= nowMs)) return []
   const found: Attention[] = []
   if (isSoon(expiresAtMs, { nowMs, days: KEY_EXPIRES_DAYS })) {
     found.push({ kind: 'key_expires', key_id: id, name, expires_at: timeAnswer(expiresAtMs) })
   }
+  const crossed = crossingsOfKey(apiKey, nowMs).map(({ about }) => about)
+  found.push(...crossed.flatMap((about) => attentionOfAllowance(about, apiKey)))
   if (creditLimitMicros === null) return found
   const remaining = Math.max(0, creditLimitMicros - spendMicros - heldMicros)
   const spent = pace.groups.find((group) => group.id === id)?.totals.chargeMicros ?? 0
   const days_left = daysLeft(remaining, { chargeMicros: spent, days: pace.days })
-  const isLow = remaining <= creditLimitMicros * LIMIT_PART
+  const isLow =
+    remaining <= creditLimitMicros * LIMIT_PART || crossed.some(({ kind }) => kind === 'key_limit')
   if (isLow || (days_left !== null && days_left < KEY_LIMIT_DAYS)) {
     const kind = 'key_limit'
     found.push({ kind, key_id: id, name, credit_limit: creditLimitMicros, remaining, days_left })

@@ -119,7 +119,7 @@ async function readMoney(
     },
     days_left: daysLeft(backed.availableMicros, { chargeMicros, days }),
   }
-  return { balance, pace: { groups, days }, nextReleaseAtMs, credit: shown }
+  return { account, balance, pace: { groups, days }, nextReleaseAtMs, credit: shown }
 }
 
 const count = z.int()

@@ -285,6 +285,22 @@ export async function makeOperator(
     .execute()
 }
 
+/** Whether a user gets mails of alerts, as an owner of accounts. */
+export async function setAlertMails(
+  db: Kysely<Tables>,
+  {
+    userId,
+    isOn,
+    nowMs,
+  }: { readonly userId: string; readonly isOn: boolean; readonly nowMs: number },
+): Promise<void> {
+  await db
+    .updateTable('users')
+    .set({ alert_mails: isOn ? 1 : 0, updated_at_ms: nowMs })
+    .where('id', '=', userId)
+    .execute()
+}
+
 /**
  * Notes that an e-mail address was proved to be the user's. With the first proof, identities outside of the gateway and
  * second factors that were the user's without one are so no longer.

@@ -15,6 +15,8 @@ export const USERS = new Table('users', {
     is_operator: startsAs(false, flag),
     created_at_ms: integer,
     updated_at_ms: integer,
+    /** Whether the user gets mails of alerts, as an owner of accounts. */
+    alert_mails: startsAs(true, flag),
   },
 })
 
@@ -194,7 +196,7 @@ export const RECOVERY_CODES = new Table('recovery_codes', {
 })
 
 /** Sign-ins at outside providers that were used: none is used twice. */
-export const VERIFICATIONS = new Table('verifications', {
+const VERIFICATIONS = new Table('verifications', {
   key: ['id'],
   fixed: {
     /** The SHA-256 of the ticket that the browser had. */
@@ -210,7 +212,7 @@ export const VERIFICATIONS = new Table('verifications', {
 })
 
 /** Attempts to sign in, by the SHA-256 of client address and e-mail address together. */
-export const SIGN_IN_RATES = new Table('sign_in_rates', {
+const SIGN_IN_RATES = new Table('sign_in_rates', {
   key: ['caller_hash'],
   fixed: {
     caller_hash: text,
@@ -221,7 +223,7 @@ export const SIGN_IN_RATES = new Table('sign_in_rates', {
 })
 
 /** Mails that were asked for, by the SHA-256 of who asked or whom they are to. */
-export const MAIL_RATES = new Table('mail_rates', {
+const MAIL_RATES = new Table('mail_rates', {
   key: ['subject_hash'],
   fixed: {
     subject_hash: text,
@@ -230,3 +232,18 @@ export const MAIL_RATES = new Table('mail_rates', {
     ends_at_ms: integer,
   },
 })
+
+/** All of these that are copied, each after those that it refers to. */
+export const PEOPLE_TABLES = [
+  USERS,
+  MEMBERS,
+  SIGN_INS,
+  AUTHENTICATOR_APPS,
+  RECOVERY_CODES,
+  LINKS,
+  ADMIN_TOKENS,
+  OPERATOR_ACTIONS,
+] as const
+
+/** Those that each store has for itself. */
+export const UNCOPIED_PEOPLE_TABLES = [SESSIONS, VERIFICATIONS, SIGN_IN_RATES, MAIL_RATES] as const

@@ -2,21 +2,9 @@ import { ALLOWANCE_PERIODS } from '../vocabulary/allowance.ts'
 import { ENTRY_KINDS, PURSES, ZERO_MICROS } from '../vocabulary/money.ts'
 import { REQUEST_STATES } from '../vocabulary/outcome.ts'
 import { EMPTY_WINDOW } from '../vocabulary/request-window.ts'
+import { ALERT_LETTERS, ALERTS } from './alert-tables.ts'
 import { CATALOG_MODELS, CATALOG_STATE } from './catalog-tables.ts'
-import {
-  ADMIN_TOKENS,
-  AUTHENTICATOR_APPS,
-  LINKS,
-  MAIL_RATES,
-  MEMBERS,
-  OPERATOR_ACTIONS,
-  RECOVERY_CODES,
-  SESSIONS,
-  SIGN_IN_RATES,
-  SIGN_INS,
-  USERS,
-  VERIFICATIONS,
-} from './people-tables.ts'
+import { PEOPLE_TABLES, UNCOPIED_PEOPLE_TABLES } from './people-tables.ts'
 import { PURCHASES, SALE_TABLES } from './sale-tables.ts'
 import {
   amount,
@@ -116,6 +104,10 @@ export const ACCOUNTS = new Table('accounts', {
     has_backed_credit: startsAs(false, flag),
     /** The number of the account's latest entry. */
     entry_count: startsAs(0, integer),
+    /** The number of the latest entry that added credit; 0: there is none. */
+    last_credit_number: startsAs(0, integer),
+    /** The balances of both purses right after it: what alerts are measured by. */
+    last_credit_balance_micros: startsAs(ZERO_MICROS, amount),
     ...LIMIT_COUNTS,
   },
 })
@@ -376,27 +368,16 @@ export const TABLES = [
   USAGE_HOURS,
   USAGE_DAYS,
   USAGE_ROLLED,
-  USERS,
-  MEMBERS,
-  SIGN_INS,
-  AUTHENTICATOR_APPS,
-  RECOVERY_CODES,
-  LINKS,
-  ADMIN_TOKENS,
-  OPERATOR_ACTIONS,
+  ...PEOPLE_TABLES,
   WEBHOOKS,
   WEBHOOK_CONDITIONS,
   WEBHOOK_DELIVERIES,
+  ALERTS,
+  ALERT_LETTERS,
 ] as const
 
 /** Every table that each store has for itself: sessions end when a store is copied. */
-export const UNCOPIED_TABLES = [
-  MIGRATIONS_APPLIED,
-  SESSIONS,
-  VERIFICATIONS,
-  SIGN_IN_RATES,
-  MAIL_RATES,
-] as const
+export const UNCOPIED_TABLES = [MIGRATIONS_APPLIED, ...UNCOPIED_PEOPLE_TABLES] as const
 
 /** The tables as Kysely sees them, with columns named as in the database. */
 export type Tables = {

@@ -1,5 +1,5 @@
 /** How often an allowance resets. Weeks begin on Monday. */
-type AllowancePeriod = (typeof ALLOWANCE_PERIODS)[number]
+export type AllowancePeriod = (typeof ALLOWANCE_PERIODS)[number]
 
 /** All of them. */
 export const ALLOWANCE_PERIODS = ['day', 'week', 'month'] as const

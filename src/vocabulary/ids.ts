@@ -18,6 +18,7 @@ export type IdPrefix =
   | 'atok'
   | 'hook'
   | 'msg'
+  | 'alrt'
   | 'store'
 
 /** Makes ids that sort by the millisecond they were made in and can't be guessed. */

@@ -26,6 +26,7 @@ function watcher(upstreams = ['near', 'far']): Watcher {
     clock,
     upstreams,
     awayAfterMs: 15 * MINUTE_MS,
+    alsoLook: null,
     onFailure: (cause) => {
       throw cause
     },

@@ -32,13 +32,20 @@ interface WatcherInput {
   readonly upstreams: readonly string[]
   /** How long an upstream may list no models before it is away. */
   readonly awayAfterMs: number
+  /** What else looks at accounts and keys that may have changed, at each pass; null: nothing does. */
+  readonly alsoLook: ((looked: LookedAt) => Promise<void>) | null
   readonly onFailure: (cause: unknown) => void
+}
+
+interface LookedAt {
+  readonly accountIds: readonly string[]
+  readonly apiKeyIds: readonly string[]
 }
 
 const START: UnresolvedPlace = { instanceId: '', requestId: '' }
 
 /**
- * Looks every ten seconds for what is to be sent to webhooks, while there are any. Requests are not slowed: of each that
+ * Looks every ten seconds for what is to be sent to webhooks, while there are any, and for alerts. Requests are not slowed: of each that
  * ends only its account and key are remembered, and read later. Beside those, each pass reads a page of all accounts and
  * keys, and of the conditions that hold, so that nothing stays unseen after a crash, a command or another process's change.
  */
@@ -85,14 +92,12 @@ export class Watcher {
     const { db } = this.#input
     const webhooks = (await listWebhooks(db)).filter(({ disabled }) => !disabled)
     const asked = new Set(webhooks.flatMap(eventsOf))
-    const touchedAccounts = await this.#accounts.next(asked.has('balance.low'))
-    if (asked.has('balance.low')) {
-      await this.#judgeWithHeld('balance.low', touchedAccounts)
-    }
-    const touchedKeys = await this.#apiKeys.next(asked.has('key.limit_near'))
-    if (asked.has('key.limit_near')) {
-      await this.#judgeWithHeld('key.limit_near', touchedKeys)
-    }
+    const { alsoLook } = this.#input
+    const accountIds = await this.#accounts.next(alsoLook !== null || asked.has('balance.low'))
+    if (asked.has('balance.low')) await this.#judgeWithHeld('balance.low', accountIds)
+    const apiKeyIds = await this.#apiKeys.next(alsoLook !== null || asked.has('key.limit_near'))
+    if (asked.has('key.limit_near')) await this.#judgeWithHeld('key.limit_near', apiKeyIds)
+    await alsoLook?.({ accountIds, apiKeyIds })
     if (asked.has('request.unresolved')) await this.#lookAtUnresolved()
     if (asked.has('upstream.away')) await this.#lookAtUpstreams()
   }
@@ -208,7 +213,7 @@ class Rotation {
     if (this.#touched.size < TOUCHED_MAX) this.#touched.add(id)
   }
 
-  /** By position: whether there is a webhook; else what was touched is forgotten. */
+  /** By position: whether something looks at it; else what was touched is forgotten. */
   async next(isAsked: boolean): Promise<readonly string[]> {
     const touched = [...this.#touched]
     this.#touched.clear()

@@ -1,7 +1,7 @@
 import { type Screen, testScreens } from './each-screen.ts'
 import { down, EMPTY, json } from './stand-in.ts'
 import { HELIX } from './stand-in-data.ts'
-import { FIRST_OVERVIEW } from './stand-in-overview.ts'
+import { ALERTED_OVERVIEW, FIRST_OVERVIEW } from './stand-in-overview.ts'
 import { REQUESTS } from './stand-in-requests.ts'
 import {
   NO_USAGE,
@@ -27,6 +27,12 @@ const SCREENS: readonly Screen[] = [
     path: at('overview'),
     act: (page) => page.locator('.columns svg').hover({ position: { x: 200, y: 120 } }),
     text: /^\w{3} \d+ \w{3}$/,
+  },
+  {
+    name: 'overview-alerts',
+    path: at('overview'),
+    before: (server) => server.answer('/overview', json(ALERTED_OVERVIEW)),
+    text: 'of its monthly $20.00',
   },
   {
     name: 'overview-first-day',

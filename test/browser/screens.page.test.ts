@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
-import { FACTOR_NEEDED, FACTOR_REQUIRED, FACTORS, HELIX, ME } from './stand-in-data.ts'
+import { FACTOR_NEEDED, FACTOR_REQUIRED, FACTORS, HELIX, ME, WITH_MAIL } from './stand-in-data.ts'
 
 /** Keys, models, the profile and the doors: each screen and each of its states. */
 
@@ -69,6 +69,12 @@ const SCREENS: readonly Screen[] = [
     path: at('profile'),
     before: (server) => server.answer('/auth/factors', json(FACTORS)),
     text: '7 of 10 left',
+  },
+  {
+    name: 'profile-alerts',
+    path: at('profile'),
+    before: (server) => server.answer('/start', json(WITH_MAIL)),
+    text: 'Alerts by e-mail',
   },
   {
     name: 'profile-factors-error',

@@ -22,6 +22,8 @@ export const ME: Me = {
     name: 'Mira Okafor',
     email: 'mira@helix.example',
     is_operator: true,
+    email_verified: true,
+    alert_mails: true,
     second_factor: 'off',
     created_at: ago(90 * DAY_MS),
   },
@@ -64,17 +66,24 @@ export const NEW_RECOVERY_CODES = {
   recovery_codes: Array.from({ length: 10 }, (_, place) => `7KQ${place}-XM4T-0WZ9-B3N${place}`),
 }
 
-/** A sign-in that waits for the second factor. */
-export const FACTOR_NEEDED: Start = {
+/** A gateway that sends mail. */
+export const WITH_MAIL: Start = {
   object: 'start',
   mode: 'live',
   setup_needed: false,
   sign_up: 'invited',
-  mail: false,
+  mail: true,
   providers: [],
+  signed_in: true,
+  factor_needed: null,
+  secure: true,
+}
+
+/** A sign-in that waits for the second factor. */
+export const FACTOR_NEEDED: Start = {
+  ...WITH_MAIL,
   signed_in: false,
   factor_needed: { email: ME.user.email },
-  secure: true,
 }
 
 /** An operator who must set a second factor up. */

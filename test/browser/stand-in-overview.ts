@@ -101,6 +101,30 @@ export const OVERVIEW: Overview = {
   history: { complete: true, rolled_until: ago(7_200_000) },
 }
 
+/** An account that alerts are about. */
+export const ALERTED_OVERVIEW: Overview = {
+  ...OVERVIEW,
+  attention: [
+    { kind: 'credit_low', available: 12_400_000, credited: 100_000_000, days_left: null },
+    {
+      kind: 'account_allowance',
+      allowance: 50_000_000,
+      spend: 46_120_000,
+      period: 'day',
+      resets_at: ahead(7_200_000),
+    },
+    {
+      kind: 'key_allowance',
+      key_id: KEYS[0]?.id ?? '',
+      name: KEYS[0]?.name ?? '',
+      allowance: 20_000_000,
+      spend: 20_000_000,
+      period: 'month',
+      resets_at: ahead(700_000_000),
+    },
+  ],
+}
+
 /** An account on its first day. */
 export const FIRST_OVERVIEW: Overview = {
   ...OVERVIEW,

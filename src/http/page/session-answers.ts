@@ -39,6 +39,10 @@ export interface MeAnswer {
     readonly is_operator: boolean
     /** `required`: the user has none, and may do nothing else before one is set up. */
     readonly second_factor: 'on' | 'off' | 'required'
+    /** Whether the user has proved the address, by a mail or at a provider. */
+    readonly email_verified: boolean
+    /** Whether the user wants mails of alerts. */
+    readonly alert_mails: boolean
     readonly created_at: string
   }
   /** Those that the user is a member of, in the order of joining. */
@@ -105,6 +109,8 @@ export function meAnswer({
       name: user.name,
       email: user.email,
       is_operator: user.isOperator,
+      email_verified: user.emailVerified,
+      alert_mails: user.alertMails,
       second_factor: factorRequired ? 'required' : hasFactor ? 'on' : 'off',
       created_at: new Date(user.createdAtMs).toISOString(),
     },

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { emailField, nameField } from '../../operations/fields.ts'
 import type { MailDoor } from '../../people/mail-door.ts'
-import { hasUsers } from '../../people/users.ts'
+import { hasUsers, setAlertMails } from '../../people/users.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import {
@@ -70,6 +70,7 @@ const confirmBody = z.strictObject({
   password: passwordField,
   code: codeField.default(''),
 })
+const alertMailsBody = z.strictObject({ on: z.boolean() })
 const changeBody = z.strictObject({
   current_password: passwordField,
   new_password: newPasswordField,
@@ -93,6 +94,7 @@ export function registerSessionRoutes(app: FastifyInstance, input: PageCallsInpu
     ['POST', 'auth/outside/finish', (call) => finishOutside(input, call)],
     ['POST', 'auth/password', (call) => changePassword(input, call)],
     ['POST', 'auth/confirm', (call) => confirm(input, call)],
+    ['POST', 'auth/alert-mails', (call) => changeAlertMails(input, call)],
     ['GET', 'auth/sessions', (call) => listSessions(input, call)],
     ['DELETE', 'auth/sessions', (call) => endOtherSessions(input, call)],
     ['DELETE', 'auth/sessions/:session_id', (call) => endSession(input, call)],
@@ -242,6 +244,13 @@ async function confirm(input: PageCallsInput, call: PageCall): Promise<object> {
   const { password, code } = await readBody(confirmBody, { input, call })
   await input.people.confirm({ signedIn, password, proof: { code } }, call.visitor)
   return { object: 'confirmed' }
+}
+
+async function changeAlertMails(input: PageCallsInput, call: PageCall): Promise<object> {
+  const { user } = await enter(input, call)
+  const { on } = await readBody(alertMailsBody, { input, call })
+  await setAlertMails(input.db, { userId: user.id, isOn: on, nowMs: input.clock.nowMs() })
+  return { object: 'alert_mails', on }
 }
 
 async function listSessions(input: PageCallsInput, call: PageCall): Promise<object> {

@@ -8,6 +8,7 @@ import type {
   RequestRow,
 } from '../../store/schema.ts'
 import { chargeForCost, parseDecimal } from '../../vocabulary/money.ts'
+import { isCredit } from '../rules/credit.ts'
 import { PeriodTally, type PrunedCharges } from './period-tally.ts'
 
 /** A stored figure that differs from the rows behind it. */
@@ -26,6 +27,8 @@ interface AccountTally {
   latestNumber: number
   backedBalanceMicros: number
   freeBalanceMicros: number
+  lastCreditNumber: number
+  lastCreditBalanceMicros: number
   backedHeldMicros: number
   freeHeldMicros: number
   hasBackedCredit: boolean
@@ -85,6 +88,10 @@ export class AuditTally {
     if (entry.purse === 'backed') account.backedBalanceMicros += entry.amountMicros
     else account.freeBalanceMicros += entry.amountMicros
     if (BOUGHT.has(entry.kind)) account.hasBackedCredit = true
+    if (isCredit(entry)) {
+      account.lastCreditNumber = entry.number
+      account.lastCreditBalanceMicros = account.backedBalanceMicros + account.freeBalanceMicros
+    }
     if (entry.kind === 'activation') this.#addActivation(entry)
     if (entry.kind === 'purchase' || entry.kind === 'reversal') this.#addToPurchase(entry)
     if (entry.expiresAtMs !== null) {
@@ -118,6 +125,8 @@ export class AuditTally {
       ['entry_count', row.entryCount, tally.latestNumber],
       ['backed_balance_micros', row.backedBalanceMicros, tally.backedBalanceMicros],
       ['free_balance_micros', row.freeBalanceMicros, tally.freeBalanceMicros],
+      ['last_credit_number', row.lastCreditNumber, tally.lastCreditNumber],
+      ['last_credit_balance_micros', row.lastCreditBalanceMicros, tally.lastCreditBalanceMicros],
       ['backed_held_micros', row.backedHeldMicros, tally.backedHeldMicros],
       ['free_held_micros', row.freeHeldMicros, tally.freeHeldMicros],
       ['has_backed_credit', row.hasBackedCredit ? 1 : 0, tally.hasBackedCredit ? 1 : 0],
@@ -247,6 +256,8 @@ export class AuditTally {
       latestNumber: 0,
       backedBalanceMicros: 0,
       freeBalanceMicros: 0,
+      lastCreditNumber: 0,
+      lastCreditBalanceMicros: 0,
       backedHeldMicros: 0,
       freeHeldMicros: 0,
       hasBackedCredit: false,

@@ -20,10 +20,38 @@ export function post(work: UnitOfWork, { account, ...line }: Posting): AccountRo
   if (line.amountMicros === 0) return account
   const entry: Entry = { accountId: account.id, number: account.entryCount + 1, ...line }
   work.addEntry(entry)
-  const posted = { ...account, entryCount: entry.number }
-  return line.purse === 'backed'
-    ? { ...posted, backedBalanceMicros: addMicros(account.backedBalanceMicros, line.amountMicros) }
-    : { ...posted, freeBalanceMicros: addMicros(account.freeBalanceMicros, line.amountMicros) }
+  const counted = { ...account, entryCount: entry.number }
+  const posted =
+    line.purse === 'backed'
+      ? {
+          ...counted,
+          backedBalanceMicros: addMicros(account.backedBalanceMicros, line.amountMicros),
+        }
+      : { ...counted, freeBalanceMicros: addMicros(account.freeBalanceMicros, line.amountMicros) }
+  return isCredit(entry) ? { ...posted, ...lastCredit(posted) } : posted
+}
+
+/** The kinds of entries that add credit. A reversal does where it gives credit again. */
+const CREDIT_KINDS: ReadonlySet<EntryKind> = new Set([
+  'top_up',
+  'activation',
+  'purchase',
+  'reversal',
+  'grant',
+])
+
+/** Whether an entry adds credit, by which the alerts of an account begin again. */
+export function isCredit({ kind, amountMicros }: Pick<Entry, 'kind' | 'amountMicros'>): boolean {
+  return amountMicros > 0 && CREDIT_KINDS.has(kind)
+}
+
+function lastCredit({
+  entryCount: lastCreditNumber,
+  backedBalanceMicros,
+  freeBalanceMicros,
+}: AccountRow): Pick<AccountRow, 'lastCreditNumber' | 'lastCreditBalanceMicros'> {
+  const lastCreditBalanceMicros = addMicros(backedBalanceMicros, freeBalanceMicros)
+  return { lastCreditNumber, lastCreditBalanceMicros }
 }
 
 /** The credit that a request could hold, if it qualifies for both purses. */

@@ -24,6 +24,7 @@ import { up as programSchemas } from './0021-program-schemas.ts'
 import { up as mailedLinks } from './0022-mailed-links.ts'
 import { up as sessionUse } from './0023-session-use.ts'
 import { up as secondFactors } from './0024-second-factors.ts'
+import { up as alerts } from './0025-alerts.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -60,6 +61,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 22, name: 'mailed-links', up: mailedLinks },
   { number: 23, name: 'session-use', up: sessionUse },
   { number: 24, name: 'second-factors', up: secondFactors },
+  { number: 25, name: 'alerts', up: alerts },
 ]
 
 /** The newest schema that this program knows. */

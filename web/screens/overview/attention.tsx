@@ -121,9 +121,43 @@ function shownOf(item: Item, { now, account }: Around): Shown {
         icon: 'credit',
         tone: 'text-wait',
         title: `${money(item.available)} of credit is left`,
-        note: `At the pace of the last 7 days it lasts ${daysText(item.days_left)}.`,
+        note:
+          item.days_left === null
+            ? `It was ${money(item.credited)} when credit was last added.`
+            : `At the pace of the last 7 days it lasts ${daysText(item.days_left)}.`,
+      }
+    case 'account_allowance':
+      return {
+        icon: 'credit',
+        tone: item.spend >= item.allowance ? 'text-bad' : 'text-wait',
+        title: `${allowanceText(item)} are spent`,
+        note: resetNote(item),
+      }
+    case 'key_allowance':
+      return {
+        icon: 'key',
+        tone: item.spend >= item.allowance ? 'text-bad' : 'text-wait',
+        title: keys(`“${item.name}” has spent ${allowanceText(item)}`),
+        note: resetNote(item),
       }
   }
+}
+
+type AllowanceItem = Extract<Item, { kind: 'account_allowance' | 'key_allowance' }>
+
+const ADJECTIVES = { day: 'daily', week: 'weekly', month: 'monthly' } as const
+
+/** `$9.00 of its daily $10.00`. */
+function allowanceText({ kind, spend, allowance, period }: AllowanceItem): string {
+  const whose = kind === 'key_allowance' ? 'its' : 'the account’s'
+  return `${money(spend)} of ${whose} ${ADJECTIVES[period]} ${money(allowance)}`
+}
+
+function resetNote({ kind, spend, allowance, resets_at }: AllowanceItem): string {
+  const at = dayAndMinute(new Date(resets_at))
+  if (spend < allowance) return `It begins again on ${at}.`
+  const code = kind === 'key_allowance' ? 'key_limit_reached' : 'insufficient_credit'
+  return `Requests are refused with ${code} until ${at}.`
 }
 
 function limitNote(remainingMicros: number, daysLeft: number | null): string {

@@ -9,6 +9,7 @@ import { Failed, GreyRows } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { useMe } from '../../shell/use-account.ts'
+import { AlertMails } from './alert-mails.tsx'
 import { browserName } from './browser-name.ts'
 import { OwnAccounts } from './own-accounts.tsx'
 import { SecondFactor } from './second-factor.tsx'
@@ -36,6 +37,7 @@ export function ProfileScreen() {
           <PasswordForm />
         </section>
         <SecondFactor />
+        <AlertMails />
         <OwnAccounts />
       </div>
     </>

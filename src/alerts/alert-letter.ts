@@ -1,0 +1,126 @@
+import { type Letter, letterOf } from '../mail/letter.ts'
+import { assertNever } from '../vocabulary/assert-never.ts'
+import { showMicros } from '../vocabulary/money.ts'
+import type { AlertAbout } from './about.ts'
+
+/** A mail of an alert to one owner of the account. */
+export interface AlertLetter {
+  readonly to: string
+  readonly accountName: string
+  /** The account's pages. */
+  readonly accountUrl: string
+  readonly about: AlertAbout
+}
+
+/** What a letter says. */
+interface Said {
+  readonly subject: string
+  readonly words: readonly string[]
+  readonly link: { readonly words: string; readonly page: 'credit' | 'keys' }
+}
+
+/** Says what was crossed, what follows from it, and where to change it. */
+export function alertLetter({ to, accountName, accountUrl, about }: AlertLetter): Letter {
+  const { subject, words, link } = saidOf(about, `the account "${accountName}"`)
+  return letterOf({
+    to,
+    subject: `${subject} (${accountName})`,
+    parts: [
+      ...words.map((each) => ({ kind: 'words', words: each }) as const),
+      { kind: 'link', words: link.words, url: `${accountUrl}/${link.page}` },
+      {
+        kind: 'words',
+        words:
+          'You get this as an owner of the account. To get no such mails, change it under "Password and sessions".',
+      },
+    ],
+  })
+}
+
+function saidOf(about: AlertAbout, account: string): Said {
+  switch (about.kind) {
+    case 'credit': {
+      const { step, leftMicros, creditedMicros } = about
+      const left = `${dollars(leftMicros)} of ${dollars(creditedMicros)} is left in ${account}, since credit was last added.`
+      return {
+        subject: step === 100 ? 'The credit is used up' : `${step}% of the credit is used`,
+        words: step === 100 ? [left, REFUSED] : [left],
+        link: { words: 'See the credit', page: 'credit' },
+      }
+    }
+    case 'account_allowance': {
+      const use = { ...about, of: `Requests of ${account}`, code: 'insufficient_credit' }
+      return {
+        subject: `${about.step}% of the ${ADJECTIVES[about.period]} allowance is used`,
+        words: allowanceWords(use),
+        link: { words: 'See the account', page: 'credit' },
+      }
+    }
+    case 'key_limit': {
+      const { step, keyName, spendMicros, limitMicros } = about
+      const spent = `The key "${keyName}" of ${account} has spent ${dollars(spendMicros)} of its limit of ${dollars(limitMicros)}.`
+      const refused =
+        'Requests with it are refused with key_limit_reached until the limit is raised.'
+      return {
+        subject: `${step}% of the limit of "${keyName}" is used`,
+        words: step === 100 ? [spent, refused] : [spent],
+        link: { words: 'See the keys', page: 'keys' },
+      }
+    }
+    case 'key_allowance': {
+      const of = `The key "${about.keyName}" of ${account}`
+      return {
+        subject: `${about.step}% of the ${ADJECTIVES[about.period]} allowance of "${about.keyName}" is used`,
+        words: allowanceWords({ ...about, of, code: 'key_limit_reached' }),
+        link: { words: 'See the keys', page: 'keys' },
+      }
+    }
+    case 'free_credit_ends': {
+      const { amountMicros, endsAtMs } = about
+      return {
+        subject: `Free credit ends on ${moment(endsAtMs)}`,
+        words: [
+          `${dollars(amountMicros)} of free credit of ${account} ends then if it is not used.`,
+        ],
+        link: { words: 'See the credit', page: 'credit' },
+      }
+    }
+    default:
+      return assertNever(about)
+  }
+}
+
+const REFUSED = 'Requests are refused with insufficient_credit until some is added.'
+
+const ADJECTIVES = { day: 'daily', week: 'weekly', month: 'monthly' } as const
+
+function allowanceWords({
+  step,
+  of,
+  code,
+  spendMicros,
+  allowanceMicros,
+  resetsAtMs,
+}: Extract<AlertAbout, { kind: 'account_allowance' | 'key_allowance' }> & {
+  readonly of: string
+  readonly code: string
+}): readonly string[] {
+  const spent = `${of} spent ${dollars(spendMicros)} of the allowance of ${dollars(allowanceMicros)}.`
+  const resets = `It begins again on ${moment(resetsAtMs)}.`
+  return step === 100
+    ? [`${spent} ${resets}`, `Requests are refused with ${code} until then.`]
+    : [`${spent} ${resets}`]
+}
+
+/** Whole cents, rounded down: "$9.00". Less than a cent is shown whole. */
+function dollars(amountMicros: number): string {
+  const cents = Math.floor(amountMicros / 10_000)
+  if (cents === 0 && amountMicros > 0) return showMicros(amountMicros)
+  const whole = Math.floor(cents / 100)
+  return `$${whole.toLocaleString('en-US')}.${String(cents % 100).padStart(2, '0')}`
+}
+
+/** "2027-01-01 00:00 UTC": a mail does not know the reader's time zone. */
+function moment(atMs: number): string {
+  return `${new Date(atMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+}

@@ -1,0 +1,353 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
+import { STORE_BENCHES } from '../ledger/testing/benches.ts'
+import { runScript } from '../ledger/testing/script.ts'
+import type { StoreBench } from '../ledger/testing/store-bench.ts'
+import { MailRefused, MailServer } from '../mail/mail-server.ts'
+import { parseSender, parseSmtpUrl } from '../mail/smtp-url.ts'
+import { startMailbox } from '../mail/testing/mailbox.ts'
+import { MEMBERS, USERS } from '../store/people-tables.ts'
+import { createIdSource } from '../vocabulary/ids.ts'
+import { micros } from '../vocabulary/money.ts'
+import { AlertPost } from './alert-post.ts'
+import { Alerts } from './alerts.ts'
+
+const DAY_MS = 24 * 60 * 60_000
+const OWNER = 'user_ada'
+
+let bench: StoreBench
+let nowMs: number
+let names = 0
+
+const clock = { nowMs: () => nowMs }
+const ids = createIdSource({ clock, fillRandom: (bytes) => crypto.getRandomValues(bytes) })
+const next = (prefix: string) => `${prefix}_${String(++names).padStart(5, '0')}`
+
+/** What a process that has just started notes of everything. */
+async function look(processes = 1, mails = true): Promise<void> {
+  const looked = { accountIds: ['acct_1', 'acct_2'], apiKeyIds: ['key_1'] }
+  await Promise.all(
+    Array.from({ length: processes }, () =>
+      new Alerts({ db: bench.store.db, ids, clock, mails }).look(looked),
+    ),
+  )
+}
+
+/** What waits to be mailed, in the order in which it was noted. */
+async function letters(): Promise<readonly object[]> {
+  const rows = await bench.store.db
+    .selectFrom('alert_letters')
+    .select(['user_id', 'about_json'])
+    .orderBy('id')
+    .execute()
+  return rows.map((row) => ({ userId: row.user_id, ...JSON.parse(row.about_json) }))
+}
+
+async function credit(amountMicros: number, freeUntilMs: number | null = null): Promise<void> {
+  pass(1)
+  await bench.ledger.addCredit({
+    accountId: 'acct_1',
+    purse: freeUntilMs === null ? 'backed' : 'free',
+    amountMicros: micros(amountMicros),
+    expiresAtMs: freeUntilMs,
+    reference: next('reference'),
+  })
+}
+
+function pass(elapsedMs: number): void {
+  nowMs += elapsedMs
+  bench.setNowMs(nowMs)
+}
+
+async function spend(chargeMicros: number): Promise<void> {
+  pass(1)
+  const id = next('req')
+  await runScript(
+    bench,
+    `at ${nowMs / 1_000}\nopen ${id} key_1 ${chargeMicros}\nsettle ${id} final ${chargeMicros}`,
+  )
+}
+
+async function addOwner(id: string, settings: Partial<(typeof USERS)['start']> = {}) {
+  const { db } = bench.store
+  const user = { ...USERS.start, id, name: id, email: `${id}@example.org`, emailVerified: true }
+  await db
+    .insertInto('users')
+    .values(USERS.record({ ...user, createdAtMs: 0, updatedAtMs: 0, ...settings }))
+    .execute()
+  const member = { accountId: 'acct_1', userId: id, role: 'owner', createdAtMs: 0 } as const
+  await db.insertInto('members').values(MEMBERS.record(member)).execute()
+}
+
+describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
+  beforeEach(async () => {
+    nowMs = Date.parse('2027-01-01')
+    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
+    pass(0)
+    for (const accountId of ['acct_1', 'acct_2']) await bench.createAccount(accountId)
+    await bench.createApiKey('key_1', 'acct_1')
+    await addOwner(OWNER)
+    await look()
+  })
+  afterEach(async () => {
+    await bench.audit()
+    await bench.close()
+  })
+
+  test('credit is mailed at 75, 90 and 100% of what there was after the last of it, once each', async () => {
+    await credit(1_000)
+    await spend(749)
+    await look()
+    expect(await letters()).toEqual([])
+    for (const chargeMicros of [1, 1, 149, 1, 99, 0]) {
+      if (chargeMicros > 0) await spend(chargeMicros)
+      await look(3)
+    }
+    const of = { userId: OWNER, kind: 'credit', creditedMicros: 1_000 }
+    expect(await letters()).toEqual([
+      { ...of, step: 75, leftMicros: 250 },
+      { ...of, step: 90, leftMicros: 100 },
+      { ...of, step: 100, leftMicros: 0 },
+    ])
+  })
+
+  test('more credit begins again, by the balance right after it', async () => {
+    await credit(1_000)
+    await spend(800)
+    await look()
+    await credit(800)
+    await look()
+    await spend(700)
+    await look()
+    expect(await letters()).toMatchObject([{ step: 75 }])
+    await spend(50)
+    await look()
+    await look()
+    expect(await letters()).toMatchObject([
+      { step: 75, creditedMicros: 1_000 },
+      { step: 75, creditedMicros: 1_000, leftMicros: 250 },
+    ])
+    const noted = await bench.store.db.selectFrom('alerts').selectAll().execute()
+    expect(noted).toHaveLength(1)
+  })
+
+  test('of several steps at once the highest is mailed, and the others never', async () => {
+    await credit(1_000)
+    await spend(950)
+    await look()
+    pass(1)
+    await runScript(bench, 'set key_1 limit 1000')
+    await look()
+    expect(await letters()).toMatchObject([
+      { kind: 'credit', step: 90 },
+      { kind: 'key_limit', step: 90, keyName: 'key_1', spendMicros: 950, limitMicros: 1_000 },
+    ])
+    await look(2)
+    expect(await letters()).toHaveLength(2)
+  })
+
+  test('another limit of a key begins again, and the same one does not', async () => {
+    await credit(1_000_000)
+    await runScript(bench, 'set key_1 limit 100')
+    await spend(90)
+    await look()
+    for (const limit of [110, 100, 110]) {
+      pass(1)
+      await runScript(bench, `set key_1 limit ${limit}`)
+      await look()
+    }
+    expect(await letters()).toMatchObject([
+      { kind: 'key_limit', limitMicros: 100, step: 90 },
+      { kind: 'key_limit', limitMicros: 110, step: 75 },
+    ])
+  })
+
+  test('an allowance is mailed once in each period, until it ends', async () => {
+    await credit(1_000_000)
+    await runScript(bench, 'set key_1 allowance 100/day')
+    await spend(80)
+    await look()
+    await look()
+    pass(DAY_MS)
+    await look()
+    await spend(80)
+    await look()
+    const of = { kind: 'key_allowance', step: 75, period: 'day', allowanceMicros: 100 }
+    expect(await letters()).toMatchObject([
+      { ...of, resetsAtMs: Date.parse('2027-01-02') },
+      { ...of, resetsAtMs: Date.parse('2027-01-03') },
+    ])
+    expect(await bench.store.db.selectFrom('alerts').selectAll().execute()).toHaveLength(1)
+  })
+
+  test('free credit that ends is mailed a week before, once', async () => {
+    await credit(500, nowMs + 10 * DAY_MS)
+    await look()
+    pass(3 * DAY_MS - 2)
+    await look()
+    expect(await letters()).toEqual([])
+    pass(2)
+    await look()
+    await look()
+    expect(await letters()).toMatchObject([{ kind: 'free_credit_ends', amountMicros: 500 }])
+    pass(7 * DAY_MS)
+    await look()
+    // What is left of the credit is nothing.
+    expect(await letters()).toMatchObject([
+      { kind: 'free_credit_ends' },
+      { kind: 'credit', step: 100, leftMicros: 0, creditedMicros: 500 },
+    ])
+  })
+
+  test('three processes at once note everything once', async () => {
+    await credit(1_000)
+    await runScript(bench, 'set key_1 limit 1000\nset key_1 allowance 1000/month')
+    await addOwner('user_bob')
+    await spend(1_000)
+    await look(3)
+    const mailed = await letters()
+    expect(mailed).toHaveLength(6)
+    expect(new Set(mailed.map((letter) => JSON.stringify(letter))).size).toBe(6)
+  })
+
+  test('what was crossed before there were alerts is mailed to no one', async () => {
+    await bench.store.db.deleteFrom('settings').where('name', '=', 'alerts_noted').execute()
+    await credit(1_000)
+    await spend(900)
+    await look()
+    expect(await letters()).toEqual([])
+    await spend(100)
+    await look()
+    expect(await letters()).toMatchObject([{ step: 100 }])
+  })
+
+  test('disabled accounts and keys, and those without owners who want mails, are mailed nothing', async () => {
+    await credit(1_000)
+    await runScript(bench, 'set key_1 limit 1000')
+    await spend(1_000)
+    const { db } = bench.store
+    await db.updateTable('api_keys').set({ disabled: 1 }).execute()
+    await db.updateTable('accounts').set({ disabled: 1 }).execute()
+    await look()
+    expect(await letters()).toEqual([])
+    await db.updateTable('accounts').set({ disabled: 0 }).execute()
+    await db.updateTable('users').set({ alert_mails: 0 }).execute()
+    await addOwner('user_unproved', { emailVerified: false })
+    await look()
+    expect(await letters()).toEqual([])
+    expect(await db.selectFrom('alerts').selectAll().execute()).toHaveLength(3)
+    await db.updateTable('api_keys').set({ disabled: 0 }).execute()
+  })
+
+  describe('its mail', () => {
+    const refused: string[] = []
+
+    function post(server: Pick<MailServer, 'send'>): AlertPost {
+      return new AlertPost({
+        db: bench.store.db,
+        clock,
+        server,
+        pageUrl: () => 'https://gate.example.com',
+        onGivenUp: (reason) => refused.push(reason),
+        onFailure: (cause) => {
+          throw cause
+        },
+      })
+    }
+
+    beforeEach(async () => {
+      refused.length = 0
+      await credit(1_000_000_000)
+      await runScript(bench, 'set key_1 limit 10000000')
+      await spend(9_000_000)
+      await look()
+    })
+
+    test('is sent to the owner once, by several processes, as plain text and HTML', async () => {
+      const box = await startMailbox()
+      const server = new MailServer({
+        server: parseSmtpUrl(box.url),
+        from: parseSender('Gate <gate@example.com>'),
+      })
+      await Promise.all([post(server).send(), post(server).send(), post(server).send()])
+      await post(server).send()
+      expect(box.mails).toHaveLength(1)
+      const { to, text, html } = await box.mail(0)
+      expect(to).toEqual(['user_ada@example.org'])
+      expect(html).toContain(
+        '<title>90% of the limit of &quot;key_1&quot; is used (acct_1)</title>',
+      )
+      expect(text).toContain(
+        'The key "key_1" of the account "acct_1" has spent $9.00 of its limit of $10.00.',
+      )
+      expect(text).toContain('https://gate.example.com/app/acct_1/keys')
+      expect(html).toContain('href="https://gate.example.com/app/acct_1/keys"')
+      expect(html).not.toMatch(/<img|src=/)
+      expect(await letters()).toEqual([])
+      await box.close()
+    })
+
+    test('is tried again while the mail server is away, and given up after a day', async () => {
+      let tries = 0
+      const away = post({
+        async send() {
+          tries++
+          throw new MailRefused('no connection', { isTemporary: true })
+        },
+      })
+      for (const waitMs of [0, 60_000, 5 * 60_000, 30 * 60_000]) {
+        pass(waitMs)
+        await away.send()
+        await away.send()
+      }
+      expect([tries, refused]).toEqual([4, []])
+      pass(DAY_MS)
+      await away.send()
+      await away.send()
+      expect([tries, refused, await letters()]).toEqual([5, ['no connection'], []])
+    })
+
+    test('is given up at once where the mail server refuses it for good', async () => {
+      const refusing = post({
+        async send() {
+          throw new MailRefused('550 no such user', { isTemporary: false })
+        },
+      })
+      await refusing.send()
+      expect([refused, await letters()]).toEqual([['550 no such user'], []])
+    })
+
+    test.each([
+      ['is no owner any more', { table: 'members', set: { role: 'member' } }],
+      ['wants no mails any more', { table: 'users', set: { alert_mails: 0 } }],
+    ] as const)('is not sent to a user who %s', async (_, { table, set }) => {
+      await bench.store.db.updateTable(table).set(set).execute()
+      await post({
+        async send() {
+          throw new Error('it was sent')
+        },
+      }).send()
+      expect(await letters()).toEqual([])
+    })
+
+    test('that a stopped process had taken is sent by the next one', async () => {
+      const never = Promise.withResolvers<string>()
+      const began = Promise.withResolvers<void>()
+      const stopped = post({
+        send(_, signal) {
+          began.resolve()
+          signal?.addEventListener('abort', () =>
+            never.reject(new MailRefused('stopped', { isTemporary: true })),
+          )
+          return never.promise
+        },
+      })
+      stopped.start()
+      await began.promise
+      await stopped.stop()
+      const sent: string[] = []
+      await post({ send: async ({ to }) => sent.push(to).toString() }).send()
+      expect(sent).toEqual(['user_ada@example.org'])
+    })
+  })
+})

@@ -1,0 +1,174 @@
+import type { Kysely, Transaction } from 'kysely'
+import { ALERT_LETTERS, ALERTS } from '../store/alert-tables.ts'
+import type { Tables } from '../store/schema.ts'
+import { readSetting, writeSetting } from '../store/settings.ts'
+import type { Clock } from '../vocabulary/clock.ts'
+import type { IdSource } from '../vocabulary/ids.ts'
+import { notedSteps } from './about.ts'
+import { type Crossing, crossingsOf } from './crossings.ts'
+
+/** More would keep requests from writing for long. */
+const NOTED_AT_ONCE = 50
+
+/** Rows that are read at once. */
+const PAGE = 500
+
+interface AlertsInput {
+  readonly db: Kysely<Tables>
+  readonly ids: IdSource
+  readonly clock: Clock
+  /** Whether owners get mails. */
+  readonly mails: boolean
+}
+
+/** Accounts and keys that may have crossed something since they were looked at last. */
+interface LookedAt {
+  readonly accountIds: readonly string[]
+  readonly apiKeyIds: readonly string[]
+}
+
+/** Notes what accounts and keys cross, each once, also where several processes see it, with the mails about it. */
+export class Alerts {
+  readonly #input: AlertsInput
+  #isBegun = false
+
+  constructor(input: AlertsInput) {
+    this.#input = input
+  }
+
+  /** Notes what these have crossed. Rejects as the store does. */
+  async look({ accountIds, apiKeyIds }: LookedAt): Promise<void> {
+    const { db, clock } = this.#input
+    await this.#begin()
+    for (const page of pagesOf(accountIds)) await noteOf(this.#input, { accountIds: page })
+    for (const page of pagesOf(apiKeyIds)) await noteOf(this.#input, { apiKeyIds: page })
+    await db.deleteFrom('alerts').where('ends_at_ms', '<=', clock.nowMs()).execute()
+  }
+
+  /** What was crossed before there were alerts is noted without mails: else an upgrade would send one of each old account. */
+  async #begin(): Promise<void> {
+    if (this.#isBegun) return
+    const { db } = this.#input
+    if ((await readSetting(db, 'alerts_noted')) === null) {
+      const silent = { ...this.#input, mails: false }
+      for await (const page of allOf(db, 'accounts')) await noteOf(silent, { accountIds: page })
+      for await (const page of allOf(db, 'api_keys')) await noteOf(silent, { apiKeyIds: page })
+      await writeSetting(db, { name: 'alerts_noted', value: '1' })
+    }
+    this.#isBegun = true
+  }
+}
+
+async function noteOf(
+  input: AlertsInput,
+  { accountIds = [], apiKeyIds = [] }: Partial<LookedAt>,
+): Promise<void> {
+  const { db, clock } = input
+  const crossings = await crossingsOf(db, { accountIds, apiKeyIds, nowMs: clock.nowMs() })
+  const fresh = await notNoted(db, crossings)
+  // In one order: processes that note the same wait for each other's rows.
+  const inOrder = fresh.toSorted((a, b) => (a.subject < b.subject ? -1 : 1))
+  for (let from = 0; from < inOrder.length; from += NOTED_AT_ONCE) {
+    const some = inOrder.slice(from, from + NOTED_AT_ONCE)
+    await db.transaction().execute(async (trx) => {
+      for (const crossing of some) await noteOne(trx, { ...input, crossing })
+    })
+  }
+}
+
+async function noteOne(
+  trx: Transaction<Tables>,
+  { clock, ids, mails, crossing }: AlertsInput & { readonly crossing: Crossing },
+): Promise<void> {
+  const { about, accountId } = crossing
+  const createdAtMs = clock.nowMs()
+  const steps = notedSteps(about)
+  const noted = await trx
+    .insertInto('alerts')
+    .values(steps.map((step) => ALERTS.record({ ...crossing, step, createdAtMs })))
+    .onConflict((conflict) => conflict.columns(['subject', 'step']).doNothing())
+    .returning('step')
+    .execute()
+  // Another process has noted it meanwhile.
+  if (!noted.some(({ step }) => step === steps[0])) return
+  if (about.kind === 'credit') await forgetEarlierCredit(trx, crossing)
+  const userIds = mails ? await mailedOwners(trx, accountId) : []
+  if (userIds.length === 0) return
+  const letter = {
+    ...ALERT_LETTERS.start,
+    accountId,
+    aboutJson: JSON.stringify(about),
+    createdAtMs,
+  }
+  const rows = userIds.map((userId) =>
+    ALERT_LETTERS.record({
+      ...letter,
+      id: ids.next('alrt'),
+      userId,
+      nextTryAtMs: createdAtMs,
+    }),
+  )
+  await trx.insertInto('alert_letters').values(rows).execute()
+}
+
+function* pagesOf(ids: readonly string[]): Iterable<readonly string[]> {
+  for (let from = 0; from < ids.length; from += PAGE) yield ids.slice(from, from + PAGE)
+}
+
+/** The ids of a whole table, page by page. */
+async function* allOf(
+  db: Kysely<Tables>,
+  table: 'accounts' | 'api_keys',
+): AsyncIterable<readonly string[]> {
+  let after = ''
+  while (true) {
+    const asked = db.selectFrom(table).select('id').where('id', '>', after).orderBy('id')
+    const ids = (await asked.limit(PAGE).execute()).map(({ id }) => id)
+    yield ids
+    if (ids.length < PAGE) return
+    after = ids.at(-1) ?? ''
+  }
+}
+
+/** Those whose highest step was not noted. */
+async function notNoted(
+  db: Kysely<Tables>,
+  crossings: readonly Crossing[],
+): Promise<readonly Crossing[]> {
+  if (crossings.length === 0) return []
+  const subjects = crossings.map(({ subject }) => subject)
+  const rows = await db
+    .selectFrom('alerts')
+    .select(['subject', 'step'])
+    .where('subject', 'in', subjects)
+    .execute()
+  const noted = new Set(rows.map(({ subject, step }) => `${subject} ${step}`))
+  return crossings.filter(({ subject, about }) => !noted.has(`${subject} ${notedSteps(about)[0]}`))
+}
+
+/** Alerts of earlier credit can't come again. */
+async function forgetEarlierCredit(
+  trx: Transaction<Tables>,
+  { accountId, subject }: Crossing,
+): Promise<void> {
+  await trx
+    .deleteFrom('alerts')
+    .where('account_id', '=', accountId)
+    .where('subject', 'like', `${accountId} credit %`)
+    .where('subject', '!=', subject)
+    .execute()
+}
+
+/** The owners of an account who have proved their addresses and want mails of alerts. */
+async function mailedOwners(db: Kysely<Tables>, accountId: string): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('members')
+    .innerJoin('users', 'users.id', 'members.user_id')
+    .select('users.id')
+    .where('members.account_id', '=', accountId)
+    .where('members.role', '=', 'owner')
+    .where('users.email_verified', '=', 1)
+    .where('users.alert_mails', '=', 1)
+    .execute()
+  return rows.map(({ id }) => id)
+}

@@ -1,0 +1,156 @@
+import type { Kysely } from 'kysely'
+import { freeCreditExpired } from '../ledger/rules/credit.ts'
+import {
+  ACCOUNTS,
+  type AccountRow,
+  API_KEYS,
+  type ApiKeyRow,
+  type Tables,
+} from '../store/schema.ts'
+import { alertStep } from '../vocabulary/alert-step.ts'
+import type { AlertAbout } from './about.ts'
+
+/** How long before its end free credit is named. */
+const FREE_CREDIT_ENDS_MS = 7 * 24 * 60 * 60_000
+
+/** Something that an account's owners are to hear, once. */
+export interface Crossing {
+  /** Another limit, period or credit is another subject. */
+  readonly subject: string
+  readonly accountId: string
+  /** From then on it can't come again; null: it has no end. */
+  readonly endsAtMs: number | null
+  readonly about: AlertAbout
+}
+
+/** What these accounts and keys have crossed. Disabled and deleted ones, and keys that have expired, have crossed nothing. */
+export async function crossingsOf(
+  db: Kysely<Tables>,
+  {
+    accountIds,
+    apiKeyIds,
+    nowMs,
+  }: {
+    readonly accountIds: readonly string[]
+    readonly apiKeyIds: readonly string[]
+    readonly nowMs: number
+  },
+): Promise<readonly Crossing[]> {
+  const accounts =
+    accountIds.length === 0
+      ? []
+      : await db
+          .selectFrom('accounts')
+          .selectAll()
+          .where('id', 'in', accountIds)
+          .where('disabled', '=', 0)
+          .execute()
+  const apiKeys =
+    apiKeyIds.length === 0
+      ? []
+      : await db
+          .selectFrom('api_keys')
+          .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
+          .selectAll('api_keys')
+          .where('api_keys.id', 'in', apiKeyIds)
+          .where('api_keys.disabled', '=', 0)
+          .where('api_keys.deleted_at_ms', 'is', null)
+          .where('accounts.disabled', '=', 0)
+          .execute()
+  return [
+    ...accounts.flatMap((row) => crossingsOfAccount(ACCOUNTS.read(row), nowMs)),
+    ...apiKeys.flatMap((row) => crossingsOfKey(API_KEYS.read(row), nowMs)),
+  ]
+}
+
+/** What an account has crossed at a moment. */
+export function crossingsOfAccount(account: AccountRow, nowMs: number): readonly Crossing[] {
+  return [
+    ...creditCrossing(account, nowMs),
+    ...allowanceCrossing(account, { nowMs, accountId: account.id, keyName: null }),
+    ...freeCreditCrossing(account, nowMs),
+  ]
+}
+
+/** What an API key has crossed at a moment. */
+export function crossingsOfKey(apiKey: ApiKeyRow, nowMs: number): readonly Crossing[] {
+  const { id, accountId, name: keyName, expiresAtMs } = apiKey
+  if (expiresAtMs !== null && expiresAtMs <= nowMs) return []
+  const { creditLimitMicros: limitMicros, spendMicros } = apiKey
+  const step = alertStep(spendMicros, limitMicros)
+  const ofLimit: readonly Crossing[] =
+    step === null || limitMicros === null
+      ? []
+      : [
+          {
+            subject: `${id} limit ${limitMicros}`,
+            accountId,
+            endsAtMs: null,
+            about: { kind: 'key_limit', step, keyName, spendMicros, limitMicros },
+          },
+        ]
+  return [...ofLimit, ...allowanceCrossing(apiKey, { nowMs, accountId, keyName })]
+}
+
+/** Credit of both purses, by what there was right after the last of it was added. */
+function creditCrossing(account: AccountRow, nowMs: number): readonly Crossing[] {
+  const { id, lastCreditNumber, lastCreditBalanceMicros: creditedMicros } = account
+  const leftMicros = Math.max(0, account.backedBalanceMicros + liveFreeCredit(account, nowMs))
+  const step = alertStep(creditedMicros - leftMicros, creditedMicros)
+  if (step === null) return []
+  return [
+    {
+      subject: `${id} credit ${lastCreditNumber}`,
+      accountId: id,
+      endsAtMs: null,
+      about: { kind: 'credit', step, leftMicros, creditedMicros },
+    },
+  ]
+}
+
+function liveFreeCredit(account: AccountRow, nowMs: number): number {
+  return freeCreditExpired(account, nowMs) ? account.freeHeldMicros : account.freeBalanceMicros
+}
+
+function allowanceCrossing(
+  { id, allowance, period: counted }: Pick<AccountRow, 'id' | 'allowance' | 'period'>,
+  {
+    nowMs,
+    accountId,
+    keyName,
+  }: { readonly nowMs: number; readonly accountId: string; readonly keyName: string | null },
+): readonly Crossing[] {
+  // A row has the period of its latest hold, which may be over.
+  if (allowance === null || counted === null || counted.periodEndsAtMs <= nowMs) return []
+  const { allowanceMicros, allowancePeriod: period } = allowance
+  const { periodSpendMicros: spendMicros, periodEndsAtMs: resetsAtMs } = counted
+  const step = alertStep(spendMicros, allowanceMicros)
+  if (step === null) return []
+  const use = { step, spendMicros, allowanceMicros, period, resetsAtMs }
+  return [
+    {
+      subject: `${id} ${period} ${allowanceMicros} until ${resetsAtMs}`,
+      accountId,
+      endsAtMs: resetsAtMs,
+      about:
+        keyName === null
+          ? { kind: 'account_allowance', ...use }
+          : { kind: 'key_allowance', keyName, ...use },
+    },
+  ]
+}
+
+function freeCreditCrossing(account: AccountRow, nowMs: number): readonly Crossing[] {
+  const { id, freeExpiresAtMs: endsAtMs } = account
+  const amountMicros = liveFreeCredit(account, nowMs)
+  if (endsAtMs === null || endsAtMs <= nowMs || amountMicros <= 0) return []
+  if (endsAtMs - nowMs > FREE_CREDIT_ENDS_MS) return []
+  return [
+    {
+      subject: `${id} free until ${endsAtMs}`,
+      accountId: id,
+      endsAtMs,
+      about: { kind: 'free_credit_ends', amountMicros, endsAtMs },
+    },
+  ]
+}

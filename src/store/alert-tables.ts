@@ -1,0 +1,36 @@
+import { integer, orNull, type RowOf, startsAs, Table, text } from './table.ts'
+
+/** Alerts that were noted: each once for its subject and step. */
+export const ALERTS = new Table('alerts', {
+  key: ['subject', 'step'],
+  fixed: {
+    /** The id of an account or key, and what of it: a limit, a period of an allowance, or the credit since an entry. */
+    subject: text,
+    /** Percent; 0: it has no steps. */
+    step: integer,
+    account_id: text,
+    /** From then on it can't come again, and is removed. Null: it has no end. */
+    ends_at_ms: orNull(integer),
+    created_at_ms: integer,
+  },
+})
+
+/** Mails of alerts that are to be sent: one row for each user, until the mail server has taken it. */
+export const ALERT_LETTERS = new Table('alert_letters', {
+  key: ['id'],
+  fixed: {
+    id: text,
+    user_id: text,
+    account_id: text,
+    /** What the alert says: an `AlertAbout`. */
+    about_json: text,
+    created_at_ms: integer,
+    /** Tries that have ended. */
+    tries: startsAs(0, integer),
+    /** While a process sends it, no other does before this moment; after a try that failed, none. */
+    next_try_at_ms: integer,
+  },
+})
+
+/** A mail of an alert. */
+export type AlertLetterRow = RowOf<typeof ALERT_LETTERS>

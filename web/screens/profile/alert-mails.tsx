@@ -1,0 +1,49 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { write } from '../../api/client.ts'
+import { meQuery, startQuery } from '../../api/queries.ts'
+import { useMe } from '../../shell/use-account.ts'
+
+/** Whether the user gets mails of alerts; where the gateway sends mail. */
+export function AlertMails() {
+  const { user, accounts } = useMe()
+  const { data: start } = useQuery(startQuery)
+  const queries = useQueryClient()
+  const change = useMutation({
+    mutationFn: (on: boolean) => write('POST', 'auth/alert-mails', { on }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: meQuery.queryKey }),
+  })
+  const isOwner = accounts.some(({ role }) => role === 'owner')
+  if (start?.mail !== true || !isOwner) return null
+  const isOn = change.isPending ? change.variables : user.alert_mails
+  return (
+    <section className="card" aria-label="Alerts by e-mail">
+      <header>
+        <h2>Alerts by e-mail</h2>
+      </header>
+      <div className="grid gap-3 px-[18px] pt-2 pb-[18px]">
+        <label className="check items-start">
+          <input
+            type="checkbox"
+            checked={isOn}
+            disabled={change.isPending}
+            onChange={(event) => change.mutate(event.target.checked)}
+          />
+          <span>
+            At 75, 90 and 100% of the credit, of an allowance and of a key’s limit, and a week
+            before free credit ends
+          </span>
+        </label>
+        <p className="note">
+          {user.email_verified
+            ? `Each once, to ${user.email}, of the accounts that you own.`
+            : `They begin once you have proved ${user.email}: sign in by e-mail once.`}
+        </p>
+        {change.isError && (
+          <p className="problem" role="alert">
+            {change.error.message}
+          </p>
+        )}
+      </div>
+    </section>
+  )
+}
