@@ -12,14 +12,14 @@ export const PASSWORD = 'twelve or more characters'
 export const test = inBrowser.extend(
   'gateway',
   // biome-ignore lint/correctness/noEmptyPattern: a fixture names what it needs, here nothing
-  async ({}, { onCleanup }): Promise<ServeProcess> => {
+  async ({}, { onCleanup }): Promise<ServeProcess & { readonly folder: string }> => {
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-page-'))
     const gateway = await serve({ folder, env: { PORT: '0' } })
     onCleanup(async () => {
       await gateway.stop('SIGTERM')
       rmSync(folder, { recursive: true, force: true })
     })
-    return gateway
+    return { ...gateway, folder }
   },
 )
 

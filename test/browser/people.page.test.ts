@@ -1,6 +1,10 @@
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import type { Browser, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { expectGoodPage, openWindow } from './chromium.ts'
+import { listenOnLoopback } from './listen.ts'
 import { PASSWORD, setUp, test } from './on-gateway.ts'
 
 /** Members, invitations and sessions, as people in several browsers see them. */
@@ -89,4 +93,52 @@ test('an owner signs out everywhere else, and can not leave an account that has 
   await desk.getByRole('dialog').getByRole('button', { name: 'Leave' }).click()
   await desk.getByRole('alert').getByText('This user is the last owner').waitFor()
   for (const page of [desk, phone]) await page.context().close()
+})
+
+/** A page of another port of this machine, which a browser takes for the same site. */
+async function openForeign(owner: Page): Promise<{ page: Page; close: () => void }> {
+  const server = createServer((_, response) => {
+    response.setHeader('content-type', 'text/html').end('<!doctype html><title>Other</title>')
+  })
+  const address = await listenOnLoopback(server)
+  const page = await owner.context().newPage()
+  await page.goto(address)
+  return { page, close: () => server.close() }
+}
+
+test('a page of another origin can use no session, also with its cookie', async ({
+  browser,
+  gateway,
+}) => {
+  const owner = await another(browser)
+  await setUp(owner, gateway)
+  const { page, close } = await openForeign(owner)
+  const target = new URL('/app/api/auth/sign-out', owner.url()).href
+  const [sent] = await Promise.all([
+    page.waitForResponse((response) => response.url() === target),
+    // As a form of the other page would.
+    page.evaluate(
+      (url) => fetch(url, { method: 'POST', mode: 'no-cors', credentials: 'include', body: '{}' }),
+      target,
+    ),
+  ])
+  expect(sent.status()).toBe(403)
+  await owner.reload()
+  await owner.getByText('No requests yet').waitFor()
+  close()
+  await owner.context().close()
+})
+
+test('a link that has expired lets no one in, and says so', async ({ browser, gateway }) => {
+  const owner = await another(browser)
+  await setUp(owner, gateway)
+  const link = await invite(owner)
+  const store = new DatabaseSync(join(gateway.folder, 'data', 'simulator.db'), { timeout: 60_000 })
+  store.exec('update links set expires_at_ms = 1')
+  store.close()
+  const guest = await another(browser)
+  await accept(guest, link)
+  await guest.getByRole('alert').getByText('has expired').waitFor()
+  await expectGoodPage(guest)
+  for (const page of [owner, guest]) await page.context().close()
 })

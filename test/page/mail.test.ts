@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Mailbox, startMailbox } from '../../src/mail/testing/mailbox.ts'
 import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { startWorld, type World } from '../world.ts'
-import { ADA, Browser, errorOf, setUpOperator } from './page-client.ts'
+import { ADA, Browser, errorOf, setUpOperator, tracesOf } from './page-client.ts'
 
 let box: Mailbox
 let world: World
@@ -136,8 +136,10 @@ test('five wrong codes end a code, also thirty at once, and no code of another b
 
 test('an unknown address is answered alike, after the same statements, and gets no mail', async () => {
   await setUpOperator(world, ORIGIN)
-  const known = await statements(() => browserAt('203.0.113.7').post('auth/mail/sign-in', ADA_ONLY))
-  const unknown = await statements(() =>
+  const known = await tracesOf(world, () =>
+    browserAt('203.0.113.7').post('auth/mail/sign-in', ADA_ONLY),
+  )
+  const unknown = await tracesOf(world, () =>
     browserAt('203.0.113.7').post('auth/mail/sign-in', { email: 'eve@example.org' }),
   )
   expect(unknown.written).toEqual(known.written)
@@ -153,21 +155,6 @@ test('an unknown address is answered alike, after the same statements, and gets 
 })
 
 const ADA_ONLY = { email: ADA.email }
-
-/** What a call leaves in the store, by table, and the shape of its answer. */
-async function statements(call: () => ReturnType<Browser['post']>) {
-  const { db } = world.gateway.store
-  const count = async () => {
-    const links = await db.selectFrom('links').select('id').execute()
-    const rates = await db.selectFrom('mail_rates').select('mails').execute()
-    return [links.length, rates.reduce((sum, { mails }) => sum + mails, 0)]
-  }
-  const [linksBefore = 0, ratesBefore = 0] = await count()
-  const { httpStatus, json, headers } = await call()
-  const [links = 0, rates = 0] = await count()
-  const shape = [httpStatus, Object.keys(json), [...headers.keys()].toSorted()]
-  return { json, shape, written: [links - linksBefore, rates - ratesBefore] }
-}
 
 test('a person is mailed five times an hour at most, and a network asks twenty times', async () => {
   await setUpOperator(world, ORIGIN)

@@ -124,6 +124,23 @@ export async function inviteGuest(
   return browser
 }
 
+/** What a call that asks for a mail leaves in the store, by table, and the shape of its answer. */
+export async function tracesOf(
+  { gateway: { store } }: Pick<World, 'gateway'>,
+  call: () => Promise<PageAnswer>,
+) {
+  const count = async () => {
+    const links = await store.db.selectFrom('links').select('id').execute()
+    const rates = await store.db.selectFrom('mail_rates').select('mails').execute()
+    return [links.length, rates.reduce((sum, { mails }) => sum + mails, 0)]
+  }
+  const [linksBefore = 0, ratesBefore = 0] = await count()
+  const { httpStatus, json, headers } = await call()
+  const [links = 0, rates = 0] = await count()
+  const shape = [httpStatus, Object.keys(json), [...headers.keys()].toSorted()]
+  return { json, shape, written: [links - linksBefore, rates - ratesBefore] }
+}
+
 /** The error of an answer, as far as programs read it. */
 export function errorOf(answer: PageAnswer): object {
   const { error } = answer.json
