@@ -64,6 +64,8 @@ export async function seedStore(input: SeedStoreInput): Promise<SeededKey[]> {
           backedBalanceMicros: micros(creditMicros),
           hasBackedCredit: creditMicros > 0,
           entryCount: creditMicros > 0 ? 1 : 0,
+          lastCreditNumber: creditMicros > 0 ? 1 : 0,
+          lastCreditBalanceMicros: micros(creditMicros),
           createdAtMs: nowMs,
         }),
       )
