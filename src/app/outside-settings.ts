@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { isLoopback } from '../journey/gate/client-address.ts'
-import type { GithubSettings } from '../people/github-client.ts'
-import type { OidcSettings, OutsideClient } from '../people/outside-client.ts'
-import type { OutsideProvider } from '../people/outside-door.ts'
+import type { GithubSettings } from '../people/outside/github-client.ts'
+import type { OidcSettings, OutsideClient } from '../people/outside/outside-client.ts'
+import type { OutsideProvider } from '../people/outside/outside-door.ts'
 import { optional, parsed, type Setting, secretToken } from './setting.ts'
 
 /** The settings of sign-in at providers outside of the gateway. */
@@ -140,11 +140,11 @@ function clientOf(clientId: string | null, clientSecret: string | null) {
 }
 
 async function openOidc(settings: OidcSettings): Promise<OutsideClient> {
-  const outside = await import('../people/outside-client.ts')
+  const outside = await import('../people/outside/outside-client.ts')
   return outside.openOidc(settings)
 }
 
 async function openGithub(settings: GithubSettings): Promise<OutsideClient> {
-  const outside = await import('../people/github-client.ts')
+  const outside = await import('../people/outside/github-client.ts')
   return outside.openGithub(settings)
 }

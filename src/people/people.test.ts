@@ -102,10 +102,14 @@ class Place {
 
   /** Gives Ada an authenticator app. Returns its code of the next 30 seconds, and recovery codes. */
   async addApp() {
-    const { secret } = this.people.factors.beginApp(this.ada.user)
+    const { secret } = this.people.factorSetup.beginApp(this.ada.user)
     const app = new TOTP({ secret })
     const code = app.generate()
-    const { recoveryCodes } = await this.people.factors.addApp({ signedIn: this.ada, secret, code })
+    const { recoveryCodes } = await this.people.factorSetup.addApp({
+      signedIn: this.ada,
+      secret,
+      code,
+    })
     return { next: app.generate({ timestamp: Date.now() + 30_000 }), recoveryCodes }
   }
 
@@ -150,7 +154,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
         tokens.map(async ({ sessionToken }) => {
           const waiting = await sessions.findWaiting(sessionToken)
           if (waiting === null) throw new Error('no session waits')
-          await factors.letIn(waiting, { code })
+          await factors.letIn(waiting, { kind: 'code', code })
         }),
       )
       expect(shown.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
@@ -160,10 +164,10 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
   })
 
   test('a password that is changed while an app is added leaves the session no app', async () => {
-    const { secret } = place.people.factors.beginApp(place.ada.user)
+    const { secret } = place.people.factorSetup.beginApp(place.ada.user)
     const code = new TOTP({ secret }).generate()
     await place.reset(await place.resetLink(), OTHER)
-    const adding = place.people.factors.addApp({ signedIn: place.ada, secret, code })
+    const adding = place.people.factorSetup.addApp({ signedIn: place.ada, secret, code })
     await expect(adding).rejects.toEqual(NOT_SIGNED_IN)
     await expect(place.signIn(OTHER)).resolves.toBeDefined()
   })

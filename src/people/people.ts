@@ -5,15 +5,16 @@ import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { SignInAttempts } from './attempts.ts'
+import { FactorSetup } from './factors/factor-setup.ts'
+import { dropFactors } from './factors/own-factors.ts'
+import { type FactorProof, SecondFactors } from './factors/second-factors.ts'
 import { claimFirstUser, grant } from './invitations.ts'
 import { makeLinkText } from './link-text.ts'
 import { endOwnLinks, readLink, takeFound, takeLink } from './links.ts'
 import { tryCode } from './mail-door.ts'
-import { enterFromOutside, type OutsideIdentity } from './outside-identity.ts'
-import { dropFactors } from './own-factors.ts'
+import { enterFromOutside, type OutsideIdentity } from './outside/outside-identity.ts'
 import { PasswordChecks } from './password-checks.ts'
 import type { Passwords, PasswordsInput } from './passwords.ts'
-import { type FactorProof, SecondFactors } from './second-factors.ts'
 import {
   confirmSession,
   endOtherSessions,
@@ -101,6 +102,7 @@ interface RequiredPassword {
 export class People {
   readonly sessions: Sessions
   readonly factors: SecondFactors
+  readonly factorSetup: FactorSetup
   readonly #input: PeopleInput
   readonly #attempts: SignInAttempts
   readonly #checks: PasswordChecks
@@ -109,6 +111,7 @@ export class People {
     this.#input = input
     this.sessions = new Sessions(input)
     this.factors = new SecondFactors(input)
+    this.factorSetup = new FactorSetup(input)
     this.#attempts = new SignInAttempts(input)
     const { loadPasswords = loadBetterAuth } = input
     this.#checks = new PasswordChecks(() => loadPasswords({ ...input, sessionMs: SESSION_MS }))
@@ -320,7 +323,7 @@ export class People {
     const { db, clock } = this.#input
     const { user, sessionId, hasFactor } = signedIn
     const checked = await this.#requirePassword({ user, password, field: 'password' }, visitor)
-    if (hasFactor) await this.factors.check(user.id, proof)
+    if (hasFactor) await this.factors.check(signedIn, proof)
     await db.transaction().execute(async (trx) => {
       if (!(await hasStill(trx, checked))) throw new Problem('not_signed_in')
       await confirmSession(trx, { sessionId, nowMs: clock.nowMs() })

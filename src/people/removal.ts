@@ -3,8 +3,8 @@ import { type OperatorAction, recordAction } from '../ledger/operator-actions.ts
 import type { Tables } from '../store/schema.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { Problem } from '../vocabulary/problem.ts'
+import { dropFactors } from './factors/own-factors.ts'
 import { endOwnLinks } from './links.ts'
-import { dropFactors } from './own-factors.ts'
 import { endOtherSessions } from './sessions.ts'
 import { findUser, lockPassword } from './users.ts'
 

@@ -2,8 +2,8 @@ import type { Kysely } from 'kysely'
 import { SESSIONS, type SessionRow, USERS, type UserRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import type { Clock } from '../vocabulary/clock.ts'
+import { readHasFactor, selectHasFactor } from './factors/own-factors.ts'
 import { hashSecret } from './link-text.ts'
-import { readHasFactor, selectHasFactor } from './own-factors.ts'
 
 /** How long a session lasts after the sign-in, in use or not. */
 export const SESSION_MS = 7 * 24 * 60 * 60_000

@@ -3,7 +3,7 @@ import { MEMBERS, SIGN_INS, USERS, type UserRow } from '../store/people-tables.t
 import type { Tables } from '../store/schema.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import type { Role } from '../vocabulary/role.ts'
-import { dropFactors, readHasFactor, selectHasFactor } from './own-factors.ts'
+import { dropFactors, readHasFactor, selectHasFactor } from './factors/own-factors.ts'
 
 /** An account as one of its members sees it. */
 export interface Membership {

@@ -1,5 +1,16 @@
 import { LINK_KINDS, ROLES } from '../vocabulary/role.ts'
-import { amount, flag, integer, oneOf, orNull, type RowOf, startsAs, Table, text } from './table.ts'
+import {
+  amount,
+  flag,
+  integer,
+  oneOf,
+  orNull,
+  type RowOf,
+  startsAs,
+  Table,
+  text,
+  texts,
+} from './table.ts'
 
 /** People who sign in to the page. */
 export const USERS = new Table('users', {
@@ -161,6 +172,9 @@ export const SESSIONS = new Table('sessions', {
     last_used_at_ms: orNull(integer),
     /** When the user's second factor was shown in it; null: it was not, and a user who has one is not signed in yet. */
     factor_passed_at_ms: orNull(integer),
+    /** What a passkey is to sign in it, in base64url; null: nothing. */
+    challenge: orNull(text),
+    challenge_at_ms: orNull(integer),
   },
 })
 
@@ -182,6 +196,33 @@ export const AUTHENTICATOR_APPS = new Table('authenticator_apps', {
     last_used_at_ms: orNull(integer),
   },
 })
+
+/** The passkeys of users: what proves that a device has the private key. */
+export const PASSKEYS = new Table('passkeys', {
+  key: ['id'],
+  fixed: {
+    id: text,
+    user_id: text,
+    /** As its user called it. */
+    name: text,
+    /** In base64url, as the device chose it. */
+    credential_id: text,
+    /** A COSE key in base64url. */
+    public_key: text,
+    /** The host name of the page that it was made on: browsers use it there alone. */
+    host: text,
+    /** How browsers reach the device, in words of WebAuthn. */
+    transports: texts,
+    /** How many the device says that it has made; 0: it does not count. */
+    signatures: integer,
+    created_at_ms: integer,
+    /** Null: not since it was added. */
+    last_used_at_ms: orNull(integer),
+  },
+})
+
+/** A passkey of a user. */
+export type PasskeyRow = RowOf<typeof PASSKEYS>
 
 /** Codes that stand in for a lost second factor, once each. The code itself is not here, only its SHA-256. */
 export const RECOVERY_CODES = new Table('recovery_codes', {
@@ -239,6 +280,7 @@ export const PEOPLE_TABLES = [
   MEMBERS,
   SIGN_INS,
   AUTHENTICATOR_APPS,
+  PASSKEYS,
   RECOVERY_CODES,
   LINKS,
   ADMIN_TOKENS,

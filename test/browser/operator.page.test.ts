@@ -131,7 +131,7 @@ const SCREENS: readonly Screen[] = [
       await page.getByLabel('Reference').fill('invoice-1043')
       await page.getByRole('button', { name: 'Add $25.00' }).click()
     },
-    text: 'Money is moved only within ten minutes of the password.',
+    text: 'This needs the password within the last ten minutes.',
   },
 ]
 

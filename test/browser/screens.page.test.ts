@@ -2,7 +2,16 @@ import { expect } from 'vitest'
 import { type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
-import { FACTOR_NEEDED, FACTOR_REQUIRED, FACTORS, HELIX, ME, WITH_MAIL } from './stand-in-data.ts'
+import {
+  FACTOR_NEEDED,
+  FACTOR_REQUIRED,
+  FACTORS,
+  HELIX,
+  ME,
+  NO_FACTORS,
+  PASSKEY_NEEDED,
+  WITH_MAIL,
+} from './stand-in-data.ts'
 
 /** Keys, models, the profile and the doors: each screen and each of its states. */
 
@@ -86,10 +95,30 @@ const SCREENS: readonly Screen[] = [
     name: 'factor-new',
     path: at('profile'),
     async act(page) {
-      await page.getByRole('button', { name: 'Set up', exact: true }).click()
       await page.getByRole('button', { name: 'Set up an app' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Set up an app' }).click()
     },
     text: 'Scan this with the app, or type the secret into it.',
+  },
+  {
+    name: 'passkey-new',
+    path: at('profile'),
+    act: (page) => page.getByRole('button', { name: 'Add a passkey' }).click(),
+    text: 'A passkey works at this page alone',
+  },
+  {
+    name: 'passkey-remove',
+    path: at('profile'),
+    before: (server) => server.answer('/auth/factors', json(FACTORS)),
+    act: (page) =>
+      page.getByRole('button', { name: 'Remove the passkey Safari on iPhone' }).click(),
+    text: 'Your other second factors stay.',
+  },
+  {
+    name: 'profile-no-passkeys',
+    path: at('profile'),
+    before: (server) => server.answer('/auth/factors', json({ ...NO_FACTORS, passkey_host: null })),
+    text: 'A passkey needs a host name in the address of the page',
   },
   {
     name: 'recovery-codes',
@@ -106,6 +135,12 @@ const SCREENS: readonly Screen[] = [
     path: 'second-factor',
     before: (server) => server.answer('/start', json(FACTOR_NEEDED)),
     text: 'Signing in as',
+  },
+  {
+    name: 'second-factor-passkey',
+    path: 'second-factor',
+    before: (server) => server.answer('/start', json(PASSKEY_NEEDED)),
+    text: 'Use a passkey',
   },
   {
     name: 'set-up-second-factor',

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { TOTP } from 'otpauth'
 import type { Browser, Page } from 'playwright-core'
 import { expect } from 'vitest'
@@ -125,4 +126,120 @@ test('an operator sets up an app, signs in with it and with a recovery code, and
   await lost.getByRole('button', { name: 'Save the password' }).click()
   await lost.getByText('Set up a second factor').waitFor()
   for (const page of [desk, phone, lost]) await page.context().close()
+})
+
+/** Gives the browser of a page a device that makes passkeys and signs without asking. */
+async function plugInDevice(page: Page): Promise<void> {
+  const devTools = await page.context().newCDPSession(page)
+  await devTools.send('WebAuthn.enable')
+  await devTools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  })
+}
+
+/** Makes the sign-ins of a gateway an hour old. */
+function age(folder: string): void {
+  const store = new DatabaseSync(join(folder, 'data', 'simulator.db'))
+  store.exec('update sessions set created_at_ms = created_at_ms - 3600000, confirmed_at_ms = null')
+  store.close()
+}
+
+test('an operator adds a passkey, signs in with it, and shows it where the password is asked for again', async ({
+  browser,
+  guarded: { folder, gateway },
+}) => {
+  const byAddress = await open(browser, 'desk')
+  const link = new URL(setupLink(gateway))
+  await become(byAddress, link.href)
+  await byAddress.getByRole('button', { name: 'Set up an app' }).waitFor()
+  expect(await byAddress.getByRole('button', { name: 'Use a passkey instead' }).count()).toBe(0)
+  await byAddress.context().close()
+
+  link.hostname = 'localhost'
+  const desk = await open(browser, 'desk')
+  await plugInDevice(desk)
+  await desk.goto(new URL('/app/sign-in', link).href)
+  await desk.getByLabel('E-mail').fill('ada@example.org')
+  await desk.getByLabel('Password').fill(PASSWORD)
+  await desk.getByRole('button', { name: 'Sign in' }).click()
+  await desk.getByText('Set up a second factor').waitFor()
+  await desk.getByRole('button', { name: 'Use a passkey instead' }).click()
+  await expectGoodPage(desk)
+  expect(await desk.getByLabel('Name').inputValue()).toBe('Chrome on Linux')
+  await desk.getByRole('button', { name: 'Add a passkey' }).click()
+  await desk.getByRole('button', { name: 'I have kept them' }).click()
+  await desk.getByText('No requests yet').waitFor()
+
+  await desk.getByRole('button', { name: /Ada Lovelace/ }).click()
+  await desk.getByRole('button', { name: 'Sign out' }).click()
+  await desk.getByRole('heading', { name: 'Sign in' }).waitFor()
+  await desk.getByLabel('E-mail').fill('ada@example.org')
+  await desk.getByLabel('Password').fill(PASSWORD)
+  await desk.getByRole('button', { name: 'Sign in' }).click()
+  await desk.getByRole('button', { name: 'Use a passkey' }).waitFor()
+  await expectGoodPage(desk)
+  await desk.getByRole('button', { name: 'Use a passkey' }).click()
+  await desk.getByText('No requests yet').waitFor()
+
+  await desk.getByRole('button', { name: /Ada Lovelace/ }).click()
+  await desk.getByRole('link', { name: 'Password and sessions' }).click()
+  await desk.getByText('10 of 10 left').waitFor()
+  await expectGoodPage(desk)
+  age(folder)
+  await desk.getByRole('button', { name: 'Add a passkey' }).click()
+  const adding = desk.getByRole('dialog', { name: 'Add a passkey' })
+  await adding.getByRole('button', { name: 'Add a passkey' }).click()
+  const asking = desk.getByRole('dialog', { name: 'Enter your password' })
+  await asking.getByLabel('Password').fill(PASSWORD)
+  await expectGoodPage(desk)
+  await asking.getByRole('button', { name: 'Go on' }).click()
+  await adding.getByText('This device has a passkey of yours already.').waitFor()
+  await expectGoodPage(desk)
+  await adding.getByRole('button', { name: 'Cancel' }).click()
+
+  await desk.getByRole('button', { name: 'Remove the passkey Chrome on Linux' }).click()
+  await desk.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+  await desk.getByText('Set up a second factor').waitFor()
+  await desk.context().close()
+})
+
+test('a passkey that is not at hand is no way in, and a recovery code is', async ({
+  browser,
+  guarded: { gateway },
+}) => {
+  const link = new URL(setupLink(gateway))
+  link.hostname = 'localhost'
+  const desk = await open(browser, 'desk')
+  await plugInDevice(desk)
+  await become(desk, link.href)
+  await desk.getByRole('button', { name: 'Use a passkey instead' }).click()
+  await desk.getByRole('button', { name: 'Add a passkey' }).click()
+  const list = desk.getByRole('list', { name: 'Recovery codes' })
+  await list.waitFor()
+  const [code = ''] = await list.locator('li').allTextContents()
+  await desk.getByRole('button', { name: 'I have kept them' }).click()
+  await desk.getByText('No requests yet').waitFor()
+
+  const elsewhere = await open(browser, 'phone')
+  await plugInDevice(elsewhere)
+  await elsewhere.goto(new URL('/app/sign-in', link).href)
+  await elsewhere.getByLabel('E-mail').fill('ada@example.org')
+  await elsewhere.getByLabel('Password').fill(PASSWORD)
+  await elsewhere.getByRole('button', { name: 'Sign in' }).click()
+  await elsewhere.getByRole('button', { name: 'Use a passkey' }).click()
+  await elsewhere.getByText('The browser used no passkey').waitFor()
+  await expectGoodPage(elsewhere)
+  await elsewhere.getByRole('button', { name: 'Use a code instead' }).click()
+  await elsewhere.getByLabel('Recovery code').fill(code)
+  await expectGoodPage(elsewhere)
+  await elsewhere.getByRole('button', { name: 'Sign in' }).click()
+  await elsewhere.getByText('No requests yet').waitFor()
+  for (const page of [desk, elsewhere]) await page.context().close()
 })

@@ -25,6 +25,7 @@ export const ME: Me = {
     email_verified: true,
     alert_mails: true,
     second_factor: 'off',
+    second_factor_kinds: [],
     created_at: ago(90 * DAY_MS),
   },
   accounts: [
@@ -36,9 +37,14 @@ export const ME: Me = {
 }
 
 /** A user without a second factor. */
-export const NO_FACTORS: Factors = { object: 'factors', data: [], recovery_codes_left: 0 }
+export const NO_FACTORS: Factors = {
+  object: 'factors',
+  data: [],
+  recovery_codes_left: 0,
+  passkey_host: 'gateway.helix.example',
+}
 
-/** A user with an authenticator app. */
+/** A user with an authenticator app and two passkeys, one of them of an earlier address of the page. */
 export const FACTORS: Factors = {
   ...NO_FACTORS,
   data: [
@@ -46,8 +52,28 @@ export const FACTORS: Factors = {
       id: 'fact_01kbh0c7x5qv3m9t2r8w6e0001',
       object: 'factor',
       kind: 'app',
+      name: null,
+      host: null,
       created_at: ago(60 * DAY_MS),
       last_used_at: ago(3 * 3_600_000),
+    },
+    {
+      id: 'fact_01kbh0c7x5qv3m9t2r8w6e0002',
+      object: 'factor',
+      kind: 'passkey',
+      name: 'Safari on iPhone',
+      host: 'gateway.helix.example',
+      created_at: ago(20 * DAY_MS),
+      last_used_at: ago(26 * 3_600_000),
+    },
+    {
+      id: 'fact_01kbh0c7x5qv3m9t2r8w6e0003',
+      object: 'factor',
+      kind: 'passkey',
+      name: 'YubiKey on the key ring',
+      host: 'llm.helix.example',
+      created_at: ago(50 * DAY_MS),
+      last_used_at: null,
     },
   ],
   recovery_codes_left: 7,
@@ -83,7 +109,13 @@ export const WITH_MAIL: Start = {
 export const FACTOR_NEEDED: Start = {
   ...WITH_MAIL,
   signed_in: false,
-  factor_needed: { email: ME.user.email },
+  factor_needed: { email: ME.user.email, kinds: ['app'] },
+}
+
+/** A sign-in that waits for a passkey. */
+export const PASSKEY_NEEDED: Start = {
+  ...FACTOR_NEEDED,
+  factor_needed: { email: ME.user.email, kinds: ['passkey'] },
 }
 
 /** An operator who must set a second factor up. */

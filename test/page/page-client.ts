@@ -103,7 +103,7 @@ export async function setUpOperator(world: World, input: BrowserInput = {}): Pro
   return browser
 }
 
-export interface Guest {
+export interface Guest extends BrowserInput {
   readonly email: string
   readonly accountId: string
   readonly role: 'member' | 'owner'
@@ -112,12 +112,12 @@ export interface Guest {
 /** A browser in which an invited person is signed in. */
 export async function inviteGuest(
   world: World,
-  { email, accountId, role }: Guest,
+  { email, accountId, role, ...input }: Guest,
 ): Promise<Browser> {
   const membership = { accountId, role }
   const invitation = { kind: 'invitation', email, isOperator: false, membership } as const
   const { text: token } = await makeLink(linkParts(world), invitation)
-  const browser = new Browser(world)
+  const browser = new Browser(world, input)
   const guest = { token, name: email, password: ADA.password }
   const { httpStatus, text } = await browser.post('auth/invitation', guest)
   if (httpStatus !== 201) throw new Error(`the invitation was refused: ${text}`)

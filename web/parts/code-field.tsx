@@ -1,18 +1,27 @@
 import type { ComponentProps } from 'react'
 import { Field } from './field.tsx'
 
+interface CodeFieldProps extends Partial<ComponentProps<typeof Field>> {
+  /** Whether the user has an authenticator app, or recovery codes alone. Default: true. */
+  readonly hasApp?: boolean
+}
+
 /** What a user types of a second factor: the code of an app, or a recovery code. */
-export function CodeField(input: Partial<ComponentProps<typeof Field>>) {
+export function CodeField({ hasApp = true, ...input }: CodeFieldProps) {
   return (
     <Field
-      label="Code"
+      label={hasApp ? 'Code' : 'Recovery code'}
       name="code"
       autoComplete="one-time-code"
       autoCapitalize="characters"
       spellCheck={false}
       maxLength={40}
       required
-      hint="The six digits that your authenticator app shows now, or a recovery code."
+      hint={
+        hasApp
+          ? 'The six digits that your authenticator app shows now, or a recovery code.'
+          : 'One of the ten that you kept when you set up the second factor.'
+      }
       {...input}
     />
   )

@@ -5,6 +5,7 @@ import { meQuery, startQuery } from '../api/queries.ts'
 import { CodeField } from './code-field.tsx'
 import { Dialog } from './dialog.tsx'
 import { Field } from './field.tsx'
+import { hasPasskeys, signByPasskey } from './passkey.ts'
 
 /** A change that needs a password of the last ten minutes. */
 export interface RecentWrite<Input> {
@@ -45,7 +46,15 @@ export function useRecentWrite<Input, Answer>(
 
 interface Typed {
   readonly password: string
-  readonly code?: string
+  /** How the second factor is shown; null: the user has none. */
+  readonly by: 'code' | 'passkey' | null
+  readonly code: string
+}
+
+async function confirmPassword({ password, by, code }: Typed): Promise<unknown> {
+  const shown =
+    by === 'code' ? { code } : by === 'passkey' ? { passkey: await signByPasskey() } : {}
+  return write('POST', 'auth/confirm', { password, ...shown })
 }
 
 function AskPassword({ onRight, onClose }: { onRight: () => void; onClose: () => void }) {
@@ -53,10 +62,13 @@ function AskPassword({ onRight, onClose }: { onRight: () => void; onClose: () =>
   const [code, setCode] = useState('')
   const { data: start } = useQuery(startQuery)
   const { data: me } = useQuery(meQuery)
-  const needsCode = me?.user.second_factor === 'on'
+  const [isByCode, setByCode] = useState(false)
+  const kinds = me?.user.second_factor_kinds ?? []
+  const canSign = hasPasskeys() && kinds.includes('passkey')
+  const by = me?.user.second_factor !== 'on' ? null : canSign && !isByCode ? 'passkey' : 'code'
   const hasOtherWays = start !== undefined && start.providers.length > 0
   const confirm = useMutation({
-    mutationFn: (typed: Typed) => write('POST', 'auth/confirm', typed),
+    mutationFn: confirmPassword,
     gcTime: 0,
     onSuccess: onRight,
   })
@@ -64,10 +76,12 @@ function AskPassword({ onRight, onClose }: { onRight: () => void; onClose: () =>
     event.preventDefault()
     // In React's tree it may stand inside of the form whose change is to be sent again.
     event.stopPropagation()
-    confirm.mutate(needsCode ? { password, code } : { password })
+    confirm.mutate({ password, by, code })
   }
-  const isOfCode = confirm.error instanceof ApiError && confirm.error.param === 'code'
-  const message = confirm.error?.message ?? null
+  const { error } = confirm
+  const param = error instanceof ApiError ? error.param : error === null ? null : 'passkey'
+  const messageFor = (field: string) => (param === field ? (error?.message ?? null) : null)
+  const isOfFactor = param === 'code' || param === 'passkey'
   return (
     <Dialog title="Enter your password" onClose={onClose}>
       <form className="contents" onSubmit={submit}>
@@ -82,15 +96,31 @@ function AskPassword({ onRight, onClose }: { onRight: () => void; onClose: () =>
           required
           value={password}
           onChange={(event) => setPassword(event.target.value)}
-          error={isOfCode ? null : message}
+          error={isOfFactor ? null : (error?.message ?? null)}
           {...(hasOtherWays ? { hint: 'Without a password, sign out and in again.' } : {})}
         />
-        {needsCode && (
+        {by === 'code' && (
           <CodeField
+            hasApp={kinds.includes('app')}
             value={code}
             onChange={(event) => setCode(event.target.value)}
-            error={isOfCode ? message : null}
+            error={messageFor('code')}
           />
+        )}
+        {by === 'passkey' && (
+          <>
+            <p>
+              Then your passkey is asked for.{' '}
+              <button type="button" className="link" onClick={() => setByCode(true)}>
+                Use a code instead
+              </button>
+            </p>
+            {param === 'passkey' && (
+              <p className="problem" role="alert">
+                {messageFor('passkey')}
+              </p>
+            )}
+          </>
         )}
         <footer>
           <button type="button" className="btn ghost" onClick={onClose}>

@@ -1,12 +1,20 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { APP_SECRET } from '../../people/authenticator-app.ts'
-import { countRecoveryCodes, listFactors } from '../../people/own-factors.ts'
+import { nameField } from '../../operations/fields.ts'
+import { APP_SECRET } from '../../people/factors/authenticator-app.ts'
+import { countRecoveryCodes, listFactors } from '../../people/factors/own-factors.ts'
 import type { SignedIn } from '../../people/sessions.ts'
 import { Problem } from '../../vocabulary/problem.ts'
-import { isRecent } from './page-access.ts'
 import {
   codeField,
+  newPasskeyField,
+  passkeySiteOf,
+  proofFields,
+  proofOf,
+  requirePasskeySite,
+} from './factor-proof.ts'
+import { countCall, isRecent, requireSignedIn } from './page-access.ts'
+import {
   enter,
   letIn,
   type PageCall,
@@ -16,19 +24,29 @@ import {
 } from './page-calls.ts'
 import type { FactorNeededAnswer, FactorsAnswer, MeAnswer } from './session-answers.ts'
 
-const showBody = z.strictObject({ code: codeField.min(1, 'is required') })
+const showBody = z
+  .strictObject(proofFields)
+  .refine(({ code = '', passkey }) => code !== '' || passkey !== undefined, {
+    path: ['code'],
+    error: 'is required',
+  })
 const appBody = z.strictObject({
   secret: z.string().regex(APP_SECRET, 'is not a secret of an authenticator app'),
   code: codeField.min(1, 'is required'),
 })
 
+const passkeyBody = z.strictObject({ name: nameField, passkey: newPasskeyField })
+
 /** Second factors: what ends a sign-in of a user who has one, and what sets them up. */
 export function registerFactorRoutes(app: FastifyInstance, input: PageCallsInput): void {
   registerCalls(app, input, [
     ['POST', 'auth/factor', (call) => show(input, call)],
+    ['POST', 'auth/factor/challenge', (call) => challenge(input, call)],
     ['GET', 'auth/factors', (call) => list(input, call)],
     ['POST', 'auth/factors/app/begin', (call) => beginApp(input, call)],
     ['POST', 'auth/factors/app', (call) => addApp(input, call)],
+    ['POST', 'auth/factors/passkey/begin', (call) => beginPasskey(input, call)],
+    ['POST', 'auth/factors/passkey', (call) => addPasskey(input, call)],
     ['POST', 'auth/factors/recovery-codes', (call) => renewRecoveryCodes(input, call)],
     ['DELETE', 'auth/factors/:factor_id', (call) => remove(input, call)],
   ])
@@ -41,8 +59,24 @@ async function show(input: PageCallsInput, call: PageCall): Promise<MeAnswer | F
   if (sessionToken === null) throw new Problem('not_signed_in')
   const waiting = await people.sessions.findWaiting(sessionToken)
   if (waiting === null) throw unknownCallers.refusal(arrival, { code: 'not_signed_in' })
-  await people.factors.letIn(waiting, await readBody(showBody, { input, call }))
+  const shown = await readBody(showBody, { input, call })
+  await people.factors.letIn(waiting, proofOf(site, arrival, shown))
   return letIn(input, call, { sessionToken })
+}
+
+/** Asks for a signature by a passkey, at a sign-in or where the password is asked for again. */
+async function challenge(input: PageCallsInput, call: PageCall): Promise<object> {
+  const { people, site } = input
+  const { arrival, reply } = call
+  const sessionToken = site.sessionTokenOf(arrival)
+  const waiting = sessionToken === null ? null : await people.sessions.findWaiting(sessionToken)
+  const asking = waiting ?? (await requireSignedIn(input, arrival))
+  countCall(input, { userId: asking.user.id, client: reply.raw })
+  const asked = await people.factors.challenge(asking, requirePasskeySite(site, arrival))
+  if (asked === null) {
+    throw new Problem('not_found', { message: 'You have no passkey of this address of the page.' })
+  }
+  return { object: 'passkey_challenge', options: asked }
 }
 
 async function list(input: PageCallsInput, call: PageCall): Promise<FactorsAnswer> {
@@ -50,33 +84,54 @@ async function list(input: PageCallsInput, call: PageCall): Promise<FactorsAnswe
   const factors = await listFactors(input.db, user.id)
   return {
     object: 'factors',
-    data: factors.map(({ id, kind, createdAtMs, lastUsedAtMs }) => ({
-      id,
+    data: factors.map((factor) => ({
+      id: factor.id,
       object: 'factor',
-      kind,
-      created_at: new Date(createdAtMs).toISOString(),
-      last_used_at: lastUsedAtMs === null ? null : new Date(lastUsedAtMs).toISOString(),
+      kind: factor.kind,
+      name: factor.kind === 'app' ? null : factor.name,
+      host: factor.kind === 'app' ? null : factor.host,
+      created_at: new Date(factor.createdAtMs).toISOString(),
+      last_used_at:
+        factor.lastUsedAtMs === null ? null : new Date(factor.lastUsedAtMs).toISOString(),
     })),
     recovery_codes_left: await countRecoveryCodes(input.db, user.id),
+    passkey_host: passkeySiteOf(input.site, call.arrival)?.host ?? null,
   }
 }
 
 async function beginApp(input: PageCallsInput, call: PageCall): Promise<object> {
   const { user } = await enterRecently(input, call)
-  return { object: 'app_begun', ...input.people.factors.beginApp(user) }
+  return { object: 'app_begun', ...input.people.factorSetup.beginApp(user) }
 }
 
 async function addApp(input: PageCallsInput, call: PageCall): Promise<object> {
   const signedIn = await enterRecently(input, call)
   const body = await readBody(appBody, { input, call })
-  const { recoveryCodes } = await input.people.factors.addApp({ signedIn, ...body })
+  const { recoveryCodes } = await input.people.factorSetup.addApp({ signedIn, ...body })
+  call.reply.code(201)
+  return { object: 'factor_added', recovery_codes: recoveryCodes }
+}
+
+async function beginPasskey(input: PageCallsInput, call: PageCall): Promise<object> {
+  const signedIn = await enterRecently(input, call)
+  const site = requirePasskeySite(input.site, call.arrival)
+  const asked = await input.people.factorSetup.beginPasskey(signedIn, site)
+  return { object: 'passkey_begun', options: asked }
+}
+
+async function addPasskey(input: PageCallsInput, call: PageCall): Promise<object> {
+  const signedIn = await enterRecently(input, call)
+  const site = requirePasskeySite(input.site, call.arrival)
+  const { name, passkey: answer } = await readBody(passkeyBody, { input, call })
+  const { factorSetup } = input.people
+  const { recoveryCodes } = await factorSetup.addPasskey({ signedIn, site, name, answer })
   call.reply.code(201)
   return { object: 'factor_added', recovery_codes: recoveryCodes }
 }
 
 async function renewRecoveryCodes(input: PageCallsInput, call: PageCall): Promise<object> {
   const signedIn = await enterRecently(input, call)
-  const codes = await input.people.factors.renewRecoveryCodes(signedIn)
+  const codes = await input.people.factorSetup.renewRecoveryCodes(signedIn)
   call.reply.code(201)
   return { object: 'recovery_codes', recovery_codes: codes }
 }
@@ -85,7 +140,7 @@ async function remove(input: PageCallsInput, call: PageCall): Promise<object> {
   const signedIn = await enterRecently(input, call)
   const { factor_id: factorId = '' } = call.request.params
   const isId = /^fact_\w+$/.test(factorId)
-  if (!isId || !(await input.people.factors.remove(signedIn, factorId))) {
+  if (!isId || !(await input.people.factorSetup.remove(signedIn, factorId))) {
     throw new Problem('not_found', { message: 'No second factor has this id.' })
   }
   return { id: factorId, object: 'factor', deleted: true }

@@ -1,16 +1,24 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { z } from 'zod'
+import type { z } from 'zod'
 import { checkInput } from '../../operations/check-input.ts'
+import { listFactors } from '../../people/factors/own-factors.ts'
 import type { MailDoor } from '../../people/mail-door.ts'
-import type { OutsideDoor } from '../../people/outside-door.ts'
+import type { OutsideDoor } from '../../people/outside/outside-door.ts'
 import type { NewSession, People, Visitor } from '../../people/people.ts'
 import type { SignedIn } from '../../people/sessions.ts'
 import { listMemberships } from '../../people/users.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { arrivalOf, readJson } from '../operation-routes.ts'
+import { passkeySiteOf } from './factor-proof.ts'
 import { countCall, isFactorMissing, type PageAccessInput, requireSignedIn } from './page-access.ts'
-import { type FactorNeededAnswer, type MeAnswer, meAnswer } from './session-answers.ts'
+import {
+  FACTOR_KINDS,
+  type FactorKind,
+  type FactorNeededAnswer,
+  type MeAnswer,
+  meAnswer,
+} from './session-answers.ts'
 
 /** What the page's own calls are made of: those that are no operations. */
 export interface PageCallsInput extends PageAccessInput {
@@ -25,9 +33,6 @@ export interface PageCallsInput extends PageAccessInput {
   readonly addressOf: (arrival: Arrival) => string
   readonly bodyTimeoutMs: number
 }
-
-/** A code of an authenticator app, or a recovery code, as typed. */
-export const codeField = z.string().max(40, 'is too long')
 
 /** One call of the page. */
 export interface PageCall {
@@ -91,17 +96,33 @@ export async function letIn(
 
 /** What `GET me` answers. */
 export async function meOf(
-  { db, site, mode, operatorFactor }: PageCallsInput,
+  input: PageCallsInput,
   { signedIn, arrival }: { readonly signedIn: SignedIn; readonly arrival: Arrival },
 ): Promise<MeAnswer> {
-  const memberships = await listMemberships(db, signedIn.user.id)
+  const { db, site, mode, operatorFactor } = input
+  const userId = signedIn.user.id
+  const memberships = await listMemberships(db, userId)
+  const kinds = signedIn.hasFactor ? await factorKinds(input, { userId, arrival }) : []
   return meAnswer({
     signedIn,
     memberships,
+    factorKinds: kinds,
     mode,
     factorRequired: isFactorMissing({ operatorFactor }, signedIn),
     base_url: site.originOf(arrival) ?? '',
   })
+}
+
+/** What a user can show as a second factor beside a recovery code, where the page is. */
+export async function factorKinds(
+  { db, site }: Pick<PageCallsInput, 'db' | 'site'>,
+  { userId, arrival }: { readonly userId: string; readonly arrival: Arrival },
+): Promise<readonly FactorKind[]> {
+  const host = passkeySiteOf(site, arrival)?.host
+  const factors = await listFactors(db, userId)
+  return FACTOR_KINDS.filter((kind) =>
+    factors.some((one) => one.kind === kind && (one.kind === 'app' || one.host === host)),
+  )
 }
 
 /** Counts wrong links and passwords by address, and refuses an address that guesses before the store is asked. */

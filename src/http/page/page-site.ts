@@ -1,5 +1,5 @@
 import { isLoopback } from '../../journey/gate/client-address.ts'
-import { OUTSIDE_MS } from '../../people/outside-door.ts'
+import { OUTSIDE_MS } from '../../people/outside/outside-door.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 

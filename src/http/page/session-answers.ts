@@ -3,6 +3,12 @@ import type { Membership } from '../../people/users.ts'
 import type { SessionRow } from '../../store/people-tables.ts'
 import type { Role } from '../../vocabulary/role.ts'
 
+/** Kinds of second factors; a recovery code stands in for each. */
+export const FACTOR_KINDS = ['passkey', 'app'] as const
+
+/** A kind of second factor. */
+export type FactorKind = (typeof FACTOR_KINDS)[number]
+
 /** `GET start`: what the page is to show first. */
 export interface StartAnswer {
   readonly object: 'start'
@@ -17,7 +23,11 @@ export interface StartAnswer {
   readonly providers: readonly { readonly id: string; readonly name: string }[]
   readonly signed_in: boolean
   /** A session of this browser that waits for the second factor of its user; null: none does. */
-  readonly factor_needed: { readonly email: string } | null
+  readonly factor_needed: {
+    readonly email: string
+    /** What the user can show at this address of the page. */
+    readonly kinds: readonly FactorKind[]
+  } | null
   /** False where no session can be kept: without TLS, from another machine. */
   readonly secure: boolean
 }
@@ -39,6 +49,8 @@ export interface MeAnswer {
     readonly is_operator: boolean
     /** `required`: the user has none, and may do nothing else before one is set up. */
     readonly second_factor: 'on' | 'off' | 'required'
+    /** What the user can show at this address of the page, beside a recovery code. */
+    readonly second_factor_kinds: readonly FactorKind[]
     /** Whether the user has proved the address, by a mail or at a provider. */
     readonly email_verified: boolean
     /** Whether the user wants mails of alerts. */
@@ -60,15 +72,21 @@ export interface MeAnswer {
 /** `GET auth/factors`: how the user proves a sign-in beside the password. */
 export interface FactorsAnswer {
   readonly object: 'factors'
-  /** In the order in which they were added. */
+  /** An app before passkeys in the order in which they were added. */
   readonly data: readonly {
     readonly id: string
     readonly object: 'factor'
-    readonly kind: 'app'
+    readonly kind: FactorKind
+    /** What its user calls a passkey; null: it is an app. */
+    readonly name: string | null
+    /** The host name of the page that a passkey works at; null: it is an app. */
+    readonly host: string | null
     readonly created_at: string
     readonly last_used_at: string | null
   }[]
   readonly recovery_codes_left: number
+  /** Where the page is, as passkeys have it; null: at an IP address, where browsers have none. */
+  readonly passkey_host: string | null
 }
 
 /** A browser that is signed in. */
@@ -89,6 +107,7 @@ interface MeAnswerInput extends Pick<MeAnswer, 'mode' | 'base_url'> {
   readonly signedIn: SignedIn
   readonly memberships: readonly Membership[]
   readonly factorRequired: boolean
+  readonly factorKinds: readonly FactorKind[]
 }
 
 /** The user as the page shows it. */
@@ -97,6 +116,7 @@ export function meAnswer({
   memberships,
   mode,
   factorRequired,
+  factorKinds,
   base_url,
 }: MeAnswerInput): MeAnswer {
   const { user, sessionId, hasFactor } = signedIn
@@ -112,6 +132,7 @@ export function meAnswer({
       email_verified: user.emailVerified,
       alert_mails: user.alertMails,
       second_factor: factorRequired ? 'required' : hasFactor ? 'on' : 'off',
+      second_factor_kinds: factorKinds,
       created_at: new Date(user.createdAtMs).toISOString(),
     },
     accounts: memberships.map((membership) => ({

@@ -5,10 +5,11 @@ import type { MailDoor } from '../../people/mail-door.ts'
 import { hasUsers, setAlertMails } from '../../people/users.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
 import { Problem } from '../../vocabulary/problem.ts'
+import { proofFields, proofOf } from './factor-proof.ts'
 import {
   type Answer,
-  codeField,
   enter,
+  factorKinds,
   guessing,
   letIn,
   meOf,
@@ -66,10 +67,7 @@ const finishBody = z.strictObject({
   provider: tokenField,
   query: z.string().max(QUERY_CHARS_MAX, 'is too long'),
 })
-const confirmBody = z.strictObject({
-  password: passwordField,
-  code: codeField.default(''),
-})
+const confirmBody = z.strictObject({ password: passwordField, ...proofFields })
 const alertMailsBody = z.strictObject({ on: z.boolean() })
 const changeBody = z.strictObject({
   current_password: passwordField,
@@ -121,7 +119,13 @@ async function start(input: PageCallsInput, { arrival }: PageCall): Promise<Star
     mail: mailDoor !== null,
     providers: outsideDoor.providers,
     signed_in: signedIn !== null,
-    factor_needed: waiting === null ? null : { email: waiting.user.email },
+    factor_needed:
+      waiting === null
+        ? null
+        : {
+            email: waiting.user.email,
+            kinds: await factorKinds(input, { userId: waiting.user.id, arrival }),
+          },
     secure: site.originOf(arrival) !== null,
   }
 }
@@ -241,8 +245,9 @@ async function changePassword(input: PageCallsInput, call: PageCall): Promise<ob
 
 async function confirm(input: PageCallsInput, call: PageCall): Promise<object> {
   const signedIn = await enter(input, call)
-  const { password, code } = await readBody(confirmBody, { input, call })
-  await input.people.confirm({ signedIn, password, proof: { code } }, call.visitor)
+  const { password, ...shown } = await readBody(confirmBody, { input, call })
+  const proof = proofOf(input.site, call.arrival, shown)
+  await input.people.confirm({ signedIn, password, proof }, call.visitor)
   return { object: 'confirmed' }
 }
 

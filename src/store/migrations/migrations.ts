@@ -25,6 +25,7 @@ import { up as mailedLinks } from './0022-mailed-links.ts'
 import { up as sessionUse } from './0023-session-use.ts'
 import { up as secondFactors } from './0024-second-factors.ts'
 import { up as alerts } from './0025-alerts.ts'
+import { up as passkeys } from './0026-passkeys.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -62,6 +63,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 23, name: 'session-use', up: sessionUse },
   { number: 24, name: 'second-factors', up: secondFactors },
   { number: 25, name: 'alerts', up: alerts },
+  { number: 26, name: 'passkeys', up: passkeys },
 ]
 
 /** The newest schema that this program knows. */

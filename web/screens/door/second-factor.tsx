@@ -1,13 +1,15 @@
-import { useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { Me } from '../../api/answers.ts'
+import type { Entered, Factors, Me } from '../../api/answers.ts'
 import { read, write } from '../../api/client.ts'
 import { CodeField } from '../../parts/code-field.tsx'
+import { hasPasskeys, signByPasskey } from '../../parts/passkey.ts'
+import { AddPasskey } from '../profile/add-passkey.tsx'
 import { RecoveryCodes } from '../profile/recovery-codes.tsx'
 import { SetUpApp } from '../profile/set-up-app.tsx'
 import { Door } from './door.tsx'
-import { DoorForm, useEnter } from './door-form.tsx'
+import { DoorForm, messageOf, useEnter } from './door-form.tsx'
 
 const route = getRouteApi('/second-factor')
 
@@ -15,17 +17,59 @@ const route = getRouteApi('/second-factor')
 export function ShowFactor() {
   const { next = '/' } = route.useSearch()
   const { factor_needed: needed } = route.useLoaderData()
+  const { email = '', kinds = [] } = needed ?? {}
+  const canSign = hasPasskeys() && kinds.includes('passkey')
+  const [isByCode, setByCode] = useState(false)
   return (
-    <Door title="Second step" lead={<Lead email={needed?.email ?? ''} />}>
-      <DoorForm path="auth/factor" submit="Sign in" next={next} ownFields={['code']}>
-        {(wrong) => <CodeField autoFocus error={wrong('code')} />}
-      </DoorForm>
+    <Door title="Second step" lead={<Lead email={email} />}>
+      {canSign && !isByCode ? (
+        <ByPasskey next={next} onCode={() => setByCode(true)} />
+      ) : (
+        <DoorForm path="auth/factor" submit="Sign in" next={next} ownFields={['code']}>
+          {(wrong) => <CodeField autoFocus hasApp={kinds.includes('app')} error={wrong('code')} />}
+        </DoorForm>
+      )}
       <p className="note mt-4">
-        Lost the phone? Use a recovery code. Without one, the operator makes a link with{' '}
+        Lost it? Use a recovery code. Without one, the operator makes a link with{' '}
         <span className="mono">npx tollgate user reset</span>.
       </p>
       <Leave />
     </Door>
+  )
+}
+
+interface ByPasskeyProps {
+  /** Where the user goes then. */
+  readonly next: string
+  readonly onCode: () => void
+}
+
+function ByPasskey({ next, onCode }: ByPasskeyProps) {
+  const enter = useEnter()
+  const sign = useMutation({
+    mutationFn: async () =>
+      write<Entered>('POST', 'auth/factor', { passkey: await signByPasskey() }),
+    onSuccess: (entered) => enter(entered, next),
+  })
+  return (
+    <div className="mt-5 grid gap-4">
+      {sign.error !== null && (
+        <p className="problem" role="alert">
+          {messageOf(sign.error)}
+        </p>
+      )}
+      <button
+        type="button"
+        className="btn pri h-10"
+        disabled={sign.isPending}
+        onClick={() => sign.mutate()}
+      >
+        Use a passkey
+      </button>
+      <button type="button" className="link justify-self-start" onClick={onCode}>
+        Use a code instead
+      </button>
+    </div>
   )
 }
 
@@ -42,6 +86,13 @@ export function SetUpFactor() {
   const enter = useEnter()
   const queries = useQueryClient()
   const [codes, setCodes] = useState<readonly string[] | null>(null)
+  const [isPasskey, setPasskey] = useState(false)
+  const { data: factors } = useQuery({
+    queryKey: ['factors'],
+    queryFn: ({ signal }) => read<Factors>('auth/factors', signal),
+  })
+  const canAddPasskey = hasPasskeys() && factors !== undefined && factors.passkey_host !== null
+  const onAdded = (made: readonly string[] | null) => (made === null ? void goOn() : setCodes(made))
   const goOn = async () => {
     queries.clear()
     await enter(await read<Me>('me'), '/')
@@ -52,12 +103,17 @@ export function SetUpFactor() {
       lead="Operators of this gateway need one beside the password."
     >
       <div className="factor">
-        {codes === null ? (
-          <SetUpApp onAdded={(made) => (made === null ? void goOn() : setCodes(made))} />
-        ) : (
-          <RecoveryCodes codes={codes} onDone={() => void goOn()} />
-        )}
+        {codes !== null && <RecoveryCodes codes={codes} onDone={() => void goOn()} />}
+        {codes === null && isPasskey && <AddPasskey onAdded={onAdded} />}
+        {codes === null && !isPasskey && <SetUpApp onAdded={onAdded} />}
       </div>
+      {codes === null && canAddPasskey && (
+        <p className="mt-4">
+          <button type="button" className="link" onClick={() => setPasskey(!isPasskey)}>
+            {isPasskey ? 'Use an authenticator app instead' : 'Use a passkey instead'}
+          </button>
+        </p>
+      )}
       <Leave />
     </Door>
   )

@@ -1,21 +1,24 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useRouter } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Factors } from '../../api/answers.ts'
 import { read, write } from '../../api/client.ts'
 import { meQuery } from '../../api/queries.ts'
-import { ago } from '../../format/time.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { useNow } from '../../parts/now.ts'
+import { hasPasskeys } from '../../parts/passkey.ts'
 import { useRecentWrite } from '../../parts/recent-write.tsx'
 import { Failed } from '../../parts/states.tsx'
-import { Time } from '../../parts/time.tsx'
+import { AddPasskey } from './add-passkey.tsx'
+import { type Factor, FactorLines, titleOf } from './factor-lines.tsx'
 import { RecoveryCodes } from './recovery-codes.tsx'
 import { SetUpApp } from './set-up-app.tsx'
 
 const FACTORS = ['factors']
 
-type Doing = { readonly what: 'adding' | 'renewing' } | { readonly what: 'removing'; id: string }
+type Doing =
+  | { readonly what: 'adding-app' | 'adding-passkey' | 'renewing' }
+  | { readonly what: 'removing'; readonly factor: Factor }
 
 /** How the user proves a sign-in beside the password. */
 export function SecondFactor() {
@@ -26,28 +29,41 @@ export function SecondFactor() {
   const [doing, setDoing] = useState<Doing | null>(null)
   const [codes, setCodes] = useState<readonly string[] | null>(null)
   const queries = useQueryClient()
+  const router = useRouter()
   const close = () => {
     setDoing(null)
     setCodes(null)
   }
   const changed = (made: readonly string[] | null) => {
     // The other sessions have ended with it.
-    for (const queryKey of [FACTORS, ['sessions'], meQuery.queryKey]) {
-      void queries.invalidateQueries({ queryKey })
-    }
+    for (const queryKey of [FACTORS, ['sessions']]) void queries.invalidateQueries({ queryKey })
+    // An operator who must have one, and has removed the last, is led to its setup.
+    void queries.refetchQueries({ queryKey: meQuery.queryKey }).then(() => router.invalidate())
     setDoing(null)
     setCodes(made)
   }
   const { data } = query
-  const app = data?.data.find(({ kind }) => kind === 'app')
+  const hasApp = data?.data.some(({ kind }) => kind === 'app') === true
+  const canAddPasskey = hasPasskeys() && data !== undefined && data.passkey_host !== null
   return (
     <section className="card" aria-label="Second factor" aria-busy={query.isPending}>
       <header>
         <h2>Second factor</h2>
         {data !== undefined && (
-          <button type="button" className="btn" onClick={() => setDoing({ what: 'adding' })}>
-            {app === undefined ? 'Set up' : 'Set up another phone'}
-          </button>
+          <span className="flex flex-wrap justify-end gap-2">
+            {canAddPasskey && (
+              <button
+                type="button"
+                className="btn"
+                onClick={() => setDoing({ what: 'adding-passkey' })}
+              >
+                Add a passkey
+              </button>
+            )}
+            <button type="button" className="btn" onClick={() => setDoing({ what: 'adding-app' })}>
+              {hasApp ? 'Set up another phone' : 'Set up an app'}
+            </button>
+          </span>
         )}
       </header>
       {data === undefined && query.isError && (
@@ -57,27 +73,37 @@ export function SecondFactor() {
           onRetry={() => query.refetch()}
         />
       )}
-      {data !== undefined && app === undefined && (
+      {data !== undefined && data.data.length === 0 && (
         <p className="note px-[18px] pt-1 pb-[18px]">
-          Your password alone signs you in. With an authenticator app, a person who has learned it
-          can’t.
+          Your password alone signs you in. With a passkey or an authenticator app, a person who has
+          learned it can’t.
+          {data.passkey_host === null && <NeedsHostName />}
         </p>
       )}
-      {data !== undefined && app !== undefined && (
+      {data !== undefined && data.data.length > 0 && (
         <FactorLines
-          app={app}
-          codesLeft={data.recovery_codes_left}
-          onRemove={() => setDoing({ what: 'removing', id: app.id })}
+          factors={data}
+          onRemove={(factor) => setDoing({ what: 'removing', factor })}
           onRenew={() => setDoing({ what: 'renewing' })}
         />
       )}
-      {doing?.what === 'adding' && (
+      {doing?.what === 'adding-app' && (
         <Dialog title="Set up an authenticator app" onClose={close}>
           <SetUpApp cancel={<Cancel onClick={close} />} onAdded={changed} />
         </Dialog>
       )}
+      {doing?.what === 'adding-passkey' && (
+        <Dialog title="Add a passkey" onClose={close}>
+          <AddPasskey cancel={<Cancel onClick={close} />} onAdded={changed} />
+        </Dialog>
+      )}
       {doing?.what === 'removing' && (
-        <RemoveFactor id={doing.id} onDone={() => changed(null)} onClose={close} />
+        <RemoveFactor
+          factor={doing.factor}
+          isLast={data?.data.length === 1}
+          onDone={() => changed(null)}
+          onClose={close}
+        />
       )}
       {doing?.what === 'renewing' && <RenewCodes onDone={changed} onClose={close} />}
       {codes !== null && (
@@ -89,59 +115,22 @@ export function SecondFactor() {
   )
 }
 
-interface FactorLinesProps {
-  readonly app: Factors['data'][number]
-  readonly codesLeft: number
-  readonly onRemove: () => void
-  readonly onRenew: () => void
-}
-
-function FactorLines({ app, codesLeft, onRemove, onRenew }: FactorLinesProps) {
-  const now = useNow()
-  const usedAt = new Date(app.last_used_at ?? app.created_at)
-  return (
-    <ul className="owned">
-      <li>
-        <span>
-          <b>Authenticator app</b>
-          <span className="two">
-            {app.last_used_at === null ? 'Added ' : 'Last used '}
-            <Time at={usedAt}>{ago(usedAt, now)}</Time>
-          </span>
-        </span>
-        <button
-          type="button"
-          className="btn"
-          aria-label="Remove the authenticator app"
-          onClick={onRemove}
-        >
-          Remove
-        </button>
-      </li>
-      <li>
-        <span>
-          <b>Recovery codes</b>
-          <span className="two">{codesLeft} of 10 left</span>
-        </span>
-        <button type="button" className="btn" onClick={onRenew}>
-          Make new codes
-        </button>
-      </li>
-    </ul>
-  )
-}
-
 interface ChangeProps<Done> {
   readonly onDone: Done
   readonly onClose: () => void
 }
 
-function RemoveFactor({ id, onDone, onClose }: ChangeProps<() => void> & { readonly id: string }) {
-  const remove = useRecentWrite(() => write('DELETE', `auth/factors/${id}`), onDone)
+interface RemoveFactorProps extends ChangeProps<() => void> {
+  readonly factor: Factor
+  readonly isLast: boolean
+}
+
+function RemoveFactor({ factor, isLast, onDone, onClose }: RemoveFactorProps) {
+  const remove = useRecentWrite(() => write('DELETE', `auth/factors/${factor.id}`), onDone)
   return (
     <>
       <Confirm
-        title="Remove the authenticator app?"
+        title={`Remove ${titleOf(factor)}?`}
         submit="Remove"
         isDangerous
         error={remove.error}
@@ -149,7 +138,11 @@ function RemoveFactor({ id, onDone, onClose }: ChangeProps<() => void> & { reado
         onSubmit={() => remove.mutate(undefined)}
         onClose={onClose}
       >
-        <p>Your password alone signs you in then. The recovery codes go too.</p>
+        <p>
+          {isLast
+            ? 'Your password alone signs you in then. The recovery codes go too.'
+            : 'It signs you in no more. Your other second factors stay.'}
+        </p>
       </Confirm>
       {remove.password}
     </>
@@ -174,6 +167,25 @@ function RenewCodes({ onDone, onClose }: ChangeProps<(codes: readonly string[]) 
         <p>The earlier codes are good no more.</p>
       </Confirm>
       {renew.password}
+    </>
+  )
+}
+
+/** Browsers have no passkeys for an IP address; on this machine there is a name beside it. */
+function NeedsHostName() {
+  const { hostname, port, protocol } = location
+  const isOwn = protocol === 'http:' && /^(?:127\.|\[::1\])/.test(hostname)
+  const local = `http://localhost${port === '' ? '' : `:${port}`}/app/`
+  return (
+    <>
+      {' '}
+      A passkey needs a host name in the address of the page
+      {isOwn ? (
+        <>
+          : sign in at <span className="mono whitespace-nowrap">{local}</span> to add one
+        </>
+      ) : null}
+      .
     </>
   )
 }

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
-import type { Tables } from '../store/schema.ts'
-import type { Clock } from '../vocabulary/clock.ts'
-import { Problem } from '../vocabulary/problem.ts'
-import { hashSecret, makeLinkText } from './link-text.ts'
+import type { Tables } from '../../store/schema.ts'
+import type { Clock } from '../../vocabulary/clock.ts'
+import { Problem } from '../../vocabulary/problem.ts'
+import { hashSecret, makeLinkText } from '../link-text.ts'
 import type { OutsideClient, SignInSecrets } from './outside-client.ts'
 import type { OutsideIdentity } from './outside-identity.ts'
 

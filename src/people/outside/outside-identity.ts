@@ -1,11 +1,11 @@
 import type { Transaction } from 'kysely'
-import { type LinkRow, SIGN_INS, type UserRow } from '../store/people-tables.ts'
-import type { Tables } from '../store/schema.ts'
-import type { IdSource } from '../vocabulary/ids.ts'
-import { Problem } from '../vocabulary/problem.ts'
-import { grant, takeOpenInvitations } from './invitations.ts'
-import { endOwnLinks, readLink, takeFound } from './links.ts'
-import { endOtherSessions } from './sessions.ts'
+import { type LinkRow, SIGN_INS, type UserRow } from '../../store/people-tables.ts'
+import type { Tables } from '../../store/schema.ts'
+import type { IdSource } from '../../vocabulary/ids.ts'
+import { Problem } from '../../vocabulary/problem.ts'
+import { grant, takeOpenInvitations } from '../invitations.ts'
+import { endOwnLinks, readLink, takeFound } from '../links.ts'
+import { endOtherSessions } from '../sessions.ts'
 import {
   addUser,
   findIdentity,
@@ -14,7 +14,7 @@ import {
   proveAddress,
   type StoredPassword,
   setPasswordHash,
-} from './users.ts'
+} from '../users.ts'
 
 /** Who a provider outside of the gateway says that a person is. */
 export interface OutsideIdentity {

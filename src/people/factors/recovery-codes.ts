@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto'
 import type { Kysely, Transaction } from 'kysely'
-import { RECOVERY_CODES } from '../store/people-tables.ts'
-import type { Tables } from '../store/schema.ts'
-import { makeTypedCode, plainTypedCode } from '../vocabulary/typed-code.ts'
-import { hashSecret } from './link-text.ts'
+import { RECOVERY_CODES } from '../../store/people-tables.ts'
+import type { Tables } from '../../store/schema.ts'
+import { makeTypedCode, plainTypedCode } from '../../vocabulary/typed-code.ts'
+import { hashSecret } from '../link-text.ts'
 
 const CODES = 10
 // Four groups of four characters are 80 bits, so that a fast hash keeps them safe.

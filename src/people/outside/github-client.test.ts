@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type ScriptedGithub, startGithub } from '../testing/scripted-github.ts'
 import { openGithub } from './github-client.ts'
-import { type ScriptedGithub, startGithub } from './testing/scripted-github.ts'
 
 let github: ScriptedGithub
 

@@ -1,0 +1,160 @@
+import type { Kysely } from 'kysely'
+import { AUTHENTICATOR_APPS } from '../../store/people-tables.ts'
+import type { Tables } from '../../store/schema.ts'
+import type { Clock } from '../../vocabulary/clock.ts'
+import { Problem } from '../../vocabulary/problem.ts'
+import { SignInAttempts } from '../attempts.ts'
+import { passFactor, type SignedIn } from '../sessions.ts'
+import { stepOfCode } from './authenticator-app.ts'
+import { keepChallenge, takeChallenge } from './challenges.ts'
+import { listPasskeys } from './own-factors.ts'
+import {
+  type PasskeyAnswer,
+  type PasskeyOptions,
+  type PasskeySite,
+  passkeyOptions,
+  readSignature,
+} from './passkeys.ts'
+import { takeRecoveryCode } from './recovery-codes.ts'
+
+interface SecondFactorsInput {
+  readonly db: Kysely<Tables>
+  readonly clock: Clock
+}
+
+/** A session of a user. */
+export type OwnSession = Pick<SignedIn, 'user' | 'sessionId'>
+
+interface SignedByPasskey {
+  /** Null: the page is at an address that has no passkeys. */
+  readonly site: PasskeySite | null
+  readonly answer: PasskeyAnswer
+}
+
+/** What a person shows beside the password. */
+export type FactorProof =
+  | {
+      readonly kind: 'code'
+      /** Six digits of an app, or a recovery code, as typed. */
+      readonly code: string
+    }
+  | ({ readonly kind: 'passkey' } & SignedByPasskey)
+
+const APP_CODE = /^\d{6}$/
+
+/** What users show beside the first proof of who they are. */
+export class SecondFactors {
+  readonly #input: SecondFactorsInput
+  readonly #attempts: SignInAttempts
+
+  constructor(input: SecondFactorsInput) {
+    this.#input = input
+    this.#attempts = new SignInAttempts(input)
+  }
+
+  /** Asks for a signature by one of the user's passkeys, once. Null: none of them is of this site. */
+  async challenge(
+    { user, sessionId }: OwnSession,
+    site: PasskeySite,
+  ): Promise<PasskeyOptions | null> {
+    const { db, clock } = this.#input
+    const known = await listPasskeys(db, { userId: user.id, host: site.host })
+    if (known.length === 0) return null
+    const asked = await passkeyOptions(site, known)
+    const { challenge } = asked
+    await keepChallenge(db, { sessionId, challenge, nowMs: clock.nowMs() })
+    return asked
+  }
+
+  /** Lets a session in that waits. Throws Problem `not_signed_in` where it has ended, and as {@link check} does. */
+  async letIn(own: OwnSession, proof: FactorProof): Promise<void> {
+    const { db, clock } = this.#input
+    const { sessionId } = own
+    await this.check(own, proof)
+    const isPassed = await passFactor(db, { sessionId, nowMs: clock.nowMs() })
+    if (!isPassed) throw new Problem('not_signed_in')
+  }
+
+  /**
+   * Checks what a user shows in a session, which is used up by that. Throws Problem `invalid_second_factor`, and
+   * `rate_limited` from the fifth wrong one in ten minutes on.
+   */
+  async check(own: OwnSession, proof: FactorProof): Promise<void> {
+    const wrong = proof.kind === 'code' ? wrongCode() : wrongPasskey()
+    const check = async () => ((await this.#take(own, proof)) ? true : null)
+    await this.#attempts.run({ factorOf: own.user.id }, { check, wrong })
+  }
+
+  async #take(own: OwnSession, proof: FactorProof): Promise<boolean> {
+    const { db, clock } = this.#input
+    const nowMs = clock.nowMs()
+    const userId = own.user.id
+    if (proof.kind === 'passkey') return this.#takeSignature(own, { ...proof, nowMs })
+    const { code } = proof
+    const plain = code.replace(/\s/g, '')
+    return APP_CODE.test(plain)
+      ? this.#takeAppCode(userId, { code: plain, nowMs })
+      : takeRecoveryCode(db, { userId, code, nowMs })
+  }
+
+  /** A code is right once: what someone sees over a shoulder is of no use. */
+  async #takeAppCode(
+    userId: string,
+    { code, nowMs }: { readonly code: string; readonly nowMs: number },
+  ): Promise<boolean> {
+    const { db } = this.#input
+    const row = await db
+      .selectFrom('authenticator_apps')
+      .selectAll()
+      .where('user_id', '=', userId)
+      .executeTakeFirst()
+    if (row === undefined) return false
+    const { id, secret } = AUTHENTICATOR_APPS.read(row)
+    const step = stepOfCode({ secret, code, nowMs })
+    if (step === null) return false
+    const taken = await db
+      .updateTable('authenticator_apps')
+      .set({ last_step: step, last_used_at_ms: nowMs })
+      .where('id', '=', id)
+      .where('last_step', '<', step)
+      .returning('id')
+      .executeTakeFirst()
+    return taken !== undefined
+  }
+
+  async #takeSignature(
+    { user, sessionId }: OwnSession,
+    { site, answer, nowMs }: SignedByPasskey & { readonly nowMs: number },
+  ): Promise<boolean> {
+    const { db } = this.#input
+    const challenge = await takeChallenge(db, { sessionId, nowMs })
+    if (challenge === null || site === null) return false
+    const known = await listPasskeys(db, { userId: user.id, host: site.host })
+    const passkey = known.find(({ credentialId }) => credentialId === answer.id)
+    if (passkey === undefined) return false
+    const signatures = await readSignature(site, { challenge, answer, passkey })
+    if (signatures === null) return false
+    const taken = await db
+      .updateTable('passkeys')
+      .set({ signatures, last_used_at_ms: nowMs })
+      .where('id', '=', passkey.id)
+      // Another signature may have counted meanwhile.
+      .where('signatures', '=', passkey.signatures)
+      .returning('id')
+      .executeTakeFirst()
+    return taken !== undefined
+  }
+}
+
+/** How a wrong code is refused. */
+export function wrongCode(): Problem {
+  return new Problem('invalid_second_factor', { param: 'code' })
+}
+
+/** How a passkey is refused. */
+export function wrongPasskey(): Problem {
+  return new Problem('invalid_second_factor', {
+    message: 'This passkey was not accepted. Try again within five minutes, or use a code.',
+    param: 'passkey',
+  })
+}

@@ -1,0 +1,65 @@
+import { type FormEvent, type ReactNode, useState } from 'react'
+import { ApiError, write } from '../../api/client.ts'
+import { Field } from '../../parts/field.tsx'
+import { makePasskey } from '../../parts/passkey.ts'
+import { useRecentWrite } from '../../parts/recent-write.tsx'
+import { browserName } from './browser-name.ts'
+
+interface Added {
+  readonly recovery_codes: readonly string[] | null
+}
+
+interface AddPasskeyProps {
+  /** Beside the button that adds it. */
+  readonly cancel?: ReactNode
+  /** With the recovery codes that were made; null: the user has some. */
+  readonly onAdded: (recoveryCodes: readonly string[] | null) => void
+}
+
+/** Adds a passkey: the browser asks for the finger, the face or the key that keeps it. */
+export function AddPasskey({ cancel, onAdded }: AddPasskeyProps) {
+  const [name, setName] = useState(() => browserName(navigator.userAgent))
+  const add = useRecentWrite(
+    async (typed: string) =>
+      write<Added>('POST', 'auth/factors/passkey', { name: typed, passkey: await makePasskey() }),
+    (added) => onAdded(added.recovery_codes),
+  )
+  const isOfName = add.error instanceof ApiError && add.error.param === 'name'
+  const message = add.error?.message ?? null
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    add.mutate(name)
+  }
+  return (
+    <>
+      <form className="contents" onSubmit={submit}>
+        <p>
+          Your fingerprint, your face, your phone or a security key, in place of a code. A passkey
+          works at this page alone, so that no other page can ask for it.
+        </p>
+        <Field
+          label="Name"
+          name="name"
+          required
+          maxLength={100}
+          hint="To know it by in this list."
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+          error={isOfName ? message : null}
+        />
+        {message !== null && !isOfName && (
+          <p className="problem" role="alert">
+            {message}
+          </p>
+        )}
+        <footer>
+          {cancel}
+          <button type="submit" className="btn pri" disabled={add.isPending}>
+            Add a passkey
+          </button>
+        </footer>
+      </form>
+      {add.password}
+    </>
+  )
+}
