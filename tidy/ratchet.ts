@@ -51,7 +51,7 @@ export const HOUSE_LIMITS: HouseLimits = {
     people: { files: 28, lines: 3_877 },
     // Payments by card at Stripe and their pages, deposits on a chain, tokens that wait and why, looks and whether more
     // follow, ceilings, figures, checks of both and of balances, and a rescan.
-    sale: { files: 32, lines: 3_871 },
+    sale: { files: 32, lines: 3_883 },
     // What is looked for, limits and allowances of keys, what holds when a webhook is made, signed messages, retries by
     // chance, and addresses that are refused.
     webhooks: { files: 8, lines: 1_249 },

@@ -11,7 +11,7 @@ const PATH = `${HELIX.id}/operator/purchases`
 const [FIRST] = HELD
 
 const SCREENS: readonly Screen[] = [
-  { name: 'op-purchases', path: PATH, text: /asked for 90000 usd, paid 89000 usd/ },
+  { name: 'op-purchases', path: PATH, text: /asked for \$900\.00, paid \$890\.00/ },
   { name: 'op-purchases-all', path: `${PATH}?list=all`, text: 'Too small' },
   {
     name: 'op-purchases-empty',

@@ -3,6 +3,7 @@ import { type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
 import { HELIX, ME } from './stand-in-data.ts'
+import { UNSETTLED } from './stand-in-operator.ts'
 
 /** The desk of operators: each screen and each of its states. */
 
@@ -176,4 +177,21 @@ test('the desk is in the side bar of operators alone', async ({ page, server }) 
   await page.goto(`${server.address}/app/${HELIX.id}/keys`)
   await page.getByRole('link', { name: 'Keys' }).first().waitFor()
   expect(await page.getByRole('link', { name: 'Accounts' }).count()).toBe(0)
+})
+
+test('the side bar counts what waits for its cost, and shows no count of nothing', async ({
+  page,
+  server,
+}) => {
+  const link = page.getByRole('link', { name: 'To settle' })
+  await page.goto(`${server.address}/app/${HELIX.id}/keys`)
+  await link.locator('.count').waitFor()
+  expect(await link.textContent()).toBe(`To settle${UNSETTLED.length}`)
+  const asked = () => server.asked.filter((call) => call.includes('operator/unsettled')).length
+  const before = asked()
+  server.answer('/operator/unsettled', json(EMPTY))
+  await page.goto(`${server.address}/app/${HELIX.id}/keys`)
+  await expect.poll(asked).toBeGreaterThan(before)
+  await page.getByText('nightly evals').first().waitFor()
+  expect(await link.locator('.count').count()).toBe(0)
 })

@@ -147,7 +147,7 @@ export const HELD: readonly ListedPurchase[] = [
   held(5, {
     credit: 900_000_000,
     created_at: ago(7_200_000),
-    note: 'asked for 90000 usd, paid 89000 usd (smallest units)',
+    note: 'asked for $900.00, paid $890.00',
   }),
   held(7, {
     method: 'base-usdc',

@@ -1,6 +1,8 @@
-import { useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
+import type { Page } from '../api/answers.ts'
+import { unsettledQuery } from '../api/operator.ts'
 import { keysQuery } from '../api/queries.ts'
 import { Brand, Icon } from '../parts/icon.tsx'
 import { Popover } from '../parts/popover.tsx'
@@ -85,6 +87,7 @@ function SideBar({ onHelp }: { onHelp: () => void }) {
               <Link key={to} to={to} params={{ account }}>
                 <Icon name={icon} />
                 {text}
+                {text === 'To settle' && <UnsettledCount />}
               </Link>
             ))}
           </nav>
@@ -131,7 +134,20 @@ function ThemeButton() {
 function KeyCount() {
   const { data } = useQuery({ ...keysQuery(useAccountId()), enabled: false })
   if (data === undefined) return null
-  return <span className="count">{data.has_more ? `${data.data.length}+` : data.data.length}</span>
+  return <Count {...data} />
+}
+
+/** How many requests of all accounts wait for their cost; none is not shown. */
+function UnsettledCount() {
+  const { data } = useInfiniteQuery({ ...unsettledQuery, refetchInterval: 60_000 })
+  const [first] = data?.pages ?? []
+  if (first === undefined || first.data.length === 0) return null
+  return <Count {...first} />
+}
+
+/** The rows of the first page of a list. */
+function Count({ data, has_more: hasMore }: Pick<Page<unknown>, 'data' | 'has_more'>) {
+  return <span className="count">{hasMore ? `${data.length}+` : data.length}</span>
 }
 
 function PhoneTop() {

@@ -1,7 +1,12 @@
 import type { PurchaseRow } from '../../store/sale-tables.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
 import { type Micros, micros } from '../../vocabulary/money.ts'
-import { type ExchangeTerms, type PurchaseFact, unitsFor } from '../../vocabulary/purchase.ts'
+import {
+  type ExchangeTerms,
+  formatUnits,
+  type PurchaseFact,
+  unitsFor,
+} from '../../vocabulary/purchase.ts'
 import type { CardFact, CardPayment, CardProvider } from './provider.ts'
 
 const CURRENCY = 'usd'
@@ -87,9 +92,11 @@ function factOf(fact: CardFact, row: PurchaseRow): PurchaseFact {
       if (doubt === null && currency === CURRENCY && netUnits === asked) {
         return { ...paid, judgment: { kind: 'credit' } }
       }
-      const reason =
-        doubt ?? `asked for ${asked} ${CURRENCY}, paid ${units} ${currency} (smallest units)`
       const isUsd = currency === CURRENCY
+      const paidText = isUsd ? usdText(units) : `${units} in the smallest unit of ${currency}`
+      const askedText = asked === null ? 'an unknown price' : usdText(asked)
+      const netText = isUsd && netUnits !== units ? `, ${usdText(netUnits)} of it for credit` : ''
+      const reason = doubt ?? `asked for ${askedText}, paid ${paidText}${netText}`
       const worthMicros = isUsd ? worthOf({ ...row, netUnits }) : null
       return { ...paid, judgment: { kind: 'hold', reason, worthMicros } }
     }
@@ -109,4 +116,9 @@ function worthOf({
   if (priceUnits === null || priceUnits <= 0n || netUnits <= 0n) return null
   if (netUnits >= priceUnits) return creditMicros
   return micros(Number((BigInt(creditMicros) * netUnits) / priceUnits))
+}
+
+/** `$25.00`, from cents. */
+function usdText(cents: bigint): string {
+  return `$${formatUnits(cents, 2)}`
 }
