@@ -38,8 +38,10 @@ export function MembersScreen() {
           onDone={() => setMade(null)}
         />
       )}
-      <MemberTable />
-      <InvitationTable />
+      <div className="grid gap-4">
+        <MemberTable />
+        <InvitationTable />
+      </div>
       {isInviting && (
         <InviteMember
           onClose={() => setInviting(false)}

@@ -38,7 +38,7 @@ export function OwnAccounts() {
                 </Link>
               </td>
               <td className="text-ink-2">{account.role}</td>
-              <td className="num">
+              <td className="num wide">
                 <button
                   type="button"
                   className="btn"

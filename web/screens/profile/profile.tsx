@@ -193,7 +193,7 @@ function SessionRow({ session }: { session: Session }) {
       <td className="text-ink-2 hide-s">
         <Time at={signedInAt}>{dayOf(signedInAt, now)}</Time>
       </td>
-      <td className="num">
+      <td className="num wide">
         <button
           type="button"
           className="btn"
