@@ -8,10 +8,12 @@ import { createSqliteFile, TEST_DATABASES } from '../store/testing/test-database
 import { systemClock } from '../vocabulary/clock.ts'
 import { createIdSource } from '../vocabulary/ids.ts'
 import type { Problem } from '../vocabulary/problem.ts'
+import { listFactors } from './factors/own-factors.ts'
 import { makeLink } from './links.ts'
 import { openPasswords } from './passwords.ts'
 import { type NewSession, People, type PeopleInput } from './people.ts'
 import type { SignedIn } from './sessions.ts'
+import { PasskeyDevice } from './testing/passkey-device.ts'
 import { findUser, lockPassword, setPasswordHash } from './users.ts'
 
 const ADA = { email: 'ada@example.org', password: 'correct horse battery' } as const
@@ -113,11 +115,22 @@ class Place {
     return { next: app.generate({ timestamp: Date.now() + 30_000 }), recoveryCodes }
   }
 
+  /** Gives Ada a passkey. */
+  async addPasskey(): Promise<PasskeyDevice> {
+    const device = new PasskeyDevice(SITE)
+    const asked = await this.people.factorSetup.beginPasskey(this.ada, SITE)
+    const answer = device.make(asked)
+    const added = { signedIn: this.ada, site: SITE, name: 'A key', answer }
+    await this.people.factorSetup.addPasskey(added)
+    return device
+  }
+
   async sessionIds(): Promise<readonly string[]> {
     return (await this.people.sessions.list(this.ada)).map(({ id }) => id)
   }
 }
 
+const SITE = { origin: 'https://gate.example.com', host: 'gate.example.com' }
 const NOT_SIGNED_IN = expect.objectContaining({ code: 'not_signed_in' })
 const WRONG = expect.objectContaining({ code: 'invalid_sign_in' })
 const BUSY = expect.objectContaining({ code: 'service_unavailable' })
@@ -161,6 +174,30 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
       const found = await Promise.all(tokens.map((made) => sessions.find(made.sessionToken)))
       expect(found.filter((signedIn) => signedIn !== null)).toHaveLength(1)
     }
+  })
+
+  test('what a passkey has signed lets in once, of many who show it at the same time', async () => {
+    const device = await place.addPasskey()
+    const { factors, sessions } = place.people
+    const { sessionToken } = await place.signIn(ADA.password)
+    expect(await sessions.find(sessionToken)).toBeNull()
+    const waiting = await sessions.findWaiting(sessionToken)
+    const asked = waiting === null ? null : await factors.challenge(waiting, SITE)
+    if (waiting === null || asked === null) throw new Error('no session waits for a passkey')
+    const proof = { kind: 'passkey', site: SITE, answer: device.sign(asked) } as const
+    const shown = await Promise.allSettled([1, 2, 3, 4].map(() => factors.letIn(waiting, proof)))
+    expect(shown.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    expect(await sessions.find(sessionToken)).not.toBeNull()
+  })
+
+  test('a session that ends before its passkey comes adds none', async () => {
+    const { user, sessionId } = place.ada
+    const asked = await place.people.factorSetup.beginPasskey(place.ada, SITE)
+    const answer = new PasskeyDevice(SITE).make(asked)
+    await place.people.sessions.end({ userId: user.id, sessionId })
+    const added = { signedIn: place.ada, site: SITE, name: 'A key', answer }
+    await expect(place.people.factorSetup.addPasskey(added)).rejects.toBeDefined()
+    expect(await listFactors(place.store.db, user.id)).toEqual([])
   })
 
   test('a password that is changed while an app is added leaves the session no app', async () => {

@@ -3,18 +3,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
+import { type ScriptedGithub, startGithub } from '../../src/people/testing/scripted-github.ts'
 import { CLIENT, startProvider, type TestProvider } from '../page/oidc-provider.ts'
 import { type ServeProcess, serve, tollgate } from '../tollgate-process.ts'
 import { expectGoodPage, openWindow } from './chromium.ts'
-import { setUp } from './on-gateway.ts'
+import { PASSWORD, setUp } from './on-gateway.ts'
 import { test as inBrowser } from './page-test.ts'
 
-/** Sign-in at a real provider of OpenID Connect, and at one that is away. */
+/** Sign-in at real providers of OpenID Connect, one of them as Google, and at GitHub. */
 
 interface Outside {
   readonly folder: string
   readonly gateway: ServeProcess
   readonly provider: TestProvider
+  readonly google: TestProvider
+  readonly github: ScriptedGithub
 }
 
 const test = inBrowser
@@ -24,23 +27,29 @@ const test = inBrowser
     async ({}, { onCleanup }): Promise<Outside> => {
       const folder = mkdtempSync(join(tmpdir(), 'tollgate-outside-'))
       const provider = await startProvider()
+      const google = await startProvider()
+      const github = await startGithub()
       const env = {
         PORT: '0',
         OIDC_ISSUER: provider.issuer,
         OIDC_CLIENT_ID: CLIENT.id,
         OIDC_CLIENT_SECRET: CLIENT.secret,
         OIDC_NAME: 'Example ID',
-        GOOGLE_ISSUER: 'http://127.0.0.1:1',
-        GOOGLE_CLIENT_ID: 'gate',
-        GOOGLE_CLIENT_SECRET: 'secret',
+        GOOGLE_ISSUER: google.issuer,
+        GOOGLE_CLIENT_ID: CLIENT.id,
+        GOOGLE_CLIENT_SECRET: CLIENT.secret,
+        GITHUB_URL: github.url,
+        GITHUB_API_URL: github.apiUrl,
+        GITHUB_CLIENT_ID: 'gate',
+        GITHUB_CLIENT_SECRET: 'secret',
       }
       const gateway = await serve({ folder, env })
       onCleanup(async () => {
         await gateway.stop('SIGTERM')
-        await provider.close()
+        for (const each of [provider, google, github]) await each.close()
         rmSync(folder, { recursive: true, force: true })
       })
-      return { folder, gateway, provider }
+      return { folder, gateway, provider, google, github }
     },
   )
   /** A page of a person who has set the gateway up, and whose session is gone. */
@@ -49,7 +58,7 @@ const test = inBrowser
     onCleanup(() => context.close())
     const page = await context.newPage()
     await setUp(page, outside.gateway)
-    outside.provider.allow(new URL(page.url()).origin)
+    for (const each of [outside.provider, outside.google]) each.allow(new URL(page.url()).origin)
     await context.clearCookies()
     return page
   })
@@ -65,8 +74,6 @@ test('a button leads through the provider, and back to where the person was goin
   await door.goto(wanted)
   await door.getByRole('button', { name: 'Continue with Example ID' }).waitFor()
   await expectGoodPage(door)
-  await door.getByRole('button', { name: 'Continue with Google' }).click()
-  await door.getByText('Google does not answer.').waitFor()
   await door.getByRole('button', { name: 'Continue with Example ID' }).click()
   await door.getByRole('heading', { name: 'Keys', exact: true }).waitFor()
   expect(door.url()).toBe(wanted)
@@ -99,4 +106,73 @@ test('a person without an invitation reads so, and joins by the link of one', as
   await expectGoodPage(door)
   await door.getByRole('button', { name: 'Continue with Example ID' }).click()
   await door.getByRole('heading', { name: 'Accounts' }).waitFor()
+})
+
+test('each provider lets in whom it calls verified, and no one who only names the address', async ({
+  door,
+  outside: { provider, google, github },
+}) => {
+  const unverified = { ...ADA, sub: 'mallory', email_verified: false }
+  const emails = [{ email: ADA.email, primary: true, verified: false }]
+  const ways = [
+    {
+      name: 'Example ID',
+      claim() {
+        provider.person = unverified
+      },
+      prove() {
+        provider.person = ADA
+      },
+    },
+    {
+      name: 'Google',
+      claim() {
+        google.person = unverified
+      },
+      prove() {
+        google.person = ADA
+      },
+    },
+    {
+      name: 'GitHub',
+      claim() {
+        github.emails = emails
+      },
+      prove() {
+        github.emails = [{ ...emails[0], verified: true }]
+      },
+    },
+  ]
+  const signIn = new URL('/app/sign-in', door.url()).href
+  for (const { name, claim, prove } of ways) {
+    await door.context().clearCookies()
+    claim()
+    await door.goto(signIn)
+    await door.getByRole('button', { name: `Continue with ${name}` }).click()
+    await door.getByText('You have no invitation to this gateway.').waitFor()
+    await door.context().clearCookies()
+    prove()
+    await door.goto(signIn)
+    await door.getByRole('button', { name: `Continue with ${name}` }).click()
+    await door.getByText('No requests yet').waitFor()
+  }
+})
+
+test('a provider that is away is named, and the password still signs in', async ({
+  door,
+  outside: { google, github },
+}) => {
+  await door.goto(new URL('/app/sign-in', door.url()).href)
+  await google.close()
+  await door.getByRole('button', { name: 'Continue with Google' }).click()
+  await door.getByText('Google does not answer.').waitFor()
+  github.fails = '/api/user'
+  await door.getByRole('button', { name: 'Continue with GitHub' }).click()
+  await door.getByText('GitHub does not answer.').waitFor()
+  await expectGoodPage(door)
+  await door.getByRole('link', { name: 'Back to the sign-in' }).click()
+  await door.getByLabel('E-mail').fill(ADA.email)
+  await door.getByLabel('Password').fill(PASSWORD)
+  await door.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await door.getByText('No requests yet').waitFor()
 })

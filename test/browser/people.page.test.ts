@@ -142,3 +142,23 @@ test('a link that has expired lets no one in, and says so', async ({ browser, ga
   await expectGoodPage(guest)
   for (const page of [owner, guest]) await page.context().close()
 })
+
+test('the fifth wrong password is refused for a time, and says how long', async ({
+  browser,
+  gateway,
+}) => {
+  const owner = await another(browser)
+  await setUp(owner, gateway)
+  const guest = await another(browser)
+  await guest.goto(new URL('/app/sign-in', owner.url()).href)
+  await guest.getByLabel('E-mail').fill('ada@example.org')
+  for (let wrong = 1; wrong <= 5; wrong++) {
+    await guest.getByLabel('Password').fill(`a wrong password ${wrong}`)
+    await guest.getByRole('button', { name: 'Sign in', exact: true }).click()
+    const refusal =
+      wrong < 5 ? 'The e-mail address or the password is wrong.' : 'Try again in 10 minutes.'
+    await guest.getByText(refusal).waitFor()
+  }
+  await expectGoodPage(guest)
+  for (const page of [owner, guest]) await page.context().close()
+})

@@ -243,3 +243,33 @@ test('a passkey that is not at hand is no way in, and a recovery code is', async
   await elsewhere.getByText('No requests yet').waitFor()
   for (const page of [desk, elsewhere]) await page.context().close()
 })
+
+test('the fifth wrong code is refused for a time, and so is the right one meanwhile', async ({
+  browser,
+  guarded: { gateway },
+}) => {
+  const desk = await open(browser, 'desk')
+  await become(desk, setupLink(gateway))
+  await desk.getByRole('button', { name: 'Set up an app' }).click()
+  const app = await scan(desk)
+  await desk.getByLabel('Code').fill(app.generate())
+  await desk.getByRole('button', { name: 'Turn it on' }).click()
+  await desk.getByRole('button', { name: 'I have kept them' }).click()
+  await desk.getByText('No requests yet').waitFor()
+  const guest = await open(browser, 'phone')
+  await signIn(guest, new URL('/app/sign-in', desk.url()).href)
+  const enter = async (code: string) => {
+    await guest.getByLabel('Code').fill(code)
+    await guest.getByRole('button', { name: 'Sign in' }).click()
+  }
+  for (let wrong = 1; wrong <= 5; wrong++) {
+    await enter(`00000${wrong}`)
+    const refusal =
+      wrong < 5 ? 'The code is wrong, or was used before.' : 'Try again in 10 minutes.'
+    await guest.getByText(refusal).waitFor()
+  }
+  await expectGoodPage(guest)
+  await enter(nextCode(app))
+  await guest.getByText('Too many wrong second factors for this user.').waitFor()
+  for (const page of [desk, guest]) await page.context().close()
+})

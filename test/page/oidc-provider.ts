@@ -124,6 +124,7 @@ export async function startProvider(): Promise<TestProvider> {
       serve = open()
     },
     async close() {
+      if (!server.listening) return
       server.closeAllConnections()
       server.close()
       await once(server, 'close')

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { makeLink } from '../../src/people/links.ts'
+import { type AskedOptions, PasskeyDevice } from '../../src/people/testing/passkey-device.ts'
 import { startWorld, type World } from '../world.ts'
 import { ADA, Browser, errorOf, inviteGuest, linkParts, setUpOperator } from './page-client.ts'
-import { type AskedOptions, PasskeyDevice } from './passkey-device.ts'
 
 const ORIGIN = 'https://tollgate.test'
 const WRONG_PASSKEY = { httpStatus: 401, code: 'invalid_second_factor', param: 'passkey' }
@@ -201,7 +201,7 @@ test('anything in place of a passkey is 400 or refused, and never more', async (
   const owner = await operator()
   const device = deviceOf()
   const good = device.make(await ask(owner, 'auth/factors/passkey/begin'))
-  const response = Object(good['response'])
+  const { response } = good
   const bad: unknown[] = [
     null,
     'passkey',
@@ -313,4 +313,16 @@ test('a challenge is for who is signed in or waits, and for who has a passkey', 
   ]) {
     expect(errorOf(await foreign.post(path))).toMatchObject({ httpStatus: 403 })
   }
+})
+
+test('a password without the passkey does not use up the calls of its user', async () => {
+  const owner = await operator()
+  await addPasskey(owner, deviceOf())
+  const stranger = await signIn()
+  const statuses = new Set<number>()
+  while (!statuses.has(429)) {
+    statuses.add((await stranger.post('auth/factor/challenge')).httpStatus)
+  }
+  expect([...statuses]).toEqual([200, 429])
+  expect((await owner.get('me')).httpStatus).toBe(200)
 })

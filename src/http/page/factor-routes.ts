@@ -71,7 +71,9 @@ async function challenge(input: PageCallsInput, call: PageCall): Promise<object>
   const sessionToken = site.sessionTokenOf(arrival)
   const waiting = sessionToken === null ? null : await people.sessions.findWaiting(sessionToken)
   const asking = waiting ?? (await requireSignedIn(input, arrival))
-  countCall(input, { userId: asking.user.id, client: reply.raw })
+  // Who knows only the password does not use up what the user may call.
+  const callerId = waiting === null ? asking.user.id : waiting.sessionId
+  countCall(input, { callerId, client: reply.raw })
   const asked = await people.factors.challenge(asking, requirePasskeySite(site, arrival))
   if (asked === null) {
     throw new Problem('not_found', { message: 'You have no passkey of this address of the page.' })

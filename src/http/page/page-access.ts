@@ -58,12 +58,13 @@ async function requireUser(input: PageAccessInput, arrival: Arrival): Promise<Si
   return signedIn
 }
 
-/** Counts a call for its user. Throws Problem `rate_limited`. */
+/** Counts a call for its user, or for a session that waits for the second factor. Throws Problem `rate_limited`. */
 export function countCall(
   { gate }: Pick<PageAccessInput, 'gate'>,
-  { userId, client }: { readonly userId: string; readonly client: ServerResponse },
+  { callerId, client }: { readonly callerId: string; readonly client: ServerResponse },
 ): void {
-  countUntilAnswered(gate, { apiKeyId: userId, accountId: userId, hasBackedCredit: true }, client)
+  const caller = { apiKeyId: callerId, accountId: callerId, hasBackedCredit: true }
+  countUntilAnswered(gate, caller, client)
 }
 
 /** Access by a session to an account: its members', and every operator's. To others, and where there is none, it does not exist. */
@@ -85,7 +86,7 @@ export function memberAccess(input: PageAccessInput): Access {
       return { kind: 'member', ...place, role: found.role, actionId: null }
     },
     onCaller(caller, client) {
-      if (caller.kind === 'member') countCall(input, { userId: caller.userId, client })
+      if (caller.kind === 'member') countCall(input, { callerId: caller.userId, client })
     },
   }
 }
@@ -97,7 +98,7 @@ export function operatorAccess(input: PageAccessInput): Access {
     guards: '/app/api/operator',
     authenticate: async (arrival) => requireOperator(input, await requireUser(input, arrival)),
     onCaller(caller, client) {
-      if (caller.kind === 'operator') countCall(input, { userId: caller.userId, client })
+      if (caller.kind === 'operator') countCall(input, { callerId: caller.userId, client })
     },
   }
 }

@@ -72,7 +72,7 @@ export async function enter(
   { arrival, reply }: PageCall,
 ): Promise<SignedIn> {
   const signedIn = await requireSignedIn(input, arrival)
-  countCall(input, { userId: signedIn.user.id, client: reply.raw })
+  countCall(input, { callerId: signedIn.user.id, client: reply.raw })
   return signedIn
 }
 

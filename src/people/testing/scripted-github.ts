@@ -67,8 +67,14 @@ export async function startGithub(): Promise<ScriptedGithub> {
   }
 
   const server = createServer(async (request, response) => {
-    const { pathname } = new URL(request.url ?? '/', 'http://localhost')
+    const asked = new URL(request.url ?? '/', url)
+    const { pathname } = asked
     if (pathname === github.hangs) return
+    if (pathname === '/login/oauth/authorize') {
+      const back = `${asked.searchParams.get('redirect_uri')}?${github.authorize(asked)}`
+      response.writeHead(302, { location: back }).end()
+      return
+    }
     const body =
       pathname === '/login/oauth/access_token'
         ? exchange(new URLSearchParams(await text(request)))

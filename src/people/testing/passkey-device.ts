@@ -1,5 +1,6 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { isoCBOR } from '@simplewebauthn/server/helpers'
+import type { NewPasskeyAnswer, PasskeyAnswer } from '../factors/passkeys.ts'
 
 /** What the gateway asks a browser for, as far as a device reads it. */
 export interface AskedOptions {
@@ -33,7 +34,7 @@ export class PasskeyDevice {
   }
 
   /** Makes a passkey. */
-  make({ challenge, rp }: AskedOptions): Record<string, unknown> {
+  make({ challenge, rp }: AskedOptions): NewPasskeyAnswer {
     const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const id = randomBytes(32)
     this.#keys.set(id.toString('base64url'), privateKey)
@@ -72,7 +73,7 @@ export class PasskeyDevice {
   }
 
   /** Signs with the first of its passkeys that is allowed. */
-  sign({ challenge, rpId = '', allowCredentials = [] }: AskedOptions): Record<string, unknown> {
+  sign({ challenge, rpId = '', allowCredentials = [] }: AskedOptions): PasskeyAnswer {
     const id = allowCredentials.map((one) => one.id).find((one) => this.#keys.has(one))
     const key = this.#keys.get(id ?? '')
     if (id === undefined || key === undefined)
@@ -95,7 +96,7 @@ export class PasskeyDevice {
     return {
       id,
       rawId: id,
-      type: 'public-key',
+      type: 'public-key' as const,
       clientExtensionResults: { credProps: { rk: true } },
     }
   }
