@@ -49,3 +49,9 @@ test('a hold that is left, and a figure that does not add up, are found', async 
   expect(faults).toContain(`it: ${id} is still open`)
   expect(faults.some((fault) => fault.startsWith('it: the audit differs'))).toBe(true)
 })
+
+test('more accounts than a statement takes are seeded', async () => {
+  const many = `sqlite:${join(folder, 'many.db')}`
+  const keys = await seedStore({ url: many, apiKeyCounts: Array.from({ length: 2_500 }, () => 1) })
+  expect(keys).toHaveLength(2_500)
+})

@@ -26,8 +26,8 @@ export interface SeededKey {
 
 // More than any run can spend.
 const CREDIT_MICROS_DEFAULT = 1_000_000_000_000
-// SQLite takes 32,766 values in a statement.
-const ROWS_AT_ONCE = 1_000
+// SQLite takes so many in a statement.
+const VALUES_MAX = 32_766
 
 /**
  * Makes the tables, and accounts with credit and keys, in an empty store. Resolves with the keys, account
@@ -55,7 +55,7 @@ export async function seedStore(input: SeedStoreInput): Promise<SeededKey[]> {
   const store = await openStore({ url: input.url })
   closing.defer(() => store.close())
   await store.db.transaction().execute(async (trx) => {
-    for (const page of pagesOf(accounts)) {
+    for (const page of pagesOf(accounts, ACCOUNTS)) {
       const rows = page.map(({ accountId, creditMicros }) =>
         ACCOUNTS.record({
           ...ACCOUNTS.start,
@@ -71,7 +71,8 @@ export async function seedStore(input: SeedStoreInput): Promise<SeededKey[]> {
       )
       await trx.insertInto('accounts').values(rows).execute()
     }
-    for (const page of pagesOf(accounts.filter(({ creditMicros }) => creditMicros > 0))) {
+    const funded = accounts.filter(({ creditMicros }) => creditMicros > 0)
+    for (const page of pagesOf(funded, ENTRIES)) {
       const rows = page.map(({ accountId, creditMicros }) =>
         ENTRIES.record({
           ...ENTRIES.start,
@@ -86,7 +87,7 @@ export async function seedStore(input: SeedStoreInput): Promise<SeededKey[]> {
       )
       await trx.insertInto('entries').values(rows).execute()
     }
-    for (const page of pagesOf(apiKeys)) {
+    for (const page of pagesOf(apiKeys, API_KEYS)) {
       const rows = page.map(({ apiKeyId, accountId, hash, displayPrefix }) =>
         API_KEYS.record({
           ...API_KEYS.start,
@@ -104,6 +105,11 @@ export async function seedStore(input: SeedStoreInput): Promise<SeededKey[]> {
   return apiKeys.map(({ apiKeyId, accountId, text }) => ({ apiKeyId, accountId, text }))
 }
 
-function* pagesOf<T>(rows: readonly T[]): Generator<readonly T[]> {
-  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) yield rows.slice(at, at + ROWS_AT_ONCE)
+/** As many rows of a table at once as one statement takes. */
+function* pagesOf<T>(
+  rows: readonly T[],
+  { columns }: { readonly columns: readonly unknown[] },
+): Generator<readonly T[]> {
+  const atOnce = Math.floor(VALUES_MAX / columns.length)
+  for (let at = 0; at < rows.length; at += atOnce) yield rows.slice(at, at + atOnce)
 }
