@@ -3,7 +3,7 @@ import { MEMBERS, SIGN_INS, USERS, type UserRow } from '../store/people-tables.t
 import type { Tables } from '../store/schema.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import type { Role } from '../vocabulary/role.ts'
-import { dropFactors, readHasFactor, selectHasFactor } from './factors/own-factors.ts'
+import { readHasFactor, selectHasFactor } from './factors/own-factors.ts'
 
 /** An account as one of its members sees it. */
 export interface Membership {
@@ -302,8 +302,8 @@ export async function setAlertMails(
 }
 
 /**
- * Notes that an e-mail address was proved to be the user's. With the first proof, identities outside of the gateway and
- * second factors that were the user's without one are so no longer.
+ * Notes that an e-mail address was proved to be the user's. With the first proof, identities outside of the gateway that
+ * were the user's without one are so no longer. Second factors stay: who has the mailbox may not have the phone.
  */
 export async function proveAddress(
   trx: Transaction<Tables>,
@@ -322,5 +322,4 @@ export async function proveAddress(
     .where('user_id', '=', userId)
     .where('provider', '!=', PASSWORD_PROVIDER)
     .execute()
-  await dropFactors(trx, userId)
 }

@@ -254,6 +254,24 @@ test('a link of `tollgate user reset` takes a lost second factor away', async ()
   expect(reset.json).toMatchObject({ object: 'me', user: { second_factor: 'off' } })
 })
 
+test('a mailbox takes no second factor away, also with the first proof of its address', async () => {
+  const { phone } = await enrol(await setUpOperator(world))
+  const { db } = world.gateway.store
+  const { id } = await db.selectFrom('users').select('id').executeTakeFirstOrThrow()
+  for (const isProved of [false, true]) {
+    const { text: token } = await makeLink(linkParts(world), { kind: 'reset', userId: id })
+    await db.updateTable('links').set({ mailed: 1 }).where('used_at_ms', 'is', null).execute()
+    const user = await db.selectFrom('users').select('email_verified').executeTakeFirstOrThrow()
+    expect(user.email_verified).toBe(isProved ? 1 : 0)
+    const browser = new Browser(world)
+    const reset = await browser.post('auth/reset', { token, password: 'another horse battery' })
+    expect(reset.json).toEqual({ object: 'factor_needed' })
+    expect((await browser.get('me')).httpStatus).toBe(401)
+    expect((await browser.post('auth/factor', { code: phone.code() })).httpStatus).toBe(200)
+    passedMs += PERIOD_MS
+  }
+})
+
 test('a link to a user who has an app leads to the code too', async () => {
   const { phone } = await enrol(await setUpOperator(world))
   const { id: accountId } = await world.account()
