@@ -51,6 +51,8 @@ test('a person is invited by a link that works once, becomes an owner, and is re
 
   await owner.reload()
   await owner.getByLabel('Role of Grace').selectOption('owner')
+  // It shows what the gateway has, once that has answered.
+  await expect.poll(() => owner.getByLabel('Role of Grace').inputValue()).toBe('owner')
   await guest.reload()
   await guest.getByRole('link', { name: 'Members' }).click()
   await guest.getByLabel('Role of Ada Lovelace').waitFor()
