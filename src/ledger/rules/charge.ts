@@ -23,6 +23,8 @@ export interface Move {
   readonly costUsd: string | null
   /** The part that stays reserved: the whole hold, the rest after the charge, or nothing. */
   readonly keepsHeld: 'whole' | 'rest' | 'nothing'
+  /** Whether the cost stands without a look-up. Default false. */
+  readonly costStands?: boolean
   readonly nowMs: number
 }
 
@@ -84,7 +86,7 @@ export function moveRequest(work: UnitOfWork, row: RequestRow, move: Move): Requ
     freeChargeMicros: charge.freeMicros,
     writtenOffMicros: charge.writtenOffMicros,
     costUsd: move.costUsd,
-    costStands: false,
+    costStands: move.costStands === true,
     endedAtMs: row.endedAtMs ?? move.nowMs,
     settledAtMs: isSettled(move.state) ? move.nowMs : null,
   }
@@ -180,7 +182,6 @@ function postCharge(
     readonly nowMs: number
   },
 ): AccountRow {
-  const line = { ...ENTRIES.start, requestId: row.id, apiKeyId: row.apiKeyId }
   const kind: EntryKind = row.state === 'provisional' ? 'correction' : 'charge'
   const lines: readonly { kind: EntryKind; purse: Purse; amountMicros: Micros }[] = [
     { kind, purse: 'free', amountMicros: subtractMicros(row.freeChargeMicros, charge.freeMicros) },
@@ -197,7 +198,16 @@ function postCharge(
   ]
   let posted = account
   for (const { kind, purse, amountMicros } of lines) {
-    posted = post(work, { account: posted, ...line, kind, purse, amountMicros, createdAtMs: nowMs })
+    if (amountMicros === 0) continue
+    posted = post(work, posted, {
+      ...ENTRIES.start,
+      requestId: row.id,
+      apiKeyId: row.apiKeyId,
+      kind,
+      purse,
+      amountMicros,
+      createdAtMs: nowMs,
+    })
   }
   return posted
 }

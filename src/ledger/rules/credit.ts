@@ -10,25 +10,24 @@ import {
 import type { AddCreditInput, CreditVerdict, RedeemCodeInput, RedeemVerdict } from '../ledger.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 
-/** An entry before it has its id and place in the account. */
-interface Posting extends Omit<Entry, 'accountId' | 'number'> {
-  readonly account: AccountRow
-}
+/** An entry before it has its place in an account. */
+type Posting = Omit<Entry, 'accountId' | 'number'>
 
 /** Adds an entry to the unit of work and returns the new account. A posting of zero adds nothing. */
-export function post(work: UnitOfWork, { account, ...line }: Posting): AccountRow {
-  if (line.amountMicros === 0) return account
-  const entry: Entry = { accountId: account.id, number: account.entryCount + 1, ...line }
-  work.addEntry(entry)
-  const counted = { ...account, entryCount: entry.number }
-  const posted =
-    line.purse === 'backed'
-      ? {
-          ...counted,
-          backedBalanceMicros: addMicros(account.backedBalanceMicros, line.amountMicros),
-        }
-      : { ...counted, freeBalanceMicros: addMicros(account.freeBalanceMicros, line.amountMicros) }
-  return isCredit(entry) ? { ...posted, ...lastCredit(posted) } : posted
+export function post(work: UnitOfWork, account: AccountRow, posting: Posting): AccountRow {
+  const { purse, amountMicros } = posting
+  if (amountMicros === 0) return account
+  const entryCount = account.entryCount + 1
+  work.addEntry({ accountId: account.id, number: entryCount, ...posting })
+  const backedMicros = purse === 'backed' ? amountMicros : ZERO_MICROS
+  const freeMicros = purse === 'free' ? amountMicros : ZERO_MICROS
+  const posted: AccountRow = {
+    ...account,
+    entryCount,
+    backedBalanceMicros: addMicros(account.backedBalanceMicros, backedMicros),
+    freeBalanceMicros: addMicros(account.freeBalanceMicros, freeMicros),
+  }
+  return isCredit(posting) ? { ...posted, ...lastCredit(posted) } : posted
 }
 
 /** The kinds of entries that add credit. A reversal does where it gives credit again. */
@@ -82,9 +81,8 @@ export function freeCreditExpired(
 export function lapseFreeCredit(work: UnitOfWork, account: AccountRow, nowMs: number): AccountRow {
   const unheld = account.freeBalanceMicros - account.freeHeldMicros
   if (unheld <= 0 || !freeCreditExpired(account, nowMs)) return account
-  return post(work, {
+  return post(work, account, {
     ...ENTRIES.start,
-    account,
     kind: 'expiry',
     purse: 'free',
     amountMicros: micros(-unheld),
@@ -108,9 +106,8 @@ export function addCredit(work: UnitOfWork, input: AddCreditInput, nowMs: number
   const lapsed = lapseFreeCredit(work, account, nowMs)
   const kind: EntryKind =
     input.purse === 'free' ? 'grant' : input.amountMicros > 0 ? 'top_up' : 'chargeback'
-  const posted = post(work, {
+  const posted = post(work, lapsed, {
     ...ENTRIES.start,
-    account: lapsed,
     kind,
     purse: input.purse,
     amountMicros: input.amountMicros,
@@ -178,9 +175,8 @@ export function redeemCode(work: UnitOfWork, input: RedeemCodeInput, nowMs: numb
 
   const redeemed = { ...code, redeemedAtMs: nowMs, redeemedBy: account.id }
   work.putCreditCode(redeemed)
-  const posted = post(work, {
+  const posted = post(work, account, {
     ...ENTRIES.start,
-    account,
     kind: 'activation',
     purse: 'backed',
     amountMicros: code.amountMicros,

@@ -188,8 +188,8 @@ function recordHold(work: UnitOfWork, { payer, input, grant, terms }: RecordHold
   const { nowMs, limits } = terms
   const admitted = admittedBy({ ...payer, tokens: input.tokens, limits, nowMs })
   const inPeriod = { openedAtMs: nowMs, spendMicros: 0, heldMicros: grant.grantedMicros }
-  const row = requestRowOf(input, grant, nowMs)
-  work.openRequest({ ...row, tokenCount: admitted.tokenCount })
+  const { tokenCount } = admitted
+  work.openRequest(requestRowOf({ input, grant, tokenCount, openedAtMs: nowMs }))
   work.putApiKey({
     ...apiKey,
     ...admitted.ofApiKey,
@@ -208,11 +208,13 @@ function recordHold(work: UnitOfWork, { payer, input, grant, terms }: RecordHold
   work.putAccount(lapseFreeCredit(work, holding, nowMs))
 }
 
-function requestRowOf(
-  input: OpenHoldInput,
-  grant: RecordHoldInput['grant'],
-  openedAtMs: number,
-): RequestRow {
+function requestRowOf({
+  input,
+  grant,
+  tokenCount,
+  openedAtMs,
+}: Pick<RecordHoldInput, 'input' | 'grant'> &
+  Pick<RequestRow, 'tokenCount' | 'openedAtMs'>): RequestRow {
   return {
     ...REQUESTS.start,
     id: input.requestId,
@@ -231,6 +233,7 @@ function requestRowOf(
     priceSnapshotId: input.priceSnapshotId,
     tags: input.tags ?? null,
     feeBasisPoints: input.feeBasisPoints,
+    tokenCount,
     openedAtMs,
   }
 }

@@ -152,16 +152,14 @@ function postChanges(
   if (after.state !== 'credited') return
   const line = { ...ENTRIES.start, purse: 'backed', createdAtMs: nowMs } as const
   const creditMicros: Micros = before.state === 'credited' ? ZERO_MICROS : after.creditMicros
-  const credited = post(work, {
+  const credited = post(work, account, {
     ...line,
-    account,
     kind: 'purchase',
     amountMicros: creditMicros,
     reference: after.id,
   })
-  const reversed = post(work, {
+  const reversed = post(work, credited, {
     ...line,
-    account: credited,
     kind: 'reversal',
     amountMicros: subtractMicros(before.reversedMicros, after.reversedMicros),
     reference: `${after.id}:${after.reversals}`,

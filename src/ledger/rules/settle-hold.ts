@@ -24,11 +24,10 @@ export function settleHold(work: UnitOfWork, input: SettleInput, nowMs: number):
     recordLate(work, row, input.resolution)
     return settled(row, 'before')
   }
-  const moved = moveRequest(work, row, moveOfResolution(input.resolution, nowMs))
-  const known = withFacts(moved, input.facts, generationOf(input.resolution))
-  work.putRequest({ ...known, costStands: stands(input.resolution) })
-  recountTokens(work, known)
-  return settled(known, 'now')
+  const known = withFacts(row, input.facts, generationOf(input.resolution))
+  const moved = moveRequest(work, known, moveOfResolution(input.resolution, nowMs))
+  recountTokens(work, moved)
+  return settled(moved, 'now')
 }
 
 /** Counts the tokens that were used in place of those that could be; nothing is known of those without counts. */
@@ -183,7 +182,11 @@ function finalMove(
 }
 
 function provisionalMove(
-  { chargeMicros, costUsd }: Extract<Correction, { kind: 'provisional' }>,
+  {
+    chargeMicros,
+    costUsd,
+    stands = false,
+  }: Omit<Extract<Resolution, { kind: 'provisional' }>, 'generationId'>,
   nowMs: number,
 ): Move {
   // An estimate may still grow, so the rest of the hold stays reserved for it.
@@ -192,14 +195,10 @@ function provisionalMove(
     chargeMicros,
     costUsd: costUsd === null ? null : formatDecimal(costUsd),
     keepsHeld: costUsd === null ? 'rest' : 'nothing',
+    // An estimate never stands.
+    costStands: stands && costUsd !== null,
     nowMs,
   }
-}
-
-/** Whether a reported cost stands; an estimate never does. */
-function stands(resolution: Resolution): boolean {
-  if (resolution.kind !== 'provisional' || resolution.costUsd === null) return false
-  return resolution.stands === true
 }
 
 function releasedMove(nowMs: number): Move {
