@@ -13,7 +13,7 @@ function policyOf(
 ) {
   return new LookupPolicy({
     settings: { lookups, aboveMicros: ABOVE_MICROS },
-    drawSecret: createHash('sha256').update(secret).digest(),
+    drawSecret: createHash('sha256').update(secret).digest('hex'),
     doubts: { covers: () => isDoubted },
   })
 }
