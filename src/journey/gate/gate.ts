@@ -64,11 +64,12 @@ export class Gate {
   readonly #apiKeys = new Map<string, Counts>()
   /** Those that have a limit. */
   readonly #accounts = new Map<string, Counts>()
-  readonly #readOn = { calls: 0 }
+  readonly #ofAllSlots: GateState
   #forgotAtSecond: number
 
   constructor({ clock, settings }: { readonly clock: Clock; readonly settings: GateSettings }) {
     this.#seconds = new RunningSeconds(clock)
+    this.#ofAllSlots = { seconds: this.#seconds, readOn: { calls: 0 } }
     this.#settings = settings
     this.#forgotAtSecond = this.#seconds.now()
   }
@@ -87,33 +88,19 @@ export class Gate {
     const second = this.#seconds.now()
     if (second - this.#forgotAtSecond >= FORGET_AFTER_SECONDS) this.#forgetIdle(second)
     const apiKey = countsOf(this.#apiKeys, caller.apiKeyId)
-    const limits = this.#limitsOf(caller)
+    const limits = limitsOf(caller, this.#settings)
     const account =
       limits.accountRequestsMax === null && limits.accountInFlightMax === null
         ? null
         : countsOf(this.#accounts, caller.accountId)
-    refuseAboveRate({ apiKey, account, second }, { ...limits, caller })
+    const place: Place = { apiKey, account, second }
+    refuseAboveRate(place, limits)
     apiKey.requests.add(second)
     account?.requests.add(second)
-    refuseInFlight({ apiKey, account }, limits)
+    refuseInFlight(place, limits)
     apiKey.inFlight++
     if (account !== null) account.inFlight++
-    return new TakenSlot(
-      { apiKey, account, second },
-      { seconds: this.#seconds, readOn: this.#readOn },
-    )
-  }
-
-  #limitsOf({ hasBackedCredit, ownLimits }: GateCaller): Limits {
-    const { counts = 'apiKey', requestsPerMinuteMax, inFlightMax, ...rest } = this.#settings
-    const byCredit = hasBackedCredit ? null : rest.unbackedRequestsPerMinuteMax
-    return {
-      counts,
-      keyRequestsMax: ownLimits?.keyRequestsPerMinuteMax ?? requestsPerMinuteMax,
-      keyInFlightMax: ownLimits?.keyInFlightMax ?? inFlightMax,
-      accountRequestsMax: ownLimits?.accountRequestsPerMinuteMax ?? byCredit,
-      accountInFlightMax: ownLimits?.accountInFlightMax ?? null,
-    }
+    return new TakenSlot(place, this.#ofAllSlots)
   }
 
   // At most once a minute, so that the cost of a request does not grow with the number of keys.
@@ -135,11 +122,26 @@ interface Limits {
   readonly keyInFlightMax: number
   readonly accountRequestsMax: number | null
   readonly accountInFlightMax: number | null
+  /** Whether the limit of requests in a minute of the account is that of accounts without backed credit. */
+  readonly isUnbacked: boolean
+}
+
+function limitsOf({ hasBackedCredit, ownLimits }: GateCaller, settings: GateSettings): Limits {
+  const ofAccount = ownLimits?.accountRequestsPerMinuteMax ?? null
+  const byCredit = hasBackedCredit ? null : settings.unbackedRequestsPerMinuteMax
+  return {
+    counts: settings.counts ?? 'apiKey',
+    keyRequestsMax: ownLimits?.keyRequestsPerMinuteMax ?? settings.requestsPerMinuteMax,
+    keyInFlightMax: ownLimits?.keyInFlightMax ?? settings.inFlightMax,
+    accountRequestsMax: ofAccount ?? byCredit,
+    accountInFlightMax: ownLimits?.accountInFlightMax ?? null,
+    isUnbacked: ofAccount === null && !hasBackedCredit,
+  }
 }
 
 function refuseAboveRate(
   { apiKey, account, second }: Place,
-  { counts, keyRequestsMax, accountRequestsMax, caller }: Limits & { readonly caller: GateCaller },
+  { counts, keyRequestsMax, accountRequestsMax, isUnbacked }: Limits,
 ): void {
   const keyWait = apiKey.requests.secondsUntilBelow({ limit: keyRequestsMax, second })
   const accountWait =
@@ -148,8 +150,6 @@ function refuseAboveRate(
       : (account?.requests.secondsUntilBelow({ limit: accountRequestsMax, second }) ?? 0)
   const retryAfterSeconds = Math.max(keyWait, accountWait)
   if (retryAfterSeconds === 0) return
-  const isUnbacked =
-    !caller.hasBackedCredit && (caller.ownLimits?.accountRequestsPerMinuteMax ?? null) === null
   const onAccount = isUnbacked
     ? 'an account without backed credit; adding credit raises this limit.'
     : 'this account.'
@@ -163,19 +163,24 @@ function refuseAboveRate(
 }
 
 function refuseInFlight(
-  { apiKey, account }: Pick<Place, 'apiKey' | 'account'>,
+  { apiKey, account }: Place,
   { counts, keyInFlightMax, accountInFlightMax }: Limits,
 ): void {
-  const { name, inFlightCode } = COUNTED[counts]
-  const refuse = (owner: string, inFlight: number): never => {
-    throw new Problem(inFlightCode, {
-      message: `This ${owner} already has ${inWords(inFlight, counts)} in flight.`,
-      ...(inFlightCode === 'rate_limited' ? { retryAfterSeconds: 1 } : {}),
-    })
+  if (apiKey.inFlight >= keyInFlightMax) {
+    throw tooManyInFlight(COUNTED[counts].name, apiKey.inFlight, counts)
   }
-  if (apiKey.inFlight >= keyInFlightMax) refuse(name, apiKey.inFlight)
   if (account === null || accountInFlightMax === null) return
-  if (account.inFlight >= accountInFlightMax) refuse('account', account.inFlight)
+  if (account.inFlight >= accountInFlightMax) {
+    throw tooManyInFlight('account', account.inFlight, counts)
+  }
+}
+
+function tooManyInFlight(owner: string, inFlight: number, counts: keyof typeof COUNTED): Problem {
+  const { inFlightCode } = COUNTED[counts]
+  return new Problem(inFlightCode, {
+    message: `This ${owner} already has ${inWords(inFlight, counts)} in flight.`,
+    ...(inFlightCode === 'rate_limited' ? { retryAfterSeconds: 1 } : {}),
+  })
 }
 
 function inWords(count: number, counts: keyof typeof COUNTED): string {
