@@ -87,9 +87,10 @@ test('a key that one of two gateways disables runs on neither, and the other ref
     expect(refused.status).toBe(401)
     expect(await refused.json()).toMatchObject({ error: { code: 'api_key_disabled' } })
   }
-  while ((await keyStatus()) !== 401) expect((await send(other, apiKey)).status).toBe(401)
+  await expect.poll(keyStatus).toBe(401)
+  expect((await send(other, apiKey)).status).toBe(401)
   expect(callsOf(other)).toBe(forwarded)
   await one.gateway.ledger.updateApiKey({ id, disabled: false })
-  while ((await keyStatus()) !== 200) await send(other, apiKey)
+  await expect.poll(keyStatus).toBe(200)
   expect((await send(other, apiKey)).status).toBe(200)
 })

@@ -98,10 +98,11 @@ test('a key that a command disables runs nothing from then on, and is not even l
   expect(await line.run('key', 'disable', keyId)).toMatchObject({ exitCode: 0 })
   // Until the reading, the ledger refuses it.
   for (let calls = 0; calls < 3; calls++) await chat(apiKey)
-  while ((await keyStatus()) !== 401) await chat(apiKey)
+  await expect.poll(keyStatus).toBe(401)
+  await chat(apiKey)
   expect(forwardedCalls()).toBe(forwarded)
   expect(await line.run('key', 'enable', keyId)).toMatchObject({ exitCode: 0 })
-  while ((await keyStatus()) !== 200) await chat(apiKey)
+  await expect.poll(keyStatus).toBe(200)
   await chat(apiKey)
   expect(forwardedCalls()).toBeGreaterThan(forwarded)
   expect(await world.audit()).toMatchObject({ ok: true })
