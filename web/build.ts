@@ -1,26 +1,43 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
+import { parseArgs, promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { sourceStamp } from '../src/app/page-stamp.ts'
 
 /**
- * `node web/build.ts [folder]`: builds the page into build/web/, or into the folder. `npm install` runs
- * it at its end. A build that fails ends with 1; where Vite is not installed there is nothing to run.
+ * `node web/build.ts [--if-stale] [folder]`: builds the page into build/web/, or into the folder; with `--if-stale`
+ * only where the sources are not those of the build that is there. npm runs that at the end of `npm install`, and
+ * before the first `npx tollgate` of a checkout, beside a server that may be reading the files. A build that fails
+ * ends with 1; where Vite is not installed there is nothing to run.
  */
 
+const {
+  values,
+  positionals: [folder],
+} = parseArgs({ options: { 'if-stale': { type: 'boolean' } }, allowPositionals: true })
 const ROOT = dirname(import.meta.dirname)
-const OUT = process.argv[2] ?? join(ROOT, 'build', 'web')
+const OUT = folder ?? join(ROOT, 'build', 'web')
+const STAMP = join(OUT, 'stamp.json')
+// Vite would take another one from the environment, and React's development build with it.
+process.env['NODE_ENV'] = 'production'
 
 const COMPRESSED = /\.(?:css|html|js|json|svg)$/
 // The default of 11 takes three times as long for two percent.
 const BROTLI_QUALITY = 10
 
-const vite = await loadVite()
-if (vite === null) {
-  console.log('The page at /app is not built: Vite is not installed (a development dependency).')
-} else {
-  await build(vite)
+const stamp = await sourceStamp(ROOT)
+if (values['if-stale'] !== true || !(await isBuiltFrom(stamp))) {
+  const vite = await loadVite()
+  if (vite === null) {
+    console.log('The page at /app is not built: Vite is not installed (a development dependency).')
+  } else {
+    await build(vite)
+  }
+}
+
+async function isBuiltFrom(stamp: string): Promise<boolean> {
+  const built = await readFile(STAMP, 'utf8').catch(() => '')
+  return built.includes(stamp)
 }
 
 async function loadVite() {
@@ -41,7 +58,6 @@ async function loadVite() {
 
 async function build(vite: NonNullable<Awaited<ReturnType<typeof loadVite>>>): Promise<void> {
   const startedMs = performance.now()
-  const stamp = await sourceStamp(ROOT)
   await vite.build({
     root: import.meta.dirname,
     base: '/app/',
@@ -62,7 +78,7 @@ async function build(vite: NonNullable<Awaited<ReturnType<typeof loadVite>>>): P
   })
   await compressAll(OUT)
   // Last, so that a build that broke off has no stamp.
-  await writeFile(join(OUT, 'stamp.json'), `${JSON.stringify({ stamp })}\n`)
+  await writeFile(STAMP, `${JSON.stringify({ stamp })}\n`)
   const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1)
   console.log(`The page at /app is built, in ${seconds} s.`)
 }

@@ -1,8 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { startVitest } from 'vitest/node'
-import { sourceStamp } from '../../src/app/page-stamp.ts'
 import { HANG_LIMITS } from '../hang-limits.ts'
 import { findChromium } from './chromium.ts'
 
@@ -12,14 +10,15 @@ import { findChromium } from './chromium.ts'
  */
 
 const ROOT = join(import.meta.dirname, '..', '..')
-const STAMP = join(ROOT, 'build', 'web', 'stamp.json')
 
 if (findChromium() === null) installChromium()
 if (findChromium() === null) {
   console.log('page: failed: there is no Chromium. Install one, or name its program in CHROMIUM.')
   process.exitCode = 1
 } else {
-  await buildIfStale()
+  execFileSync(process.execPath, [join(ROOT, 'web', 'build.ts'), '--if-stale'], {
+    stdio: 'inherit',
+  })
   process.exitCode = (await areTestsPassed(process.argv.slice(2))) ? 0 : 1
 }
 
@@ -32,13 +31,6 @@ function installChromium(): void {
   } catch (error) {
     console.log(`page: apt-get: ${error instanceof Error ? error.message : String(error)}`)
   }
-}
-
-async function buildIfStale(): Promise<void> {
-  const built: unknown = JSON.parse(await readFile(STAMP, 'utf8').catch(() => '{}'))
-  const stamp = typeof built === 'object' && built !== null && 'stamp' in built ? built.stamp : null
-  if (stamp === (await sourceStamp(ROOT))) return
-  execFileSync(process.execPath, [join(ROOT, 'web', 'build.ts')], { stdio: 'inherit' })
 }
 
 async function areTestsPassed(names: readonly string[]): Promise<boolean> {

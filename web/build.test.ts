@@ -1,0 +1,48 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+
+const BUILD = join(import.meta.dirname, 'build.ts')
+
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-build-'))
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+/** Builds into a folder below, and returns the names of its files, which have the hashes of what is in them. */
+async function build(name: string, { args = [], env = {} }: BuildInput = {}): Promise<string[]> {
+  const out = join(folder, name)
+  const { NODE_ENV: _, ...own } = process.env
+  await promisify(execFile)(process.execPath, [BUILD, ...args, out], { env: { ...own, ...env } })
+  return readdirSync(out, { recursive: true }).map(String).sort()
+}
+
+interface BuildInput {
+  readonly args?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+}
+
+test('a build is the same whatever NODE_ENV is in its environment', async () => {
+  const usual = await build('usual')
+  expect(usual.some((name) => name.endsWith('.js'))).toBe(true)
+  for (const NODE_ENV of ['test', 'development']) {
+    expect(await build(NODE_ENV, { env: { NODE_ENV } })).toEqual(usual)
+  }
+})
+
+test('with --if-stale a build of the same sources stays as it is, and any other is made again', async () => {
+  const args = ['--if-stale']
+  const files = await build('page', { args })
+  const stamp = join(folder, 'page', 'stamp.json')
+  const { mtimeMs } = statSync(stamp)
+  expect(await build('page', { args })).toEqual(files)
+  expect(statSync(stamp).mtimeMs).toBe(mtimeMs)
+  writeFileSync(stamp, '{"stamp":"other sources"}')
+  rmSync(join(folder, 'page', 'index.html'))
+  expect(await build('page', { args })).toEqual(files)
+})
