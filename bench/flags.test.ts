@@ -7,8 +7,8 @@ test('without arguments, every canonical scenario runs in seven rounds', () => {
   expect(readFlags([])).toMatchObject({ scenarios: [], rounds: 7, quick: false })
 })
 
-test('a quick run has fewer rounds, unless they are named', () => {
-  expect(readFlags(['--quick'])).toMatchObject({ quick: true, rounds: 2 })
+test('a quick run has one round, unless they are named', () => {
+  expect(readFlags(['--quick'])).toMatchObject({ quick: true, rounds: 1 })
   expect(readFlags(['requests', '--quick', '--rounds', '5'])).toMatchObject({
     scenarios: ['requests'],
     rounds: 5,

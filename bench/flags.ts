@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 /** The arguments of a run. */
 export interface Flags {
   readonly help: boolean
-  /** Fewer rounds and requests: for errors, not for speed. */
+  /** One round of few requests: for errors, not for speed. */
   readonly quick: boolean
   /** Stores as large as they are ever meant to be. */
   readonly full: boolean
@@ -39,7 +39,7 @@ export interface PeerFlag {
 }
 
 const ROOT = join(import.meta.dirname, '..')
-const ROUNDS = { full: 7, quick: 2 }
+const ROUNDS = { full: 7, quick: 1 }
 
 /** Reads the arguments. Throws TypeError for one that it does not know or can't use. */
 export function readFlags(args: readonly string[]): Flags {

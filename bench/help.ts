@@ -17,7 +17,7 @@ keep to its budgets.
 
 ${listed.join('\n')}
 
-  --quick                 few rounds of few requests, for errors and not for speed
+  --quick                 one round of few requests, for errors and not for speed
   --full                  growth up to 100,000 accounts and 5,000,000 requests: minutes to make
   --rounds <n>            rounds of each target, 7 where not given
   --store-folder <path>   where stores are made: on the disk to measure; data/ where not given

@@ -79,23 +79,28 @@ export function serverMicrosPerRequest(rounds: readonly Round[]): number[] {
 export interface WarmInput {
   readonly targets: readonly Target[]
   readonly workload: Workload
-  readonly requests: number
+  /** In each batch. */
+  readonly requests: { readonly full: number; readonly quick: number }
 }
 
 // A batch that takes this part of the one before is no notably better compiled.
 const QUIET_SHARE = 0.95
-const WARM_BATCHES_MAX = 8
+const WARM_BATCHES_MAX = { full: 8, quick: 1 }
 
 /**
  * Sends uncounted requests until the compiler is quiet: until a batch takes hardly less processor time than the one
- * before it, or eight were sent.
+ * before it, or eight were sent. A quick run, whose times say nothing, sends one.
  */
-export async function warm({ targets, workload, requests }: WarmInput): Promise<void> {
+export async function warm(
+  bench: { scaled(sizes: WarmInput['requests']): number },
+  { targets, workload, requests }: WarmInput,
+): Promise<void> {
+  const batchesMax = bench.scaled(WARM_BATCHES_MAX)
   for (const target of targets) {
     let earlierMs = Number.POSITIVE_INFINITY
-    for (let batch = 0; batch < WARM_BATCHES_MAX; batch++) {
+    for (let batch = 0; batch < batchesMax; batch++) {
       const startMs = target.tree.cpuMs()
-      await closedLoop({ target, workload, requests, clients: 16 })
+      await closedLoop({ target, workload, requests: bench.scaled(requests), clients: 16 })
       await settled(target)
       const tookMs = target.tree.cpuMs() - startMs
       if (tookMs >= QUIET_SHARE * earlierMs) break

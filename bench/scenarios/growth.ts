@@ -52,11 +52,7 @@ export const GROWTH: Scenario = {
       { ...grown, callers: callersOf(others.filter((_, place) => place % othersEvery === 0)) },
     ]
     const workload = await chatWorkload(await bench.simulator(), textBody())
-    await warm({
-      targets: [small, grown],
-      workload,
-      requests: bench.scaled({ full: 6_000, quick: 300 }),
-    })
+    await warm(bench, { targets: [small, grown], workload, requests: { full: 6_000, quick: 300 } })
     const requests = bench.scaled({ full: 4_000, quick: 500 })
     const rounds = await interleave({
       targets,

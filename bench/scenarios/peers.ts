@@ -21,7 +21,7 @@ export const PEERS: Scenario = {
     if (peers.length === 0) throw new TypeError('peers needs --peer; see --help')
     const targets = [await bench.bareProxy(), await bench.gateway(), ...peers]
     const workload = await chatWorkload(await bench.simulator(), textBody())
-    await warm({ targets, workload, requests: bench.scaled({ full: 8_000, quick: 600 }) })
+    await warm(bench, { targets, workload, requests: { full: 8_000, quick: 600 } })
     const requests = bench.scaled({ full: 6_000, quick: 1_000 })
     const [bare = [], ...others] = await interleave({
       targets,

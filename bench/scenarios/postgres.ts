@@ -34,7 +34,7 @@ export const POSTGRES: Scenario = {
     closing.defer(() => bench.end(gateway))
     const targets = [gateway, await bench.bareProxy()]
     const workload = await chatWorkload(await bench.simulator(), textBody())
-    await warm({ targets, workload, requests: bench.scaled({ full: 6_000, quick: 300 }) })
+    await warm(bench, { targets, workload, requests: { full: 6_000, quick: 300 } })
     const requests = bench.scaled({ full: 4_000, quick: 500 })
     const [over = [], under = []] = await interleave({
       targets,

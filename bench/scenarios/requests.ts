@@ -21,7 +21,7 @@ export const REQUESTS: Scenario = {
       ...(await bench.onUpstreams()),
     ]
     const workload = await chatWorkload(await bench.simulator(), textBody())
-    await warm({ targets, workload, requests: bench.scaled({ full: 8_000, quick: 600 }) })
+    await warm(bench, { targets, workload, requests: { full: 8_000, quick: 600 } })
     const requests = bench.scaled({ full: 6_000, quick: 1_000 })
     const [gateway = [], bare = [], lookingAllUp = [], onUpstreams] = await interleave({
       targets,
@@ -54,7 +54,7 @@ export const ARRIVALS: Scenario = {
   async run(bench) {
     const targets = [await bench.gateway(), await bench.bareProxy(), await bench.lookingAllUp()]
     const workload = await chatWorkload(await bench.simulator(), textBody())
-    await warm({ targets, workload, requests: bench.scaled({ full: 4_000, quick: 200 }) })
+    await warm(bench, { targets, workload, requests: { full: 4_000, quick: 200 } })
     const requests = bench.scaled({ full: 3_000, quick: 400 })
     const [gateway = [], bare = [], lookingAllUp = []] = await interleave({
       targets,

@@ -22,7 +22,7 @@ export const STREAMS: Scenario = {
     ]
     const body = streamBody({ events: EVENTS, intervalMs: 0 })
     const workload = await chatWorkload(await bench.simulator(), body)
-    await warm({ targets, workload, requests: bench.scaled({ full: 1_500, quick: 100 }) })
+    await warm(bench, { targets, workload, requests: { full: 1_500, quick: 100 } })
     const requests = bench.scaled({ full: 1_200, quick: 200 })
     const [gateway = [], bare = [], lookingAllUp = [], onUpstreams] = await interleave({
       targets,
