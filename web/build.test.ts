@@ -27,7 +27,7 @@ interface BuildInput {
   readonly env?: Readonly<Record<string, string>>
 }
 
-test('a build is the same whatever NODE_ENV is in its environment', async () => {
+test('a build is the same with any NODE_ENV in its environment', async () => {
   const usual = await build('usual')
   expect(usual.some((name) => name.endsWith('.js'))).toBe(true)
   for (const NODE_ENV of ['test', 'development']) {
