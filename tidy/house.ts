@@ -1,5 +1,5 @@
 import { importedNamesOf } from './imported-names.ts'
-import { isServerCode, isTest, type SourceFile } from './source-tree.ts'
+import { isServerCode, isTest, type SourceFile, type Violation } from './source-tree.ts'
 import { nameOf, walk } from './syntax.ts'
 
 /** What can be counted of the house: `src/` without its tests. */
@@ -18,7 +18,7 @@ export interface HouseFigures {
 }
 
 /** How large a room is. */
-export interface RoomSize {
+interface RoomSize {
   readonly files: number
   readonly lines: number
 }
@@ -44,6 +44,21 @@ export function measureHouse(tree: readonly SourceFile[]): HouseFigures {
     duplicates: duplicatesIn(files),
     rooms: roomsOf(files),
   }
+}
+
+/** Finds exports that no other file imports, and runs of six lines that stand twice. */
+export function checkHouse(tree: readonly SourceFile[]): Violation[] {
+  const house = measureHouse(tree)
+  const violations: Violation[] = []
+  for (const place of house.exportsWithoutImporter) {
+    const [path = '', name] = place.split(' ')
+    violations.push({ path, line: null, message: `exports ${name}, which no other file imports` })
+  }
+  for (const place of house.duplicates) {
+    const [one, path = ''] = place.split(' ')
+    violations.push({ path, line: null, message: `has six lines or more that stand in ${one} too` })
+  }
+  return violations
 }
 
 function linesOf({ text }: SourceFile): number {
