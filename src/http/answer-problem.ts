@@ -61,7 +61,7 @@ function isUploading({ complete, headers }: IncomingMessage): boolean {
 }
 
 function problemHeaders(
-  { problem, family, requestId }: AnswerProblemInput,
+  { client, problem, family, requestId }: AnswerProblemInput,
   contentLength: number,
 ): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {
@@ -71,7 +71,8 @@ function problemHeaders(
   if (requestId !== null) headers['x-request-id'] = requestId
   if (requestId !== null && family === 'messages') headers['request-id'] = requestId
   if (problem.retryAfterSeconds !== null) headers['retry-after'] = String(problem.retryAfterSeconds)
-  if (problem.isFinal) headers['x-should-retry'] = 'false'
+  // On messages a header of the provider is already set, and is kept.
+  if (problem.isFinal && !client.hasHeader('x-should-retry')) headers['x-should-retry'] = 'false'
   return headers
 }
 

@@ -4,7 +4,7 @@ import type { Call } from '../vocabulary/call.ts'
 import type { Micros } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { requestsInWords } from '../vocabulary/request-window.ts'
+import { IN_FLIGHT_RETRY_SECONDS, requestsInWords } from '../vocabulary/request-window.ts'
 import type { Caller } from './gate/authenticator.ts'
 import { type HoldSize, sizeHoldAtListedMax } from './hold-size/hold.ts'
 import type { JourneyParts, JourneyRequest } from './journey.ts'
@@ -102,9 +102,11 @@ function refusal(
           ? { isFinal: true }
           : { retryAfterSeconds: facts.retryAfterSeconds }),
       })
-    // No retry time: when one of the requests will end is unknown.
     case 'too_many_concurrent_requests':
-      return new Problem(code, frequencyMessage(facts))
+      return new Problem(code, {
+        ...frequencyMessage(facts),
+        retryAfterSeconds: IN_FLIGHT_RETRY_SECONDS,
+      })
     case 'free_credit_not_eligible':
     case 'invalid_api_key':
     case 'api_key_disabled':

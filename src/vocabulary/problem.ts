@@ -120,7 +120,7 @@ export interface ProblemInput {
   /** The field at fault, as a path into the body: `tools[0].type`. */
   readonly param?: string
   readonly retryAfterSeconds?: number
-  /** The same request would always fail, although others with this code succeed later. Default false. */
+  /** Whether the same request would always fail. Default as the table's row says. */
   readonly isFinal?: boolean
   /** Another status than the table's: a provider's refusal keeps the status that it came with. */
   readonly httpStatus?: number
@@ -139,6 +139,7 @@ export class Problem extends Error {
   readonly code: ProblemCode
   readonly param: string | null
   readonly retryAfterSeconds: number | null
+  /** The answer says `x-should-retry: false`, which SDKs of OpenAI and Anthropic obey. */
   readonly isFinal: boolean
   readonly messagesType: string | null
   readonly httpStatus: number
@@ -148,7 +149,7 @@ export class Problem extends Error {
     this.code = code
     this.param = input.param ?? null
     this.retryAfterSeconds = input.retryAfterSeconds ?? null
-    this.isFinal = input.isFinal ?? false
+    this.isFinal = input.isFinal ?? !PROBLEMS[code].retryable
     this.messagesType = input.messagesType ?? null
     this.httpStatus = input.httpStatus ?? PROBLEMS[code].httpStatus
   }

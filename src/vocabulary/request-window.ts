@@ -10,6 +10,9 @@ export interface RequestWindow {
 
 const WINDOW_SECONDS = 60
 
+/** `retry-after` of a request that found too many others in flight: when one of them ends is unknown. */
+export const IN_FLIGHT_RETRY_SECONDS = 1
+
 /** The window of a key that has sent nothing. */
 export const EMPTY_WINDOW: RequestWindow = { second: 0, counts: [] }
 

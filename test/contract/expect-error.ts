@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { PROBLEMS } from '../../src/vocabulary/problem.ts'
 import type { Answer, Bench } from './bench.ts'
 import type { FormatRow } from './format-row.ts'
 
@@ -33,6 +34,10 @@ const TYPES: Readonly<Record<number, readonly [string, string]>> = {
   504: ['api_error', 'timeout_error'],
 }
 
+const RETRYABLE = new Set(
+  Object.entries(PROBLEMS).flatMap(([code, { retryable }]) => (retryable ? [code] : [])),
+)
+
 /** Holds an answer to an error, all of it and nothing else, in the envelope of its format. */
 export function expectError(
   {
@@ -56,5 +61,7 @@ export function expectError(
   expect([answer.httpStatus, answer.json], answer.text).toEqual([httpStatus, envelope])
   expect(answer.headers['content-type']).toBe('application/json')
   expect(answer.headers['retry-after']).toEqual(expected.retryAfter)
+  // SDKs retry a 429 and a 409 that no wait mends, unless this header tells them not to.
+  expect(answer.headers['x-should-retry']).toBe(RETRYABLE.has(code) ? undefined : 'false')
   expect(bench.loggedCode(answer)).toBe(code)
 }

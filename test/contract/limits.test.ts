@@ -56,7 +56,7 @@ describe.each(ROWS)('$endpoint', (row) => {
     const ninth = await bench.send(row, { apiKey })
     expectError(
       { bench, row, answer: ninth },
-      { httpStatus: 429, code: 'too_many_concurrent_requests' },
+      { httpStatus: 429, code: 'too_many_concurrent_requests', retryAfter: '1' },
     )
     const ofOther = await bench.send(row, { apiKey: other.apiKey })
     expect(ofOther.httpStatus, ofOther.text).toBe(200)

@@ -1,6 +1,6 @@
 import type { Clock } from '../../vocabulary/clock.ts'
 import { Problem } from '../../vocabulary/problem.ts'
-import { requestsInWords } from '../../vocabulary/request-window.ts'
+import { IN_FLIGHT_RETRY_SECONDS, requestsInWords } from '../../vocabulary/request-window.ts'
 import type { CallerLimits } from './authenticator.ts'
 import { RequestCount, RunningSeconds } from './request-count.ts'
 
@@ -176,10 +176,9 @@ function refuseInFlight(
 }
 
 function tooManyInFlight(owner: string, inFlight: number, counts: keyof typeof COUNTED): Problem {
-  const { inFlightCode } = COUNTED[counts]
-  return new Problem(inFlightCode, {
+  return new Problem(COUNTED[counts].inFlightCode, {
     message: `This ${owner} already has ${inWords(inFlight, counts)} in flight.`,
-    ...(inFlightCode === 'rate_limited' ? { retryAfterSeconds: 1 } : {}),
+    retryAfterSeconds: IN_FLIGHT_RETRY_SECONDS,
   })
 }
 
