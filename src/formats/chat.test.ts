@@ -34,7 +34,7 @@ describe('a call', () => {
       completions: 1,
       media: NO_MEDIA,
       tools: { clientTools: 0, serverTools: false, steps: 30, searchResultTokens: 8_000 },
-      cacheWrites: false,
+      cacheWrites: 'none',
       outputKinds: { image: false, audio: false },
       priorityTier: false,
       reasoningTokens: 0,
@@ -97,9 +97,9 @@ describe('a call', () => {
       callWith({
         messages: [{ role: 'user', content: [{ type: 'text', text: 'x', cache_control: mark }] }],
       })
-    expect(marked({ type: 'ephemeral' }).cacheWrites).toBe(true)
-    expect(marked(null).cacheWrites).toBe(false)
-    expect(callWith({ cache_control: { type: 'ephemeral' } }).cacheWrites).toBe(true)
+    expect(marked({ type: 'ephemeral' }).cacheWrites).toBe('short')
+    expect(marked(null).cacheWrites).toBe('none')
+    expect(callWith({ cache_control: { type: 'ephemeral' } }).cacheWrites).toBe('short')
   })
 
   test('may have null in a refused field', () => {

@@ -382,17 +382,6 @@ test.each([
   expect(refusalOf(() => mediaOf(source))).toEqual({ code: 'unsupported_parameter', param })
 })
 
-test.each([
-  [{ cache_control: { type: 'ephemeral' } }, true],
-  [{ system: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral' } }] }, true],
-  [{ tools: [{ name: 'f', cache_control: { type: 'ephemeral' } }] }, true],
-  [{ cache_control: null, prompt_cache_key: null }, false],
-  [{ Prompt_Cache_Retention: '24h', prompt_cache_key: null }, true],
-  [{ messages: ['cache_control'] }, false],
-])('cache marks in %j: %j', (source, cacheWrites) => {
-  expect(surveyBody(bodyOf(source).root).cacheWrites).toBe(cacheWrites)
-})
-
 test('a hundred thousand parts are found in one pass', () => {
   const parts = `{"type":"image_url","image_url":{"url":"${WEB}"}},`.repeat(100_000)
   const body = bodyOf(`{"messages":[{"content":[${parts}{"type":"text"}]}]}`)

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue, walkJson } from '../json/walk.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
-import type { MediaCount } from '../vocabulary/call.ts'
+import type { CacheWrites, MediaCount } from '../vocabulary/call.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { ClientName } from './client-names.ts'
 
@@ -30,7 +30,7 @@ export function surveyBody(root: JsonObject): {
   readonly media: MediaCount
   /** In the body's order. */
   readonly inlineImages: readonly ImageSource[]
-  readonly cacheWrites: boolean
+  readonly cacheWrites: CacheWrites
 } {
   const counts: Record<Exclude<PartKind, 'audio'>, number> = {
     file: 0,
@@ -42,9 +42,9 @@ export function surveyBody(root: JsonObject): {
   }
   const inlineImages: ImageSource[] = []
   let firstFilePath: string | null = null
-  let cacheWrites = asksForPromptCache(root)
+  let cacheWrites = promptCacheWrites(root)
   walkJson(root, (node, path) => {
-    if (has(node, 'cache_control')) cacheWrites = true
+    if (has(node, 'cache_control')) cacheWrites = longer(cacheWrites, markedWrites(node))
     const kind = partKind(node, path)
     if (kind === null) return
     if (kind === 'audio') throw audioRefusal(path() || 'input_audio')
@@ -97,10 +97,29 @@ export function withBareImage(
 
 const PROMPT_CACHE_OPTION = /^prompt_cache_/i
 
-/** Whether options such as `prompt_cache_retention` may make the prompt a billed cache write. */
-function asksForPromptCache(root: JsonObject): boolean {
-  for (const name in root) if (PROMPT_CACHE_OPTION.test(name) && root[name] !== null) return true
-  return false
+/** What options such as `prompt_cache_retention` may make of the prompt. A key alone only says where to look. */
+function promptCacheWrites(root: JsonObject): CacheWrites {
+  let writes: CacheWrites = 'none'
+  for (const name in root) {
+    if (!PROMPT_CACHE_OPTION.test(name) || root[name] === null) continue
+    writes = longer(writes, name === 'prompt_cache_key' ? 'short' : 'long')
+  }
+  return writes
+}
+
+/** Five minutes is the time of a mark that names none. A mark with anything unknown in it may be a longer one. */
+function markedWrites({ cache_control: mark }: JsonObject): CacheWrites {
+  if (!isJsonObject(mark)) return 'long'
+  for (const name of Object.keys(mark)) {
+    const value = mark[name]
+    const isKnown = name === 'type' || (name === 'ttl' && (value === null || value === '5m'))
+    if (!isKnown) return 'long'
+  }
+  return 'short'
+}
+
+function longer(one: CacheWrites, other: CacheWrites): CacheWrites {
+  return one === 'long' || other === 'none' ? one : other
 }
 
 function audioRefusal(param: string): Problem {

@@ -27,7 +27,7 @@ describe('a call', () => {
       completions: 1,
       media: NO_MEDIA,
       tools: { clientTools: 0, serverTools: false, steps: 30, searchResultTokens: 8_000 },
-      cacheWrites: false,
+      cacheWrites: 'none',
       outputKinds: { image: false, audio: false },
       priorityTier: false,
       reasoningTokens: 0,
@@ -50,7 +50,7 @@ describe('a call', () => {
     [{ input: [{ type: 'compaction', encrypted_content: 'x' }] }, { compacts: false }],
     [{ service_tier: 'flex' }, { priorityTier: false }],
     [{ modalities: ['text', 'image'] }, { outputKinds: { image: true, audio: false } }],
-    [{ cache_control: { type: 'ephemeral' } }, { cacheWrites: true }],
+    [{ cache_control: { type: 'ephemeral' } }, { cacheWrites: 'short' }],
     [{ store: false, background: false }, { stream: false }],
     [
       { store: null, background: null, previous_response_id: null, prompt: null },

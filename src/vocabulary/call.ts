@@ -13,8 +13,8 @@ export interface Call {
   readonly completions: number
   readonly media: MediaCount
   readonly tools: ToolUse
-  /** Whether the body has `cache_control` anywhere or a `prompt_cache_` option, so that input may be billed as a cache write. */
-  readonly cacheWrites: boolean
+  /** The longest cache write that the marks and options of the body ask for. */
+  readonly cacheWrites: CacheWrites
   /** Which dearer kinds of output the call can reach. */
   readonly outputKinds: { readonly image: boolean; readonly audio: boolean }
   /** Whether the body asks for a tier that may be dearer than the listed one: `service_tier`, `speed: fast`. */
@@ -32,6 +32,12 @@ export interface Call {
   /** The inline images whose base64 is left out of `textTokens`, or may be. */
   readonly inlineImages: readonly InlineImage[]
 }
+
+/**
+ * How long parts of a prompt are to be cached, which decides the price of writing them: `none`: the body marks
+ * nothing; `short`: five minutes; `long`: an hour, or a time that is not known.
+ */
+export type CacheWrites = 'none' | 'short' | 'long'
 
 /** One image that is in the body itself. */
 export interface InlineImage {

@@ -31,6 +31,11 @@ export interface Plant {
   readonly rewrites?: (edit: JsonEdit) => boolean
 }
 
+/** Holds a mark of an hour as one of five minutes. */
+export function onlyShort({ cacheWrites }: Call): Partial<Call> {
+  return { cacheWrites: cacheWrites === 'long' ? 'short' : cacheWrites }
+}
+
 /** What became of a body: refused by us or by the provider, or run and charged. */
 export interface Charged {
   /** Null: it was refused before. */

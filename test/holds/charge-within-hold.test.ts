@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { chargeMost, type Plant } from './charge-most.ts'
+import { chargeMost, onlyShort, type Plant } from './charge-most.ts'
 import { type RandomBody, ROWS, randomBody, randomImagesBody } from './random-bodies.ts'
 
 /**
@@ -89,7 +89,8 @@ describe('a search like it finds that', () => {
     ['a summary is not held', { call: () => ({ compacts: false }) }],
     ['a budget for reasoning is not looked at', { call: () => ({ reasoningTokens: 0 }) }],
     ['one completion is held of several', { call: () => ({ completions: 1 }) }],
-    ['a cache mark is not seen', { call: () => ({ cacheWrites: false }) }],
+    ['a cache mark is not seen', { call: () => ({ cacheWrites: 'none' }) }],
+    ['a cache mark of an hour is held as one of five minutes', { call: onlyShort }],
     [
       'searches are not held',
       { call: ({ tools }) => ({ tools: { ...tools, serverTools: false } }) },

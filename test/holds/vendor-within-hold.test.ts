@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { VendorName } from '../../simulator/vendors.ts'
-import { chargeMost, type Plant } from './charge-most.ts'
+import { chargeMost, onlyShort, type Plant } from './charge-most.ts'
 import { type HoldWorld, vendorWorld } from './hold-worlds.ts'
 import { type RandomBody, randomBody } from './random-bodies.ts'
 
@@ -25,7 +25,8 @@ const PLANTS: Readonly<Record<VendorName, readonly (readonly [string, Plant])[]>
     ['one completion is held of several', { call: () => ({ completions: 1 }) }],
   ],
   anthropic: [
-    ['a cache mark is not seen', { call: () => ({ cacheWrites: false }) }],
+    ['a cache mark is not seen', { call: () => ({ cacheWrites: 'none' }) }],
+    ['a cache mark of an hour is held as one of five minutes', { call: onlyShort }],
     [
       'searches are not held',
       { call: ({ tools }) => ({ tools: { ...tools, serverTools: false } }) },

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { pricesAtTier } from '../../upstreams/listing/price-table.ts'
+import type { CacheWrites } from '../../vocabulary/call.ts'
 import { chargeForCost, type Micros, micros, type Picos } from '../../vocabulary/money.ts'
 import type { Offer, PriceTable } from '../../vocabulary/offer.ts'
 import type { TokenUsage } from '../../vocabulary/outcome.ts'
@@ -95,7 +96,7 @@ const call: fc.Arbitrary<TestCall> = fc
       steps: fc.integer({ min: 0, max: 30 }),
       searchResultTokens: fc.integer({ min: 0, max: 20_000 }),
     }),
-    cacheWrites: fc.boolean(),
+    cacheWrites: fc.constantFrom<CacheWrites>('none', 'short', 'long'),
     outputKinds: fc.record({ image: fc.boolean(), audio: fc.boolean() }),
     priorityTier: fc.boolean(),
     reasoningTokens: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 60_000 })),
@@ -196,8 +197,8 @@ function usageWithin(
   const writesUnasked = [prices, ...prices.tiers].every(
     ({ cacheWrite, cacheWriteLong }) => cacheWriteLong === cacheWrite,
   )
-  const written = call.cacheWrites || writesUnasked ? part(cached, shares.written) : 0
-  const writtenLong = call.cacheWrites ? part(written, shares.writtenLong) : 0
+  const written = call.cacheWrites !== 'none' || writesUnasked ? part(cached, shares.written) : 0
+  const writtenLong = call.cacheWrites === 'long' ? part(written, shares.writtenLong) : 0
   const answerTokens = outputMax(call, offer, cap)
   const most = answerTokens * call.completions + besideMax(call, offer, answerTokens)
   const outputTokens = part(most, shares.output)

@@ -47,10 +47,17 @@ const PROMPTS: readonly HoldRow[] = [
   },
   // 1,000 × 6 × 1.05: the one-hour write
   {
-    name: 'with cache marks every token may be the dearest write',
-    call: { ...capped, cacheWrites: true },
+    name: 'with a cache mark of an hour every token may be the dearest write',
+    call: { ...capped, cacheWrites: 'long' },
     offer: SAGE,
     neededMicros: 6_300,
+  },
+  // 1,000 × 3.75 × 1.05 = 3,937.5: the five-minute write
+  {
+    name: 'with cache marks of five minutes every token may be a write at the price of five minutes',
+    call: { ...capped, cacheWrites: 'short' },
+    offer: SAGE,
+    neededMicros: 3_938,
   },
   // 1,000 × 3 × 1.05: its writes are priced by lifetime, which only a mark can choose
   {

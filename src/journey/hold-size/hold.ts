@@ -4,6 +4,7 @@ import {
   type TokenPrices,
   tokenPricesAt,
 } from '../../upstreams/listing/price-table.ts'
+import { assertNever } from '../../vocabulary/assert-never.ts'
 import type { Call } from '../../vocabulary/call.ts'
 import {
   addMicros,
@@ -45,7 +46,7 @@ interface HoldReading {
  * How much to hold for a call: an upper bound of its charge.
  *
  * - The prompt at its estimate, at the dearest price that its tokens can have: read from a cache, or written to
- *   one if the body marks anything for it or the model may do so unasked. If the provider may summarize the
+ *   one, at the longest lifetime that the body asks for, if it marks anything for it or the model may do so unasked. If the provider may summarize the
  *   conversation first, the prompt twice and the summary.
  * - The output cap for each completion, at the dearest price that a token of the answer can have, and the
  *   prediction in the body. If images may come with the answer, one for each completion.
@@ -244,9 +245,16 @@ function pricesOf(call: Call, { offer, prompt }: Sizing): TokenPrices {
 /** The dearest price of a token of the prompt. */
 function inputTokenPicos(call: Call, prices: TokenPrices): Picos {
   const unmarked = dearest(prices.input, prices.cacheRead)
-  return call.cacheWrites
-    ? dearest(unmarked, prices.cacheWrite, prices.cacheWriteLong)
-    : dearest(unmarked, unmarkedWritePicos(prices))
+  switch (call.cacheWrites) {
+    case 'none':
+      return dearest(unmarked, unmarkedWritePicos(prices))
+    case 'short':
+      return dearest(unmarked, prices.cacheWrite)
+    case 'long':
+      return dearest(unmarked, prices.cacheWrite, prices.cacheWriteLong)
+    default:
+      return assertNever(call.cacheWrites)
+  }
 }
 
 // A model with a price for each lifetime writes only what the body marks, since the mark has the lifetime.

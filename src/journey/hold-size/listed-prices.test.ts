@@ -53,7 +53,7 @@ const CHARGED: readonly (readonly [string, string, Partial<TestCall>])[] = [
   ['internal_reasoning', '0.00001', {}],
   ['input_cache_read', '0.00001', {}],
   ['input_cache_write', '0.00001', {}],
-  ['input_cache_write_1h', '0.00001', { cacheWrites: true }],
+  ['input_cache_write_1h', '0.00001', { cacheWrites: 'long' }],
 ]
 
 test.each(CHARGED)('%s at %s is held', (name, price, fields) => {

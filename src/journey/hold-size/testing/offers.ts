@@ -70,7 +70,7 @@ export function callWith(fields: Partial<TestCall> = {}): TestCall {
     completions: 1,
     media: NO_MEDIA,
     tools: { clientTools: 0, serverTools: false, steps: 30, searchResultTokens: 8_000 },
-    cacheWrites: false,
+    cacheWrites: 'none',
     outputKinds: { image: false, audio: false },
     priorityTier: false,
     reasoningTokens: 0,
