@@ -45,10 +45,18 @@ export function readChatStyleFields(
 }
 
 /** The output cap of chat and legacy completions: the larger of its two fields; null if neither is set. */
-export function readChatCap(root: JsonObject): number | null {
-  const caps = [readCount(root, 'max_tokens'), readCount(root, 'max_completion_tokens')]
-  const set = caps.filter((cap) => cap !== null)
-  return set.length === 0 ? null : Math.max(...set)
+export function readChatCap(
+  root: JsonObject,
+): Pick<UnsizedCall, 'outputCapTokens' | 'outputCapParams'> {
+  let outputCapTokens: number | null = null
+  const outputCapParams: string[] = []
+  for (const param of ['max_tokens', 'max_completion_tokens'] as const) {
+    const capTokens = readCount(root, param)
+    if (capTokens === null) continue
+    outputCapTokens = Math.max(outputCapTokens ?? 0, capTokens)
+    outputCapParams.push(param)
+  }
+  return outputCapTokens === null ? { outputCapTokens } : { outputCapTokens, outputCapParams }
 }
 
 /** Throws `invalid_parameter` unless the `messages` of chat and messages are an array of objects. */

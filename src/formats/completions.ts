@@ -50,7 +50,7 @@ function readCall(body: JsonBody, publicNames: PublicNames): UnsizedCall {
     ...fields,
     rules: CHAT_RULES,
     ...readChatStream(root),
-    outputCapTokens: readChatCap(root),
+    ...readChatCap(root),
     completions: readCompletions(root, prompts),
   }
 }

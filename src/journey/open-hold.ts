@@ -6,15 +6,19 @@ import type { Offer } from '../vocabulary/offer.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { IN_FLIGHT_RETRY_SECONDS, requestsInWords } from '../vocabulary/request-window.ts'
 import type { Caller } from './gate/authenticator.ts'
-import { type HoldSize, sizeHoldAtListedMax } from './hold-size/hold.ts'
+import { capThatFits, type HoldSize, sizeHoldAtListedMax } from './hold-size/hold.ts'
 import type { JourneyParts, JourneyRequest } from './journey.ts'
 
-interface OpenHoldStep {
-  readonly request: JourneyRequest
-  readonly caller: Caller
+/** A call at its price, with its hold. */
+interface SizedCall {
   readonly call: Call
   readonly offer: Offer
   readonly size: HoldSize
+}
+
+interface OpenHoldStep extends SizedCall {
+  readonly request: JourneyRequest
+  readonly caller: Caller
   /** Null: none. */
   readonly tags: readonly string[] | null
 }
@@ -51,7 +55,7 @@ export async function openHold(
     case 'opened':
       return verdict
     case 'refused':
-      throw refusal(verdict, () => listedMaxMessage(call, offer, size))
+      throw refusal(verdict, { call, offer, size })
     default:
       return assertNever(verdict)
   }
@@ -84,16 +88,16 @@ function freeCreditQualifies(call: Call, offer: Offer): boolean {
 
 function refusal(
   { code, facts }: Extract<OpenHoldVerdict, { kind: 'refused' }>,
-  advice: () => string,
+  sized: SizedCall,
 ): Problem {
   switch (code) {
     case 'insufficient_credit':
       return new Problem(code, {
-        message: (allowanceMessage(facts) ?? creditMessage(facts)) + advice(),
+        message: (allowanceMessage(facts) ?? creditMessage(facts)) + capAdvice(facts, sized),
       })
     case 'key_limit_reached':
       return new Problem(code, {
-        message: (allowanceMessage(facts) ?? keyLimitMessage(facts)) + advice(),
+        message: (allowanceMessage(facts) ?? keyLimitMessage(facts)) + capAdvice(facts, sized),
       })
     case 'rate_limited':
       return new Problem(code, {
@@ -179,12 +183,29 @@ function keyLimitMessage({ neededMicros, availableMicros, heldMicros }: HoldRefu
   return `This request needs a hold of ${dollars(neededMicros)}; the API key has ${dollars(availableMicros)} of its credit limit left.${held}`
 }
 
+/** How a lower output cap helps: one that fits, and the hold under the model's maximum; empty: it does not help. */
+function capAdvice({ fittingMicros }: HoldRefusalFacts, { call, offer, size }: SizedCall): string {
+  const capTokens = capThatFits(call, { offer, size, availableMicros: fittingMicros })
+  const isListedMax = capTokens !== null && capTokens === offer.outputTokensMax
+  return fittingMessage(call, capTokens) + (isListedMax ? '' : listedMaxMessage(call, offer, size))
+}
+
+function fittingMessage(call: Call, capTokens: number | null): string {
+  if (capTokens === null) return ''
+  const params = capParamsOf(call).map((param) => `\`${param}\``)
+  return ` With ${params.join(' and ')} of at most ${capTokens.toLocaleString('en-US')} it fits.`
+}
+
 /** The hold under a cap of the model's listed maximum; empty if it is not smaller. */
 function listedMaxMessage(call: Call, offer: Offer, size: HoldSize): string {
   const listed = sizeHoldAtListedMax(call, offer)
   if (listed === null || listed.neededMicros >= size.neededMicros) return ''
   const { outputTokensMax, neededMicros } = listed
   return ` The model lists a maximum of ${outputTokensMax} output tokens: with that as the cap, the hold would be ${dollars(neededMicros)}.`
+}
+
+function capParamsOf({ outputCapParams, rules: { output } }: Call): readonly string[] {
+  return outputCapParams ?? [output.cap === 'clients' ? output.param : 'max_tokens']
 }
 
 /** Micro-dollars as a dollar amount with six decimals. */

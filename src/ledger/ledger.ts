@@ -83,6 +83,8 @@ export interface HoldRefusalFacts {
   readonly neededMicros: Micros
   /** The available credit of the purses that may pay, or the rest of the key's limit. */
   readonly availableMicros: Micros
+  /** The largest hold that every credit, limit and allowance would take. */
+  readonly fittingMicros: Micros
   /** The credit that other requests of the account (or key) hold. */
   readonly heldMicros: Micros
   /** On `rate_limited`: when enough has left the window; null: the request alone is above the limit. */

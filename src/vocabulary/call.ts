@@ -9,6 +9,8 @@ export interface Call {
   readonly asksForUsage?: true
   /** The output cap that the client set, the larger where two fields say one; null: none. */
   readonly outputCapTokens: number | null
+  /** The fields that the client set it in, where its format has two. Left out: none, or the format has one. */
+  readonly outputCapParams?: readonly string[]
   /** How many completions are asked for: `n`, `best_of`, several prompts; on images, how many images. */
   readonly completions: number
   readonly media: MediaCount

@@ -195,6 +195,53 @@ describe.each(KEPT)('$endpoint', (row) => {
   })
 })
 
+describe.each([...LOWERED, ...KEPT])('$endpoint, refused for its own cap', (row) => {
+  const param = row.hold.capParam
+  const withCap = (capTokens: number) => ({ ...uncapped(row), [param]: capTokens })
+
+  test.each([
+    [
+      'the credit',
+      'insufficient_credit',
+      (micros: number) => bench.world.account({ creditMicros: micros }),
+    ],
+    [
+      "the key's limit",
+      'key_limit_reached',
+      async (limitMicros: number) => {
+        const account = await bench.payer()
+        await limitKey(account, limitMicros)
+        return account
+      },
+    ],
+  ] as const)('the message has the largest cap that fits %s', async (_, code, withMicros) => {
+    const { holdMicros } = await whole(row, withCap(900))
+    const { holdMicros: ofLess } = await whole(row, withCap(300))
+    const between = Math.floor((holdMicros + ofLess) / 2)
+    const answer = await bench.send(row, {
+      apiKey: (await withMicros(between)).apiKey,
+      body: withCap(900),
+    })
+    const message = expect.stringMatching(
+      new RegExp(` With \`${param}\` of at most \\d+ it fits\\.$`),
+    )
+    expectError({ bench, row, answer }, { httpStatus: 402, code, message })
+    const capTokens = Number(/of at most (\d+) it/.exec(answer.text)?.[1])
+    const { apiKey } = await withMicros(between)
+    const oneMore = await bench.send(row, { apiKey, body: withCap(capTokens + 1) })
+    expect(oneMore.httpStatus, oneMore.text).toBe(402)
+    const fitting = await bench.send(row, { apiKey, body: withCap(capTokens) })
+    expect(fitting.httpStatus, fitting.text).toBe(200)
+  })
+
+  test('nothing is said of a cap where none fits', async () => {
+    const { apiKey } = await bench.world.account({ creditMicros: 1 })
+    const answer = await bench.send(row, { apiKey, body: withCap(900) })
+    expect(answer.httpStatus, answer.text).toBe(402)
+    expect(answer.text).not.toContain('it fits')
+  })
+})
+
 describe.each([...LOWERED, ...KEPT])('$endpoint, on free credit alone', (row) => {
   const body = { ...row.body, ...OPEN }
 

@@ -37,8 +37,8 @@ export const toy: WireFormat = {
     const fields = readChatStyleFields(body, publicNames)
     requireMessages(body.root)
     const stream = readBoolean(body.root, 'stream')
-    const outputCapTokens = readChatCap(body.root)
-    return { ...fields, rules: RULES, stream, outputCapTokens, completions: 1 }
+    const cap = readChatCap(body.root)
+    return { ...fields, rules: RULES, stream, ...cap, completions: 1 }
   },
   fitsOutputs: writesText,
   errorEvent: ({ problem, event }) => errorFrame(event, { type: 'toy', ...errorEnvelope(problem) }),

@@ -110,19 +110,44 @@ function microsFor(
  * fits. Null if the body keeps its own cap. Throws RangeError for a grant below the least, which is a bug.
  */
 export function capForGrant(size: HoldSize, grantedMicros: Micros): number | null {
-  const { capTokens, readings, feeBasisPoints } = size
+  const { capTokens } = size
   if (capTokens === null) return null
   if (grantedMicros >= size.neededMicros) return capTokens
   if (grantedMicros < size.leastMicros)
     throw new RangeError('the grant is below the requested minimum')
-  let fittingTokens = capTokens
-  for (const { fixedPicos, capTokenPicos } of readings) {
-    if (capTokenPicos === 0n) continue
-    const paidPicos = picosWithinFee(grantedMicros, feeBasisPoints)
-    const tokens = Number((paidPicos - fixedPicos) / capTokenPicos)
-    fittingTokens = Math.min(fittingTokens, tokens)
-  }
-  return fittingTokens
+  return Math.min(capTokens, paidTokens(size, grantedMicros))
+}
+
+/** The tokens of output that an amount pays for beside everything else; below zero if it does not pay for that. */
+function paidTokens({ readings, feeBasisPoints }: HoldSize, amountMicros: Micros): number {
+  const paidPicos = picosWithinFee(amountMicros, feeBasisPoints)
+  return Math.min(
+    ...readings
+      .filter(({ capTokenPicos }) => capTokenPicos > 0n)
+      .map(({ fixedPicos, capTokenPicos }) => Number((paidPicos - fixedPicos) / capTokenPicos)),
+  )
+}
+
+/** A cap below this is no help: hardly an answer fits, and some providers refuse it. */
+const HELPFUL_CAP_TOKENS_MIN = 16
+
+/** An output cap of the client's own at which the call's hold is within an amount; null: none that helps. */
+export function capThatFits(
+  call: Call,
+  {
+    offer,
+    size,
+    availableMicros,
+  }: { readonly offer: Offer; readonly size: HoldSize; readonly availableMicros: Micros },
+): number | null {
+  const capTokens = Math.min(
+    paidTokens(size, availableMicros),
+    offer.outputTokensMax ?? Number.MAX_SAFE_INTEGER,
+  )
+  if (capTokens < HELPFUL_CAP_TOKENS_MIN || capTokens <= call.reasoningTokens) return null
+  // A model that ignores caps, or a call without one, costs the same under a lower one.
+  const { neededMicros } = sizeHold({ ...call, outputCapTokens: capTokens }, offer)
+  return neededMicros <= availableMicros ? capTokens : null
 }
 
 /** The dearest search of the upstream's own engines, which a call may choose. */

@@ -119,7 +119,15 @@ function grantHold(
 
   const heldFree = input.freeCreditQualifies ? account.freeHeldMicros : ZERO_MICROS
   const heldMicros = addMicros(account.backedHeldMicros, heldFree)
-  const ofPurses = { neededMicros: input.leastMicros, availableMicros, heldMicros }
+  const keyLeft = keyCreditLeft(apiKey)
+  const keyAllowanceLeft = allowanceLeft(apiKey)
+  const accountAllowanceLeft = allowanceLeft(account)
+  const fittingMicros = [keyLeft, keyAllowanceLeft, accountAllowanceLeft].reduce<Micros>(
+    (least, leftMicros) => (leftMicros === null ? least : minMicros(least, leftMicros)),
+    availableMicros,
+  )
+  const needed = { neededMicros: input.leastMicros, fittingMicros }
+  const ofPurses = { ...needed, availableMicros, heldMicros }
   if (!input.freeCreditQualifies && freeAlone && freeUnexpired) {
     return refused('free_credit_not_eligible', ofPurses)
   }
@@ -127,29 +135,22 @@ function grantHold(
   // Without any credit nothing runs, also no free model.
   const isTooLittle = (leftMicros: Micros | null): boolean =>
     leftMicros !== null && (leftMicros === 0 || leftMicros < leastMicros)
-  const keyLeft = keyCreditLeft(apiKey)
   if (keyLeft !== null && isTooLittle(keyLeft)) {
     return refused('key_limit_reached', {
-      neededMicros: input.leastMicros,
+      ...needed,
       availableMicros: keyLeft,
       heldMicros: apiKey.heldMicros,
     })
   }
-  const keyAllowanceLeft = allowanceLeft(apiKey)
   if (isTooLittle(keyAllowanceLeft)) {
-    return refused('key_limit_reached', allowanceFacts('apiKey', apiKey, input))
+    return refused('key_limit_reached', { ...needed, ...allowanceFacts('apiKey', apiKey) })
   }
   if (isTooLittle(availableMicros)) return refused('insufficient_credit', ofPurses)
-  const accountAllowanceLeft = allowanceLeft(account)
   if (isTooLittle(accountAllowanceLeft)) {
-    return refused('insufficient_credit', allowanceFacts('account', account, input))
+    return refused('insufficient_credit', { ...needed, ...allowanceFacts('account', account) })
   }
 
-  const fits = [keyLeft, keyAllowanceLeft, accountAllowanceLeft].reduce<Micros>(
-    (least, leftMicros) => (leftMicros === null ? least : minMicros(least, leftMicros)),
-    availableMicros,
-  )
-  const grantedMicros = minMicros(input.neededMicros, fits)
+  const grantedMicros = minMicros(input.neededMicros, fittingMicros)
   const fromFree = minMicros(grantedMicros, freeMicros)
   return opened(subtractMicros(grantedMicros, fromFree), fromFree)
 }
@@ -158,11 +159,9 @@ function grantHold(
 function allowanceFacts(
   of: LimitOwner,
   { allowance, period }: Pick<AccountRow, 'allowance' | 'period'>,
-  input: OpenHoldInput,
 ): Partial<HoldRefusalFacts> {
   if (allowance === null || period === null) throw new Error('there is no allowance')
   return {
-    neededMicros: input.leastMicros,
     availableMicros: allowanceLeft({ allowance, period }) ?? ZERO_MICROS,
     heldMicros: period.periodHeldMicros,
     reached: { kind: 'allowance', of, allowance, resetsAtMs: period.periodEndsAtMs },
@@ -257,6 +256,7 @@ function refused(code: HoldRefusalCode, facts: Partial<HoldRefusalFacts> = {}): 
     facts: {
       neededMicros: ZERO_MICROS,
       availableMicros: ZERO_MICROS,
+      fittingMicros: ZERO_MICROS,
       heldMicros: ZERO_MICROS,
       retryAfterSeconds: null,
       reached: null,
