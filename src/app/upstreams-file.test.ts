@@ -254,7 +254,12 @@ describe('docs/upstreams.md', () => {
     const { upstreams } = await readUpstreamsFile(path, input)
     for (const { dialect, models, formats } of upstreams) {
       if (dialect !== 'openai-compatible') continue
-      const knowledge = { author: 'any', knownModel: () => null, factsOf: () => null }
+      const knowledge = {
+        author: 'any',
+        authoredIdOf: () => null,
+        knownModel: () => null,
+        factsOf: () => null,
+      }
       const { models: offered } = meetVendorList([], knowledge, {
         ...DEFAULT_CATALOG_SETTINGS,
         written: models,

@@ -214,6 +214,7 @@ export function encodeModel(input: {
     `"refreshedAtMs":${JSON.stringify(own)}`,
     `"openWeights":${JSON.stringify(offer.openWeights)}`,
     `"upstreamModelId":${JSON.stringify(offer.upstreamModelId)}`,
+    `"authoredId":${JSON.stringify(offer.authoredId)}`,
     ...(input.written === null ? [] : [`"written":${JSON.stringify(input.written)}`]),
     `"endpoints":${input.endpointsJson}`,
   ]
@@ -240,10 +241,13 @@ export function decodeModel(input: {
   if (parsed.kind !== 'model' || aliases === null || prices === null) return null
   const { listing } = parsed
   const openWeights = record?.['openWeights']
+  // Left out by an earlier version: images are then held at the dearest row until the next refresh.
+  const authoredId = typeof record?.['authoredId'] === 'string' ? record['authoredId'] : null
   // An earlier version stored neither: the ids were the same, and the listing showed open weights.
   const offer = {
     ...parsed.offer,
     ...(typeof upstreamModelId === 'string' ? { upstreamModelId } : {}),
+    authoredId,
     ...(typeof openWeights === 'boolean' ? { openWeights } : {}),
   }
   const figures = {

@@ -11,6 +11,11 @@ export interface Offer {
   readonly modelId: string
   /** The id that goes upstream. */
   readonly upstreamModelId: string
+  /**
+   * The model's author, a slash and its name there, as far as the dialect shows them: by it the tokens of images are
+   * bounded. Null: whose model it is is not known, for the operator chose its id.
+   */
+  readonly authoredId: string | null
   readonly inputModalities: ReadonlySet<string>
   readonly outputModalities: ReadonlySet<string>
   readonly supportedParameters: ReadonlySet<string>

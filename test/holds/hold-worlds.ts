@@ -4,11 +4,11 @@ import { catalogRow } from '../../simulator/catalog-rows.ts'
 import { VENDORS, type Vendor, type VendorName } from '../../simulator/vendors.ts'
 import { Catalog, DEFAULT_CATALOG_SETTINGS } from '../../src/catalog/catalog.ts'
 import { anthropic } from '../../src/upstreams/anthropic/anthropic.ts'
-import { anthropicFacts } from '../../src/upstreams/anthropic/models.ts'
+import { anthropicFacts, anthropicId } from '../../src/upstreams/anthropic/models.ts'
 import { loadKnownPrices } from '../../src/upstreams/listing/known-prices.ts'
 import type { ListedModel } from '../../src/upstreams/listing/listing.ts'
 import { meetVendorList, type VendorKnowledge } from '../../src/upstreams/listing/vendor-list.ts'
-import { openaiFacts } from '../../src/upstreams/openai/models.ts'
+import { openaiFacts, openaiId } from '../../src/upstreams/openai/models.ts'
 import { openai } from '../../src/upstreams/openai/openai.ts'
 import { openaiCompatible } from '../../src/upstreams/openai-compatible/openai-compatible.ts'
 import { parseModels } from '../../src/upstreams/openrouter/catalog.ts'
@@ -60,6 +60,7 @@ function catalogOf(models: readonly ListedModel[]): Catalog {
 }
 
 const DIALECTS = { openai, anthropic, 'openai-compatible': openaiCompatible } as const
+const AUTHORED_IDS = { openai: openaiId, anthropic: anthropicId } as const
 const FACTS = { openai: openaiFacts, anthropic: anthropicFacts } as const
 
 /**
@@ -98,6 +99,7 @@ async function knownModels(vendor: 'openai' | 'anthropic'): Promise<readonly Lis
   const listed = known.map(({ id }) => ({ upstreamModelId: id, ...NOT_LISTED }))
   const knowledge: VendorKnowledge = {
     author: vendor,
+    authoredIdOf: AUTHORED_IDS[vendor],
     knownModel: await loadKnownPrices(vendor, NOW_MS),
     factsOf: FACTS[vendor],
   }
@@ -114,6 +116,11 @@ function writtenModels(): readonly ListedModel[] {
     pricing,
   }))
   const { models: written } = vendorSettings(base, { vendor: 'openai-compatible', rows })
-  const knowledge = { author: 'local', knownModel: () => null, factsOf: () => null }
+  const knowledge = {
+    author: 'local',
+    authoredIdOf: () => null,
+    knownModel: () => null,
+    factsOf: () => null,
+  }
   return meetVendorList([], knowledge, { ...DEFAULT_CATALOG_SETTINGS, written }).models
 }

@@ -45,6 +45,7 @@ export function offerWith(overrides: Partial<Offer> = {}): Offer {
   return {
     modelId: 'acme/sage-pro',
     upstreamModelId: overrides.modelId ?? 'acme/sage-pro',
+    authoredId: overrides.modelId ?? 'acme/sage-pro',
     inputModalities: new Set(['text']),
     outputModalities: new Set(['text']),
     supportedParameters: new Set(['max_tokens']),

@@ -92,6 +92,16 @@ describe('an inline image', () => {
     expect(Math.abs(added - tokens)).toBeLessThan(NEARLY)
   })
 
+  test('of a model whose author is not known counts as the dearest row, whatever its catalog id says', () => {
+    const body = bodyOf(asking(dataUrl(png({ width: 1_024, height: 1_024 }, MEGABYTE))))
+    const call = sizeCall(chat.readCall(body, DEFAULT_PUBLIC_NAMES))
+    const held = (modelId: string, authoredId: string | null) =>
+      sizeHold(call, { ...offerOf(modelId), authoredId }).neededMicros
+    const known = held('anthropic/claude', 'anthropic/claude')
+    expect(held('anthropic/claude', null) - known).toBeGreaterThan(20_000)
+    expect(held('work/claude', 'anthropic/claude')).toBe(known)
+  })
+
   test('without a readable header counts as the dearest row, or as its text if that is more', () => {
     const short = imageAdds(Buffer.alloc(100, 'BM'), 'anthropic/claude-opus-5', 'image/bmp')
     expect(Math.abs(short - 83_200)).toBeLessThan(NEARLY + 200)

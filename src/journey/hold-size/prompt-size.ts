@@ -74,7 +74,7 @@ function textTokensMax(call: Call, { contextTokens }: Offer): number {
 type TokensOfPixels = (size: PixelSize) => number
 
 /**
- * By the start of a model's id; the longest match counts. Documented figures are averages or differ between
+ * By the start of a model's {@link Offer.authoredId}; the longest match counts. Documented figures are averages or differ between
  * models: each row is above all known figures of its author.
  */
 const TOKENS_BY_ID_START: readonly (readonly [string, TokensOfPixels])[] = [
@@ -117,7 +117,7 @@ const LARGEST: PixelSize = { width: 8_000, height: 8_000 }
 function imageTokens(image: InlineImage, offer: Offer): number {
   const { pixels } = image
   const size = pixels ?? LARGEST
-  const row = pixels === null ? undefined : rowOf(offer.modelId)
+  const row = pixels === null ? undefined : rowOf(offer.authoredId)
   const ofPixels =
     row === undefined
       ? Math.max(...TOKENS_BY_ID_START.map(([, tokensOf]) => tokensOf(size)))
@@ -127,7 +127,8 @@ function imageTokens(image: InlineImage, offer: Offer): number {
   return Math.max(IMAGE_TOKENS_MIN, Math.min(tokens, offer.contextTokens ?? tokens))
 }
 
-function rowOf(modelId: string): TokensOfPixels | undefined {
+function rowOf(modelId: string | null): TokensOfPixels | undefined {
+  if (modelId === null) return undefined
   let longest = ''
   let row: TokensOfPixels | undefined
   for (const [start, tokensOf] of TOKENS_BY_ID_START) {

@@ -7,7 +7,7 @@ import { fetchVendorModels, meetVendorList } from '../listing/vendor-list.ts'
 import { messages as layout, searchCapEdits } from '../openrouter/messages.ts'
 import { modelEdit } from '../openrouter/rewrites.ts'
 import type { Dialect, Wire } from '../upstream.ts'
-import { anthropicFacts } from './models.ts'
+import { anthropicFacts, anthropicId } from './models.ts'
 
 /** The first event counts the prompt and one token of output; `message_delta` counts all of it. */
 export const MESSAGES_STREAMS: CountedStreams = {
@@ -53,7 +53,12 @@ export const anthropic: Dialect = {
     const knownModel = await loadKnownPrices('anthropic', Date.now())
     return meetVendorList(
       (await fetchVendorModels(upstream, '/models?limit=1000', VERSION)) ?? [],
-      { author: upstream.settings.name, knownModel, factsOf: anthropicFacts },
+      {
+        author: upstream.settings.name,
+        authoredIdOf: anthropicId,
+        knownModel,
+        factsOf: anthropicFacts,
+      },
       { ...settings, written: upstream.settings.models },
     )
   },

@@ -49,3 +49,8 @@ const MODELS: Readonly<Record<string, ModelFacts>> = {
 export function anthropicFacts(upstreamModelId: string): ModelFacts | null {
   return MODELS[upstreamModelId] ?? MODELS[undated(upstreamModelId)] ?? null
 }
+
+/** A model by its author and name. */
+export function anthropicId(upstreamModelId: string): string {
+  return `anthropic/${upstreamModelId}`
+}

@@ -144,6 +144,7 @@ function parseIdentified(
     upstream: settings.upstream,
     modelId,
     upstreamModelId: modelId,
+    authoredId: modelId,
     inputModalities: new Set(listing.architecture.input_modalities),
     outputModalities: new Set(listing.architecture.output_modalities),
     supportedParameters: parameters,

@@ -43,6 +43,7 @@ describe('a readable row', () => {
     expect(offer).toEqual({
       modelId: 'acme/sage-pro',
       upstreamModelId: 'acme/sage-pro',
+      authoredId: 'acme/sage-pro',
       inputModalities: new Set(['text', 'image', 'file']),
       outputModalities: new Set(['text']),
       supportedParameters: new Set(['max_tokens', 'temperature', 'tools']),

@@ -1,7 +1,13 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { parsePrice } from '../../vocabulary/money.ts'
 import { anthropicFacts } from '../anthropic/models.ts'
-import { openaiFacts } from '../openai/models.ts'
+import { loadDialect } from '../dialects.ts'
+import { openaiFacts, openaiId } from '../openai/models.ts'
+import { upstreamSettings } from '../testing/upstream-settings.ts'
+import { Upstream } from '../upstream.ts'
 import type { WrittenModel } from '../upstream-settings.ts'
 import { loadKnownPrices } from './known-prices.ts'
 import type { ListingSettings } from './listing.ts'
@@ -42,6 +48,7 @@ function written(id: string, model: Partial<WrittenModel> = {}): WrittenModel {
 
 const NOTHING_KNOWN: VendorKnowledge = {
   author: 'local',
+  authoredIdOf: () => null,
   knownModel: () => null,
   factsOf: () => null,
 }
@@ -49,7 +56,7 @@ const PRICES = { input: 50_000n, output: 200_000n }
 
 async function openaiKnowledge(): Promise<VendorKnowledge> {
   const knownModel = await loadKnownPrices('openai', Date.parse('2026-11-22'))
-  return { author: 'openai', knownModel, factsOf: openaiFacts }
+  return { author: 'openai', authoredIdOf: openaiId, knownModel, factsOf: openaiFacts }
 }
 
 describe("OpenAI's list of ids", () => {
@@ -141,7 +148,7 @@ test('every model of the tables that has a price is offered', async () => {
   ] as const
   for (const [author, factsOf, ids] of tables) {
     const knownModel = await loadKnownPrices(author, Date.parse('2026-11-22'))
-    const knowledge = { author, knownModel, factsOf }
+    const knowledge = { author, authoredIdOf: () => null, knownModel, factsOf }
     const { skipped } = meetVendorList(
       ids.map((id) => listed(id)),
       knowledge,
@@ -231,4 +238,34 @@ describe('a server without prices', () => {
     expect(models[0]?.listing.pricing['prompt']).toBe('0.000000000001')
     expect(parsePrice('0.000000000001')).toBe(1n)
   })
+})
+
+describe("the author's id of a model", () => {
+  test.each([
+    ['anthropic', 'claude-opus-5', 'anthropic/claude-opus-5'],
+    ['openai', 'gpt-5', 'openai/gpt-5'],
+    ['openai', 'ft:gpt-4o-mini-2024-07-18:acme::1', 'openai/gpt-4o-mini-2024-07-18:acme::1'],
+    ['openai-compatible', 'anthropic/claude-opus-5', null],
+  ])(
+    'follows from the dialect %s and its id %s, not from what the operator calls it',
+    async (name, upstreamModelId, authoredId) => {
+      const dialect = await loadDialect(name)
+      const server = createServer((_, answer) => answer.end('{"data":[]}')).listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const { port } = server.address() as AddressInfo
+      const prices = { input: PRICES.input, output: PRICES.output }
+      const models = [written('google/chosen', { upstreamModelId, prices })]
+      const upstream = new Upstream(
+        { ...upstreamSettings({ baseUrl: `http://127.0.0.1:${port}/v1` }), models },
+        dialect,
+      )
+      try {
+        const { models: offered } = await dialect.fetchModels(upstream, SETTINGS)
+        expect(offered[0]?.offer).toMatchObject({ modelId: 'google/chosen', authoredId })
+      } finally {
+        await upstream.close()
+        server.close()
+      }
+    },
+  )
 })

@@ -84,6 +84,8 @@ function tokensOf(value: unknown): number | null {
 export interface VendorKnowledge {
   /** The author in catalog ids, for models whose id is not written in the settings. */
   readonly author: string
+  /** By an id of the vendor, the author and name of the model; null: any server may run any model by this id. */
+  readonly authoredIdOf: (upstreamModelId: string) => string | null
   readonly knownModel: (upstreamModelId: string) => KnownModel | null
   readonly factsOf: (upstreamModelId: string) => ModelFacts | null
 }
@@ -94,7 +96,7 @@ export interface VendorKnowledge {
  */
 export function meetVendorList(
   listed: readonly VendorModel[],
-  { author, knownModel, factsOf }: VendorKnowledge,
+  { author, authoredIdOf, knownModel, factsOf }: VendorKnowledge,
   settings: ListingSettings & { readonly written: readonly WrittenModel[] },
 ): ParsedCatalog {
   const listedById = new Map(listed.map((model) => [model.upstreamModelId, model]))
@@ -133,6 +135,7 @@ export function meetVendorList(
     }
     unlisted.set(modelId, {
       upstreamModelId: model.upstreamModelId,
+      authoredId: authoredIdOf(model.upstreamModelId),
       openWeights: written?.openWeights === true,
     })
     rows.push(rowOf({ modelId, model, written, known, facts, pricing }))
@@ -154,7 +157,7 @@ export function meetVendorList(
 }
 
 /** What a row of OpenRouter's layout has no place for. */
-type UnlistedFacts = Pick<Offer, 'upstreamModelId' | 'openWeights'>
+type UnlistedFacts = Pick<Offer, 'upstreamModelId' | 'authoredId' | 'openWeights'>
 
 const NOT_LISTED = { name: null, created: null, contextTokens: null, outputTokensMax: null }
 

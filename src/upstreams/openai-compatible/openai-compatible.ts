@@ -42,7 +42,12 @@ export const openaiCompatible: Dialect = {
     return meetVendorList(
       // Some servers have no list, and some list other ids than those that they run.
       (await fetchVendorModels(upstream, '/models')) ?? [],
-      { author: upstream.settings.name, knownModel: () => null, factsOf: () => null },
+      {
+        author: upstream.settings.name,
+        authoredIdOf: () => null,
+        knownModel: () => null,
+        factsOf: () => null,
+      },
       { ...settings, written: upstream.settings.models },
     )
   },

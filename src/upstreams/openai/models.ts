@@ -95,3 +95,10 @@ const MODELS: Readonly<Record<string, ModelFacts>> = {
 export function openaiFacts(upstreamModelId: string): ModelFacts | null {
   return MODELS[upstreamModelId] ?? MODELS[undated(upstreamModelId)] ?? null
 }
+
+const FINE_TUNED = /^ft:/
+
+/** A model by its author and name; of one that was trained further, the name of the model before. */
+export function openaiId(upstreamModelId: string): string {
+  return `openai/${upstreamModelId.replace(FINE_TUNED, '')}`
+}

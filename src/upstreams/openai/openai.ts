@@ -9,7 +9,7 @@ import * as layout from '../openrouter/chat.ts'
 import { responses as responsesLayout } from '../openrouter/responses.ts'
 import { modelEdit, userEdit } from '../openrouter/rewrites.ts'
 import type { Dialect, RewriteInput, Wire } from '../upstream.ts'
-import { openaiFacts } from './models.ts'
+import { openaiFacts, openaiId } from './models.ts'
 
 /** The streams of chat completions: the last chunk has the counts, and no choices. */
 export const CHAT_STREAMS: CountedStreams = {
@@ -95,7 +95,7 @@ export const openai: Dialect = {
     const knownModel = await loadKnownPrices('openai', Date.now())
     return meetVendorList(
       (await fetchVendorModels(upstream, '/models')) ?? [],
-      { author: upstream.settings.name, knownModel, factsOf: openaiFacts },
+      { author: upstream.settings.name, authoredIdOf: openaiId, knownModel, factsOf: openaiFacts },
       { ...settings, written: upstream.settings.models },
     )
   },

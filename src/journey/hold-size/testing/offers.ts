@@ -37,6 +37,7 @@ export function offerWith(
   return {
     modelId: 'acme/some-model',
     upstreamModelId: 'acme/some-model',
+    authoredId: rest.modelId ?? 'acme/some-model',
     inputModalities: new Set(['text', 'image', 'file', 'video']),
     outputModalities: new Set(['text']),
     supportedParameters: new Set(['max_tokens']),
