@@ -1,0 +1,176 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { encode } from 'gpt-tokenizer/encoding/o200k_base'
+import { FORMATS } from '../../src/formats/formats.ts'
+import { sizeCall } from '../../src/formats/size-call.ts'
+import { DEFAULT_PUBLIC_NAMES } from '../../src/formats/testing/exchange.ts'
+import { sizeHold } from '../../src/journey/hold-size/hold.ts'
+import { costOfUsage } from '../../src/journey/settle/usage-charge.ts'
+import { parseJsonBody } from '../../src/json/body.ts'
+import { chargeForCost } from '../../src/vocabulary/money.ts'
+import type { Offer } from '../../src/vocabulary/offer.ts'
+
+/** What became of a session of a coding agent on an amount of credit. */
+export interface Session {
+  /** How many of its turns ran. */
+  readonly turns: number
+  readonly firstHoldMicros: number
+  readonly lastHoldMicros: number
+  /** What was left when a turn was refused, or after the last one. */
+  readonly leftMicros: number
+  readonly medianChargeMicros: number
+  /** The turns that were charged more than their hold. */
+  readonly chargedAbove: readonly number[]
+}
+
+/** A turn as the agent sends it, and what a server with a cache of five minutes counts. */
+interface Turn {
+  readonly body: object
+  /** Tokens that the turn before wrote or read. */
+  readonly knownTokens: number
+  readonly newTokens: number
+  readonly answerTokens: number
+}
+
+const ROOT = join(import.meta.dirname, '../..')
+/** The instructions and the tools of an agent, which are mostly prose: some 45 kB. */
+const INSTRUCTIONS = ['hold-before-forward', 'streams-left-early', 'sign-in', 'workers', 'mail']
+const INSTRUCTION_CHARS = 24_000
+const TOOL_CHARS = 1_000
+const TOOLS = 20
+/** What a turn reads of a file, or of the output of a command. */
+const READ_CHARS = 7_000
+const ANSWER = 'I will read the next part of the file, since the fault may be in how it ends.'
+
+/** Claude's tokenizers are not public. They count more than o200k does, of code some fifth. */
+const CLAUDE_FACTOR = 1.2
+
+const FIVE_MINUTES = { type: 'ephemeral' }
+
+/** The turns of a session: each reads a part of a file, and marks its end for the cache. */
+function* sessionTurns(model: string, { capTokens, turns }: SessionInput): Generator<Turn> {
+  const prose = INSTRUCTIONS.map((name) => read(`docs/decisions/${name}.md`)).join('\n')
+  const code = read('src/journey/hold-size/hold.ts') + read('src/formats/media.ts')
+  const tools = Array.from({ length: TOOLS }, (_, place) => ({
+    name: `tool_${place}`,
+    description: cut(prose, place * TOOL_CHARS, TOOL_CHARS),
+    input_schema: { type: 'object', properties: { file_path: { type: 'string' } } },
+  }))
+  const system = [
+    { type: 'text', text: cut(prose, 0, INSTRUCTION_CHARS), cache_control: FIVE_MINUTES },
+  ]
+  let known = 0
+  let spoken: object[] = [{ role: 'user', content: 'Find the fault and mend it.' }]
+  let whole = tokensOf(tools) + tokensOf(system) + tokensOf(spoken)
+  for (let turn = 0; turn < turns; turn++) {
+    const answer = [
+      { type: 'text', text: ANSWER },
+      {
+        type: 'tool_use',
+        id: `toolu_${turn}`,
+        name: 'tool_1',
+        input: { file_path: `/work/${turn}.ts` },
+      },
+    ]
+    const body = {
+      model,
+      max_tokens: capTokens,
+      stream: true,
+      system,
+      tools,
+      messages: spoken.map((message, place) =>
+        place === spoken.length - 1 ? marked(message) : message,
+      ),
+    }
+    const answerTokens = tokensOf(answer)
+    yield { body, knownTokens: known, newTokens: whole - known, answerTokens }
+    known = whole
+    const content = cut(code, turn * READ_CHARS, READ_CHARS)
+    const heard = {
+      role: 'user',
+      content: [{ type: 'tool_result', tool_use_id: `toolu_${turn}`, content }],
+    }
+    spoken = [...spoken, { role: 'assistant', content: answer }, heard]
+    whole += answerTokens + tokensOf(heard)
+  }
+}
+
+interface SessionInput {
+  readonly capTokens: number
+  readonly turns: number
+}
+
+interface RunInput extends SessionInput {
+  readonly creditMicros: number
+  /** The offer that the holds are sized at. Default: the one that charges. */
+  readonly heldAt?: Offer
+}
+
+/** Runs a session on an amount of credit: a turn is refused whose hold is above what is left. */
+export function runSession(
+  offer: Offer,
+  { creditMicros, heldAt = offer, ...input }: RunInput,
+): Session {
+  const messages = FORMATS.find(({ endpoint }) => endpoint === 'messages')
+  if (messages === undefined) throw new TypeError('no messages')
+  const holds: number[] = []
+  const charges: number[] = []
+  let leftMicros = creditMicros
+  for (const turn of sessionTurns(offer.modelId, input)) {
+    const body = parseJsonBody(Buffer.from(JSON.stringify(turn.body)))
+    const call = sizeCall(messages.readCall(body, DEFAULT_PUBLIC_NAMES))
+    const { neededMicros } = sizeHold(call, heldAt)
+    holds.push(neededMicros)
+    if (neededMicros > leftMicros) break
+    const usage = {
+      inputTokens: 0,
+      cacheReadTokens: turn.knownTokens,
+      cacheWriteTokens: turn.newTokens,
+      cacheWriteLongTokens: 0,
+      outputTokens: turn.answerTokens,
+      reasoningTokens: 0,
+      imageOutputTokens: 0,
+      searches: 0,
+    }
+    const charge = chargeForCost(costOfUsage({ usage, prices: offer.prices }), offer.feeBasisPoints)
+    if (charge === null) throw new TypeError('the charge is too large')
+    charges.push(charge)
+    leftMicros -= charge
+  }
+  const sorted = charges.toSorted((a, b) => a - b)
+  return {
+    turns: charges.length,
+    firstHoldMicros: holds[0] ?? 0,
+    lastHoldMicros: holds.at(-1) ?? 0,
+    leftMicros,
+    medianChargeMicros: sorted[Math.floor(sorted.length / 2)] ?? 0,
+    chargedAbove: charges.flatMap((charge, turn) => (charge > (holds[turn] ?? 0) ? [turn] : [])),
+  }
+}
+
+function read(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8')
+}
+
+/** A part of a text, which begins anew at its end. */
+function cut(text: string, start: number, chars: number): string {
+  const from = start % text.length
+  return (text + text).slice(from, from + chars)
+}
+
+/** What a model reads of a value: its texts, and the names that stand around them. */
+function tokensOf(value: object): number {
+  return Math.ceil(CLAUDE_FACTOR * encode(JSON.stringify(value).replaceAll('\\n', '\n')).length)
+}
+
+function marked(message: object): object {
+  const content = 'content' in message ? message.content : []
+  const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : content
+  const list = Array.isArray(parts) ? parts : []
+  return {
+    ...message,
+    content: list.map((part, place) =>
+      place === list.length - 1 ? { ...part, cache_control: FIVE_MINUTES } : part,
+    ),
+  }
+}
