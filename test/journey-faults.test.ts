@@ -67,6 +67,7 @@ function failingObserver(part: keyof StreamObserver): Partial<Wire> {
         takeAlike: (chunk, start) =>
           part === 'takeAlike' && seen === 1 ? fail() : observer.takeAlike(chunk, start),
         reported: () => (part === 'reported' ? fail() : observer.reported()),
+        hasText: () => observer.hasText(),
         relayedTokens: () => (part === 'relayedTokens' ? fail() : observer.relayedTokens()),
       }
       return broken

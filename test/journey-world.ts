@@ -25,10 +25,9 @@ import { sqliteLedger } from '../src/ledger/engines/create-ledger.ts'
 import { registerInstance } from '../src/ledger/instances/instances.ts'
 import { openStore, type Store } from '../src/store/open-store.ts'
 import type { RequestRow } from '../src/store/schema.ts'
-import { chat as chatWire } from '../src/upstreams/openrouter/chat.ts'
 import { openrouter } from '../src/upstreams/openrouter/openrouter.ts'
 import { PATIENT_TIMEOUTS, upstreamSettings } from '../src/upstreams/testing/upstream-settings.ts'
-import { Upstream, type Wire } from '../src/upstreams/upstream.ts'
+import { type Dialect, Upstream, type Wire } from '../src/upstreams/upstream.ts'
 import type { UpstreamTimeouts } from '../src/upstreams/upstream-settings.ts'
 import { systemClock } from '../src/vocabulary/clock.ts'
 import { createIdSource } from '../src/vocabulary/ids.ts'
@@ -46,6 +45,10 @@ export const STREAM_BODY = CHAT_BODY.replace('{', '{"stream":true,')
 const PLACES = 2
 
 export interface JourneyWorldInput {
+  /** What the provider speaks. Default OpenRouter's dialect. */
+  readonly dialect?: Dialect
+  /** The setting `read_on` of the upstream. Default false. */
+  readonly readOn?: boolean
   /** What chat has otherwise than at OpenRouter. Default: nothing. */
   readonly wire?: Partial<Wire>
   /** What the provider does with each connection. */
@@ -105,10 +108,19 @@ export async function startJourneyWorld(input: JourneyWorldInput): Promise<Journ
   const server = await startRawServer((socket) => void input.upstream(socket))
   closing.defer(() => server.close())
   const timeouts = { ...PATIENT_TIMEOUTS, ...input.timeouts }
-  const upstream = new Upstream(upstreamSettings({ baseUrl: server.baseUrl, timeouts }), {
-    ...openrouter,
-    wires: new Map([...openrouter.wires, ['chat', { ...chatWire, ...input.wire }]]),
-  })
+  const { dialect = openrouter, readOn = false } = input
+  const wires = [...dialect.wires].map(([format, wire]) =>
+    format === 'chat' ? ([format, { ...wire, ...input.wire }] as const) : ([format, wire] as const),
+  )
+  const upstream = new Upstream(
+    upstreamSettings({
+      baseUrl: server.baseUrl,
+      timeouts,
+      readOn,
+      formats: [...dialect.wires.keys()],
+    }),
+    { ...dialect, wires: new Map(wires) },
+  )
   closing.defer(() => upstream.destroy())
   const usual = usualParts({ ledger, settler, upstream, caller, input })
   const parts: JourneyParts = { ...usual, ...input.replace?.(usual) }

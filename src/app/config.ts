@@ -148,7 +148,7 @@ export const SETTINGS = {
   ),
   TOLLGATE_READ_ON_TIMEOUT_MS: wholeNumber(
     { fallback: 10_000 },
-    'How long a stream is read on, until it has an id or token counts, after its client left before the headers; without look-ups, also after its client left later.',
+    'How long a stream is read on, until it has an id or token counts, after its client left before the headers; without look-ups, also after its client left later, and six times as long while no text has come.',
   ),
   TOLLGATE_CONNECT_TIMEOUT_MS: wholeNumber(
     { fallback: 10_000 },

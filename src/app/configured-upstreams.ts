@@ -61,6 +61,7 @@ export function oneUpstream(
     except: [],
     models: [],
     inFlightMax: null,
+    readOn: false,
     timeouts: timeoutsOf(config),
   }
   return { mode, upstreams: [upstream], aliases: new Map() }

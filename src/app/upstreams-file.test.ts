@@ -22,7 +22,13 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 /** A server of one's own: without an address, and with ids that are no catalog ids. */
-const OWN: Dialect = { ...openrouter, baseUrl: null, hasCatalogIds: false, usualFormats: ['chat'] }
+const OWN: Dialect = {
+  ...openrouter,
+  baseUrl: null,
+  hasCatalogIds: false,
+  billsLeftCalls: false,
+  usualFormats: ['chat'],
+}
 
 function read(text: string): Promise<ConfiguredUpstreams> {
   writeFileSync(path, text)
@@ -52,6 +58,7 @@ upstreams:
     formats: [chat, messages]
     headers: { x-team: blue, x-secret: "\${ROUTER_KEY}" }
     max_in_flight: 4
+    read_on: true
     timeouts: { queue_ms: 500, headers_ms: 60000 }
     models:
       - upstream_id: Qwen/Qwen3-8B
@@ -76,6 +83,7 @@ describe('a file of upstreams', () => {
       except: ['openai/*'],
       only: null,
       inFlightMax: null,
+      readOn: false,
       timeouts: PATIENT_TIMEOUTS,
     })
     expect(local).toMatchObject({
@@ -85,6 +93,7 @@ describe('a file of upstreams', () => {
       formats: ['chat', 'messages'],
       headers: ['x-team', 'blue', 'x-secret', 'sk-router'],
       inFlightMax: 4,
+      readOn: true,
       timeouts: { ...PATIENT_TIMEOUTS, queueTimeoutMs: 500, headersTimeoutMs: 60_000 },
     })
     expect(local?.models).toMatchObject([

@@ -75,6 +75,7 @@ const KNOWN = [
   'except',
   'models',
   'max_in_flight',
+  'read_on',
   'timeouts',
 ]
 
@@ -113,6 +114,7 @@ async function readUpstream(
     except: readPatterns(members.get('except')),
     models: models.map(({ model }) => model),
     inFlightMax: members.get('max_in_flight')?.wholeNumber({ min: 1, max: 100_000 }) ?? null,
+    readOn: readReadOn(members.get('read_on'), dialect),
     timeouts: readTimeouts(members.get('timeouts'), input.timeouts),
   }
 }
@@ -206,6 +208,15 @@ function readFormats(value: YamlValue | undefined, { wires }: Dialect): string[]
   const formats = (value?.items() ?? []).flatMap((item) => item.oneOf([...wires.keys()]) ?? [])
   if (formats.length === 0) value?.fault('names no format')
   return formats
+}
+
+function readReadOn(value: YamlValue | undefined, { billsLeftCalls }: Dialect): boolean {
+  if (value === undefined) return false
+  if (!billsLeftCalls) return value.oneOf(['true', 'false']) === 'true'
+  value.fault(
+    'is not read here: this dialect bills calls that their clients left, so they are always read on',
+  )
+  return false
 }
 
 function readPatterns(value: YamlValue | undefined): string[] {

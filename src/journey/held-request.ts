@@ -168,14 +168,29 @@ export class HeldRequest {
   }
 
   /**
-   * The client of a stream has left before the headers, or before counts that nothing else will show. True if the call is read on without it: then its
-   * place in flight is free from this tick on, here and in the ledger, while its credit stays reserved.
+   * The client of a stream has left before the headers, or before counts that nothing else will show. True if the call
+   * is read on without it, since the provider bills it all the same. Its place in flight is then free from this tick
+   * on, here and in the ledger, while its credit stays reserved; if its key has too many such calls, it keeps its place.
    */
   clientLeftEarly(): boolean {
-    this.#leftEarly = this.#held.slot.readOn()
+    this.#leftEarly = this.#held.upstream.readsOn
     this.request.record.leftEarly = this.#leftEarly ? 'readOn' : 'cancelled'
-    if (this.#leftEarly) this.#parts.settler.abandon(this.request.requestId)
+    if (this.#leftEarly && this.#held.slot.readOn()) {
+      this.#parts.settler.abandon(this.request.requestId)
+    }
     return this.#leftEarly
+  }
+
+  /** How long a stream that its client has left is read on: longer while it shows nothing and can't be looked up. */
+  readOnMs({ hasText }: { readonly hasText: boolean }): number {
+    const { readOnTimeoutMs } = this.timeouts
+    return hasText || this.hasLookUps ? readOnTimeoutMs : readOnTimeoutMs * SILENT_READ_ON_TIMES
+  }
+
+  /** Zero before the headers. */
+  sinceHeadersMs(): number {
+    if (this.#firstByteAtMs === null) return 0
+    return Math.max(0, this.#parts.clock.nowMs() - this.#firstByteAtMs)
   }
 
   /**
@@ -323,6 +338,9 @@ export class HeldRequest {
     }
   }
 }
+
+// A model that reasons may show nothing for a minute.
+const SILENT_READ_ON_TIMES = 6
 
 /** The client left before a byte went upstream. */
 const LEFT_UNSENT: Outcome = {

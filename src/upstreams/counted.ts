@@ -110,6 +110,10 @@ class CountedObserver implements StreamObserver {
   relayedTokens(): number {
     return this.#inner.relayedTokens()
   }
+
+  hasText(): boolean {
+    return this.#inner.hasText()
+  }
 }
 
 function withChoice({ data }: StreamEvent, choice: string): string {

@@ -24,6 +24,8 @@ export interface UpstreamSettings {
   readonly models: readonly WrittenModel[]
   /** The most calls at once; null: no limit. */
   readonly inFlightMax: number | null
+  /** Whether streams that their clients have left are read on, where the dialect's servers stop such calls. */
+  readonly readOn: boolean
   readonly timeouts: UpstreamTimeouts
 }
 

@@ -30,6 +30,11 @@ export interface Dialect {
   /** Where the vendor's own API is; null: the settings must say. */
   readonly baseUrl: string | null
   /**
+   * Whether the provider runs, and bills, a call to its end once the call was begun, even if the connection closes. If
+   * not, an upstream may still do so: its settings say.
+   */
+  readonly billsLeftCalls: boolean
+  /**
    * Whether its ids are catalog ids, `author/name`. If not, a catalog id is the upstream's name, a slash and the
    * upstream's id.
    */
@@ -120,6 +125,8 @@ export interface StreamObserver {
   reported(): Reported
   /** Estimated output tokens of the text since the provider's last count. */
   relayedTokens(): number
+  /** Whether any event so far had text. */
+  hasText(): boolean
 }
 
 /** What an event is, and so what the relay does with it. */
@@ -226,6 +233,8 @@ export class Upstream {
   readonly wires: ReadonlyMap<string, Wire>
   /** The calls that it may have at once; null: no limit. */
   readonly inFlight: InFlight | null
+  /** Whether a stream that its client has left is read on, since it is billed all the same; if not, it is cancelled. */
+  readonly readsOn: boolean
   readonly #pool: Pool
   readonly #basePath: string
   readonly #ownHeaders: readonly string[]
@@ -239,6 +248,7 @@ export class Upstream {
       formats === null
         ? dialect.wires
         : new Map([...dialect.wires].filter(([format]) => formats.includes(format)))
+    this.readsOn = dialect.billsLeftCalls || settings.readOn
     const { inFlightMax, timeouts } = settings
     const { queueTimeoutMs } = timeouts
     this.inFlight = inFlightMax === null ? null : new InFlight({ inFlightMax, queueTimeoutMs })

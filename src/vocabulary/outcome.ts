@@ -78,6 +78,11 @@ export type Outcome =
       readonly reported: Reported
       /** Output tokens in the text that was relayed after the last reported count, estimated. */
       readonly relayedTokens: number
+      /**
+       * How long the provider worked on an answer that was read on and showed no text, from its headers until it was
+       * cancelled. Left out: there was text, or nothing was read on.
+       */
+      readonly silentMs?: number
     }
   /**
    * A stream that no client waits for, because its client left before the headers or this process stops: the

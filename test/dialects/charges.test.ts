@@ -269,11 +269,13 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
     return row
   }
 
-  test('a client that leaves before the counts is charged them', async () => {
-    const row = await leftAfterText(100)
-    expect(chargeDue()).toBeGreaterThan(0)
-    expect(row.backedChargeMicros).toBe(chargeDue())
-  })
+  if (vendor !== 'openai-compatible') {
+    test('a client that leaves before the counts is charged them', async () => {
+      const row = await leftAfterText(100)
+      expect(chargeDue()).toBeGreaterThan(0)
+      expect(row.backedChargeMicros).toBe(chargeDue())
+    })
+  }
 
   test('a client that leaves a stream that goes on is charged an estimate, which stands', async () => {
     const row = await leftAfterText(1_000_000)

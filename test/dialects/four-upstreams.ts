@@ -128,7 +128,9 @@ function fileOf(names: readonly UpstreamName[], of: (name: UpstreamName) => Simu
       `    api_key: "\${EACH_KEY}"`,
     ]
     if (vendor === undefined) return lines.join('\n')
-    if (name === 'local') lines.push(`    formats: [${SPOKEN[vendor].join(', ')}]`)
+    if (name === 'local') {
+      lines.push(`    formats: [${SPOKEN[vendor].join(', ')}]`, '    read_on: true')
+    }
     const models = catalog.rows.filter(hasOnePrice).map((row) => modelLine(name, row))
     return [...lines, '    models:', ...models].join('\n')
   })

@@ -252,8 +252,8 @@ class TakenSlot {
 
   /**
    * Gives the place in flight back, while the call upstream is read on without its client until `leave`.
-   * False, and nothing has changed, if the API key already has 16 such calls or the process 512. To be called
-   * at most once.
+   * False, and the request keeps its place, if the API key already has 16 such calls or the process 512. So an API
+   * key has at most 16 calls beyond its limit. To be called at most once.
    */
   readOn(): boolean {
     const { apiKey } = this.#place

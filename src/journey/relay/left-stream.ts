@@ -17,6 +17,7 @@ export class LeftStream implements EventSink {
   readonly #resolve: (ending: RelayEnding) => void
   readonly #reader: StreamReader
   #hasFailed = false
+  #hasText = false
   #ended = false
 
   constructor(held: HeldRequest, { attempt, headers, resolve }: StreamRelayInput) {
@@ -39,6 +40,7 @@ export class LeftStream implements EventSink {
     const whole = this.#reader.push(chunk)
     if (whole) this.#endIfKnown()
     else this.#end(this.#givenUp())
+    this.#noteText()
   }
 
   onEvent(event: ReadEvent): void {
@@ -76,8 +78,14 @@ export class LeftStream implements EventSink {
   #givenUp(): Outcome {
     const reported = this.#reader.reported()
     if (this.#held.hasLookUps) return { kind: 'leftEarly', reported }
-    const relayedTokens = this.#reader.relayedTokens()
-    return { kind: 'clientGone', stage: 'afterHeaders', reported, relayedTokens }
+    return leftOutcome(this.#held, this.#reader)
+  }
+
+  /** From its first text on, an answer is near its end: less time is left. */
+  #noteText(): void {
+    if (this.#hasText || this.#ended || !this.#reader.hasText) return
+    this.#hasText = true
+    if (!this.#held.hasLookUps) this.#attempt.endWithin(this.#held.readOnMs({ hasText: true }))
   }
 
   #brokenOff(): Outcome {
@@ -101,6 +109,17 @@ export class LeftStream implements EventSink {
     this.#ended = true
     this.#resolve(endingOfLeft(outcome))
     this.#attempt.cancel()
+  }
+}
+
+/** A stream that was read on, and whose counts did not come in time. */
+export function leftOutcome(held: HeldRequest, reader: StreamReader): Outcome {
+  return {
+    kind: 'clientGone',
+    stage: 'afterHeaders',
+    reported: reader.reported(),
+    relayedTokens: reader.relayedTokens(),
+    ...(reader.hasText ? {} : { silentMs: held.sinceHeadersMs() }),
   }
 }
 

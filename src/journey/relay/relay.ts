@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Attempt, AttemptFailure, AttemptObserver } from '../../upstreams/attempt.ts'
-import { NOTHING_REPORTED } from '../../vocabulary/outcome.ts'
+import { NOTHING_REPORTED, type Outcome } from '../../vocabulary/outcome.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import type { HeldRequest, RelayEnding } from '../held-request.ts'
 import { endingOfLeft, LeftStream } from './left-stream.ts'
@@ -64,17 +64,14 @@ class Relay implements AttemptObserver {
     const isUncounted = reader instanceof StreamRelay && reader.awaitsCounts
     this.#readsOn = (mayRun || isUncounted) && this.#held.clientLeftEarly()
     if (!this.#readsOn) this.#attempt?.cancel()
-    else if (reader instanceof StreamRelay) {
-      this.#attempt?.endWithin(this.#held.timeouts.readOnTimeoutMs)
-      reader.goOnWithoutClient()
-    }
+    else if (reader instanceof StreamRelay) reader.goOnWithoutClient()
   }
 
   onResponseStart(httpStatus: number, headers: IncomingHttpHeaders): void {
     try {
       this.#held.firstByte()
       this.#httpStatus = httpStatus
-      if (this.#readsOn) this.#attempt?.endWithin(this.#held.timeouts.readOnTimeoutMs)
+      if (this.#readsOn) this.#attempt?.endWithin(this.#held.readOnMs({ hasText: false }))
       this.#reader = this.#readerOf(httpStatus, headers)
     } catch (cause) {
       this.#onFault(cause)
@@ -103,7 +100,7 @@ class Relay implements AttemptObserver {
     if (this.#faulty) return
     try {
       if (this.#isUnheard(failure)) {
-        this.#resolve(endingOfLeft({ kind: 'leftEarly', reported: NOTHING_REPORTED }))
+        this.#resolve(endingOfLeft(this.#unheardOutcome(failure)))
         return
       }
       const reader = this.#reader ?? this.#wholeAnswer(0, {})
@@ -120,6 +117,14 @@ class Relay implements AttemptObserver {
     const isWhole = this.#readsOn && this.#reader instanceof WholeAnswer
     // An error status is an error, even if its body is lost.
     return isWhole && this.#httpStatus < 400 && (isCutOff || kind === 'timedOut')
+  }
+
+  // What can't be looked up is estimated, by its prompt alone if the provider did not even begin to answer.
+  #unheardOutcome({ stage }: AttemptFailure): Outcome {
+    const reported = NOTHING_REPORTED
+    if (!this.#readsOn || this.#held.hasLookUps) return { kind: 'leftEarly', reported }
+    const silentMs = this.#held.sinceHeadersMs()
+    return { kind: 'clientGone', stage, reported, relayedTokens: 0, silentMs }
   }
 
   #onFault(cause: unknown): void {

@@ -62,6 +62,11 @@ export class StreamReader {
     return this.#observer.onEvent(event)
   }
 
+  /** Whether any event had text. */
+  get hasText(): boolean {
+    return this.#observer.hasText()
+  }
+
   relayedTokens(): number {
     return this.#observer.relayedTokens()
   }

@@ -6,6 +6,7 @@ import { assertNever } from '../../vocabulary/assert-never.ts'
 import type { Outcome, Reported } from '../../vocabulary/outcome.ts'
 import type { ProblemCode } from '../../vocabulary/problem.ts'
 import { type HeldRequest, type RelayEnding, USAGE_HEADER } from '../held-request.ts'
+import { leftOutcome } from './left-stream.ts'
 import { type EventSink, type ReadEvent, StreamReader } from './stream-reader.ts'
 
 const CR = 13
@@ -45,6 +46,8 @@ export class StreamRelay implements EventSink {
   #paused = false
   /** Whether the client has left, and the stream is read on. */
   #hasLeft = false
+  /** Whether it showed text by then; from its first text on, less time is left. */
+  #hadText = false
 
   constructor(held: HeldRequest, { attempt, headers, resolve }: StreamRelayInput) {
     this.#held = held
@@ -70,6 +73,8 @@ export class StreamRelay implements EventSink {
   /** The client has left: the rest is read for its counts, and dropped. */
   goOnWithoutClient(): void {
     this.#hasLeft = true
+    this.#hadText = this.#reader.hasText
+    this.#attempt.endWithin(this.#held.readOnMs({ hasText: this.#hadText }))
     if (!this.#paused) return
     this.#paused = false
     this.#attempt.resume()
@@ -77,6 +82,7 @@ export class StreamRelay implements EventSink {
 
   onResponseData(chunk: Buffer): void {
     const whole = this.#reader.push(chunk)
+    if (this.#hasLeft && !this.#hadText && this.#reader.hasText) this.goOnWithoutClient()
     if (!this.#writesSoon) {
       // All pieces that arrive in one read of the socket are one write.
       this.#writesSoon = true
@@ -270,6 +276,7 @@ export class StreamRelay implements EventSink {
   }
 
   #clientGoneOutcome(reported: Reported): Outcome {
+    if (this.#hasLeft) return leftOutcome(this.#held, this.#reader)
     const relayedTokens = this.#reader.relayedTokens()
     return { kind: 'clientGone', stage: 'afterHeaders', reported, relayedTokens }
   }

@@ -45,8 +45,8 @@ function resolve(outcome: Outcome, { stream = true, grantedMicros = micros(1_000
 const UNRESOLVED = { kind: 'unresolved', generationId: null }
 const FINAL = { kind: 'final', chargeMicros: 210 }
 
-function left(reported: Reported, relayedTokens: number): Outcome {
-  return { kind: 'clientGone', stage: 'afterHeaders', reported, relayedTokens }
+function left(reported: Reported, relayedTokens: number, silentMs = 0): Outcome {
+  return { kind: 'clientGone', stage: 'afterHeaders', reported, relayedTokens, silentMs }
 }
 
 describe('counts of a whole answer are its cost', () => {
@@ -142,13 +142,22 @@ describe('a client that leaves', () => {
     expect(resolve(outcome, { grantedMicros: micros(100) })).toMatchObject({ chargeMicros: 100 })
   })
 
-  test('before it has any text leaves the request unresolved', () => {
-    expect(resolve(left(NOTHING_REPORTED, 0))).toEqual(UNRESOLVED)
+  test('before it has any text is charged its prompt', () => {
+    expect(chargeOf(left(NOTHING_REPORTED, 0))).toBe(105)
   })
 
-  test('before the headers leaves a request that was sent unresolved: it may run', () => {
+  test('while it shows no text is charged 50 tokens for each second too, up to its cap', () => {
+    expect(chargeOf(left(NOTHING_REPORTED, 0, 2_000))).toBe(105 + 420)
+    const call = callWith({ stream: true, textTokens: 100, outputCapTokens: 10 })
+    const outcome = left(NOTHING_REPORTED, 0, 2_000)
+    const grantedMicros = micros(1_000_000)
+    const input = { outcome, call, offer: OFFER, grantedMicros, hasLookUps: false }
+    expect(resolveOutcome(input)).toMatchObject({ chargeMicros: 105 + 42 })
+  })
+
+  test('before the headers is charged the prompt of a request that was sent: it may run', () => {
     const gone = { kind: 'clientGone', reported: NOTHING_REPORTED, relayedTokens: 0 } as const
-    expect(resolve({ ...gone, stage: 'beforeHeaders' })).toEqual(UNRESOLVED)
+    expect(resolve({ ...gone, stage: 'beforeHeaders' })).toMatchObject({ chargeMicros: 105 })
     expect(resolve({ ...gone, stage: 'notWritten' })).toEqual({ kind: 'released' })
   })
 })

@@ -216,8 +216,8 @@ describe('a stream whose client left before its headers', () => {
 })
 
 describe('a client that left a stream', () => {
-  // 600 tokens of text, and what the provider puts around them, at a micro-dollar each.
-  const promptTokens = 1_000
+  // 600 tokens of text, at a micro-dollar each.
+  const promptTokens = 600
   const left = (reported: Reported, relayedTokens: number): Outcome => ({
     kind: 'clientGone',
     stage: 'afterHeaders',

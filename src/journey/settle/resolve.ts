@@ -90,17 +90,22 @@ function resolveUncounted(reported: Reported, ran: Ran): Resolution {
   return chargeReported(reported, ran) ?? { kind: 'unresolved', generationId: null }
 }
 
-// An estimate of the tokens that the client got stands, because no record will correct it.
+/** What a model that reasons writes, about, while it shows nothing. */
+const HIDDEN_TOKENS_PER_SECOND = 50
+
+// At least the prompt was read. The estimate stands, because no record will correct it.
 function resolveLeftUncounted(
-  { reported, relayedTokens }: Extract<Outcome, { kind: 'clientGone' }>,
+  { reported, relayedTokens, silentMs = 0 }: Extract<Outcome, { kind: 'clientGone' }>,
   { grantedMicros, ...ran }: Ran & Pick<ResolveInput, 'grantedMicros'>,
 ): Resolution {
   const charged = chargeReported(reported, ran)
   if (charged !== null) return charged
-  if (reported.usage === null && relayedTokens === 0) {
-    return { kind: 'unresolved', generationId: null }
-  }
-  const usage = usageWhenClientLeft({ counted: reported.usage, relayedTokens, ...ran })
+  const hiddenTokens = Math.ceil((silentMs * HIDDEN_TOKENS_PER_SECOND) / 1000)
+  const usage = usageWhenClientLeft({
+    counted: reported.usage,
+    relayedTokens: relayedTokens + hiddenTokens,
+    ...ran,
+  })
   return estimatedWithin(grantedMicros, estimated(reported, { usage, generationId: null, ...ran }))
 }
 

@@ -119,9 +119,9 @@ describe('a charge from token counts', () => {
 })
 
 describe('the estimate for a call without counts', () => {
-  test('has its prompt as held and the relayed text', () => {
+  test('has the text of its body, without what a hold adds for templates, and the relayed text', () => {
     const usage = estimateUsage({ call: callWith(), offer: SAGE, relayedTokens: 70 })
-    expect(usage).toEqual({ ...NO_TOKENS, inputTokens: 1_000, outputTokens: 70 })
+    expect(usage).toEqual({ ...NO_TOKENS, inputTokens: 600, outputTokens: 70 })
   })
 
   test('has an ordinary image for each image, within the window', () => {
@@ -132,7 +132,7 @@ describe('the estimate for a call without counts', () => {
         offer: { ...SAGE, contextTokens },
         relayedTokens: 0,
       })
-    expect(counted(100_000).inputTokens).toBe(7_000)
+    expect(counted(100_000).inputTokens).toBe(6_600)
     expect(counted(5_000).inputTokens).toBe(5_000)
   })
 

@@ -4,7 +4,7 @@ import { type Decimal, decimalOfPicos } from '../../vocabulary/money.ts'
 import type { Offer, PriceTable } from '../../vocabulary/offer.ts'
 import type { TokenUsage } from '../../vocabulary/outcome.ts'
 import { sizeOutput } from '../hold-size/output-size.ts'
-import { IMAGE_TOKENS_MIN, sizePrompt } from '../hold-size/prompt-size.ts'
+import { IMAGE_TOKENS_MIN } from '../hold-size/prompt-size.ts'
 
 /**
  * What token counts cost, in dollars, at the prices of the tier that served them, without the fee.
@@ -38,9 +38,9 @@ export function costOfUsage({
 }
 
 /**
- * The likely usage of a call whose stream was left before the provider counted anything: the text of its prompt
- * as held, an ordinary image for each of its images, and the estimated tokens of the relayed text. Files and
- * videos are left to the provider's own record.
+ * The likely usage of a call that the provider did not count: the text of its body, without what a hold adds for the
+ * provider's templates, an ordinary image for each of its images, and the estimated tokens of the relayed text. Files
+ * and videos are left to the provider's own record.
  */
 export function estimateUsage({
   call,
@@ -52,7 +52,7 @@ export function estimateUsage({
   readonly relayedTokens: number
 }): TokenUsage {
   const images = call.media.imagesInline + call.media.imagesByUrl
-  const inputTokens = sizePrompt(call, offer).textTokens + images * IMAGE_TOKENS_MIN
+  const inputTokens = call.textTokens + images * IMAGE_TOKENS_MIN
   const outputTokensMax = sizeOutput(call, offer).heldTokens * call.completions
   return {
     inputTokens: Math.min(inputTokens, offer.contextTokens ?? inputTokens),

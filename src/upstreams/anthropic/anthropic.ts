@@ -45,6 +45,7 @@ const EMPTY_ACCOUNT = /credit balance is too low/i
 export const anthropic: Dialect = {
   baseUrl: 'https://api.anthropic.com/v1',
   ...TELLS_NO_COST,
+  billsLeftCalls: true,
   hasCatalogIds: false,
   headers: (apiKey) => (apiKey === null ? [] : ['x-api-key', apiKey]),
   wires: new Map(Object.entries({ messages })),

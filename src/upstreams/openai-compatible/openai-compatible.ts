@@ -34,6 +34,8 @@ const messages: Wire = {
 export const openaiCompatible: Dialect = {
   baseUrl: null,
   ...TELLS_NO_COST,
+  // Servers of one's own stop a call when its connection closes.
+  billsLeftCalls: false,
   hasCatalogIds: false,
   headers: (apiKey) => (apiKey === null ? [] : ['authorization', `Bearer ${apiKey}`]),
   wires: new Map(Object.entries({ chat, completions, embeddings, responses, messages })),

@@ -87,6 +87,7 @@ const responses: Wire = {
 export const openai: Dialect = {
   baseUrl: 'https://api.openai.com/v1',
   ...TELLS_NO_COST,
+  billsLeftCalls: true,
   hasCatalogIds: false,
   headers: (apiKey) => (apiKey === null ? [] : ['authorization', `Bearer ${apiKey}`]),
   wires: new Map(Object.entries({ chat, completions, embeddings, responses })),

@@ -16,6 +16,7 @@ import { responses } from './responses.ts'
 /** OpenRouter, and servers of its layout. */
 export const openrouter: Dialect = {
   baseUrl: 'https://openrouter.ai/api/v1',
+  billsLeftCalls: true,
   hasCatalogIds: true,
   headers: (apiKey) => (apiKey === null ? [] : ['authorization', `Bearer ${apiKey}`]),
   wires: new Map(Object.entries({ chat, completions, embeddings, images, messages, responses })),

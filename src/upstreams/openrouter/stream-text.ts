@@ -12,7 +12,9 @@ export const RELAY: StreamEventReading = { kind: 'relay' }
 export abstract class TallyObserver implements StreamObserver {
   readonly #text: StreamText
   #reported: Reported = NOTHING_REPORTED
-  #relayedTokens = 0
+  #textTokens = 0
+  /** Those up to the provider's last count. */
+  #countedTokens = 0
 
   constructor(...members: ConstructorParameters<typeof StreamText>) {
     this.#text = new StreamText(...members)
@@ -24,7 +26,7 @@ export abstract class TallyObserver implements StreamObserver {
     for (let end = start; ; ) {
       const next = this.#text.matchTemplate(chunk, end)
       if (next === -1) return end
-      this.#relayedTokens += estimateTextTokens(this.#text.matched)
+      this.#textTokens += estimateTextTokens(this.#text.matched)
       end = next
     }
   }
@@ -48,7 +50,7 @@ export abstract class TallyObserver implements StreamObserver {
 
   /** Takes the report of an event, after its text. Counts are cumulative: later ones replace earlier ones. */
   protected learn({ usage, costUsd, generationId, ...tier }: Reported): void {
-    if (usage !== null) this.#relayedTokens = 0
+    if (usage !== null) this.#countedTokens = this.#textTokens
     this.#reported = {
       ...this.#reported,
       ...tier,
@@ -63,12 +65,16 @@ export abstract class TallyObserver implements StreamObserver {
   }
 
   relayedTokens(): number {
-    return this.#relayedTokens
+    return this.#textTokens - this.#countedTokens
+  }
+
+  hasText(): boolean {
+    return this.#textTokens > 0
   }
 
   // Latin-1: one character for each byte of UTF-8.
   #addText(text: string): void {
-    if (text !== '') this.#relayedTokens += estimateTextTokensOfLatin1(text)
+    if (text !== '') this.#textTokens += estimateTextTokensOfLatin1(text)
   }
 }
 

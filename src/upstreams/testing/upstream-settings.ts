@@ -27,6 +27,7 @@ export function upstreamSettings(
     except: [],
     models: [],
     inFlightMax: null,
+    readOn: false,
     timeouts: PATIENT_TIMEOUTS,
     ...settings,
   }

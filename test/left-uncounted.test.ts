@@ -1,0 +1,313 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import { chat } from '../src/formats/chat.ts'
+import { completions } from '../src/formats/completions.ts'
+import type { WireFormat } from '../src/formats/format.ts'
+import { messages } from '../src/formats/messages.ts'
+import { responses } from '../src/formats/responses.ts'
+import { anthropic } from '../src/upstreams/anthropic/anthropic.ts'
+import { openai } from '../src/upstreams/openai/openai.ts'
+import { openaiCompatible } from '../src/upstreams/openai-compatible/openai-compatible.ts'
+import { type JourneyWorld, type JourneyWorldInput, startJourneyWorld } from './journey-world.ts'
+import { peerLeft, wholeRequest } from './raw-server.ts'
+
+/*
+ * Streams that their clients leave, at providers that can't be asked what a stream cost. A token costs one micro-dollar
+ * read and two written, and the fee is 5%.
+ */
+
+let world: JourneyWorld | null = null
+
+afterEach(async () => {
+  await world?.close()
+  world = null
+})
+
+/** How one format asks for a stream, and how a provider writes the parts of one. */
+interface Spoken {
+  readonly format: WireFormat
+  readonly body: object
+  /** The first event of an answer that shows no text yet. */
+  readonly silent: object
+  /** One token of text. */
+  readonly text: object
+  /** The last counts: 500 read, 300 written. */
+  readonly counts: readonly object[]
+}
+
+const PROMPT = 'Tell me all that there is to know about the history of this small town. '.repeat(20)
+const CHAT_TEXT = [{ role: 'user', content: PROMPT }]
+
+const SPOKEN = {
+  chat: {
+    format: chat,
+    body: { messages: CHAT_TEXT, max_tokens: 4_000 },
+    silent: { id: 'c', choices: [{ index: 0, delta: { role: 'assistant', content: '' } }] },
+    text: { id: 'c', choices: [{ index: 0, delta: { content: ' town' } }] },
+    counts: [{ id: 'c', choices: [], usage: { prompt_tokens: 500, completion_tokens: 300 } }],
+  },
+  completions: {
+    format: completions,
+    body: { prompt: PROMPT, max_tokens: 4_000 },
+    silent: { id: 'c', choices: [{ index: 0, text: '' }] },
+    text: { id: 'c', choices: [{ index: 0, text: ' town' }] },
+    counts: [{ id: 'c', choices: [], usage: { prompt_tokens: 500, completion_tokens: 300 } }],
+  },
+  responses: {
+    format: responses,
+    body: { input: PROMPT, max_output_tokens: 4_000 },
+    silent: { type: 'response.created', response: { id: 'r', status: 'in_progress' } },
+    text: { type: 'response.output_text.delta', delta: ' town' },
+    counts: [
+      {
+        type: 'response.completed',
+        response: {
+          id: 'r',
+          status: 'completed',
+          usage: { input_tokens: 500, output_tokens: 300 },
+        },
+      },
+    ],
+  },
+  messages: {
+    format: messages,
+    body: { messages: CHAT_TEXT, max_tokens: 4_000 },
+    silent: {
+      type: 'message_start',
+      message: { id: 'm', type: 'message', usage: { input_tokens: 500, output_tokens: 1 } },
+    },
+    text: { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: ' town' } },
+    counts: [
+      { type: 'message_delta', delta: {}, usage: { output_tokens: 300 } },
+      { type: 'message_stop' },
+    ],
+  },
+} as const satisfies Readonly<Record<string, Spoken>>
+
+const HEAD =
+  'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
+const COUNTED_MICROS = Math.round((500 + 2 * 300) * 1.05)
+/** By the tokens that tokenizers make of it. */
+const PROMPT_MICROS = 16 * 20 * 1.05
+const OUTPUT_MICROS = 2 * 1.05
+
+function eventOf(data: object): string {
+  const { type } = data as { type?: string }
+  const event = `${type === undefined ? '' : `event: ${type}\n`}data: ${JSON.stringify(data)}\n\n`
+  return `${Buffer.byteLength(event).toString(16)}\r\n${event}\r\n`
+}
+
+/** A world whose provider says nothing until the test does, one request a connection. */
+async function start(spoken: Spoken, input: Omit<JourneyWorldInput, 'upstream' | 'format'>) {
+  const waiting: ((socket: Socket) => void)[] = []
+  const to = await startJourneyWorld({
+    ...input,
+    format: spoken.format,
+    upstream: async (socket) => {
+      socket.on('error', () => {})
+      await wholeRequest(socket)
+      waiting.shift()?.(socket)
+    },
+  })
+  world = to
+  const body = JSON.stringify({ model: 'acme/some-model', stream: true, ...spoken.body })
+  const path = new URL(to.url).pathname
+  /** Sends a stream; resolves with both sides once the provider has it. */
+  const send = async () => {
+    const client = connect(to.port, '127.0.0.1')
+    client.on('error', () => {})
+    const coming = new Promise<Socket>((resolve) => waiting.push(resolve))
+    client.write(
+      `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    )
+    const provider = await coming
+    const own = to.clients.at(-1)
+    if (own === undefined) throw new Error('no client')
+    const leave = async (): Promise<void> => {
+      const gone = once(own, 'close')
+      client.resetAndDestroy()
+      await gone
+    }
+    /** Resolves once the client has read this. */
+    const hears = async (text: string): Promise<void> => {
+      let heard = ''
+      while (!heard.includes(text)) heard += String((await once(client, 'data'))[0])
+    }
+    return { client, provider, leave, hears }
+  }
+  return { to, send, path, body }
+}
+
+const LEFT = { errorCode: 'client_gone', generationId: null } as const
+
+describe.each([
+  ['openai', 'chat', { dialect: openai }],
+  ['openai', 'completions', { dialect: openai }],
+  ['openai', 'responses', { dialect: openai }],
+  ['anthropic', 'messages', { dialect: anthropic }],
+  ['openai-compatible with read_on', 'chat', { dialect: openaiCompatible, readOn: true }],
+  ['openai-compatible with read_on', 'messages', { dialect: openaiCompatible, readOn: true }],
+] as const)('a stream of %s, %s, whose client leaves', (_, name, input) => {
+  const spoken: Spoken = SPOKEN[name]
+  const soon = { ...input, timeouts: { readOnTimeoutMs: 200 } }
+
+  test('before the headers goes on to its counts, which are charged finally', async () => {
+    const { to, send } = await start(spoken, input)
+    const { provider, leave } = await send()
+    await leave()
+    provider.write(HEAD + eventOf(spoken.silent) + eventOf(spoken.text))
+    provider.end(`${spoken.counts.map(eventOf).join('')}0\r\n\r\n`)
+    expect(await to.onlyRequest()).toMatchObject({
+      ...LEFT,
+      state: 'final',
+      backedChargeMicros: COUNTED_MICROS,
+    })
+    await to.expectNothingLeft()
+  })
+
+  test.each([
+    ['an error', 'HTTP/1.1 500 No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n'],
+    ['an end', ''],
+  ])('before the headers, of which there are none but %s, is not charged', async (__, answer) => {
+    const { to, send } = await start(spoken, input)
+    const { provider, leave } = await send()
+    await leave()
+    provider.end(answer)
+    expect(await to.onlyRequest()).toMatchObject({
+      ...LEFT,
+      state: 'released',
+      backedChargeMicros: 0,
+    })
+    await to.expectNothingLeft()
+  })
+
+  test('while it shows nothing is read on to its counts, which are charged finally', async () => {
+    const { to, send } = await start(spoken, input)
+    const { provider, leave, hears } = await send()
+    provider.write(HEAD + eventOf(spoken.silent))
+    await hears('200 OK')
+    await leave()
+    provider.end(`${spoken.counts.map(eventOf).join('')}0\r\n\r\n`)
+    expect(await to.onlyRequest()).toMatchObject({
+      ...LEFT,
+      state: 'final',
+      backedChargeMicros: COUNTED_MICROS,
+    })
+    await to.expectNothingLeft()
+  })
+
+  test('while it shows nothing, and that never counts, is charged its prompt and six times the read-on time', async () => {
+    const { to, send } = await start(spoken, soon)
+    const { provider, leave, hears } = await send()
+    provider.write(HEAD + eventOf(spoken.silent))
+    await hears('200 OK')
+    await leave()
+    await peerLeft(provider)
+    const row = await to.onlyRequest()
+    expect(row).toMatchObject({ ...LEFT, state: 'provisional', costUsd: null })
+    const seconds = 1.2
+    expect(row.backedChargeMicros).toBeGreaterThan(PROMPT_MICROS / 2 + seconds * 50 * OUTPUT_MICROS)
+    expect(row.backedChargeMicros).toBeLessThanOrEqual(row.backedGrantedMicros)
+    await to.expectNothingLeft()
+  })
+
+  test('after text, and that never counts, is charged the prompt and the text', async () => {
+    const { to, send } = await start(spoken, soon)
+    const { provider, leave, hears } = await send()
+    provider.write(HEAD + eventOf(spoken.silent) + eventOf(spoken.text).repeat(200))
+    await hears('town')
+    await leave()
+    await peerLeft(provider)
+    const row = await to.onlyRequest()
+    const due = PROMPT_MICROS + 200 * OUTPUT_MICROS
+    expect(row).toMatchObject({ ...LEFT, state: 'provisional', costUsd: null })
+    expect(row.backedChargeMicros).toBeGreaterThan(due / 2)
+    expect(row.backedChargeMicros).toBeLessThan(due * 2)
+    await to.expectNothingLeft()
+  })
+
+  test('35 times at once: the limit and sixteen more run, and none is free', async () => {
+    const { to, send } = await start(spoken, soon)
+    const providers: Socket[] = []
+    for (let left = 0; left < 18; left++) {
+      const { provider, leave } = await send()
+      await leave()
+      providers.push(provider)
+    }
+    // Sixteen have given their places back, and two keep the only places of the key.
+    for (let left = 18; left < 35; left++) {
+      await expect(refusedStatus(to)).resolves.toBe(429)
+    }
+    for (const provider of providers) provider.write(HEAD + eventOf(spoken.silent))
+    for (const provider of providers) await peerLeft(provider)
+    await to.expectNothingLeft()
+    const charges = to.ended.flatMap(({ record }) => record.chargeMicros ?? [])
+    expect(charges.filter((micros) => micros > PROMPT_MICROS / 2)).toHaveLength(18)
+  })
+
+  test('is charged at a stop of the server', async () => {
+    const { to, send } = await start(spoken, input)
+    const { provider, leave, hears } = await send()
+    provider.write(HEAD + eventOf(spoken.silent))
+    await hears('200 OK')
+    await leave()
+    await to.inference.drain({ timeoutMs: 0, cutOff: () => void to.upstream.destroy() })
+    const row = await to.onlyRequest()
+    expect(row).toMatchObject({ ...LEFT, state: 'provisional', costUsd: null })
+    expect(row.backedChargeMicros).toBeGreaterThan(PROMPT_MICROS / 2)
+    await to.expectNothingLeft()
+  })
+
+  test('before the headers is charged its prompt at a stop of the server', async () => {
+    const { to, send } = await start(spoken, input)
+    await (await send()).leave()
+    await to.inference.drain({ timeoutMs: 0, cutOff: () => void to.upstream.destroy() })
+    const row = await to.onlyRequest()
+    expect(row).toMatchObject({ ...LEFT, state: 'provisional', costUsd: null })
+    expect(row.backedChargeMicros).toBeGreaterThan(PROMPT_MICROS / 2)
+    expect(row.backedChargeMicros).toBeLessThan(PROMPT_MICROS * 2)
+    await to.expectNothingLeft()
+  })
+})
+
+describe.each(['chat', 'completions', 'responses', 'messages'] as const)(
+  'a stream of a server of one’s own, %s, whose client leaves',
+  (name) => {
+    const spoken: Spoken = SPOKEN[name]
+
+    test.each([20, 0])('after %i tokens is cancelled at once, and charged those', async (seen) => {
+      const { to, send } = await start(spoken, { dialect: openaiCompatible })
+      const { provider, leave, hears } = await send()
+      provider.write(HEAD + eventOf(spoken.silent) + eventOf(spoken.text).repeat(seen))
+      await hears(seen === 0 ? '200 OK' : 'town')
+      await leave()
+      await peerLeft(provider)
+      const row = await to.onlyRequest()
+      const due = PROMPT_MICROS + seen * OUTPUT_MICROS
+      expect(row).toMatchObject({ ...LEFT, state: 'provisional', costUsd: null })
+      expect(row.backedChargeMicros).toBeGreaterThan(due / 2)
+      expect(row.backedChargeMicros).toBeLessThan(due * 2)
+      await to.expectNothingLeft()
+    })
+
+    test('before the headers is cancelled at once, and charged its prompt', async () => {
+      const { to, send } = await start(spoken, { dialect: openaiCompatible })
+      const { provider, leave } = await send()
+      await leave()
+      await peerLeft(provider)
+      const row = await to.onlyRequest()
+      expect(row).toMatchObject({ ...LEFT, state: 'provisional', costUsd: null })
+      expect(row.backedChargeMicros).toBeGreaterThan(PROMPT_MICROS / 2)
+      expect(row.backedChargeMicros).toBeLessThan(PROMPT_MICROS * 2)
+      await to.expectNothingLeft()
+    })
+  },
+)
+
+/** The status of one more request of the key. */
+async function refusedStatus(to: JourneyWorld): Promise<number> {
+  const answer = await fetch(to.url, { method: 'POST', body: '{}' })
+  await answer.text()
+  return answer.status
+}
