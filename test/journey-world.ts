@@ -189,6 +189,7 @@ function usualParts({ ledger, settler, upstream, caller, input }: UsualPartsInpu
     holdOffer: (listed) => listed,
     ledger,
     settler,
+    fieldRefused: () => undefined,
     costStands: () => false,
     upstreams: new Map([[offer.upstream, upstream]]),
     accountTag: () => 'tag',

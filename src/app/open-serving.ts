@@ -61,6 +61,7 @@ export async function openServing(wiring: Wiring, input: ServingInput) {
     ledger: whileAlive(served.ledger, served.isAlive),
     settler,
     costStands: (claim) => input.verification.policy.stands(claim),
+    fieldRefused: noteRefusedFields(wiring),
     upstreams: new Map([...upstreams].map(([name, { upstream }]) => [name, upstream])),
     clock,
     publicNames: publicNamesOf(config),
@@ -87,6 +88,20 @@ export async function openServing(wiring: Wiring, input: ServingInput) {
       await inference.idle()
       await settler.drained()
     },
+  }
+}
+
+const REFUSED_FIELDS_MAX = 100
+
+/** Logs the first refusal of each field at each upstream since the start, with the setting that lets it pass. */
+function noteRefusedFields({ log }: Wiring): JourneyParts['fieldRefused'] {
+  const noted = new Set<string>()
+  return (upstream, { name }) => {
+    const key = `${upstream} ${name}`
+    if (name === null || noted.has(key) || noted.size >= REFUSED_FIELDS_MAX) return
+    noted.add(key)
+    const advice = `\`allow_fields: [${name}]\` of the upstream passes it, if docs/upstreams.md lets it be vouched for`
+    log.warn({ upstream, field: name, advice }, 'field refused')
   }
 }
 

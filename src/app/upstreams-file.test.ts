@@ -109,6 +109,26 @@ describe('a file of upstreams', () => {
     expect([...aliases]).toEqual([['small', 'local/small']])
   })
 
+  test('vouches for fields, and for no field that a table lists or refuses for its cost', async () => {
+    const file = (lines: string): string =>
+      `upstreams: { a: { dialect: openai-compatible, base_url: "http://h/v1", ${lines}, models: [{ id: a/m }] } }`
+    const { upstreams } = await read(
+      file('allow_fields: [priority, messages.partial], cache_salt: true'),
+    )
+    expect(upstreams[0]).toMatchObject({
+      allowFields: ['priority', 'messages.partial'],
+      saltsCache: true,
+    })
+    await expect(
+      read(file('allow_fields: [n_predict, max_tokens, thread, "a b"]')),
+    ).rejects.toThrow(
+      /n_predict`, which sets the length[\s\S]*max_tokens`, which is listed already[\s\S]*thread`, which reads what the vendor keeps[\s\S]*must be a field/,
+    )
+    const router =
+      'upstreams: { a: { dialect: openrouter, api_key: "${ROUTER_KEY}", allow_fields: [x], cache_salt: true } }'
+    await expect(read(router)).rejects.toThrow(/passes every field on[\s\S]*no such field/)
+  })
+
   test('has no price of images, which no answer counts', async () => {
     const file =
       'upstreams: { a: { dialect: own, base_url: "http://h/v1", models: [{ id: a/m, prices: { input: 1, output: 1, image: 0.001 } }] } }'

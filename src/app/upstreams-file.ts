@@ -76,6 +76,8 @@ const KNOWN = [
   'models',
   'max_in_flight',
   'read_on',
+  'allow_fields',
+  'cache_salt',
   'timeouts',
 ]
 
@@ -115,8 +117,44 @@ async function readUpstream(
     models: models.map(({ model }) => model),
     inFlightMax: members.get('max_in_flight')?.wholeNumber({ min: 1, max: 100_000 }) ?? null,
     readOn: readReadOn(members.get('read_on'), dialect),
+    allowFields: readAllowedFields(members.get('allow_fields'), dialect),
+    saltsCache: readCacheSalt(members.get('cache_salt'), dialectName),
     timeouts: readTimeouts(members.get('timeouts'), input.timeouts),
   }
+}
+
+const FIELD_NAME = /^(?:messages\.)?[A-Za-z_]\w{0,63}$/
+
+/** Fields that the operator vouches for: none that the dialect reads, or refuses for what it does to the bill. */
+function readAllowedFields(value: YamlValue | undefined, { wires }: Dialect): string[] {
+  if (value === undefined) return []
+  const tables = [...wires.values()]
+    .map(({ fields }) => fields)
+    .filter((table) => table !== undefined)
+  if (tables.length === 0) {
+    value.fault('is not read for this dialect, which passes every field on')
+    return []
+  }
+  return (value.items() ?? []).flatMap((item) => {
+    const name = item.text()
+    if (name === null) return []
+    if (!FIELD_NAME.test(name)) {
+      return (
+        item.fault('must be a field like priority, or one of messages like messages.name') ?? []
+      )
+    }
+    const why = tables
+      .map((table) => table[name]?.whyNotVouched ?? null)
+      .find((each) => each !== null)
+    return why === undefined ? [name] : (item.fault(`names \`${name}\`, which ${why}`) ?? [])
+  })
+}
+
+function readCacheSalt(value: YamlValue | undefined, dialect: string): boolean {
+  if (value === undefined) return false
+  if (dialect === 'openai-compatible') return value.oneOf(['true', 'false']) === 'true'
+  value.fault('is read for openai-compatible alone: other vendors have no such field')
+  return false
 }
 
 function readBaseUrl(

@@ -11,7 +11,10 @@ import type { ClientName } from './client-names.ts'
 import { field, readCount, readObject, wholeNumber, wrongType } from './fields.ts'
 
 /** Options that make an answer longer or dearer; all formats read them alike. */
-type BilledOptions = Pick<Call, 'outputKinds' | 'priorityTier' | 'reasoningTokens' | 'compacts'>
+type BilledOptions = Pick<
+  Call,
+  'outputKinds' | 'priorityTier' | 'reasoningTokens' | 'thinkingTokens' | 'compacts'
+>
 
 /** Reads the billed options. Throws `invalid_parameter` for a wrong type. */
 export function readBilledOptions(root: JsonObject): BilledOptions {
@@ -19,6 +22,7 @@ export function readBilledOptions(root: JsonObject): BilledOptions {
     outputKinds: readOutputKinds(root),
     priorityTier: asksForPriority(root),
     reasoningTokens: readReasoningTokens(root),
+    thinkingTokens: readThinkingTokens(root),
     compacts: asksForCompaction(root),
   }
 }
@@ -54,6 +58,24 @@ function readReasoningTokens(root: JsonObject): number {
     readBudget(root, ['reasoning', 'max_tokens']),
     readBudget(root, ['thinking', 'budget_tokens']),
   )
+}
+
+/** The names by which servers of one's own take a budget for thinking. */
+const THINKING_BUDGETS = [
+  'thinking_budget',
+  'thinking_token_budget',
+  'thinking_budget_tokens',
+  'reasoning_budget_tokens',
+] as const satisfies readonly ClientName[]
+
+/** The largest budget for thinking; zero if the body sets none. Values that are no whole number count as none. */
+function readThinkingTokens(root: JsonObject): number {
+  let tokens = readBudget(root, ['thinking', 'budget_tokens'])
+  for (const name of THINKING_BUDGETS) {
+    const budget = field(root, name)
+    if (Number.isSafeInteger(budget)) tokens = Math.max(tokens, Number(budget))
+  }
+  return tokens
 }
 
 function readBudget(root: JsonObject, [owner, name]: readonly [ClientName, ClientName]): number {

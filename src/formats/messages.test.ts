@@ -42,6 +42,7 @@ describe('a call', () => {
       outputKinds: { image: false, audio: false },
       priorityTier: false,
       reasoningTokens: 0,
+      thinkingTokens: 0,
       predictionTokens: 0,
       compacts: false,
       fileParser: 'none',

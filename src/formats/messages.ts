@@ -83,6 +83,8 @@ function readCall(body: JsonBody, publicNames: PublicNames): UnsizedCall {
     stream: readBoolean(root, 'stream'),
     outputCapTokens: readCount(root, 'max_tokens'),
     completions: 1,
+    // Here the budget for thinking is a part of the cap.
+    thinkingTokens: 0,
     tools: {
       ...tools,
       // In a container the provider runs the model's code.

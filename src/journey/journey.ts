@@ -5,8 +5,10 @@ import { sizeCall, sizeCallInParts } from '../formats/size-call.ts'
 import { parseJsonBody } from '../json/body.ts'
 import { JSON_TREE_BYTES_MAX } from '../json/bound.ts'
 import { editJson } from '../json/edit.ts'
+import type { JsonBody } from '../json/walk.ts'
 import type { HoldLedger } from '../ledger/ledger.ts'
 import type { Attempt, AttemptObserver } from '../upstreams/attempt.ts'
+import { UnlistedField } from '../upstreams/fields.ts'
 import type { CallPlace } from '../upstreams/in-flight.ts'
 import type { AttemptRequest, Deadlines, Upstream, Wire } from '../upstreams/upstream.ts'
 import type { Arrival, Call } from '../vocabulary/call.ts'
@@ -52,6 +54,8 @@ export interface JourneyParts {
   readonly settler: Settler
   /** Whether a reported cost stands without a look-up. Must not throw. */
   readonly costStands: (claim: CostClaim) => boolean
+  /** Tells the operator of a field that an upstream's table does not let pass. By position: the upstream, the field. */
+  readonly fieldRefused: (upstream: string, field: UnlistedField) => void
   /** By the names that offers have. */
   readonly upstreams: ReadonlyMap<string, Upstream>
   readonly accountTag: (accountId: string) => string
@@ -191,9 +195,7 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
     caller.models?.require(offer.modelId) // 403
     record.upstream = offer.upstream
     const upstream = upstreamOf(parts, offer)
-    const wire = wireOf(upstream, format) // 400
-    checkOffer(call, { format, formats: parts.formats, offer, publicNames: parts.publicNames }) // 400
-    wire.refuse?.({ call, body, offer }) // 400
+    const wire = checkedWire(parts, { upstream, format, call, body, offer }) // 400
 
     // Prices may have to be fetched first, which needs no thread.
     turn?.end()
@@ -229,6 +231,7 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
             outputCapTokens: capForGrant(size, grant.grantedMicros),
             accountTag: parts.accountTag(caller.accountId),
             publicNames: parts.publicNames,
+            ...upstream.bodyRules,
           }),
         ),
         deadlines: deadlinesFor(call, upstream),
@@ -278,6 +281,31 @@ async function placeAt(
   } finally {
     client.off('close', onClose)
   }
+}
+
+interface CheckedCall {
+  readonly upstream: Upstream
+  readonly format: WireFormat
+  readonly call: Call
+  readonly body: JsonBody
+  readonly offer: Offer
+}
+
+/** The wire of a call that the model's upstream may be sent. Throws the Problem of a call that it may not. */
+function checkedWire(parts: JourneyParts, checked: CheckedCall): Wire {
+  const { upstream, format, call, body, offer } = checked
+  const { formats, publicNames } = parts
+  const wire = wireOf(upstream, format)
+  checkOffer(call, { format, formats, offer, publicNames })
+  try {
+    wire.refuse?.({ call, body, offer, ...upstream.bodyRules })
+  } catch (error) {
+    if (error instanceof Problem && error.cause instanceof UnlistedField) {
+      parts.fieldRefused(offer.upstream, error.cause)
+    }
+    throw error
+  }
+  return wire
 }
 
 function wireOf({ wires }: Upstream, { endpoint }: WireFormat): Wire {

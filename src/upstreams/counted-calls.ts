@@ -3,6 +3,8 @@ import type { JsonEdit } from '../json/edit.ts'
 import { isJsonObject, type JsonObject } from '../json/walk.ts'
 import type { Call } from '../vocabulary/call.ts'
 import type { Offer } from '../vocabulary/offer.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { type FieldTable, requireListed, type VouchedFields } from './fields.ts'
 import type { RewriteInput } from './upstream.ts'
 
 /* What is sent to providers that bill by their counts, and what is refused for them. */
@@ -47,7 +49,38 @@ function roomBeside({ textTokens, media }: Call, { contextTokens }: Offer): numb
   return Math.max(contextTokens - promptTokens, ROOM_TOKENS_MIN)
 }
 
-type RefusalInput = Pick<RewriteInput, 'call' | 'body' | 'offer'>
+/** A tag of the account, by which the server keeps its cached prompts apart from those of other accounts. */
+export function saltEdits({
+  saltsCache = false,
+  accountTag,
+}: Pick<RewriteInput, 'saltsCache' | 'accountTag'>): readonly JsonEdit[] {
+  return saltsCache ? [{ kind: 'set', path: ['cache_salt'], json: JSON.stringify(accountTag) }] : []
+}
+
+type RefusalInput = Pick<RewriteInput, 'call' | 'body' | 'offer' | 'vouched'>
+
+const NOTHING_VOUCHED: VouchedFields = new Set()
+
+/** Throws for a field that the table of the format does not let pass. */
+export function refuseUnlistedFields(
+  { body, vouched = NOTHING_VOUCHED }: RefusalInput,
+  table: FieldTable,
+): void {
+  requireListed(body.root, { table, vouched })
+}
+
+/**
+ * Throws for a cap of messages above the longest answer of the model, up to which they are held: the provider may
+ * know a longer one, as a beta header of Anthropic's allows it.
+ */
+export function refuseCapAbove({ call, offer }: RefusalInput): void {
+  const { outputTokensMax } = offer
+  if (outputTokensMax === null || (call.outputCapTokens ?? 0) <= outputTokensMax) return
+  throw new Problem('invalid_parameter', {
+    param: 'max_tokens',
+    message: `\`max_tokens\` is above the longest answer of this model: set it to ${outputTokensMax} or less.`,
+  })
+}
 
 /**
  * Throws for calls whose cost such a provider does not count, or counts at prices that are not listed: tools that it

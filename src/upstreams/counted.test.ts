@@ -164,7 +164,11 @@ describe('the longest answer, which is held and a server may not know,', () => {
   const INPUT = { model: 'acme/sage-pro', input: 'x' }
 
   test('is sent where the client set no cap', () => {
-    expect(sent(responses, INPUT)).toEqual({ ...INPUT, max_output_tokens: 4_096 })
+    expect(sent(responses, INPUT)).toEqual({
+      ...INPUT,
+      store: false,
+      max_output_tokens: 4_096,
+    })
     expect(sent(responses, { ...INPUT, max_output_tokens: null })).toMatchObject({
       max_output_tokens: 4_096,
     })
@@ -176,7 +180,7 @@ describe('the longest answer, which is held and a server may not know,', () => {
 
   test("is not sent in place of the client's own cap", () => {
     const own = { ...INPUT, max_output_tokens: 9_000 }
-    expect(sent(responses, own)).toEqual(own)
+    expect(sent(responses, own)).toEqual({ ...own, store: false })
   })
 
   test('bounds the cap of messages, which are held no higher', () => {

@@ -22,6 +22,13 @@ export interface UpstreamSettings {
   readonly except: readonly string[]
   /** The models that are written in the settings. */
   readonly models: readonly WrittenModel[]
+  /**
+   * Fields that clients may send beside those that the dialect lists, which its operator vouches for: `priority`, or
+   * `messages.partial`. Default: none.
+   */
+  readonly allowFields?: readonly string[]
+  /** Whether a tag of the account is sent as `cache_salt`, so that accounts share no cached prompt. Default: no. */
+  readonly saltsCache?: boolean
   /** The most calls at once; null: no limit. */
   readonly inFlightMax: number | null
   /** Whether streams that their clients have left are read on, where the dialect's servers stop such calls. */

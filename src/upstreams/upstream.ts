@@ -13,6 +13,7 @@ import type { Reported, TokenUsage } from '../vocabulary/outcome.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
 import { Attempt, type AttemptObserver } from './attempt.ts'
 import { BufferedRequest, type BufferedResponse, type ResponseBounds } from './buffered-request.ts'
+import type { FieldTable, VouchedFields } from './fields.ts'
 import { InFlight } from './in-flight.ts'
 import type { ListingSettings, ParsedCatalog } from './listing/listing.ts'
 import type { UpstreamSettings } from './upstream-settings.ts'
@@ -74,13 +75,15 @@ export interface Dialect {
 export interface Wire {
   /** Below the upstream's base address. */
   readonly path: `/${string}`
+  /** The only fields that a body may have; left out: every field goes on. */
+  readonly fields?: FieldTable
   /** Headers in place of those of the format that the client did not send, by names in lower case. Default: none. */
   readonly usualHeaders?: Readonly<Record<string, string>>
   /**
    * Throws Problem for a call that this kind of provider would bill in a way that the gateway can't follow, or would
    * not run. Default: nothing is refused.
    */
-  refuse?(input: Pick<RewriteInput, 'call' | 'body' | 'offer'>): void
+  refuse?(input: Pick<RewriteInput, 'call' | 'body' | 'offer' | 'vouched'>): void
   /** The spans of the client's body that are replaced before it goes upstream. */
   rewrites(input: RewriteInput): readonly JsonEdit[]
   /** The answer's generation id, by which it can be looked up; null if its headers have none. */
@@ -103,6 +106,10 @@ export interface RewriteInput {
   /** The value of `user` on endpoints that replace it. */
   readonly accountTag: string
   readonly publicNames: PublicNames
+  /** Fields that pass although no row of the dialect lists them. Default: none. */
+  readonly vouched?: VouchedFields
+  /** Whether the account's tag keeps its prompts apart in the server's cache. Default: no. */
+  readonly saltsCache?: boolean
 }
 
 /** A whole answer: a success, or an error with status 200. */
@@ -235,6 +242,8 @@ export class Upstream {
   readonly inFlight: InFlight | null
   /** Whether a stream that its client has left is read on, since it is billed all the same; if not, it is cancelled. */
   readonly readsOn: boolean
+  /** How its operator has bodies checked and rewritten. */
+  readonly bodyRules: Required<Pick<RewriteInput, 'vouched' | 'saltsCache'>>
   readonly #pool: Pool
   readonly #basePath: string
   readonly #ownHeaders: readonly string[]
@@ -251,6 +260,8 @@ export class Upstream {
     this.readsOn = dialect.billsLeftCalls || settings.readOn
     const { inFlightMax, timeouts } = settings
     const { queueTimeoutMs } = timeouts
+    const { allowFields = [], saltsCache = false } = settings
+    this.bodyRules = { vouched: new Set(allowFields), saltsCache }
     this.inFlight = inFlightMax === null ? null : new InFlight({ inFlightMax, queueTimeoutMs })
     const url = new URL(settings.baseUrl)
     this.#basePath = url.pathname.replace(/\/$/, '')

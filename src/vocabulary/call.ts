@@ -23,6 +23,8 @@ export interface Call {
   readonly priorityTier: boolean
   /** Tokens that the body lets each completion think for, which may be above its cap; zero: none are named. */
   readonly reasoningTokens: number
+  /** Tokens that a server of one's own may let each completion think for beside its cap; zero: none are named. */
+  readonly thinkingTokens: number
   /** Tokens of the output that the body predicts, billed as output where the answer differs; zero: none. */
   readonly predictionTokens: number
   /** Whether the provider may summarize the conversation before it answers. */

@@ -58,7 +58,7 @@ export const ROWS: readonly FormatRow[] = isToyRun
   ? [toyRow]
   : [chat, completions, messages, responses, embeddings, images]
       .filter(({ endpoint }) => speaks(endpoint))
-      .map((row) => (VENDOR === undefined ? row : vendorRow(row, VENDOR)))
+      .map((row) => (VENDOR === undefined ? row : vendorRow(row)))
 
 /** The formats that have streams. */
 export const STREAMED_ROWS: readonly StreamedRow[] = ROWS.flatMap((row) =>

@@ -14,13 +14,13 @@ export const SPOKEN: Readonly<Record<VendorName, readonly Format[]>> = {
   'openai-compatible': ['chat', 'completions', 'responses', 'messages', 'embeddings'],
 }
 
-/** A format's row of the contract, as far as this vendor differs from OpenRouter. */
-export function vendorRow(row: FormatRow, vendor: VendorName): FormatRow {
+/** A format's row of the contract, as far as vendors differ from OpenRouter. */
+export function vendorRow(row: FormatRow): FormatRow {
   const { user, ...body } = row.body
   return {
     ...row,
-    // Anthropic takes no `user`.
-    body: vendor === 'anthropic' ? { ...body, model: row.body.model } : row.body,
+    // Messages of a vendor have no `user`.
+    body: row.endpoint === 'messages' ? { ...body, model: row.body.model } : row.body,
     hasGenerations: false,
     parts: { ...row.parts, unreadFile: 'refused' },
   }

@@ -135,6 +135,13 @@ const CHAT_CAPS: readonly HoldRow[] = [
     offer: PLAIN,
     neededMicros: 2_100,
   },
+  // (1,000 + (500 + 400) × 2) × 1.05
+  {
+    name: 'beside a budget for thinking that a server may not count in it: both',
+    call: { outputCapTokens: 500, thinkingTokens: 400 },
+    offer: PLAIN,
+    neededMicros: 2_940,
+  },
   // (1,000 + 9,000 × 2) × 1.05
   {
     name: 'not set and below the budget for reasoning: the budget, not lowered; the maximum is sent',

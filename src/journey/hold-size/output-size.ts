@@ -21,14 +21,15 @@ export interface OutputSize {
 /**
  * Sizes the output. A client's cap is held in full, even above the model's listed maximum, because it goes
  * upstream unchanged; only messages is held up to that maximum. A reasoning budget above the cap is held in its
- * place. Throws Problem `output_cap_required` if neither the call nor the model bounds the answer.
+ * place, and one that a server may count beside the cap is held too. Throws Problem `output_cap_required` if neither the call nor the model bounds the answer.
  */
 export function sizeOutput(call: Call, offer: Offer): OutputSize {
   const { heldTokens, leastTokens, sentTokens } = sizeCap(call, offer)
   const reasoningTokens = withinWindow(call.reasoningTokens, offer)
+  const { thinkingTokens } = call
   return {
-    heldTokens: Math.max(heldTokens, reasoningTokens),
-    leastTokens: Math.max(leastTokens, reasoningTokens),
+    heldTokens: Math.max(heldTokens + thinkingTokens, reasoningTokens),
+    leastTokens: Math.max(leastTokens + thinkingTokens, reasoningTokens),
     sentTokens,
   }
 }

@@ -1,13 +1,19 @@
 import { unsupported } from '../../formats/fields.ts'
 import type { ProviderError } from '../../formats/provider-error.ts'
 import { type CountedStreams, counted, TELLS_NO_COST } from '../counted.ts'
-import { refuseTiers, refuseUnlisted } from '../counted-calls.ts'
+import {
+  refuseCapAbove,
+  refuseTiers,
+  refuseUnlisted,
+  refuseUnlistedFields,
+} from '../counted-calls.ts'
 import { loadKnownPrices } from '../listing/known-prices.ts'
 import { fetchVendorModels, meetVendorList } from '../listing/vendor-list.ts'
 import { messages as layout, searchCapEdits } from '../openrouter/messages.ts'
 import { modelEdit } from '../openrouter/rewrites.ts'
 import type { Dialect, Wire } from '../upstream.ts'
-import { anthropicFacts, anthropicId } from './models.ts'
+import { MESSAGE_FIELDS, SEARCHING_MESSAGE_FIELDS } from './fields.ts'
+import { anthropicFacts, anthropicFacts, anthropicId } from './models.ts'
 
 /** The first event counts the prompt and one token of output; `message_delta` counts all of it. */
 export const MESSAGES_STREAMS: CountedStreams = {
@@ -19,13 +25,19 @@ export const MESSAGES_STREAMS: CountedStreams = {
 /** The only version of the API. */
 const VERSION = ['anthropic-version', '2023-06-01'] as const
 
+type Refusal = Parameters<NonNullable<Wire['refuse']>>[0]
+
 const messages: Wire = {
   ...counted(layout, MESSAGES_STREAMS),
   usualHeaders: Object.fromEntries([VERSION]),
+  fields: SEARCHING_MESSAGE_FIELDS,
   refuse(input) {
+    const hasSearch = input.offer.prices.search > 0n
     refuseTiers(input)
     refuseUnlisted(input)
-    refuseUnpriced(input)
+    refuseUnlistedFields(input, hasSearch ? SEARCHING_MESSAGE_FIELDS : MESSAGE_FIELDS)
+    refuseUnpricedSearch(input)
+    refuseCapAbove(input)
   },
   rewrites: ({ call, body, offer, publicNames }) => [
     ...modelEdit(call, offer),
@@ -65,23 +77,8 @@ export const anthropic: Dialect = {
   },
 }
 
-/** Throws for what Anthropic bills beside the counts of an answer, or at other prices than the listed ones. */
-function refuseUnpriced({ call, body, offer }: Parameters<NonNullable<Wire['refuse']>>[0]): void {
-  const { root } = body
-  if (call.tools.serverTools && offer.prices.search === 0n) {
-    throw unsupported('tools', 'This model has no price for searches. Leave the search tool out.')
-  }
-  for (const name of ['container', 'fallbacks'] as const) {
-    if (root[name] === undefined || root[name] === null) continue
-    throw unsupported(name, `\`${name}\` is not supported: it has no price here.`)
-  }
-  if (call.compacts) {
-    throw unsupported(
-      'context_management',
-      'Summaries of the conversation are not supported: the answer does not count them.',
-    )
-  }
-  const { inference_geo: place } = root
-  if (place === undefined || place === null || place === 'global') return
-  throw unsupported('inference_geo', 'Only `global` is supported: other places have other prices.')
+/** Throws for a search of a model that lists no price for one. */
+function refuseUnpricedSearch({ call, offer }: Refusal): void {
+  if (!call.tools.serverTools || offer.prices.search > 0n) return
+  throw unsupported('tools', 'This model has no price for searches. Leave the search tool out.')
 }

@@ -1,8 +1,17 @@
 import type { ProviderError } from '../../formats/provider-error.ts'
-import { Problem } from '../../vocabulary/problem.ts'
 import { MESSAGES_STREAMS } from '../anthropic/anthropic.ts'
+import { MESSAGE_FIELDS } from '../anthropic/fields.ts'
 import { type CountedStreams, counted, TELLS_NO_COST } from '../counted.ts'
-import { capEditIn, refuseUncounted, usageEdits } from '../counted-calls.ts'
+import {
+  capEditIn,
+  refuseCapAbove,
+  refuseUncounted,
+  refuseUnlistedFields,
+  saltEdits,
+  unstoredEdits,
+  usageEdits,
+} from '../counted-calls.ts'
+import type { FieldTable } from '../fields.ts'
 import { fetchVendorModels, meetVendorList } from '../listing/vendor-list.ts'
 import { CHAT_STREAMS, COMPLETIONS_STREAMS, OTHER_STREAMS } from '../openai/openai.ts'
 import * as layout from '../openrouter/chat.ts'
@@ -10,22 +19,47 @@ import { messages as messagesLayout } from '../openrouter/messages.ts'
 import { responses as responsesLayout } from '../openrouter/responses.ts'
 import { modelEdit, userEdit } from '../openrouter/rewrites.ts'
 import type { Dialect, RewriteInput, Wire } from '../upstream.ts'
+import { COMPATIBLE_FIELDS } from './fields.ts'
 
-const chat = compatible(layout.chat, CHAT_STREAMS, writingRewrites)
-const completions = compatible(layout.completions, COMPLETIONS_STREAMS, writingRewrites)
-const embeddings = compatible(layout.embeddings, OTHER_STREAMS, ({ call, offer, accountTag }) => [
-  ...modelEdit(call, offer),
-  userEdit(accountTag),
-])
-const responses = compatible(responsesLayout, OTHER_STREAMS, (input) => [
-  ...modelEdit(input.call, input.offer),
-  ...heldCapEdits(input),
-])
-// Messages are sent no cap of ours: servers of this format demand the client's own.
+const { chat: chatFields, completions: completionFields } = COMPATIBLE_FIELDS
+const { embeddings: embeddingFields, responses: responseFields } = COMPATIBLE_FIELDS
+
+const chat = compatible(layout.chat, {
+  streams: CHAT_STREAMS,
+  fields: chatFields,
+  rewrites: writingRewrites,
+})
+const completions = compatible(layout.completions, {
+  streams: COMPLETIONS_STREAMS,
+  fields: completionFields,
+  rewrites: writingRewrites,
+})
+const embeddings = compatible(layout.embeddings, {
+  streams: OTHER_STREAMS,
+  fields: embeddingFields,
+  rewrites: ({ call, offer, accountTag }) => [...modelEdit(call, offer), userEdit(accountTag)],
+})
+const responses = compatible(responsesLayout, {
+  streams: OTHER_STREAMS,
+  fields: responseFields,
+  rewrites: (input) => [
+    ...modelEdit(input.call, input.offer),
+    // Answers are not stored, whatever the server does where nothing says so.
+    ...unstoredEdits(input.body.root),
+    ...heldCapEdits(input),
+    ...saltEdits(input),
+  ],
+})
+const likeAnthropic = compatible(messagesLayout, {
+  streams: MESSAGES_STREAMS,
+  fields: MESSAGE_FIELDS,
+  // No cap of ours: servers of this format demand the client's own.
+  rewrites: ({ call, offer }) => modelEdit(call, offer),
+})
 const messages: Wire = {
-  ...compatible(messagesLayout, MESSAGES_STREAMS, ({ call, offer }) => modelEdit(call, offer)),
+  ...likeAnthropic,
   refuse(input) {
-    refuseUncounted(input)
+    likeAnthropic.refuse?.(input)
     refuseCapAbove(input)
   },
 }
@@ -61,31 +95,32 @@ function heldCapEdits({ call, offer }: RewriteInput): ReturnType<Wire['rewrites'
   return capEditIn('max_output_tokens', { call, offer, outputCapTokens })
 }
 
-// Messages are held up to the longest answer, which is written in the settings: the server may know another.
-function refuseCapAbove({ call, offer }: Parameters<NonNullable<Wire['refuse']>>[0]): void {
-  const { outputTokensMax } = offer
-  if (outputTokensMax === null || (call.outputCapTokens ?? 0) <= outputTokensMax) return
-  throw new Problem('invalid_parameter', {
-    param: 'max_tokens',
-    message: `\`max_tokens\` is above the longest answer of this model: set it to ${outputTokensMax} or less.`,
-  })
-}
-
 function writingRewrites(input: RewriteInput): ReturnType<Wire['rewrites']> {
   return [
     ...modelEdit(input.call, input.offer),
     userEdit(input.accountTag),
     ...usageEdits(input.call, input.body.root),
     ...capEditIn('max_tokens', input),
+    ...saltEdits(input),
   ]
 }
 
-/** By position: OpenRouter's wire of the same layout, how its streams are read, and what is replaced. */
-function compatible(wire: Wire, streams: CountedStreams, rewrites: Wire['rewrites']): Wire {
+interface CompatibleWire {
+  readonly streams: CountedStreams
+  readonly fields: FieldTable
+  readonly rewrites: Wire['rewrites']
+}
+
+/** By position: OpenRouter's wire of the same layout, and how this one differs. */
+function compatible(wire: Wire, { streams, fields, rewrites }: CompatibleWire): Wire {
   return {
     // Servers that send no counts in a stream are many: those answers are estimated.
     ...counted(wire, { ...streams, isEstimated: true }),
-    refuse: refuseUncounted,
+    fields,
+    refuse(input) {
+      refuseUncounted(input)
+      refuseUnlistedFields(input, fields)
+    },
     rewrites,
     readError(root, httpStatus): ProviderError {
       const error = wire.readError(root, httpStatus)

@@ -2,14 +2,21 @@ import { field, unsupported } from '../../formats/fields.ts'
 import type { ProviderError } from '../../formats/provider-error.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { type CountedStreams, counted, TELLS_NO_COST } from '../counted.ts'
-import { capEditIn, refuseUncounted, unstoredEdits, usageEdits } from '../counted-calls.ts'
+import {
+  capEditIn,
+  refuseUncounted,
+  refuseUnlistedFields,
+  unstoredEdits,
+  usageEdits,
+} from '../counted-calls.ts'
 import { loadKnownPrices } from '../listing/known-prices.ts'
 import { fetchVendorModels, meetVendorList } from '../listing/vendor-list.ts'
 import * as layout from '../openrouter/chat.ts'
 import { responses as responsesLayout } from '../openrouter/responses.ts'
 import { modelEdit, userEdit } from '../openrouter/rewrites.ts'
 import type { Dialect, RewriteInput, Wire } from '../upstream.ts'
-import { openaiFacts, openaiId } from './models.ts'
+import { CHAT_FIELDS, COMPLETION_FIELDS, EMBEDDING_FIELDS, RESPONSE_FIELDS } from './fields.ts'
+import { openaiFacts, openaiFacts, openaiId } from './models.ts'
 
 /** The streams of chat completions: the last chunk has the counts, and no choices. */
 export const CHAT_STREAMS: CountedStreams = {
@@ -35,10 +42,12 @@ type Refusal = Parameters<NonNullable<Wire['refuse']>>[0]
 
 const chat: Wire = {
   ...counted(refusingAccount(layout.chat), CHAT_STREAMS),
+  fields: CHAT_FIELDS,
   refuse(input) {
     refuseUncounted(input)
-    refuseStored(input)
+    refuseUnlistedFields(input, CHAT_FIELDS)
     refuseOtherFormat(input, 'chat')
+    refuseOldCap(input)
   },
   rewrites: (input) => [
     ...modelEdit(input.call, input.offer),
@@ -52,8 +61,10 @@ const chat: Wire = {
 
 const completions: Wire = {
   ...counted(refusingAccount(layout.completions), COMPLETIONS_STREAMS),
+  fields: COMPLETION_FIELDS,
   refuse(input) {
     refuseUncounted(input)
+    refuseUnlistedFields(input, COMPLETION_FIELDS)
     refuseOtherFormat(input, 'completions')
   },
   rewrites: (input) => [
@@ -66,14 +77,20 @@ const completions: Wire = {
 
 const embeddings: Wire = {
   ...counted(refusingAccount(layout.embeddings), OTHER_STREAMS),
-  refuse: refuseUncounted,
+  fields: EMBEDDING_FIELDS,
+  refuse(input) {
+    refuseUncounted(input)
+    refuseUnlistedFields(input, EMBEDDING_FIELDS)
+  },
   rewrites: ({ call, offer, accountTag }) => [...modelEdit(call, offer), userEdit(accountTag)],
 }
 
 const responses: Wire = {
   ...counted(refusingAccount(responsesLayout), OTHER_STREAMS),
+  fields: RESPONSE_FIELDS,
   refuse(input) {
     refuseUncounted(input)
+    refuseUnlistedFields(input, RESPONSE_FIELDS)
     refuseOtherFormat(input, 'responses')
   },
   rewrites: ({ call, body, offer }: RewriteInput) => [
@@ -127,9 +144,16 @@ function tierEdits(root: RewriteInput['body']['root']): ReturnType<Wire['rewrite
 
 const EMPTY_ACCOUNT = new Set(['insufficient_quota', 'credit_balance_exhausted'])
 
-function refuseStored({ body }: Refusal): void {
-  if (body.root['store'] !== true) return
-  throw unsupported('store', 'Answers are not stored: leave `store` out or set it to false.')
+/** Throws for the cap of models that do not reason, sent to one that does: OpenAI takes the other name alone. */
+function refuseOldCap({ body, offer }: Refusal): void {
+  if (field(body.root, 'max_tokens') === undefined) return
+  const takes = openaiFacts(offer.upstreamModelId)?.supportedParameters
+  if (takes === undefined || takes.includes('max_tokens')) return
+  if (!takes.includes('max_completion_tokens')) return
+  throw unsupported(
+    'max_tokens',
+    'This model takes `max_completion_tokens` in place of `max_tokens`.',
+  )
 }
 
 const PATHS: Readonly<Record<string, string>> = {

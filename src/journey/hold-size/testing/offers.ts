@@ -75,6 +75,7 @@ export function callWith(fields: Partial<TestCall> = {}): TestCall {
     outputKinds: { image: false, audio: false },
     priorityTier: false,
     reasoningTokens: 0,
+    thinkingTokens: 0,
     predictionTokens: 0,
     compacts: false,
     fileParser: 'none',

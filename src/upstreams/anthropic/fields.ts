@@ -1,0 +1,162 @@
+import {
+  byType,
+  type FieldRow,
+  type FieldTable,
+  HELD,
+  listOf,
+  object,
+  oneOf,
+  openObject,
+  PASSED,
+  refused,
+  refusedTypes,
+  refusedUnlessVouched,
+  textOr,
+} from '../fields.ts'
+
+/*
+ * The fields of Anthropic's messages. Source: the types of `@anthropic-ai/sdk` 1.11, beta types included, checked
+ * 2026-11-24; a type test compares them.
+ */
+
+const NO_FILES = 'Files are not kept here: send the file itself, as a source of type `base64`.'
+const NO_STATE = 'Send the whole conversation in `messages`.'
+
+const BLOCK = { type: PASSED, cache_control: HELD } as const satisfies FieldTable
+
+const SOURCE = byType({
+  base64: object({ type: PASSED, media_type: PASSED, data: PASSED }),
+  url: object({ type: PASSED, url: PASSED }),
+  text: object({ type: PASSED, media_type: PASSED, data: PASSED }),
+  content: object({ type: PASSED, content: { ...PASSED, judge: (...at) => CONTENT.judge(...at) } }),
+  ...refusedTypes(NO_FILES, 'file'),
+})
+
+const READ_BLOCKS = {
+  text: object({ ...BLOCK, text: PASSED, citations: PASSED }),
+  image: object({ ...BLOCK, source: SOURCE }),
+  document: object({ ...BLOCK, source: SOURCE, title: PASSED, context: PASSED, citations: PASSED }),
+  search_result: object({
+    ...BLOCK,
+    source: PASSED,
+    title: PASSED,
+    content: { ...PASSED, judge: (...at) => CONTENT.judge(...at) },
+    citations: PASSED,
+  }),
+} as const satisfies FieldTable
+
+// A document may have blocks in it, and those again: the parser bounds the depth.
+const CONTENT: FieldRow = textOr(listOf(byType(READ_BLOCKS)))
+
+const OTHERS_TOOLS =
+  'This model runs no tools of the provider but a search: their cost is not counted in its answers.'
+
+/** The blocks of a message, by type, without those of a search. */
+const WRITTEN_BLOCKS = {
+  ...READ_BLOCKS,
+  // The input of a tool's call is the client's own, and never looked into.
+  tool_use: object({ ...BLOCK, id: PASSED, name: PASSED, input: PASSED, caller: PASSED }),
+  tool_result: object({
+    ...BLOCK,
+    tool_use_id: PASSED,
+    content: CONTENT,
+    is_error: PASSED,
+  }),
+  thinking: object({ ...BLOCK, thinking: PASSED, signature: PASSED }),
+  redacted_thinking: object({ ...BLOCK, data: PASSED }),
+  ...refusedTypes(NO_FILES, 'container_upload'),
+  ...refusedTypes(
+    OTHERS_TOOLS,
+    'web_fetch_tool_result',
+    'code_execution_tool_result',
+    'bash_code_execution_tool_result',
+    'text_editor_code_execution_tool_result',
+    'tool_search_tool_result',
+    'advisor_tool_result',
+    'mcp_tool_use',
+    'mcp_tool_result',
+    'mcp_tool_listing',
+    'tool_addition',
+    'tool_removal',
+  ),
+  ...refusedTypes(
+    'Summaries of the conversation are not supported: the answer does not count them.',
+    'compaction',
+  ),
+  ...refusedTypes('A request runs on exactly the model that it names.', 'fallback'),
+} as const satisfies FieldTable
+
+/** The blocks of a message, by type. */
+export const BLOCKS = {
+  ...WRITTEN_BLOCKS,
+  server_tool_use: object({ ...BLOCK, id: PASSED, name: PASSED, input: PASSED, caller: PASSED }),
+  web_search_tool_result: object({
+    ...BLOCK,
+    tool_use_id: PASSED,
+    content: PASSED,
+    caller: PASSED,
+  }),
+} as const satisfies FieldTable
+
+function messageFields(blocks: FieldTable) {
+  return {
+    model: PASSED,
+    messages: listOf(
+      object(
+        { role: oneOf('user', 'assistant'), content: textOr(listOf(byType(blocks))) },
+        { vouchedAs: 'messages.' },
+      ),
+    ),
+    system: textOr(listOf(byType({ text: READ_BLOCKS.text }))),
+    stop_sequences: PASSED,
+    stream: PASSED,
+    temperature: PASSED,
+    top_p: PASSED,
+    top_k: PASSED,
+    tool_choice: PASSED,
+    metadata: object({ user_id: PASSED }),
+    output_config: object({ effort: PASSED, format: PASSED, task_budget: PASSED }),
+    output_format: PASSED,
+    max_tokens: HELD,
+    thinking: HELD,
+    cache_control: HELD,
+    // Called by the provider's code alone, a tool would run there unseen.
+    tools: listOf(openObject({ allowed_callers: listOf(oneOf('direct')) })),
+    // A price of a tier is checked where prices are known.
+    service_tier: oneOf('auto', 'standard_only'),
+    speed: oneOf('standard', 'fast'),
+    inference_geo: oneOf('global'),
+    context_management: object({ edits: listOf(CLEARING_EDIT) }),
+    thread: refused('state', NO_STATE),
+    diagnostics: refusedUnlessVouched(),
+    container: refused('price', '`container` is not supported: it has no price here.'),
+    fallbacks: refused('price', 'A request runs on exactly the model that it names.'),
+    fallback_credit_token: refused('price'),
+    billing_policy: refused('price'),
+    mcp_servers: refused('price'),
+    compaction: refused('price'),
+    betas: refused('state', 'Send beta names in the header `anthropic-beta`.'),
+    user_profile_id: refused('state'),
+    workspace_id: refused('state'),
+  } as const satisfies FieldTable
+}
+
+const CLEARING_EDIT: FieldRow = {
+  use: 'checked',
+  whyNotVouched: 'is listed already',
+  judge(edit) {
+    const type = typeof edit === 'object' && 'type' in edit ? edit.type : null
+    if (typeof type === 'string' && type.startsWith('clear_')) return null
+    return {
+      path: '.type',
+      message: () =>
+        'Summaries of the conversation are not supported: the answer does not count them. Edits of `clear_*` are.',
+    }
+  },
+}
+
+/** Messages, to a model without a price for searches. */
+export const MESSAGE_FIELDS = messageFields(WRITTEN_BLOCKS)
+
+/** Messages, to a model with a price for searches. */
+export const SEARCHING_MESSAGE_FIELDS = messageFields(BLOCKS)

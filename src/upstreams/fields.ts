@@ -1,0 +1,241 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../json/walk.ts'
+import { echoed, Problem } from '../vocabulary/problem.ts'
+
+/*
+ * Which fields of a body go on to a provider that bills by its counts. A dialect has one closed table for each format:
+ * a field that no row names is refused before a hold is opened, since the hold could not have covered what it does.
+ */
+
+/** A value of a field. Null counts as absent and is never judged. */
+type Value = Exclude<JsonValue, null>
+
+/** Names that the operator of an upstream vouches for: `priority`, or `messages.partial`. */
+export type VouchedFields = ReadonlySet<string>
+
+/** Why a value may not go on. */
+interface Fault {
+  /** The path from the value that was judged: empty, `.name` or `[2].name`. Null: its name can't be shown. */
+  readonly path: string | null
+  /** By position: the whole path of the field. */
+  readonly message: (param: string) => string
+}
+
+/** One row of a table. */
+export interface FieldRow {
+  /**
+   * `passed`: cannot raise the bill. `held`: the hold reads it. `checked`: the listed values pass. `refused`: none does.
+   */
+  readonly use: 'passed' | 'held' | 'checked' | 'refused'
+  /** Why an operator can't vouch for the field; null: an operator can. */
+  readonly whyNotVouched: string | null
+  /** Null: the value goes on. */
+  judge(value: Value, vouched: VouchedFields): Fault | null
+}
+
+/** The rows of an object's members, by name. */
+export type FieldTable = Readonly<Record<string, FieldRow>>
+
+/** A field that was refused because no row lets it pass: the cause of its Problem. */
+export class UnlistedField {
+  /** As `allow_fields` would name it; null: its name can't be shown. */
+  readonly name: string | null
+
+  constructor(name: string | null) {
+    this.name = name
+  }
+}
+
+const LISTED = 'is listed already'
+
+/** The field cannot change what the answer costs, or only lowers it. */
+export const PASSED: FieldRow = { use: 'passed', whyNotVouched: LISTED, judge: () => null }
+
+/** The hold reads the field. */
+export const HELD: FieldRow = { use: 'held', whyNotVouched: LISTED, judge: () => null }
+
+const WHY_REFUSED = {
+  length: 'sets the length of the answer, which a hold must know',
+  state: 'reads what the vendor keeps, which may be of another account',
+  price: 'costs what the answer does not count',
+} as const
+
+/** A field that no value of may go on. Default message: leave it out. */
+export function refused(why: keyof typeof WHY_REFUSED, message?: string): FieldRow {
+  return refusing(WHY_REFUSED[why], message === undefined ? leaveOut : () => message)
+}
+
+/** As {@link refused}, for a field that an operator can vouch for. */
+export function refusedUnlessVouched(): FieldRow {
+  return refusing(null, leaveOut)
+}
+
+function refusing(whyNotVouched: string | null, message: Fault['message']): FieldRow {
+  return { use: 'refused', whyNotVouched, judge: () => ({ path: '', message }) }
+}
+
+function leaveOut(param: string): string {
+  return `\`${param}\` is not supported for this model. Leave it out.`
+}
+
+const UNLISTED = refusedUnlessVouched()
+
+/** One of these values. */
+export function oneOf(...values: readonly (string | boolean)[]): FieldRow {
+  const shown = values.map((value) => `\`${value}\``).join(' or ')
+  const message = (param: string): string =>
+    `\`${param}\` can only be ${shown} for this model. Leave it out.`
+  return checked((value) => (values.some((one) => one === value) ? null : { path: '', message }))
+}
+
+/** A whole number of zero or more, which the hold reads. */
+export const HELD_COUNT: FieldRow = {
+  ...checked((value) =>
+    typeof value === 'number' && Number.isInteger(value) && value >= 0
+      ? null
+      : { path: '', message: (param) => `\`${param}\` must be a whole number of zero or more.` },
+  ),
+  use: 'held',
+}
+
+/** Text, numbers, true and false, at no depth: `except` names members that may not be there. */
+export function flatObject(except: readonly string[]): FieldRow {
+  const isScalar = checked((value) =>
+    typeof value === 'object'
+      ? { path: '', message: (param) => `\`${param}\` must be text, a number, true or false.` }
+      : null,
+  )
+  const named: FieldTable = Object.fromEntries(except.map((name) => [name, UNLISTED]))
+  return checked((value, vouched) => {
+    if (!isJsonObject(value)) return notAnObject
+    return judgeMembers(value, { rowOf: (name) => rowIn(named, name) ?? isScalar, vouched })
+  })
+}
+
+/** An object with these members alone. `vouchedAs`: how `allow_fields` names its members. */
+export function object(
+  rows: FieldTable,
+  { vouchedAs = null }: { readonly vouchedAs?: string | null } = {},
+): FieldRow {
+  return checked((value, vouched) => {
+    if (!isJsonObject(value)) return notAnObject
+    return judgeMembers(value, { rowOf: (name) => rowIn(rows, name), vouched, vouchedAs })
+  })
+}
+
+/** An object whose listed members are judged; any other member goes on. */
+export function openObject(rows: FieldTable): FieldRow {
+  return checked((value, vouched) => {
+    if (!isJsonObject(value)) return notAnObject
+    return judgeMembers(value, { rowOf: (name) => rowIn(rows, name) ?? PASSED, vouched })
+  })
+}
+
+/** An object that its `type` says how to judge. `untyped` judges those without one; default: none may be. */
+export function byType(
+  rows: FieldTable,
+  { untyped }: { readonly untyped?: FieldRow } = {},
+): FieldRow {
+  const types = Object.keys(rows).filter((type) => rows[type]?.use !== 'refused')
+  const message = (param: string): string =>
+    `\`${param}\` must be one of these for this model: ${types.join(', ')}.`
+  return checked((value, vouched) => {
+    if (!isJsonObject(value)) return notAnObject
+    const type = value['type'] ?? undefined
+    if (type === undefined && untyped !== undefined) return untyped.judge(value, vouched)
+    const row = typeof type === 'string' ? rowIn(rows, type) : undefined
+    return row === undefined ? { path: '.type', message } : row.judge(value, vouched)
+  })
+}
+
+/** An array with elements of this kind. */
+export function listOf(row: FieldRow): FieldRow {
+  return checked((value, vouched) => {
+    if (!isArray(value)) {
+      return { path: '', message: (param) => `\`${param}\` must be an array.` }
+    }
+    for (let at = 0; at < value.length; at++) {
+      const element = value[at]
+      if (element === null || element === undefined) continue
+      const fault = row.judge(element, vouched)
+      if (fault !== null) return within(`[${at}]`, fault)
+    }
+    return null
+  })
+}
+
+/** Text, or this. */
+export function textOr(row: FieldRow): FieldRow {
+  return checked((value, vouched) => (typeof value === 'string' ? null : row.judge(value, vouched)))
+}
+
+/** These types, each refused with the same text. */
+export function refusedTypes<Type extends string>(
+  message: string,
+  ...types: readonly Type[]
+): Readonly<Record<Type, FieldRow>> {
+  const row = refused('state', message)
+  // Made of exactly these keys.
+  return Object.fromEntries(types.map((type) => [type, row])) as Record<Type, FieldRow>
+}
+
+function checked(judge: FieldRow['judge']): FieldRow {
+  return { use: 'checked', whyNotVouched: LISTED, judge }
+}
+
+const notAnObject: Fault = { path: '', message: (param) => `\`${param}\` must be an object.` }
+
+function rowIn(rows: FieldTable, name: string): FieldRow | undefined {
+  return Object.hasOwn(rows, name) ? rows[name] : undefined
+}
+
+function isArray(value: Value): value is readonly JsonValue[] {
+  return Array.isArray(value)
+}
+
+interface MemberRules {
+  readonly rowOf: (name: string) => FieldRow | undefined
+  readonly vouched: VouchedFields
+  /** Null: no member can be vouched for. */
+  readonly vouchedAs?: string | null
+}
+
+function judgeMembers(
+  owner: JsonObject,
+  { rowOf, vouched, vouchedAs = null }: MemberRules,
+): Fault | null {
+  for (const name of Object.keys(owner)) {
+    const value = owner[name]
+    if (value === null || value === undefined) continue
+    const row = rowOf(name) ?? UNLISTED
+    if (row.whyNotVouched === null && vouchedAs !== null && vouched.has(vouchedAs + name)) continue
+    const fault = row.judge(value, vouched)
+    if (fault === null) continue
+    const shown = echoed(name)
+    return shown === null ? { ...fault, path: null } : within(`.${shown}`, fault)
+  }
+  return null
+}
+
+function within(step: string, fault: Fault): Fault {
+  return fault.path === null ? fault : { ...fault, path: step + fault.path }
+}
+
+/** Throws Problem `unsupported_parameter` for the first field of a body that its table does not let pass. */
+export function requireListed(
+  root: JsonObject,
+  { table, vouched }: { readonly table: FieldTable; readonly vouched: VouchedFields },
+): void {
+  const fault = judgeMembers(root, {
+    rowOf: (name) => rowIn(table, name),
+    vouched,
+    vouchedAs: '',
+  })
+  if (fault === null) return
+  const param = fault.path?.slice(1) ?? null
+  const cause = new UnlistedField(param === null ? null : param.replaceAll(/\[\d+\]/g, ''))
+  if (param === null) {
+    const message = 'A field of the body is not supported for this model. Leave it out.'
+    throw new Problem('unsupported_parameter', { message, cause })
+  }
+  throw new Problem('unsupported_parameter', { param, message: fault.message(param), cause })
+}
