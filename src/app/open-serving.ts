@@ -97,9 +97,9 @@ const REFUSED_FIELDS_MAX = 100
 function noteRefusedFields({ log }: Wiring): JourneyParts['fieldRefused'] {
   const noted = new Set<string>()
   return (upstream, { name }) => {
-    const key = `${upstream} ${name}`
-    if (name === null || noted.has(key) || noted.size >= REFUSED_FIELDS_MAX) return
-    noted.add(key)
+    const refusal = `${upstream} ${name}`
+    if (name === null || noted.has(refusal) || noted.size >= REFUSED_FIELDS_MAX) return
+    noted.add(refusal)
     const advice = `\`allow_fields: [${name}]\` of the upstream passes it, if docs/upstreams.md lets it be vouched for`
     log.warn({ upstream, field: name, advice }, 'field refused')
   }

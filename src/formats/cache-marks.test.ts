@@ -23,6 +23,7 @@ test.each<[object, CacheWrites]>([
   [{ prompt_cache_key: 'session-1' }, 'short'],
   [{ prompt_cache_key: 'session-1', cache_control: HOUR }, 'long'],
   [{ Prompt_Cache_Retention: '24h', prompt_cache_key: null }, 'long'],
+  [{ input: [{ type: 'input_text', prompt_cache_breakpoint: { mode: 'explicit' } }] }, 'long'],
   [{ messages: ['cache_control'] }, 'none'],
 ])('cache marks in %j: %s', (source, cacheWrites) => {
   expect(surveyBody(bodyOf({ ...source }).root).cacheWrites).toBe(cacheWrites)

@@ -77,6 +77,7 @@ const CLIENT_NAMES = {
   max_characters: 'any',
   search_context_size: 'any',
   cache_control: 'any',
+  prompt_cache_breakpoint: 'any',
   content: 'any',
   source: 'any',
   result: 'any',

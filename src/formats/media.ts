@@ -45,6 +45,7 @@ export function surveyBody(root: JsonObject): {
   let cacheWrites = promptCacheWrites(root)
   walkJson(root, (node, path) => {
     if (has(node, 'cache_control')) cacheWrites = longer(cacheWrites, markedWrites(node))
+    if (has(node, 'prompt_cache_breakpoint')) cacheWrites = 'long'
     const kind = partKind(node, path)
     if (kind === null) return
     if (kind === 'audio') throw audioRefusal(path() || 'input_audio')

@@ -140,7 +140,7 @@ const REFUSED: readonly Row[] = [
     { tools: [{ name: 'f', input_schema: {}, allowed_callers: ['code_execution'] }] },
     'tools[0].allowed_callers[0]',
   ],
-  ['anthropic', 'messages', said('x', { role: 'system' }), 'messages[0].role'],
+  ['anthropic', 'messages', said('x', { role: 'developer' }), 'messages[0].role'],
   [
     'anthropic',
     'messages',

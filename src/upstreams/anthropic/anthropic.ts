@@ -13,7 +13,7 @@ import { messages as layout, searchCapEdits } from '../openrouter/messages.ts'
 import { modelEdit } from '../openrouter/rewrites.ts'
 import type { Dialect, Wire } from '../upstream.ts'
 import { MESSAGE_FIELDS, SEARCHING_MESSAGE_FIELDS } from './fields.ts'
-import { anthropicFacts, anthropicFacts, anthropicId } from './models.ts'
+import { anthropicFacts, anthropicId } from './models.ts'
 
 /** The first event counts the prompt and one token of output; `message_delta` counts all of it. */
 export const MESSAGES_STREAMS: CountedStreams = {

@@ -103,7 +103,7 @@ function messageFields(blocks: FieldTable) {
     model: PASSED,
     messages: listOf(
       object(
-        { role: oneOf('user', 'assistant'), content: textOr(listOf(byType(blocks))) },
+        { role: oneOf('user', 'assistant', 'system'), content: textOr(listOf(byType(blocks))) },
         { vouchedAs: 'messages.' },
       ),
     ),
