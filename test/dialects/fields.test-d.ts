@@ -1,6 +1,6 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import type OpenAI from 'openai'
-import type { BLOCKS, MESSAGE_FIELDS } from './anthropic/fields.ts'
+import type { BLOCKS, MESSAGE_FIELDS } from '../../src/upstreams/anthropic/fields.ts'
 import type {
   CHAT_FIELDS,
   CHAT_MESSAGE,
@@ -10,7 +10,7 @@ import type {
   RESPONSE_FIELDS,
   RESPONSE_ITEMS,
   RESPONSE_PARTS,
-} from './openai/fields.ts'
+} from '../../src/upstreams/openai/fields.ts'
 
 /*
  * Every field and type of the vendors' own clients has a row in its table: a new one in a release of theirs fails
