@@ -61,9 +61,9 @@ export class Telemetry {
   /** The ledger has tried to commit a batch. */
   committed(report: CommitReport): void {
     this.#parts.metrics?.committed(report)
-    // A refused command was refused by a store that answers.
+    // A refused command proves nothing: a server that takes no writes refuses too.
     if (report.outcome === 'unavailable') this.#parts.readiness.storeFailed()
-    else this.#parts.readiness.storeAnswered()
+    else if (report.outcome === 'committed') this.#parts.readiness.storeAnswered()
   }
 
   /** A refresh of an upstream's models has ended, and the catalog has its result. */

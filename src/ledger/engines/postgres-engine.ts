@@ -1,6 +1,7 @@
 import type { Client } from 'pg'
 import { MEMBERS, OPERATOR_ACTIONS } from '../../store/people-tables.ts'
 import {
+  dropConnection,
   isCancelled,
   isGivenUp,
   isLockTimeout,
@@ -62,6 +63,8 @@ const TRIES_MAX = 20
 export class PostgresEngine implements LedgerEngine {
   readonly #input: PostgresEngineInput
   #client: Client | null = null
+  /** The server's last warning since the commit was sent; null: none. */
+  #warning: string | null = null
 
   constructor(input: PostgresEngineInput) {
     this.#input = input
@@ -78,17 +81,14 @@ export class PostgresEngine implements LedgerEngine {
       try {
         return await this.#transact(client, commands)
       } catch (error) {
-        await this.#rollBack(client)
-        if (!(error instanceof StatementFailed)) {
-          throw new StoreRefused('a command can not be', { cause: error })
+        if (isRunAgain(error) && tries < TRIES_MAX) {
+          await this.#rollBack(client)
+          continue
         }
-        const { cause } = error
-        if (isGivenUp(cause) && tries < TRIES_MAX) continue
-        // Of many commands, those whose rows are not locked succeed one by one.
-        if (isGivenUp(cause) || (isLockTimeout(cause) && commands.length === 1)) {
-          throw new StoreUnavailable('the rows stayed locked', { cause: error })
-        }
-        throw postgresFailure(cause)
+        const failure = failureOf(error, commands.length)
+        if (failure instanceof StoreUnavailable) this.#drop(client)
+        else await this.#rollBack(client)
+        throw failure
       }
     }
   }
@@ -105,6 +105,7 @@ export class PostgresEngine implements LedgerEngine {
       const client = await openPostgresWriter(this.#input)
       client.once('end', () => this.#forget(client))
       client.once('error', () => this.#forget(client))
+      client.on('notice', (notice) => this.#warn(notice))
       this.#client = client
       return client
     } catch (error) {
@@ -128,7 +129,9 @@ export class PostgresEngine implements LedgerEngine {
       verdicts.push(applyCommand(work, command, terms))
     }
     const changes = work.changes()
+    this.#warning = null
     await replies(client, () => [...save(client, changes), client.query('commit')])
+    if (this.#warning !== null) throw new StatementFailed(new CommitDoubted(this.#warning))
     return verdicts
   }
 
@@ -161,7 +164,7 @@ export class PostgresEngine implements LedgerEngine {
     const ownedIds = [...requestIds, ...standingIds]
     const [, accounts, apiKeys, external, creditCodes, purchases, requests, entries, ...more] =
       await replies(client, () => [
-        client.query('begin isolation level read committed read write'),
+        client.query('begin isolation level read committed'),
         run(client, LOCK_ACCOUNTS, [[...accountIds], ownedIds]),
         run(client, LOCK_API_KEYS, [[...apiKeyIds], [...requestIds]]),
         externalIds.size === 0 ? NO_ROWS : run(client, READ_EXTERNAL_ACCOUNTS, [[...externalIds]]),
@@ -212,14 +215,25 @@ export class PostgresEngine implements LedgerEngine {
     for (const row of found.rows) named.requestIds.add(String(row['id']))
   }
 
+  // A success of a commit says nothing where a warning comes before it: after "canceling wait for synchronous
+  // replication" the rows are on this server alone.
+  #warn({ code, message }: ServerNotice): void {
+    if (code !== NOTICE) this.#warning = message ?? 'without a text'
+  }
+
   /** Ends the transaction, or drops the connection. */
   async #rollBack(client: Client): Promise<void> {
     try {
       await client.query('rollback')
     } catch {
-      this.#forget(client)
-      client.end().catch(() => {})
+      this.#drop(client)
     }
+  }
+
+  /** Ends the connection without a word to the server, which may not answer: the next commit makes another. */
+  #drop(client: Client): void {
+    this.#forget(client)
+    dropConnection(client)
   }
 }
 
@@ -231,6 +245,41 @@ class StatementFailed extends Error {
     super('a statement failed')
     this.cause = cause
   }
+}
+
+/** The parts of a notice or warning of the server that are read. */
+interface ServerNotice {
+  readonly code: string | undefined
+  readonly message: string | undefined
+}
+
+/** SQLSTATE of a notice that is no warning. */
+const NOTICE = '00000'
+
+/** The server warned while it committed: the commit may be on it alone. */
+class CommitDoubted extends Error {
+  override readonly name = 'CommitDoubted'
+}
+
+/** Whether the database ended the transaction in favour of another one, so that it is run again. */
+function isRunAgain(error: unknown): boolean {
+  return error instanceof StatementFailed && isGivenUp(error.cause)
+}
+
+/** The failure of a batch of so many commands. */
+function failureOf(error: unknown, commands: number): StoreRefused | StoreUnavailable {
+  if (!(error instanceof StatementFailed)) {
+    return new StoreRefused('a command can not be', { cause: error })
+  }
+  const { cause } = error
+  // Of many commands, those whose rows are not locked succeed one by one.
+  if (isLockTimeout(cause) && commands > 1) {
+    return new StoreRefused('a row of the batch stayed locked', { cause: error })
+  }
+  if (isGivenUp(cause) || isLockTimeout(cause)) {
+    return new StoreUnavailable('the rows stayed locked', { cause: error })
+  }
+  return postgresFailure(cause)
 }
 
 /** A count that took too long is the fault of its command alone: the store works. */

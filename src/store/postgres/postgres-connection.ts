@@ -67,7 +67,19 @@ export function openPostgresPool({ url, connectionsMax, use }: PostgresPoolInput
 
 async function prepareSession(client: ClientBase, use: PostgresPoolInput['use']): Promise<void> {
   if (use === 'longReads') await client.query('set default_transaction_read_only = on')
-  if (use === 'shortStatements') await client.query(TIMEOUTS)
+  else await prepareWrites(client, use === 'shortStatements' ? TIMEOUTS : '')
+}
+
+/**
+ * Runs these settings on a new connection, and rejects where the server takes no writes: it is a standby, or was made
+ * read-only. Otherwise each request would fail for as long as the connection lives.
+ */
+async function prepareWrites(client: ClientBase, settings: string): Promise<void> {
+  // Several statements without values have several results; the types of `pg` know one.
+  const results: unknown = await client.query(`${settings};show transaction_read_only`)
+  const last: unknown = Array.isArray(results) ? results.at(-1) : results
+  if (!JSON.stringify(last).includes('"transaction_read_only":"on"')) return
+  throw new StoreUnavailable('the server of DATABASE_URL is read-only: it may be a standby')
 }
 
 export interface PostgresWriterInput {
@@ -98,7 +110,8 @@ export async function openPostgresWriter({
   try {
     // Plans are made once, and for any values: on tables that were never analysed the planner would
     // otherwise believe them to be small, and read them whole for each batch.
-    await client.query(
+    await prepareWrites(
+      client,
       `${TIMEOUTS}; set lock_timeout = ${lockTimeoutMs};
        set plan_cache_mode = force_generic_plan;
        set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off;
@@ -107,10 +120,15 @@ export async function openPostgresWriter({
          where current_setting('synchronous_commit') in ('off', 'local')`,
     )
   } catch (error) {
-    client.end().catch(() => {})
+    dropConnection(client)
     throw error
   }
   return client
+}
+
+/** Ends a connection at once: nothing waits for a server that may not answer. */
+export function dropConnection(client: Client): void {
+  client.connection.stream.destroy()
 }
 
 /**
@@ -127,11 +145,10 @@ export function sendTogether<Sent>(client: Client, send: () => Sent): Sent {
   }
 }
 
-// Classes and codes of SQLSTATE after which the server as a whole can't be used at this moment:
-// connection, no such login or database, out of resources, cancelled or shutting down, system error,
-// internal error; and a server that has become read-only, as after a failover. Any other is the fault
-// of the one statement.
-const UNAVAILABLE = /^(08|28|3D|53|57|58|XX|25006|25P0[34])/
+// Classes of SQLSTATE that are the fault of one statement or its values: cardinality, data, constraints, syntax and
+// rights, checks of views, limits of the program, PL/pgSQL. Any other error is about the server: also one that this
+// program has never seen, such as those of a standby that was taken for the primary.
+const REFUSED = /^(21|22|23|42|44|54|P0)/
 
 // Serialization failure and deadlock: nothing was done, and a second try may succeed.
 const RETRIED: ReadonlySet<string> = new Set(['40001', '40P01'])
@@ -140,11 +157,15 @@ const LOCK_TIMEOUT = '55P03'
 
 const QUERY_CANCELLED = '57014'
 
-/** Turns an error of PostgreSQL or of the connection into the store's own. */
+/**
+ * Turns an error of PostgreSQL or of the connection into the store's own. After `StoreUnavailable` nothing is known of
+ * the connection: drop it.
+ */
 export function postgresFailure(error: unknown): StoreRefused | StoreUnavailable {
+  if (error instanceof StoreUnavailable) return error
   const message = error instanceof Error ? error.message : String(error)
   // An error without a code of the server came from the socket or a time-out.
-  return error instanceof DatabaseError && !UNAVAILABLE.test(error.code ?? 'XX')
+  return error instanceof DatabaseError && REFUSED.test(error.code ?? '')
     ? new StoreRefused(message, { cause: error })
     : new StoreUnavailable(message, { cause: error })
 }
