@@ -31,6 +31,7 @@ const rank = (command: number): number => command % 2
 const settings = {
   rank,
   isAlone: () => false,
+  failsWithStore: () => false,
   batchCommandsMax: 10,
   idleDelayMs: 1,
   apartMs: () => 0,
@@ -49,6 +50,28 @@ test('commands that arrive during a commit are the next one, lower ranks first, 
   await store.finishNext()
   expect(await Promise.all(later)).toEqual([3, 2, 5, 4].map((command) => `committed ${command}`))
   expect(store.batches).toEqual([[1], [2, 4, 3, 5]])
+})
+
+test('a store that fails refuses the commands behind it that clients wait for, and takes the others', async () => {
+  const failed = new StoreUnavailable('the disk is gone')
+  const batches: (readonly number[])[] = []
+  const commits = new GroupCommit({
+    ...settings,
+    failsWithStore: (command: number) => command % 2 === 0,
+    async commit(commands: readonly number[]) {
+      batches.push(commands)
+      if (batches.length === 1) throw failed
+      return commands.map((command) => `committed ${command}`)
+    },
+  })
+  const first = expect(commits.submit(1)).rejects.toBe(failed)
+  await null
+  const open = expect(commits.submit(2)).rejects.toBe(failed)
+  const settle = commits.submit(3)
+  await first
+  await open
+  expect(await settle).toBe('committed 3')
+  expect(batches).toEqual([[1], [3]])
 })
 
 test('commands of the same event share a commit', async () => {

@@ -10,6 +10,8 @@ interface GroupCommitInput<Command, Answer> {
   readonly rank: (command: Command) => number
   /** Whether a command shares no commit: one that may take long or fail for its own size. */
   readonly isAlone: (command: Command) => boolean
+  /** Whether a command that waits is refused as soon as the store fails: a client waits for it, and it was never sent. */
+  readonly failsWithStore: (command: Command) => boolean
   readonly batchCommandsMax: number
   /** The longest that an idle command waits for a commit. */
   readonly idleDelayMs: number
@@ -104,6 +106,14 @@ export class GroupCommit<Command, Answer> {
     return batch
   }
 
+  // Each would otherwise wait for the failing store once more, one commit after the other.
+  #failWaiting(error: StoreUnavailable): void {
+    const waiting = this.#queue
+    this.#queue = waiting.filter(({ command }) => !this.#input.failsWithStore(command))
+    for (const { command, reject } of waiting)
+      if (this.#input.failsWithStore(command)) reject(error)
+  }
+
   #beginPause(): Promise<unknown> | null {
     const apartMs = this.#input.apartMs()
     return apartMs === 0 ? null : this.#input.delay(apartMs)
@@ -116,6 +126,7 @@ export class GroupCommit<Command, Answer> {
     } catch (error) {
       if (error instanceof StoreUnavailable || batch.length === 1) {
         for (const { reject } of batch) reject(error)
+        if (error instanceof StoreUnavailable) this.#failWaiting(error)
         return
       }
       for (const queued of batch) await this.#commit([queued])

@@ -104,6 +104,7 @@ export class BatchedLedger implements Ledger {
       commit: input.onCommit === undefined ? commit : timedCommit(commit, input.onCommit),
       rank: rankOfCommand,
       isAlone: mayAddUp,
+      failsWithStore: ({ kind }) => kind === 'openHold',
       batchCommandsMax: input.batchCommandsMax ?? BATCH_COMMANDS_MAX_DEFAULT,
       idleDelayMs: input.idleDelayMs ?? IDLE_DELAY_MS_DEFAULT,
       apartMs: () => (this.#open.size < BUSY_HOLDS_MIN ? 0 : BUSY_APART_MS),

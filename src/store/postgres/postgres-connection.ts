@@ -4,10 +4,16 @@ import { StoreRefused, StoreUnavailable } from '../store-failure.ts'
 /** How long to wait for a connection: to be made, or to come free. */
 const CONNECT_TIMEOUT_MS = 5_000
 
-/** Above every time-out of the server, so that it applies only when the server can't be reached. */
-const ANSWER_TIMEOUT_MS_DEFAULT = 15_000
+/** Above the time-outs of statements in the pools, so that it applies only when the server can't be reached. */
+const ANSWER_TIMEOUT_MS = 15_000
 
 const STATEMENT_TIMEOUT_MS = 10_000
+
+// Clients wait for the writer. Its statements look rows up by their keys; a commit that waits for a standby is ended by
+// the wait for the answer alone.
+const WRITER_ANSWER_TIMEOUT_MS_DEFAULT = 5_000
+const WRITER_STATEMENT_TIMEOUT_MS = 4_000
+// Above the second after which the server looks for a deadlock, which then ends one transaction alone.
 const LOCK_TIMEOUT_MS_DEFAULT = 2_000
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000
 
@@ -57,7 +63,7 @@ export function openPostgresPool({ url, connectionsMax, use }: PostgresPoolInput
     ...connectionTo(url),
     max: connectionsMax,
     idleTimeoutMillis: 30_000,
-    ...(short ? { query_timeout: ANSWER_TIMEOUT_MS_DEFAULT } : {}),
+    ...(short ? { query_timeout: ANSWER_TIMEOUT_MS } : {}),
     onConnect: (client) => prepareSession(client, use),
   })
   // The pool has dropped the connection already; the next statement makes another.
@@ -86,7 +92,7 @@ export interface PostgresWriterInput {
   readonly url: string
   /** How long a statement waits for a row that another transaction has. Default 2,000. */
   readonly lockTimeoutMs?: number
-  /** How long to wait for the server before the connection counts as lost. Default 15,000. */
+  /** How long to wait for the server before the connection counts as lost. Default 5,000. */
   readonly answerTimeoutMs?: number
 }
 
@@ -97,7 +103,7 @@ export interface PostgresWriterInput {
 export async function openPostgresWriter({
   url,
   lockTimeoutMs = LOCK_TIMEOUT_MS_DEFAULT,
-  answerTimeoutMs = ANSWER_TIMEOUT_MS_DEFAULT,
+  answerTimeoutMs = WRITER_ANSWER_TIMEOUT_MS_DEFAULT,
 }: PostgresWriterInput): Promise<Client> {
   const client = new Client({
     ...connectionTo(url),
@@ -113,6 +119,7 @@ export async function openPostgresWriter({
     await prepareWrites(
       client,
       `${TIMEOUTS}; set lock_timeout = ${lockTimeoutMs};
+       set statement_timeout = ${WRITER_STATEMENT_TIMEOUT_MS};
        set plan_cache_mode = force_generic_plan;
        set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off;
        set jit = off;
