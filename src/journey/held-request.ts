@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import type { CallPlace } from '../upstreams/in-flight.ts'
 import type { StreamObserver, Upstream, Wire } from '../upstreams/upstream.ts'
 import type { UpstreamTimeouts } from '../upstreams/upstream-settings.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Call } from '../vocabulary/call.ts'
+import type { QueuePlace } from '../vocabulary/fair-queue.ts'
 import { formatDecimal, type Micros, micros } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import {
@@ -55,7 +55,7 @@ interface HeldRequestInput {
   readonly upstream: Upstream
   readonly wire: Wire
   /** Its place among the upstream's calls; null: the upstream has no limit. */
-  readonly place: CallPlace | null
+  readonly place: QueuePlace | null
 }
 
 /** A request with an open hold, which is settled exactly once. The relay reports the call's progress to it. */

@@ -9,10 +9,10 @@ import type { JsonBody } from '../json/walk.ts'
 import type { HoldLedger } from '../ledger/ledger.ts'
 import type { Attempt, AttemptObserver } from '../upstreams/attempt.ts'
 import { UnlistedField } from '../upstreams/fields.ts'
-import type { CallPlace } from '../upstreams/in-flight.ts'
 import type { AttemptRequest, Deadlines, Upstream, Wire } from '../upstreams/upstream.ts'
 import type { Arrival, Call } from '../vocabulary/call.ts'
 import type { Clock } from '../vocabulary/clock.ts'
+import type { QueuePlace } from '../vocabulary/fair-queue.ts'
 import type { Micros } from '../vocabulary/money.ts'
 import { type Offer, offerAtFee } from '../vocabulary/offer.ts'
 import type { Resolution, TokenUsage } from '../vocabulary/outcome.ts'
@@ -180,7 +180,7 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
   const turn = isLight ? null : await parts.threadShare.turn(caller.accountId)
   const rest = turn === null ? null : restOf(turn, request)
   const tree = parts.byteBudget.reserve(byteOwner(caller, format))
-  let place: CallPlace | null = null
+  let place: QueuePlace | null = null
   try {
     requireClient(request)
     const body = parseJsonBody(bytes, (treeBytes) => tree.grow(treeBytes)) // 400, 503
@@ -271,13 +271,13 @@ function upstreamOf({ upstreams }: JourneyParts, offer: Offer): Upstream {
 async function placeAt(
   { inFlight }: Upstream,
   { request: { client }, caller }: Pick<PrepareInput, 'request' | 'caller'>,
-): Promise<CallPlace | null> {
+): Promise<QueuePlace | null> {
   if (inFlight === null) return null
   const leaving = new AbortController()
   const onClose = (): void => leaving.abort(clientLeft())
   client.once('close', onClose)
   try {
-    return await inFlight.take(caller.apiKeyId, leaving.signal)
+    return await inFlight.take({ owner: caller.apiKeyId, signal: leaving.signal })
   } finally {
     client.off('close', onClose)
   }

@@ -7,6 +7,7 @@ import { parseUpstreamJson } from '../json/body.ts'
 import type { JsonEdit } from '../json/edit.ts'
 import type { JsonBody, JsonObject } from '../json/walk.ts'
 import type { Call } from '../vocabulary/call.ts'
+import type { FairQueue } from '../vocabulary/fair-queue.ts'
 import type { Decimal, Picos } from '../vocabulary/money.ts'
 import type { Offer, PriceTable } from '../vocabulary/offer.ts'
 import type { Reported, TokenUsage } from '../vocabulary/outcome.ts'
@@ -14,7 +15,7 @@ import type { PublicNames } from '../vocabulary/public-names.ts'
 import { Attempt, type AttemptObserver } from './attempt.ts'
 import { BufferedRequest, type BufferedResponse, type ResponseBounds } from './buffered-request.ts'
 import type { FieldTable, VouchedFields } from './fields.ts'
-import { InFlight } from './in-flight.ts'
+import { openInFlight } from './in-flight.ts'
 import type { ListingSettings, ParsedCatalog } from './listing/listing.ts'
 import type { UpstreamSettings } from './upstream-settings.ts'
 
@@ -239,7 +240,7 @@ export class Upstream {
   /** The wire of each format that may be sent to it, by the format's name. */
   readonly wires: ReadonlyMap<string, Wire>
   /** The calls that it may have at once; null: no limit. */
-  readonly inFlight: InFlight | null
+  readonly inFlight: FairQueue | null
   /** Whether a stream that its client has left is read on, since it is billed all the same; if not, it is cancelled. */
   readonly readsOn: boolean
   /** How its operator has bodies checked and rewritten. */
@@ -262,7 +263,7 @@ export class Upstream {
     const { queueTimeoutMs } = timeouts
     const { allowFields = [], saltsCache = false } = settings
     this.bodyRules = { vouched: new Set(allowFields), saltsCache }
-    this.inFlight = inFlightMax === null ? null : new InFlight({ inFlightMax, queueTimeoutMs })
+    this.inFlight = inFlightMax === null ? null : openInFlight({ inFlightMax, queueTimeoutMs })
     const url = new URL(settings.baseUrl)
     this.#basePath = url.pathname.replace(/\/$/, '')
     this.#pool = new Pool(url.origin, {
