@@ -216,8 +216,8 @@ describe('in the rule for money', () => {
   const brokenPrices =
     (isBroken: () => boolean): NonNullable<JourneyWorldInput['replace']> =>
     ({ offerFor }) => ({
-      offerFor: (modelName) => {
-        const offer = offerFor(modelName)
+      offerFor: (modelName, endpoint) => {
+        const offer = offerFor(modelName, endpoint)
         return {
           ...offer,
           get prices() {

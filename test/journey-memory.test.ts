@@ -153,10 +153,10 @@ test('other requests have turns while the text of a large body is sized', async 
       },
     },
     replace: ({ offerFor }) => ({
-      offerFor(modelName) {
+      offerFor(modelName, endpoint) {
         isSizing = false
         turnsWhileSizing.push(turns)
-        return offerFor(modelName)
+        return offerFor(modelName, endpoint)
       },
     }),
   })
@@ -181,9 +181,9 @@ test.each([
       socket.end(`HTTP/1.1 200 OK\r\ncontent-length: ${answer.length}\r\n\r\n${answer}`)
     },
     replace: ({ holdOffer, offerFor }) => ({
-      offerFor(name) {
+      offerFor(name, endpoint) {
         if (name === 'sim/unknown') throw new Problem('model_not_found')
-        return offerFor(name)
+        return offerFor(name, endpoint)
       },
       holdOffer(offer) {
         const waits = isFirst && prices !== null

@@ -79,7 +79,8 @@ export async function openCatalog(
 ): Promise<{ readonly catalog: Catalog; readonly refreshers: CatalogRefreshers }> {
   const { config, configured, clock, closing } = wiring
   const settings = { ...catalogSettingsOf(config), aliases: configured.aliases }
-  const catalog = new Catalog({ clock, settings, upstreams: configured.upstreams })
+  const claimants = [...upstreams.values()].map(({ upstream }) => upstream.claimant)
+  const catalog = new Catalog({ clock, settings, upstreams: claimants })
   const catalogStore = createCatalogStore(store.db)
   await catalogStore.keepOnly([...upstreams.keys()])
   const unlisted = new Set(upstreams.keys())
@@ -152,6 +153,7 @@ function openRefresher(wiring: Wiring, parts: RefresherParts): CatalogRefresher 
     settings: { ...settings, upstream: name },
     narrowing: upstream.settings,
     written: upstream.settings.models,
+    endpointsOf: (offer) => upstream.endpointsOf(offer, wiring.formats),
     fetchModels: (listing) => dialect.fetchModels(upstream, listing),
     fetchFlatImagePrice:
       fetchFlatImagePrice && ((modelId) => fetchFlatImagePrice(upstream, modelId)),

@@ -56,7 +56,7 @@ export async function openServing(wiring: Wiring, input: ServingInput) {
     authenticate: (arrival) => authenticator.authenticate(arrival),
     hasPostedCredit: (accountId) =>
       hasPostedCredit(served.store.db, { accountId, nowMs: served.storeClock.nowMs() }),
-    offerFor: (modelName) => catalog.offerFor(modelName),
+    offerFor: (modelName, endpoint) => catalog.offerFor(modelName, endpoint),
     holdOffer: (offer) => upstreams.get(offer.upstream)?.endpoints?.holdOffer(offer) ?? offer,
     ledger: whileAlive(served.ledger, served.isAlive),
     settler,

@@ -213,6 +213,25 @@ aliases:
     expect(faults.join()).not.toContain('two words')
   })
 
+  const twice = (one: string, other: string) => `upstreams:
+  one: { dialect: own, base_url: "http://h/v1", formats: [${one}], models: [{ id: acme/m, upstream_id: m }] }
+  two: { dialect: own, base_url: "http://h/v2", formats: [${other}], models: [{ id: acme/m, upstream_id: m2 }] }
+`
+
+  test('may write an id for two upstreams that answer different formats', async () => {
+    const { upstreams } = await read(twice('chat, responses', 'messages'))
+    expect(upstreams.map(({ models }) => models.map(({ id }) => id))).toEqual([
+      ['acme/m'],
+      ['acme/m'],
+    ])
+  })
+
+  test('that writes an id twice for one format names both lines and the format', async () => {
+    expect(await faultsOf(twice('chat, responses', 'messages, responses'))).toEqual([
+      'line 3: upstreams.two.models[0] claims acme/m for responses, as upstreams.one.models[0] on line 2 does: an id may be written for two upstreams if their `formats` differ',
+    ])
+  })
+
   test('that writes an id or an alias twice names both places', async () => {
     const own = 'dialect: own, base_url: "http://h/v1"'
     expect(

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { loadDialect } from '../upstreams/dialects.ts'
 import { isModelId, MODEL_NAME_CHARS_MAX } from '../upstreams/listing/listing.ts'
-import type { Dialect } from '../upstreams/upstream.ts'
+import { answeredFormats, type Dialect } from '../upstreams/upstream.ts'
 import type {
   ConfiguredUpstreams,
   UpstreamSettings,
@@ -104,14 +104,17 @@ async function readUpstream(
   if (dialect.hasCatalogIds) {
     members.get('models')?.fault(`is not read for ${dialectName}, whose list has all figures`)
   }
-  for (const { model, value: at } of models) claims.claim(model.id, at)
+  const formats = members.has('formats') ? readFormats(members.get('formats'), dialect) : null
+  for (const { model, value: at } of models) {
+    claims.claim(model.id, at, { upstream: name, formats: answeredFormats(formats, dialect) })
+  }
   return {
     name,
     dialect: dialectName,
     baseUrl: readBaseUrl(members.get('base_url'), { value, dialect }),
     ...readApiKey(members.get('api_key'), { value, dialect, env: input.env, name }),
     headers: readHeaders(members.get('headers'), input.env),
-    formats: members.has('formats') ? readFormats(members.get('formats'), dialect) : null,
+    formats,
     only: members.has('only') ? readPatterns(members.get('only')) : null,
     except: readPatterns(members.get('except')),
     models: models.map(({ model }) => model),
@@ -297,22 +300,58 @@ function readAliases(value: YamlValue | undefined, claims: Claims): Map<string, 
     if (name.length > MODEL_NAME_CHARS_MAX) member.fault('is longer than the name of any model')
     else if (!isModelId(target)) member.fault('must be the id of a model, like acme/sage-pro')
     else {
-      claims.claim(name, member)
+      claims.claim(name, member, null)
       aliases.set(name, target)
     }
   }
   return aliases
 }
 
-/** The ids and aliases that are written in the file: each may be written once, in any case of its letters. */
-class Claims {
-  readonly #byName = new Map<string, YamlValue>()
+/** An upstream that an id is written for. */
+interface WrittenFor {
+  readonly upstream: string
+  readonly formats: ReadonlySet<string>
+}
 
-  /** By position: the id or alias, and where it is written. */
-  claim(name: string, value: YamlValue): void {
+interface Claim {
+  readonly name: string
+  readonly value: YamlValue
+  /** Null: it is an alias. */
+  readonly owner: WrittenFor | null
+}
+
+/**
+ * The ids and aliases that are written in the file: each may be written once, in any case of its letters, but an id
+ * may be written for several upstreams that answer different formats.
+ */
+class Claims {
+  readonly #byName = new Map<string, Claim[]>()
+
+  /** By position: the id or alias, where it is written, and for whom. Null: it is an alias. */
+  claim(name: string, value: YamlValue, owner: WrittenFor | null): void {
     const folded = name.toLowerCase()
-    const earlier = this.#byName.get(folded)
-    if (earlier === undefined) this.#byName.set(folded, value)
-    else value.fault(`claims ${name}, as ${earlier.path} on line ${earlier.line} does`)
+    const earlier = this.#byName.get(folded) ?? []
+    const claim = { name, value, owner }
+    for (const other of earlier) {
+      const shared = sharedFormats(claim, other)
+      if (shared?.length === 0) continue
+      const formats = shared === null ? '' : ` for ${shared.join(', ')}`
+      const advice =
+        shared === null ? '' : ': an id may be written for two upstreams if their `formats` differ'
+      value.fault(`claims ${name}${formats}, as ${placeOf(other)} does${advice}`)
+      return
+    }
+    this.#byName.set(folded, [...earlier, claim])
   }
+}
+
+function placeOf({ value }: Claim): string {
+  return `${value.path} on line ${value.line}`
+}
+
+/** The formats in which two claims are answered; null: they can't stand beside each other in any. */
+function sharedFormats(one: Claim, other: Claim): readonly string[] | null {
+  if (one.owner === null || other.owner === null) return null
+  if (one.name !== other.name || one.owner.upstream === other.owner.upstream) return null
+  return [...one.owner.formats.intersection(other.owner.formats)]
 }

@@ -84,7 +84,7 @@ describe('a refresh', () => {
     await refreshWith(process, broken)
     expect(inputPrice(process)).toBe(3_000_000n)
     process.world.nowMs++
-    expect(process.catalog.offerFor('acme/next').modelId).toBe('acme/next')
+    expect(process.catalog.offerFor('acme/next', 'chat').modelId).toBe('acme/next')
     expect(() => inputPrice(process)).toThrow('have not been refreshed for over an hour')
   })
 
@@ -156,7 +156,7 @@ describe('a context window and a longest answer', () => {
     const seen: unknown[] = []
     for (const listing of listings) {
       const outcome = await refreshWith(process, listing)
-      const { contextTokens, outputTokensMax } = process.catalog.offerFor('acme/sage-pro')
+      const { contextTokens, outputTokensMax } = process.catalog.offerFor('acme/sage-pro', 'chat')
       const doubted = outcome.kind === 'refreshed' && outcome.doubtedIds.length > 0
       seen.push([contextTokens, outputTokensMax, doubted])
     }
@@ -203,7 +203,7 @@ describe('a context window and a longest answer', () => {
       ),
     )
     expect(inputPrice(process)).toBe(300_000_000n)
-    expect(process.catalog.offerFor('acme/sage-pro').contextTokens).toBe(1_000_000)
+    expect(process.catalog.offerFor('acme/sage-pro', 'chat').contextTokens).toBe(1_000_000)
   })
 })
 
@@ -212,7 +212,8 @@ describe('flat prices of images', () => {
   const flat = (costUsd: number) => ({
     endpoints: [{ pricing: [{ billable: 'output_image', unit: 'image', cost_usd: costUsd }] }],
   })
-  const flatPrice = ({ catalog }: CatalogProcess) => catalog.offerFor('acme/draw').prices.imageFlat
+  const flatPrice = ({ catalog }: CatalogProcess) =>
+    catalog.offerFor('acme/draw', 'chat').prices.imageFlat
 
   test('are read for models that make images, and for no other', async () => {
     const process = startProcess()

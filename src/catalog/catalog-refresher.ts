@@ -7,6 +7,7 @@ import type {
 import type { WrittenModel } from '../upstreams/upstream-settings.ts'
 import { type Clock, type StartTimer, startUnrefTimer } from '../vocabulary/clock.ts'
 import type { Picos } from '../vocabulary/money.ts'
+import type { Offer } from '../vocabulary/offer.ts'
 import { Beliefs } from './beliefs.ts'
 import type { Catalog, CatalogRow, CatalogSettings } from './catalog.ts'
 import {
@@ -49,6 +50,8 @@ interface CatalogRefresherInput {
   readonly narrowing: Narrowing
   /** The models that the settings write for this upstream. */
   readonly written: readonly WrittenModel[]
+  /** The formats in which the upstream answers a model, by name. */
+  readonly endpointsOf: (offer: Offer) => readonly string[]
   /** Reads the upstream's list of models. Must keep a deadline of its own. */
   readonly fetchModels: (settings: ListingSettings) => Promise<ParsedCatalog>
   /**
@@ -115,6 +118,8 @@ export class CatalogRefresher {
     const rows = models
       .map(({ itemJson }) => decodeModel({ itemJson, catalogRefreshedAtMs, settings }))
       .filter((row) => row !== null)
+      // Today's settings may name other formats.
+      .map((row) => this.#withEndpoints(row))
     if (rows.length > 0) catalog.restore(upstream, rows)
   }
 
@@ -221,7 +226,8 @@ export class CatalogRefresher {
       const listed = { ...model.offer, prices: { ...model.offer.prices, imageFlat } }
       const figures =
         before === undefined ? listed : this.#beliefs.weigh({ modelId, believed: before, listed })
-      rows.push({ ...withFigures(model, figures), refreshedAtMs: askedAtMs })
+      const row = { ...withFigures(model, figures), refreshedAtMs: askedAtMs }
+      rows.push(this.#withEndpoints(row))
     }
     // A row that can't be read is neither gone nor refreshed: it is offered until its prices are stale.
     for (const modelId of parsed.unreadableIds) {
@@ -249,6 +255,10 @@ export class CatalogRefresher {
       }
     }
     return prices
+  }
+
+  #withEndpoints(row: CatalogRow): CatalogRow {
+    return { ...row, offer: { ...row.offer, endpoints: this.#input.endpointsOf(row.offer) } }
   }
 
   #written(modelId: string): string | null {

@@ -74,10 +74,10 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
       const byId = (process: CatalogProcess) =>
         process.catalog.rows().toSorted((a, b) => (a.offer.modelId < b.offer.modelId ? -1 : 1))
       expect(byId(after)).toEqual(byId(before))
-      expect(after.catalog.offerFor('~acme/sage-latest').prices.tiers).toHaveLength(1)
+      expect(after.catalog.offerFor('~acme/sage-latest', 'chat').prices.tiers).toHaveLength(1)
       expect(after.fetches()).toBe(0)
       after.world.nowMs += DEFAULT_CATALOG_SETTINGS.pricesStaleAfterMs + 1
-      expect(() => after.catalog.offerFor('acme/sage-pro')).toThrow(Problem)
+      expect(() => after.catalog.offerFor('acme/sage-pro', 'chat')).toThrow(Problem)
     })
 
     test('keeps a price whose fall was doubted', async () => {
@@ -99,7 +99,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
       await refreshWith(before, upstreamList(fallen))
       const after = startProcess()
       await after.refresher.load()
-      const { contextTokens, outputTokensMax } = after.catalog.offerFor('acme/sage-pro')
+      const { contextTokens, outputTokensMax } = after.catalog.offerFor('acme/sage-pro', 'chat')
       expect([contextTokens, outputTokensMax]).toEqual([1_000_000, 64_000])
     })
 
@@ -205,13 +205,13 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     test('are kept one for each price table, from when it was first seen, for ever', async () => {
       const process = startProcess()
       await process.refresher.refreshNow()
-      const first = process.catalog.offerFor('acme/sage-pro').priceSnapshotId
+      const first = process.catalog.offerFor('acme/sage-pro', 'chat').priceSnapshotId
       process.world.nowMs += 1_000
       await refreshWith(process, upstreamList(priced('0.000004')))
-      const second = process.catalog.offerFor('acme/sage-pro').priceSnapshotId
+      const second = process.catalog.offerFor('acme/sage-pro', 'chat').priceSnapshotId
       process.world.nowMs += 1_000
       await refreshWith(process, upstreamList(upstreamRow()))
-      expect(process.catalog.offerFor('acme/sage-pro').priceSnapshotId).toBe(first)
+      expect(process.catalog.offerFor('acme/sage-pro', 'chat').priceSnapshotId).toBe(first)
       await refreshWith(
         process,
         upstreamList(upstreamRow({ id: 'acme/next', pricing: { prompt: '1', completion: '1' } })),

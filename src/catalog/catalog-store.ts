@@ -215,6 +215,7 @@ export function encodeModel(input: {
     `"openWeights":${JSON.stringify(offer.openWeights)}`,
     `"upstreamModelId":${JSON.stringify(offer.upstreamModelId)}`,
     `"authoredId":${JSON.stringify(offer.authoredId)}`,
+    `"formats":${JSON.stringify(offer.endpoints)}`,
     ...(input.written === null ? [] : [`"written":${JSON.stringify(input.written)}`]),
     `"endpoints":${input.endpointsJson}`,
   ]
@@ -248,6 +249,8 @@ export function decodeModel(input: {
     ...parsed.offer,
     ...(typeof upstreamModelId === 'string' ? { upstreamModelId } : {}),
     authoredId,
+    // Left out by an earlier version.
+    endpoints: readStrings(record?.['formats']) ?? [],
     ...(typeof openWeights === 'boolean' ? { openWeights } : {}),
   }
   const figures = {

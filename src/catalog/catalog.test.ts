@@ -6,7 +6,7 @@ import { Problem } from '../vocabulary/problem.ts'
 import { Catalog, DEFAULT_CATALOG_SETTINGS } from './catalog.ts'
 
 const HOUR_MS = 60 * 60_000
-const OPENROUTER = { name: 'openrouter', models: [] }
+const OPENROUTER = { name: 'openrouter', models: [], formats: new Set(['chat', 'messages']) }
 const START_MS = 1_790_000_000_000
 
 interface Stocked {
@@ -71,7 +71,7 @@ describe('a name', () => {
     ['a suffix that is listed', 'acme/sage-pro:free', 'acme/sage-pro:free'],
     ['an id that a configured alias would shadow', 'acme/OTHER', 'acme/other'],
   ])('resolves by %s', (_, name, modelId) => {
-    expect(catalog.offerFor(name).modelId).toBe(modelId)
+    expect(catalog.offerFor(name, 'chat').modelId).toBe(modelId)
     expect(listed(catalog, name)?.id).toBe(modelId)
   })
 
@@ -87,7 +87,7 @@ describe('a name', () => {
     ['a word that every object has', '__proto__'],
     ['as long as a body', 'a'.repeat(1_000_000)],
   ])('is not found where it is %s', (_, name) => {
-    expect(codeOf(() => catalog.offerFor(name))).toBe('model_not_found')
+    expect(codeOf(() => catalog.offerFor(name, 'chat'))).toBe('model_not_found')
     expect(listed(catalog, name)).toBeNull()
   })
 
@@ -95,13 +95,15 @@ describe('a name', () => {
     const { catalog: twins } = stocked({
       rows: [upstreamRow({ id: 'acme/twin' }), upstreamRow({ id: 'acme/Twin' })],
     })
-    expect(twins.offerFor('acme/twin').modelId).toBe('acme/twin')
-    expect(twins.offerFor('acme/Twin').modelId).toBe('acme/Twin')
-    expect(codeOf(() => twins.offerFor('ACME/TWIN'))).toBe('model_not_found')
+    expect(twins.offerFor('acme/twin', 'chat').modelId).toBe('acme/twin')
+    expect(twins.offerFor('acme/Twin', 'chat').modelId).toBe('acme/Twin')
+    expect(codeOf(() => twins.offerFor('ACME/TWIN', 'chat'))).toBe('model_not_found')
   })
 
   test('answers the very offer each time, made beforehand', () => {
-    expect(catalog.offerFor('ACME/SAGE-PRO')).toBe(catalog.offerFor('acme/sage-pro'))
+    expect(catalog.offerFor('ACME/SAGE-PRO', 'chat')).toBe(
+      catalog.offerFor('acme/sage-pro', 'chat'),
+    )
   })
 })
 
@@ -109,22 +111,22 @@ describe('prices', () => {
   test('are good until they are an hour old to the millisecond, and stale after', () => {
     const { catalog, clock } = stocked({ rows: [upstreamRow()] })
     clock.now = START_MS + HOUR_MS
-    expect(catalog.offerFor('acme/sage-pro').modelId).toBe('acme/sage-pro')
+    expect(catalog.offerFor('acme/sage-pro', 'chat').modelId).toBe('acme/sage-pro')
     clock.now++
-    expect(codeOf(() => catalog.offerFor('acme/sage-pro'))).toBe('model_prices_stale')
+    expect(codeOf(() => catalog.offerFor('acme/sage-pro', 'chat'))).toBe('model_prices_stale')
   })
 
   test('that are stale do not hide the model, and an unknown model stays unknown', () => {
     const { catalog, clock } = stocked({ rows: [upstreamRow()] })
     clock.now = START_MS + 2 * HOUR_MS
     expect(listed(catalog, 'acme/sage-pro')?.id).toBe('acme/sage-pro')
-    expect(codeOf(() => catalog.offerFor('acme/nothing'))).toBe('model_not_found')
+    expect(codeOf(() => catalog.offerFor('acme/nothing', 'chat'))).toBe('model_not_found')
   })
 
   test('stay good while the clock stands before the refresh, as after a step back', () => {
     const { catalog, clock } = stocked({ rows: [upstreamRow()] })
     clock.now = START_MS - HOUR_MS
-    expect(catalog.offerFor('acme/sage-pro').modelId).toBe('acme/sage-pro')
+    expect(catalog.offerFor('acme/sage-pro', 'chat').modelId).toBe('acme/sage-pro')
   })
 })
 
@@ -134,7 +136,7 @@ test('a catalog that was never loaded does not answer that a model does not exis
     settings: { pricesStaleAfterMs: HOUR_MS, aliases: new Map() },
     upstreams: [OPENROUTER],
   })
-  expect(codeOf(() => catalog.offerFor('acme/sage-pro'))).toBe('service_unavailable')
+  expect(codeOf(() => catalog.offerFor('acme/sage-pro', 'chat'))).toBe('service_unavailable')
   expect(listed(catalog, 'acme/sage-pro')).toBeNull()
   expect(JSON.parse(catalog.listBytes().toString())).toEqual({ object: 'list', data: [] })
   expect(catalog.list()).toEqual({ object: 'list', data: [] })
@@ -182,7 +184,7 @@ describe('the list', () => {
     )
     expect(JSON.parse(changing.listBytes().toString()).data).toHaveLength(1)
     expect(listed(changing, 'acme/next')?.owned_by).toBe('acme')
-    expect(codeOf(() => changing.offerFor('acme/sage-pro'))).toBe('model_not_found')
+    expect(codeOf(() => changing.offerFor('acme/sage-pro', 'chat'))).toBe('model_not_found')
   })
 })
 
@@ -190,8 +192,8 @@ describe('a faster tier', () => {
   const fastPrices = (prompt: string, completion: string) => {
     const fast = upstreamRow({ id: 'acme/sage-pro-fast', pricing: { prompt, completion } })
     const { catalog } = stocked({ rows: [upstreamRow(), fast] })
-    expect(catalog.offerFor('acme/sage-pro-fast').fastPrices).toBeNull()
-    return catalog.offerFor('acme/sage-pro').fastPrices
+    expect(catalog.offerFor('acme/sage-pro-fast', 'chat').fastPrices).toBeNull()
+    return catalog.offerFor('acme/sage-pro', 'chat').fastPrices
   }
 
   test('has the prices of the model that is listed with `-fast` behind its name', () => {
@@ -209,11 +211,11 @@ describe('a faster tier', () => {
   test('is gone once it is no longer listed', () => {
     const rows = [upstreamRow(), upstreamRow({ id: 'acme/sage-pro-fast' })]
     const { catalog } = stocked({ rows })
-    expect(catalog.offerFor('acme/sage-pro').fastPrices).not.toBeNull()
+    expect(catalog.offerFor('acme/sage-pro', 'chat').fastPrices).not.toBeNull()
     catalog.replace(
       'openrouter',
       catalog.rows().filter(({ offer }) => offer.modelId === 'acme/sage-pro'),
     )
-    expect(catalog.offerFor('acme/sage-pro').fastPrices).toBeNull()
+    expect(catalog.offerFor('acme/sage-pro', 'chat').fastPrices).toBeNull()
   })
 })

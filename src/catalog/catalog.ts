@@ -1,6 +1,6 @@
 import type { ListedModel, ListingSettings, ModelListing } from '../upstreams/listing/listing.ts'
 import { MODEL_NAME_CHARS_MAX } from '../upstreams/listing/listing.ts'
-import type { UpstreamSettings } from '../upstreams/upstream-settings.ts'
+import type { Claimant } from '../upstreams/upstream-settings.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { FEE_BASIS_POINTS_DEFAULT } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
@@ -34,10 +34,16 @@ export interface CatalogRow extends ListedModel {
   readonly refreshedAtMs: number
 }
 
+/** An item of `GET /v1/models`. */
+interface ServedModel extends ModelListing {
+  /** The formats in which it is answered, by name. */
+  readonly endpoints: readonly string[]
+}
+
 /** The body of `GET /v1/models`. */
 interface ModelList {
   readonly object: 'list'
-  readonly data: readonly ModelListing[]
+  readonly data: readonly ServedModel[]
 }
 
 const ONE_MILLION_CONTEXT_MARK = '[1m]'
@@ -60,7 +66,7 @@ export class Catalog {
     readonly clock: Clock
     readonly settings: Pick<CatalogSettings, 'pricesStaleAfterMs' | 'aliases'>
     /** In the order in which they take ids that several of them list. */
-    readonly upstreams: readonly Pick<UpstreamSettings, 'name' | 'models'>[]
+    readonly upstreams: readonly Claimant[]
   }) {
     this.#clock = input.clock
     this.#settings = input.settings
@@ -69,12 +75,16 @@ export class Catalog {
 
   /** Takes the rows that were stored of an upstream, before its first refresh. */
   restore(upstream: string, rows: readonly CatalogRow[]): void {
-    this.#index = buildIndex(this.#claims.restore(upstream, rows), this.#settings.aliases)
+    this.#offer(this.#claims.restore(upstream, rows))
   }
 
   /** Puts these rows in the place of all earlier ones of this upstream. Called by its refresher. */
   replace(upstream: string, rows: readonly CatalogRow[]): void {
-    this.#index = buildIndex(this.#claims.replace(upstream, rows), this.#settings.aliases)
+    this.#offer(this.#claims.replace(upstream, rows))
+  }
+
+  #offer(rows: readonly CatalogRow[]): void {
+    this.#index = buildIndex(rows, this.#settings.aliases)
   }
 
   /** The rows that an upstream lists, shadowed ones too. */
@@ -88,17 +98,19 @@ export class Catalog {
   }
 
   /**
-   * The model that a request names, at its price. One trailing `[1m]` of the name is ignored.
+   * The model that a request names, at its price, from the upstream that answers it in this format; where none
+   * does, from the first that has it. One trailing `[1m]` of the name is ignored. By position: the name, the format's.
    *
    * Throws Problem: `model_not_found`; `model_prices_stale` where its prices are too old to size a
    * hold with; `service_unavailable` while no list was ever loaded, because it is then unknown
    * whether the model exists.
    */
-  offerFor(modelName: string): Offer {
+  offerFor(modelName: string, endpoint: string): Offer {
     if (this.#index === null) {
       throw new Problem('service_unavailable', { message: 'The model catalog is not loaded yet.' })
     }
-    const row = resolve(this.#index, modelName)
+    const model = resolve(this.#index, modelName)
+    const row = model === null ? null : rowFor(model, endpoint)
     if (row === null) throw modelNotFound(modelName, { param: 'model' })
     if (this.#clock.nowMs() - row.refreshedAtMs > this.#settings.pricesStaleAfterMs) {
       throw new Problem('model_prices_stale')
@@ -112,13 +124,13 @@ export class Catalog {
    */
   modelBytes(modelName: string): Buffer | null {
     if (this.#index === null) return null
-    const row = resolve(this.#index, modelName)
-    return row === null ? null : (this.#index.bytesByRow.get(row) ?? null)
+    const model = resolve(this.#index, modelName)
+    return model === null ? null : (this.#index.bytesById.get(model.modelId) ?? null)
   }
 
   /** The body of `GET /v1/models`. Empty while no list was ever loaded. */
   list(): ModelList {
-    return { object: 'list', data: this.rows().map((row) => row.listing) }
+    return { object: 'list', data: this.#index?.models.map(listingOf) ?? [] }
   }
 
   /** {@link list} as UTF-8 JSON, made once a refresh and shared: do not write to it. */
@@ -128,24 +140,23 @@ export class Catalog {
 
   /** {@link listBytes} with some models alone. */
   someBytes(isShown: (modelId: string) => boolean): Buffer {
-    const { rows = [], bytesByRow } = this.#index ?? {}
-    const shown = rows.filter(({ offer }) => isShown(offer.modelId))
-    return joined(shown.flatMap((row) => bytesByRow?.get(row) ?? []))
+    const shown = [...(this.#index?.bytesById ?? [])].filter(([modelId]) => isShown(modelId))
+    return joined(shown.map(([, bytes]) => bytes))
   }
 
   /** The catalog id of the model that a name resolves to; null: of none. */
   idOf(modelName: string): string | null {
-    return this.#index === null ? null : (resolve(this.#index, modelName)?.offer.modelId ?? null)
+    return this.#index === null ? null : (resolve(this.#index, modelName)?.modelId ?? null)
   }
 
   /** Every row on offer, in the order of the upstreams and of their lists. */
   rows(): readonly CatalogRow[] {
-    return this.#index?.rows ?? []
+    return this.#index?.models.flatMap(({ rows }) => rows) ?? []
   }
 
   /** The ids of all rows. */
   get modelIds(): ReadonlySet<string> {
-    return this.#index?.modelIds ?? new Set()
+    return new Set(this.#index?.byId.keys() ?? [])
   }
 
   /** When the most recent prices were requested; null while no list was ever loaded. */
@@ -159,15 +170,22 @@ export class Catalog {
   }
 }
 
+/** A model id with the rows of the upstreams that answer it, no two of them in one format. */
+interface CatalogModel {
+  readonly modelId: string
+  readonly rows: readonly [CatalogRow, ...CatalogRow[]]
+  /** By the name of the format. */
+  readonly rowByEndpoint: ReadonlyMap<string, CatalogRow>
+}
+
 interface CatalogIndex {
-  readonly rows: readonly CatalogRow[]
-  readonly byId: ReadonlyMap<string, CatalogRow>
-  readonly modelIds: ReadonlySet<string>
+  readonly models: readonly CatalogModel[]
+  readonly byId: ReadonlyMap<string, CatalogModel>
   /** By lower-cased id or alias; null: two models share the name. */
-  readonly byOtherName: ReadonlyMap<string, CatalogRow | null>
+  readonly byOtherName: ReadonlyMap<string, CatalogModel | null>
   readonly listBytes: Buffer
-  /** Each row's listing as it stands in {@link listBytes}: a part of the same memory. */
-  readonly bytesByRow: ReadonlyMap<CatalogRow, Buffer>
+  /** Each model's item as it stands in {@link listBytes}: a part of the same memory. */
+  readonly bytesById: ReadonlyMap<string, Buffer>
   /** Of the youngest row; null where there are none. */
   readonly refreshedAtMs: number | null
 }
@@ -182,18 +200,44 @@ function buildIndex(
   configuredAliases: ReadonlyMap<string, string>,
 ): CatalogIndex {
   const rows = withFastPrices(listedRows)
-  const byId = new Map(rows.map((row) => [row.offer.modelId, row]))
-  const ids = namesOnce(rows.map((row) => ({ name: row.offer.modelId, row })))
-  const configured: NamedRow[] = []
+  const models = [...Map.groupBy(rows, ({ offer }) => offer.modelId)].map(([modelId, each]) =>
+    modelOf(modelId, each),
+  )
+  const byId = new Map(models.map((model) => [model.modelId, model]))
+  const ids = namesOnce(models.map((model) => ({ name: model.modelId, model })))
+  const configured: NamedModel[] = []
   for (const [name, modelId] of configuredAliases) {
-    const row = byId.get(modelId)
-    if (row !== undefined) configured.push({ name, row })
+    const model = byId.get(modelId)
+    if (model !== undefined) configured.push({ name, model })
   }
-  const listed = rows.flatMap((row) => row.aliases.map((name) => ({ name, row })))
+  const listed = models.flatMap((model) =>
+    model.rows.flatMap((row) => row.aliases.map((name) => ({ name, model }))),
+  )
   // A later entry wins, also one that marks a name as ambiguous.
   const byOtherName = new Map([...namesOnce(listed), ...namesOnce(configured), ...ids])
-  const modelIds = new Set(byId.keys())
-  return { rows, byId, modelIds, byOtherName, ...bytesOf(rows), refreshedAtMs: youngestOf(rows) }
+  return { models, byId, byOtherName, ...bytesOf(models), refreshedAtMs: youngestOf(rows) }
+}
+
+function modelOf(modelId: string, listed: readonly CatalogRow[]): CatalogModel {
+  const endpoints = [...new Set(listed.flatMap(({ offer }) => offer.endpoints))]
+  const rowByEndpoint = new Map<string, CatalogRow>()
+  const rows = listed.map((own) => {
+    const row = { ...own, offer: { ...own.offer, endpoints } }
+    for (const endpoint of own.offer.endpoints) rowByEndpoint.set(endpoint, row)
+    return row
+  })
+  const [first, ...others] = rows
+  if (first === undefined) throw new RangeError('a model has a row')
+  return { modelId, rows: [first, ...others], rowByEndpoint }
+}
+
+function rowFor({ rows, rowByEndpoint }: CatalogModel, endpoint: string): CatalogRow {
+  return rowByEndpoint.get(endpoint) ?? rows[0]
+}
+
+/** Of several upstreams, the figures are those of the first. */
+function listingOf({ rows: [{ listing, offer }] }: CatalogModel): ServedModel {
+  return servedModel(listing, offer.endpoints)
 }
 
 function youngestOf(rows: readonly CatalogRow[]): number | null {
@@ -203,17 +247,17 @@ function youngestOf(rows: readonly CatalogRow[]): number | null {
   )
 }
 
-function bytesOf(rows: readonly CatalogRow[]): Pick<CatalogIndex, 'listBytes' | 'bytesByRow'> {
-  const listings = rows.map(({ listing }) => Buffer.from(JSON.stringify(listing)))
+function bytesOf(models: readonly CatalogModel[]): Pick<CatalogIndex, 'listBytes' | 'bytesById'> {
+  const listings = models.map((model) => Buffer.from(JSON.stringify(listingOf(model))))
   const listBytes = joined(listings)
-  const bytesByRow = new Map<CatalogRow, Buffer>()
+  const bytesById = new Map<string, Buffer>()
   let from = LIST_HEAD.length
-  for (const [place, row] of rows.entries()) {
+  for (const [place, { modelId }] of models.entries()) {
     const to = from + (listings[place]?.length ?? 0)
-    bytesByRow.set(row, listBytes.subarray(from, to))
+    bytesById.set(modelId, listBytes.subarray(from, to))
     from = to + COMMA.length
   }
-  return { listBytes, bytesByRow }
+  return { listBytes, bytesById }
 }
 
 function joined(listings: readonly Buffer[]): Buffer {
@@ -223,12 +267,11 @@ function joined(listings: readonly Buffer[]): Buffer {
 
 /** The rows, each with the prices of its `-fast` sibling where there is one. */
 function withFastPrices(rows: readonly CatalogRow[]): readonly CatalogRow[] {
-  const byId = new Map(rows.map(({ offer }) => [offer.modelId, offer]))
+  const offers = new Map(rows.map(({ offer }) => [`${offer.upstream} ${offer.modelId}`, offer]))
   return rows.map((row) => {
     const { offer } = row
-    const sibling = byId.get(`${offer.modelId}-fast`)
-    const isTier = sibling?.upstream === offer.upstream && isDearer(sibling, offer)
-    const fastPrices = isTier ? sibling.prices : null
+    const sibling = offers.get(`${offer.upstream} ${offer.modelId}-fast`)
+    const fastPrices = sibling !== undefined && isDearer(sibling, offer) ? sibling.prices : null
     return fastPrices === offer.fastPrices ? row : { ...row, offer: { ...offer, fastPrices } }
   })
 }
@@ -238,28 +281,33 @@ function isDearer({ prices: sibling }: Offer, { prices }: Offer): boolean {
   return sibling.input >= prices.input && sibling.output >= prices.output
 }
 
-interface NamedRow {
+interface NamedModel {
   readonly name: string
-  readonly row: CatalogRow
+  readonly model: CatalogModel
 }
 
-function namesOnce(named: readonly NamedRow[]): Map<string, CatalogRow | null> {
-  const byName = new Map<string, CatalogRow | null>()
-  for (const { name, row } of named) {
+function namesOnce(named: readonly NamedModel[]): Map<string, CatalogModel | null> {
+  const byName = new Map<string, CatalogModel | null>()
+  for (const { name, model } of named) {
     const folded = name.toLowerCase()
     const earlier = byName.get(folded)
-    byName.set(folded, earlier === undefined || earlier === row ? row : null)
+    byName.set(folded, earlier === undefined || earlier === model ? model : null)
   }
   return byName
 }
 
-function resolve(index: CatalogIndex, modelName: string): CatalogRow | null {
+function resolve(index: CatalogIndex, modelName: string): CatalogModel | null {
   const name = modelName.endsWith(ONE_MILLION_CONTEXT_MARK)
     ? modelName.slice(0, -ONE_MILLION_CONTEXT_MARK.length)
     : modelName
   // A name can be as long as a body, and hashing it would be the most expensive part of the request.
   if (name.length > MODEL_NAME_CHARS_MAX) return null
   return index.byId.get(name) ?? index.byOtherName.get(name.toLowerCase()) ?? null
+}
+
+/** An item of the list. By position: what the upstream lists, and the formats in which it is answered. */
+export function servedModel(listing: ModelListing, endpoints: readonly string[]): ServedModel {
+  return { ...listing, endpoints }
 }
 
 /** The 404 of a name that no model has. */

@@ -1,4 +1,4 @@
-import type { UpstreamSettings } from '../upstreams/upstream-settings.ts'
+import type { Claimant } from '../upstreams/upstream-settings.ts'
 import type { CatalogRow } from './catalog.ts'
 
 interface List {
@@ -7,25 +7,30 @@ interface List {
 }
 
 /**
- * Which upstream has which model id. An id that is written in the settings belongs to the upstream that it is
- * written for; any other to the first upstream, in the order of the settings, that lists it. Once an upstream has
+ * Which upstreams have which model id: several, if no format is answered by two of them. An id that is written in
+ * the settings belongs to the upstreams that it is written for; any other to the first upstream, in the order of the
+ * settings, that lists it, and to later ones that answer other formats. Once an upstream has
  * shown a list, what it lists for the first time at a later refresh takes no id from another one: requests of a
  * running gateway do not move to another vendor because of what a vendor adds to its list.
  */
 export class Claims {
   readonly #order: readonly string[]
-  readonly #written: ReadonlyMap<string, string>
+  readonly #formats: ReadonlyMap<string, ReadonlySet<string>>
+  readonly #written: ReadonlyMap<string, readonly string[]>
   readonly #lists = new Map<string, List>()
   /** The upstreams that have shown a list in this process. */
   readonly #seen = new Set<string>()
-  #owners: ReadonlyMap<string, string> = new Map()
+  #owners: ReadonlyMap<string, readonly string[]> = new Map()
 
   /** In the order in which they take ids. */
-  constructor(upstreams: readonly Pick<UpstreamSettings, 'name' | 'models'>[]) {
+  constructor(upstreams: readonly Claimant[]) {
     this.#order = upstreams.map(({ name }) => name)
-    this.#written = new Map(
-      upstreams.flatMap(({ name, models }) => models.map(({ id }) => [id, name] as const)),
-    )
+    this.#formats = new Map(upstreams.map(({ name, formats }) => [name, formats]))
+    const written = new Map<string, string[]>()
+    for (const { name, models } of upstreams) {
+      for (const { id } of models) written.set(id, [...(written.get(id) ?? []), name])
+    }
+    this.#written = written
   }
 
   /** Takes the rows that an earlier process stored of an upstream, and returns all rows on offer, in order. */
@@ -48,18 +53,24 @@ export class Claims {
     const { upstream, rows, isFirst } = input
     this.#lists.set(upstream, { rows, modelIds: new Set(rows.map(({ offer }) => offer.modelId)) })
     const before = this.#owners
-    const owners = new Map<string, string>()
-    for (const name of this.#order) {
-      for (const modelId of this.#lists.get(name)?.modelIds ?? []) {
+    const owners = new Map<string, readonly string[]>()
+    for (const first of this.#order) {
+      for (const modelId of this.#lists.get(first)?.modelIds ?? []) {
         if (owners.has(modelId)) continue
-        const isTaken = isFirst && name === upstream
-        const claimants = [this.#written.get(modelId), isTaken ? name : before.get(modelId)]
-        owners.set(modelId, this.#listing(modelId, claimants) ?? name)
+        const isTaken = isFirst && first === upstream
+        owners.set(
+          modelId,
+          this.#apart(modelId, [
+            ...(this.#written.get(modelId) ?? []),
+            ...(isTaken ? [first] : (before.get(modelId) ?? [])),
+            ...this.#order,
+          ]),
+        )
       }
     }
     this.#owners = owners
     return this.#order.flatMap((name) =>
-      this.rowsOf(name).filter(({ offer }) => owners.get(offer.modelId) === name),
+      this.rowsOf(name).filter(({ offer }) => owners.get(offer.modelId)?.includes(name)),
     )
   }
 
@@ -71,12 +82,21 @@ export class Claims {
   /** The ids that an upstream lists and another one has. */
   shadowedOf(upstream: string): readonly string[] {
     const ids = [...(this.#lists.get(upstream)?.modelIds ?? [])]
-    return ids.filter((modelId) => this.#owners.get(modelId) !== upstream)
+    return ids.filter((modelId) => !this.#owners.get(modelId)?.includes(upstream))
   }
 
-  /** Of these upstreams, the first that lists the model; null: none does. */
-  #listing(modelId: string, upstreams: readonly (string | undefined)[]): string | null {
-    const lists = (name = ''): boolean => this.#lists.get(name)?.modelIds.has(modelId) === true
-    return upstreams.find(lists) ?? null
+  /** Of these upstreams, in their order, those that list the model and answer no format of one before them. */
+  #apart(modelId: string, upstreams: readonly string[]): readonly string[] {
+    const apart: string[] = []
+    let answered: ReadonlySet<string> = new Set()
+    for (const name of upstreams) {
+      const formats = this.#formats.get(name)
+      const lists = this.#lists.get(name)?.modelIds.has(modelId) === true
+      if (!lists || formats === undefined || apart.includes(name)) continue
+      if (!answered.isDisjointFrom(formats)) continue
+      apart.push(name)
+      answered = answered.union(formats)
+    }
+    return apart
   }
 }

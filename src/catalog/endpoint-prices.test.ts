@@ -30,7 +30,7 @@ async function startProcess(store: CatalogStore = EMPTY_STORE) {
         return typeof answer === 'function' ? answer() : answer
       }
     },
-    held: async () => process.endpoints.holdOffer(process.catalog.offerFor(ID)),
+    held: async () => process.endpoints.holdOffer(process.catalog.offerFor(ID, 'chat')),
     refresh: () => process.endpoints.refresh(process.catalog.modelIds),
   }
 }
@@ -55,7 +55,7 @@ describe('a hold', () => {
       request: 10_000_000_000n,
       search: 20_000_000_000n,
     })
-    expect(process.catalog.offerFor(ID).prices.input).toBe(3_000_000n)
+    expect(process.catalog.offerFor(ID, 'chat').prices.input).toBe(3_000_000n)
   })
 
   test.each([
@@ -67,7 +67,7 @@ describe('a hold', () => {
     const withWindow = (window: unknown) => ({ ...endpoint('0.000003'), context_length: window })
     process.answer(listing(endpoint('0.000003'), ...windows.map(withWindow)))
     expect((await process.held()).contextTokens).toBe(held)
-    expect(process.catalog.offerFor(ID).contextTokens).toBe(1_000_000)
+    expect(process.catalog.offerFor(ID, 'chat').contextTokens).toBe(1_000_000)
   })
 
   test('takes the dearest tier at every prompt size', async () => {
@@ -101,7 +101,7 @@ describe('a hold', () => {
     const process = await startProcess()
     process.answer(listing(endpoint('0.000009')))
     const { prices: _, ...held } = await process.held()
-    const { prices: __, ...listed } = process.catalog.offerFor(ID)
+    const { prices: __, ...listed } = process.catalog.offerFor(ID, 'chat')
     expect(held).toEqual(listed)
   })
 })
@@ -114,7 +114,7 @@ describe('endpoints are read', () => {
     const waiting = Array.from({ length: 100 }, () => process.held())
     resolve(listing(endpoint('0.000008')))
     for (const { prices } of await Promise.all(waiting)) expect(prices.input).toBe(8_000_000n)
-    const offer = process.catalog.offerFor(ID)
+    const offer = process.catalog.offerFor(ID, 'chat')
     expect(process.endpoints.holdOffer(offer)).toBe(process.endpoints.holdOffer(offer))
     expect(process.asked).toEqual([ID])
   })
@@ -147,7 +147,7 @@ describe('endpoints that can not be read', () => {
   test('leave the listed price, counted each time and reported once a change', async () => {
     const process = await startProcess()
     process.answer(refuse)
-    expect(await process.held()).toBe(process.catalog.offerFor(ID))
+    expect(await process.held()).toBe(process.catalog.offerFor(ID, 'chat'))
     await process.refresh()
     process.answer(listing(endpoint('0.000008')))
     await process.refresh()
@@ -217,7 +217,7 @@ test('a restart has what was read, and waits for nothing', async () => {
   await before.refresher.refreshNow()
   const after = startCatalogProcess({ store })
   await after.refresher.load()
-  const held = after.endpoints.holdOffer(after.catalog.offerFor(ID))
+  const held = after.endpoints.holdOffer(after.catalog.offerFor(ID, 'chat'))
   expect(held).not.toBeInstanceOf(Promise)
   expect((await held).prices.input).toBe(8_000_000n)
   expect(after.reads).toEqual([])

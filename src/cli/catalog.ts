@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { type CatalogRow, DEFAULT_CATALOG_SETTINGS } from '../catalog/catalog.ts'
+import { type CatalogRow, DEFAULT_CATALOG_SETTINGS, servedModel } from '../catalog/catalog.ts'
 import { createCatalogStore, decodeModel } from '../catalog/catalog-store.ts'
 import { catalogRefreshShape } from '../operations/upkeep.ts'
 import { decimalOfPicos, formatDecimal, type Picos, showMicros } from '../vocabulary/money.ts'
@@ -53,15 +53,21 @@ async function list({ store, terminal }: CommandContext, options: JsonOption): P
   const settings = DEFAULT_CATALOG_SETTINGS
   const lists = await createCatalogStore(store.db).loadAll()
   const byId = new Map<string, CatalogRow>()
+  const endpointsById = new Map<string, Set<string>>()
   for (const { models, refreshedAtMs: catalogRefreshedAtMs } of lists) {
     for (const { modelId, itemJson } of models) {
       const row = decodeModel({ itemJson, catalogRefreshedAtMs, settings })
-      if (row !== null && !byId.has(modelId)) byId.set(modelId, row)
+      if (row === null) continue
+      if (!byId.has(modelId)) byId.set(modelId, row)
+      const endpoints = endpointsById.get(modelId) ?? new Set()
+      endpointsById.set(modelId, endpoints.union(new Set(row.offer.endpoints)))
     }
   }
   const rows = [...byId.values()]
   if (options.json === true) {
-    const models = rows.map(({ listing }) => listing)
+    const models = rows.map(({ offer: { modelId }, listing }) =>
+      servedModel(listing, [...(endpointsById.get(modelId) ?? [])]),
+    )
     terminal.out(JSON.stringify({ object: 'list', data: models }))
     return
   }

@@ -2,6 +2,7 @@ import { Catalog } from '../catalog/catalog.ts'
 import { CatalogRefresher } from '../catalog/catalog-refresher.ts'
 import { CatalogRefreshers, type RefreshOfAll } from '../catalog/catalog-refreshers.ts'
 import { createCatalogStore } from '../catalog/catalog-store.ts'
+import { FORMATS } from '../formats/formats.ts'
 import { claimUpstream } from '../store/settings.ts'
 import { Upstream } from '../upstreams/upstream.ts'
 import type { CommandContext, LiveUpstreams } from './command-context.ts'
@@ -21,14 +22,19 @@ export async function refreshCatalog(
   const [{ baseUrl }] = configured
   await claimUpstream(store.db, baseUrl)
   const settings = { ...usual, aliases }
-  const catalog = new Catalog({ clock, settings, upstreams: configured })
-  let imageModels = 0
   const upstreams: Upstream[] = []
+  for (const settingsOfOne of configured) {
+    upstreams.push(new Upstream(settingsOfOne, await loadDialect(settingsOfOne.dialect)))
+  }
+  const catalog = new Catalog({
+    clock,
+    settings,
+    upstreams: upstreams.map(({ claimant }) => claimant),
+  })
+  let imageModels = 0
   const refreshers: CatalogRefresher[] = []
-  for (const [place, settingsOfOne] of configured.entries()) {
-    const upstream = new Upstream(settingsOfOne, await loadDialect(settingsOfOne.dialect))
-    upstreams.push(upstream)
-    const { dialect } = upstream
+  for (const [place, upstream] of upstreams.entries()) {
+    const { dialect, settings: settingsOfOne } = upstream
     const { fetchFlatImagePrice } = dialect
     const endpoints = new Map<string, string>()
     refreshers.push(
@@ -41,6 +47,7 @@ export async function refreshCatalog(
         settings: { ...settings, upstream: settingsOfOne.name },
         narrowing: settingsOfOne,
         written: settingsOfOne.models,
+        endpointsOf: (offer) => upstream.endpointsOf(offer, FORMATS),
         fetchModels: (listing) => dialect.fetchModels(upstream, listing),
         fetchFlatImagePrice:
           fetchFlatImagePrice &&

@@ -92,9 +92,9 @@ interface Asked {
 
 function firstAskable(upstream: Upstream, { models, publicNames }: SpendInput): Asked | null {
   for (const { offer } of models.toSorted(cheapestFirst)) {
-    if (!offer.outputModalities.has('text')) continue
+    const endpoints = upstream.endpointsOf(offer, FORMATS)
     for (const [endpoint, bodyOf] of BODIES) {
-      const wire = upstream.wires.get(endpoint)
+      const wire = endpoints.includes(endpoint) ? upstream.wires.get(endpoint) : undefined
       const body = wire && askable({ wire, offer, endpoint, bodyOf, publicNames })
       if (wire !== undefined && body) return { endpoint, wire, offer, body }
     }

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import type { ParsedCatalog } from '../upstreams/listing/listing.ts'
-import type { UpstreamSettings } from '../upstreams/upstream-settings.ts'
+import type { Claimant, UpstreamSettings } from '../upstreams/upstream-settings.ts'
 import { type Decimal, formatDecimal } from '../vocabulary/money.ts'
 import type { CommandInput, LiveUpstreams } from './command-context.ts'
 import type { SpentToken } from './spend-token.ts'
@@ -10,6 +10,7 @@ import { CommandFailure } from './terminal.ts'
 /** What became of asking one upstream for its models. */
 interface Checked {
   readonly settings: UpstreamSettings
+  readonly claimant: Claimant
   /** Whether its own ids are catalog ids. */
   readonly hasCatalogIds: boolean
   /** Its list, or why there is none. */
@@ -89,7 +90,7 @@ async function askAll(
       ask(settings, { ...live, spend: spends(settings.name) }),
     ),
   )
-  const claims = new Claims(configured.upstreams)
+  const claims = new Claims(checked.map(({ claimant }) => claimant))
   for (const { settings, answer } of checked) {
     if (answer.kind === 'failed') continue
     claims.replace(
@@ -110,6 +111,7 @@ async function ask(
   const dialect = await loadDialect(settings.dialect)
   const { hasCatalogIds } = dialect
   const upstream = new Upstream(settings, dialect)
+  const { claimant } = upstream
   try {
     const list = await dialect.fetchModels(upstream, { ...catalog, upstream: settings.name })
     const listed = narrowed(list, settings)
@@ -118,10 +120,10 @@ async function ask(
     if (keyUsage?.kind === 'refused') throw keyUsage.cause
     const leftUsd = keyUsage?.kind === 'found' ? keyUsage.leftUsd : null
     const spent = spend ? await spendToken(upstream, { models: listed.models, publicNames }) : null
-    return { settings, hasCatalogIds, answer: { kind: 'listed', listed }, leftUsd, spent }
+    return { settings, claimant, hasCatalogIds, answer: { kind: 'listed', listed }, leftUsd, spent }
   } catch (cause) {
     const answer = { kind: 'failed', cause } as const
-    return { settings, hasCatalogIds, answer, leftUsd: null, spent: null }
+    return { settings, claimant, hasCatalogIds, answer, leftUsd: null, spent: null }
   } finally {
     await upstream.destroy()
   }

@@ -123,7 +123,7 @@ export function checkOffer(call: Call, { format, formats, offer, publicNames }: 
       message: 'This model bills per search, which is not supported. Use another model.',
     })
   }
-  if (!format.fitsOutputs(offer.outputModalities)) throw unfitModel(offer, formats)
+  if (!offer.endpoints.includes(format.endpoint)) throw unfitModel(offer, { format, formats })
   const needsParser = call.media.files > 0 && !offer.inputModalities.has('file')
   if (!needsParser || call.fileParser === 'free' || format.addsFileParser) return
   throw unsupported(
@@ -132,11 +132,14 @@ export function checkOffer(call: Call, { format, formats, offer, publicNames }: 
   )
 }
 
-function unfitModel({ outputModalities }: Offer, formats: readonly WireFormat[]): Problem {
-  const fit = formats.filter((format) => format.fitsOutputs(outputModalities))
+function unfitModel(
+  { modelId, endpoints }: Offer,
+  { format, formats }: Pick<OfferCheck, 'format' | 'formats'>,
+): Problem {
+  const fit = formats.filter(({ endpoint }) => endpoints.includes(endpoint))
   const message =
     fit.length === 0
-      ? 'This model has an output that no endpoint supports.'
-      : `This model is not for this endpoint. Use ${fit.map(({ path }) => `POST ${path}`).join(' or ')}.`
+      ? `Model "${modelId}" is answered at no endpoint of this gateway.`
+      : `Model "${modelId}" can not be reached through POST ${format.path}. Use ${fit.map(({ path }) => `POST ${path}`).join(' or ')}: "Formats" in docs/clients.md says which clients do.`
   return new Problem('unsupported_model', { param: 'model', message })
 }

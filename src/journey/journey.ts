@@ -47,7 +47,8 @@ export interface JourneyParts {
   readonly threadShare: ThreadShare
   /** The turns in which compressed bodies are inflated, apart from the others, which take much longer. */
   readonly inflateShare: ThreadShare
-  readonly offerFor: (modelName: string) => Offer
+  /** The model at its upstream for this format; where none answers it in that, at its first. By position: its name, the format's. */
+  readonly offerFor: (modelName: string, endpoint: string) => Offer
   /** The same model at the dearest prices that it can have, by which holds are sized. */
   readonly holdOffer: (offer: Offer) => Offer | Promise<Offer>
   readonly ledger: HoldLedger
@@ -189,7 +190,7 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
     const call = rest === null ? sizeCall(unsized) : await sizeCallInParts(unsized, rest)
     record.stream = call.stream
 
-    const listed = parts.offerFor(call.modelName) // 404, 503
+    const listed = parts.offerFor(call.modelName, format.endpoint) // 404, 503
     const offer = offerAtFee(listed, caller.feeBasisPoints)
     record.modelId = offer.modelId
     caller.models?.require(offer.modelId) // 403
@@ -295,8 +296,8 @@ interface CheckedCall {
 function checkedWire(parts: JourneyParts, checked: CheckedCall): Wire {
   const { upstream, format, call, body, offer } = checked
   const { formats, publicNames } = parts
-  const wire = wireOf(upstream, format)
   checkOffer(call, { format, formats, offer, publicNames })
+  const wire = wireOf(upstream, format)
   try {
     wire.refuse?.({ call, body, offer, ...upstream.bodyRules })
   } catch (error) {
@@ -308,13 +309,10 @@ function checkedWire(parts: JourneyParts, checked: CheckedCall): Wire {
   return wire
 }
 
-function wireOf({ wires }: Upstream, { endpoint }: WireFormat): Wire {
+function wireOf({ settings: { name }, wires }: Upstream, { endpoint }: WireFormat): Wire {
   const wire = wires.get(endpoint)
-  if (wire !== undefined) return wire
-  throw new Problem('unsupported_model', {
-    param: 'model',
-    message: 'This model can not be reached through this endpoint.',
-  })
+  if (wire === undefined) throw new Error(`upstream ${name} has no wire for ${endpoint}`)
+  return wire
 }
 
 /** The format's own request headers as sent, and the wire's in place of those that were not: name and value in turn. */

@@ -36,6 +36,12 @@ export interface UpstreamSettings {
   readonly timeouts: UpstreamTimeouts
 }
 
+/** An upstream as far as it lists models, with the formats in which it answers them. */
+export interface Claimant extends Pick<UpstreamSettings, 'name' | 'models'> {
+  /** By name. */
+  readonly formats: ReadonlySet<string>
+}
+
 /** The time limits of one upstream. */
 export interface UpstreamTimeouts {
   /** For a connection to open. */

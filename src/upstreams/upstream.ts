@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
 import { Pool } from 'undici'
-import type { StreamEvent } from '../formats/format.ts'
+import type { StreamEvent, WireFormat } from '../formats/format.ts'
 import type { ProviderError } from '../formats/provider-error.ts'
 import { parseUpstreamJson } from '../json/body.ts'
 import type { JsonEdit } from '../json/edit.ts'
@@ -17,7 +17,7 @@ import { BufferedRequest, type BufferedResponse, type ResponseBounds } from './b
 import type { FieldTable, VouchedFields } from './fields.ts'
 import { openInFlight } from './in-flight.ts'
 import type { ListingSettings, ParsedCatalog } from './listing/listing.ts'
-import type { UpstreamSettings } from './upstream-settings.ts'
+import type { Claimant, UpstreamSettings } from './upstream-settings.ts'
 
 /** What a model may cost, and how much it may read, at any of its providers. */
 export interface DearestTerms {
@@ -47,6 +47,8 @@ export interface Dialect {
   readonly wires: ReadonlyMap<string, Wire>
   /** The formats of an upstream whose settings name none; null: all that have a wire. */
   readonly usualFormats: readonly string[] | null
+  /** The formats that the vendor itself runs a model in. Null: all; left out: all of every model. */
+  readonly formatsOf?: (upstreamModelId: string) => readonly string[] | null
   /** All models and their prices. Rejects if no complete list can be read. */
   readonly fetchModels: (upstream: Upstream, settings: ListingSettings) => Promise<ParsedCatalog>
   /** The dearest terms that a model may run at. Rejects where they can't be read. Null: a model has one price. */
@@ -233,6 +235,14 @@ export interface Deadlines {
 // and does not only mean "in the socket's buffer".
 const BODY_SLICE_BYTES = 64 * 1024
 
+/** The formats that may be sent to an upstream. By position: those of its settings, if they name any; its dialect. */
+export function answeredFormats(
+  formats: UpstreamSettings['formats'],
+  { usualFormats, wires }: Dialect,
+): ReadonlySet<string> {
+  return new Set(formats ?? usualFormats ?? wires.keys())
+}
+
 /** A provider's API: one account, one origin, HTTP/1.1, one request a socket at a time. */
 export class Upstream {
   readonly settings: UpstreamSettings
@@ -253,11 +263,8 @@ export class Upstream {
   constructor(settings: UpstreamSettings, dialect: Dialect) {
     this.settings = settings
     this.dialect = dialect
-    const formats = settings.formats ?? dialect.usualFormats
-    this.wires =
-      formats === null
-        ? dialect.wires
-        : new Map([...dialect.wires].filter(([format]) => formats.includes(format)))
+    const formats = answeredFormats(settings.formats, dialect)
+    this.wires = new Map([...dialect.wires].filter(([format]) => formats.has(format)))
     this.readsOn = dialect.billsLeftCalls || settings.readOn
     const { inFlightMax, timeouts } = settings
     const { queueTimeoutMs } = timeouts
@@ -286,6 +293,29 @@ export class Upstream {
       'accept-encoding',
       'identity',
     ]
+  }
+
+  /** What it may list, and in which formats. */
+  get claimant(): Claimant {
+    return {
+      name: this.settings.name,
+      models: this.settings.models,
+      formats: new Set(this.wires.keys()),
+    }
+  }
+
+  /** The formats in which it answers a model. By position: the model, and what clients may speak. */
+  endpointsOf(offer: Offer, formats: readonly WireFormat[]): readonly string[] {
+    if (offer.billsPerSearch) return []
+    const run = this.dialect.formatsOf?.(offer.upstreamModelId) ?? null
+    return formats
+      .filter(
+        (format) =>
+          this.wires.has(format.endpoint) &&
+          format.fitsOutputs(offer.outputModalities) &&
+          (run === null || run.includes(format.endpoint)),
+      )
+      .map(({ endpoint }) => endpoint)
   }
 
   /** Sends one inference call. It is never repeated. */

@@ -16,6 +16,8 @@ export interface Offer {
    * bounded. Null: whose model it is is not known, for the operator chose its id.
    */
   readonly authoredId: string | null
+  /** The formats in which it is answered, by name; once the catalog offers it, at this upstream or at another one. */
+  readonly endpoints: readonly string[]
   readonly inputModalities: ReadonlySet<string>
   readonly outputModalities: ReadonlySet<string>
   readonly supportedParameters: ReadonlySet<string>

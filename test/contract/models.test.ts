@@ -122,6 +122,22 @@ describe.each(ROWS)('$endpoint', (row) => {
     await expectNotAllowed(row, { answer, forwarded })
   })
 
+  test('lists it under the models that it answers, and each refusal names where the model is', async () => {
+    const { apiKey } = await payer({})
+    for (const { id, endpoints } of await served()) {
+      const answer = await bench.send(row, { apiKey, body: { ...row.body, model: id } })
+      const isRefused = at(answer.json ?? null, 'error', 'message')
+      const words = typeof isRefused === 'string' ? isRefused : ''
+      expect([
+        id,
+        /can not be reached through|at no endpoint|bills per search/.test(words),
+      ]).toEqual([id, !endpoints.includes(row.endpoint)])
+      const paths = ROWS.filter(({ endpoint }) => endpoints.includes(endpoint))
+      if (endpoints.includes(row.endpoint)) continue
+      for (const { path } of paths) expect(words).toContain(`POST ${path}`)
+    }
+  })
+
   test('a model that is in no catalog stays a 404, and a wrong key a 401', async () => {
     const { apiKey } = await payer({ key: { deny: [model] } })
     const unknown = await bench.send(row, { apiKey, body: { ...row.body, model: 'acme/none' } })
@@ -129,6 +145,18 @@ describe.each(ROWS)('$endpoint', (row) => {
     expect((await bench.send(row, { apiKey: 'sk-tollgate-wrong' })).httpStatus).toBe(401)
   })
 })
+
+/** Each model with the formats that it is listed under. */
+async function served(): Promise<readonly { readonly id: string; readonly endpoints: string[] }[]> {
+  const data = at((await list({})).json, 'data')
+  return (Array.isArray(data) ? data : []).map((model) => {
+    const endpoints = at(model, 'endpoints')
+    return {
+      id: textAt(model, 'id'),
+      endpoints: Array.isArray(endpoints) ? endpoints.map(String) : [],
+    }
+  })
+}
 
 async function list(headers: Record<string, string>, path = '/v1/models') {
   const answer = await request(bench.world.url(path), { headers })

@@ -355,7 +355,7 @@ async function storeCatalog(bench: CrashBench, source: string): Promise<void> {
       catalog: new Catalog({
         clock: systemClock,
         settings,
-        upstreams: [{ name: settings.upstream, models: [] }],
+        upstreams: [{ name: settings.upstream, models: [], formats: new Set(['chat']) }],
       }),
       store: createCatalogStore(store.db),
       source,
@@ -364,6 +364,7 @@ async function storeCatalog(bench: CrashBench, source: string): Promise<void> {
       settings,
       narrowing: { only: null, except: [] },
       written: [],
+      endpointsOf: () => ['chat'],
       fetchModels: async (listing) => {
         const listed = await fetch(`${bench.simulator.baseUrl}/models?output_modalities=all`)
         return parseModels(await listed.json(), listing)

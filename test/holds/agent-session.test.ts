@@ -31,7 +31,7 @@ describe('a session of a coding agent', () => {
   test.each(ROWS)(
     'of $model on $creditMicros micro-dollars with a cap of $capTokens runs $turnsMin turns, none charged above its hold',
     ({ model, turnsMin, ...input }) => {
-      const offer = catalog.offerFor(`anthropic/${model}`)
+      const offer = catalog.offerFor(`anthropic/${model}`, 'chat')
       const session = runSession(offer, { ...input, turns: 60 })
       console.log(model, JSON.stringify({ ...input, ...session }))
       expect(session.turns).toBeGreaterThanOrEqual(turnsMin)
@@ -40,7 +40,7 @@ describe('a session of a coding agent', () => {
   )
 
   test('comes further than one whose marks are held at the price of an hour', () => {
-    const offer = catalog.offerFor('anthropic/claude-opus-4-1')
+    const offer = catalog.offerFor('anthropic/claude-opus-4-1', 'chat')
     const input = { creditMicros: 5_000_000, capTokens: 32_000, turns: 60 }
     const { cacheWriteLong } = offer.prices
     const dearer = { ...offer, prices: { ...offer.prices, cacheWrite: cacheWriteLong } }

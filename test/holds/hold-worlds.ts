@@ -50,7 +50,7 @@ function catalogOf(models: readonly ListedModel[]): Catalog {
   const catalog = new Catalog({
     clock: { nowMs: () => NOW_MS },
     settings: { pricesStaleAfterMs: 1, aliases: new Map() },
-    upstreams: [{ name: upstream, models: [] }],
+    upstreams: [{ name: upstream, models: [], formats: new Set(['chat']) }],
   })
   catalog.replace(
     upstream,

@@ -8,6 +8,7 @@ import {
   type PublicNames,
 } from '../../vocabulary/public-names.ts'
 import type { StreamEvent, WireFormat } from '../format.ts'
+import { FORMATS } from '../formats.ts'
 import { sizeCall } from '../size-call.ts'
 
 /** The names of the interface's own documentation, before OpenRouter. */
@@ -42,12 +43,16 @@ export function refusalOf(run: () => unknown): { code: string; param: string | n
 
 /** A text model that lists its cap as `max_tokens` and reads no files. */
 export function offerWith(overrides: Partial<Offer> = {}): Offer {
+  const { outputModalities = new Set(['text']) } = overrides
   return {
     modelId: 'acme/sage-pro',
     upstreamModelId: overrides.modelId ?? 'acme/sage-pro',
     authoredId: overrides.modelId ?? 'acme/sage-pro',
+    endpoints: FORMATS.filter((format) => format.fitsOutputs(outputModalities)).map(
+      ({ endpoint }) => endpoint,
+    ),
     inputModalities: new Set(['text']),
-    outputModalities: new Set(['text']),
+    outputModalities,
     supportedParameters: new Set(['max_tokens']),
     contextTokens: 100_000,
     outputTokensMax: 4_096,

@@ -50,7 +50,7 @@ export function anthropicFacts(upstreamModelId: string): ModelFacts | null {
   return MODELS[upstreamModelId] ?? MODELS[undated(upstreamModelId)] ?? null
 }
 
-/** A model by its author and name. */
-export function anthropicId(upstreamModelId: string): string {
-  return `anthropic/${upstreamModelId}`
+/** A model by its author and name; null: not one of Anthropic's, but of a vendor that has their API at an address of its own. */
+export function anthropicId(upstreamModelId: string): string | null {
+  return upstreamModelId.startsWith('claude-') ? `anthropic/${upstreamModelId}` : null
 }

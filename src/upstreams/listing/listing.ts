@@ -145,6 +145,8 @@ function parseIdentified(
     modelId,
     upstreamModelId: modelId,
     authoredId: modelId,
+    // Known where the upstreams of all models are.
+    endpoints: [],
     inputModalities: new Set(listing.architecture.input_modalities),
     outputModalities: new Set(listing.architecture.output_modalities),
     supportedParameters: parameters,

@@ -44,6 +44,7 @@ describe('a readable row', () => {
       modelId: 'acme/sage-pro',
       upstreamModelId: 'acme/sage-pro',
       authoredId: 'acme/sage-pro',
+      endpoints: [],
       inputModalities: new Set(['text', 'image', 'file']),
       outputModalities: new Set(['text']),
       supportedParameters: new Set(['max_tokens', 'temperature', 'tools']),

@@ -1,6 +1,5 @@
 import { field, unsupported } from '../../formats/fields.ts'
 import type { ProviderError } from '../../formats/provider-error.ts'
-import { Problem } from '../../vocabulary/problem.ts'
 import { type CountedStreams, counted, TELLS_NO_COST } from '../counted.ts'
 import {
   capEditIn,
@@ -46,7 +45,6 @@ const chat: Wire = {
   refuse(input) {
     refuseUncounted(input)
     refuseUnlistedFields(input, CHAT_FIELDS)
-    refuseOtherFormat(input, 'chat')
     refuseOldCap(input)
   },
   rewrites: (input) => [
@@ -65,7 +63,6 @@ const completions: Wire = {
   refuse(input) {
     refuseUncounted(input)
     refuseUnlistedFields(input, COMPLETION_FIELDS)
-    refuseOtherFormat(input, 'completions')
   },
   rewrites: (input) => [
     ...modelEdit(input.call, input.offer),
@@ -91,7 +88,6 @@ const responses: Wire = {
   refuse(input) {
     refuseUncounted(input)
     refuseUnlistedFields(input, RESPONSE_FIELDS)
-    refuseOtherFormat(input, 'responses')
   },
   rewrites: ({ call, body, offer }: RewriteInput) => [
     ...modelEdit(call, offer),
@@ -109,6 +105,7 @@ export const openai: Dialect = {
   headers: (apiKey) => (apiKey === null ? [] : ['authorization', `Bearer ${apiKey}`]),
   wires: new Map(Object.entries({ chat, completions, embeddings, responses })),
   usualFormats: null,
+  formatsOf: (upstreamModelId) => openaiFacts(upstreamModelId)?.formats ?? null,
   async fetchModels(upstream, settings) {
     const knownModel = await loadKnownPrices('openai', Date.now())
     return meetVendorList(
@@ -154,18 +151,4 @@ function refuseOldCap({ body, offer }: Refusal): void {
     'max_tokens',
     'This model takes `max_completion_tokens` in place of `max_tokens`.',
   )
-}
-
-const PATHS: Readonly<Record<string, string>> = {
-  chat: 'POST /v1/chat/completions',
-  completions: 'POST /v1/completions',
-  responses: 'POST /v1/responses',
-}
-
-function refuseOtherFormat({ offer }: Refusal, format: string): void {
-  const formats = openaiFacts(offer.upstreamModelId)?.formats
-  if (formats === undefined || formats.includes(format)) return
-  const paths = formats.map((name) => PATHS[name] ?? name).join(' or ')
-  const message = `This model is not for this endpoint. Use ${paths}.`
-  throw new Problem('unsupported_model', { param: 'model', message })
 }

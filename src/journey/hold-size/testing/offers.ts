@@ -34,12 +34,16 @@ export function offerWith(
   rest: Partial<Omit<Offer, 'prices'>> = {},
 ): Offer {
   const input = prices.input ?? 0n
+  const { outputModalities = new Set(['text']) } = rest
   return {
     modelId: 'acme/some-model',
     upstreamModelId: 'acme/some-model',
     authoredId: rest.modelId ?? 'acme/some-model',
+    endpoints: FORMATS.filter((format) => format.fitsOutputs(outputModalities)).map(
+      ({ endpoint }) => endpoint,
+    ),
     inputModalities: new Set(['text', 'image', 'file', 'video']),
-    outputModalities: new Set(['text']),
+    outputModalities,
     supportedParameters: new Set(['max_tokens']),
     contextTokens: 100_000,
     outputTokensMax: 8_000,
