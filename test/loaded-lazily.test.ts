@@ -10,7 +10,7 @@ const TELL = `
   import { writeSync } from 'node:fs'
   registerHooks({
     load(url, context, next) {
-      const [name] = /prom-client|@opentelemetry|better-auth|openid-client|oauth4webapi/.exec(url) ?? []
+      const [name] = /prom-client|@opentelemetry|openid-client|oauth4webapi/.exec(url) ?? []
       if (name !== undefined) writeSync(2, 'loads ' + name + '\\n')
       return next(url, context)
     },

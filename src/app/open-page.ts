@@ -64,7 +64,6 @@ export function openPage(
     ids,
     joinsFirstAccount: mode === 'simulator',
     signUp,
-    onFault: (fault) => log.error({ fault }, 'sign-in failed'),
   })
   return {
     folder: BUILT_FOLDER,

@@ -10,9 +10,9 @@ import { createIdSource } from '../vocabulary/ids.ts'
 import type { Problem } from '../vocabulary/problem.ts'
 import { listFactors } from './factors/own-factors.ts'
 import { makeLink } from './links.ts'
-import { openPasswords } from './passwords.ts'
-import { type NewSession, People, type PeopleInput } from './people.ts'
-import type { SignedIn } from './sessions.ts'
+import { type Passwords, scryptPasswords } from './passwords.ts'
+import { People } from './people.ts'
+import type { NewSession, SignedIn } from './sessions.ts'
 import { PasskeyDevice } from './testing/passkey-device.ts'
 import { findUser, lockPassword, setPasswordHash } from './users.ts'
 
@@ -35,15 +35,14 @@ afterEach(async () => {
   afterCheck = null
 })
 
-function peopleOf(store: Store, loadPasswords: PeopleInput['loadPasswords']): People {
+function peopleOf(store: Store, passwords: Passwords = scryptPasswords): People {
   return new People({
     ...store,
     clock: systemClock,
     ids: IDS,
     joinsFirstAccount: false,
     signUp: null,
-    onFault: () => {},
-    loadPasswords,
+    passwords,
   })
 }
 
@@ -62,18 +61,15 @@ class Place {
   static async open(url: string): Promise<Place> {
     const store = await openStore({ url })
     closing.push(() => store.close())
-    const people = peopleOf(store, async (input) => {
-      const passwords = openPasswords(input)
-      return {
-        ...passwords,
-        async isRight(checked) {
-          const isRight = await passwords.isRight(checked)
-          const happens = afterCheck
-          afterCheck = null
-          await happens?.()
-          return isRight
-        },
-      }
+    const people = peopleOf(store, {
+      ...scryptPasswords,
+      async isRight(checked) {
+        const isRight = await scryptPasswords.isRight(checked)
+        const happens = afterCheck
+        afterCheck = null
+        await happens?.()
+        return isRight
+      },
     })
     const link = await makeLink({ ...store, clock: systemClock, ids: IDS }, { kind: 'setup' })
     const made = await people.setUp({ linkText: link.text, name: 'Ada', ...ADA }, VISITOR)
@@ -291,10 +287,10 @@ test('of a setup link and an invitation that are taken at the same time, one mak
   const to = { email: 'eve@example.org', isOperator: true, membership }
   const invitation = await makeLink(parts, { kind: 'invitation', ...to })
   const setup = await makeLink(parts, { kind: 'setup' })
-  const people = peopleOf(store, async (input) => ({
-    ...openPasswords(input),
+  const people = peopleOf(store, {
+    ...scryptPasswords,
     hash: async () => 'a hash that takes no time',
-  }))
+  })
 
   // The invitation's transaction has made its user, and waits for the account.
   const { invited, made } = await store.db.transaction().execute(async (trx) => {
@@ -328,7 +324,7 @@ test('no count of wrong passwords keeps out a person who takes a link', async ()
   closing.push(() => database.remove())
   const store = await openStore({ url: database.url })
   closing.push(() => store.close())
-  const people = peopleOf(store, async (input) => openPasswords(input))
+  const people = peopleOf(store)
   const parts = { db: store.db, clock: systemClock, ids: IDS }
   const eve = { email: 'eve@example.org', isOperator: true, membership: null }
   const links = {
@@ -358,27 +354,15 @@ describe('while the server is busy', () => {
     place = await Place.open(database.url)
   })
 
-  test('a sign-in library that could not be loaded is loaded again, and no attempt counts', async () => {
-    let failures = 5
-    const people = peopleOf(place.store, async (input) => {
-      if (failures-- > 0) throw new Error('out of memory')
-      return openPasswords(input)
-    })
-    for (let i = 0; i < 5; i++) {
-      await expect(people.signIn(ADA, VISITOR)).rejects.toThrow('out of memory')
-    }
-    await people.signIn(ADA, VISITOR)
-  })
-
   test('a sign-in that is refused because too many wait is no wrong password', async () => {
     const { promise: freed, resolve: free } = Promise.withResolvers<void>()
-    const people = peopleOf(place.store, async (input) => ({
-      ...openPasswords(input),
+    const people = peopleOf(place.store, {
+      ...scryptPasswords,
       async isRight({ password }) {
         await freed
         return password === ADA.password
       },
-    }))
+    })
     const full = Promise.withResolvers<void>()
     let refused = 0
     // Two run and 32 wait; the others are refused.

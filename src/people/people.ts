@@ -9,19 +9,19 @@ import { FactorSetup } from './factors/factor-setup.ts'
 import { dropFactors } from './factors/own-factors.ts'
 import { type FactorProof, SecondFactors } from './factors/second-factors.ts'
 import { claimFirstUser, grant } from './invitations.ts'
-import { makeLinkText } from './link-text.ts'
 import { endOwnLinks, readLink, takeFound, takeLink } from './links.ts'
 import { tryCode } from './mail-door.ts'
 import { enterFromOutside, type OutsideIdentity } from './outside/outside-identity.ts'
 import { PasswordChecks } from './password-checks.ts'
-import type { Passwords, PasswordsInput } from './passwords.ts'
+import { noPassword, type Passwords, scryptPasswords } from './passwords.ts'
 import {
   confirmSession,
   endOtherSessions,
   hasSession,
-  SESSION_MS,
+  type NewSession,
   Sessions,
   type SignedIn,
+  type Visitor,
 } from './sessions.ts'
 import type { SignUp } from './sign-up.ts'
 import {
@@ -40,7 +40,7 @@ import {
 } from './users.ts'
 
 /** What sign-in is made of. */
-export interface PeopleInput {
+interface PeopleInput {
   readonly db: Kysely<Tables>
   readonly clock: Clock
   readonly ids: IdSource
@@ -48,28 +48,13 @@ export interface PeopleInput {
   readonly joinsFirstAccount: boolean
   /** How people become users without an invitation; null: they do not. */
   readonly signUp: SignUp | null
-  /** Reports a fault of the sign-in library. */
-  readonly onFault: (message: string) => void
-  /** Loads the sign-in library. Default: better-auth. */
-  readonly loadPasswords?: ((input: PasswordsInput) => Promise<Passwords>) | undefined
-}
-
-/** Where a person signs in from. */
-export interface Visitor {
-  /** The client address; an IPv6 address counts as its network. */
-  readonly address: string
-  /** The `user-agent` of the browser. */
-  readonly agent: string
+  /** Default: scrypt. */
+  readonly passwords?: Passwords | undefined
 }
 
 interface Credentials {
   readonly email: string
   readonly password: string
-}
-
-/** A session that has just been made: the only place that has its token. */
-export interface NewSession {
-  readonly sessionToken: string
 }
 
 interface SetUpInput extends Credentials {
@@ -105,7 +90,8 @@ export class People {
   readonly factorSetup: FactorSetup
   readonly #input: PeopleInput
   readonly #attempts: SignInAttempts
-  readonly #checks: PasswordChecks
+  readonly #passwords: Passwords
+  readonly #checks = new PasswordChecks()
 
   constructor(input: PeopleInput) {
     this.#input = input
@@ -113,8 +99,7 @@ export class People {
     this.factors = new SecondFactors(input)
     this.factorSetup = new FactorSetup(input)
     this.#attempts = new SignInAttempts(input)
-    const { loadPasswords = loadBetterAuth } = input
-    this.#checks = new PasswordChecks(() => loadPasswords({ ...input, sessionMs: SESSION_MS }))
+    this.#passwords = input.passwords ?? scryptPasswords
   }
 
   /**
@@ -237,7 +222,7 @@ export class People {
     const newcomer = email === null ? null : await findUser(db, email)
     const user = userId === null ? newcomer : await getUser(db, userId)
     if (user === null) return this.#signUpByMail(link, visitor)
-    const noOnes = user.emailVerified ? null : await this.#hash(makeLinkText())
+    const noOnes = user.emailVerified ? null : noPassword()
     const checked = await db.transaction().execute(async (trx) => {
       const nowMs = clock.nowMs()
       const stored = await lockPassword(trx, user.id)
@@ -261,7 +246,7 @@ export class People {
     const { db, clock, signUp } = this.#input
     if (email === null || signUp === null) throw new Problem('invalid_link')
     await signUp.count({ email, address: visitor.address })
-    const noOnesHash = await this.#hash(makeLinkText())
+    const noOnesHash = noPassword()
     const made = await db.transaction().execute(async (trx) => {
       const nowMs = clock.nowMs()
       await takeFound(trx, { id, nowMs })
@@ -281,7 +266,7 @@ export class People {
     const { db, clock, ids, signUp } = this.#input
     const { verifiedEmail: email } = proof.identity
     const isKnown = (await findIdentity(db, proof.identity)) !== null
-    const noOnesHash = isKnown ? null : await this.#hash(makeLinkText())
+    const noOnesHash = isKnown ? null : noPassword()
     const isUser = isKnown || email === null || (await findUser(db, email)) !== null
     const canSignUp = !isUser && signUp !== null && (await signUp.isOpen())
     if (canSignUp && proof.linkText === null) {
@@ -346,8 +331,8 @@ export class People {
   async #check({ email, password }: Credentials): Promise<StoredPassword | null> {
     const stored = await findPassword(this.#input.db, email)
     const { passwordHash } = stored ?? { passwordHash: null }
-    const isRight = await this.#checks.run((passwords) =>
-      passwords.isRight({ passwordHash, password }),
+    const isRight = await this.#checks.run(() =>
+      this.#passwords.isRight({ passwordHash, password }),
     )
     return isRight ? stored : null
   }
@@ -359,12 +344,7 @@ export class People {
    */
   async #startSession(checked: StoredPassword, visitor: Visitor): Promise<NewSession> {
     await this.#input.signUp?.openAccount(checked.userId)
-    const passwords = await this.#checks.passwords()
-    const made = await passwords.startSession({
-      userId: checked.userId,
-      ...visitor,
-      nowMs: this.#input.clock.nowMs(),
-    })
+    const made = await this.sessions.start(checked.userId, visitor)
     if (await hasStill(this.#input.db, checked)) return made
     await this.sessions.endByToken(made.sessionToken)
     throw new Problem('invalid_sign_in')
@@ -383,17 +363,12 @@ export class People {
   }
 
   #hash(password: string): Promise<string> {
-    return this.#checks.run((passwords) => passwords.hash(password))
+    return this.#checks.run(() => this.#passwords.hash(password))
   }
 }
 
 function wrongPassword(field: string): Problem {
   return new Problem('invalid_sign_in', { message: 'The password is wrong.', param: field })
-}
-
-async function loadBetterAuth(input: PasswordsInput): Promise<Passwords> {
-  const { openPasswords } = await import('./passwords.ts')
-  return openPasswords(input)
 }
 
 async function joinFirstAccount(

@@ -1,18 +1,36 @@
+import { randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { SESSIONS, type SessionRow, USERS, type UserRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import type { Clock } from '../vocabulary/clock.ts'
+import type { IdSource } from '../vocabulary/ids.ts'
 import { readHasFactor, selectHasFactor } from './factors/own-factors.ts'
 import { hashSecret } from './link-text.ts'
 
 /** How long a session lasts after the sign-in, in use or not. */
-export const SESSION_MS = 7 * 24 * 60 * 60_000
+const SESSION_MS = 7 * 24 * 60 * 60_000
 
 /** How long a session waits for the second factor of its user. */
 const WAIT_MS = 10 * 60_000
 
 /** The last use of a session is written no more often than this. */
 const USE_MS = 5 * 60_000
+
+const TOKEN_BYTES = 24
+const AGENT_CHARS_MAX = 300
+
+/** Where a person signs in from. */
+export interface Visitor {
+  /** The client address; an IPv6 address counts as its network. */
+  readonly address: string
+  /** The `user-agent` of the browser. */
+  readonly agent: string
+}
+
+/** A session that has just been made: the only place that has its token. */
+export interface NewSession {
+  readonly sessionToken: string
+}
 
 /** A user who is signed in. */
 export interface SignedIn {
@@ -31,16 +49,38 @@ interface Found extends Pick<SignedIn, 'user' | 'hasFactor'> {
 interface SessionsInput {
   readonly db: Kysely<Tables>
   readonly clock: Clock
+  readonly ids: IdSource
 }
 
 /** The sessions of a store. */
 export class Sessions {
   readonly #db: Kysely<Tables>
   readonly #clock: Clock
+  readonly #ids: IdSource
 
-  constructor({ db, clock }: SessionsInput) {
+  constructor({ db, clock, ids }: SessionsInput) {
     this.#db = db
     this.#clock = clock
+    this.#ids = ids
+  }
+
+  /** Makes a session of a user. Checks no password. */
+  async start(userId: string, { address, agent }: Visitor): Promise<NewSession> {
+    const nowMs = this.#clock.nowMs()
+    const sessionToken = randomBytes(TOKEN_BYTES).toString('hex')
+    const row: SessionRow = {
+      ...SESSIONS.start,
+      id: this.#ids.next('sess'),
+      userId,
+      tokenHash: hashSecret(sessionToken),
+      address: address || null,
+      agent: storableAgent(agent),
+      expiresAtMs: nowMs + SESSION_MS,
+      createdAtMs: nowMs,
+      updatedAtMs: nowMs,
+    }
+    await this.#db.insertInto('sessions').values(SESSIONS.record(row)).execute()
+    return { sessionToken }
   }
 
   /** Who has a session; null: it has ended, never was, or waits for the second factor of its user. */
@@ -142,6 +182,11 @@ export class Sessions {
       // The pages of a store that takes no writes at this moment are shown.
       .catch(() => undefined)
   }
+}
+
+/** What is kept of a `user-agent`: no control characters, of which PostgreSQL takes not all. */
+function storableAgent(agent: string): string {
+  return agent.slice(0, AGENT_CHARS_MAX).replace(/[^\x20-\x7e]/g, '')
 }
 
 function isWaiting({ hasFactor, found: { factorPassedAtMs } }: Found): boolean {

@@ -171,7 +171,7 @@ export async function addUser(
   return made === undefined ? null : USERS.read(row)
 }
 
-/** How better-auth names sign-in by password. */
+/** What sign-in by password is stored as. */
 const PASSWORD_PROVIDER = 'credential'
 
 /** The user of an identity outside of the gateway; null: none has it. */

@@ -54,10 +54,11 @@ export const SIGN_INS = new Table('sign_ins', {
   fixed: {
     id: text,
     user_id: text,
-    /** `credential`: a password, which each user has, if only one that no one knows; else the address of the provider. */
+    /** `credential`: a password, or the place of one, which each user has; else the address of the provider. */
     provider: text,
     /** The user's id there; of a password, the user's own id. */
     provider_user_id: text,
+    /** `!` and random characters: a user without a password. */
     password_hash: orNull(text),
     created_at_ms: integer,
     updated_at_ms: integer,

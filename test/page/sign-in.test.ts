@@ -195,7 +195,7 @@ test('another password ends all other sessions', async () => {
 test('no store has a password, or the token of a session or a link', async () => {
   const browser = await setUpOperator(world)
   const [sessionToken = ''] = browser.cookies.values()
-  expect(sessionToken).toMatch(/^\w{32}$/)
+  expect(sessionToken).toMatch(/^\w{48}$/)
   const { db } = world.gateway.store
   const rows = JSON.stringify([
     await db.selectFrom('sessions').selectAll().execute(),
@@ -216,7 +216,7 @@ test('the cookie of a session is for no script and no other site, and on loopbac
   expect(headers.getSetCookie()).toEqual([
     expect.stringMatching(
       new RegExp(
-        `^tollgate_session_${port}=\\w{32}; Path=/; Max-Age=604800; HttpOnly; SameSite=Lax$`,
+        `^tollgate_session_${port}=\\w{48}; Path=/; Max-Age=604800; HttpOnly; SameSite=Lax$`,
       ),
     ),
   ])
@@ -230,7 +230,7 @@ test('behind TLS the cookie is bound to its host and never sent without TLS', as
   const { headers } = await new Browser(secure, { origin }).post('auth/sign-in', ADA)
   expect(headers.getSetCookie()).toEqual([
     expect.stringMatching(
-      /^__Host-tollgate_session=\w{32}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Lax; Secure$/,
+      /^__Host-tollgate_session=\w{48}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Lax; Secure$/,
     ),
   ])
   const plain = await new Browser(secure).post('auth/sign-in', ADA)
