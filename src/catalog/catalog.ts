@@ -35,7 +35,7 @@ export interface CatalogRow extends ListedModel {
 }
 
 /** An item of `GET /v1/models`. */
-interface ServedModel extends ModelListing {
+export interface ServedModel extends ModelListing {
   /** The formats in which it is answered, by name. */
   readonly endpoints: readonly string[]
 }

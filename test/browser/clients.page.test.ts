@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { ANSWER_ID, json, type StandIn, type StandInAnswer } from './stand-in.ts'
-import { HELIX } from './stand-in-data.ts'
+import { HELIX, MODEL_LIST } from './stand-in-data.ts'
 import { REQUESTS } from './stand-in-requests.ts'
 
 /** Connect and Playground: each screen and each of its states, and how the Playground is used. */
@@ -101,6 +101,43 @@ const SCREENS: readonly Screen[] = [
 ]
 
 testScreens(SCREENS)
+
+/** A gateway whose only model is answered in this format. */
+function answerModels(server: StandIn, endpoint: string): void {
+  const [model] = MODEL_LIST.data
+  server.answer('/models', json({ data: [{ ...model, endpoints: [endpoint] }] }))
+}
+
+test('Connect shows the clients that the chosen model is answered to, and no other', async ({
+  page,
+  server,
+}) => {
+  answerModels(server, 'messages')
+  await page.goto(`${server.address}/app/${at('connect')}?client=codex`)
+  await page.getByRole('heading', { name: '2. Anthropic, TypeScript' }).waitFor()
+  const clients = await page
+    .getByRole('navigation', { name: 'Clients' })
+    .getByRole('link')
+    .allTextContents()
+  expect(clients).toEqual(['Anthropic, TypeScript', 'Anthropic, Python', 'Claude Code'])
+})
+
+test.for([
+  [
+    'messages',
+    { type: 'message', content: [{ type: 'text', text: 'Both.' }], stop_reason: 'end_turn' },
+  ],
+  ['responses', { object: 'response', output: [{ content: [{ text: 'Both.' }] }] }],
+] as const)(
+  'the Playground asks a model of %s in that format',
+  async ([format, answer], { page, server }) => {
+    answerModels(server, format)
+    server.answer(`/playground/${format}`, json(answer))
+    await page.goto(`${server.address}/app/${at('playground')}`)
+    await ask(page)
+    await page.getByText('Both.').waitFor()
+  },
+)
 
 test('Ctrl and Enter send; stopping leaves the answer, and what was written stays', async ({
   page,

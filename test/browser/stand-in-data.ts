@@ -247,6 +247,12 @@ export const KEYS: readonly ApiKey[] = [
   }),
 ]
 
+const ENDPOINTS: Readonly<Record<string, readonly string[]>> = {
+  text: ['chat', 'responses', 'messages', 'completions'],
+  image: ['images'],
+  embeddings: ['embeddings'],
+}
+
 /** The models that it uses. */
 export const MODELS = [
   'anthropic/claude-sonnet-5',
@@ -281,6 +287,8 @@ function model(id: string, { input, output, writes = 'text' }: ModelInput): Mode
   return {
     id,
     name: id.slice(id.indexOf('/') + 1),
+    endpoints: ENDPOINTS[writes] ?? [],
+    top_provider: { context_length: 200_000, max_completion_tokens: 64_000, is_moderated: false },
     description: null,
     supported_parameters: ['temperature', 'max_tokens'],
     hugging_face_id: isOpen ? id : '',

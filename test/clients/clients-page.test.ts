@@ -8,6 +8,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import { generateText } from 'ai'
 import OpenAI from 'openai'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { FORMATS } from '../../src/formats/formats.ts'
 import { clientOf, keyLine, CLIENTS as SETTINGS } from '../../web/parts/client-lines.ts'
 import { startWorld, type World } from '../world.ts'
 import { ADDRESS, type PageRow, pageBlocks, pageRows } from './page.ts'
@@ -67,10 +68,14 @@ test.each(Object.keys(CLIENTS))('%s answers at its address, set by its variables
   expect(inferences()).toBe(before + 1)
 })
 
+function modelOf(format: string): string {
+  return format === 'images' ? 'sim/image' : 'sim/text'
+}
+
 test('each block is the lines of a client as the page shows them under Connect, in its order', () => {
-  const shown = SETTINGS.map(({ language, writes, lines }) => ({
+  const shown = SETTINGS.map(({ language, speaks, lines }) => ({
     language,
-    text: lines({ baseUrl: ADDRESS, model: `sim/${writes}`, smallModel: 'sim/open' }),
+    text: lines({ baseUrl: ADDRESS, model: modelOf(speaks), smallModel: 'sim/open' }),
   }))
   const key = { language: 'sh', text: keyLine('paste-your-key-here') }
   expect(pageBlocks()).toEqual([key, ...shown])
@@ -82,8 +87,8 @@ const RUN = SETTINGS.filter(
 ).map(({ id }) => id)
 
 test.each(RUN)('the lines of %s run as they are printed', async (id) => {
-  const { language, writes, lines } = clientOf(id)
-  const text = lines({ baseUrl: world.url('').replace(/\/$/, ''), model: `sim/${writes}` })
+  const { language, speaks, lines } = clientOf(id)
+  const text = lines({ baseUrl: world.url('').replace(/\/$/, ''), model: modelOf(speaks) })
   const before = inferences()
   const [program, args] =
     language === 'js'
@@ -93,7 +98,10 @@ test.each(RUN)('the lines of %s run as they are printed', async (id) => {
     cwd: ROOT,
     env: { ...process.env, TOLLGATE_API_KEY: apiKey },
   })
-  expect(stdout).toContain(writes === 'text' ? 'Say hello.' : 'image/png')
+  expect(stdout).toContain(speaks === 'images' ? 'image/png' : 'Say hello.')
+  // The page shows its lines for models that are listed under this format.
+  const sent = world.simulator.requests.filter(({ isInference }) => isInference).at(-1)
+  expect(FORMATS.find(({ endpoint }) => endpoint === speaks)?.path).toBe(`/v1${sent?.path}`)
   expect(inferences()).toBe(before + 1)
 })
 

@@ -100,6 +100,25 @@ describe('an answer', () => {
   })
 })
 
+test.each([
+  ['messages', { messages: CHAT.messages, max_tokens: 50 }, '/v1/messages'],
+  ['responses', { input: SECRET, max_output_tokens: 50 }, '/v1/responses'],
+])('an answer in %s is the one that a key gets', async (format, fields, path) => {
+  const body = { model: 'sim/text', ...fields }
+  const answer = await member.post(`accounts/${account.id}/playground/${format}`, body)
+  const other = await fetch(world.url(path), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${account.apiKey}` },
+    body: JSON.stringify(body),
+  })
+  expect(comparable(answer.text)).toBe(comparable(await other.text()))
+  const request = await requestOf(answer.headers.get('x-request-id'))
+  expect(request).toMatchObject({ endpoint: format, error_code: null })
+  const unknown = { ...body, model: 'sim/none' }
+  const refused = await member.post(`accounts/${account.id}/playground/${format}`, unknown)
+  expect(errorOf(refused)).toEqual({ httpStatus: 404, code: 'model_not_found', param: 'model' })
+})
+
 describe('who may use it', () => {
   test('a member, and an operator of another account; a stranger gets a 404', async () => {
     const stranger = await guest('stranger@example.org', await world.account())

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { ServedModel } from '../../src/catalog/catalog.ts'
 import type {
   FactorNeededAnswer,
   FactorsAnswer,
@@ -19,7 +20,6 @@ import type { requestSummaryShape } from '../../src/operations/request-summary.t
 import type { foundShape, requestShape } from '../../src/operations/requests.ts'
 import type { usageShape } from '../../src/operations/usage.ts'
 import type { usageReportShape } from '../../src/operations/usage-report.ts'
-import type { ModelListing } from '../../src/upstreams/listing/listing.ts'
 
 /** The answers of the API, as the server's own shapes have them: types alone. */
 
@@ -100,17 +100,16 @@ export type Link = z.infer<typeof linkShape>
 
 /** A model of the catalog, as `GET /v1/models` has it. */
 export type Model = Pick<
-  ModelListing,
+  ServedModel,
   | 'id'
+  | 'endpoints'
   | 'name'
   | 'description'
   | 'hugging_face_id'
   | 'context_length'
   | 'supported_parameters'
   | 'pricing'
+  | 'top_provider'
 > & {
-  readonly architecture: Pick<
-    ModelListing['architecture'],
-    'input_modalities' | 'output_modalities'
-  >
+  readonly architecture: Pick<ServedModel['architecture'], 'input_modalities' | 'output_modalities'>
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { CLIENTS, clientOf, quotedPieces } from './client-lines.ts'
+import { CLIENTS, clientOf, clientsOf, quotedPieces } from './client-lines.ts'
 
 const given = { baseUrl: 'https://gate.example', model: 'acme/sage' }
 
@@ -20,6 +20,15 @@ describe.each(CLIENTS.map(({ id }) => id))('the lines of %s', (id) => {
         .join(''),
     ).toBe(lines)
   })
+})
+
+test('a model has the lines of the clients that speak its formats, and of no other', () => {
+  const ids = (...endpoints: string[]) => clientsOf(endpoints).map(({ id }) => id)
+  expect(ids('messages')).toEqual(['anthropic-js', 'anthropic-python', 'claude-code'])
+  expect(ids('chat', 'responses')).not.toContain('claude-code')
+  expect(ids('responses')).toContain('codex')
+  expect(ids('images')).toEqual(['curl-images'])
+  expect(ids('embeddings')).toEqual([])
 })
 
 test('an address that names no client shows the first one', () => {

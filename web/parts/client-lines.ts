@@ -16,8 +16,8 @@ export interface ClientSettings {
   readonly language: 'sh' | 'js' | 'python' | 'toml'
   /** Where the lines go. */
   readonly place: string
-  /** What the model must write. */
-  readonly writes: 'text' | 'image'
+  /** The format that it sends, by the name that models list it under. */
+  readonly speaks: 'chat' | 'messages' | 'responses' | 'images'
   readonly lines: (input: LinesInput) => string
   /** What to know beside the lines. */
   readonly notes: readonly string[]
@@ -34,7 +34,7 @@ export const CLIENTS: readonly ClientSettings[] = [
     group: 'Commands',
     language: 'sh',
     place: 'Run it in a terminal.',
-    writes: 'text',
+    speaks: 'chat',
     lines: ({ baseUrl, model }) => `curl ${baseUrl}/v1/chat/completions \\
   -H "authorization: Bearer $${KEY_VARIABLE}" -H "content-type: application/json" \\
   -d '{"model":"${model}","messages":[{"role":"user","content":"Say hello."}]}'`,
@@ -46,7 +46,7 @@ export const CLIENTS: readonly ClientSettings[] = [
     group: 'Commands',
     language: 'sh',
     place: 'Run it in a terminal.',
-    writes: 'image',
+    speaks: 'images',
     lines: ({ baseUrl, model }) => `curl -s --max-time 180 ${baseUrl}/v1/images \\
   -H "authorization: Bearer $${KEY_VARIABLE}" -H "content-type: application/json" \\
   -d '{"model":"${model}","prompt":"A fjord"}'`,
@@ -58,7 +58,7 @@ export const CLIENTS: readonly ClientSettings[] = [
     group: 'SDKs',
     language: 'js',
     place: 'npm install openai',
-    writes: 'text',
+    speaks: 'chat',
     lines: ({ baseUrl, model }) => `import OpenAI from 'openai'
 
 const client = new OpenAI({ baseURL: '${baseUrl}/v1', apiKey: process.env.${KEY_VARIABLE} })
@@ -75,7 +75,7 @@ console.log(answer.choices[0]?.message.content)`,
     group: 'SDKs',
     language: 'python',
     place: 'pip install openai',
-    writes: 'text',
+    speaks: 'chat',
     lines: ({ baseUrl, model }) => `import os
 from openai import OpenAI
 
@@ -93,7 +93,7 @@ print(answer.choices[0].message.content)`,
     group: 'SDKs',
     language: 'js',
     place: 'npm install @anthropic-ai/sdk',
-    writes: 'text',
+    speaks: 'messages',
     lines: ({ baseUrl, model }) => `import Anthropic from '@anthropic-ai/sdk'
 
 const client = new Anthropic({ baseURL: '${baseUrl}', apiKey: process.env.${KEY_VARIABLE} })
@@ -109,7 +109,7 @@ const message = await client.messages
     group: 'SDKs',
     language: 'python',
     place: 'pip install anthropic',
-    writes: 'text',
+    speaks: 'messages',
     lines: ({ baseUrl, model }) => `import os
 from anthropic import Anthropic
 
@@ -128,7 +128,7 @@ print(message.content[0].text)`,
     group: 'SDKs',
     language: 'js',
     place: 'npm install ai @ai-sdk/openai',
-    writes: 'text',
+    speaks: 'responses',
     lines: ({ baseUrl, model }) => `import { createOpenAI } from '@ai-sdk/openai'
 import { generateText } from 'ai'
 
@@ -147,7 +147,7 @@ process.stdout.write(text)`,
     group: 'Agents',
     language: 'sh',
     place: 'Run it in the terminal that it is started from.',
-    writes: 'text',
+    speaks: 'messages',
     lines: ({ baseUrl, model, smallModel = model }) => `export ANTHROPIC_BASE_URL=${baseUrl}
 export ANTHROPIC_AUTH_TOKEN=$${KEY_VARIABLE}
 export ANTHROPIC_MODEL=${model}
@@ -164,7 +164,7 @@ claude`,
     group: 'Agents',
     language: 'toml',
     place: 'Put it into ~/.codex/config.toml.',
-    writes: 'text',
+    speaks: 'responses',
     lines: ({ baseUrl, model }) => `model = "${model}"
 model_provider = "tollgate"
 web_search = "disabled"
@@ -189,6 +189,11 @@ enabled = false`,
     ],
   },
 ]
+
+/** The clients that a model is answered to. */
+export function clientsOf(endpoints: readonly string[]): readonly ClientSettings[] {
+  return CLIENTS.filter(({ speaks }) => endpoints.includes(speaks))
+}
 
 /** The client of this id; the first one where there is none. */
 export function clientOf(id: string): ClientSettings {

@@ -1,14 +1,15 @@
-import { useModels, type Writes } from './use-models.ts'
+import { type Endpoint, useModels } from './use-models.ts'
 
 interface ModelSelectProps {
-  readonly writes: Writes
+  /** The models that are shown are answered in one of these formats. */
+  readonly formats: readonly Endpoint[]
   readonly value: string
   readonly onChange: (modelId: string) => void
 }
 
 /** One of the catalog's models, in the browser's own list. */
-export function ModelSelect({ writes, value, onChange }: ModelSelectProps) {
-  const ids = useModels(writes).map(({ id }) => id)
+export function ModelSelect({ formats, value, onChange }: ModelSelectProps) {
+  const ids = useModels(formats).map(({ id }) => id)
   const shown = ids.includes(value) ? ids : [value, ...ids]
   return (
     <label className="fld">

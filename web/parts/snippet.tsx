@@ -5,7 +5,7 @@ import { clientOf, keyLine } from './client-lines.ts'
 import { CodeLines } from './code-lines.tsx'
 import { CopyButton } from './copy-button.tsx'
 import { Segments } from './segments.tsx'
-import { useExampleModel } from './use-models.ts'
+import { useExampleModel, useModels } from './use-models.ts'
 
 interface SnippetProps {
   readonly title: string
@@ -24,17 +24,25 @@ type Tab = (typeof TABS)[number]['value']
 
 /** Lines to copy that use a key; Connect has those of more clients. */
 export function Snippet({ title, apiKey }: SnippetProps) {
-  const [tab, setTab] = useState<Tab>('curl')
-  const model = useExampleModel()
+  const [picked, setPicked] = useState<Tab>('curl')
   const account = useAccountId()
-  const { language, lines: linesOf } = clientOf(tab)
+  const models = useModels(['chat', 'messages'])
+  // Those that a model of this gateway is answered to; all until the models are read.
+  const tabs = TABS.filter(
+    ({ value }) =>
+      models.length === 0 ||
+      models.some(({ endpoints }) => endpoints.includes(clientOf(value).speaks)),
+  )
+  const tab = tabs.some(({ value }) => value === picked) ? picked : (tabs[0]?.value ?? picked)
+  const { language, speaks, lines: linesOf } = clientOf(tab)
+  const model = useExampleModel(speaks)
   const own = linesOf({ baseUrl: useMe().base_url, model })
   const lines = apiKey !== null && language === 'sh' ? `${keyLine(apiKey)}\n${own}` : own
   return (
     <section className="card snip" aria-label={title}>
       <header className="flex-wrap">
         <h2>{title}</h2>
-        <Segments label="Client" options={TABS} value={tab} onChange={setTab} />
+        <Segments label="Client" options={tabs} value={tab} onChange={setPicked} />
         <CopyButton text={lines} label="Copy the lines" className="hide-s" />
       </header>
       <CodeLines lines={lines} />

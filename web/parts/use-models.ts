@@ -3,25 +3,29 @@ import type { Model } from '../api/answers.ts'
 import { modelsQuery } from '../api/queries.ts'
 import { useMe } from '../shell/use-account.ts'
 
-const SIMULATED_MODELS = { text: 'sim/text', image: 'sim/image' } as const
+/** The simulator's model of each format that the page has lines for. */
+const SIMULATED_MODELS = {
+  chat: 'sim/text',
+  messages: 'sim/text',
+  responses: 'sim/text',
+  images: 'sim/image',
+} as const
 
-/** What a model writes. */
-export type Writes = keyof typeof SIMULATED_MODELS
+/** A format that the page has lines for. */
+export type Endpoint = keyof typeof SIMULATED_MODELS
 
-/** The models that write this, in the order of the catalog; none until it is read. */
-export function useModels(writes: Writes): readonly Model[] {
+/** The models that are answered in one of these formats, in the order of the catalog; none until it is read. */
+export function useModels(formats: readonly Endpoint[]): readonly Model[] {
   const { data } = useQuery(modelsQuery)
-  return data?.data.filter((model) => outputsOf(model).includes(writes)) ?? []
+  return data?.data.filter(({ endpoints }) => formats.some((one) => endpoints.includes(one))) ?? []
 }
 
-/** A model of this gateway that answers chats, or draws. */
-export function useExampleModel(writes: Writes = 'text'): string {
+/** A model of this gateway that is answered in this format. */
+export function useExampleModel(format: Endpoint = 'chat'): string {
   const { mode } = useMe()
-  const [first] = useModels(writes)
-  if (mode === 'simulator') return SIMULATED_MODELS[writes]
-  return first?.id ?? 'author/model'
-}
-
-function outputsOf({ architecture }: Model): readonly string[] {
-  return architecture.output_modalities
+  const models = useModels([format])
+  const simulated = SIMULATED_MODELS[format]
+  const isUsual = models.length === 0 || models.some(({ id }) => id === simulated)
+  if (mode === 'simulator' && isUsual) return simulated
+  return models[0]?.id ?? 'author/model'
 }

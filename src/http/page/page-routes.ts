@@ -78,17 +78,31 @@ export function registerPage(
   })
 }
 
-/** A chat completion by a session: the journey of any other one, on the account's key for it. */
+const PLAYGROUND_FORMATS = new Set(['chat', 'messages', 'responses'])
+
+/** Conversations by a session: the journey of any other request, on the account's key for it. */
 function registerPlayground(
   api: FastifyInstance,
-  { formats, inference, ...input }: PageInput & Omit<ServerParts, 'operations'>,
+  { formats, ...input }: PageInput & Omit<ServerParts, 'operations'>,
 ): void {
-  const format = formats.find(({ endpoint }) => endpoint === 'chat')
-  if (format === undefined) return
+  for (const format of formats) {
+    if (PLAYGROUND_FORMATS.has(format.endpoint)) registerConversation(api, { ...input, format })
+  }
+}
+
+/** One format of the Playground, whose errors have the envelope of the page. */
+function registerConversation(
+  api: FastifyInstance,
+  {
+    format,
+    inference,
+    ...input
+  }: PageInput & Pick<ServerParts, 'inference'> & { readonly format: WireFormat },
+): void {
   const { db, clock } = input
   const members = memberAccess(input)
   api.post<{ Params: { account_id: string } }>(
-    '/app/api/accounts/:account_id/playground/chat',
+    `/app/api/accounts/:account_id/playground/${format.endpoint}`,
     (request, reply) => {
       reply.hijack()
       const { raw: clientRequest, params, id: requestId } = request
@@ -99,7 +113,8 @@ function registerPlayground(
         clientRequest,
         client: reply.raw,
         requestId,
-        format,
+        // The page reads one envelope of errors.
+        format: { ...format, family: 'openai' },
         sender: {
           async authenticate() {
             members.onCaller?.(await members.authenticate(arrival, params), reply.raw)

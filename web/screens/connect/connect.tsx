@@ -1,29 +1,44 @@
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { CLIENTS, type ClientSettings, clientOf, keyLine } from '../../parts/client-lines.ts'
+import {
+  CLIENTS,
+  type ClientSettings,
+  clientOf,
+  clientsOf,
+  keyLine,
+} from '../../parts/client-lines.ts'
 import { CodeLines } from '../../parts/code-lines.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { ModelSelect } from '../../parts/model-select.tsx'
-import { useExampleModel, useModels } from '../../parts/use-models.ts'
+import { type Endpoint, useExampleModel, useModels } from '../../parts/use-models.ts'
 import { useTitle } from '../../parts/use-title.ts'
 import { useAccountId, useMe } from '../../shell/use-account.ts'
 
 const route = getRouteApi('/$account/connect')
 
-/** What each client is set to, with lines to copy. */
+const FORMATS: readonly Endpoint[] = ['chat', 'messages', 'responses', 'images']
+
+/** What each client is set to, with lines to copy: the clients that the chosen model is answered to. */
 export function ConnectScreen() {
   useTitle('Connect')
-  const { client: clientId = '' } = route.useSearch()
-  const client = clientOf(clientId)
+  const { client: clientId = '', model: asked } = route.useSearch()
+  const wanted = clientOf(clientId)
+  const fallback = useExampleModel(wanted.speaks)
+  const models = useModels(FORMATS)
+  const withId = (modelId?: string) => models.find(({ id }) => id === modelId)
+  const chosen = withId(asked) ?? withId(fallback) ?? models[0]
+  const clients = chosen === undefined ? CLIENTS : clientsOf(chosen.endpoints)
+  const client = clients.includes(wanted) ? wanted : (clients[0] ?? wanted)
+  const model = chosen?.id ?? fallback
   return (
     <>
       <div className="top">
         <h1>Connect</h1>
       </div>
       <div className="connect">
-        <ClientList picked={client} />
+        <ClientList clients={clients} picked={client} />
         <div className="grid gap-4 min-w-0">
           <KeyStep />
-          <LinesStep client={client} />
+          <LinesStep client={client} model={model} />
           <AnyClient />
         </div>
       </div>
@@ -31,11 +46,16 @@ export function ConnectScreen() {
   )
 }
 
-function ClientList({ picked }: { picked: ClientSettings }) {
+interface ClientListProps {
+  readonly clients: readonly ClientSettings[]
+  readonly picked: ClientSettings
+}
+
+function ClientList({ clients: shown, picked }: ClientListProps) {
   const navigate = route.useNavigate()
   const account = useAccountId()
   const search = route.useSearch()
-  const groups = Map.groupBy(CLIENTS, ({ group }) => group)
+  const groups = Map.groupBy(shown, ({ group }) => group)
   return (
     <>
       <nav className="card hide-s clients" aria-label="Clients">
@@ -108,13 +128,9 @@ function KeyStep() {
   )
 }
 
-function LinesStep({ client }: { client: ClientSettings }) {
-  const { model: asked } = route.useSearch()
+function LinesStep({ client, model }: { client: ClientSettings; model: string }) {
   const navigate = route.useNavigate()
   const { base_url: baseUrl } = useMe()
-  const fallback = useExampleModel(client.writes)
-  const fits = useModels(client.writes).some(({ id }) => id === asked)
-  const model = asked !== undefined && fits ? asked : fallback
   const lines = client.lines({ baseUrl, model })
   return (
     <section className="card snip" aria-label={`Lines of ${client.name}`}>
@@ -125,7 +141,7 @@ function LinesStep({ client }: { client: ClientSettings }) {
       <div className="lines-of">
         <p className={/^(?:npm|pip) /.test(client.place) ? 'mono' : ''}>{client.place}</p>
         <ModelSelect
-          writes={client.writes}
+          formats={FORMATS}
           value={model}
           onChange={(picked) =>
             navigate({ search: (before) => ({ ...before, model: picked }), replace: true })

@@ -1,9 +1,11 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
+import type { Model } from '../../api/answers.ts'
 import { ModelName } from '../../parts/model-name.tsx'
 import { useExampleModel, useModels } from '../../parts/use-models.ts'
 import { useTitle } from '../../parts/use-title.ts'
 import { Composer } from './composer.tsx'
+import { type AskedModel, askedModel, SPOKEN } from './formats.ts'
 import { MessageItem } from './message-item.tsx'
 import { Outcome } from './outcome.tsx'
 import { type AskedFor, SettingsForm } from './settings-form.tsx'
@@ -18,13 +20,14 @@ export function PlaygroundScreen() {
   useTitle('Playground')
   const { model: asked } = route.useSearch()
   const navigate = route.useNavigate()
-  const fallback = useExampleModel()
+  const models = useModels(SPOKEN)
+  const fallback = useExampleModel(SPOKEN.find((format) => models.some(isIn(format))))
   const modelId = asked ?? fallback
-  const model = useModels('text').find(({ id }) => id === modelId)
+  const model = models.find(({ id }) => id === modelId)
   const takesTemperature = model?.supported_parameters.includes('temperature') ?? true
   const [fields, setFields] = useState(FIRST)
   const chat = useChat()
-  const settings = settingsOf(fields, { model: modelId, takesTemperature })
+  const settings = settingsOf(fields, { model: askedModel(modelId, model), takesTemperature })
   const isRunning = chat.run.kind === 'running'
   return (
     <>
@@ -96,10 +99,14 @@ function Beginning({ modelId }: { modelId: string }) {
   )
 }
 
+function isIn(format: string): (model: Model) => boolean {
+  return ({ endpoints }) => endpoints.includes(format)
+}
+
 /** What the fields say; null: one of them can't be sent. */
 function settingsOf(
   { system, cap, temperature, isStreamed }: AskedFor,
-  { model, takesTemperature }: { readonly model: string; readonly takesTemperature: boolean },
+  { model, takesTemperature }: { readonly model: AskedModel; readonly takesTemperature: boolean },
 ): ChatSettings | null {
   const capTokens = cap.trim() === '' ? null : Number(cap)
   const degree = temperature.trim() === '' || !takesTemperature ? null : Number(temperature)

@@ -1,6 +1,7 @@
 import { useId, useState } from 'react'
 import { Field } from '../../parts/field.tsx'
 import { ModelSelect } from '../../parts/model-select.tsx'
+import { SPOKEN } from './formats.ts'
 
 /** The fields as they are typed. */
 export interface AskedFor {
@@ -31,7 +32,7 @@ export function SettingsForm(props: SettingsFormProps) {
   const isDegreeWrong = !(degree >= 0 && degree <= 2)
   return (
     <div className="asked">
-      <ModelSelect writes="text" value={modelId} onChange={onModel} />
+      <ModelSelect formats={SPOKEN} value={modelId} onChange={onModel} />
       <button
         type="button"
         className="btn only-s"

@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from 'react'
 import { openAnswer } from '../../api/client.ts'
 import { useAccountId } from '../../shell/use-account.ts'
-import { readChatAnswer } from './chat-answer.ts'
+import { readAnswer } from './answer.ts'
+import { type AskedModel, bodyOf } from './formats.ts'
 
 /** Who says a message. */
 export type Role = 'user' | 'assistant'
@@ -15,7 +16,7 @@ export interface Message {
 
 /** What is asked for beside the messages. */
 export interface ChatSettings {
-  readonly model: string
+  readonly model: AskedModel
   /** Empty: none. */
   readonly system: string
   /** The most tokens of an answer; null: the model's own maximum. */
@@ -53,10 +54,11 @@ export function useChat() {
     setMessages([...before, answer])
     setRun({ kind: 'running' })
     try {
-      const path = `accounts/${account}/playground/chat`
+      const { format } = settings.model
+      const path = `accounts/${account}/playground/${format}`
       const response = await openAnswer(path, bodyOf(before, settings), controller.signal)
       requestId = response.headers.get('x-request-id')
-      for await (const piece of readChatAnswer(response)) {
+      for await (const piece of readAnswer(response, format)) {
         if (piece.kind === 'end') reason = piece.reason
         else {
           text += piece.text
@@ -90,18 +92,6 @@ export function useChat() {
       ask(messages.slice(0, messages.findIndex((one) => one.id === id) + 1), settings),
     /** Leaves the answer, as any client may. */
     stop: () => stopping.current?.abort(),
-  }
-}
-
-function bodyOf(messages: readonly Message[], settings: ChatSettings): object {
-  const { model, system, capTokens, temperature, isStreamed } = settings
-  const said = messages.map(({ role, content }) => ({ role, content }))
-  return {
-    model,
-    messages: system.trim() === '' ? said : [{ role: 'system', content: system }, ...said],
-    ...(capTokens === null ? {} : { max_tokens: capTokens }),
-    ...(temperature === null ? {} : { temperature }),
-    ...(isStreamed ? { stream: true } : {}),
   }
 }
 

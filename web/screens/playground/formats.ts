@@ -1,0 +1,66 @@
+import type { Model } from '../../api/answers.ts'
+import type { ChatSettings, Message } from './use-chat.ts'
+
+/** The formats that the Playground speaks, the most usual first. */
+export const SPOKEN = ['chat', 'messages', 'responses'] as const
+
+/** One of them. */
+export type SpokenFormat = (typeof SPOKEN)[number]
+
+/** What the Playground must know of a model to ask it. */
+export interface AskedModel {
+  readonly id: string
+  readonly format: SpokenFormat
+  /** The field of the output cap. */
+  readonly capField: 'max_tokens' | 'max_completion_tokens' | 'max_output_tokens'
+  /** Sent where nothing else is asked for; null: nothing need be. */
+  readonly usualCapTokens: number | null
+}
+
+/** How a model is asked. By position: its id; what the catalog has of it, if it is read. */
+export function askedModel(id: string, model: Model | undefined): AskedModel {
+  const format = SPOKEN.find((one) => model?.endpoints.includes(one)) ?? 'chat'
+  switch (format) {
+    case 'chat': {
+      const takes = model?.supported_parameters ?? []
+      const isNew = takes.includes('max_completion_tokens') && !takes.includes('max_tokens')
+      const capField = isNew ? 'max_completion_tokens' : 'max_tokens'
+      return { id, format, capField, usualCapTokens: null }
+    }
+    case 'messages': {
+      // Servers of this format demand a cap.
+      const usualCapTokens = model?.top_provider.max_completion_tokens ?? null
+      return { id, format, capField: 'max_tokens', usualCapTokens }
+    }
+    case 'responses':
+      return { id, format, capField: 'max_output_tokens', usualCapTokens: null }
+  }
+}
+
+/** The body of a request, in the model's own format. */
+export function bodyOf(messages: readonly Message[], settings: ChatSettings): object {
+  const { model, system, capTokens, temperature, isStreamed } = settings
+  const cap = capTokens ?? model.usualCapTokens
+  return {
+    model: model.id,
+    ...said(messages, { format: model.format, system: system.trim() === '' ? null : system }),
+    ...(cap === null ? {} : { [model.capField]: cap }),
+    ...(temperature === null ? {} : { temperature }),
+    ...(isStreamed ? { stream: true } : {}),
+  }
+}
+
+function said(
+  messages: readonly Message[],
+  { format, system }: { readonly format: SpokenFormat; readonly system: string | null },
+): object {
+  const list = messages.map(({ role, content }) => ({ role, content }))
+  switch (format) {
+    case 'chat':
+      return { messages: system === null ? list : [{ role: 'system', content: system }, ...list] }
+    case 'messages':
+      return { messages: list, ...(system === null ? {} : { system }) }
+    case 'responses':
+      return { input: list, store: false, ...(system === null ? {} : { instructions: system }) }
+  }
+}
