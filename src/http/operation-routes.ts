@@ -36,13 +36,13 @@ export function registerOperations(app: FastifyInstance, input: OperationRoutesI
         onAnswered({ requestId: id, method, path, httpStatus: reply.raw.statusCode })
       })
     }
-    for (const { method, paths, body, answers, run } of operations) {
+    for (const { method, paths, body, answersTo, run } of operations) {
       const path = paths[access.kind]
       if (path === undefined) continue
       scope.route<{ Params: Record<string, string> }>({
         method,
         // A HEAD would run the operation, and read a download with no client that takes it.
-        exposeHeadRoute: !isDownload(answers),
+        exposeHeadRoute: !isDownload(answersTo(access.kind)[200]),
         url: path.replace(/\{(\w+)\}/g, ':$1'),
         async handler(request, reply) {
           const { params, query } = request
@@ -86,8 +86,8 @@ function prefersCsv(accept = ''): boolean {
 }
 
 /** Whether an operation answers with text that is sent as it is read. */
-function isDownload(answers: Operation['answers']): boolean {
-  return answers[200] instanceof z.ZodString
+function isDownload(shape: z.ZodType | undefined): boolean {
+  return shape instanceof z.ZodString
 }
 
 /** What is known of a request of Fastify's before it is read. */

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import type { z } from 'zod'
 import type { RefreshOfAll } from '../catalog/catalog-refreshers.ts'
 import type { ChangedCallers } from '../journey/gate/authenticator.ts'
@@ -6,11 +7,13 @@ import type { OperatorAction } from '../ledger/operator-actions.ts'
 import type { Letter } from '../mail/letter.ts'
 import type { Sale } from '../sale/sale.ts'
 import type { Store } from '../store/open-store.ts'
+import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { echoed, Problem, type ProblemCode } from '../vocabulary/problem.ts'
 import type { AdminScope, Role } from '../vocabulary/role.ts'
 import { checkInput, oneOf } from './check-input.ts'
+import { forCustomers } from './customer-fields.ts'
 import type { KeyLimits } from './limits.ts'
 
 /** Who calls an operation: an admin, by token or on the command line, or an API key for its own account. */
@@ -65,6 +68,21 @@ interface OperatorCaller {
 /** The kinds of callers. */
 export type CallerKind = Caller['kind']
 
+/** Whether a kind of caller reads as the operator of the gateway does; others read as customers. */
+function readsAsOperator(kind: CallerKind): boolean {
+  switch (kind) {
+    case 'admin':
+    case 'operator':
+      return true
+    case 'anyone':
+    case 'key':
+    case 'member':
+      return false
+    default:
+      return assertNever(kind)
+  }
+}
+
 /**
  * Who may call an operation, and the path of its route for each: from the root, parameters in braces,
  * such as `/v1/admin/accounts/{account_id}`.
@@ -90,8 +108,8 @@ export interface Operation {
   readonly body: z.ZodType | null
   /** A body for documents; undefined where it has none. */
   readonly example: object | undefined
-  /** The shape of each successful response, by status. */
-  readonly answers: Readonly<Record<number, z.ZodType>>
+  /** The shape of each successful response to a kind of caller, by status. */
+  answersTo(kind: CallerKind): Readonly<Record<number, z.ZodType>>
   /** The refusals of its own, beside those of its callers and of its input. */
   readonly problems: readonly ProblemCode[]
   /** Whether members must be owners of their account. */
@@ -144,8 +162,10 @@ interface CheckedCall<Kind extends CallerKind, Query, Body> {
 }
 
 interface OperationInput<P extends Paths, Query extends z.ZodType, Body extends z.ZodType>
-  extends Pick<Operation, 'name' | 'method' | 'summary' | 'answers'> {
+  extends Pick<Operation, 'name' | 'method' | 'summary'> {
   readonly paths: P
+  /** The shape of each successful response, by status: customers get it without what operators alone may see. */
+  readonly answers: Readonly<Record<number, z.ZodType>>
   /** Default: the query string is ignored. */
   readonly query?: Query
   /** Default: the body is ignored. */
@@ -182,11 +202,18 @@ export function operation<
     needsOwner = false,
     needsRecentSignIn,
     scope = null,
+    answers,
     run,
     ...described
   } = input
+  const shown = Object.entries(answers).map(([httpStatus, shape]) => {
+    return [Number(httpStatus), forCustomers(shape)] as const
+  })
+  const toCustomers = new Map(shown)
+  const shownAnswers = Object.fromEntries(shown.map(([status, { shape }]) => [status, shape]))
   return {
     ...described,
+    answersTo: (kind) => (readsAsOperator(kind) ? answers : shownAnswers),
     query: query ?? null,
     body: body ?? null,
     example: typeof example === 'object' && example !== null ? example : undefined,
@@ -214,7 +241,7 @@ export function operation<
       if (needsRecentSignIn && caller.kind === 'operator' && !caller.isRecentlySignedIn) {
         throw new Problem('sign_in_again')
       }
-      return run({
+      const answered = await run({
         ...checked,
         // A caller reaches an operation only by the path of its kind.
         caller: caller as Extract<Caller, { kind: keyof P & CallerKind }>,
@@ -226,6 +253,12 @@ export function operation<
         acceptsCsv,
         onProgress,
       })
+      const { httpStatus, body: answer } = answered
+      const withoutHidden = toCustomers.get(httpStatus)?.withoutHidden ?? null
+      if (withoutHidden === null || readsAsOperator(caller.kind)) return answered
+      return answer instanceof Readable
+        ? answered
+        : { httpStatus, body: Object(withoutHidden(answer)) }
     },
   }
 }

@@ -25,9 +25,12 @@ beforeEach(async () => {
 })
 afterEach(() => bench.close())
 
-async function lines(filter: Parameters<typeof requestCsv>[1]): Promise<string[]> {
+async function lines(
+  filter: Parameters<typeof requestCsv>[1]['filter'],
+  isForOperators = false,
+): Promise<string[]> {
   let text = ''
-  for await (const part of requestCsv(bench.store.pages, filter)) text += part
+  for await (const part of requestCsv(bench.store.pages, { filter, isForOperators })) text += part
   return text.split('\r\n')
 }
 
@@ -41,9 +44,9 @@ async function change(modelId: string): Promise<void> {
 
 test('a file has the requests of one account, newest first, with exact dollars', async () => {
   const [header, second, first, ...rest] = await lines({ accountId: 'A' })
-  expect(header).toMatch(/^request_id,opened_at,.*,hold,charge,provider_cost,/)
+  expect(header).toMatch(/^request_id,opened_at,.*,hold,charge,input_tokens,.*,tags$/)
   expect(second).toMatch(/^R2,1970-01-01T00:00:00.000Z,,,K,chat,author\/name,open,,,0.000007,0,,/)
-  expect(first).toMatch(/^R1,.*,final,200,,2.1,1.050001,1.00000\d+,/)
+  expect(first).toMatch(/^R1,.*,final,200,,2.1,1.050001,,/)
   expect(rest).toEqual([''])
 })
 
@@ -61,7 +64,10 @@ test('cells with commas, quotes and line ends stay one cell', async () => {
 })
 
 test('the next thousand is not read before the ones before were taken', async () => {
-  const parts = requestCsv(bench.store.pages, { accountId: 'A' })
+  const parts = requestCsv(bench.store.pages, {
+    filter: { accountId: 'A' },
+    isForOperators: false,
+  })
   expect((await parts.next()).value).toMatch(/^request_id,/)
   await change('changed/later')
   expect((await parts.next()).value).toContain('changed/later')
@@ -69,8 +75,21 @@ test('the next thousand is not read before the ones before were taken', async ()
 })
 
 test('a search that finds nothing stops where its reader stops', async () => {
-  const parts = requestCsv(bench.store.pages, { accountId: 'A', modelId: 'unknown/model' })
+  const parts = requestCsv(bench.store.pages, {
+    filter: { accountId: 'A', modelId: 'unknown/model' },
+    isForOperators: false,
+  })
   expect((await parts.next()).value).toMatch(/^request_id,/)
   expect(await parts.next()).toEqual({ done: false, value: '' })
   expect(await parts.return(undefined)).toEqual({ done: true, value: undefined })
+})
+
+test('costs, fees and upstreams are in the file of operators alone', async () => {
+  const [members] = await lines({ accountId: 'A' })
+  const [operators, , first] = await lines({}, true)
+  expect(members).not.toMatch(/cost|fee|margin|upstream|generation/)
+  expect(operators).toBe(
+    `${members},account_id,upstream,generation_id,fee_basis_points,provider_cost,uncharged_provider_cost,margin`,
+  )
+  expect(first).toContain('R2')
 })

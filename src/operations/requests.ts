@@ -34,7 +34,7 @@ import {
   operation,
   readsFor,
 } from './operation.ts'
-import { requestCsv } from './request-csv.ts'
+import { marginOf, requestCsv } from './request-csv.ts'
 
 const MEMBER = '/app/api/accounts/{account_id}'
 const OPERATOR = '/app/api/operator'
@@ -141,12 +141,18 @@ function download({ store }: OperationParts): Operation {
   return operation({
     name: 'downloadRequests',
     method: 'GET',
-    paths: { member: `${MEMBER}/requests.csv` },
+    paths: { member: `${MEMBER}/requests.csv`, operator: `${OPERATOR}/requests.csv` },
     summary: 'Requests as CSV, newest first, with amounts in exact dollars.',
-    query: z.strictObject(requestFilters),
+    query: z.strictObject({ account: idFilterField('acct').optional(), ...requestFilters }),
     answers: { 200: z.string() },
-    async run({ accountId, query }) {
-      const rows = requestCsv(store.pages, { ...filterOf(query), accountId })
+    async run({ caller, query }) {
+      const account = caller.kind === 'member' ? caller.accountId : query.account
+      const filter = {
+        ...filterOf(query),
+        ...(account === undefined ? {} : { accountId: account }),
+      }
+      const isForOperators = caller.kind === 'operator'
+      const rows = requestCsv(store.pages, { filter, isForOperators })
       return { httpStatus: 200, body: Readable.from(rows) }
     },
   })
@@ -254,6 +260,11 @@ export const requestShape = z
     hold: moneyField.describe('The hold of the request, in micro-dollars.'),
     held: moneyField.describe('The part of the hold that is still reserved, in micro-dollars.'),
     charge: moneyField.describe('The charge with corrections, in micro-dollars.'),
+    margin: moneyField
+      .nullable()
+      .describe(
+        "The paid charge less the provider's cost, rounded half up to a micro-dollar; null: the cost is not known.",
+      ),
     provider_cost: z
       .string()
       .nullable()
@@ -301,6 +312,7 @@ export function requestAnswer(row: RequestRow): z.infer<typeof requestShape> {
     hold: holdMicros,
     held: row.backedHeldMicros + row.freeHeldMicros,
     charge: chargeOf(row),
+    margin: marginOf(row),
     provider_cost: row.costUsd,
     uncharged_provider_cost: row.lateCostUsd,
     fee_basis_points: row.feeBasisPoints,

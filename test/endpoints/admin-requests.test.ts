@@ -54,6 +54,7 @@ test('a request is shown whole', async () => {
     hold: expect.any(Number),
     held: 0,
     charge: expect.any(Number),
+    margin: expect.any(Number),
     provider_cost: expect.stringMatching(/^0\.\d+$/),
     uncharged_provider_cost: null,
     fee_basis_points: 500,

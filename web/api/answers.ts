@@ -10,6 +10,7 @@ import type {
 import type { accountShape } from '../../src/operations/accounts.ts'
 import type { apiKeyShape, createdApiKeyShape } from '../../src/operations/api-keys.ts'
 import type { entryShape, statementLineShape } from '../../src/operations/credit.ts'
+import type { ForCustomers } from '../../src/operations/customer-fields.ts'
 import type { listShape } from '../../src/operations/fields.ts'
 import type { invitationShape, memberShape } from '../../src/operations/members.ts'
 import type { overviewShape } from '../../src/operations/overview.ts'
@@ -60,10 +61,10 @@ export type ApiKey = z.infer<typeof apiKeyShape>
 export type CreatedApiKey = z.infer<typeof createdApiKeyShape>
 
 /** A request in Activity. */
-export type ActivityRequest = z.infer<typeof requestShape>
+export type ActivityRequest = ForCustomers<z.infer<typeof requestShape>>
 
 /** A page of requests that were searched for. */
-export type FoundRequests = z.infer<typeof foundShape>
+export type FoundRequests = ForCustomers<z.infer<typeof foundShape>>
 
 /** Counts and columns over Activity. */
 export type RequestSummary = z.infer<typeof requestSummaryShape>

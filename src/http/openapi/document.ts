@@ -111,7 +111,7 @@ export function documentedOperation(
     parameters: [...pathParameters(path), ...queryParameters(operation)],
     body: operation.body === null ? null : requestSchema(operation.body),
     example: operation.example,
-    answers: Object.entries(operation.answers).map(([httpStatus, shape]) => ({
+    answers: Object.entries(operation.answersTo(access)).map(([httpStatus, shape]) => ({
       httpStatus: Number(httpStatus),
       description: ANSWER_WORDS[httpStatus] ?? 'Success.',
       headers: {},

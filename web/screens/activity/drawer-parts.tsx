@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react'
 import { PROBLEMS } from '../../../src/vocabulary/problem.ts'
 import type { ActivityRequest } from '../../api/answers.ts'
-import { costText, feeText, money } from '../../format/money.ts'
-import { count, percentOf } from '../../format/numbers.ts'
+import { money } from '../../format/money.ts'
+import { count } from '../../format/numbers.ts'
 import { dayAndMinute, duration, exactTime } from '../../format/time.ts'
 import { useNow } from '../../parts/now.ts'
 import { Time } from '../../parts/time.tsx'
@@ -33,21 +33,13 @@ export function Timeline({ request }: { request: ActivityRequest }) {
   )
 }
 
-/** Hold, cost, fee and charge, exactly. */
+/** Hold and charge, exactly. */
 export function Money({ request }: { request: ActivityRequest }) {
-  const { hold, held, charge, overrun, provider_cost: costUsd, fee_basis_points: fee } = request
-  const lateCostUsd = request.uncharged_provider_cost
+  const { hold, held, charge, overrun } = request
   return (
     <dl className="kv">
       <Line term="Held when it opened">{money(hold, 6)}</Line>
       {held > 0 && <Line term="Still held">{money(held, 6)}</Line>}
-      {costUsd !== null && <Line term="Provider’s cost">{costText(costUsd)}</Line>}
-      {costUsd !== null && (
-        <Line term={`Platform fee, ${percentOf(fee)}`}>{feeText(charge, costUsd)}</Line>
-      )}
-      {lateCostUsd !== null && (
-        <Line term="Provider’s cost, not charged">{costText(lateCostUsd)}</Line>
-      )}
       {overrun > 0 && <Line term="Of it above the hold">{money(overrun, 6)}</Line>}
       <Line term="Charged" className="tot">
         {money(charge, 6)}
@@ -80,7 +72,7 @@ export function Tokens({ usage }: { usage: Usage }) {
 
 /** Where it came in, with which key, and what it was answered. */
 export function Where({ request, keyName }: { request: ActivityRequest; keyName: string | null }) {
-  const { endpoint, stream, http_status, settled_at, generation_id } = request
+  const { endpoint, stream, http_status, settled_at } = request
   return (
     <dl className="kv">
       <Line term="Endpoint">
@@ -92,12 +84,6 @@ export function Where({ request, keyName }: { request: ActivityRequest; keyName:
       {settled_at !== null && (
         <Line term="Settled">
           <Time at={new Date(settled_at)}>{dayAndMinute(new Date(settled_at))}</Time>
-        </Line>
-      )}
-      <Line term="Provider">{request.upstream}</Line>
-      {generation_id !== null && (
-        <Line term="Its id">
-          <span className="mono">{generation_id}</span>
         </Line>
       )}
     </dl>

@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { OPERATOR_ONLY } from '../../src/operations/customer-fields.ts'
+import { makeOperations, OPERATIONS } from '../../src/operations/operations.ts'
+import { type Browser, inviteGuest, setUpOperator } from '../page/page-client.ts'
+import { startWorld, type TestAccount, type World } from '../world.ts'
+
+const UPSTREAM = 'hidden-vendor'
+const HIDDEN: ReadonlySet<string> = new Set(OPERATOR_ONLY)
+
+let world: World
+let account: TestAccount
+let member: Browser
+let operator: Browser
+let requestId: string
+let params: Readonly<Record<string, string>>
+
+beforeAll(async () => {
+  world = await startWorld({
+    configured: (usual) => ({
+      ...usual,
+      upstreams: [{ ...usual.upstreams[0], name: UPSTREAM }],
+    }),
+  })
+  account = await world.account()
+  operator = await setUpOperator(world)
+  const guest = { email: 'lin@example.org', accountId: account.id, role: 'owner' } as const
+  member = await inviteGuest(world, guest)
+  await world.gateway.ledger.updateAccount({ id: account.id, feeBasisPoints: 1_234 }, null)
+  const answer = await fetch(world.url('/v1/chat/completions'), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${account.apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'sim/text', messages: [{ role: 'user', content: 'Hello.' }] }),
+  })
+  await answer.text()
+  requestId = String(answer.headers.get('x-request-id'))
+  await world.gateway.settled()
+  const keys = await member.get(`accounts/${account.id}/keys`)
+  const [first] = Object(keys.json)['data']
+  params = { account_id: account.id, request_id: requestId, key_id: String(first.id) }
+})
+afterAll(() => world.close())
+
+/** The names of all members of a JSON value, or of all properties of a schema. */
+function namesIn(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(namesIn)
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, member]) => [name, ...namesIn(member)])
+}
+
+/** Fields of operators in a value. */
+function hiddenIn(value: unknown): string[] {
+  return namesIn(value).filter((name) => HIDDEN.has(name))
+}
+
+// Operations say what they take and answer before they have a store.
+const SECTIONS = makeOperations(OPERATIONS, new Proxy(Object(null), { get: () => ({}) }))
+const ALL = SECTIONS.flatMap(({ operations }) => operations)
+
+describe('a customer reads no field of operators', () => {
+  const surfaces = ALL.flatMap((operation) =>
+    (['key', 'anyone', 'member'] as const).flatMap((kind) =>
+      operation.paths[kind] === undefined ? [] : [{ name: operation.name, kind, operation }],
+    ),
+  )
+
+  test.each(surfaces)('in the shape of $name for $kind', ({ operation, kind }) => {
+    for (const shape of Object.values(operation.answersTo(kind))) {
+      expect(hiddenIn(z.toJSONSchema(shape, { io: 'output' }))).toEqual([])
+    }
+  })
+
+  test('in any response that the document describes for keys or for anyone', async () => {
+    const document: unknown = await (await fetch(world.url('/openapi.json'))).json()
+    const { paths, components } = Object(document)
+    const withRefs = (value: unknown): unknown => {
+      const text = JSON.stringify(value)
+      const names = [...text.matchAll(/#\/components\/schemas\/(\w+)/g)].map(([, name]) => name)
+      return [value, names.map((name) => withRefs(components.schemas[String(name)]))]
+    }
+    const seen: string[] = []
+    for (const [path, methods] of Object.entries(Object(paths))) {
+      if (path.startsWith('/v1/admin')) continue
+      for (const described of Object.values(Object(methods))) {
+        const { operationId, responses } = Object(described)
+        seen.push(operationId)
+        expect({ operationId, hidden: hiddenIn(withRefs(responses)) }).toEqual({
+          operationId,
+          hidden: [],
+        })
+      }
+    }
+    expect(seen).toContain('listKeyRequests')
+  })
+})
+
+/** Paths of what a customer reads, with the account's own ids. */
+function readPaths(kind: 'key' | 'anyone' | 'member'): string[] {
+  return ALL.flatMap(({ method, paths }) => {
+    const path: string | undefined = method === 'GET' ? paths[kind] : undefined
+    const filled = path?.replace(/\{(\w+)\}/g, (whole, name) => params[String(name)] ?? whole)
+    return filled === undefined || filled.includes('{') ? [] : [filled]
+  })
+}
+
+describe('what a customer reads has neither an upstream nor a field of operators', () => {
+  test('by key, or without one', async () => {
+    const paths = [...readPaths('key'), ...readPaths('anyone'), '/v1', '/v1/models']
+    for (const path of paths.map((one) =>
+      one === '/v1/generation' ? `${one}?id=${requestId}` : one,
+    )) {
+      const headers = { authorization: `Bearer ${account.apiKey}` }
+      for (const accept of ['application/json', 'text/csv']) {
+        const answer = await fetch(world.url(path), { headers: { ...headers, accept } })
+        const text = await answer.text()
+        expect(text, path).not.toContain(UPSTREAM)
+        if (!answer.headers.get('content-type')?.includes('json')) continue
+        expect({ path, hidden: hiddenIn(JSON.parse(text)) }).toEqual({ path, hidden: [] })
+      }
+    }
+    expect(paths).toContain('/v1/requests')
+  })
+
+  test('as a member on the page, and in its downloads', async () => {
+    const paths = readPaths('member').map((path) => path.replace('/app/api/', ''))
+    for (const path of paths) {
+      const { json, text } = await member.get(path)
+      expect(text, path).not.toContain(UPSTREAM)
+      expect({ path, hidden: hiddenIn(json) }).toEqual({ path, hidden: [] })
+      if (!path.endsWith('.csv')) continue
+      const columns = text.split('\r\n')[0]?.split(',') ?? []
+      expect({ path, hidden: columns.filter((column) => HIDDEN.has(column)) }).toEqual({
+        path,
+        hidden: [],
+      })
+    }
+    expect(paths).toContain(`accounts/${account.id}/requests/${requestId}`)
+  })
+})
+
+test('operators read what customers do not', async () => {
+  const { json } = await operator.get(`operator/requests/${requestId}`)
+  expect(json).toMatchObject({ upstream: UPSTREAM, fee_basis_points: 1_234 })
+  const { provider_cost: cost, charge, margin } = Object(json)
+  expect(margin).toBe(charge - Math.round(Number(cost) * 1_000_000))
+  const csv = await operator.get('operator/requests.csv')
+  expect(csv.text).toContain(UPSTREAM)
+})
