@@ -15,14 +15,42 @@ const exclude = [
   '**/*.prometheus.test.ts',
 ]
 
-const COSTS_NAMED = ['broken-streams', 'charge-states', 'dearer-providers', 'left-early'].map(
-  (name) => `test/contract/${name}.test.ts`,
-)
+// What a dialect can change of the contract. The rest is tried on OpenRouter's dialect, in every format, and what is
+// counted in `test/dialects/`.
+const OF_DIALECTS = [
+  'holds',
+  'leaks',
+  'provider-errors',
+  'refusals',
+  'sent-upstream',
+  'success',
+].map((name) => `test/contract/${name}.test.ts`)
 
-// A dialect sees none of these: they are tried on OpenRouter's, in every format.
-const BEFORE_THE_DIALECT = ['keys-and-credit', 'limits', 'models', 'tags'].map(
-  (name) => `test/contract/${name}.test.ts`,
-)
+// `npm test -- --changed`, the run for one change: the tests beside the code that import it. Whole servers import all
+// of the code, and are left to the whole run.
+const isOfOneChange = process.argv.some((argument) => argument.startsWith('--changed'))
+const folders = `{bench,bin,books,release,simulator,src,tidy,web${isOfOneChange ? '' : ',test'}}`
+
+const CONTRACTS = [
+  // The contract, once more: on a format that the product does not have.
+  {
+    test: {
+      name: 'toy format',
+      include: ['test/contract/**/*.test.ts'],
+      provide: { contractOf: 'toy' as const },
+      ...HANG_LIMITS,
+    },
+  },
+  // And on each dialect that bills by its counts, in the formats that it speaks.
+  ...(['openai', 'anthropic', 'openai-compatible', 'toyDialect'] as const).map((contractOf) => ({
+    test: {
+      name: `contract of ${contractOf}`,
+      include: OF_DIALECTS,
+      provide: { contractOf },
+      ...HANG_LIMITS,
+    },
+  })),
+]
 
 export default defineConfig({
   test: {
@@ -33,39 +61,13 @@ export default defineConfig({
       {
         test: {
           name: 'tollgate',
-          include: ['{bench,bin,src,simulator,test,tidy,web}/**/*.test.ts'],
+          include: [`${folders}/**/*.test.ts`],
           exclude,
           globalSetup: ['src/store/testing/one-server-a-run.ts'],
           ...HANG_LIMITS,
         },
       },
-      {
-        // The contract, once more: on a format that the product does not have.
-        test: {
-          name: 'toy format',
-          include: ['test/contract/**/*.test.ts'],
-          provide: { contractOf: 'toy' },
-          ...HANG_LIMITS,
-        },
-      },
-      // And on each dialect that bills by its counts, in the formats that it speaks.
-      ...(['openai', 'anthropic', 'openai-compatible', 'toyDialect'] as const).map(
-        (contractOf) => ({
-          test: {
-            name: `contract of ${contractOf}`,
-            include: ['test/contract/**/*.test.ts'],
-            // These are about costs that are named, and looked up: test/dialects/ has those that are counted.
-            exclude: [
-              ...COSTS_NAMED,
-              ...BEFORE_THE_DIALECT,
-              // OpenAI's error events have no status, and no room for counts.
-              ...(contractOf === 'anthropic' ? [] : ['test/contract/failed-streams.test.ts']),
-            ],
-            provide: { contractOf },
-            ...HANG_LIMITS,
-          },
-        }),
-      ),
+      ...(isOfOneChange ? [] : CONTRACTS),
     ],
   },
 })

@@ -1,7 +1,9 @@
 import type { Reporter, SerializedError, TestModule } from 'vitest/node'
 
+const SLOW_FILES = 5
+
 /**
- * Ends a test run with one plain line, `N passed, N failed`. A file that does not load, hooks that
+ * Names the five slowest files of each project, and ends a test run with one plain line, `N passed, N failed`. A file that does not load, hooks that
  * fail and errors outside of any test count as failed: nothing that went wrong counts as nothing.
  */
 export class TallyReporter implements Reporter {
@@ -14,7 +16,10 @@ export class TallyReporter implements Reporter {
 
   /** Called by Vitest once all is run. */
   onTestRunEnd(
-    modules: readonly Pick<TestModule, 'children' | 'errors'>[],
+    modules: readonly Pick<
+      TestModule,
+      'children' | 'diagnostic' | 'errors' | 'project' | 'relativeModuleId'
+    >[],
     unhandledErrors: readonly SerializedError[],
   ): void {
     let passed = 0
@@ -28,6 +33,31 @@ export class TallyReporter implements Reporter {
         else if (state !== 'skipped') failed += 1
       }
     }
+    const timed = modules.map((module) => ({
+      project: module.project.name,
+      path: module.relativeModuleId,
+      tookMs: module.diagnostic().duration,
+    }))
+    for (const line of slowestFiles(timed)) this.#write(line)
     this.#write(`${passed} passed, ${failed} failed`)
   }
+}
+
+/** How long one file of tests took. */
+interface TimedFile {
+  readonly project: string
+  readonly path: string
+  readonly tookMs: number
+}
+
+/** The five slowest files of each project, slowest first, in lines for a person. */
+export function slowestFiles(files: readonly TimedFile[]): string[] {
+  const byProject = Map.groupBy(files, ({ project }) => project)
+  return [...byProject].flatMap(([project, ofProject]) => [
+    `slowest of ${project === '' ? 'all files' : project}:`,
+    ...ofProject
+      .toSorted((one, other) => other.tookMs - one.tookMs)
+      .slice(0, SLOW_FILES)
+      .map(({ path, tookMs }) => `  ${(tookMs / 1_000).toFixed(1).padStart(6)} s  ${path}`),
+  ])
 }
