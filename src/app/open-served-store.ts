@@ -55,10 +55,11 @@ export async function openServedStore(
       log.warn({ swept }, 'requests of a dead process were in flight and are unresolved now')
       onAbandoned()
     },
+    isStoreDown: () => telemetry.isStoreDown,
     onBeat: () => telemetry.heartbeatStored(),
     onFailure: (cause) => {
       log.error({ cause: String(cause) }, 'the heartbeat could not be stored')
-      telemetry.heartbeatFailed()
+      telemetry.heartbeatFailed(cause)
     },
   })
   closing.defer(() => instance.close())

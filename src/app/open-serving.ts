@@ -15,6 +15,8 @@ import { ForgottenHolds } from '../ledger/instances/forgotten-holds.ts'
 import { whileAlive } from '../ledger/instances/open-instance.ts'
 import { unsettledAfter } from '../reconcile/schedule.ts'
 import { Passes } from '../store/passes.ts'
+import { sqlStateOf } from '../store/postgres/postgres-failure.ts'
+import { CommandImpossible } from '../store/store-failure.ts'
 import type { Arrival } from '../vocabulary/call.ts'
 import { publicNamesOf } from './config.ts'
 import type { OpenUpstream } from './open-catalog.ts'
@@ -135,11 +137,13 @@ function openSettler(
   const settler = new Settler({
     ledger,
     waitMs: config.TOLLGATE_SETTLE_WAIT_MS,
-    onFailure: (requestId, cause) =>
-      log.error(
-        { requestId, cause: String(cause) },
-        'a charge could not be stored and will be tried again',
-      ),
+    onFailure(requestId, cause) {
+      const words =
+        cause instanceof CommandImpossible
+          ? 'a charge can not be stored: reconciliation settles its request'
+          : 'a charge could not be stored and will be tried again'
+      log.error({ requestId, cause: String(cause), sqlState: sqlStateOf(cause) }, words)
+    },
     onSettled: (settled, input) => {
       const unsettled = unsettledAfter(settled, { input, nowMs: storeClock.nowMs() })
       if (unsettled !== null) onUnsettled(unsettled, input.upstream)

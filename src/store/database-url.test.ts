@@ -36,6 +36,10 @@ test.each([
 test.each([
   ['postgres://user:word@host:5433/tollgate?password=word', 'postgres://user@host:5433/tollgate'],
   ['postgres://host/tollgate', 'postgres://host/tollgate'],
+  [
+    'postgres://user:w@rd@a:1,[fd00::3],c:3/tollgate?x=1',
+    'postgres://user@a:1,[fd00::3],c:3/tollgate',
+  ],
   ['sqlite:/var/lib/tollgate.db', 'sqlite:/var/lib/tollgate.db'],
 ])('%s is shown without its password', (url, shown) => {
   expect(showDatabaseUrl(url)).toBe(shown)

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { readPostgresUrl } from './postgres/postgres-url.ts'
 
 /** Where the store is. */
 export type DatabaseLocation =
@@ -10,7 +11,7 @@ const FILE_DEFAULT = './data/tollgate.db'
 
 /**
  * Reads a database URL: `sqlite:/absolute/path`, `sqlite:./relative/path`, whose relative paths start
- * at the working directory, or `postgres://user:password@host:port/database`; unset or empty:
+ * at the working directory, or `postgres://user:password@host:port/database`, whose hosts may be several; unset or empty:
  * `./data/tollgate.db`. Throws an Error that says what is accepted.
  */
 export function parseDatabaseUrl(url: string | undefined): DatabaseLocation {
@@ -29,15 +30,11 @@ export function parseDatabaseUrl(url: string | undefined): DatabaseLocation {
 export function showDatabaseUrl(url: string | undefined): string {
   const location = parseDatabaseUrl(url)
   if (location.kind === 'sqlite') return `sqlite:${location.file}`
-  const { username, host, pathname } = new URL(location.url)
-  return `postgres://${username === '' ? '' : `${username}@`}${host}${pathname}`
+  return readPostgresUrl(location.url).shown
 }
 
+/** Throws an Error that says what is accepted. */
 function checkPostgresUrl(url: string): string {
-  // The message must not contain the text, which has a password in it.
-  const parsed = URL.canParse(url) ? new URL(url) : null
-  if (parsed === null || parsed.host === '' || parsed.pathname.length < 2) {
-    throw new Error('a PostgreSQL URL is postgres://user:password@host:port/database')
-  }
+  readPostgresUrl(url)
   return url
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { GroupCommit } from './group-commit.ts'
-import { StoreRefused, StoreUnavailable } from './store-failure.ts'
+import { NotSent, RowsLocked, StoreRefused, StoreUnavailable } from './store-failure.ts'
 
 /** A store that commits on demand, and records the commands of each commit. */
 function createScriptedStore(refuse: (command: number) => boolean = () => false) {
@@ -31,7 +31,9 @@ const rank = (command: number): number => command % 2
 const settings = {
   rank,
   isAlone: () => false,
-  failsWithStore: () => false,
+  isAwaited: () => false,
+  ownerOf: () => null,
+  elapsedMs: () => 0,
   batchCommandsMax: 10,
   idleDelayMs: 1,
   apartMs: () => 0,
@@ -57,7 +59,7 @@ test('a store that fails refuses the commands behind it that clients wait for, a
   const batches: (readonly number[])[] = []
   const commits = new GroupCommit({
     ...settings,
-    failsWithStore: (command: number) => command % 2 === 0,
+    isAwaited: (command: number) => command % 2 === 0,
     async commit(commands: readonly number[]) {
       batches.push(commands)
       if (batches.length === 1) throw failed
@@ -66,7 +68,7 @@ test('a store that fails refuses the commands behind it that clients wait for, a
   })
   const first = expect(commits.submit(1)).rejects.toBe(failed)
   await null
-  const open = expect(commits.submit(2)).rejects.toBe(failed)
+  const open = expect(commits.submit(2)).rejects.toEqual(new NotSent('the disk is gone'))
   const settle = commits.submit(3)
   await first
   await open
@@ -197,4 +199,84 @@ test('closing commits idle commands at once', async () => {
   await store.finishNext()
   await closed
   expect(await idle).toBe('committed 1')
+})
+
+/** A store in which the rows of some owners are locked; it records what it was asked, and how patiently. */
+function createLockedStore(locked: ReadonlySet<string>) {
+  const asked: string[] = []
+  return {
+    asked,
+    async commit(commands: readonly string[], patience: string): Promise<readonly string[]> {
+      asked.push(`${patience} ${commands.join(' ')}`)
+      if (commands.some((command) => locked.has(command[0] ?? ''))) throw new RowsLocked('locked')
+      return commands
+    },
+  }
+}
+
+const ofOwners = {
+  ...settings,
+  rank: () => 0,
+  isAwaited: () => true,
+  ownerOf: (command: string) => command[0] ?? null,
+}
+
+test('an owner whose rows are locked costs the others one wait, and is left alone for longer each time', async () => {
+  let nowMs = 0
+  const locked = new Set(['b'])
+  const store = createLockedStore(locked)
+  const commits = new GroupCommit({ ...ofOwners, commit: store.commit, elapsedMs: () => nowMs })
+  const all = (...commands: string[]) =>
+    Promise.allSettled(commands.map((command) => commits.submit(command)))
+  const statuses = (answers: readonly { readonly status: string }[]) =>
+    answers.map(({ status }) => status)
+  const first = await all('a1', 'b1', 'c1', 'b2')
+  expect(statuses(first)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected'])
+  expect(first[1]).toMatchObject({ reason: expect.any(RowsLocked) })
+  expect(store.asked).toEqual(['usual a1 b1 c1 b2', 'little a1', 'little b1 b2', 'little c1'])
+  store.asked.length = 0
+  nowMs = 999
+  expect(statuses(await all('b3', 'a2'))).toEqual(['rejected', 'fulfilled'])
+  expect(store.asked).toEqual(['usual a2'])
+  store.asked.length = 0
+  nowMs = 1_000
+  expect(statuses(await all('a3', 'b4', 'c2'))).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  expect(store.asked).toEqual(['usual a3 c2', 'little b4'])
+  nowMs = 2_999
+  await expect(commits.submit('b5')).rejects.toBeInstanceOf(RowsLocked)
+  nowMs = 3_000
+  locked.clear()
+  expect(await commits.submit('b6')).toBe('b6')
+  store.asked.length = 0
+  expect(statuses(await all('a4', 'b7'))).toEqual(['fulfilled', 'fulfilled'])
+  expect(store.asked).toEqual(['usual a4 b7'])
+})
+
+test('a client that waits for five seconds is refused, and nothing of its command was sent; one that was sent, after eight', async () => {
+  let nowMs = 0
+  const store = createScriptedStore()
+  const commits = new GroupCommit({
+    ...settings,
+    isAwaited: (command: number) => command % 2 === 0,
+    commit: store.commit,
+    elapsedMs: () => nowMs,
+  })
+  const sent = commits.submit(2)
+  const refusedSent = expect(sent).rejects.toEqual(
+    new StoreUnavailable('the store has not committed in time'),
+  )
+  await null
+  await null
+  const behind = commits.submit(4)
+  const settle = commits.submit(5)
+  const refusedBehind = expect(behind).rejects.toBeInstanceOf(NotSent)
+  nowMs = 5_000
+  await refusedBehind
+  nowMs = 7_500
+  await refusedSent
+  await expect(sent).rejects.not.toBeInstanceOf(NotSent)
+  await store.finishNext()
+  await store.finishNext()
+  expect(await settle).toBe('committed 5')
+  expect(store.batches).toEqual([[2], [5]])
 })

@@ -1,17 +1,23 @@
-import { StoreUnavailable } from './store-failure.ts'
+import { LockedOwners } from './locked-owners.ts'
+import { NotSent, RowsLocked, StoreUnavailable } from './store-failure.ts'
 
 interface GroupCommitInput<Command, Answer> {
   /**
-   * Commits all of a batch or none, and resolves with the results in the same order. Rejects with
-   * `StoreUnavailable` if the store failed, and with any other error if a command failed.
+   * Commits all of a batch or none, and resolves with the results in the same order. Rejects with `RowsLocked` if rows of
+   * it stayed locked, with any other `StoreUnavailable` if the store failed, and with any other error if a command failed.
    */
-  readonly commit: (commands: readonly Command[]) => Promise<readonly Answer[]>
+  readonly commit: (
+    commands: readonly Command[],
+    patience: CommitPatience,
+  ) => Promise<readonly Answer[]>
   /** Commands of a lower rank are applied first within a batch; equal ranks keep their order. */
   readonly rank: (command: Command) => number
   /** Whether a command shares no commit: one that may take long or fail for its own size. */
   readonly isAlone: (command: Command) => boolean
-  /** Whether a command that waits is refused as soon as the store fails: a client waits for it, and it was never sent. */
-  readonly failsWithStore: (command: Command) => boolean
+  /** Whether a client waits for a command, and is refused where the store fails or takes too long. */
+  readonly isAwaited: (command: Command) => boolean
+  /** Whose rows a command locks; null: it is not known. */
+  readonly ownerOf: (command: Command) => string | null
   readonly batchCommandsMax: number
   /** The longest that an idle command waits for a commit. */
   readonly idleDelayMs: number
@@ -19,30 +25,52 @@ interface GroupCommitInput<Command, Answer> {
   readonly apartMs: () => number
   /** Resolves after so long. */
   readonly delay: (delayMs: number) => Promise<unknown>
+  /** A clock that never steps, in milliseconds. */
+  readonly elapsedMs: () => number
 }
+
+/** How long a commit waits for rows that another transaction has: as long as the store lets it, or hardly at all. */
+export type CommitPatience = 'usual' | 'little'
 
 interface Queued<Command, Answer> {
   readonly command: Command
   readonly rank: number
+  readonly owner: string | null
+  readonly sinceMs: number
   readonly resolve: (answer: Answer) => void
   readonly reject: (error: unknown) => void
 }
 
+/** The longest that a client waits for a commit to begin. */
+const UNSENT_MS_MAX = 5_000
+
+/** The longest that a client waits for a commit to end: it is told that the store is away, whatever becomes of the commit. */
+const AWAITED_MS_MAX = 7_500
+
+const LOOK_MS = 250
+
+/** How long a batch whose rows are locked is run again by its owners. */
+const APART_MS_MAX = 2_000
+
 /**
  * Shares commits: commands that arrive during a commit form the next one. A batch that fails because of a
- * command is replayed one command at a time, so that the others succeed.
+ * command is replayed one command at a time, and one whose rows are locked one owner at a time, so that the others succeed.
  */
 export class GroupCommit<Command, Answer> {
   readonly #input: GroupCommitInput<Command, Answer>
+  readonly #locked: LockedOwners
   #queue: Queued<Command, Answer>[] = []
+  #sent: readonly Queued<Command, Answer>[] = []
   #running: Promise<void> | null = null
   /** Ends when the next commit may begin. */
   #pause: Promise<unknown> | null = null
   #idleTimer: NodeJS.Timeout | undefined
+  #lookTimer: NodeJS.Timeout | null = null
   #closed = false
 
   constructor(input: GroupCommitInput<Command, Answer>) {
     this.#input = input
+    this.#locked = new LockedOwners(input.elapsedMs)
   }
 
   /** Resolves once the command is durable. After `close`: rejects with `StoreUnavailable`. */
@@ -72,9 +100,13 @@ export class GroupCommit<Command, Answer> {
   }
 
   #enqueue(command: Command): Promise<Answer> {
-    if (this.#closed) return Promise.reject(new StoreUnavailable('the store is closed'))
+    if (this.#closed) return Promise.reject(new NotSent('the store is closed'))
+    const { ownerOf, rank, elapsedMs } = this.#input
+    const owner = ownerOf(command)
+    if (this.#locked.isSetAside(owner)) return Promise.reject(lockedRows())
     return new Promise((resolve, reject) => {
-      this.#queue.push({ command, rank: this.#input.rank(command), resolve, reject })
+      const sinceMs = elapsedMs()
+      this.#queue.push({ command, rank: rank(command), owner, sinceMs, resolve, reject })
     })
   }
 
@@ -91,27 +123,79 @@ export class GroupCommit<Command, Answer> {
       if (this.#pause !== null) await this.#pause
       this.#pause = this.#beginPause()
       const batch = this.#takeBatch()
+      this.#sent = batch
+      this.#lookTimer ??= this.#lookLater()
       await this.#commit(batch.sort((a, b) => a.rank - b.rank))
+      this.#sent = []
     }
     this.#running = null
   }
 
-  /** Those that came first: one that shares no commit, or all up to the next such one. */
+  /**
+   * Those that came first: one that shares no commit, or all up to the next such one; and without the commands of owners
+   * whose rows were locked, unless one of these came first.
+   */
   #takeBatch(): Queued<Command, Answer>[] {
     const { batchCommandsMax, isAlone } = this.#input
+    const suspect = this.#queue[0]?.owner ?? null
+    if (this.#locked.hasAny && this.#locked.has(suspect)) {
+      return this.#take((queued) => queued.owner === suspect && !isAlone(queued.command))
+    }
     const first = this.#queue.slice(0, batchCommandsMax)
     const alone = first.findIndex(({ command }) => isAlone(command))
     const batch = alone < 0 ? first : first.slice(0, Math.max(1, alone))
+    if (this.#locked.hasAny) {
+      const taken = new Set(batch)
+      return this.#take((queued) => taken.has(queued) && !this.#locked.has(queued.owner))
+    }
     this.#queue = this.#queue.slice(batch.length)
+    return batch
+  }
+
+  /** Takes the first of the queue, and those of its front that are wanted. */
+  #take(isWanted: (queued: Queued<Command, Answer>) => boolean): Queued<Command, Answer>[] {
+    const [first, ...others] = this.#queue.slice(0, this.#input.batchCommandsMax)
+    const batch = [...(first === undefined ? [] : [first]), ...others.filter(isWanted)]
+    const taken = new Set(batch)
+    this.#queue = this.#queue.filter((queued) => !taken.has(queued))
     return batch
   }
 
   // Each would otherwise wait for the failing store once more, one commit after the other.
   #failWaiting(error: StoreUnavailable): void {
-    const waiting = this.#queue
-    this.#queue = waiting.filter(({ command }) => !this.#input.failsWithStore(command))
-    for (const { command, reject } of waiting)
-      if (this.#input.failsWithStore(command)) reject(error)
+    const { isAwaited } = this.#input
+    const failed = this.#queue.filter(({ command }) => isAwaited(command))
+    if (failed.length === 0) return
+    this.#queue = this.#queue.filter(({ command }) => !isAwaited(command))
+    for (const { reject } of failed) reject(new NotSent(error.message, { cause: error }))
+  }
+
+  // One timer for all that wait, since nearly none waits for long.
+  #lookLater(): NodeJS.Timeout {
+    const timer = setTimeout(() => {
+      this.#lookTimer = this.#running === null ? null : this.#lookLater()
+      this.#refuseLate()
+    }, LOOK_MS)
+    timer.unref()
+    return timer
+  }
+
+  /** Answers the clients that have waited for too long. What was sent may be there: its sender asks again by its id. */
+  #refuseLate(): void {
+    const { isAwaited, elapsedMs } = this.#input
+    const nowMs = elapsedMs()
+    const isLate = ({ command, sinceMs }: Queued<Command, Answer>, waitMs: number): boolean =>
+      nowMs - sinceMs >= waitMs && isAwaited(command)
+    for (const queued of this.#sent) {
+      if (isLate(queued, AWAITED_MS_MAX)) {
+        queued.reject(new StoreUnavailable('the store has not committed in time'))
+      }
+    }
+    const [oldest] = this.#queue
+    if (oldest === undefined || nowMs - oldest.sinceMs < UNSENT_MS_MAX) return
+    const late = new Set(this.#queue.filter((queued) => isLate(queued, UNSENT_MS_MAX)))
+    this.#queue = this.#queue.filter((queued) => !late.has(queued))
+    for (const { reject } of late) reject(new NotSent('the store is busy with earlier commits'))
   }
 
   #beginPause(): Promise<unknown> | null {
@@ -120,16 +204,68 @@ export class GroupCommit<Command, Answer> {
   }
 
   async #commit(batch: readonly Queued<Command, Answer>[]): Promise<void> {
+    const isSuspect = this.#locked.hasAny && this.#locked.has(batch[0]?.owner ?? null)
     try {
-      const answers = await this.#input.commit(batch.map(({ command }) => command))
-      for (const [place, answer] of answers.entries()) batch[place]?.resolve(answer)
+      await this.#answer(batch, isSuspect ? 'little' : 'usual')
     } catch (error) {
-      if (error instanceof StoreUnavailable || batch.length === 1) {
-        for (const { reject } of batch) reject(error)
-        if (error instanceof StoreUnavailable) this.#failWaiting(error)
-        return
-      }
-      for (const queued of batch) await this.#commit([queued])
+      if (error instanceof RowsLocked) await this.#commitApart(batch)
+      else if (error instanceof StoreUnavailable) this.#fail(batch, error)
+      else await this.#commitEach(batch, error)
     }
   }
+
+  async #answer(
+    batch: readonly Queued<Command, Answer>[],
+    patience: CommitPatience,
+  ): Promise<void> {
+    const answers = await this.#input.commit(
+      batch.map(({ command }) => command),
+      patience,
+    )
+    for (const [place, answer] of answers.entries()) batch[place]?.resolve(answer)
+    if (this.#locked.hasAny) for (const { owner } of batch) this.#locked.worked(owner)
+  }
+
+  #fail(batch: readonly Queued<Command, Answer>[], error: StoreUnavailable): void {
+    for (const { reject } of batch) reject(error)
+    this.#failWaiting(error)
+  }
+
+  async #commitEach(batch: readonly Queued<Command, Answer>[], error: unknown): Promise<void> {
+    if (batch.length > 1) for (const queued of batch) await this.#commit([queued])
+    else batch[0]?.reject(error)
+  }
+
+  /**
+   * Runs a batch one owner at a time, a command whose owner is not known alone. Those whose rows are locked are set aside,
+   * so that they hold up no other batch.
+   */
+  async #commitApart(batch: readonly Queued<Command, Answer>[]): Promise<void> {
+    const { elapsedMs } = this.#input
+    const untilMs = elapsedMs() + APART_MS_MAX
+    const apart = [...Map.groupBy(batch, (queued) => queued.owner ?? queued).values()]
+    for (const [place, commands] of apart.entries()) {
+      try {
+        if (elapsedMs() > untilMs) throw lockedRows()
+        // One that is alone has waited already.
+        if (apart.length > 1) await this.#answer(commands, 'little')
+        else this.#setAside(commands)
+      } catch (error) {
+        if (error instanceof RowsLocked) this.#setAside(commands)
+        else if (error instanceof StoreUnavailable) {
+          this.#fail(apart.slice(place).flat(), error)
+          return
+        } else await this.#commitEach(commands, error)
+      }
+    }
+  }
+
+  #setAside(commands: readonly Queued<Command, Answer>[]): void {
+    this.#locked.setAside(commands[0]?.owner ?? null)
+    for (const { reject } of commands) reject(lockedRows())
+  }
+}
+
+function lockedRows(): RowsLocked {
+  return new RowsLocked('another session of the database has locked the rows of this account')
 }

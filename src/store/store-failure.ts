@@ -3,10 +3,19 @@ export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
 }
 
+/** The store could not be asked at all: nothing of the command is there. */
+export class NotSent extends StoreUnavailable {}
+
+/** Rows of the command stayed locked by another transaction: nothing of it is there, and the store works. */
+export class RowsLocked extends NotSent {}
+
 /** The store refused this one statement or command; others are not affected. */
 export class StoreRefused extends Error {
   override readonly name = 'StoreRefused'
 }
+
+/** A rule says that the command can not be, whatever the store says: to ask again changes nothing. */
+export class CommandImpossible extends StoreRefused {}
 
 // Primary result codes of SQLite after which the store as a whole can't be used at this moment:
 // busy, locked, no memory, read-only, interrupted, I/O error, corrupt, full, can't open, locking
@@ -16,6 +25,11 @@ const UNAVAILABLE_CODES: ReadonlySet<number> = new Set([5, 6, 7, 8, 9, 10, 11, 1
 /** Whether SQLite failed as a whole, rather than refused one statement. */
 export function isUnavailable(error: unknown): boolean {
   return UNAVAILABLE_CODES.has(sqliteCodeOf(error))
+}
+
+/** Whether SQLite refused one statement; else what was thrown is none of SQLite's errors. */
+export function isRefusedBySqlite(error: unknown): boolean {
+  return sqliteCodeOf(error) !== 0
 }
 
 /** Whether SQLite gave up waiting for a lock of another connection. */

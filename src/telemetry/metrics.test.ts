@@ -284,8 +284,8 @@ test('without an answer of the store only the figures of holds are missing', asy
 
 test('commits count with the size of their batches, and failed ones count apart', async () => {
   const metrics = new Metrics({ version: '1', mode: 'live' })
-  metrics.committed({ commands: 12, durationMs: 2, outcome: 'committed' })
-  metrics.committed({ commands: 1, durationMs: 500, outcome: 'unavailable' })
+  metrics.committed({ commands: 12, durationMs: 2, outcome: 'committed', failure: null })
+  metrics.committed({ commands: 1, durationMs: 500, outcome: 'unavailable', failure: 'x' })
   expect(await linesOf(metrics, 'tollgate_commit_commands_sum')).toEqual([
     'tollgate_commit_commands_sum 13',
   ])

@@ -67,10 +67,14 @@ test('a stopping process is not ready', () => {
   expect(Object.keys(faults())).toEqual(['serving'])
 })
 
-test("a process is not ready from a failure of the store until the store's next answer", () => {
-  readiness.storeFailed()
-  expect(faults()['store']).toMatch(/DATABASE_URL/)
-  readiness.storeAnswered()
+test('a process is not ready from a failure of the store until it has committed a write, and says what failed', () => {
+  readiness.storeFailed('db2:5432 is read-only')
+  expect(faults()['store']).toMatch(
+    /^The store takes no writes: db2:5432 is read-only\. .*DATABASE_URL/,
+  )
+  expect(readiness.isStoreDown).toBe(true)
+  readiness.storeCommitted()
+  expect(readiness.isStoreDown).toBe(false)
   expect(faults()).toEqual({})
 })
 
@@ -78,8 +82,8 @@ test('a process is not ready once the store has been silent for more than three 
   nowMs += 15_000
   expect(faults()).toEqual({})
   nowMs += 1
-  expect(faults()['store']).toMatch(/^The store has not answered for 15 seconds\./)
-  readiness.storeAnswered()
+  expect(faults()['store']).toMatch(/^The store has committed nothing for 15 seconds\./)
+  readiness.storeCommitted()
   expect(faults()).toEqual({})
 })
 
@@ -92,9 +96,9 @@ test('a process without prices, or with stale ones, is not ready', () => {
   refreshedAtMs = null
   expect(faults()['prices']).toMatch(/^No prices have been loaded yet\./)
   refreshedAtMs = nowMs
-  readiness.storeAnswered()
+  readiness.storeCommitted()
   nowMs += STALE_AFTER_MS
-  readiness.storeAnswered()
+  readiness.storeCommitted()
   expect(faults()).toEqual({})
   nowMs += 1
   expect(faults()['prices']).toMatch(/^The prices are 60 minutes old\./)
@@ -117,7 +121,7 @@ test('a process is not ready from a refusal of its account until the provider ac
 test('after half a minute a refused account is worth a try, and still counts as refused', () => {
   readiness.accountRefused(REQUEST)
   nowMs += 29_999
-  readiness.storeAnswered()
+  readiness.storeCommitted()
   expect(Object.keys(faults())).toEqual(['upstream_account'])
   nowMs += 1
   expect(faults()).toEqual({})

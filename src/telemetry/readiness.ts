@@ -30,6 +30,8 @@ export interface AccountCall {
 // Three heartbeats: one may be late, and one may fail.
 const STORE_SILENCE_MS_MAX = 15_000
 
+const SAID_CHARS_MAX = 300
+
 // A load balancer that sends this server nothing would never see the refusals end: after this long without
 // another one, requests are worth a try.
 const REFUSAL_BELIEVED_MS = 30_000
@@ -42,8 +44,9 @@ export class Readiness {
   readonly #clock: Clock
   /** The age past which prices are too old to run a request on. */
   readonly #pricesStaleAfterMs: number
-  #storeAnsweredAtMs: number
-  #storeFailed = false
+  #storeCommittedAtMs: number
+  /** What the store said when it failed; null: it has committed a write since. */
+  #storeFailure: string | null = null
   readonly #upstreams: readonly KeyedUpstream[]
   readonly #refusedAtMs: ReadonlyMap<string, Record<AccountAsker, number | null>>
   readonly #chainWarning: string | null
@@ -63,22 +66,27 @@ export class Readiness {
     this.#chainWarning = chainWarning
     this.#clock = clock
     this.#pricesStaleAfterMs = pricesStaleAfterMs
-    this.#storeAnsweredAtMs = clock.nowMs()
+    this.#storeCommittedAtMs = clock.nowMs()
     this.#upstreams = upstreams
     this.#refusedAtMs = new Map(
       upstreams.map(({ name }) => [name, { request: null, catalog: null, key: null }]),
     )
   }
 
-  /** The store has just answered anything. */
-  storeAnswered(): void {
-    this.#storeAnsweredAtMs = this.#clock.nowMs()
-    this.#storeFailed = false
+  /** The store has just committed a write: no other answer shows that it can. */
+  storeCommitted(): void {
+    this.#storeCommittedAtMs = this.#clock.nowMs()
+    this.#storeFailure = null
   }
 
-  /** The store has just failed; it counts as down until it answers. */
-  storeFailed(): void {
-    this.#storeFailed = true
+  /** The store has just failed; it counts as down until it commits a write. By position: what it said. */
+  storeFailed(said: string): void {
+    this.#storeFailure = said.slice(0, SAID_CHARS_MAX)
+  }
+
+  /** Whether the store has committed nothing since it failed. */
+  get isStoreDown(): boolean {
+    return this.#storeFailure !== null
   }
 
   /** An upstream refused our account. True if no refusal of it was known. */
@@ -123,10 +131,12 @@ export class Readiness {
   }
 
   #storeFault({ isAlive }: ReadinessSources): string | null {
-    if (this.#storeFailed) return STORE_FAILED
-    const silentMs = this.#clock.nowMs() - this.#storeAnsweredAtMs
+    if (this.#storeFailure !== null) {
+      return `The store takes no writes: ${this.#storeFailure}. ${CHECK_STORE}`
+    }
+    const silentMs = this.#clock.nowMs() - this.#storeCommittedAtMs
     if (silentMs > STORE_SILENCE_MS_MAX) {
-      return `The store has not answered for ${Math.floor(silentMs / 1_000)} seconds. ${CHECK_STORE}`
+      return `The store has committed nothing for ${Math.floor(silentMs / 1_000)} seconds. ${CHECK_STORE}`
     }
     return isAlive() ? null : TAKEN_FOR_DEAD
   }
@@ -160,6 +170,5 @@ const CHECK_STORE =
 const CHECK_REFRESH =
   'Run `tollgate upstream check`, which says what is wrong with the list of models; the log has it too.'
 const DRAINING = 'The server is stopping: send requests to another one.'
-const STORE_FAILED = `The latest query of the store failed. ${CHECK_STORE}`
 const TAKEN_FOR_DEAD =
   'Other servers of the same store may have declared this one dead, because its heartbeats did not arrive. It recovers by itself once they do.'

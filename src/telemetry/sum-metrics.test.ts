@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Metrics } from './metrics.ts'
 import { SumMetrics } from './sum-metrics.ts'
 
-const COMMIT = { commands: 3, durationMs: 2, outcome: 'unavailable' } as const
+const COMMIT = { commands: 3, durationMs: 2, outcome: 'unavailable', failure: 'away' } as const
 
 function metricsOf(commits: number): Metrics {
   const metrics = new Metrics({ version: '1', mode: 'live' })

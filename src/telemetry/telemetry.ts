@@ -8,7 +8,7 @@ import type { KeyUsageLook } from '../reconcile/key-usage.ts'
 import type { Doubt } from '../reconcile/lookups.ts'
 import type { BilledLate, ReconcileFailure, Settlement } from '../reconcile/reconciler.ts'
 import type { ChainLook } from '../sale/chain-look.ts'
-import { StoreUnavailable } from '../store/store-failure.ts'
+import { RowsLocked, StoreUnavailable } from '../store/store-failure.ts'
 import { type KeyUsageAnswer, UpstreamRefusesAccount } from '../upstreams/upstream.ts'
 import type { DeliveryOutcome } from '../webhooks/deliveries.ts'
 import type { Metrics } from './metrics.ts'
@@ -44,26 +44,35 @@ export class Telemetry {
       record.upstream === null ? null : { upstream: record.upstream, asker: 'request' as const }
     if (problem === null) {
       if (record.state !== null && call !== null) this.#accountAccepted(call)
-    } else if (problem.cause instanceof StoreUnavailable) this.#parts.readiness.storeFailed()
-    else if (refusesAccount(problem) && call !== null) this.#accountRefused(call)
+    } else if (problem.cause instanceof StoreUnavailable) {
+      // Locked rows are those of one account: the store works.
+      if (!(problem.cause instanceof RowsLocked)) {
+        this.#parts.readiness.storeFailed(problem.cause.message)
+      }
+    } else if (refusesAccount(problem) && call !== null) this.#accountRefused(call)
   }
 
   /** The store has taken a heartbeat. */
   heartbeatStored(): void {
-    this.#parts.readiness.storeAnswered()
+    this.#parts.readiness.storeCommitted()
   }
 
   /** The store has not taken a heartbeat. */
-  heartbeatFailed(): void {
-    this.#parts.readiness.storeFailed()
+  heartbeatFailed(cause: unknown): void {
+    this.#parts.readiness.storeFailed(cause instanceof Error ? cause.message : String(cause))
+  }
+
+  /** Whether the store has taken nothing since it failed. */
+  get isStoreDown(): boolean {
+    return this.#parts.readiness.isStoreDown
   }
 
   /** The ledger has tried to commit a batch. */
   committed(report: CommitReport): void {
     this.#parts.metrics?.committed(report)
     // A refused command proves nothing: a server that takes no writes refuses too.
-    if (report.outcome === 'unavailable') this.#parts.readiness.storeFailed()
-    else if (report.outcome === 'committed') this.#parts.readiness.storeAnswered()
+    if (report.failure !== null) this.#parts.readiness.storeFailed(report.failure)
+    else if (report.outcome === 'committed') this.#parts.readiness.storeCommitted()
   }
 
   /** A refresh of an upstream's models has ended, and the catalog has its result. */

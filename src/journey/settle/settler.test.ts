@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { HoldLedger, Settled, SettleInput } from '../../ledger/ledger.ts'
-import { StoreRefused, StoreUnavailable } from '../../store/store-failure.ts'
+import { CommandImpossible, StoreRefused, StoreUnavailable } from '../../store/store-failure.ts'
 import { micros } from '../../vocabulary/money.ts'
 import { type HeldSettle, Settler } from './settler.ts'
 
@@ -109,29 +109,55 @@ test('while the store is down a settle is retried, at growing intervals, until t
 })
 
 test.each([
-  ['refuses it', new StoreRefused('no hold')],
+  ['the store refuses', new StoreRefused('value too long')],
   ['fails in any other way', new TypeError('a bug')],
 ])(
-  'after the store %s a settle is not retried, and its promise does not reject',
+  'a settle that %s is asked again every ten seconds for a quarter of an hour, and is told once',
   async (_, cause) => {
     const { ledger, settler, failures, durable } = start()
     const settled = settler.settle(INPUT)
+    for (let tries = 1; tries <= 90; tries++) {
+      expect(ledger.asked).toHaveLength(tries)
+      await ledger.answer(cause)
+      await vi.advanceTimersByTimeAsync(10_000)
+    }
+    expect(failures).toEqual([`req_1 ${cause}`])
     await ledger.answer(cause)
     expect(await settled).toBeNull()
     await settler.drained()
-    await vi.advanceTimersByTimeAsync(60_000)
-    expect(ledger.asked).toHaveLength(1)
-    expect(failures).toEqual([`req_1 ${cause}`])
     expect(durable).toEqual([])
   },
 )
 
-test('a refusal after an outage of the store ends the retries too', async () => {
+test('a settle that the store refused is durable as soon as the store takes it', async () => {
+  const { ledger, settler, durable } = start()
+  const settled = settler.settle(INPUT)
+  await ledger.answer(new StoreRefused('cannot lock rows on a standby'))
+  await vi.advanceTimersByTimeAsync(10_000)
+  await ledger.answer(SETTLED)
+  expect(await settled).toBe(SETTLED)
+  expect(durable).toEqual(['req_1 released'])
+})
+
+test('a settle that a rule refuses is given up, and its promise does not reject', async () => {
+  const { ledger, settler, failures, durable } = start()
+  const cause = new CommandImpossible('no hold of req_1 was opened')
+  const settled = settler.settle(INPUT)
+  await ledger.answer(cause)
+  expect(await settled).toBeNull()
+  await settler.drained()
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(ledger.asked).toHaveLength(1)
+  expect(failures).toEqual([`req_1 ${cause}`])
+  expect(durable).toEqual([])
+})
+
+test('a refusal by a rule after an outage of the store ends the retries too', async () => {
   const { ledger, settler } = start()
   const settled = settler.settle(INPUT)
   await ledger.answer(new StoreUnavailable('gone'))
   await vi.advanceTimersByTimeAsync(100)
-  await ledger.answer(new StoreRefused('no hold'))
+  await ledger.answer(new CommandImpossible('no hold'))
   expect(await settled).toBeNull()
 })
 
@@ -213,6 +239,6 @@ describe('a hold that is abandoned before its attempt has ended', () => {
     void settler.settle(INPUT)
     await vi.advanceTimersByTimeAsync(60_000)
     expect(ledger.abandoned).toHaveLength(1)
-    await ledger.answer(new StoreRefused('over'))
+    await ledger.answer(new CommandImpossible('over'))
   })
 })

@@ -1,5 +1,5 @@
 import type { HoldLedger, Settled, SettleInput } from '../../ledger/ledger.ts'
-import { StoreUnavailable } from '../../store/store-failure.ts'
+import { CommandImpossible, StoreUnavailable } from '../../store/store-failure.ts'
 
 /** A settle, with the upstream that the request was sent to and the fee that it was held with. */
 export interface HeldSettle extends SettleInput {
@@ -18,8 +18,9 @@ interface SettlerParts {
   /** How long a whole answer waits for its settle to be durable; then it is delivered anyway. */
   readonly waitMs: number
   /**
-   * Called after each failed try. If the store was down, the settle is retried until the store answers. If the
-   * store refused it, which is a bug, the hold is given up here and ends like one of a dead process.
+   * Called after each failed try while the store is down, and once where the store refuses the settle. It is tried again
+   * until the store takes it; what the store has refused for a quarter of an hour, or a rule refuses, is left to the
+   * reconciler, and ends like a hold of a dead process.
    */
   readonly onFailure: (requestId: string, cause: unknown) => void
   /** Called when a settle is durable, before its promise resolves. Must not throw. */
@@ -28,6 +29,8 @@ interface SettlerParts {
 
 const RETRY_FIRST_MS = 100
 const RETRY_MOST_MS = 10_000
+const REFUSED_RETRY_MS = 10_000
+const REFUSED_TRIES_MAX = 90
 
 /**
  * Sends settles to the ledger until it answers. A settle names its hold, so that a repetition is harmless; the
@@ -47,8 +50,8 @@ export class Settler {
   }
 
   /**
-   * Queues the settle in this tick; resolves when it is durable, with no time limit. Never rejects: null if the
-   * store refused it.
+   * Queues the settle in this tick; resolves when it is durable, with no time limit. Never rejects: null if it was
+   * given up.
    */
   settle(input: HeldSettle): Promise<Settled | null> {
     this.#abandoning.delete(input.requestId)
@@ -90,7 +93,7 @@ export class Settler {
     return this.#pending.has(requestId)
   }
 
-  /** Resolves when all settles are durable or refused. */
+  /** Resolves when all settles are durable or given up. */
   async drained(): Promise<void> {
     while (this.#pending.size > 0) await Promise.allSettled([...this.#pending.values()])
   }
@@ -123,12 +126,17 @@ export class Settler {
     }
   }
 
+  // No state of the store makes a durable hold free: only a rule does that.
   async #again(input: SettleInput, firstCause: unknown): Promise<Settled | null> {
     let cause = firstCause
+    let refusals = 0
     for (let delayMs = RETRY_FIRST_MS; ; delayMs = Math.min(delayMs * 2, RETRY_MOST_MS)) {
-      this.#parts.onFailure(input.requestId, cause)
-      if (!(cause instanceof StoreUnavailable)) return null
-      await new Promise((resolve) => setTimeout(resolve, delayMs))
+      const isDown = cause instanceof StoreUnavailable
+      if (!isDown) refusals++
+      if (isDown || refusals === 1) this.#parts.onFailure(input.requestId, cause)
+      if (cause instanceof CommandImpossible || refusals > REFUSED_TRIES_MAX) return null
+      const waitMs = isDown ? delayMs : REFUSED_RETRY_MS
+      await new Promise((resolve) => setTimeout(resolve, waitMs))
       try {
         return await this.#parts.ledger.settle(input)
       } catch (next) {

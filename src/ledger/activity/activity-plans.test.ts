@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { Kysely, type LogEvent } from 'kysely'
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
-import { openPostgresWriter } from '../../store/postgres/postgres-connection.ts'
+import { PostgresWriters } from '../../store/postgres/postgres-connection.ts'
 import { postgresPoolDialect } from '../../store/postgres/postgres-store.ts'
 import type { Tables } from '../../store/schema.ts'
 import { sqliteThreadDialect } from '../../store/sqlite/sqlite-store.ts'
@@ -172,7 +172,7 @@ test('on PostgreSQL no read goes through all of Activity, whether or not the tab
 
 test('on PostgreSQL no statement of the ledger goes through all of Activity, whatever is in it', async () => {
   const bench = await createPostgresBench({ limits: LEDGER_LIMITS_DEFAULT })
-  const client = await openPostgresWriter({ url: bench.url })
+  const { client } = await new PostgresWriters({ url: bench.url }).open()
   await client.query(FILL)
   const json = async (table: string, id: string) => {
     const { rows } = await client.query(
@@ -182,8 +182,10 @@ test('on PostgreSQL no statement of the ledger goes through all of Activity, wha
     return String(rows[0]?.json)
   }
   const values = new Map<statements.PlannedStatement, readonly unknown[]>([
-    [statements.LOCK_ACCOUNTS, [['A1'], ['req_7']]],
-    [statements.LOCK_API_KEYS, [['K1'], ['req_7']]],
+    [statements.LOCK_ACCOUNTS, [['A1']]],
+    [statements.LOCK_ACCOUNTS_OF, [['A1'], ['req_7']]],
+    [statements.LOCK_API_KEYS, [['K1']]],
+    [statements.LOCK_API_KEYS_OF, [['K1'], ['req_7']]],
     [statements.LOCK_CREDIT_CODES, [['hash'], ['code_1']]],
     [statements.LOCK_PURCHASES, [['play:1'], ['pur_1']]],
     [statements.READ_REQUESTS, [['req_7', 'req_8']]],

@@ -76,7 +76,7 @@ test('holds that are released because nothing may run on them hold no commit apa
   })
   const ids = Array.from({ length: 65 }, (_, place) => `R${place}`)
   for (const id of ids) await ledger.openHold(holdOf(id))
-  for (const requestId of ids) ledger.releaseUnsure({ requestId, accountId: 'A' })
+  for (const requestId of ids) ledger.releaseUnsure({ requestId, accountId: 'A', apiKeyId: 'K' })
   await ledger.sure()
   const before = delaysMs.length
   await ledger.openHold(holdOf('next'))

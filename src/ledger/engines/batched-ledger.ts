@@ -1,7 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { GroupCommit } from '../../store/group-commit.ts'
+import { type CommitPatience, GroupCommit } from '../../store/group-commit.ts'
 import type { AccountRow, ApiKeyRow, CreditCodeRow } from '../../store/schema.ts'
-import { StoreRefused, StoreUnavailable } from '../../store/store-failure.ts'
+import {
+  CommandImpossible,
+  NotSent,
+  RowsLocked,
+  StoreRefused,
+  StoreUnavailable,
+} from '../../store/store-failure.ts'
 import type { RequestFacts } from '../../vocabulary/outcome.ts'
 import type {
   AddApiKeyInput,
@@ -29,9 +35,11 @@ import type {
 } from '../ledger.ts'
 import type { OperatorAction } from '../operator-actions.ts'
 import {
+  accountOfCommand,
   type LedgerCommand,
   type LedgerVerdict,
   mayAddUp,
+  type RequestOwner,
   rankOfCommand,
   type VerdictOf,
 } from './commands.ts'
@@ -55,9 +63,13 @@ export interface BatchSettings {
 export interface LedgerEngine {
   /**
    * Commits all commands, in this order, or none. Rejects with `StoreUnavailable` if the store failed (then
-   * the commit may or may not have happened), and with any other error if a command failed.
+   * the commit may or may not have happened), with `NotSent` if nothing of them was sent, with `RowsLocked` if rows of
+   * theirs stayed locked, and with any other error if a command failed.
    */
-  commit(commands: readonly LedgerCommand[]): Promise<readonly LedgerVerdict[]>
+  commit(
+    commands: readonly LedgerCommand[],
+    patience: CommitPatience,
+  ): Promise<readonly LedgerVerdict[]>
   /** Closes the engine after the last `commit`. */
   close(): Promise<void>
 }
@@ -91,6 +103,8 @@ export class BatchedLedger implements Ledger {
   readonly #unsure: UnsureHolds
   /** Holds that were opened here and are not settled or abandoned yet. */
   readonly #open = new Set<string>()
+  /** Whose the holds are that were opened here, until their settle is durable. */
+  readonly #owners = new Map<string, RequestOwner>()
 
   constructor(
     input: BatchSettings & {
@@ -99,16 +113,18 @@ export class BatchedLedger implements Ledger {
   ) {
     const { engine } = input
     this.#engine = engine
-    const commit = (commands: readonly LedgerCommand[]) => engine.commit(commands)
+    const commit: Commit = (commands, patience) => engine.commit(commands, patience)
     this.#commits = new GroupCommit({
       commit: input.onCommit === undefined ? commit : timedCommit(commit, input.onCommit),
       rank: rankOfCommand,
       isAlone: mayAddUp,
-      failsWithStore: ({ kind }) => kind === 'openHold',
+      isAwaited: ({ kind }) => kind === 'openHold',
+      ownerOf: accountOfCommand,
       batchCommandsMax: input.batchCommandsMax ?? BATCH_COMMANDS_MAX_DEFAULT,
       idleDelayMs: input.idleDelayMs ?? IDLE_DELAY_MS_DEFAULT,
       apartMs: () => (this.#open.size < BUSY_HOLDS_MIN ? 0 : BUSY_APART_MS),
       delay: input.delay ?? delay,
+      elapsedMs: () => performance.now(),
     })
     this.#unsure = new UnsureHolds({
       retryMs: input.unsureRetryMs ?? UNSURE_RETRY_MS_DEFAULT,
@@ -123,16 +139,18 @@ export class BatchedLedger implements Ledger {
    */
   async openHold(input: OpenHoldInput): Promise<OpenHoldVerdict> {
     const verdict = await this.#openOrRelease(input)
-    if (verdict.kind === 'opened') this.#open.add(input.requestId)
+    if (verdict.kind === 'opened') this.#opened(input)
     if (verdict.kind !== 'ended') return verdict
-    throw new StoreRefused(`the hold of ${input.requestId} was ${verdict.state} before`)
+    throw new CommandImpossible(`the hold of ${input.requestId} was ${verdict.state} before`)
   }
 
   async settle(input: SettleInput): Promise<Settled> {
-    this.#open.delete(input.requestId)
-    const settled = await this.#submit({ kind: 'settle', input })
+    const { requestId } = input
+    this.#open.delete(requestId)
+    const settled = await this.#submit({ kind: 'settle', input, ...this.#ownerOf(requestId) })
+    this.#owners.delete(requestId)
     if (settled !== null) return settled
-    throw new StoreRefused(`no hold of ${input.requestId} was opened`)
+    throw new CommandImpossible(`no hold of ${requestId} was opened`)
   }
 
   async abandon(requestId: string): Promise<void> {
@@ -141,7 +159,8 @@ export class BatchedLedger implements Ledger {
 
   noteGeneration(input: { readonly requestId: string; readonly generationId: string }): void {
     // Only a crash needs it: if the store is down, the settle carries the same id.
-    this.#submitIdly({ kind: 'noteGeneration', ...input }).catch(() => {})
+    const owner = this.#ownerOf(input.requestId)
+    this.#submitIdly({ kind: 'noteGeneration', ...input, ...owner }).catch(() => {})
   }
 
   correct(input: CorrectInput, by: OperatorAction | null = null): Promise<Corrected> {
@@ -231,9 +250,9 @@ export class BatchedLedger implements Ledger {
   }
 
   /** Releases a hold, if it is there, however long the store takes. Nothing may run on it. */
-  releaseUnsure({ requestId, accountId }: UnsureHold): void {
+  releaseUnsure({ requestId, accountId, apiKeyId }: UnsureHold): void {
     this.#open.delete(requestId)
-    this.#unsure.add({ requestId, accountId })
+    this.#unsure.add({ requestId, accountId, apiKeyId })
   }
 
   /** Whether a hold is still to be released, if it is there. */
@@ -257,18 +276,30 @@ export class BatchedLedger implements Ledger {
     try {
       return await this.#submit({ kind: 'openHold', input })
     } catch (error) {
-      if (error instanceof StoreUnavailable) this.releaseUnsure(input)
+      const isUnsure = error instanceof StoreUnavailable && !(error instanceof NotSent)
+      if (isUnsure) this.releaseUnsure(input)
       throw error
     }
   }
 
-  async #release({ requestId, accountId }: UnsureHold): Promise<void> {
+  #opened({ requestId, accountId, apiKeyId }: OpenHoldInput): void {
+    this.#open.add(requestId)
+    this.#owners.set(requestId, { accountId, apiKeyId })
+  }
+
+  #ownerOf(requestId: string): { readonly owner?: RequestOwner } {
+    const owner = this.#owners.get(requestId)
+    return owner === undefined ? {} : { owner }
+  }
+
+  async #release({ requestId, ...owner }: UnsureHold): Promise<void> {
     try {
       await this.#submit({
         kind: 'settle',
         input: { requestId, resolution: { kind: 'released' }, facts: UNSURE_FACTS },
-        accountId,
+        owner,
       })
+      this.#owners.delete(requestId)
     } catch (error) {
       // Trying again would not change a refusal.
       if (!(error instanceof StoreRefused)) throw error
@@ -290,24 +321,29 @@ export class BatchedLedger implements Ledger {
 export interface CommitReport {
   readonly commands: number
   readonly durationMs: number
-  /** `refused`: the store works, and a command of the batch failed. */
+  /** `refused`: the store works, and a command of the batch failed or met rows that stayed locked. */
   readonly outcome: 'committed' | 'refused' | 'unavailable'
+  /** What the store said where it was unavailable; else null. */
+  readonly failure: string | null
 }
 
-type Commit = (commands: readonly LedgerCommand[]) => Promise<readonly LedgerVerdict[]>
+type Commit = LedgerEngine['commit']
 
 /** Reports the result of each commit to `onCommit`, which must not throw. */
 export function timedCommit(commit: Commit, onCommit: (report: CommitReport) => void): Commit {
-  return async (commands) => {
+  return async (commands, patience) => {
     const startedAtMs = performance.now()
-    const tell = (outcome: CommitReport['outcome']): void =>
-      onCommit({ commands: commands.length, durationMs: performance.now() - startedAtMs, outcome })
+    const tell = (outcome: CommitReport['outcome'], failure: string | null): void => {
+      const durationMs = performance.now() - startedAtMs
+      onCommit({ commands: commands.length, durationMs, outcome, failure })
+    }
     try {
-      const verdicts = await commit(commands)
-      tell('committed')
+      const verdicts = await commit(commands, patience)
+      tell('committed', null)
       return verdicts
     } catch (error) {
-      tell(error instanceof StoreUnavailable ? 'unavailable' : 'refused')
+      const isAway = error instanceof StoreUnavailable && !(error instanceof RowsLocked)
+      tell(isAway ? 'unavailable' : 'refused', isAway ? error.message : null)
       throw error
     }
   }

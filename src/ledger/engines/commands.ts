@@ -33,15 +33,24 @@ interface Recorded {
   readonly by?: OperatorAction | null
 }
 
+/** The account and the key of a request. */
+export interface RequestOwner {
+  readonly accountId: string
+  readonly apiKeyId: string
+}
+
+/** A command about one request. */
+interface Owned {
+  /** Whose request it is, so that the store need not look; absent: the store looks. */
+  readonly owner?: RequestOwner
+}
+
 /** All commands of the ledger, by kind: what each takes, and its verdict. */
 interface Commands {
   openHold(takes: { readonly input: OpenHoldInput }): OpenHoldVerdict | HoldEnded
-  /**
-   * `accountId`: for a hold that may not be there yet, because its opening is under this account's lock. The
-   * verdict is null where no such hold was opened.
-   */
-  settle(takes: { readonly input: SettleInput; readonly accountId?: string }): Settled | null
-  noteGeneration(takes: { readonly requestId: string; readonly generationId: string }): null
+  /** The verdict is null where no such hold was opened. */
+  settle(takes: Owned & { readonly input: SettleInput }): Settled | null
+  noteGeneration(takes: Owned & { readonly requestId: string; readonly generationId: string }): null
   correct(takes: Recorded & { readonly input: CorrectInput }): Corrected
   settleStanding(takes: { readonly input: SettleStandingInput }): number
   addCredit(takes: Recorded & { readonly input: AddCreditInput }): CreditVerdict
@@ -100,13 +109,48 @@ export function mayAddUp(command: LedgerCommand): boolean {
   return isChange && command.input.allowance != null
 }
 
-/** The rows that commands work on. With each request come its account and its key. */
+/** The account whose rows a command locks; null: none, several, or the store has to look. */
+export function accountOfCommand(command: LedgerCommand): string | null {
+  switch (command.kind) {
+    case 'openHold':
+    case 'addCredit':
+    case 'redeemCode':
+    case 'postPurchase':
+    case 'addApiKey':
+      return command.input.accountId
+    case 'settle':
+    case 'noteGeneration':
+      return command.owner?.accountId ?? null
+    case 'createAccount':
+    case 'updateAccount':
+      return command.input.id
+    case 'correct':
+    case 'settleStanding':
+    case 'dismissPurchase':
+    case 'abandonInstance':
+    case 'abandonHolds':
+    case 'updateApiKey':
+    case 'deleteApiKey':
+    case 'addCreditCode':
+    case 'revokeCreditCode':
+      return null
+    default:
+      return assertNever(command)
+  }
+}
+
+/** The rows that commands work on. */
 export interface NamedRows {
   readonly accountIds: Set<string>
   /** Of accounts that are looked for by the id that another system knows them by: to be read alone. */
   readonly externalIds: Set<string>
   readonly apiKeyIds: Set<string>
+  /** Requests that are there, if they were ever opened. */
   readonly requestIds: Set<string>
+  /** Those of them whose account and key are not named: they are to be found. */
+  readonly unownedIds: Set<string>
+  /** Requests that are about to be made: there only where a command is repeated. */
+  readonly openedIds: Set<string>
   /** Requests alone, of which nothing but their state changes: under the locks on their accounts. */
   readonly standingIds: Set<string>
   /** All requests of these instances that are open. */
@@ -127,6 +171,8 @@ export function rowsNamedBy(commands: readonly LedgerCommand[]): NamedRows {
     externalIds: new Set(),
     apiKeyIds: new Set(),
     requestIds: new Set(),
+    unownedIds: new Set(),
+    openedIds: new Set(),
     standingIds: new Set(),
     instanceIds: new Set(),
     credits: [],
@@ -144,20 +190,19 @@ function nameRows(named: NamedRows, command: LedgerCommand): void {
     case 'openHold':
       named.accountIds.add(command.input.accountId)
       named.apiKeyIds.add(command.input.apiKeyId)
-      named.requestIds.add(command.input.requestId)
+      named.openedIds.add(command.input.requestId)
       return
     case 'settle':
-      named.requestIds.add(command.input.requestId)
-      if (command.accountId !== undefined) named.accountIds.add(command.accountId)
+      nameRequest(named, command.input.requestId, command.owner)
       return
     case 'correct':
-      named.requestIds.add(command.input.requestId)
+      nameRequest(named, command.input.requestId)
       return
     case 'settleStanding':
       for (const requestId of command.input.requestIds) named.standingIds.add(requestId)
       return
     case 'noteGeneration':
-      named.requestIds.add(command.requestId)
+      nameRequest(named, command.requestId, command.owner)
       return
     case 'addCredit':
       named.accountIds.add(command.input.accountId)
@@ -178,7 +223,7 @@ function nameRows(named: NamedRows, command: LedgerCommand): void {
       named.instanceIds.add(command.instanceId)
       return
     case 'abandonHolds':
-      for (const requestId of command.requestIds) named.requestIds.add(requestId)
+      for (const requestId of command.requestIds) nameRequest(named, requestId)
       return
     case 'createAccount':
     case 'updateAccount':
@@ -204,4 +249,15 @@ function nameRows(named: NamedRows, command: LedgerCommand): void {
     default:
       assertNever(command)
   }
+}
+
+/** By position: the rows, and a request of them with its owner. */
+function nameRequest(named: NamedRows, requestId: string, owner?: RequestOwner): void {
+  named.requestIds.add(requestId)
+  if (owner === undefined) {
+    named.unownedIds.add(requestId)
+    return
+  }
+  named.accountIds.add(owner.accountId)
+  named.apiKeyIds.add(owner.apiKeyId)
 }

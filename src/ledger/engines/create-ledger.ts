@@ -33,7 +33,13 @@ export function createLedger({
  * The ledger in a PostgreSQL database, which several processes may share: rows are locked while a batch
  * works on them.
  */
-export function postgresLedger(input: LedgerInput & PostgresWriterInput): BatchedLedger {
+export function postgresLedger(
+  input: LedgerInput &
+    Pick<
+      ConstructorParameters<typeof PostgresEngine>[0],
+      keyof PostgresWriterInput | 'answerTimeoutMs'
+    >,
+): BatchedLedger {
   const { clock, limits = LEDGER_LIMITS_DEFAULT } = input
   const nowMs = clock === undefined ? null : () => clock.nowMs()
   return new BatchedLedger({ ...input, engine: new PostgresEngine({ ...input, limits, nowMs }) })

@@ -22,9 +22,16 @@ export interface PlannedStatement {
 // read after it, need none of their own. In the order of ids, so that two batches never wait for each
 // other; not FOR UPDATE, so that rows which refer to an account can be inserted meanwhile.
 
-/** $1: ids of accounts; $2: ids of requests. Locks the accounts of both, and reads them. */
+/** $1: ids of accounts. Locks and reads them. */
 export const LOCK_ACCOUNTS: PlannedStatement = {
   name: 'lock_accounts',
+  text: `select ${namesOf(ACCOUNTS)} from accounts where id = any($1::text[])
+    order by id for no key update`,
+}
+
+/** $1: ids of accounts; $2: ids of requests. Locks the accounts of both, and reads them. */
+export const LOCK_ACCOUNTS_OF: PlannedStatement = {
+  name: 'lock_accounts_of',
   text: `select ${namesOf(ACCOUNTS)} from accounts
     where id = any(array(
       select unnest($1::text[]) union select account_id from requests where id = any($2::text[])))
@@ -37,9 +44,16 @@ export const READ_EXTERNAL_ACCOUNTS: PlannedStatement = {
   text: `select ${namesOf(ACCOUNTS)} from accounts where external_id = any($1::text[])`,
 }
 
-/** $1: ids of keys; $2: ids of requests. Locks the keys of both, and reads them. */
+/** $1: ids of keys. Locks and reads them. */
 export const LOCK_API_KEYS: PlannedStatement = {
   name: 'lock_api_keys',
+  text: `select ${namesOf(API_KEYS)} from api_keys where id = any($1::text[])
+    order by id for no key update`,
+}
+
+/** $1: ids of keys; $2: ids of requests. Locks the keys of both, and reads them. */
+export const LOCK_API_KEYS_OF: PlannedStatement = {
+  name: 'lock_api_keys_of',
   text: `select ${namesOf(API_KEYS)} from api_keys
     where id = any(array(
       select unnest($1::text[]) union select api_key_id from requests where id = any($2::text[])))
@@ -102,7 +116,8 @@ export const READ_API_KEY_PERIOD: PlannedStatement = {
 /** $1: an instance; $2: how many. Requests of it that were open a moment ago. */
 export const READ_OPEN_REQUEST_IDS: PlannedStatement = {
   name: 'read_open_request_ids',
-  text: `select id from requests where cost_stands = 0 and state = 'open' and instance_id = $1
+  text: `select id, account_id, api_key_id from requests
+    where cost_stands = 0 and state = 'open' and instance_id = $1
     order by id limit $2`,
 }
 

@@ -88,6 +88,7 @@ export class SqliteEngine {
   }
 
   #load(work: UnitOfWork, named: NamedRows): void {
+    for (const requestId of named.openedIds) this.#loadRequest(work, requestId)
     for (const requestId of named.requestIds) this.#loadRequest(work, requestId)
     for (const instanceId of named.instanceIds) {
       for (const { id } of this.#statements.openRequestIds.all(instanceId)) {

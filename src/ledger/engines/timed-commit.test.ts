@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { StoreRefused, StoreUnavailable } from '../../store/store-failure.ts'
+import { RowsLocked, StoreRefused, StoreUnavailable } from '../../store/store-failure.ts'
 import { type CommitReport, timedCommit } from './batched-ledger.ts'
 import type { LedgerCommand } from './commands.ts'
 
@@ -11,19 +11,21 @@ const COMMANDS: readonly LedgerCommand[] = [
 async function reportsOf(commit: Parameters<typeof timedCommit>[0]): Promise<CommitReport[]> {
   const reports: CommitReport[] = []
   const timed = timedCommit(commit, (report) => reports.push(report))
-  await Promise.allSettled([timed(COMMANDS)])
+  await Promise.allSettled([timed(COMMANDS, 'usual')])
   return reports
 }
 
 test.each([
-  ['committed', async () => COMMANDS.map(() => 0)],
-  ['unavailable', () => Promise.reject(new StoreUnavailable('away'))],
-  ['refused', () => Promise.reject(new StoreRefused('no such hold'))],
+  ['committed', null, async () => COMMANDS.map(() => 0)],
+  ['unavailable', 'away', () => Promise.reject(new StoreUnavailable('away'))],
+  ['refused', null, () => Promise.reject(new StoreRefused('no such hold'))],
+  // The store works: another session has these rows.
+  ['refused', null, () => Promise.reject(new RowsLocked('locked'))],
 ] as const)(
   'a commit that is %s is reported once, with its commands and its time',
-  async (outcome, commit) => {
+  async (outcome, failure, commit) => {
     const reports = await reportsOf(commit)
-    expect(reports).toEqual([{ commands: 2, durationMs: expect.any(Number), outcome }])
+    expect(reports).toEqual([{ commands: 2, durationMs: expect.any(Number), outcome, failure }])
     expect(reports[0]?.durationMs).toBeGreaterThanOrEqual(0)
   },
 )
@@ -34,12 +36,12 @@ test('the verdicts and the error of a commit are passed on unchanged', async () 
     await timedCommit(
       async () => verdicts,
       () => {},
-    )(COMMANDS),
+    )(COMMANDS, 'usual'),
   ).toBe(verdicts)
   const failure = new StoreUnavailable('away')
   const failing = timedCommit(
     () => Promise.reject(failure),
     () => {},
   )
-  await expect(failing(COMMANDS)).rejects.toBe(failure)
+  await expect(failing(COMMANDS, 'usual')).rejects.toBe(failure)
 })

@@ -1,7 +1,8 @@
+import type { RequestOwner } from './commands.ts'
+
 /** A hold that may or may not be there. */
-export interface UnsureHold {
+export interface UnsureHold extends RequestOwner {
   readonly requestId: string
-  readonly accountId: string
 }
 
 interface UnsureHoldsInput {

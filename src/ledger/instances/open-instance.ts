@@ -4,7 +4,7 @@ import type { Clock } from '../../vocabulary/clock.ts'
 import type { BatchedLedger } from '../engines/batched-ledger.ts'
 import type { HoldLedger } from '../ledger.ts'
 import { abandonEarlierInstances, heartbeat, registerInstance, stopInstance } from './instances.ts'
-import { Presence } from './presence.ts'
+import { BEAT_LOOK_MS, Presence } from './presence.ts'
 
 interface OpenInstanceInput {
   readonly store: Store
@@ -14,6 +14,8 @@ interface OpenInstanceInput {
   readonly clock: Clock
   /** Called with the number of holds that dead processes had left open and that are unresolved now. */
   readonly onAbandoned: (abandoned: number) => void
+  /** Whether the store has taken no write since it failed: heartbeats then come each second. Default: it has. */
+  readonly isStoreDown?: () => boolean
   /** Called after each heartbeat that was stored. */
   readonly onBeat?: () => void
   /** Called when a heartbeat could not be stored. */
@@ -30,8 +32,6 @@ interface Instance {
   close(): Promise<void>
 }
 
-const HEARTBEAT_INTERVAL_MS = 5_000
-
 /**
  * Registers this process and stores its heartbeats. On SQLite it has the serve lock, so that all holds of
  * earlier processes are ended here. On PostgreSQL other instances may live; this one watches for dead ones.
@@ -46,9 +46,10 @@ async function openAlone(input: OpenInstanceInput): Promise<Instance> {
   await registerInstance(store.db, now())
   const abandoned = await abandonEarlierInstances({ db: store.db, ledger, instanceId })
   if (abandoned > 0) onAbandoned(abandoned)
+  const isDue = beatsDue(input)
   const timer = setInterval(() => {
-    heartbeat(store.db, now()).then(onBeat, onFailure)
-  }, HEARTBEAT_INTERVAL_MS)
+    if (isDue()) heartbeat(store.db, now()).then(onBeat, onFailure)
+  }, BEAT_LOOK_MS)
   timer.unref()
   return {
     isAlive: () => true,
@@ -67,11 +68,25 @@ async function openAmongOthers(input: OpenInstanceInput): Promise<Instance> {
     ledger,
     instanceId,
     onAbandoned: (_instanceId, abandoned) => onAbandoned(abandoned),
+    isDue: beatsDue(input),
     onBeat,
     onFailure,
   })
   await presence.start()
   return presence
+}
+
+const BEATS_APART = 5
+
+/** Whether the next heartbeat is due, asked each second: every fifth time, and each time while the store is down. */
+function beatsDue({ isStoreDown = () => false }: OpenInstanceInput): () => boolean {
+  let asked = 0
+  return () => {
+    asked++
+    if (asked < BEATS_APART && !isStoreDown()) return false
+    asked = 0
+    return true
+  }
 }
 
 /**

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { PROGRAM_SCHEMA } from '../../store/migrations/migrations.ts'
 import type { Tables } from '../../store/schema.ts'
+import { StoreUnavailable } from '../../store/store-failure.ts'
 import { isUnsettled } from '../activity/unsettled.ts'
 import type { Ledger } from '../ledger.ts'
 
@@ -12,6 +13,8 @@ interface PresenceInput {
   readonly instanceId: string
   /** Called for each dead instance that had open holds, with their number. */
   readonly onAbandoned: (instanceId: string, abandoned: number) => void
+  /** Asked each second, once `start` has been called: whether a heartbeat is due. */
+  readonly isDue?: () => boolean
   /** Called after each heartbeat that the database stored. */
   readonly onBeat?: () => void
   /** Called when the database did not answer. */
@@ -22,7 +25,11 @@ interface PresenceInput {
   readonly elapsedMs?: () => number
 }
 
-const BEAT_INTERVAL_MS = 5_000
+/** How often to ask whether a heartbeat is due. */
+export const BEAT_LOOK_MS = 1_000
+
+/** A heartbeat that takes longer has failed, unless it is stored later. */
+const BEAT_MS_MAX = 5_000
 
 // Less than the time after which others take this instance for dead, so that it stops first.
 const ALIVE_MS = 20_000
@@ -72,7 +79,7 @@ export class Presence {
   /** One heartbeat, one look at the others, and the end of the holds of those that are dead. Never rejects. */
   async beat(): Promise<void> {
     try {
-      await this.#heartbeat()
+      await this.#heartbeatInTime()
       for (const instanceId of this.#watch.see(await this.#look())) {
         const abandoned = await this.#input.ledger.abandonInstance(instanceId)
         if (abandoned > 0) this.#input.onAbandoned(instanceId, abandoned)
@@ -99,9 +106,27 @@ export class Presence {
   #beatLater(): void {
     if (this.#closed) return
     this.#timer = setTimeout(() => {
-      this.#beating = this.beat().then(() => this.#beatLater())
-    }, BEAT_INTERVAL_MS)
+      const { isDue = () => true } = this.#input
+      this.#beating = (isDue() ? this.beat() : Promise.resolve()).then(() => this.#beatLater())
+    }, BEAT_LOOK_MS)
     this.#timer.unref()
+  }
+
+  /** Rejects after five seconds of silence. What the database stores after that still counts. */
+  async #heartbeatInTime(): Promise<void> {
+    const silence = Promise.withResolvers<never>()
+    const timer = setTimeout(
+      () => silence.reject(new StoreUnavailable('the database does not answer')),
+      BEAT_MS_MAX,
+    )
+    try {
+      const beat = this.#heartbeat()
+      // Late failures are those of a heartbeat that has failed already.
+      beat.catch(() => {})
+      await Promise.race([beat, silence.promise])
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   async #heartbeat(): Promise<void> {

@@ -10,12 +10,14 @@ import {
   type QueryResult,
   type TransactionSettings,
 } from 'kysely'
-import type { Pool, PoolClient } from 'pg'
 import type { DatabaseLocation } from '../database-url.ts'
 import { bringUpToDate, type UpToDateInput } from '../migrate.ts'
 import type { Store } from '../open-store.ts'
 import type { Tables } from '../schema.ts'
-import { openPostgresPool, type PostgresPoolInput, postgresFailure } from './postgres-connection.ts'
+import { type OpenPoolInput, openPostgresPool } from './postgres-connection.ts'
+import { keepsConnection, postgresFailure } from './postgres-failure.ts'
+import type { PostgresPool } from './postgres-pool.ts'
+import { PostgresServers } from './postgres-servers.ts'
 
 // The ledger's writer has a separate connection.
 const DB_CONNECTIONS_MAX = 6
@@ -27,9 +29,9 @@ export async function openPostgresStore(
   location: Extract<DatabaseLocation, { kind: 'postgres' }>,
   upToDate: UpToDateInput,
 ): Promise<Store> {
-  const { url } = location
-  const connect = (pool: Omit<PostgresPoolInput, 'url'>) =>
-    new Kysely<Tables>({ dialect: postgresPoolDialect({ url, ...pool }) })
+  const servers = new PostgresServers(location.url)
+  const connect = (pool: Omit<OpenPoolInput, 'servers'>) =>
+    new Kysely<Tables>({ dialect: poolDialect({ servers, ...pool }) })
   const migrations = connect({ connectionsMax: 1, use: 'migrations' })
   try {
     await bringUpToDate(migrations, upToDate)
@@ -57,7 +59,14 @@ export async function openPostgresStore(
 }
 
 /** Kysely over a pool of connections to PostgreSQL, with the store's own errors. */
-export function postgresPoolDialect(input: PostgresPoolInput): Dialect {
+export function postgresPoolDialect({
+  url,
+  ...pool
+}: Omit<OpenPoolInput, 'servers'> & { readonly url: string }): Dialect {
+  return poolDialect({ ...pool, servers: new PostgresServers(url) })
+}
+
+function poolDialect(input: OpenPoolInput): Dialect {
   return {
     createAdapter: () => new PostgresAdapter(),
     createDriver: () => new PostgresPoolDriver(input),
@@ -67,20 +76,16 @@ export function postgresPoolDialect(input: PostgresPoolInput): Dialect {
 }
 
 class PostgresPoolDriver implements Driver {
-  readonly #pool: Pool
+  readonly #pool: PostgresPool
 
-  constructor(input: PostgresPoolInput) {
+  constructor(input: OpenPoolInput) {
     this.#pool = openPostgresPool(input)
   }
 
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<PooledConnection> {
-    try {
-      return new PooledConnection(await this.#pool.connect())
-    } catch (error) {
-      throw postgresFailure(error)
-    }
+    return new PooledConnection(this.#pool, await this.#pool.acquire())
   }
 
   async releaseConnection(connection: PooledConnection): Promise<void> {
@@ -102,35 +107,43 @@ class PostgresPoolDriver implements Driver {
 
   async rollbackTransaction(connection: PooledConnection): Promise<void> {
     // After a lost connection there is nothing to roll back, and the caller needs the first error.
-    await connection.run('rollback').catch(() => {})
+    if (connection.isUsable) await connection.run('rollback').catch(() => {})
   }
 
   async destroy(): Promise<void> {
-    await this.#pool.end()
+    await this.#pool.close()
   }
 }
 
-class PooledConnection implements DatabaseConnection {
-  readonly #client: PoolClient
-  #usable = true
+type Pooled = Awaited<ReturnType<PostgresPool['acquire']>>
 
-  constructor(client: PoolClient) {
-    this.#client = client
-    // Statements that fail report it themselves; without a listener, the error would end the process too.
-    client.on('error', this.#onError)
+class PooledConnection implements DatabaseConnection {
+  readonly #pool: PostgresPool
+  readonly #pooled: Pooled
+  #isUsable = true
+
+  constructor(pool: PostgresPool, pooled: Pooled) {
+    this.#pool = pool
+    this.#pooled = pooled
+    pooled.client.on('error', this.#onError)
   }
 
   readonly #onError = (): void => {
-    this.#usable = false
+    this.#isUsable = false
+  }
+
+  /** False once an error has said that the connection may be broken. */
+  get isUsable(): boolean {
+    return this.#isUsable
   }
 
   async run(text: string, values: unknown[] = []) {
+    const { client, serverName } = this.#pooled
     try {
-      return await this.#client.query(text, values)
+      return await client.query(text, values)
     } catch (error) {
-      const failure = postgresFailure(error)
-      if (failure.name === 'StoreUnavailable') this.#usable = false
-      throw failure
+      if (!keepsConnection(error)) this.#isUsable = false
+      throw postgresFailure(error, serverName)
     }
   }
 
@@ -146,7 +159,7 @@ class PooledConnection implements DatabaseConnection {
 
   /** Returns the connection to the pool, or ends it if it may be broken. */
   release(): void {
-    this.#client.off('error', this.#onError)
-    this.#client.release(!this.#usable)
+    this.#pooled.client.off('error', this.#onError)
+    this.#pool.release(this.#pooled, this.#isUsable)
   }
 }

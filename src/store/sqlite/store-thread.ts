@@ -1,19 +1,29 @@
 import { parentPort, Worker } from 'node:worker_threads'
-import { isUnavailable, StoreRefused, StoreUnavailable } from '../store-failure.ts'
+import { assertNever } from '../../vocabulary/assert-never.ts'
+import {
+  CommandImpossible,
+  isRefusedBySqlite,
+  isUnavailable,
+  StoreRefused,
+  StoreUnavailable,
+} from '../store-failure.ts'
 
 /** A message to a store thread: a job, or the request to close. The number of a job returns in its reply. */
 type ThreadRequest<Job> =
   | { readonly number: number; readonly job: Job }
   | { readonly closing: true }
 
-/** The reply to a job. Errors don't cross threads as they are; `isUnavailable`: the store as a whole failed. */
+/** What failed: the store as a whole, this one job at the store, or the job itself. */
+type JobFailure = 'unavailable' | 'refused' | 'impossible'
+
+/** The reply to a job. Errors don't cross threads as they are. */
 type ThreadReply<Result> =
   | { readonly number: number; readonly kind: 'done'; readonly result: Result }
   | {
       readonly number: number
       readonly kind: 'failed'
       readonly message: string
-      readonly isUnavailable: boolean
+      readonly failure: JobFailure
     }
 
 interface StoreThreadInput {
@@ -98,9 +108,27 @@ export class StoreThread<Job, Result> {
     if (waiting === undefined) return
     this.#waiting.delete(reply.number)
     if (reply.kind === 'done') waiting.resolve(reply.result)
-    else if (reply.isUnavailable) waiting.reject(new StoreUnavailable(reply.message))
-    else waiting.reject(new StoreRefused(reply.message))
+    else waiting.reject(errorOf(reply.failure, reply.message))
   }
+}
+
+/** By position: what failed, and how. */
+function errorOf(failure: JobFailure, message: string): Error {
+  switch (failure) {
+    case 'unavailable':
+      return new StoreUnavailable(message)
+    case 'refused':
+      return new StoreRefused(message)
+    case 'impossible':
+      return new CommandImpossible(message)
+    default:
+      return assertNever(failure)
+  }
+}
+
+function failureOf(error: unknown): JobFailure {
+  if (isUnavailable(error)) return 'unavailable'
+  return isRefusedBySqlite(error) ? 'refused' : 'impossible'
 }
 
 /** Runs the jobs of a store thread, one at a time, in the order in which they were sent. */
@@ -124,7 +152,7 @@ export function serveThread<Job, Result>(openRunner: () => JobRunner<Job, Result
       return { number, kind: 'done', result: runner.run(job) }
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
-      return { number, kind: 'failed', message, isUnavailable: isUnavailable(error) }
+      return { number, kind: 'failed', message, failure: failureOf(error) }
     }
   }
   main.on('message', (request: ThreadRequest<Job>) => {

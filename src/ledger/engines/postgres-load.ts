@@ -1,0 +1,139 @@
+import type { CommitPatience } from '../../store/group-commit.ts'
+import { PURCHASES } from '../../store/sale-tables.ts'
+import { ACCOUNTS, API_KEYS, CREDIT_CODES, ENTRIES, REQUESTS } from '../../store/schema.ts'
+import type { UnitOfWork } from '../rules/unit-of-work.ts'
+import { type LedgerCommand, type NamedRows, rowsNamedBy } from './commands.ts'
+import {
+  LOCK_ACCOUNTS,
+  LOCK_ACCOUNTS_OF,
+  LOCK_API_KEYS,
+  LOCK_API_KEYS_OF,
+  LOCK_CREDIT_CODES,
+  LOCK_PURCHASES,
+  READ_CODE_CREDITS,
+  READ_CREDITS,
+  READ_EXTERNAL_ACCOUNTS,
+  READ_OPEN_REQUEST_IDS,
+  READ_REQUESTS,
+  READ_TIME,
+} from './postgres-statements.ts'
+import { NO_ROWS, type PostgresWriter, type Reply } from './postgres-writer.ts'
+
+/** The most requests that one commit abandons of an instance; it is repeated until there are none. */
+const ABANDONED_REQUESTS_MAX = 500
+
+// Long enough to be given the rows of a commit that is just ending.
+const LITTLE_PATIENCE_MS = 100
+
+interface LoadInput {
+  readonly work: UnitOfWork
+  readonly commands: readonly LedgerCommand[]
+  readonly patience: CommitPatience
+  /** Whether a command may be a repeat of one that has opened its hold. */
+  readonly mayRepeat: boolean
+  /** Whether to ask for the database's time. */
+  readonly asksTime: boolean
+}
+
+/**
+ * Begins the transaction of a batch: locks and reads its rows in one round trip, and resolves with the database's time,
+ * or null where it was not asked for.
+ */
+export async function load(writer: PostgresWriter, input: LoadInput): Promise<number | null> {
+  const { work, commands } = input
+  const named = rowsNamedBy(commands)
+  for (const instanceId of named.instanceIds) {
+    await nameOpenRequests(writer, { named, instanceId })
+  }
+  const replies = await writer.replies(() => [
+    writer.client.query('begin isolation level read committed'),
+    input.patience === 'little'
+      ? writer.client.query(`set local lock_timeout = ${LITTLE_PATIENCE_MS}`)
+      : NO_ROWS,
+    ...lockOwners(writer, named),
+    ...readOthers(writer, named),
+    ...readRequests(writer, { named, mayRepeat: input.mayRepeat }),
+    input.asksTime ? writer.run(READ_TIME, []) : NO_ROWS,
+  ])
+  const [, , accounts, apiKeys, external, creditCodes, purchases, credits, codeCredits, ...more] =
+    replies
+  const [requests, time] = more
+  // Those that are locked are newer.
+  for (const row of external.rows) work.loadAccount(ACCOUNTS.read(row))
+  for (const row of accounts.rows) work.loadAccount(ACCOUNTS.read(row))
+  for (const row of apiKeys.rows) work.loadApiKey(API_KEYS.read(row))
+  for (const row of requests.rows) work.loadRequest(REQUESTS.read(row))
+  for (const row of creditCodes.rows) work.loadCreditCode(CREDIT_CODES.read(row))
+  for (const row of purchases.rows) work.loadPurchase(PURCHASES.read(row))
+  for (const row of [...credits.rows, ...codeCredits.rows]) work.loadCredit(ENTRIES.read(row))
+  return input.asksTime ? Number(time.rows[0]?.['now_ms']) : null
+}
+
+/** Locks the accounts and keys that commands name; those of requests alone are found on the way. */
+function lockOwners(
+  writer: PostgresWriter,
+  { accountIds, apiKeyIds, unownedIds, standingIds }: NamedRows,
+): [Promise<Reply>, Promise<Reply>] {
+  const owned = [...unownedIds, ...standingIds]
+  return [
+    owned.length === 0
+      ? writer.run(LOCK_ACCOUNTS, [[...accountIds]])
+      : writer.run(LOCK_ACCOUNTS_OF, [[...accountIds], owned]),
+    unownedIds.size === 0
+      ? writer.run(LOCK_API_KEYS, [[...apiKeyIds]])
+      : writer.run(LOCK_API_KEYS_OF, [[...apiKeyIds], [...unownedIds]]),
+  ]
+}
+
+/** What few batches have. */
+function readOthers(
+  writer: PostgresWriter,
+  { externalIds, codes, creditCodeIds, purchaseSources, purchaseIds, credits }: NamedRows,
+): [Promise<Reply>, Promise<Reply>, Promise<Reply>, Promise<Reply>, Promise<Reply>] {
+  return [
+    externalIds.size === 0 ? NO_ROWS : writer.run(READ_EXTERNAL_ACCOUNTS, [[...externalIds]]),
+    codes.length + creditCodeIds.size === 0
+      ? NO_ROWS
+      : writer.run(LOCK_CREDIT_CODES, [codes.map(({ codeHash }) => codeHash), [...creditCodeIds]]),
+    purchaseSources.size + purchaseIds.size === 0
+      ? NO_ROWS
+      : writer.run(LOCK_PURCHASES, [[...purchaseSources], [...purchaseIds]]),
+    credits.length === 0
+      ? NO_ROWS
+      : writer.run(READ_CREDITS, [
+          credits.map(({ accountId }) => accountId),
+          credits.map(({ reference }) => reference),
+        ]),
+    codes.length === 0
+      ? NO_ROWS
+      : writer.run(READ_CODE_CREDITS, [
+          codes.map(({ accountId }) => accountId),
+          codes.map(({ codeHash }) => codeHash),
+        ]),
+  ]
+}
+
+/** Ids that are about to be opened are not looked for: one that is there makes the insert fail, and the batch run again. */
+function readRequests(
+  writer: PostgresWriter,
+  { named, mayRepeat }: { readonly named: NamedRows; readonly mayRepeat: boolean },
+): [Promise<Reply>] {
+  const { requestIds, standingIds, openedIds } = named
+  const read = [...requestIds, ...standingIds, ...(mayRepeat ? openedIds : [])]
+  return [read.length === 0 ? NO_ROWS : writer.run(READ_REQUESTS, [read])]
+}
+
+async function nameOpenRequests(
+  writer: PostgresWriter,
+  { named, instanceId }: { readonly named: NamedRows; readonly instanceId: string },
+): Promise<void> {
+  const [found] = await writer.replies(() => [
+    writer.run(READ_OPEN_REQUEST_IDS, [instanceId, ABANDONED_REQUESTS_MAX]),
+  ])
+  // They are read again after their accounts are locked: those that have ended by then stay as they are.
+  for (const row of found.rows) {
+    named.requestIds.add(String(row['id']))
+    named.accountIds.add(String(row['account_id']))
+    named.apiKeyIds.add(String(row['api_key_id']))
+  }
+}

@@ -1,0 +1,135 @@
+import type { Client } from 'pg'
+import { sendTogether } from '../../store/postgres/postgres-connection.ts'
+import { dropConnection } from '../../store/postgres/postgres-servers.ts'
+import type { StoredRow } from '../../store/table.ts'
+import type { PlannedStatement } from './postgres-statements.ts'
+
+/** What the driver rejected a statement with, apart from what a rule throws. */
+export class StatementFailed extends Error {
+  override readonly cause: unknown
+
+  constructor(cause: unknown) {
+    super('a statement failed')
+    this.cause = cause
+  }
+}
+
+/** The answer to a statement. */
+export interface Reply {
+  readonly rows: readonly StoredRow[]
+}
+
+/** In place of a statement that is not needed. */
+export const NO_ROWS: Promise<Reply> = Promise.resolve({ rows: [] })
+
+/** The parts of a notice or warning of the server that are read. */
+interface ServerNotice {
+  readonly code: string | undefined
+  readonly message: string | undefined
+}
+
+/** SQLSTATE of a notice that is no warning. */
+const NOTICE = '00000'
+
+/** The writer's connection, and what the server said on it. */
+export class PostgresWriter {
+  readonly client: Client
+  readonly serverName: string
+  readonly #answerTimeoutMs: number
+  /** The server's last warning since the commit was sent; null: none. */
+  #warning: string | null = null
+  #isOpen = true
+
+  constructor(input: {
+    readonly client: Client
+    readonly serverName: string
+    /** How long to wait for the answers to what was sent together. */
+    readonly answerTimeoutMs: number
+  }) {
+    this.client = input.client
+    this.serverName = input.serverName
+    this.#answerTimeoutMs = input.answerTimeoutMs
+    const ended = (): void => {
+      this.#isOpen = false
+    }
+    this.client.once('end', ended)
+    this.client.once('error', ended)
+    this.client.on('notice', (notice) => this.#noticed(notice))
+  }
+
+  /** False once the connection was lost or dropped. */
+  get isOpen(): boolean {
+    return this.#isOpen
+  }
+
+  run(statement: PlannedStatement, values: unknown[]): Promise<Reply> {
+    return this.client.query<Record<string, unknown>>({ ...statement, values })
+  }
+
+  /** Runs the statement with the records as a JSON array, if there are any. */
+  runIfAny(statement: PlannedStatement, records: readonly object[]): Promise<Reply>[] {
+    return records.length === 0 ? [] : [this.run(statement, [JSON.stringify(records)])]
+  }
+
+  /**
+   * Sends statements together and waits for the replies. Where one fails, so do those behind it in its
+   * transaction, and the first failure is the one that says why. A server that does not answer loses the connection.
+   */
+  async replies<T extends readonly Promise<Reply>[]>(
+    send: () => readonly [...T],
+  ): Promise<{ -readonly [Place in keyof T]: Reply }> {
+    const sent = sendTogether(this.client, send)
+    let isSilent = false
+    const timer = setTimeout(() => {
+      isSilent = true
+      this.drop()
+    }, this.#answerTimeoutMs)
+    const settled = await Promise.allSettled<Reply>(sent)
+    clearTimeout(timer)
+    const failed = settled.findIndex(({ status }) => status === 'rejected')
+    if (failed < 0) {
+      // Each is fulfilled.
+      return (await Promise.all(sent)) as { -readonly [Place in keyof T]: Reply }
+    }
+    if (isSilent) throw new StatementFailed(new Error(this.#silence(failed, sent.length)))
+    const failure = settled[failed]
+    throw new StatementFailed(failure?.status === 'rejected' ? failure.reason : null)
+  }
+
+  /**
+   * Sends statements and the commit behind them. A success says nothing where a warning comes before it: after "canceling
+   * wait for synchronous replication" the rows are on this server alone.
+   */
+  async commit(send: () => readonly Promise<Reply>[]): Promise<void> {
+    this.#warning = null
+    await this.replies(() => [...send(), this.client.query('commit')])
+    if (this.#warning !== null) throw new StatementFailed(new Error(this.#warning))
+  }
+
+  /** Ends the transaction, or drops the connection. */
+  async rollBack(): Promise<void> {
+    try {
+      await this.replies(() => [this.client.query('rollback')])
+    } catch {
+      this.drop()
+    }
+  }
+
+  /** Ends the connection without a word to the server, which may not answer. */
+  drop(): void {
+    this.#isOpen = false
+    dropConnection(this.client)
+  }
+
+  /** By position: the first statement that was not answered, and how many were sent. */
+  #silence(unanswered: number, sent: number): string {
+    // Only the commit of several statements waits for a standby.
+    return unanswered > 0 && unanswered === sent - 1
+      ? 'the commit waits for the standby'
+      : `no answer for ${Math.round(this.#answerTimeoutMs / 1_000)} seconds`
+  }
+
+  #noticed({ code, message }: ServerNotice): void {
+    if (code !== NOTICE) this.#warning = message ?? 'a warning without a text'
+  }
+}

@@ -1,0 +1,72 @@
+import { DatabaseError } from 'pg'
+import { StoreRefused, StoreUnavailable } from '../store-failure.ts'
+
+/** What an error of PostgreSQL, or of the connection to it, says. */
+type Meaning =
+  /** Another transaction won: nothing was done, and a second try may succeed. */
+  | 'lostRace'
+  /** A row stayed locked by another transaction. */
+  | 'rowLocked'
+  /** The server cancelled the statement, as after the time-out of statements. */
+  | 'cancelled'
+  /** The fault of one statement or its values; the server works. */
+  | 'refused'
+  /** The server can't be used now, or not at all: also any error that this program has never seen. */
+  | 'away'
+
+/** By their SQLSTATE. Every other error, with or without one, is about the server. */
+const MEANINGS: readonly (readonly [RegExp, Meaning])[] = [
+  // Serialization failure, deadlock.
+  [/^40(001|P01)$/, 'lostRace'],
+  [/^55P03$/, 'rowLocked'],
+  [/^57014$/, 'cancelled'],
+  // Cardinality, data, constraints, syntax and rights, checks of views, limits of the program, PL/pgSQL.
+  [/^(21|22|23|42|44|54|P0)/, 'refused'],
+]
+
+// An account was given an external id, or a request was opened, since this transaction looked: a second try sees that.
+const RACED_INDEXES: ReadonlySet<string> = new Set(['accounts_external_id', 'requests_pkey'])
+
+function meaningOf(error: unknown): Meaning {
+  if (!(error instanceof DatabaseError)) return 'away'
+  if (RACED_INDEXES.has(error.constraint ?? '')) return 'lostRace'
+  return MEANINGS.find(([states]) => states.test(error.code ?? ''))?.[1] ?? 'away'
+}
+
+/** Whether the server ended a transaction in favour of another one, so that it must be run again. */
+export function isLostRace(error: unknown): boolean {
+  return meaningOf(error) === 'lostRace'
+}
+
+/** Whether this transaction gave up waiting for a row that another one had locked. */
+export function isRowLocked(error: unknown): boolean {
+  return meaningOf(error) === 'rowLocked'
+}
+
+/** Whether the server cancelled a statement. */
+export function isCancelled(error: unknown): boolean {
+  return meaningOf(error) === 'cancelled'
+}
+
+/** Whether a connection is good for the next transaction after this error, once its own is rolled back. */
+export function keepsConnection(error: unknown): boolean {
+  const meaning = meaningOf(error)
+  return meaning === 'lostRace' || meaning === 'rowLocked' || meaning === 'refused'
+}
+
+/** The store's own error for this one. By position: the error, and the name of the server that it comes from. */
+export function postgresFailure(
+  error: unknown,
+  serverName: string,
+): StoreRefused | StoreUnavailable {
+  if (error instanceof StoreUnavailable || error instanceof StoreRefused) return error
+  const message = error instanceof Error ? error.message : String(error)
+  if (meaningOf(error) === 'refused') return new StoreRefused(message, { cause: error })
+  return new StoreUnavailable(`${serverName}: ${message}`, { cause: error })
+}
+
+/** The SQLSTATE of an error of PostgreSQL, or of what caused it; null: it has none. */
+export function sqlStateOf(error: unknown): string | null {
+  if (error instanceof DatabaseError) return error.code ?? null
+  return error instanceof Error && error.cause !== undefined ? sqlStateOf(error.cause) : null
+}

@@ -1,0 +1,165 @@
+import { Client, type ClientConfig, types } from 'pg'
+import { NotSent } from '../store-failure.ts'
+import { type PostgresServer, readPostgresUrl } from './postgres-url.ts'
+
+/** How long to wait for a connection, over all servers. */
+const CONNECT_MS_MAX = 5_000
+
+/** How long to wait for the server's farewell. */
+const END_MS_MAX = 1_000
+
+const BIGINT = 20
+
+/** Reads 64-bit integers as numbers: the store keeps only safe integers in them. */
+const TYPES: ClientConfig['types'] = {
+  getTypeParser(oid, format) {
+    if (oid === BIGINT && format !== 'binary') return safeInteger
+    return types.getTypeParser(oid, format)
+  },
+}
+
+function safeInteger(text: string): number {
+  const integer = Number(text)
+  if (!Number.isSafeInteger(integer)) throw new RangeError(`the store has ${text} in an integer`)
+  return integer
+}
+
+// A gateway that vanished frees its locks: the server finds out by itself. The names are looked for, because older servers
+// and other systems do not have them.
+const SERVER_WATCHES_CLIENT = `select set_config(name, case name when 'tcp_user_timeout' then '10000' else '2000' end, false)
+  from pg_settings where name in ('tcp_user_timeout', 'client_connection_check_interval')
+    and version() !~* 'windows|mingw|msvc|visual c'`
+
+/** A connection, and the server that it is to. */
+export interface ServerConnection {
+  readonly client: Client
+  readonly serverName: string
+}
+
+/** How a connection is set up. */
+export interface ConnectInput {
+  /** Settings of the driver. */
+  readonly driver: Pick<ClientConfig, 'pipeline' | 'query_timeout'>
+  /** Statements that set the session up, without values. */
+  readonly settings: string
+}
+
+/** The servers of a PostgreSQL URL, of which one takes writes. */
+export class PostgresServers {
+  readonly #servers: readonly PostgresServer[]
+  readonly #connectTimeoutMs: number
+  /** The place of the server that answered last. */
+  #latest = 0
+
+  constructor(url: string) {
+    const { servers, connectTimeoutMs, isShuffled } = readPostgresUrl(url)
+    this.#servers = isShuffled ? shuffled(servers) : servers
+    this.#connectTimeoutMs = connectTimeoutMs
+  }
+
+  /**
+   * Connects to the server that takes writes: each is asked in its turn, from the one that answered last. A standby says
+   * that it is read-only, as does a server that was made so. Rejects with `NotSent` where none takes writes.
+   */
+  async connect(input: ConnectInput): Promise<ServerConnection> {
+    const untilMs = performance.now() + CONNECT_MS_MAX
+    const first = this.#latest
+    const faults: string[] = []
+    let cause: unknown
+    for (let turn = 0; turn < this.#servers.length; turn++) {
+      const place = (first + turn) % this.#servers.length
+      const server = this.#servers[place]
+      const leftMs = Math.min(this.#connectTimeoutMs, untilMs - performance.now())
+      if (server === undefined || leftMs <= 0) break
+      try {
+        const client = await connectTo(server, { ...input, withinMs: leftMs })
+        this.#latest = place
+        return { client, serverName: server.name }
+      } catch (error) {
+        cause ??= error
+        faults.push(faultOf(error, server))
+      }
+    }
+    const message =
+      this.#servers.length === 1
+        ? faults.join()
+        : `no server of DATABASE_URL takes writes: ${faults.join(', ')}`
+    throw new NotSent(message, { cause })
+  }
+}
+
+function shuffled<Item>(items: readonly Item[]): readonly Item[] {
+  return items
+    .map((item) => ({ item, drawn: Math.random() }))
+    .sort((a, b) => a.drawn - b.drawn)
+    .map(({ item }) => item)
+}
+
+/** A server did not answer in time. */
+class Silent extends Error {}
+
+/** A server takes no writes. */
+class ReadOnly extends Error {}
+
+/** By position: what the server, or the way to it, said; and the server. */
+function faultOf(error: unknown, { name }: PostgresServer): string {
+  if (error instanceof ReadOnly) return `${name} is read-only`
+  if (error instanceof Silent) return `${name} does not answer`
+  return `${name}: ${error instanceof Error ? error.message : String(error)}`
+}
+
+/** Connects to a server, and asks in the statement that sets the session up whether it takes writes. */
+async function connectTo(
+  { url }: PostgresServer,
+  { driver, settings, withinMs }: ConnectInput & { readonly withinMs: number },
+): Promise<Client> {
+  const client = new Client({
+    ...driver,
+    connectionString: url,
+    application_name: 'tollgate',
+    keepAlive: true,
+    // Without it the kernel waits for two hours; with it, Node then asks ten times, a second apart.
+    keepAliveInitialDelayMillis: 10_000,
+    types: TYPES,
+  })
+  // Statements under way are rejected by themselves; an error between statements concerns none.
+  client.on('error', () => {})
+  let isSilent = false
+  const timer = setTimeout(() => {
+    isSilent = true
+    dropConnection(client)
+  }, withinMs)
+  try {
+    await client.connect()
+    if (await isReadOnly(client, settings)) throw new ReadOnly()
+    return client
+  } catch (error) {
+    dropConnection(client)
+    throw isSilent ? new Silent() : error
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function isReadOnly(client: Client, settings: string): Promise<boolean> {
+  // Several statements without values have several results; the types of `pg` know one.
+  const results: unknown = await client.query(
+    `show transaction_read_only; ${SERVER_WATCHES_CLIENT}; ${settings}`,
+  )
+  const [asked]: unknown[] = Array.isArray(results) ? results : []
+  const rows = typeof asked === 'object' && asked !== null && 'rows' in asked ? asked.rows : null
+  const [row]: unknown[] = Array.isArray(rows) ? rows : []
+  return JSON.stringify(row) !== '{"transaction_read_only":"off"}'
+}
+
+/** Ends a connection at once: nothing waits for a server that may not answer. */
+export function dropConnection(client: Client): void {
+  client.connection.stream.destroy()
+}
+
+/** Ends a connection that works. Resolves when it has ended, which takes a second at most. */
+export async function endConnection(client: Client): Promise<void> {
+  const timer = setTimeout(() => dropConnection(client), END_MS_MAX)
+  await client.end().catch(() => {})
+  clearTimeout(timer)
+}
