@@ -11,6 +11,7 @@ import type { Me } from './api/answers.ts'
 import { ApiError } from './api/client.ts'
 import { accountsQuery } from './api/operator.ts'
 import { meQuery, startQuery } from './api/queries.ts'
+import { parseSearch, stringifySearch } from './format/address.ts'
 import { PageFailed } from './parts/page-failed.tsx'
 import { readActivitySearch } from './screens/activity/search.ts'
 import { readConnectSearch } from './screens/connect/search.ts'
@@ -21,16 +22,32 @@ import {
   readCreditSearch,
   readKeysSearch,
   readModelsSearch,
+  readNothing,
   readOverviewSearch,
   readUsageSearch,
 } from './searches.ts'
+import { lazyScreen } from './shell/lazy-screen.tsx'
+import { ScreenFailed, ScreenNotFound } from './shell/screen-states.tsx'
 import { Shell } from './shell/shell.tsx'
 
 const root = createRootRouteWithContext<{ readonly queries: QueryClient }>()({
   component: Outlet,
   errorComponent: ({ error }) => <PageFailed error={asError(error)} />,
-  notFoundComponent: () => <PageFailed error={new Error('There is no page at this address.')} />,
+  notFoundComponent: NotFound,
 })
+
+/** Doors, which need no sign-in: path and search. */
+function door<const Path extends string, Search>(
+  path: Path,
+  validateSearch: (search: Record<string, unknown>) => Search,
+  component: ReturnType<typeof lazyRouteComponent>,
+) {
+  return createRoute({ getParentRoute: () => root, path, validateSearch, component })
+}
+
+function readNext({ next }: Record<string, unknown>): { next?: string } {
+  return isOwnPath(next) ? { next } : {}
+}
 
 const home = createRoute({
   getParentRoute: () => root,
@@ -38,12 +55,11 @@ const home = createRoute({
   async beforeLoad({ context }) {
     const me = await signedIn(context.queries, '/')
     const [account] = me.accounts
-    if (account === undefined) {
-      const [other] = me.user.is_operator ? await anyAccounts(context.queries) : []
-      if (other === undefined) throw redirect({ to: '/new-account' })
-      throw redirect({ to: '/$account/operator/accounts', params: { account: other.id } })
+    if (account !== undefined) {
+      throw redirect({ to: '/$account/overview', params: { account: account.id } })
     }
-    throw redirect({ to: '/$account/overview', params: { account: account.id } })
+    const hasAccounts = me.user.is_operator && (await hasAnyAccount(context.queries))
+    throw redirect({ to: hasAccounts ? '/operator' : '/new-account' })
   },
 })
 
@@ -57,21 +73,12 @@ const newAccount = createRoute({
 const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
-  validateSearch: ({ next }: Record<string, unknown>): { next?: string } =>
-    isOwnPath(next) ? { next } : {},
+  validateSearch: readNext,
   async beforeLoad({ context, search }) {
     const start = await context.queries.ensureQueryData(startQuery)
     if (start.factor_needed !== null) throw redirect({ to: '/second-factor', search })
   },
   component: lazyRouteComponent(() => import('./screens/door/sign-in.tsx'), 'SignIn'),
-})
-
-const signInByMail = createRoute({
-  getParentRoute: () => root,
-  path: '/sign-in-by-mail',
-  validateSearch: ({ next }: Record<string, unknown>): { next?: string } =>
-    isOwnPath(next) ? { next } : {},
-  component: lazyRouteComponent(() => import('./screens/door/by-mail.tsx'), 'SignInByMail'),
 })
 
 // As it came: the router reads what looks like a number as one.
@@ -87,8 +94,7 @@ const signInReturn = createRoute({
 const secondFactor = createRoute({
   getParentRoute: () => root,
   path: '/second-factor',
-  validateSearch: ({ next }: Record<string, unknown>): { next?: string } =>
-    isOwnPath(next) ? { next } : {},
+  validateSearch: readNext,
   async loader({ context }) {
     const start = await context.queries.fetchQuery(startQuery)
     if (start.factor_needed === null) throw redirect({ to: '/' })
@@ -107,173 +113,194 @@ const setUpFactor = createRoute({
   component: lazyRouteComponent(() => import('./screens/door/second-factor.tsx'), 'SetUpFactor'),
 })
 
-const forgot = createRoute({
-  getParentRoute: () => root,
-  path: '/forgot',
-  component: lazyRouteComponent(() => import('./screens/door/by-mail.tsx'), 'Forgot'),
-})
+const byMail = () => import('./screens/door/by-mail.tsx')
+const linkDoors = () => import('./screens/door/link-doors.tsx')
 
-const signInLink = createRoute({
-  getParentRoute: () => root,
-  path: '/sign-in-link',
-  component: lazyRouteComponent(() => import('./screens/door/link-doors.tsx'), 'SignInLink'),
-})
+const DOORS = [
+  door('/sign-in-by-mail', readNext, lazyRouteComponent(byMail, 'SignInByMail')),
+  door('/forgot', readNothing, lazyRouteComponent(byMail, 'Forgot')),
+  door('/sign-in-link', readNothing, lazyRouteComponent(linkDoors, 'SignInLink')),
+  door('/setup', readNothing, lazyRouteComponent(linkDoors, 'Setup')),
+  door('/reset', readNothing, lazyRouteComponent(linkDoors, 'Reset')),
+  door('/invite', readNothing, lazyRouteComponent(linkDoors, 'Invitation')),
+] as const
 
-const setup = createRoute({
+/** What the pages behind the sign-in have in common. */
+const BEHIND_SIGN_IN = {
   getParentRoute: () => root,
-  path: '/setup',
-  component: lazyRouteComponent(() => import('./screens/door/link-doors.tsx'), 'Setup'),
-})
-
-const reset = createRoute({
-  getParentRoute: () => root,
-  path: '/reset',
-  component: lazyRouteComponent(() => import('./screens/door/link-doors.tsx'), 'Reset'),
-})
-
-const invitation = createRoute({
-  getParentRoute: () => root,
-  path: '/invite',
-  component: lazyRouteComponent(() => import('./screens/door/link-doors.tsx'), 'Invitation'),
-})
+  component: Shell,
+  notFoundComponent: ScreenNotFound,
+} as const
 
 const account = createRoute({
-  getParentRoute: () => root,
+  ...BEHIND_SIGN_IN,
   path: '/$account',
   beforeLoad: async ({ context, location }) => ({
     me: await signedIn(context.queries, location.href),
   }),
-  component: Shell,
 })
 
-const overview = createRoute({
-  getParentRoute: () => account,
-  path: '/overview',
-  validateSearch: readOverviewSearch,
-  component: lazyRouteComponent(() => import('./screens/overview/overview.tsx'), 'OverviewScreen'),
-})
-
-const activity = createRoute({
-  getParentRoute: () => account,
-  path: '/activity',
-  validateSearch: readActivitySearch,
-  component: lazyRouteComponent(() => import('./screens/activity/activity.tsx'), 'ActivityScreen'),
-})
-
-const usage = createRoute({
-  getParentRoute: () => account,
-  path: '/usage',
-  validateSearch: readUsageSearch,
-  component: lazyRouteComponent(() => import('./screens/usage/usage.tsx'), 'UsageScreen'),
-})
-
-const keys = createRoute({
-  getParentRoute: () => account,
-  path: '/keys',
-  validateSearch: readKeysSearch,
-  component: lazyRouteComponent(() => import('./screens/keys/keys.tsx'), 'KeysScreen'),
-})
-
-const credit = createRoute({
-  getParentRoute: () => account,
-  path: '/credit',
-  validateSearch: readCreditSearch,
-  component: lazyRouteComponent(() => import('./screens/credit/credit.tsx'), 'CreditScreen'),
-})
-
-const models = createRoute({
-  getParentRoute: () => account,
-  path: '/models',
-  validateSearch: readModelsSearch,
-  component: lazyRouteComponent(() => import('./screens/models/models.tsx'), 'ModelsScreen'),
-})
-
-const connect = createRoute({
-  getParentRoute: () => account,
-  path: '/connect',
-  validateSearch: readConnectSearch,
-  component: lazyRouteComponent(() => import('./screens/connect/connect.tsx'), 'ConnectScreen'),
-})
-
-const playground = createRoute({
-  getParentRoute: () => account,
-  path: '/playground',
-  validateSearch: readPlaygroundSearch,
-  component: lazyRouteComponent(
-    () => import('./screens/playground/playground.tsx'),
-    'PlaygroundScreen',
-  ),
-})
-
-const members = createRoute({
-  getParentRoute: () => account,
-  path: '/members',
-  component: lazyRouteComponent(() => import('./screens/members/members.tsx'), 'MembersScreen'),
+const operator = createRoute({
+  ...BEHIND_SIGN_IN,
+  path: '/operator',
+  async beforeLoad({ context, location }) {
+    const me = await signedIn(context.queries, location.href)
+    if (!me.user.is_operator) throw redirect({ to: '/', replace: true })
+    return { me }
+  },
 })
 
 const profile = createRoute({
-  getParentRoute: () => account,
+  ...BEHIND_SIGN_IN,
   path: '/profile',
-  component: lazyRouteComponent(() => import('./screens/profile/profile.tsx'), 'ProfileScreen'),
+  beforeLoad: async ({ context, location }) => ({
+    me: await signedIn(context.queries, location.href),
+  }),
 })
 
-const operatorAccounts = createRoute({
-  getParentRoute: () => account,
-  path: '/operator/accounts',
-  validateSearch: readAccountsSearch,
-  component: lazyRouteComponent(() => import('./screens/operator/accounts.tsx'), 'AccountsScreen'),
-})
+type Loaded = () => Promise<Record<string, unknown>>
 
-const operatorAccount = createRoute({
-  getParentRoute: () => account,
-  path: '/operator/accounts/$id',
-  component: lazyRouteComponent(() => import('./screens/operator/account.tsx'), 'OneAccountScreen'),
-})
+/** A screen: which module and export it is, and what stands in its place until it could be loaded. */
+function screen(load: Loaded, name: string) {
+  return {
+    component: lazyScreen(load, name),
+    errorComponent: ({ error }: { readonly error: unknown }) => (
+      <ScreenFailed error={asError(error)} />
+    ),
+  }
+}
 
-const operatorToSettle = createRoute({
-  getParentRoute: () => account,
-  path: '/operator/to-settle',
-  component: lazyRouteComponent(() => import('./screens/operator/to-settle.tsx'), 'ToSettleScreen'),
-})
+/** A screen of an account. */
+function ofAccount<const Path extends string, Search>(
+  path: Path,
+  validateSearch: (search: Record<string, unknown>) => Search,
+  shown: ReturnType<typeof screen>,
+) {
+  return createRoute({ getParentRoute: () => account, path, validateSearch, ...shown })
+}
 
-const operatorPurchases = createRoute({
-  getParentRoute: () => account,
-  path: '/operator/purchases',
-  validateSearch: readPurchasesSearch,
-  component: lazyRouteComponent(
-    () => import('./screens/operator/purchases.tsx'),
-    'PurchasesScreen',
+/** A screen of operators. */
+function ofOperator<const Path extends string, Search>(
+  path: Path,
+  validateSearch: (search: Record<string, unknown>) => Search,
+  shown: ReturnType<typeof screen>,
+) {
+  return createRoute({ getParentRoute: () => operator, path, validateSearch, ...shown })
+}
+
+const ACCOUNT_SCREENS = [
+  ofAccount(
+    '/overview',
+    readOverviewSearch,
+    screen(() => import('./screens/overview/overview.tsx'), 'OverviewScreen'),
   ),
+  ofAccount(
+    '/activity',
+    readActivitySearch,
+    screen(() => import('./screens/activity/activity.tsx'), 'ActivityScreen'),
+  ),
+  ofAccount(
+    '/usage',
+    readUsageSearch,
+    screen(() => import('./screens/usage/usage.tsx'), 'UsageScreen'),
+  ),
+  ofAccount(
+    '/keys',
+    readKeysSearch,
+    screen(() => import('./screens/keys/keys.tsx'), 'KeysScreen'),
+  ),
+  ofAccount(
+    '/credit',
+    readCreditSearch,
+    screen(() => import('./screens/credit/credit.tsx'), 'CreditScreen'),
+  ),
+  ofAccount(
+    '/models',
+    readModelsSearch,
+    screen(() => import('./screens/models/models.tsx'), 'ModelsScreen'),
+  ),
+  ofAccount(
+    '/playground',
+    readPlaygroundSearch,
+    screen(() => import('./screens/playground/playground.tsx'), 'PlaygroundScreen'),
+  ),
+  ofAccount(
+    '/connect',
+    readConnectSearch,
+    screen(() => import('./screens/connect/connect.tsx'), 'ConnectScreen'),
+  ),
+  ofAccount(
+    '/members',
+    readNothing,
+    screen(() => import('./screens/members/members.tsx'), 'MembersScreen'),
+  ),
+] as const
+
+const OPERATOR_SCREENS = [
+  ofOperator(
+    '/accounts',
+    readAccountsSearch,
+    screen(() => import('./screens/operator/accounts.tsx'), 'AccountsScreen'),
+  ),
+  ofOperator(
+    '/accounts/$id',
+    readNothing,
+    screen(() => import('./screens/operator/account.tsx'), 'OneAccountScreen'),
+  ),
+  ofOperator(
+    '/purchases',
+    readPurchasesSearch,
+    screen(() => import('./screens/operator/purchases.tsx'), 'PurchasesScreen'),
+  ),
+  ofOperator(
+    '/codes',
+    readNothing,
+    screen(() => import('./screens/operator/codes.tsx'), 'CodesScreen'),
+  ),
+  ofOperator(
+    '/unsettled',
+    readNothing,
+    screen(() => import('./screens/operator/unsettled.tsx'), 'UnsettledScreen'),
+  ),
+  ofOperator(
+    '/health',
+    readNothing,
+    screen(() => import('./screens/operator/health.tsx'), 'HealthScreen'),
+  ),
+  ofOperator(
+    '/webhooks',
+    readNothing,
+    screen(() => import('./screens/operator/webhooks.tsx'), 'WebhooksScreen'),
+  ),
+  ofOperator(
+    '/webhooks/$id',
+    readNothing,
+    screen(() => import('./screens/operator/webhook.tsx'), 'OneWebhookScreen'),
+  ),
+  ofOperator(
+    '/tokens',
+    readNothing,
+    screen(() => import('./screens/operator/tokens.tsx'), 'TokensScreen'),
+  ),
+  ofOperator(
+    '/audit-log',
+    readNothing,
+    screen(() => import('./screens/operator/actions.tsx'), 'AuditLogScreen'),
+  ),
+] as const
+
+const profileHome = createRoute({
+  getParentRoute: () => profile,
+  path: '/',
+  ...screen(() => import('./screens/profile/profile.tsx'), 'ProfileScreen'),
 })
 
-const operatorCodes = createRoute({
-  getParentRoute: () => account,
-  path: '/operator/codes',
-  component: lazyRouteComponent(() => import('./screens/operator/codes.tsx'), 'CodesScreen'),
-})
-
-const operatorTokens = createRoute({
-  getParentRoute: () => account,
-  path: '/operator/tokens',
-  component: lazyRouteComponent(() => import('./screens/operator/tokens.tsx'), 'TokensScreen'),
-})
-
-const operatorWebhooks = createRoute({
-  getParentRoute: () => account,
-  path: '/operator/webhooks',
-  component: lazyRouteComponent(() => import('./screens/operator/webhooks.tsx'), 'WebhooksScreen'),
-})
-
-const operatorWebhook = createRoute({
-  getParentRoute: () => account,
-  path: '/operator/webhooks/$id',
-  component: lazyRouteComponent(() => import('./screens/operator/webhook.tsx'), 'OneWebhookScreen'),
-})
-
-const operatorHealth = createRoute({
-  getParentRoute: () => account,
-  path: '/operator/health',
-  component: lazyRouteComponent(() => import('./screens/operator/health.tsx'), 'HealthScreen'),
+const operatorHome = createRoute({
+  getParentRoute: () => operator,
+  path: '/',
+  beforeLoad() {
+    throw redirect({ to: '/operator/accounts', replace: true })
+  },
 })
 
 const accountHome = createRoute({
@@ -284,19 +311,51 @@ const accountHome = createRoute({
   },
 })
 
+const MOVED: Readonly<Record<string, string>> = { 'to-settle': 'unsettled' }
+
+/** Addresses of 0.2.0, where the pages of operators were below an account. They go with the next release. */
+const movedOperator = createRoute({
+  getParentRoute: () => account,
+  path: '/operator/$',
+  validateSearch: (search: Record<string, unknown>) => search,
+  beforeLoad({ params, location }) {
+    const [first = '', ...rest] = (params._splat ?? '').split('/')
+    const path = [MOVED[first] ?? first, ...rest].join('/')
+    throw redirect({ href: `/operator/${path}${location.searchStr}`, replace: true })
+  },
+})
+
+const movedProfile = createRoute({
+  getParentRoute: () => account,
+  path: '/profile',
+  beforeLoad() {
+    throw redirect({ to: '/profile', replace: true })
+  },
+})
+
 function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown))
 }
 
-/** For an operator without an account of its own: its desk stands beside the pages of any account. */
-async function anyAccounts(queries: QueryClient) {
+function NotFound() {
+  return <PageFailed error={new Error('Check the address, or choose a section.')} />
+}
+
+/** Whether the gateway has an account: the first operator of a new one begins with its own. */
+async function hasAnyAccount(queries: QueryClient): Promise<boolean> {
   const { pages } = await queries.ensureInfiniteQueryData(accountsQuery(''))
-  return pages.flatMap(({ data }) => data)
+  return pages.some(({ data }) => data.length > 0)
 }
 
 /** Who is signed in; leads to the sign-in, and back afterwards, where no user is. */
 async function signedIn(queries: QueryClient, next: string) {
   const search = next === '/' ? {} : { next }
+  const known = queries.getQueryData(meQuery.queryKey)
+  // Asked before the user is: the refusal of a user who is not signed in is an error in the browser's console.
+  if (known === undefined) {
+    const start = await queries.fetchQuery({ ...startQuery, staleTime: 0 })
+    if (!start.signed_in) throw redirect({ to: '/sign-in', search })
+  }
   let me: Me
   try {
     me = await queries.ensureQueryData(meQuery)
@@ -315,37 +374,13 @@ export function createPageRouter(queries: QueryClient) {
       home,
       newAccount,
       signIn,
-      signInByMail,
       signInReturn,
-      signInLink,
       secondFactor,
       setUpFactor,
-      forgot,
-      setup,
-      reset,
-      invitation,
-      account.addChildren([
-        accountHome,
-        overview,
-        activity,
-        usage,
-        keys,
-        credit,
-        models,
-        playground,
-        connect,
-        members,
-        profile,
-        operatorAccounts,
-        operatorAccount,
-        operatorToSettle,
-        operatorPurchases,
-        operatorCodes,
-        operatorTokens,
-        operatorWebhooks,
-        operatorWebhook,
-        operatorHealth,
-      ]),
+      ...DOORS,
+      account.addChildren([accountHome, ...ACCOUNT_SCREENS, movedOperator, movedProfile]),
+      operator.addChildren([operatorHome, ...OPERATOR_SCREENS]),
+      profile.addChildren([profileHome]),
     ]),
     basepath: '/app',
     context: { queries },
@@ -356,28 +391,6 @@ export function createPageRouter(queries: QueryClient) {
     parseSearch,
     stringifySearch,
   })
-}
-
-type SearchValue = string | readonly string[]
-
-/** A query as it is written: `?key=a&key=b`, without quotes and brackets. */
-function parseSearch(text: string): Record<string, SearchValue> {
-  const search: Record<string, SearchValue> = {}
-  const params = new URLSearchParams(text)
-  for (const name of new Set(params.keys())) {
-    const [first = '', ...more] = params.getAll(name)
-    search[name] = more.length === 0 ? first : [first, ...more]
-  }
-  return search
-}
-
-function stringifySearch(search: Record<string, unknown>): string {
-  const params = new URLSearchParams()
-  for (const [name, value] of Object.entries(search)) {
-    if (value === undefined || value === null) continue
-    for (const one of Array.isArray(value) ? value : [value]) params.append(name, String(one))
-  }
-  return params.size === 0 ? '' : `?${params}`
 }
 
 declare module '@tanstack/react-router' {

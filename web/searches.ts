@@ -4,6 +4,11 @@ import { CHART_DAYS, type ChartRange, type ChartSplit } from './api/queries.ts'
 // What the addresses of the smaller screens say, and how they are read. Routes read addresses before a
 // screen is loaded.
 
+/** The address of a screen that reads nothing of it. */
+export function readNothing(): Record<never, never> {
+  return {}
+}
+
 /** What the address of the Overview says; what is left out is 30 days, by model. */
 export interface OverviewSearch {
   readonly range?: ChartRange

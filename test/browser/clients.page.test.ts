@@ -41,7 +41,7 @@ function answerChat(server: StandIn, answer: StandInAnswer): void {
 
 /** Which a phone has behind a button. */
 async function openSettings(page: Page): Promise<void> {
-  const more = page.getByRole('button', { name: 'System, cap and more' })
+  const more = page.getByRole('button', { name: 'More settings' })
   await page.getByLabel('Message').waitFor()
   if (await more.isVisible()) await more.click()
 }
@@ -64,7 +64,7 @@ const SCREENS: readonly Screen[] = [
     name: 'playground',
     path: at('playground'),
     act: openSettings,
-    text: 'Show the answer as it comes',
+    text: 'Stream the answer',
   },
   {
     name: 'playground-answered',
@@ -147,12 +147,12 @@ test('Ctrl and Enter send; stopping leaves the answer, and what was written stay
   await page.goto(`${server.address}/app/${at('playground')}`)
   await ask(page)
   await page.getByRole('button', { name: 'Stop' }).click()
-  await page.getByText('It was stopped before an answer began.').waitFor()
+  await page.getByText('Stopped before the answer started.').waitFor()
   await page.getByText('What tells a toll gate from a turnstile?').waitFor()
   answerChat(server, ANSWERED)
   await page.getByRole('button', { name: 'Send again from here' }).click()
   await page.getByText('Charged $0.0185').waitFor()
-  await page.getByRole('link', { name: 'See it in Activity' }).click()
+  await page.getByRole('link', { name: 'Open in Activity' }).click()
   await page.waitForURL((url) => url.searchParams.get('request') === ANSWER_ID)
 })
 
@@ -172,6 +172,6 @@ test('nothing of a prompt or an answer is in the address or the storage of the b
   expect(kept).toEqual([{}, {}, '', [], []])
   expect(page.url()).not.toMatch(/turnstile|brief/)
   await page.reload()
-  await page.getByText('something').waitFor()
+  await page.getByText('a question').waitFor()
   expect(await page.getByText('turnstile').count()).toBe(0)
 })

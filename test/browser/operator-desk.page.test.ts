@@ -7,19 +7,19 @@ import { AUDIT, CODES, HEALTH, TOKENS } from './stand-in-operator.ts'
 
 /** What operators look after beside accounts: requests to settle, the ledger's health, and codes. */
 
-const at = (section: string) => `${HELIX.id}/operator/${section}`
+const at = (section: string) => `operator/${section}`
 
 const TO_SETTLE: readonly Screen[] = [
-  { name: 'op-to-settle', path: at('to-settle'), text: 'No id to ask the provider by' },
+  { name: 'op-unsettled', path: at('unsettled'), text: 'No id to ask the provider by' },
   {
-    name: 'op-to-settle-empty',
-    path: at('to-settle'),
+    name: 'op-unsettled-empty',
+    path: at('unsettled'),
     before: (server) => server.answer('/operator/unsettled', json(EMPTY)),
     text: 'Nothing waits for its cost',
   },
   {
-    name: 'op-to-settle-error',
-    path: at('to-settle'),
+    name: 'op-unsettled-error',
+    path: at('unsettled'),
     before(server) {
       server.answer('/operator/unsettled', down)
       server.answer('/operator/health', down)
@@ -27,15 +27,15 @@ const TO_SETTLE: readonly Screen[] = [
     text: 'The requests could not be read.',
   },
   {
-    name: 'op-to-settle-loading',
-    path: at('to-settle'),
+    name: 'op-unsettled-loading',
+    path: at('unsettled'),
     before: (server) => server.answer('/operator/unsettled', { kind: 'silence' }),
     act: (page) => page.locator('.grey').first().waitFor(),
     text: 'To settle',
   },
   {
     name: 'op-settle',
-    path: at('to-settle'),
+    path: at('unsettled'),
     async act(page) {
       await page
         .getByRole('button', { name: /^Settle/ })
@@ -206,7 +206,7 @@ test('the admin token that was chosen is revoked, after it is said what that doe
 
 test('a request is settled by the cost that was typed, by keys alone', async ({ page, server }) => {
   server.answer('/settle', json({ object: 'request' }))
-  await page.goto(`${server.address}/app/${at('to-settle')}`)
+  await page.goto(`${server.address}/app/${at('unsettled')}`)
   await page
     .getByRole('button', { name: /^Settle/ })
     .first()

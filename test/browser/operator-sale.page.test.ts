@@ -2,12 +2,11 @@ import { expect } from 'vitest'
 import { type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
-import { HELIX } from './stand-in-data.ts'
 import { HELD } from './stand-in-sale.ts'
 
 /** Purchases, for operators: each screen and each of its states, and what is decided. */
 
-const PATH = `${HELIX.id}/operator/purchases`
+const PATH = 'operator/purchases'
 const [FIRST] = HELD
 
 const SCREENS: readonly Screen[] = [

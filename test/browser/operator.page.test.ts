@@ -7,7 +7,7 @@ import { UNSETTLED } from './stand-in-operator.ts'
 
 /** The desk of operators: each screen and each of its states. */
 
-const at = (section: string) => `${HELIX.id}/operator/${section}`
+const at = (section: string) => `operator/${section}`
 const ONE = at(`accounts/${HELIX.id}`)
 
 const SCREENS: readonly Screen[] = [
@@ -169,29 +169,32 @@ test('an operator without an account of its own is led to the desk', async ({ pa
   await page.getByText('Night Shift').first().waitFor()
 })
 
-test('the desk is in the side bar of operators alone', async ({ page, server }) => {
+test('the switcher leads operators alone to their pages', async ({ page, server }) => {
   await page.goto(`${server.address}/app/${HELIX.id}/keys`)
-  await page.getByRole('link', { name: 'Accounts' }).click()
+  await page.getByRole('button', { name: 'Helix Lab' }).click()
+  await page.getByRole('link', { name: 'Operator' }).click()
   await page.getByRole('heading', { name: 'Accounts' }).waitFor()
   server.answer('/me', json({ ...ME, user: { ...ME.user, is_operator: false } }))
   await page.goto(`${server.address}/app/${HELIX.id}/keys`)
   await page.getByRole('link', { name: 'Keys' }).first().waitFor()
-  expect(await page.getByRole('link', { name: 'Accounts' }).count()).toBe(0)
+  await page.getByRole('button', { name: 'Helix Lab' }).click()
+  await page.getByRole('link', { name: 'Night Shift' }).waitFor()
+  expect(await page.getByRole('link', { name: 'Operator' }).count()).toBe(0)
 })
 
 test('the side bar counts what waits for its cost, and shows no count of nothing', async ({
   page,
   server,
 }) => {
-  const link = page.getByRole('link', { name: 'To settle' })
-  await page.goto(`${server.address}/app/${HELIX.id}/keys`)
+  const link = page.getByRole('link', { name: 'Unsettled' })
+  await page.goto(`${server.address}/app/operator/accounts`)
   await link.locator('.count').waitFor()
-  expect(await link.textContent()).toBe(`To settle${UNSETTLED.length}`)
+  expect(await link.textContent()).toBe(`Unsettled${UNSETTLED.length}`)
   const asked = () => server.asked.filter((call) => call.includes('operator/unsettled')).length
   const before = asked()
   server.answer('/operator/unsettled', json(EMPTY))
-  await page.goto(`${server.address}/app/${HELIX.id}/keys`)
+  await page.goto(`${server.address}/app/operator/accounts`)
   await expect.poll(asked).toBeGreaterThan(before)
-  await page.getByText('nightly evals').first().waitFor()
+  await page.getByText('Night Shift').first().waitFor()
   expect(await link.locator('.count').count()).toBe(0)
 })

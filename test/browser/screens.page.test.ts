@@ -72,28 +72,28 @@ const SCREENS: readonly Screen[] = [
     before: (server) => server.answer('/models', down),
     text: 'The models could not be read.',
   },
-  { name: 'profile', path: at('profile'), text: 'Safari on iPhone' },
+  { name: 'profile', path: 'profile', text: 'Safari on iPhone' },
   {
     name: 'profile-factors',
-    path: at('profile'),
+    path: 'profile',
     before: (server) => server.answer('/auth/factors', json(FACTORS)),
     text: '7 of 10 left',
   },
   {
     name: 'profile-alerts',
-    path: at('profile'),
+    path: 'profile',
     before: (server) => server.answer('/start', json(WITH_MAIL)),
     text: 'Alerts by e-mail',
   },
   {
     name: 'profile-factors-error',
-    path: at('profile'),
+    path: 'profile',
     before: (server) => server.answer('/auth/factors', down),
     text: 'The second factors could not be read.',
   },
   {
     name: 'factor-new',
-    path: at('profile'),
+    path: 'profile',
     async act(page) {
       await page.getByRole('button', { name: 'Set up an app' }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Set up an app' }).click()
@@ -102,13 +102,13 @@ const SCREENS: readonly Screen[] = [
   },
   {
     name: 'passkey-new',
-    path: at('profile'),
+    path: 'profile',
     act: (page) => page.getByRole('button', { name: 'Add a passkey' }).click(),
     text: 'A passkey works at this page alone',
   },
   {
     name: 'passkey-remove',
-    path: at('profile'),
+    path: 'profile',
     before: (server) => server.answer('/auth/factors', json(FACTORS)),
     act: (page) =>
       page.getByRole('button', { name: 'Remove the passkey Safari on iPhone' }).click(),
@@ -116,13 +116,13 @@ const SCREENS: readonly Screen[] = [
   },
   {
     name: 'profile-no-passkeys',
-    path: at('profile'),
+    path: 'profile',
     before: (server) => server.answer('/auth/factors', json({ ...NO_FACTORS, passkey_host: null })),
     text: 'A passkey needs a host name in the address of the page',
   },
   {
     name: 'recovery-codes',
-    path: at('profile'),
+    path: 'profile',
     before: (server) => server.answer('/auth/factors', json(FACTORS)),
     async act(page) {
       await page.getByRole('button', { name: 'Make new codes' }).click()
@@ -228,10 +228,10 @@ test('on a phone, More shows an operator every page without scrolling', async ({
   server,
 }) => {
   const { page } = await pages.of('phone')
-  await page.goto(`${server.address}/app/${at('keys')}`)
+  await page.goto(`${server.address}/app/operator/accounts`)
   await page.getByRole('button', { name: 'More', exact: true }).click()
   const menu = await page.getByRole('dialog', { name: 'More' }).boundingBox()
-  const last = await page.getByRole('link', { name: 'Ledger and health' }).boundingBox()
+  const last = await page.getByRole('link', { name: 'Audit log' }).boundingBox()
   const bottomOf = (box: typeof menu) => (box === null ? Number.NaN : box.y + box.height)
   expect(bottomOf(last)).toBeLessThanOrEqual(bottomOf(menu))
 })

@@ -8,7 +8,7 @@ import { HELIX, KEYS } from './stand-in-data.ts'
 /** The models, allowances and limits of keys and accounts, and the fee of accounts: their forms, and what these send. */
 
 const KEYS_PATH = `${HELIX.id}/keys`
-const ACCOUNT_PATH = `${HELIX.id}/operator/accounts/${HELIX.id}`
+const ACCOUNT_PATH = `operator/accounts/${HELIX.id}`
 const EVALS = KEYS.find(({ name }) => name === 'nightly evals')
 
 const unfold = (page: Page) => page.locator('summary').click()

@@ -2,13 +2,12 @@ import { expect } from 'vitest'
 import { type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
-import { HELIX } from './stand-in-data.ts'
 import { WEBHOOKS } from './stand-in-operator.ts'
 
 /** Webhooks on the desk of operators: making them, what was sent to them, and stopping them. */
 
 const [ENABLED, DISABLED] = WEBHOOKS
-const LIST = `${HELIX.id}/operator/webhooks`
+const LIST = 'operator/webhooks'
 const ONE = `${LIST}/${ENABLED?.id}`
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo='
 
@@ -105,7 +104,7 @@ const SCREENS: readonly Screen[] = [
   },
   {
     name: 'op-health-webhook',
-    path: `${HELIX.id}/operator/health`,
+    path: 'operator/audit-log',
     act: (page) => page.getByText('Webhook created').waitFor(),
     text: 'pager.example, upstream.away, audit.difference',
   },

@@ -24,6 +24,9 @@ export class ApiError extends Error {
   }
 }
 
+/** The code of the error that no answer came. */
+export const NO_ANSWER = 'no_answer'
+
 const API = '/app/api'
 
 interface Kept {
@@ -36,9 +39,17 @@ interface Kept {
 const kept = new Map<string, Kept>()
 const KEPT_MAX = 60
 
+const forgetters: (() => void)[] = []
+
+/** Has something else forgotten with the answers. */
+export function onForget(forget: () => void): void {
+  forgetters.push(forget)
+}
+
 /** Forgets every answer: after another person signs in, none of them may be shown. */
 export function forgetAnswers(): void {
   kept.clear()
+  for (const forget of forgetters) forget()
 }
 
 /** GET; an answer that has not changed is the same object as before. */
@@ -111,9 +122,9 @@ async function request(path: string, init: RequestInit): Promise<Response> {
     return await fetch(path.startsWith('/') ? path : `${API}/${path}`, init)
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error
-    throw new ApiError('tollgate did not answer. Check that it runs and that you are online.', {
+    throw new ApiError('tollgate cannot be reached.', {
       httpStatus: 0,
-      code: 'no_answer',
+      code: NO_ANSWER,
       param: null,
       requestId: null,
       retryAfterSeconds: null,

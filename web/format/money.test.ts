@@ -16,9 +16,9 @@ describe('an amount', () => {
     expect(money(1_284_270_000)).toBe('$1,284.27')
     expect(money(18_530, 4)).toBe('$0.0185')
     expect(money(18_530, 6)).toBe('$0.018530')
-    expect(money(-2_500_000)).toBe('-$2.50')
+    expect(money(-2_500_000)).toBe('−$2.50')
     expect(money(0)).toBe('$0.00')
-    expect(money(0, 4)).toBe('$0')
+    expect(money(0, 4)).toBe('$0.00')
   })
 
   test('is rounded half up and carries into the dollars', () => {

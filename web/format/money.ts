@@ -9,9 +9,9 @@ export type MoneyPlaces = 2 | 4 | 6
  * would read as zero and is none gets more places, so that a charge below a cent stays visible.
  */
 export function money(amountMicros: number, places: MoneyPlaces = 2): string {
-  const sign = amountMicros < 0 ? '-' : ''
+  const sign = amountMicros < 0 ? '−' : ''
   const absolute = Math.abs(amountMicros)
-  if (absolute === 0) return places === 2 ? '$0.00' : '$0'
+  if (absolute === 0) return '$0.00'
   const shown = visiblePlaces(absolute, places)
   const unit = 10 ** (PLACES_MAX - shown)
   const rounded = Math.floor((absolute + unit / 2) / unit)
@@ -75,7 +75,7 @@ export function feeText(chargeMicros: number, costUsd: string): string {
   const costUnits = BigInt(whole + fraction.padEnd(places, '0'))
   const feeUnits = BigInt(chargeMicros) * 10n ** BigInt(places - PLACES_MAX) - costUnits
   const digits = String(feeUnits < 0n ? -feeUnits : feeUnits).padStart(places + 1, '0')
-  return `${feeUnits < 0n ? '-' : ''}$${digits.slice(0, -places)}.${digits.slice(-places)}`
+  return `${feeUnits < 0n ? '−' : ''}$${digits.slice(0, -places)}.${digits.slice(-places)}`
 }
 
 /** The provider's cost as it was reported, with six places at least. */

@@ -4,6 +4,8 @@ import { Dialog } from './dialog.tsx'
 interface ConfirmProps {
   readonly title: string
   readonly submit: string
+  /** The words of the button that leaves it. Default: Cancel. */
+  readonly cancel?: string
   /** What will happen. */
   readonly children: ReactNode
   readonly isDangerous?: boolean
@@ -18,6 +20,7 @@ interface ConfirmProps {
 /** Says what will happen, and asks. */
 export function Confirm(props: ConfirmProps) {
   const { title, submit, children, isDangerous = false, isReady = true, error, isSending } = props
+  const { cancel = 'Cancel' } = props
   return (
     <Dialog title={title} onClose={props.onClose}>
       <form
@@ -35,7 +38,7 @@ export function Confirm(props: ConfirmProps) {
         )}
         <footer>
           <button type="button" className="btn ghost" onClick={props.onClose}>
-            Cancel
+            {cancel}
           </button>
           <button
             type="submit"

@@ -10,10 +10,13 @@ interface CopyButtonProps {
   /** An icon alone. */
   readonly bare?: boolean
   readonly className?: string
+  /** Called once it is copied. */
+  readonly onCopied?: () => void
 }
 
 /** Copies a text and says that it did. */
-export function CopyButton({ text, label, bare = false, className = '' }: CopyButtonProps) {
+export function CopyButton(props: CopyButtonProps) {
+  const { text, label, bare = false, className = '', onCopied } = props
   const [state, setState] = useState<'idle' | 'copied' | 'refused'>('idle')
   useEffect(() => {
     if (state === 'idle') return
@@ -24,7 +27,10 @@ export function CopyButton({ text, label, bare = false, className = '' }: CopyBu
     // Without TLS and away from loopback, browsers offer no clipboard.
     const writing = navigator.clipboard?.writeText(text) ?? Promise.reject()
     writing.then(
-      () => setState('copied'),
+      () => {
+        setState('copied')
+        onCopied?.()
+      },
       () => setState('refused'),
     )
   }

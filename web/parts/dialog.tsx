@@ -3,11 +3,13 @@ import { type ReactNode, useEffect, useId, useRef } from 'react'
 interface DialogProps {
   readonly title: string
   readonly onClose: () => void
+  /** Wide enough for lines of code. Default: no. */
+  readonly isWide?: boolean
   readonly children: ReactNode
 }
 
 /** A modal: the browser's own, so that focus stays in it, Esc closes it and focus returns. */
-export function Dialog({ title, onClose, children }: DialogProps) {
+export function Dialog({ title, onClose, isWide = false, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null)
   const titleId = useId()
   useEffect(() => {
@@ -23,6 +25,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     // biome-ignore lint/a11y/useKeyWithClickEvents: Esc is what a click beside the dialog does
     <dialog
       ref={ref}
+      className={isWide ? 'wide' : ''}
       aria-labelledby={titleId}
       onClose={onClose}
       onClick={(event) => {

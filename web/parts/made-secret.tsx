@@ -1,4 +1,6 @@
-import { useEffect, useRef } from 'react'
+import { useBlocker } from '@tanstack/react-router'
+import { useEffect, useRef, useState } from 'react'
+import { Confirm } from './confirm.tsx'
 import { CopyButton } from './copy-button.tsx'
 import { Icon } from './icon.tsx'
 
@@ -22,6 +24,13 @@ export function MadeSecret({
   onDone,
 }: MadeSecretProps) {
   const ref = useRef<HTMLInputElement>(null)
+  const [isCopied, setCopied] = useState(false)
+  const [isEnding, setEnding] = useState(false)
+  const leaving = useBlocker({
+    shouldBlockFn: ({ current, next }) => !isCopied && current.pathname !== next.pathname,
+    enableBeforeUnload: () => !isCopied,
+    withResolver: true,
+  })
   useEffect(() => {
     ref.current?.focus()
   }, [])
@@ -41,12 +50,31 @@ export function MadeSecret({
           aria-label={`The new ${noun}`}
           autoComplete="off"
           onFocus={(event) => event.target.select()}
+          onCopy={() => setCopied(true)}
         />
-        <CopyButton text={text} label={`Copy the ${noun}`} />
-        <button type="button" className="btn ghost" onClick={onDone}>
+        <CopyButton text={text} label={`Copy the ${noun}`} onCopied={() => setCopied(true)} />
+        <button
+          type="button"
+          className="btn ghost"
+          onClick={() => (isCopied ? onDone() : setEnding(true))}
+        >
           Done
         </button>
       </div>
+      {(isEnding || leaving.status === 'blocked') && (
+        <Confirm
+          title={`Leave without copying the ${noun}?`}
+          submit="Leave"
+          cancel="Stay"
+          isDangerous
+          error={null}
+          isSending={false}
+          onSubmit={() => (leaving.status === 'blocked' ? leaving.proceed() : onDone())}
+          onClose={() => (leaving.status === 'blocked' ? leaving.reset() : setEnding(false))}
+        >
+          <p>It cannot be shown again.</p>
+        </Confirm>
+      )}
     </section>
   )
 }

@@ -11,6 +11,7 @@ interface PopoverProps {
   readonly label: string
   /** Which edge of the button it is aligned with. */
   readonly align?: 'start' | 'end'
+  readonly className?: string
 }
 
 interface ButtonProps {
@@ -21,7 +22,8 @@ interface ButtonProps {
 }
 
 /** A panel beside its button, in the browser's top layer: Esc and a click elsewhere close it. */
-export function Popover({ button, children, label, align = 'start' }: PopoverProps) {
+export function Popover(props: PopoverProps) {
+  const { button, children, label, align = 'start', className } = props
   const id = useId()
   const buttonRef = useRef<HTMLButtonElement>(null)
   const panelRef = useRef<HTMLDivElement>(null)
@@ -48,6 +50,7 @@ export function Popover({ button, children, label, align = 'start' }: PopoverPro
         id={id}
         popover="auto"
         role="dialog"
+        className={className}
         aria-label={label}
         onToggle={(event) => setOpen(event.newState === 'open')}
       >

@@ -1,6 +1,6 @@
 import type { UseQueryResult } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
-import { ApiError } from '../api/client.ts'
+import { type ReactNode, useEffect, useRef } from 'react'
+import { ApiError, NO_ANSWER } from '../api/client.ts'
 import { minuteTime } from '../format/time.ts'
 
 interface FailedProps {
@@ -12,6 +12,7 @@ interface FailedProps {
 
 /** What could not be read, why, by which request, and a button to try again. */
 export function Failed({ what, error, onRetry }: FailedProps) {
+  if (error instanceof ApiError && error.code === NO_ANSWER) return <Away onRetry={onRetry} />
   const requestId = error instanceof ApiError ? error.requestId : null
   return (
     <div className="blank" role="alert">
@@ -22,6 +23,29 @@ export function Failed({ what, error, onRetry }: FailedProps) {
           Request <span className="mono">{requestId}</span>
         </p>
       )}
+      <button type="button" className="btn" onClick={onRetry}>
+        Try again
+      </button>
+    </div>
+  )
+}
+
+const AGAIN_MS = 3_000
+
+/** The server cannot be reached: it is asked again every 3 seconds. */
+export function Away({ onRetry }: { onRetry: () => void }) {
+  const retry = useRef(onRetry)
+  useEffect(() => {
+    retry.current = onRetry
+  })
+  useEffect(() => {
+    const timer = setInterval(() => retry.current(), AGAIN_MS)
+    return () => clearInterval(timer)
+  }, [])
+  return (
+    <div className="blank" role="alert">
+      <h2>tollgate cannot be reached.</h2>
+      <p>This page opens as soon as the server answers.</p>
       <button type="button" className="btn" onClick={onRetry}>
         Try again
       </button>

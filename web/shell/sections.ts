@@ -1,21 +1,14 @@
 import type { IconName } from '../parts/icon.tsx'
 
-/** The pages of operators, below those of an account. */
-export const OPERATOR_SECTIONS = [
-  { to: '/$account/operator/accounts', text: 'Accounts', icon: 'users' },
-  { to: '/$account/operator/to-settle', text: 'To settle', icon: 'clock' },
-  { to: '/$account/operator/purchases', text: 'Purchases', icon: 'credit' },
-  { to: '/$account/operator/codes', text: 'Codes', icon: 'gift' },
-  { to: '/$account/operator/tokens', text: 'Admin tokens', icon: 'key' },
-  { to: '/$account/operator/webhooks', text: 'Webhooks', icon: 'send' },
-  { to: '/$account/operator/health', text: 'Ledger and health', icon: 'shield' },
-] as const satisfies readonly {
+interface SectionShape {
   readonly to: string
   readonly text: string
   readonly icon: IconName
-}[]
+  /** The key that opens it after `g`. */
+  readonly key: string
+}
 
-/** The pages of an account, in the order of the side bar; `key` follows `g`. */
+/** The pages of an account, in the order of the side bar. */
 export const SECTIONS = [
   { to: '/$account/overview', text: 'Overview', icon: 'overview', key: 'o' },
   { to: '/$account/activity', text: 'Activity', icon: 'activity', key: 'a' },
@@ -26,21 +19,56 @@ export const SECTIONS = [
   { to: '/$account/playground', text: 'Playground', icon: 'chat', key: 'p' },
   { to: '/$account/connect', text: 'Connect', icon: 'plug', key: 't' },
   { to: '/$account/members', text: 'Members', icon: 'users', key: 'b' },
+] as const satisfies readonly SectionShape[]
+
+/** The pages of operators, in the groups of the side bar; the first group has no name. */
+export const OPERATOR_GROUPS = [
+  {
+    title: null,
+    sections: [
+      { to: '/operator/accounts', text: 'Accounts', icon: 'users', key: 'a' },
+      { to: '/operator/purchases', text: 'Purchases', icon: 'credit', key: 'p' },
+      { to: '/operator/codes', text: 'Credit codes', icon: 'gift', key: 'c' },
+    ],
+  },
+  {
+    title: 'Traffic',
+    sections: [{ to: '/operator/unsettled', text: 'Unsettled', icon: 'clock', key: 's' }],
+  },
+  {
+    title: 'System',
+    sections: [
+      { to: '/operator/health', text: 'Health', icon: 'shield', key: 'e' },
+      { to: '/operator/webhooks', text: 'Webhooks', icon: 'send', key: 'w' },
+      { to: '/operator/tokens', text: 'Admin tokens', icon: 'key', key: 'n' },
+      { to: '/operator/audit-log', text: 'Audit log', icon: 'log', key: 'l' },
+    ],
+  },
 ] as const satisfies readonly {
-  readonly to: string
-  readonly text: string
-  readonly icon: IconName
-  readonly key: string
+  readonly title: string | null
+  readonly sections: readonly SectionShape[]
 }[]
 
+/** A page of an account. */
+export type AccountSection = (typeof SECTIONS)[number]
+
+/** A page of operators. */
+export type OperatorSection = (typeof OPERATOR_GROUPS)[number]['sections'][number]
+
+/** The pages of operators in one list. */
+export const OPERATOR_SECTIONS: readonly OperatorSection[] = OPERATOR_GROUPS.flatMap(
+  (group): readonly OperatorSection[] => group.sections,
+)
+
 /** The pages of an account that a role has: only owners, and operators, decide who is a member. */
-export function sectionsOf(role: string): readonly (typeof SECTIONS)[number][] {
+export function sectionsOf(role: string): readonly AccountSection[] {
   return SECTIONS.filter(({ text }) => text !== 'Members' || role !== 'member')
 }
 
 const TABS = new Set<string>(['Overview', 'Activity', 'Keys', 'Credit'])
+const OPERATOR_TABS = new Set<string>(['Home', 'Accounts', 'Usage and margin', 'Unsettled'])
 
 /** Whether a phone has a section in its tab bar; the others are under More. */
-export function isTab({ text }: (typeof SECTIONS)[number]): boolean {
-  return TABS.has(text)
+export function isTab({ to, text }: AccountSection | OperatorSection): boolean {
+  return (to.startsWith('/operator') ? OPERATOR_TABS : TABS).has(text)
 }

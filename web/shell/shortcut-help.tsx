@@ -1,24 +1,32 @@
 import { Dialog } from '../parts/dialog.tsx'
-import { SECTIONS } from './sections.ts'
+import type { Navigation } from './section-links.tsx'
 
 const KEYS: readonly (readonly [keys: readonly string[], text: string])[] = [
   [['/'], 'Find a request'],
   [['j', 'k'], 'Next, previous request'],
   [['Enter'], 'Open the request'],
   [['Esc'], 'Close'],
-  ...SECTIONS.map(({ key, text }) => [['g', key], text] as const),
-  [['?'], 'This list'],
+  [['Ctrl', 'K'], 'Search or jump to'],
 ]
 
+interface ShortcutHelpProps extends Pick<Navigation, 'sections'> {
+  readonly onClose: () => void
+}
+
 /** What the keys do. */
-export function ShortcutHelp({ onClose }: { onClose: () => void }) {
+export function ShortcutHelp({ sections, onClose }: ShortcutHelpProps) {
+  const keys = [
+    ...KEYS,
+    ...sections.map(({ key, text }) => [['g', key], text] as const),
+    [['?'], 'This list'] as const,
+  ]
   return (
     <Dialog title="Keyboard" onClose={onClose}>
       <dl className="keys-help">
-        {KEYS.map(([keys, text]) => (
+        {keys.map(([pressed, text]) => (
           <div key={text} className="contents">
             <dt>
-              {keys.map((key) => (
+              {pressed.map((key) => (
                 <kbd key={key}>{key}</kbd>
               ))}
             </dt>

@@ -1,26 +1,54 @@
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
+import { useParams, useRouteContext, useRouterState } from '@tanstack/react-router'
 import type { Me } from '../api/answers.ts'
 import { accountQuery } from '../api/queries.ts'
 
-const accountRoute = getRouteApi('/$account')
+/** Whose pages are shown: an account's, the operator's, or the user's own. */
+export type Place =
+  | { readonly kind: 'account'; readonly accountId: string }
+  | { readonly kind: 'operator' }
+  | { readonly kind: 'profile' }
+
+/** Reads the place from the address. */
+export function usePlace(): Place {
+  const path = useRouterState({ select: ({ location }) => location.pathname })
+  const { account } = useParams({ strict: false })
+  if (account !== undefined) return { kind: 'account', accountId: account }
+  return path.startsWith('/operator') ? { kind: 'operator' } : { kind: 'profile' }
+}
 
 /** The signed-in user, as the route has read it. */
 export function useMe(): Me {
-  return accountRoute.useRouteContext().me
+  const { me } = useRouteContext({ strict: false })
+  if (me === undefined) throw new Error('this page is shown to signed-in users alone')
+  return me
 }
 
-/** The id of the account whose pages are shown. */
+/** The ID of the account whose pages are shown. */
 export function useAccountId(): string {
-  return accountRoute.useParams().account
+  const { account } = useParams({ strict: false })
+  if (account === undefined) throw new Error('this page belongs to no account')
+  return account
 }
 
 /** Its name and the user's role in it. An operator opens accounts that are not its own. */
 export function useAccountName(): { readonly name: string; readonly role: string } {
+  const { name, role } = useNameOf(useAccountId())
+  return { name, role }
+}
+
+interface NamedAccount {
+  readonly name: string
+  readonly role: string
+  /** Why its name could not be read; null: it was, or still is being read. */
+  readonly error: Error | null
+}
+
+/** The name of any account that the user can open, the user's role in it, and whether there is one. */
+export function useNameOf(accountId: string): NamedAccount {
   const me = useMe()
-  const accountId = useAccountId()
   const own = me.accounts.find(({ id }) => id === accountId)
-  const other = useQuery({ ...accountQuery(accountId), enabled: own === undefined })
-  if (own !== undefined) return { name: own.name, role: own.role }
-  return { name: other.data?.name ?? 'Account', role: 'operator' }
+  const other = useQuery({ ...accountQuery(accountId), enabled: own === undefined, retry: false })
+  if (own !== undefined) return { name: own.name, role: own.role, error: null }
+  return { name: other.data?.name ?? 'Account', role: 'operator', error: other.error }
 }

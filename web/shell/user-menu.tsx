@@ -3,7 +3,6 @@ import { Link } from '@tanstack/react-router'
 import { forgetAnswers, write } from '../api/client.ts'
 import { Icon, type IconName } from '../parts/icon.tsx'
 import { chooseTheme, type Theme, useTheme } from './theme.ts'
-import { useAccountId } from './use-account.ts'
 
 const THEMES: readonly { readonly theme: Theme; readonly text: string; readonly icon: IconName }[] =
   [
@@ -16,10 +15,9 @@ const THEMES: readonly { readonly theme: Theme; readonly text: string; readonly 
 export function UserMenu({ onPick, onHelp }: { onPick: () => void; onHelp: () => void }) {
   const theme = useTheme()
   const signOut = useSignOut()
-  const account = useAccountId()
   return (
     <>
-      <Link className="menu-item" to="/$account/profile" params={{ account }} onClick={onPick}>
+      <Link className="menu-item" to="/profile" onClick={onPick}>
         <Icon name="user" />
         <span>Password and sessions</span>
       </Link>

@@ -118,5 +118,5 @@ function Charge({ request: { state, held, charge } }: { request: ActivityRequest
   if (state === 'open' || state === 'unresolved') {
     return <span className="dimmed">held {money(held, 4)}</span>
   }
-  return charge === 0 ? <span className="dimmed">$0</span> : money(charge, 4)
+  return charge === 0 ? <span className="dimmed">$0.00</span> : money(charge, 4)
 }

@@ -116,7 +116,9 @@ function Purses({ balance: { credit, unresolved } }: { balance: Balance }) {
       <div className="stats">
         <div className="stat">
           <h2 className="lab">Backed credit</h2>
-          <b>{money(backed.available)}</b>
+          <b className={backed.balance < 0 ? 'neg' : ''}>
+            {money(backed.balance < 0 ? backed.balance : backed.available)}
+          </b>
           <p>
             of {money(backed.balance)}, {money(backed.held)} held
           </p>

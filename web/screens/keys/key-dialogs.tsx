@@ -9,6 +9,7 @@ import { Confirm } from '../../parts/confirm.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { useNow } from '../../parts/now.ts'
+import { showToast } from '../../parts/toast.ts'
 import { useAccountId } from '../../shell/use-account.ts'
 import { type KeyFields, KeyForm } from './key-form.tsx'
 
@@ -29,6 +30,17 @@ function useKeyWrite<Input, Answer>(
       onDone(answer)
     },
   })
+}
+
+/** Changes a key back, from a toast that outlives its dialog. */
+function useKeyUndo(apiKey: ApiKey) {
+  const queries = useQueryClient()
+  const accountId = useAccountId()
+  return (text: string, before: ChangedFields & { readonly disabled?: boolean }) =>
+    showToast(text, async () => {
+      await write<ApiKey>('PATCH', `accounts/${accountId}/keys/${apiKey.id}`, before)
+      await queries.invalidateQueries({ queryKey: ['keys', accountId] })
+    })
 }
 
 interface CreateKeyProps {
@@ -66,9 +78,13 @@ interface KeyDialogProps {
 
 /** Its name, limit, expiry and terms. */
 export function ChangeKey({ apiKey, onClose }: KeyDialogProps) {
+  const say = useKeyUndo(apiKey)
   const change = useKeyWrite(
     (path, fields: ChangedFields) => write<ApiKey>('PATCH', `${path}/${apiKey.id}`, fields),
-    onClose,
+    (changed) => {
+      onClose()
+      say('Key changed.', changedFields(changed, apiKey))
+    },
   )
   return (
     <Dialog title={`Change “${apiKey.name}”`} onClose={onClose}>
@@ -106,9 +122,13 @@ function isSameMoment(one: string | null, other: string | null): boolean {
 /** Disables a key, or enables it again, after saying what that does. */
 export function DisableKey({ apiKey, onClose }: KeyDialogProps) {
   const now = useNow()
+  const say = useKeyUndo(apiKey)
   const change = useKeyWrite(
     (path, disabled: boolean) => write<ApiKey>('PATCH', `${path}/${apiKey.id}`, { disabled }),
-    onClose,
+    ({ disabled }) => {
+      onClose()
+      say(disabled ? 'Key disabled.' : 'Key enabled.', { disabled: !disabled })
+    },
   )
   const used =
     apiKey.last_used_at === null

@@ -36,8 +36,8 @@ export function KeyRow({ apiKey, availableMicros }: KeyRowProps) {
   const isDim = word === 'Disabled' || word === 'Expired'
   return (
     <tr className={isDim ? 'dim' : ''}>
-      <td>
-        <b>{apiKey.name}</b>
+      <td className="name">
+        <b title={apiKey.name}>{apiKey.name}</b>
         <span className="two mono">{apiKey.prefix}</span>
         <OnlyModels models={apiKey.models} />
         <MetadataLine metadata={apiKey.metadata} />

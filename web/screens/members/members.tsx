@@ -10,6 +10,7 @@ import { MadeSecret } from '../../parts/made-secret.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
+import { showToast } from '../../parts/toast.ts'
 import { useTitle } from '../../parts/use-title.ts'
 import { useAccountId, useMe } from '../../shell/use-account.ts'
 import { InviteMember, RemoveMember, WithdrawInvitation } from './member-dialogs.tsx'
@@ -92,13 +93,16 @@ function MemberRow({ member, onRemove }: { member: Member; onRemove: () => void 
   const { user } = useMe()
   const isSelf = member.user_id === user.id
   const joinedAt = new Date(member.joined_at)
-  const change = useMemberWrite((account, role: string) =>
-    write<Member>('PATCH', `${account}/members/${member.user_id}`, { role }),
+  const send = (account: string, role: string) =>
+    write<Member>('PATCH', `${account}/members/${member.user_id}`, { role })
+  const back = useMemberWrite(send)
+  const change = useMemberWrite(send, () =>
+    showToast('Role changed.', () => back.mutateAsync(member.role)),
   )
   return (
     <tr>
-      <td>
-        <b>{member.name}</b> {isSelf && <span className="dimmed">you</span>}
+      <td className="name">
+        <b title={member.name}>{member.name}</b> {isSelf && <span className="dimmed">you</span>}
         <span className="two break-all">{member.email}</span>
       </td>
       <td className="wide">

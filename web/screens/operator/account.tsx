@@ -11,13 +11,12 @@ import { useNow } from '../../parts/now.ts'
 import { Failed, Grey, Stale } from '../../parts/states.tsx'
 import { AllowanceLine, MetadataLine, OnlyModels } from '../../parts/terms-lines.tsx'
 import { useTitle } from '../../parts/use-title.ts'
-import { useAccountId } from '../../shell/use-account.ts'
 import { RenameAccount, SuspendAccount } from './account-dialogs.tsx'
 import { AccountEntries, AccountKeys, AccountMembers, AccountRequests } from './account-lists.tsx'
 import { Actions } from './actions.tsx'
 import { MoveCredit } from './move-credit.tsx'
 
-const route = getRouteApi('/$account/operator/accounts/$id')
+const route = getRouteApi('/operator/accounts/$id')
 
 /** One account, for operators: its money, keys, requests and entries, and what may be done with it. */
 export function OneAccountScreen() {
@@ -65,17 +64,12 @@ export function OneAccountScreen() {
 type Opened = 'add' | 'take' | 'suspend' | 'rename' | null
 
 function Head({ account }: { account: Account | undefined }) {
-  const here = useAccountId()
   const [opened, setOpened] = useState<Opened>(null)
   const close = () => setOpened(null)
   return (
     <>
       <p className="mb-1">
-        <Link
-          className="text-ink-2 hover:underline"
-          to="/$account/operator/accounts"
-          params={{ account: here }}
-        >
+        <Link className="text-ink-2 hover:underline" to="/operator/accounts">
           Accounts
         </Link>
       </p>
@@ -138,7 +132,7 @@ function Facts({ account }: { account: Account }) {
   return (
     <p className="note mb-4 flex flex-wrap items-center gap-x-3 gap-y-1">
       <span className={`chip ${disabled ? 'bad' : 'good'}`}>
-        {disabled ? 'Suspended' : 'Enabled'}
+        {disabled ? 'Suspended' : 'Active'}
       </span>
       {email !== null && <span>{email}</span>}
       <span>since {dayOf(new Date(createdAt), now)}</span>
@@ -167,7 +161,9 @@ function Purses({ account: { credit, has_backed_credit: hasBacked } }: { account
     <div className="stats">
       <div className="stat">
         <h2 className="lab">Backed credit</h2>
-        <b>{money(backed.available)}</b>
+        <b className={backed.balance < 0 ? 'neg' : ''}>
+          {money(backed.balance < 0 ? backed.balance : backed.available)}
+        </b>
         <p>
           {hasBacked ? `available of a balance of ${money(backed.balance)}` : 'none was ever added'}
         </p>

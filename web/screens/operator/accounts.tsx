@@ -10,17 +10,15 @@ import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { useShortcuts } from '../../shell/shortcuts.ts'
-import { useAccountId } from '../../shell/use-account.ts'
 import { CreateAccount } from './account-dialogs.tsx'
 
-const route = getRouteApi('/$account/operator/accounts')
+const route = getRouteApi('/operator/accounts')
 
 /** All accounts, for operators: what each has, holds and spends. */
 export function AccountsScreen() {
   useTitle('Accounts')
   const { find = '', create = false } = route.useSearch()
   const navigate = route.useNavigate()
-  const account = useAccountId()
   useShortcuts({ '/': () => document.getElementById('find')?.focus() })
   const change = (next: { find?: string; create?: true }) =>
     navigate({ search: next, replace: true, resetScroll: false })
@@ -61,8 +59,8 @@ export function AccountsScreen() {
           onClose={() => change(searched)}
           onMade={({ id }) =>
             void navigate({
-              to: '/$account/operator/accounts/$id',
-              params: { account, id },
+              to: '/operator/accounts/$id',
+              params: { id },
             })
           }
         />
@@ -114,26 +112,27 @@ function AccountTable({ find }: { find: string }) {
 }
 
 function AccountRow({ listed }: { listed: ListedAccount }) {
-  const account = useAccountId()
   const { id, name, email, disabled, credit, recent_charge: spend = 0 } = listed
   const held = credit.backed.held + credit.free.held
   const createdAt = new Date(listed.created_at)
   return (
     <tr className={disabled ? 'dim' : ''}>
       <td>
-        <Link
-          className="hover:underline"
-          to="/$account/operator/accounts/$id"
-          params={{ account, id }}
-        >
+        <Link className="hover:underline" to="/operator/accounts/$id" params={{ id }}>
           <b>{name}</b>
         </Link>
-        <span className="two wrap-anywhere">{email ?? id}</span>
+        <span className="two" title={email ?? id}>
+          {email ?? id}
+        </span>
       </td>
       <td className="num">
-        {money(credit.backed.available)}
-        {credit.backed.balance < 0 && (
-          <span className="two text-bad">owes {money(-credit.backed.balance)}</span>
+        {credit.backed.balance < 0 ? (
+          <>
+            <span className="neg">{money(credit.backed.balance)}</span>
+            <span className="two neg">owes {money(-credit.backed.balance)}</span>
+          </>
+        ) : (
+          money(credit.backed.available)
         )}
         {credit.free.available > 0 && (
           <span className="two">{money(credit.free.available)} free</span>
@@ -147,7 +146,7 @@ function AccountRow({ listed }: { listed: ListedAccount }) {
       </td>
       <td>
         <span className={`chip ${disabled ? 'bad' : 'good'}`}>
-          {disabled ? 'Suspended' : 'Enabled'}
+          {disabled ? 'Suspended' : 'Active'}
         </span>
       </td>
       <td className="hide-s hide-m text-ink-2">

@@ -1,12 +1,13 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import type { RecordedOperation } from '../../../src/vocabulary/recorded-operation.ts'
 import { actionsQuery, type OperatorAction } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { listTime } from '../../format/time.ts'
 import { ListCard, Older } from '../../parts/list-card.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
-import { useAccountId } from '../../shell/use-account.ts'
+import { useTitle } from '../../parts/use-title.ts'
 
 const HEADS = [
   { text: 'Change' },
@@ -15,24 +16,41 @@ const HEADS = [
   { text: 'Time, operator' },
 ] as const
 
+/** Every change by operators, newest first. */
+export function AuditLogScreen() {
+  useTitle('Audit log')
+  return (
+    <>
+      <div className="top">
+        <h1>Audit log</h1>
+      </div>
+      <Actions accountId={null} />
+    </>
+  )
+}
+
 /** What operators changed: on one account, or at all. */
 export function Actions({ accountId }: { accountId: string | null }) {
   const query = useInfiniteQuery(actionsQuery(accountId))
   const actions = query.data?.pages.flatMap(({ data }) => data)
   return (
     <ListCard
-      label="What operators did"
-      header={
-        <header className="pb-2">
-          <h2>What operators did</h2>
-        </header>
-      }
+      label="Audit log"
+      {...(accountId === null
+        ? {}
+        : {
+            header: (
+              <header className="pb-2">
+                <h2>Audit log</h2>
+              </header>
+            ),
+          })}
       query={query}
       rows={actions}
-      failed="What operators did could not be read."
+      failed="The audit log could not be loaded."
       empty={
-        <Empty title="Nothing yet">
-          <p>Each change by an operator on this page is recorded here, with its name and time.</p>
+        <Empty title="No changes recorded yet.">
+          <p>Changes made by operators appear here.</p>
         </Empty>
       }
       heads={HEADS}
@@ -45,7 +63,6 @@ export function Actions({ accountId }: { accountId: string | null }) {
 }
 
 function ActionRow({ action }: { action: OperatorAction }) {
-  const account = useAccountId()
   const at = new Date(action.created_at)
   const { target_id: targetId, account_id: id } = action
   return (
@@ -61,11 +78,7 @@ function ActionRow({ action }: { action: OperatorAction }) {
         {id === null ? (
           targetId
         ) : (
-          <Link
-            className="hover:underline"
-            to="/$account/operator/accounts/$id"
-            params={{ account, id }}
-          >
+          <Link className="hover:underline" to="/operator/accounts/$id" params={{ id }}>
             {targetId ?? id}
           </Link>
         )}
@@ -78,50 +91,74 @@ function ActionRow({ action }: { action: OperatorAction }) {
   )
 }
 
-const WORDS: Readonly<Record<string, string>> = {
+type Words = string | ((action: Pick<OperatorAction, 'amount' | 'detail'>) => string)
+
+// Total: a new operation without words does not compile.
+const WORDS: Readonly<Record<RecordedOperation, Words>> = {
+  addCredit: ({ amount }) => ((amount ?? 0) < 0 ? 'Credit removed' : 'Credit added'),
+  changeAccount: ({ detail }) =>
+    detail['disabled'] === undefined
+      ? 'Account changed'
+      : detail['disabled'] === true
+        ? 'Account suspended'
+        : 'Account resumed',
+  changeKey: ({ detail }) =>
+    detail['disabled'] === undefined
+      ? 'Key changed'
+      : detail['disabled'] === true
+        ? 'Key disabled'
+        : 'Key enabled',
+  changeMember: 'Role changed',
+  changeWebhook: ({ detail }) =>
+    detail['disabled'] === undefined
+      ? 'Webhook changed'
+      : detail['disabled'] === true
+        ? 'Webhook disabled'
+        : 'Webhook enabled',
+  checkSale: 'Sale of credit checked',
   createAccount: 'Account created',
-  createOwnAccount: 'Own account created',
-  createKey: 'Key created',
-  changeKey: 'Key changed',
-  deleteKey: 'Key deleted',
-  createCode: 'Code created',
-  revokeCode: 'Code revoked',
-  playground: 'Playground used',
-  redeemCode: 'Code redeemed',
-  creditPurchase: 'Purchase credited',
-  dismissPurchase: 'Purchase dismissed',
-  settleRequest: 'Request settled',
   createAdminToken: 'Admin token created',
-  revokeAdminToken: 'Admin token revoked',
+  createCode: 'Credit code created',
+  createInvitation: 'Invitation link created',
+  createKey: 'Key created',
+  createOwnAccount: 'Own account created',
+  createPurchase: 'Purchase started',
+  createResetLink: 'Password link created',
   createWebhook: 'Webhook created',
+  creditPurchase: 'Purchase approved',
+  deleteKey: 'Key deleted',
   deleteWebhook: 'Webhook deleted',
+  dismissPurchase: 'Purchase dismissed',
+  inviteMember: 'Member invited',
+  leaveAccount: 'Account left',
+  playground: 'Playground used',
+  redeemCode: 'Credit code redeemed',
+  refreshCatalog: ({ detail }) =>
+    REFRESH_WORDS[String(detail['outcome'])] ?? 'Catalog refresh requested',
+  removeMember: 'Member removed',
+  removeUser: 'User removed',
+  revokeAdminToken: 'Admin token revoked',
+  revokeCode: 'Credit code revoked',
+  setMaintenance: ({ detail }) =>
+    detail['enabled'] === true ? 'Maintenance turned on' : 'Maintenance turned off',
+  settleRequest: 'Request settled',
   testWebhook: 'Test message sent',
+  withdrawInvitation: 'Invitation withdrawn',
 }
 
 const REFRESH_WORDS: Readonly<Record<string, string>> = {
-  asked: 'Catalog refresh asked for',
   refreshed: 'Catalog refreshed',
   failed: 'Catalog refresh failed',
 }
 
-/** What was done, in words; an operation without words of its own is named. */
-function actionWords({ action, amount, detail }: OperatorAction): string {
-  switch (action) {
-    case 'addCredit':
-      return (amount ?? 0) < 0 ? 'Credit taken back' : 'Credit added'
-    case 'changeAccount':
-      if (detail['disabled'] === undefined) return 'Account changed'
-      return detail['disabled'] === true ? 'Account suspended' : 'Account let go on'
-    case 'changeWebhook':
-      if (detail['disabled'] === undefined) return 'Webhook changed'
-      return detail['disabled'] === true ? 'Webhook disabled' : 'Webhook enabled'
-    case 'setMaintenance':
-      return detail['enabled'] === true ? 'Maintenance switched on' : 'Maintenance switched off'
-    case 'refreshCatalog':
-      return REFRESH_WORDS[String(detail['outcome'])] ?? 'Catalog refresh'
-    default:
-      return WORDS[action] ?? action
-  }
+/** The change in words. A name of an older or newer release that has none is shown as it is. */
+function actionWords(action: OperatorAction): string {
+  const words = isRecorded(action.action) ? WORDS[action.action] : action.action
+  return typeof words === 'string' ? words : words(action)
+}
+
+function isRecorded(name: string): name is RecordedOperation {
+  return Object.hasOwn(WORDS, name)
 }
 
 const SHOWN: readonly (readonly [field: string, word: string])[] = [
@@ -132,7 +169,7 @@ const SHOWN: readonly (readonly [field: string, word: string])[] = [
   ['purse', ''],
   ['provider_cost', 'cost $'],
   ['credit_limit', 'limit '],
-  ['expires_at', 'until '],
+  ['expires_at', 'expires '],
   ['models', 'models: '],
   ['host', ''],
   ['events', ''],

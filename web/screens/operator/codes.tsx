@@ -14,7 +14,6 @@ import { useNow } from '../../parts/now.ts'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
-import { useAccountId } from '../../shell/use-account.ts'
 import { CreateCode } from './create-code.tsx'
 import { useOperatorWrite } from './use-operator-write.ts'
 
@@ -99,7 +98,6 @@ interface CodeRowProps {
 
 function CodeRow({ code, onRevoke }: CodeRowProps) {
   const now = useNow()
-  const account = useAccountId()
   const { word, tone } = codeState(code, now)
   const createdAt = new Date(code.created_at)
   return (
@@ -118,8 +116,8 @@ function CodeRow({ code, onRevoke }: CodeRowProps) {
         {code.redeemed_by !== null && (
           <Link
             className="text-ink-2 hover:underline"
-            to="/$account/operator/accounts/$id"
-            params={{ account, id: code.redeemed_by }}
+            to="/operator/accounts/$id"
+            params={{ id: code.redeemed_by }}
           >
             its account
           </Link>

@@ -1,5 +1,4 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { write } from '../../api/client.ts'
 import { type Health, healthQuery, maintenanceQuery } from '../../api/operator.ts'
@@ -10,19 +9,17 @@ import { Confirm } from '../../parts/confirm.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Failed, Grey, Stale } from '../../parts/states.tsx'
 import { useTitle } from '../../parts/use-title.ts'
-import { useAccountId } from '../../shell/use-account.ts'
-import { Actions } from './actions.tsx'
 import { AuditCard } from './audit-card.tsx'
 import { useOperatorWrite } from './use-operator-write.ts'
 
 /** The ledger's audit, readiness, the catalog, maintenance, and what operators did. */
 export function HealthScreen() {
-  useTitle('Ledger and health')
+  useTitle('Health')
   const query = useQuery(healthQuery)
   return (
     <>
       <div className="top">
-        <h1>Ledger and health</h1>
+        <h1>Health</h1>
       </div>
       <div className="grid gap-4">
         <AuditCard />
@@ -52,7 +49,6 @@ export function HealthScreen() {
           </div>
         )}
         <Maintenance health={query.data} />
-        <Actions accountId={null} />
       </div>
     </>
   )
@@ -141,7 +137,6 @@ interface Refreshed {
 
 function Catalog({ health: { catalog } }: { health: Health }) {
   const now = useNow()
-  const account = useAccountId()
   const [done, setDone] = useState<Refreshed | null>(null)
   const refresh = useOperatorWrite(
     () => write<Refreshed>('POST', 'operator/catalog/refresh'),
@@ -168,14 +163,7 @@ function Catalog({ health: { catalog } }: { health: Health }) {
           <ul className="mt-1">
             {doubted.map((id) => (
               <li key={id}>
-                <Link
-                  className="mono hover:underline"
-                  to="/$account/models"
-                  params={{ account }}
-                  search={{ find: id }}
-                >
-                  {id}
-                </Link>
+                <span className="mono">{id}</span>
               </li>
             ))}
           </ul>

@@ -10,11 +10,10 @@ import { Segments } from '../../parts/segments.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
-import { useAccountId } from '../../shell/use-account.ts'
 import { paidText, purchaseWords } from '../credit/purchase-words.ts'
 import { CreditPurchase, DismissPurchase, type PurchaseDialogProps } from './purchase-dialogs.tsx'
 
-const route = getRouteApi('/$account/operator/purchases')
+const route = getRouteApi('/operator/purchases')
 
 const LISTS = [
   { value: 'held', text: 'To decide' },
@@ -105,7 +104,6 @@ interface PurchaseRowProps {
 }
 
 function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
-  const account = useAccountId()
   const {
     id,
     account_id: accountId,
@@ -123,11 +121,7 @@ function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
   return (
     <tr>
       <td className="wide wrap-anywhere">
-        <Link
-          className="hover:underline"
-          to="/$account/operator/accounts/$id"
-          params={{ account, id: accountId }}
-        >
+        <Link className="hover:underline" to="/operator/accounts/$id" params={{ id: accountId }}>
           <b>{name}</b>
         </Link>
         <span className="two">

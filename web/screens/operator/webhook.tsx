@@ -13,16 +13,14 @@ import { useNow } from '../../parts/now.ts'
 import { Empty, GreyForm } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
-import { useAccountId } from '../../shell/use-account.ts'
 import { useOperatorWrite } from './use-operator-write.ts'
 import { ChangeWebhook } from './webhook-form.tsx'
 
-const route = getRouteApi('/$account/operator/webhooks/$id')
+const route = getRouteApi('/operator/webhooks/$id')
 
 /** One webhook: what it is for, what was sent to it, and what may be done with it. */
 export function OneWebhookScreen() {
   const { id } = route.useParams()
-  const here = useAccountId()
   const query = useQuery(webhooksQuery)
   const webhook = query.data?.data.find((each) => each.id === id)
   const host = webhook === undefined ? 'Webhook' : new URL(webhook.url).host
@@ -30,11 +28,7 @@ export function OneWebhookScreen() {
   return (
     <>
       <p className="mb-1">
-        <Link
-          className="text-ink-2 hover:underline"
-          to="/$account/operator/webhooks"
-          params={{ account: here }}
-        >
+        <Link className="text-ink-2 hover:underline" to="/operator/webhooks">
           Webhooks
         </Link>
       </p>
@@ -155,11 +149,10 @@ function DisableWebhook({ webhook: { id, disabled }, onClose }: DialogProps) {
 }
 
 function DeleteWebhook({ webhook: { id, url }, onClose }: DialogProps) {
-  const account = useAccountId()
   const navigate = useNavigate()
   const remove = useOperatorWrite(
     (webhookId: string) => write<unknown>('DELETE', `operator/webhooks/${webhookId}`),
-    () => void navigate({ to: '/$account/operator/webhooks', params: { account } }),
+    () => void navigate({ to: '/operator/webhooks' }),
   )
   return (
     <>

@@ -10,7 +10,6 @@ import { useNow } from '../../parts/now.ts'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
-import { useAccountId } from '../../shell/use-account.ts'
 import { CreateWebhook } from './webhook-form.tsx'
 
 /** Where events are posted: the webhooks, and making one. */
@@ -78,17 +77,12 @@ function WebhookTable() {
 
 function WebhookListRow({ webhook }: { webhook: Webhook }) {
   const now = useNow()
-  const account = useAccountId()
   const { id, url, events, disabled } = webhook
   const createdAt = new Date(webhook.created_at)
   return (
     <tr className={disabled ? 'dim' : ''}>
       <td className="wide">
-        <Link
-          className="hover:underline wrap-anywhere"
-          to="/$account/operator/webhooks/$id"
-          params={{ account, id }}
-        >
+        <Link className="hover:underline wrap-anywhere" to="/operator/webhooks/$id" params={{ id }}>
           <b>{url}</b>
         </Link>
       </td>

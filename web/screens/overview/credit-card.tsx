@@ -17,7 +17,7 @@ interface Share {
 /** What may be spent, what is held, and how long it lasts. */
 export function CreditCard({ overview: { credit } }: { overview: Overview }) {
   const now = useNow()
-  const { whole, rest } = moneyParts(credit.available)
+  const { whole, rest } = moneyParts(debtOr(credit))
   const shares = sharesOf(credit, now)
   return (
     <section className="card credit" aria-labelledby="credit-title">
@@ -27,7 +27,7 @@ export function CreditCard({ overview: { credit } }: { overview: Overview }) {
         </h2>
         <AddCreditLink className="btn pri only-s" />
       </div>
-      <p className="big">
+      <p className={credit.backed.balance < 0 ? 'big neg' : 'big'}>
         {whole}
         <small>{rest}</small>
       </p>
@@ -48,6 +48,11 @@ export function CreditCard({ overview: { credit } }: { overview: Overview }) {
       </footer>
     </section>
   )
+}
+
+/** What is available, or what is owed, below zero. */
+function debtOr({ available, backed }: Credit): number {
+  return backed.balance < 0 ? backed.balance : available
 }
 
 function sharesOf(credit: Credit, now: Date): readonly Share[] {

@@ -1,8 +1,11 @@
-import { type FormEvent, type KeyboardEvent, useState } from 'react'
+import type { FormEvent, KeyboardEvent } from 'react'
 import { Icon } from '../../parts/icon.tsx'
-import type { Role } from './use-chat.ts'
+import type { Role } from './chat-store.ts'
 
 interface ComposerProps {
+  /** What is typed. */
+  readonly draft: string
+  readonly onDraft: (draft: string) => void
   readonly isRunning: boolean
   /** Whether the conversation can be sent as it stands. */
   readonly canContinue: boolean
@@ -15,8 +18,8 @@ interface ComposerProps {
 
 /** Writes the next message; Ctrl+Enter, or ⌘ Enter, sends it. */
 export function Composer(props: ComposerProps) {
-  const { isRunning, canContinue, isReady, onSend, onAdd, onStop } = props
-  const [content, setContent] = useState('')
+  const { draft: content, onDraft: setContent, isRunning, canContinue, isReady } = props
+  const { onSend, onAdd, onStop } = props
   const hasContent = content.trim() !== ''
   const canSend = isReady && !isRunning && (hasContent || canContinue)
   const send = () => {

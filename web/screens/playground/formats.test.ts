@@ -20,7 +20,7 @@ function model(
   }
 }
 
-const hello = { id: 1, role: 'user', content: 'Hello.' } as const
+const hello = { role: 'user', content: 'Hello.' } as const
 const said = [{ role: 'user', content: 'Hello.' }]
 
 test.each([

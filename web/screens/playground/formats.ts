@@ -1,5 +1,4 @@
 import type { Model } from '../../api/answers.ts'
-import type { ChatSettings, Message } from './use-chat.ts'
 
 /** The formats that the Playground speaks, the most usual first. */
 export const SPOKEN = ['chat', 'messages', 'responses'] as const
@@ -15,6 +14,24 @@ export interface AskedModel {
   readonly capField: 'max_tokens' | 'max_completion_tokens' | 'max_output_tokens'
   /** Sent where nothing else is asked for; null: nothing need be. */
   readonly usualCapTokens: number | null
+}
+
+/** What is asked for beside the messages. */
+export interface ChatSettings {
+  readonly model: AskedModel
+  /** Empty: none. */
+  readonly system: string
+  /** The most tokens of an answer; null: the model's own maximum. */
+  readonly capTokens: number | null
+  /** Null: the model's own. */
+  readonly temperature: number | null
+  readonly isStreamed: boolean
+}
+
+/** What is said, and by whom. */
+export interface SaidMessage {
+  readonly role: string
+  readonly content: string
 }
 
 /** How a model is asked. By position: its id; what the catalog has of it, if it is read. */
@@ -38,7 +55,7 @@ export function askedModel(id: string, model: Model | undefined): AskedModel {
 }
 
 /** The body of a request, in the model's own format. */
-export function bodyOf(messages: readonly Message[], settings: ChatSettings): object {
+export function bodyOf(messages: readonly SaidMessage[], settings: ChatSettings): object {
   const { model, system, capTokens, temperature, isStreamed } = settings
   const cap = capTokens ?? model.usualCapTokens
   return {
@@ -51,7 +68,7 @@ export function bodyOf(messages: readonly Message[], settings: ChatSettings): ob
 }
 
 function said(
-  messages: readonly Message[],
+  messages: readonly SaidMessage[],
   { format, system }: { readonly format: SpokenFormat; readonly system: string | null },
 ): object {
   const list = messages.map(({ role, content }) => ({ role, content }))

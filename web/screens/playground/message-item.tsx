@@ -1,8 +1,8 @@
 import { type ReactNode, useState } from 'react'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { Icon, type IconName } from '../../parts/icon.tsx'
+import type { Message } from './chat-store.ts'
 import { isSendKey } from './composer.tsx'
-import type { Message } from './use-chat.ts'
 
 interface MessageItemProps {
   readonly message: Message
@@ -17,7 +17,7 @@ const SPEAKERS = { user: 'You', assistant: 'Assistant' } as const
 
 /** A message: read, edited, removed, or sent again. */
 export function MessageItem({ message, isLocked, onEdit, onRemove, onResend }: MessageItemProps) {
-  const { role, content } = message
+  const { role, content, model } = message
   const [draft, setDraft] = useState<string | null>(null)
   const speaker = SPEAKERS[role]
   const save = () => {
@@ -27,7 +27,7 @@ export function MessageItem({ message, isLocked, onEdit, onRemove, onResend }: M
   return (
     <li className={`said ${role}`}>
       <header>
-        <b>{speaker}</b>
+        <b>{model ?? speaker}</b>
         {!isLocked && draft === null && (
           <span className="actions">
             <CopyButton text={content} label="Copy the message" bare />

@@ -7,7 +7,7 @@ import { requestQuery } from '../../api/queries.ts'
 import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
 import { useAccountId } from '../../shell/use-account.ts'
-import type { Run } from './use-chat.ts'
+import type { Run } from './chat-store.ts'
 
 /** How the latest request ended, what it cost, and what to do about an error. */
 export function Outcome({ run }: { run: Run }) {
@@ -63,7 +63,7 @@ function Cost({ requestId }: { requestId: string | null }) {
         ? ASK_AGAIN_MS
         : false,
   })
-  if (requestId === null) return <span>It was stopped before an answer began.</span>
+  if (requestId === null) return <span>Stopped before the answer started.</span>
   const { usage = null } = data ?? {}
   return (
     <>
@@ -79,7 +79,7 @@ function Cost({ requestId }: { requestId: string | null }) {
         params={{ account }}
         search={{ request: requestId }}
       >
-        See it in Activity
+        Open in Activity
       </Link>
     </>
   )
@@ -107,6 +107,8 @@ function NextStep({ error }: { error: Error }): ReactNode {
           </Link>
         </p>
       )
+    case 'account_suspended':
+      return null
     case 'key_limit_reached':
       return (
         <p>

@@ -1,53 +1,75 @@
-import { getRouteApi } from '@tanstack/react-router'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Model } from '../../api/answers.ts'
+import { keysQuery } from '../../api/queries.ts'
+import { money } from '../../format/money.ts'
+import { Icon } from '../../parts/icon.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
 import { useExampleModel, useModels } from '../../parts/use-models.ts'
 import { useTitle } from '../../parts/use-title.ts'
+import { useAccountId } from '../../shell/use-account.ts'
+import { type Typed, useChat } from './chat-store.ts'
 import { Composer } from './composer.tsx'
-import { type AskedModel, askedModel, SPOKEN } from './formats.ts'
+import { type AskedModel, askedModel, bodyOf, type ChatSettings, SPOKEN } from './formats.ts'
 import { MessageItem } from './message-item.tsx'
+import { ModelPicker } from './model-picker.tsx'
 import { Outcome } from './outcome.tsx'
-import { type AskedFor, SettingsForm } from './settings-form.tsx'
-import { type ChatSettings, useChat } from './use-chat.ts'
+import { SettingsForm } from './settings-form.tsx'
+import { ViewCode } from './view-code.tsx'
 
 const route = getRouteApi('/$account/playground')
-
-const FIRST: AskedFor = { system: '', cap: '1000', temperature: '', isStreamed: true }
 
 /** A conversation with a model, which is charged as any request is. */
 export function PlaygroundScreen() {
   useTitle('Playground')
   const { model: asked } = route.useSearch()
   const navigate = route.useNavigate()
+  const chat = useChat(useAccountId())
   const models = useModels(SPOKEN)
   const fallback = useExampleModel(SPOKEN.find((format) => models.some(isIn(format))))
-  const modelId = asked ?? fallback
+  const modelId = asked ?? chat.typed.model ?? fallback
   const model = models.find(({ id }) => id === modelId)
   const takesTemperature = model?.supported_parameters.includes('temperature') ?? true
-  const [fields, setFields] = useState(FIRST)
-  const chat = useChat()
-  const settings = settingsOf(fields, { model: askedModel(modelId, model), takesTemperature })
+  const [isCodeShown, setCodeShown] = useState(false)
+  const settings = settingsOf(chat.typed, { model: askedModel(modelId, model), takesTemperature })
   const isRunning = chat.run.kind === 'running'
+  const pickModel = (picked: string) => {
+    chat.type({ model: picked })
+    void navigate({ search: { model: picked }, replace: true })
+  }
   return (
     <>
       <div className="top">
         <h1>Playground</h1>
-        {chat.messages.length > 0 && (
-          <button type="button" className="btn" disabled={isRunning} onClick={chat.clear}>
-            Clear
-          </button>
-        )}
+        <button
+          type="button"
+          className="btn"
+          disabled={settings === null}
+          onClick={() => setCodeShown(true)}
+        >
+          <Icon name="code" />
+          View code
+        </button>
+        <button
+          type="button"
+          className="btn"
+          disabled={isRunning || chat.messages.length === 0}
+          onClick={chat.clear}
+        >
+          <Icon name="plus" />
+          New chat
+        </button>
       </div>
       <div className="playground">
-        <section className="card" aria-label="Settings">
+        <section className="card asked" aria-label="Settings">
+          <ModelPicker models={models} value={modelId} onChange={pickModel} />
           <SettingsForm
-            modelId={modelId}
-            onModel={(picked) => navigate({ search: { model: picked }, replace: true })}
-            fields={fields}
-            onChange={setFields}
+            typed={chat.typed}
+            onChange={chat.type}
             takesTemperature={takesTemperature}
           />
+          <PlaygroundNote />
         </section>
         <section className="card conversation" aria-label="Conversation" aria-busy={isRunning}>
           {chat.messages.length === 0 ? (
@@ -68,6 +90,8 @@ export function PlaygroundScreen() {
           )}
           <Outcome run={chat.run} />
           <Composer
+            draft={chat.typed.draft}
+            onDraft={(draft) => chat.type({ draft })}
             isRunning={isRunning}
             canContinue={chat.messages.at(-1)?.role === 'user'}
             isReady={settings !== null}
@@ -77,25 +101,58 @@ export function PlaygroundScreen() {
           />
         </section>
       </div>
+      {isCodeShown && settings !== null && (
+        <ViewCode
+          body={nextBody(chat, settings)}
+          format={settings.model.format}
+          onClose={() => setCodeShown(false)}
+        />
+      )}
     </>
   )
+}
+
+/** The body that Send would send now; without a message, an example of one. */
+function nextBody(
+  { messages, typed }: Pick<ReturnType<typeof useChat>, 'messages' | 'typed'>,
+  settings: ChatSettings,
+) {
+  const draft = typed.draft.trim() === '' ? [] : [{ role: 'user', content: typed.draft }]
+  const said = [...messages, ...draft]
+  return bodyOf(said.length === 0 ? [{ role: 'user', content: 'Say hello.' }] : said, settings)
 }
 
 function Beginning({ modelId }: { modelId: string }) {
   return (
     <div className="blank">
       <h2>
-        Ask <ModelName id={modelId} /> something
+        Ask <ModelName id={modelId} /> a question
       </h2>
-      <p>
-        A request is charged as any other. It runs on a key of its own, “Playground”, whose limit is
-        $5 until somebody changes it under Keys, and is listed in Activity.
-      </p>
-      <p>
-        What is written here is stored nowhere: not by tollgate, and not by this browser. It is gone
-        when you leave this page.
-      </p>
+      <p>Each request is charged and appears in Activity, like a request of any other key.</p>
     </div>
+  )
+}
+
+/** What is kept of a chat, and what the key of the Playground has left. */
+function PlaygroundNote() {
+  const account = useAccountId()
+  const { data } = useQuery(keysQuery(account))
+  const key = data?.data.find(({ name }) => name === 'Playground')
+  const limitMicros = key?.credit_limit ?? null
+  return (
+    <p className="note">
+      Chats stay in this tab until you close or reload it. tollgate stores no prompts or answers.
+      Requests run on the key{' '}
+      <Link className="link" to="/$account/keys" params={{ account }}>
+        “Playground”
+        {key !== undefined && limitMicros !== null && (
+          <>
+            : {money(Math.max(0, limitMicros - key.spend - key.held))} of {money(limitMicros)} left
+          </>
+        )}
+      </Link>
+      .
+    </p>
   )
 }
 
@@ -105,7 +162,7 @@ function isIn(format: string): (model: Model) => boolean {
 
 /** What the fields say; null: one of them can't be sent. */
 function settingsOf(
-  { system, cap, temperature, isStreamed }: AskedFor,
+  { system, cap, temperature, isStreamed }: Typed,
   { model, takesTemperature }: { readonly model: AskedModel; readonly takesTemperature: boolean },
 ): ChatSettings | null {
   const capTokens = cap.trim() === '' ? null : Number(cap)

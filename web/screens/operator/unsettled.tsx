@@ -20,7 +20,7 @@ import { requestWord } from '../activity/request-words.ts'
 import { SettleRequest } from './settle-request.tsx'
 
 /** Requests of all accounts that wait for their cost, for operators. */
-export function ToSettleScreen() {
+export function UnsettledScreen() {
   useTitle('To settle')
   const health = useQuery(healthQuery)
   return (

@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest'
+import { RECORDED_OPERATIONS } from '../vocabulary/recorded-operation.ts'
+import { makeOperations, OPERATIONS } from './operations.ts'
+
+test('every operation that changes something has its name among the recorded ones, and none else has', () => {
+  // Nothing runs: only methods and names are read.
+  const parts = new Proxy(Object(null), { get: () => ({}) })
+  const changing = makeOperations(OPERATIONS, parts)
+    .flatMap(({ operations }) => operations)
+    .filter(({ method }) => method !== 'GET')
+    .map(({ name }) => name)
+  // A chat in the Playground is a request, not an operation.
+  expect([...RECORDED_OPERATIONS]).toEqual([...new Set([...changing, 'playground'])].sort())
+})

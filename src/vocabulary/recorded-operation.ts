@@ -1,0 +1,38 @@
+/** The operations whose changes by operators and admin tokens are recorded: every one that changes something. */
+export const RECORDED_OPERATIONS = [
+  'addCredit',
+  'changeAccount',
+  'changeKey',
+  'changeMember',
+  'changeWebhook',
+  'checkSale',
+  'createAccount',
+  'createAdminToken',
+  'createCode',
+  'createInvitation',
+  'createKey',
+  'createOwnAccount',
+  'createPurchase',
+  'createResetLink',
+  'createWebhook',
+  'creditPurchase',
+  'deleteKey',
+  'deleteWebhook',
+  'dismissPurchase',
+  'inviteMember',
+  'leaveAccount',
+  'playground',
+  'redeemCode',
+  'refreshCatalog',
+  'removeMember',
+  'removeUser',
+  'revokeAdminToken',
+  'revokeCode',
+  'setMaintenance',
+  'settleRequest',
+  'testWebhook',
+  'withdrawInvitation',
+] as const
+
+/** The name of a recorded operation. */
+export type RecordedOperation = (typeof RECORDED_OPERATIONS)[number]

@@ -1,0 +1,172 @@
+import type { Page } from 'playwright-core'
+import { describe, expect } from 'vitest'
+import { type Screen, testScreens } from './each-screen.ts'
+import { test } from './page-test.ts'
+import { json } from './stand-in.ts'
+import { HELIX, KEYS, ME } from './stand-in-data.ts'
+
+/** What is not lost when a person goes on, what can be undone, and bands above every page. */
+
+const at = (section: string) => `${HELIX.id}/${section}`
+const LONG =
+  'email triage, production, EU region, second queue, weekend cover, owned by the platform team'
+const LONG_KEYS = {
+  object: 'list',
+  data: KEYS.map((key, place) => (place === 1 ? { ...key, name: LONG } : key)),
+  has_more: false,
+  next_cursor: null,
+}
+const IN_DEBT = {
+  ...HELIX,
+  credit: { ...HELIX.credit, backed: { balance: -4_200_000, held: 0, available: 0 } },
+}
+const MARKDOWN = [
+  '# Steps',
+  'Set `stream` to **true**. <img src=x onerror=alert(1)> [bad](javascript:alert(1)) [docs](https://docs.example/)',
+  '```sh\ncurl "$URL"\n```',
+  '1. one\n2. two',
+  '| a | b |\n|---|--:|\n| 1 | 2 |',
+].join('\n\n')
+const ANSWER = { choices: [{ message: { content: MARKDOWN }, finish_reason: 'stop' }] }
+
+const ask = async (page: Page) => {
+  await page.getByLabel('Message', { exact: true }).fill('How do I stream?')
+  await page.getByRole('button', { name: 'Send' }).click()
+  await page.getByText('Open in Activity').waitFor()
+}
+
+const SCREENS: readonly Screen[] = [
+  {
+    name: 'keys-long-name',
+    path: at('keys'),
+    before: (server) => server.answer('/keys', json(LONG_KEYS)),
+    text: 'email triage',
+  },
+  {
+    name: 'credit-in-debt',
+    path: at('credit'),
+    before: (server) => server.answer(`/accounts/${HELIX.id}`, json(IN_DEBT)),
+    text: 'This account owes $4.20.',
+  },
+  {
+    name: 'overview-suspended',
+    path: at('overview'),
+    before: (server) => server.answer(`/accounts/${HELIX.id}`, json({ ...HELIX, disabled: true })),
+    text: 'This account is suspended.',
+  },
+  {
+    name: 'playground-answer',
+    path: at('playground'),
+    before: (server) => server.answer('/playground/chat', json(ANSWER)),
+    act: ask,
+    text: 'Set',
+  },
+  {
+    name: 'playground-picker',
+    path: at('playground'),
+    async act(page) {
+      await page.locator('.pick').click()
+      await page.getByRole('combobox').fill('mini')
+    },
+    text: 'gpt-6-mini',
+  },
+  {
+    name: 'playground-code',
+    path: at('playground'),
+    act: (page) => page.getByRole('button', { name: 'View code' }).click(),
+    text: 'Code of this request',
+  },
+]
+
+testScreens(SCREENS)
+
+describe('a new key', () => {
+  const create = async (page: Page, address: string) => {
+    await page.goto(`${address}/app/${at('keys?create=true')}`)
+    await page.getByLabel('Name', { exact: true }).fill('ci')
+    await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
+    await page.getByLabel('The new key').waitFor()
+  }
+  const MADE = { ...KEYS[0], name: 'ci', key: 'sk-tollgate-abc' }
+
+  test('that was not copied is not left without a question', async ({ page, server }) => {
+    server.answer('POST /keys', json(MADE))
+    await create(page, server.address)
+    await page.getByRole('link', { name: 'Credit' }).first().click()
+    await page.getByText('It cannot be shown again.').waitFor()
+    await page.getByRole('button', { name: 'Stay' }).click()
+    expect(await page.getByLabel('The new key').inputValue()).toBe('sk-tollgate-abc')
+    await page.getByRole('link', { name: 'Credit' }).first().click()
+    await page.getByRole('button', { name: 'Leave' }).click()
+    await page.waitForURL(`${server.address}/app/${at('credit')}`)
+  })
+
+  test('that was copied is left at once', async ({ page, server }) => {
+    server.answer('POST /keys', json(MADE))
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await create(page, server.address)
+    await page.getByRole('button', { name: 'Copy the key' }).click()
+    await page.getByRole('button', { name: 'Copied' }).waitFor()
+    await page.getByRole('link', { name: 'Credit' }).first().click()
+    await page.waitForURL(`${server.address}/app/${at('credit')}`)
+  })
+})
+
+test('a disabled key is enabled again by Undo', async ({ page, server }) => {
+  const key = KEYS[0]
+  server.answer(`PATCH /keys/${key?.id}`, json({ ...key, disabled: true }))
+  await page.goto(`${server.address}/app/${at('keys')}`)
+  await page.getByRole('button', { name: `Actions for ${key?.name}` }).click()
+  await page.getByRole('button', { name: 'Disable' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).last().click()
+  await page.getByText('Key disabled.').waitFor()
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await page.getByText('Undone.').waitFor()
+  const changes = server.asked.filter((call) => call.startsWith('PATCH'))
+  expect(changes).toEqual(Array(2).fill(`PATCH accounts/${HELIX.id}/keys/${key?.id}`))
+})
+
+describe('the Playground', () => {
+  test('keeps the chat through the sections, and ends it with a reload', async ({
+    page,
+    server,
+  }) => {
+    server.answer('/playground/chat', json(ANSWER))
+    await page.goto(`${server.address}/app/${at('playground')}`)
+    await ask(page)
+    await page.getByLabel('Message', { exact: true }).fill('half a thought')
+    await page.getByRole('link', { name: 'Models' }).first().click()
+    await page.getByRole('heading', { name: 'Models', level: 1 }).waitFor()
+    await page.getByRole('link', { name: 'Playground' }).first().click()
+    await page.getByText('How do I stream?').waitFor()
+    expect(await page.getByLabel('Message', { exact: true }).inputValue()).toBe('half a thought')
+    await page.reload()
+    await page.getByRole('heading', { name: 'Playground' }).waitFor()
+    expect(await page.getByText('How do I stream?').count()).toBe(0)
+    expect(await page.evaluate(() => localStorage.length + sessionStorage.length)).toBeLessThan(2)
+  })
+
+  test('forgets the chat when another account is opened', async ({ page, server }) => {
+    server.answer('/playground/chat', json(ANSWER))
+    await page.goto(`${server.address}/app/${at('playground')}`)
+    await ask(page)
+    await page.getByRole('button', { name: 'Helix Lab' }).click()
+    await page.getByRole('link', { name: 'Night Shift' }).click()
+    await page.waitForURL(`**/${ME.accounts[1]?.id}/overview`)
+    await page.getByRole('link', { name: 'Playground' }).first().click()
+    await page.getByRole('heading', { name: 'Playground', level: 1 }).waitFor()
+    expect(await page.getByText('How do I stream?').count()).toBe(0)
+  })
+})
+
+test('a name of 92 characters leaves every column in its card', async ({ page, server }) => {
+  server.answer('/keys', json(LONG_KEYS))
+  await page.goto(`${server.address}/app/${at('keys')}`)
+  const cell = page.getByTitle(LONG)
+  await cell.waitFor()
+  const over = await page
+    .locator('table')
+    .first()
+    .evaluate((table) => table.scrollWidth - (table.closest('.card')?.clientWidth ?? 0))
+  expect(over).toBeLessThanOrEqual(0)
+})

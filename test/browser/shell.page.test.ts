@@ -1,0 +1,182 @@
+import type { Page } from 'playwright-core'
+import { describe, expect } from 'vitest'
+import { type Screen, testScreens } from './each-screen.ts'
+import { test } from './page-test.ts'
+import { down, EMPTY, json } from './stand-in.ts'
+import { HELIX, ME, WITH_MAIL } from './stand-in-data.ts'
+import { ACCOUNTS } from './stand-in-operator.ts'
+
+/** What is around every screen: addresses, the switcher, the palette, and a server that is away. */
+
+const at = (section: string) => `${HELIX.id}/${section}`
+const OTHER = ACCOUNTS[1]
+
+const SCREENS: readonly Screen[] = [
+  { name: 'unknown-page', path: at('nothing'), text: 'Check the address, or choose a section.' },
+  {
+    name: 'unknown-operator-page',
+    path: 'operator/nothing/at-all',
+    text: 'Check the address, or choose a section.',
+  },
+  {
+    name: 'palette',
+    path: at('keys'),
+    async act(page) {
+      await page.getByText('nightly evals').waitFor()
+      await page.keyboard.press('Control+k')
+      await page.getByRole('combobox').fill('ni')
+    },
+    text: 'nightly evals',
+  },
+  {
+    name: 'palette-none',
+    path: at('keys'),
+    async act(page) {
+      await page.getByText('nightly evals').waitFor()
+      await page.keyboard.press('Control+k')
+      await page.getByRole('combobox').fill('zzzz')
+    },
+    text: 'No match. Search by name, email or ID.',
+  },
+  {
+    name: 'viewing-as-member',
+    path: `${OTHER?.id}/overview`,
+    before: (server) => server.answer(`/accounts/${OTHER?.id}`, json(OTHER)),
+    text: 'as its members see it',
+  },
+]
+
+testScreens(SCREENS)
+
+describe('addresses', () => {
+  test.for([
+    [at('operator/accounts'), '/app/operator/accounts'],
+    [at(`operator/accounts/${HELIX.id}`), `/app/operator/accounts/${HELIX.id}`],
+    [at('operator/to-settle'), '/app/operator/unsettled'],
+    [at('operator/purchases?list=all'), '/app/operator/purchases?list=all'],
+    [at('profile'), '/app/profile'],
+  ])('%s of 0.2.0 leads to where the page is now', async ([from, to], { page, server }) => {
+    await page.goto(`${server.address}/app/${from}`)
+    await page.waitForURL(`${server.address}${to}`)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+  })
+
+  test('the pages of operators belong to no account', async ({ page, server }) => {
+    await page.goto(`${server.address}/app/operator/accounts`)
+    await page.getByText('Night Shift').first().waitFor()
+    await page.getByRole('link', { name: 'Audit log' }).click()
+    await page.waitForURL(`${server.address}/app/operator/audit-log`)
+    expect(await page.locator('.acct b').textContent()).toBe('Operator')
+  })
+
+  test('a page of operators that somebody else opens leads to the own account', async ({
+    page,
+    server,
+  }) => {
+    server.answer('/me', json({ ...ME, user: { ...ME.user, is_operator: false } }))
+    await page.goto(`${server.address}/app/operator/accounts`)
+    await page.waitForURL(`${server.address}/app/${at('overview')}**`)
+  })
+
+  test('signed out, an address is kept, and the browser logs no refusal', async ({
+    page,
+    server,
+  }) => {
+    const refused: string[] = []
+    page.on('response', (response) => {
+      if (response.status() >= 400) refused.push(response.url())
+    })
+    server.answer('/start', json({ ...WITH_MAIL, signed_in: false }))
+    server.answer('/me', { ...down, httpStatus: 401 })
+    await page.goto(`${server.address}/app/operator/unsettled`)
+    await page.getByLabel('Password').waitFor()
+    expect(new URL(page.url()).search).toBe('?next=%2Foperator%2Funsettled')
+    expect(refused).toEqual([])
+  })
+
+  test('an account that does not exist is no page', async ({ page, server }) => {
+    await page.goto(`${server.address}/app/acct_none/overview`)
+    await page.getByText('Page not found').waitFor()
+    await page.getByRole('link', { name: 'Keys' }).waitFor()
+  })
+})
+
+describe('the switcher', () => {
+  test('leads an operator to its own pages and back', async ({ page, server }) => {
+    await page.goto(`${server.address}/app/${at('keys')}`)
+    await page.getByRole('button', { name: 'Helix Lab' }).click()
+    await page.getByRole('link', { name: 'Operator' }).click()
+    await page.waitForURL(`${server.address}/app/operator/**`)
+  })
+
+  test('has a search from eight accounts on', async ({ page, server }) => {
+    const accounts = Array.from({ length: 8 }, (_, place) => ({
+      ...(ME.accounts[0] as (typeof ME.accounts)[number]),
+      id: place === 0 ? HELIX.id : `acct_${place}`,
+      name: place === 0 ? 'Helix Lab' : `Team ${place}`,
+    }))
+    server.answer('/me', json({ ...ME, accounts }))
+    await page.goto(`${server.address}/app/${at('keys')}`)
+    await page.getByRole('button', { name: 'Helix Lab' }).click()
+    await page.getByLabel('Search accounts').fill('team 5')
+    expect(await page.locator('[popover] a').allTextContents()).toEqual(['T5Team 5'])
+  })
+})
+
+describe('the palette', () => {
+  const openPalette = async (page: Page, address: string) => {
+    await page.goto(`${address}/app/${at('keys')}`)
+    await page.getByText('nightly evals').waitFor()
+    await page.keyboard.press('Control+k')
+    return page.getByRole('combobox')
+  }
+
+  test('opens a section by keys alone, and gives the focus back', async ({ page, server }) => {
+    const field = await openPalette(page, server.address)
+    await field.fill('playgr')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`${server.address}/app/${at('playground')}`)
+  })
+
+  test('opens a request by its ID', async ({ page, server }) => {
+    const field = await openPalette(page, server.address)
+    await field.fill('req_01kbh2x9q4e7m0v6rt3z8yc001')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/activity\?range=all&request=req_01kbh2x9q4e7m0v6rt3z8yc001/)
+  })
+
+  test('finds any account for an operator, and Esc closes it', async ({ page, server }) => {
+    const field = await openPalette(page, server.address)
+    await field.fill('fjord')
+    await page.getByRole('option', { name: 'Fjord Analytics' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('combobox').waitFor({ state: 'detached' })
+  })
+})
+
+describe('a server that is away', () => {
+  test('leaves the navigation, and the section opens as soon as it answers', async ({
+    page,
+    server,
+  }) => {
+    server.answer('/members', json(EMPTY))
+    let isAway = true
+    await page.route('**/*', (route) =>
+      isAway && route.request().url().includes('/assets/members')
+        ? route.abort()
+        : route.fallback(),
+    )
+    await page.route('**/accounts/*/members', (route) =>
+      isAway ? route.abort() : route.fallback(),
+    )
+    await page.goto(`${server.address}/app/${at('keys')}`)
+    await page.getByText('nightly evals').waitFor()
+    await page.getByRole('link', { name: 'Members' }).click()
+    await page.getByText('tollgate cannot be reached.').waitFor()
+    expect(page.url()).toBe(`${server.address}/app/${at('members')}`)
+    await page.getByRole('link', { name: 'Keys' }).waitFor()
+    isAway = false
+    await page.getByRole('heading', { name: 'Members', level: 1 }).waitFor()
+    await page.getByText('tollgate cannot be reached.').waitFor({ state: 'detached' })
+  })
+})

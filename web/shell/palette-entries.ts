@@ -1,0 +1,212 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { accountsQuery } from '../api/operator.ts'
+import { keysQuery, modelsQuery } from '../api/queries.ts'
+import type { IconName } from '../parts/icon.tsx'
+import { useSettled } from '../parts/use-settled.ts'
+import type { Navigation } from './section-links.tsx'
+import { OPERATOR_SECTIONS } from './sections.ts'
+import { useMe } from './use-account.ts'
+
+/** Something that the palette opens. */
+export interface Entry {
+  readonly id: string
+  readonly icon: IconName
+  readonly text: string
+  /** Its kind: "Account". */
+  readonly note: string
+  readonly open: () => void
+}
+
+const OF_A_KIND_MAX = 6
+const SEARCH_AFTER_MS = 150
+
+/** What matches the text, best known first; without a text, the sections and actions. */
+export function usePaletteEntries(navigation: Navigation, text: string): readonly Entry[] {
+  const wanted = text.trim().toLowerCase()
+  const sections = useSectionEntries(navigation)
+  const actions = useActionEntries(navigation)
+  const accounts = useAccountEntries(wanted)
+  const keys = useKeyEntries(navigation.accountId)
+  const models = useModelEntries(navigation.accountId)
+  const byId = useIdEntries(navigation.accountId, text.trim())
+  const matching = (entries: readonly Entry[]) =>
+    entries.filter((entry) => entry.text.toLowerCase().includes(wanted))
+  if (wanted === '') return [...sections, ...actions]
+  const found = [sections, actions, keys, models].flatMap((entries) =>
+    matching(entries).slice(0, OF_A_KIND_MAX),
+  )
+  const shown = [...byId, ...found.slice(0, 12), ...accounts.slice(0, OF_A_KIND_MAX)]
+  return shown.filter(({ id }, at) => shown.findIndex((other) => other.id === id) === at)
+}
+
+function useSectionEntries({ accountId, sections }: Navigation): readonly Entry[] {
+  const navigate = useNavigate()
+  const { user } = useMe()
+  const others = accountId !== null && user.is_operator ? OPERATOR_SECTIONS : []
+  const own = sections.map(({ to, text, icon }) => ({
+    id: to,
+    icon,
+    text,
+    note: 'Section',
+    open: () => void navigate({ to, params: accountId === null ? {} : { account: accountId } }),
+  }))
+  const operators = others.map(({ to, text, icon }) => ({
+    id: to,
+    icon,
+    text,
+    note: 'Operator',
+    open: () => void navigate({ to }),
+  }))
+  return [...own, ...operators]
+}
+
+function useActionEntries({ accountId }: Navigation): readonly Entry[] {
+  const navigate = useNavigate()
+  if (accountId === null) {
+    return [
+      {
+        id: 'create-account',
+        icon: 'plus',
+        text: 'Create account',
+        note: 'Action',
+        open: () => void navigate({ to: '/operator/accounts', search: { create: true } }),
+      },
+    ]
+  }
+  const params = { account: accountId }
+  return [
+    {
+      id: 'create-key',
+      icon: 'plus',
+      text: 'Create key',
+      note: 'Action',
+      open: () => void navigate({ to: '/$account/keys', params, search: { create: true } }),
+    },
+    {
+      id: 'add-credit',
+      icon: 'plus',
+      text: 'Add credit',
+      note: 'Action',
+      open: () => void navigate({ to: '/$account/credit', params, search: { open: 'buy' } }),
+    },
+  ]
+}
+
+/** The user's own accounts, and for operators all that the server finds. */
+function useAccountEntries(wanted: string): readonly Entry[] {
+  const navigate = useNavigate()
+  const { accounts, user } = useMe()
+  const searched = useSettled(wanted, SEARCH_AFTER_MS)
+  const { data } = useInfiniteQuery({
+    ...accountsQuery(searched),
+    enabled: user.is_operator && searched !== '',
+  })
+  const all = searched === '' ? [] : (data?.pages.flatMap((page) => page.data) ?? [])
+  const own = accounts.filter(
+    ({ id, name }) => name.toLowerCase().includes(wanted) || id.includes(wanted),
+  )
+  return [
+    ...own.map(({ id, name }) => ({
+      id: `own ${id}`,
+      icon: 'users' as const,
+      text: name,
+      note: 'Own account',
+      open: () => void navigate({ to: '/$account/overview', params: { account: id } }),
+    })),
+    ...all.map(({ id, name }) => ({
+      id,
+      icon: 'users' as const,
+      text: name,
+      note: 'Account',
+      open: () => void navigate({ to: '/operator/accounts/$id', params: { id } }),
+    })),
+  ]
+}
+
+function useKeyEntries(accountId: string | null): readonly Entry[] {
+  const navigate = useNavigate()
+  const { data } = useQuery({ ...keysQuery(accountId ?? ''), enabled: accountId !== null })
+  if (accountId === null) return []
+  return (data?.data ?? []).map(({ id, name }) => ({
+    id,
+    icon: 'key',
+    text: name,
+    note: 'Key',
+    open: () =>
+      void navigate({
+        to: '/$account/activity',
+        params: { account: accountId },
+        search: { range: '30d', key: [id] },
+      }),
+  }))
+}
+
+function useModelEntries(accountId: string | null): readonly Entry[] {
+  const navigate = useNavigate()
+  const { data } = useQuery({ ...modelsQuery, enabled: accountId !== null })
+  if (accountId === null) return []
+  return (data?.data ?? []).map(({ id }) => ({
+    id,
+    icon: 'models',
+    text: id,
+    note: 'Model',
+    open: () =>
+      void navigate({
+        to: '/$account/models',
+        params: { account: accountId },
+        search: { find: id },
+      }),
+  }))
+}
+
+/** A whole ID that was typed or pasted opens what it names. */
+function useIdEntries(accountId: string | null, text: string): readonly Entry[] {
+  const navigate = useNavigate()
+  const { user } = useMe()
+  const [, kind] = /^(req|key|pur|acct)_[0-9a-z]{20,32}$/.exec(text) ?? []
+  const entry = (icon: IconName, note: string, open: () => void) => [
+    { id: text, icon, text, note, open },
+  ]
+  if (kind === 'acct') {
+    return entry('users', 'Account', () =>
+      user.is_operator
+        ? void navigate({ to: '/operator/accounts/$id', params: { id: text } })
+        : void navigate({ to: '/$account/overview', params: { account: text } }),
+    )
+  }
+  if (accountId === null) return []
+  const params = { account: accountId }
+  switch (kind) {
+    case 'req':
+      return entry(
+        'activity',
+        'Request',
+        () =>
+          void navigate({
+            to: '/$account/activity',
+            params,
+            search: { range: 'all', request: text },
+          }),
+      )
+    case 'key':
+      return entry(
+        'key',
+        'Requests of the key',
+        () =>
+          void navigate({
+            to: '/$account/activity',
+            params,
+            search: { range: '30d', key: [text] },
+          }),
+      )
+    case 'pur':
+      return entry(
+        'credit',
+        'Receipt',
+        () => void navigate({ to: '/$account/credit', params, search: { receipt: text } }),
+      )
+    default:
+      return []
+  }
+}

@@ -1,0 +1,72 @@
+import { Link, useNavigate } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { Icon } from '../parts/icon.tsx'
+import {
+  type AccountSection,
+  OPERATOR_SECTIONS,
+  type OperatorSection,
+  sectionsOf,
+} from './sections.ts'
+import { useShortcuts } from './shortcuts.ts'
+import { useMe, useNameOf } from './use-account.ts'
+
+interface SectionLinkProps {
+  readonly section: AccountSection | OperatorSection
+  /** The account whose page it is; pages of operators have none. */
+  readonly accountId: string | null
+  readonly className?: string
+  readonly onClick?: () => void
+  /** After its name. */
+  readonly children?: ReactNode
+}
+
+/** A link to a section, with its icon and name. */
+export function SectionLink(props: SectionLinkProps) {
+  const { section, accountId, children, ...rest } = props
+  return (
+    <Link to={section.to} params={accountId === null ? {} : { account: accountId }} {...rest}>
+      <Icon name={section.icon} />
+      <span>{section.text}</span>
+      {children}
+    </Link>
+  )
+}
+
+/** What the side bar and the bars of a phone lead to. */
+export interface Navigation {
+  /** Null: the pages of operators. */
+  readonly accountId: string | null
+  readonly sections: readonly (AccountSection | OperatorSection)[]
+}
+
+// Where the user came from: the page of the user itself belongs to no account.
+let lastAccountId: string | null = null
+
+/** The sections around a page; a profile has those of the place that was shown before it. */
+export function useNavigation(
+  place: 'account' | 'operator' | 'profile',
+  shown: string | null,
+): Navigation {
+  const { accounts, user } = useMe()
+  if (place !== 'profile') lastAccountId = shown
+  const [first] = accounts
+  const before = lastAccountId ?? (user.is_operator ? null : (first?.id ?? null))
+  const accountId = place === 'profile' ? before : shown
+  const { role } = useNameOf(accountId ?? first?.id ?? '')
+  if (accountId !== null) return { accountId, sections: sectionsOf(role) }
+  return { accountId, sections: user.is_operator ? OPERATOR_SECTIONS : [] }
+}
+
+/** Opens sections by two keys, `g` and the section's own. */
+export function useSectionKeys({ accountId, sections }: Navigation, onHelp: () => void): void {
+  const navigate = useNavigate()
+  useShortcuts({
+    '?': onHelp,
+    ...Object.fromEntries(
+      sections.map(({ to, key }) => [
+        `g ${key}`,
+        () => void navigate({ to, params: accountId === null ? {} : { account: accountId } }),
+      ]),
+    ),
+  })
+}
