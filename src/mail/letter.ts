@@ -94,12 +94,15 @@ export function signInLetter({
   url,
   code,
   endsPassword,
+  endsFactors,
 }: {
   readonly to: string
   readonly url: string
   readonly code: string
   /** Whether it is the first proof of the address, which ends the password that was set without one. */
   readonly endsPassword: boolean
+  /** Whether that proof also ends second factors. */
+  readonly endsFactors: boolean
 }): Letter {
   return letterOf({
     to,
@@ -113,7 +116,7 @@ export function signInLetter({
       ...(endsPassword
         ? [
             words(
-              'You have not proved this address by mail before. Signing in this way ends all sessions and the password that was set so far. To set a new one, choose "Forgot your password?" at the sign-in.',
+              `You have not proved this address by mail before. Signing in this way ends all sessions and the password that was set so far${endsFactors ? ', and second factors' : ''}. To set a new password, choose "Forgot your password?" at the sign-in.`,
             ),
           ]
         : []),
@@ -147,13 +150,29 @@ export function signUpLetter({
 }
 
 /** A link by which a user sets another password. */
-export function resetLetter({ to, url }: { readonly to: string; readonly url: string }): Letter {
+export function resetLetter({
+  to,
+  url,
+  endsFactors,
+}: {
+  readonly to: string
+  readonly url: string
+  /** Whether it is the first proof of an address that was only claimed. */
+  readonly endsFactors: boolean
+}): Letter {
   return letterOf({
     to,
     subject: 'Choose a new password for tollgate',
     parts: [
       words('With this link you choose a new password. It works once, for an hour.'),
       { kind: 'link', words: 'Choose a new password', url },
+      ...(endsFactors
+        ? [
+            words(
+              'You have not proved this address by mail before. A new password ends the second factors that were set so far.',
+            ),
+          ]
+        : []),
       words(NOT_ASKED),
     ],
   })

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { getAccount } from '../ledger/accounts.ts'
+import { invitationLetter } from '../mail/letter.ts'
 import { makeLink } from '../people/links.ts'
+import { countInvitation } from '../people/mail-rates.ts'
 import { changeMember, listInvitations, withdrawInvitation } from '../people/members.ts'
 import { listMembers, type Member } from '../people/users.ts'
 import type { LinkRow } from '../store/people-tables.ts'
@@ -140,21 +142,38 @@ function invite(parts: OperationParts): Operation {
     needsOwner: true,
     paths: { member: `${MEMBER}/invitations` },
     summary:
-      'Make a link by which a person becomes a member of the account, once, within 7 days. Only this answer has it.',
+      'Invite a person to the account. Where the gateway sends mail, the link goes to the address alone; else only this answer has it. It works once, within 7 days.',
     body: z.strictObject({
       email: emailField.describe('The address of the person.'),
       role: z.enum(ROLES).describe('What the person may do in the account.'),
     }),
     example: { email: 'grace@example.org', role: 'member' },
-    answers: { 201: linkShape },
+    answers: { 201: memberInvitationShape },
     problems: ['too_many_invitations'],
-    async run({ accountId, by, body: { email, role } }) {
+    async run({ caller, accountId, by, body: { email, role } }) {
+      const { postLetter } = parts
       const open = await listInvitations({ db, clock }, accountId)
       if (open.length >= INVITATIONS_MAX) throw new Problem('too_many_invitations')
+      const isMailed = postLetter !== null
+      if (isMailed) await countInvitation({ db, clock }, { email, accountId })
       const kind = 'invitation'
-      const invited = { kind, email, isOperator: false, membership: { accountId, role } } as const
-      const made = await makeLink({ db, ids, clock }, invited, by)
-      return { httpStatus: 201, body: linkAnswer(parts, { kind, email, made }) }
+      const made = await makeLink(
+        { db, ids, clock },
+        {
+          kind,
+          email,
+          isOperator: false,
+          isVouched: caller.isOperator,
+          isMailed,
+          membership: { accountId, role },
+        },
+        by,
+      )
+      const { url, ...answer } = linkAnswer(parts, { kind, email, made })
+      if (!isMailed) return { httpStatus: 201, body: { ...answer, url, mailed: false } }
+      const accountName = (await getAccount(db, accountId))?.name ?? null
+      postLetter(invitationLetter({ to: email, url, accountName }), made.expiresAtMs)
+      return { httpStatus: 201, body: { ...answer, mailed: true } }
     },
   })
 }
@@ -184,6 +203,16 @@ function withdraw({ store: { db }, clock }: OperationParts): Operation {
 function ownerOf(caller: Caller): string | null {
   return caller.kind === 'member' && caller.actionId === null ? caller.userId : null
 }
+
+/** An invitation that was just made. */
+export const memberInvitationShape = linkShape
+  .extend({
+    url: linkShape.shape.url.optional(),
+    mailed: z
+      .boolean()
+      .describe('Whether the link went to the address by mail. There is no `url` then.'),
+  })
+  .meta({ id: 'MemberInvitation' })
 
 /** A user in an account. */
 export const memberShape = z

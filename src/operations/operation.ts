@@ -51,6 +51,7 @@ interface MemberCaller {
   readonly accountId: string
   /** Operators may do what owners may, in every account. */
   readonly role: Role
+  readonly isOperator: boolean
   /** Under which id a change is recorded as an operator's; null: of a member or an owner, it is not. */
   readonly actionId: string | null
 }

@@ -74,7 +74,7 @@ function invite(parts: OperationParts): Operation {
       const account = accountId === undefined ? null : await getAccount(parts.store.db, accountId)
       if (accountId !== undefined && account === null) throw notFound('account', accountId)
       const kind = 'invitation'
-      const invited = { kind, email, isOperator, membership } as const
+      const invited = { kind, email, isOperator, isVouched: true, membership } as const
       const made = await makeLink(linkParts(parts), invited, by)
       const answer = linkAnswer(parts, { kind, email, made })
       if (mail) {

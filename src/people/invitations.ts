@@ -1,19 +1,20 @@
 import type { Kysely, Transaction } from 'kysely'
 import { LINKS, type LinkRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
-import { joinAccount, makeOperator } from './users.ts'
+import { joinAccount, makeOperator, vouchFor } from './users.ts'
 
 /** Gives a user what an invitation, which is taken, allows. No setup link works from then on. */
 export async function grant(
   trx: Transaction<Tables>,
   {
     userId,
-    link: { isOperator, accountId, role },
+    link: { isOperator, accountId, role, vouched },
     nowMs,
   }: { readonly userId: string; readonly link: LinkRow; readonly nowMs: number },
 ): Promise<void> {
   // Nor does one that is being taken at this moment.
   await claimFirstUser(trx, userId)
+  if (vouched) await vouchFor(trx, { userId, nowMs })
   if (isOperator) await makeOperator(trx, { userId, nowMs })
   if (accountId !== null && role !== null) {
     await joinAccount(trx, { userId, accountId, role, nowMs })

@@ -39,6 +39,10 @@ type LinkPurpose =
       readonly kind: 'invitation'
       readonly email: string
       readonly isOperator: boolean
+      /** Whether the operator makes it. Default: only where it makes another operator. */
+      readonly isVouched?: boolean
+      /** Whether its text goes by mail alone, so that taking it proves the address. Default: no. */
+      readonly isMailed?: boolean
       /** Null: of no account yet. */
       readonly membership: { readonly accountId: string; readonly role: Role } | null
     }
@@ -101,9 +105,10 @@ export async function endOwnLinks(
 function fieldsOf(purpose: LinkPurpose): Partial<LinkRow> {
   if (purpose.kind === 'setup') return {}
   if (purpose.kind === 'reset') return { userId: purpose.userId }
-  const { email, isOperator, membership } = purpose
+  const { email, isOperator, membership, isMailed: mailed = false } = purpose
+  const { isVouched: vouched = isOperator } = purpose
   const { accountId = null, role = null } = membership ?? {}
-  return { email: email.toLowerCase(), isOperator, accountId, role }
+  return { email: email.toLowerCase(), isOperator, vouched, mailed, accountId, role }
 }
 
 /** Which link a person has. */

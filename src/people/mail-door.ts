@@ -67,7 +67,9 @@ export class MailDoor {
     const { user, link, isNewcomer } = await this.#makeLink(asking, 'sign_in')
     const url = `${this.#input.pageUrl()}/app/sign-in-link#${link.text}`
     const endsPassword = user !== null && !user.emailVerified
-    const letter = signInLetter({ to: asking.email, url, code: link.code, endsPassword })
+    const endsFactors = endsPassword && !user.vouched
+    const { code } = link
+    const letter = signInLetter({ to: asking.email, url, code, endsPassword, endsFactors })
     const { email: to } = asking
     if (user !== null) this.#input.post(letter, link.expiresAtMs)
     else if (isNewcomer)
@@ -81,6 +83,7 @@ export class MailDoor {
     const letter = resetLetter({
       to: asking.email,
       url: `${this.#input.pageUrl()}/app/reset#${link.text}`,
+      endsFactors: user !== null && !user.emailVerified && !user.vouched,
     })
     if (user !== null) this.#input.post(letter, link.expiresAtMs)
   }

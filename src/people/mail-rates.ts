@@ -30,6 +30,9 @@ interface Limit {
 const FROM_NETWORK = 'Too many mails were asked for from your network. Try again later.'
 const TO_ADDRESS =
   'Too many mails were asked for to this address. Use the newest one, or try again later.'
+const INVITATIONS_OF = 'This account sent 40 invitations today. Send the next ones tomorrow.'
+const INVITATIONS_TO =
+  'Five invitations went to this address today. Ask the person to look for them, or try again tomorrow.'
 const SIGN_UPS =
   'Too many people signed up from your network today. Try again tomorrow, or ask the operator for an invitation.'
 
@@ -55,6 +58,26 @@ export function countSignUp(parts: RateParts, address: string): Promise<void> {
   const subject = `sign-up ${address}`
   const limit = { subject, mailsMax: 5, windowMs: 24 * HOUR_MS, message: SIGN_UPS }
   return countAll(parts, [limit])
+}
+
+/**
+ * Counts a mail by which an account invites a person. Throws Problem `rate_limited` from the sixth to an address, and the
+ * forty-first of an account, in a day on.
+ */
+export function countInvitation(
+  parts: RateParts,
+  { email, accountId }: { readonly email: string; readonly accountId: string },
+): Promise<void> {
+  const windowMs = 24 * HOUR_MS
+  return countAll(parts, [
+    { subject: `invitations of ${accountId}`, mailsMax: 40, windowMs, message: INVITATIONS_OF },
+    {
+      subject: `invitations to ${email.toLowerCase()}`,
+      mailsMax: 5,
+      windowMs,
+      message: INVITATIONS_TO,
+    },
+  ])
 }
 
 async function countAll({ db, clock }: RateParts, limits: readonly Limit[]): Promise<void> {

@@ -14,6 +14,7 @@ import { tryCode } from './mail-door.ts'
 import { enterFromOutside, type OutsideIdentity } from './outside/outside-identity.ts'
 import { PasswordChecks } from './password-checks.ts'
 import { noPassword, type Passwords, scryptPasswords } from './passwords.ts'
+import { proveAddress, vouchAnew } from './proof.ts'
 import {
   confirmSession,
   endOtherSessions,
@@ -34,7 +35,6 @@ import {
   hasUsers,
   joinAccount,
   lockPassword,
-  proveAddress,
   type StoredPassword,
   setPasswordHash,
 } from './users.ts'
@@ -126,7 +126,8 @@ export class People {
       const nowMs = clock.nowMs()
       await takeLink(trx, { kind: 'setup', text: linkText, nowMs })
       if (await hasUsers(trx)) throw new Problem('invalid_link')
-      const user = await addUser(trx, { ...person, ids, nowMs, passwordHash, isOperator: true })
+      const rights = { isOperator: true, isVouched: true }
+      const user = await addUser(trx, { ...person, ...rights, ids, nowMs, passwordHash })
       if (user === null || !(await claimFirstUser(trx, user.id))) throw new Problem('invalid_link')
       if (joinsFirstAccount) await joinFirstAccount(trx, { userId: user.id, nowMs })
       return { userId: user.id, passwordHash }
@@ -144,11 +145,13 @@ export class People {
   ): Promise<NewSession> {
     const { db, clock, ids } = this.#input
     const presented = { kind: 'invitation', text: linkText } as const
-    const { email } = await readLink(db, { ...presented, nowMs: clock.nowMs() })
+    const { email, mailed } = await readLink(db, { ...presented, nowMs: clock.nowMs() })
     if (email === null) throw new Problem('invalid_link')
     const known = await findUser(db, email)
+    // Who has the mail owns the address, and another person may have set the password that was there before.
+    const isTakenOver = mailed && known !== null && !known.emailVerified
     const proved =
-      known === null
+      known === null || isTakenOver
         ? { userId: null, passwordHash: await this.#hash(password) }
         : await this.#requirePassword({ user: known, password, field: 'password' }, visitor)
     const checked = await db.transaction().execute(async (trx) => {
@@ -156,13 +159,18 @@ export class People {
       const { userId, passwordHash } = proved
       if (userId !== null && !(await hasStill(trx, { userId, passwordHash })))
         throw wrongPassword('password')
+      if (isTakenOver) await lockPassword(trx, known.id)
       const link = await takeLink(trx, { ...presented, nowMs })
       // Another invitation of the same address may have been accepted in between.
       if ((await findUser(trx, email))?.id !== known?.id) throw new Problem('invalid_link')
-      const { isOperator } = link
-      const user =
-        known ?? (await addUser(trx, { ids, nowMs, email, name, passwordHash, isOperator }))
+      const { isOperator, vouched: isVouched } = link
+      const added = { ids, nowMs, email, name, passwordHash, isOperator, isVouched }
+      const user = known ?? (await addUser(trx, added))
       if (user === null) throw new Problem('invalid_link')
+      const proof = { userId: user.id, passwordHash, nowMs }
+      const isFirst = link.mailed && (await proveAddress(trx, proof))
+      // Proved in another way in between.
+      if (isTakenOver && !isFirst) throw new Problem('invalid_link')
       await grant(trx, { userId: user.id, link, nowMs })
       return { userId: user.id, passwordHash }
     })
@@ -187,8 +195,11 @@ export class People {
       await lockPassword(trx, user.id)
       const nowMs = clock.nowMs()
       const { mailed } = await takeLink(trx, { ...presented, nowMs })
-      if (mailed) await proveAddress(trx, { userId: user.id, nowMs })
-      else await dropFactors(trx, user.id)
+      if (mailed) await proveAddress(trx, { userId: user.id, passwordHash, nowMs })
+      else {
+        await dropFactors(trx, user.id)
+        await vouchAnew(trx, { userId: user.id, nowMs })
+      }
       await this.#setPassword(trx, { userId: user.id, passwordHash, keptSessionId: null })
     })
     await this.#attempts.forget({ address: visitor.address, email: user.email })
@@ -222,19 +233,14 @@ export class People {
     const newcomer = email === null ? null : await findUser(db, email)
     const user = userId === null ? newcomer : await getUser(db, userId)
     if (user === null) return this.#signUpByMail(link, visitor)
-    const noOnes = user.emailVerified ? null : noPassword()
     const checked = await db.transaction().execute(async (trx) => {
       const nowMs = clock.nowMs()
       const stored = await lockPassword(trx, user.id)
       await takeFound(trx, { id, nowMs })
-      const passwordHash = noOnes ?? stored
       // Removed since the link was read.
-      if (stored === null || passwordHash === null) throw new Problem('invalid_link')
-      if (noOnes !== null) {
-        await proveAddress(trx, { userId: user.id, nowMs })
-        await this.#setPassword(trx, { userId: user.id, passwordHash, keptSessionId: null })
-      }
-      return { userId: user.id, passwordHash }
+      if (stored === null) throw new Problem('invalid_link')
+      const proof = { userId: user.id, passwordHash: noPassword(), nowMs }
+      return (await proveAddress(trx, proof)) ? proof : { ...proof, passwordHash: stored }
     })
     const made = await this.#startSession(checked, visitor)
     await this.sessions.removeEnded()
@@ -246,11 +252,10 @@ export class People {
     const { db, clock, signUp } = this.#input
     if (email === null || signUp === null) throw new Problem('invalid_link')
     await signUp.count({ email, address: visitor.address })
-    const noOnesHash = noPassword()
     const made = await db.transaction().execute(async (trx) => {
       const nowMs = clock.nowMs()
       await takeFound(trx, { id, nowMs })
-      return signUp.addNewcomer(trx, { email, noOnesHash, nowMs })
+      return signUp.addNewcomer(trx, { email, nowMs })
     })
     return this.#startSession(made, visitor)
   }
@@ -266,7 +271,6 @@ export class People {
     const { db, clock, ids, signUp } = this.#input
     const { verifiedEmail: email } = proof.identity
     const isKnown = (await findIdentity(db, proof.identity)) !== null
-    const noOnesHash = isKnown ? null : noPassword()
     const isUser = isKnown || email === null || (await findUser(db, email)) !== null
     const canSignUp = !isUser && signUp !== null && (await signUp.isOpen())
     if (canSignUp && proof.linkText === null) {
@@ -274,7 +278,7 @@ export class People {
     }
     const checked = await db.transaction().execute((trx) => {
       const nowMs = clock.nowMs()
-      return enterFromOutside(trx, { ...proof, canSignUp, noOnesHash, ids, nowMs })
+      return enterFromOutside(trx, { ...proof, canSignUp, ids, nowMs })
     })
     const made = await this.#startSession(checked, visitor)
     await this.sessions.removeEnded()

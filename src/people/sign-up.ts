@@ -6,13 +6,14 @@ import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { grant, hasOpenInvitation, takeOpenInvitations } from './invitations.ts'
 import { countSignUp } from './mail-rates.ts'
+import { noPassword } from './passwords.ts'
+import { proveAddress } from './proof.ts'
 import {
   addUser,
   findUser,
   getUser,
   hasUsers,
   listMemberships,
-  proveAddress,
   type StoredPassword,
 } from './users.ts'
 
@@ -29,8 +30,6 @@ const ACCOUNTS_MAX = 5
 /** A person who has proved an address that no user has. */
 interface Newcomer {
   readonly email: string
-  /** Of a password that no one has. */
-  readonly noOnesHash: string
   readonly nowMs: number
 }
 
@@ -58,20 +57,18 @@ export class SignUp {
   }
 
   /** Makes a user, who has what open invitations of the address allow too. Throws Problem `invalid_link` where there is one. */
-  async addNewcomer(
-    trx: Transaction<Tables>,
-    { email, noOnesHash, nowMs }: Newcomer,
-  ): Promise<StoredPassword> {
+  async addNewcomer(trx: Transaction<Tables>, { email, nowMs }: Newcomer): Promise<StoredPassword> {
     const { ids } = this.#input
     if ((await findUser(trx, email)) !== null) throw new Problem('invalid_link')
     const invitations = await takeOpenInvitations(trx, { email, nowMs })
     const isOperator = invitations.some((invitation) => invitation.isOperator)
-    const newUser = { ids, nowMs, email, name: email, passwordHash: noOnesHash, isOperator }
+    const passwordHash = noPassword()
+    const newUser = { ids, nowMs, email, name: email, passwordHash, isOperator, isVouched: false }
     const user = await addUser(trx, newUser)
     if (user === null) throw new Problem('invalid_link')
-    await proveAddress(trx, { userId: user.id, nowMs })
+    await proveAddress(trx, { userId: user.id, passwordHash, nowMs })
     for (const link of invitations) await grant(trx, { userId: user.id, link, nowMs })
-    return { userId: user.id, passwordHash: noOnesHash }
+    return { userId: user.id, passwordHash }
   }
 
   /**

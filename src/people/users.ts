@@ -135,15 +135,18 @@ interface AddUserInput {
   readonly name: string
   readonly passwordHash: string
   readonly isOperator: boolean
+  /** Whether the operator let the user in. */
+  readonly isVouched: boolean
 }
 
 /**
  * Inserts a user who signs in by password, or lets one in again who was removed. Null: another transaction has made a
- * user with this e-mail address meanwhile.
+ * user with this e-mail address meanwhile. A proof of the
+ * address does not count for whoever is let in again: it was another's, unless it is shown anew.
  */
 export async function addUser(
   trx: Transaction<Tables>,
-  { ids, nowMs, email, name, passwordHash, isOperator }: AddUserInput,
+  { ids, nowMs, email, name, passwordHash, isOperator, isVouched }: AddUserInput,
 ): Promise<UserRow | null> {
   const times = { createdAtMs: nowMs, updatedAtMs: nowMs }
   const user: UserRow = {
@@ -152,9 +155,16 @@ export async function addUser(
     name,
     email: email.toLowerCase(),
     isOperator,
+    vouched: isVouched,
     ...times,
   }
-  const again = { name, is_operator: isOperator ? 1 : 0, updated_at_ms: nowMs }
+  const again = {
+    name,
+    is_operator: isOperator ? 1 : 0,
+    email_verified: 0,
+    vouched: isVouched ? 1 : 0,
+    updated_at_ms: nowMs,
+  }
   const row = await trx
     .insertInto('users')
     .values(USERS.record(user))
@@ -171,8 +181,8 @@ export async function addUser(
   return made === undefined ? null : USERS.read(row)
 }
 
-/** What sign-in by password is stored as. */
-const PASSWORD_PROVIDER = 'credential'
+/** The name that sign-in by password is stored under, in place of a provider's address. */
+export const PASSWORD_PROVIDER = 'credential'
 
 /** The user of an identity outside of the gateway; null: none has it. */
 export async function findIdentity(
@@ -285,6 +295,18 @@ export async function makeOperator(
     .execute()
 }
 
+/** Notes that the operator vouches for a user. */
+export async function vouchFor(
+  db: Kysely<Tables>,
+  { userId, nowMs }: { readonly userId: string; readonly nowMs: number },
+): Promise<void> {
+  await db
+    .updateTable('users')
+    .set({ vouched: 1, updated_at_ms: nowMs })
+    .where('id', '=', userId)
+    .execute()
+}
+
 /** Whether a user gets mails of alerts, as an owner of accounts. */
 export async function setAlertMails(
   db: Kysely<Tables>,
@@ -298,28 +320,5 @@ export async function setAlertMails(
     .updateTable('users')
     .set({ alert_mails: isOn ? 1 : 0, updated_at_ms: nowMs })
     .where('id', '=', userId)
-    .execute()
-}
-
-/**
- * Notes that an e-mail address was proved to be the user's. With the first proof, identities outside of the gateway that
- * were the user's without one are so no longer. Second factors stay: who has the mailbox may not have the phone.
- */
-export async function proveAddress(
-  trx: Transaction<Tables>,
-  { userId, nowMs }: { readonly userId: string; readonly nowMs: number },
-): Promise<void> {
-  const first = await trx
-    .updateTable('users')
-    .set({ email_verified: 1, updated_at_ms: nowMs })
-    .where('id', '=', userId)
-    .where('email_verified', '=', 0)
-    .returning('id')
-    .executeTakeFirst()
-  if (first === undefined) return
-  await trx
-    .deleteFrom('sign_ins')
-    .where('user_id', '=', userId)
-    .where('provider', '!=', PASSWORD_PROVIDER)
     .execute()
 }

@@ -28,6 +28,8 @@ export const USERS = new Table('users', {
     updated_at_ms: integer,
     /** Whether the user gets mails of alerts, as an owner of accounts. */
     alert_mails: startsAs(true, flag),
+    /** Whether the operator let the user in, by the setup link or a link of the operator's own. */
+    vouched: startsAs(false, flag),
   },
 })
 
@@ -93,6 +95,8 @@ export const LINKS = new Table('links', {
     code_hash: orNull(text),
     /** Of its code. */
     tries: startsAs(0, integer),
+    /** Of an invitation: whether the operator made it. */
+    vouched: startsAs(false, flag),
   },
 })
 

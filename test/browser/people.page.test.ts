@@ -20,7 +20,7 @@ async function invite(owner: Page): Promise<string> {
   await owner.getByRole('link', { name: 'Members' }).click()
   await owner.getByRole('button', { name: 'Invite' }).click()
   await owner.getByLabel('E-mail').fill('grace@example.org')
-  await owner.getByRole('button', { name: 'Make the link' }).click()
+  await owner.getByRole('dialog').getByRole('button', { name: 'Invite' }).click()
   return owner.getByLabel('The new link').inputValue()
 }
 

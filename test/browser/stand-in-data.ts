@@ -41,6 +41,7 @@ export const NO_FACTORS: Factors = {
   object: 'factors',
   data: [],
   recovery_codes_left: 0,
+  needs_proof: false,
   passkey_host: 'gateway.helix.example',
 }
 

@@ -56,6 +56,7 @@ test('with a passkey, a password alone opens nothing, and its signature the page
   expect((await owner.get('auth/factors')).json).toMatchObject({
     data: [{ kind: 'passkey', name: 'My phone', host: 'tollgate.test', last_used_at: null }],
     recovery_codes_left: 10,
+    needs_proof: false,
     passkey_host: 'tollgate.test',
   })
   const browser = await signIn()

@@ -12,10 +12,13 @@ import type { apiKeyShape, createdApiKeyShape } from '../../src/operations/api-k
 import type { entryShape, statementLineShape } from '../../src/operations/credit.ts'
 import type { ForCustomers } from '../../src/operations/customer-fields.ts'
 import type { listShape } from '../../src/operations/fields.ts'
-import type { invitationShape, memberShape } from '../../src/operations/members.ts'
+import type {
+  invitationShape,
+  memberInvitationShape,
+  memberShape,
+} from '../../src/operations/members.ts'
 import type { overviewShape } from '../../src/operations/overview.ts'
 import type { balanceShape } from '../../src/operations/own-account.ts'
-import type { linkShape } from '../../src/operations/people.ts'
 import type { confirmingShape, purchaseShape } from '../../src/operations/purchases.ts'
 import type { requestSummaryShape } from '../../src/operations/request-summary.ts'
 import type { foundShape, requestShape } from '../../src/operations/requests.ts'
@@ -96,8 +99,8 @@ export type Member = z.infer<typeof memberShape>
 /** An invitation to an account, without its link. */
 export type Invitation = z.infer<typeof invitationShape>
 
-/** A link that was just made. */
-export type Link = z.infer<typeof linkShape>
+/** An invitation that was just made, with its link where it was not mailed. */
+export type NewInvitation = z.infer<typeof memberInvitationShape>
 
 /** A model of the catalog, as `GET /v1/models` has it. */
 export type Model = Pick<

@@ -82,7 +82,8 @@ async function challenge(input: PageCallsInput, call: PageCall): Promise<object>
 }
 
 async function list(input: PageCallsInput, call: PageCall): Promise<FactorsAnswer> {
-  const { user } = await enter(input, call)
+  const signedIn = await enter(input, call)
+  const { user } = signedIn
   const factors = await listFactors(input.db, user.id)
   return {
     object: 'factors',
@@ -97,17 +98,18 @@ async function list(input: PageCallsInput, call: PageCall): Promise<FactorsAnswe
         factor.lastUsedAtMs === null ? null : new Date(factor.lastUsedAtMs).toISOString(),
     })),
     recovery_codes_left: await countRecoveryCodes(input.db, user.id),
+    needs_proof: needsProof(input, signedIn),
     passkey_host: passkeySiteOf(input.site, call.arrival)?.host ?? null,
   }
 }
 
 async function beginApp(input: PageCallsInput, call: PageCall): Promise<object> {
-  const { user } = await enterRecently(input, call)
+  const { user } = await enterToAdd(input, call)
   return { object: 'app_begun', ...input.people.factorSetup.beginApp(user) }
 }
 
 async function addApp(input: PageCallsInput, call: PageCall): Promise<object> {
-  const signedIn = await enterRecently(input, call)
+  const signedIn = await enterToAdd(input, call)
   const body = await readBody(appBody, { input, call })
   const { recoveryCodes } = await input.people.factorSetup.addApp({ signedIn, ...body })
   call.reply.code(201)
@@ -115,14 +117,14 @@ async function addApp(input: PageCallsInput, call: PageCall): Promise<object> {
 }
 
 async function beginPasskey(input: PageCallsInput, call: PageCall): Promise<object> {
-  const signedIn = await enterRecently(input, call)
+  const signedIn = await enterToAdd(input, call)
   const site = requirePasskeySite(input.site, call.arrival)
   const asked = await input.people.factorSetup.beginPasskey(signedIn, site)
   return { object: 'passkey_begun', options: asked }
 }
 
 async function addPasskey(input: PageCallsInput, call: PageCall): Promise<object> {
-  const signedIn = await enterRecently(input, call)
+  const signedIn = await enterToAdd(input, call)
   const site = requirePasskeySite(input.site, call.arrival)
   const { name, passkey: answer } = await readBody(passkeyBody, { input, call })
   const { factorSetup } = input.people
@@ -146,6 +148,24 @@ async function remove(input: PageCallsInput, call: PageCall): Promise<object> {
     throw new Problem('not_found', { message: 'No second factor has this id.' })
   }
   return { id: factorId, object: 'factor', deleted: true }
+}
+
+/** Who may add a second factor. Throws Problem `address_not_proved`, and as {@link enterRecently} does. */
+async function enterToAdd(input: PageCallsInput, call: PageCall): Promise<SignedIn> {
+  const signedIn = await enterRecently(input, call)
+  if (needsProof(input, signedIn)) throw new Problem('address_not_proved')
+  return signedIn
+}
+
+/**
+ * Whether a user's address is only claimed, where it could be proved: what such a user adds would keep out the person whose
+ * address it is.
+ */
+function needsProof(
+  { mailDoor, outsideDoor }: PageCallsInput,
+  { user: { emailVerified, vouched } }: SignedIn,
+): boolean {
+  return !emailVerified && !vouched && (mailDoor !== null || outsideDoor.providers.length > 0)
 }
 
 /** Who is signed in, by a password of the last ten minutes. Throws Problem `sign_in_again`. */

@@ -80,10 +80,10 @@ export function memberAccess(input: PageAccessInput): Access {
       const found = await placeIn(input.db, place)
       if (found !== null && user.isOperator) {
         const actionId = found.role === 'owner' ? null : input.ids.next('act')
-        return { kind: 'member', ...place, role: 'owner', actionId }
+        return { kind: 'member', ...place, role: 'owner', isOperator: true, actionId }
       }
       if (found === null || found.role === null) throw notFound('account', accountId)
-      return { kind: 'member', ...place, role: found.role, actionId: null }
+      return { kind: 'member', ...place, role: found.role, isOperator: false, actionId: null }
     },
     onCaller(caller, client) {
       if (caller.kind === 'member') countCall(input, { callerId: caller.userId, client })

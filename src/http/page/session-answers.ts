@@ -85,6 +85,8 @@ export interface FactorsAnswer {
     readonly last_used_at: string | null
   }[]
   readonly recovery_codes_left: number
+  /** Whether the user must prove the address before a second factor can be added. */
+  readonly needs_proof: boolean
   /** Where the page is, as passkeys have it; null: at an IP address, where browsers have none. */
   readonly passkey_host: string | null
 }

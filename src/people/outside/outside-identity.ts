@@ -4,17 +4,10 @@ import type { Tables } from '../../store/schema.ts'
 import type { IdSource } from '../../vocabulary/ids.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { grant, takeOpenInvitations } from '../invitations.ts'
-import { endOwnLinks, readLink, takeFound } from '../links.ts'
-import { endOtherSessions } from '../sessions.ts'
-import {
-  addUser,
-  findIdentity,
-  findUser,
-  lockPassword,
-  proveAddress,
-  type StoredPassword,
-  setPasswordHash,
-} from '../users.ts'
+import { readLink, takeFound } from '../links.ts'
+import { noPassword } from '../passwords.ts'
+import { proveAddress } from '../proof.ts'
+import { addUser, findIdentity, findUser, lockPassword, type StoredPassword } from '../users.ts'
 
 /** Who a provider outside of the gateway says that a person is. */
 export interface OutsideIdentity {
@@ -34,8 +27,6 @@ interface Entering {
   readonly linkText: string | null
   /** Whether a verified address that no user has becomes a user without an invitation. */
   readonly canSignUp: boolean
-  /** Of a password that no one has; null: the identity was known a moment ago. */
-  readonly noOnesHash: string | null
   readonly ids: IdSource
   readonly nowMs: number
 }
@@ -69,7 +60,7 @@ interface Known extends Entering {
 
 async function enterAs(
   trx: Transaction<Tables>,
-  { identity, link, user, isKnown, noOnesHash, ids, nowMs }: Known,
+  { identity, link, user, isKnown, ids, nowMs }: Known,
 ): Promise<StoredPassword> {
   const userId = user.id
   const stored = await lockPassword(trx, userId)
@@ -79,28 +70,19 @@ async function enterAs(
     if (link.email !== user.email) throw notTheirs()
     await takeFound(trx, { id: link.id, nowMs })
   }
-  let passwordHash = stored
-  if (!isKnown) {
-    if (noOnesHash === null) throw new Problem('sign_in_refused')
-    if (!user.emailVerified) {
-      // Another person may have set the password, without a proof of the address.
-      await proveAddress(trx, { userId, nowMs })
-      await setPasswordHash(trx, { userId, passwordHash: noOnesHash, nowMs })
-      await endOwnLinks(trx, { userId, nowMs })
-      await endOtherSessions(trx, { userId, keptSessionId: null })
-      passwordHash = noOnesHash
-    }
-    await addIdentity(trx, { identity, userId, ids, nowMs })
-  }
+  const proof = { userId, passwordHash: noPassword(), nowMs }
+  const isProved = identity.verifiedEmail === user.email || link?.mailed === true
+  const isFirst = isProved && (await proveAddress(trx, proof))
+  // The first proof ended the identities that were there.
+  if (!isKnown || isFirst) await addIdentity(trx, { identity, userId, ids, nowMs })
   if (link !== null) await grant(trx, { userId, link, nowMs })
-  return { userId, passwordHash }
+  return { userId, passwordHash: isFirst ? proof.passwordHash : stored }
 }
 
 async function enterAsNew(
   trx: Transaction<Tables>,
-  { identity, link, canSignUp, noOnesHash, ids, nowMs }: Omit<Known, 'user' | 'isKnown'>,
+  { identity, link, canSignUp, ids, nowMs }: Omit<Known, 'user' | 'isKnown'>,
 ): Promise<StoredPassword> {
-  if (noOnesHash === null) throw new Problem('sign_in_refused')
   const { verifiedEmail } = identity
   const email = link?.email ?? verifiedEmail
   const invitations =
@@ -114,21 +96,24 @@ async function enterAsNew(
     // The link alone does not prove that the person is this user.
     if ((await findUser(trx, email)) !== null) throw notTheirs()
   }
+  const passwordHash = noPassword()
   const user = await addUser(trx, {
     ids,
     nowMs,
     email,
     name: identity.name ?? email,
-    passwordHash: noOnesHash,
+    passwordHash,
     isOperator: invitations.some(({ isOperator }) => isOperator),
+    isVouched: invitations.some(({ vouched }) => vouched),
   })
   if (user === null) throw new Problem('sign_in_refused')
-  if (email === verifiedEmail) await proveAddress(trx, { userId: user.id, nowMs })
+  const isProved = email === verifiedEmail || link?.mailed === true
+  if (isProved) await proveAddress(trx, { userId: user.id, passwordHash, nowMs })
   await addIdentity(trx, { identity, userId: user.id, ids, nowMs })
   for (const invitation of invitations) {
     await grant(trx, { userId: user.id, link: invitation, nowMs })
   }
-  return { userId: user.id, passwordHash: noOnesHash }
+  return { userId: user.id, passwordHash }
 }
 
 function notTheirs(): Problem {

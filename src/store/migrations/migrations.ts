@@ -26,6 +26,7 @@ import { up as sessionUse } from './0023-session-use.ts'
 import { up as secondFactors } from './0024-second-factors.ts'
 import { up as alerts } from './0025-alerts.ts'
 import { up as passkeys } from './0026-passkeys.ts'
+import { up as vouched } from './0027-vouched.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -64,6 +65,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 24, name: 'second-factors', up: secondFactors },
   { number: 25, name: 'alerts', up: alerts },
   { number: 26, name: 'passkeys', up: passkeys },
+  { number: 27, name: 'vouched', up: vouched },
 ]
 
 /** The newest schema that this program knows. */

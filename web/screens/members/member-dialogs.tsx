@@ -1,5 +1,5 @@
 import { type FormEvent, useId, useState } from 'react'
-import type { Invitation, Link, Member } from '../../api/answers.ts'
+import type { Invitation, Member, NewInvitation } from '../../api/answers.ts'
 import { ApiError, write } from '../../api/client.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -16,7 +16,7 @@ type Role = keyof typeof ROLES
 
 interface InviteProps {
   readonly onClose: () => void
-  readonly onMade: (link: Link) => void
+  readonly onMade: (made: NewInvitation) => void
 }
 
 /** The form for a new invitation. */
@@ -24,7 +24,7 @@ export function InviteMember({ onClose, onMade }: InviteProps) {
   const [role, setRole] = useState<Role>('member')
   const roleId = useId()
   const invite = useMemberWrite(
-    (account, body: object) => write<Link>('POST', `${account}/invitations`, body),
+    (account, body: object) => write<NewInvitation>('POST', `${account}/invitations`, body),
     onMade,
   )
   const { error } = invite
@@ -43,7 +43,7 @@ export function InviteMember({ onClose, onMade }: InviteProps) {
           autoComplete="off"
           required
           error={isOfEmail ? error.message : null}
-          hint="You get a link to send to this person. It works once, within 7 days."
+          hint="The person gets a link by email; a gateway that sends no email gives you the link. It works once, within 7 days."
         />
         <div className="fld">
           <label htmlFor={roleId}>Role</label>
@@ -64,7 +64,7 @@ export function InviteMember({ onClose, onMade }: InviteProps) {
           onCancel={onClose}
           isDisabled={invite.isPending}
         >
-          Make the link
+          Invite
         </FormEnd>
       </form>
     </Dialog>

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Invitation, Link, Member } from '../../api/answers.ts'
+import type { Invitation, Member, NewInvitation } from '../../api/answers.ts'
 import { write } from '../../api/client.ts'
 import { invitationsQuery, membersQuery } from '../../api/queries.ts'
 import { dayOf } from '../../format/time.ts'
@@ -21,7 +21,7 @@ export function MembersScreen() {
   useTitle('Members')
   const [isInviting, setInviting] = useState(false)
   // In the memory of this page alone, until it is left.
-  const [made, setMade] = useState<Link | null>(null)
+  const [made, setMade] = useState<NewInvitation | null>(null)
   return (
     <>
       <div className="top">
@@ -31,7 +31,12 @@ export function MembersScreen() {
           Invite
         </button>
       </div>
-      {made !== null && (
+      {made !== null && made.url === undefined && (
+        <p className="note pb-4" role="status">
+          An invitation was sent to {made.email}. Its link works once, within 7 days.
+        </p>
+      )}
+      {made?.url !== undefined && (
         <MadeSecret
           title={`An invitation for ${made.email} is ready`}
           text={made.url}

@@ -49,7 +49,7 @@ export function SecondFactor() {
     <section className="card" aria-label="Second factor" aria-busy={query.isPending}>
       <header>
         <h2>Second factor</h2>
-        {data !== undefined && (
+        {data !== undefined && !data.needs_proof && (
           <span className="flex flex-wrap justify-end gap-2">
             {canAddPasskey && (
               <button
@@ -77,7 +77,10 @@ export function SecondFactor() {
         <p className="note px-[18px] pt-1 pb-[18px]">
           Your password alone signs you in. With a passkey or an authenticator app, a person who has
           learned it can’t.
-          {data.passkey_host === null && <NeedsHostName />}
+          {data.needs_proof && (
+            <> Prove your email address first: sign out, then sign in by email or at a provider.</>
+          )}
+          {data.passkey_host === null && !data.needs_proof && <NeedsHostName />}
         </p>
       )}
       {data !== undefined && data.data.length > 0 && (
