@@ -3,6 +3,7 @@ import { Catalog as SimulatorCatalog } from '../../simulator/catalog.ts'
 import { catalogRow } from '../../simulator/catalog-rows.ts'
 import { VENDORS, type Vendor, type VendorName } from '../../simulator/vendors.ts'
 import { Catalog, DEFAULT_CATALOG_SETTINGS } from '../../src/catalog/catalog.ts'
+import { FORMATS } from '../../src/formats/formats.ts'
 import { anthropic } from '../../src/upstreams/anthropic/anthropic.ts'
 import { anthropicFacts, anthropicId } from '../../src/upstreams/anthropic/models.ts'
 import { loadKnownPrices } from '../../src/upstreams/listing/known-prices.ts'
@@ -15,6 +16,7 @@ import { parseModels } from '../../src/upstreams/openrouter/catalog.ts'
 import { openrouter } from '../../src/upstreams/openrouter/openrouter.ts'
 import { upstreamSettings } from '../../src/upstreams/testing/upstream-settings.ts'
 import type { Wire } from '../../src/upstreams/upstream.ts'
+import type { Offer } from '../../src/vocabulary/offer.ts'
 import { vendorSettings } from '../dialects/vendor-settings.ts'
 import { ROWS } from './random-bodies.ts'
 
@@ -42,19 +44,29 @@ function openrouterWorld(): HoldWorld {
   const list = provider.list(new URLSearchParams({ output_modalities: 'all' }))
   const { models } = parseModels(JSON.parse(JSON.stringify(list)), DEFAULT_CATALOG_SETTINGS)
   const { wires } = openrouter
-  return { catalog: catalogOf(models), wires, hasLookUps: true, provider, vendor: null }
+  return { catalog: catalogOf({ models, wires }), wires, hasLookUps: true, provider, vendor: null }
 }
 
-function catalogOf(models: readonly ListedModel[]): Catalog {
+function catalogOf({
+  models,
+  wires,
+}: Pick<HoldWorld, 'wires'> & { readonly models: readonly ListedModel[] }): Catalog {
   const { upstream } = DEFAULT_CATALOG_SETTINGS
+  const endpointsOf = ({ outputModalities }: Offer): string[] =>
+    FORMATS.filter(
+      (format) => wires.has(format.endpoint) && format.fitsOutputs(outputModalities),
+    ).map(({ endpoint }) => endpoint)
   const catalog = new Catalog({
     clock: { nowMs: () => NOW_MS },
     settings: { pricesStaleAfterMs: 1, aliases: new Map() },
-    upstreams: [{ name: upstream, models: [], formats: new Set(['chat']) }],
+    upstreams: [{ name: upstream, models: [], formats: new Set(wires.keys()) }],
   })
   catalog.replace(
     upstream,
-    models.map((model) => ({ ...model, refreshedAtMs: NOW_MS })),
+    models.map((model) => {
+      const offer = { ...model.offer, endpoints: endpointsOf(model.offer) }
+      return { ...model, offer, refreshedAtMs: NOW_MS }
+    }),
   )
   return catalog
 }
@@ -86,7 +98,7 @@ export async function vendorWorld(vendor: VendorName): Promise<HoldWorld> {
   provider.replace(rows)
   const { wires } = DIALECTS[vendor]
   return {
-    catalog: catalogOf(models),
+    catalog: catalogOf({ models, wires }),
     wires,
     hasLookUps: false,
     provider,
