@@ -36,7 +36,6 @@ const program = tollgateProgram({
     return {
       storeUrl: storeUrlOf(config),
       keyTag: config.TOLLGATE_KEY_TAG,
-      settleAfterMs: config.TOLLGATE_SETTLE_AFTER_MS,
       pageUrl: pageUrlOf(config),
       webhookNetworks: config.TOLLGATE_WEBHOOK_NETWORKS,
       sale: saleSettingsOf(config),

@@ -139,7 +139,7 @@ test('a key that is known and may not be used is no guess', async () => {
     .execute()
   for (let sent = 0; sent < MAX + 5; sent++) {
     const { httpStatus, json } = await ask({ path: '/v1/key', apiKey, forwardedFor })
-    expect([httpStatus, json.error.code]).toEqual([401, 'api_key_disabled'])
+    expect([httpStatus, json.error.code]).toEqual([403, 'account_suspended'])
   }
   expect(await guess(forwardedFor, 1)).toEqual([401])
 })

@@ -169,6 +169,7 @@ async function serve(
     refreshCatalog: () => refreshers.refreshNow(),
     doubtedIds: () => refreshers.doubtedIds,
     verification,
+    reconcilers,
     metricsRoute: telemetryParts.metricsRoute,
     onSpent: (spender) => parts.webhooks.noticed(spender),
     readiness: checks,

@@ -29,6 +29,7 @@ import { faultOf, requestLogger } from './log.ts'
 import { mailSettingsOf } from './mail-settings.ts'
 import type { OpenUpstream } from './open-catalog.ts'
 import { openPage } from './open-page.ts'
+import type { Reconcilers } from './open-reconcilers.ts'
 import { openSale } from './open-sale.ts'
 import type { TelemetryParts } from './open-telemetry.ts'
 import type { Verification } from './open-verification.ts'
@@ -49,6 +50,7 @@ export interface HttpParts {
   /** Models with a figure whose steep fall is not believed yet. */
   readonly doubtedIds: () => readonly string[]
   readonly verification: Verification
+  readonly reconcilers: Pick<Reconcilers, 'scheduleOf'>
   readonly upstreams: ReadonlyMap<string, OpenUpstream>
   readonly metricsRoute: TelemetryParts['metricsRoute']
   /** Called with the account and the key of each request that has ended. */
@@ -178,7 +180,6 @@ async function managementOf(
         requestsPerMinuteMax: config.TOLLGATE_REQUESTS_PER_MINUTE,
         inFlightMax: config.TOLLGATE_REQUESTS_IN_FLIGHT,
       },
-      settleAfterMs: config.TOLLGATE_SETTLE_AFTER_MS,
       get pageUrl() {
         return pageUrl()
       },
@@ -196,6 +197,7 @@ async function managementOf(
           doubtedIds: http.doubtedIds(),
         }),
         verification: () => http.verification.report(),
+        scheduleOf: (request, upstream) => http.reconcilers.scheduleOf(request, upstream),
         onReportFailure: (cause) =>
           log.warn({ cause: String(cause) }, 'an audit could not be reported to webhooks'),
       },

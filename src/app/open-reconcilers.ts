@@ -1,5 +1,6 @@
 import { countWaiting, listUnsettled, type UnsettledRequest } from '../ledger/activity/unsettled.ts'
 import { Reconciler } from '../reconcile/reconciler.ts'
+import type { RequestSchedule, ScheduledRequest } from '../reconcile/schedule.ts'
 import { formatDecimal } from '../vocabulary/money.ts'
 import type { OpenUpstream } from './open-catalog.ts'
 import type { ServedStore } from './open-served-store.ts'
@@ -10,6 +11,8 @@ import type { Wiring } from './wiring.ts'
 export interface Reconcilers {
   /** Notes a request that has just become provisional or unresolved, durably. By position: it, and its upstream. */
   noticed(request: UnsettledRequest, upstream: string): void
+  /** When a request that is not settled is looked up, and settled as it stands. By position: it, and its upstream. */
+  scheduleOf(request: ScheduledRequest, upstream: string): RequestSchedule
   /** Scans the store now, because requests have become unresolved whose ids are not known. */
   scanNow(): void
   /** Requests that wait in memory, and when the first is due. */
@@ -51,6 +54,7 @@ export function openReconcilers(wiring: Wiring, opened: Opened): Reconcilers {
   wiring.closing.defer(() => said)
   return {
     noticed: (request, upstream) => byUpstream.get(upstream)?.noticed(request),
+    scheduleOf: (request, upstream) => (byUpstream.get(upstream) ?? ofOthers).scheduleOf(request),
     scanNow() {
       for (const reconciler of all) reconciler.scanNow()
     },

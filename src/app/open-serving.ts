@@ -28,7 +28,13 @@ import type { Wiring } from './wiring.ts'
 interface ServingInput
   extends Pick<
     HttpParts,
-    'refreshCatalog' | 'doubtedIds' | 'verification' | 'metricsRoute' | 'readiness' | 'onSpent'
+    | 'refreshCatalog'
+    | 'doubtedIds'
+    | 'verification'
+    | 'reconcilers'
+    | 'metricsRoute'
+    | 'readiness'
+    | 'onSpent'
   > {
   readonly served: ServedStore
   readonly catalog: Catalog

@@ -29,8 +29,6 @@ export interface CommandSettings {
   readonly storeUrl: string
   /** The `<tag>` of new API keys. */
   readonly keyTag: string
-  /** How long an unresolved hold stays reserved. */
-  readonly settleAfterMs: number
   /** Where browsers reach the page, without `/app`. */
   readonly pageUrl: string
   /** Networks that webhooks may be sent to although they are not public. */

@@ -23,7 +23,7 @@ const KEYS = shownRows(apiKeyShape, {
     ID: ({ id }) => id,
     KEY: ({ prefix }) => prefix,
     NAME: ({ name }) => name,
-    STATE: ({ disabled }) => (disabled ? 'disabled' : 'active'),
+    STATE: ({ state }) => state.replaceAll('_', ' '),
     SPENT: ({ spend }) => showMicros(spend),
     LIMIT: ({ credit_limit }) => (credit_limit === null ? '-' : showMicros(credit_limit)),
     ALLOWANCE: allowanceText,

@@ -40,6 +40,8 @@ type Place = 'params' | 'query' | 'body'
 /** A command that runs an operation, as an admin. */
 export interface OperationCommand {
   readonly name: string
+  /** What the command was called in earlier releases: it still runs, and no help shows it. */
+  readonly formerly?: string
   /** The operation's name. */
   readonly runs: string
   readonly words: string
@@ -97,7 +99,11 @@ export function operationCommand(input: CommandInput, row: CommandRow): Command 
   if ('make' in row) return row.make(input)
   if (!('commands' in row)) return commandOf(input, row)
   const group = new Command(row.name).description(row.words)
-  for (const below of row.commands) group.addCommand(operationCommand(input, below))
+  for (const below of row.commands) {
+    group.addCommand(operationCommand(input, below))
+    if (!('formerly' in below) || below.formerly === undefined) continue
+    group.addCommand(commandOf(input, { ...below, name: below.formerly }), { hidden: true })
+  }
   return group
 }
 
@@ -148,7 +154,7 @@ async function operationOf(
 ): Promise<Operation> {
   const { store, ledger, ids, clock } = opened
   const read = settings()
-  const { keyTag, settleAfterMs, pageUrl, webhookNetworks, upstreams } = read
+  const { keyTag, pageUrl, webhookNetworks, upstreams } = read
   const sections = makeOperations(operations, {
     store,
     ledger,
@@ -163,7 +169,6 @@ async function operationOf(
       requestsPerMinuteMax: LEDGER_LIMITS_DEFAULT.keyRequestsPerMinuteMax,
       inFlightMax: LEDGER_LIMITS_DEFAULT.openHoldsMax,
     },
-    settleAfterMs,
     pageUrl,
     postLetter: read.mail && ((letter) => opened.letters.push(letter)),
     webhookNetworks,

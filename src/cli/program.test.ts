@@ -10,7 +10,7 @@ const line = openCommandLine()
 afterAll(() => line.close())
 
 const GROUPS = {
-  account: ['create', 'list', 'show', 'entries', 'update', 'disable', 'enable'],
+  account: ['create', 'list', 'show', 'entries', 'update', 'suspend', 'resume'],
   credit: ['grant', 'redeem'],
   key: ['create', 'list', 'show', 'update', 'delete', 'disable', 'enable'],
   request: ['list', 'show', 'settle'],
@@ -80,7 +80,6 @@ describe('--help', () => {
     const settings = () => ({
       storeUrl: '',
       keyTag: '',
-      settleAfterMs: 0,
       pageUrl: '',
       webhookNetworks: [],
       sale: {

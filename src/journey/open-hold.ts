@@ -113,6 +113,7 @@ function refusal(
       })
     case 'free_credit_not_eligible':
     case 'invalid_api_key':
+    case 'account_suspended':
     case 'api_key_disabled':
     case 'api_key_expired':
       return new Problem(code)

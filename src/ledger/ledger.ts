@@ -69,6 +69,7 @@ export type OpenHoldVerdict =
 export type HoldRefusalCode = Extract<
   ProblemCode,
   | 'invalid_api_key'
+  | 'account_suspended'
   | 'api_key_disabled'
   | 'api_key_expired'
   | 'insufficient_credit'
@@ -247,8 +248,10 @@ export interface UpdateAccountInput extends ModelListsInput, ExternalInput, Part
   readonly id: string
   readonly name?: string
   readonly email?: string | null
-  /** The keys of a disabled account answer `api_key_disabled`. */
+  /** The keys of a disabled account answer `account_suspended`. */
   readonly disabled?: boolean
+  /** What the members of a disabled account are shown of the reason; null: nothing. */
+  readonly disabledNote?: string | null
   /** The platform fee of requests from now on, in hundredths of a percent; null: that of the model. */
   readonly feeBasisPoints?: number | null
   /** Null: the default. */

@@ -19,6 +19,7 @@ import {
   moneyField,
   nameField,
   pageQuery,
+  text,
   timeAnswer,
   timeField,
   timeOrNull,
@@ -74,6 +75,9 @@ function createOwn(parts: OperationParts): Operation {
     },
   })
 }
+
+/** The most characters of the note of a suspension. */
+const NOTE_CHARS_MAX = 200
 
 const lowBalanceField = amountField
   .nullable()
@@ -182,11 +186,18 @@ function change(parts: OperationParts): Operation {
       admin: '/v1/admin/accounts/{account_id}',
       operator: '/app/api/operator/accounts/{account_id}',
     },
-    summary: 'Change the given fields of an account. The keys of a disabled account are refused.',
+    summary:
+      'Change the given fields of an account. `disabled: true` suspends it: its keys are refused.',
     body: z.strictObject({
       name: nameField.optional(),
       email: emailField.nullable().optional(),
       disabled: z.boolean().optional(),
+      note: text({ charsMax: NOTE_CHARS_MAX })
+        .nullable()
+        .optional()
+        .describe(
+          `Why the account is suspended, at most ${NOTE_CHARS_MAX} characters; its members are shown it. With \`disabled: true\` alone.`,
+        ),
       fee_basis_points: feeField.optional(),
       models: modelsField,
       ...limitFields,
@@ -198,14 +209,19 @@ function change(parts: OperationParts): Operation {
     answers: { 200: accountShape },
     problems: ['not_found', 'external_id_taken'],
     async run({ caller, accountId, by, body }) {
-      const { name, email, disabled, fee_basis_points, models, low_balance, ...rest } = body
+      const { name, email, disabled, note, fee_basis_points, models, low_balance, ...rest } = body
       const { external_id, metadata, ...limits } = rest
+      if (note !== undefined && disabled !== true) {
+        const message = '`note` can be given only with `disabled: true`.'
+        throw new Problem('invalid_parameter', { message, param: 'note' })
+      }
       if (fee_basis_points !== undefined) requireScope(caller, 'credit')
       const changes = {
         id: accountId,
         ...(name === undefined ? {} : { name }),
         ...(email === undefined ? {} : { email }),
         ...(disabled === undefined ? {} : { disabled }),
+        ...(note === undefined ? {} : { disabledNote: note }),
         ...(fee_basis_points === undefined ? {} : { feeBasisPoints: fee_basis_points }),
         ...modelListsOf(models),
         ...limitChanges(limits),
@@ -259,7 +275,15 @@ export const accountShape = z
     object: z.literal('account'),
     name: z.string(),
     email: z.string().nullable(),
-    disabled: z.boolean().describe('Whether its keys are refused with `api_key_disabled`.'),
+    state: z.enum(['active', 'suspended']),
+    disabled: z.boolean().describe('Whether its keys are refused with `account_suspended`.'),
+    disabled_at: timeField
+      .nullable()
+      .describe('When it was suspended; null: it is not, or was before 0.3.0.'),
+    disabled_note: z
+      .string()
+      .nullable()
+      .describe('What its members are shown of the reason; null: nothing.'),
     fee_basis_points: feeShape
       .nullable()
       .describe(
@@ -301,7 +325,10 @@ function accountAnswer(
     object: 'account',
     name: account.name,
     email: account.email,
+    state: account.disabled ? 'suspended' : 'active',
     disabled: account.disabled,
+    disabled_at: timeOrNull(account.disabledAtMs),
+    disabled_note: account.disabledNote,
     fee_basis_points: account.feeBasisPoints,
     models: modelsAnswer(account),
     low_balance: account.lowBalanceMicros,

@@ -59,7 +59,8 @@ export function apiKeyOperations(parts: OperationParts): readonly Operation[] {
   return [create(parts), list(parts), show(parts), change(parts), remove(parts)]
 }
 
-function create({ ledger, ids, clock, keyTag, keyLimits }: OperationParts): Operation {
+function create(parts: OperationParts): Operation {
+  const { ledger, ids, clock, keyTag, keyLimits } = parts
   return operation({
     name: 'createKey',
     method: 'POST',
@@ -95,7 +96,7 @@ function create({ ledger, ids, clock, keyTag, keyLimits }: OperationParts): Oper
       }
       const created = await createApiKey(ledger, made, by)
       if (created === null) throw notFound('account', accountId)
-      const answer = apiKeyAnswer(created.apiKey, { usedAtMs: null, nowMs: clock.nowMs() })
+      const answer = await answerOf(parts, created.apiKey)
       return { httpStatus: 201, body: { ...answer, key: created.text } }
     },
   })
@@ -121,7 +122,11 @@ function list({ store, clock }: OperationParts): Operation {
       )
       const nowMs = clock.nowMs()
       const answers = page.apiKeys.map((each) =>
-        apiKeyAnswer(each, { usedAtMs: usedAtMs.get(each.id) ?? null, nowMs }),
+        apiKeyAnswer(each, {
+          usedAtMs: usedAtMs.get(each.id) ?? null,
+          isSuspended: account.disabled,
+          nowMs,
+        }),
       )
       return { httpStatus: 200, body: listAnswer(answers, idCursor('keys', page.nextCursor)) }
     },
@@ -228,7 +233,9 @@ async function answerOf(
   apiKey: ApiKeyRow,
 ): Promise<z.infer<typeof apiKeyShape>> {
   const usedAtMs = (await getLastUses(pages, [apiKey.id])).get(apiKey.id) ?? null
-  return apiKeyAnswer(apiKey, { usedAtMs, nowMs: clock.nowMs() })
+  const account = await getAccount(pages, apiKey.accountId)
+  const isSuspended = account?.disabled ?? false
+  return apiKeyAnswer(apiKey, { usedAtMs, isSuspended, nowMs: clock.nowMs() })
 }
 
 const common = {
@@ -239,6 +246,11 @@ const common = {
     .string()
     .describe(
       'The first and last characters of the key; empty for the key of the Playground, which has no text.',
+    ),
+  state: z
+    .enum(['account_suspended', 'disabled', 'expired', 'limit_reached', 'active'])
+    .describe(
+      'Why the gateway refuses its requests: the first reason that applies; `active`: it accepts them.',
     ),
   disabled: z.boolean(),
   expires_at: timeField.nullable(),
@@ -287,10 +299,10 @@ export const ownKeyShape = z
 /** An API key as it is answered. */
 function apiKeyAnswer(
   apiKey: ApiKeyRow,
-  { usedAtMs, nowMs }: { readonly usedAtMs: number | null; readonly nowMs: number },
+  { usedAtMs, ...at }: KeyMoment & { readonly usedAtMs: number | null },
 ): z.infer<typeof apiKeyShape> {
   return {
-    ...commonAnswer(apiKey, nowMs),
+    ...commonAnswer(apiKey, at),
     account_id: apiKey.accountId,
     metadata: metadataAnswer(apiKey.metadataJson),
     created_at: timeAnswer(apiKey.createdAtMs),
@@ -304,7 +316,8 @@ export function ownKeyAnswer(
   { balance, nowMs }: { readonly balance: Balance; readonly nowMs: number },
 ): z.infer<typeof ownKeyShape> {
   return {
-    ...commonAnswer(apiKey, nowMs),
+    // A key of a suspended account does not get this far.
+    ...commonAnswer(apiKey, { nowMs, isSuspended: false }),
     credit_limit_remaining: remainingOf(apiKey),
     credit_available: balance.backed.availableMicros,
     free_credit_available: balance.free.availableMicros,
@@ -312,12 +325,32 @@ export function ownKeyAnswer(
   }
 }
 
-function commonAnswer(apiKey: ApiKeyRow, nowMs: number) {
+interface KeyMoment {
+  readonly nowMs: number
+  /** Whether its account is suspended. */
+  readonly isSuspended: boolean
+}
+
+/** In the order in which the gateway refuses a key. */
+function stateOf(
+  apiKey: ApiKeyRow,
+  { nowMs, isSuspended }: KeyMoment,
+): z.infer<typeof common.state> {
+  if (isSuspended) return 'account_suspended'
+  if (apiKey.disabled) return 'disabled'
+  if (apiKey.expiresAtMs !== null && apiKey.expiresAtMs <= nowMs) return 'expired'
+  const { allowance } = limitsAnswer(apiKey, nowMs)
+  const isUsedUp = allowance !== null && allowance.spent + allowance.held >= allowance.amount
+  return isUsedUp || remainingOf(apiKey) === 0 ? 'limit_reached' : 'active'
+}
+
+function commonAnswer(apiKey: ApiKeyRow, { nowMs, isSuspended }: KeyMoment) {
   return {
     id: apiKey.id,
     object: 'key' as const,
     name: apiKey.name,
     prefix: apiKey.displayPrefix,
+    state: stateOf(apiKey, { isSuspended, nowMs }),
     disabled: apiKey.disabled,
     expires_at: timeOrNull(apiKey.expiresAtMs),
     credit_limit: apiKey.creditLimitMicros,

@@ -5,6 +5,7 @@ import type { ChangedCallers } from '../journey/gate/authenticator.ts'
 import type { CommandedLedger } from '../ledger/ledger.ts'
 import type { OperatorAction } from '../ledger/operator-actions.ts'
 import type { Letter } from '../mail/letter.ts'
+import type { RequestSchedule, ScheduledRequest } from '../reconcile/schedule.ts'
 import type { Sale } from '../sale/sale.ts'
 import type { Store } from '../store/open-store.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
@@ -307,8 +308,6 @@ export interface OperationParts {
   readonly keyTag: string
   /** The limits of keys that have none of their own. */
   readonly keyLimits: KeyLimits
-  /** How long an unresolved hold stays reserved. */
-  readonly settleAfterMs: number
   /** Where browsers reach the page, without `/app`: links begin with it. */
   readonly pageUrl: string
   /** Sends a letter later, without a wait; null: no mail is sent. */
@@ -340,6 +339,8 @@ export interface OperationParts {
       /** Null: it was never compared, or can't be. */
       readonly keyUsageAgrees: boolean | null
     }
+    /** When a request that is not settled is looked up, and settled as it stands. By position: it, and its upstream. */
+    scheduleOf(request: ScheduledRequest, upstream: string): RequestSchedule
     /** Called when the result of an audit could not be noted for webhooks. */
     onReportFailure(cause: unknown): void
   } | null

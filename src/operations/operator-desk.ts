@@ -6,7 +6,6 @@ import {
   type WaitingRequest,
 } from '../ledger/activity/unsettled.ts'
 import { listOperatorActions, type NamedAction } from '../ledger/operator-actions.ts'
-import { nextLookupAtMs, settledAsItStandsAtMs } from '../reconcile/schedule.ts'
 import {
   idCursor,
   idField,
@@ -86,7 +85,7 @@ function actionAnswer(row: NamedAction): z.infer<typeof operatorActionShape> {
   }
 }
 
-function listUnsettled({ store, clock, settleAfterMs }: OperationParts): Operation {
+function listUnsettled({ store, server }: OperationParts): Operation {
   return operation({
     name: 'listUnsettledRequests',
     method: 'GET',
@@ -95,9 +94,9 @@ function listUnsettled({ store, clock, settleAfterMs }: OperationParts): Operati
     query: pageQuery('unsettled', {}),
     answers: { 200: listShape(unsettledRequestShape) },
     async run({ query: { limit, cursor } }) {
+      if (server === null) throw new TypeError('the process serves nothing')
       const page = await listWaiting(store.pages, { limit, cursor: cursor ?? null })
-      const nowMs = clock.nowMs()
-      const answers = page.requests.map((row) => unsettledAnswer(row, { nowMs, settleAfterMs }))
+      const answers = page.requests.map((row) => unsettledAnswer(row, server.scheduleOf))
       return {
         httpStatus: 200,
         body: listAnswer(answers, idCursor('unsettled', page.nextCursor)),
@@ -113,7 +112,7 @@ export const unsettledRequestShape = requestShape
     next_lookup_by: timeField
       .nullable()
       .describe(
-        'When the provider is asked for its cost again, at the latest; null: it has no id to ask by.',
+        'When the provider is asked for its cost again, at the latest; null: its cost can not be looked up.',
       ),
     stands_at: timeField.describe(
       'When it is settled as it stands if the provider has no cost until then; later if it does not answer.',
@@ -123,25 +122,17 @@ export const unsettledRequestShape = requestShape
 
 function unsettledAnswer(
   row: WaitingRequest,
-  { nowMs, settleAfterMs }: { readonly nowMs: number; readonly settleAfterMs: number },
+  scheduleOf: NonNullable<OperationParts['server']>['scheduleOf'],
 ): z.infer<typeof unsettledRequestShape> {
-  const request = {
-    requestId: row.id,
-    state: row.state === 'provisional' ? row.state : 'unresolved',
-    generationId: row.generationId,
-    costReported: row.costUsd !== null,
-    expectsCost: false,
-    feeBasisPoints: row.feeBasisPoints,
-    endedAtMs: row.endedAtMs ?? row.openedAtMs,
-  } as const
-  const patience = { settleAfterMs, settleAfterNoLookupMs: settleAfterMs }
-  const scheduled = { request, silence: 'unknown', patience, askingSinceMs: nowMs } as const
-  const nextAtMs = row.generationId === null ? null : nextLookupAtMs({ ...scheduled, nowMs })
+  const { generationId, openedAtMs, endedAtMs } = row
+  const state = row.state === 'provisional' ? row.state : 'unresolved'
+  const request = { state, generationId, endedAtMs: endedAtMs ?? openedAtMs } as const
+  const { standsAtMs, nextLookupAtMs } = scheduleOf(request, row.upstream)
   return {
     ...requestAnswer(row),
     account_name: row.accountName,
-    next_lookup_by: timeOrNull(nextAtMs),
-    stands_at: timeAnswer(settledAsItStandsAtMs(scheduled)),
+    next_lookup_by: timeOrNull(nextLookupAtMs),
+    stands_at: timeAnswer(standsAtMs),
   }
 }
 

@@ -15,6 +15,7 @@ import { HOUR_MS } from '../vocabulary/usage-step.ts'
 import { creditAnswer, creditShape } from './accounts.ts'
 import { attentionOf, attentionShape, daysLeft } from './attention.ts'
 import { idField, moneyField, timeAnswer, timeField, timeOrNull } from './fields.ts'
+import { nextReleaseAtMs } from './next-release.ts'
 import { notFound, type Operation, type OperationParts, operation } from './operation.ts'
 import {
   type ChartRange,
@@ -89,11 +90,8 @@ async function overviewOf(
 }
 
 /** The money of an account, and the pace at which it is spent. Throws Problem `not_found`. */
-async function readMoney(
-  { store: { pages }, settleAfterMs }: OperationParts,
-  accountId: string,
-  nowMs: number,
-) {
+async function readMoney(parts: OperationParts, accountId: string, nowMs: number) {
+  const { pages } = parts.store
   const account = await getAccount(pages, accountId)
   const balance = await getBalance(pages, { accountId, nowMs })
   if (account === null || balance === null) throw notFound('account', accountId)
@@ -105,8 +103,7 @@ async function readMoney(
   const days = Math.max(1, (nowMs - Math.max(fromMs, account.createdAtMs)) / DAY_MS)
   const { unresolved, backed } = balance
   const chargeMicros = groups.reduce((sum, { totals }) => sum + totals.chargeMicros, 0)
-  const { oldestEndedAtMs } = unresolved
-  const nextReleaseAtMs = oldestEndedAtMs === null ? null : oldestEndedAtMs + settleAfterMs
+  const releaseAtMs = nextReleaseAtMs(parts, unresolved)
   const shown = {
     ...creditAnswer(balance),
     available: backed.availableMicros,
@@ -115,11 +112,11 @@ async function readMoney(
     held_unresolved: {
       requests: unresolved.requests,
       amount: unresolved.heldMicros,
-      next_release_at: timeOrNull(nextReleaseAtMs),
+      next_release_at: timeOrNull(releaseAtMs),
     },
     days_left: daysLeft(backed.availableMicros, { chargeMicros, days }),
   }
-  return { account, balance, pace: { groups, days }, nextReleaseAtMs, credit: shown }
+  return { account, balance, pace: { groups, days }, nextReleaseAtMs: releaseAtMs, credit: shown }
 }
 
 const count = z.int()

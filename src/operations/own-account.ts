@@ -17,6 +17,7 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
+import { nextReleaseAtMs } from './next-release.ts'
 import { notFound, type Operation, type OperationParts, operation, readsFor } from './operation.ts'
 import { confirmingAnswer, confirmingShape, purchaseAnswer, purchaseShape } from './purchases.ts'
 
@@ -43,7 +44,8 @@ function ownKey({ store, clock }: OperationParts): Operation {
   })
 }
 
-function balance({ store, clock, settleAfterMs }: OperationParts): Operation {
+function balance(parts: OperationParts): Operation {
+  const { store, clock } = parts
   return operation({
     name: 'getBalance',
     method: 'GET',
@@ -55,7 +57,10 @@ function balance({ store, clock, settleAfterMs }: OperationParts): Operation {
       const held = await getBalance(reads, { accountId, nowMs: clock.nowMs() })
       if (held === null && caller.kind === 'member') throw notFound('account', accountId)
       if (held === null) throw new Problem('invalid_api_key')
-      return { httpStatus: 200, body: balanceAnswer(accountId, held, settleAfterMs) }
+      return {
+        httpStatus: 200,
+        body: balanceAnswer(accountId, held, nextReleaseAtMs(parts, held.unresolved)),
+      }
     },
   })
 }
@@ -125,10 +130,10 @@ export const balanceShape = z
 function balanceAnswer(
   accountId: string,
   balance: Balance,
-  settleAfterMs: number,
+  releaseAtMs: number | null,
 ): z.infer<typeof balanceShape> {
   const { backed, free, hasBackedCredit, unresolved } = balance
-  const { requests, heldMicros, oldestEndedAtMs } = unresolved
+  const { requests, heldMicros } = unresolved
   return {
     object: 'balance',
     account_id: accountId,
@@ -142,9 +147,7 @@ function balanceAnswer(
     unresolved: {
       requests,
       held: heldMicros,
-      next_release_at: timeOrNull(
-        oldestEndedAtMs === null ? null : oldestEndedAtMs + settleAfterMs,
-      ),
+      next_release_at: timeOrNull(releaseAtMs),
     },
   }
 }

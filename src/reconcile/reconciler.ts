@@ -14,6 +14,8 @@ import {
   LOOKUP_INTERVAL_MS_MAX,
   nextLookupAtMs,
   type ReconcilerSettings,
+  type RequestSchedule,
+  type ScheduledRequest,
   type Silence,
   settledAsItStandsAtMs,
 } from './schedule.ts'
@@ -122,6 +124,17 @@ export class Reconciler {
     this.waiting = new WaitingList({
       requestsMax: input.settings.waitingRequestsMax ?? WAITING_REQUESTS_MAX_DEFAULT,
     })
+  }
+
+  /** When a request that is not settled is looked up, and settled as it stands. */
+  scheduleOf(request: ScheduledRequest): RequestSchedule {
+    const nowMs = this.#input.clock.nowMs()
+    const silence = this.#silenceOf(request, nowMs)
+    const scheduled = this.#scheduled(request, silence)
+    return {
+      standsAtMs: settledAsItStandsAtMs(scheduled),
+      nextLookupAtMs: silence === 'unknown' ? nextLookupAtMs({ ...scheduled, nowMs }) : null,
+    }
   }
 
   /** Works from now on, first through what earlier processes left. */
@@ -286,11 +299,12 @@ export class Reconciler {
 
   #stepFor(request: UnsettledRequest, nowMs: number): Step {
     const { generationId } = request
-    if (this.#input.fetchGeneration === null)
-      return this.#untilItStands(request, 'noLookups', nowMs)
-    if (generationId === null) return this.#untilItStands(request, 'noGenerationId', nowMs)
-    if (this.#lookups.isEndpointMissing(nowMs)) {
-      const step = this.#untilItStands(request, 'noEndpoint', nowMs)
+    const silence = this.#silenceOf(request, nowMs)
+    if (silence === 'noLookups' || generationId === null) {
+      return this.#untilItStands(request, silence, nowMs)
+    }
+    if (silence === 'noEndpoint') {
+      const step = this.#untilItStands(request, silence, nowMs)
       // Before its charge stands for want of a look-up, it is seen whether there really is none.
       if (step.kind === 'wait') return step
     }
@@ -305,12 +319,19 @@ export class Reconciler {
       : { kind: 'lookUp', generationId }
   }
 
+  /** Why the cost of a request stays unknown, before the upstream is asked. */
+  #silenceOf({ generationId }: ScheduledRequest, nowMs: number): Silence {
+    if (this.#input.fetchGeneration === null) return 'noLookups'
+    if (generationId === null) return 'noGenerationId'
+    return this.#lookups.isEndpointMissing(nowMs) ? 'noEndpoint' : 'unknown'
+  }
+
   #untilItStands(request: UnsettledRequest, silence: Silence, nowMs: number): Step {
     const untilMs = settledAsItStandsAtMs(this.#scheduled(request, silence))
     return nowMs < untilMs ? { kind: 'wait', untilMs } : { kind: 'settleAsItStands' }
   }
 
-  #scheduled(request: UnsettledRequest, silence: Silence) {
+  #scheduled(request: ScheduledRequest, silence: Silence) {
     const { settings: patience } = this.#input
     return { request, silence, patience, askingSinceMs: this.#askingSinceMs }
   }

@@ -44,12 +44,23 @@ const FIRST_LOOKUP_MS = 1_000
 const UNANSWERED_GRACE_MS = 60 * 60_000
 
 /** When a request is first looked up; at once where a clock that stepped back has it end in the future. */
-export function firstLookupAtMs({ endedAtMs }: UnsettledRequest, nowMs: number): number {
+export function firstLookupAtMs({ endedAtMs }: ScheduledRequest, nowMs: number): number {
   return endedAtMs > nowMs ? nowMs : endedAtMs + FIRST_LOOKUP_MS
 }
 
+/** What the schedule of a request depends on. */
+export type ScheduledRequest = Pick<UnsettledRequest, 'state' | 'generationId' | 'endedAtMs'>
+
+/** When a request is looked up and settled, as far as is known now. */
+export interface RequestSchedule {
+  /** When it is settled as it stands if its cost is not learned until then; later if the upstream does not answer. */
+  readonly standsAtMs: number
+  /** When its cost is looked up again, at the latest; null: it can't be looked up. */
+  readonly nextLookupAtMs: number | null
+}
+
 export interface ScheduleInput {
-  readonly request: UnsettledRequest
+  readonly request: ScheduledRequest
   readonly silence: Silence
   readonly patience: Patience
   /** Since when this process asks: time without questions is not the upstream's silence. */

@@ -79,8 +79,12 @@ export const ACCOUNTS = new Table('accounts', {
     id: text,
     name: text,
     email: orNull(text),
-    /** The keys of a disabled account answer `api_key_disabled`. */
+    /** The keys of a disabled account answer `account_suspended`. */
     disabled: startsAs(false, flag),
+    /** Since when it is disabled; null: it is not, or was before this was recorded. */
+    disabled_at_ms: orNull(integer),
+    /** What its members are shown of the reason; null: nothing. */
+    disabled_note: orNull(text),
     /** The platform fee of its requests, in hundredths of a percent; null: that of the model. */
     fee_basis_points: orNull(integer),
     ...MODEL_LISTS,

@@ -120,7 +120,7 @@ const SCREENS: readonly Screen[] = [
       await page.getByText('coding agents').first().waitFor()
       await page.getByRole('button', { name: 'Suspend' }).click()
     },
-    text: /Its 6 keys are refused with api_key_disabled at once/,
+    text: /Its 6 keys are refused at once/,
   },
   {
     name: 'op-password',

@@ -21,7 +21,10 @@ test('an account is made, shown, changed in what is given alone, and listed', as
     object: 'account',
     name: 'Ada',
     email: 'ada@example.org',
+    state: 'active',
     disabled: false,
+    disabled_at: null,
+    disabled_note: null,
     models: null,
     external_id: null,
     metadata: {},
@@ -147,6 +150,7 @@ test('a key is made, shown once, changed, and deleted', async () => {
       prefix: expect.stringMatching(/^sk-tollgate-.{3}….{4}$/),
       models: null,
       metadata: {},
+      state: 'active',
       disabled: false,
       expires_at,
       credit_limit: 5_000,
@@ -207,8 +211,8 @@ test('what admins change holds for the very next request of the key', async () =
     expect((await admin.get('/v1/key', text)).json).toEqual(errorOf(code))
   }
   expect((await admin.chat(text)).httpStatus).toBe(200)
-  await admin.patch(account, { disabled: true })
-  await isRefused('api_key_disabled')
+  await admin.patch(account, { disabled: true, note: 'Invoice 7 is open.' })
+  await isRefused('account_suspended')
   await admin.patch(account, { disabled: false })
   expect((await admin.chat(text)).httpStatus).toBe(200)
   await admin.patch(ofKey, { disabled: true })

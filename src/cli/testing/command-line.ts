@@ -45,7 +45,6 @@ export function openCommandLine(
   const storeUrl = settings.storeUrl ?? `sqlite:${storeFile}`
   const whole = {
     keyTag: 'tollgate',
-    settleAfterMs: 30_000,
     pageUrl: 'http://localhost:8787',
     webhookNetworks: [],
     sale: {

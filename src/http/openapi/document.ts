@@ -75,6 +75,7 @@ const OF_CALLERS: Readonly<Record<'key' | 'admin' | 'anyone', readonly ProblemCo
   key: [
     'missing_api_key',
     'invalid_api_key',
+    'account_suspended',
     'api_key_disabled',
     'api_key_expired',
     'rate_limited',

@@ -154,14 +154,16 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
       })
     })
 
-    test('api_key_disabled: with a disabled key, or one of a disabled account', async () => {
+    test('api_key_disabled with a disabled key, account_suspended with any of a suspended account', async () => {
       const disabled = { code: 'api_key_disabled' }
       await ledger.updateApiKey({ id: 'key_1', disabled: true })
       await expect(authenticate({ 'x-api-key': text })).rejects.toMatchObject(disabled)
-      await ledger.updateApiKey({ id: 'key_1', disabled: false })
       await ledger.updateAccount({ id: 'acct_1', disabled: true })
       nowMs += 3_000
-      await expect(authenticate({ 'x-api-key': text })).rejects.toMatchObject(disabled)
+      await expect(authenticate({ 'x-api-key': text })).rejects.toMatchObject({
+        code: 'account_suspended',
+        httpStatus: 403,
+      })
     })
 
     test('api_key_expired: from the moment of its expiry, cached or not', async () => {

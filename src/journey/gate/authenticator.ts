@@ -52,6 +52,7 @@ interface AuthenticatorInput {
 
 interface KnownKey {
   readonly caller: Caller
+  readonly isSuspended: boolean
   readonly disabled: boolean
   readonly expiresAtMs: number | null
 }
@@ -110,8 +111,8 @@ export class Authenticator {
   }
 
   /**
-   * The caller of a request. Throws the Problems `missing_api_key`, `invalid_api_key`, `api_key_disabled`,
-   * `api_key_expired` and `rate_limited`, and `StoreUnavailable` if the store did not answer.
+   * The caller of a request. Throws the Problems `missing_api_key`, `invalid_api_key`, `account_suspended`,
+   * `api_key_disabled`, `api_key_expired` and `rate_limited`, and `StoreUnavailable` if the store did not answer.
    */
   async authenticate(arrival: Arrival): Promise<Caller> {
     const { keyTag, unknownCallers } = this.#input
@@ -135,7 +136,8 @@ export class Authenticator {
     return this.#admit(known)
   }
 
-  #admit({ caller, disabled, expiresAtMs }: KnownKey): Caller {
+  #admit({ caller, isSuspended, disabled, expiresAtMs }: KnownKey): Caller {
+    if (isSuspended) throw new Problem('account_suspended')
     if (disabled) throw new Problem('api_key_disabled')
     if (expiresAtMs !== null && this.#input.clock.nowMs() >= expiresAtMs) {
       throw new Problem('api_key_expired')
@@ -238,7 +240,8 @@ export class Authenticator {
             }),
             ...ownLimits(row),
           },
-          disabled: row.keyDisabled === 1 || row.accountDisabled === 1,
+          isSuspended: row.accountDisabled === 1,
+          disabled: row.keyDisabled === 1,
           expiresAtMs: row.expiresAtMs,
         },
       ]),

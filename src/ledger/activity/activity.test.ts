@@ -228,7 +228,11 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
         backed: { balanceMicros: 995, heldMicros: 60, availableMicros: 935 },
         free: { balanceMicros: 0, heldMicros: 0, availableMicros: 0, expiresAtMs: null },
         hasBackedCredit: true,
-        unresolved: { requests: 2, heldMicros: 60, oldestEndedAtMs: 20 * HOUR * 1_000 },
+        unresolved: {
+          requests: 2,
+          heldMicros: 60,
+          oldest: [expect.objectContaining({ endedAtMs: 20 * HOUR * 1_000 })],
+        },
       })
       expect(await getBalance(bench.store.db, { accountId: 'A9', nowMs: 0 })).toBeNull()
     })

@@ -272,8 +272,15 @@ export interface PurseBalance {
 interface HeldCredit {
   readonly requests: number
   readonly heldMicros: Micros
-  /** When the attempt of the oldest of them ended; null: none has ended. */
-  readonly oldestEndedAtMs: number | null
+  /** Of each upstream, with and without an id to ask it by, the one whose attempt ended first. */
+  readonly oldest: readonly EndedRequest[]
+}
+
+/** A request whose attempt has ended. */
+interface EndedRequest {
+  readonly upstream: string
+  readonly generationId: string | null
+  readonly endedAtMs: number
 }
 
 interface BalanceInput {
@@ -363,16 +370,19 @@ export async function getHeld(
   const rows = await db
     .selectFrom('requests')
     .select(['backed_held_micros', 'free_held_micros', 'ended_at_ms'])
+    .select(['upstream', 'generation_id'])
     .where(isUnsettled(state))
     .where('account_id', '=', accountId)
     .execute()
   let heldMicros = ZERO_MICROS
-  let oldestEndedAtMs: number | null = null
+  const oldest = new Map<string, EndedRequest>()
   for (const row of rows) {
     heldMicros = addMicros(heldMicros, micros(row.backed_held_micros + row.free_held_micros))
-    if (row.ended_at_ms !== null) {
-      oldestEndedAtMs = Math.min(oldestEndedAtMs ?? row.ended_at_ms, row.ended_at_ms)
+    const { upstream, generation_id: generationId, ended_at_ms: endedAtMs } = row
+    const kind = `${upstream} ${generationId === null}`
+    if (endedAtMs !== null && endedAtMs < (oldest.get(kind)?.endedAtMs ?? Infinity)) {
+      oldest.set(kind, { upstream, generationId, endedAtMs })
     }
   }
-  return { requests: rows.length, heldMicros, oldestEndedAtMs }
+  return { requests: rows.length, heldMicros, oldest: [...oldest.values()] }
 }

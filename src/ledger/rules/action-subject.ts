@@ -93,6 +93,7 @@ interface Changeable extends Partial<OwnLimits> {
   readonly name?: string
   readonly email?: string | null
   readonly disabled?: boolean
+  readonly disabledNote?: string | null
   readonly feeBasisPoints?: number | null
   readonly lowBalanceMicros?: number | null
   readonly creditLimitMicros?: number | null
@@ -112,6 +113,7 @@ function fieldsOf({
   name,
   email,
   disabled,
+  disabledNote: note,
   feeBasisPoints,
   lowBalanceMicros,
   creditLimitMicros,
@@ -125,7 +127,7 @@ function fieldsOf({
   const expiresAt = expiresAtMs == null ? expiresAtMs : new Date(expiresAtMs).toISOString()
   const { allowance } = limits
   const fields = {
-    ...{ name, email, disabled },
+    ...{ name, email, disabled, note },
     fee_basis_points: feeBasisPoints,
     low_balance: lowBalanceMicros,
     credit_limit: creditLimitMicros,

@@ -37,7 +37,7 @@ interface Payer {
 type Refusal = Extract<OpenHoldVerdict, { kind: 'refused' }>
 
 /**
- * Grants a hold or refuses it: first for a fault of the key (401), then for its frequency (429), then for lack of
+ * Grants a hold or refuses it: first for a fault of the key or its account (401, 403), then for its frequency (429), then for lack of
  * credit (402). A refusal changes nothing.
  */
 export function openHold(
@@ -85,7 +85,8 @@ function refuseKey(
 ): Refusal | null {
   if (apiKey.deletedAtMs !== null || apiKey.accountId !== input.accountId)
     return refused('invalid_api_key')
-  if (account.disabled || apiKey.disabled) return refused('api_key_disabled')
+  if (account.disabled) return refused('account_suspended')
+  if (apiKey.disabled) return refused('api_key_disabled')
   if (apiKey.expiresAtMs !== null && nowMs >= apiKey.expiresAtMs) return refused('api_key_expired')
   return null
 }

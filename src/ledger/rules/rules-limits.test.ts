@@ -43,7 +43,7 @@ describe.each(BENCHES)('on $engine', ({ open }) => {
     settle R1 final 1             → final 1
     key K2 A
     set A disabled
-    open R4 K2 1                  → api_key_disabled
+    open R4 K2 1                  → account_suspended
     `))
 
   test('a key has so many admitted requests in any 60 seconds, exact to a second', () =>

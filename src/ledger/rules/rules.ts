@@ -119,8 +119,19 @@ function updateAccount(
   return work.writeAccount({
     ...account,
     ...change,
+    ...suspensionAfter(account, { change, nowMs }),
     ...countsUnder(work, account, { change, nowMs }),
   })
+}
+
+/** Since when an account is disabled, and the note for its members, which ends with it. */
+function suspensionAfter(
+  { disabled, disabledAtMs, disabledNote }: AccountRow,
+  { change, nowMs }: { readonly change: UpdateAccountInput; readonly nowMs: number },
+): Pick<AccountRow, 'disabledAtMs' | 'disabledNote'> {
+  if (!(change.disabled ?? disabled)) return { disabledAtMs: null, disabledNote: null }
+  const { disabledNote: note = disabledNote } = change
+  return { disabledAtMs: disabled ? disabledAtMs : nowMs, disabledNote: note }
 }
 
 /** What counts against limits once they are changed. A window of tokens ends with its limit. */

@@ -192,7 +192,8 @@ export class Model {
 
   #refuseKey(account: string, apiKey: string): string | null {
     if (this.#deleted.has(apiKey)) return 'invalid_api_key'
-    if (this.#disabled.has(account) || this.#disabled.has(apiKey)) return 'api_key_disabled'
+    if (this.#disabled.has(account)) return 'account_suspended'
+    if (this.#disabled.has(apiKey)) return 'api_key_disabled'
     return this.#nowMs >= (this.#expiries.get(apiKey) ?? Number.POSITIVE_INFINITY)
       ? 'api_key_expired'
       : null

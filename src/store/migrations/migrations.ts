@@ -27,6 +27,7 @@ import { up as secondFactors } from './0024-second-factors.ts'
 import { up as alerts } from './0025-alerts.ts'
 import { up as passkeys } from './0026-passkeys.ts'
 import { up as vouched } from './0027-vouched.ts'
+import { up as suspensions } from './0028-suspensions.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -66,6 +67,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 25, name: 'alerts', up: alerts },
   { number: 26, name: 'passkeys', up: passkeys },
   { number: 27, name: 'vouched', up: vouched },
+  { number: 28, name: 'suspensions', up: suspensions },
 ]
 
 /** The newest schema that this program knows. */

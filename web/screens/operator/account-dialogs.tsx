@@ -48,9 +48,9 @@ export function SuspendAccount({
           </p>
         ) : (
           <p>
-            {keys} {keyCount === 1 ? 'is' : 'are'} refused with api_key_disabled at once. Requests
-            under way end as they are and are charged: {money(held)} is held for them. Its{' '}
-            {money(credit.backed.balance)} stays. It can go on at any time.
+            {keys} {keyCount === 1 ? 'is' : 'are'} refused at once. Requests under way end as they
+            are and are charged: {money(held)} is held for them. Its {money(credit.backed.balance)}{' '}
+            stays. It can go on at any time.
           </p>
         )}
       </Confirm>
