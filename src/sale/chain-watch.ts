@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../store/schema.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
+import { BlockRange } from './block-range.ts'
 import { agreementOf, askEach, reachedByQuorum, type Said } from './chain/agreement.ts'
 import type { ChainNode } from './chain/node.ts'
 import {
@@ -61,20 +62,21 @@ export class ChainWatch {
   readonly #scan: DepositScan
   readonly #waits: WaitingTokens
   readonly #source: string
-  /** Halved when nodes refuse an answer, doubled after each one. */
-  #blocksMax: number
+  readonly #range: BlockRange
 
   constructor(input: ChainWatchInput) {
     this.#input = input
     this.#scan = new DepositScan(input)
     this.#waits = new WaitingTokens(input, this.#scan)
     this.#source = cursorOf(input.chain.chainId)
-    this.#blocksMax = input.blocksAtOnceMax ?? BLOCKS_AT_ONCE_MAX
+    const { db, clock, blocksAtOnceMax: blocksMax = BLOCKS_AT_ONCE_MAX } = input
+    this.#range = new BlockRange({ blocksMax, source: this.#source, db, clock })
   }
 
   /** One look. Rejects where the store fails, or the chain contradicts it. */
   async look(): Promise<ChainLook> {
     const { chain, db } = this.#input
+    await this.#range.read()
     const place = await readPlace(db, this.#source)
     const [heads] = await Promise.all([this.#heads(place?.block ?? 0), refreshRates(this.#input)])
     if (heads.length < chain.quorum) {
@@ -154,11 +156,10 @@ export class ChainWatch {
     const caughtUp = await this.#waits.catchUp({
       nodes,
       to: { number: place.block, hash: place.hash },
-      blocksMax: this.#blocksMax,
+      range: this.#range,
     })
     const { waits, added } = caughtUp
     if (caughtUp.dust > 0) this.#input.onDust(caughtUp.dust)
-    if (caughtUp.wasRefused) this.#askForLess()
     if (top > place.block) return this.#scanTo({ nodes, place, top, waits, added })
     const nowMs = this.#input.clock.nowMs()
     if (Math.abs(nowMs - place.lookedAtMs) >= REWRITE_AFTER_MS) await this.#move(place, place)
@@ -181,13 +182,16 @@ export class ChainWatch {
     readonly waits: Waits
     readonly added: number
   }): Promise<ChainLook> {
-    const { chain, onDust, blocksAtOnceMax = BLOCKS_AT_ONCE_MAX } = this.#input
+    const { chain, onDust } = this.#input
     const coins = chain.tokens.filter((coin) => !waits.has(coin))
-    const to = Math.min(top, place.block + this.#blocksMax)
-    const scanned = await this.#scan.scan({ nodes, from: place.block + 1, to, coins })
+    const scanned = await this.#range.fit({
+      blocks: top - place.block,
+      ask: (blocks) =>
+        this.#scan.scan({ nodes, from: place.block + 1, to: place.block + blocks, coins }),
+      isRefused: ({ kind }) => kind === 'tooFew',
+    })
     switch (scanned.kind) {
       case 'tooFew':
-        this.#askForLess()
         return unavailable(`too few nodes answer: ${scanned.reason}`)
       case 'disagreed':
         return { kind: 'disagreed', reason: scanned.reason }
@@ -206,12 +210,9 @@ export class ChainWatch {
       default:
         return assertNever(scanned)
     }
-    // Only as many blocks as were asked for show that nodes answer so many.
-    if (to - place.block === this.#blocksMax) {
-      this.#blocksMax = Math.min(blocksAtOnceMax, this.#blocksMax * 2)
-    }
     if (scanned.dust > 0) onDust(scanned.dust)
-    const moved: Place = { ...place, block: to, hash: scanned.last.hash }
+    const { number: to, hash } = scanned.last
+    const moved: Place = { ...place, block: to, hash }
     // Where another gateway has moved it, the blocks were scanned twice.
     await this.#moveOn(place, { to: moved, coins })
     if (to === top) {
@@ -220,11 +221,6 @@ export class ChainWatch {
     }
     const waiting = waitingOf(waits)
     return { kind: 'advanced', to, top, added: added + scanned.added, waiting }
-  }
-
-  /** Nodes limit how many blocks they search at a time, and rarely say that this is why they fail. */
-  #askForLess(): void {
-    this.#blocksMax = Math.max(1, Math.floor(this.#blocksMax / 2))
   }
 
   /** By position: where the place was read, null for none, and where it is now. */
@@ -277,12 +273,16 @@ export class ChainWatch {
     if (waits.size > 0 || Math.abs(clock.nowMs() - again.lookedAtMs) < DAY_MS) return
     let found = 0
     while (again.block < place.block) {
-      const to = Math.min(place.block, again.block + this.#blocksMax)
-      const part = { nodes, from: again.block + 1, to, coins: chain.tokens }
-      const scanned = await this.#scan.scan(part)
-      if (scanned.kind === 'tooFew') this.#askForLess()
+      const { block } = again
+      const part = { nodes, from: block + 1, coins: chain.tokens }
+      const scanned = await this.#range.fit({
+        blocks: place.block - block,
+        ask: (blocks) => this.#scan.scan({ ...part, to: block + blocks }),
+        isRefused: ({ kind }) => kind === 'tooFew',
+      })
       if ('added' in scanned) found += scanned.added
       if (scanned.kind !== 'scanned') break
+      const { number: to } = scanned.last
       const isDone = to === place.block
       const lookedAtMs = isDone ? clock.nowMs() : again.lookedAtMs
       const next: Place = { source, block: to, hash: scanned.last.hash, lookedAtMs }
@@ -314,7 +314,7 @@ export class ChainWatch {
       }))
       const transfers: Transfer[] = []
       for (const { after, to: last, coins } of [all, ...behind]) {
-        const to = Math.min(last, after + this.#blocksMax)
+        const to = Math.min(last, after + this.#range.blocks)
         const search = { from: after + 1, to, tokens: addressesOf(coins), addresses }
         if (to > after) transfers.push(...(await askTransfers(node, search)).transfers)
       }
@@ -336,7 +336,6 @@ export class ChainWatch {
       })
       await replaceConfirming(db, { chainId, rows })
     } catch (cause) {
-      this.#askForLess()
       onNodeFailure(node, cause)
     }
   }

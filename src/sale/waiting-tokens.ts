@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import { SALE_CURSORS, type SaleCursorRow } from '../store/sale-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
+import type { BlockRange } from './block-range.ts'
 import type { ChainNode } from './chain/node.ts'
 import type { Block } from './chain/questions.ts'
 import type { Stablecoin } from './chain/terms.ts'
@@ -78,11 +79,11 @@ export class WaitingTokens {
   async catchUp({
     nodes,
     to,
-    blocksMax,
+    range,
   }: {
     readonly nodes: readonly ChainNode[]
     readonly to: Block
-    readonly blocksMax: number
+    readonly range: BlockRange
   }): Promise<{
     /** Those that wait on. Any other has been scanned as far as the rest. */
     readonly waits: ReadonlyMap<Stablecoin, WaitingToken>
@@ -90,15 +91,12 @@ export class WaitingTokens {
     readonly added: number
     /** How many deposits were worth less than a cent. */
     readonly dust: number
-    /** Whether too few nodes answered for so many blocks. */
-    readonly wasRefused: boolean
   }> {
     const { db, chain, clock } = this.#input
     const rows = await this.#rows(to)
     const waits = new Map<Stablecoin, WaitingToken>()
     let added = 0
     let dust = 0
-    let wasRefused = false
     const rates = rows.size === 0 ? new Map() : await readRates(db, chain.chainId)
     for (const coin of chain.tokens) {
       let row = rows.get(coin.method)
@@ -108,9 +106,13 @@ export class WaitingTokens {
       let why: WaitReason | null =
         usable.kind === 'unusable' ? { kind: 'noRate', reason: usable.reason } : null
       if (why === null && Number(row.position) < to.number) {
-        const from = Number(row.position) + 1
-        const part = { nodes, from, to: Math.min(to.number, from - 1 + blocksMax) }
-        const scanned = await this.#scan.scan({ ...part, coins: [coin] })
+        const block = Number(row.position)
+        const part = { nodes, from: block + 1, coins: [coin] }
+        const scanned = await range.fit({
+          blocks: to.number - block,
+          ask: (blocks) => this.#scan.scan({ ...part, to: block + blocks }),
+          isRefused: ({ kind }) => kind === 'tooFew',
+        })
         if ('added' in scanned) added += scanned.added
         if (scanned.kind === 'scanned') {
           dust += scanned.dust
@@ -119,15 +121,14 @@ export class WaitingTokens {
           const hasMoved = await moveCursor(db, { from: row, to: next })
           if (hasMoved) row = next
           // Where another gateway has moved it, the next look sees how far.
-          if (!hasMoved || part.to < to.number) why = CATCHING_UP
+          if (!hasMoved || number < to.number) why = CATCHING_UP
         } else {
-          wasRefused ||= scanned.kind === 'tooFew'
           why = whyNot(scanned, coin)
         }
       }
       if (why !== null) waits.set(coin, { ...why, block: Number(row.position) })
     }
-    return { waits, added, dust, wasRefused }
+    return { waits, added, dust }
   }
 
   /** The cursors of tokens that wait, by their methods. */

@@ -72,7 +72,7 @@ export const PLAY_CHECKOUTS = new Table('play_checkouts', {
 export const SALE_CURSORS = new Table('sale_cursors', {
   key: ['source'],
   fixed: {
-    /** `stripe`, or `chain:<chain id>`. */
+    /** `stripe`, or `chain:<chain id>`; `chain:<chain id>:range` has how many blocks nodes answer at a time. */
     source: text,
     /** The number of the last block that was looked at, or the time of the last event, as the source counts. */
     position: text,

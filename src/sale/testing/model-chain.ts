@@ -75,6 +75,10 @@ export class ModelChain {
 export class ModelNode implements ChainNode {
   readonly name: string
   state: NodeState = 'honest'
+  /** The most blocks that it searches at a time. */
+  logBlocksMax = Number.POSITIVE_INFINITY
+  /** How often it refused to search so many. */
+  refused = 0
   /** How often it was asked. */
   asked = 0
   readonly #chain: ModelChain
@@ -143,6 +147,10 @@ export class ModelNode implements ChainNode {
       fromBlock: string
       toBlock: string
       topics: [string, null, string[]]
+    }
+    if (Number(toBlock) - Number(fromBlock) >= this.logBlocksMax) {
+      this.refused++
+      throw new Error(`${this.name} searches at most ${this.logBlocksMax} blocks`)
     }
     if (this.state === 'drops') return []
     const to = Math.min(this.#top, Number(toBlock))
