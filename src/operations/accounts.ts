@@ -4,6 +4,7 @@ import { type AccountCredit, getCredits, type PurseBalance } from '../ledger/act
 import type { OperatorAction } from '../ledger/operator-actions.ts'
 import type { AccountRow } from '../store/schema.ts'
 import { readCharges } from '../usage/read-usage.ts'
+import { lastDays } from '../vocabulary/date-range.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import {
   amountField,
@@ -114,9 +115,7 @@ async function made(
   return { httpStatus: account.id === accountId ? 201 : 200, body: await answerOf(parts, account) }
 }
 
-const DAY_MS = 24 * 60 * 60_000
-// Today is one of them.
-const RECENT_DAYS = 29
+const RECENT_DAYS = 30
 
 function list(parts: OperationParts): Operation {
   const { store, clock } = parts
@@ -142,7 +141,7 @@ function list(parts: OperationParts): Operation {
       const accountIds = page.accounts.map(({ id }) => id)
       const nowMs = clock.nowMs()
       const credits = await getCredits(store.pages, { accountIds, nowMs })
-      const recent = { accountIds, fromMs: nowMs - RECENT_DAYS * DAY_MS, toMs: nowMs }
+      const recent = { accountIds, ...lastDays(RECENT_DAYS, nowMs) }
       const charges = caller.kind === 'operator' ? await readCharges(store.pages, recent) : null
       const answers = page.accounts.flatMap((account) => {
         const purses = credits.get(account.id)

@@ -11,6 +11,7 @@ import {
   type UsageGrouping,
   type UsageSeries,
 } from '../usage/read-usage.ts'
+import { lastDays } from '../vocabulary/date-range.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { HOUR_MS, USAGE_STEPS, type UsageStep } from '../vocabulary/usage-step.ts'
 import { csvLine, dollarsCell } from './csv.ts'
@@ -18,7 +19,7 @@ import { idField, momentField, moneyField, timeAnswer, timeField, timeOrNull } f
 import { type Operation, type OperationParts, operation } from './operation.ts'
 
 const DAY_MS = 24 * HOUR_MS
-const RANGE_MS_DEFAULT = 30 * DAY_MS
+const RANGE_DAYS_DEFAULT = 30
 const RANGE_MS_MAX = 366 * DAY_MS
 const HOURS_UP_TO_MS = 48 * HOUR_MS
 // Requests of hours are read one by one where keys are told apart.
@@ -89,13 +90,13 @@ export interface ChartRange {
   readonly step: UsageStep
 }
 
-/** The range that a query string asks for: 30 days without one. Throws Problem `invalid_parameter`. */
+/** The range that a query string asks for: without one, the last 30 UTC days. Throws Problem `invalid_parameter`. */
 export function chartRange(
   { from, to }: { readonly from?: number | undefined; readonly to?: number | undefined },
   nowMs: number,
 ): ChartRange {
   const toMs = to ?? nowMs
-  const fromMs = from ?? toMs - RANGE_MS_DEFAULT
+  const fromMs = from ?? lastDays(RANGE_DAYS_DEFAULT, toMs - 1).fromMs
   const rangeMs = toMs - fromMs
   if (rangeMs <= 0 || rangeMs > RANGE_MS_MAX) {
     throw new Problem('invalid_parameter', {

@@ -1,0 +1,192 @@
+/**
+ * Ranges of UTC days, for charts and reports: as the address of a page has them, as the time that they span, and the
+ * range that one is compared with.
+ */
+
+/** A range that moves with the day: "the last 30 days" is today and the 29 UTC days before it. */
+export type MovingRange = (typeof MOVING_RANGES)[number]
+
+/** Every range that moves. */
+export const MOVING_RANGES = ['today', '7d', '30d', '90d', 'month', 'year', 'all'] as const
+
+/** A range as a person chose it. `from` and `to` are dates such as `2026-10-31`, both included. */
+export type DateRange =
+  | { readonly kind: 'moving'; readonly range: MovingRange }
+  | { readonly kind: 'dates'; readonly from: string; readonly to: string }
+
+/** From its start on, before its end, in milliseconds since the Unix epoch. */
+export interface TimeSpan {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+/** What a range is compared with. */
+export type Comparison = (typeof COMPARISONS)[number]
+
+/** The time just before, or the same dates a year earlier. */
+export const COMPARISONS = ['before', 'year'] as const
+
+/** How long the columns of a chart are. */
+export type DateStep = 'hour' | 'day' | 'month'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const HOURS_UP_TO_MS = 48 * HOUR_MS
+const DAYS_UP_TO_MS = 92 * DAY_MS
+
+const LAST_DAYS: Partial<Record<MovingRange, number>> = { today: 1, '7d': 7, '30d': 30, '90d': 90 }
+
+const MONTHS = [
+  'January',
+  'February',
+  'March',
+  'April',
+  'May',
+  'June',
+  'July',
+  'August',
+  'September',
+  'October',
+  'November',
+  'December',
+] as const
+
+/** The last so many UTC days up to a moment: the day of the moment, and those before it. */
+export function lastDays(days: number, nowMs: number): TimeSpan {
+  const toMs = dayAt(nowMs) + DAY_MS
+  return { fromMs: toMs - days * DAY_MS, toMs }
+}
+
+/**
+ * The time that a range spans: whole UTC days, today included. `firstMs` is a moment before which there is nothing, where
+ * "all time" begins.
+ */
+export function spanOf(
+  range: DateRange,
+  { nowMs, firstMs }: { readonly nowMs: number; readonly firstMs: number },
+): TimeSpan {
+  if (range.kind === 'dates') {
+    return { fromMs: Date.parse(range.from), toMs: Date.parse(range.to) + DAY_MS }
+  }
+  const days = LAST_DAYS[range.range]
+  if (days !== undefined) return lastDays(days, nowMs)
+  const { toMs } = lastDays(1, nowMs)
+  const { year, month } = monthAt(nowMs)
+  if (range.range === 'month') return { fromMs: Date.UTC(year, month), toMs }
+  if (range.range === 'year') return { fromMs: Date.UTC(year, 0), toMs }
+  const first = monthAt(Math.min(firstMs, nowMs))
+  return { fromMs: Date.UTC(first.year, first.month), toMs }
+}
+
+/** The day before a moment, as dates: it stays when the day ends. */
+export function yesterday(nowMs: number): DateRange {
+  const date = dateOf(nowMs - DAY_MS)
+  return { kind: 'dates', from: date, to: date }
+}
+
+/** The whole month of a moment, or so many months after it. */
+export function wholeMonth(atMs: number, monthsLater = 0): DateRange {
+  const { year, month } = monthAt(atMs)
+  const fromMs = Date.UTC(year, month + monthsLater)
+  const endMs = Date.UTC(year, month + monthsLater + 1)
+  return { kind: 'dates', from: dateOf(fromMs), to: dateOf(endMs - DAY_MS) }
+}
+
+/** The span that another is compared with: of a whole month that before it is the month before. */
+export function comparedSpan({ fromMs, toMs }: TimeSpan, comparison: Comparison): TimeSpan {
+  if (comparison === 'year') return { fromMs: yearBefore(fromMs), toMs: yearBefore(toMs) }
+  if (monthOf({ fromMs, toMs }) !== null) {
+    const { year, month } = monthAt(fromMs)
+    return { fromMs: Date.UTC(year, month - 1), toMs: fromMs }
+  }
+  return { fromMs: 2 * fromMs - toMs, toMs: fromMs }
+}
+
+/** Hours up to 48 of them, days up to 92, and months for longer spans. */
+export function stepOf({ fromMs, toMs }: TimeSpan): DateStep {
+  const lengthMs = toMs - fromMs
+  if (lengthMs <= HOURS_UP_TO_MS) return 'hour'
+  return lengthMs <= DAYS_UP_TO_MS ? 'day' : 'month'
+}
+
+/** The name of the month that a span is all of, such as `October 2026`; null: it is no whole month. */
+export function monthOf({ fromMs, toMs }: TimeSpan): string | null {
+  const { year, month } = monthAt(fromMs)
+  const isWhole = fromMs === Date.UTC(year, month) && toMs === Date.UTC(year, month + 1)
+  return isWhole ? `${MONTHS[month]} ${year}` : null
+}
+
+/** A range as the address of a page has it. */
+export function searchOf(range: DateRange): Readonly<Record<string, string>> {
+  return range.kind === 'moving' ? { range: range.range } : { from: range.from, to: range.to }
+}
+
+/** Reads a range from an address; null: it has none, or one that is none. */
+export function readDateRange({
+  range,
+  from,
+  to,
+}: {
+  readonly range?: unknown
+  readonly from?: unknown
+  readonly to?: unknown
+}): DateRange | null {
+  const moving = MOVING_RANGES.find((known) => known === range)
+  if (moving !== undefined) return { kind: 'moving', range: moving }
+  if (typeof from !== 'string' || typeof to !== 'string') return null
+  return isDate(from) && isDate(to) && from <= to ? { kind: 'dates', from, to } : null
+}
+
+const TYPED_DATE = /^(\d{1,2})\.? +([a-z]{3,9})\.?(?: +(\d{4}))?$/i
+
+/**
+ * Reads a date that a person typed: `2026-10-31`, `31 Oct` or `31 October 2026`. Without a year, the last such day up to
+ * today. Null: it is no date.
+ */
+export function readTypedDate(typed: string, nowMs: number): string | null {
+  const text = typed.trim()
+  if (isDate(text)) return text
+  const [, day = '', name = '', year] = TYPED_DATE.exec(text) ?? []
+  const month = MONTHS.findIndex((known) => known.toLowerCase().startsWith(name.toLowerCase()))
+  if (name === '' || month < 0) return null
+  const dateIn = (inYear: number): string => {
+    const pad = (number: number | string, length: number) => String(number).padStart(length, '0')
+    return `${pad(inYear, 4)}-${pad(month + 1, 2)}-${pad(day, 2)}`
+  }
+  if (year !== undefined) return isDate(dateIn(Number(year))) ? dateIn(Number(year)) : null
+  const thisYear = monthAt(nowMs).year
+  // The 29th of February was at most eight years ago.
+  for (let inYear = thisYear; inYear >= thisYear - 8; inYear--) {
+    const date = dateIn(inYear)
+    if (isDate(date) && date <= dateOf(nowMs)) return date
+  }
+  return null
+}
+
+/** The UTC date of a moment, such as `2026-10-31`. */
+export function dateOf(atMs: number): string {
+  return new Date(atMs).toISOString().slice(0, 10)
+}
+
+function isDate(text: string): boolean {
+  if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false
+  const atMs = Date.parse(text)
+  return !Number.isNaN(atMs) && dateOf(atMs) === text
+}
+
+function dayAt(atMs: number): number {
+  return Math.floor(atMs / DAY_MS) * DAY_MS
+}
+
+function monthAt(atMs: number): { readonly year: number; readonly month: number } {
+  const at = new Date(atMs)
+  return { year: at.getUTCFullYear(), month: at.getUTCMonth() }
+}
+
+/** The same moment a year before; of a leap day that of the 28th of February. */
+function yearBefore(atMs: number): number {
+  const { year, month } = monthAt(atMs)
+  const at = new Date(atMs)
+  const lastDay = new Date(Date.UTC(year - 1, month + 1) - DAY_MS).getUTCDate()
+  return Date.UTC(year - 1, month, Math.min(at.getUTCDate(), lastDay)) + (atMs - dayAt(atMs))
+}
