@@ -73,7 +73,7 @@ for (const { engine, create } of TEST_DATABASES) {
       expect((await send(other, ADMITTED)).status).toBe(200)
     })
 
-    test('the 21st request on an account that never had backed credit is refused, whatever became of the 20', async () => {
+    test('the 21st request on an account that never had paid credit is refused, whatever became of the 20', async () => {
       const { id, apiKeys } = await world.account({ creditMicros: 0, apiKeys: 3 })
       await world.gateway.ledger.addCredit({
         accountId: id,

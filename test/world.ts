@@ -41,7 +41,7 @@ export interface WorldInput {
 }
 
 export interface NewAccount {
-  /** Backed credit in micro-dollars; default $10. Zero: none. */
+  /** Paid credit in micro-dollars; default $10. Zero: none. */
   readonly creditMicros?: number
   /** How many keys; default 1. */
   readonly apiKeys?: number

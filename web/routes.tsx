@@ -16,12 +16,12 @@ import { PageFailed } from './parts/page-failed.tsx'
 import { readActivitySearch } from './screens/activity/search.ts'
 import { readConnectSearch } from './screens/connect/search.ts'
 import { isOwnPath } from './screens/door/own-path.ts'
+import { readModelsSearch } from './screens/models/search.ts'
 import { readAccountsSearch, readPurchasesSearch } from './screens/operator/search.ts'
 import { readPlaygroundSearch } from './screens/playground/search.ts'
 import {
   readCreditSearch,
   readKeysSearch,
-  readModelsSearch,
   readNothing,
   readOverviewSearch,
   readUsageSearch,

@@ -185,7 +185,7 @@ export const SETTINGS = {
   ),
   TOLLGATE_BUFFER_BYTES_MAX: wholeNumber(
     { fallback: 1024 * MIB, min: MIB },
-    'Memory for request bodies and whole answers of all requests together, divided evenly among the `WORKERS`; over it, `503`. Above half of it an account may have an eighth, a sixteenth without backed credit, and always one largest request.',
+    'Memory for request bodies and whole answers of all requests together, divided evenly among the `WORKERS`; over it, `503`. Above half of it an account may have an eighth, a sixteenth without paid credit, and always one largest request.',
   ),
   TOLLGATE_ANSWER_BYTES_MAX: wholeNumber(
     { fallback: 128 * MIB, min: MIB },
@@ -295,7 +295,7 @@ function signUpFaults(env: Readonly<Record<string, string | undefined>>): string
   const ways = ['SMTP_URL', 'OIDC_ISSUER', 'GOOGLE_CLIENT_ID', 'GITHUB_CLIENT_ID']
   if (signUp !== 'open' || ways.some(provesAddress)) return []
   return [
-    'TOLLGATE_SIGN_UP is open, and people have no way to prove an e-mail address: set SMTP_URL, or a provider of sign-in',
+    'TOLLGATE_SIGN_UP is open, and people have no way to prove an email address: set SMTP_URL, or a provider of sign-in',
   ]
 }
 

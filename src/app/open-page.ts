@@ -32,7 +32,7 @@ const PAGE_LIMITS: GateSettings = {
   counts: 'user',
   inFlightMax: 16,
   requestsPerMinuteMax: 600,
-  // Of callers without backed credit, which users are not.
+  // Of callers without paid credit, which users are not.
   unbackedRequestsPerMinuteMax: 0,
 }
 

@@ -20,7 +20,7 @@ export const PAGE_SETTINGS = {
       .pipe(z.enum(['invited', 'open'], { error: 'must be invited or open' })),
     fallback: 'invited',
     description:
-      'Who becomes a user of the page: with `invited`, people with an [invitation](people.md); with `open`, anyone who proves an e-mail address, with an account of their own without credit.',
+      'Who becomes a user of the page: with `invited`, people with an [invitation](people.md); with `open`, anyone who proves an email address, with an account of their own without credit.',
     secret: false,
   },
   TOLLGATE_OPERATOR_SECOND_FACTOR: {

@@ -60,7 +60,7 @@ const fee = {
 
 const lowBalance = {
   flags: '--low-balance <dollars>',
-  words: 'backed credit below which webhooks report it as low, or none for $5',
+  words: 'report low credit when paid credit falls below this amount, or none for $5',
   to: 'body.low_balance',
   read: orNone(readDollars),
 } as const
@@ -77,7 +77,7 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
       makesStore: true,
       takes: [
         { flags: '<name>', words: 'a name', to: 'body.name' },
-        { flags: '--email <address>', words: 'an e-mail address', to: 'body.email' },
+        { flags: '--email <address>', words: 'an email address', to: 'body.email' },
         fee,
         {
           flags: '--external-id <id>',
@@ -133,14 +133,14 @@ With --external-id the same command can be run again: it makes one account.
       name: 'update',
       runs: 'changeAccount',
       words:
-        'change the name, e-mail address, fee, external id, models, notes, allowance or limits of an account',
+        'change the name, email address, fee, external id, models, notes, allowance or limits of an account',
       changes: true,
       takes: [
         account,
         { flags: '--name <name>', words: 'a name', to: 'body.name' },
         {
           flags: '--email <address>',
-          words: 'an e-mail address, or none',
+          words: 'an email address, or none',
           to: 'body.email',
           read: orNone(String),
         },

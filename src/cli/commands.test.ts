@@ -47,7 +47,7 @@ describe('account', () => {
     })
   })
 
-  test('update changes the name and the e-mail address, and none removes the address', async () => {
+  test('update changes the name and the email address, and none removes the address', async () => {
     const id = await makeAccount()
     const update = (...args: string[]) => line.json('account', 'update', id, ...args)
     expect(await update('--name', 'Bob', '--email', 'bob@example.org')).toMatchObject({
@@ -126,10 +126,10 @@ describe('credit grant', () => {
   const grant = (...args: string[]) => line.run('credit', 'grant', id, '--reference', 'r', ...args)
   const credit = async () => (await line.json('account', 'show', id))['credit']
 
-  test('adds backed credit', async () => {
+  test('adds paid credit', async () => {
     expect(await grant('25')).toEqual({
       exitCode: 0,
-      out: `added $25.000000 of backed credit to ${id}\n`,
+      out: `added $25.000000 of paid credit to ${id}\n`,
       notes: '',
     })
     expect(await credit()).toMatchObject({ backed: { balance: 25_000_000 }, free: { balance: 0 } })
@@ -146,15 +146,15 @@ describe('credit grant', () => {
       exitCode: 1,
       out: '',
       notes:
-        'tollgate: The account already has $25.000000 of backed credit with this reference. Use another reference.\n',
+        'tollgate: The account already has $25.000000 of paid credit with this reference. Use another reference.\n',
     })
     expect(await credit()).toMatchObject({ backed: { balance: 25_000_000 } })
   })
 
-  test('of a negative amount takes backed credit back, also below zero', async () => {
+  test('of a negative amount takes paid credit back, also below zero', async () => {
     await grant('1')
     const { out } = await grant('-2.5', '--reference', 'chargeback-1')
-    expect(out).toBe(`took $2.500000 of backed credit from ${id}\n`)
+    expect(out).toBe(`took $2.500000 of paid credit from ${id}\n`)
     expect(await credit()).toMatchObject({ backed: { balance: -1_500_000, available: 0 } })
   })
 
@@ -181,7 +181,7 @@ describe('credit grant', () => {
 
   test.each<[string[], string]>([
     [['5', '--free'], '`--expires` is required.'],
-    [['5', '--expires', '2999-01-01'], '`--expires` is not a field of backed credit.'],
+    [['5', '--expires', '2999-01-01'], '`--expires` is not a field of paid credit.'],
     [['0'], '`<dollars>` must not be zero.'],
     [['-5', '--free', '--expires', '2999-01-01'], '`<dollars>` must be above zero.'],
     [['5', '--free', '--expires', '2020-01-01'], '`--expires` must be in the future.'],

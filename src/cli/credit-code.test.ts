@@ -26,7 +26,7 @@ test('a code is shown once, and gives its credit to one account', async () => {
   const redeemed = await line.run('credit', 'redeem', ada, code)
   expect(redeemed).toMatchObject({
     exitCode: 0,
-    out: `added $5.000000 of backed credit to ${ada}\n`,
+    out: `added $5.000000 of paid credit to ${ada}\n`,
   })
   expect(await line.run('credit', 'redeem', ada, code)).toMatchObject({
     exitCode: 0,

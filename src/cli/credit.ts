@@ -33,7 +33,7 @@ const GRANT: OperationCommand = {
     account,
     {
       flags: '<dollars>',
-      words: 'the amount; a negative amount removes backed credit',
+      words: 'the amount; a negative amount removes paid credit',
       to: 'body.amount',
       read: readDollars,
     },
@@ -59,8 +59,8 @@ const GRANT: OperationCommand = {
     const { account_id, amount, purse } = entry
     if (httpStatus === 200) return { out: 'this reference was added before: nothing changed' }
     return amount < 0
-      ? { out: `took ${showMicros(-amount)} of ${purse} credit from ${account_id}` }
-      : { out: `added ${showMicros(amount)} of ${purse} credit to ${account_id}` }
+      ? { out: `took ${showMicros(-amount)} of ${PURSE_WORDS[purse]} credit from ${account_id}` }
+      : { out: `added ${showMicros(amount)} of ${PURSE_WORDS[purse]} credit to ${account_id}` }
   }),
   help: `
 Examples:
@@ -85,7 +85,7 @@ const REDEEM: OperationCommand = {
     out:
       httpStatus === 200
         ? 'this account redeemed the code before: nothing changed'
-        : `added ${showMicros(amount)} of backed credit to ${account_id}`,
+        : `added ${showMicros(amount)} of paid credit to ${account_id}`,
   })),
 }
 
@@ -96,7 +96,7 @@ const CODE_COMMANDS: CommandGroup = {
     {
       name: 'create',
       runs: 'createCode',
-      words: 'create a code for backed credit; its text is shown only now',
+      words: 'create a code for paid credit; its text is shown only now',
       makesStore: true,
       takes: [
         { flags: '<dollars>', words: 'the amount of credit', to: 'body.amount', read: readDollars },
@@ -135,6 +135,8 @@ const CODE_COMMANDS: CommandGroup = {
     },
   ],
 }
+
+const PURSE_WORDS = { backed: 'paid', free: 'free' } as const
 
 /** `tollgate credit`: adding credit to accounts, and credit codes. */
 export const CREDIT_COMMANDS: CommandGroup = {

@@ -124,7 +124,7 @@ add credit to an account, or remove it
 
 Arguments:
   account           its id, acct_…
-  dollars           the amount; a negative amount removes backed credit
+  dollars           the amount; a negative amount removes paid credit
 
 Options:
   --reference <id>  required: your own id for this credit; a repeated grant adds nothing
@@ -149,7 +149,7 @@ describe('a wrong command line fails, with the reason and a hint to --help', () 
     [['account', 'create', ' '], /`<name>` must be 1 to 200 characters/],
     [['account', 'create', 'a\u001bb'], /without control characters/],
     [['account', 'create', 'a', 'b'], /too many arguments/],
-    [['account', 'create', 'a', '--email', 'ada'], /`--email` must be an e-mail address/],
+    [['account', 'create', 'a', '--email', 'ada'], /`--email` must be an email address/],
     [['account', 'list', '--all'], /unknown option '--all'/],
     [['account', 'list', '--limit', '0'], /`--limit` must be a whole number from 1 to 100/],
     [['account', 'list', '--limit', '1e2'], /`--limit` must be a whole number from 1 to 100/],

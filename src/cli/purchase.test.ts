@@ -61,7 +61,7 @@ test('a held purchase is listed, shown and credited once', async () => {
   expect(shown).toContainEqual(['paid', '2400 usd'])
   expect(await line.run('purchase', 'credit', 'pur_1')).toMatchObject({
     exitCode: 0,
-    out: `added $24.000000 of backed credit to ${accountId}\n`,
+    out: `added $24.000000 of paid credit to ${accountId}\n`,
   })
   expect(await line.run('purchase', 'credit', 'pur_1')).toMatchObject({
     exitCode: 1,

@@ -73,7 +73,7 @@ export const PURCHASE_COMMANDS: CommandGroup = {
       words: 'add the credit of a purchase that is held or below the minimum',
       takes: [purchase],
       show: show(adminPurchaseShape, ({ account_id, credit, reversed }) => ({
-        out: `added ${showMicros(credit - reversed)} of backed credit to ${account_id}`,
+        out: `added ${showMicros(credit - reversed)} of paid credit to ${account_id}`,
       })),
     },
     {

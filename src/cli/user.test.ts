@@ -23,9 +23,9 @@ test('an invitation is printed once, as a link to the page, for an operator or a
 
 test.each([
   [['user', 'invite', 'ada@example.org'], 2, /`--account` is required unless/],
-  [['user', 'invite', 'ada', '--operator'], 2, /`<email>` must be an e-mail address/],
+  [['user', 'invite', 'ada', '--operator'], 2, /`<email>` must be an email address/],
   [['user', 'invite', 'ada@example.org', '--account', 'acct_none'], 3, /No account has the id/],
-  [['user', 'reset', 'ada@example.org'], 3, /No user has this e-mail address/],
+  [['user', 'reset', 'ada@example.org'], 3, /No user has this email address/],
 ] as const)('%j is refused', async (args, exitCode, message) => {
   const seen = await line.run(...args)
   expect(seen.notes).toMatch(message)

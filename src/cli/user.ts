@@ -21,7 +21,7 @@ const showRemoval = show(removalShape, ({ email, user, operator, account_ids, in
 
 const email = {
   flags: '<email>',
-  words: 'the e-mail address of the person',
+  words: 'the email address of the person',
   to: 'body.email',
 } as const
 

@@ -44,7 +44,7 @@ const events = {
 } as const
 
 const EVENT_HELP = `
-balance.low         the backed credit of an account is below its --low-balance ($5 by default)
+balance.low         the paid credit of an account is below its --low-balance ($5 by default)
 key.limit_near      a key has spent 90% of its limit
 request.unresolved  a request has no known cost a minute after its end
 upstream.away       an upstream has listed no models for three refreshes

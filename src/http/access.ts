@@ -101,7 +101,7 @@ export const CALL_LIMITS: GateSettings = {
   counts: 'calls',
   inFlightMax: 256,
   requestsPerMinuteMax: 6_000,
-  // Of callers without backed credit, which is not asked here.
+  // Of callers without paid credit, which is not asked here.
   unbackedRequestsPerMinuteMax: 0,
 }
 

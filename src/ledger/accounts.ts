@@ -19,7 +19,7 @@ export async function getAccount(
 
 /**
  * One page of accounts, newest first; the cursor of the next is null where there is none. `search` is a part
- * of a name, an e-mail address or an id, in any case; `externalId` the whole id that another system knows one by.
+ * of a name, an email address or an id, in any case; `externalId` the whole id that another system knows one by.
  */
 export async function listAccounts(
   db: Kysely<Tables>,

@@ -15,7 +15,7 @@ interface CreatedCreditCode {
   readonly text: string
 }
 
-/** Makes a code that is worth backed credit. */
+/** Makes a code that is worth paid credit. */
 export async function createCreditCode(
   ledger: Pick<CommandedLedger, 'addCreditCode'>,
   input: CreateCreditCodeInput,

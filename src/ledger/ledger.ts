@@ -143,7 +143,7 @@ export interface Ledger extends HoldLedger {
    * all others. Others stay as they are. Returns how many have changed.
    */
   settleStanding(input: SettleStandingInput): Promise<number>
-  /** Adds credit to an account, or takes backed credit back; a repeat of a reference adds nothing. */
+  /** Adds credit to an account, or takes paid credit back; a repeat of a reference adds nothing. */
   addCredit(input: AddCreditInput, by?: OperatorAction | null): Promise<CreditVerdict>
   /** Redeems a code for an account. A code can be redeemed once. */
   redeemCode(input: RedeemCodeInput, by?: OperatorAction | null): Promise<RedeemVerdict>
@@ -174,7 +174,7 @@ export interface Ledger extends HoldLedger {
    * is no such key, or it was deleted before.
    */
   deleteApiKey(apiKeyId: string, by?: OperatorAction | null): Promise<boolean>
-  /** Makes a code that is worth backed credit; {@link createCreditCode} makes its text. */
+  /** Makes a code that is worth paid credit; {@link createCreditCode} makes its text. */
   addCreditCode(input: AddCreditCodeInput, by?: OperatorAction | null): Promise<CreditCodeRow>
   /**
    * Revokes a code, unless it was redeemed or revoked before; returns the code after that. Null where there
@@ -240,7 +240,7 @@ export interface CreateAccountInput extends ModelListsInput, ExternalInput, Part
   readonly ownerId?: string | null
   /** The platform fee, in hundredths of a percent. Default null: that of the model. */
   readonly feeBasisPoints?: number | null
-  /** The backed credit below which webhooks report it as low. Default null: $5. */
+  /** The paid credit below which webhooks report it as low. Default null: $5. */
   readonly lowBalanceMicros?: Micros | null
 }
 
@@ -320,9 +320,9 @@ export type Corrected =
 export interface AddCreditInput {
   readonly accountId: string
   readonly purse: Purse
-  /** Not zero. Negative for backed credit only: a chargeback, which may leave a negative balance. */
+  /** Not zero. Negative for paid credit only: a chargeback, which may leave a negative balance. */
   readonly amountMicros: Micros
-  /** Of free credit, and in the future; null for backed credit, which does not expire. */
+  /** Of free credit, and in the future; null for paid credit, which does not expire. */
   readonly expiresAtMs: number | null
   /** The caller's id of this credit, unique for the account. */
   readonly reference: string
@@ -392,7 +392,7 @@ export interface LedgerLimits {
   readonly openHoldsMax: number
   /** Admitted requests of a key in 60 seconds. */
   readonly keyRequestsPerMinuteMax: number
-  /** Admitted requests in 60 seconds, over the keys of an account that never had backed credit. */
+  /** Admitted requests in 60 seconds, over the keys of an account that never had paid credit. */
   readonly unbackedAccountRequestsPerMinuteMax: number
 }
 

@@ -62,7 +62,7 @@ export function parseSender(text: string): Sender {
   const [, name = null, inBrackets] = /^([^<>"\\\p{Cc}]{1,80}?) ?<([^<>]+)>$/u.exec(text) ?? []
   const address = inBrackets ?? text
   if (isMailAddress(address)) return { name, address }
-  throw new Error('must be an e-mail address, or a name and an address in <>')
+  throw new Error('must be an email address, or a name and an address in <>')
 }
 
 const ADDRESS =

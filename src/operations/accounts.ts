@@ -83,7 +83,7 @@ const NOTE_CHARS_MAX = 200
 const lowBalanceField = amountField
   .nullable()
   .optional()
-  .describe('Backed credit below which webhooks report it as low. Null: $5.')
+  .describe('Webhooks report low credit when paid credit falls below this amount. Null: $5.')
 
 const newAccountBody = z.strictObject({
   name: nameField,
@@ -129,7 +129,7 @@ function list(parts: OperationParts): Operation {
       search: filterField
         .max(200, 'must be at most 200 characters')
         .optional()
-        .describe('A part of a name, an e-mail address or an id.'),
+        .describe('A part of a name, an email address or an id.'),
       external_id: externalIdField
         .optional()
         .describe('The whole id that another system knows the account by.'),
@@ -291,7 +291,7 @@ export const accountShape = z
     models: modelsShape,
     low_balance: moneyField
       .nullable()
-      .describe('Backed credit below which webhooks report it as low; null: $5.'),
+      .describe('Webhooks report low credit when paid credit falls below this amount; null: $5.'),
     external_id: z
       .string()
       .nullable()

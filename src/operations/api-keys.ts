@@ -290,7 +290,7 @@ export const ownKeyShape = z
     credit_limit_remaining: moneyField
       .nullable()
       .describe('The rest of its limit in micro-dollars; null without a limit.'),
-    credit_available: moneyField.describe("The account's available backed credit."),
+    credit_available: moneyField.describe("The account's available paid credit."),
     free_credit_available: moneyField.describe("The account's available free credit."),
     free_credit_expires_at: timeField.nullable(),
   })

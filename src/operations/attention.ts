@@ -12,7 +12,7 @@ const CREDIT_LOW_DAYS = 7
 const KEY_LIMIT_DAYS = 2
 const KEY_EXPIRES_DAYS = 7
 const FREE_CREDIT_ENDS_DAYS = 14
-/** A key with no more than this part of its limit left needs a look. */
+/** A key with no more than this part of its limit left needs attention. */
 const LIMIT_PART = 0.1
 
 const namedKey = { key_id: idField('key'), name: z.string() }
@@ -24,7 +24,7 @@ const allowanceUse = {
   resets_at: timeField,
 }
 
-/** Something of an account that needs a look. */
+/** Something of an account that needs attention. */
 export const attentionShape = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('no_credit') }),
   z.object({
@@ -66,7 +66,7 @@ interface AttentionInput {
   readonly pace: { readonly groups: readonly UsageGroupFigures[]; readonly days: number }
 }
 
-/** What needs a look, the most urgent first: what alerts are about, and what they will soon be about. */
+/** What needs attention, the most urgent first: what alerts are about, and what they will soon be about. */
 export function attentionOf(input: AttentionInput): readonly Attention[] {
   const { nowMs, account, balance, nextReleaseAtMs } = input
   const { free, unresolved } = balance

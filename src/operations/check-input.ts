@@ -63,7 +63,7 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
 
 const FORMAT_WORDS: Readonly<Record<string, string>> = {
   datetime: 'a time such as 2027-01-31T12:00:00Z',
-  email: 'an e-mail address',
+  email: 'an email address',
   safeint: 'a whole number',
 }
 

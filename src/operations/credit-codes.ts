@@ -31,7 +31,7 @@ const ONE_CODE = {
   operator: '/app/api/operator/codes/{code_id}',
 } as const
 
-/** Credit codes: each can be redeemed once, for backed credit. */
+/** Credit codes: each can be redeemed once, for paid credit. */
 export function creditCodeOperations(parts: OperationParts): readonly Operation[] {
   return [create(parts), list(parts), show(parts), revoke(parts), redeem(parts)]
 }
@@ -122,7 +122,7 @@ const TRIES: GateSettings = {
   counts: 'user',
   inFlightMax: 5,
   requestsPerMinuteMax: 5,
-  // Of callers without backed credit, which users are not.
+  // Of callers without paid credit, which users are not.
   unbackedRequestsPerMinuteMax: 0,
 }
 
@@ -190,7 +190,7 @@ export const creditCodeShape = z
     id: idField('code'),
     object: z.literal('credit_code'),
     suffix: z.string().describe('The last characters of the code.'),
-    amount: moneyField.describe('The backed credit of the code, in micro-dollars.'),
+    amount: moneyField.describe('The paid credit of the code, in micro-dollars.'),
     expires_at: timeField.nullable(),
     revoked_at: timeField.nullable(),
     redeemed_at: timeField.nullable(),

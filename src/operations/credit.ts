@@ -56,12 +56,12 @@ const creditBody = z.discriminatedUnion(
     z.strictObject(
       {
         kind: z.literal('backed'),
-        amount: changeField.describe('Micro-dollars; a negative amount removes backed credit.'),
+        amount: changeField.describe('Micro-dollars; a negative amount removes paid credit.'),
         reference: referenceField,
       },
       {
         error: ({ code }) =>
-          code === 'unrecognized_keys' ? 'is not a field of backed credit' : undefined,
+          code === 'unrecognized_keys' ? 'is not a field of paid credit' : undefined,
       },
     ),
     z.strictObject({
@@ -85,7 +85,7 @@ function add(parts: OperationParts): Operation {
     },
     needsRecentSignIn: true,
     summary:
-      'Add credit, or take backed credit back, once a reference: a repeat answers 200 and the entry that is there.',
+      'Add credit, or remove paid credit, once a reference: a repeat answers 200 and the entry that is there.',
     body: creditBody,
     example: { kind: 'backed', amount: 25_000_000, reference: 'invoice-1042' },
     answers: { 200: entryShape, 201: entryShape },
@@ -131,7 +131,7 @@ async function addCredit(
       return { httpStatus: 200, body: entryAnswer(verdict.entry) }
     case 'conflict':
       throw new Problem('reference_conflict', {
-        message: `The account already has ${showMicros(verdict.entry.amountMicros)} of ${verdict.entry.purse} credit with this reference. Use another reference.`,
+        message: `The account already has ${showMicros(verdict.entry.amountMicros)} of ${verdict.entry.purse === 'backed' ? 'paid' : 'free'} credit with this reference. Use another reference.`,
         param: 'reference',
       })
     case 'unknownAccount':

@@ -12,8 +12,8 @@ const AMOUNT_MICROS_MAX = 100_000_000_000_000
 /** A name for people. */
 export const nameField = text({ charsMax: NAME_CHARS_MAX })
 
-/** An e-mail address. */
-export const emailField = z.email().max(320, 'must be an e-mail address')
+/** An email address. */
+export const emailField = z.email().max(320, 'must be an email address')
 
 // The years that RFC 3339 can write in UTC; with an offset a moment can lie outside of them.
 const MOMENT_MS_MIN = Date.parse('0000-01-01T00:00:00Z')

@@ -134,7 +134,7 @@ const ALLOWANCES: GateSettings = {
   counts: 'allowances',
   inFlightMax: 10,
   requestsPerMinuteMax: 10,
-  // Of callers without backed credit, which is not asked here.
+  // Of callers without paid credit, which is not asked here.
   unbackedRequestsPerMinuteMax: 0,
 }
 

@@ -270,7 +270,7 @@ export function requireScope(caller: Caller, scope: AdminScope): void {
   if (caller.kind !== 'admin' || caller.token === null) return
   const { scopes } = caller.token
   if (scopes.includes(scope) || scopes.includes('everything')) return
-  const message = `This needs an admin token with the scope \`${scope}\`; the token has ${oneOf(scopes, 'and')}.`
+  const message = `The admin token lacks the required scope: ${scope}. It has ${oneOf(scopes, 'and')}.`
   throw new Problem('admin_scope_missing', { message })
 }
 

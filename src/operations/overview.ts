@@ -40,7 +40,8 @@ export function overviewOperations(parts: OperationParts): readonly Operation[] 
       name: 'getOverview',
       method: 'GET',
       paths: { member: '/app/api/accounts/{account_id}/overview' },
-      summary: 'The credit of an account, its spend beside the time before, and what needs a look.',
+      summary:
+        'The credit of an account, its spend beside the time before, and what needs attention.',
       query: z.strictObject(chartQuery),
       answers: { 200: overviewShape },
       problems: ['not_found'],

@@ -106,7 +106,7 @@ function reset(parts: OperationParts): Operation {
     async run({ by, body: { email } }) {
       const user = await findUser(parts.store.db, email)
       if (user === null) {
-        throw new Problem('not_found', { message: 'No user has this e-mail address.' })
+        throw new Problem('not_found', { message: 'No user has this email address.' })
       }
       const kind = 'reset'
       const made = await makeLink(linkParts(parts), { kind, userId: user.id }, by)
@@ -127,11 +127,11 @@ function removeRights({ store, clock }: OperationParts): Operation {
       email: emailField.describe('The address of the person.'),
       account_id: idFilterField('acct')
         .optional()
-        .describe('The account that the person is to be no member of. The person stays a user.'),
+        .describe('The account that the person is removed from. The person stays a user.'),
       operator: z
         .boolean()
         .default(false)
-        .describe('Whether the person is to be no operator. The person stays a user.'),
+        .describe('Whether the person stops being an operator. The person stays a user.'),
     }),
     example: { email: 'eve@example.org' },
     answers: { 200: removalShape },
@@ -145,7 +145,7 @@ function removeRights({ store, clock }: OperationParts): Operation {
       )
       if (!isUser && !wasOperator && accountIds.length + invitations === 0) {
         throw new Problem('not_found', {
-          message: 'This e-mail address has nothing of this, and no open invitation to it.',
+          message: 'This email address has nothing of this, and no open invitation to it.',
         })
       }
       return {

@@ -45,7 +45,9 @@ const reportQuery = {
   by: z
     .enum(GROUPINGS)
     .default('day')
-    .describe(`By tag: a range with at most ${TAGS_MAX} different tags and lists of tags.`),
+    .describe(
+      `\`by=tag\` allows at most ${TAGS_MAX.toLocaleString('en-US')} distinct tags in the range.`,
+    ),
   time_zone: filterField
     .refine(isTimeZone, 'must be a time zone such as Europe/Berlin or UTC')
     .default('UTC')

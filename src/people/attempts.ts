@@ -32,7 +32,7 @@ interface Attempt {
 }
 
 /**
- * Counts attempts to sign in, by client address and e-mail address together: never by e-mail address
+ * Counts attempts to sign in, by client address and email address together: never by email address
  * alone, which would let a stranger lock a person out. Attempts at a second factor count by the user, because only
  * who has passed the first factor gets to them. An attempt counts before it is checked, so that a hundred at the same time are no
  * more guesses than one after the other.
@@ -106,7 +106,7 @@ export class SignInAttempts {
       message:
         'factorOf' in attempter
           ? 'Too many wrong second factors for this user. Try again later.'
-          : 'Too many wrong passwords for this e-mail address from your network. Try again later.',
+          : 'Too many wrong passwords for this email address from your network. Try again later.',
       retryAfterSeconds: Math.max(1, Math.ceil(leftMs / 1_000)),
     })
   }

@@ -34,7 +34,7 @@ interface MailDoorInput {
   readonly post: (letter: Letter, untilMs: number) => void
 }
 
-/** Who asks for a mail: an e-mail address, from a client address. */
+/** Who asks for a mail: an email address, from a client address. */
 interface Asking {
   readonly email: string
   readonly address: string

@@ -47,7 +47,7 @@ function limitsOf({ address, email, kind }: Asked): readonly Limit[] {
 
 /**
  * Counts a mail that is asked for, whether or not a user has the address. Throws Problem `rate_limited`. The counts of
- * an e-mail address keep strangers from flooding it; the mails that they had sent to it are of use to its owner.
+ * an email address keep strangers from flooding it; the mails that they had sent to it are of use to its owner.
  */
 export async function countMail({ db, clock }: RateParts, asked: Asked): Promise<void> {
   await countAll({ db, clock }, limitsOf(asked))

@@ -12,7 +12,7 @@ interface OfUser {
 }
 
 /**
- * Notes that an e-mail address was proved to be the user's, whose password is locked. The first proof puts `passwordHash` in
+ * Notes that an email address was proved to be the user's, whose password is locked. The first proof puts `passwordHash` in
  * place of the password, and ends the sessions, open links and outside identities that were there: another person may have
  * made them. Second factors stay where the operator vouched for the user, because who has the mailbox may not have the phone;
  * those of a user whose address was only claimed end too. Returns whether it is the first proof.

@@ -8,12 +8,12 @@ import { endOwnLinks } from './links.ts'
 import { endOtherSessions } from './sessions.ts'
 import { findUser, lockPassword } from './users.ts'
 
-/** What to take from the person with an e-mail address. */
+/** What to take from the person with an email address. */
 export interface Removal {
   readonly email: string
-  /** The account that the person is to be no member of; null: none. */
+  /** The account that the person is removed from; null: none. */
   readonly accountId: string | null
-  /** Whether the person is to be no operator. With neither, the person may not sign in any more at all. */
+  /** Whether the person stops being an operator. With neither, the person may not sign in any more at all. */
   readonly asOperator: boolean
 }
 

@@ -25,7 +25,7 @@ function mayEnter(build: ExpressionBuilder<Tables, 'users'>) {
   return build.exists(signIns.whereRef('sign_ins.user_id', '=', 'users.id'))
 }
 
-/** Null where no user has this e-mail address, in whichever case it is written. */
+/** Null where no user has this email address, in whichever case it is written. */
 export async function findUser(db: Kysely<Tables>, email: string): Promise<UserRow | null> {
   const row = await db
     .selectFrom('users')
@@ -141,7 +141,7 @@ interface AddUserInput {
 
 /**
  * Inserts a user who signs in by password, or lets one in again who was removed. Null: another transaction has made a
- * user with this e-mail address meanwhile. A proof of the
+ * user with this email address meanwhile. A proof of the
  * address does not count for whoever is let in again: it was another's, unless it is shown anew.
  */
 export async function addUser(
@@ -205,7 +205,7 @@ export interface StoredPassword {
   readonly passwordHash: string
 }
 
-/** The password of the user with this e-mail address; null: there is no such user, or none with a password. */
+/** The password of the user with this email address; null: there is no such user, or none with a password. */
 export async function findPassword(
   db: Kysely<Tables>,
   email: string,

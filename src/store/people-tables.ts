@@ -257,7 +257,7 @@ const VERIFICATIONS = new Table('verifications', {
   },
 })
 
-/** Attempts to sign in, by the SHA-256 of client address and e-mail address together. */
+/** Attempts to sign in, by the SHA-256 of client address and email address together. */
 const SIGN_IN_RATES = new Table('sign_in_rates', {
   key: ['caller_hash'],
   fixed: {

@@ -94,7 +94,7 @@ export const ACCOUNTS = new Table('accounts', {
     metadata_json: orNull(text),
     created_at_ms: integer,
     ...OWN_LIMITS,
-    /** Backed credit below which webhooks report it as low; null: the default. */
+    /** Webhooks report low credit when paid credit falls below this amount; null: the default. */
     low_balance_micros: orNull(amount),
   },
   moving: {
@@ -104,7 +104,7 @@ export const ACCOUNTS = new Table('accounts', {
     free_held_micros: startsAs(ZERO_MICROS, amount),
     /** Null where the account never had free credit. */
     free_expires_at_ms: orNull(integer),
-    /** Whether backed credit was ever added. */
+    /** Whether paid credit was ever added. */
     has_backed_credit: startsAs(false, flag),
     /** The number of the account's latest entry. */
     entry_count: startsAs(0, integer),
@@ -155,7 +155,7 @@ export const API_KEYS = new Table('api_keys', {
 /** An API key, never with its text. */
 export type ApiKeyRow = RowOf<typeof API_KEYS>
 
-/** Codes that are worth backed credit, once. The code itself is not here, only its SHA-256. */
+/** Codes that are worth paid credit, once. The code itself is not here, only its SHA-256. */
 export const CREDIT_CODES = new Table('credit_codes', {
   key: ['id'],
   fixed: {
@@ -177,7 +177,7 @@ export const CREDIT_CODES = new Table('credit_codes', {
   },
 })
 
-/** A code that is worth backed credit, once; never with its text. */
+/** A code that is worth paid credit, once; never with its text. */
 export type CreditCodeRow = RowOf<typeof CREDIT_CODES>
 
 /** Facts about the store itself. */

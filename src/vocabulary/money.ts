@@ -233,15 +233,15 @@ export type EntryKind = (typeof ENTRY_KINDS)[number]
 
 /** Every reason for which an entry is posted. */
 export const ENTRY_KINDS = [
-  /** Backed credit added. */
+  /** Paid credit added. */
   'top_up',
-  /** Backed credit of a code. */
+  /** Paid credit of a code. */
   'activation',
-  /** Backed credit that was bought. */
+  /** Paid credit that was bought. */
   'purchase',
   /** The change of a purchase's credit by refunds and disputes, either way. */
   'reversal',
-  /** Backed credit taken back. */
+  /** Paid credit taken back. */
   'chargeback',
   /** Free credit added. */
   'grant',

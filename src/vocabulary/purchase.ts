@@ -7,7 +7,7 @@ export type PurchaseState = (typeof PURCHASE_STATES)[number]
 export const PURCHASE_STATES = [
   /** It can be paid, and is not. */
   'open',
-  /** Its credit was added. Refunds and disputes take credit back, and the state stays. */
+  /** Its credit was added. Refunds and disputes remove credit, and the state stays. */
   'credited',
   /** It was closed unpaid. */
   'expired',

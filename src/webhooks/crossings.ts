@@ -12,7 +12,7 @@ interface Looked {
   readonly nowMs: number
 }
 
-/** Which of these accounts are low: their backed credit, held credit included, is below their amount. */
+/** Which of these accounts are low: their paid credit, held credit included, is below their amount. */
 export async function lowBalances(
   db: Kysely<Tables>,
   { subjectIds: accountIds, nowMs }: Looked,

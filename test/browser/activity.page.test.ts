@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { test } from './page-test.ts'
-import type { StandIn } from './stand-in.ts'
+import { down, type StandIn } from './stand-in.ts'
 import { HELIX, ME, NOW } from './stand-in-data.ts'
 import { REQUESTS } from './stand-in-requests.ts'
 
@@ -112,7 +112,7 @@ test('a session that ends leads to the sign-in, which leads back', async ({ page
   await page.getByLabel('Password').waitFor()
   server.answer('/auth/sign-in', { kind: 'json', body: ME })
   server.answer('/requests', { kind: 'json', body: { data: REQUESTS, next_cursor: null } })
-  await page.getByLabel('E-mail').fill('mira@helix.example')
+  await page.getByLabel('Email').fill('mira@helix.example')
   await page.getByLabel('Password').fill('twelve or more characters')
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByText('Unresolved').waitFor()
@@ -125,10 +125,30 @@ test.for(['//evil.example', '/\\evil.example', 'https://evil.example'])(
     server.answer('/auth/sign-in', { kind: 'json', body: ME })
     await page.goto(`${server.address}/app/sign-in?next=${encodeURIComponent(next)}`)
     await page.waitForURL((url) => !url.searchParams.has('next'))
-    await page.getByLabel('E-mail').fill('mira@helix.example')
+    await page.getByLabel('Email').fill('mira@helix.example')
     await page.getByLabel('Password').fill('twelve or more characters')
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('Available credit').waitFor()
     expect(new URL(page.url()).origin).toBe(server.address)
   },
 )
+
+test('CSV has the filters of the screen', async ({ page, server }) => {
+  await page.goto(`${server.address}/app/${HELIX.id}/activity?range=7d&model=openai/gpt-6-mini`)
+  const link = page.getByRole('link', { name: 'CSV' })
+  const address = new URL((await link.getAttribute('href')) ?? '', server.address)
+  expect(address.pathname).toBe(`/app/api/accounts/${HELIX.id}/requests.csv`)
+  expect(address.searchParams.get('model')).toBe('openai/gpt-6-mini')
+  expect(address.searchParams.get('since')).toBe('2026-11-14T22:05:00.000Z')
+})
+
+test('Live is not green while polls fail, and says since when', async ({ page, server }) => {
+  await page.goto(`${server.address}/app/${HELIX.id}/activity`)
+  const live = page.getByRole('button', { name: 'Live' })
+  await live.waitFor()
+  server.answer('/requests', down)
+  await page.getByRole('button', { name: 'Reconnecting…' }).waitFor()
+  const offline = page.getByRole('button', { name: 'Offline since 22:04' })
+  await offline.waitFor()
+  expect(await offline.getAttribute('class')).toBe('btn live away')
+})

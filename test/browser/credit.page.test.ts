@@ -47,7 +47,7 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'credit-redeem',
     path: `${at('credit')}?open=redeem`,
-    text: 'Each code works once. Its credit is backed credit, which does not end.',
+    text: 'Each code works once. Its credit is paid credit, which does not end.',
   },
   {
     name: 'credit-redeem-refused',
@@ -107,7 +107,7 @@ const SALE_SCREENS: readonly Screen[] = [
     },
     text: 'invoice-1042',
   },
-  { name: 'credit-buy', path: buy, text: 'You pay $25.00 and get $25.00 of backed credit' },
+  { name: 'credit-buy', path: buy, text: 'You pay $25.00 and get $25.00 of paid credit' },
   {
     name: 'credit-buy-wrong',
     path: buy,

@@ -170,3 +170,12 @@ test('a name of 92 characters leaves every column in its card', async ({ page, s
     .evaluate((table) => table.scrollWidth - (table.closest('.card')?.clientWidth ?? 0))
   expect(over).toBeLessThanOrEqual(0)
 })
+
+test('the list of keys goes on below its first 50', async ({ page, server }) => {
+  server.answer('/keys', json({ ...LONG_KEYS, has_more: true, next_cursor: 'next' }))
+  await page.goto(`${server.address}/app/${at('keys')}`)
+  await page.getByRole('button', { name: 'Older keys' }).click()
+  await expect
+    .poll(() => server.asked)
+    .toContain(`GET accounts/${HELIX.id}/keys?limit=50&cursor=next`)
+})

@@ -19,7 +19,7 @@ interface Mailed {
 }
 
 async function openMailed(settings: Readonly<Record<string, string>> = {}): Promise<Mailed> {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-mail-'))
+  const folder = mkdtempSync(join(tmpdir(), 'tollgatemail-'))
   const box = await startMailbox()
   const env = { PORT: '0', SMTP_URL: box.url, MAIL_FROM: 'gate@example.com', ...settings }
   const gateway = await serve({ folder, env })
@@ -37,7 +37,7 @@ async function openDoor(context: BrowserContext, { gateway }: Mailed): Promise<P
   const [link = ''] = /https?:\/\/\S+\/app\/setup#\S+/.exec(gateway.greeting) ?? []
   await page.goto(link)
   await page.getByLabel('Name').fill('Ada')
-  await page.getByLabel('E-mail').fill(EMAIL)
+  await page.getByLabel('Email').fill(EMAIL)
   await page.getByLabel('Password').fill('twelve or more characters')
   await page.getByRole('button', { name: 'Create the operator' }).click()
   await page.getByText('No requests yet').waitFor()
@@ -67,11 +67,11 @@ function linkOf({ text }: ReceivedMail): string {
 }
 
 test('a code signs in after a wrong one, and five wrong ones end it', async ({ door, mailed }) => {
-  await door.getByRole('link', { name: 'Sign in by e-mail' }).click()
-  await door.getByRole('heading', { name: 'Sign in by e-mail' }).waitFor()
+  await door.getByRole('link', { name: 'Sign in by email' }).click()
+  await door.getByRole('heading', { name: 'Sign in by email' }).waitFor()
   await expectGoodPage(door)
   const ask = async (index: number): Promise<string> => {
-    await door.getByLabel('E-mail').fill(EMAIL)
+    await door.getByLabel('Email').fill(EMAIL)
     await door.getByRole('button', { name: 'Send the mail' }).click()
     await door.getByLabel('Code').waitFor()
     return /^\d{6}$/m.exec((await mailed.box.mail(index)).text)?.[0] ?? ''
@@ -103,12 +103,12 @@ test('a newcomer who may sign up types the code of a mail, and is in an account 
   const context = await openWindow(browser, { width: 'phone', theme: 'light' })
   try {
     const door = await openDoor(context, mailed)
-    await door.getByRole('link', { name: 'Sign up or in by e-mail' }).waitFor()
+    await door.getByRole('link', { name: 'Sign up or in by email' }).waitFor()
     await expectGoodPage(door)
-    await door.getByRole('link', { name: 'Sign up or in by e-mail' }).click()
+    await door.getByRole('link', { name: 'Sign up or in by email' }).click()
     await door.getByText('If you have no account yet, they make one.').waitFor()
     await expectGoodPage(door)
-    await door.getByLabel('E-mail').fill('eve@example.org')
+    await door.getByLabel('Email').fill('eve@example.org')
     await door.getByRole('button', { name: 'Send the mail' }).click()
     await door.getByText('A mail to eve@example.org is on its way.').waitFor()
     const { text } = await mailed.box.mail(0)
@@ -125,8 +125,8 @@ test('a newcomer who may sign up types the code of a mail, and is in an account 
 })
 
 test('the link of a mail waits for the button, and works once', async ({ door, mailed }) => {
-  await door.getByRole('link', { name: 'Sign in by e-mail' }).click()
-  await door.getByLabel('E-mail').fill(EMAIL)
+  await door.getByRole('link', { name: 'Sign in by email' }).click()
+  await door.getByLabel('Email').fill(EMAIL)
   await door.getByRole('button', { name: 'Send the mail' }).click()
   const link = linkOf(await mailed.box.mail(0))
   for (let opened = 0; opened < 2; opened++) {
@@ -150,7 +150,7 @@ test('a forgotten password is set anew by a mail, and an unknown address sees th
 }) => {
   const forget = async (email: string): Promise<void> => {
     await door.getByRole('link', { name: 'Forgot your password?' }).click()
-    await door.getByLabel('E-mail').fill(email)
+    await door.getByLabel('Email').fill(email)
     await door.getByRole('button', { name: 'Send the mail' }).click()
     await door.getByRole('heading', { name: 'Look at your mail' }).waitFor()
     await door.getByText(`If a user has the address ${email}`).waitFor()

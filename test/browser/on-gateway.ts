@@ -34,7 +34,7 @@ export function setupLink(gateway: ServeProcess): string {
 export async function setUp(page: Page, gateway: ServeProcess): Promise<void> {
   await page.goto(setupLink(gateway))
   await page.getByLabel('Name').fill('Ada Lovelace')
-  await page.getByLabel('E-mail').fill('ada@example.org')
+  await page.getByLabel('Email').fill('ada@example.org')
   await page.getByLabel('Password').fill(PASSWORD)
   await page.getByRole('button', { name: 'Create the operator' }).click()
   await page.getByText('No requests yet').waitFor()

@@ -10,12 +10,16 @@ import { AUDIT, CODES, HEALTH, TOKENS } from './stand-in-operator.ts'
 const at = (section: string) => `operator/${section}`
 
 const TO_SETTLE: readonly Screen[] = [
-  { name: 'op-unsettled', path: at('unsettled'), text: 'No id to ask the provider by' },
+  {
+    name: 'op-unsettled',
+    path: at('unsettled'),
+    text: 'Cost can’t be looked up: the provider returned no ID',
+  },
   {
     name: 'op-unsettled-empty',
     path: at('unsettled'),
     before: (server) => server.answer('/operator/unsettled', json(EMPTY)),
-    text: 'Nothing waits for its cost',
+    text: 'No unsettled requests',
   },
   {
     name: 'op-unsettled-error',

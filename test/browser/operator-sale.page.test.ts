@@ -16,7 +16,7 @@ const SCREENS: readonly Screen[] = [
     name: 'op-purchases-empty',
     path: PATH,
     before: (server) => server.answer('/operator/purchases', json(EMPTY)),
-    text: 'Nothing waits for a decision',
+    text: 'No purchases on hold',
   },
   {
     name: 'op-purchases-none',

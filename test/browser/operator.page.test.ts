@@ -52,7 +52,7 @@ const SCREENS: readonly Screen[] = [
     name: 'op-account-new',
     path: `${at('accounts')}?create=true`,
     act: (page) => page.getByLabel('Name', { exact: true }).fill('Quay'),
-    text: 'E-mail address',
+    text: 'Email',
   },
   { name: 'op-account', path: ONE, text: 'jonas@helix.example' },
   {
@@ -108,7 +108,7 @@ const SCREENS: readonly Screen[] = [
     name: 'op-chargeback',
     path: ONE,
     async act(page) {
-      await page.getByRole('button', { name: 'Take back' }).click()
+      await page.getByRole('button', { name: 'Remove' }).click()
       await page.getByLabel('Amount').fill('200')
     },
     text: /goes from \$187.06 to -\$12.94; \$2.79 of it is held. Nothing is available then/,

@@ -171,7 +171,7 @@ test('a provider that is away is named, and the password still signs in', async 
   await door.getByText('GitHub does not answer.').waitFor()
   await expectGoodPage(door)
   await door.getByRole('link', { name: 'Back to the sign-in' }).click()
-  await door.getByLabel('E-mail').fill(ADA.email)
+  await door.getByLabel('Email').fill(ADA.email)
   await door.getByLabel('Password').fill(PASSWORD)
   await door.getByRole('button', { name: 'Sign in', exact: true }).click()
   await door.getByText('No requests yet').waitFor()

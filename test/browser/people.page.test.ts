@@ -19,7 +19,7 @@ async function another(browser: Browser): Promise<Page> {
 async function invite(owner: Page): Promise<string> {
   await owner.getByRole('link', { name: 'Members' }).click()
   await owner.getByRole('button', { name: 'Invite' }).click()
-  await owner.getByLabel('E-mail').fill('grace@example.org')
+  await owner.getByLabel('Email').fill('grace@example.org')
   await owner.getByRole('dialog').getByRole('button', { name: 'Invite' }).click()
   return owner.getByLabel('The new link').inputValue()
 }
@@ -76,7 +76,7 @@ test('an owner signs out everywhere else, and can not leave an account that has 
   await setUp(desk, gateway)
   const phone = await another(browser)
   await phone.goto(new URL('/app/sign-in', desk.url()).href)
-  await phone.getByLabel('E-mail').fill('ada@example.org')
+  await phone.getByLabel('Email').fill('ada@example.org')
   await phone.getByLabel('Password').fill(PASSWORD)
   await phone.getByRole('button', { name: 'Sign in' }).click()
   await phone.getByText('No requests yet').waitFor()
@@ -153,12 +153,12 @@ test('the fifth wrong password is refused for a time, and says how long', async 
   await setUp(owner, gateway)
   const guest = await another(browser)
   await guest.goto(new URL('/app/sign-in', owner.url()).href)
-  await guest.getByLabel('E-mail').fill('ada@example.org')
+  await guest.getByLabel('Email').fill('ada@example.org')
   for (let wrong = 1; wrong <= 5; wrong++) {
     await guest.getByLabel('Password').fill(`a wrong password ${wrong}`)
     await guest.getByRole('button', { name: 'Sign in', exact: true }).click()
     const refusal =
-      wrong < 5 ? 'The e-mail address or the password is wrong.' : 'Try again in 10 minutes.'
+      wrong < 5 ? 'The email address or the password is wrong.' : 'Try again in 10 minutes.'
     await guest.getByText(refusal).waitFor()
   }
   await expectGoodPage(guest)

@@ -65,12 +65,17 @@ const SCREENS: readonly Screen[] = [
     text: 'Type support bot to delete it',
   },
   { name: 'models', path: at('models'), text: 'black-forest/' },
-  { name: 'models-none', path: `${at('models')}?find=nothing`, text: 'No model has this name' },
+  { name: 'models-none', path: `${at('models')}?find=nothing`, text: 'No model matches.' },
+  {
+    name: 'model-open',
+    path: `${at('models')}?model=openai/gpt-6-mini`,
+    text: 'Prices per million tokens',
+  },
   {
     name: 'models-error',
     path: at('models'),
     before: (server) => server.answer('/models', down),
-    text: 'The models could not be read.',
+    text: 'The models could not be loaded.',
   },
   { name: 'profile', path: 'profile', text: 'Safari on iPhone' },
   {
@@ -83,7 +88,7 @@ const SCREENS: readonly Screen[] = [
     name: 'profile-alerts',
     path: 'profile',
     before: (server) => server.answer('/start', json(WITH_MAIL)),
-    text: 'Alerts by e-mail',
+    text: 'Alerts by email',
   },
   {
     name: 'profile-factors-error',
@@ -208,8 +213,19 @@ const SCREENS: readonly Screen[] = [
   },
   { name: 'forgot', path: 'forgot', text: 'You get a mail with a link.' },
   { name: 'sign-in-link', path: 'sign-in-link#a-token', text: 'You opened the link of a mail.' },
-  { name: 'setup', path: 'setup#a-token', text: 'Create the operator' },
-  { name: 'setup-without-token', path: 'setup', text: 'This link is not whole.' },
+  {
+    name: 'setup',
+    path: 'setup#a-token',
+    before: (server) => server.answer('/start', json({ ...WITH_MAIL, setup_needed: true })),
+    text: 'Create the operator',
+  },
+  { name: 'setup-used', path: 'setup?used#a-token', text: 'tollgate is already set up.' },
+  {
+    name: 'setup-without-token',
+    path: 'setup',
+    before: (server) => server.answer('/start', json({ ...WITH_MAIL, setup_needed: true })),
+    text: 'This link is incomplete.',
+  },
   {
     name: 'no-account',
     path: '',

@@ -40,7 +40,7 @@ async function open(browser: Browser, width: 'desk' | 'phone'): Promise<Page> {
 async function become(page: Page, link: string): Promise<void> {
   await page.goto(link)
   await page.getByLabel('Name').fill('Ada Lovelace')
-  await page.getByLabel('E-mail').fill('ada@example.org')
+  await page.getByLabel('Email').fill('ada@example.org')
   await page.getByLabel('Password').fill(PASSWORD)
   await page.getByRole('button', { name: 'Create the operator' }).click()
   await page.getByText('Set up a second factor').waitFor()
@@ -59,7 +59,7 @@ function nextCode(app: TOTP): string {
 
 async function signIn(page: Page, address: string): Promise<void> {
   await page.goto(address)
-  await page.getByLabel('E-mail').fill('ada@example.org')
+  await page.getByLabel('Email').fill('ada@example.org')
   await page.getByLabel('Password').fill(PASSWORD)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByLabel('Code').waitFor()
@@ -76,7 +76,7 @@ test('an operator sets up an app, signs in with it and with a recovery code, and
   await desk.getByLabel('Code').fill('000000')
   const app = await scan(desk)
   await desk.getByRole('button', { name: 'Turn it on' }).click()
-  await desk.getByText('The code is wrong, or was used before.').waitFor()
+  await desk.getByText('Incorrect or already used code.').waitFor()
   await expectGoodPage(desk)
   await desk.getByLabel('Code').fill(app.generate())
   await desk.getByRole('button', { name: 'Turn it on' }).click()
@@ -100,7 +100,7 @@ test('an operator sets up an app, signs in with it and with a recovery code, and
   for (let wrong = 1; wrong <= 4; wrong++) {
     await phone.getByLabel('Code').fill(`00000${wrong}`)
     await phone.getByRole('button', { name: 'Sign in' }).click()
-    await phone.getByText('The code is wrong, or was used before.').waitFor()
+    await phone.getByText('Incorrect or already used code.').waitFor()
   }
   await phone.getByLabel('Code').fill(nextCode(app))
   await phone.getByRole('button', { name: 'Sign in' }).click()
@@ -166,7 +166,7 @@ test('an operator adds a passkey, signs in with it, and shows it where the passw
   const desk = await open(browser, 'desk')
   await plugInDevice(desk)
   await desk.goto(new URL('/app/sign-in', link).href)
-  await desk.getByLabel('E-mail').fill('ada@example.org')
+  await desk.getByLabel('Email').fill('ada@example.org')
   await desk.getByLabel('Password').fill(PASSWORD)
   await desk.getByRole('button', { name: 'Sign in' }).click()
   await desk.getByText('Set up a second factor').waitFor()
@@ -180,7 +180,7 @@ test('an operator adds a passkey, signs in with it, and shows it where the passw
   await desk.getByRole('button', { name: /Ada Lovelace/ }).click()
   await desk.getByRole('button', { name: 'Sign out' }).click()
   await desk.getByRole('heading', { name: 'Sign in' }).waitFor()
-  await desk.getByLabel('E-mail').fill('ada@example.org')
+  await desk.getByLabel('Email').fill('ada@example.org')
   await desk.getByLabel('Password').fill(PASSWORD)
   await desk.getByRole('button', { name: 'Sign in' }).click()
   await desk.getByRole('button', { name: 'Use a passkey' }).waitFor()
@@ -230,7 +230,7 @@ test('a passkey that is not at hand is no way in, and a recovery code is', async
   const elsewhere = await open(browser, 'phone')
   await plugInDevice(elsewhere)
   await elsewhere.goto(new URL('/app/sign-in', link).href)
-  await elsewhere.getByLabel('E-mail').fill('ada@example.org')
+  await elsewhere.getByLabel('Email').fill('ada@example.org')
   await elsewhere.getByLabel('Password').fill(PASSWORD)
   await elsewhere.getByRole('button', { name: 'Sign in' }).click()
   await elsewhere.getByRole('button', { name: 'Use a passkey' }).click()
@@ -264,8 +264,7 @@ test('the fifth wrong code is refused for a time, and so is the right one meanwh
   }
   for (let wrong = 1; wrong <= 5; wrong++) {
     await enter(`00000${wrong}`)
-    const refusal =
-      wrong < 5 ? 'The code is wrong, or was used before.' : 'Try again in 10 minutes.'
+    const refusal = wrong < 5 ? 'Incorrect or already used code.' : 'Try again in 10 minutes.'
     await guest.getByText(refusal).waitFor()
   }
   await expectGoodPage(guest)

@@ -295,6 +295,10 @@ function model(id: string, { input, output, writes = 'text' }: ModelInput): Mode
     hugging_face_id: isOpen ? id : '',
     context_length: 200_000,
     architecture: { input_modalities: ['text', 'image'], output_modalities: [writes] },
-    pricing: { prompt: price(input), completion: price(output) },
+    pricing:
+      writes === 'image'
+        ? { prompt: '0', completion: '0', image: '0.04' }
+        : { prompt: price(input), completion: price(output) },
+    created: 0,
   }
 }

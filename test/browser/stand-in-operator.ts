@@ -84,7 +84,7 @@ function action(place: number, fields: Partial<OperatorAction>): OperatorAction 
   }
 }
 
-/** What operators did, newest first. */
+/** Audit log, newest first. */
 export const ACTIONS: readonly OperatorAction[] = [
   action(1, { amount: 200_000_000, detail: { purse: 'backed', reference: 'invoice-1042' } }),
   action(2, {

@@ -65,7 +65,7 @@ export interface CrashBenchInput {
   readonly apiKeys?: number
 }
 
-/** Opens a bench whose account has {@link CREDIT_MICROS} of backed credit. */
+/** Opens a bench whose account has {@link CREDIT_MICROS} of paid credit. */
 export async function openCrashBench(input: CrashBenchInput): Promise<CrashBench> {
   const closing = new AsyncDisposableStack()
   const database = await input.createDatabase()

@@ -100,7 +100,7 @@ test('a reference that was used for other credit is a conflict, and adds nothing
   })
 })
 
-test('a chargeback takes backed credit back, below zero if it must', async () => {
+test('a chargeback takes paid credit back, below zero if it must', async () => {
   const id = await admin.account(1_000)
   const back = await admin.credit(id, { amountMicros: -2_500, reference: 'chargeback-1' })
   expect(back).toMatchObject({ httpStatus: 201, json: { kind: 'chargeback', amount: -2_500 } })

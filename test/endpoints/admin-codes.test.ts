@@ -21,7 +21,7 @@ async function newCode(amountMicros: number) {
 const redeem = (accountId: string, code: string) =>
   admin.post(`/v1/admin/accounts/${accountId}/redeem`, { code })
 
-test('a code is made, shown once, and gives backed credit when it is redeemed', async () => {
+test('a code is made, shown once, and gives paid credit when it is redeemed', async () => {
   const { id, code, json } = await newCode(2_000_000)
   const { code: _, ...shown } = json
   expect(shown).toEqual({
@@ -78,7 +78,7 @@ test('of 50 tries of one account, one adds the credit and all answer its entry',
   })
 })
 
-test('an activation lifts the limit of an account without backed credit at once', async () => {
+test('an activation lifts the limit of an account without paid credit at once', async () => {
   const limited = await Management.start({
     settings: { TOLLGATE_REQUESTS_PER_MINUTE_UNBACKED: '1' },
   })

@@ -72,7 +72,7 @@ export class Management {
     return id
   }
 
-  /** Adds backed credit. */
+  /** Adds paid credit. */
   credit(
     accountId: string,
     { amountMicros, reference }: { readonly amountMicros: number; readonly reference: string },

@@ -338,7 +338,7 @@ describe('the list of accounts', () => {
     return Object(json['data']).map((each: object) => Object(each).name)
   }
 
-  test('is searched by a part of a name, an e-mail address or an id', async () => {
+  test('is searched by a part of a name, an email address or an id', async () => {
     const named = { name: 'Zürich & Söhne 100%', email: 'Books@Zurich.example' }
     const { json } = await operator.post('operator/accounts', named)
     for (const part of ['zürich &', 'SöHNE', '100%', 'books@', String(json['id']).slice(8)]) {

@@ -21,7 +21,7 @@ test('a wrong password and an unknown address are refused alike', async () => {
   expect(wrong.headers.getSetCookie()).toEqual([])
 })
 
-test('the fifth wrong password is 429 for its address and e-mail address together, and nowhere else', async () => {
+test('the fifth wrong password is 429 for its address and email address together, and nowhere else', async () => {
   await setUpOperator(world, { address: '192.0.2.1' })
   const stranger = new Browser(world, { address: '203.0.113.7' })
   const statuses: number[] = []
@@ -51,7 +51,7 @@ test('a hundred wrong passwords at the same time are five guesses', async () => 
   expect(answers.filter(({ httpStatus }) => httpStatus === 429)).toHaveLength(26)
 })
 
-test('an address that tries many e-mail addresses is refused for a minute, and others are not', async () => {
+test('an address that tries many email addresses is refused for a minute, and others are not', async () => {
   const startedMs = Date.now()
   let passedMs = 0
   const guessed = await startWorld({

@@ -54,7 +54,7 @@ export type UsageFigures = Usage['figures']
 /** What requests came to over a range, without steps. */
 export type UsageReport = z.infer<typeof usageReportShape>
 
-/** What needs a look. */
+/** What needs attention. */
 export type Attention = Overview['attention'][number]
 
 /** An API key without its text. */
@@ -106,6 +106,7 @@ export type NewInvitation = z.infer<typeof memberInvitationShape>
 export type Model = Pick<
   ServedModel,
   | 'id'
+  | 'created'
   | 'endpoints'
   | 'name'
   | 'description'

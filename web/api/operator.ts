@@ -34,7 +34,7 @@ const ROWS = 50
 const FEW = 10
 const LIVE_MS = 15_000
 
-/** All accounts, newest first; `search` is a part of a name, an e-mail address or an id. */
+/** All accounts, newest first; `search` is a part of a name, an email address or an id. */
 export function accountsQuery(search: string) {
   return infiniteQueryOptions({
     queryKey: ['operator', 'accounts', search],

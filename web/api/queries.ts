@@ -1,4 +1,4 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import type {
   Account,
   ActivityRequest,
@@ -89,12 +89,12 @@ export function usageQuery(
   })
 }
 
-/** What was used, by tag. Read from requests one by one, so that it is not read again by itself. */
-export function tagsQuery(accountId: string, range: ChartRange) {
+/** Every group of a range. Not read again and again: tags are read from requests one by one. */
+export function reportQuery(accountId: string, range: ChartRange, by: 'tag' | 'model' | 'key') {
   return queryOptions({
-    queryKey: ['usage', accountId, 'tags', range],
+    queryKey: ['usage', accountId, 'report', by, range],
     queryFn: ({ signal }) => {
-      const query = { ...momentsOf(range), by: 'tag' }
+      const query = { ...momentsOf(range), by }
       return read<UsageReport>(withQuery(`accounts/${accountId}/usage/report`, query), signal)
     },
     placeholderData: keepPreviousData,
@@ -111,6 +111,22 @@ export function keysQuery(accountId: string) {
     queryFn: ({ signal }) =>
       read<Page<ApiKey>>(withQuery(`accounts/${accountId}/keys`, { limit: KEYS_MAX }), signal),
     staleTime: MINUTE_MS / 4,
+  })
+}
+
+const KEYS_A_PAGE = 50
+
+/** All keys of an account, newest first, page by page. */
+export function keyPagesQuery(accountId: string) {
+  return infiniteQueryOptions({
+    queryKey: ['keys', accountId, 'pages'],
+    queryFn: ({ pageParam, signal }) =>
+      read<Page<ApiKey>>(
+        withQuery(`accounts/${accountId}/keys`, { limit: KEYS_A_PAGE, cursor: pageParam }),
+        signal,
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
   })
 }
 

@@ -1,37 +1,99 @@
 import type { Model } from '../api/answers.ts'
 import { perMillionText } from './money.ts'
 
-type Pricing = Readonly<Partial<Record<string, unknown>>>
+/** A model as far as its prices are concerned. */
+type Priced = Pick<Model, 'pricing' | 'architecture'>
 
-/** Whether a price is there and above zero. */
-function isCharged(price: unknown): price is string {
+type Price = Model['pricing'][string] | undefined
+
+function isCharged(price: Price): price is string {
   return typeof price === 'string' && /[1-9]/.test(price)
 }
 
-/** The price of a thing, such as an image, as an amount of dollars without trailing zeros: `$0.042`. */
+/** The price of one thing, such as an image, exactly: `$0.042`. */
 function eachText(priceUsd: string): string {
   const [whole = '0', fraction = ''] = priceUsd.split('.')
-  const places = fraction.replace(/0+$/, '').padEnd(2, '0')
-  return `$${whole}.${places}`
+  return `$${whole}.${fraction.replace(/0+$/, '').padEnd(2, '0')}`
 }
 
-/** `$3.15 → $15.75` per million tokens, `$0.042 an image`, `$0.01 a request`, or `Free`. */
-export function pricesText({
-  pricing,
-  architecture,
-}: Pick<Model, 'pricing' | 'architecture'>): string {
-  const { prompt, completion, request, image_output: imageOutput } = pricing as Pricing
-  const image = (pricing as Pricing)['image']
-  const isImage = architecture.output_modalities.includes('image')
-  if (isCharged(prompt) || isCharged(completion)) {
-    const input = perMillionText(String(prompt ?? '0')) ?? '–'
-    if (!isCharged(completion)) return input
-    return `${input} → ${perMillionText(completion) ?? '–'}`
-  }
-  if (isImage && isCharged(imageOutput)) {
-    return `${perMillionText(imageOutput)} an M image tokens`
-  }
-  if (isImage && isCharged(image)) return `${eachText(image)} an image`
+/** `$3.15` for a million tokens of input; null: it is not charged by tokens. */
+export function inputPrice({ pricing }: Priced): string | null {
+  const { prompt, completion } = pricing
+  if (isCharged(prompt)) return perMillionText(prompt)
+  return isCharged(completion) ? '$0.00' : null
+}
+
+/** `$15.75` for a million tokens of output; null: there is none. */
+export function outputPrice({ pricing: { completion } }: Priced): string | null {
+  return isCharged(completion) ? perMillionText(completion) : null
+}
+
+/** `$3.15 → $15.75` for a million tokens, `$0.042 an image`, `$0.01 a request`, or `Free`. */
+export function pricesText(model: Priced): string {
+  const { pricing, architecture } = model
+  const input = inputPrice(model)
+  const output = outputPrice(model)
+  if (input !== null) return output === null ? input : `${input} → ${output}`
+  const { image_output: imageTokens, image, request } = pricing
+  const draws = architecture.output_modalities.includes('image')
+  if (draws && isCharged(imageTokens)) return `${perMillionText(imageTokens)} an M image tokens`
+  if (draws && isCharged(image)) return `${eachText(image)} an image`
   if (isCharged(request)) return `${eachText(request)} a request`
   return 'Free'
+}
+
+/** A line of the prices of a model. */
+export interface PriceLine {
+  readonly term: string
+  readonly text: string
+  /** Whether it is a part of the line above. */
+  readonly isPart: boolean
+}
+
+const BY_TOKEN: readonly (readonly [field: string, term: string, isPart: boolean])[] = [
+  ['prompt', 'Input', false],
+  ['input_cache_read', 'read from cache', true],
+  ['input_cache_write', 'written to cache, 5 min', true],
+  ['input_cache_write_1h', 'written to cache, 1 h', true],
+  ['audio', 'Audio input', false],
+  ['image_token', 'Image input', false],
+  ['completion', 'Output', false],
+  ['internal_reasoning', 'reasoning', true],
+  ['image_output', 'Image output', false],
+  ['audio_output', 'Audio output', false],
+]
+
+const EACH: readonly (readonly [field: string, term: string])[] = [
+  ['image', 'Image'],
+  ['request', 'Request'],
+  ['web_search', 'Web search'],
+]
+
+/** Every price above zero of the listing. */
+export function priceLines({ pricing }: Priced): readonly PriceLine[] {
+  const byToken = BY_TOKEN.flatMap(([field, term, isPart]) => {
+    const price = pricing[field]
+    const text = isCharged(price) ? perMillionText(price) : null
+    return text === null ? [] : [{ term, text, isPart }]
+  })
+  const each = EACH.flatMap(([field, term]) => {
+    const price = pricing[field]
+    return isCharged(price) ? [{ term, text: `${eachText(price)} each`, isPart: false }] : []
+  })
+  return [...byToken, ...each]
+}
+
+/** A sentence for each tier: `Above 200,000 input tokens: $6.30 in, $23.625 out.` */
+export function tierSentences({ pricing: { overrides } }: Priced): readonly string[] {
+  if (!Array.isArray(overrides)) return []
+  return overrides.flatMap((tier: Readonly<Record<string, unknown>>) => {
+    const from = tier['min_prompt_tokens']
+    const { prompt, completion } = tier as Readonly<Record<string, string | undefined>>
+    const prices = [
+      ...(isCharged(prompt) ? [`${perMillionText(prompt)} in`] : []),
+      ...(isCharged(completion) ? [`${perMillionText(completion)} out`] : []),
+    ]
+    if (typeof from !== 'number' || prices.length === 0) return []
+    return [`Above ${from.toLocaleString('en-US')} input tokens: ${prices.join(', ')}.`]
+  })
 }

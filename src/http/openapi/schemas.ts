@@ -73,7 +73,7 @@ export const FIELD_WORDS: ReadonlyMap<string, string> = new Map([
   ['credit', "The account's two purses."],
   ['dimensions', 'The length of the vectors, for models that can shorten them.'],
   ['disabled', 'Whether its requests are refused.'],
-  ['email', 'An e-mail address.'],
+  ['email', 'An email address.'],
   ['endpoint', 'The name of its wire format, as in `GET /v1`.'],
   ['entries', 'The number of entries that were read.'],
   [

@@ -357,7 +357,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     })
   })
 
-  test('a caller has whether its account ever had backed credit', async () => {
+  test('a caller has whether its account ever had paid credit', async () => {
     await store.db.updateTable('accounts').set({ has_backed_credit: 1 }).execute()
     expect(await authenticate({ 'x-api-key': text })).toEqual({
       ...CALLER,

@@ -12,7 +12,7 @@ import type { UnknownCallers } from './unknown-callers.ts'
 export interface Caller {
   readonly accountId: string
   readonly apiKeyId: string
-  /** Whether backed credit was ever added to the account. */
+  /** Whether paid credit was ever added to the account. */
   readonly hasBackedCredit: boolean
   /** The account's platform fee, in hundredths of a percent; null: that of the model. */
   readonly feeBasisPoints: number | null

@@ -93,7 +93,7 @@ describe('an account that takes a large part of a budget', () => {
 
   test.each([
     ['an eighth', true, MAX / 8],
-    ['a sixteenth without backed credit', false, MAX / 16],
+    ['a sixteenth without paid credit', false, MAX / 16],
   ])('has at most %s above half, for all of its requests together', (_, hasBackedCredit, share) => {
     const budget = open()
     reserved(budget, MAX / 2, { accountId: 'acct_other' })

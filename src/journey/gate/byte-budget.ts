@@ -3,7 +3,7 @@ import { Problem } from '../../vocabulary/problem.ts'
 /** The account that a request's bytes count toward. */
 export interface ByteOwner {
   readonly accountId: string
-  /** Whether backed credit was ever added to the account. */
+  /** Whether paid credit was ever added to the account. */
   readonly hasBackedCredit: boolean
   /** The bytes that one request may take, even above the account's share. */
   readonly requestBytesMax: number
@@ -24,7 +24,7 @@ const UNBACKED_SHARE = 16
 /**
  * A budget of `bytesMax` bytes (`TOLLGATE_BUFFER_BYTES_MAX`), which must be larger than the largest body of
  * any endpoint. While less than half of it is taken, an account may take the rest; above that, an account
- * gets an eighth, or a sixteenth without backed credit.
+ * gets an eighth, or a sixteenth without paid credit.
  */
 export function createByteBudget({ bytesMax }: { readonly bytesMax: number }): ByteBudget {
   return new SharedBudget(bytesMax)

@@ -148,7 +148,7 @@ describe('requests that are not admitted', () => {
     expect(letIn).toBe(600)
   })
 
-  test('are 20 in a minute for all keys together of an account without backed credit', () => {
+  test('are 20 in a minute for all keys together of an account without paid credit', () => {
     const { gate } = openGate()
     enterAndFail(gate, { caller: unbacked('key_1'), times: 12 })
     enterAndFail(gate, { caller: unbacked('key_2'), times: 8 })
@@ -157,7 +157,7 @@ describe('requests that are not admitted', () => {
     expect(refused.message).toContain('More than 20 requests')
   })
 
-  test('stop counting for the account once it has backed credit', () => {
+  test('stop counting for the account once it has paid credit', () => {
     const { gate } = openGate()
     enterAndFail(gate, { caller: unbacked('key_1'), times: 20 })
     refusalOf(() => gate.enter(unbacked('key_1')))

@@ -20,7 +20,7 @@ export interface GateSettings {
   readonly inFlightMax: number
   /** Requests of one API key in a minute: 300. */
   readonly requestsPerMinuteMax: number
-  /** Requests in a minute of all API keys of an account that never had backed credit: 20. */
+  /** Requests in a minute of all API keys of an account that never had paid credit: 20. */
   readonly unbackedRequestsPerMinuteMax: number
 }
 
@@ -28,7 +28,7 @@ export interface GateSettings {
 export interface GateCaller {
   readonly accountId: string
   readonly apiKeyId: string
-  /** Whether backed credit was ever added to the account, which then has no limit by default. */
+  /** Whether paid credit was ever added to the account, which then has no limit by default. */
   readonly hasBackedCredit: boolean
   /** In place of the settings. */
   readonly ownLimits?: CallerLimits
@@ -122,7 +122,7 @@ interface Limits {
   readonly keyInFlightMax: number
   readonly accountRequestsMax: number | null
   readonly accountInFlightMax: number | null
-  /** Whether the limit of requests in a minute of the account is that of accounts without backed credit. */
+  /** Whether the limit of requests in a minute of the account is that of accounts without paid credit. */
   readonly isUnbacked: boolean
 }
 
@@ -151,7 +151,7 @@ function refuseAboveRate(
   const retryAfterSeconds = Math.max(keyWait, accountWait)
   if (retryAfterSeconds === 0) return
   const onAccount = isUnbacked
-    ? 'an account without backed credit; adding credit raises this limit.'
+    ? 'an account without paid credit; adding credit raises this limit.'
     : 'this account.'
   throw new Problem('rate_limited', {
     retryAfterSeconds,

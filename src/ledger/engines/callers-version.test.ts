@@ -28,7 +28,7 @@ const HOLD = {
 
 const RELEASE = { requestId: 'R1', resolution: { kind: 'released' }, facts: FACTS } as const
 
-/** An account A with backed credit, and its key KA. */
+/** An account A with paid credit, and its key KA. */
 async function setUp(bench: StoreBench): Promise<void> {
   await bench.createAccount('A')
   await bench.createApiKey('KA', 'A')
@@ -73,7 +73,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await version()).toBe(before + 1)
   })
 
-  test('it is one more after the first backed credit of an account, and not after more', async () => {
+  test('it is one more after the first paid credit of an account, and not after more', async () => {
     await bench.createAccount('B')
     const before = await version()
     await runScript(bench, 'credit B backed 5 first')

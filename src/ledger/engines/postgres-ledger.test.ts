@@ -46,7 +46,7 @@ function holdOf(requestId: string, apiKeyId: string, accountId = 'A'): OpenHoldI
   }
 }
 
-/** Accounts with backed credit, each with a key: A and KA, B and KB. */
+/** Accounts with paid credit, each with a key: A and KA, B and KB. */
 async function setUp(accounts: readonly string[], creditMicros = 1_000): Promise<void> {
   for (const id of accounts) {
     await bench.createAccount(id)

@@ -42,7 +42,7 @@ function holdOf(requestId: string, apiKeyId: string, neededMicros = 10): OpenHol
   }
 }
 
-/** An account A with backed credit and so many keys, K1 and on. */
+/** An account A with paid credit and so many keys, K1 and on. */
 async function setUp(input: { readonly credit: number; readonly keys: number }): Promise<string[]> {
   await bench.createAccount('A')
   const keys = Array.from({ length: input.keys }, (_, place) => `K${place + 1}`)

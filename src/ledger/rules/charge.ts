@@ -115,7 +115,7 @@ interface ChargeSplit {
 /**
  * Splits a charge as its hold was split, free credit first; the part beyond the hold is charged to backed
  * credit, which may go below zero. After a hold of free credit alone, the part beyond the hold is charged to
- * free and then to backed credit that no other hold has, and the rest is written off: free credit never makes
+ * free and then to paid credit that no other hold has, and the rest is written off: free credit never makes
  * a debt.
  */
 function splitCharge({

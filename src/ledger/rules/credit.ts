@@ -91,7 +91,7 @@ export function lapseFreeCredit(work: UnitOfWork, account: AccountRow, nowMs: nu
 }
 
 /**
- * Adds credit, or takes backed credit back. A second grant of free credit adds to the first, and the
+ * Adds credit, or takes paid credit back. A second grant of free credit adds to the first, and the
  * later expiry holds for both. Throws RangeError for impossible credit.
  */
 export function addCredit(work: UnitOfWork, input: AddCreditInput, nowMs: number): CreditVerdict {
@@ -149,10 +149,10 @@ function checkCredit(input: AddCreditInput, nowMs: number): void {
   if (isReservedReference(input.reference)) throw new RangeError('the reference is reserved')
   if (input.amountMicros === 0) throw new RangeError('credit of zero is none')
   if (input.purse === 'backed') {
-    if (input.expiresAtMs !== null) throw new RangeError('backed credit does not expire')
+    if (input.expiresAtMs !== null) throw new RangeError('paid credit does not expire')
     return
   }
-  if (input.amountMicros < 0) throw new RangeError('free credit is not taken back')
+  if (input.amountMicros < 0) throw new RangeError('free credit is not removed')
   if (input.expiresAtMs === null) throw new RangeError('free credit needs an expiry')
   if (!Number.isSafeInteger(input.expiresAtMs) || input.expiresAtMs <= nowMs) {
     throw new RangeError('the expiry of free credit must be in the future')
@@ -160,7 +160,7 @@ function checkCredit(input: AddCreditInput, nowMs: number): void {
 }
 
 /**
- * Redeems a code for backed credit of an account. The code's row names its account, so only one account gets the
+ * Redeems a code for paid credit of an account. The code's row names its account, so only one account gets the
  * credit; when that account repeats the command, it gets the same entry.
  */
 export function redeemCode(work: UnitOfWork, input: RedeemCodeInput, nowMs: number): RedeemVerdict {

@@ -85,7 +85,7 @@ function minuteLimits({ account, apiKey, limits, tokens }: FrequencyInput): read
   return found
 }
 
-/** The account's own limit of requests in a minute, or the deployment's of accounts without backed credit. */
+/** The account's own limit of requests in a minute, or the deployment's of accounts without paid credit. */
 function accountRequestsMax(account: AccountRow, limits: LedgerLimits): number | null {
   if (account.requestsPerMinuteMax !== null) return account.requestsPerMinuteMax
   return account.hasBackedCredit ? null : limits.unbackedAccountRequestsPerMinuteMax

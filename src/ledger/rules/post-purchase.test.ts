@@ -223,7 +223,7 @@ describe.each(BENCHES)('on $engine', ({ open }) => {
     credit A backed 100 pur_new   → rejects: StoreRefused
   `))
 
-  test('a purchase lifts the limit of accounts without backed credit, as a top-up does', () =>
+  test('a purchase lifts the limit of accounts without paid credit, as a top-up does', () =>
     holds(`
     credit A free 100 r1 until 60 → added grant 100
     open R1 K 1 free              → opened 1 = backed 0 + free 1

@@ -30,7 +30,7 @@ describe.each(BENCHES)('on $engine', ({ open }) => {
     expect(await runScript(bench, script)).toBe(script)
   }
 
-  test('a code gives backed credit to the first account that redeems it, and to no other', () =>
+  test('a code gives paid credit to the first account that redeems it, and to no other', () =>
     holds(`
     account A
     account A2
@@ -59,7 +59,7 @@ describe.each(BENCHES)('on $engine', ({ open }) => {
     redeem C1 A                   → exists activation 100 code_C1
   `))
 
-  test('an activation lifts the limit of accounts without backed credit, as a top-up does', () =>
+  test('an activation lifts the limit of accounts without paid credit, as a top-up does', () =>
     holds(`
     account A
     key K A

@@ -76,7 +76,7 @@ describe.each(BENCHES)('on $engine', ({ open }) => {
     open R8 K 1                   → rate_limited retry after 30
     `))
 
-  test('an account that never had backed credit has fewer, over all its keys; credit lifts it', () =>
+  test('an account that never had paid credit has fewer, over all its keys; credit lifts it', () =>
     holds(`
     account A
     key K1 A

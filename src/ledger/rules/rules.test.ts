@@ -137,7 +137,7 @@ describe.each(BENCHES)('on $engine', ({ open }) => {
     open R3 K 500 free alone      → insufficient_credit needs 500 of 25, held 0
     `))
 
-  test('what a charge exceeds backed credit by may take it below zero', () =>
+  test('what a charge exceeds paid credit by may take it below zero', () =>
     holds(`
     account A
     key K A
@@ -166,7 +166,7 @@ describe.each(BENCHES)('on $engine', ({ open }) => {
     entries A                     → grant free 30, charge free -22, write_off free 7, charge free -15
     `))
 
-  test('what exceeds a hold of free credit alone takes backed credit that is there, and makes no debt', () =>
+  test('what exceeds a hold of free credit alone takes paid credit that is there, and makes no debt', () =>
     holds(`
     account A
     key K A

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../schema.ts'
 
-/** Codes that are worth backed credit, and an index of the credit that accounts bought with them. */
+/** Codes that are worth paid credit, and an index of the credit that accounts bought with them. */
 export async function up(db: Kysely<Tables>): Promise<void> {
   await db.schema
     .createTable('credit_codes')

@@ -2,13 +2,14 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
 import { keysQuery } from '../../api/queries.ts'
+import { Icon } from '../../parts/icon.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { useShortcuts } from '../../shell/shortcuts.ts'
 import { useAccountId } from '../../shell/use-account.ts'
 import { Drawer } from './drawer.tsx'
 import { Filters } from './filters.tsx'
 import { RequestList } from './request-list.tsx'
-import { useActivity } from './use-activity.ts'
+import { csvPath, useActivity } from './use-activity.ts'
 
 const route = getRouteApi('/$account/activity')
 
@@ -41,10 +42,15 @@ export function ActivityScreen() {
     <>
       <div className="top">
         <h1>Activity</h1>
+        <a className="btn" href={csvPath(accountId, search)} download>
+          <Icon name="download" />
+          CSV
+        </a>
       </div>
       <Filters
         search={search}
         isLive={isLive}
+        following={activity.following}
         onLive={setLive}
         onFind={open}
         onChange={(next) => navigate({ search: next, resetScroll: false })}

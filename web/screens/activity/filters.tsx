@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { keysQuery, modelsQuery } from '../../api/queries.ts'
+import { type ChartRange, keysQuery, modelsQuery, reportQuery } from '../../api/queries.ts'
+import { minuteTime } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Choose, type Option, PickMany } from '../../parts/pick.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
@@ -12,10 +13,12 @@ import {
   type RequestState,
   STATE_WORDS,
 } from './search.ts'
+import type { Following } from './use-activity.ts'
 
 interface FiltersProps {
   readonly search: ActivitySearch
   readonly isLive: boolean
+  readonly following: Following
   readonly onLive: (isLive: boolean) => void
   readonly onFind: (requestId: string) => void
   readonly onChange: (search: ActivitySearch) => void
@@ -29,7 +32,7 @@ const ENDPOINTS = ['chat', 'completions', 'messages', 'responses', 'embeddings',
 const FAILED = 'failed'
 
 /** What is looked for, and whether the list follows what happens. */
-export function Filters({ search, isLive, onLive, onFind, onChange }: FiltersProps) {
+export function Filters({ search, isLive, following, onLive, onFind, onChange }: FiltersProps) {
   const change = (part: Partial<ActivitySearch>) => onChange(without({ ...search, ...part }))
   const picked = [...(search.state ?? []), ...(search.failed === true ? [FAILED] : [])]
   const { range = DEFAULT_RANGE } = search
@@ -44,8 +47,12 @@ export function Filters({ search, isLive, onLive, onFind, onChange }: FiltersPro
         value={range}
         onChange={(value) => change({ range: value as ActivityRange })}
       />
-      <ModelFilter picked={search.model ?? []} onChange={(model) => change({ model })} />
-      <KeyFilter picked={search.key ?? []} onChange={(key) => change({ key })} />
+      <ModelFilter
+        range={range}
+        picked={search.model ?? []}
+        onChange={(model) => change({ model })}
+      />
+      <KeyFilter range={range} picked={search.key ?? []} onChange={(key) => change({ key })} />
       <PickMany
         label="State"
         options={[...STATES, { value: FAILED, text: 'Failed only' }]}
@@ -66,15 +73,26 @@ export function Filters({ search, isLive, onLive, onFind, onChange }: FiltersPro
       />
       <button
         type="button"
-        className="btn live"
+        className={following.kind === 'live' ? 'btn live' : 'btn live away'}
         aria-pressed={isLive}
         onClick={() => onLive(!isLive)}
       >
         <span className="dot" />
-        {isLive ? 'Live' : 'Paused'}
+        {isLive ? followingText(following) : 'Paused'}
       </button>
     </div>
   )
+}
+
+function followingText(following: Following): string {
+  switch (following.kind) {
+    case 'live':
+      return 'Live'
+    case 'reconnecting':
+      return 'Reconnecting…'
+    case 'offline':
+      return `Offline since ${minuteTime(following.since)}`
+  }
 }
 
 /** What is not filtered by is not in the address; another filter closes what was open. */
@@ -122,16 +140,45 @@ interface PartProps {
   readonly onChange: (values: readonly string[]) => void
 }
 
-function ModelFilter(props: PartProps) {
+interface ListedProps extends PartProps {
+  readonly range: ActivityRange
+}
+
+/** The models of the range, among them those that have left the catalog, then the others of the catalog. */
+function ModelFilter({ range, ...props }: ListedProps) {
   const { data } = useQuery(modelsQuery)
-  const options = data?.data.map(({ id }) => ({ value: id, text: id }))
+  const used = useUsed('model', range)
+  const rest = data?.data.filter(({ id }) => !used.some(({ value }) => value === id)) ?? []
+  const options = [...used, ...rest.map(({ id }) => ({ value: id, text: id }))]
   return <PickMany label="Model" options={withPicked(options, props.picked)} {...props} />
 }
 
-function KeyFilter(props: PartProps) {
+/** The keys of the range, among them deleted ones, then the others of the account. */
+function KeyFilter({ range, ...props }: ListedProps) {
   const { data } = useQuery(keysQuery(useAccountId()))
-  const options = data?.data.map(({ id, name }) => ({ value: id, text: name }))
+  const isWhole = data?.has_more === false
+  const used = useUsed('key', range).map(({ value, text }) => {
+    const isDeleted = isWhole && data.data.every(({ id }) => id !== value)
+    return { value, text: isDeleted ? `${text} (deleted)` : text }
+  })
+  const rest = data?.data.filter(({ id }) => !used.some(({ value }) => value === id)) ?? []
+  const options = [...used, ...rest.map(({ id, name }) => ({ value: id, text: name }))]
   return <PickMany label="Key" options={withPicked(options, props.picked)} {...props} />
+}
+
+const CHARTED: Readonly<Record<ActivityRange, ChartRange>> = {
+  '1h': '24h',
+  '24h': '24h',
+  '7d': '7d',
+  '30d': '30d',
+  all: '90d',
+}
+
+/** The models or keys that have requests in the range; of all time, those of the last 90 days. */
+function useUsed(by: 'model' | 'key', range: ActivityRange): readonly Option[] {
+  const { data } = useQuery(reportQuery(useAccountId(), CHARTED[range], by))
+  if (data?.by !== by) return []
+  return data.data.flatMap(({ id, name }) => (id === null ? [] : [{ value: id, text: name ?? id }]))
 }
 
 /** Picked values that are in no list any more, such as a deleted key, can still be taken back. */

@@ -109,14 +109,14 @@ function NoRequests({ activity, search, onRange }: RequestListProps) {
   if (activity.hasOlder) {
     return (
       <Empty title="No request matches so far">
-        <p>Little matches these filters. The search goes on further back.</p>
+        <p>Few requests match. Still searching earlier requests.</p>
       </Empty>
     )
   }
   if (Object.keys(filters).length > 0) {
     return (
       <Wider title="No request matches" onRange={onRange} range={range}>
-        <p>{text}: none with these filters. Take one back, or look further back.</p>
+        <p>{text}: none with these filters. Remove a filter, or search further back.</p>
       </Wider>
     )
   }
@@ -126,7 +126,7 @@ function NoRequests({ activity, search, onRange }: RequestListProps) {
       onRange={onRange}
       range={range}
     >
-      <p>A request shows up here as soon as it starts, and is followed until it is settled.</p>
+      <p>Requests appear here as soon as they start.</p>
       <CodeLines lines={clientOf('curl').lines({ baseUrl, model })} />
     </Wider>
   )

@@ -24,13 +24,13 @@ export function requestWord({ state, error_code, http_status }: ActivityRequest)
 export function stateNote({ state, charge }: ActivityRequest): string {
   switch (state) {
     case 'open':
-      return 'under way; its hold is reserved'
+      return 'running; its amount is held'
     case 'provisional':
       return 'charged; the provider’s record is compared next'
     case 'final':
       return charge === 0 ? 'nothing was charged' : 'settled from the provider’s record'
     case 'unresolved':
-      return 'its cost is not known yet; its hold is reserved'
+      return 'its cost is not known yet; its amount is held'
     case 'released':
       return 'the hold was given back, nothing was charged'
     default:

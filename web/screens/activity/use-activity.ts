@@ -9,8 +9,29 @@ const ROWS = 50
 const MINUTE_MS = 60_000
 const SUMMARY_SPAN_MS_MAX = 24 * 60 * MINUTE_MS
 
-// How many polls of an address failed in a row: a success forgets it.
-const errorsInARow = new Map<string, number>()
+interface Failing {
+  readonly errors: number
+  readonly sinceMs: number
+}
+
+// The polls of an address that failed in a row: a success forgets them.
+const failing = new Map<string, Failing>()
+
+/** Whether the list follows what happens: it polls, it tries again, or it has given up hope for now. */
+export type Following =
+  | { readonly kind: 'live' }
+  | { readonly kind: 'reconnecting' }
+  | { readonly kind: 'offline'; readonly since: Date }
+
+const OFFLINE_FROM_ERRORS = 3
+
+function followingOf({ errors, sinceMs }: Failing): Following {
+  if (errors === 0) return { kind: 'live' }
+  if (errors < OFFLINE_FROM_ERRORS) return { kind: 'reconnecting' }
+  return { kind: 'offline', since: new Date(sinceMs) }
+}
+
+const NO_FAILURE: Failing = { errors: 0, sinceMs: 0 }
 
 /** The requests that match, newest first: the first page live, older ones once they are asked for. */
 export function useActivity(accountId: string, search: ActivitySearch, isLive: boolean) {
@@ -23,14 +44,15 @@ export function useActivity(accountId: string, search: ActivitySearch, isLive: b
       try {
         const query = { limit: ROWS, since: spanOf(search).since, ...filters }
         const page = await read<FoundRequests>(withQuery(path, query), signal)
-        errorsInARow.delete(name)
+        failing.delete(name)
         return page
       } catch (error) {
-        errorsInARow.set(name, (errorsInARow.get(name) ?? 0) + 1)
+        const { errors, sinceMs } = failing.get(name) ?? { errors: 0, sinceMs: Date.now() }
+        failing.set(name, { errors: errors + 1, sinceMs })
         throw error
       }
     },
-    refetchInterval: isLive ? () => pollDelayMs(errorsInARow.get(name) ?? 0) : false,
+    refetchInterval: isLive ? () => pollDelayMs(failing.get(name)?.errors ?? 0) : false,
     // Another try would come between two polls.
     retry: false,
     structuralSharing: false,
@@ -52,6 +74,8 @@ export function useActivity(accountId: string, search: ActivitySearch, isLive: b
   return {
     newest,
     older,
+    // Each failed poll draws the list again.
+    following: followingOf((newest.errorUpdateCount > 0 && failing.get(name)) || NO_FAILURE),
     hasOlder,
     rows: [...(newest.data?.data ?? []), ...olderRows],
     /** Where the search has got to, if it stopped before it had found a page full. */
@@ -84,6 +108,13 @@ export function useSummary(
     if (isShown && changedWith !== undefined) void refetch()
   }, [isShown, changedWith, refetch])
   return isShown ? query : null
+}
+
+/** Where the requests that match are read as CSV. */
+export function csvPath(accountId: string, search: ActivitySearch): string {
+  const { since, until } = spanOf(search)
+  const query = { since, until, ...filtersOf(search) }
+  return `/app/api/${withQuery(`accounts/${accountId}/requests.csv`, query)}`
 }
 
 function filtersOf({ model, key, state, endpoint, failed }: ActivitySearch) {

@@ -115,7 +115,7 @@ function Purses({ balance: { credit, unresolved } }: { balance: Balance }) {
     <>
       <div className="stats">
         <div className="stat">
-          <h2 className="lab">Backed credit</h2>
+          <h2 className="lab">Paid credit</h2>
           <b className={backed.balance < 0 ? 'neg' : ''}>
             {money(backed.balance < 0 ? backed.balance : backed.available)}
           </b>
@@ -137,7 +137,7 @@ function Purses({ balance: { credit, unresolved } }: { balance: Balance }) {
           <b>{money(unresolved.held)}</b>
           <p>
             {unresolved.requests === 0 || next === null
-              ? 'no request waits for its cost'
+              ? 'no unresolved requests'
               : `${counted(unresolved.requests, 'request')}, released by ${dayAndMinute(new Date(next))}`}
           </p>
         </div>

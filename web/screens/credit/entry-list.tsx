@@ -81,13 +81,11 @@ export function EntryList({ list, onList }: EntryListProps) {
 function Nothing({ list }: Pick<EntryListProps, 'list'>) {
   return list === 'entries' ? (
     <Empty title="No entries yet">
-      <p>
-        Credit that is added and charges of requests stand here, each with the balance after it.
-      </p>
+      <p>Top-ups and charges appear here, each with the balance after it.</p>
     </Empty>
   ) : (
     <Empty title="Nothing was bought yet">
-      <p>Credit that was bought, and codes that were redeemed, stand here.</p>
+      <p>Purchases and redeemed codes appear here.</p>
     </Empty>
   )
 }
@@ -177,6 +175,6 @@ const WORDS = {
   expiry: 'Free credit ended',
   charge: 'Charge',
   correction: 'Correction',
-  chargeback: 'Taken back',
+  chargeback: 'Credit removed',
   write_off: 'Written off',
 } as const satisfies Record<Entry['kind'], string>

@@ -52,7 +52,7 @@ function Lines({ receipt: { purchase, seller, account } }: { receipt: ReceiptAns
     ...(seller.name === null ? [] : [['Seller', seller.name] as const]),
     ...(seller.tax_id === null ? [] : [['Tax id of the seller', seller.tax_id] as const]),
     ['Buyer', account.name],
-    ...(account.email === null ? [] : [['E-mail', account.email] as const]),
+    ...(account.email === null ? [] : [['Email', account.email] as const]),
     [
       'Purchase',
       <span className="mono" key="id">

@@ -18,7 +18,7 @@ export function SignInByMail() {
   if (asked === null) {
     return (
       <Door
-        title={isOpen ? 'Sign up or in by e-mail' : 'Sign in by e-mail'}
+        title={isOpen ? 'Sign up or in by email' : 'Sign in by email'}
         lead={
           isOpen
             ? 'You get a mail with a code and a link. If you have no account yet, they make one.'
@@ -129,7 +129,7 @@ function AskForm({ path, submit, onAsked }: AskFormProps) {
   return (
     <form className="mt-5 grid gap-4" onSubmit={(event) => void ask(event)}>
       <Field
-        label="E-mail"
+        label="Email"
         name="email"
         type="email"
         autoComplete="username"

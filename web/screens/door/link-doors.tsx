@@ -1,4 +1,7 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useState } from 'react'
+import { startQuery } from '../../api/queries.ts'
 import { Field } from '../../parts/field.tsx'
 import { Door } from './door.tsx'
 import { DoorForm } from './door-form.tsx'
@@ -6,6 +9,19 @@ import { OutsideWays } from './outside.tsx'
 
 /** The first operator, by the link of the first start. */
 export function Setup() {
+  const { data: start } = useQuery(startQuery)
+  if (start?.setup_needed === false) {
+    return (
+      <Door
+        title="tollgate is already set up."
+        lead="Sign in, or ask your operator for an invitation."
+      >
+        <Link className="btn pri mt-5 h-10 w-full" to="/sign-in">
+          Sign in
+        </Link>
+      </Door>
+    )
+  }
   return (
     <LinkDoor
       title="Set up tollgate"
@@ -17,7 +33,7 @@ export function Setup() {
         <>
           <NameField error={wrong('name')} />
           <Field
-            label="E-mail"
+            label="Email"
             name="email"
             type="email"
             autoComplete="username"
@@ -100,7 +116,7 @@ function LinkDoor({ title, lead, path, submit, otherWays, children }: LinkDoorPr
     return (
       <Door
         title={title}
-        lead="This link is not whole. Open it again as you got it, with the part behind #."
+        lead="This link is incomplete. Copy the whole link, including the part after #."
       />
     )
   }

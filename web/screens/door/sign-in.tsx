@@ -8,7 +8,7 @@ import { OutsideWays } from './outside.tsx'
 
 const route = getRouteApi('/sign-in')
 
-/** Sign-in by e-mail address and password. */
+/** Sign-in by email address and password. */
 export function SignIn() {
   const { next = '/' } = route.useSearch()
   const { data: start } = useQuery(startQuery)
@@ -33,7 +33,7 @@ export function SignIn() {
         {(wrong) => (
           <>
             <Field
-              label="E-mail"
+              label="Email"
               name="email"
               type="email"
               autoComplete="username"
@@ -65,7 +65,7 @@ function ByMail({ next, isOpen }: { next: string; isOpen: boolean }) {
   return (
     <p className="mt-4 flex flex-wrap justify-between gap-x-4 gap-y-2">
       <Link to="/sign-in-by-mail" search={next === '/' ? {} : { next }} className="link">
-        {isOpen ? 'Sign up or in by e-mail' : 'Sign in by e-mail'}
+        {isOpen ? 'Sign up or in by email' : 'Sign in by email'}
       </Link>
       <Link to="/forgot" className="link">
         Forgot your password?

@@ -170,7 +170,7 @@ export function DeleteKey({ apiKey, onClose }: KeyDialogProps) {
   const held =
     apiKey.held === 0
       ? ''
-      : ` ${money(apiKey.held)} is held by requests under way, which end as they are.`
+      : ` ${money(apiKey.held)} is held by running requests, which finish and are charged.`
   return (
     <Confirm
       title={`Delete “${apiKey.name}”?`}

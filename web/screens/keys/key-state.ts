@@ -2,7 +2,7 @@ import type { ApiKey } from '../../api/answers.ts'
 
 /** What a key is, in a word, and the colour of its chip. */
 export interface KeyState {
-  readonly word: 'Enabled' | 'Disabled' | 'Expired' | 'Limit reached'
+  readonly word: 'Active' | 'Disabled' | 'Expired' | 'Limit reached'
   readonly tone: 'good' | 'off' | 'bad' | 'wait'
 }
 
@@ -13,7 +13,7 @@ export function keyState(apiKey: ApiKey, now: Date): KeyState {
     return { word: 'Expired', tone: 'bad' }
   }
   if (remainingMicros(apiKey) === 0) return { word: 'Limit reached', tone: 'wait' }
-  return { word: 'Enabled', tone: 'good' }
+  return { word: 'Active', tone: 'good' }
 }
 
 /** The rest of its limit; null without one. */

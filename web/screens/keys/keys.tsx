@@ -1,11 +1,12 @@
-import { useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { CreatedApiKey } from '../../api/answers.ts'
-import { accountQuery, keysQuery } from '../../api/queries.ts'
+import { accountQuery, keyPagesQuery } from '../../api/queries.ts'
+import { counted } from '../../format/numbers.ts'
 import { KEY_VARIABLE } from '../../parts/client-lines.ts'
 import { Icon } from '../../parts/icon.tsx'
-import { ListCard } from '../../parts/list-card.tsx'
+import { ListCard, Older } from '../../parts/list-card.tsx'
 import { MadeSecret } from '../../parts/made-secret.tsx'
 import { Snippet } from '../../parts/snippet.tsx'
 import { Empty } from '../../parts/states.tsx'
@@ -59,14 +60,14 @@ export function KeysScreen() {
 
 function KeyTable() {
   const accountId = useAccountId()
-  const query = useQuery({ ...keysQuery(accountId), refetchInterval: 15_000 })
+  const query = useInfiniteQuery({ ...keyPagesQuery(accountId), refetchInterval: 15_000 })
+  const keys = query.data?.pages.flatMap(({ data }) => data)
   const { data: account } = useQuery(accountQuery(accountId))
-  const { data } = query
   return (
     <ListCard
       label="Keys"
       query={query}
-      rows={data?.data}
+      rows={keys}
       failed="The keys could not be read."
       empty={
         <Empty title="No keys yet">
@@ -86,9 +87,11 @@ function KeyTable() {
         />
       )}
     >
-      {data?.has_more === true && (
-        <p className="pager">The newest {data.data.length} keys. `tollgate key list` has all.</p>
-      )}
+      <Older
+        query={query}
+        shown={`The newest ${counted(keys?.length ?? 0, 'key')}`}
+        text="Older keys"
+      />
     </ListCard>
   )
 }

@@ -37,7 +37,7 @@ export function InviteMember({ onClose, onMade }: InviteProps) {
     <Dialog title="Invite a person" onClose={onClose}>
       <form className="contents" onSubmit={submit}>
         <Field
-          label="E-mail"
+          label="Email"
           name="email"
           type="email"
           autoComplete="off"
@@ -117,7 +117,7 @@ export function WithdrawInvitation({ invitation, onClose }: WithdrawProps) {
       onSubmit={() => withdraw.mutate(undefined)}
       onClose={onClose}
     >
-      <p>Its link is refused from now on.</p>
+      <p>The invitation link no longer works.</p>
     </Confirm>
   )
 }

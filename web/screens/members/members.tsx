@@ -79,7 +79,7 @@ function MemberTable() {
       failed="The members could not be read."
       empty={
         <Empty title="No members yet">
-          <p>Invite a person, who then opens this account with an own password.</p>
+          <p>Invite people by email. They choose their own password.</p>
         </Empty>
       }
       heads={MEMBER_HEADS}

@@ -1,183 +1,209 @@
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import type { Model } from '../../api/answers.ts'
-import { modelsQuery } from '../../api/queries.ts'
-import { perMillionText } from '../../format/money.ts'
-import { count } from '../../format/numbers.ts'
-import { CopyButton } from '../../parts/copy-button.tsx'
-import { Icon } from '../../parts/icon.tsx'
+import { modelsQuery, reportQuery } from '../../api/queries.ts'
+import { counted, shortCount } from '../../format/numbers.ts'
+import { inputPrice, outputPrice, pricesText } from '../../format/prices.ts'
+import { minuteTime } from '../../format/time.ts'
+import { Heads } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
 import { Empty, Failed, GreyRows, Stale } from '../../parts/states.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { useShortcuts } from '../../shell/shortcuts.ts'
+import { useAccountId } from '../../shell/use-account.ts'
+import { ModelDrawer } from './model-drawer.tsx'
+import { ModelFilters } from './model-filters.tsx'
+import { type ModelUses, matchingModels, paysFree } from './model-list.ts'
+import type { ModelsSearch } from './search.ts'
 
 const route = getRouteApi('/$account/models')
+
+type Change = { readonly [K in keyof ModelsSearch]?: ModelsSearch[K] | undefined }
 
 /** What can be asked for, and at which prices. */
 export function ModelsScreen() {
   useTitle('Models')
-  const { find = '', open = false } = route.useSearch()
+  const search = route.useSearch()
   const navigate = route.useNavigate()
   const query = useQuery(modelsQuery)
-  useShortcuts({ '/': () => document.getElementById('find')?.focus() })
-  const change = (text: string, isOpen: boolean) =>
-    navigate({
-      search: { ...(text === '' ? {} : { find: text }), ...(isOpen ? { open: true } : {}) },
+  const uses = useUses()
+  const models = query.data?.data ?? []
+  const opened = models.find(({ id }) => id === search.model)
+  const change = (part: Change) =>
+    void navigate({
+      search: withoutEmpty({ ...search, ...part }),
       replace: true,
       resetScroll: false,
     })
+  const close = () => change({ model: undefined })
+  useShortcuts({
+    '/': () => document.getElementById('find')?.focus(),
+    ...(opened === undefined ? {} : { Escape: close }),
+  })
   return (
     <>
       <div className="top">
         <h1>Models</h1>
-      </div>
-      <div className="filters">
-        <label className="find">
-          <Icon name="search" small />
-          <span className="vh">Id or name</span>
-          <input
-            id="find"
-            type="search"
-            value={find}
-            placeholder="Find a model"
-            autoComplete="off"
-            spellCheck={false}
-            onChange={(event) => change(event.target.value, open)}
-          />
-          <kbd className="hide-s">/</kbd>
-        </label>
-        <button
-          type="button"
-          className={open ? 'pill on' : 'pill'}
-          aria-pressed={open}
-          onClick={() => change(find, !open)}
-        >
-          {open && <Icon name="check" small />}
-          Free credit pays
-        </button>
-      </div>
-      <section className="card overflow-hidden" aria-label="Models" aria-busy={query.isPending}>
-        {query.data === undefined && query.isError ? (
-          <Failed
-            what="The models could not be read."
-            error={query.error}
-            onRetry={() => query.refetch()}
-          />
-        ) : (
-          <>
-            <Stale query={query} />
-            <Table models={query.data?.data} find={find} isOpenOnly={open} />
-          </>
+        {query.data !== undefined && (
+          <p className="note">
+            {counted(models.length, 'model')} · prices as of{' '}
+            {minuteTime(new Date(query.dataUpdatedAt))}
+          </p>
         )}
-      </section>
-      <p className="note mt-3">
-        Prices of the provider, for a million tokens. A request is charged the provider’s cost plus
-        the platform fee.
-      </p>
+      </div>
+      <ModelFilters models={models} search={search} onChange={change} />
+      <div className={opened === undefined ? 'act' : 'act open'}>
+        <section
+          className="card overflow-hidden"
+          aria-label="Models"
+          aria-busy={query.data === undefined}
+        >
+          {query.data === undefined && query.isError ? (
+            <Failed
+              what="The models could not be loaded."
+              error={query.error}
+              onRetry={() => query.refetch()}
+            />
+          ) : (
+            <>
+              <Stale query={query} />
+              <Table
+                models={query.data === undefined ? undefined : matchingModels(models, search, uses)}
+                isEmpty={models.length === 0}
+                search={search}
+              />
+            </>
+          )}
+        </section>
+        {opened !== undefined && (
+          <ModelDrawer
+            key={opened.id}
+            model={opened}
+            use={uses.get(opened.id) ?? null}
+            onClose={close}
+          />
+        )}
+      </div>
     </>
+  )
+}
+
+function withoutEmpty(search: Change): ModelsSearch {
+  return Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined))
+}
+
+/** What the account used of each model in the last 30 days. */
+function useUses(): ModelUses {
+  const { data } = useQuery(reportQuery(useAccountId(), '30d', 'model'))
+  const rows = data?.by === 'model' ? data.data : []
+  return new Map(
+    rows.flatMap(({ id, figures: { requests, charge } }) =>
+      id === null ? [] : [[id, { requests, chargeMicros: charge }] as const],
+    ),
   )
 }
 
 interface TableProps {
   readonly models: readonly Model[] | undefined
-  readonly find: string
-  readonly isOpenOnly: boolean
+  /** Whether the catalog itself is. */
+  readonly isEmpty: boolean
+  readonly search: ModelsSearch
 }
 
-function Table({ models, find, isOpenOnly }: TableProps) {
-  const wanted = find.trim().toLowerCase()
-  const found = models?.filter(
-    (model) =>
-      `${model.id} ${model.name ?? ''}`.toLowerCase().includes(wanted) &&
-      (!isOpenOnly || paysFree(model)),
-  )
-  if (found?.length === 0) {
-    return (
-      <Empty title={models?.length === 0 ? 'The catalog is empty' : 'No model has this name'}>
-        <p>
-          {models?.length === 0
-            ? 'The provider lists no models yet, or its list could not be read: the log says why.'
-            : 'Look for a part of its id, such as the name of its author.'}
-        </p>
+const HEADS = [
+  { text: 'Model' },
+  { text: 'Input', className: 'num' },
+  { text: 'Output', className: 'num' },
+  { text: 'Context', className: 'num' },
+  { text: 'Reads', className: 'beside hide-m' },
+] as const
+
+function Table({ models, isEmpty, search }: TableProps) {
+  const account = useAccountId()
+  if (models?.length === 0) {
+    return isEmpty ? (
+      <Empty title="The catalog is empty">
+        <p>No upstream lists models yet. The log says why.</p>
+      </Empty>
+    ) : (
+      <Empty title="No model matches.">
+        <Link className="btn" to="/$account/models" params={{ account }} search={{}}>
+          Clear filters
+        </Link>
       </Empty>
     )
   }
   return (
-    <table className="cards">
-      <thead>
-        <tr>
-          <th scope="col">Model</th>
-          <th scope="col" className="num">
-            Input
-          </th>
-          <th scope="col" className="num">
-            Output
-          </th>
-          <th scope="col" className="num">
-            Context
-          </th>
-          <th scope="col">Reads, writes</th>
-          <th scope="col">
-            <span className="vh">Copy</span>
-          </th>
-        </tr>
-      </thead>
-      {found === undefined ? (
-        <GreyRows rows={8} columns={6} />
-      ) : (
-        <tbody>
-          {found.map((model) => (
-            <Row key={model.id} model={model} />
-          ))}
-        </tbody>
-      )}
-    </table>
+    <>
+      <table className="cards">
+        <Heads heads={HEADS} />
+        {models === undefined ? (
+          <GreyRows rows={8} columns={HEADS.length} />
+        ) : (
+          <tbody>
+            {models.map((model) => (
+              <Row key={model.id} model={model} search={search} />
+            ))}
+          </tbody>
+        )}
+      </table>
+      <p className="pager">Prices in dollars per million tokens, before the platform fee.</p>
+    </>
   )
 }
 
-function Row({ model }: { model: Model }) {
-  const { id, name, architecture, context_length: context, pricing } = model
+function Row({ model, search }: { model: Model; search: ModelsSearch }) {
+  const account = useAccountId()
+  const { id, name, architecture, context_length: context } = model
+  const input = inputPrice(model)
   return (
-    <tr>
-      <td className="model">
-        <ModelName id={id} />
-        {paysFree(model) && (
-          <span className="chip good ml-2" title="Its weights are open: free credit pays for it.">
-            free credit
-          </span>
-        )}
-        {name !== undefined && <small className="two">{name}</small>}
+    <tr aria-current={search.model === id ? 'true' : undefined}>
+      <td className="model name">
+        <Link
+          className="hover:underline"
+          to="/$account/models"
+          params={{ account }}
+          search={{ ...search, model: id }}
+          replace={search.model !== undefined}
+          resetScroll={false}
+          title={id}
+        >
+          <ModelName id={id} />
+        </Link>
+        <small className="two">
+          {name}
+          {paysFree(model) && (
+            <span className="freec"> {name === undefined ? '' : '· '}free credit pays</span>
+          )}
+        </small>
       </td>
+      {input === null ? (
+        <td className="num hide-s" colSpan={2}>
+          {pricesText(model)}
+        </td>
+      ) : (
+        <>
+          <td className="num hide-s">{input}</td>
+          <td className="num hide-s">{outputPrice(model) ?? <span className="dimmed">–</span>}</td>
+        </>
+      )}
       <td className="num hide-s">
-        <Price text={pricing['prompt']} />
+        {context === null || context === undefined ? '–' : shortTokens(context)}
       </td>
-      <td className="num hide-s">
-        <Price text={pricing['completion']} />
+      <td className="hide-s hide-m beside">
+        <span className="mods">
+          {architecture.input_modalities.map((one) => (
+            <span key={one}>{one}</span>
+          ))}
+        </span>
       </td>
-      <td className="num hide-s">
-        {context === null || context === undefined ? '–' : count(context)}
-      </td>
-      <td className="hide-s hide-m text-ink-2">
-        {architecture.input_modalities.join(', ')} <span className="dimmed">→</span>{' '}
-        {architecture.output_modalities.join(', ')}
-      </td>
-      <td className="num">
-        <CopyButton text={id} label={`Copy the id ${id}`} bare />
-      </td>
-      <td className="only-s wide dimmed">
-        <Price text={pricing['prompt']} /> in, <Price text={pricing['completion']} /> out
-      </td>
+      <td className="only-s num">{pricesText(model)}</td>
     </tr>
   )
 }
 
-/** Prices that depend on the size of a prompt are no text. */
-function Price({ text }: { text: Model['pricing'][string] | undefined }) {
-  const shown = typeof text === 'string' ? perMillionText(text) : null
-  return shown === null ? <span className="dimmed">–</span> : shown
-}
-
-/** Free credit pays for texts of models whose weights are open. */
-function paysFree({ hugging_face_id: weights, architecture }: Model): boolean {
-  return (weights ?? '') !== '' && architecture.output_modalities.join() === 'text'
+/** `200 K`, `1 M`. */
+function shortTokens(tokens: number): string {
+  if (tokens >= 1_000_000) return shortCount(tokens).replace('.0', '')
+  return tokens >= 1_000 ? `${Math.round(tokens / 1_000)} K` : String(tokens)
 }

@@ -33,8 +33,8 @@ export function SuspendAccount({
   return (
     <>
       <Confirm
-        title={disabled ? `Let “${name}” go on?` : `Suspend “${name}”?`}
-        submit={disabled ? 'Let it go on' : 'Suspend'}
+        title={disabled ? `Resume ${name}?` : `Suspend ${name}?`}
+        submit={disabled ? 'Resume account' : 'Suspend'}
         isDangerous={!disabled}
         error={change.error}
         isSending={change.isPending}
@@ -48,9 +48,9 @@ export function SuspendAccount({
           </p>
         ) : (
           <p>
-            {keys} {keyCount === 1 ? 'is' : 'are'} refused at once. Requests under way end as they
-            are and are charged: {money(held)} is held for them. Its {money(credit.backed.balance)}{' '}
-            stays. It can go on at any time.
+            {keys} {keyCount === 1 ? 'is' : 'are'} refused at once. Running requests finish and are
+            charged: {money(held)} is held for them. Its {money(credit.backed.balance)} stays. You
+            can resume it at any time.
           </p>
         )}
       </Confirm>
@@ -59,7 +59,7 @@ export function SuspendAccount({
   )
 }
 
-/** Another name or e-mail address, or other terms. */
+/** Another name or email address, or other terms. */
 export function RenameAccount({ account, onClose }: AccountDialogProps) {
   const change = useOperatorWrite(
     ({ name, email, fee_basis_points, ...terms }: AccountFields) =>
@@ -133,7 +133,7 @@ function AccountForm({ before, submit, change, onCancel }: AccountFormProps) {
         error={refusal.at('name')}
       />
       <Field
-        label="E-mail address"
+        label="Email"
         name="email"
         type="email"
         defaultValue={before.email ?? ''}
@@ -151,7 +151,7 @@ function AccountForm({ before, submit, change, onCancel }: AccountFormProps) {
         placeholder="That of the model"
         value={fee}
         onChange={(event) => setFee(event.target.value)}
-        hint="Of the provider’s cost. Requests under way keep the fee that they were held with."
+        hint="Of the provider’s cost. Running requests keep their fee."
         error={
           feeBps === undefined
             ? 'A percentage from 0 to 100 with two places at most, or nothing.'

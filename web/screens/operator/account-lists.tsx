@@ -68,7 +68,10 @@ export function AccountKeys({ accountId }: { accountId: string }) {
         { text: 'Held', className: 'num hide-m' },
         { text: 'Last used' },
       ]}
-      empty={{ title: 'No keys yet', text: 'Open its pages to make one, or let its owner do it.' }}
+      empty={{
+        title: 'No keys yet',
+        text: 'Create a key here, or ask an owner of the account to.',
+      }}
       more={
         <Link to="/$account/keys" params={{ account: accountId }}>
           All its keys
@@ -160,7 +163,7 @@ export function AccountRequests({ accountId: account }: { accountId: string }) {
         { text: 'State' },
         { text: 'Time' },
       ]}
-      empty={{ title: 'No requests yet', text: 'Its requests show up here as soon as they start.' }}
+      empty={{ title: 'No requests yet', text: 'Requests appear here as soon as they start.' }}
       more={
         <Link to="/$account/activity" params={{ account }}>
           All its requests
@@ -216,7 +219,7 @@ export function AccountEntries({ accountId: account }: { accountId: string }) {
       ]}
       empty={{
         title: 'No entries yet',
-        text: 'Add credit, and it stands here with its reference.',
+        text: 'Add credit, and it appears here with its reference.',
       }}
       more={
         <Link to="/$account/credit" params={{ account }}>

@@ -84,10 +84,10 @@ function Head({ account }: { account: Account | undefined }) {
               Change
             </button>
             <button type="button" className="btn" onClick={() => setOpened('suspend')}>
-              {account.disabled ? 'Let it go on' : 'Suspend'}
+              {account.disabled ? 'Resume account' : 'Suspend'}
             </button>
             <button type="button" className="btn" onClick={() => setOpened('take')}>
-              Take back
+              Remove
             </button>
             <button type="button" className="btn pri" onClick={() => setOpened('add')}>
               <Icon name="plus" />
@@ -160,7 +160,7 @@ function Purses({ account: { credit, has_backed_credit: hasBacked } }: { account
   return (
     <div className="stats">
       <div className="stat">
-        <h2 className="lab">Backed credit</h2>
+        <h2 className="lab">Paid credit</h2>
         <b className={backed.balance < 0 ? 'neg' : ''}>
           {money(backed.balance < 0 ? backed.balance : backed.available)}
         </b>
@@ -180,7 +180,7 @@ function Purses({ account: { credit, has_backed_credit: hasBacked } }: { account
       <div className="stat">
         <h2 className="lab">Held</h2>
         <b>{money(held)}</b>
-        <p>{held === 0 ? 'no request is under way' : 'by requests that are not settled'}</p>
+        <p>{held === 0 ? 'no running requests' : 'by requests that are not settled'}</p>
       </div>
     </div>
   )

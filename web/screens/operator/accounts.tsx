@@ -39,12 +39,12 @@ export function AccountsScreen() {
       <div className="filters">
         <label className="find">
           <Icon name="search" small />
-          <span className="vh">Name, e-mail address or id</span>
+          <span className="vh">Name, email address or id</span>
           <input
             id="find"
             type="search"
             value={find}
-            placeholder="Find by name, e-mail or id"
+            placeholder="Find by name, email or id"
             autoComplete="off"
             spellCheck={false}
             maxLength={200}
@@ -94,7 +94,7 @@ function AccountTable({ find }: { find: string }) {
           </Empty>
         ) : (
           <Empty title="No account matches">
-            <p>Look for a part of its name, its e-mail address or its id.</p>
+            <p>Look for a part of its name, its email address or its id.</p>
           </Empty>
         )
       }

@@ -74,7 +74,7 @@ function CodeTable() {
       failed="The codes could not be read."
       empty={
         <Empty title="No codes yet">
-          <p>A code is worth backed credit, once. Create one and send it to the person.</p>
+          <p>A credit code can be redeemed once. Create one and send it to your customer.</p>
         </Empty>
       }
       heads={HEADS}
@@ -169,8 +169,8 @@ function RevokeCode({ code, onClose }: { code: CreditCode; onClose: () => void }
         onClose={onClose}
       >
         <p>
-          Its {money(code.amount)} can’t be redeemed any more, at once and for good. No account has
-          used it so far, so that no credit is taken back.
+          Its {money(code.amount)} can no longer be redeemed. No account has redeemed it so far: no
+          credit is removed.
         </p>
       </Confirm>
       {revoke.password}

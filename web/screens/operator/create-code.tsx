@@ -48,7 +48,7 @@ export function CreateCode({ onClose, onMade }: CreateCodeProps) {
             error={
               isWrong ? 'Write an amount in dollars, such as 5 or 0.25.' : refusal.at('amount')
             }
-            hint="Backed credit for the account that redeems it, once."
+            hint="Paid credit for the account that redeems it, once."
           />
           <ExpiryField
             value={expiry}

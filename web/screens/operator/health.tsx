@@ -214,7 +214,7 @@ function Maintenance({ health }: { health: Health | undefined }) {
       </header>
       {data === undefined && query.isError ? (
         <Failed
-          what="The switch could not be read."
+          what="Maintenance mode could not be loaded."
           error={query.error}
           onRetry={() => query.refetch()}
         />
@@ -226,7 +226,7 @@ function Maintenance({ health }: { health: Health | undefined }) {
             ) : isOn ? (
               'New inference requests are refused with 503.'
             ) : (
-              'Inference is served. Switch maintenance on before you stop or move the gateway.'
+              'Requests are accepted. Turn on maintenance mode before you stop or move the gateway.'
             )}
           </p>
           <button
@@ -258,7 +258,7 @@ function TurnMaintenance({ isOn, health, onClose }: TurnProps) {
   const open = health?.holds.find(({ state }) => state === 'open')
   const running =
     open === undefined || open.requests === 0
-      ? 'No request is under way.'
+      ? 'No running requests.'
       : `${counted(open.requests, 'request')} under way, with ${money(open.held)} held, ${open.requests === 1 ? 'ends as it is' : 'end as they are'}.`
   return (
     <Confirm

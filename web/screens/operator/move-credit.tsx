@@ -11,7 +11,7 @@ import { refusalOf } from '../../parts/refusal.ts'
 import { Segments } from '../../parts/segments.tsx'
 import { useOperatorWrite } from './use-operator-write.ts'
 
-/** What is done with credit: backed or free credit is added, or backed credit is taken back. */
+/** What is done with credit: backed or free credit is added, or paid credit is taken back. */
 export type CreditMove = 'backed' | 'free' | 'chargeback'
 
 interface MoveCreditProps {
@@ -41,7 +41,7 @@ export function MoveCredit({ account, first, onClose }: MoveCreditProps) {
   const example = isTaken ? 'chargeback-1042' : 'invoice-1042'
   return (
     <>
-      <Dialog title={isTaken ? 'Take credit back' : 'Add credit'} onClose={onClose}>
+      <Dialog title={isTaken ? 'Remove credit' : 'Add credit'} onClose={onClose}>
         <form className="contents" onSubmit={submit}>
           {move !== 'chargeback' && (
             <Segments
@@ -83,7 +83,7 @@ export function MoveCredit({ account, first, onClose }: MoveCreditProps) {
             isDanger={isTaken}
             isDisabled={send.isPending}
           >
-            {isTaken ? 'Take back' : 'Add'} {amountMicros === null ? '' : money(amountMicros)}
+            {isTaken ? 'Remove' : 'Add'} {amountMicros === null ? '' : money(amountMicros)}
           </FormEnd>
         </form>
       </Dialog>

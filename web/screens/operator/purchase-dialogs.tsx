@@ -39,7 +39,7 @@ export function CreditPurchase({ purchase, onClose }: PurchaseDialogProps) {
         {note !== null && <p>It is held because: {note}.</p>}
         <p>
           {account === undefined
-            ? `Its account gets ${money(credit)} of backed credit.`
+            ? `Its account gets ${money(credit)} of paid credit.`
             : `${account.name} has ${money(account.credit.backed.available)} available now, and ${money(account.credit.backed.available + credit)} then.`}{' '}
           What was paid is asked for once more first: if it went back meanwhile, that part is not
           added.

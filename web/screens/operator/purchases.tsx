@@ -60,15 +60,12 @@ export function PurchasesScreen() {
         failed="The purchases could not be read."
         empty={
           list === 'held' ? (
-            <Empty title="Nothing waits for a decision">
-              <p>
-                A payment that is not as it was asked for, or is above a ceiling, is held and shows
-                up here.
-              </p>
+            <Empty title="No purchases on hold">
+              <p>Payments that differ from their purchase, or are above a ceiling, appear here.</p>
             </Empty>
           ) : (
             <Empty title="No purchases yet">
-              <p>Credit that accounts buy by card or with tokens shows up here.</p>
+              <p>Purchases by card or with tokens appear here.</p>
             </Empty>
           )
         }

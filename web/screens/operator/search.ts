@@ -1,6 +1,6 @@
 /** What the address of the accounts says. */
 export interface AccountsSearch {
-  /** A part of a name, an e-mail address or an id. */
+  /** A part of a name, an email address or an id. */
   readonly find?: string
   /** Whether the form for a new account is open. */
   readonly create?: true

@@ -21,12 +21,12 @@ import { SettleRequest } from './settle-request.tsx'
 
 /** Requests of all accounts that wait for their cost, for operators. */
 export function UnsettledScreen() {
-  useTitle('To settle')
+  useTitle('Unsettled')
   const health = useQuery(healthQuery)
   return (
     <>
       <div className="top">
-        <h1>To settle</h1>
+        <h1>Unsettled</h1>
       </div>
       <section className="card mb-4 overflow-hidden" aria-label="What waits">
         {health.data === undefined && health.isError ? (
@@ -45,8 +45,8 @@ export function UnsettledScreen() {
       </section>
       <Waiting />
       <p className="note mt-3">
-        The provider is asked for the cost of each by itself. Settle one by hand only if you know
-        its cost, such as from the provider’s own list.
+        tollgate looks these costs up automatically. Settle a request yourself only if you know its
+        cost from the provider.
       </p>
     </>
   )
@@ -74,7 +74,7 @@ function Sums({ health: { holds } }: { health: Health }) {
     <div className="stats">
       {stat('Unresolved', 'unresolved', ' of unknown cost')}
       {stat('Provisional', 'provisional', ', charged already')}
-      {stat('Under way', 'open', '')}
+      {stat('Running', 'open', '')}
     </div>
   )
 }
@@ -99,11 +99,8 @@ function Waiting() {
       rows={requests}
       failed="The requests could not be read."
       empty={
-        <Empty title="Nothing waits for its cost">
-          <p>
-            Every request that ended has its final charge. A request whose answer was lost, or whose
-            cost is not confirmed yet, shows up here.
-          </p>
+        <Empty title="No unsettled requests">
+          <p>All finished requests have a final charge.</p>
         </Empty>
       }
       heads={HEADS}
@@ -180,7 +177,7 @@ function Foreseen({ request, now }: { request: UnsettledRequest; now: Date }) {
   return (
     <>
       {nextBy === null
-        ? 'No id to ask the provider by'
+        ? 'Cost can’t be looked up: the provider returned no ID'
         : `Asked again within ${within(new Date(nextBy), now)}`}
       <span className="two">
         {stands > now

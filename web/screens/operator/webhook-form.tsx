@@ -9,7 +9,7 @@ import { refusalOf } from '../../parts/refusal.ts'
 import { useOperatorWrite } from './use-operator-write.ts'
 
 const EVENT_WORDS: Readonly<Record<WebhookEvent, string>> = {
-  'balance.low': 'The backed credit of an account falls below its low amount, $5 unless set.',
+  'balance.low': 'The paid credit of an account falls below its low amount, $5 unless set.',
   'key.limit_near': 'A key has spent 90% of its credit limit or of its allowance.',
   'request.unresolved': 'The charge of a request is still unknown a minute after its end.',
   'upstream.away': 'An upstream has listed no models for some time.',

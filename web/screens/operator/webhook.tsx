@@ -61,7 +61,7 @@ function Facts({ webhook: { id, url, events, disabled, created_at: createdAt } }
   return (
     <p className="note mb-4 flex flex-wrap items-center gap-x-3 gap-y-1">
       <span className={`chip ${disabled ? 'off' : 'good'}`}>
-        {disabled ? 'Disabled' : 'Enabled'}
+        {disabled ? 'Disabled' : 'Active'}
       </span>
       <span className="mono wrap-anywhere">{url}</span>
       <span>for {events.join(', ')}</span>
@@ -140,7 +140,7 @@ function DisableWebhook({ webhook: { id, disabled }, onClose }: DialogProps) {
         <p>
           {disabled
             ? 'Events are sent to it from now on, and so are the messages that wait. Events of the time in which it was disabled are not.'
-            : 'Nothing more is sent to it until it is enabled again. Messages that wait go on waiting; events of that time are not sent later.'}
+            : 'Nothing more is sent to it until it is enabled again. Queued messages stay queued. Events during this time are not delivered.'}
         </p>
       </Confirm>
       {change.password}

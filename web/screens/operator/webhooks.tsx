@@ -64,7 +64,7 @@ function WebhookTable() {
         <Empty title="No webhooks yet">
           <p>
             A webhook is an https address of yours. The gateway posts to it when credit is low, a
-            key is near its limit, or something needs a look.
+            key is near its limit, or something needs attention.
           </p>
         </Empty>
       }
@@ -89,7 +89,7 @@ function WebhookListRow({ webhook }: { webhook: Webhook }) {
       <td className="wide text-ink-2">{events.join(', ')}</td>
       <td>
         <span className={`chip ${disabled ? 'off' : 'good'}`}>
-          {disabled ? 'Disabled' : 'Enabled'}
+          {disabled ? 'Disabled' : 'Active'}
         </span>
       </td>
       <td className="end text-ink-2">

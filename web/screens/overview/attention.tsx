@@ -22,7 +22,7 @@ export function Attention({ items }: { items: readonly Item[] }) {
   return (
     <section className="card">
       <header>
-        <h2>Needs a look</h2>
+        <h2>Needs attention</h2>
       </header>
       {items.length === 0 ? (
         <p className="note px-[18px] pt-2 pb-4">

@@ -59,11 +59,11 @@ function sharesOf(credit: Credit, now: Date): readonly Share[] {
   const { held_running: running, held_unresolved: unresolved, free } = credit
   const shares: Share[] = [{ text: 'Available', amountMicros: credit.available, tone: 'of-accent' }]
   if (running.amount > 0) {
-    const text = `Held by ${counted(running.requests, 'request')} under way`
+    const text = `Held by ${counted(running.requests, 'running request')}`
     shares.push({ text, amountMicros: running.amount, tone: 'of-2' })
   }
   if (unresolved.amount > 0) {
-    const text = `Held for ${unresolved.requests} unresolved`
+    const text = `Held by ${counted(unresolved.requests, 'unresolved request')}`
     shares.push({ text, amountMicros: unresolved.amount, tone: 'of-3' })
   }
   if (free.available > 0) {

@@ -12,7 +12,7 @@ export function FirstRequest() {
         <h2>No requests yet</h2>
         <p>
           Create a key, put it into <span className="mono">{KEY_VARIABLE}</span> and run the line
-          below. The request shows up here and in Activity within seconds.
+          below. The request appears here and in Activity within seconds.
         </p>
         <Link
           className="btn pri"

@@ -16,7 +16,7 @@ import { Spend } from './spend.tsx'
 
 const route = getRouteApi('/$account/overview')
 
-/** Credit, what was spent on what, and what needs a look. */
+/** Credit, what was spent on what, and what needs attention. */
 export function OverviewScreen() {
   useTitle('Overview')
   const account = useAccountId()

@@ -9,6 +9,7 @@ function model(
   return {
     id: 'acme/sage',
     name: 'sage',
+    created: 0,
     description: '',
     hugging_face_id: '',
     context_length: 200_000,

@@ -16,9 +16,9 @@ export function AlertMails() {
   if (start?.mail !== true || !isOwner) return null
   const isOn = change.isPending ? change.variables : user.alert_mails
   return (
-    <section className="card" aria-label="Alerts by e-mail">
+    <section className="card" aria-label="Alerts by email">
       <header>
-        <h2>Alerts by e-mail</h2>
+        <h2>Alerts by email</h2>
       </header>
       <div className="grid gap-3 px-[18px] pt-2 pb-[18px]">
         <label className="check items-start">
@@ -36,7 +36,7 @@ export function AlertMails() {
         <p className="note">
           {user.email_verified
             ? `Each once, to ${user.email}, of the accounts that you own.`
-            : `They begin once you have proved ${user.email}: sign in by e-mail once.`}
+            : `They begin once you have proved ${user.email}: sign in by email once.`}
         </p>
         {change.isError && (
           <p className="problem" role="alert">

@@ -144,7 +144,7 @@ function RemoveFactor({ factor, isLast, onDone, onClose }: RemoveFactorProps) {
         <p>
           {isLast
             ? 'Your password alone signs you in then. The recovery codes go too.'
-            : 'It signs you in no more. Your other second factors stay.'}
+            : 'You can no longer sign in with it. Other second factors are unchanged.'}
         </p>
       </Confirm>
       {remove.password}
@@ -167,7 +167,7 @@ function RenewCodes({ onDone, onClose }: ChangeProps<(codes: readonly string[]) 
         onSubmit={() => renew.mutate(undefined)}
         onClose={onClose}
       >
-        <p>The earlier codes are good no more.</p>
+        <p>Earlier recovery codes no longer work.</p>
       </Confirm>
       {renew.password}
     </>

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import type { Usage, UsageReport } from '../../api/answers.ts'
 import { withQuery } from '../../api/client.ts'
-import { type ChartRange, tagsQuery, usageQuery } from '../../api/queries.ts'
+import { type ChartRange, reportQuery, usageQuery } from '../../api/queries.ts'
 import { Answer } from '../../charts/answer.tsx'
 import {
   Chart,
@@ -49,7 +49,7 @@ export function UsageScreen() {
     ...usageQuery(accountId, { range, by: chartBy, step }),
     enabled: !isByTag,
   })
-  const tags = useQuery({ ...tagsQuery(accountId, range), enabled: isByTag })
+  const tags = useQuery({ ...reportQuery(accountId, range, 'tag'), enabled: isByTag })
   const change = (part: UsageSearch) =>
     void navigate({ search: (before) => ({ ...before, ...part }), resetScroll: false })
   const look = (next: ChartRange) => change({ range: next })
@@ -140,7 +140,7 @@ function NoRequests({ range, onRange }: NoRequestsProps) {
   return (
     <section className="card">
       <Empty title="No requests in this range">
-        <p>What requests cost, how many there were and how fast they were answered stands here.</p>
+        <p>Spend, requests and latency appear here.</p>
         {range !== '90d' && (
           <button type="button" className="btn" onClick={() => onRange('90d')}>
             Look at 90 days

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { priceLines, pricesText, tierSentences } from './prices.ts'
+
+const of = (pricing: Parameters<typeof pricesText>[0]['pricing'], writes = 'text') => ({
+  pricing,
+  architecture: { input_modalities: ['text'], output_modalities: [writes] },
+})
+
+test.each([
+  [of({ prompt: '0.00000315', completion: '0.00001575' }), '$3.15 → $15.75'],
+  [of({ prompt: '0.000000021', completion: '0' }), '$0.021'],
+  [of({ prompt: '0', completion: '0', image: '0.0420' }, 'image'), '$0.042 an image'],
+  [of({ prompt: '0', image_output: '0.000042' }, 'image'), '$42.00 an M image tokens'],
+  [of({ prompt: '0', completion: '0', request: '0.01' }), '$0.01 a request'],
+  [of({ prompt: '0', completion: '0' }), 'Free'],
+])('the prices of %j are shown as %s', (model, text) => {
+  expect(pricesText(model)).toBe(text)
+})
+
+test('every price of the listing has its line, and a tier its sentence', () => {
+  const model = of({
+    prompt: '0.000003',
+    completion: '0.000015',
+    input_cache_read: '0.0000003',
+    web_search: '0.0105',
+    overrides: [{ min_prompt_tokens: 200_000, prompt: '0.000006', completion: '0.0000225' }],
+  })
+  expect(priceLines(model).map(({ term, text }) => `${term}: ${text}`)).toEqual([
+    'Input: $3.00',
+    'read from cache: $0.30',
+    'Output: $15.00',
+    'Web search: $0.0105 each',
+  ])
+  expect(tierSentences(model)).toEqual(['Above 200,000 input tokens: $6.00 in, $22.50 out.'])
+})

@@ -1,0 +1,169 @@
+import { Link } from '@tanstack/react-router'
+import { type ReactNode, useEffect, useRef } from 'react'
+import type { Model } from '../../api/answers.ts'
+import { money } from '../../format/money.ts'
+import { count } from '../../format/numbers.ts'
+import { priceLines, tierSentences } from '../../format/prices.ts'
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { useAccountId } from '../../shell/use-account.ts'
+import { type ModelUse, paysFree } from './model-list.ts'
+
+interface ModelDrawerProps {
+  readonly model: Model
+  /** Null: the account has not used it in the last 30 days. */
+  readonly use: ModelUse | null
+  readonly onClose: () => void
+}
+
+/** Everything the catalog has of a model, and what the account has used of it. */
+export function ModelDrawer({ model, use, onClose }: ModelDrawerProps) {
+  const { id, name, description, endpoints, supported_parameters: parameters } = model
+  const account = useAccountId()
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    const before = document.activeElement
+    heading.current?.focus()
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus()
+    }
+  }, [])
+  const params = { account }
+  return (
+    <aside className="card drawer" aria-label="Model">
+      <header>
+        <div>
+          <h2 ref={heading} tabIndex={-1}>
+            {name ?? id}
+          </h2>
+          <div className="idl">
+            <span className="mono">{id}</span>
+            <CopyButton text={id} label="Copy the model ID" bare className="-my-1.5" />
+          </div>
+        </div>
+        <button type="button" className="iconb" aria-label="Close the model" onClick={onClose}>
+          <Icon name="close" small />
+        </button>
+      </header>
+      <section>
+        {(description ?? '') !== '' && <p className="lead">{description}</p>}
+        <div className="acts">
+          {endpoints.some((one) => CHATS.has(one)) && (
+            <Link
+              className="btn pri"
+              to="/$account/playground"
+              params={params}
+              search={{ model: id }}
+            >
+              <Icon name="chat" />
+              Try
+            </Link>
+          )}
+          <Link className="btn" to="/$account/connect" params={params} search={{ model: id }}>
+            <Icon name="code" />
+            Copy code
+          </Link>
+        </div>
+      </section>
+      <Part title="Prices per million tokens">
+        <Prices model={model} />
+      </Part>
+      <Part title="Limits">
+        <Limits model={model} />
+      </Part>
+      <Part title="Endpoints">
+        <Tags words={endpoints} />
+      </Part>
+      {parameters.length > 0 && (
+        <Part title="Supports">
+          <Tags words={parameters.map((one) => one.replaceAll('_', ' '))} />
+        </Part>
+      )}
+      <Part title="Your use, last 30 days">
+        {use === null ? (
+          <p className="note">No requests in the last 30 days.</p>
+        ) : (
+          <dl className="kv">
+            <Line term="Requests">{count(use.requests)}</Line>
+            <Line term="Spend">{money(use.chargeMicros)}</Line>
+          </dl>
+        )}
+      </Part>
+    </aside>
+  )
+}
+
+const CHATS: ReadonlySet<string> = new Set(['chat', 'messages', 'responses'])
+
+function Prices({ model }: { model: Model }) {
+  const lines = priceLines(model)
+  return (
+    <>
+      {lines.length === 0 ? (
+        <p className="note">Free.</p>
+      ) : (
+        <dl className="kv">
+          {lines.map(({ term, text, isPart }) => (
+            <Line key={term} term={term} className={isPart ? 'sub' : ''}>
+              {text}
+            </Line>
+          ))}
+        </dl>
+      )}
+      {tierSentences(model).map((sentence) => (
+        <p key={sentence} className="note mt-2">
+          {sentence}
+        </p>
+      ))}
+    </>
+  )
+}
+
+function Limits({ model }: { model: Model }) {
+  const { context_length: context, top_provider: top, architecture } = model
+  const tokens = (value: number | null | undefined) =>
+    value === null || value === undefined ? 'not listed' : `${count(value)} tokens`
+  return (
+    <dl className="kv">
+      <Line term="Context window">{tokens(context)}</Line>
+      <Line term="Maximum output">{tokens(top.max_completion_tokens)}</Line>
+      <Line term="Reads">{architecture.input_modalities.join(', ')}</Line>
+      <Line term="Writes">{architecture.output_modalities.join(', ')}</Line>
+      <Line term="Free credit">{paysFree(model) ? 'pays for it' : 'does not pay for it'}</Line>
+    </dl>
+  )
+}
+
+function Part({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section>
+      <h3>{title}</h3>
+      {children}
+    </section>
+  )
+}
+
+function Tags({ words }: { words: readonly string[] }) {
+  return (
+    <div className="mods">
+      {words.map((word) => (
+        <span key={word}>{word}</span>
+      ))}
+    </div>
+  )
+}
+
+interface LineProps {
+  readonly term: string
+  readonly className?: string
+  readonly children: ReactNode
+}
+
+function Line({ term, className = '', children }: LineProps) {
+  return (
+    <>
+      <dt className={className}>{term}</dt>
+      <dd className={className}>{children}</dd>
+    </>
+  )
+}

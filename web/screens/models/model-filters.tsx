@@ -1,0 +1,119 @@
+import type { Model } from '../../api/answers.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { Choose, PickMany } from '../../parts/pick.tsx'
+import { vendorsOf } from './model-list.ts'
+import { MODEL_SORTS, type ModelSort, type ModelsSearch, WRITES, type Writes } from './search.ts'
+
+const SORTS = Object.entries(MODEL_SORTS).map(([value, text]) => ({ value, text }))
+const KINDS = Object.entries(WRITES) as readonly (readonly [Writes, string])[]
+const CONTEXTS = [
+  { value: '0', text: 'Any context' },
+  { value: '32000', text: 'From 32 K' },
+  { value: '128000', text: 'From 128 K' },
+  { value: '200000', text: 'From 200 K' },
+  { value: '1000000', text: 'From 1 M' },
+]
+const VENDORS_MAX = 9
+
+interface ModelFiltersProps {
+  readonly models: readonly Model[]
+  readonly search: ModelsSearch
+  readonly onChange: (
+    part: { readonly [K in keyof ModelsSearch]?: ModelsSearch[K] | undefined },
+  ) => void
+}
+
+/** What is looked for among the models, and their order. */
+export function ModelFilters({ models, search, onChange }: ModelFiltersProps) {
+  const { find = '', sort = 'used', context, supports = [] } = search
+  const parameters = [...new Set(models.flatMap((model) => model.supported_parameters))].sort()
+  return (
+    <>
+      <div className="filters">
+        <label className="find">
+          <Icon name="search" small />
+          <span className="vh">Name, ID or description</span>
+          <input
+            id="find"
+            type="search"
+            value={find}
+            placeholder="Name, ID or description"
+            autoComplete="off"
+            spellCheck={false}
+            onChange={({ target: { value } }) =>
+              onChange({ find: value === '' ? undefined : value })
+            }
+          />
+          <kbd className="hide-s">/</kbd>
+        </label>
+        <Choose
+          label="Sort"
+          icon="filter"
+          options={SORTS}
+          value={sort}
+          onChange={(value) => onChange({ sort: value as ModelSort })}
+        />
+        <Choose
+          label="Context"
+          icon="models"
+          options={CONTEXTS}
+          value={String(context ?? 0)}
+          onChange={(value) => onChange({ context: value === '0' ? undefined : Number(value) })}
+        />
+        <PickMany
+          label="Supports"
+          options={parameters.map((value) => ({ value, text: value.replaceAll('_', ' ') }))}
+          picked={supports}
+          onChange={(values) => onChange({ supports: values.length === 0 ? undefined : values })}
+        />
+      </div>
+      <Chips models={models} search={search} onChange={onChange} />
+    </>
+  )
+}
+
+function Chips({ models, search, onChange }: ModelFiltersProps) {
+  const { vendor, writes, open } = search
+  const isAll = vendor === undefined && writes === undefined && open === undefined
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset can't be laid out as a line in every browser
+    <div className="chips vendors" role="group" aria-label="Show">
+      <button
+        type="button"
+        aria-pressed={isAll}
+        onClick={() => onChange({ vendor: undefined, writes: undefined, open: undefined })}
+      >
+        All
+      </button>
+      {vendorsOf(models)
+        .slice(0, VENDORS_MAX)
+        .map((one) => (
+          <button
+            key={one}
+            type="button"
+            aria-pressed={vendor === one}
+            onClick={() => onChange({ vendor: vendor === one ? undefined : one })}
+          >
+            {one}
+          </button>
+        ))}
+      {KINDS.map(([value, text]) => (
+        <button
+          key={value}
+          type="button"
+          aria-pressed={writes === value}
+          onClick={() => onChange({ writes: writes === value ? undefined : value })}
+        >
+          {text}
+        </button>
+      ))}
+      <button
+        type="button"
+        aria-pressed={open === true}
+        onClick={() => onChange({ open: open === true ? undefined : true })}
+      >
+        Free credit
+      </button>
+    </div>
+  )
+}

@@ -1,0 +1,88 @@
+import type { Model } from '../../api/answers.ts'
+import type { ModelSort, ModelsSearch, Writes } from './search.ts'
+
+/** What the account has used of a model. */
+export interface ModelUse {
+  readonly requests: number
+  readonly chargeMicros: number
+}
+
+/** The uses by model ID. */
+export type ModelUses = ReadonlyMap<string, ModelUse>
+
+/** The models that match the search, sorted. */
+export function matchingModels(
+  models: readonly Model[],
+  search: ModelsSearch,
+  uses: ModelUses,
+): readonly Model[] {
+  const found = models.filter((model) => matches(model, search))
+  return sorted(found, search.sort ?? 'used', uses)
+}
+
+function matches(model: Model, search: ModelsSearch): boolean {
+  const { find = '', open, vendor, writes, context, supports = [] } = search
+  const text = `${model.id} ${model.name ?? ''} ${model.description ?? ''}`.toLowerCase()
+  return (
+    text.includes(find.trim().toLowerCase()) &&
+    (open !== true || paysFree(model)) &&
+    (vendor === undefined || vendorOf(model) === vendor) &&
+    (writes === undefined || writesOf(model) === writes) &&
+    (context === undefined || (model.context_length ?? 0) >= context) &&
+    supports.every((one) => model.supported_parameters.includes(one))
+  )
+}
+
+function sorted(models: readonly Model[], sort: ModelSort, uses: ModelUses): readonly Model[] {
+  switch (sort) {
+    case 'used': {
+      const usesOf = ({ id }: Model) => uses.get(id)?.requests ?? 0
+      return models.toSorted((one, other) => usesOf(other) - usesOf(one))
+    }
+    case 'name':
+      return models.toSorted((one, other) => one.id.localeCompare(other.id))
+    case 'price':
+      return models.toSorted((one, other) => priceOf(one) - priceOf(other))
+    case 'context':
+      return models.toSorted(
+        (one, other) => (other.context_length ?? 0) - (one.context_length ?? 0),
+      )
+    case 'newest':
+      return models.toSorted((one, other) => (other.created ?? 0) - (one.created ?? 0))
+  }
+}
+
+// For the order alone: no amount is made of it.
+function priceOf({ pricing }: Model): number {
+  return ['prompt', 'completion', 'image', 'request']
+    .map((name) => Number(pricing[name] ?? 0))
+    .reduce((sum, price) => sum + (Number.isFinite(price) ? price : 0), 0)
+}
+
+/** The first part of the ID: `anthropic`. */
+export function vendorOf({ id }: Pick<Model, 'id'>): string {
+  return id.slice(0, Math.max(0, id.indexOf('/')))
+}
+
+/** What a model writes. */
+export function writesOf({ architecture }: Model): Writes {
+  const { output_modalities: outputs } = architecture
+  if (outputs.includes('image')) return 'image'
+  return outputs.includes('embeddings') || outputs.includes('embedding') ? 'embeddings' : 'text'
+}
+
+const VENDOR_MODELS_MIN = 2
+
+/** The vendors with two models or more, most models first. */
+export function vendorsOf(models: readonly Model[]): readonly string[] {
+  const groups = Map.groupBy(models, vendorOf)
+  return [...groups]
+    .filter(([vendor, of]) => vendor !== '' && of.length >= VENDOR_MODELS_MIN)
+    .toSorted(([, one], [, other]) => other.length - one.length)
+    .map(([vendor]) => vendor)
+}
+
+/** Whether free credit pays for it: text alone, by a model whose weights are open. */
+export function paysFree({ hugging_face_id: weights, architecture }: Model): boolean {
+  return (weights ?? '') !== '' && architecture.output_modalities.join() === 'text'
+}
