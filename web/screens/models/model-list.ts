@@ -60,12 +60,12 @@ function priceOf({ pricing }: Model): number {
 }
 
 /** The first part of the ID: `anthropic`. */
-export function vendorOf({ id }: Pick<Model, 'id'>): string {
+function vendorOf({ id }: Pick<Model, 'id'>): string {
   return id.slice(0, Math.max(0, id.indexOf('/')))
 }
 
 /** What a model writes. */
-export function writesOf({ architecture }: Model): Writes {
+function writesOf({ architecture }: Model): Writes {
   const { output_modalities: outputs } = architecture
   if (outputs.includes('image')) return 'image'
   return outputs.includes('embeddings') || outputs.includes('embedding') ? 'embeddings' : 'text'
