@@ -102,8 +102,8 @@ describe('account', () => {
     const id = await makeAccount()
     const stateAfter = async (verb: string) =>
       cells((await line.run('account', verb, id)).out)[1]?.[2]
-    expect(await stateAfter('disable')).toBe('disabled')
-    expect(await stateAfter('show')).toBe('disabled')
+    expect(await stateAfter('disable')).toBe('suspended')
+    expect(await stateAfter('show')).toBe('suspended')
     expect(await stateAfter('enable')).toBe('active')
   })
 

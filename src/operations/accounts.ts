@@ -141,7 +141,7 @@ function list(parts: OperationParts): Operation {
       const accountIds = page.accounts.map(({ id }) => id)
       const nowMs = clock.nowMs()
       const credits = await getCredits(store.pages, { accountIds, nowMs })
-      const recent = { accountIds, ...lastDays(RECENT_DAYS, nowMs) }
+      const recent = { accountIds, ...lastDays(RECENT_DAYS, { nowMs }) }
       const charges = caller.kind === 'operator' ? await readCharges(store.pages, recent) : null
       const answers = page.accounts.flatMap((account) => {
         const purses = credits.get(account.id)

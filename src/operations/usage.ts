@@ -96,7 +96,7 @@ export function chartRange(
   nowMs: number,
 ): ChartRange {
   const toMs = to ?? nowMs
-  const fromMs = from ?? lastDays(RANGE_DAYS_DEFAULT, toMs - 1).fromMs
+  const fromMs = from ?? lastDays(RANGE_DAYS_DEFAULT, { nowMs: toMs - 1 }).fromMs
   const rangeMs = toMs - fromMs
   if (rangeMs <= 0 || rangeMs > RANGE_MS_MAX) {
     throw new Problem('invalid_parameter', {

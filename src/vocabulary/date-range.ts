@@ -4,7 +4,7 @@
  */
 
 /** A range that moves with the day: "the last 30 days" is today and the 29 UTC days before it. */
-export type MovingRange = (typeof MOVING_RANGES)[number]
+type MovingRange = (typeof MOVING_RANGES)[number]
 
 /** Every range that moves. */
 export const MOVING_RANGES = ['today', '7d', '30d', '90d', 'month', 'year', 'all'] as const
@@ -21,13 +21,13 @@ export interface TimeSpan {
 }
 
 /** What a range is compared with. */
-export type Comparison = (typeof COMPARISONS)[number]
+type Comparison = (typeof COMPARISONS)[number]
 
 /** The time just before, or the same dates a year earlier. */
 export const COMPARISONS = ['before', 'year'] as const
 
 /** How long the columns of a chart are. */
-export type DateStep = 'hour' | 'day' | 'month'
+type DateStep = 'hour' | 'day' | 'month'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -52,7 +52,7 @@ const MONTHS = [
 ] as const
 
 /** The last so many UTC days up to a moment: the day of the moment, and those before it. */
-export function lastDays(days: number, nowMs: number): TimeSpan {
+export function lastDays(days: number, { nowMs }: { readonly nowMs: number }): TimeSpan {
   const toMs = dayAt(nowMs) + DAY_MS
   return { fromMs: toMs - days * DAY_MS, toMs }
 }
@@ -69,8 +69,8 @@ export function spanOf(
     return { fromMs: Date.parse(range.from), toMs: Date.parse(range.to) + DAY_MS }
   }
   const days = LAST_DAYS[range.range]
-  if (days !== undefined) return lastDays(days, nowMs)
-  const { toMs } = lastDays(1, nowMs)
+  if (days !== undefined) return lastDays(days, { nowMs })
+  const { toMs } = lastDays(1, { nowMs })
   const { year, month } = monthAt(nowMs)
   if (range.range === 'month') return { fromMs: Date.UTC(year, month), toMs }
   if (range.range === 'year') return { fromMs: Date.UTC(year, 0), toMs }
