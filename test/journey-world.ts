@@ -190,6 +190,7 @@ function usualParts({ ledger, settler, upstream, caller, input }: UsualPartsInpu
     ledger,
     settler,
     fieldRefused: () => undefined,
+    ownCapRefused: () => undefined,
     costStands: () => false,
     upstreams: new Map([[offer.upstream, upstream]]),
     accountTag: () => 'tag',

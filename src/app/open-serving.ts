@@ -70,6 +70,7 @@ export async function openServing(wiring: Wiring, input: ServingInput) {
     settler,
     costStands: (claim) => input.verification.policy.stands(claim),
     fieldRefused: noteRefusedFields(wiring),
+    ownCapRefused: noteRefusedCaps(wiring),
     upstreams: new Map([...upstreams].map(([name, { upstream }]) => [name, upstream])),
     clock,
     publicNames: publicNamesOf(config),
@@ -110,6 +111,22 @@ function noteRefusedFields({ log }: Wiring): JourneyParts['fieldRefused'] {
     noted.add(refusal)
     const advice = `\`allow_fields: [${name}]\` of the upstream passes it, if docs/upstreams.md lets it be vouched for`
     log.warn({ upstream, field: name, advice }, 'field refused')
+  }
+}
+
+const REFUSED_CAPS_MAX = 100
+
+/** Warns, once for each model, that its longest answer is listed too large. */
+function noteRefusedCaps({ log }: Wiring): JourneyParts['ownCapRefused'] {
+  const noted = new Set<string>()
+  return ({ upstream, modelId, tokens }) => {
+    if (noted.has(modelId) || noted.size >= REFUSED_CAPS_MAX) return
+    noted.add(modelId)
+    const advice = `\`max_output\` of the model, as it is listed or written for the upstream, is too large: write a lower one (docs/upstreams.md)`
+    log.warn(
+      { upstream, modelId, tokens, advice },
+      'a provider refused the output cap that the gateway set',
+    )
   }
 }
 

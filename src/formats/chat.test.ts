@@ -175,6 +175,7 @@ describe('models', () => {
       format: chat,
       formats: FORMATS,
       offer: offerWith(overrides),
+      parsesFiles: true,
       publicNames: DEFAULT_PUBLIC_NAMES,
     })
 

@@ -106,6 +106,7 @@ test('a file is refused, with its place, unless the free parser or the model rea
       format: completions,
       formats: FORMATS,
       offer: offerWith({ inputModalities: new Set(modalities) }),
+      parsesFiles: true,
       publicNames: DEFAULT_PUBLIC_NAMES,
     })
   const refused = { code: 'unsupported_parameter', param: 'messages[0].content[0]' }

@@ -81,6 +81,7 @@ test.each([
       format: images,
       formats: FORMATS,
       offer: offerWith({ outputModalities: new Set(outputs) }),
+      parsesFiles: true,
       publicNames: DEFAULT_PUBLIC_NAMES,
     })
   if (code === null) expect(check).not.toThrow()

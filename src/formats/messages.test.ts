@@ -292,6 +292,7 @@ describe('refusals', () => {
         format: messages,
         formats: FORMATS,
         offer: offerWith(overrides),
+        parsesFiles: true,
         publicNames: DEFAULT_PUBLIC_NAMES,
       })
     }
@@ -314,6 +315,7 @@ describe('refusals', () => {
         format: messages,
         formats: FORMATS,
         offer: offerWith(overrides),
+        parsesFiles: true,
         publicNames: DEFAULT_PUBLIC_NAMES,
       })
     expect(refusalOf(check)).toEqual({ code: 'unsupported_model', param: 'model' })

@@ -1,4 +1,5 @@
-import { Problem, type ProblemCode } from '../vocabulary/problem.ts'
+import { echoed, Problem, type ProblemCode } from '../vocabulary/problem.ts'
+import { CAP_PARAMETERS, type SentFacts } from './sent-facts.ts'
 
 /** A provider's error as it was read. Clients get our own texts, chosen by an allow-list of kinds. */
 export interface ProviderError {
@@ -10,10 +11,16 @@ export interface ProviderError {
   readonly message: string
 }
 
-/** The client's problem for a provider's error. `retryAfter` is the header as it arrived. */
+interface RefusedCall {
+  /** The header as it arrived. */
+  readonly retryAfter: string | undefined
+  readonly sent: SentFacts
+}
+
+/** The client's problem for a provider's error. */
 export function problemForProviderError(
   error: ProviderError,
-  { retryAfter }: { readonly retryAfter: string | undefined },
+  { retryAfter, sent }: RefusedCall,
 ): Problem {
   const retryAfterSeconds = wholeSeconds(retryAfter)
   const input = {
@@ -28,7 +35,7 @@ export function problemForProviderError(
   }
   const kept = httpStatus === null ? undefined : KEPT_STATUSES[httpStatus]
   if (httpStatus === null || kept === undefined) return new Problem('upstream_error', input)
-  const recognized = recognize(error)
+  const recognized = recognize(error, sent)
   if (recognized === null) return new Problem(kept, input)
   return new Problem(recognized.code, { ...input, ...recognized.input, httpStatus })
 }
@@ -73,19 +80,23 @@ const POLICY_TEXT =
   /content[ _](policy|management|filter)|moderation|flagged|safety system|usage polic/i
 const UNSUPPORTED_TEXT =
   /unsupported|not supported|does not support|not permitted|unknown (parameter|field|argument)|unrecognized/i
+const UNKNOWN_TEXT =
+  /(unknown|unrecognized|unexpected) (request )?(parameter|field|argument|keyword)/i
 const INVALID_TEXT =
   /invalid|must be|should be|out of range|expected|required|too (large|small|long|short|high|low|many|few)|at (most|least)|(greater|less|more) than|exceeds|maximum|minimum/i
 // A cap above the model's maximum is not an overlong prompt, unless both together are too long.
-const CAP_PARAMETERS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens']
 const PROMPT_TEXT = /context|prompt|input/i
 
 // Rate limits mention tokens too, but are not about the prompt.
 const UNEXPLAINED_STATUSES: readonly (number | null)[] = [404, 408, 409, 429]
 
-function recognize({ kinds, message, httpStatus }: ProviderError): Recognized | null {
+function recognize(
+  { kinds, message, httpStatus }: ProviderError,
+  sent: SentFacts,
+): Recognized | null {
   if (UNEXPLAINED_STATUSES.includes(httpStatus)) return null
   const isKind = (known: readonly string[]) => kinds.some((kind) => known.includes(kind))
-  const param = namedParameter(message)
+  const param = namedParameter(message) ?? ownField(message, sent)
   const blamesCap = param !== null && CAP_PARAMETERS.includes(param) && !PROMPT_TEXT.test(message)
   if (isKind(CONTEXT_KINDS) || (CONTEXT_TEXT.test(message) && !blamesCap)) {
     return { code: 'context_length_exceeded', input: {} }
@@ -93,11 +104,39 @@ function recognize({ kinds, message, httpStatus }: ProviderError): Recognized | 
   if (isKind(POLICY_KINDS) || POLICY_TEXT.test(message)) {
     return { code: 'content_policy_violation', input: {} }
   }
+  const isCapRefused = isKind(['max_tokens_exceeded']) || (blamesCap && INVALID_TEXT.test(message))
+  if (isCapRefused && sent.ownCap !== null) return ownCapRefusal(sent.ownCap)
   if (isKind(['max_tokens_exceeded'])) {
     const advice = 'The output cap is more than this model allows. Lower it or leave it out.'
     return { code: 'invalid_parameter', input: { message: advice } }
   }
-  return param === null ? null : recognizeParameter({ param, message })
+  return (
+    toolRefusal(message, sent) ?? (param === null ? null : recognizeParameter({ param, message }))
+  )
+}
+
+/** A refusal of the cap that the gateway set itself. */
+function ownCapRefusal({ param, tokens }: NonNullable<SentFacts['ownCap']>): Recognized {
+  const message = `The gateway set \`${param}\` to ${tokens.toLocaleString('en-US')}, since the request has no output cap, and the provider refused it. Set a lower \`${param}\`. The operator of the gateway can correct the longest answer of this model.`
+  return { code: 'invalid_parameter', input: { param, message } }
+}
+
+/** Whether a problem is the provider's refusal of a cap that the gateway set. */
+export function refusesOwnCap(problem: Problem, { ownCap }: SentFacts): boolean {
+  return ownCap !== null && problem.code === 'invalid_parameter' && problem.param === ownCap.param
+}
+
+const TOOL_PLACE = /\btools(?:\[|\.)(\d{1,4})\b/
+
+/** A refusal that names a tool of the client by its place. */
+function toolRefusal(message: string, { tools }: SentFacts): Recognized | null {
+  const place = Number(TOOL_PLACE.exec(message)?.[1] ?? tools.length)
+  const name = tools[place]
+  if (name === undefined) return null
+  const param = `tools[${place}]`
+  const named = name === null ? '' : `, \`${name}\``
+  const advice = `The provider refused the tool \`${param}\`${named}. Change it or leave it out.`
+  return { code: 'invalid_parameter', input: { param, message: advice } }
 }
 
 function recognizeParameter({
@@ -107,6 +146,10 @@ function recognizeParameter({
   readonly param: string
   readonly message: string
 }): Recognized | null {
+  if (UNKNOWN_TEXT.test(message)) {
+    const advice = `Unknown parameter: \`${param}\`. Leave it out or use another model.`
+    return { code: 'unsupported_parameter', input: { param, message: advice } }
+  }
   if (UNSUPPORTED_TEXT.test(message)) {
     const advice = `This model does not support \`${param}\`. Leave it out or use another model.`
     return { code: 'unsupported_parameter', input: { param, message: advice } }
@@ -179,6 +222,20 @@ const NAMED = new RegExp(
   ].join('|'),
   'm',
 )
+
+const OWN_NAME = /^[A-Za-z_][\w-]{0,63}$/
+
+/** A field of the client's own body that a message names in quotes, or as a parameter; null: none. */
+function ownField(message: string, { fields }: SentFacts): string | null {
+  const named = [...message.matchAll(QUOTED_OR_PARAMETER)].map(([, ...names]) =>
+    names.find((name) => name !== undefined),
+  )
+  const own = fields.find((name) => OWN_NAME.test(name) && named.includes(name))
+  return own === undefined ? null : echoed(own)
+}
+
+const QUOTED_OR_PARAMETER =
+  /["'`]([A-Za-z_][\w-]{0,63})["'`]|\b(?:parameter|field|argument)s?:? ([A-Za-z_][\w-]{0,63})\b|^([A-Za-z_][\w-]{0,63}): Extra inputs/gm
 
 /** The first known field that a message names; null if it names none. */
 function namedParameter(message: string): string | null {

@@ -293,6 +293,7 @@ describe.each(EVERY_FORMAT)('on %s', (_, format) => {
         format,
         formats: FORMATS,
         offer: offerWith(overrides),
+        parsesFiles: true,
         publicNames: DEFAULT_PUBLIC_NAMES,
       })
     const refused = { code: 'unsupported_model', param: 'model' }

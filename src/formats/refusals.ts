@@ -109,6 +109,8 @@ interface OfferCheck {
   /** Every format; a refusal names those that fit the model. */
   readonly formats: readonly WireFormat[]
   readonly offer: Offer
+  /** Whether the upstream parses files for models that do not read them. */
+  readonly parsesFiles: boolean
   readonly publicNames: PublicNames
 }
 
@@ -116,7 +118,10 @@ interface OfferCheck {
  * Throws `unsupported_model` for a model that bills per search or belongs to another endpoint, and
  * `unsupported_parameter` for a file that neither the model nor a parser would read.
  */
-export function checkOffer(call: Call, { format, formats, offer, publicNames }: OfferCheck): void {
+export function checkOffer(
+  call: Call,
+  { format, formats, offer, parsesFiles, publicNames }: OfferCheck,
+): void {
   if (offer.billsPerSearch) {
     throw new Problem('unsupported_model', {
       param: 'model',
@@ -125,6 +130,12 @@ export function checkOffer(call: Call, { format, formats, offer, publicNames }: 
   }
   if (!offer.endpoints.includes(format.endpoint)) throw unfitModel(offer, { format, formats })
   const needsParser = call.media.files > 0 && !offer.inputModalities.has('file')
+  if (needsParser && !parsesFiles) {
+    throw unsupported(
+      call.media.firstFilePath ?? 'file',
+      'This model does not read files, and no parser stands before it. Send their text, or use a model with `file` among its input modalities.',
+    )
+  }
   if (!needsParser || call.fileParser === 'free' || format.addsFileParser) return
   throw unsupported(
     call.media.firstFilePath ?? 'file',

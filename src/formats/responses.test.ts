@@ -319,6 +319,7 @@ describe('refusals', () => {
         format: responses,
         formats: FORMATS,
         offer: offerWith(overrides),
+        parsesFiles: true,
         publicNames: DEFAULT_PUBLIC_NAMES,
       })
     expect(refusalOf(() => check(null))).toEqual({
@@ -337,6 +338,7 @@ describe('refusals', () => {
           format: responses,
           formats: FORMATS,
           offer: offerWith(overrides),
+          parsesFiles: true,
           publicNames: DEFAULT_PUBLIC_NAMES,
         })
       expect(refusalOf(check)).toEqual({ code: 'unsupported_model', param: 'model' })

@@ -4,10 +4,12 @@ import {
   TOOL_STEPS_DEFAULT,
   type ToolUse,
 } from '../vocabulary/call.ts'
+import { echoed } from '../vocabulary/problem.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
 import type { ClientName } from './client-names.ts'
 import { field, readObject, readObjects, unsupported, wholeNumber, wrongType } from './fields.ts'
 import { refuseSocialField, refuseSocialSearch } from './refusals.ts'
+import { toolName } from './sent-facts.ts'
 
 /** The tool types that a format accepts. */
 export interface ToolStyle {
@@ -82,10 +84,27 @@ function readTools(
       refuseSocialSearch(tool, place)
       searchTools.push(tool)
     } else {
-      throw unsupported(`${place}.type`, UNSUPPORTED_TOOL)
+      throw unsupported(`${place}.type`, unsupportedTool(tool, place))
     }
   }
   return { clientTools, searchTools }
+}
+
+/** Tools that Anthropic's clients run themselves. */
+const CLIENTS_OWN = /^(?:bash|text_editor|computer|memory)_\d/
+
+/** Which tool is refused, of the many that an agent sends, and what to send in its place. */
+function unsupportedTool(tool: JsonObject, place: string): string {
+  const { type } = tool
+  const shown = typeof type === 'string' ? echoed(type) : null
+  const ofType = shown === null ? 'has no type' : `has the type \`${shown}\``
+  const name = toolName(tool)
+  const named = name === null ? '' : ` (\`${name}\`)`
+  const advice =
+    shown !== null && CLIENTS_OWN.test(shown)
+      ? ' Tools of the vendor that the client runs itself are not supported: define a tool of your own, with a `name` and an `input_schema`, and run that.'
+      : ''
+  return `\`${place}\`${named} ${ofType}. ${UNSUPPORTED_TOOL}${advice}`
 }
 
 function isClientType(type: JsonValue | undefined): boolean {

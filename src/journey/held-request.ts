@@ -1,4 +1,10 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import {
+  type ProviderError,
+  problemForProviderError,
+  refusesOwnCap,
+} from '../formats/provider-error.ts'
+import { NOTHING_SENT, type SentFacts } from '../formats/sent-facts.ts'
 import type { StreamObserver, Upstream, Wire } from '../upstreams/upstream.ts'
 import type { UpstreamTimeouts } from '../upstreams/upstream-settings.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
@@ -62,6 +68,8 @@ interface HeldRequestInput {
 export class HeldRequest {
   readonly request: JourneyRequest
   readonly wire: Wire
+  /** What goes upstream, by which a refusal is explained. */
+  sent: SentFacts = NOTHING_SENT
   readonly #parts: JourneyParts
   readonly #held: HeldRequestInput
   #firstByteAtMs: number | null = null
@@ -155,6 +163,16 @@ export class HeldRequest {
       this.#settle({ kind: 'neverOpened' }, problem)
       throw problem
     }
+  }
+
+  /** The client's problem for an error of the provider. By position: the error, the header `retry-after`. */
+  problemFor(error: ProviderError, retryAfter: string | undefined): Problem {
+    const problem = problemForProviderError(error, { retryAfter, sent: this.sent })
+    if (refusesOwnCap(problem, this.sent)) {
+      const { upstream, modelId } = this.#held.offer
+      this.#parts.ownCapRefused({ upstream, modelId, tokens: this.sent.ownCap?.tokens ?? 0 })
+    }
+    return problem
   }
 
   /** The call upstream has ended: its place there is free, though the client may still be taking the answer. */

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { WireFormat } from '../formats/format.ts'
 import { checkOffer } from '../formats/refusals.ts'
+import { sentFacts } from '../formats/sent-facts.ts'
 import { sizeCall, sizeCallInParts } from '../formats/size-call.ts'
 import { parseJsonBody } from '../json/body.ts'
 import { JSON_TREE_BYTES_MAX } from '../json/bound.ts'
@@ -57,6 +58,8 @@ export interface JourneyParts {
   readonly costStands: (claim: CostClaim) => boolean
   /** Tells the operator of a field that an upstream's table does not let pass. By position: the upstream, the field. */
   readonly fieldRefused: (upstream: string, field: UnlistedField) => void
+  /** Tells the operator of an output cap of the gateway's own that a provider refused. */
+  readonly ownCapRefused: (refusal: OwnCapRefusal) => void
   /** By the names that offers have. */
   readonly upstreams: ReadonlyMap<string, Upstream>
   readonly accountTag: (accountId: string) => string
@@ -65,6 +68,13 @@ export interface JourneyParts {
   readonly instanceId: string
   readonly answerBytesMax: number
   readonly eventBytesMax: number
+}
+
+/** A provider refused the cap that the gateway set, for a client that set none. */
+export interface OwnCapRefusal {
+  readonly upstream: string
+  readonly modelId: string
+  readonly tokens: number
 }
 
 /** A cost that an answer reported. */
@@ -219,26 +229,25 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
       wire,
       place,
     })
-    const forward = held.orRelease(() =>
-      sendOnce(upstream, {
+    const forward = held.orRelease(() => {
+      const edits = wire.rewrites({
+        call,
+        body,
+        offer,
+        outputCapTokens: capForGrant(size, grant.grantedMicros),
+        accountTag: parts.accountTag(caller.accountId),
+        publicNames: parts.publicNames,
+        ...upstream.bodyRules,
+      })
+      held.sent = sentFacts(body.root, edits)
+      return sendOnce(upstream, {
         path: wire.path,
         headers: forwardedHeaders(request, wire, parts.publicNames),
-        body: editJson(
-          body,
-          wire.rewrites({
-            call,
-            body,
-            offer,
-            outputCapTokens: capForGrant(size, grant.grantedMicros),
-            accountTag: parts.accountTag(caller.accountId),
-            publicNames: parts.publicNames,
-            ...upstream.bodyRules,
-          }),
-        ),
+        body: editJson(body, edits),
         deadlines: deadlinesFor(call, upstream),
         onBodySent: givingBack(memory),
-      }),
-    )
+      })
+    })
     return { held, forward }
   } catch (error) {
     place?.leave()
@@ -296,7 +305,8 @@ interface CheckedCall {
 function checkedWire(parts: JourneyParts, checked: CheckedCall): Wire {
   const { upstream, format, call, body, offer } = checked
   const { formats, publicNames } = parts
-  checkOffer(call, { format, formats, offer, publicNames })
+  const { parsesFiles } = upstream.dialect
+  checkOffer(call, { format, formats, offer, parsesFiles, publicNames })
   const wire = wireOf(upstream, format)
   try {
     wire.refuse?.({ call, body, offer, ...upstream.bodyRules })

@@ -84,7 +84,7 @@ export function refuseCapAbove({ call, offer }: RefusalInput): void {
 
 /**
  * Throws for calls whose cost such a provider does not count, or counts at prices that are not listed: tools that it
- * runs, tiers, other outputs than text; and for files that the model does not read, since no parser stands before it.
+ * runs, tiers, other outputs than text.
  */
 export function refuseUncounted(input: RefusalInput): void {
   if (input.call.tools.serverTools) {
@@ -109,16 +109,11 @@ export function refuseTiers({ call, body, offer }: RefusalInput): void {
 
 const CHEAPER_TIERS = new Set<unknown>(['flex', 'batch'])
 
-/** Throws for outputs and files that the model does not list. */
+/** Throws for outputs that the model does not list. */
 export function refuseUnlisted({ call, offer }: RefusalInput): void {
   const { image, audio } = call.outputKinds
-  const { inputModalities, outputModalities } = offer
+  const { outputModalities } = offer
   if ((image && !outputModalities.has('image')) || (audio && !outputModalities.has('audio'))) {
     throw unsupported('modalities', 'This model writes text alone. Leave `modalities` out.')
   }
-  if (call.media.files === 0 || inputModalities.has('file')) return
-  throw unsupported(
-    call.media.firstFilePath ?? 'file',
-    'This model does not read files. Send their text, or use a model with `file` among its input modalities.',
-  )
 }

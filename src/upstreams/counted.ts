@@ -8,6 +8,7 @@ import type { StreamEventReading, StreamObserver, Wire } from './upstream.ts'
 
 /** The parts of a dialect whose provider tells no cost: a model has one price, and nothing is looked up. */
 export const TELLS_NO_COST = {
+  parsesFiles: false,
   fetchDearestTerms: null,
   fetchFlatImagePrice: null,
   fetchGeneration: null,

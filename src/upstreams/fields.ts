@@ -1,3 +1,4 @@
+import { toolName } from '../formats/sent-facts.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../json/walk.ts'
 import { echoed, Problem } from '../vocabulary/problem.ts'
 
@@ -237,5 +238,15 @@ export function requireListed(
     const message = 'A field of the body is not supported for this model. Leave it out.'
     throw new Problem('unsupported_parameter', { message, cause })
   }
-  throw new Problem('unsupported_parameter', { param, message: fault.message(param), cause })
+  const message = fault.message(param) + ofTool(root, param)
+  throw new Problem('unsupported_parameter', { param, message, cause })
+}
+
+/** The name of the tool that a path leads into; empty: none. */
+function ofTool(root: JsonObject, param: string): string {
+  const place = /^tools\[(\d+)\]/.exec(param)?.[1]
+  const tools = root['tools']
+  const tool = Array.isArray(tools) && place !== undefined ? tools[Number(place)] : null
+  const name = tool === null || tool === undefined ? null : toolName(tool)
+  return name === null ? '' : ` It is the tool \`${name}\`.`
 }

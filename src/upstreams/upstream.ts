@@ -41,6 +41,8 @@ export interface Dialect {
    * upstream's id.
    */
   readonly hasCatalogIds: boolean
+  /** Whether it parses files for models that do not read them. */
+  readonly parsesFiles: boolean
   /** Headers of every request, with our credentials: name and value in turn. Null: no key is set. */
   headers(apiKey: string | null): readonly string[]
   /** The wire of each supported format, by the format's name. */

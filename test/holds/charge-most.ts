@@ -102,8 +102,14 @@ function hold({
   if (format === undefined || wire === undefined) throw new TypeError(`no ${request.endpoint}`)
   const body = parseJsonBody(Buffer.from(JSON.stringify(request.body)))
   const call = sizeCall(format.readCall(body, DEFAULT_PUBLIC_NAMES))
-  const offer = offerAtFee(world.catalog.offerFor(call.modelName, request.endpoint), feeBasisPoints)
-  checkOffer(call, { format, formats: FORMATS, offer, publicNames: DEFAULT_PUBLIC_NAMES })
+  const offer = offerAtFee(world.catalog.offerFor(call.modelName, format.endpoint), feeBasisPoints)
+  checkOffer(call, {
+    format,
+    formats: FORMATS,
+    offer,
+    parsesFiles: world.vendor === null,
+    publicNames: DEFAULT_PUBLIC_NAMES,
+  })
   wire.refuse?.({ call, body, offer })
 
   const size = sizeHold(

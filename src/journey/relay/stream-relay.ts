@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { StreamEvent } from '../../formats/format.ts'
-import { type ProviderError, problemForProviderError } from '../../formats/provider-error.ts'
+import type { ProviderError } from '../../formats/provider-error.ts'
 import type { Attempt, AttemptFailure } from '../../upstreams/attempt.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
 import type { Outcome, Reported } from '../../vocabulary/outcome.ts'
@@ -156,7 +156,7 @@ export class StreamRelay implements EventSink {
 
   #pushError(error: ProviderError, event: StreamEvent): void {
     const { format, requestId } = this.#held.request
-    const problem = problemForProviderError(error, { retryAfter: undefined })
+    const problem = this.#held.problemFor(error, undefined)
     this.#failure ??= problem.code
     this.#ready.push(Buffer.from(format.errorEvent({ problem, requestId, event }), 'utf8'))
   }

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { type ProviderError, problemForProviderError } from '../../formats/provider-error.ts'
+import type { ProviderError } from '../../formats/provider-error.ts'
 import { parseAnswer } from '../../json/body.ts'
 import type { Attempt, AttemptFailure } from '../../upstreams/attempt.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
@@ -164,7 +164,7 @@ export class WholeAnswer {
   }
 
   #failAs(error: ProviderError, reported: Reported): void {
-    const problem = problemForProviderError(error, { retryAfter: this.#headers['retry-after'] })
+    const problem = this.#held.problemFor(error, this.#headers['retry-after'])
     this.#fail({ kind: 'failed', reported: this.#withGenerationId(reported) }, problem)
   }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { messages as format } from '../../formats/messages.ts'
 import { problemForProviderError } from '../../formats/provider-error.ts'
+import { NOTHING_SENT } from '../../formats/sent-facts.ts'
 import { eventOf } from '../../formats/testing/exchange.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { messages } from './messages.ts'
@@ -91,7 +92,12 @@ describe('the report of a whole answer', () => {
     for (const type of ['authentication_error', 'billing_error']) {
       const reading = messages.readAnswer(answerOf({ type: 'error', error: { type } }))
       if (reading.kind !== 'error') throw new Error('not read as an error')
-      expect(problemForProviderError(reading.error, { retryAfter: undefined })).toMatchObject({
+      expect(
+        problemForProviderError(reading.error, {
+          retryAfter: undefined,
+          sent: NOTHING_SENT,
+        }),
+      ).toMatchObject({
         code: 'service_unavailable',
         messagesType: 'overloaded_error',
       })
@@ -278,7 +284,10 @@ test('the error event is the messages envelope, without any text of the provider
   const event = eventOf(data, 'error')
   const reading = messages.observeStream({}).onEvent(event)
   if (reading.kind !== 'error') throw new Error('not read as an error')
-  const problem = problemForProviderError(reading.error, { retryAfter: undefined })
+  const problem = problemForProviderError(reading.error, {
+    retryAfter: undefined,
+    sent: NOTHING_SENT,
+  })
   const frame = format.errorEvent({ problem, requestId: 'req_1', event })
   expect(frame).toBe(
     'event: error\ndata: {"type":"error","error":{"type":"overloaded_error",' +

@@ -16,6 +16,7 @@ import { responses } from './responses.ts'
 /** OpenRouter, and servers of its layout. */
 export const openrouter: Dialect = {
   baseUrl: 'https://openrouter.ai/api/v1',
+  parsesFiles: true,
   billsLeftCalls: true,
   hasCatalogIds: true,
   headers: (apiKey) => (apiKey === null ? [] : ['authorization', `Bearer ${apiKey}`]),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { errorEnvelope } from '../../formats/envelope.ts'
 import { problemForProviderError } from '../../formats/provider-error.ts'
-import type { Problem } from '../../vocabulary/problem.ts'
+import { NOTHING_SENT } from '../../formats/sent-facts.ts'
 import { readProviderError } from './provider-error.ts'
 import { answerOf } from './testing/exchange.ts'
 
@@ -11,9 +11,9 @@ interface ProviderAnswer {
   readonly retryAfter?: string
 }
 
-function problemFor({ httpStatus, body, retryAfter }: ProviderAnswer): Problem {
-  const root = body === null ? null : answerOf(body).root
-  return problemForProviderError(readProviderError(root, httpStatus), { retryAfter })
+function problemFor({ httpStatus, body, retryAfter }: ProviderAnswer) {
+  const error = readProviderError(body === null ? null : answerOf(body).root, httpStatus)
+  return problemForProviderError(error, { retryAfter, sent: NOTHING_SENT })
 }
 
 /** An error in OpenRouter's layout; its text marks everything that must not come out. */

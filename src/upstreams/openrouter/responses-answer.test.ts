@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { StreamEvent } from '../../formats/format.ts'
 import { problemForProviderError } from '../../formats/provider-error.ts'
 import { responses as format } from '../../formats/responses.ts'
+import { NOTHING_SENT } from '../../formats/sent-facts.ts'
 import { eventOf } from '../../formats/testing/exchange.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { responses } from './responses.ts'
@@ -236,7 +237,10 @@ describe('the error event', () => {
   const frameFor = (event: StreamEvent) => {
     const reading = responses.observeStream({}).onEvent(event)
     if (reading.kind !== 'error' && reading.kind !== 'terminalError') throw new Error('no error')
-    const problem = problemForProviderError(reading.error, { retryAfter: undefined })
+    const problem = problemForProviderError(reading.error, {
+      retryAfter: undefined,
+      sent: NOTHING_SENT,
+    })
     return format.errorEvent({ problem, requestId: 'req_1', event })
   }
   const jsonOf = (frame: string) => JSON.parse(frame.slice(frame.indexOf('data: ') + 6))

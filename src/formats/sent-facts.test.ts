@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest'
+import { problemForProviderError } from './provider-error.ts'
+import { NOTHING_SENT, type SentFacts, sentFacts } from './sent-facts.ts'
+
+/** What a client sent whose own names may be shown. */
+const SENT: SentFacts = {
+  fields: ['model', 'foo_bar', 'SECRET'],
+  tools: ['get_weather', null],
+  ownCap: null,
+}
+
+/** The refusal that a client gets for a provider's 400 with this text. */
+function refused(message: string, sent: SentFacts = SENT) {
+  const error = { httpStatus: 400, kinds: ['invalid_request_error'], message }
+  const {
+    code,
+    param,
+    message: text,
+  } = problemForProviderError(error, {
+    retryAfter: undefined,
+    sent,
+  })
+  return { code, param, text }
+}
+
+describe('what the client itself sent is named', () => {
+  test.each([
+    ["Unknown parameter: 'foo_bar'."],
+    ['Unrecognized request argument supplied: foo_bar'.replace('argument supplied:', 'argument')],
+    ['foo_bar: Extra inputs are not permitted'],
+  ])('a field that the provider names: %s', (message) => {
+    expect(refused(message)).toMatchObject({ code: 'unsupported_parameter', param: 'foo_bar' })
+    expect(refused(message, NOTHING_SENT).param).toBeNull()
+  })
+
+  test('an unknown parameter is called so', () => {
+    expect(refused("Unknown parameter: 'foo_bar'.").text).toBe(
+      'Unknown parameter: `foo_bar`. Leave it out or use another model.',
+    )
+  })
+
+  test('a name that the client did not send is not', () => {
+    expect(refused("Unknown parameter: 'their_secret'.")).toMatchObject({ param: null })
+  })
+
+  test.each([
+    ['tools.0.custom.input_schema: invalid', 'tools[0]', 'get_weather'],
+    ["Invalid schema in 'tools[0].function.parameters'", 'tools[0]', 'get_weather'],
+  ])('a tool, by its place and name: %s', (message, param, name) => {
+    const problem = refused(message)
+    expect(problem).toMatchObject({ code: 'invalid_parameter', param })
+    expect(problem.text).toContain(`\`${name}\``)
+  })
+
+  test('a tool without a name by its place alone, and one that is not there not at all', () => {
+    expect(refused('tools.1.input_schema: required').param).toBe('tools[1]')
+    expect(refused('tools.9.input_schema: required').param).not.toBe('tools[9]')
+  })
+})
+
+describe('a refused output cap', () => {
+  const message = 'max_tokens is too large: 40000. This model supports at most 32768 tokens.'
+
+  test('of the gateway is called its own, with what to do', () => {
+    const ownCap = { param: 'max_tokens', tokens: 40_000 }
+    const problem = refused(message, { ...SENT, ownCap })
+    expect(problem).toMatchObject({ code: 'invalid_parameter', param: 'max_tokens' })
+    expect(problem.text).toContain('The gateway set `max_tokens` to 40,000')
+  })
+
+  test("of the client is the client's", () => {
+    expect(refused(message).text).toBe(
+      'The provider refused the value of `max_tokens`. Change it or leave it out.',
+    )
+  })
+})
+
+test('what is kept of a body: its fields, the names of its tools, and a cap that it did not set', () => {
+  const edit = { kind: 'set', path: ['max_tokens'], json: '4096' } as const
+  const tools = [{ type: 'function', function: { name: 'one' } }, { name: 'two' }, {}, 'x']
+  expect(sentFacts({ model: 'm', tools }, [edit])).toEqual({
+    fields: ['model', 'tools'],
+    tools: ['one', 'two', null, null],
+    ownCap: { param: 'max_tokens', tokens: 4096 },
+  })
+  expect(sentFacts({ max_completion_tokens: 9 }, [edit]).ownCap).toBeNull()
+  expect(sentFacts({ max_tokens: null }, [edit]).ownCap).not.toBeNull()
+})
