@@ -26,12 +26,14 @@ const PREFIXES_MAX = 10_000
 export class PrefixMemory {
   readonly #seen = new Set<string>()
 
-  /** Notes a prefix; true where it was there before. */
-  meet(digest: string): boolean {
-    if (this.#seen.has(digest)) return true
+  /** Notes the last of these prefixes, the shortest first. The place of the longest that was there before; -1: none was. */
+  meet(digests: readonly string[]): number {
+    const known = digests.findLastIndex((digest) => this.#seen.has(digest))
+    const whole = digests.at(-1)
+    if (whole === undefined) return -1
     if (this.#seen.size >= PREFIXES_MAX) this.#seen.clear()
-    this.#seen.add(digest)
-    return false
+    this.#seen.add(whole)
+    return known
   }
 
   clear(): void {
@@ -46,12 +48,12 @@ export class PromptMeter {
   #images = 0
   #files = 0
   #unsizedMedia = 0
-  readonly #texts: string[] = []
+  readonly #texts: { readonly text: string; readonly tokensTo: number }[] = []
   #mark: { readonly texts: number; readonly tokens: number; readonly long: boolean } | null = null
 
   text(text: string): void {
     this.#chars += text.length
-    this.#texts.push(text)
+    this.#texts.push({ text, tokensTo: this.#total() })
   }
 
   /** The few tokens that surround a message. */
@@ -118,7 +120,7 @@ export class PromptMeter {
     return this.#total()
   }
 
-  /** What has been counted; a marked prefix is written to the cache, or read if it was there. */
+  /** What has been counted: of a marked prefix, the longest beginning that was marked before is read, the rest written. */
   count(prefixes: PrefixMemory): PromptCount {
     const total = Math.max(1, this.#total())
     const mark = this.#mark
@@ -130,16 +132,20 @@ export class PromptMeter {
     if (mark === null) {
       return { ...base, cacheMark: null, inputTokens: total, ...NOT_CACHED }
     }
-    const digest = createHash('sha256')
-    for (const text of this.#texts.slice(0, mark.texts)) digest.update(text).update('\0')
-    const known = prefixes.meet(digest.digest('base64'))
+    const whole = createHash('sha256')
+    const marked = this.#texts.slice(0, mark.texts)
+    const known = prefixes.meet(
+      marked.map(({ text }) => whole.update(text).update('\0').copy().digest('base64')),
+    )
+    const read = known === marked.length - 1 ? mark.tokens : (marked[known]?.tokensTo ?? 0)
+    const written = mark.tokens - read
     return {
       ...base,
       cacheMark: mark.long ? 'long' : 'short',
       inputTokens: total - mark.tokens,
-      cacheReadTokens: known ? mark.tokens : 0,
-      cacheWriteTokens: known || mark.long ? 0 : mark.tokens,
-      cacheWriteLongTokens: known || !mark.long ? 0 : mark.tokens,
+      cacheReadTokens: read,
+      cacheWriteTokens: mark.long ? 0 : written,
+      cacheWriteLongTokens: mark.long ? written : 0,
     }
   }
 }

@@ -8,6 +8,9 @@ import { PROBLEMS } from '../vocabulary/problem.ts'
 const FLUSH_INTERVAL_MS = 100
 const BATCH_BYTES = 15 * 1024
 
+/** The status in the log of a request whose client left before it was answered. */
+const CLIENT_LEFT = 499
+
 /**
  * Opens the process's log, on standard output: one JSON object a line, or text where a person reads it, as
  * on a terminal. Lines reach standard output within a tenth of a second. `writeLines` takes whole lines of
@@ -109,7 +112,7 @@ export function requestLogger(log: Logger): (ended: EndedRequest) => void {
       chargeMicros: record.chargeMicros,
       generationId: record.generationId,
       // For a stream that failed after its 200, why; otherwise the code that the client received.
-      errorCode: problem?.code ?? record.errorCode,
+      errorCode: httpStatus === CLIENT_LEFT ? 'client_gone' : (problem?.code ?? record.errorCode),
       firstByteMs: record.firstByteAtMs === null ? null : record.firstByteAtMs - startedAtMs,
       durationMs: endedAtMs - startedAtMs,
     }

@@ -138,8 +138,9 @@ test('a catalog that was never loaded does not answer that a model does not exis
   })
   expect(codeOf(() => catalog.offerFor('acme/sage-pro', 'chat'))).toBe('service_unavailable')
   expect(listed(catalog, 'acme/sage-pro')).toBeNull()
-  expect(JSON.parse(catalog.listBytes().toString())).toEqual({ object: 'list', data: [] })
-  expect(catalog.list()).toEqual({ object: 'list', data: [] })
+  const empty = { object: 'list', data: [], total_count: 0, links: { next: null } }
+  expect(JSON.parse(catalog.listBytes().toString())).toEqual(empty)
+  expect(catalog.list()).toEqual(empty)
 })
 
 describe('the list', () => {
@@ -217,5 +218,25 @@ describe('a faster tier', () => {
       catalog.rows().filter(({ offer }) => offer.modelId === 'acme/sage-pro'),
     )
     expect(catalog.offerFor('acme/sage-pro', 'chat').fastPrices).toBeNull()
+  })
+})
+
+test("a listed model has what OpenRouter's own SDK asks of it, also where the vendor says nothing", () => {
+  const bare = upstreamRow({ canonical_slug: null, description: null })
+  const { catalog } = stocked({ rows: [bare] })
+  expect(catalog.list()).toMatchObject({
+    total_count: 1,
+    links: { next: null },
+    data: [
+      {
+        canonical_slug: 'acme/sage-pro',
+        description: '',
+        default_parameters: null,
+        per_request_limits: null,
+        supported_voices: null,
+        links: { details: '/v1/models/acme/sage-pro' },
+        architecture: { tokenizer: expect.any(String) },
+      },
+    ],
   })
 })

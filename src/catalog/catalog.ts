@@ -38,12 +38,22 @@ export interface CatalogRow extends ListedModel {
 export interface ServedModel extends ModelListing {
   /** The formats in which it is answered, by name. */
   readonly endpoints: readonly string[]
+  // OpenRouter's own SDK takes no model without these, nor one whose texts are null.
+  readonly canonical_slug: string
+  readonly description: string
+  readonly architecture: ModelListing['architecture'] & { readonly tokenizer: string }
+  readonly default_parameters: null
+  readonly per_request_limits: null
+  readonly supported_voices: null
+  readonly links: { readonly details: string }
 }
 
 /** The body of `GET /v1/models`. */
 interface ModelList {
   readonly object: 'list'
   readonly data: readonly ServedModel[]
+  readonly total_count: number
+  readonly links: { readonly next: null }
 }
 
 const ONE_MILLION_CONTEXT_MARK = '[1m]'
@@ -130,7 +140,8 @@ export class Catalog {
 
   /** The body of `GET /v1/models`. Empty while no list was ever loaded. */
   list(): ModelList {
-    return { object: 'list', data: this.#index?.models.map(listingOf) ?? [] }
+    const data = this.#index?.models.map(listingOf) ?? []
+    return { object: 'list', data, total_count: data.length, links: { next: null } }
   }
 
   /** {@link list} as UTF-8 JSON, made once a refresh and shared: do not write to it. */
@@ -191,9 +202,8 @@ interface CatalogIndex {
 }
 
 const LIST_HEAD = Buffer.from('{"object":"list","data":[')
-const LIST_TAIL = Buffer.from(']}')
 const COMMA = Buffer.from(',')
-const EMPTY_LIST_BYTES = Buffer.concat([LIST_HEAD, LIST_TAIL])
+const EMPTY_LIST_BYTES = joined([])
 
 function buildIndex(
   listedRows: readonly CatalogRow[],
@@ -262,7 +272,8 @@ function bytesOf(models: readonly CatalogModel[]): Pick<CatalogIndex, 'listBytes
 
 function joined(listings: readonly Buffer[]): Buffer {
   const pieces = listings.flatMap((bytes, place) => (place === 0 ? [bytes] : [COMMA, bytes]))
-  return Buffer.concat([LIST_HEAD, ...pieces, LIST_TAIL])
+  const tail = Buffer.from(`],"total_count":${listings.length},"links":{"next":null}}`)
+  return Buffer.concat([LIST_HEAD, ...pieces, tail])
 }
 
 /** The rows, each with the prices of its `-fast` sibling where there is one. */
@@ -307,7 +318,18 @@ function resolve(index: CatalogIndex, modelName: string): CatalogModel | null {
 
 /** An item of the list. By position: what the upstream lists, and the formats in which it is answered. */
 export function servedModel(listing: ModelListing, endpoints: readonly string[]): ServedModel {
-  return { ...listing, endpoints }
+  const { architecture, canonical_slug, description, id } = listing
+  return {
+    ...listing,
+    canonical_slug: canonical_slug ?? id,
+    description: description ?? '',
+    architecture: { ...architecture, tokenizer: architecture.tokenizer ?? 'Other' },
+    default_parameters: null,
+    per_request_limits: null,
+    supported_voices: null,
+    links: { details: `/v1/models/${id}` },
+    endpoints,
+  }
 }
 
 /** The 404 of a name that no model has. */

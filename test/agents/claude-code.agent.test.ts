@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, inject, test } from 'vitest'
+import { startSimulator } from '../../simulator/simulator.ts'
 import { pageBlock } from '../clients/page.ts'
+import { chatUpstream } from '../dialects/vendor-settings.ts'
 import { expectExactLedger, openRoom, type Room } from './room.ts'
 
 /** Claude Code, with the settings of docs/clients.md as they stand there. */
@@ -14,7 +16,15 @@ beforeEach(async () => {
 afterEach(() => room.close())
 
 /** Gives it a task, and answers with what it printed last. */
-async function claude(...args: readonly string[]): Promise<ReturnType<typeof JSON.parse>> {
+function claude(...args: readonly string[]): Promise<ReturnType<typeof JSON.parse>> {
+  return claudeWith({}, ...args)
+}
+
+/** The same, with further variables. */
+async function claudeWith(
+  variables: Readonly<Record<string, string>>,
+  ...args: readonly string[]
+): Promise<ReturnType<typeof JSON.parse>> {
   const settings = pageBlock({
     language: 'sh',
     word: 'ANTHROPIC_BASE_URL',
@@ -24,6 +34,7 @@ async function claude(...args: readonly string[]): Promise<ReturnType<typeof JSO
   const command = [inject('agentProgram'), '-p', 'Do it.', '--output-format', 'json', ...args]
   const { out } = await room.run(['sh', '-c', script, process.execPath, ...command], {
     TOLLGATE_API_KEY: room.account.apiKey,
+    ...variables,
   })
   return JSON.parse(out)
 }
@@ -90,4 +101,27 @@ test('an account out of credit is told so', async () => {
   const end = await claude()
   expect(end).toMatchObject({ is_error: true, api_error_status: 402 })
   expect(end.result).toContain('credit')
+})
+
+test('a model at two upstreams answers it at the one that speaks messages', async () => {
+  await room.close()
+  const chats = await startSimulator({ vendor: 'openai-compatible' })
+  try {
+    const second = chatUpstream(chats)
+    room = await openRoom({
+      world: {
+        vendor: 'anthropic',
+        configured: (usual) => ({ ...usual, upstreams: [second, ...usual.upstreams] }),
+      },
+    })
+    room.world.simulator.script({ act: { say: 'Done.' } })
+    // The model's longest answer is below what Claude Code asks for.
+    const end = await claudeWith({ CLAUDE_CODE_MAX_OUTPUT_TOKENS: '8000' })
+    expect(end).toMatchObject({ is_error: false, result: 'Done.' })
+    expect(room.forwarded('/messages')).toHaveLength(1)
+    expect(chats.requests.filter(({ isInference }) => isInference)).toEqual([])
+    await expectExactLedger(room)
+  } finally {
+    await chats.close()
+  }
 })

@@ -1,7 +1,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, inject, test } from 'vitest'
+import { startSimulator } from '../../simulator/simulator.ts'
 import { pageBlock } from '../clients/page.ts'
+import { chatUpstream } from '../dialects/vendor-settings.ts'
 import type { Finished } from '../tollgate-process.ts'
 import { expectExactLedger, openRoom, type Room } from './room.ts'
 
@@ -102,4 +104,28 @@ test('an account out of credit is told so, after five more tries', async () => {
   expect(code).toBe(1)
   expect(out).toContain('5/5')
   expect(out.trim().split('\n').at(-1)).toContain('402 Payment Required: This request needs a hold')
+})
+
+test("a model that another upstream answers in messages answers it at the vendor's second address", async () => {
+  await room.close()
+  const second = await startSimulator({ vendor: 'openai-compatible' })
+  try {
+    room = await openRoom({
+      world: {
+        vendor: 'anthropic',
+        configured: (usual) => ({
+          ...usual,
+          upstreams: [...usual.upstreams, chatUpstream(second)],
+        }),
+      },
+    })
+    second.script([DONE])
+    const { code, out } = await codex()
+    expect([code, out]).toEqual([0, expect.stringContaining('The file is made.')])
+    const ran = second.requests.filter(({ isInference }) => isInference)
+    expect(ran.map(({ path }) => path)).toEqual(['/responses'])
+    await expectExactLedger(room)
+  } finally {
+    await second.close()
+  }
 })

@@ -7,7 +7,7 @@ import { expect } from 'vitest'
 import type { RecordedRequest } from '../../simulator/recorder.ts'
 import { listRequests } from '../../src/ledger/activity/activity.ts'
 import type { Finished } from '../tollgate-process.ts'
-import { startWorld, type TestAccount, type World } from '../world.ts'
+import { startWorld, type TestAccount, type World, type WorldInput } from '../world.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -36,9 +36,16 @@ export interface Room {
   close(): Promise<void>
 }
 
+interface RoomInput {
+  readonly creditMicros?: number
+  /** The gateway's upstreams, and who plays them. Default: the simulator as OpenRouter. */
+  readonly world?: WorldInput
+}
+
 /** Opens a room; its account has $10 unless `creditMicros` says otherwise. */
-export async function openRoom({ creditMicros = 10_000_000 } = {}): Promise<Room> {
-  const world = await startWorld()
+export async function openRoom(input: RoomInput = {}): Promise<Room> {
+  const { creditMicros = 10_000_000 } = input
+  const world = await startWorld(input.world)
   const account = await world.account({ creditMicros })
   const [home, work] = [join(world.folder, 'home'), join(world.folder, 'work')]
   for (const folder of [home, work]) mkdirSync(folder)

@@ -202,7 +202,7 @@ describe('GET /v1/models', () => {
   test('lists nothing where nothing is left, and all of a disabled key', async () => {
     const account = await payer({ key: { allow: [own] }, account: { deny: [own] } })
     const headers = { 'x-api-key': account.apiKey }
-    expect((await list(headers)).json).toEqual({ object: 'list', data: [] })
+    expect((await list(headers)).json).toMatchObject({ object: 'list', data: [], total_count: 0 })
     await admin('PATCH', `/v1/admin/accounts/${account.id}`, { disabled: true })
     expect((await list(headers)).ids).toEqual((await list({})).ids)
     await admin('PATCH', `/v1/admin/accounts/${account.id}`, { disabled: false })

@@ -1,5 +1,6 @@
 import type { CatalogRow } from '../../simulator/catalog.ts'
 import { type VendorName, vendorId } from '../../simulator/vendors.ts'
+import { upstreamSettings } from '../../src/upstreams/testing/upstream-settings.ts'
 import type { UpstreamSettings, WrittenModel } from '../../src/upstreams/upstream-settings.ts'
 import { parsePrice } from '../../src/vocabulary/money.ts'
 import type { FormatRow } from '../contract/format-row.ts'
@@ -38,6 +39,19 @@ export function vendorSettings(
     formats: vendor === 'openai-compatible' ? SPOKEN[vendor] : null,
     models: rows.filter(hasOnePrice).map(writtenModel),
   }
+}
+
+/** The second address of a vendor, played by this simulator: chats and responses, by the ids of the first. */
+export function chatUpstream({
+  baseUrl,
+  catalog,
+}: {
+  readonly baseUrl: string
+  readonly catalog: { readonly rows: readonly CatalogRow[] }
+}): UpstreamSettings {
+  const input = { vendor: 'openai-compatible', rows: catalog.rows } as const
+  const settings = vendorSettings(upstreamSettings({ baseUrl }), input)
+  return { ...settings, name: 'chats', formats: ['chat', 'responses'] }
 }
 
 /** Whether settings can name all prices of a row: they have none by prompt size or time of day, and none of images. */

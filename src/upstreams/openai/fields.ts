@@ -255,6 +255,8 @@ export const RESPONSE_FIELDS = {
   parallel_tool_calls: PASSED,
   tool_choice: PASSED,
   safety_identifier: PASSED,
+  // Codex names its session, turn and window with it.
+  client_metadata: PASSED,
   stream: PASSED,
   max_output_tokens: HELD,
   tools: HELD,
