@@ -140,8 +140,8 @@ export class Catalog {
 
   /** The body of `GET /v1/models`. Empty while no list was ever loaded. */
   list(): ModelList {
-    const data = this.#index?.models.map(listingOf) ?? []
-    return { object: 'list', data, total_count: data.length, links: { next: null } }
+    const served = this.#index?.models.map(listingOf) ?? []
+    return { object: 'list', data: served, total_count: served.length, links: { next: null } }
   }
 
   /** {@link list} as UTF-8 JSON, made once a refresh and shared: do not write to it. */

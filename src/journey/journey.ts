@@ -71,7 +71,7 @@ export interface JourneyParts {
 }
 
 /** A provider refused the cap that the gateway set, for a client that set none. */
-export interface OwnCapRefusal {
+interface OwnCapRefusal {
   readonly upstream: string
   readonly modelId: string
   readonly tokens: number
