@@ -1,5 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { type Cores, coresOfMachine, divideCores, pinThisProcess } from './cores.ts'
 import type { Flags } from './flags.ts'
 import { refuseMemory } from './machine.ts'
 import type { Measure } from './measure.ts'
@@ -37,15 +38,20 @@ export class Bench {
   /** For stores and logs; deleted at the end. */
   readonly folder: string
   readonly failures: string[] = []
+  /** Null: nothing is pinned. */
+  readonly #cores: Cores | null
   readonly #running: RunningTarget[] = []
   #simulator: Promise<RunningTarget> | null = null
   #bareProxy: Promise<RunningTarget> | null = null
   #gateway: Promise<RunningTarget> | null = null
+  #onAllCores: Promise<RunningTarget> | null = null
   #lookingAllUp: Promise<RunningTarget> | null = null
   #onUpstreams: Promise<RunningTarget> | null = null
 
   constructor(flags: Flags) {
     this.flags = flags
+    this.#cores = divideCores(flags.cores, coresOfMachine())
+    if (this.#cores !== null) pinThisProcess(this.#cores.others)
     mkdirSync(flags.storeFolder, { recursive: true })
     refuseMemory(flags.storeFolder)
     this.folder = mkdtempSync(join(flags.storeFolder, 'bench-'))
@@ -72,7 +78,11 @@ export class Bench {
   bareProxy(): Promise<Target> {
     this.#bareProxy ??= this.#keep(
       this.simulator().then(({ address }) =>
-        startBareProxy({ folder: this.folder, upstreamAddress: address }),
+        startBareProxy({
+          folder: this.folder,
+          upstreamAddress: address,
+          cores: this.#cores?.gateway,
+        }),
       ),
     )
     return this.#bareProxy
@@ -82,6 +92,19 @@ export class Bench {
   gateway(): Promise<Target> {
     this.#gateway ??= this.startGateway({ name: 'tollgate' })
     return this.#gateway
+  }
+
+  /** How many cores the gateway is kept to; null: it may use all. */
+  get gatewayCores(): string | null {
+    return this.#cores?.gateway ?? null
+  }
+
+  /** The same, which may use all cores; none where the gateway of all scenarios may. */
+  async onAllCores(): Promise<readonly Target[]> {
+    if (this.#cores === null) return []
+    const cores = `${this.#cores.gateway},${this.#cores.others}`
+    this.#onAllCores ??= this.startGateway({ name: 'tollgate on all cores', cores })
+    return [await this.#onAllCores]
   }
 
   /** The same, which looks the cost of each request up. */
@@ -122,6 +145,7 @@ export class Bench {
         folder: this.folder,
         upstreamAddress,
         checkout,
+        cores: input.cores ?? this.#cores?.gateway,
         settings: { ...settings, ...profiling, ...input.settings },
       }),
     )

@@ -11,6 +11,8 @@ export interface StartProgramInput {
   readonly folder: string
   /** The whole environment, apart from `PATH`. */
   readonly env?: Readonly<Record<string, string>>
+  /** As for `taskset -c`; absent: those of this process. */
+  readonly cores?: string | undefined
   /** The file that its output goes to, so that its pipes need no reader. */
   readonly logFile: string
   /** Finds its address in what it wrote so far; null: not there yet. */
@@ -38,7 +40,12 @@ process.on('exit', () => {
 export async function startProgram(input: StartProgramInput): Promise<ChildProgram> {
   const { PATH = '' } = process.env
   const output = openSync(input.logFile, 'w')
-  const child = spawn(input.command, input.args, {
+  const [command = '', ...args] = [
+    ...(input.cores === undefined ? [] : ['taskset', '-c', input.cores]),
+    input.command,
+    ...input.args,
+  ]
+  const child = spawn(command, args, {
     cwd: input.folder,
     env: { PATH, ...input.env },
     stdio: ['ignore', output, output],

@@ -11,6 +11,8 @@ export interface CpuMeasuresInput {
   readonly gateway: readonly Round[]
   /** Of a gateway that looks each cost up; absent: it was not measured. */
   readonly lookingAllUp?: readonly Round[]
+  /** Of a gateway that may use all cores; absent: it was not measured. */
+  readonly onAllCores?: readonly Round[] | undefined
   readonly bare: readonly Round[]
   /** Of a gateway on several upstreams; absent: it was not measured. */
   readonly onUpstreams?: readonly Round[] | undefined
@@ -27,6 +29,7 @@ export function cpuMeasures({
   gateway,
   lookingAllUp = [],
   bare,
+  onAllCores = [],
   onUpstreams = [],
   ratioMax,
 }: CpuMeasuresInput): Measure[] {
@@ -55,6 +58,15 @@ export function cpuMeasures({
             name: 'the same over the bare proxy’s',
             unit: 'x',
             values: pairedRatios({ over: all, under }),
+          }),
+        ]),
+    ...(onAllCores.length === 0
+      ? []
+      : [
+          measure({
+            name: `CPU a ${noun} over the bare proxy’s, on all cores`,
+            unit: 'x',
+            values: pairedRatios({ over: cpuMicrosPerRequest(onAllCores), under }),
           }),
         ]),
     ...(several.length === 0

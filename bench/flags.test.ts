@@ -18,6 +18,7 @@ test('a quick run has one round, unless they are named', () => {
 test.each([
   [['--rounds', '0'], '--rounds takes a whole number above 0'],
   [['--rounds', 'many'], '--rounds takes a whole number above 0'],
+  [['--cores', 'all'], '--cores takes a whole number above 0'],
   [['--setting', 'LOG_LEVEL'], '--setting takes NAME=value'],
   [['--upstreams', 'all'], '--upstreams takes a whole number above 0'],
   [['--peer', 'other,http://127.0.0.1:1'], '--peer takes name,http://address,pid'],
@@ -47,6 +48,7 @@ test('the help names every scenario and every flag once', () => {
     'quick',
     'full',
     'rounds',
+    'cores',
     'store-folder',
     'result',
     'profile',

@@ -11,6 +11,8 @@ export interface Flags {
   /** Names of scenarios; empty: the canonical ones. */
   readonly scenarios: readonly string[]
   readonly rounds: number
+  /** How many cores the gateway has; null: one, where the machine can pin. */
+  readonly cores: number | null
   /** Where stores are made: on the disk that is to be measured. */
   readonly storeFolder: string
   /** Where the JSON goes; null: `bench/results/`, by time. */
@@ -51,6 +53,7 @@ export function readFlags(args: readonly string[]): Flags {
       quick: { type: 'boolean', default: false },
       full: { type: 'boolean', default: false },
       rounds: { type: 'string' },
+      cores: { type: 'string' },
       'store-folder': { type: 'string', default: join(ROOT, 'data') },
       result: { type: 'string' },
       profile: { type: 'boolean', default: false },
@@ -67,6 +70,7 @@ export function readFlags(args: readonly string[]): Flags {
     full: values.full,
     scenarios: positionals,
     rounds: wholeNumber('rounds', values.rounds) ?? (values.quick ? ROUNDS.quick : ROUNDS.full),
+    cores: wholeNumber('cores', values.cores),
     storeFolder: values['store-folder'],
     resultFile: values.result ?? null,
     profileFolder: values.profile ? values['profile-folder'] : null,

@@ -70,6 +70,8 @@ async function startSimulatorAs(
 
 export interface StartProxyInput {
   readonly folder: string
+  /** Its cores, as for `taskset -c`; absent: those of the bench. */
+  readonly cores?: string | undefined
   /** Of the simulator, without `/v1`. */
   readonly upstreamAddress: string
 }
@@ -80,6 +82,7 @@ export async function startBareProxy(input: StartProxyInput): Promise<RunningTar
     command: process.execPath,
     args: [...NODE_FLAGS, join(ROOT, 'bench', 'bare-proxy.ts'), `${input.upstreamAddress}/v1`],
     folder: input.folder,
+    cores: input.cores,
     env: NODE_ENV,
     logFile: join(input.folder, 'bare-proxy.log'),
     findAddress: (written) => FIRST_ADDRESS.exec(written)?.[1] ?? null,
@@ -137,6 +140,7 @@ export async function startGateway(input: StartGatewayInput): Promise<RunningGat
       'serve',
     ],
     folder,
+    cores: input.cores,
     env: {
       ...NODE_ENV,
       PORT: '0',

@@ -4,12 +4,14 @@ import { LoadConnection } from '../load-connection.ts'
 import { type Disk, measureDisk } from '../machine.ts'
 import { type Measure, measure } from '../measure.ts'
 import { settled } from '../rounds.ts'
-import { median } from '../statistics.ts'
+import { median, quantile } from '../statistics.ts'
 import type { Target } from '../target.ts'
 import { chatWorkload, streamBody, textBody } from '../workloads.ts'
 
 const ADDED_MS_MAX = 1
 const FIRST_EVENT_ADDED_MS_MAX = 1
+const SLOWEST_RATIO_MAX = 2
+const SLOW_SHARE = 0.99
 
 /** What one client waits longer than if it called the provider itself. */
 export const LATENCY: Scenario = {
@@ -33,6 +35,17 @@ export const LATENCY: Scenario = {
     })
     return [
       ...measuresOf({ of: 'a request', medians: answers, addedMsMax: ADDED_MS_MAX }),
+      measure({
+        name: 'tollgate, 99th percentile of a request',
+        unit: 'ms',
+        values: answers.map(({ slowest }) => slowest.gatewayMs),
+      }),
+      measure({
+        name: 'the same over the bare proxy’s',
+        unit: 'x',
+        values: answers.map(({ slowest }) => slowest.gatewayMs / slowest.bareMs),
+        budget: SLOWEST_RATIO_MAX,
+      }),
       measure({
         name: 'one commit on this disk, of which a request waits for two',
         unit: 'ms',
@@ -64,6 +77,8 @@ interface RoundMedians {
   readonly gatewayMs: number
   readonly bareMs: number
   readonly directMs: number
+  /** The 99th percentiles. */
+  readonly slowest: { readonly gatewayMs: number; readonly bareMs: number }
   /** Measured right after. */
   readonly disk: Disk
 }
@@ -85,7 +100,11 @@ async function medians(bench: Bench, input: MediansInput): Promise<RoundMedians[
     const [gatewayMs = 0, bareMs = 0, directMs = 0] = results.map((result) =>
       median(input.timesOf(result)),
     )
-    rounds.push({ gatewayMs, bareMs, directMs, disk: measureDisk(bench.folder) })
+    const [slowGatewayMs = 0, slowBareMs = 0] = results.map((result) =>
+      quantile(input.timesOf(result), SLOW_SHARE),
+    )
+    const slowest = { gatewayMs: slowGatewayMs, bareMs: slowBareMs }
+    rounds.push({ gatewayMs, bareMs, directMs, slowest, disk: measureDisk(bench.folder) })
     // Look-ups of this round are not to slow the next.
     for (const target of input.targets) await settled(target)
   }

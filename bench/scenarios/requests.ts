@@ -14,16 +14,18 @@ export const REQUESTS: Scenario = {
   summary: 'CPU a request that is not streamed, 1 KB, 32 at once',
   runs: 'always',
   async run(bench) {
+    const onAllCores = await bench.onAllCores()
     const targets = [
       await bench.gateway(),
       await bench.bareProxy(),
       await bench.lookingAllUp(),
+      ...onAllCores,
       ...(await bench.onUpstreams()),
     ]
     const workload = await chatWorkload(await bench.simulator(), textBody())
     await warm(bench, { targets, workload, requests: { full: 8_000, quick: 600 } })
     const requests = bench.scaled({ full: 6_000, quick: 1_000 })
-    const [gateway = [], bare = [], lookingAllUp = [], onUpstreams] = await interleave({
+    const [gateway = [], bare = [], lookingAllUp = [], ...others] = await interleave({
       targets,
       rounds: bench.rounds,
       run: (target) => closedLoop({ target, workload, requests, clients: CLIENTS }),
@@ -35,7 +37,8 @@ export const REQUESTS: Scenario = {
         gateway,
         lookingAllUp,
         bare,
-        onUpstreams,
+        onAllCores: onAllCores.length === 0 ? [] : others.shift(),
+        onUpstreams: others.shift(),
         ratioMax: CPU_RATIO_MAX,
       }),
       measure({ name: 'tollgate, requests in this run', unit: 'per second', values: perSecond }),

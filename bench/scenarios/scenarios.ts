@@ -1,6 +1,7 @@
 import type { Scenario } from '../bench.ts'
 import { GROWTH } from './growth.ts'
 import { HOSTILE } from './hostile.ts'
+import { KEYS } from './keys.ts'
 import { LARGE_BODIES } from './large-bodies.ts'
 import { LATENCY } from './latency.ts'
 import { MEMORY } from './memory.ts'
@@ -22,6 +23,7 @@ export const SCENARIOS: readonly Scenario[] = [
   LARGE_BODIES,
   HOSTILE,
   GROWTH,
+  KEYS,
   PAGE,
   PEERS,
   MEMORY,

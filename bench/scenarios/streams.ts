@@ -14,17 +14,19 @@ export const STREAMS: Scenario = {
   summary: 'CPU a stream of 100 events at full speed, 16 at once',
   runs: 'always',
   async run(bench) {
+    const onAllCores = await bench.onAllCores()
     const targets = [
       await bench.gateway(),
       await bench.bareProxy(),
       await bench.lookingAllUp(),
+      ...onAllCores,
       ...(await bench.onUpstreams()),
     ]
     const body = streamBody({ events: EVENTS, intervalMs: 0 })
     const workload = await chatWorkload(await bench.simulator(), body)
     await warm(bench, { targets, workload, requests: { full: 1_500, quick: 100 } })
     const requests = bench.scaled({ full: 1_200, quick: 200 })
-    const [gateway = [], bare = [], lookingAllUp = [], onUpstreams] = await interleave({
+    const [gateway = [], bare = [], lookingAllUp = [], ...others] = await interleave({
       targets,
       rounds: bench.rounds,
       run: (target) => closedLoop({ target, workload, requests, clients: CLIENTS }),
@@ -35,7 +37,8 @@ export const STREAMS: Scenario = {
         gateway,
         lookingAllUp,
         bare,
-        onUpstreams,
+        onAllCores: onAllCores.length === 0 ? [] : others.shift(),
+        onUpstreams: others.shift(),
         ratioMax: CPU_RATIO_MAX,
       }),
     ]

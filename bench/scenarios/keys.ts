@@ -1,0 +1,49 @@
+import type { Scenario } from '../bench.ts'
+import { closedLoop } from '../load.ts'
+import { measure } from '../measure.ts'
+import { cpuMicrosPerRequest, interleave, warm } from '../rounds.ts'
+import { pairedRatios } from '../statistics.ts'
+import { chatWorkload, textBody } from '../workloads.ts'
+
+const CLIENTS = 32
+const MANY_OVER_FEW_MAX = 1.1
+const ACCOUNTS = { few: 100, many: 1_000 }
+const API_KEYS_EACH = 10
+
+/** The requests of 1 KB by ten thousand keys in turns and by a thousand, ten of each account. */
+export const KEYS: Scenario = {
+  name: 'keys',
+  summary: 'CPU a request by 10,000 keys of 1,000 accounts in turns over that by 1,000 keys of 100',
+  runs: 'unlessQuick',
+  async run(bench) {
+    const start = (accounts: number) =>
+      bench.startGateway({
+        name: `tollgate, ${accounts} accounts`,
+        apiKeyCounts: Array.from({ length: accounts }, () => API_KEYS_EACH),
+      })
+    const few = await start(ACCOUNTS.few)
+    const many = await start(ACCOUNTS.many)
+    const targets = [few, many]
+    const workload = await chatWorkload(await bench.simulator(), textBody())
+    // Each key calls once before, so that both gateways know their callers.
+    await warm(bench, { targets, workload, requests: { full: 10_000, quick: 300 } })
+    const requests = bench.scaled({ full: 10_000, quick: 500 })
+    const rounds = await interleave({
+      targets,
+      rounds: bench.rounds,
+      run: (target) => closedLoop({ target, workload, requests, clients: CLIENTS }),
+    })
+    for (const gateway of targets) await bench.end(gateway)
+    const [under = [], over = []] = rounds.map(cpuMicrosPerRequest)
+    return [
+      measure({ name: '1,000 keys: CPU a request', unit: 'µs', values: under }),
+      measure({ name: '10,000 keys: CPU a request', unit: 'µs', values: over }),
+      measure({
+        name: 'the second over the first',
+        unit: 'x',
+        values: pairedRatios({ over, under }),
+        budget: MANY_OVER_FEW_MAX,
+      }),
+    ]
+  },
+}
