@@ -28,6 +28,17 @@ describe('the cap that a grant pays for', () => {
     }
   })
 
+  test('leaves room for a budget of thinking that a server counts beside it', () => {
+    const thinking = sizeHold(callWith({ thinkingTokens: 3_000, completions: 2 }), PLAIN)
+    expect(capForGrant(thinking, thinking.leastMicros)).toBe(16)
+    for (const share of [0.1, 0.5, 0.9]) {
+      const lowerable = thinking.neededMicros - thinking.leastMicros
+      const granted = micros(thinking.leastMicros + Math.floor(lowerable * share))
+      const cap = capForGrant(thinking, granted) ?? 0
+      expect((1_000 + 2 * (cap + 3_000) * 2) * 1.05).toBeLessThanOrEqual(granted)
+    }
+  })
+
   test('is null if the body keeps its own', () => {
     const own = sizeHold(callWith({ outputCapTokens: 500 }), PLAIN)
     expect(capForGrant(own, own.neededMicros)).toBeNull()

@@ -46,10 +46,10 @@ interface HoldReading {
  * How much to hold for a call: an upper bound of its charge.
  *
  * - The prompt at its estimate, at the dearest price that its tokens can have: read from a cache, or written to
- *   one, at the longest lifetime that the body asks for, if it marks anything for it or the model may do so unasked. If the provider may summarize the
- *   conversation first, the prompt twice and the summary.
- * - The output cap for each completion, at the dearest price that a token of the answer can have, and the
- *   prediction in the body. If images may come with the answer, one for each completion.
+ *   one, at the longest lifetime that the body asks for, if it marks anything for it or the model may do so unasked.
+ *   If the provider may summarize the conversation first, the prompt twice and the summary.
+ * - The output cap for each completion, at the dearest price that a token of the answer can have, the prediction in the
+ *   body, and thoughts that a server may count beside the cap. If images may come with the answer, one for each completion.
  * - Prices are those of the prompt's size and of the requested tier ({@link pricesAtTier}).
  * - If the provider runs tools: for each step a search, the whole prompt again, and the search results in it
  *   ({@link sizeStepGrowth}).
@@ -70,7 +70,9 @@ export function sizeHold(call: Call, listed: Offer): HoldSize {
     leastMicros: microsFor(readings, { capTokens: output.leastTokens, feeBasisPoints }),
     capTokens: output.sentTokens,
     tokens: wholeTokens(
-      prompt.promptTokens + call.completions * output.heldTokens + call.predictionTokens,
+      prompt.promptTokens +
+        call.completions * (output.heldTokens + output.besideTokens) +
+        call.predictionTokens,
     ),
     readings,
     feeBasisPoints,
@@ -192,10 +194,10 @@ function tokensBeyondCap(
   call: Call,
   { offer, output }: { readonly offer: Offer; readonly output: OutputSize },
 ): number {
-  const predicted = call.predictionTokens * call.completions
-  if (!call.compacts) return predicted
+  const beside = (call.predictionTokens + output.besideTokens) * call.completions
+  if (!call.compacts) return beside
   const shortest = Math.min(SUMMARY_TOKENS_MIN, offer.outputTokensMax ?? SUMMARY_TOKENS_MIN)
-  return predicted + Math.max(output.heldTokens, shortest)
+  return beside + Math.max(output.heldTokens, shortest)
 }
 
 /** Everything but output: prompts, searches and the price of the request itself. */

@@ -11,30 +11,37 @@ const LOWERED_CAP_TOKENS_MIN = 16
 
 /** The output that each completion of a call is held for. */
 export interface OutputSize {
+  /** Under the cap. */
   readonly heldTokens: number
   /** The least that it could be held for; equal to `heldTokens` if the cap must not be lowered. */
   readonly leastTokens: number
   /** The cap to send if all of it is held; null: the body keeps its own. */
   readonly sentTokens: number | null
+  /** Thoughts that a server may count beside the cap, which a lower cap does not lower. */
+  readonly besideTokens: number
 }
 
 /**
  * Sizes the output. A client's cap is held in full, even above the model's listed maximum, because it goes
  * upstream unchanged; only messages is held up to that maximum. A reasoning budget above the cap is held in its
- * place, and one that a server may count beside the cap is held too. Throws Problem `output_cap_required` if neither the call nor the model bounds the answer.
+ * place, and one that a server may count beside the cap is held too. Throws Problem `output_cap_required` if neither
+ * the call nor the model bounds the answer.
  */
 export function sizeOutput(call: Call, offer: Offer): OutputSize {
   const { heldTokens, leastTokens, sentTokens } = sizeCap(call, offer)
-  const reasoningTokens = withinWindow(call.reasoningTokens, offer)
-  const { thinkingTokens } = call
+  const besideTokens = call.thinkingTokens
+  const reasoningTokens = withinWindow(call.reasoningTokens, offer) - besideTokens
   return {
-    heldTokens: Math.max(heldTokens + thinkingTokens, reasoningTokens),
-    leastTokens: Math.max(leastTokens + thinkingTokens, reasoningTokens),
+    heldTokens: Math.max(heldTokens, reasoningTokens),
+    leastTokens: Math.max(leastTokens, reasoningTokens),
     sentTokens,
+    besideTokens,
   }
 }
 
-function sizeCap(call: Call, offer: Offer): OutputSize {
+type CapSize = Omit<OutputSize, 'besideTokens'>
+
+function sizeCap(call: Call, offer: Offer): CapSize {
   const { output } = call.rules
   switch (output.cap) {
     case 'none':
@@ -51,11 +58,11 @@ function sizeCap(call: Call, offer: Offer): OutputSize {
   }
 }
 
-function fixed(heldTokens: number): OutputSize {
+function fixed(heldTokens: number): CapSize {
   return { heldTokens, leastTokens: heldTokens, sentTokens: null }
 }
 
-function loweredCap(call: Call, offer: Offer): OutputSize {
+function loweredCap(call: Call, offer: Offer): CapSize {
   const takesCap =
     offer.supportedParameters.has('max_tokens') ||
     offer.supportedParameters.has('max_completion_tokens')

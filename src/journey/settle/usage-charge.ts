@@ -53,7 +53,8 @@ export function estimateUsage({
 }): TokenUsage {
   const images = call.media.imagesInline + call.media.imagesByUrl
   const inputTokens = call.textTokens + images * IMAGE_TOKENS_MIN
-  const outputTokensMax = sizeOutput(call, offer).heldTokens * call.completions
+  const { heldTokens, besideTokens } = sizeOutput(call, offer)
+  const outputTokensMax = (heldTokens + besideTokens) * call.completions
   return {
     inputTokens: Math.min(inputTokens, offer.contextTokens ?? inputTokens),
     cacheReadTokens: 0,
