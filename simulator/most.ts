@@ -129,8 +129,10 @@ function withSearches(
 }
 
 /** One reading of the prompt. Media whose size the request does not show may fill the window. */
-function promptMost({ prompt }: Ask, { row }: AnswerInput): number {
+function promptMost({ prompt }: Ask, { row, body }: AnswerInput): number {
   const windowTokens = row.context_length
+  // Of an earlier message, the conversation before it may fill the window.
+  if (body['thread'] !== undefined) return windowTokens ?? WINDOW_TOKENS
   const counted =
     prompt.inputTokens +
     prompt.cacheReadTokens +
@@ -163,7 +165,7 @@ function cacheClasses({ prompt }: Ask, { row, body }: AnswerInput): readonly Cac
 }
 
 /** How long one answer may get. */
-function answerMost(ask: Ask, { path, row }: AnswerInput): number {
+function answerMost(ask: Ask, { path, row, body }: AnswerInput): number {
   const listed = row.top_provider.max_completion_tokens
   const windowTokens = Math.max(row.context_length ?? Number.MAX_SAFE_INTEGER, listed ?? 0)
   const isBare = path === '/chat/completions' || path === '/completions'
@@ -172,9 +174,32 @@ function answerMost(ask: Ask, { path, row }: AnswerInput): number {
     !row.supported_parameters.includes('max_tokens') &&
     !row.supported_parameters.includes('max_completion_tokens')
   const uncapped = listed ?? row.context_length ?? WINDOW_TOKENS
-  const cap = ask.capTokens ?? uncapped
+  const cap = lengthOutranking(body) ?? ask.capTokens ?? uncapped
   const answer = Math.min(ignoresCaps ? Math.max(cap, uncapped) : cap, windowTokens)
-  return Math.max(answer, Math.min(ask.budgetTokens, windowTokens))
+  return Math.max(answer + besideMost(path, body), Math.min(ask.budgetTokens, windowTokens))
+}
+
+/** llama.cpp's, SGLang's and Ollama's own names of the length, which outrank the format's cap. */
+function lengthOutranking(body: JsonObject): number | null {
+  const lengths = ['n_predict', 'max_new_tokens', 'num_predict'].map((name) => body[name])
+  return lengths.find((length) => typeof length === 'number') ?? null
+}
+
+const BUDGETS_BESIDE = [
+  'thinking_budget',
+  'thinking_token_budget',
+  'thinking_budget_tokens',
+  'reasoning_budget_tokens',
+]
+
+/** Thoughts that servers of one's own count beside the cap. In messages they are within it. */
+function besideMost(path: string, body: JsonObject): number {
+  if (path === '/messages') return 0
+  const budgets = [
+    ...BUDGETS_BESIDE.map((name) => body[name]),
+    objectOr(body['thinking'])['budget_tokens'],
+  ]
+  return Math.max(0, ...budgets.filter((budget) => typeof budget === 'number'))
 }
 
 function summaryMost(ask: Ask, input: AnswerInput): number {

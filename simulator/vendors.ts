@@ -213,8 +213,12 @@ const TAKEN_BY_ANTHROPIC = new Set([
   'service_tier',
   'cache_control',
   'output_config',
+  'output_format',
   'context_management',
   'container',
+  'inference_geo',
+  'speed',
+  'thread',
 ])
 
 const anthropic: Vendor = {

@@ -29,6 +29,8 @@ export interface Plant {
   readonly offer?: (offer: Offer) => Partial<Offer>
   /** Whether a rewrite is made. */
   readonly rewrites?: (edit: JsonEdit) => boolean
+  /** Fields that the dialect does not refuse. */
+  readonly unread?: Readonly<Record<string, unknown>>
 }
 
 /** Holds a mark of an hour as one of five minutes. */
@@ -100,7 +102,8 @@ function hold({
   const format = FORMATS.find(({ endpoint }) => endpoint === request.endpoint)
   const wire = world.wires.get(request.endpoint)
   if (format === undefined || wire === undefined) throw new TypeError(`no ${request.endpoint}`)
-  const body = parseJsonBody(Buffer.from(JSON.stringify(request.body)))
+  const { unread } = plant
+  const body = parseJsonBody(Buffer.from(JSON.stringify({ ...request.body, ...unread })))
   const call = sizeCall(format.readCall(body, DEFAULT_PUBLIC_NAMES))
   const offer = offerAtFee(world.catalog.offerFor(call.modelName, format.endpoint), feeBasisPoints)
   checkOffer(call, {
@@ -110,7 +113,7 @@ function hold({
     parsesFiles: world.vendor === null,
     publicNames: DEFAULT_PUBLIC_NAMES,
   })
-  wire.refuse?.({ call, body, offer })
+  if (unread === undefined) wire.refuse?.({ call, body, offer })
 
   const size = sizeHold(
     { ...call, ...plant.call?.(call, offer) },
