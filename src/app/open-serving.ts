@@ -105,12 +105,12 @@ const REFUSED_FIELDS_MAX = 100
 /** Logs the first refusal of each field at each upstream since the start, with the setting that lets it pass. */
 function noteRefusedFields({ log }: Wiring): JourneyParts['fieldRefused'] {
   const noted = new Set<string>()
-  return (upstream, { name }) => {
+  return (upstream, { name, canBeVouched }) => {
     const refusal = `${upstream} ${name}`
     if (name === null || noted.has(refusal) || noted.size >= REFUSED_FIELDS_MAX) return
     noted.add(refusal)
-    const advice = `\`allow_fields: [${name}]\` of the upstream passes it, if docs/upstreams.md lets it be vouched for`
-    log.warn({ upstream, field: name, advice }, 'field refused')
+    const advice = canBeVouched ? { advice: `\`allow_fields: [${name}]\` passes it.` } : {}
+    log.warn({ upstream, field: name, ...advice }, 'field refused')
   }
 }
 

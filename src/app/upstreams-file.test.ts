@@ -125,11 +125,16 @@ describe('a file of upstreams', () => {
     })
     const faulty = readAs(
       'openai-compatible',
-      'allow_fields: [n_predict, max_tokens, thread, "a b"]',
+      'allow_fields: [n_predict, max_tokens, thread, messages.content, messages.audio, "a b"]',
     )
     await expect(faulty).rejects.toThrow(
-      /n_predict`, which sets the length[\s\S]*max_tokens`, which is listed already[\s\S]*thread`, which reads what the vendor keeps[\s\S]*must be a field/,
+      /allow_fields\[0\] can't be vouched for: `n_predict` sets the length of the answer, which a hold must know[\s\S]*`max_tokens` is listed already[\s\S]*`thread` reads what the vendor keeps[\s\S]*`messages.content` is listed already[\s\S]*`messages.audio` reads what the vendor keeps[\s\S]*must be a field/,
     )
+    const ofAnthropic = await readAs(
+      'anthropic',
+      'api_key: "${ROUTER_KEY}", allow_fields: [diagnostics]',
+    )
+    expect(ofAnthropic.upstreams[0].allowFields).toEqual(['diagnostics'])
     const elsewhere = readAs('openrouter', 'allow_fields: [x], cache_salt: true')
     await expect(elsewhere).rejects.toThrow(/passes every field on[\s\S]*no such field/)
   })

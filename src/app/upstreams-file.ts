@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { loadDialect } from '../upstreams/dialects.ts'
+import { whyNotVouched } from '../upstreams/fields.ts'
 import { isModelId, MODEL_NAME_CHARS_MAX } from '../upstreams/listing/listing.ts'
 import { answeredFormats, type Dialect } from '../upstreams/upstream.ts'
 import type {
@@ -146,10 +147,9 @@ function readAllowedFields(value: YamlValue | undefined, { wires }: Dialect): st
         item.fault('must be a field like priority, or one of messages like messages.name') ?? []
       )
     }
-    const why = tables
-      .map((table) => table[name]?.whyNotVouched ?? null)
-      .find((each) => each !== null)
-    return why === undefined ? [name] : (item.fault(`names \`${name}\`, which ${why}`) ?? [])
+    const why = tables.map((table) => whyNotVouched(table, name)).find((each) => each !== null)
+    if (why === undefined) return [name]
+    return item.fault(`can't be vouched for: \`${name}\` ${why}`) ?? []
   })
 }
 

@@ -94,6 +94,31 @@ const REFUSED: readonly Row[] = [
   ['openai', 'responses', { reasoning: { mode: 'pro' } }, 'reasoning.mode'],
   ['openai', 'responses', items({ type: 'item_reference', id: 'msg_1' }), 'input[0]'],
   ['openai', 'responses', items({ type: 'reasoning', id: 'rs_1', summary: [] }), 'input[0]'],
+  [
+    'openai',
+    'responses',
+    items({ type: 'reasoning', id: 'rs_1', summary: [], content: [], encrypted_content: '' }),
+    'input[0]',
+  ],
+  ['openai', 'responses', items({ id: 'msg_1' }), 'input[0]'],
+  [
+    'openai',
+    'responses',
+    items({
+      role: 'assistant',
+      content: [
+        { type: 'output_text', text: 'x', annotations: [{ type: 'file_citation', file_id: 'f' }] },
+      ],
+    }),
+    'input[0].content[0].annotations[0]',
+  ],
+  [
+    'openai',
+    'responses',
+    items({ role: 'user', content: 'x', agent: { name: 'a' } }),
+    'input[0].agent',
+  ],
+  ['openai', 'responses', { multi_agent: {} }, 'multi_agent'],
   ['openai', 'responses', items({ type: 'mcp_call', id: 'mcp_1' }), 'input[0]'],
   [
     'openai',
@@ -139,6 +164,19 @@ const REFUSED: readonly Row[] = [
     'messages',
     { tools: [{ name: 'f', input_schema: {}, allowed_callers: ['code_execution'] }] },
     'tools[0].allowed_callers[0]',
+  ],
+  ['anthropic', 'messages', { thinking: { type: 'enabled', budget: 9 } }, 'thinking.budget'],
+  [
+    'anthropic',
+    'messages',
+    { tools: [{ type: 'web_search_20991231', name: 'web_search' }] },
+    'tools[0].type',
+  ],
+  [
+    'anthropic',
+    'messages',
+    said([{ type: 'image', source: { type: 'url', url: 'https://a.b/c' }, transformations: [] }]),
+    'messages[0].content[0].transformations',
   ],
   ['anthropic', 'messages', said('x', { role: 'developer' }), 'messages[0].role'],
   [

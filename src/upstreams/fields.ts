@@ -19,6 +19,8 @@ interface Fault {
   readonly path: string | null
   /** By position: the whole path of the field. */
   readonly message: (param: string) => string
+  /** Whether an operator can vouch for the field. Left out: no. */
+  readonly canBeVouched?: true
 }
 
 /** One row of a table. */
@@ -29,6 +31,8 @@ export interface FieldRow {
   readonly use: 'passed' | 'held' | 'checked' | 'refused'
   /** Why an operator can't vouch for the field; null: an operator can. */
   readonly whyNotVouched: string | null
+  /** The rows of the members of an object, or of each object in a list. */
+  readonly members?: FieldTable
   /** Null: the value goes on. */
   judge(value: Value, vouched: VouchedFields): Fault | null
 }
@@ -36,13 +40,21 @@ export interface FieldRow {
 /** The rows of an object's members, by name. */
 export type FieldTable = Readonly<Record<string, FieldRow>>
 
+/** The row of an object, with the rows of its members. */
+export interface ObjectRow<Rows extends FieldTable> extends FieldRow {
+  readonly members: Rows
+}
+
 /** A field that was refused because no row lets it pass: the cause of its Problem. */
 export class UnlistedField {
-  /** As `allow_fields` would name it; null: its name can't be shown. */
+  /** Without the places in arrays, as `messages.content.weight`; null: its name can't be shown. */
   readonly name: string | null
+  /** Whether `allow_fields` takes the name. */
+  readonly canBeVouched: boolean
 
-  constructor(name: string | null) {
+  constructor({ name, canBeVouched }: Pick<UnlistedField, 'name' | 'canBeVouched'>) {
     this.name = name
+    this.canBeVouched = canBeVouched
   }
 }
 
@@ -53,6 +65,11 @@ export const PASSED: FieldRow = { use: 'passed', whyNotVouched: LISTED, judge: (
 
 /** The hold reads the field. */
 export const HELD: FieldRow = { use: 'held', whyNotVouched: LISTED, judge: () => null }
+
+/** The same row, of a field that the hold reads. */
+export function held(row: FieldRow): FieldRow {
+  return { ...row, use: 'held' }
+}
 
 const WHY_REFUSED = {
   length: 'sets the length of the answer, which a hold must know',
@@ -89,14 +106,13 @@ export function oneOf(...values: readonly (string | boolean)[]): FieldRow {
 }
 
 /** A whole number of zero or more, which the hold reads. */
-export const HELD_COUNT: FieldRow = {
-  ...checked((value) =>
+export const HELD_COUNT: FieldRow = held(
+  checked((value) =>
     typeof value === 'number' && Number.isInteger(value) && value >= 0
       ? null
       : { path: '', message: (param) => `\`${param}\` must be a whole number of zero or more.` },
   ),
-  use: 'held',
-}
+)
 
 /** Text, numbers, true and false, at no depth: `except` names members that may not be there. */
 export function flatObject(except: readonly string[]): FieldRow {
@@ -113,14 +129,15 @@ export function flatObject(except: readonly string[]): FieldRow {
 }
 
 /** An object with these members alone. `vouchedAs`: how `allow_fields` names its members. */
-export function object(
-  rows: FieldTable,
+export function object<Rows extends FieldTable>(
+  rows: Rows,
   { vouchedAs = null }: { readonly vouchedAs?: string | null } = {},
-): FieldRow {
-  return checked((value, vouched) => {
+): ObjectRow<Rows> {
+  const row = checked((value, vouched) => {
     if (!isJsonObject(value)) return notAnObject
     return judgeMembers(value, { rowOf: (name) => rowIn(rows, name), vouched, vouchedAs })
   })
+  return { ...row, members: rows }
 }
 
 /** An object whose listed members are judged; any other member goes on. */
@@ -150,7 +167,7 @@ export function byType(
 
 /** An array with elements of this kind. */
 export function listOf(row: FieldRow): FieldRow {
-  return checked((value, vouched) => {
+  const list = checked((value, vouched) => {
     if (!isArray(value)) {
       return { path: '', message: (param) => `\`${param}\` must be an array.` }
     }
@@ -162,6 +179,7 @@ export function listOf(row: FieldRow): FieldRow {
     }
     return null
   })
+  return row.members === undefined ? list : { ...list, members: row.members }
 }
 
 /** Text, or this. */
@@ -193,6 +211,16 @@ function isArray(value: Value): value is readonly JsonValue[] {
   return Array.isArray(value)
 }
 
+const MESSAGES = 'messages.'
+
+/** Why an operator can't vouch for a field of a format, or a member of its messages; null: an operator can. */
+export function whyNotVouched(table: FieldTable, name: string): string | null {
+  const row = name.startsWith(MESSAGES)
+    ? rowIn(table['messages']?.members ?? {}, name.slice(MESSAGES.length))
+    : rowIn(table, name)
+  return row?.whyNotVouched ?? null
+}
+
 interface MemberRules {
   readonly rowOf: (name: string) => FieldRow | undefined
   readonly vouched: VouchedFields
@@ -208,11 +236,13 @@ function judgeMembers(
     const value = owner[name]
     if (value === null || value === undefined) continue
     const row = rowOf(name) ?? UNLISTED
-    if (row.whyNotVouched === null && vouchedAs !== null && vouched.has(vouchedAs + name)) continue
+    const canBeVouched = row.whyNotVouched === null && vouchedAs !== null
+    if (canBeVouched && vouched.has(vouchedAs + name)) continue
     const fault = row.judge(value, vouched)
     if (fault === null) continue
     const shown = echoed(name)
-    return shown === null ? { ...fault, path: null } : within(`.${shown}`, fault)
+    if (shown === null) return { ...fault, path: null }
+    return { ...within(`.${shown}`, fault), ...(canBeVouched ? { canBeVouched } : {}) }
   }
   return null
 }
@@ -233,7 +263,10 @@ export function requireListed(
   })
   if (fault === null) return
   const param = fault.path?.slice(1) ?? null
-  const cause = new UnlistedField(param === null ? null : param.replaceAll(/\[\d+\]/g, ''))
+  const cause = new UnlistedField({
+    name: param === null ? null : param.replaceAll(/\[\d+\]/g, ''),
+    canBeVouched: fault.canBeVouched === true,
+  })
   if (param === null) {
     const message = 'A field of the body is not supported for this model. Leave it out.'
     throw new Problem('unsupported_parameter', { message, cause })

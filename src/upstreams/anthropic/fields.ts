@@ -3,6 +3,7 @@ import {
   type FieldRow,
   type FieldTable,
   HELD,
+  held,
   listOf,
   object,
   oneOf,
@@ -34,7 +35,7 @@ const SOURCE = byType({
 
 const READ_BLOCKS = {
   text: object({ ...BLOCK, text: PASSED, citations: PASSED }),
-  image: object({ ...BLOCK, source: SOURCE }),
+  image: object({ ...BLOCK, source: SOURCE, transformations: refused('price') }),
   document: object({ ...BLOCK, source: SOURCE, title: PASSED, context: PASSED, citations: PASSED }),
   search_result: object({
     ...BLOCK,
@@ -48,19 +49,22 @@ const READ_BLOCKS = {
 // A document may have blocks in it, and those again: the parser bounds the depth.
 const CONTENT: FieldRow = textOr(listOf(byType(READ_BLOCKS)))
 
+// The input of a tool's call is the client's own, and never looked into.
+const TOOL_USE = { ...BLOCK, id: PASSED, name: PASSED, input: PASSED, caller: PASSED } as const
+
 const OTHERS_TOOLS =
   'This model runs no tools of the provider but a search: their cost is not counted in its answers.'
 
 /** The blocks of a message, by type, without those of a search. */
 const WRITTEN_BLOCKS = {
   ...READ_BLOCKS,
-  // The input of a tool's call is the client's own, and never looked into.
-  tool_use: object({ ...BLOCK, id: PASSED, name: PASSED, input: PASSED, caller: PASSED }),
+  tool_use: object({ ...TOOL_USE, toolset_name: PASSED }),
   tool_result: object({
     ...BLOCK,
     tool_use_id: PASSED,
     content: CONTENT,
     is_error: PASSED,
+    toolset_name: PASSED,
   }),
   thinking: object({ ...BLOCK, thinking: PASSED, signature: PASSED }),
   redacted_thinking: object({ ...BLOCK, data: PASSED }),
@@ -89,13 +93,61 @@ const WRITTEN_BLOCKS = {
 /** The blocks of a message, by type. */
 export const BLOCKS = {
   ...WRITTEN_BLOCKS,
-  server_tool_use: object({ ...BLOCK, id: PASSED, name: PASSED, input: PASSED, caller: PASSED }),
+  server_tool_use: object(TOOL_USE),
   web_search_tool_result: object({
     ...BLOCK,
     tool_use_id: PASSED,
     content: PASSED,
     caller: PASSED,
   }),
+} as const satisfies FieldTable
+
+// Called by the provider's code alone, a tool would run there unseen.
+const TOOL = openObject({ allowed_callers: listOf(oneOf('direct')) })
+
+/** The tools of a call, by type: those that the client runs, and a search. */
+export const TOOLS = {
+  custom: TOOL,
+  web_search_20250305: TOOL,
+  web_search_20260209: TOOL,
+  web_search_20260318: TOOL,
+  ...refusedTypes(
+    OTHERS_TOOLS,
+    'bash_20241022',
+    'bash_20250124',
+    'code_execution_20250522',
+    'code_execution_20250825',
+    'code_execution_20260120',
+    'code_execution_20260521',
+    'browser_toolset_20260801',
+    'computer_20241022',
+    'computer_20250124',
+    'computer_20251124',
+    'computer_toolset_20260801',
+    'memory_20250818',
+    'text_editor_20241022',
+    'text_editor_20250124',
+    'text_editor_20250429',
+    'text_editor_20250728',
+    'web_fetch_20250910',
+    'web_fetch_20260209',
+    'web_fetch_20260309',
+    'web_fetch_20260318',
+    'advisor_20260301',
+    'tool_search_tool_bm25',
+    'tool_search_tool_bm25_20251119',
+    'tool_search_tool_regex',
+    'tool_search_tool_regex_20251119',
+    'mcp_toolset',
+  ),
+} as const satisfies FieldTable
+
+/** The members of `thinking`. */
+export const THINKING = {
+  type: PASSED,
+  budget_tokens: HELD,
+  display: PASSED,
+  block_binding: PASSED,
 } as const satisfies FieldTable
 
 function messageFields(blocks: FieldTable) {
@@ -118,10 +170,9 @@ function messageFields(blocks: FieldTable) {
     output_config: object({ effort: PASSED, format: PASSED, task_budget: PASSED }),
     output_format: PASSED,
     max_tokens: HELD,
-    thinking: HELD,
+    thinking: held(object(THINKING)),
     cache_control: HELD,
-    // Called by the provider's code alone, a tool would run there unseen.
-    tools: listOf(openObject({ allowed_callers: listOf(oneOf('direct')) })),
+    tools: held(listOf(byType(TOOLS, { untyped: TOOL }))),
     // A price of a tier is checked where prices are known.
     service_tier: oneOf('auto', 'standard_only'),
     speed: oneOf('standard', 'fast'),

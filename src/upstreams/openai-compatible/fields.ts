@@ -17,8 +17,8 @@ import {
   CHAT_PARTS,
   COMPLETION_FIELDS,
   EMBEDDING_FIELDS,
-  RESPONSE_FIELDS,
 } from '../openai/fields.ts'
+import { RESPONSE_FIELDS } from '../openai/response-fields.ts'
 
 /*
  * The fields of servers that speak OpenAI's formats: OpenAI's own, and those that vLLM, SGLang, llama.cpp and Ollama

@@ -14,8 +14,9 @@ import * as layout from '../openrouter/chat.ts'
 import { responses as responsesLayout } from '../openrouter/responses.ts'
 import { modelEdit, userEdit } from '../openrouter/rewrites.ts'
 import type { Dialect, RewriteInput, Wire } from '../upstream.ts'
-import { CHAT_FIELDS, COMPLETION_FIELDS, EMBEDDING_FIELDS, RESPONSE_FIELDS } from './fields.ts'
+import { CHAT_FIELDS, COMPLETION_FIELDS, EMBEDDING_FIELDS } from './fields.ts'
 import { openaiFacts, openaiId } from './models.ts'
+import { RESPONSE_FIELDS } from './response-fields.ts'
 
 /** The streams of chat completions: the last chunk has the counts, and no choices. */
 export const CHAT_STREAMS: CountedStreams = {
