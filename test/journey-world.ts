@@ -17,6 +17,7 @@ import { ThreadShare } from '../src/journey/gate/thread-share.ts'
 import { offerWith, usd } from '../src/journey/hold-size/testing/offers.ts'
 import type { JourneyParts } from '../src/journey/journey.ts'
 import { Settler } from '../src/journey/settle/settler.ts'
+import { TokenFactors } from '../src/journey/settle/token-factors.ts'
 import { listRequests } from '../src/ledger/activity/activity.ts'
 import { createApiKey } from '../src/ledger/api-keys.ts'
 import { auditStore } from '../src/ledger/audit/audit.ts'
@@ -189,6 +190,7 @@ function usualParts({ ledger, settler, upstream, caller, input }: UsualPartsInpu
     holdOffer: (listed) => listed,
     ledger,
     settler,
+    tokenFactors: new TokenFactors(),
     fieldRefused: () => undefined,
     ownCapRefused: () => undefined,
     costStands: () => false,

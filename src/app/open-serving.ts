@@ -8,6 +8,7 @@ import { ThreadShare } from '../journey/gate/thread-share.ts'
 import { UnknownCallers } from '../journey/gate/unknown-callers.ts'
 import type { JourneyParts } from '../journey/journey.ts'
 import { Settler } from '../journey/settle/settler.ts'
+import { TokenFactors } from '../journey/settle/token-factors.ts'
 import { openAccountTagger } from '../ledger/accounts.ts'
 import { hasPostedCredit } from '../ledger/activity/activity.ts'
 import type { UnsettledRequest } from '../ledger/activity/unsettled.ts'
@@ -68,6 +69,7 @@ export async function openServing(wiring: Wiring, input: ServingInput) {
     holdOffer: (offer) => upstreams.get(offer.upstream)?.endpoints?.holdOffer(offer) ?? offer,
     ledger: whileAlive(served.ledger, served.isAlive),
     settler,
+    tokenFactors: new TokenFactors(),
     costStands: (claim) => input.verification.policy.stands(claim),
     fieldRefused: noteRefusedFields(wiring),
     ownCapRefused: noteRefusedCaps(wiring),

@@ -32,12 +32,13 @@ export function readChatStyleFields(
   refuseFields(root)
   const fileParser = readPlugins(root, publicNames)
   const tools = readToolUse(root, toolStyle, publicNames)
-  const { media, inlineImages, cacheWrites } = surveyBody(root)
+  const { media, inlineImages, cacheWrites, promptGuess } = surveyBody(root)
   return {
     modelName,
     media,
     tools,
     cacheWrites,
+    promptGuess,
     ...readBilledOptions(root),
     fileParser,
     texts: { ...findInlineImages(body.bytes, inlineImages), prediction: readPrediction(body) },

@@ -43,6 +43,7 @@ describe('a call', () => {
       compacts: false,
       fileParser: 'none',
       textTokens: expect.any(Number),
+      promptGuess: expect.any(Number),
       inlineImages: [],
     })
   })
@@ -115,6 +116,7 @@ describe('a call', () => {
     expect(callWith({ ...nulls, x_search: null, functions: null, max_tool_calls: null })).toEqual({
       ...callWith({}),
       textTokens: expect.any(Number),
+      promptGuess: expect.any(Number),
     })
   })
 })

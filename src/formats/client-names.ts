@@ -18,6 +18,8 @@ const CLIENT_NAMES = {
   mcp_servers: 'root',
   debug: 'root',
   messages: 'root',
+  system: 'root',
+  instructions: 'root',
   prompt: 'root',
   plugins: 'root',
   functions: 'root',

@@ -3,6 +3,7 @@ import { assertNever } from '../vocabulary/assert-never.ts'
 import type { CacheWrites, MediaCount } from '../vocabulary/call.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { ClientName } from './client-names.ts'
+import { PromptGuess } from './prompt-guess.ts'
 
 /** An inline image in the body. */
 export interface ImageSource {
@@ -22,7 +23,7 @@ type PartKind =
   | 'audio'
 
 /**
- * Finds, in one walk, parts that are billed separately, and cache marks. Every object of the body is classified by
+ * Finds, in one walk, parts that are billed separately, cache marks, and the texts that a model reads. Every object of the body is classified by
  * its `type`, or else by its shape, but not by its place: parts may be in tool results, repeated answers and roles
  * that should have none. Throws `unsupported_parameter` for audio input.
  */
@@ -31,6 +32,8 @@ export function surveyBody(root: JsonObject): {
   /** In the body's order. */
   readonly inlineImages: readonly ImageSource[]
   readonly cacheWrites: CacheWrites
+  /** In sixtieths of a token. */
+  readonly promptGuess: number
 } {
   const counts: Record<Exclude<PartKind, 'audio'>, number> = {
     file: 0,
@@ -43,7 +46,10 @@ export function surveyBody(root: JsonObject): {
   const inlineImages: ImageSource[] = []
   let firstFilePath: string | null = null
   let cacheWrites = promptCacheWrites(root)
+  const guess = new PromptGuess()
+  guess.addRoot(root)
   walkJson(root, (node, path) => {
+    guess.addNode(node)
     if (has(node, 'cache_control')) cacheWrites = longer(cacheWrites, markedWrites(node))
     if (has(node, 'prompt_cache_breakpoint')) cacheWrites = 'long'
     const kind = partKind(node, path)
@@ -60,6 +66,7 @@ export function surveyBody(root: JsonObject): {
   return {
     cacheWrites,
     inlineImages,
+    promptGuess: guess.sixtieths,
     media: {
       files: counts.file + counts.videoFile,
       firstFilePath,

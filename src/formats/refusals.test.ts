@@ -174,6 +174,7 @@ describe.each(EVERY_FORMAT)('on %s', (_, format) => {
     expect(callWith(format, nulls)).toMatchObject({
       ...callWith(format, {}),
       textTokens: expect.any(Number),
+      promptGuess: expect.any(Number),
     })
     expect(() =>
       callWith(format, {

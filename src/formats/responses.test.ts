@@ -36,6 +36,7 @@ describe('a call', () => {
       compacts: false,
       fileParser: 'none',
       textTokens: expect.any(Number),
+      promptGuess: expect.any(Number),
       inlineImages: [],
     })
   })

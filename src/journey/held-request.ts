@@ -303,7 +303,9 @@ export class HeldRequest {
       const { call, offer, grant } = this.#held
       const { grantedMicros } = grant
       const hasLookUps = this.hasLookUps
-      const resolution = resolveOutcome({ outcome, call, offer, grantedMicros, hasLookUps })
+      const tokenFactor = this.#parts.tokenFactors.factorOf(offer)
+      const input = { outcome, call, offer, tokenFactor, grantedMicros, hasLookUps }
+      const resolution = resolveOutcome(input)
       // The cost of an answer that was lost on the way is looked up, even if a cost was reported before.
       if (outcome.kind !== 'completed') return resolution
       return this.#believed(resolution, outcome.reported)
@@ -337,6 +339,10 @@ export class HeldRequest {
     const reported = 'reported' in outcome ? outcome.reported : null
     record.outcomeAtMs = this.#parts.clock.nowMs()
     record.usage = reported?.usage ?? null
+    if (outcome.kind === 'completed' && record.usage !== null) {
+      const { call, offer } = this.#held
+      this.#parts.tokenFactors.learn(call, { offer, usage: record.usage })
+    }
     record.generationId = reported?.generationId ?? null
     record.isUncounted = outcome.kind === 'completed' && record.usage === null && !this.hasLookUps
     const errorCode = this.#leftEarly ? 'client_gone' : errorCodeOf(outcome, code)

@@ -30,6 +30,7 @@ import { capForGrant, sizeHold } from './hold-size/hold.ts'
 import { openHold, requireCredit } from './open-hold.ts'
 import { relayAnswer } from './relay/relay.ts'
 import type { Settler } from './settle/settler.ts'
+import type { TokenFactors } from './settle/token-factors.ts'
 
 /** A larger body takes the thread for milliseconds, and so waits for its turn. */
 const LIGHT_BODY_BYTES_MAX = 256 * 1024
@@ -54,6 +55,7 @@ export interface JourneyParts {
   readonly holdOffer: (offer: Offer) => Offer | Promise<Offer>
   readonly ledger: HoldLedger
   readonly settler: Settler
+  readonly tokenFactors: TokenFactors
   /** Whether a reported cost stands without a look-up. Must not throw. */
   readonly costStands: (claim: CostClaim) => boolean
   /** Tells the operator of a field that an upstream's table does not let pass. By position: the upstream, the field. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { COMMON_WORDS } from './common-words.ts'
-import { estimateTextTokens, estimateTextTokensOfLatin1, TextEstimate } from './estimate.ts'
+import { estimateTextTokens, TextEstimate } from './estimate.ts'
 import { ENGLISH_PROSE } from './testing/prose.ts'
 import { TOKENIZERS, type Tokenizer } from './testing/tokenizers.ts'
 
@@ -220,15 +220,6 @@ describe('the estimate', () => {
           expect(inParts.tokens).toBe(estimateTextTokens(bytes))
         },
       ),
-    )
-  })
-
-  test('is the same for bytes as characters', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (text) => {
-        const latin1 = Buffer.from(text).toString('latin1')
-        expect(estimateTextTokensOfLatin1(latin1)).toBe(estimate(text))
-      }),
     )
   })
 

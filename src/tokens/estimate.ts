@@ -150,11 +150,6 @@ export class TextEstimate {
   }
 }
 
-/** As {@link estimateTextTokens}, for text that has one character for each byte. */
-export function estimateTextTokensOfLatin1(text: string): number {
-  return estimateTextTokens(Buffer.from(text, 'latin1'))
-}
-
 /** The end of the common word that starts here; 0 where none does. */
 function commonWordEnd(bytes: Uint8Array, start: number): number {
   const endMax = Math.min(start + WORD_LETTERS_MAX + 1, bytes.length)

@@ -33,6 +33,8 @@ export interface Call {
   readonly fileParser: 'free' | 'native' | 'none'
   /** Text of the body as tokens, inline images left out, estimated never below what a tokenizer makes of it. */
   readonly textTokens: number
+  /** What the texts that a model reads are likely to come to, in sixtieths of a token, without pictures and files. */
+  readonly promptGuess: number
   /** The inline images whose base64 is left out of `textTokens`, or may be. */
   readonly inlineImages: readonly InlineImage[]
 }

@@ -144,6 +144,7 @@ function charge(held: Held, input: ChargeInput): Micros | null {
     outcome: { kind: 'completed', reported: wire.readAnswer(answer).reported },
     call,
     offer,
+    tokenFactor: 1,
     grantedMicros: heldMicros,
     hasLookUps: (input.world ?? OPENROUTER).hasLookUps,
   })

@@ -243,10 +243,10 @@ test('a hold covers the charge of every answer within its bounds, at every grant
 
 test('a hold covers the estimate for a call without counts', () => {
   fc.assert(
-    fc.property(call, offer, fc.integer({ min: 0, max: 100_000 }), (call, offer, relayedTokens) => {
+    fc.property(call, offer, fc.integer({ min: 0, max: 100_000 }), (call, offer, outputTokens) => {
       fc.pre(isSizable(call, offer))
       const prices = pricesAtTier(offer, call)
-      const usage = estimateUsage({ call, offer, relayedTokens })
+      const usage = estimateUsage({ call, offer, tokenFactor: 1, outputTokens })
       const charge = chargeForCost(costOfUsage({ usage, prices }), offer.feeBasisPoints)
       expect(charge).toBeLessThanOrEqual(sizeHold(call, offer).neededMicros)
     }),

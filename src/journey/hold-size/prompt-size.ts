@@ -8,7 +8,7 @@ const TEMPLATE_TOKENS = 400
 const TOOL_PROMPT_TOKENS = 600
 
 /** The least tokens of an image of any size. */
-export const IMAGE_TOKENS_MIN = 2_000
+const IMAGE_TOKENS_MIN = 2_000
 
 /** A prompt's tokens, by how they are held. */
 export interface PromptSize {

@@ -39,7 +39,14 @@ const COUNTED: Reported = { ...NOTHING_REPORTED, usage: usage({}), countsAreCost
 
 function resolve(outcome: Outcome, { stream = true, grantedMicros = micros(1_000_000) } = {}) {
   const call = callWith({ stream, textTokens: 100 })
-  return resolveOutcome({ outcome, call, offer: OFFER, grantedMicros, hasLookUps: false })
+  return resolveOutcome({
+    outcome,
+    call,
+    offer: OFFER,
+    tokenFactor: 1,
+    grantedMicros,
+    hasLookUps: false,
+  })
 }
 
 const UNRESOLVED = { kind: 'unresolved', generationId: null }
@@ -83,7 +90,9 @@ describe('counts of a whole answer are its cost', () => {
     const outcome = { kind: 'completed', reported: COUNTED } as const
     const grantedMicros = micros(0)
     const call = callWith({ stream: false })
-    expect(resolveOutcome({ outcome, call, offer, grantedMicros, hasLookUps: false })).toEqual({
+    expect(
+      resolveOutcome({ outcome, call, offer, tokenFactor: 1, grantedMicros, hasLookUps: false }),
+    ).toEqual({
       kind: 'final',
       chargeMicros: 0,
       costUsd: { digits: 0n, exponent: -12 },
@@ -151,7 +160,7 @@ describe('a client that leaves', () => {
     const call = callWith({ stream: true, textTokens: 100, outputCapTokens: 10 })
     const outcome = left(NOTHING_REPORTED, 0, 2_000)
     const grantedMicros = micros(1_000_000)
-    const input = { outcome, call, offer: OFFER, grantedMicros, hasLookUps: false }
+    const input = { outcome, call, offer: OFFER, tokenFactor: 1, grantedMicros, hasLookUps: false }
     expect(resolveOutcome(input)).toMatchObject({ chargeMicros: 105 + 42 })
   })
 

@@ -72,7 +72,8 @@ function inWords(resolution: Resolution): string {
 
 /** With a hold above any charge here. */
 function resolve(outcome: Outcome, call: Call, grantedMicros = micros(1_000_000)): Resolution {
-  return resolveOutcome({ outcome, call, offer: OFFER, grantedMicros, hasLookUps: true })
+  const ran = { outcome, call, offer: OFFER, tokenFactor: 1 }
+  return resolveOutcome({ ...ran, grantedMicros, hasLookUps: true })
 }
 
 interface Way {

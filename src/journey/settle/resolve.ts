@@ -14,10 +14,16 @@ import type { Offer } from '../../vocabulary/offer.ts'
 import type { Outcome, Reported, Resolution, TokenUsage } from '../../vocabulary/outcome.ts'
 import { costOfUsage, estimateUsage } from './usage-charge.ts'
 
-/** The call that ran, and the model with its prices. */
-interface Ran {
+/** A call, and the model with its prices. */
+interface Priced {
   readonly call: Call
   readonly offer: Offer
+}
+
+/** The call that ran. */
+interface Ran extends Priced {
+  /** How the model's tokens differ from what is guessed of a text. */
+  readonly tokenFactor: number
 }
 
 interface ResolveInput extends Ran {
@@ -33,12 +39,13 @@ interface ResolveInput extends Ran {
  * ending, the answer's report and whether it was a stream.
  */
 export function resolveOutcome(input: ResolveInput): Resolution {
-  const { outcome, call, offer, grantedMicros, hasLookUps } = input
+  const { outcome, call, offer, tokenFactor, grantedMicros, hasLookUps } = input
+  const ran = { call, offer, tokenFactor }
   switch (outcome.kind) {
     case 'completed':
-      return resolveSuccess(outcome.reported, { call, offer, grantedMicros })
+      return resolveSuccess(outcome.reported, { ...ran, grantedMicros })
     case 'failed':
-      return resolveFailure(outcome.reported, { call, offer })
+      return resolveFailure(outcome.reported, ran)
     case 'neverOpened':
       return { kind: 'released' }
     case 'lost':
@@ -47,24 +54,22 @@ export function resolveOutcome(input: ResolveInput): Resolution {
       if (!call.stream) return { kind: 'unresolved', generationId: reported.generationId }
       // Before its headers, a stream has given the client nothing to pay for.
       if (stage === 'beforeHeaders') return { kind: 'released' }
-      return hasLookUps
-        ? resolveBrokenStream(reported, { call, offer })
-        : resolveUncounted(reported, { call, offer })
+      return hasLookUps ? resolveBrokenStream(reported, ran) : resolveUncounted(reported, ran)
     }
     case 'unreadable': {
       const { usage, generationId } = outcome.reported
-      if (!hasLookUps) return resolveUncounted(outcome.reported, { call, offer })
+      if (!hasLookUps) return resolveUncounted(outcome.reported, ran)
       const isWaitedFor = usage === null && (generationId !== null || !call.stream)
       if (isWaitedFor) return { kind: 'unresolved', generationId }
-      return resolveBrokenStream(outcome.reported, { call, offer })
+      return resolveBrokenStream(outcome.reported, ran)
     }
     case 'clientGone':
       if (outcome.stage === 'notWritten') return { kind: 'released' }
       return hasLookUps
-        ? resolveLeftStream(outcome, { call, offer, grantedMicros })
-        : resolveLeftUncounted(outcome, { call, offer, grantedMicros })
+        ? resolveLeftStream(outcome, { ...ran, grantedMicros })
+        : resolveLeftUncounted(outcome, { ...ran, grantedMicros })
     case 'leftEarly':
-      return resolveLeftEarly(outcome.reported, { call, offer })
+      return resolveLeftEarly(outcome.reported, ran)
     default:
       return assertNever(outcome)
   }
@@ -76,7 +81,8 @@ function resolveLeftStream(
   { reported, relayedTokens }: Extract<Outcome, { kind: 'clientGone' }>,
   { grantedMicros, ...ran }: Ran & Pick<ResolveInput, 'grantedMicros'>,
 ): Resolution {
-  const usage = usageWhenClientLeft({ counted: reported.usage, relayedTokens, ...ran })
+  const outputTokens = textTokensOf(relayedTokens, ran)
+  const usage = usageWhenClientLeft({ counted: reported.usage, outputTokens, ...ran })
   const guessed = resolveBrokenStream({ ...reported, usage }, ran)
   if (guessed.kind !== 'provisional' || guessed.costUsd !== null) return guessed
   if (guessed.chargeMicros <= grantedMicros) return guessed
@@ -103,7 +109,7 @@ function resolveLeftUncounted(
   const hiddenTokens = Math.ceil((silentMs * HIDDEN_TOKENS_PER_SECOND) / 1000)
   const usage = usageWhenClientLeft({
     counted: reported.usage,
-    relayedTokens: relayedTokens + hiddenTokens,
+    outputTokens: textTokensOf(relayedTokens, ran) + hiddenTokens,
     ...ran,
   })
   return estimatedWithin(grantedMicros, estimated(reported, { usage, generationId: null, ...ran }))
@@ -127,19 +133,20 @@ function resolveLeftEarly(reported: Reported, ran: Ran): Resolution {
 // before the end would otherwise get its output for free.
 function usageWhenClientLeft({
   counted,
-  relayedTokens,
-  call,
-  offer,
-}: {
+  outputTokens,
+  ...ran
+}: Ran & {
   readonly counted: TokenUsage | null
-  readonly relayedTokens: number
-  readonly call: Call
-  readonly offer: Offer
+  readonly outputTokens: number
 }): TokenUsage {
-  if (counted === null) return estimateUsage({ call, offer, relayedTokens })
-  const seenTokens = counted.outputTokens + relayedTokens
-  const { outputTokens } = estimateUsage({ call, offer, relayedTokens: seenTokens })
-  return { ...counted, outputTokens: Math.max(counted.outputTokens, outputTokens) }
+  if (counted === null) return estimateUsage({ ...ran, outputTokens })
+  const seen = estimateUsage({ ...ran, outputTokens: counted.outputTokens + outputTokens })
+  return { ...counted, outputTokens: Math.max(counted.outputTokens, seen.outputTokens) }
+}
+
+/** What the model makes of text that is guessed at so many tokens. */
+function textTokensOf(guessedTokens: number, { tokenFactor }: Pick<Ran, 'tokenFactor'>): number {
+  return Math.ceil(guessedTokens * tokenFactor)
 }
 
 function resolveSuccess(
@@ -150,7 +157,7 @@ function resolveSuccess(
   const charged = chargeReported(reported, ran)
   if (charged !== null) return charged
   if (usage === null && relayedTokens !== undefined) {
-    const guessed = estimateUsage({ ...ran, relayedTokens })
+    const guessed = estimateUsage({ ...ran, outputTokens: textTokensOf(relayedTokens, ran) })
     return estimatedWithin(
       grantedMicros,
       estimated(reported, { usage: guessed, generationId, ...ran }),
@@ -204,7 +211,7 @@ function estimated(
     generationId,
     call,
     offer,
-  }: Ran & { readonly usage: TokenUsage; readonly generationId: string | null },
+  }: Priced & { readonly usage: TokenUsage; readonly generationId: string | null },
 ): Resolution {
   const chargeMicros = chargeForCost(
     costAtTier(reported, { usage, call, offer }),
@@ -218,7 +225,7 @@ function estimated(
 // At the requested tier, unless the answer names another.
 function costAtTier(
   { servedTier }: Reported,
-  { usage, call, offer }: Ran & { readonly usage: TokenUsage },
+  { usage, call, offer }: Priced & { readonly usage: TokenUsage },
 ): Decimal {
   const priorityTier = call.priorityTier && servedTier !== 'standard'
   return costOfUsage({ usage, prices: pricesAtTier(offer, { priorityTier }) })

@@ -119,25 +119,45 @@ describe('a charge from token counts', () => {
 })
 
 describe('the estimate for a call without counts', () => {
-  test('has the text of its body, without what a hold adds for templates, and the relayed text', () => {
-    const usage = estimateUsage({ call: callWith(), offer: SAGE, relayedTokens: 70 })
+  const LIKELY = { offer: SAGE, tokenFactor: 1, outputTokens: 0 }
+
+  test('has the texts of its body as they are guessed, and the text of its answer', () => {
+    const usage = estimateUsage({ ...LIKELY, call: callWith(), outputTokens: 70 })
     expect(usage).toEqual({ ...NO_TOKENS, inputTokens: 600, outputTokens: 70 })
   })
 
-  test('has an ordinary image for each image, within the window', () => {
-    const media = { ...NO_MEDIA, imagesInline: 1, imagesByUrl: 2, files: 1 }
-    const counted = (contextTokens: number) =>
+  test.each([
+    [2, 1_200],
+    [0.25, 150],
+  ])('is %d times the guess of its texts where that is the factor', (tokenFactor, tokens) => {
+    const usage = estimateUsage({ ...LIKELY, call: callWith(), tokenFactor })
+    expect(usage.inputTokens).toBe(tokens)
+  })
+
+  test('has the pixels of each picture, and 1,000 for one of unknown size and for any other file', () => {
+    const media = { ...NO_MEDIA, imagesInline: 4, imagesByUrl: 2, files: 1, videosByUrl: 1 }
+    const sized = (width: number, height: number) => ({
+      pixels: { width, height },
+      textTokens: 0,
+      leftOutBytes: 0,
+    })
+    const unsized = { pixels: null, textTokens: 0, leftOutBytes: 0 }
+    const inlineImages = [sized(280, 280), sized(9_000, 9_000), unsized]
+    const counted = (contextTokens: number, tokenFactor = 1) =>
       estimateUsage({
-        call: callWith({ media }),
+        ...LIKELY,
+        tokenFactor,
+        call: callWith({ media, inlineImages }),
         offer: { ...SAGE, contextTokens },
-        relayedTokens: 0,
-      })
-    expect(counted(100_000).inputTokens).toBe(6_600)
-    expect(counted(5_000).inputTokens).toBe(5_000)
+      }).inputTokens
+    expect(counted(100_000)).toBe(600 + 100 + 4_096 + 6 * 1_000)
+    // A factor is learned from text alone.
+    expect(counted(100_000, 2)).toBe(1_200 + 100 + 4_096 + 6 * 1_000)
+    expect(counted(5_000)).toBe(5_000)
   })
 
   test('has no more output than the call was held for', () => {
     const call = callWith({ outputCapTokens: 16, completions: 2 })
-    expect(estimateUsage({ call, offer: SAGE, relayedTokens: 70 }).outputTokens).toBe(32)
+    expect(estimateUsage({ ...LIKELY, call, outputTokens: 70 }).outputTokens).toBe(32)
   })
 })

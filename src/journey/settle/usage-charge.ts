@@ -1,10 +1,10 @@
+import { SIXTIETHS } from '../../tokens/guess.ts'
 import { tokenPricesAt } from '../../upstreams/listing/price-table.ts'
-import type { Call } from '../../vocabulary/call.ts'
+import type { Call, PixelSize } from '../../vocabulary/call.ts'
 import { type Decimal, decimalOfPicos } from '../../vocabulary/money.ts'
 import type { Offer, PriceTable } from '../../vocabulary/offer.ts'
 import type { TokenUsage } from '../../vocabulary/outcome.ts'
 import { sizeOutput } from '../hold-size/output-size.ts'
-import { IMAGE_TOKENS_MIN } from '../hold-size/prompt-size.ts'
 
 /**
  * What token counts cost, in dollars, at the prices of the tier that served them, without the fee.
@@ -37,22 +37,42 @@ export function costOfUsage({
   return decimalOfPicos(tokenPicos + otherPicos)
 }
 
+/** A picture has a token for each 28 by 28 pixels, up to so many; one whose size is not known, and a file, this many. */
+const PIXELS_PER_TOKEN = 28 * 28
+const PICTURE_TOKENS_MAX = 4_096
+const PART_TOKENS = 1_000
+
+function likelyPartTokens({ media, inlineImages }: Call): number {
+  const { files, imagesInline, imagesByUrl, videosInline, videosByUrl } = media
+  const parts = files + imagesByUrl + videosInline + videosByUrl
+  const unsized = Math.max(0, imagesInline - inlineImages.length)
+  return inlineImages.reduce(
+    (sum, { pixels }) => sum + (pixels === null ? PART_TOKENS : pictureTokens(pixels)),
+    (parts + unsized) * PART_TOKENS,
+  )
+}
+
+function pictureTokens({ width, height }: PixelSize): number {
+  return Math.min(Math.ceil((width * height) / PIXELS_PER_TOKEN), PICTURE_TOKENS_MAX)
+}
+
 /**
- * The likely usage of a call that the provider did not count: the text of its body, without what a hold adds for the
- * provider's templates, an ordinary image for each of its images, and the estimated tokens of the relayed text. Files
- * and videos are left to the provider's own record.
+ * The likely usage of a call that the provider did not count: the texts that its model reads, its pictures and files,
+ * and the text of the answer. `tokenFactor`: how the model's tokens differ from what is guessed.
  */
 export function estimateUsage({
   call,
   offer,
-  relayedTokens,
+  tokenFactor,
+  outputTokens,
 }: {
   readonly call: Call
   readonly offer: Offer
-  readonly relayedTokens: number
+  readonly tokenFactor: number
+  readonly outputTokens: number
 }): TokenUsage {
-  const images = call.media.imagesInline + call.media.imagesByUrl
-  const inputTokens = call.textTokens + images * IMAGE_TOKENS_MIN
+  const textTokens = Math.ceil((call.promptGuess / SIXTIETHS) * tokenFactor)
+  const inputTokens = textTokens + likelyPartTokens(call)
   const { heldTokens, besideTokens } = sizeOutput(call, offer)
   const outputTokensMax = (heldTokens + besideTokens) * call.completions
   return {
@@ -61,7 +81,7 @@ export function estimateUsage({
     cacheWriteTokens: 0,
     cacheWriteLongTokens: 0,
     // The estimate of a text may be above the cap that limited it.
-    outputTokens: Math.min(relayedTokens, outputTokensMax),
+    outputTokens: Math.min(outputTokens, outputTokensMax),
     reasoningTokens: 0,
     imageOutputTokens: 0,
     searches: 0,

@@ -1,7 +1,7 @@
 import { isPlainWord } from '../../formats/event-data.ts'
 import type { StreamEvent } from '../../formats/format.ts'
 import type { JsonBody, JsonObject } from '../../json/walk.ts'
-import { estimateTextTokens, estimateTextTokensOfLatin1 } from '../../tokens/estimate.ts'
+import { guessBytes, SIXTIETHS } from '../../tokens/guess.ts'
 import { NOTHING_REPORTED, type Reported } from '../../vocabulary/outcome.ts'
 import type { StreamEventReading, StreamObserver } from '../upstream.ts'
 
@@ -12,9 +12,10 @@ export const RELAY: StreamEventReading = { kind: 'relay' }
 export abstract class TallyObserver implements StreamObserver {
   readonly #text: StreamText
   #reported: Reported = NOTHING_REPORTED
-  #textTokens = 0
+  /** The likely tokens of the text so far, in sixtieths. */
+  #textGuess = 0
   /** Those up to the provider's last count. */
-  #countedTokens = 0
+  #countedGuess = 0
 
   constructor(...members: ConstructorParameters<typeof StreamText>) {
     this.#text = new StreamText(...members)
@@ -26,7 +27,7 @@ export abstract class TallyObserver implements StreamObserver {
     for (let end = start; ; ) {
       const next = this.#text.matchTemplate(chunk, end)
       if (next === -1) return end
-      this.#textTokens += estimateTextTokens(this.#text.matched)
+      this.#textGuess += guessBytes(this.#text.matched)
       end = next
     }
   }
@@ -50,7 +51,7 @@ export abstract class TallyObserver implements StreamObserver {
 
   /** Takes the report of an event, after its text. Counts are cumulative: later ones replace earlier ones. */
   protected learn({ usage, costUsd, generationId, ...tier }: Reported): void {
-    if (usage !== null) this.#countedTokens = this.#textTokens
+    if (usage !== null) this.#countedGuess = this.#textGuess
     this.#reported = {
       ...this.#reported,
       ...tier,
@@ -65,16 +66,16 @@ export abstract class TallyObserver implements StreamObserver {
   }
 
   relayedTokens(): number {
-    return this.#textTokens - this.#countedTokens
+    return Math.ceil((this.#textGuess - this.#countedGuess) / SIXTIETHS)
   }
 
   hasText(): boolean {
-    return this.#textTokens > 0
+    return this.#textGuess > 0
   }
 
   // Latin-1: one character for each byte of UTF-8.
   #addText(text: string): void {
-    if (text !== '') this.#textTokens += estimateTextTokensOfLatin1(text)
+    if (text !== '') this.#textGuess += guessBytes(Buffer.from(text, 'latin1'))
   }
 }
 
