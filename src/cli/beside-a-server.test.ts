@@ -17,7 +17,7 @@ let storeFile: string
 let line: CommandLine
 
 beforeEach(async () => {
-  world = await startWorld()
+  world = await startWorld({ settings: { ADMIN_API_TOKEN: 'a-token-of-the-settings' } })
   storeFile = join(world.folder, 'store.db')
   world.simulator.generations.answerUnknownFirst(Number.MAX_SAFE_INTEGER)
   line = openCommandLine({
@@ -51,6 +51,21 @@ async function chat(apiKey: string): Promise<string> {
   await world.gateway.settled()
   return answer.headers.get('x-request-id') ?? ''
 }
+
+test('a token that is made beside a server works at once, and unknown ones do not', async () => {
+  const statusOf = async (token: string): Promise<number> => {
+    const headers = { authorization: `Bearer ${token}` }
+    const answer = await fetch(world.url('/v1/admin/accounts'), { headers })
+    await answer.text()
+    return answer.status
+  }
+  for (let made = 0; made < 3; made++) {
+    const { out } = await line.run('token', 'create', '--name', 'shop', '--scope', 'read')
+    expect(await statusOf(out.trim())).toBe(200)
+  }
+  const unknown = Array.from({ length: 8 }, () => statusOf(`tollgate-admin-${'x'.repeat(43)}`))
+  expect(new Set(await Promise.all(unknown))).toEqual(new Set([401]))
+})
 
 test('an unresolved request is settled by its cost, exactly and once', async () => {
   const { id, apiKey } = await world.account()

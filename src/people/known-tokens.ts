@@ -2,11 +2,14 @@ import type { Kysely } from 'kysely'
 import { ADMIN_TOKENS, type AdminTokenRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { readSetting } from '../store/settings.ts'
-import type { Clock } from '../vocabulary/clock.ts'
+import { type Clock, type StartTimer, startUnrefTimer } from '../vocabulary/clock.ts'
 import { adminTokenHash } from './admin-tokens.ts'
 
 /** How old the tokens in memory may be. They are read again each second. */
 const KNOWN_MS = 3_000
+
+/** How often tokens that are not known have them read again. */
+const UNKNOWN_MS = 100
 
 /** `last_used_at_ms` is written no more often than this. */
 const USE_MS = 60 * 60_000
@@ -16,11 +19,14 @@ interface KnownTokensInput {
   readonly clock: Clock
   /** Called when the last use of a token could not be written. */
   readonly onFailure: (cause: unknown) => void
+  /** Default: a timer that does not keep the process alive. */
+  readonly startTimer?: StartTimer
 }
 
 /**
- * The admin tokens that are good now, in memory, so that no token that a client sends causes a query of the store. Another
- * process's change is seen with the next `readChanges`, this process's with `forget`.
+ * The admin tokens that are good now, in memory. A token that is not known, which another process may just have made, waits
+ * for a reading that begins after it came: there are at most ten of those in a second, whatever clients send. A token that
+ * another process has revoked is refused with the next `readChanges`, one that this process has with `forget`.
  */
 export class KnownTokens {
   readonly #input: KnownTokensInput
@@ -29,6 +35,9 @@ export class KnownTokens {
   #readAtMs: number | null = null
   #timesForgotten = 0
   #reading: Promise<void> | null = null
+  /** The next reading for tokens that are not known, which has not begun. */
+  #nextReading: Promise<void> | null = null
+  #readForUnknownAtMs = Number.NEGATIVE_INFINITY
 
   constructor(input: KnownTokensInput) {
     this.#input = input
@@ -40,6 +49,7 @@ export class KnownTokens {
     if (tokenHash === null) return null
     const nowMs = this.#input.clock.nowMs()
     if (!this.#isFresh(nowMs)) await this.readChanges()
+    if (!this.#byHash.has(tokenHash)) await this.#readForUnknown()
     const found = this.#byHash.get(tokenHash)
     if (found === undefined) return null
     if (found.expiresAtMs !== null && found.expiresAtMs <= nowMs) return null
@@ -63,6 +73,25 @@ export class KnownTokens {
     })
     this.#reading = reading
     return reading
+  }
+
+  /** Resolves after a reading that began later than now. */
+  #readForUnknown(): Promise<void> {
+    this.#nextReading ??= this.#restForUnknown().then(async () => {
+      // Whoever comes from here on waits for the reading after this one.
+      this.#nextReading = null
+      this.#readForUnknownAtMs = this.#input.clock.nowMs()
+      await this.#reading
+      await this.readChanges()
+    })
+    return this.#nextReading
+  }
+
+  #restForUnknown(): Promise<void> {
+    const { clock, startTimer = startUnrefTimer } = this.#input
+    const sinceMs = clock.nowMs() - this.#readForUnknownAtMs
+    if (sinceMs < 0 || sinceMs >= UNKNOWN_MS) return Promise.resolve()
+    return new Promise((run) => startTimer({ delayMs: UNKNOWN_MS - sinceMs, run }))
   }
 
   #isFresh(nowMs: number): boolean {
