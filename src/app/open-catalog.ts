@@ -6,6 +6,7 @@ import { createCatalogStore } from '../catalog/catalog-store.ts'
 import { EndpointPrices, type EndpointRead } from '../catalog/endpoint-prices.ts'
 import type { Store } from '../store/open-store.ts'
 import { loadDialect } from '../upstreams/dialects.ts'
+import type { SkippedRow } from '../upstreams/listing/listing.ts'
 import { Upstream } from '../upstreams/upstream.ts'
 import { feesOfNone } from '../vocabulary/offer.ts'
 import { catalogSettingsOf } from './config.ts'
@@ -84,6 +85,7 @@ export async function openCatalog(
   const catalogStore = createCatalogStore(store.db)
   await catalogStore.keepOnly([...upstreams.keys()])
   const unlisted = new Set(upstreams.keys())
+  const warnOfAliases = aliasWarner(wiring, catalog)
   const each = [...upstreams.values()].map((opened, place) =>
     openRefresher(wiring, {
       ...opened,
@@ -94,6 +96,7 @@ export async function openCatalog(
       onRefreshed(upstream) {
         // Once, with the models of all upstreams.
         if (unlisted.delete(upstream) && unlisted.size === 0) warnOfFees(wiring, catalog)
+        if (unlisted.size === 0) warnOfAliases()
         onRefreshed(upstream)
       },
     }),
@@ -108,6 +111,18 @@ export async function openCatalog(
   await refreshers.refreshFirst(START_GRACE_MS)
   refreshers.start()
   return { catalog, refreshers }
+}
+
+/** Logs each alias that leads to no model, once. By position: the wiring, and the catalog with the models of all upstreams. */
+function aliasWarner({ configured, log }: Wiring, catalog: Catalog): () => void {
+  const noted = new Set<string>()
+  return () => {
+    for (const [alias, model] of configured.aliases) {
+      if (catalog.modelIds.has(model) || noted.has(alias)) continue
+      noted.add(alias)
+      log.warn({ alias, model }, 'alias leads nowhere: no upstream offers its model')
+    }
+  }
 }
 
 /** By position: the wiring, and the catalog with the models of all upstreams. */
@@ -144,6 +159,7 @@ function openRefresher(wiring: Wiring, parts: RefresherParts): CatalogRefresher 
       'models of an upstream are shadowed: another upstream has their ids',
     )
   }
+  const logSkipped = skippedLogger(log.child({ upstream: name }))
   return new CatalogRefresher({
     catalog,
     store,
@@ -160,7 +176,10 @@ function openRefresher(wiring: Wiring, parts: RefresherParts): CatalogRefresher 
     endpoints,
     onRefreshed: (outcome) => {
       logRefresh(log.child({ upstream: name }), outcome)
-      if (outcome.kind === 'refreshed') logShadowed(catalog.shadowedOf(name))
+      if (outcome.kind === 'refreshed') {
+        logShadowed(catalog.shadowedOf(name))
+        logSkipped(outcome.skipped)
+      }
       telemetry.catalogRefreshed(outcome, name)
       if (outcome.kind !== 'refreshed') return
       // Nothing waits for it: a start with many models in use serves at once.
@@ -168,6 +187,22 @@ function openRefresher(wiring: Wiring, parts: RefresherParts): CatalogRefresher 
       parts.onRefreshed(name)
     },
   })
+}
+
+// A list with more is not read by anybody, and `tollgate upstream check` has the whole of it.
+const SKIPPED_LOGGED_MAX = 200
+
+/** Logs each model that is not offered once for each reason. */
+function skippedLogger(log: Logger): (skipped: readonly SkippedRow[]) => void {
+  const noted = new Set<string>()
+  return (skipped) => {
+    for (const { modelId, why } of skipped) {
+      const reason = `${modelId} ${why}`
+      if (noted.has(reason) || noted.size >= SKIPPED_LOGGED_MAX) continue
+      noted.add(reason)
+      log.info({ model: modelId, why }, 'model not offered')
+    }
+  }
 }
 
 // Of hundreds, such as the models of an upstream that another one has too.

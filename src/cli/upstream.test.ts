@@ -52,6 +52,24 @@ test('each upstream is asked, and shown with its models and those that another o
   expect(notes).toMatch(/first: .* is not offered: /)
 })
 
+test('each model that is not offered is said once, with its line to write', async () => {
+  const played = await startSimulator({ vendor: 'openai' })
+  try {
+    const base = upstreamSettings({ name: 'openai', baseUrl: played.baseUrl })
+    const { rows } = played.catalog
+    const settings = vendorSettings(base, { vendor: 'openai', rows })
+    const models = settings.models.filter(({ id }) => id === 'sim/text')
+    const { notes } = await open({ ...settings, models }).run('upstream', 'check', 'openai')
+    const said = notes.match(/openai\/\S+ is not offered: /g) ?? []
+    expect(said).toHaveLength(rows.length - 1)
+    expect(new Set(said).size).toBe(said.length)
+    expect(notes).toContain('upstream_id: open, prices: { input: …, output: … }')
+    expect(notes.match(/upstream_id: open[,}]/g)).toHaveLength(1)
+  } finally {
+    await played.close()
+  }
+})
+
 test('an upstream that is away or refuses its key is named with the reason, and the command fails', async () => {
   simulator.script({ path: '/models', status: 401 })
   const away = upstreamSettings({ name: 'away', baseUrl: 'http://127.0.0.1:9/v1' })

@@ -11,8 +11,6 @@ import { CommandFailure } from './terminal.ts'
 interface Checked {
   readonly settings: UpstreamSettings
   readonly claimant: Claimant
-  /** Whether its own ids are catalog ids. */
-  readonly hasCatalogIds: boolean
   /** Its list, or why there is none. */
   readonly answer:
     | { readonly kind: 'listed'; readonly listed: ParsedCatalog }
@@ -109,7 +107,6 @@ async function ask(
   const { narrowed } = await import('../catalog/narrowing.ts')
   const { spendToken } = await import('./spend-token.ts')
   const dialect = await loadDialect(settings.dialect)
-  const { hasCatalogIds } = dialect
   const upstream = new Upstream(settings, dialect)
   const { claimant } = upstream
   try {
@@ -120,10 +117,10 @@ async function ask(
     if (keyUsage?.kind === 'refused') throw keyUsage.cause
     const leftUsd = keyUsage?.kind === 'found' ? keyUsage.leftUsd : null
     const spent = spend ? await spendToken(upstream, { models: listed.models, publicNames }) : null
-    return { settings, claimant, hasCatalogIds, answer: { kind: 'listed', listed }, leftUsd, spent }
+    return { settings, claimant, answer: { kind: 'listed', listed }, leftUsd, spent }
   } catch (cause) {
     const answer = { kind: 'failed', cause } as const
-    return { settings, claimant, hasCatalogIds, answer, leftUsd: null, spent: null }
+    return { settings, claimant, answer, leftUsd: null, spent: null }
   } finally {
     await upstream.destroy()
   }
@@ -152,27 +149,9 @@ function* remarksOn(row: Row): Generator<string> {
     yield `${name}: another upstream has ${someOf(shadowedIds)}`
   }
   const { skipped } = answer.listed
-  for (const { modelId, why } of skipped.slice(0, SHOWN_MAX)) {
+  for (const { modelId, why } of skipped) {
     yield `${name}: ${modelId ?? 'a row'} is not offered: ${why}`
   }
-  if (skipped.length > SHOWN_MAX)
-    yield `${name}: ${skipped.length - SHOWN_MAX} more are not offered`
-  if (row.hasCatalogIds) return
-  const lines = skipped.slice(0, SHOWN_MAX).flatMap(({ modelId }) => linesFor(modelId, name))
-  if (lines.length > 0) {
-    yield `${name}: to offer them, write these lines below its \`models:\`, with prices in dollars for a million tokens:`
-    yield* lines
-  }
-}
-
-/** By position: a model that lacks a price, and its upstream's name. */
-function linesFor(modelId: string | null, upstream: string): readonly string[] {
-  const prefix = `${upstream}/`
-  if (modelId?.startsWith(prefix) !== true) return []
-  const theirs = JSON.stringify(modelId.slice(prefix.length))
-  return [
-    `      - { upstream_id: ${theirs}, context: , max_output: , prices: { input: , output: } }`,
-  ]
 }
 
 function someOf(ids: readonly string[]): string {

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { startWorld } from '../world.ts'
+
+test('a model that is not offered, and an alias that leads nowhere, are logged once, with the reason', async () => {
+  const token = 'a-token-of-the-settings'
+  const world = await startWorld({
+    vendor: 'openai',
+    settings: { ADMIN_API_TOKEN: token },
+    configured: (usual) => {
+      const [only] = usual.upstreams
+      const models = only.models.filter(({ id }) => id !== 'sim/open')
+      const aliases = new Map([
+        ['good', 'sim/text'],
+        ['lost', 'sim/none'],
+      ])
+      return { ...usual, upstreams: [{ ...only, models }], aliases }
+    },
+  })
+  try {
+    const refresh = await fetch(world.url('/v1/admin/catalog/refresh'), {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
+    })
+    expect(refresh.status).toBe(200)
+    const lines = world.log.map((line) => JSON.parse(line))
+    const skipped = lines.filter(({ msg }) => msg === 'model not offered')
+    const ofOpen = skipped.filter(({ model }) => model === 'openai/open')
+    expect(ofOpen).toEqual([
+      expect.objectContaining({
+        upstream: 'openai',
+        why: expect.stringMatching(/^no price is known/),
+      }),
+    ])
+    expect(new Set(skipped.map(({ model }) => model)).size).toBe(skipped.length)
+    expect(lines.filter(({ alias }) => alias !== undefined)).toEqual([
+      expect.objectContaining({ alias: 'lost', model: 'sim/none', level: 40 }),
+    ])
+  } finally {
+    await world.close()
+  }
+})
