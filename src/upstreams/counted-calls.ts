@@ -88,8 +88,9 @@ export function refuseCapAbove({ call, offer }: RefusalInput): void {
  */
 export function refuseUncounted(input: RefusalInput): void {
   if (input.call.tools.serverTools) {
+    const isOption = field(input.body.root, 'web_search_options') !== undefined
     throw unsupported(
-      'tools',
+      isOption ? 'web_search_options' : 'tools',
       'This model runs no tools of the provider, such as web search: their cost is not counted in its answers.',
     )
   }

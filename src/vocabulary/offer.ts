@@ -3,6 +3,14 @@ import type { Picos } from './money.ts'
 /** The context window of a model whose own is not known. */
 export const CONTEXT_TOKENS_UNKNOWN = 1_000_000
 
+/** The most tokens that stand around the text of a prompt. */
+export interface PromptAdditions {
+  /** Of the chat template, and of system prompts that nobody wrote. */
+  readonly templateTokens: number
+  /** Of instructions for calling tools, without the definitions of the tools. */
+  readonly toolTokens: number
+}
+
 /** One model at its price: the catalog's result for a model name. */
 export interface Offer {
   /** The name of the upstream that runs it. */
@@ -18,6 +26,8 @@ export interface Offer {
   readonly authoredId: string | null
   /** The formats in which it is answered, by name; once the catalog offers it, at this upstream or at another one. */
   readonly endpoints: readonly string[]
+  /** What its vendor puts around the text of a prompt, where that is documented. Left out: it is not known. */
+  readonly promptAdditions?: PromptAdditions
   readonly inputModalities: ReadonlySet<string>
   readonly outputModalities: ReadonlySet<string>
   readonly supportedParameters: ReadonlySet<string>

@@ -1,11 +1,8 @@
 import type { Call, InlineImage, PixelSize } from '../../vocabulary/call.ts'
-import { CONTEXT_TOKENS_UNKNOWN, type Offer } from '../../vocabulary/offer.ts'
+import { CONTEXT_TOKENS_UNKNOWN, type Offer, type PromptAdditions } from '../../vocabulary/offer.ts'
 
-/** The tokens that chat templates and default system prompts add to a request. */
-const TEMPLATE_TOKENS = 400
-
-/** The tokens of providers' instructions for calling tools, without the definitions of the tools. */
-const TOOL_PROMPT_TOKENS = 600
+/** Where nothing is known of a model: default system prompts of open models, and any provider's instructions for tools. */
+const UNKNOWN_ADDITIONS: PromptAdditions = { templateTokens: 400, toolTokens: 600 }
 
 /** The least tokens of an image of any size. */
 const IMAGE_TOKENS_MIN = 2_000
@@ -34,7 +31,7 @@ export interface PromptSize {
 export function sizePrompt(call: Call, offer: Offer): PromptSize {
   const { media } = call
   const { contextTokens } = offer
-  const written = call.textTokens + addedTokens(call)
+  const written = call.textTokens + addedTokens(call, offer)
   const filled =
     media.videosInline > 0 ? Math.max(written, contextTokens ?? CONTEXT_TOKENS_UNKNOWN) : written
   const textTokens = Math.min(filled, textTokensMax(call, offer))
@@ -57,10 +54,11 @@ function inlineImageTokens({ media, inlineImages }: Call, offer: Offer): readonl
   return [...tokens, ...new Array<number>(others).fill(IMAGE_TOKENS_MIN)]
 }
 
-function addedTokens(call: Call): number {
+function addedTokens(call: Call, { promptAdditions = UNKNOWN_ADDITIONS }: Offer): number {
   if (!call.rules.prompt.hasTemplate) return 0
   const hasTools = call.tools.clientTools > 0 || call.tools.serverTools
-  return TEMPLATE_TOKENS + (hasTools ? TOOL_PROMPT_TOKENS : 0)
+  const { templateTokens, toolTokens } = promptAdditions
+  return templateTokens + (hasTools ? toolTokens : 0)
 }
 
 function textTokensMax(call: Call, { contextTokens }: Offer): number {

@@ -1,5 +1,5 @@
 import { decimalOfPicos, formatDecimal } from '../../vocabulary/money.ts'
-import type { Offer } from '../../vocabulary/offer.ts'
+import type { Offer, PromptAdditions } from '../../vocabulary/offer.ts'
 import { readRecord } from '../json-reading.ts'
 import { CatalogRefused, parseModels } from '../openrouter/catalog.ts'
 import { type Upstream, UpstreamRefusesAccount } from '../upstream.ts'
@@ -86,6 +86,8 @@ export interface VendorKnowledge {
   readonly author: string
   /** By an id of the vendor, the author and name of the model; null: any server may run any model by this id. */
   readonly authoredIdOf: (upstreamModelId: string) => string | null
+  /** What the vendor puts around prompts. Left out: it is not known. */
+  readonly promptAdditions?: PromptAdditions
   readonly knownModel: (upstreamModelId: string) => KnownModel | null
   readonly factsOf: (upstreamModelId: string) => ModelFacts | null
 }
@@ -96,7 +98,7 @@ export interface VendorKnowledge {
  */
 export function meetVendorList(
   listed: readonly VendorModel[],
-  { author, authoredIdOf, knownModel, factsOf }: VendorKnowledge,
+  { author, authoredIdOf, promptAdditions, knownModel, factsOf }: VendorKnowledge,
   settings: ListingSettings & { readonly written: readonly WrittenModel[] },
 ): ParsedCatalog {
   const listedById = new Map(listed.map((model) => [model.upstreamModelId, model]))
@@ -136,6 +138,7 @@ export function meetVendorList(
     unlisted.set(modelId, {
       upstreamModelId: model.upstreamModelId,
       authoredId: authoredIdOf(model.upstreamModelId),
+      ...(promptAdditions === undefined ? {} : { promptAdditions }),
       openWeights: written?.openWeights === true,
     })
     rows.push(rowOf({ modelId, model, written, known, facts, pricing }))
@@ -157,7 +160,10 @@ export function meetVendorList(
 }
 
 /** What a row of OpenRouter's layout has no place for. */
-type UnlistedFacts = Pick<Offer, 'upstreamModelId' | 'authoredId' | 'openWeights'>
+type UnlistedFacts = Pick<
+  Offer,
+  'upstreamModelId' | 'authoredId' | 'promptAdditions' | 'openWeights'
+>
 
 const NOT_LISTED = { name: null, created: null, contextTokens: null, outputTokensMax: null }
 

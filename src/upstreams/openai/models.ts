@@ -1,3 +1,4 @@
+import type { PromptAdditions } from '../../vocabulary/offer.ts'
 import { undated } from '../listing/known-prices.ts'
 import type { ModelFacts } from '../listing/vendor-list.ts'
 
@@ -95,6 +96,13 @@ const MODELS: Readonly<Record<string, ModelFacts>> = {
 export function openaiFacts(upstreamModelId: string): ModelFacts | null {
   return MODELS[upstreamModelId] ?? MODELS[undated(upstreamModelId)] ?? null
 }
+
+/**
+ * What OpenAI puts around a prompt. Its cookbook (How to count tokens with tiktoken, read 2026-11-25) counts three tokens a
+ * message and three for the answer, which the JSON of a message is more than, and twelve around all tools. This is some eight
+ * times as much.
+ */
+export const OPENAI_ADDITIONS: PromptAdditions = { templateTokens: 64, toolTokens: 96 }
 
 const FINE_TUNED = /^ft:/
 

@@ -15,7 +15,7 @@ import { responses as responsesLayout } from '../openrouter/responses.ts'
 import { modelEdit, userEdit } from '../openrouter/rewrites.ts'
 import type { Dialect, RewriteInput, Wire } from '../upstream.ts'
 import { CHAT_FIELDS, COMPLETION_FIELDS, EMBEDDING_FIELDS } from './fields.ts'
-import { openaiFacts, openaiId } from './models.ts'
+import { OPENAI_ADDITIONS, openaiFacts, openaiId } from './models.ts'
 import { RESPONSE_FIELDS } from './response-fields.ts'
 
 /** The streams of chat completions: the last chunk has the counts, and no choices. */
@@ -111,7 +111,13 @@ export const openai: Dialect = {
     const knownModel = await loadKnownPrices('openai', Date.now())
     return meetVendorList(
       (await fetchVendorModels(upstream, '/models')) ?? [],
-      { author: upstream.settings.name, authoredIdOf: openaiId, knownModel, factsOf: openaiFacts },
+      {
+        author: upstream.settings.name,
+        authoredIdOf: openaiId,
+        promptAdditions: OPENAI_ADDITIONS,
+        knownModel,
+        factsOf: openaiFacts,
+      },
       { ...settings, written: upstream.settings.models },
     )
   },

@@ -1,0 +1,111 @@
+import { request } from 'undici'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { VendorName } from '../../simulator/vendors.ts'
+import { FORMATS } from '../../src/formats/formats.ts'
+import { listRequests } from '../../src/ledger/activity/activity.ts'
+import { anthropic } from '../../src/upstreams/anthropic/anthropic.ts'
+import { openai } from '../../src/upstreams/openai/openai.ts'
+import { openaiCompatible } from '../../src/upstreams/openai-compatible/openai-compatible.ts'
+import { startWorld, type World } from '../world.ts'
+import { valuesOf } from './field-values.ts'
+import { type Format, SPOKEN } from './vendor-settings.ts'
+
+/* Each row of the tables of fields, through a gateway: what is refused is neither held nor sent, what passes is sent as it came. */
+
+const DIALECTS = { openai, anthropic, 'openai-compatible': openaiCompatible }
+
+/** The text of a request, with escapes and spaces that only its own bytes keep. */
+const LEAST: Readonly<Record<Format, string>> = {
+  chat: String.raw`"messages": [{"role":"user","content":"n\u00e9 \/"}]`,
+  completions: String.raw`"prompt": "n\u00e9 \/"`,
+  responses: String.raw`"input": [{"role":"user","content":"n\u00e9 \/"}], "max_output_tokens": 60`,
+  messages: String.raw`"messages": [{"role":"user","content":"n\u00e9 \/"}], "max_tokens": 4000`,
+  embeddings: String.raw`"input": "n\u00e9 \/"`,
+}
+const OF_LEAST = new Set(['messages', 'prompt', 'input', 'model', 'stream', 'stream_options'])
+
+/** Fields that the gateway sets or replaces, and those that another endpoint of the interface refuses everywhere. */
+const REWRITTEN = new Set([
+  'user',
+  'store',
+  'service_tier',
+  'max_tokens',
+  'max_completion_tokens',
+  'max_output_tokens',
+])
+
+function tableOf(vendor: VendorName, format: Format) {
+  return Object.entries(DIALECTS[vendor].wires.get(format)?.fields ?? {})
+}
+
+describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (vendor) => {
+  let world: World
+  let key: { readonly id: string; readonly apiKey: string }
+
+  beforeAll(async () => {
+    world = await startWorld({ vendor, settings: { TOLLGATE_REQUESTS_PER_MINUTE: '100000' } })
+    key = await world.account({ creditMicros: 1_000_000_000 })
+  })
+  afterAll(() => world.close())
+
+  const pathOf = (format: Format): string =>
+    FORMATS.find(({ endpoint }) => endpoint === format)?.path ?? ''
+  const modelOf = (format: Format): string => (format === 'embeddings' ? 'sim/embed' : 'sim/text')
+
+  async function send(format: Format, members: string) {
+    const answer = await request(world.url(pathOf(format)), {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key.apiKey}` },
+      body: `{"model": "${modelOf(format)}", ${LEAST[format]}${members}}`,
+    })
+    return { httpStatus: answer.statusCode, text: await answer.body.text() }
+  }
+
+  const sentSoFar = (): number =>
+    world.simulator.requests.filter(({ isInference }) => isInference).length
+
+  describe.each(SPOKEN[vendor])('%s', (format) => {
+    const refused = tableOf(vendor, format).filter(([, { use }]) => use === 'refused')
+
+    test('refuses each field of a refused row by its name: nothing is held, and nothing is sent', async () => {
+      const before = sentSoFar()
+      const names = [...refused.map(([name]) => name), 'a_field_of_tomorrow']
+      for (const name of names) {
+        const { httpStatus, text } = await send(format, `, "${name}": {"a": 1}`)
+        expect([name, httpStatus], text).toEqual([name, 400])
+        const { error } = JSON.parse(text)
+        expect(error.message, name).toMatch(/^[A-Z`].*\.$/)
+        if (format === 'messages') continue
+        // Some are of a wrong type before they are of a refused field.
+        expect([name, error.param], text).toEqual([name, name])
+      }
+      expect(sentSoFar()).toBe(before)
+      const { requests } = await listRequests(world.gateway.store.db, {
+        accountId: key.id,
+        endpoint: [format],
+        limit: 1,
+      })
+      expect(requests).toEqual([])
+    })
+
+    test('sends a body with every field that passes, byte for byte but for what the gateway sets', async () => {
+      const rows = tableOf(vendor, format).filter(
+        ([name, { use }]) => use !== 'refused' && !OF_LEAST.has(name) && !REWRITTEN.has(name),
+      )
+      const members = rows.flatMap(([name]) => {
+        const [value] = valuesOf(name, format) ?? [String.raw`of ${name}`]
+        return value === undefined ? [] : [`"${name}" :  ${JSON.stringify(value)}`]
+      })
+      const body = `, ${members.join(' ,\t')}`
+      const { text } = await send(format, body)
+      const sent = world.simulator.requests.filter(({ isInference }) => isInference).at(-1)
+      const bytes = sent?.body.toString() ?? ''
+      expect(bytes, text).toContain(LEAST[format].slice(0, LEAST[format].indexOf(', "max')))
+      for (const member of members) expect(bytes, text).toContain(member)
+      // And null is as good as absent, for any field.
+      await send(format, ', "a_field_of_tomorrow": null, "n_predict": null')
+      const last = world.simulator.requests.filter(({ isInference }) => isInference).at(-1)
+      expect(last?.body.toString()).toContain('"n_predict": null')
+    })
+  })
+})
