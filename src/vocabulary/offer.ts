@@ -5,7 +5,7 @@ export const CONTEXT_TOKENS_UNKNOWN = 1_000_000
 
 /** The most tokens that stand around the text of a prompt. */
 export interface PromptAdditions {
-  /** Of the chat template, and of system prompts that nobody wrote. */
+  /** Of the chat template, and of the vendor's or the model's own system prompt. */
   readonly templateTokens: number
   /** Of instructions for calling tools, without the definitions of the tools. */
   readonly toolTokens: number
