@@ -19,11 +19,12 @@ import {
   type Reported,
   type Resolution,
 } from '../vocabulary/outcome.ts'
-import { type FailureCode, Problem, type ProblemCode } from '../vocabulary/problem.ts'
+import { Problem, type ProblemCode } from '../vocabulary/problem.ts'
 import { answerHeaders, clientClosed, clientLeft, returnedHeaders } from './client-answer.ts'
 import type { ByteReservation } from './gate/byte-budget.ts'
 import type { GateSlot } from './gate/gate.ts'
 import type { JourneyParts, JourneyRequest } from './journey.ts'
+import { failureCodeOf } from './settle/failure-code.ts'
 import { resolveOutcome } from './settle/resolve.ts'
 import type { HeldSettle } from './settle/settler.ts'
 
@@ -345,7 +346,7 @@ export class HeldRequest {
     }
     record.generationId = reported?.generationId ?? null
     record.isUncounted = outcome.kind === 'completed' && record.usage === null && !this.hasLookUps
-    const errorCode = this.#leftEarly ? 'client_gone' : errorCodeOf(outcome, code)
+    const errorCode = this.#leftEarly ? 'client_gone' : failureCodeOf(outcome, code)
     record.errorCode = errorCode
     return {
       requestId: this.request.requestId,
@@ -381,27 +382,6 @@ interface ClientAnswer {
 }
 
 const ANSWERED_OK: ClientAnswer = { httpStatus: 200, code: null }
-
-/** Why a request is marked failed, which one answered with 200 may be too; null if it is not. */
-function errorCodeOf(outcome: Outcome, code: ProblemCode | null): FailureCode | null {
-  switch (outcome.kind) {
-    case 'completed':
-      return null
-    case 'clientGone':
-    case 'leftEarly':
-      return 'client_gone'
-    case 'timedOut':
-      return code ?? 'upstream_timeout'
-    case 'lost':
-      return code ?? 'upstream_disconnected'
-    case 'failed':
-    case 'unreadable':
-    case 'neverOpened':
-      return code ?? 'upstream_error'
-    default:
-      return assertNever(outcome)
-  }
-}
 
 function chargeOf(resolution: Resolution): number {
   switch (resolution.kind) {

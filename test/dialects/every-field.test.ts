@@ -93,7 +93,7 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
         ([name, { use }]) => use !== 'refused' && !OF_LEAST.has(name) && !REWRITTEN.has(name),
       )
       const members = rows.flatMap(([name]) => {
-        const [value] = valuesOf(name, format) ?? [String.raw`of ${name}`]
+        const [value] = valuesOf(name, format) ?? [`of ${name}`]
         return value === undefined ? [] : [`"${name}" :  ${JSON.stringify(value)}`]
       })
       const body = `, ${members.join(' ,\t')}`
