@@ -68,7 +68,13 @@ export function openPage(
   return {
     folder: BUILT_FOLDER,
     people,
-    mailDoor: postLetter && new MailDoor({ db, clock, ids, pageUrl, signUp, post: postLetter }),
+    mailDoor:
+      postLetter &&
+      new MailDoor({
+        ...{ db, clock, ids, pageUrl, signUp },
+        knownBrowsers: people.knownBrowsers,
+        post: postLetter,
+      }),
     outsideDoor: new OutsideDoor({
       db,
       clock,

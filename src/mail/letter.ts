@@ -109,7 +109,7 @@ export function signInLetter({
     subject: 'Sign in to tollgate',
     parts: [
       words(
-        'Type this code where you asked for it, or use the link. Either works once, for 15 minutes.',
+        'Type this code where you asked for it, within 15 minutes, or use the link, within 45. Either works once.',
       ),
       { kind: 'code', code },
       { kind: 'link', words: 'Sign in', url },
@@ -140,7 +140,7 @@ export function signUpLetter({
     subject: 'Your account at tollgate',
     parts: [
       words(
-        'No user has this address yet. Type this code where you asked for it, or use the link, and an account is made for you. Either works once, for 15 minutes.',
+        'No user has this address yet. Type this code where you asked for it, within 15 minutes, or use the link, within 45, and an account is made for you. Either works once.',
       ),
       { kind: 'code', code },
       { kind: 'link', words: 'Sign up', url },
@@ -164,7 +164,7 @@ export function resetLetter({
     to,
     subject: 'Choose a new password for tollgate',
     parts: [
-      words('With this link you choose a new password. It works once, for an hour.'),
+      words('With this link you choose a new password. It works once, for 45 minutes.'),
       { kind: 'link', words: 'Choose a new password', url },
       ...(endsFactors
         ? [

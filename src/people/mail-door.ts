@@ -6,16 +6,19 @@ import type { Tables } from '../store/schema.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
+import type { KnownBrowsers } from './known-browsers.ts'
 import { hashSecret, makeLinkText } from './link-text.ts'
 import { removeExpiredLinks } from './links.ts'
 import { countMail } from './mail-rates.ts'
+import type { Visitor } from './sessions.ts'
 import type { SignUp } from './sign-up.ts'
 import { findUser } from './users.ts'
 
 const MINUTE_MS = 60_000
 
-/** How long mailed links are good for, by kind: a letter says so. */
-const MAILED_MS = { sign_in: 15 * MINUTE_MS, reset: 60 * MINUTE_MS } as const
+/** How long mailed links and codes are good for: letters say so. Links outlast the wait for another mail. */
+const LINK_MS = 45 * MINUTE_MS
+const CODE_MS = 15 * MINUTE_MS
 
 const CODES = 1_000_000
 
@@ -30,14 +33,14 @@ interface MailDoorInput {
   readonly pageUrl: () => string
   /** How people become users without an invitation; null: they do not. */
   readonly signUp: Pick<SignUp, 'isOpen'> | null
+  readonly knownBrowsers: Pick<KnownBrowsers, 'isOf'>
   /** Sends a letter later, and never throws. */
   readonly post: (letter: Letter, untilMs: number) => void
 }
 
-/** Who asks for a mail: an email address, from a client address. */
-interface Asking {
+/** Who asks for a mail to an email address. */
+interface Asking extends Pick<Visitor, 'address' | 'known'> {
   readonly email: string
-  readonly address: string
 }
 
 /** A link of one mail: the only place that has its texts. */
@@ -88,10 +91,11 @@ export class MailDoor {
     if (user !== null) this.#input.post(letter, link.expiresAtMs)
   }
 
-  async #makeLink({ email, address }: Asking, kind: keyof typeof MAILED_MS) {
+  async #makeLink({ email, address, known }: Asking, kind: 'sign_in' | 'reset') {
     const { db, clock, ids } = this.#input
-    await countMail({ db, clock }, { address, email, kind })
     const user = await findUser(db, email)
+    const isKnown = user !== null && (await this.#input.knownBrowsers.isOf(known, user))
+    await countMail({ db, clock }, { address, email, kind, known: isKnown ? known : null })
     const canSignUp = kind === 'sign_in' && (await this.#input.signUp?.isOpen()) === true
     const isNewcomer = canSignUp && user === null
     const nowMs = clock.nowMs()
@@ -99,7 +103,7 @@ export class MailDoor {
       text: makeLinkText(),
       code: String(randomInt(CODES)).padStart(6, '0'),
       ticket: makeLinkText(),
-      expiresAtMs: nowMs + MAILED_MS[kind],
+      expiresAtMs: nowMs + LINK_MS,
     }
     await removeExpiredLinks(db, nowMs)
     await db
@@ -143,7 +147,7 @@ export async function tryCode(
     .where('ticket_hash', '=', hashSecret(ticket))
     .where('kind', '=', 'sign_in')
     .where('used_at_ms', 'is', null)
-    .where('expires_at_ms', '>', nowMs)
+    .where('created_at_ms', '>', nowMs - CODE_MS)
     .where('tries', '<', TRIES_MAX)
     .returningAll()
     .executeTakeFirst()

@@ -4,7 +4,8 @@ import type { Clock } from '../vocabulary/clock.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { hashSecret } from './link-text.ts'
 
-const HOUR_MS = 60 * 60_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
 
 /** Who asks for a mail to whom. */
 interface Asked {
@@ -12,6 +13,8 @@ interface Asked {
   readonly address: string
   readonly email: string
   readonly kind: 'sign_in' | 'reset'
+  /** What a browser has in which the user of the address signed in before; null: it is another's. */
+  readonly known: string | null
 }
 
 interface RateParts {
@@ -28,29 +31,79 @@ interface Limit {
 }
 
 const FROM_NETWORK = 'Too many mails were asked for from your network. Try again later.'
-const TO_ADDRESS =
-  'Too many mails were asked for to this address. Use the newest one, or try again later.'
+const FROM_BROWSER =
+  'Too many mails were asked for from this browser. Use the newest one, or try again later.'
 const INVITATIONS_OF = 'This account sent 40 invitations today. Send the next ones tomorrow.'
 const INVITATIONS_TO =
   'Five invitations went to this address today. Ask the person to look for them, or try again tomorrow.'
 const SIGN_UPS =
   'Too many people signed up from your network today. Try again tomorrow, or ask the operator for an invitation.'
 
-function limitsOf({ address, email, kind }: Asked): readonly Limit[] {
-  const to = `${kind} ${email.toLowerCase()}`
-  return [
-    { subject: `from ${address}`, mailsMax: 20, windowMs: HOUR_MS, message: FROM_NETWORK },
-    { subject: `hour ${to}`, mailsMax: 5, windowMs: HOUR_MS, message: TO_ADDRESS },
-    { subject: `day ${to}`, mailsMax: 15, windowMs: 24 * HOUR_MS, message: TO_ADDRESS },
-  ]
-}
+/** So many mails of a kind go to an address at once, then one in each of these times. */
+const AT_ONCE_MAX = 5
+const ONE_EACH_MS = HOUR_MS / 2
 
 /**
- * Counts a mail that is asked for, whether or not a user has the address. Throws Problem `rate_limited`. The counts of
- * an email address keep strangers from flooding it; the mails that they had sent to it are of use to its owner.
+ * Counts a mail that is asked for, whether or not a user has the address. Throws Problem `rate_limited`. A browser that is
+ * known has a count of its own, which strangers can't use up. The link of a mail outlasts the wait for the next one, so
+ * that a person whose address strangers flood always has one that works.
  */
-export async function countMail({ db, clock }: RateParts, asked: Asked): Promise<void> {
-  await countAll({ db, clock }, limitsOf(asked))
+export async function countMail(
+  parts: RateParts,
+  { address, email, kind, known }: Asked,
+): Promise<void> {
+  if (known !== null) {
+    return countAll(parts, [
+      { subject: `known hour ${known}`, mailsMax: 5, windowMs: HOUR_MS, message: FROM_BROWSER },
+      {
+        subject: `known day ${known}`,
+        mailsMax: 10,
+        windowMs: 24 * HOUR_MS,
+        message: FROM_BROWSER,
+      },
+    ])
+  }
+  await countAll(parts, [
+    { subject: `from ${address}`, mailsMax: 20, windowMs: HOUR_MS, message: FROM_NETWORK },
+  ])
+  await countTo(parts, `${kind} to ${email.toLowerCase()}`)
+}
+
+/** Counts a mail to an address. */
+async function countTo({ db, clock }: RateParts, subject: string): Promise<void> {
+  const nowMs = clock.nowMs()
+  const subject_hash = hashSecret(subject)
+  const endsBeforeMs = nowMs + (AT_ONCE_MAX - 1) * ONE_EACH_MS
+  const row = { subject_hash, mails: 1, ends_at_ms: nowMs + ONE_EACH_MS, last_at_ms: nowMs }
+  const counted = await db
+    .insertInto('mail_rates')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict
+        .column('subject_hash')
+        .doUpdateSet({
+          ends_at_ms: sql<number>`${sql.ref('mail_rates.ends_at_ms')} + ${ONE_EACH_MS}`,
+          last_at_ms: nowMs,
+        })
+        .where('mail_rates.ends_at_ms', '<=', endsBeforeMs),
+    )
+    .returning('subject_hash')
+    .executeTakeFirst()
+  if (counted !== undefined) return
+  const full = await db
+    .selectFrom('mail_rates')
+    .select(['ends_at_ms', 'last_at_ms'])
+    .where('subject_hash', '=', subject_hash)
+    .executeTakeFirstOrThrow()
+  const waitMs = Math.max(1, Number(full.ends_at_ms) - endsBeforeMs)
+  const ago = minutes(Math.floor((nowMs - Number(full.last_at_ms)) / MINUTE_MS))
+  const message = `A mail went to this address ${ago} ago, and its link still works. Another can be asked for in ${minutes(Math.ceil(waitMs / MINUTE_MS))}.`
+  throw new Problem('rate_limited', { message, retryAfterSeconds: Math.ceil(waitMs / 1_000) })
+}
+
+function minutes(count: number): string {
+  if (count < 1) return 'less than a minute'
+  return count === 1 ? '1 minute' : `${count} minutes`
 }
 
 /** Counts a person who signs up from a client address. Throws Problem `rate_limited` from the sixth in a day on. */

@@ -1,7 +1,7 @@
 import type { Kysely, Transaction } from 'kysely'
 import type { LinkRow, UserRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
-import type { Clock } from '../vocabulary/clock.ts'
+import type { Clock, StartTimer } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { SignInAttempts } from './attempts.ts'
@@ -9,10 +9,11 @@ import { FactorSetup } from './factors/factor-setup.ts'
 import { dropFactors } from './factors/own-factors.ts'
 import { type FactorProof, SecondFactors } from './factors/second-factors.ts'
 import { claimFirstUser, grant } from './invitations.ts'
+import { KnownBrowsers } from './known-browsers.ts'
 import { endOwnLinks, readLink, takeFound, takeLink } from './links.ts'
 import { tryCode } from './mail-door.ts'
 import { enterFromOutside, type OutsideIdentity } from './outside/outside-identity.ts'
-import { PasswordChecks } from './password-checks.ts'
+import { type Checked, PasswordChecks } from './password-checks.ts'
 import { noPassword, type Passwords, scryptPasswords } from './passwords.ts'
 import { proveAddress, vouchAnew } from './proof.ts'
 import {
@@ -50,6 +51,8 @@ interface PeopleInput {
   readonly signUp: SignUp | null
   /** Default: scrypt. */
   readonly passwords?: Passwords | undefined
+  /** Default: a timer that does not keep the process alive. */
+  readonly startTimer?: StartTimer | undefined
 }
 
 interface Credentials {
@@ -78,6 +81,8 @@ interface RequiredPassword {
   readonly password: string
   /** The field of the form that has it. */
   readonly field: string
+  /** Default: no. */
+  readonly isSignedIn?: boolean
 }
 
 /**
@@ -88,10 +93,11 @@ export class People {
   readonly sessions: Sessions
   readonly factors: SecondFactors
   readonly factorSetup: FactorSetup
+  readonly knownBrowsers: KnownBrowsers
   readonly #input: PeopleInput
   readonly #attempts: SignInAttempts
   readonly #passwords: Passwords
-  readonly #checks = new PasswordChecks()
+  readonly #checks: PasswordChecks
 
   constructor(input: PeopleInput) {
     this.#input = input
@@ -99,6 +105,8 @@ export class People {
     this.factors = new SecondFactors(input)
     this.factorSetup = new FactorSetup(input)
     this.#attempts = new SignInAttempts(input)
+    this.knownBrowsers = new KnownBrowsers(input)
+    this.#checks = new PasswordChecks(input.startTimer)
     this.#passwords = input.passwords ?? scryptPasswords
   }
 
@@ -110,7 +118,7 @@ export class People {
     const wrong = new Problem('invalid_sign_in')
     const checked = await this.#attempts.run(
       { address: visitor.address, email },
-      { check: () => this.#check({ email, password }), wrong },
+      { check: () => this.#checkTyped({ email, password }, visitor), wrong },
     )
     const made = await this.#startSession(checked, visitor)
     await this.sessions.removeEnded()
@@ -121,7 +129,7 @@ export class People {
   async setUp({ linkText, ...person }: SetUpInput, visitor: Visitor): Promise<NewSession> {
     const { db, clock, ids, joinsFirstAccount } = this.#input
     await readLink(db, { kind: 'setup', text: linkText, nowMs: clock.nowMs() })
-    const passwordHash = await this.#hash(person.password)
+    const passwordHash = await this.#hash(person.password, visitor)
     const made = await db.transaction().execute(async (trx) => {
       const nowMs = clock.nowMs()
       await takeLink(trx, { kind: 'setup', text: linkText, nowMs })
@@ -152,7 +160,7 @@ export class People {
     const isTakenOver = mailed && known !== null && !known.emailVerified
     const proved =
       known === null || isTakenOver
-        ? { userId: null, passwordHash: await this.#hash(password) }
+        ? { userId: null, passwordHash: await this.#hash(password, visitor) }
         : await this.#requirePassword({ user: known, password, field: 'password' }, visitor)
     const checked = await db.transaction().execute(async (trx) => {
       const nowMs = clock.nowMs()
@@ -190,7 +198,7 @@ export class People {
     const { userId } = await readLink(db, { ...presented, nowMs: clock.nowMs() })
     const user = userId === null ? null : await getUser(db, userId)
     if (user === null) throw new Problem('invalid_link')
-    const passwordHash = await this.#hash(password)
+    const passwordHash = await this.#hash(password, visitor)
     await db.transaction().execute(async (trx) => {
       await lockPassword(trx, user.id)
       const nowMs = clock.nowMs()
@@ -295,8 +303,9 @@ export class People {
   ): Promise<void> {
     const { db } = this.#input
     const field = 'current_password'
-    const checked = await this.#requirePassword({ user, password: currentPassword, field }, visitor)
-    const passwordHash = await this.#hash(password)
+    const required = { user, password: currentPassword, field, isSignedIn: true }
+    const checked = await this.#requirePassword(required, visitor)
+    const passwordHash = await this.#hash(password, { knownUserId: user.id })
     await db.transaction().execute(async (trx) => {
       const isStill = (await hasStill(trx, checked)) && (await hasSession(trx, sessionId))
       if (!isStill) throw new Problem('not_signed_in')
@@ -311,7 +320,8 @@ export class People {
   async confirm({ signedIn, password, proof }: ConfirmInput, visitor: Visitor): Promise<void> {
     const { db, clock } = this.#input
     const { user, sessionId, hasFactor } = signedIn
-    const checked = await this.#requirePassword({ user, password, field: 'password' }, visitor)
+    const required = { user, password, field: 'password', isSignedIn: true }
+    const checked = await this.#requirePassword(required, visitor)
     if (hasFactor) await this.factors.check(signedIn, proof)
     await db.transaction().execute(async (trx) => {
       if (!(await hasStill(trx, checked))) throw new Problem('not_signed_in')
@@ -321,21 +331,30 @@ export class People {
 
   /** Returns the password as it is stored. */
   async #requirePassword(
-    { user, password, field }: RequiredPassword,
-    { address }: Visitor,
+    { user, password, field, isSignedIn = false }: RequiredPassword,
+    visitor: Visitor,
   ): Promise<StoredPassword> {
     const { email } = user
-    return this.#attempts.run(
-      { address, email },
-      { check: () => this.#check({ email, password }), wrong: wrongPassword(field) },
-    )
+    const { address } = visitor
+    const check = () =>
+      isSignedIn
+        ? this.#check({ email, password }, { knownUserId: user.id })
+        : this.#checkTyped({ email, password }, visitor)
+    return this.#attempts.run({ address, email }, { check, wrong: wrongPassword(field) })
+  }
+
+  /** Checks what is typed at a sign-in. Returns what {@link #check} does. */
+  async #checkTyped(credentials: Credentials, { address, known }: Visitor) {
+    const user = known === null ? null : await findUser(this.#input.db, credentials.email)
+    const isKnown = user !== null && (await this.knownBrowsers.isOf(known, user))
+    return this.#check(credentials, isKnown ? { knownUserId: user.id } : { address })
   }
 
   /** The password as it is stored; null: it is wrong, or no user has this address, which takes the same time. */
-  async #check({ email, password }: Credentials): Promise<StoredPassword | null> {
+  async #check({ email, password }: Credentials, checked: Checked): Promise<StoredPassword | null> {
     const stored = await findPassword(this.#input.db, email)
     const { passwordHash } = stored ?? { passwordHash: null }
-    const isRight = await this.#checks.run(() =>
+    const isRight = await this.#checks.run(checked, () =>
       this.#passwords.isRight({ passwordHash, password }),
     )
     return isRight ? stored : null
@@ -366,8 +385,8 @@ export class People {
     await endOtherSessions(trx, { userId, keptSessionId })
   }
 
-  #hash(password: string): Promise<string> {
-    return this.#checks.run(() => this.#passwords.hash(password))
+  #hash(password: string, checked: Checked): Promise<string> {
+    return this.#checks.run(checked, () => this.#passwords.hash(password))
   }
 }
 

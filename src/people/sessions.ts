@@ -25,6 +25,8 @@ export interface Visitor {
   readonly address: string
   /** The `user-agent` of the browser. */
   readonly agent: string
+  /** What the browser has of an earlier sign-in; null: nothing. */
+  readonly known: string | null
 }
 
 /** A session that has just been made: the only place that has its token. */
@@ -65,7 +67,7 @@ export class Sessions {
   }
 
   /** Makes a session of a user. Checks no password. */
-  async start(userId: string, { address, agent }: Visitor): Promise<NewSession> {
+  async start(userId: string, { address, agent }: Omit<Visitor, 'known'>): Promise<NewSession> {
     const nowMs = this.#clock.nowMs()
     const sessionToken = randomBytes(TOKEN_BYTES).toString('hex')
     const row: SessionRow = {

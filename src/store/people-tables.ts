@@ -274,8 +274,10 @@ const MAIL_RATES = new Table('mail_rates', {
   fixed: {
     subject_hash: text,
     mails: integer,
-    /** When the count begins again. */
+    /** When the count begins again. Of an address: when five mails may go again at once. */
     ends_at_ms: integer,
+    /** Of an address: when the last mail went there. */
+    last_at_ms: orNull(integer),
   },
 })
 

@@ -9,6 +9,8 @@ type SettingName =
   | 'account_tag_secret'
   /** The secret under which the reported costs to look up are drawn, hexadecimal. */
   | 'lookup_draw_secret'
+  /** The secret under which browsers are known, hexadecimal. */
+  | 'known_browser_secret'
   /** `on` during maintenance: inference answers 503. */
   | 'maintenance'
   /** Identifies the payments of this store at their provider. */

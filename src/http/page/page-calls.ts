@@ -6,7 +6,7 @@ import type { MailDoor } from '../../people/mail-door.ts'
 import type { OutsideDoor } from '../../people/outside/outside-door.ts'
 import type { People } from '../../people/people.ts'
 import type { NewSession, SignedIn, Visitor } from '../../people/sessions.ts'
-import { listMemberships } from '../../people/users.ts'
+import { findUser, listMemberships } from '../../people/users.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { arrivalOf, readJson } from '../operation-routes.ts'
@@ -58,7 +58,8 @@ export function registerCalls(
       async handler(request, reply) {
         const arrival = arrivalOf(request)
         const agent = String(request.headers['user-agent'] ?? '')
-        const visitor = { address: input.addressOf(arrival), agent }
+        const known = input.site.knownOf(arrival)
+        const visitor = { address: input.addressOf(arrival), agent, known }
         const body = await answer({ request, reply, arrival, visitor })
         return reply.header('x-request-id', request.id).send(body)
       },
@@ -91,6 +92,8 @@ export async function letIn(
   if (signedIn === null && waiting === null) throw new Problem('not_signed_in')
   reply.header('set-cookie', site.sessionCookie(arrival, sessionToken))
   if (signedIn === null) return { object: 'factor_needed' }
+  const known = await people.knownBrowsers.textFor(signedIn.user)
+  reply.header('set-cookie', site.knownCookie(arrival, known))
   return meOf(input, { signedIn, arrival })
 }
 
@@ -125,20 +128,35 @@ export async function factorKinds(
   )
 }
 
-/** Counts wrong links and passwords by address, and refuses an address that guesses before the store is asked. */
+interface GuessingCall extends PageCall {
+  /** Whose password is typed: then the browser must be that user's. Default: no password is. */
+  readonly email?: string
+}
+
+/**
+ * Counts wrong links and passwords by address, and refuses an address that guesses before it is let try: not a browser in which
+ * a user signed in before, because an office has one address.
+ */
 export async function guessing<T>(
-  { unknownCallers }: PageCallsInput,
-  { arrival }: PageCall,
+  { unknownCallers, people, db }: PageCallsInput,
+  { arrival, visitor: { known }, email }: GuessingCall,
   take: () => Promise<T>,
 ): Promise<T> {
-  if (unknownCallers.isOver(arrival)) throw new Problem('rate_limited', { retryAfterSeconds: 60 })
+  const isOver = unknownCallers.isOver(arrival)
+  if (isOver && !(await isKnown())) throw new Problem('rate_limited', { retryAfterSeconds: 60 })
   return take().catch((error: unknown) => {
     if (!(error instanceof Problem)) throw error
     const { code } = error
     const isText = ['invalid_link', 'invalid_code', 'sign_in_refused'].includes(code)
     const isGuess = isText || (code === 'invalid_sign_in' && error.param === null)
-    throw isGuess ? unknownCallers.refusal(arrival, { code }) : error
+    throw isGuess && !isOver ? unknownCallers.refusal(arrival, { code }) : error
   })
+
+  async function isKnown(): Promise<boolean> {
+    if (email === undefined) return people.knownBrowsers.isOfAny(known)
+    const user = known === null ? null : await findUser(db, email)
+    return user !== null && people.knownBrowsers.isOf(known, user)
+  }
 }
 
 /** The body of a call. Throws Problem `invalid_json`, `invalid_parameter`. */

@@ -1,4 +1,5 @@
 import { isLoopback } from '../../journey/gate/client-address.ts'
+import { KNOWN_MS } from '../../people/known-browsers.ts'
 import { OUTSIDE_MS } from '../../people/outside/outside-door.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
 import { Problem } from '../../vocabulary/problem.ts'
@@ -6,6 +7,7 @@ import { Problem } from '../../vocabulary/problem.ts'
 const SESSION_COOKIE = 'tollgate_session'
 const SESSION_SECONDS = 7 * 24 * 60 * 60
 const TICKET_COOKIE = 'tollgate_sign_in'
+const KNOWN_COOKIE = 'tollgate_known'
 
 interface NewCookie {
   readonly cookie: string
@@ -74,6 +76,17 @@ export class PageSite {
   ticketCookie(arrival: Pick<Arrival, 'headers'>, ticket: string | null): string {
     const maxAgeSeconds = OUTSIDE_MS / 1_000
     return this.#cookie(arrival, { cookie: TICKET_COOKIE, value: ticket, maxAgeSeconds })
+  }
+
+  /** What a browser has of an earlier sign-in; null: nothing. */
+  knownOf(arrival: Pick<Arrival, 'headers'>): string | null {
+    return this.#cookieOf(arrival, { cookie: KNOWN_COOKIE, shape: /^user_\w+\.\w+\.[0-9a-f]{64}$/ })
+  }
+
+  /** `Set-Cookie` by which a browser in which a user has signed in is known later. It signs nobody in. */
+  knownCookie(arrival: Pick<Arrival, 'headers'>, known: string): string {
+    const maxAgeSeconds = KNOWN_MS / 1_000
+    return this.#cookie(arrival, { cookie: KNOWN_COOKIE, value: known, maxAgeSeconds })
   }
 
   #cookieOf(

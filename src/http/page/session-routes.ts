@@ -146,7 +146,8 @@ async function setUp(input: PageCallsInput, call: PageCall): Promise<Entered> {
 
 async function signIn(input: PageCallsInput, call: PageCall): Promise<Entered> {
   const credentials = await readBody(signInBody, { input, call })
-  const made = await guessing(input, call, () => input.people.signIn(credentials, call.visitor))
+  const take = () => input.people.signIn(credentials, call.visitor)
+  const made = await guessing(input, { ...call, email: credentials.email }, take)
   return letIn(input, call, made)
 }
 
@@ -182,13 +183,13 @@ function requireMail({ mailDoor }: PageCallsInput): MailDoor {
 
 async function askSignIn(input: PageCallsInput, call: PageCall): Promise<object> {
   const { email } = await readBody(mailBody, { input, call })
-  const { address } = call.visitor
-  return { object: 'mail_asked', ticket: await requireMail(input).askSignIn({ email, address }) }
+  const ticket = await requireMail(input).askSignIn({ ...call.visitor, email })
+  return { object: 'mail_asked', ticket }
 }
 
 async function askReset(input: PageCallsInput, call: PageCall): Promise<object> {
   const { email } = await readBody(mailBody, { input, call })
-  await requireMail(input).askReset({ email, address: call.visitor.address })
+  await requireMail(input).askReset({ ...call.visitor, email })
   return { object: 'mail_asked' }
 }
 

@@ -28,6 +28,7 @@ import { up as alerts } from './0025-alerts.ts'
 import { up as passkeys } from './0026-passkeys.ts'
 import { up as vouched } from './0027-vouched.ts'
 import { up as suspensions } from './0028-suspensions.ts'
+import { up as mailTimes } from './0029-mail-times.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -68,6 +69,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 26, name: 'passkeys', up: passkeys },
   { number: 27, name: 'vouched', up: vouched },
   { number: 28, name: 'suspensions', up: suspensions },
+  { number: 29, name: 'mail-times', up: mailTimes },
 ]
 
 /** The newest schema that this program knows. */
