@@ -22,7 +22,7 @@ export interface PageReadsInput {
 export function readCharts(store: Store, { large, ordinary, modelId }: PageReadsInput): PageRead[] {
   const toMs = Date.now()
   const chart = (accountId: string | null, days: number, by: 'model' | 'key' | 'endpoint') => () =>
-    readUsage(store.pages, {
+    readUsage(store.pages({ owner: 'bench' }), {
       accountId,
       fromMs: toMs - days * DAY_MS,
       toMs,
@@ -30,7 +30,7 @@ export function readCharts(store: Store, { large, ordinary, modelId }: PageReads
       step: days <= 2 ? 'hour' : 'day',
     })
   const list = (filter: Parameters<typeof searchRequests>[1]) => () =>
-    searchRequests(store.pages, filter)
+    searchRequests(store.pages({ owner: 'bench' }), filter)
   return [
     { name: 'large account, 1 d by model', kind: 'chart', run: chart(large, 1, 'model') },
     { name: 'large account, 1 d by key', kind: 'chart', run: chart(large, 1, 'key') },
@@ -57,7 +57,7 @@ export function readCharts(store: Store, { large, ordinary, modelId }: PageReads
 
 /** What is wrong with a chart of everything: its charge is what entries say, or the text says not. */
 export async function checkCharts(store: Store, accountId: string): Promise<readonly string[]> {
-  const { totals } = await readUsage(store.pages, {
+  const { totals } = await readUsage(store.pages({ owner: 'bench' }), {
     accountId,
     fromMs: Date.now() - 100 * DAY_MS,
     toMs: Date.now() + DAY_MS,

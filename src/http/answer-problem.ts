@@ -1,7 +1,8 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { errorEnvelope } from '../formats/envelope.ts'
 import type { EnvelopeFamily } from '../formats/format.ts'
-import { StoreUnavailable } from '../store/store-failure.ts'
+import { ReadRefused, StoreUnavailable } from '../store/store-failure.ts'
+import { assertNever } from '../vocabulary/assert-never.ts'
 import { echoed, Problem } from '../vocabulary/problem.ts'
 import { breakOfBody } from './client-request.ts'
 
@@ -29,7 +30,27 @@ export function problemOf(thrown: unknown): Problem {
   if (thrown instanceof StoreUnavailable) {
     return new Problem('service_unavailable', { cause: thrown, retryAfterSeconds: 1 })
   }
+  if (thrown instanceof ReadRefused) return refusedRead(thrown)
   return new Problem('internal_error', { cause: thrown })
+}
+
+function refusedRead({ why }: ReadRefused): Problem {
+  switch (why) {
+    case 'tooLong':
+      return new Problem('service_unavailable', {
+        message:
+          'The requests of so long a time could not be read within 20 seconds. Ask for fewer days.',
+        isFinal: true,
+      })
+    case 'tooMany':
+      return new Problem('service_unavailable', {
+        message:
+          'Too many people read from this gateway at the moment. Try again in a few seconds.',
+        retryAfterSeconds: 2,
+      })
+    default:
+      return assertNever(why)
+  }
 }
 
 /** Answers with a problem, in the family's envelope. Every error response is written here. */

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { clientLeft } from '../journey/client-answer.ts'
 import { parseJsonBody } from '../json/body.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { Arrival } from '../vocabulary/call.ts'
@@ -58,7 +59,10 @@ export function registerOperations(app: FastifyInstance, input: OperationRoutesI
           // An operation may take long, such as an audit: only the reading of its response is timed.
           reply.raw.setTimeout(0)
           const acceptsCsv = prefersCsv(request.headers.accept)
-          const answered = await run({ caller, params, query, body: sent, acceptsCsv })
+          const leaving = new AbortController()
+          reply.raw.once('close', () => leaving.abort(clientLeft()))
+          const { signal } = leaving
+          const answered = await run({ caller, params, query, body: sent, acceptsCsv, signal })
           reply.raw.setTimeout(ANSWER_STALL_TIMEOUT_MS)
           if (answered.body instanceof Readable) {
             reply.type('text/csv; charset=utf-8').header('content-disposition', 'attachment')

@@ -135,14 +135,15 @@ function list(parts: OperationParts): Operation {
         .describe('The whole id that another system knows the account by.'),
     }),
     answers: { 200: listShape(listedAccountShape) },
-    async run({ caller, query: { limit, cursor, search, external_id: externalId } }) {
+    async run({ reader, caller, query: { limit, cursor, search, external_id: externalId } }) {
       const asked = { limit, cursor: cursor ?? null, search, externalId }
-      const page = await listAccounts(store.pages, asked)
+      const page = await listAccounts(store.pages(reader), asked)
       const accountIds = page.accounts.map(({ id }) => id)
       const nowMs = clock.nowMs()
-      const credits = await getCredits(store.pages, { accountIds, nowMs })
+      const credits = await getCredits(store.pages(reader), { accountIds, nowMs })
       const recent = { accountIds, ...lastDays(RECENT_DAYS, { nowMs }) }
-      const charges = caller.kind === 'operator' ? await readCharges(store.pages, recent) : null
+      const charges =
+        caller.kind === 'operator' ? await readCharges(store.pages(reader), recent) : null
       const answers = page.accounts.flatMap((account) => {
         const purses = credits.get(account.id)
         if (purses === undefined) return []
@@ -167,8 +168,8 @@ function show(parts: OperationParts): Operation {
     summary: 'One account with its credit.',
     answers: { 200: accountShape },
     problems: ['not_found'],
-    async run({ caller, accountId }) {
-      const reads = readsFor(caller, parts.store)
+    async run({ reader, caller, accountId }) {
+      const reads = readsFor({ caller, reader }, parts.store)
       const account = await getAccount(reads, accountId)
       if (account === null) throw notFound('account', accountId)
       return { httpStatus: 200, body: await answerOf({ ...parts, reads }, account) }

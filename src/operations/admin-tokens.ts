@@ -100,8 +100,11 @@ function list({ store }: OperationParts): Operation {
     summary: 'Admin tokens, newest first, expired and revoked ones too.',
     query: pageQuery('admin_tokens', {}),
     answers: { 200: listShape(adminTokenShape) },
-    async run({ caller, query: { limit, cursor } }) {
-      const page = await listAdminTokens(readsFor(caller, store), { limit, cursor: cursor ?? null })
+    async run({ reader, caller, query: { limit, cursor } }) {
+      const page = await listAdminTokens(readsFor({ caller, reader }, store), {
+        limit,
+        cursor: cursor ?? null,
+      })
       const next = idCursor('admin_tokens', page.nextCursor)
       return { httpStatus: 200, body: listAnswer(page.adminTokens.map(adminTokenAnswer), next) }
     },

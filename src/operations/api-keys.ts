@@ -112,12 +112,16 @@ function list({ store, clock }: OperationParts): Operation {
     query: pageQuery('keys', {}),
     answers: { 200: listShape(apiKeyShape) },
     problems: ['not_found'],
-    async run({ caller, accountId, query: { limit, cursor } }) {
-      const account = await getAccount(readsFor(caller, store), accountId)
+    async run({ reader, caller, accountId, query: { limit, cursor } }) {
+      const account = await getAccount(readsFor({ caller, reader }, store), accountId)
       if (account === null) throw notFound('account', accountId)
-      const page = await listApiKeys(store.pages, { accountId, limit, cursor: cursor ?? null })
+      const page = await listApiKeys(store.pages(reader), {
+        accountId,
+        limit,
+        cursor: cursor ?? null,
+      })
       const usedAtMs = await getLastUses(
-        store.pages,
+        store.pages(reader),
         page.apiKeys.map((apiKey) => apiKey.id),
       )
       const nowMs = clock.nowMs()
@@ -229,11 +233,11 @@ async function namedKey(
 }
 
 async function answerOf(
-  { store: { pages }, clock }: OperationParts,
+  { store: { db }, clock }: OperationParts,
   apiKey: ApiKeyRow,
 ): Promise<z.infer<typeof apiKeyShape>> {
-  const usedAtMs = (await getLastUses(pages, [apiKey.id])).get(apiKey.id) ?? null
-  const account = await getAccount(pages, apiKey.accountId)
+  const usedAtMs = (await getLastUses(db, [apiKey.id])).get(apiKey.id) ?? null
+  const account = await getAccount(db, apiKey.accountId)
   const isSuspended = account?.disabled ?? false
   return apiKeyAnswer(apiKey, { usedAtMs, isSuspended, nowMs: clock.nowMs() })
 }

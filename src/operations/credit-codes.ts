@@ -68,8 +68,8 @@ function list({ store }: OperationParts): Operation {
     summary: 'Credit codes, newest first.',
     query: pageQuery('codes', {}),
     answers: { 200: listShape(creditCodeShape) },
-    async run({ query: { limit, cursor } }) {
-      const page = await listCreditCodes(store.pages, { limit, cursor: cursor ?? null })
+    async run({ reader, query: { limit, cursor } }) {
+      const page = await listCreditCodes(store.pages(reader), { limit, cursor: cursor ?? null })
       const next = idCursor('codes', page.nextCursor)
       return { httpStatus: 200, body: listAnswer(page.creditCodes.map(creditCodeAnswer), next) }
     },

@@ -155,10 +155,14 @@ function entries({ store }: OperationParts): Operation {
     query: statementPageQuery(),
     answers: { 200: listShape(statementLineShape) },
     problems: ['not_found'],
-    async run({ caller, accountId, query: { limit, cursor } }) {
-      const account = await getAccount(readsFor(caller, store), accountId)
+    async run({ reader, caller, accountId, query: { limit, cursor } }) {
+      const account = await getAccount(readsFor({ caller, reader }, store), accountId)
       if (account === null) throw notFound('account', accountId)
-      const page = await listStatement(store.pages, { accountId, place: cursor ?? null, limit })
+      const page = await listStatement(store.pages(reader), {
+        accountId,
+        place: cursor ?? null,
+        limit,
+      })
       const lines = page.lines.map(({ entry, balanceMicros }) => ({
         ...entryAnswer(entry),
         balance: balanceMicros,
@@ -175,8 +179,8 @@ function download({ store }: OperationParts): Operation {
     paths: { member: '/app/api/accounts/{account_id}/entries.csv' },
     summary: "The account's entries as CSV, newest first, with amounts in exact dollars.",
     answers: { 200: z.string() },
-    async run({ accountId }) {
-      return { httpStatus: 200, body: Readable.from(entryCsv(store.pages, accountId)) }
+    async run({ reader, accountId }) {
+      return { httpStatus: 200, body: Readable.from(entryCsv(store.searches(reader), accountId)) }
     },
   })
 }
@@ -196,7 +200,7 @@ const CSV_COLUMNS: Readonly<Record<string, (entry: Entry) => CsvCell>> = {
 }
 
 /** Entries with the balance after each, a thousand at a time: each part is read when the one before was taken. */
-async function* entryCsv(db: Store['pages'], accountId: string): AsyncGenerator<string> {
+async function* entryCsv(db: Store['db'], accountId: string): AsyncGenerator<string> {
   yield csvLine([...Object.keys(CSV_COLUMNS), 'balance'])
   const limit = CSV_ROWS_AT_ONCE
   let page = await listStatement(db, { accountId, limit })

@@ -32,9 +32,9 @@ export function depositAddressOperations({ store, sale }: OperationParts): reado
       summary: 'The deposit addresses that were given out, to sweep them with the seed.',
       query: pageQuery('deposit_addresses', { account_id: idFilterField('acct').optional() }),
       answers: { 200: listShape(depositAddressShape) },
-      async run({ query: { limit, cursor, account_id: accountId } }) {
+      async run({ reader, query: { limit, cursor, account_id: accountId } }) {
         const [chainId, address = ''] = cursor?.split('_') ?? []
-        const { addresses, next } = await listDepositAddresses(store.pages, {
+        const { addresses, next } = await listDepositAddresses(store.pages(reader), {
           limit,
           after: chainId === undefined ? null : { chainId: Number(chainId), address },
           ...(accountId === undefined ? {} : { accountId }),

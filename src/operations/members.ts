@@ -47,9 +47,10 @@ function list({ store }: OperationParts): Operation {
     summary: "The account's members, in the order of joining.",
     answers: { 200: listShape(memberShape) },
     problems: ['not_found'],
-    async run({ accountId }) {
-      if ((await getAccount(store.pages, accountId)) === null) throw notFound('account', accountId)
-      const members = await listMembers(store.pages, accountId)
+    async run({ reader, accountId }) {
+      if ((await getAccount(store.pages(reader), accountId)) === null)
+        throw notFound('account', accountId)
+      const members = await listMembers(store.pages(reader), accountId)
       return { httpStatus: 200, body: listAnswer(members.map(memberAnswer), null) }
     },
   })
@@ -123,8 +124,8 @@ function invitations({ store, clock }: OperationParts): Operation {
     paths: { member: `${MEMBER}/invitations` },
     summary: 'The invitations to the account that can still be accepted, newest first.',
     answers: { 200: listShape(invitationShape) },
-    async run({ accountId }) {
-      const open = await listInvitations({ db: store.pages, clock }, accountId)
+    async run({ reader, accountId }) {
+      const open = await listInvitations({ db: store.pages(reader), clock }, accountId)
       return { httpStatus: 200, body: listAnswer(open.map(invitationAnswer), null) }
     },
   })

@@ -8,6 +8,7 @@ import type { Letter } from '../mail/letter.ts'
 import type { RequestSchedule, ScheduledRequest } from '../reconcile/schedule.ts'
 import type { Sale } from '../sale/sale.ts'
 import type { Store } from '../store/open-store.ts'
+import type { Reader } from '../store/page-reads.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
@@ -131,6 +132,8 @@ interface OperationCall {
   readonly body: unknown
   /** Whether the client asks for CSV where there is JSON too. Default: no. */
   readonly acceptsCsv?: boolean
+  /** Aborted when the client has left. Default: it stays. */
+  readonly signal?: AbortSignal
   /** Called with the number of rows or models that a long operation has read so far. */
   readonly onProgress?: (done: number) => void
 }
@@ -159,6 +162,8 @@ interface CheckedCall<Kind extends CallerKind, Query, Body> {
   param(name: string): string
   readonly query: Query
   readonly body: Body
+  /** For whom the store's pages are read. */
+  readonly reader: Reader
   readonly acceptsCsv: boolean
   readonly onProgress: (done: number) => void
 }
@@ -222,7 +227,7 @@ export function operation<
     problems,
     needsOwner,
     scope,
-    async run({ caller, params, acceptsCsv = false, onProgress = () => {}, ...sent }) {
+    async run({ caller, params, signal, acceptsCsv = false, onProgress = () => {}, ...sent }) {
       if (needsOwner && caller.kind === 'member' && caller.role !== 'owner') {
         throw new Problem('owner_required')
       }
@@ -252,6 +257,7 @@ export function operation<
         },
         param,
         by: operatorOf(caller, input.name),
+        reader: { owner: ownerOf(caller), ...(signal === undefined ? {} : { signal }) },
         acceptsCsv,
         onProgress,
       })
@@ -355,9 +361,19 @@ export interface OperationParts {
   readonly onAdminTokensChanged: () => void
 }
 
-/** Where an operation reads a few rows: for the page, on the connection of its own. */
-export function readsFor(caller: Caller, { db, pages }: Pick<Store, 'db' | 'pages'>): Store['db'] {
-  return caller.kind === 'member' || caller.kind === 'operator' ? pages : db
+/** Where an operation reads a few rows: for the page, on a connection of its own. */
+export function readsFor(
+  { caller, reader }: { readonly caller: Caller; readonly reader: Reader },
+  { db, pages }: Pick<Store, 'db' | 'pages'>,
+): Store['db'] {
+  return caller.kind === 'member' || caller.kind === 'operator' ? pages(reader) : db
+}
+
+/** Whose reads of pages take turns with those of others. */
+function ownerOf(caller: Caller): string {
+  if ('userId' in caller) return caller.userId
+  if ('accountId' in caller) return caller.accountId
+  return caller.kind === 'admin' ? `admin ${caller.token?.id ?? null}` : caller.kind
 }
 
 /** Whether inference is refused for every process of a store. */

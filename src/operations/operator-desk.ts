@@ -34,9 +34,9 @@ function listActions({ store }: OperationParts): Operation {
     summary: 'What operators changed on the page, and admins by token, newest first.',
     query: pageQuery('actions', { account: idFilterField('acct').optional() }),
     answers: { 200: listShape(operatorActionShape) },
-    async run({ query: { limit, cursor, account } }) {
+    async run({ reader, query: { limit, cursor, account } }) {
       const page = { limit, cursor: cursor ?? null, accountId: account ?? null }
-      const { actions, nextCursor } = await listOperatorActions(store.pages, page)
+      const { actions, nextCursor } = await listOperatorActions(store.pages(reader), page)
       const next = idCursor('actions', nextCursor)
       return { httpStatus: 200, body: listAnswer(actions.map(actionAnswer), next) }
     },
@@ -93,9 +93,9 @@ function listUnsettled({ store, server }: OperationParts): Operation {
     summary: 'Requests of all accounts that wait for their cost, the oldest first.',
     query: pageQuery('unsettled', {}),
     answers: { 200: listShape(unsettledRequestShape) },
-    async run({ query: { limit, cursor } }) {
+    async run({ reader, query: { limit, cursor } }) {
       if (server === null) throw new TypeError('the process serves nothing')
-      const page = await listWaiting(store.pages, { limit, cursor: cursor ?? null })
+      const page = await listWaiting(store.pages(reader), { limit, cursor: cursor ?? null })
       const answers = page.requests.map((row) => unsettledAnswer(row, server.scheduleOf))
       return {
         httpStatus: 200,
@@ -143,11 +143,11 @@ function showHealth({ store, server, clock }: OperationParts): Operation {
     paths: { operator: '/app/api/operator/health' },
     summary: 'The state of the process, of its catalog and of the holds that are not settled.',
     answers: { 200: healthShape },
-    async run() {
+    async run({ reader }) {
       if (server === null) throw new TypeError('the process serves nothing')
       const { refreshedAtMs, ...catalog } = server.catalog()
-      const holds = await countHolds(store.pages)
-      const held = await heldByState(store.pages)
+      const holds = await countHolds(store.pages(reader))
+      const held = await heldByState(store.pages(reader))
       const checks = server.checks()
       const verification = server.verification()
       const body: z.infer<typeof healthShape> = {

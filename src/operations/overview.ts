@@ -1,7 +1,9 @@
+import type { Kysely } from 'kysely'
 import { z } from 'zod'
 import { getAccount } from '../ledger/accounts.ts'
 import { getBalance, getHeld } from '../ledger/activity/activity.ts'
 import { listLimitedKeys } from '../ledger/api-keys.ts'
+import type { Tables } from '../store/schema.ts'
 import {
   readUsage,
   readUsageGroups,
@@ -45,10 +47,11 @@ export function overviewOperations(parts: OperationParts): readonly Operation[] 
       query: z.strictObject(chartQuery),
       answers: { 200: overviewShape },
       problems: ['not_found'],
-      async run({ accountId, query: { by, ...range } }) {
+      async run({ accountId, reader, query: { by, ...range } }) {
         const nowMs = parts.clock.nowMs()
+        const pages = parts.store.pages(reader)
         const asked = { accountId, by, ...chartRange(range, nowMs) }
-        return { httpStatus: 200, body: await overviewOf(parts, asked, nowMs) }
+        return { httpStatus: 200, body: await overviewOf(parts, asked, { nowMs, pages }) }
       },
     }),
   ]
@@ -61,10 +64,9 @@ async function overviewOf(
     by,
     ...range
   }: ChartRange & { readonly accountId: string; readonly by: UsageGrouping },
-  nowMs: number,
+  { nowMs, pages }: { readonly nowMs: number; readonly pages: Kysely<Tables> },
 ): Promise<z.infer<typeof overviewShape>> {
-  const { pages } = parts.store
-  const money = await readMoney(parts, accountId, nowMs)
+  const money = await readMoney(parts, accountId, { nowMs, pages })
   const read = { accountId, ...range }
   const usage = await readUsage(pages, { ...read, by, firstByteOf: 'totals' })
   const byKey = by === 'key' ? usage.groups : await readUsageGroups(pages, { ...read, by: 'key' })
@@ -91,8 +93,11 @@ async function overviewOf(
 }
 
 /** The money of an account, and the pace at which it is spent. Throws Problem `not_found`. */
-async function readMoney(parts: OperationParts, accountId: string, nowMs: number) {
-  const { pages } = parts.store
+async function readMoney(
+  parts: OperationParts,
+  accountId: string,
+  { nowMs, pages }: { readonly nowMs: number; readonly pages: Kysely<Tables> },
+) {
   const account = await getAccount(pages, accountId)
   const balance = await getBalance(pages, { accountId, nowMs })
   if (account === null || balance === null) throw notFound('account', accountId)

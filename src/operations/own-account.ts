@@ -52,8 +52,8 @@ function balance(parts: OperationParts): Operation {
     paths: { key: '/v1/balance', member: '/app/api/accounts/{account_id}/balance' },
     summary: "The account's credit, held credit and unresolved requests.",
     answers: { 200: balanceShape },
-    async run({ caller, accountId }) {
-      const reads = readsFor(caller, store)
+    async run({ reader, caller, accountId }) {
+      const reads = readsFor({ caller, reader }, store)
       const held = await getBalance(reads, { accountId, nowMs: clock.nowMs() })
       if (held === null && caller.kind === 'member') throw notFound('account', accountId)
       if (held === null) throw new Problem('invalid_api_key')
@@ -77,8 +77,8 @@ function purchases({ store }: OperationParts): Operation {
       'Credit that the account bought or activated, newest first; the first page also has pending purchases.',
     query: entryPageQuery('purchases'),
     answers: { 200: boughtShape },
-    async run({ caller, accountId, query: { limit, cursor } }) {
-      const reads = readsFor(caller, store)
+    async run({ reader, caller, accountId, query: { limit, cursor } }) {
+      const reads = readsFor({ caller, reader }, store)
       const page = { accountId, before: cursor ?? null, limit }
       const { entries, nextBefore } = await listPurchases(reads, page)
       const next = entryCursor('purchases', nextBefore)

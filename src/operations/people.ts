@@ -30,8 +30,8 @@ function list({ store }: OperationParts): Operation {
     paths: { admin: '/v1/admin/users' },
     summary: 'The users of the page, oldest first.',
     answers: { 200: listShape(userShape) },
-    async run() {
-      const users = await listUsers(store.pages)
+    async run({ reader }) {
+      const users = await listUsers(store.pages(reader))
       return { httpStatus: 200, body: listAnswer(users.map(userAnswer), null) }
     },
   })

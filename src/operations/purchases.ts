@@ -53,8 +53,8 @@ function list({ store }: OperationParts): Operation {
       account_id: idFilterField('acct').optional(),
     }),
     answers: { 200: listShape(listedPurchaseShape) },
-    async run({ query: { limit, cursor, state, account_id: accountId } }) {
-      const { purchases, nextCursor } = await listAllPurchases(store.pages, {
+    async run({ reader, query: { limit, cursor, state, account_id: accountId } }) {
+      const { purchases, nextCursor } = await listAllPurchases(store.pages(reader), {
         limit,
         cursor: cursor ?? null,
         ...(state === undefined ? {} : { states: state }),
@@ -82,8 +82,8 @@ function show({ store }: OperationParts): Operation {
     summary: 'One purchase, with its payment and why it is held.',
     answers: { 200: adminPurchaseShape },
     problems: ['not_found'],
-    async run({ caller, param }) {
-      const row = await foundPurchase(readsFor(caller, store), param('purchase_id'))
+    async run({ reader, caller, param }) {
+      const row = await foundPurchase(readsFor({ caller, reader }, store), param('purchase_id'))
       return { httpStatus: 200, body: adminPurchaseAnswer(row) }
     },
   })

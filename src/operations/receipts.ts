@@ -18,8 +18,8 @@ function receipt({ store, seller }: OperationParts): Operation {
     summary: 'What a purchase that was credited came to, with its seller and its buyer.',
     answers: { 200: receiptShape },
     problems: ['not_found'],
-    async run({ caller, accountId, param }) {
-      const reads = readsFor(caller, store)
+    async run({ reader, caller, accountId, param }) {
+      const reads = readsFor({ caller, reader }, store)
       const purchaseId = param('purchase_id')
       const purchase = await getPurchase(reads, purchaseId)
       const account = await getAccount(reads, accountId)

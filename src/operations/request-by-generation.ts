@@ -29,10 +29,10 @@ export function generationOperations({ store, clock }: OperationParts): readonly
       }),
       answers: { 200: ownGenerationShape },
       problems: ['not_found'],
-      async run({ caller: { apiKeyId }, query: { id } }) {
+      async run({ reader, caller: { apiKeyId }, query: { id } }) {
         const row = id.startsWith('req_')
-          ? await getRequest(store.pages, id)
-          : await findGeneration(store.pages, {
+          ? await getRequest(store.pages(reader), id)
+          : await findGeneration(store.pages(reader), {
               apiKeyId,
               generationId: id,
               beganMs: generationBeganMs(id),

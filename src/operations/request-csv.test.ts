@@ -30,7 +30,11 @@ async function lines(
   isForOperators = false,
 ): Promise<string[]> {
   let text = ''
-  for await (const part of requestCsv(bench.store.pages, { filter, isForOperators })) text += part
+  for await (const part of requestCsv(bench.store.pages({ owner: 'test' }), {
+    filter,
+    isForOperators,
+  }))
+    text += part
   return text.split('\r\n')
 }
 
@@ -64,7 +68,7 @@ test('cells with commas, quotes and line ends stay one cell', async () => {
 })
 
 test('the next thousand is not read before the ones before were taken', async () => {
-  const parts = requestCsv(bench.store.pages, {
+  const parts = requestCsv(bench.store.pages({ owner: 'test' }), {
     filter: { accountId: 'A' },
     isForOperators: false,
   })
@@ -75,7 +79,7 @@ test('the next thousand is not read before the ones before were taken', async ()
 })
 
 test('a search that finds nothing stops where its reader stops', async () => {
-  const parts = requestCsv(bench.store.pages, {
+  const parts = requestCsv(bench.store.pages({ owner: 'test' }), {
     filter: { accountId: 'A', modelId: 'unknown/model' },
     isForOperators: false,
   })

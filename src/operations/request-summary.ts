@@ -21,7 +21,7 @@ export function requestSummaryOperations({ store, clock }: OperationParts): read
       summary: 'Counts, charges and holds of the requests of at most a day.',
       query: z.strictObject(requestFilters),
       answers: { 200: requestSummaryShape },
-      async run({ accountId, query }) {
+      async run({ reader, accountId, query }) {
         const untilMs = query.until ?? clock.nowMs()
         const sinceMs = query.since ?? untilMs - HOUR_MS
         const rangeMs = untilMs - sinceMs
@@ -33,7 +33,7 @@ export function requestSummaryOperations({ store, clock }: OperationParts): read
         }
         const stepMs = MINUTE_MS * Math.ceil(rangeMs / MINUTE_MS / STEPS_MAX)
         const filter = { ...filterOf(query), accountId, sinceMs, untilMs }
-        const { steps, heldMicros, ...sums } = await summarizeRequests(store.pages, {
+        const { steps, heldMicros, ...sums } = await summarizeRequests(store.searches(reader), {
           ...filter,
           stepMs,
         })

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { getRequest, type RequestFilter } from '../ledger/activity/activity.ts'
 import { prunedUntilMs } from '../ledger/activity/prune-requests.ts'
 import { type FoundRequests, searchRequests } from '../ledger/activity/search-requests.ts'
+import type { PageReads } from '../store/page-reads.ts'
 import type { RequestRow } from '../store/schema.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { chargeForSaidCost } from '../vocabulary/money.ts'
@@ -46,11 +47,11 @@ export function requestOperations(parts: OperationParts): readonly Operation[] {
 
 /** The 404 of a request: a refused one has no record, and a settled one may have been pruned. */
 export async function noRequest(
-  { pages }: OperationParts['store'],
+  { db }: OperationParts['store'],
   requestId: string,
 ): Promise<Problem> {
   const problem = notFound('request that opened a hold', requestId)
-  const untilMs = await prunedUntilMs(pages, requestId)
+  const untilMs = await prunedUntilMs(db, requestId)
   if (untilMs === null) return problem
   const pruned = `Requests that were settled up to ${timeAnswer(untilMs)} have been pruned.`
   return new Problem('not_found', { message: `${problem.message} ${pruned}` })
@@ -88,6 +89,11 @@ export function filterOf({ key: apiKeyId, model, failed, since, until, ...same }
   } satisfies RequestFilter
 }
 
+/** Where a list is read: a search may take longer than a page of the newest. */
+function readsOf(filter: RequestFilter, { pages, searches }: OperationParts['store']): PageReads {
+  return Object.keys(filter).length === 0 ? pages : searches
+}
+
 function list({ store }: OperationParts): Operation {
   return operation({
     name: 'listRequests',
@@ -106,12 +112,13 @@ function list({ store }: OperationParts): Operation {
     answers: { 200: foundShape },
     async run(call) {
       const { limit, cursor } = call.query
-      const { caller } = call
+      const { caller, reader } = call
       const account = caller.kind === 'member' ? caller.accountId : call.query.account
-      const found = await searchRequests(store.pages, {
+      const filter = filterOf(call.query)
+      const found = await searchRequests(readsOf(filter, store)(reader), {
         limit,
         cursor: cursor ?? null,
-        ...filterOf(call.query),
+        ...filter,
         ...(account === undefined ? {} : { accountId: account }),
       })
       return { httpStatus: 200, body: foundAnswer(found) }
@@ -128,10 +135,11 @@ function listOfKey({ store }: OperationParts): Operation {
     summary: 'Requests of the calling key, newest first.',
     query: pageQuery('requests', filters),
     answers: { 200: foundShape },
-    async run({ caller: { accountId, apiKeyId }, query }) {
+    async run({ reader, caller: { accountId, apiKeyId }, query }) {
       const { limit, cursor = null } = query
-      const own = { ...filterOf(query), accountId, apiKeyId }
-      const found = await searchRequests(store.pages, { limit, cursor, ...own })
+      const filter = filterOf(query)
+      const own = { ...filter, accountId, apiKeyId }
+      const found = await searchRequests(readsOf(filter, store)(reader), { limit, cursor, ...own })
       return { httpStatus: 200, body: foundAnswer(found) }
     },
   })
@@ -145,14 +153,14 @@ function download({ store }: OperationParts): Operation {
     summary: 'Requests as CSV, newest first, with amounts in exact dollars.',
     query: z.strictObject({ account: idFilterField('acct').optional(), ...requestFilters }),
     answers: { 200: z.string() },
-    async run({ caller, query }) {
+    async run({ reader, caller, query }) {
       const account = caller.kind === 'member' ? caller.accountId : query.account
       const filter = {
         ...filterOf(query),
         ...(account === undefined ? {} : { accountId: account }),
       }
       const isForOperators = caller.kind === 'operator'
-      const rows = requestCsv(store.pages, { filter, isForOperators })
+      const rows = requestCsv(store.searches(reader), { filter, isForOperators })
       return { httpStatus: 200, body: Readable.from(rows) }
     },
   })
@@ -172,9 +180,9 @@ function show({ store }: OperationParts): Operation {
     summary: 'One request with its hold, cost and charge.',
     answers: { 200: requestShape },
     problems: ['not_found'],
-    async run({ caller, param }) {
+    async run({ reader, caller, param }) {
       const requestId = param('request_id')
-      const row = await getRequest(readsFor(caller, store), requestId)
+      const row = await getRequest(readsFor({ caller, reader }, store), requestId)
       // Another key's is answered as one that is not there.
       const isOthers = caller.kind === 'key' && caller.apiKeyId !== row?.apiKeyId
       if (row === null || isOthers || !mayOpen(caller, row.accountId)) {

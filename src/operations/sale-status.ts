@@ -20,8 +20,8 @@ function show({ store, sale }: OperationParts): Operation {
     paths: { admin: '/v1/admin/sale', operator: '/app/api/operator/sale' },
     summary: 'What was sold by each method, and when payments were last looked at.',
     answers: { 200: saleStatusShape },
-    async run({ caller }) {
-      const { purchases, looks } = await saleFigures(readsFor(caller, store))
+    async run({ reader, caller }) {
+      const { purchases, looks } = await saleFigures(readsFor({ caller, reader }, store))
       return {
         httpStatus: 200,
         body: {

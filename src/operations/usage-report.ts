@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { Kysely } from 'kysely'
 import { z } from 'zod'
+import type { Reader } from '../store/page-reads.ts'
 import type { Tables } from '../store/schema.ts'
 import { type PeriodSums, readPeriods } from '../usage/read-periods.ts'
 import { addSums, NO_USAGE, subtractSums, type UsageSums } from '../usage/sums.ts'
@@ -23,8 +24,7 @@ const GROUPINGS = ['day', 'model', 'key', 'tag'] as const
 
 /** What requests came to over a range: of a key for itself, of an account on the page, of all for admins. */
 export function usageReportOperations(parts: OperationParts): readonly Operation[] {
-  const turns = new Turns()
-  return [ofKey(parts, turns), ofAccount(parts, turns), ofAll(parts)]
+  return [ofKey(parts), ofAccount(parts), ofAll(parts)]
 }
 
 const dateField = z.iso.date()
@@ -58,7 +58,7 @@ const reportQuery = {
     .describe('Default: CSV where `accept` asks for `text/csv`, else JSON.'),
 }
 
-function ofKey(parts: OperationParts, turns: Turns): Operation {
+function ofKey(parts: OperationParts): Operation {
   return operation({
     name: 'getKeyUsage',
     method: 'GET',
@@ -67,12 +67,12 @@ function ofKey(parts: OperationParts, turns: Turns): Operation {
       'What the requests of the calling key came to, by day, model, key or tag; JSON or CSV.',
     query: z.strictObject(reportQuery),
     answers: { 200: usageReportShape },
-    run: ({ caller: { accountId, apiKeyId }, query, acceptsCsv }) =>
-      turns.wait(accountId, () => answer(parts, { ...query, accountId, apiKeyId, acceptsCsv })),
+    run: ({ caller: { accountId, apiKeyId }, query, reader, acceptsCsv }) =>
+      answer(parts, { ...query, reader, acceptsCsv, accountId, apiKeyId }),
   })
 }
 
-function ofAccount(parts: OperationParts, turns: Turns): Operation {
+function ofAccount(parts: OperationParts): Operation {
   return operation({
     name: 'getUsageReport',
     method: 'GET',
@@ -80,39 +80,9 @@ function ofAccount(parts: OperationParts, turns: Turns): Operation {
     summary: 'What the requests of an account came to, by day, model, key or tag; JSON or CSV.',
     query: z.strictObject(reportQuery),
     answers: { 200: usageReportShape },
-    run: ({ accountId, query, acceptsCsv }) =>
-      turns.wait(accountId, () =>
-        answer(parts, { ...query, accountId, apiKeyId: null, acceptsCsv }),
-      ),
+    run: ({ accountId, query, reader, acceptsCsv }) =>
+      answer(parts, { ...query, reader, acceptsCsv, accountId, apiKeyId: null }),
   })
-}
-
-// Clients that leave still have their reports made.
-const REPORTS_WAITING_MAX = 256
-
-/** One report of an account at a time, in order, so that many of one account keep no other waiting. */
-class Turns {
-  readonly #byAccount = new Map<string, { last: Promise<unknown>; waiting: number }>()
-
-  /** Makes a report when the account's earlier ones are made; settles as `make` does. Throws Problem `rate_limited`. */
-  async wait<Result>(accountId: string, make: () => Promise<Result>): Promise<Result> {
-    const turns = this.#byAccount.get(accountId) ?? { last: Promise.resolve(), waiting: 0 }
-    if (turns.waiting >= REPORTS_WAITING_MAX) {
-      const message =
-        'The account has too many reports that wait to be made. Retry when they have ended.'
-      throw new Problem('rate_limited', { message, retryAfterSeconds: 1 })
-    }
-    this.#byAccount.set(accountId, turns)
-    turns.waiting++
-    const made = turns.last.then(make, make)
-    turns.last = made
-    try {
-      return await made
-    } finally {
-      turns.waiting--
-      if (turns.waiting === 0) this.#byAccount.delete(accountId)
-    }
-  }
 }
 
 function ofAll(parts: OperationParts): Operation {
@@ -129,15 +99,16 @@ function ofAll(parts: OperationParts): Operation {
     }),
     answers: { 200: usageReportShape },
     problems: ['not_found'],
-    async run({ query: { account, key, ...query }, acceptsCsv }) {
-      const accountId = account ?? (key === undefined ? null : await ownerOf(parts, key))
-      return answer(parts, { ...query, accountId, apiKeyId: key ?? null, acceptsCsv })
+    async run({ reader, query: { account, key, ...query }, acceptsCsv }) {
+      const accountId =
+        account ?? (key === undefined ? null : await ownerOf(parts.store.pages(reader), key))
+      return answer(parts, { ...query, reader, acceptsCsv, accountId, apiKeyId: key ?? null })
     },
   })
 }
 
-async function ownerOf({ store }: OperationParts, apiKeyId: string): Promise<string> {
-  const query = store.pages.selectFrom('api_keys').select('account_id').where('id', '=', apiKeyId)
+async function ownerOf(db: Kysely<Tables>, apiKeyId: string): Promise<string> {
+  const query = db.selectFrom('api_keys').select('account_id').where('id', '=', apiKeyId)
   const row = await query.executeTakeFirst()
   if (row === undefined) throw notFound('API key', apiKeyId)
   return row.account_id
@@ -147,12 +118,14 @@ interface ReportInput extends z.output<z.ZodObject<typeof reportQuery>> {
   readonly accountId: string | null
   readonly apiKeyId: string | null
   readonly acceptsCsv: boolean
+  readonly reader: Reader
 }
 
 async function answer({ store, clock }: OperationParts, input: ReportInput) {
   const nowMs = clock.nowMs()
   const range = rangeOf(input, nowMs)
-  const view = store.pages
+  const view = store
+    .searches(input.reader)
     .transaction()
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')

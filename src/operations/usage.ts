@@ -52,12 +52,12 @@ function show({ store, clock }: OperationParts): Operation {
     summary: 'What an account used over time, by model, key or endpoint.',
     query: usageQuery,
     answers: { 200: usageShape },
-    async run({ accountId, query }) {
+    async run({ reader, accountId, query }) {
       const nowMs = clock.nowMs()
       const { by } = query
       const range = stepsOf(query, nowMs)
-      const usage = await readUsage(store.pages, { accountId, by, ...range })
-      const names = await groupNames(store.pages, { accountId, by, ids: idsOf(usage) })
+      const usage = await readUsage(store.searches(reader), { accountId, by, ...range })
+      const names = await groupNames(store.searches(reader), { accountId, by, ids: idsOf(usage) })
       return {
         httpStatus: 200,
         body: usageAnswer(usage, { accountId, by, ...range, nowMs, names }),
@@ -75,9 +75,13 @@ function download({ store, clock }: OperationParts): Operation {
       'What an account used over time as CSV, a line for each step and group, in exact dollars.',
     query: usageQuery,
     answers: { 200: z.string() },
-    async run({ accountId, query }) {
+    async run({ reader, accountId, query }) {
       const { by } = query
-      const rows = usageCsv(store.pages, { accountId, by, ...stepsOf(query, clock.nowMs()) })
+      const rows = usageCsv(store.searches(reader), {
+        accountId,
+        by,
+        ...stepsOf(query, clock.nowMs()),
+      })
       return { httpStatus: 200, body: Readable.from(rows) }
     },
   })
@@ -137,7 +141,7 @@ interface GroupNamesInput {
 
 /** The names of the groups of a chart: those of keys are in the store. */
 export async function groupNames(
-  db: Store['pages'],
+  db: Store['db'],
   { accountId, by, ids }: GroupNamesInput,
 ): Promise<GroupNames> {
   const named = new Map<string, GroupName>()
@@ -304,7 +308,7 @@ type UsageCsvInput = ChartRange & Omit<GroupNamesInput, 'ids'>
 
 /** A line for each step and group, some steps at a time: each part is read when the one before was taken. */
 async function* usageCsv(
-  db: Store['pages'],
+  db: Store['db'],
   { accountId, by, fromMs, toMs, step }: UsageCsvInput,
 ): AsyncGenerator<string> {
   const columns = figuresShape.keyof().options

@@ -83,8 +83,8 @@ function list({ store }: OperationParts): Operation {
     paths: { admin: '/v1/admin/webhooks', operator: '/app/api/operator/webhooks' },
     summary: 'Every webhook, the oldest first, without their secrets.',
     answers: { 200: listShape(webhookShape) },
-    async run({ caller }) {
-      const webhooks = await listWebhooks(readsFor(caller, store))
+    async run({ reader, caller }) {
+      const webhooks = await listWebhooks(readsFor({ caller, reader }, store))
       return { httpStatus: 200, body: listAnswer(webhooks.map(webhookAnswer), null) }
     },
   })
@@ -190,9 +190,9 @@ function deliveries({ store }: OperationParts): Operation {
     query: pageQuery('deliveries', {}),
     answers: { 200: listShape(deliveryShape) },
     problems: ['not_found'],
-    async run({ caller, param, query: { limit, cursor } }) {
+    async run({ reader, caller, param, query: { limit, cursor } }) {
       const webhookId = param('webhook_id')
-      const db = readsFor(caller, store)
+      const db = readsFor({ caller, reader }, store)
       if ((await getWebhook(db, webhookId)) === null) throw notFound('webhook', webhookId)
       const asked = { webhookId, limit, cursor: cursor ?? null }
       const { deliveries: rows, nextCursor } = await listDeliveries(db, asked)

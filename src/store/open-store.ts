@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 import { type Clock, systemClock } from '../vocabulary/clock.ts'
 import { type DatabaseLocation, parseDatabaseUrl } from './database-url.ts'
 import { MIGRATIONS, type Migration } from './migrations/migrations.ts'
+import type { PageReads } from './page-reads.ts'
 import { openPostgresStore } from './postgres/postgres-store.ts'
 import type { Tables } from './schema.ts'
 import { openSqliteStore } from './sqlite/sqlite-store.ts'
@@ -20,7 +21,11 @@ export interface OpenStoreInput {
   readonly migrations?: readonly Migration[]
   /** SQLite: how long a statement waits for another process's write. Default 5,000. */
   readonly busyTimeoutMs?: number | undefined
+  /** How long a statement of `searches` may take. Default 20,000. */
+  readonly searchTimeoutMs?: number
 }
+
+const SEARCH_TIMEOUT_MS_DEFAULT = 20_000
 
 /** An open store. The ledger's commands do not go through it; everything else does. */
 export interface Store {
@@ -29,8 +34,13 @@ export interface Store {
   readonly db: Kysely<Tables>
   /** Long reads, such as the audit's, on connections of their own. Read-only. */
   readonly reports: Kysely<Tables>
-  /** What the page shows, on connections of their own: no audit holds it up. Not who asks. Read-only. */
-  readonly pages: Kysely<Tables>
+  /** Overviews, lists of a page and keys, on connections of their own: no audit holds them up. Not who asks. Read-only. */
+  readonly pages: PageReads
+  /**
+   * Usage, reports, CSV and searches with filters, apart from `pages`. A statement that takes too long is ended, and
+   * throws `ReadRefused`. Read-only.
+   */
+  readonly searches: PageReads
   /** Runs `read` on one unchanging view of the store and a connection of its own. Read-only. */
   snapshot<T>(read: (view: Kysely<Tables>) => Promise<T>): Promise<T>
   close(): Promise<void>
@@ -47,6 +57,8 @@ export function openStore(input: OpenStoreInput = {}): Promise<Store> {
     migrations: input.migrations ?? MIGRATIONS,
     nowMs: (input.clock ?? systemClock).nowMs(),
   }
-  if (location.kind === 'postgres') return openPostgresStore(location, upToDate)
-  return openSqliteStore({ ...location, busyTimeoutMs: input.busyTimeoutMs }, upToDate)
+  const { busyTimeoutMs, searchTimeoutMs = SEARCH_TIMEOUT_MS_DEFAULT } = input
+  return location.kind === 'postgres'
+    ? openPostgresStore({ ...location, searchTimeoutMs }, upToDate)
+    : openSqliteStore({ ...location, busyTimeoutMs, searchTimeoutMs }, upToDate)
 }

@@ -17,6 +17,17 @@ export class StoreRefused extends Error {
 /** A rule says that the command can not be, whatever the store says: to ask again changes nothing. */
 export class CommandImpossible extends StoreRefused {}
 
+/** The read of a page was ended, or did not begin: it took too long, or too many others waited. */
+export class ReadRefused extends Error {
+  override readonly name = 'ReadRefused'
+  readonly why: 'tooLong' | 'tooMany'
+
+  constructor(why: 'tooLong' | 'tooMany', { cause }: { readonly cause?: unknown } = {}) {
+    super(why, { cause })
+    this.why = why
+  }
+}
+
 // Primary result codes of SQLite after which the store as a whole can't be used at this moment:
 // busy, locked, no memory, read-only, interrupted, I/O error, corrupt, full, can't open, locking
 // protocol, not a database. Any other code is the fault of the one statement.

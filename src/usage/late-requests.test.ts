@@ -45,7 +45,10 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     const range = { by: null, step: 'day', fromMs: HISTORY_FROM_MS, toMs: history.nowMs } as const
     const counts: number[] = []
     for (const accountId of [null, 'A1', 'A2']) {
-      const { totals } = await readUsage(bench.store.pages, { accountId, ...range })
+      const { totals } = await readUsage(bench.store.pages({ owner: 'test' }), {
+        accountId,
+        ...range,
+      })
       counts.push(totals.requests)
     }
     return counts

@@ -51,7 +51,7 @@ async function expected(history: UsageHistory, query: PeriodQuery) {
 }
 
 async function read(history: UsageHistory, query: PeriodQuery) {
-  const sums = await readPeriods(history.bench.store.pages, query)
+  const sums = await readPeriods(history.bench.store.pages({ owner: 'test' }), query)
   const charge = (row: (typeof sums)[number]['sums']): number =>
     row.requests * 1_000_000 + row.backed_charge_micros + row.free_charge_micros
   return new Map(sums.map((row) => [`${row.place} ${row.label}`, charge(row.sums)]))

@@ -83,7 +83,7 @@ const GROUPS = {
 
 /** Compares a chart with the requests that it is of. */
 async function expectChart(history: UsageHistory, query: UsageQuery): Promise<void> {
-  const usage = await readUsage(history.bench.store.pages, query)
+  const usage = await readUsage(history.bench.store.pages({ owner: 'test' }), query)
   const stepMs = query.step === 'day' ? DAY_MS : HOUR_MS
   const rows = (await history.requests()).filter(
     ({ accountId }) => query.accountId === null || accountId === query.accountId,
@@ -104,12 +104,21 @@ async function expectChart(history: UsageHistory, query: UsageQuery): Promise<vo
   }
   if (query.by !== null) {
     const { by, ...range } = query
-    const totals = await readUsage(history.bench.store.pages, { ...query, firstByteOf: 'totals' })
+    const totals = await readUsage(history.bench.store.pages({ owner: 'test' }), {
+      ...query,
+      firstByteOf: 'totals',
+    })
     expect(totals.totals).toEqual(usage.totals)
     expect(totals.series.map(wholeSeries)).toEqual(usage.series.map(wholeSeries))
-    const groups = await readUsageGroups(history.bench.store.pages, { ...range, by })
+    const groups = await readUsageGroups(history.bench.store.pages({ owner: 'test' }), {
+      ...range,
+      by,
+    })
     expect(groups.map(wholeGroup)).toEqual(usage.groups.map(wholeGroup))
-    const cells = await readUsageCells(history.bench.store.pages, { ...range, by })
+    const cells = await readUsageCells(history.bench.store.pages({ owner: 'test' }), {
+      ...range,
+      by,
+    })
     expect(cells.map(({ stepMs: atMs, id, totals }) => [atMs, id, whole(totals)])).toEqual(
       usage.stepsMs.flatMap((atMs) =>
         addedUpBy(GROUPS[by], between(atMs, atMs + stepMs, shown)).map((of) => [atMs, ...of]),
@@ -132,7 +141,8 @@ async function expectChart(history: UsageHistory, query: UsageQuery): Promise<vo
 /** Compares charts of all kinds with requests, and the sum of all with entries. */
 async function expectExact(history: UsageHistory): Promise<void> {
   const [fromMs, toMs] = [HISTORY_FROM_MS - DAY_MS, history.nowMs + 1]
-  const { db, pages } = history.bench.store
+  const { db } = history.bench.store
+  const pages = history.bench.store.pages({ owner: 'test' })
   const charges = await readCharges(pages, { accountIds: ['A1', 'A2'], fromMs, toMs })
   for (const accountId of [null, 'A1', 'A2']) {
     for (const by of [null, 'model', 'key', 'endpoint'] as const) {
@@ -299,7 +309,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     history.wait(5 * DAY_MS)
     await history.roll()
     await history.run({ kind: 'prune' })
-    const usage = await readUsage(bench.store.pages, {
+    const usage = await readUsage(bench.store.pages({ owner: 'test' }), {
       accountId: 'A1',
       by: 'key',
       step: 'hour',
@@ -355,7 +365,8 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       })
     }
     const query = { accountId: 'A1', by: null, step: 'day', fromMs: HISTORY_FROM_MS } as const
-    const read = () => readUsage(bench.store.pages, { ...query, toMs: HISTORY_FROM_MS + 1 })
+    const read = () =>
+      readUsage(bench.store.pages({ owner: 'test' }), { ...query, toMs: HISTORY_FROM_MS + 1 })
     const { firstByte } = (await read()).totals
     expect(firstByte?.p50Ms).toBeGreaterThan(400 / 1.5)
     expect(firstByte?.p50Ms).toBeLessThan(500 * 1.5)

@@ -17,12 +17,15 @@ afterEach(async () => {
 async function takeConnections({ gateway: { store } }: World): Promise<void> {
   const freed = Promise.withResolvers<void>()
   const count = store.location.kind === 'sqlite' ? 1 : CONNECTIONS
-  const taken = Array.from({ length: count }, async () => {
+  const taken = Array.from({ length: count }, async (_, number) => {
     const reached = Promise.withResolvers<void>()
-    const ended = store.pages.connection().execute(async () => {
-      reached.resolve()
-      await freed.promise
-    })
+    const ended = store
+      .pages({ owner: `other ${number}` })
+      .connection()
+      .execute(async () => {
+        reached.resolve()
+        await freed.promise
+      })
     closing.push(() => ended)
     await reached.promise
   })

@@ -35,7 +35,7 @@ test.each(STORE_BENCHES)(
     )
     const range = { accountId: 'A1', sinceMs: 100_000, untilMs: 200_000, stepMs: 20_000 }
     const sums = (requests: number, chargeMicros: number) => ({ requests, failed: 0, chargeMicros })
-    expect(await summarizeRequests(bench.store.pages, range)).toEqual({
+    expect(await summarizeRequests(bench.store.pages({ owner: 'test' }), range)).toEqual({
       ...sums(3, 12),
       heldMicros: 40,
       steps: new Map([
@@ -43,10 +43,12 @@ test.each(STORE_BENCHES)(
         [2, sums(1, 0)],
       ]),
     })
-    expect(await summarizeRequests(bench.store.pages, { ...range, state: 'final' })).toMatchObject(
-      sums(2, 12),
-    )
-    expect(await summarizeRequests(bench.store.pages, { ...range, apiKeyId: 'K2' })).toEqual({
+    expect(
+      await summarizeRequests(bench.store.pages({ owner: 'test' }), { ...range, state: 'final' }),
+    ).toMatchObject(sums(2, 12))
+    expect(
+      await summarizeRequests(bench.store.pages({ owner: 'test' }), { ...range, apiKeyId: 'K2' }),
+    ).toEqual({
       ...sums(0, 0),
       heldMicros: 0,
       steps: new Map(),

@@ -32,14 +32,24 @@ const POOL_SETTINGS: Readonly<Record<PoolUse, string>> = {
 export interface OpenPoolInput {
   readonly servers: PostgresServers
   readonly connectionsMax: number
-  /** Short statements have time-outs; long reads and migrations have none. */
+  /** Short statements have time-outs; long reads have `statementTimeoutMs`; migrations have none. */
   readonly use: PoolUse
+  /** Ends a statement of a long read, which then throws `ReadRefused`. Default: none is ended. */
+  readonly statementTimeoutMs?: number
 }
 
 /** A pool of connections, made when they are needed. */
-export function openPostgresPool({ servers, connectionsMax, use }: OpenPoolInput): PostgresPool {
+export function openPostgresPool({
+  servers,
+  connectionsMax,
+  use,
+  statementTimeoutMs,
+}: OpenPoolInput): PostgresPool {
   const driver = use === 'shortStatements' ? { query_timeout: ANSWER_TIMEOUT_MS } : {}
-  return new PostgresPool({ servers, connectionsMax, driver, settings: POOL_SETTINGS[use] })
+  const bound =
+    statementTimeoutMs === undefined ? '' : `; set statement_timeout = ${statementTimeoutMs}`
+  const settings = `${POOL_SETTINGS[use]}${bound}`
+  return new PostgresPool({ servers, connectionsMax, driver, settings })
 }
 
 export interface PostgresWriterInput {

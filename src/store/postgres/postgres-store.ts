@@ -13,9 +13,11 @@ import {
 import type { DatabaseLocation } from '../database-url.ts'
 import { bringUpToDate, type UpToDateInput } from '../migrate.ts'
 import type { Store } from '../open-store.ts'
+import { openPageReads } from '../page-reads.ts'
 import type { Tables } from '../schema.ts'
+import { ReadRefused } from '../store-failure.ts'
 import { type OpenPoolInput, openPostgresPool } from './postgres-connection.ts'
-import { keepsConnection, postgresFailure } from './postgres-failure.ts'
+import { isCancelled, keepsConnection, postgresFailure } from './postgres-failure.ts'
 import type { PostgresPool } from './postgres-pool.ts'
 import { PostgresServers } from './postgres-servers.ts'
 
@@ -26,7 +28,10 @@ const PAGE_CONNECTIONS_MAX = 3
 
 /** `openStore` for a database of a PostgreSQL server, which must exist. */
 export async function openPostgresStore(
-  location: Extract<DatabaseLocation, { kind: 'postgres' }>,
+  {
+    searchTimeoutMs,
+    ...location
+  }: Extract<DatabaseLocation, { kind: 'postgres' }> & { readonly searchTimeoutMs: number },
   upToDate: UpToDateInput,
 ): Promise<Store> {
   const servers = new PostgresServers(location.url)
@@ -40,12 +45,21 @@ export async function openPostgresStore(
   }
   const db = connect({ connectionsMax: DB_CONNECTIONS_MAX, use: 'shortStatements' })
   const reports = connect({ connectionsMax: REPORT_CONNECTIONS_MAX, use: 'longReads' })
-  const pages = connect({ connectionsMax: PAGE_CONNECTIONS_MAX, use: 'longReads' })
+  const connectionsMax = PAGE_CONNECTIONS_MAX
+  const pages = openPageReads(poolDialect({ servers, connectionsMax, use: 'longReads' }), {
+    connectionsMax,
+  })
+  const statementTimeoutMs = searchTimeoutMs
+  const searches = openPageReads(
+    poolDialect({ servers, connectionsMax, use: 'longReads', statementTimeoutMs }),
+    { connectionsMax },
+  )
   return {
     location,
     db,
     reports,
-    pages,
+    pages: pages.reads,
+    searches: searches.reads,
     snapshot: (read) =>
       reports
         .transaction()
@@ -53,7 +67,7 @@ export async function openPostgresStore(
         .setAccessMode('read only')
         .execute(read),
     async close() {
-      await Promise.all([db, reports, pages].map((some) => some.destroy()))
+      await Promise.all([db.destroy(), reports.destroy(), pages.close(), searches.close()])
     },
   }
 }
@@ -77,15 +91,18 @@ function poolDialect(input: OpenPoolInput): Dialect {
 
 class PostgresPoolDriver implements Driver {
   readonly #pool: PostgresPool
+  readonly #endsStatements: boolean
 
   constructor(input: OpenPoolInput) {
     this.#pool = openPostgresPool(input)
+    this.#endsStatements = input.statementTimeoutMs !== undefined
   }
 
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<PooledConnection> {
-    return new PooledConnection(this.#pool, await this.#pool.acquire())
+    const pooled = await this.#pool.acquire()
+    return new PooledConnection(this.#pool, { pooled, endsStatements: this.#endsStatements })
   }
 
   async releaseConnection(connection: PooledConnection): Promise<void> {
@@ -120,11 +137,17 @@ type Pooled = Awaited<ReturnType<PostgresPool['acquire']>>
 class PooledConnection implements DatabaseConnection {
   readonly #pool: PostgresPool
   readonly #pooled: Pooled
+  /** Whether its statements have a time limit. */
+  readonly #endsStatements: boolean
   #isUsable = true
 
-  constructor(pool: PostgresPool, pooled: Pooled) {
+  constructor(
+    pool: PostgresPool,
+    { pooled, endsStatements }: { readonly pooled: Pooled; readonly endsStatements: boolean },
+  ) {
     this.#pool = pool
     this.#pooled = pooled
+    this.#endsStatements = endsStatements
     pooled.client.on('error', this.#onError)
   }
 
@@ -143,6 +166,9 @@ class PooledConnection implements DatabaseConnection {
       return await client.query(text, values)
     } catch (error) {
       if (!keepsConnection(error)) this.#isUsable = false
+      if (this.#endsStatements && isCancelled(error)) {
+        throw new ReadRefused('tooLong', { cause: error })
+      }
       throw postgresFailure(error, serverName)
     }
   }

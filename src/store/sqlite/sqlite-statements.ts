@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
-import { workerData } from 'node:worker_threads'
+import { startedWith } from './job-host.ts'
 import {
   checkpointAndClose,
   openSqliteConnection,
@@ -54,5 +54,6 @@ class StatementRunner implements JobRunner<SqlJob, SqlResult> {
   }
 }
 
-const connectionInput: SqliteConnectionInput = workerData
+// The store that started this host says so.
+const connectionInput = startedWith() as SqliteConnectionInput
 serveThread(() => new StatementRunner(connectionInput))

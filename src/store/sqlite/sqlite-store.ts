@@ -14,6 +14,7 @@ import {
 } from 'kysely'
 import { bringUpToDate, type UpToDateInput } from '../migrate.ts'
 import type { Store } from '../open-store.ts'
+import { openPageReads } from '../page-reads.ts'
 import type { Tables } from '../schema.ts'
 import { StoreRefused, StoreUnavailable } from '../store-failure.ts'
 import { copyAside, findCopyAside } from './backup.ts'
@@ -23,7 +24,11 @@ import { StoreThread } from './store-thread.ts'
 
 /** `openStore` for a SQLite file. Creates the file, which only its owner may read, and its folder. */
 export async function openSqliteStore(
-  { file, busyTimeoutMs }: Omit<SqliteConnectionInput, 'readOnly'>,
+  {
+    file,
+    busyTimeoutMs,
+    searchTimeoutMs,
+  }: Omit<SqliteConnectionInput, 'readOnly'> & { readonly searchTimeoutMs: number },
   upToDate: UpToDateInput,
 ): Promise<Store> {
   makeFolder(dirname(file))
@@ -42,13 +47,20 @@ export async function openSqliteStore(
     throw error
   }
   const reports = connect(true)
-  const pages = connect(true)
+  const pages = openPageReads(sqliteThreadDialect({ file, readOnly: true, busyTimeoutMs }), {
+    connectionsMax: 1,
+  })
+  const searches = openPageReads(
+    sqliteThreadDialect({ file, readOnly: true, busyTimeoutMs }, searchTimeoutMs),
+    { connectionsMax: 1 },
+  )
   const views = new Set<Kysely<Tables>>()
   return {
     location: { kind: 'sqlite', file },
     db,
     reports,
-    pages,
+    pages: pages.reads,
+    searches: searches.reads,
     async snapshot(read) {
       const view = connect(true)
       views.add(view)
@@ -61,7 +73,11 @@ export async function openSqliteStore(
     },
     async close() {
       // An open reader prevents the checkpoint that `db` makes on closing, so `db` is closed last.
-      await Promise.all([reports, pages, ...views].map((reader) => reader.destroy()))
+      await Promise.all([
+        ...[reports, ...views].map((one) => one.destroy()),
+        pages.close(),
+        searches.close(),
+      ])
       await db.destroy()
     },
   }
@@ -90,10 +106,13 @@ function makeFile(file: string): void {
  * connection; a transaction has it to itself, and takes SQLite's write lock when it begins unless the
  * connection is read-only.
  */
-export function sqliteThreadDialect(input: SqliteConnectionInput): Dialect {
+export function sqliteThreadDialect(
+  input: SqliteConnectionInput,
+  statementTimeoutMs?: number,
+): Dialect {
   return {
     createAdapter: () => new SqliteAdapter(),
-    createDriver: () => new SqliteThreadDriver(input),
+    createDriver: () => new SqliteThreadDriver(input, statementTimeoutMs),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   }
@@ -107,10 +126,11 @@ class SqliteThreadDriver implements Driver {
   #free: Promise<void> = Promise.resolve()
   readonly #release: (() => void)[] = []
 
-  constructor(input: SqliteConnectionInput) {
+  constructor(input: SqliteConnectionInput, jobTimeoutMs: number | undefined) {
     this.#thread = new StoreThread({
       entry: new URL('./sqlite-statements.ts', import.meta.url),
       startWith: input,
+      jobTimeoutMs,
     })
     this.#connection = new SqliteThreadConnection(this.#thread)
     // A deferred transaction that reads and then writes can fail without having waited for the lock.

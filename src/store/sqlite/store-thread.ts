@@ -1,12 +1,13 @@
-import { parentPort, Worker } from 'node:worker_threads'
 import { assertNever } from '../../vocabulary/assert-never.ts'
 import {
   CommandImpossible,
   isRefusedBySqlite,
   isUnavailable,
+  ReadRefused,
   StoreRefused,
   StoreUnavailable,
 } from '../store-failure.ts'
+import { type JobHost, openHostLine, startProcess, startThread } from './job-host.ts'
 
 /** A message to a store thread: a job, or the request to close. The number of a job returns in its reply. */
 type ThreadRequest<Job> =
@@ -29,39 +30,54 @@ type ThreadReply<Result> =
 interface StoreThreadInput {
   /** The file that the thread runs; it calls {@link serveThread}. */
   readonly entry: URL
-  /** What the thread reads as its `workerData`. */
+  /** What the thread gets from `startedWith`. */
   readonly startWith: unknown
+  /**
+   * How long a job may take. The thread is then a process of its own, which is killed. Jobs must come one after the
+   * other. Default: no limit.
+   */
+  readonly jobTimeoutMs?: number | undefined
   /** How long the thread may take to close its connection before it is terminated. Default a minute. */
   readonly closeTimeoutMs?: number
 }
 
 const CLOSE_TIMEOUT_MS_DEFAULT = 60_000
 
+interface WaitingJob<Result> {
+  readonly resolve: (result: Result) => void
+  readonly reject: (error: Error) => void
+  readonly stopTimer: () => void
+}
+
 /**
- * A worker thread that owns one connection to the store. When a thread dies, the jobs that it was given
- * fail with `StoreUnavailable`, and the next job starts another thread.
+ * A worker thread that owns one connection to the store, or a process where jobs have a time limit. When a thread
+ * dies, the jobs that it was given fail with `StoreUnavailable`, and the next job starts another thread.
  */
 export class StoreThread<Job, Result> {
   readonly #input: StoreThreadInput
-  readonly #waiting = new Map<number, PromiseWithResolvers<Result>>()
+  readonly #waiting = new Map<number, WaitingJob<Result>>()
   #jobs = 0
-  #worker: Worker | null = null
+  #host: JobHost | null = null
   #closed = false
+  #onExit: () => void = () => {}
 
   constructor(input: StoreThreadInput) {
     this.#input = input
   }
 
-  /** Rejects with `StoreUnavailable` or, where only this job failed, `StoreRefused`. */
+  /**
+   * Rejects with `StoreUnavailable` or, where only this job failed, `StoreRefused`; with `ReadRefused` where the job
+   * took too long.
+   */
   call(job: Job): Promise<Result> {
     if (this.#closed) return Promise.reject(new StoreUnavailable('the store is closed'))
-    this.#worker ??= this.#start()
-    const worker = this.#worker
+    this.#host ??= this.#start()
+    const host = this.#host
     const request: ThreadRequest<Job> = { number: this.#jobs++, job }
-    const waiting = Promise.withResolvers<Result>()
-    this.#waiting.set(request.number, waiting)
-    worker.postMessage(request)
-    return waiting.promise
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(request.number, { resolve, reject, stopTimer: this.#startTimer(host) })
+      host.post(request)
+    })
   }
 
   /**
@@ -70,43 +86,62 @@ export class StoreThread<Job, Result> {
    */
   async close(): Promise<void> {
     this.#closed = true
-    const worker = this.#worker
-    if (worker === null) return
+    const host = this.#host
+    if (host === null) return
     const ended = Promise.withResolvers<void>()
-    worker.once('exit', () => ended.resolve())
+    this.#onExit = ended.resolve
     const { closeTimeoutMs = CLOSE_TIMEOUT_MS_DEFAULT } = this.#input
-    const timer = setTimeout(() => void worker.terminate(), closeTimeoutMs)
-    worker.postMessage({ closing: true } satisfies ThreadRequest<Job>)
+    const timer = setTimeout(() => host.kill(), closeTimeoutMs)
+    host.post({ closing: true } satisfies ThreadRequest<Job>)
     await ended.promise
     clearTimeout(timer)
   }
 
-  #start(): Worker {
-    const worker = new Worker(this.#input.entry, {
-      workerData: this.#input.startWith,
-      execArgv: [],
-      // The objects of a job are garbage when it is done: a larger young generation would only stay resident.
-      resourceLimits: { maxYoungGenerationSizeMb: 12 },
+  #start(): JobHost {
+    const { entry, startWith, jobTimeoutMs } = this.#input
+    const start = jobTimeoutMs === undefined ? startThread : startProcess
+    const host = start({
+      entry,
+      startWith,
+      // Both sides are this program's.
+      onMessage: (reply) => this.#settle(reply as ThreadReply<Result>),
+      onExit: (cause) => {
+        if (this.#host !== host) return
+        const failure =
+          cause === null ? 'the store thread ended' : `the store thread failed: ${cause}`
+        this.#lose(new StoreUnavailable(failure))
+      },
     })
-    let cause = 'the store thread ended'
-    worker.on('message', (reply: ThreadReply<Result>) => this.#settle(reply))
-    worker.on('error', (error: Error) => {
-      cause = `the store thread failed: ${error.message}`
-    })
-    worker.on('exit', () => {
-      if (this.#worker !== worker) return
-      this.#worker = null
-      const waiting = [...this.#waiting.values()]
-      this.#waiting.clear()
-      for (const { reject } of waiting) reject(new StoreUnavailable(cause))
-    })
-    return worker
+    return host
+  }
+
+  /** Fails the jobs of a thread that has ended. */
+  #lose(failure: Error): void {
+    this.#host = null
+    const waiting = [...this.#waiting.values()]
+    this.#waiting.clear()
+    for (const { reject, stopTimer } of waiting) {
+      stopTimer()
+      reject(failure)
+    }
+    this.#onExit()
+  }
+
+  #startTimer(host: JobHost): () => void {
+    const { jobTimeoutMs } = this.#input
+    if (jobTimeoutMs === undefined) return () => {}
+    const timer = setTimeout(() => {
+      host.kill()
+      this.#lose(new ReadRefused('tooLong'))
+    }, jobTimeoutMs)
+    return () => clearTimeout(timer)
   }
 
   #settle(reply: ThreadReply<Result>): void {
     const waiting = this.#waiting.get(reply.number)
     if (waiting === undefined) return
     this.#waiting.delete(reply.number)
+    waiting.stopTimer()
     if (reply.kind === 'done') waiting.resolve(reply.result)
     else waiting.reject(errorOf(reply.failure, reply.message))
   }
@@ -143,8 +178,7 @@ export interface JobRunner<Job, Result> {
  * next job tries again, so that the thread recovers when the store comes back.
  */
 export function serveThread<Job, Result>(openRunner: () => JobRunner<Job, Result>): void {
-  const main = parentPort
-  if (main === null) throw new Error('a store thread is started by the main thread')
+  const line = openHostLine()
   let runner: JobRunner<Job, Result> | null = null
   const replyTo = (number: number, job: Job): ThreadReply<Result> => {
     try {
@@ -155,13 +189,14 @@ export function serveThread<Job, Result>(openRunner: () => JobRunner<Job, Result
       return { number, kind: 'failed', message, failure: failureOf(error) }
     }
   }
-  main.on('message', (request: ThreadRequest<Job>) => {
+  line.onMessage((message) => {
+    // Both sides are this program's.
+    const request = message as ThreadRequest<Job>
     if ('job' in request) {
-      main.postMessage(replyTo(request.number, request.job))
+      line.post(replyTo(request.number, request.job))
       return
     }
-    // A thread without a port ends by itself.
-    main.close()
+    line.close()
     runner?.close()
   })
 }

@@ -1,0 +1,77 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { startWorld, type World } from '../world.ts'
+import { type Browser, inviteGuest, setUpOperator } from './page-client.ts'
+
+// As many as a user may have at once.
+const AT_ONCE = 16
+const CONNECTIONS_OF_POSTGRES = 3
+
+let closing: (() => Promise<unknown>)[] = []
+
+afterEach(async () => {
+  for (const close of closing.toReversed()) await close()
+  closing = []
+})
+
+/** Takes every connection that the page reads lists on until the returned function is called. */
+async function takeConnections({ gateway: { store } }: World): Promise<() => void> {
+  const freed = Promise.withResolvers<void>()
+  const count = store.location.kind === 'sqlite' ? 1 : CONNECTIONS_OF_POSTGRES
+  for (let number = 0; number < count; number++) {
+    const reached = Promise.withResolvers<void>()
+    const ended = store
+      .pages({ owner: `other ${number}` })
+      .connection()
+      .execute(async () => {
+        reached.resolve()
+        await freed.promise
+      })
+    closing.push(() => ended)
+    await reached.promise
+  }
+  closing.push(async () => freed.resolve())
+  return freed.resolve
+}
+
+/** Opens as many pages as a user may, and resolves once the gateway has all of them. */
+async function openPages(browser: Browser, path: string, onAnswer: () => void) {
+  const open = async (): Promise<void> => {
+    let answer = await browser.get(path)
+    // The call below took its place.
+    while (answer.httpStatus === 429) answer = await browser.get(path)
+    expect(answer.httpStatus).toBe(200)
+    onAnswer()
+  }
+  const answered = Promise.all(Array.from({ length: AT_ONCE }, open))
+  let next = await browser.get('me')
+  while (next.httpStatus === 200) next = await browser.get('me')
+  expect(next.text).toContain('in flight')
+  return { answered }
+}
+
+describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
+  test('a user who opens sixteen overviews at once delays no page of another account', async () => {
+    const database = await create()
+    closing.push(() => database.remove())
+    const world = await startWorld({ settings: { DATABASE_URL: database.url } })
+    closing.push(() => world.close())
+    const large = await world.account()
+    const { id: accountId } = await world.account()
+    const greedy = await setUpOperator(world)
+    const modest = await inviteGuest(world, { email: 'm@example.org', accountId, role: 'member' })
+    const free = await takeConnections(world)
+    const order: string[] = []
+    const overview = (id: string): string => `accounts/${id}/overview`
+    const { answered } = await openPages(greedy, overview(large.id), () => order.push('greedy'))
+    const page = modest.get(overview(accountId)).then(({ httpStatus }) => {
+      expect(httpStatus).toBe(200)
+      order.push('modest')
+    })
+    // Is answered after the gateway has that page.
+    expect((await modest.get('me')).httpStatus).toBe(200)
+    free()
+    await Promise.all([answered, page])
+    expect(order.indexOf('modest')).toBe(0)
+  })
+})
