@@ -10,6 +10,7 @@ const line = openCommandLine()
 afterAll(() => line.close())
 
 const GROUPS = {
+  action: ['list'],
   account: ['create', 'list', 'show', 'entries', 'update', 'suspend', 'resume'],
   credit: ['grant', 'redeem'],
   key: ['create', 'list', 'show', 'update', 'delete', 'disable', 'enable'],

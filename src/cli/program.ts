@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { Problem } from '../vocabulary/problem.ts'
 import { ACCOUNT_COMMANDS } from './account.ts'
+import { ACTION_COMMANDS } from './action.ts'
 import { backupCommand } from './backup.ts'
 import { catalogCommand } from './catalog.ts'
 import type { CommandInput } from './command-context.ts'
@@ -105,6 +106,7 @@ export const COMMANDS: readonly CommandRow[] = [
   USER_COMMANDS,
   TOKEN_COMMANDS,
   WEBHOOK_COMMANDS,
+  ACTION_COMMANDS,
   MAIL_COMMANDS,
   MAINTENANCE_COMMANDS,
   AUDIT_COMMAND,

@@ -173,6 +173,7 @@ function listed(patterns: readonly string[] = []): string | null {
 }
 
 const PLACES = {
+  actions: /^act_\w+$/,
   accounts: /^acct_\w+$/,
   keys: /^key_\w+$/,
   admin_tokens: /^atok_\w+$/,

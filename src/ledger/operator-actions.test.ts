@@ -20,7 +20,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   afterEach(() => bench.close())
 
   const by = (id: string, action: string) => ({ id, userId: 'user_1', action })
-  const page = { limit: 10, accountId: null }
+  const page = { limit: 10 }
 
   test('what an operator changes is recorded in the same commit, and nothing where nothing changed', async () => {
     const { ledger, store } = bench

@@ -73,10 +73,19 @@ export interface NamedAction extends OperatorActionRow {
   readonly userName: string | null
 }
 
+/** Which actions to list; undefined filters nothing. */
+export interface ActionFilter {
+  readonly accountId?: string | undefined
+  /** A user or an admin token. */
+  readonly actorId?: string | undefined
+  /** The name of an operation. */
+  readonly action?: string | undefined
+}
+
 /** One page of what operators and admin tokens changed, newest first. */
 export async function listOperatorActions(
   db: Kysely<Tables>,
-  { cursor, limit, accountId }: Page & { readonly accountId: string | null },
+  { cursor, limit, accountId, actorId, action }: Page & ActionFilter,
 ): Promise<{ readonly actions: readonly NamedAction[]; readonly nextCursor: string | null }> {
   let query = db
     .selectFrom('operator_actions')
@@ -86,7 +95,16 @@ export async function listOperatorActions(
   if (cursor !== undefined && cursor !== null) {
     query = query.where('operator_actions.id', '<', cursor)
   }
-  if (accountId !== null) query = query.where('operator_actions.account_id', '=', accountId)
+  if (accountId !== undefined) query = query.where('operator_actions.account_id', '=', accountId)
+  if (action !== undefined) query = query.where('operator_actions.action', '=', action)
+  if (actorId !== undefined) {
+    query = query.where(({ eb, or }) =>
+      or([
+        eb('operator_actions.user_id', '=', actorId),
+        eb('operator_actions.token_id', '=', actorId),
+      ]),
+    )
+  }
   const rows = await query
     .orderBy('operator_actions.id', 'desc')
     .limit(limit + 1)

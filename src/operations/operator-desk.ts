@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { z } from 'zod'
 import {
   countHolds,
@@ -5,8 +6,14 @@ import {
   listWaiting,
   type WaitingRequest,
 } from '../ledger/activity/unsettled.ts'
-import { listOperatorActions, type NamedAction } from '../ledger/operator-actions.ts'
 import {
+  type ActionFilter,
+  listOperatorActions,
+  type NamedAction,
+} from '../ledger/operator-actions.ts'
+import { csvLine, dollarsCell } from './csv.ts'
+import {
+  filterField,
   idCursor,
   idField,
   idFilterField,
@@ -26,21 +33,72 @@ export function operatorDeskOperations(parts: OperationParts): readonly Operatio
   return [listActions(parts), listUnsettled(parts), showHealth(parts)]
 }
 
+const actionFilters = {
+  account: idFilterField('acct').optional(),
+  by: filterField.optional().describe('The id of a user or of an admin token.'),
+  action: filterField.optional().describe('The name of an operation, such as `changeAccount`.'),
+}
+
 function listActions({ store }: OperationParts): Operation {
   return operation({
     name: 'listOperatorActions',
     method: 'GET',
-    paths: { operator: '/app/api/operator/actions' },
-    summary: 'What operators changed on the page, and admins by token, newest first.',
-    query: pageQuery('actions', { account: idFilterField('acct').optional() }),
+    scope: 'read',
+    paths: { admin: '/v1/admin/actions', operator: '/app/api/operator/actions' },
+    summary:
+      'The audit log: what operators changed on the page, and admins by token, newest first; JSON or CSV. CSV has all of them.',
+    query: pageQuery('actions', {
+      ...actionFilters,
+      format: z
+        .enum(['json', 'csv'])
+        .optional()
+        .describe('Default: CSV where `accept` asks for `text/csv`, else JSON.'),
+    }),
     answers: { 200: listShape(operatorActionShape) },
-    async run({ reader, query: { limit, cursor, account } }) {
-      const page = { limit, cursor: cursor ?? null, accountId: account ?? null }
-      const { actions, nextCursor } = await listOperatorActions(store.pages(reader), page)
+    async run({ reader, query: { limit, cursor = null, account, by, action, format }, acceptsCsv }) {
+      const filter = { accountId: account, actorId: by, action }
+      if (format === 'csv' || (format === undefined && acceptsCsv)) {
+        return { httpStatus: 200, body: Readable.from(actionCsv(store.pages(reader), filter)) }
+      }
+      const { actions, nextCursor } = await listOperatorActions(store.pages(reader), {
+        limit,
+        cursor,
+        ...filter,
+      })
       const next = idCursor('actions', nextCursor)
       return { httpStatus: 200, body: listAnswer(actions.map(actionAnswer), next) }
     },
   })
+}
+
+const CSV_ROWS_AT_ONCE = 1_000
+
+/** The audit log as CSV, newest first: each part is read when the one before was taken. */
+async function* actionCsv(
+  db: OperationParts['store']['pages'],
+  filter: ActionFilter,
+): AsyncGenerator<string> {
+  const columns = ['id', 'created_at', 'by', 'by_name', 'action', 'account_id', 'target_id']
+  yield csvLine([...columns, 'amount', 'detail'])
+  let cursor: string | null = null
+  do {
+    const page = await listOperatorActions(db, { ...filter, cursor, limit: CSV_ROWS_AT_ONCE })
+    const lines = page.actions.map((row) =>
+      csvLine([
+        row.id,
+        timeAnswer(row.createdAtMs),
+        row.userId ?? row.tokenId,
+        row.userName ?? row.tokenName,
+        row.action,
+        row.accountId,
+        row.targetId,
+        row.amountMicros === null ? null : dollarsCell(row.amountMicros),
+        row.detailJson,
+      ]),
+    )
+    yield lines.join('')
+    cursor = page.nextCursor
+  } while (cursor !== null)
 }
 
 /** Something that an operator changed on the page, or an admin by token. */

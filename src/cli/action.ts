@@ -1,0 +1,50 @@
+import { operatorActionShape } from '../operations/operator-desk.ts'
+import { showMicros } from '../vocabulary/money.ts'
+import type { CommandGroup } from './operation-command.ts'
+import { listOptions, shownRows } from './rows.ts'
+import { moment } from './table.ts'
+
+const ACTIONS = shownRows(operatorActionShape, {
+  list: 'actions',
+  none: 'No changes recorded yet.',
+  columns: {
+    AT: ({ created_at }) => moment(created_at),
+    BY: ({ user_name, token_name }) => user_name ?? token_name ?? '-',
+    ACTION: ({ action }) => action,
+    ACCOUNT: ({ account_id }) => account_id ?? '-',
+    TARGET: ({ target_id }) => target_id ?? '-',
+    AMOUNT: ({ amount }) => (amount === null ? '-' : showMicros(amount)),
+    FIELDS: ({ detail }) =>
+      Object.entries(detail)
+        .map(([field, value]) => `${field}=${value}`)
+        .join(' '),
+  },
+})
+
+/** `tollgate action`: the audit log. */
+export const ACTION_COMMANDS: CommandGroup = {
+  name: 'action',
+  words: 'read the audit log',
+  commands: [
+    {
+      name: 'list',
+      runs: 'listOperatorActions',
+      words: 'list changes by operators and admin tokens, newest first',
+      takes: [
+        ...listOptions('actions', 'action id'),
+        {
+          flags: '--account <account>',
+          words: 'only of this account, acct_…',
+          to: 'query.account',
+        },
+        { flags: '--by <id>', words: 'only by this user or admin token', to: 'query.by' },
+        {
+          flags: '--action <name>',
+          words: 'only of this operation, such as changeAccount',
+          to: 'query.action',
+        },
+      ],
+      show: ACTIONS.page,
+    },
+  ],
+}

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Browser, setUpOperator } from '../page/page-client.ts'
+import { Management, textOf } from './management.ts'
+
+let admin: Management
+let operator: Browser
+let accountId: string
+
+beforeAll(async () => {
+  admin = await Management.start()
+  operator = await setUpOperator(admin.world)
+  accountId = await admin.account(5_000_000)
+  await operator.call('PATCH', `operator/accounts/${accountId}`, {
+    body: { disabled: true, note: 'Invoice 7, "late"' },
+  })
+  await admin.patch(`/v1/admin/accounts/${accountId}`, { fee_basis_points: 250 })
+})
+afterAll(() => admin.close())
+
+async function listed(query: string): Promise<unknown[]> {
+  const { json } = await admin.get(`/v1/admin/actions?limit=100${query}`)
+  return Object(json['data']).map((each: object) => [
+    Object(each).action,
+    Object(each).user_name ?? Object(each).token_name,
+  ])
+}
+
+test('the audit log is read by token, by account, person and operation', async () => {
+  const changes = [
+    ['changeAccount', 'ADMIN_API_TOKEN'],
+    ['changeAccount', 'Ada'],
+  ]
+  const me = textOf(Object((await operator.get('me')).json['user']), 'id')
+  expect((await listed(`&account=${accountId}`)).slice(0, 2)).toEqual(changes)
+  expect(await listed(`&account=${accountId}&action=changeAccount`)).toEqual(changes)
+  expect(await listed(`&account=${accountId}&by=${me}`)).toEqual([changes[1]])
+  expect(await listed('&action=none')).toEqual([])
+})
+
+test('the audit log is downloaded whole as CSV, with what was changed', async () => {
+  const { httpStatus, headers, text } = await operator.get(
+    `operator/actions?format=csv&account=${accountId}&action=changeAccount`,
+  )
+  expect([httpStatus, headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8'])
+  const [head, byToken, byOperator, ...rest] = text.split('\r\n')
+  expect(head).toBe('id,created_at,by,by_name,action,account_id,target_id,amount,detail')
+  expect(byToken).toMatch(
+    /^act_\w+,[^,]+,,ADMIN_API_TOKEN,changeAccount,.*"\{""fee_basis_points"":250\}"$/,
+  )
+  expect(byOperator).toContain(',Ada,changeAccount,')
+  expect(byOperator).toContain('Invoice 7')
+  expect(rest).toEqual([''])
+})
+
+test('a token without the scope read does not read the audit log', async () => {
+  const { json } = await admin.post('/v1/admin/tokens', { name: 'shop', scopes: ['keys'] })
+  const refused = await admin.get('/v1/admin/actions', textOf(json, 'token'))
+  expect([refused.httpStatus, Object(refused.json['error']).code]).toEqual([
+    403,
+    'admin_scope_missing',
+  ])
+})
