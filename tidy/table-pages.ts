@@ -1,14 +1,23 @@
 import { SETTINGS } from '../src/app/config.ts'
 import { METRICS } from '../src/telemetry/metric-table.ts'
-import { PROBLEMS } from '../src/vocabulary/problem.ts'
+import { PROBLEMS, type ProblemCode } from '../src/vocabulary/problem.ts'
+import { PROBLEM_PLACES } from '../src/vocabulary/problem-places.ts'
 import type { TablePage } from './table-rows.ts'
+
+const PLACED_PROBLEMS = Object.fromEntries(
+  Object.entries(PROBLEM_PLACES).map(([code, places]) => [
+    code,
+    { ...PROBLEMS[code as ProblemCode], places },
+  ]),
+)
 
 /** The pages of docs/ whose tables are made from the code. */
 export const TABLE_PAGES: readonly TablePage[] = [
   {
     path: 'docs/errors.md',
-    rows: cellsOf(PROBLEMS, ({ httpStatus, owner, retryable, meaning, remedy }) => [
+    rows: cellsOf(PLACED_PROBLEMS, ({ httpStatus, owner, retryable, meaning, remedy, places }) => [
       String(httpStatus),
+      places.length === 3 ? 'everywhere' : places.join(', '),
       owner,
       retryable ? 'yes' : 'no',
       meaning,

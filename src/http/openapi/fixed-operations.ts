@@ -1,30 +1,13 @@
 import type { WireFormat } from '../../formats/format.ts'
 import { USAGE_HEADER } from '../../journey/held-request.ts'
 import { PROBLEMS, type ProblemCode } from '../../vocabulary/problem.ts'
+import { PROBLEM_PLACES } from '../../vocabulary/problem-places.ts'
 import { TAG_CHARS_MAX, TAGS_HEADER, TAGS_MAX } from '../../vocabulary/tags.ts'
 import { type DocumentedAnswer, type DocumentedOperation, pathParameters } from './document.ts'
 import type { JsonSchema } from './schemas.ts'
 
 /** The parts of a wire format that documents show. */
 export type DocumentedFormat = Pick<WireFormat, 'endpoint' | 'path' | 'family' | 'documentation'>
-
-// Codes that no inference request is refused with.
-const OF_OTHERS = new Set<ProblemCode>([
-  'not_found',
-  'endpoint_retired',
-  'headers_too_large',
-  'invalid_admin_token',
-  'invalid_metrics_token',
-  'reference_conflict',
-  'external_id_taken',
-  'request_not_settleable',
-  'unknown_credit_code',
-  'credit_code_redeemed',
-  'credit_code_expired',
-  'purchase_not_held',
-  'purchase_not_open',
-  'payment_unavailable',
-])
 
 const TAGS: DocumentedOperation['parameters'][number] = {
   name: TAGS_HEADER,
@@ -84,7 +67,7 @@ export function inferenceOperation(
     },
     example: EXAMPLES.get(endpoint),
     answers: [success],
-    problems: ALL_CODES.filter((code) => !OF_OTHERS.has(code)),
+    problems: ALL_CODES.filter((code) => PROBLEM_PLACES[code].includes('inference')),
   }
 }
 

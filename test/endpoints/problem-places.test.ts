@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { makeOperations, OPERATIONS } from '../../src/operations/operations.ts'
+import type { ProblemCode } from '../../src/vocabulary/problem.ts'
+import { PROBLEM_PLACES, type ProblemPlace } from '../../src/vocabulary/problem-places.ts'
+import { ROWS } from '../contract/rows.ts'
+import { Management } from './management.ts'
+import { operationsOf } from './openapi-reading.ts'
+
+let admin: Management
+
+beforeAll(async () => {
+  admin = await Management.start()
+})
+afterAll(() => admin.close())
+
+const INFERENCE = new Set<string>(ROWS.map(({ path }) => path))
+
+/** Codes that are said of a place where they can't occur. */
+function misplaced(codes: readonly unknown[], place: ProblemPlace): string[] {
+  return codes.map(String).filter((code) => !PROBLEM_PLACES[code as ProblemCode].includes(place))
+}
+
+test('no operation of /openapi.json is said to be refused with what can not occur there', async () => {
+  const document = (await admin.get('/openapi.json', null)).json
+  const said = operationsOf(document).flatMap(({ path, json }) => {
+    const place = INFERENCE.has(path) ? 'inference' : 'management'
+    const codes = Object.values(Object(json['responses'])).flatMap(
+      (each) => Object(each)['x-codes'] ?? [],
+    )
+    return misplaced(codes, place).map((code) => `${path}: ${code}`)
+  })
+  expect(said).toEqual([])
+})
+
+test('a chat is refused with what can occur in one, and with nothing of people, sales or operators', async () => {
+  const document = (await admin.get('/openapi.json', null)).json
+  const chat = operationsOf(document).find(({ path }) => path === '/v1/chat/completions')
+  const codes = Object.values(Object(chat?.json['responses'])).flatMap(
+    (each) => Object(each)['x-codes'] ?? [],
+  )
+  expect(codes).toEqual(
+    expect.arrayContaining(['account_suspended', 'insufficient_credit', 'upstream_error']),
+  )
+  for (const code of ['last_operator', 'card_refused', 'invalid_sign_in', 'chain_unavailable']) {
+    expect(codes).not.toContain(code)
+  }
+})
+
+test('no operation of the page names a problem that can not occur there', () => {
+  const parts = new Proxy(Object(null), { get: () => ({}) })
+  const operations = makeOperations(OPERATIONS, parts).flatMap((section) => section.operations)
+  const said = operations.flatMap(({ name, paths, problems }) => {
+    if (paths.member === undefined && paths.operator === undefined) return []
+    return misplaced(problems, 'page').map((code) => `${name}: ${code}`)
+  })
+  expect(said).toEqual([])
+})
