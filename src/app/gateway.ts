@@ -91,18 +91,24 @@ async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Pr
   const wiring: Wiring = { ...started, telemetry }
   // Null until it is open: it begins with all that was left before.
   let reconcilers: Reconcilers | null = null
-  const served = await openServedStore(wiring, { onAbandoned: () => reconcilers?.scanNow() })
+  let refreshers: CatalogRefreshers | null = null
+  const served = await openServedStore(wiring, {
+    onAbandoned: () => reconcilers?.scanNow(),
+    onWentBack: () => void refreshers?.refreshNow(),
+  })
   const upstreams = await openUpstreams(wiring)
   const verification = await openVerification(wiring, {
     ...served,
     upstreams,
     onRecalled: () => reconcilers?.scanNow(),
   })
-  const { catalog, refreshers } = await openCatalog(wiring, {
+  const opened = await openCatalog(wiring, {
     ...served,
     upstreams,
     onRefreshed: (upstream) => verification.refreshed(upstream),
   })
+  const { catalog } = opened
+  refreshers = opened.refreshers
   openUpkeep(wiring, served.store)
   const webhooks = openWebhooks(wiring, served)
   reconcilers = openReconcilers(wiring, { ...served, upstreams, verification })

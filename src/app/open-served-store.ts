@@ -8,6 +8,7 @@ import { claimUpstream } from '../store/settings.ts'
 import { acquireServeLock } from '../store/sqlite/sqlite-connection.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { type Config, storeUrlOf } from './config.ts'
+import { StoreGapTeller } from './store-gaps.ts'
 import { markOf, type Wiring } from './wiring.ts'
 
 /** A store with its ledger, and this process's place among those that open holds. */
@@ -22,12 +23,17 @@ export interface ServedStore {
 
 /**
  * Opens the store that this process serves from. A SQLite store is served by one process; tables are migrated first.
- * `onAbandoned` is called when holds of dead processes have become unresolved.
+ * `onAbandoned` is called when holds of dead processes have become unresolved, `onWentBack` when the database had lost
+ * commits, and with them perhaps prices.
  */
 export async function openServedStore(
-  { config, configured, log, clock, ids, telemetry, closing }: Wiring,
-  { onAbandoned }: { readonly onAbandoned: () => void },
+  wiring: Wiring,
+  {
+    onAbandoned,
+    onWentBack,
+  }: { readonly onAbandoned: () => void; readonly onWentBack: () => void },
 ): Promise<ServedStore> {
+  const { config, configured, log, clock, ids, telemetry, closing } = wiring
   const url = storeUrlOf(config)
   // Before anything is migrated or marked: no other process may be serving from this store.
   const location = parseDatabaseUrl(url)
@@ -38,14 +44,24 @@ export async function openServedStore(
   const store = await openStore({ url, clock, migrateStore: 'always' })
   closing.defer(() => store.close())
   await claimUpstream(store.db, markOf(configured))
+  const instanceId = ids.next('inst')
+  const teller = new StoreGapTeller(wiring, { store, instanceId })
+  closing.defer(() => teller.stop())
+  await teller.start()
   const ledger = createLedger({
     location,
     clock,
     limits: limitsOf(config),
     onCommit: (report) => telemetry.committed(report),
+    wentBack: {
+      instanceId,
+      onWentBack(gap) {
+        teller.tell(gap)
+        onWentBack()
+      },
+    },
   })
   closing.defer(() => ledger.close())
-  const instanceId = ids.next('inst')
   const instance = await openInstance({
     store,
     ledger,

@@ -30,6 +30,8 @@ export function moment(at: string | number | null): string {
 /** Nouns of the command line's counts. */
 const NOUNS = {
   account: { one: 'account', many: 'accounts' },
+  command: { one: 'other command', many: 'other commands' },
+  commit: { one: 'commit', many: 'commits' },
   code: { one: 'credit code', many: 'credit codes' },
   difference: { one: 'figure differs', many: 'figures differ' },
   entry: { one: 'entry', many: 'entries' },

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { auditShape, maintenanceShape } from '../operations/upkeep.ts'
+import { formatDecimal } from '../vocabulary/money.ts'
 import { type CommandGroup, type OperationCommand, show } from './operation-command.ts'
 import { counted, listed, moment, table } from './table.ts'
 
@@ -14,9 +15,9 @@ export const AUDIT_COMMAND: OperationCommand = {
   progress: (rows) => `audited ${counted(rows, 'row')}`,
   show: show(auditShape, (audit) =>
     audit.ok
-      ? { out: found(audit) }
+      ? { out: `${found(audit)}${wentBack(audit)}` }
       : {
-          out: differenceTable(audit.differences),
+          out: `${differenceTable(audit.differences)}${wentBack(audit)}`,
           failure: counted(audit.differences.length, 'difference'),
         },
   ),
@@ -39,6 +40,22 @@ function found({ checked, newest_request }: Audit): string {
   const newest =
     newest_request === null ? 'none' : `${newest_request.id}, ${moment(newest_request.opened_at)}`
   return `exact: ${counts}\nnewest request: ${newest}`
+}
+
+/** Lines about times at which the database went back; in bold where something is lost. */
+function wentBack({ went_back }: Audit): string {
+  return went_back
+    .map(({ found_at, from, until, commits, requests, charge, commands, lost }) => {
+      const line =
+        `the database went back, found ${moment(found_at)}: ${counted(commits, 'commit')} of ${moment(from)} to ${moment(until)} ` +
+        `were gone; ${counted(requests, 'request')} ($${formatDecimal({ digits: BigInt(charge), exponent: -6 })}) and ${counted(commands, 'command')} are booked again, ${lost} are lost`
+      return `\n${lost > 0 ? bold(line) : line}`
+    })
+    .join('')
+}
+
+function bold(text: string): string {
+  return process.stdout.isTTY === true ? `\u001b[1m${text}\u001b[22m` : text
 }
 
 /** Figures that differ, as a person reads them. */

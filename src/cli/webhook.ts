@@ -49,6 +49,7 @@ key.limit_near      a key has spent 90% of its limit
 request.unresolved  a request has no known cost a minute after its end
 upstream.away       an upstream has listed no models for three refreshes
 audit.difference    an audit by the server found a figure that differs
+store.went_back     the database had lost commits; what could be is booked again
 
 Each is sent once, and again only after it has ended. The running server sends the messages, signed as Standard
 Webhooks says, and tries again for a day; docs/webhooks.md has what they say and how to verify them.`

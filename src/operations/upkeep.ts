@@ -5,7 +5,7 @@ import { type OperatorAction, recordAction } from '../ledger/operator-actions.ts
 import { auditUsage } from '../usage/audit-usage.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { endConditions, raiseConditions } from '../webhooks/conditions.ts'
-import { idField, timeAnswer, timeField } from './fields.ts'
+import { idField, moneyField, timeAnswer, timeField } from './fields.ts'
 import {
   type MaintenanceSwitch,
   type Operation,
@@ -165,6 +165,24 @@ export const auditShape = z
       .object({ id: idField('req'), opened_at: timeField })
       .nullable()
       .describe('The newest request: an old copy of a store has an old one.'),
+    went_back: z
+      .array(
+        z.object({
+          id: idField('gap'),
+          instance_id: idField('inst'),
+          found_at: timeField,
+          from: timeField,
+          until: timeField,
+          commits: z.int(),
+          requests: z.int(),
+          charge: moneyField,
+          commands: z.int(),
+          lost: z.int(),
+        }),
+      )
+      .describe(
+        'Times of the last 90 days at which the database had lost commits, newest first, and what of them was booked again.',
+      ),
     differences: z
       .array(z.object({ what: z.string(), id: z.string(), stored: figure, recomputed: figure }))
       .describe(
@@ -175,7 +193,7 @@ export const auditShape = z
 
 /** An audit as it is answered. */
 function auditAnswer(audit: Audit): z.infer<typeof auditShape> {
-  const { ok, checked, newestRequest, differences } = audit
+  const { ok, checked, newestRequest, wentBack, differences } = audit
   return {
     object: 'audit',
     ok,
@@ -191,6 +209,18 @@ function auditAnswer(audit: Audit): z.infer<typeof auditShape> {
       newestRequest === null
         ? null
         : { id: newestRequest.id, opened_at: timeAnswer(newestRequest.openedAtMs) },
+    went_back: wentBack.map((gap) => ({
+      id: gap.id,
+      instance_id: gap.instanceId,
+      found_at: timeAnswer(gap.foundAtMs),
+      from: timeAnswer(gap.fromMs),
+      until: timeAnswer(gap.untilMs),
+      commits: gap.commits,
+      requests: gap.requests,
+      charge: gap.chargeMicros,
+      commands: gap.commands,
+      lost: gap.lost,
+    })),
     differences: differences.map(({ what, id, stored, recomputed }) => {
       return { what, id, stored, recomputed }
     }),

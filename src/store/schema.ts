@@ -4,6 +4,7 @@ import { REQUEST_STATES } from '../vocabulary/outcome.ts'
 import { EMPTY_WINDOW } from '../vocabulary/request-window.ts'
 import { ALERT_LETTERS, ALERTS } from './alert-tables.ts'
 import { CATALOG_MODELS, CATALOG_STATE } from './catalog-tables.ts'
+import { COMMIT_MARKS, STORE_GAPS } from './gap-tables.ts'
 import { PEOPLE_TABLES, UNCOPIED_PEOPLE_TABLES } from './people-tables.ts'
 import { PURCHASES, SALE_TABLES } from './sale-tables.ts'
 import {
@@ -378,10 +379,15 @@ export const TABLES = [
   WEBHOOK_DELIVERIES,
   ALERTS,
   ALERT_LETTERS,
+  STORE_GAPS,
 ] as const
 
 /** Every table that each store has for itself: sessions end when a store is copied. */
-export const UNCOPIED_TABLES = [MIGRATIONS_APPLIED, ...UNCOPIED_PEOPLE_TABLES] as const
+export const UNCOPIED_TABLES = [
+  MIGRATIONS_APPLIED,
+  COMMIT_MARKS,
+  ...UNCOPIED_PEOPLE_TABLES,
+] as const
 
 /** The tables as Kysely sees them, with columns named as in the database. */
 export type Tables = {

@@ -154,6 +154,16 @@ export const METRICS = {
     labels: [],
     help: 'Ledger commits that failed.',
   },
+  tollgate_store_went_back_total: {
+    kind: 'counter',
+    labels: [],
+    help: 'Times that the database had lost commits which it had confirmed to this server.',
+  },
+  tollgate_commands_rebooked_total: {
+    kind: 'counter',
+    labels: ['outcome'],
+    help: 'Commands of lost commits that were booked again, or are lost.',
+  },
   tollgate_catalog_models: {
     kind: 'gauge',
     labels: [],
@@ -302,6 +312,8 @@ export function makeOwnMetrics(registry: Registry) {
     commitCommands: histogram('tollgate_commit_commands', COMMAND_BUCKETS),
     commitDuration: histogram('tollgate_commit_duration_seconds', COMMIT_BUCKETS),
     commitFailures: counter('tollgate_commit_failures_total'),
+    storeWentBack: counter('tollgate_store_went_back_total'),
+    commandsRebooked: counter('tollgate_commands_rebooked_total'),
     catalogModels: gauge('tollgate_catalog_models'),
     catalogAge: gauge('tollgate_catalog_age_seconds'),
     catalogRefreshes: counter('tollgate_catalog_refreshes_total'),

@@ -10,6 +10,7 @@ import type { EndpointRead } from '../catalog/endpoint-prices.ts'
 import type { EndedRequest } from '../http/inference.ts'
 import type { HoldCount } from '../ledger/activity/unsettled.ts'
 import type { CommitReport } from '../ledger/engines/batched-ledger.ts'
+import type { StoreGap } from '../ledger/engines/went-back.ts'
 import type { KeyUsageLook } from '../reconcile/key-usage.ts'
 import type { Doubt } from '../reconcile/lookups.ts'
 import type { BilledLate, ReconcileFailure, Settlement } from '../reconcile/reconciler.ts'
@@ -111,6 +112,13 @@ export class Metrics {
     this.#own.commitCommands.observe(commands)
     this.#own.commitDuration.observe(durationMs / MS_PER_SECOND)
     if (outcome !== 'committed') this.#own.commitFailures.inc()
+  }
+
+  /** Counts a time at which the database went back, and what was booked again. */
+  storeWentBack({ requests, commands, lost }: StoreGap): void {
+    this.#own.storeWentBack.inc()
+    this.#own.commandsRebooked.inc({ outcome: 'booked' }, requests + commands)
+    this.#own.commandsRebooked.inc({ outcome: 'lost' }, lost)
   }
 
   /** Counts a refresh of an upstream's models, and drops the series of models that have left the catalog. */

@@ -47,6 +47,8 @@ export class Readiness {
   #storeCommittedAtMs: number
   /** What the store said when it failed; null: it has committed a write since. */
   #storeFailure: string | null = null
+  /** What operators should know of the store, and until when. */
+  #storeWarning: { readonly words: string; readonly untilMs: number } | null = null
   readonly #upstreams: readonly KeyedUpstream[]
   readonly #refusedAtMs: ReadonlyMap<string, Record<AccountAsker, number | null>>
   readonly #chainWarning: string | null
@@ -82,6 +84,11 @@ export class Readiness {
   /** The store has just failed; it counts as down until it commits a write. By position: what it said. */
   storeFailed(said: string): void {
     this.#storeFailure = said.slice(0, SAID_CHARS_MAX)
+  }
+
+  /** By position: a warning that the check of the store has while it passes, and until when. */
+  warnOfStore(words: string, untilMs: number): void {
+    this.#storeWarning = { words, untilMs }
   }
 
   /** Whether the store has committed nothing since it failed. */
@@ -121,13 +128,19 @@ export class Readiness {
   checks(sources: ReadinessSources): readonly ReadinessCheck[] {
     return [
       { name: 'serving', fault: sources.isDraining() ? DRAINING : null },
-      { name: 'store', fault: this.#storeFault(sources) },
+      { name: 'store', fault: this.#storeFault(sources), ...this.#storeWarned() },
       { name: 'prices', fault: this.#pricesFault(sources.pricesRefreshedAtMs()) },
       { name: 'upstream_account', fault: this.#accountFault() },
       ...(this.#chainWarning === null
         ? []
         : [{ name: 'chain_nodes', fault: null, warning: this.#chainWarning } as const]),
     ]
+  }
+
+  #storeWarned(): Pick<ReadinessCheck, 'warning'> {
+    const warning = this.#storeWarning
+    if (warning === null || this.#clock.nowMs() >= warning.untilMs) return {}
+    return { warning: `${warning.words}.` }
   }
 
   #storeFault({ isAlive }: ReadinessSources): string | null {

@@ -4,6 +4,7 @@ import type { EndpointRead } from '../catalog/endpoint-prices.ts'
 import { refusesAccount } from '../formats/provider-error.ts'
 import type { EndedRequest } from '../http/inference.ts'
 import type { CommitReport } from '../ledger/engines/batched-ledger.ts'
+import type { StoreGap } from '../ledger/engines/went-back.ts'
 import type { KeyUsageLook } from '../reconcile/key-usage.ts'
 import type { Doubt } from '../reconcile/lookups.ts'
 import type { BilledLate, ReconcileFailure, Settlement } from '../reconcile/reconciler.ts'
@@ -73,6 +74,16 @@ export class Telemetry {
     // A refused command proves nothing: a server that takes no writes refuses too.
     if (report.failure !== null) this.#parts.readiness.storeFailed(report.failure)
     else if (report.outcome === 'committed') this.#parts.readiness.storeCommitted()
+  }
+
+  /** The database had lost commits, and what could be is booked again. */
+  storeWentBack(gap: StoreGap): void {
+    this.#parts.metrics?.storeWentBack(gap)
+  }
+
+  /** By position: what operators are warned of about the store, and until when. */
+  storeHadGone(words: string, untilMs: number): void {
+    this.#parts.readiness.warnOfStore(words, untilMs)
   }
 
   /** A refresh of an upstream's models has ended, and the catalog has its result. */

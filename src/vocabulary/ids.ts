@@ -19,6 +19,7 @@ export type IdPrefix =
   | 'hook'
   | 'msg'
   | 'alrt'
+  | 'gap'
   | 'store'
 
 /** Makes ids that sort by the millisecond they were made in and can't be guessed. */

@@ -8,4 +8,5 @@ export const WEBHOOK_EVENTS = [
   'request.unresolved',
   'upstream.away',
   'audit.difference',
+  'store.went_back',
 ] as const

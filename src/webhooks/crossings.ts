@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import { isUnsettled } from '../ledger/activity/unsettled.ts'
+import { listStoreGaps } from '../ledger/store-gaps.ts'
 import type { Tables } from '../store/schema.ts'
 import type { Raised } from './conditions.ts'
 
@@ -186,6 +187,27 @@ export async function awayUpstreams(
   })
   const listed = upstreams.filter((upstream) => isRecent(listedAtMs.get(upstream) ?? -Infinity))
   return { raised, listed }
+}
+
+const DAY_MS = 86_400_000
+
+/** Times of the last day at which the database went back. */
+export async function storeGaps(db: Kysely<Tables>, nowMs: number): Promise<readonly Raised[]> {
+  const gaps = await listStoreGaps(db, nowMs - DAY_MS)
+  return gaps.map(({ id, foundAtMs, fromMs, untilMs, chargeMicros, instanceId, ...counts }) => ({
+    event: 'store.went_back',
+    subjectId: id,
+    sinceMs: foundAtMs,
+    fields: {
+      gap_id: id,
+      instance_id: instanceId,
+      found_at: isoOrNull(foundAtMs),
+      from: isoOrNull(fromMs),
+      until: isoOrNull(untilMs),
+      charge: chargeMicros,
+      ...counts,
+    },
+  }))
 }
 
 function isoOrNull(atMs: number | undefined): string | null {

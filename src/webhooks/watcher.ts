@@ -11,6 +11,7 @@ import {
   nearLimits,
   ownerOf,
   resolvedOf,
+  storeGaps,
   type UnresolvedPlace,
   unresolvedRequests,
 } from './crossings.ts'
@@ -100,6 +101,7 @@ export class Watcher {
     await alsoLook?.({ accountIds, apiKeyIds })
     if (asked.has('request.unresolved')) await this.#lookAtUnresolved()
     if (asked.has('upstream.away')) await this.#lookAtUpstreams()
+    if (asked.has('store.went_back')) await this.#lookAtGaps()
   }
 
   /** Judges these subjects, and a page of those whose condition holds. */
@@ -132,6 +134,14 @@ export class Watcher {
     const held = await heldOf(db, { event: 'upstream.away', subjectIds: upstreams })
     const subjectIds = listed.filter((upstream) => held.has(upstream))
     await endConditions(db, { event: 'upstream.away', subjectIds })
+    await raiseOthers(this.#input, raised, held)
+  }
+
+  async #lookAtGaps(): Promise<void> {
+    const { db, clock } = this.#input
+    const raised = await storeGaps(db, clock.nowMs())
+    const subjectIds = raised.map(({ subjectId }) => subjectId)
+    const held = await heldOf(db, { event: 'store.went_back', subjectIds })
     await raiseOthers(this.#input, raised, held)
   }
 

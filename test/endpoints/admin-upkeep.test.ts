@@ -62,6 +62,7 @@ test('the audit says what was checked, and finds what is not exact', async () =>
     ok: true,
     checked: { accounts: 1, keys: 1, requests: 1, entries: 2, codes: 0, purchases: 0 },
     newest_request: { id: request.id, opened_at: request.opened_at },
+    went_back: [],
     differences: [],
   })
   await sql`update accounts set backed_balance_micros = backed_balance_micros + 1`.execute(

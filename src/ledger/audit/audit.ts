@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely'
+import type { StoreGapRow } from '../../store/gap-tables.ts'
 import type { Store } from '../../store/open-store.ts'
 import { PURCHASES } from '../../store/sale-tables.ts'
 import {
@@ -11,6 +12,7 @@ import {
   type Tables,
 } from '../../store/schema.ts'
 import type { StoredRow } from '../../store/table.ts'
+import { listStoreGaps } from '../store-gaps.ts'
 import { AuditTally, auditRequest, chargesOf, type Difference } from './audit-tally.ts'
 import type { PrunedCharges } from './period-tally.ts'
 
@@ -29,12 +31,15 @@ export interface Audit {
   }
   /** The latest request, which shows how old a copy of a store is; null where there is none, or all were pruned. */
   readonly newestRequest: { readonly id: string; readonly openedAtMs: number } | null
+  /** Times of the last 90 days at which the database went back, newest first: the books are about what is there. */
+  readonly wentBack: readonly StoreGapRow[]
   /** The first thousand. */
   readonly differences: readonly Difference[]
 }
 
 const PAGE_ROWS = 2_000
 const DIFFERENCES_MAX = 1_000
+const WENT_BACK_SHOWN_MS = 90 * 86_400_000
 
 /** A check of rows that rooms above the ledger have, on the same view. */
 export type AuditCheck = (view: Kysely<Tables>, findings: AuditFindings) => Promise<void>
@@ -130,7 +135,8 @@ export async function auditView(
   }
   found(tally.orphans())
   for (const check of checks) await check(view, { found, read })
-  return { ok: differences.length === 0, checked, newestRequest, differences }
+  const wentBack = await listStoreGaps(view, Date.now() - WENT_BACK_SHOWN_MS)
+  return { ok: differences.length === 0, checked, newestRequest, wentBack, differences }
 }
 
 /** The accounts and keys that have an allowance: as many as operators have given one. */

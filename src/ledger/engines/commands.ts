@@ -1,5 +1,6 @@
 import type { AccountRow, ApiKeyRow, CreditCodeRow } from '../../store/schema.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
+import type { Micros } from '../../vocabulary/money.ts'
 import type { RequestState } from '../../vocabulary/outcome.ts'
 import type {
   AddApiKeyInput,
@@ -39,6 +40,34 @@ export interface RequestOwner {
   readonly apiKeyId: string
 }
 
+/** A hold that was opened, and when. */
+export interface OpenedHold {
+  readonly input: OpenHoldInput
+  readonly grant: Extract<OpenHoldVerdict, { kind: 'opened' }>
+  /** The store's time. */
+  readonly openedAtMs: number
+}
+
+/** A request that is booked again, because the store may have lost it. */
+export interface RebookInput {
+  readonly opened: OpenedHold
+  /** How its attempt ended; null: it has not. */
+  readonly settle: SettleInput | null
+}
+
+/** The result of booking a request again. */
+export type RebookVerdict =
+  | {
+      readonly kind: 'rebooked'
+      /** Whether the store had lost the whole request. */
+      readonly wasGone: boolean
+      /** Whether it had lost its end. */
+      readonly settledNow: boolean
+      readonly chargedMicros: Micros
+    }
+  /** The store has lost its account or its key: nothing is booked yet. */
+  | { readonly kind: 'noOwner' }
+
 /** A command about one request. */
 interface Owned {
   /** Whose request it is, so that the store need not look; absent: the store looks. */
@@ -50,6 +79,7 @@ interface Commands {
   openHold(takes: { readonly input: OpenHoldInput }): OpenHoldVerdict | HoldEnded
   /** The verdict is null where no such hold was opened. */
   settle(takes: Owned & { readonly input: SettleInput }): Settled | null
+  rebook(takes: { readonly input: RebookInput }): RebookVerdict
   noteGeneration(takes: Owned & { readonly requestId: string; readonly generationId: string }): null
   correct(takes: Recorded & { readonly input: CorrectInput }): Corrected
   settleStanding(takes: { readonly input: SettleStandingInput }): number
@@ -121,6 +151,8 @@ export function accountOfCommand(command: LedgerCommand): string | null {
     case 'settle':
     case 'noteGeneration':
       return command.owner?.accountId ?? null
+    case 'rebook':
+      return command.input.opened.input.accountId
     case 'createAccount':
     case 'updateAccount':
       return command.input.id
@@ -195,6 +227,11 @@ function nameRows(named: NamedRows, command: LedgerCommand): void {
     case 'settle':
       nameRequest(named, command.input.requestId, command.owner)
       return
+    case 'rebook': {
+      const { input } = command.input.opened
+      nameRequest(named, input.requestId, input)
+      return
+    }
     case 'correct':
       nameRequest(named, command.input.requestId)
       return

@@ -6,8 +6,16 @@ import { type Clock, systemClock } from '../../vocabulary/clock.ts'
 import { LEDGER_LIMITS_DEFAULT, type LedgerLimits } from '../ledger.ts'
 import { BatchedLedger, type BatchSettings } from './batched-ledger.ts'
 import type { LedgerVerdict } from './commands.ts'
-import { PostgresEngine } from './postgres-engine.ts'
+import { PostgresEngine, type WentBackInput } from './postgres-engine.ts'
 import type { WriterJob } from './sqlite-writer.ts'
+
+/** What a ledger in PostgreSQL has of its own. */
+interface PostgresLedgerInput extends PostgresWriterInput {
+  /** How long to wait for the server before the connection counts as lost. Default 5,000. */
+  readonly answerTimeoutMs?: number
+  /** Default: nothing is remembered of commits that the database may lose. */
+  readonly wentBack?: Omit<WentBackInput, 'nudge'> | undefined
+}
 
 interface LedgerInput extends BatchSettings {
   readonly limits?: LedgerLimits
@@ -23,7 +31,8 @@ export function createLedger({
   location,
   clock,
   ...input
-}: LedgerInput & { readonly location: DatabaseLocation }): BatchedLedger {
+}: LedgerInput &
+  Pick<PostgresLedgerInput, 'wentBack'> & { readonly location: DatabaseLocation }): BatchedLedger {
   return location.kind === 'postgres'
     ? postgresLedger({ ...input, url: location.url })
     : sqliteLedger({ ...input, clock, file: location.file })
@@ -33,16 +42,21 @@ export function createLedger({
  * The ledger in a PostgreSQL database, which several processes may share: rows are locked while a batch
  * works on them.
  */
-export function postgresLedger(
-  input: LedgerInput &
-    Pick<
-      ConstructorParameters<typeof PostgresEngine>[0],
-      keyof PostgresWriterInput | 'answerTimeoutMs'
-    >,
-): BatchedLedger {
-  const { clock, limits = LEDGER_LIMITS_DEFAULT } = input
+export function postgresLedger(input: LedgerInput & PostgresLedgerInput): BatchedLedger {
+  const { clock, wentBack, limits = LEDGER_LIMITS_DEFAULT } = input
   const nowMs = clock === undefined ? null : () => clock.nowMs()
-  return new BatchedLedger({ ...input, engine: new PostgresEngine({ ...input, limits, nowMs }) })
+  const engine = new PostgresEngine({
+    ...input,
+    limits,
+    nowMs,
+    // Of no holds: it changes nothing.
+    wentBack: wentBack && {
+      ...wentBack,
+      nudge: () => void ledger.abandonHolds([]).catch(() => {}),
+    },
+  })
+  const ledger = new BatchedLedger({ ...input, engine })
+  return ledger
 }
 
 /** The ledger in a SQLite store: a thread of its own applies and commits commands. */

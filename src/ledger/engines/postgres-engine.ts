@@ -13,6 +13,7 @@ import {
 import { endConnection } from '../../store/postgres/postgres-servers.ts'
 import {
   CommandImpossible,
+  NotSent,
   RowsLocked,
   StoreRefused,
   StoreUnavailable,
@@ -23,11 +24,18 @@ import { applyCommand } from '../rules/rules.ts'
 import { UnitOfWork } from '../rules/unit-of-work.ts'
 import type { LedgerEngine } from './batched-ledger.ts'
 import type { LedgerCommand, LedgerVerdict } from './commands.ts'
+import { CommitMemory } from './commit-memory.ts'
 import { periodCountValues, readPeriodCount } from './period-count.ts'
 import { load } from './postgres-load.ts'
 import { save } from './postgres-save.ts'
-import { READ_ACCOUNT_PERIOD, READ_API_KEY_PERIOD, READ_REQUESTS } from './postgres-statements.ts'
-import { PostgresWriter, StatementFailed } from './postgres-writer.ts'
+import {
+  MARK_COMMIT,
+  READ_ACCOUNT_PERIOD,
+  READ_API_KEY_PERIOD,
+  READ_REQUESTS,
+} from './postgres-statements.ts'
+import { PostgresWriter, type Reply, StatementFailed } from './postgres-writer.ts'
+import { findLost, type Rebooking, type StoreGap } from './went-back.ts'
 
 interface PostgresEngineInput extends PostgresWriterInput {
   readonly limits: LedgerLimits
@@ -35,9 +43,35 @@ interface PostgresEngineInput extends PostgresWriterInput {
   readonly nowMs: (() => number) | null
   /** How long to wait for the server before the connection counts as lost. Default 5,000. */
   readonly answerTimeoutMs?: number
+  /** What becomes of commits that the database has lost. Absent: nothing is remembered of them. */
+  readonly wentBack?: WentBackInput | undefined
+}
+
+/** What a gateway does where the database went back. */
+export interface WentBackInput {
+  /** The instance whose marks show which of its commits are there. */
+  readonly instanceId: string
+  /** Called once what was lost is booked again, or could not be for a minute. Must not throw. */
+  readonly onWentBack: (gap: StoreGap) => void
+  /** Makes a commit happen soon. */
+  readonly nudge: () => void
+}
+
+/** What one transaction does. */
+interface Transaction {
+  readonly commands: readonly LedgerCommand[]
+  readonly patience: CommitPatience
+  /** Whether a command may be a repeat of one that has opened its hold. */
+  readonly mayRepeat: boolean
+  /** When a command happens; absent or null: now. */
+  readonly timeOf?: (command: LedgerCommand) => number | null
 }
 
 const ANSWER_TIMEOUT_MS_DEFAULT = 5_000
+
+const REBOOKED_AT_ONCE = 256
+const REBOOK_RETRY_MS = 1_000
+const REBOOK_MS_MAX = 60_000
 
 // A deadlock lets one of its transactions continue, so this many in a row are not chance.
 const TRIES_MAX = 20
@@ -46,10 +80,14 @@ const TRIES_MAX = 20
 export class PostgresEngine implements LedgerEngine {
   readonly #input: PostgresEngineInput
   readonly #writers: PostgresWriters
+  readonly #memory: CommitMemory | null
   #writer: PostgresWriter | null = null
+  #rebooking: Rebooking | null = null
+  #rebookingSinceMs = 0
 
   constructor(input: PostgresEngineInput) {
     this.#input = input
+    this.#memory = input.wentBack === undefined ? null : new CommitMemory(() => performance.now())
     this.#writers = new PostgresWriters(input)
   }
 
@@ -61,15 +99,21 @@ export class PostgresEngine implements LedgerEngine {
     commands: readonly LedgerCommand[],
     patience: CommitPatience,
   ): Promise<LedgerVerdict[]> {
+    return this.#commitOn(await this.#connect(), { commands, patience })
+  }
+
+  async #commitOn(
+    writer: PostgresWriter,
+    how: Omit<Transaction, 'mayRepeat'>,
+  ): Promise<LedgerVerdict[]> {
     for (let tries = 1; ; tries++) {
-      const writer = await this.#connect()
       try {
-        return await this.#transact(writer, { commands, patience, mayRepeat: tries > 1 })
+        return await this.#transact(writer, { ...how, mayRepeat: tries > 1 })
       } catch (error) {
         if (!(error instanceof StatementFailed) || keepsConnection(error.cause)) {
           await writer.rollBack()
         } else writer.drop()
-        if (isRunAgain(error) && tries < TRIES_MAX) continue
+        if (isRunAgain(error) && writer.isOpen && tries < TRIES_MAX) continue
         throw failureOf(error, writer)
       }
     }
@@ -82,24 +126,79 @@ export class PostgresEngine implements LedgerEngine {
   }
 
   async #connect(): Promise<PostgresWriter> {
-    if (this.#writer?.isOpen === true) return this.#writer
-    const { answerTimeoutMs = ANSWER_TIMEOUT_MS_DEFAULT } = this.#input
-    const writer = new PostgresWriter({ ...(await this.#writers.open()), answerTimeoutMs })
-    this.#writer = writer
+    let writer = this.#writer
+    if (writer?.isOpen !== true) {
+      const { answerTimeoutMs = ANSWER_TIMEOUT_MS_DEFAULT } = this.#input
+      writer = new PostgresWriter({ ...(await this.#writers.open()), answerTimeoutMs })
+      await this.#compare(writer)
+      this.#writer = writer
+    }
+    if (this.#rebooking !== null) await this.#bookAgain(writer, this.#rebooking)
     return writer
+  }
+
+  /** Looks whether a server that was not connected to before has what this gateway was told is committed. */
+  async #compare(writer: PostgresWriter): Promise<void> {
+    const { wentBack } = this.#input
+    if (this.#memory === null || wentBack === undefined) return
+    try {
+      const lost = await findLost(writer, { memory: this.#memory, ...wentBack })
+      if (lost === null) return
+      if (this.#rebooking === null) this.#rebookingSinceMs = performance.now()
+      else lost.goOnWith(this.#rebooking)
+      this.#rebooking = lost
+    } catch (error) {
+      writer.drop()
+      throw new NotSent(failureOf(error, writer).message, { cause: error })
+    }
+  }
+
+  /** Runs what was lost again, before anything else. What the store does not take is tried for a minute. */
+  async #bookAgain(writer: PostgresWriter, rebooking: Rebooking): Promise<void> {
+    for (;;) {
+      const commands = rebooking.next(REBOOKED_AT_ONCE)
+      if (commands.length === 0) break
+      await this.#runAgain(writer, { rebooking, commands })
+    }
+    const sinceMs = performance.now() - this.#rebookingSinceMs
+    if (rebooking.gap().lost > 0 && sinceMs < REBOOK_MS_MAX) {
+      const { nudge } = this.#input.wentBack ?? {}
+      setTimeout(() => {
+        rebooking.tryAgain()
+        nudge?.()
+      }, REBOOK_RETRY_MS).unref()
+      return
+    }
+    this.#rebooking = null
+    this.#input.wentBack?.onWentBack(rebooking.gap())
+  }
+
+  async #runAgain(
+    writer: PostgresWriter,
+    {
+      rebooking,
+      commands,
+    }: { readonly rebooking: Rebooking; readonly commands: readonly LedgerCommand[] },
+  ): Promise<void> {
+    try {
+      const timeOf = (command: LedgerCommand) => rebooking.timeOf(command)
+      const verdicts = await this.#commitOn(writer, { commands, patience: 'usual', timeOf })
+      rebooking.ran(commands, verdicts)
+    } catch (error) {
+      const isOfOne = error instanceof StoreRefused || error instanceof RowsLocked
+      if (!isOfOne) throw new NotSent(messageOf(error), { cause: error })
+      const [only, ...others] = commands
+      if (only !== undefined && others.length === 0) rebooking.refused(only)
+      else
+        for (const command of commands)
+          await this.#runAgain(writer, { rebooking, commands: [command] })
+    }
   }
 
   /** Two round trips: everything is read and locked in the first, saved and committed in the second. */
   async #transact(
     writer: PostgresWriter,
-    {
-      commands,
-      ...how
-    }: {
-      readonly commands: readonly LedgerCommand[]
-      readonly patience: CommitPatience
-      readonly mayRepeat: boolean
-    },
+    { commands, timeOf, ...how }: Transaction,
   ): Promise<LedgerVerdict[]> {
     const work = new UnitOfWork()
     const { limits, nowMs: ownNowMs } = this.#input
@@ -108,15 +207,29 @@ export class PostgresEngine implements LedgerEngine {
     const nowMs = databaseMs ?? ownNowMs?.() ?? 0
     const verdicts: LedgerVerdict[] = []
     for (const command of commands) {
-      const uncounted = uncountedBy(work, command, nowMs)
+      const atMs = timeOf?.(command) ?? nowMs
+      const uncounted = uncountedBy(work, command, atMs)
       if (uncounted.length > 0) await loadPeriodCounts(writer, { work, uncounted })
-      verdicts.push(applyCommand(work, command, { nowMs, limits }))
+      verdicts.push(applyCommand(work, command, { nowMs: atMs, limits }))
     }
     if (!how.mayRepeat) await refuseRepeats(writer, { commands, verdicts })
     const changes = work.changes()
-    await writer.commit(() => save(writer, changes))
+    const mark = this.#memory?.markOf({ commands, verdicts }) ?? null
+    await writer.commit(() => [...save(writer, changes), ...this.#sendMark(writer, mark)])
+    this.#memory?.keep({ commands, verdicts, nowMs, mark })
     return verdicts
   }
+
+  /** By position: the connection, and the number of this commit; null: it needs none. */
+  #sendMark(writer: PostgresWriter, mark: number | null): Promise<Reply>[] {
+    const { wentBack } = this.#input
+    if (mark === null || wentBack === undefined) return []
+    return [writer.run(MARK_COMMIT, [wentBack.instanceId, mark])]
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 /** A command was given before: its batch is run again, with its request read. */
@@ -172,8 +285,7 @@ function failureOf(
 ): StoreRefused | StoreUnavailable {
   if (error instanceof StoreRefused) return error
   if (!(error instanceof StatementFailed)) {
-    const message = error instanceof Error ? error.message : String(error)
-    return new CommandImpossible(`a command can not be: ${message}`, { cause: error })
+    return new CommandImpossible(`a command can not be: ${messageOf(error)}`, { cause: error })
   }
   const { cause } = error
   if (isRowLocked(cause)) return new RowsLocked('a row stayed locked', { cause: error })

@@ -121,6 +121,26 @@ export const READ_OPEN_REQUEST_IDS: PlannedStatement = {
     order by id limit $2`,
 }
 
+/** $1: ids of requests. Which are there, and whether their attempts have ended. */
+export const READ_WITNESSES: PlannedStatement = {
+  name: 'read_witnesses',
+  text: `select id, case when state <> 'open' and swept = 0 then 1 else 0 end as has_ended
+    from requests where id = any($1::text[])`,
+}
+
+/** $1: an instance. How many of its commits have a mark. */
+export const READ_COMMIT_MARK: PlannedStatement = {
+  name: 'read_commit_mark',
+  text: 'select commits from commit_marks where instance_id = $1',
+}
+
+/** $1: an instance; $2: the number of its commit. For a batch that no request shows. */
+export const MARK_COMMIT: PlannedStatement = {
+  name: 'mark_commit',
+  text: `insert into commit_marks (instance_id, commits) values ($1, $2)
+    on conflict (instance_id) do update set commits = excluded.commits`,
+}
+
 /**
  * Saves what a batch has changed, each table's rows as a JSON array of objects. $1: accounts, $2: keys,
  * $3: requests to insert, $4: requests to update, $5: entries.

@@ -44,13 +44,10 @@ export function uncountedBy(
   nowMs: number,
 ): readonly Uncounted[] {
   switch (command.kind) {
-    case 'openHold': {
-      const { accountId, apiKeyId } = command.input
-      return [
-        ...uncountedOf('account', work.account(accountId), nowMs),
-        ...uncountedOf('apiKey', work.apiKey(apiKeyId), nowMs),
-      ]
-    }
+    case 'openHold':
+      return uncountedByHold(work, command.input, nowMs)
+    case 'rebook':
+      return uncountedByHold(work, command.input.opened.input, nowMs)
     case 'updateAccount':
       return uncountedChange('account', {
         row: work.account(command.input.id),
@@ -69,6 +66,17 @@ export function uncountedBy(
 }
 
 const NONE: readonly Uncounted[] = []
+
+function uncountedByHold(
+  work: UnitOfWork,
+  { accountId, apiKeyId }: { readonly accountId: string; readonly apiKeyId: string },
+  nowMs: number,
+): readonly Uncounted[] {
+  return [
+    ...uncountedOf('account', work.account(accountId), nowMs),
+    ...uncountedOf('apiKey', work.apiKey(apiKeyId), nowMs),
+  ]
+}
 
 function uncountedOf(
   owner: Uncounted['owner'],

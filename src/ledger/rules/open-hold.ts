@@ -208,7 +208,8 @@ function recordHold(work: UnitOfWork, { payer, input, grant, terms }: RecordHold
   work.putAccount(lapseFreeCredit(work, holding, nowMs))
 }
 
-function requestRowOf({
+/** The row of a request whose hold opens. */
+export function requestRowOf({
   input,
   grant,
   tokenCount,

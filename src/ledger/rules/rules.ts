@@ -23,6 +23,7 @@ import { firstPeriod, periodUnder } from './allowance.ts'
 import { addCredit, redeemCode } from './credit.ts'
 import { openHold, type Terms } from './open-hold.ts'
 import { dismissPurchase, postPurchase } from './post-purchase.ts'
+import { rebook } from './rebook.ts'
 import {
   abandonHolds,
   abandonInstance,
@@ -44,6 +45,7 @@ type Rules = {
 const RULES: Rules = {
   openHold: (work, { input }, terms) => openHold(work, input, terms),
   settle: (work, { input }, { nowMs }) => settleHold(work, input, nowMs),
+  rebook: (work, { input }, terms) => rebook(work, input, terms),
   noteGeneration(work, command) {
     noteGeneration(work, command)
     return null

@@ -1,7 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Client } from 'pg'
 
 // At the end of its process the package stops what servers it has, and exits with 0, whatever the code
 // was: a run in which tests failed passed. The process that started a server stops it.
@@ -23,8 +25,20 @@ export interface PostgresServer {
   kill(): Promise<void>
   /** Starts it again after `kill`, on the same port and the same folder. */
   start(): Promise<void>
+  /** Runs a statement as its owner, on a connection that waits for no standby. */
+  run(statement: string): Promise<readonly Record<string, unknown>[]>
+  /** Stops it for a moment, and starts another server that follows it under this name. */
+  standby(name: string): Promise<StandbyServer>
   /** Stops it and deletes its folder. */
   stop(): Promise<void>
+}
+
+/** A server that follows another one. */
+export interface StandbyServer extends PostgresServer {
+  /** Makes it take writes; resolves when it does. */
+  promote(): Promise<void>
+  /** It follows no longer, and stays where it is; resolves when nothing arrives any more. */
+  cutReplication(): Promise<void>
 }
 
 export interface PostgresServerInput {
@@ -32,51 +46,134 @@ export interface PostgresServerInput {
   readonly settings: readonly string[]
 }
 
+const CREDENTIALS = { user: 'tollgate', password: 'test' }
+
 /** Starts a server, as a user of its own where this process is root. Rejects with what the server wrote. */
 export async function startPostgresServer(input: PostgresServerInput): Promise<PostgresServer> {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-postgres-'))
-  const port = await freePort()
-  const written: string[] = []
-  const credentials = { user: 'tollgate', password: 'test' }
-  const create = () =>
-    new EmbeddedPostgres({
-      ...credentials,
-      databaseDir: folder,
-      port,
+  const server = new Server(
+    mkdtempSync(join(tmpdir(), 'tollgate-postgres-')),
+    await freePort(),
+    input,
+  )
+  await server.initialise()
+  return server
+}
+
+class Server implements StandbyServer {
+  readonly #folder: string
+  readonly #port: number
+  readonly #input: PostgresServerInput
+  readonly #written: string[] = []
+  #isReady = Promise.withResolvers<void>()
+  #server: InstanceType<typeof EmbeddedPostgres>
+
+  constructor(folder: string, port: number, input: PostgresServerInput) {
+    this.#folder = folder
+    this.#port = port
+    this.#input = input
+    this.#server = this.#create()
+  }
+
+  async initialise(): Promise<void> {
+    await this.#orSayWhy(this.#server.initialise())
+    await this.#begin()
+  }
+
+  url(database: string): string {
+    const { user, password } = CREDENTIALS
+    return `postgres://${user}:${password}@127.0.0.1:${this.#port}/${database}`
+  }
+
+  async kill(): Promise<void> {
+    const [pid] = readFileSync(join(this.#folder, 'postmaster.pid'), 'utf8').split('\n')
+    process.kill(Number(pid), 'SIGQUIT')
+    // Resolves when the process has ended; the signal that it sends comes too late.
+    await this.#server.stop()
+  }
+
+  async start(): Promise<void> {
+    this.#server = this.#create()
+    await this.#begin()
+  }
+
+  async run(statement: string): Promise<readonly Record<string, unknown>[]> {
+    const client = new Client(this.url('postgres'))
+    await client.connect()
+    await client.query('set synchronous_commit = local; set default_transaction_read_only = off')
+    const { rows } = await client.query<Record<string, unknown>>(statement)
+    await client.end()
+    return rows
+  }
+
+  async standby(name: string): Promise<StandbyServer> {
+    const folder = mkdtempSync(join(tmpdir(), 'tollgate-postgres-'))
+    await this.#server.stop()
+    rmSync(folder, { recursive: true })
+    execFileSync('cp', ['-a', this.#folder, folder])
+    writeFileSync(join(folder, 'standby.signal'), '')
+    const { user, password } = CREDENTIALS
+    appendFileSync(
+      join(folder, 'postgresql.auto.conf'),
+      `primary_conninfo = 'host=127.0.0.1 port=${this.#port} user=${user} password=${password} application_name=${name}'\n`,
+    )
+    await this.start()
+    const standby = new Server(folder, await freePort(), this.#input)
+    await standby.#begin()
+    await this.#until(`select 1 from pg_stat_replication where application_name = '${name}'`)
+    return standby
+  }
+
+  async promote(): Promise<void> {
+    await this.run('select pg_promote(true)')
+  }
+
+  async cutReplication(): Promise<void> {
+    await this.run("alter system set primary_conninfo = ''")
+    await this.run('select pg_reload_conf()')
+    await this.#until('select 1 where not exists (select from pg_stat_wal_receiver)')
+  }
+
+  async stop(): Promise<void> {
+    await this.#server.stop()
+    rmSync(this.#folder, { recursive: true })
+  }
+
+  #create(): InstanceType<typeof EmbeddedPostgres> {
+    return new EmbeddedPostgres({
+      ...CREDENTIALS,
+      databaseDir: this.#folder,
+      port: this.#port,
       persistent: true,
       createPostgresUser: process.getuid?.() === 0,
       initdbFlags: ['--no-sync', '--locale=C', '--encoding=UTF8'],
-      postgresFlags: input.settings.flatMap((setting) => ['-c', setting]),
-      onLog: (line) => written.push(String(line)),
-      onError: (error) => written.push(String(error)),
+      postgresFlags: this.#input.settings.flatMap((setting) => ['-c', setting]),
+      onLog: (line) => this.#wrote(String(line)),
+      onError: (error) => this.#written.push(String(error)),
     })
-  let server = create()
-  const orSayWhy = async (starting: Promise<void>): Promise<void> => {
+  }
+
+  /** The package waits for a server that takes writes; one that follows another one is ready too. */
+  async #begin(): Promise<void> {
+    this.#isReady = Promise.withResolvers()
+    await this.#orSayWhy(Promise.race([this.#server.start(), this.#isReady.promise]))
+  }
+
+  #wrote(line: string): void {
+    this.#written.push(line)
+    if (line.includes('ready to accept read-only connections')) this.#isReady.resolve()
+  }
+
+  async #until(question: string): Promise<void> {
+    for (;;) if ((await this.run(question)).length > 0) return
+  }
+
+  async #orSayWhy(starting: Promise<void>): Promise<void> {
     try {
       await starting
     } catch (error) {
-      throw new Error(`PostgreSQL can not start:\n${written.slice(-20).join('')}`, { cause: error })
+      const said = this.#written.slice(-20).join('')
+      throw new Error(`PostgreSQL can not start:\n${said}`, { cause: error })
     }
-  }
-  await orSayWhy(server.initialise())
-  await orSayWhy(server.start())
-  return {
-    url: (database) =>
-      `postgres://${credentials.user}:${credentials.password}@127.0.0.1:${port}/${database}`,
-    async kill() {
-      const [pid] = readFileSync(join(folder, 'postmaster.pid'), 'utf8').split('\n')
-      process.kill(Number(pid), 'SIGQUIT')
-      // Resolves when the process has ended; the signal that it sends comes too late.
-      await server.stop()
-    },
-    async start() {
-      server = create()
-      await orSayWhy(server.start())
-    },
-    async stop() {
-      await server.stop()
-      rmSync(folder, { recursive: true })
-    },
   }
 }
 

@@ -1,4 +1,4 @@
-import { connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
 
 /** A proxy to a PostgreSQL server that breaks connections on demand. */
 export interface SeveringProxy {
@@ -10,6 +10,11 @@ export interface SeveringProxy {
   severBefore(text: string): void
   /** Lets the next bytes with this text in them through, and nothing back on that connection: silence. */
   stallAfter(text: string, onStalled?: () => void): void
+  /** Closes all connections, and leads new ones to the server of this database. */
+  to(databaseUrl: string): void
+  /** Lets no more bytes through on any connection, old or new, and closes none; until `speak`. */
+  silence(): void
+  speak(): void
   /** Closes all connections, and new ones until it is open again. */
   shut(): void
   open(): void
@@ -24,8 +29,11 @@ interface Severing {
 
 /** Starts a proxy in front of the server of a database. */
 export async function startSeveringProxy(databaseUrl: string): Promise<SeveringProxy> {
-  const target = new URL(databaseUrl)
+  let target = new URL(databaseUrl)
   const sockets = new Set<Socket>()
+  /** From the client's side to the server's. */
+  const pairs = new Map<Socket, Socket>()
+  let isSilent = false
   let severing: Severing | null = null
   let isOpen = true
   const proxy = createServer((client) => {
@@ -39,11 +47,13 @@ export async function startSeveringProxy(databaseUrl: string): Promise<SeveringP
       socket.on('error', () => {})
       socket.on('close', () => {
         sockets.delete(socket)
+        pairs.delete(client)
         client.destroy()
         server.end()
       })
     }
-    server.pipe(client)
+    pairs.set(client, server)
+    if (!isSilent) server.pipe(client)
     client.on('data', (bytes) => {
       if (severing === null || !bytes.includes(severing.text)) {
         server.write(bytes)
@@ -60,14 +70,10 @@ export async function startSeveringProxy(databaseUrl: string): Promise<SeveringP
       if (when === 'after') server.end(bytes)
       client.destroy()
     })
+    if (isSilent) client.pause()
   })
-  proxy.listen(0, '127.0.0.1')
-  await new Promise((resolve) => proxy.once('listening', resolve))
-  const bound = proxy.address()
-  const url = new URL(databaseUrl)
-  url.port = String(bound !== null && typeof bound !== 'string' ? bound.port : 0)
   return {
-    url: url.href,
+    url: await listening(proxy, databaseUrl),
     severAfter: (text) => {
       severing = { text, when: 'after' }
     },
@@ -76,6 +82,24 @@ export async function startSeveringProxy(databaseUrl: string): Promise<SeveringP
     },
     stallAfter: (text, onStalled) => {
       severing = { text, when: 'stall', onStalled }
+    },
+    to(nextUrl) {
+      target = new URL(nextUrl)
+      for (const socket of sockets) socket.destroy()
+    },
+    silence() {
+      isSilent = true
+      for (const [client, server] of pairs) {
+        client.pause()
+        server.unpipe(client)
+      }
+    },
+    speak() {
+      isSilent = false
+      for (const [client, server] of pairs) {
+        server.pipe(client)
+        client.resume()
+      }
     },
     shut() {
       isOpen = false
@@ -90,4 +114,14 @@ export async function startSeveringProxy(databaseUrl: string): Promise<SeveringP
       await closed
     },
   }
+}
+
+/** By position: listens, and resolves with the database's address by this way. */
+async function listening(proxy: Server, databaseUrl: string): Promise<string> {
+  proxy.listen(0, '127.0.0.1')
+  await new Promise((resolve) => proxy.once('listening', resolve))
+  const bound = proxy.address()
+  const url = new URL(databaseUrl)
+  url.port = String(bound !== null && typeof bound !== 'string' ? bound.port : 0)
+  return url.href
 }

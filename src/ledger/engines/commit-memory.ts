@@ -1,0 +1,208 @@
+import { assertNever } from '../../vocabulary/assert-never.ts'
+import type { SettleInput } from '../ledger.ts'
+import type { LedgerCommand, LedgerVerdict, OpenedHold } from './commands.ts'
+
+/** The commands of a batch, with what was answered. */
+interface Answered {
+  readonly commands: readonly LedgerCommand[]
+  readonly verdicts: readonly LedgerVerdict[]
+  /** The store's time of the batch. */
+  readonly nowMs: number
+}
+
+/** What shows that a batch is in the store: a request that it opened, one that it ended, or its mark. */
+export type Witness =
+  | { readonly kind: 'opened' | 'ended'; readonly requestId: string }
+  | { readonly kind: 'mark'; readonly commits: number }
+
+/** A batch that was answered. */
+export interface KeptBatch {
+  readonly witness: Witness
+  /** Those that are run again if it is lost, in their order. */
+  readonly commands: readonly LedgerCommand[]
+  /** The store's time of the batch. */
+  readonly nowMs: number
+  readonly keptAtMs: number
+}
+
+/** For how long a batch is kept; the newest one is kept for longer. */
+const KEPT_MS_MAX = 60_000
+const NEWEST_KEPT_MS_MAX = 3_600_000
+const KEPT_COMMANDS_MAX = 20_000
+
+/**
+ * What one gateway was told that the store has committed: the batches of the last minute, and the holds that are open. A
+ * store that goes back loses commits from their end, so that a batch is there if any row of it is.
+ */
+export class CommitMemory {
+  readonly #elapsedMs: () => number
+  #batches: KeptBatch[] = []
+  /** The place of the oldest batch that is kept. */
+  #oldest = 0
+  #commands = 0
+  #marks = 0
+  #hasForgotten = false
+  readonly #open = new Map<string, OpenedHold>()
+
+  /** `elapsedMs`: a clock that never steps. */
+  constructor(elapsedMs: () => number) {
+    this.#elapsedMs = elapsedMs
+  }
+
+  /** The mark that a batch has to write, because no request shows that it is there; null: none. */
+  markOf({ commands, verdicts }: Omit<Answered, 'nowMs'>): number | null {
+    let isKept = false
+    for (const [place, command] of commands.entries()) {
+      if (witnessOf(command, verdicts[place]) !== null) return null
+      isKept ||= isRunAgain(command)
+    }
+    // Each try has a number of its own: one that failed may be there.
+    return isKept ? ++this.#marks : null
+  }
+
+  /** A batch was committed, with this mark if it has one. */
+  keep({ commands, verdicts, nowMs, mark }: Answered & { readonly mark: number | null }): void {
+    let witness: Witness | null = null
+    const kept: LedgerCommand[] = []
+    for (const [place, command] of commands.entries()) {
+      const verdict = verdicts[place]
+      const own = witnessOf(command, verdict)
+      witness ??= own
+      if (own !== null) kept.push(this.#keepRequest(command, { verdict, nowMs }))
+      else if (isRunAgain(command)) kept.push(command)
+    }
+    if (mark !== null) witness = { kind: 'mark', commits: mark }
+    if (kept.length === 0 || witness === null) return
+    const keptAtMs = this.#elapsedMs()
+    this.#batches.push({ witness, commands: kept, nowMs, keptAtMs })
+    this.#commands += kept.length
+    this.#forget(keptAtMs)
+  }
+
+  /** The batches that are kept, oldest first. */
+  kept(): readonly KeptBatch[] {
+    return this.#batches.slice(this.#oldest)
+  }
+
+  /** The newest batch that was committed; null: none is kept. */
+  newest(): KeptBatch | null {
+    const newest = this.#batches.at(-1)
+    if (newest === undefined || this.#batches.length === this.#oldest) return null
+    return this.#elapsedMs() - newest.keptAtMs > NEWEST_KEPT_MS_MAX ? null : newest
+  }
+
+  /** Holds that are open, of batches that are kept no longer too. */
+  openHolds(): readonly OpenedHold[] {
+    return [...this.#open.values()]
+  }
+
+  /** Whether batches were forgotten that this gateway was told of. */
+  get hasForgotten(): boolean {
+    return this.#hasForgotten
+  }
+
+  /** Takes the lost batches out, from this one of {@link kept} on. */
+  cut(first: number): readonly KeptBatch[] {
+    const lost = this.#batches.splice(this.#oldest + first)
+    for (const { commands } of lost) this.#commands -= commands.length
+    return lost
+  }
+
+  /** What a lost request is booked again from. */
+  #keepRequest(
+    command: LedgerCommand,
+    { verdict, nowMs }: { readonly verdict: LedgerVerdict | undefined; readonly nowMs: number },
+  ): LedgerCommand {
+    if (command.kind === 'openHold' && isOpened(verdict)) {
+      const opened = { input: command.input, grant: verdict, openedAtMs: nowMs }
+      this.#open.set(command.input.requestId, opened)
+      return { kind: 'rebook', input: { opened, settle: null } }
+    }
+    if (command.kind === 'settle') return this.#ended(command.input) ?? command
+    if (command.kind === 'rebook' && command.input.settle === null) {
+      this.#open.set(command.input.opened.input.requestId, command.input.opened)
+    }
+    return command
+  }
+
+  #ended(settle: SettleInput): LedgerCommand | null {
+    const opened = this.#open.get(settle.requestId)
+    if (opened === undefined) return null
+    this.#open.delete(settle.requestId)
+    return { kind: 'rebook', input: { opened, settle } }
+  }
+
+  #forget(nowMs: number): void {
+    for (;;) {
+      const oldest = this.#batches[this.#oldest]
+      const isOnly = this.#oldest + 1 >= this.#batches.length
+      if (oldest === undefined || isOnly) break
+      if (this.#commands <= KEPT_COMMANDS_MAX && nowMs - oldest.keptAtMs <= KEPT_MS_MAX) break
+      this.#commands -= oldest.commands.length
+      this.#oldest++
+      this.#hasForgotten = true
+    }
+    if (this.#oldest < FORGOTTEN_MAX) return
+    this.#batches = this.#batches.slice(this.#oldest)
+    this.#oldest = 0
+  }
+}
+
+/** Batches that are forgotten before their places are given back. */
+const FORGOTTEN_MAX = 4_096
+
+function isOpened(verdict: LedgerVerdict | undefined): verdict is OpenedHold['grant'] {
+  return typeof verdict === 'object' && verdict !== null && 'grantedMicros' in verdict
+}
+
+/** By position: a command, and its verdict. Null: its batch is to be known by another one, or by a mark. */
+function witnessOf(command: LedgerCommand, verdict: LedgerVerdict | undefined): Witness | null {
+  switch (command.kind) {
+    case 'openHold':
+      return isOpened(verdict) ? { kind: 'opened', requestId: command.input.requestId } : null
+    case 'settle': {
+      const isSettled = typeof verdict === 'object' && verdict !== null && 'settledNow' in verdict
+      if (!isSettled || !verdict.settledNow) return null
+      return { kind: 'ended', requestId: command.input.requestId }
+    }
+    case 'rebook': {
+      const { opened, settle } = command.input
+      const isBooked = typeof verdict === 'object' && verdict !== null && 'wasGone' in verdict
+      if (!isBooked) return null
+      const { requestId } = opened.input
+      return { kind: settle === null ? 'opened' : 'ended', requestId }
+    }
+    default:
+      return null
+  }
+}
+
+/** Whether a command without a witness of its own is run again: it does nothing where its rows are there. */
+function isRunAgain({ kind }: LedgerCommand): boolean {
+  switch (kind) {
+    case 'addCredit':
+    case 'redeemCode':
+    case 'postPurchase':
+    case 'dismissPurchase':
+    case 'createAccount':
+    case 'updateAccount':
+    case 'addApiKey':
+    case 'updateApiKey':
+    case 'deleteApiKey':
+    case 'addCreditCode':
+    case 'revokeCreditCode':
+      return true
+    // The reconciler does these by itself, or a request is booked again as a whole.
+    case 'openHold':
+    case 'settle':
+    case 'rebook':
+    case 'noteGeneration':
+    case 'correct':
+    case 'settleStanding':
+    case 'abandonInstance':
+    case 'abandonHolds':
+      return false
+    default:
+      return assertNever(kind)
+  }
+}

@@ -1,0 +1,233 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openStore } from '../../store/open-store.ts'
+import { NotSent, StoreUnavailable } from '../../store/store-failure.ts'
+import {
+  type PostgresServer,
+  type StandbyServer,
+  startPostgresServer,
+} from '../../store/testing/postgres-server.ts'
+import { type SeveringProxy, startSeveringProxy } from '../../store/testing/severing-proxy.ts'
+import { micros } from '../../vocabulary/money.ts'
+import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
+import { costOfCharge, FACTS, holdInput, runScript } from '../testing/script.ts'
+import { benchOnStore, type StoreBench } from '../testing/store-bench.ts'
+import type { BatchedLedger } from './batched-ledger.ts'
+import { postgresLedger } from './create-ledger.ts'
+import type { StoreGap } from './went-back.ts'
+
+const LIMITS = { ...LEDGER_LIMITS_DEFAULT, keyRequestsPerMinuteMax: 1_000_000, openHoldsMax: 1_000 }
+
+/** The most that a refused client waits, and the most until requests are served again. */
+const REFUSED_MS_MAX = 8_000
+const SERVED_MS_MAX = 6_000
+
+let primary: PostgresServer
+let standby: StandbyServer
+let proxy: SeveringProxy
+let ledger: BatchedLedger
+let bench: StoreBench
+const gaps: StoreGap[] = []
+let opened = 0
+
+beforeAll(async () => {
+  primary = await startPostgresServer({ settings: ['max_connections=40', 'fsync=off'] })
+  standby = await primary.standby('s1')
+  proxy = await startSeveringProxy(primary.url('postgres'))
+  const store = await openStore({ url: primary.url('postgres') })
+  ledger = ledgerAt(proxy.url)
+  bench = benchOnStore({ store, ledger, setNowMs: () => {}, remove: async () => {} })
+  await bench.createAccount('A')
+  await bench.createApiKey('K', 'A')
+  await runScript(bench, 'credit A backed 1000000000 first')
+})
+
+afterAll(async () => {
+  await bench.close()
+  await proxy.close()
+  await standby.stop()
+  await primary.stop()
+})
+
+function ledgerAt(url: string): BatchedLedger {
+  return postgresLedger({
+    url,
+    limits: LIMITS,
+    unsureRetryMs: 20,
+    wentBack: { instanceId: `I${opened}`, onWentBack: (gap) => gaps.push(gap) },
+  })
+}
+
+/** Opens a hold on a ledger, and resolves with its request. */
+async function open(on = ledger): Promise<string> {
+  const requestId = `R${opened++}`
+  const verdict = await on.openHold({
+    ...holdInput(requestId),
+    accountId: 'A',
+    apiKeyId: 'K',
+    instanceId: 'I',
+    neededMicros: micros(100),
+    leastMicros: micros(100),
+    freeCreditQualifies: false,
+    freeCreditAloneRunsOnLess: false,
+  })
+  expect(verdict).toMatchObject({ kind: 'opened' })
+  return requestId
+}
+
+function settle(requestId: string, on = ledger): Promise<unknown> {
+  const resolution = {
+    kind: 'final',
+    chargeMicros: micros(7),
+    costUsd: costOfCharge(micros(7)),
+  } as const
+  return on.settle({ requestId, resolution, facts: FACTS })
+}
+
+/** Until it is durable, as the settler does. */
+async function settleAtLast(requestId: string, on = ledger): Promise<void> {
+  for (;;) {
+    try {
+      await settle(requestId, on)
+      return
+    } catch (error) {
+      expect(error).toBeInstanceOf(StoreUnavailable)
+    }
+  }
+}
+
+/** Opens holds until one is refused, and resolves with why. */
+async function refusal(): Promise<Error> {
+  for (;;) {
+    const startedAtMs = performance.now()
+    try {
+      await open()
+    } catch (error) {
+      expect(performance.now() - startedAtMs).toBeLessThan(REFUSED_MS_MAX)
+      if (error instanceof StoreUnavailable) return error
+      throw error
+    }
+  }
+}
+
+/** Opens holds until one is taken, which may last for seconds. */
+async function served(on = ledger): Promise<void> {
+  const startedAtMs = performance.now()
+  for (;;) {
+    try {
+      await open(on)
+      expect(performance.now() - startedAtMs).toBeLessThan(SERVED_MS_MAX)
+      return
+    } catch (error) {
+      expect(error).toBeInstanceOf(StoreUnavailable)
+    }
+  }
+}
+
+/** Changes a setting of the primary, and resolves when its sessions have it. */
+async function set(name: string, value: string): Promise<void> {
+  await primary.run(`alter system set ${name} = '${value}'`)
+  await primary.run('select pg_reload_conf()')
+  for (;;) if ((await primary.run(`show ${name}`))[0]?.[name] === value) return
+}
+
+describe('requests of a gateway', () => {
+  test('that lands on a standby are refused, and their answers charged once it finds the primary', async () => {
+    const streams = await Promise.all(Array.from({ length: 10 }, () => open()))
+    proxy.to(standby.url('postgres'))
+    // The first may still be sent on the connection that was cut.
+    await refusal()
+    await expect(open()).rejects.toBeInstanceOf(NotSent)
+    const settled = Promise.all(streams.map((requestId) => settleAtLast(requestId)))
+    await expect(open()).rejects.toThrow('is read-only')
+    proxy.to(primary.url('postgres'))
+    await served()
+    await settled
+    for (const requestId of streams) {
+      expect(await bench.request(requestId)).toMatchObject({ state: 'final' })
+    }
+  })
+
+  test('whose database falls silent are refused in seconds, and taken in seconds', async () => {
+    await open()
+    proxy.silence()
+    expect((await refusal()).message).toMatch(/no answer for 5 seconds|does not answer/)
+    proxy.speak()
+    await served()
+  })
+
+  test('whose commit waits for a standby that is gone are refused in seconds, with the reason', async () => {
+    await set('synchronous_standby_names', 'gone')
+    expect((await refusal()).message).toMatch(/the commit waits for the standby$/)
+    await set('synchronous_standby_names', 's1')
+    await served()
+    await ledger.sure()
+  })
+
+  test('that knows both servers go on after a failover, without a proxy, and lose nothing', async () => {
+    const [a, b] = [new URL(primary.url('postgres')), new URL(standby.url('postgres'))]
+    const url = `postgres://${a.username}:${a.password}@${a.host},${b.host}/postgres`
+    const both = ledgerAt(url)
+    const answered: string[] = []
+    for (let count = 0; count < 20; count++) answered.push(await open(both))
+    await primary.kill()
+    await expect(open(both)).rejects.toThrow('no server of DATABASE_URL takes writes')
+    await standby.promote()
+    await served(both)
+    for (const requestId of answered) await settleAtLast(requestId, both)
+    const store = await openStore({ url })
+    const rows = await store.db
+      .selectFrom('requests')
+      .select('id')
+      .where('id', 'in', answered)
+      .where('state', '=', 'final')
+      .execute()
+    expect(rows).toHaveLength(20)
+    expect(gaps).toEqual([])
+    await store.close()
+    await both.close()
+    await primary.start()
+  })
+})
+
+test('an asynchronous standby that was behind has every answered request again once it is the primary', async () => {
+  const from = await startPostgresServer({ settings: ['max_connections=40', 'fsync=off'] })
+  const to = await from.standby('s1')
+  const [a, b] = [new URL(from.url('postgres')), new URL(to.url('postgres'))]
+  const url = `postgres://${a.username}:${a.password}@${a.host},${b.host}/postgres`
+  const store = await openStore({ url })
+  const lost: StoreGap[] = []
+  const behind = postgresLedger({
+    url,
+    limits: LIMITS,
+    wentBack: { instanceId: 'J', onWentBack: (gap) => lost.push(gap) },
+  })
+  const own = benchOnStore({ store, ledger: behind, setNowMs: () => {}, remove: async () => {} })
+  await own.createAccount('A')
+  await own.createApiKey('K', 'A')
+  await runScript(own, 'credit A backed 1000000 first')
+  const arrived = await open(behind)
+  // The standby has all of it before it is cut off.
+  for (;;) {
+    const found = await to.run(`select 1 from requests where id = '${arrived}'`)
+    if (found.length > 0) break
+  }
+  await to.cutReplication()
+  const answered: string[] = []
+  for (let count = 0; count < 164; count++) answered.push(await open(behind))
+  await Promise.all(answered.map((requestId) => settle(requestId, behind)))
+  await from.kill()
+  await to.promote()
+  await served(behind)
+  expect(lost).toMatchObject([{ requests: 164, chargeMicros: 164 * 7, lost: 0 }])
+  const rows = await store.db
+    .selectFrom('requests')
+    .select('id')
+    .where('state', '=', 'final')
+    .execute()
+  expect(rows.map(({ id }) => id).toSorted()).toEqual(answered.toSorted())
+  await own.audit()
+  await own.close()
+  await to.stop()
+  await from.start()
+  await from.stop()
+})

@@ -1,0 +1,263 @@
+import fc from 'fast-check'
+import { Client } from 'pg'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openStore } from '../../store/open-store.ts'
+import { StoreUnavailable } from '../../store/store-failure.ts'
+import { createPostgresDatabase } from '../../store/testing/postgres.ts'
+import type { TestDatabase } from '../../store/testing/test-databases.ts'
+import { micros } from '../../vocabulary/money.ts'
+import type { LedgerLimits } from '../ledger.ts'
+import { OWNERS, randomScript, SETUP } from '../testing/random-script.ts'
+import { costOfCharge, FACTS, holdInput, runScript } from '../testing/script.ts'
+import { benchOnStore, type StoreBench } from '../testing/store-bench.ts'
+import type { BatchedLedger } from './batched-ledger.ts'
+import { postgresLedger } from './create-ledger.ts'
+import type { StoreGap } from './went-back.ts'
+
+const LIMITS: LedgerLimits = {
+  openHoldsMax: 100,
+  keyRequestsPerMinuteMax: 1_000,
+  unbackedAccountRequestsPerMinuteMax: 1_000,
+}
+
+let database: TestDatabase
+let bench: StoreBench
+let ledger: BatchedLedger
+let gaps: StoreGap[]
+let nowMs: number
+/** Resolves with the next gap. */
+let told: PromiseWithResolvers<StoreGap>
+
+beforeEach(open)
+afterEach(() => bench.close())
+
+async function open(): Promise<void> {
+  database = await createPostgresDatabase()
+  gaps = []
+  nowMs = 0
+  told = Promise.withResolvers()
+  const store = await openStore({ url: database.url })
+  ledger = postgresLedger({
+    url: database.url,
+    limits: LIMITS,
+    clock: { nowMs: () => nowMs },
+    unsureRetryMs: 1,
+    idleDelayMs: 1,
+    wentBack: {
+      instanceId: 'I',
+      onWentBack(gap) {
+        gaps.push(gap)
+        told.resolve(gap)
+      },
+    },
+  })
+  const setNowMs = (moment: number): void => {
+    nowMs = moment
+  }
+  bench = benchOnStore({ store, ledger, setNowMs, remove: database.remove })
+}
+
+/** Runs statements beside the database, which nobody is connected to meanwhile. */
+async function beside(...statements: readonly string[]): Promise<void> {
+  const url = new URL(database.url)
+  const name = url.pathname.slice(1)
+  url.pathname = '/template1'
+  const admin = new Client(url.href)
+  await admin.connect()
+  for (const statement of statements) {
+    const cut = `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`
+    await admin.query(cut)
+    await admin.query(statement.replaceAll('LIVE', name))
+  }
+  await admin.end()
+}
+
+/** Keeps the database as it is now, to go back to. */
+async function keep(): Promise<void> {
+  await beside('create database LIVE_kept template LIVE strategy file_copy')
+}
+
+/** What was committed since `keep` is gone. */
+async function goBack(): Promise<void> {
+  await beside(
+    'alter database LIVE rename to LIVE_lost',
+    'alter database LIVE_kept rename to LIVE',
+    'drop database LIVE_lost with (force)',
+  )
+}
+
+/** Until the ledger has a connection again: the first command may still be sent on the one that was cut. */
+async function connected(): Promise<void> {
+  for (;;) {
+    try {
+      await ledger.abandonHolds([])
+      return
+    } catch (error) {
+      expect(error).toBeInstanceOf(StoreUnavailable)
+    }
+  }
+}
+
+describe('a database that went back', () => {
+  test('has every request that was answered again, charged as it was, and says what was gone', async () => {
+    await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 first')
+    await runScript(bench, 'open R1 K 100\nopen R2 K 50')
+    await keep()
+    await connected()
+    expect(gaps).toEqual([])
+    await runScript(
+      bench,
+      `at 2
+      settle R1 final 70
+      open R3 K 30
+      at 3
+      open R4 K 20
+      settle R4 provisional 9
+      credit A backed 5 second`,
+    )
+    await goBack()
+    await connected()
+    expect(gaps).toEqual([
+      {
+        fromMs: 2_000,
+        untilMs: 3_000,
+        commits: 5,
+        isAtLeast: false,
+        requests: 3,
+        chargeMicros: 79,
+        commands: 1,
+        lost: 0,
+      },
+    ])
+    expect(await runScript(bench, 'show A →')).toBe('show A → backed 926 held 80, free 0 held 0')
+    expect(await bench.request('R3')).toMatchObject({ state: 'open', openedAtMs: 2_000 })
+    expect(await bench.request('R4')).toMatchObject({ state: 'provisional', openedAtMs: 3_000 })
+    await runScript(bench, 'settle R2 final 50\nsettle R3 released')
+    expect(await runScript(bench, 'show A →')).toBe('show A → backed 876 held 0, free 0 held 0')
+    await bench.audit()
+  })
+
+  test('has accounts, keys and codes of operators again, that no request shows', async () => {
+    await ledger.createAccount({ id: 'A', name: 'before' })
+    await keep()
+    await connected()
+    await ledger.updateAccount({ id: 'A', name: 'after' })
+    await ledger.createAccount({ id: 'B', name: 'new' })
+    await goBack()
+    await connected()
+    expect(gaps).toMatchObject([{ commits: 2, requests: 0, commands: 2, lost: 0 }])
+    expect((await bench.account('A')).name).toBe('after')
+    expect((await bench.account('B')).name).toBe('new')
+  })
+
+  test('books the free credit that is left, and the rest as backed, below zero if it must be', async () => {
+    await runScript(bench, 'account A\nkey K A\ncredit A free 100 gift until 100')
+    await keep()
+    await connected()
+    await runScript(bench, 'open R1 K 60 free\nsettle R1 final 60')
+    await goBack()
+    // Another gateway has spent the credit meanwhile.
+    const other = postgresLedger({
+      url: database.url,
+      limits: LIMITS,
+      clock: { nowMs: () => nowMs },
+    })
+    const hold = { ...holdInput('other'), accountId: 'A', apiKeyId: 'K', instanceId: 'J' }
+    await other.openHold({
+      ...hold,
+      neededMicros: micros(90),
+      leastMicros: micros(90),
+      freeCreditQualifies: true,
+      freeCreditAloneRunsOnLess: false,
+    })
+    await other.settle({
+      requestId: 'other',
+      resolution: { kind: 'final', chargeMicros: micros(90), costUsd: costOfCharge(micros(90)) },
+      facts: FACTS,
+    })
+    await other.close()
+    await connected()
+    expect(gaps).toMatchObject([{ requests: 1, chargeMicros: 60, lost: 0 }])
+    expect(await runScript(bench, 'show A →')).toBe('show A → backed -50 held 0, free 0 held 0')
+    await bench.audit()
+  })
+
+  test('whose loss another gateway books first loses nothing: what needs it is tried again', async () => {
+    await keep()
+    const other = postgresLedger({
+      url: database.url,
+      limits: LIMITS,
+      clock: { nowMs: () => nowMs },
+      wentBack: { instanceId: 'J', onWentBack: () => {} },
+    })
+    await other.createAccount({ id: 'A', name: 'new' })
+    await connected()
+    await ledger.addApiKey({
+      id: 'K',
+      accountId: 'A',
+      name: 'key',
+      keyHash: 'hash',
+      displayPrefix: 'sk',
+    })
+    await goBack()
+    await connected()
+    expect(gaps).toEqual([])
+    await other.abandonHolds([]).catch(() => other.abandonHolds([]))
+    expect(await told.promise).toMatchObject({ commits: 1, commands: 1, lost: 0 })
+    expect(await bench.apiKey('K')).toMatchObject({ accountId: 'A' })
+    await other.close()
+  })
+})
+
+/** What a script was told is committed, by its lines. */
+function acknowledged(answers: string) {
+  const opened = new Set<string>()
+  const settled = new Map<string, string>()
+  const credits = new Set<string>()
+  for (const line of answers.split('\n')) {
+    const [action = '', answer = ''] = line.split('→').map((text) => text.trim())
+    const [kind, id = '', , , reference] = action.split(/\s+/)
+    if (kind === 'open' && answer.startsWith('opened')) opened.add(id)
+    if (kind === 'settle' && /^(final|provisional|released|unresolved) \d+/.test(answer)) {
+      settled.set(id, settled.get(id) ?? answer.split(' ').slice(0, 2).join(' '))
+    }
+    if (kind === 'credit' && answer.startsWith('added'))
+      credits.add(`${action.split(/\s+/)[1]} ${reference}`)
+  }
+  return { opened, settled, credits }
+}
+
+test('after a random script every command that was answered is there, however far the database went back', async () => {
+  await bench.close()
+  await fc.assert(
+    fc.asyncProperty(randomScript, fc.nat(), async (script, place) => {
+      await open()
+      await runScript(bench, SETUP)
+      console.error('script', script.length, place)
+      const lines = script.split('\n')
+      const at = place % (lines.length + 1)
+      const before = await runScript(bench, lines.slice(0, at).join('\n'))
+      await keep()
+      await connected()
+      const after = await runScript(bench, lines.slice(at).join('\n'))
+      await goBack()
+      await connected()
+      console.error('back')
+      const { opened, settled, credits } = acknowledged(`${before}\n${after}`)
+      expect(gaps.map(({ lost }) => lost).filter((lost) => lost > 0)).toEqual([])
+      for (const id of opened) expect(await bench.request(id), id).toBeDefined()
+      for (const [id] of settled) expect((await bench.request(id))?.state, id).not.toBe('open')
+      for (const account of new Set(OWNERS.values())) {
+        const entries = await bench.entries(account)
+        const references = new Set(entries.map(({ reference }) => `${account} ${reference}`))
+        for (const credit of credits) {
+          if (credit.startsWith(`${account} `)) expect(references).toContain(credit)
+        }
+      }
+      await bench.audit()
+      await bench.close()
+    }),
+    { numRuns: 10, endOnFailure: true },
+  )
+  await open()
+})

@@ -1,0 +1,188 @@
+import { type Micros, micros, ZERO_MICROS } from '../../vocabulary/money.ts'
+import type { LedgerCommand, LedgerVerdict, RebookInput } from './commands.ts'
+import type { CommitMemory, KeptBatch, Witness } from './commit-memory.ts'
+import { READ_COMMIT_MARK, READ_WITNESSES } from './postgres-statements.ts'
+import type { PostgresWriter } from './postgres-writer.ts'
+
+/** What of a database that went back was found and booked again. */
+export interface StoreGap {
+  /** By the store's time: of the first and of the last commit that was gone. */
+  readonly fromMs: number
+  readonly untilMs: number
+  readonly commits: number
+  /** Whether earlier commits may be gone too, of which this gateway has forgotten what they were. */
+  readonly isAtLeast: boolean
+  /** Requests that were booked again. */
+  readonly requests: number
+  readonly chargeMicros: Micros
+  /** Other commands that were run again. */
+  readonly commands: number
+  /** Commands that could not be booked. */
+  readonly lost: number
+}
+
+/** Lost commands that are to be booked again, on whichever connection is there. */
+export class Rebooking {
+  #waiting: LedgerCommand[]
+  /** Those that the store did not take yet: another gateway may have to book their account first. */
+  readonly #refused: LedgerCommand[] = []
+  #requests = 0
+  #chargeMicros: Micros = ZERO_MICROS
+  #commands = 0
+  /** When they happened, by the store's time. */
+  readonly #times = new Map<LedgerCommand, number>()
+  readonly #lost: readonly KeptBatch[]
+  readonly #isAtLeast: boolean
+
+  /** By position: the batches that are gone, and holds that are open and may be; whether more may be gone. */
+  constructor(
+    lost: readonly KeptBatch[],
+    { open, isAtLeast }: { readonly open: readonly RebookInput[]; readonly isAtLeast: boolean },
+  ) {
+    this.#lost = lost
+    this.#isAtLeast = isAtLeast
+    for (const { commands, nowMs } of lost) {
+      for (const command of commands) this.#times.set(command, nowMs)
+    }
+    this.#waiting = merged([
+      ...open.map((input) => ({ kind: 'rebook', input }) as const),
+      ...lost.flatMap(({ commands }) => commands),
+    ])
+  }
+
+  /** The next commands to run; none: all were run once. */
+  next(commandsMax: number): readonly LedgerCommand[] {
+    return this.#waiting.slice(0, commandsMax)
+  }
+
+  /** When a command is to happen: credit that has expired since was credit. A request ends now. */
+  timeOf(command: LedgerCommand): number | null {
+    return this.#times.get(command) ?? null
+  }
+
+  /** These commands were committed, with these verdicts. */
+  ran(commands: readonly LedgerCommand[], verdicts: readonly LedgerVerdict[]): void {
+    this.#waiting = this.#waiting.slice(commands.length)
+    for (const [place, command] of commands.entries()) {
+      const verdict = verdicts[place]
+      if (!isBooked(command, verdict)) this.#refused.push(command)
+      else this.#count(command, verdict)
+    }
+  }
+
+  /** The store refused this command alone. */
+  refused(command: LedgerCommand): void {
+    this.#waiting = this.#waiting.filter((waiting) => waiting !== command)
+    this.#refused.push(command)
+  }
+
+  /** Takes what the store did not take, to be run once more. */
+  tryAgain(): void {
+    this.#waiting = [...this.#waiting, ...this.#refused.splice(0)]
+  }
+
+  /** The database went back once more, before what an earlier one had lost was booked: that comes first. */
+  goOnWith(earlier: Rebooking): void {
+    this.#waiting = merged([...earlier.#waiting, ...earlier.#refused, ...this.#waiting])
+    for (const [command, atMs] of earlier.#times) this.#times.set(command, atMs)
+  }
+
+  /** What was found, and what has become of it by now. */
+  gap(): StoreGap {
+    const [first] = this.#lost
+    return {
+      fromMs: first?.nowMs ?? 0,
+      untilMs: this.#lost.at(-1)?.nowMs ?? 0,
+      commits: this.#lost.length,
+      isAtLeast: this.#isAtLeast,
+      requests: this.#requests,
+      chargeMicros: this.#chargeMicros,
+      commands: this.#commands,
+      lost: this.#refused.length + this.#waiting.length,
+    }
+  }
+
+  #count(command: LedgerCommand, verdict: LedgerVerdict | undefined): void {
+    if (command.kind !== 'rebook') {
+      if (command.kind !== 'settle') this.#commands++
+      return
+    }
+    if (typeof verdict !== 'object' || verdict === null || !('wasGone' in verdict)) return
+    if (verdict.wasGone || verdict.settledNow) this.#requests++
+    if (verdict.settledNow) this.#chargeMicros = micros(this.#chargeMicros + verdict.chargedMicros)
+  }
+}
+
+/** A request that was opened and settled in lost batches is booked again at the place of its opening. */
+function merged(commands: readonly LedgerCommand[]): LedgerCommand[] {
+  const settles = new Map<string, RebookInput['settle']>()
+  for (const command of commands) {
+    if (command.kind !== 'rebook' || command.input.settle === null) continue
+    settles.set(command.input.settle.requestId, command.input.settle)
+  }
+  const seen = new Set<string>()
+  return commands.flatMap<LedgerCommand>((command) => {
+    if (command.kind !== 'rebook') return [command]
+    const { requestId } = command.input.opened.input
+    if (seen.has(requestId)) return []
+    seen.add(requestId)
+    return [{ ...command, input: { ...command.input, settle: settles.get(requestId) ?? null } }]
+  })
+}
+
+/** By position: a command that was run again, and its verdict. */
+function isBooked(command: LedgerCommand, verdict: LedgerVerdict | undefined): boolean {
+  if (verdict === null || verdict === undefined) return false
+  if (typeof verdict !== 'object' || !('kind' in verdict)) return true
+  const { kind } = verdict
+  return kind !== 'noOwner' && kind !== 'unknownAccount' && command.kind !== 'openHold'
+}
+
+/**
+ * Looks whether the newest batch that was answered is in the store. Null: it is; else the batches that are gone, which the
+ * memory has then forgotten.
+ */
+export async function findLost(
+  writer: PostgresWriter,
+  { memory, instanceId }: { readonly memory: CommitMemory; readonly instanceId: string },
+): Promise<Rebooking | null> {
+  const newest = memory.newest()
+  if (newest === null) return null
+  const [isThere] = await areThere(writer, { witnesses: [newest.witness], instanceId })
+  if (isThere === true) return null
+  const batches = memory.kept()
+  const there = await areThere(writer, {
+    witnesses: batches.map(({ witness }) => witness),
+    instanceId,
+  })
+  // Commits are lost from the end: all that stand behind the last that is there.
+  const first = there.lastIndexOf(true) + 1
+  const open = memory.openHolds().map((opened) => ({ opened, settle: null }))
+  return new Rebooking(memory.cut(first), {
+    open: first === 0 ? open : [],
+    isAtLeast: first === 0 && memory.hasForgotten,
+  })
+}
+
+async function areThere(
+  writer: PostgresWriter,
+  {
+    witnesses,
+    instanceId,
+  }: { readonly witnesses: readonly Witness[]; readonly instanceId: string },
+): Promise<boolean[]> {
+  const requestIds = witnesses.flatMap((witness) =>
+    witness.kind === 'mark' ? [] : [witness.requestId],
+  )
+  const [found, marks] = await writer.replies(() => [
+    writer.run(READ_WITNESSES, [requestIds]),
+    writer.run(READ_COMMIT_MARK, [instanceId]),
+  ])
+  const requests = new Map(found.rows.map((row) => [String(row['id']), Number(row['has_ended'])]))
+  const commits = Number(marks.rows[0]?.['commits'] ?? 0)
+  return witnesses.map((witness) => {
+    if (witness.kind === 'mark') return witness.commits <= commits
+    const hasEnded = requests.get(witness.requestId)
+    return witness.kind === 'opened' ? hasEnded !== undefined : hasEnded === 1
+  })
+}

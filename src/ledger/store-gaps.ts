@@ -1,0 +1,44 @@
+import type { Kysely } from 'kysely'
+import { STORE_GAPS, type StoreGapRow } from '../store/gap-tables.ts'
+import type { Tables } from '../store/schema.ts'
+
+/** Records that the database went back. A repeat changes nothing. */
+export async function recordStoreGap(db: Kysely<Tables>, row: StoreGapRow): Promise<void> {
+  await db
+    .insertInto('store_gaps')
+    .values(STORE_GAPS.record(row))
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .execute()
+}
+
+/** The times at which the database went back, newest first, that were found since a moment. */
+export async function listStoreGaps(
+  db: Kysely<Tables>,
+  sinceMs: number,
+): Promise<readonly StoreGapRow[]> {
+  const rows = await db
+    .selectFrom('store_gaps')
+    .selectAll()
+    .where('found_at_ms', '>=', sinceMs)
+    .orderBy('found_at_ms', 'desc')
+    .orderBy('id')
+    .execute()
+  return rows.map((row) => STORE_GAPS.read(row))
+}
+
+/** Removes the marks of instances that have stopped. */
+export async function removeOldMarks(db: Kysely<Tables>): Promise<void> {
+  await db
+    .deleteFrom('commit_marks')
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('instances')
+            .select('instances.id')
+            .whereRef('instances.id', '=', 'commit_marks.instance_id')
+            .where('instances.stopped_at_ms', 'is', null),
+        ),
+      ),
+    )
+    .execute()
+}

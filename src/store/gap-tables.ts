@@ -1,0 +1,32 @@
+import { amount, integer, type RowOf, Table, text } from './table.ts'
+
+/** Times at which the database went back: it had lost commits that a gateway was told of. */
+export const STORE_GAPS = new Table('store_gaps', {
+  key: ['id'],
+  fixed: {
+    id: text,
+    /** Who found it, of its own commits. */
+    instance_id: text,
+    found_at_ms: integer,
+    /** Of the first and the last commit that was gone. */
+    from_ms: integer,
+    until_ms: integer,
+    commits: integer,
+    /** Requests that were booked again, and their charges. */
+    requests: integer,
+    charge_micros: amount,
+    /** Other commands that were run again. */
+    commands: integer,
+    /** Commands that could not be booked again. */
+    lost: integer,
+  },
+})
+
+/** A time at which the database went back. */
+export type StoreGapRow = RowOf<typeof STORE_GAPS>
+
+/** The number of an instance's latest commit that no request shows: of each store alone. */
+export const COMMIT_MARKS = new Table('commit_marks', {
+  key: ['instance_id'],
+  fixed: { instance_id: text, commits: integer },
+})
