@@ -1,0 +1,75 @@
+import type { Script } from './script.ts'
+
+/** Micro-dollars a token of `books-1`. Reasoning is output. */
+export const PRICES = { input: 10, cached: 1, written: 12, output: 50 } as const
+
+/** The longest answer of `books-1`, in tokens. */
+export const ANSWER_TOKENS_MAX = 4_096
+
+/** How a request ended, seen by the provider; `running` has not. */
+export type End = 'running' | 'whole' | 'left' | 'dropped' | 'lost' | 'refused' | 'hung'
+
+/** One arrival at the provider, and what it costs. */
+export interface Line {
+  readonly id: string
+  readonly model: string
+  readonly script: Script
+  /** Which arrival of its id it is, from 1. */
+  readonly arrival: number
+  readonly startedAt: number
+  /** SHA-256 of the raw `messages` and `tools`. */
+  readonly messagesHash: string
+  readonly toolsHash: string
+  /** Tokens of the answer that were asked for, and those generated so far. */
+  readonly outMax: number
+  out: number
+  end: End
+}
+
+/** What a line costs, in micro-dollars. */
+export function microsOf({ script, out, outMax, end }: Line): number {
+  if (script.usage === 'zero') return 0
+  switch (end) {
+    case 'refused':
+    case 'hung':
+      return 0
+    case 'whole':
+    case 'lost':
+      return promptMicros(script) + outMax * PRICES.output
+    case 'running':
+    case 'left':
+    case 'dropped':
+      return promptMicros(script) + out * PRICES.output
+  }
+}
+
+/** What the prompt alone costs, in micro-dollars. */
+export function promptMicros(script: Pick<Script, 'in' | 'cached' | 'written'>): number {
+  const plain = script.in - script.cached - script.written
+  return plain * PRICES.input + script.cached * PRICES.cached + script.written * PRICES.written
+}
+
+/** The provider's record of every arrival: the truth that a gateway is compared with. */
+export class Bill {
+  readonly #lines: Line[] = []
+  readonly #arrivals = new Map<string, number>()
+
+  /** Files an arrival. */
+  open(line: Omit<Line, 'arrival' | 'out' | 'end' | 'startedAt'>): Line {
+    const arrival = (this.#arrivals.get(line.id) ?? 0) + 1
+    this.#arrivals.set(line.id, arrival)
+    const opened: Line = { ...line, arrival, startedAt: Date.now(), out: 0, end: 'running' }
+    this.#lines.push(opened)
+    return opened
+  }
+
+  /** The lines of ids that begin with a prefix. */
+  lines(prefix: string): readonly Line[] {
+    return this.#lines.filter(({ id }) => id.startsWith(prefix))
+  }
+
+  /** The sum of those lines, in micro-dollars. */
+  micros(prefix: string): number {
+    return this.lines(prefix).reduce((sum, line) => sum + microsOf(line), 0)
+  }
+}
