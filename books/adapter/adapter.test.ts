@@ -1,0 +1,77 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { main } from '../cli.ts'
+import { fillAll, readAdapter } from './adapter.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'books-adapter-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const WHOLE = `gateway: g
+version: "1"
+model: m
+url: http://127.0.0.1:1
+new_key: [{ post: /keys, body: { max: "{dollars}" }, keep: { key: key } }]
+spent: { get: "/spent?key={key}", value: spent }
+`
+
+function written(text: string): string {
+  const file = join(folder, 'a.yaml')
+  writeFileSync(file, text)
+  return file
+}
+
+const FAULTS: readonly (readonly [string, string, RegExp])[] = [
+  [
+    'an unknown section',
+    `${WHOLE}spend: {}\n`,
+    /a\.yaml:7 spend is no key of an adapter\. These are: .*spent/,
+  ],
+  [
+    'an unknown key of a step',
+    WHOLE.replace('keep', 'keeps'),
+    /a\.yaml:5 keeps is no key of new_key\. These are: .*keep/,
+  ],
+  [
+    'a template without a value',
+    WHOLE.replace('{key}', '{kee}'),
+    /a\.yaml:6 \{kee\} has no value\. These have: .*key/,
+  ],
+  ['a missing section', WHOLE.replace(/new_key.*\n/, ''), /new_key is missing/],
+  ['no YAML', 'a: [', /a\.yaml:1 /],
+  [
+    'a release with stolen credentials in it',
+    WHOLE.replace('gateway: g', 'gateway: litellm').replace('"1"', '1.82.7'),
+    /not to be run/,
+  ],
+]
+
+test.each(FAULTS)(
+  '%s is named with its file and line, before anything starts',
+  async (_, text, message) => {
+    const file = written(text)
+    expect(() => readAdapter(file, 'default')).toThrow(message)
+    expect(await main(['run', file, '--busy', '--yes'])).toBe(3)
+  },
+)
+
+test('an address that is not this machine is refused', async () => {
+  const file = written(WHOLE.replace('127.0.0.1:1', 'gateway.example.com'))
+  expect(await main(['run', file, '--busy', '--yes'])).toBe(3)
+})
+
+test('a body that is one template of money has a number, and other texts stay texts', () => {
+  const values = { micros: '3500', dollars: '0.0035', key: '17' }
+  expect(fillAll({ a: ['{micros}', '{dollars}'], b: '{key}', c: 'x{micros}' }, values)).toEqual({
+    a: [3_500, 0.0035],
+    b: '17',
+    c: 'x3500',
+  })
+})
+
+test('each adapter of the package can be read, in each of its variants', () => {
+  const adapters = join(import.meta.dirname, '..', 'adapters')
+  for (const name of readdirSync(adapters))
+    expect(readAdapter(join(adapters, name), 'default').docs).not.toBe('')
+})
