@@ -1,0 +1,103 @@
+import type { Outcome, Result } from './run.ts'
+
+const COLOURS: Readonly<Record<string, number>> = { pass: 32, fail: 31, broken: 35, figure: 36 }
+
+/** One line of the terminal for a check that ended. */
+export function lineOf(
+  { group, check, verdict, words, seconds }: Outcome,
+  isColoured: boolean,
+): string {
+  const cell = verdict.padEnd(9)
+  const colour = COLOURS[verdict]
+  const shown = isColoured && colour !== undefined ? `\u001b[${colour}m${cell}\u001b[0m` : cell
+  return `${group.padEnd(8)} ${shown} ${check.padEnd(17)} ${words.replaceAll('\n', ' ')}  ${seconds} s`
+}
+
+/** The last line: how many checks came to which verdict. */
+export function tallyOf({ checks, seconds, busy }: Result): string {
+  const counts = new Map<string, number>()
+  for (const { verdict } of checks) counts.set(verdict, (counts.get(verdict) ?? 0) + 1)
+  const tally = [...counts].map(([verdict, count]) => `${count} ${verdict}`).join(', ')
+  return `${tally} in ${seconds} s${busy ? ', on a busy machine' : ''}`
+}
+
+const DAY_MS = 86_400_000
+const GREY_DAYS = 120
+const MAKER = 'tollgate'
+
+/** The page of scores, of result files. */
+export function scoresPage(results: readonly Result[], now: number): string {
+  const sorted = [...results].sort((one, other) => nameOf(one).localeCompare(nameOf(other)))
+  const rows = new Map<string, string>()
+  for (const { checks } of results) for (const { check, group } of checks) rows.set(check, group)
+  const table = [
+    `| check | ${sorted.map(nameOf).join(' | ')} |`,
+    `|---|${sorted.map(() => '---').join('|')}|`,
+    ...[...rows.keys()].map(
+      (check) => `| ${check} | ${sorted.map((result) => cellOf(result, check, now)).join(' | ')} |`,
+    ),
+  ]
+  return `# Scores
+
+Made by the makers of ${MAKER}, which is one of the gateways below.
+
+What the checks ask is in [README.md](README.md). There is no total and no rank. Cells come from the files in
+[results/](results/); \`gateway-books scores\` writes this page. \`n/a\`: the gateway has no such thing, by its docs.
+\`not tried\`: the adapter or the machine lacks what the check needs. \`broken\`: the suite or the adapter failed.
+
+${table.join('\n')}
+
+${sorted.map((result) => sectionOf(result, now)).join('\n\n')}
+`
+}
+
+function nameOf({ gateway, variant }: Result): string {
+  return `${gateway} ${variant}`
+}
+
+function isOld({ startedAt }: Result, now: number): boolean {
+  return now - Date.parse(startedAt) > GREY_DAYS * DAY_MS
+}
+
+function cellOf(result: Result, name: string, now: number): string {
+  const outcome = result.checks.find(({ check }) => check === name)
+  if (outcome === undefined) return 'not run'
+  const { verdict, rounds, words } = outcome
+  const failed = rounds.filter((round) => round.verdict === 'fail').length
+  const [share] = /[\d.]+ ×/.exec(words) ?? []
+  const cell =
+    (verdict === 'fail'
+      ? `**fail**${rounds.length > 1 ? ` ${failed}/${rounds.length}` : ''}`
+      : verdict) +
+    (share === undefined || ['n/a', 'not tried', 'broken'].includes(verdict) ? '' : `, ${share}`) +
+    (result.footnotes[name] === undefined ? '' : ' *')
+  return isOld(result, now) ? `<sub>${cell}</sub>` : cell
+}
+
+function sectionOf(result: Result, now: number): string {
+  const { version, reported, machine, busy, command, adapter, adapterHash, docs, policy, checks } =
+    result
+  const isOwn = result.gateway === MAKER
+  const sayings = [
+    `Version ${version}${reported === null ? '' : ` (it says ${reported})`}, suite ${result.suite}, ${result.startedAt.slice(0, 10)}, ${machine}${busy ? '. **The machine had other work**' : ''}${result.quick ? '. A quick run' : ''}${isOld(result, now) ? '. Older than 120 days' : ''}.`,
+    `Settings: ${docs}.`,
+    `Command: \`${command}\`. Adapter: ${adapter}, SHA-256 ${adapterHash.slice(0, 16)}.`,
+    isOwn
+      ? 'This is our own.'
+      : (result.replies ?? 'Not yet sent to its makers: README says how they can answer.'),
+    ...Object.entries(policy).map(
+      ([rule, { charge, docs: page }]) => `Its rule for ${rule}: ${charge} is charged (${page}).`,
+    ),
+    ...Object.entries(result.footnotes).map(([check, words]) => `\\* ${check}: ${words}`),
+  ]
+  const listed = checks
+    .filter(({ verdict }) => verdict === 'fail' || verdict === 'figure' || verdict === 'broken')
+    .map(({ check, verdict, words }) => `- ${check}, ${verdict}: ${oneLine(words)}`)
+  return [`## ${nameOf(result)}`, ...sayings, listed.join('\n')]
+    .filter((text) => text !== '')
+    .join('\n\n')
+}
+
+function oneLine(words: string): string {
+  return words.replace(/\s+/g, ' ').replaceAll('|', '\\|').replaceAll('<', '&lt;').slice(0, 400)
+}
