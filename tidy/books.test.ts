@@ -1,0 +1,37 @@
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { importsOf } from './imports.ts'
+import { isCode, isTest, readSourceTree, type SourceFile, type Violation } from './source-tree.ts'
+import { judgeToyTree } from './toy-tree.ts'
+
+const files = await readSourceTree(join(import.meta.dirname, '..'))
+
+/** Imports over the border of books/: what it takes from outside, and what others take from it. */
+function crossings(tree: readonly SourceFile[]): Violation[] {
+  return tree.filter(isCode).flatMap((file) =>
+    importsOf(file)
+      .filter(({ path, specifier }) => {
+        const isInside = file.path.startsWith('books/')
+        if (path !== null) return isInside !== path.startsWith('books/')
+        return isInside && !isTest(file) && !/^(?:node:.*|yaml)$/.test(specifier)
+      })
+      .map(({ specifier, line }) => ({ path: file.path, line, message: `imports ${specifier}` })),
+  )
+}
+
+test('books/ imports nothing of the product but yaml, and the product nothing of it', () => {
+  expect(crossings(files)).toEqual([])
+})
+
+test('an import over the border is found, in both directions', async () => {
+  const found = await judgeToyTree(crossings, {
+    'books/run.ts': "import '../src/main.ts'\nimport 'zod'\nimport 'yaml'\nimport './report.ts'",
+    'books/report.ts': '',
+    'src/main.ts': "import '../books/run.ts'",
+  })
+  expect(found).toEqual([
+    'books/run.ts:1 imports ../src/main.ts',
+    'books/run.ts:2 imports zod',
+    'src/main.ts:1 imports ../books/run.ts',
+  ])
+})
