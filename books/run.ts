@@ -145,7 +145,7 @@ async function passGate(gateway: Gateway, provider: Provider): Promise<void> {
   try {
     const purse = await lab.fund(100 * PLAIN_MICROS)
     mustAnswer([await lab.send(purse)])
-    const charged = gateway.adapter.lacks['spent'] === undefined ? await lab.spent(purse) : 1
+    const charged = gateway.adapter.spent === undefined ? 1 : await lab.spent(purse)
     if (lab.billed() === PLAIN_MICROS * gateway.adapter.fee_factor && charged > 0) return
     throw new Broken(
       `billed ${lab.billed()}, charged ${charged}: is there a price in its settings?`,
@@ -216,18 +216,18 @@ function sumUp(rounds: readonly Round[]): Verdict {
 function lackOf(check: Check, adapter: Adapter): Verdict | null {
   const lacks = adapter.lacks[check.name]
   if (lacks !== undefined) return { verdict: 'n/a', words: lacks }
-  for (const need of [...(check.needs ?? []), ...BUDGETED]) {
+  const budgeted = UNBUDGETED.includes(check.name) ? [] : (['spent'] as const)
+  for (const need of [...budgeted, ...(check.needs ?? [])]) {
+    if (has(adapter, need)) continue
     const page = adapter.lacks[need]
-    if (page !== undefined && !(need === 'spent' && UNBUDGETED.includes(check.name)))
-      return { verdict: 'n/a', words: page }
-    if (!has(adapter, need)) return { verdict: 'not tried', words: `the adapter has no ${need}` }
+    if (page !== undefined) return { verdict: 'n/a', words: page }
+    return { verdict: 'not tried', words: adapter.untried[need] ?? `the adapter has no ${need}` }
   }
   return null
 }
 
 // What a gateway without budgets is asked all the same.
 const UNBUDGETED = ['prompts', 'secrets', 'bytes', 'whole-streams', 'cost']
-const BUDGETED = ['spent'] as const
 
 function has(adapter: Adapter, need: Need | 'spent'): boolean {
   if (need === 'messages') return adapter.formats.includes('messages')

@@ -62,11 +62,13 @@ export interface Adapter {
   readonly instances?: 'shared'
   readonly reported?: Reading
   readonly setup: readonly Step[]
+  /** Headers of every request, beside the key. */
+  readonly headers: Values
   readonly model: string
   readonly unpriced_model: string
   readonly new_account?: readonly Step[]
   readonly new_key: readonly Step[]
-  readonly spent: Reading
+  readonly spent?: Reading
   readonly left?: Reading
   readonly held?: Reading
   readonly top_up?: readonly Step[]
@@ -79,6 +81,8 @@ export interface Adapter {
   readonly fee_factor: number
   readonly policy: Readonly<Record<string, Policy>>
   readonly lacks: Readonly<Record<string, string>>
+  /** What the gateway has and can't be tried here, with the reason. */
+  readonly untried: Readonly<Record<string, string>>
   readonly footnotes: Readonly<Record<string, string>>
   readonly set: Readonly<Record<string, string>>
 }
@@ -113,7 +117,7 @@ const SECTIONS: Readonly<Record<string, readonly string[] | null>> = {
         'in_flight',
         'fee_factor',
       )
-      .concat('policy', 'lacks', 'footnotes')
+      .concat('policy', 'lacks', 'untried', 'footnotes')
       .map((name) => [name, null]),
   ),
   ...Object.fromEntries(
@@ -126,7 +130,7 @@ const SECTIONS: Readonly<Record<string, readonly string[] | null>> = {
   start: ['run', 'ready', 'within_s'],
 }
 
-const NEEDED = ['gateway', 'version', 'model', 'new_key', 'spent']
+const NEEDED = ['gateway', 'version', 'model', 'new_key']
 
 /** Names that the suite gives a value, beside those that steps keep and variants set. */
 const GIVEN =
@@ -235,10 +239,12 @@ const DEFAULTS = {
   unpriced_model: 'books-unpriced',
   setup: [],
   logs: [],
+  headers: {},
   after_restart: [],
   in_flight: 8,
   fee_factor: 1,
   policy: {},
+  untried: {},
   footnotes: {},
   set: {},
 }

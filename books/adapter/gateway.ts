@@ -97,6 +97,14 @@ export class Gateway {
     return this.#values['url'] ?? ''
   }
 
+  /** Headers of every request to it, beside the key. */
+  get headers(): Values {
+    const { headers } = this.adapter
+    return Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name, fill(value, this.#values)]),
+    )
+  }
+
   /** The leader of its process group; null where the suite did not start it. */
   get pid(): number | null {
     return this.#main?.pid ?? null

@@ -137,6 +137,7 @@ export class Lab {
       url: `${url}${format === 'chat' ? '/v1/chat/completions' : '/v1/messages'}`,
       headers: {
         'content-type': 'application/json',
+        ...this.gateway.headers,
         authorization: `Bearer ${purse.apiKey}`,
         ...(format === 'messages'
           ? { 'anthropic-version': '2023-06-01', 'x-api-key': purse.apiKey }
@@ -173,9 +174,10 @@ export class Lab {
   /** Waits until no request runs and the sum stands still, and returns what the purse was charged. */
   async spent(purse: Purse): Promise<number> {
     const { spent } = this.adapter
-    const within = spent.settles_within_s ?? SETTLES_S
+    const within = spent?.settles_within_s ?? SETTLES_S
     const until = Date.now() + Math.min(within, this.few(10, within)) * 1_000
     while (this.lines().some(({ end }) => end === 'running') && Date.now() < until) await sleep(20)
+    if (spent === undefined) return 0
     const startedAt = Date.now()
     const most = (spent.settles_within_s ?? SETTLES_S) * 1_000
     const stillMs = Math.min(this.quick ? STILL_QUICK_MS : STILL_MS, most)
