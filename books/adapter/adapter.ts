@@ -24,6 +24,8 @@ export interface Reading extends Step {
   readonly value: string
   readonly unit?: string | number
   readonly settles_within_s?: number
+  /** How long a sum may stand still before it moves. */
+  readonly flushes_every_s?: number
 }
 
 /** Where the gateway's own list of requests is read; `next` is where an answer says what its next page is asked with. */
@@ -88,7 +90,7 @@ export interface Adapter {
 }
 
 const STEP = ['get', 'post', 'put', 'patch', 'delete', 'run', 'bearer', 'headers', 'body', 'keep']
-const READING = [...STEP, 'value', 'unit', 'settles_within_s']
+const READING = [...STEP, 'value', 'unit', 'settles_within_s', 'flushes_every_s']
 const ROWS = [...STEP, 'each', 'id', 'cost', 'unit', 'next']
 
 /** The keys of each section: null for any. A section of steps is checked in each of them. */
@@ -114,6 +116,7 @@ const SECTIONS: Readonly<Record<string, readonly string[] | null>> = {
         'model',
         'unpriced_model',
         'logs',
+        'headers', 'headers',
         'in_flight',
         'fee_factor',
       )

@@ -180,7 +180,8 @@ export class Lab {
     if (spent === undefined) return 0
     const startedAt = Date.now()
     const most = (spent.settles_within_s ?? SETTLES_S) * 1_000
-    const stillMs = Math.min(this.quick ? STILL_QUICK_MS : STILL_MS, most)
+    const usualMs = this.quick ? STILL_QUICK_MS : STILL_MS
+    const stillMs = Math.min(Math.max(usualMs, (spent.flushes_every_s ?? 0) * 1_000), most)
     let micros = await this.read(spent, purse)
     let since = startedAt
     while (Date.now() - since < stillMs && Date.now() - startedAt < most) {
