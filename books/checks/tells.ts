@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { runCommand } from '../adapter/processes.ts'
 import { PROVIDER_KEY } from '../provider/provider.ts'
 import {
@@ -19,7 +19,10 @@ function keptBy(lab: Lab): { readonly place: string; readonly text: string }[] {
   const written = new Set(Object.keys(adapter.files))
   const paths = [
     ...readdirSync(gateway.dir, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile() && !written.has(entry.name))
+      .filter(
+        (entry) =>
+          entry.isFile() && !written.has(relative(gateway.dir, join(entry.parentPath, entry.name))),
+      )
       .map((entry) => join(entry.parentPath, entry.name)),
     ...adapter.logs,
   ]
