@@ -42,7 +42,7 @@ export function scoresPage(results: readonly Result[], now: number): string {
 Made by the makers of ${MAKER}, which is one of the gateways below.
 
 What the checks ask is in [README.md](README.md). There is no total and no rank. Cells come from the files in
-[results/](results/); \`gateway-books scores\` writes this page. \`n/a\`: the gateway has no such thing, by its docs.
+\`results/\`; \`gateway-books scores\` writes this page. \`n/a\`: the gateway has no such thing, by its docs.
 \`not tried\`: the adapter or the machine lacks what the check needs. \`broken\`: the suite or the adapter failed.
 
 ${table.join('\n')}

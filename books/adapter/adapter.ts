@@ -116,7 +116,7 @@ const SECTIONS: Readonly<Record<string, readonly string[] | null>> = {
         'model',
         'unpriced_model',
         'logs',
-        'headers', 'headers',
+        'headers',
         'in_flight',
         'fee_factor',
       )

@@ -55,7 +55,11 @@ function listActions({ store }: OperationParts): Operation {
         .describe('Default: CSV where `accept` asks for `text/csv`, else JSON.'),
     }),
     answers: { 200: listShape(operatorActionShape) },
-    async run({ reader, query: { limit, cursor = null, account, by, action, format }, acceptsCsv }) {
+    async run({
+      reader,
+      query: { limit, cursor = null, account, by, action, format },
+      acceptsCsv,
+    }) {
       const filter = { accountId: account, actorId: by, action }
       if (format === 'csv' || (format === undefined && acceptsCsv)) {
         return { httpStatus: 200, body: Readable.from(actionCsv(store.pages(reader), filter)) }
@@ -75,7 +79,7 @@ const CSV_ROWS_AT_ONCE = 1_000
 
 /** The audit log as CSV, newest first: each part is read when the one before was taken. */
 async function* actionCsv(
-  db: OperationParts['store']['pages'],
+  db: ReturnType<OperationParts['store']['pages']>,
   filter: ActionFilter,
 ): AsyncGenerator<string> {
   const columns = ['id', 'created_at', 'by', 'by_name', 'action', 'account_id', 'target_id']
