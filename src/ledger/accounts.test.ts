@@ -22,6 +22,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   afterEach(() => bench.close())
 
   const ONE = { ...ACCOUNTS.start, id: 'acct_1', name: 'one', createdAtMs: 5 }
+  const SUSPENDED = { disabled: true, disabledAtMs: 5 }
 
   test('an account is created, read and changed, and fields that are not given stay', async () => {
     expect(await ledger.createAccount({ id: 'acct_1', name: 'one' })).toEqual(ONE)
@@ -32,9 +33,9 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     })
     expect(await ledger.updateAccount({ id: 'acct_1', disabled: true, email: null })).toEqual({
       ...ONE,
-      disabled: true,
+      ...SUSPENDED,
     })
-    expect(await ledger.updateAccount({ id: 'acct_1' })).toEqual({ ...ONE, disabled: true })
+    expect(await ledger.updateAccount({ id: 'acct_1' })).toEqual({ ...ONE, ...SUSPENDED })
     expect(await ledger.updateAccount({ id: 'acct_9', name: 'x' })).toBeNull()
     expect(await getAccount(store.db, 'acct_9')).toBeNull()
   })
@@ -133,7 +134,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await ledger.updateAccount({ id: 'acct_1', disabled: true })
     expect(await ledger.createAccount({ id: 'acct_1', name: 'x' })).toEqual({
       ...account,
-      disabled: true,
+      ...SUSPENDED,
     })
     const key = { id: 'key_1', accountId: 'acct_1', name: 'k', keyHash: 'h', displayPrefix: 'p' }
     const apiKey = await ledger.addApiKey(key)

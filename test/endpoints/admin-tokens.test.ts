@@ -79,7 +79,7 @@ describe('every operation of admins', () => {
         else {
           expect(answer.httpStatus, seen).toBe(403)
           expect(answer.json, seen).toEqual(errorOf('admin_scope_missing'))
-          expect(JSON.stringify(answer.json)).toContain(`with the scope \`${needed}\``)
+          expect(JSON.stringify(answer.json)).toContain(`lacks the required scope: ${needed}.`)
         }
       }
     }

@@ -46,6 +46,7 @@ test('a key sees its limit, its spend and the credit that it may use, free credi
     name: 'test',
     prefix: expect.stringMatching(/^sk-tollgate-.{3}….{4}$/),
     disabled: false,
+    state: 'active',
     models: null,
     expires_at: null,
     credit_limit: 2_000_000,

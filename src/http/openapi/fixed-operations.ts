@@ -207,8 +207,18 @@ export const PUBLIC_OPERATIONS: readonly DocumentedOperation[] = [
     answers: [
       json({
         type: 'object',
-        required: ['object', 'data'],
-        properties: { object: { const: 'list' }, data: { type: 'array', items: MODEL } },
+        required: ['object', 'data', 'total_count', 'links'],
+        properties: {
+          object: { const: 'list' },
+          data: { type: 'array', items: MODEL },
+          total_count: { type: 'integer', description: 'How many models `data` has.' },
+          links: {
+            type: 'object',
+            description: 'The list is always one page.',
+            required: ['next'],
+            properties: { next: { type: 'null' } },
+          },
+        },
       }),
     ],
     problems: [],
