@@ -196,8 +196,14 @@ export interface NamedRows {
   readonly purchaseIds: Set<string>
 }
 
-/** The rows that an engine loads before it applies commands. */
-export function rowsNamedBy(commands: readonly LedgerCommand[]): NamedRows {
+/**
+ * The rows that an engine loads before it applies commands. `areOwnersKnown` false: the owners that commands name of
+ * requests are looked up all the same.
+ */
+export function rowsNamedBy(
+  commands: readonly LedgerCommand[],
+  { areOwnersKnown }: { readonly areOwnersKnown: boolean },
+): NamedRows {
   const named: NamedRows = {
     accountIds: new Set(),
     externalIds: new Set(),
@@ -214,6 +220,7 @@ export function rowsNamedBy(commands: readonly LedgerCommand[]): NamedRows {
     purchaseIds: new Set(),
   }
   for (const command of commands) nameRows(named, command)
+  if (!areOwnersKnown) for (const requestId of named.requestIds) named.unownedIds.add(requestId)
   return named
 }
 

@@ -26,7 +26,7 @@ import type { LedgerEngine } from './batched-ledger.ts'
 import type { LedgerCommand, LedgerVerdict } from './commands.ts'
 import { CommitMemory } from './commit-memory.ts'
 import { periodCountValues, readPeriodCount } from './period-count.ts'
-import { load } from './postgres-load.ts'
+import { load, Repeated } from './postgres-load.ts'
 import { save } from './postgres-save.ts'
 import {
   MARK_COMMIT,
@@ -231,9 +231,6 @@ export class PostgresEngine implements LedgerEngine {
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
-
-/** A command was given before: its batch is run again, with its request read. */
-class Repeated extends Error {}
 
 /**
  * Requests that are to be opened are not looked for, and one that is there makes its insert fail. One that is refused makes

@@ -375,3 +375,18 @@ test('no statement of a batch reads a whole table, whatever statistics the plann
     )
   }
 })
+
+test('a hold that another gateway opens again under another key is settled as that of the first', async () => {
+  await setUp(['A', 'B'])
+  await bench.ledger.openHold(holdOf('req_r', 'KA', 'A'))
+  const other = postgresLedger({ url: bench.url, clock: { nowMs: () => 1 }, limits: LIMITS })
+  await other.openHold(holdOf('req_r', 'KB', 'B'))
+  const settled = await other.settle({
+    requestId: 'req_r',
+    resolution: { kind: 'released' },
+    facts: FACTS,
+  })
+  await other.close()
+  expect(settled).toMatchObject({ state: 'released', settledNow: true })
+  expect(await bench.apiKey('KA')).toMatchObject({ openHolds: 0 })
+})

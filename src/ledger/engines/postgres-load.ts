@@ -25,11 +25,14 @@ const ABANDONED_REQUESTS_MAX = 500
 // Long enough to be given the rows of a commit that is just ending.
 const LITTLE_PATIENCE_MS = 100
 
+/** A command was given before, or names others than its request does: its batch is run again, with all of it read. */
+export class Repeated extends Error {}
+
 interface LoadInput {
   readonly work: UnitOfWork
   readonly commands: readonly LedgerCommand[]
   readonly patience: CommitPatience
-  /** Whether a command may be a repeat of one that has opened its hold. */
+  /** Whether a command may be a repeat of one that has opened its hold, by another owner too. */
   readonly mayRepeat: boolean
   /** Whether to ask for the database's time. */
   readonly asksTime: boolean
@@ -37,11 +40,11 @@ interface LoadInput {
 
 /**
  * Begins the transaction of a batch: locks and reads its rows in one round trip, and resolves with the database's time,
- * or null where it was not asked for.
+ * or null where it was not asked for. Throws Repeated.
  */
 export async function load(writer: PostgresWriter, input: LoadInput): Promise<number | null> {
   const { work, commands } = input
-  const named = rowsNamedBy(commands)
+  const named = rowsNamedBy(commands, { areOwnersKnown: !input.mayRepeat })
   for (const instanceId of named.instanceIds) {
     await nameOpenRequests(writer, { named, instanceId })
   }
@@ -63,10 +66,25 @@ export async function load(writer: PostgresWriter, input: LoadInput): Promise<nu
   for (const row of accounts.rows) work.loadAccount(ACCOUNTS.read(row))
   for (const row of apiKeys.rows) work.loadApiKey(API_KEYS.read(row))
   for (const row of requests.rows) work.loadRequest(REQUESTS.read(row))
+  if (!input.mayRepeat) refuseOtherOwners(named, { requests, accounts, apiKeys })
   for (const row of creditCodes.rows) work.loadCreditCode(CREDIT_CODES.read(row))
   for (const row of purchases.rows) work.loadPurchase(PURCHASES.read(row))
   for (const row of [...credits.rows, ...codeCredits.rows]) work.loadCredit(ENTRIES.read(row))
   return input.asksTime ? Number(time.rows[0]?.['now_ms']) : null
+}
+
+/** A hold that was opened again under another key is that of the first. By position: what is named, what was read. */
+function refuseOtherOwners(
+  { requestIds }: NamedRows,
+  { requests, accounts, apiKeys }: Readonly<Record<'requests' | 'accounts' | 'apiKeys', Reply>>,
+): void {
+  const accountIds = new Set(accounts.rows.map((row) => row['id']))
+  const apiKeyIds = new Set(apiKeys.rows.map((row) => row['id']))
+  for (const row of requests.rows) {
+    if (!requestIds.has(String(row['id']))) continue
+    if (!accountIds.has(row['account_id']) || !apiKeyIds.has(row['api_key_id']))
+      throw new Repeated()
+  }
 }
 
 /** Locks the accounts and keys that commands name; those of requests alone are found on the way. */

@@ -50,7 +50,7 @@ export class SqliteEngine {
     try {
       this.#forgetWhereOthersWrote()
       const work = new UnitOfWork()
-      this.#load(work, rowsNamedBy(commands))
+      this.#load(work, rowsNamedBy(commands, { areOwnersKnown: true }))
       const saved: RowChanges[] = []
       const save = (): void => {
         const changes = work.changes()
