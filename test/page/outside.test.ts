@@ -266,7 +266,7 @@ test('the cookie of a begun sign-in is kept from scripts and other sites, and en
   )
   const query = await comeBack(String(begun.json['url']))
   await finish(browser, query)
-  expect([...browser.cookies.keys()]).toEqual(['__Host-tollgate_session'])
+  expect([...browser.cookies.keys()]).toEqual(['__Host-tollgate_session', '__Host-tollgate_known'])
 })
 
 test('no store and no log has the ticket, the code or the state of a sign-in', async () => {

@@ -174,7 +174,10 @@ test('sign-out ends the session and its cookie', async () => {
   const browser = await setUpOperator(world)
   const stolen = new Map(browser.cookies)
   const { httpStatus, json } = await browser.post('auth/sign-out')
-  expect([httpStatus, json, browser.cookies.size]).toEqual([200, { object: 'signed_out' }, 0])
+  expect([httpStatus, json]).toEqual([200, { object: 'signed_out' }])
+  // That the browser is known stays, and signs nobody in.
+  const { port } = new URL(world.gateway.address)
+  expect([...browser.cookies.keys()]).toEqual([`tollgate_known_${port}`])
   const thief = new Browser(world)
   for (const [name, value] of stolen) thief.cookies.set(name, value)
   expect(errorOf(await thief.get('me'))).toMatchObject({ httpStatus: 401, code: 'not_signed_in' })
@@ -219,6 +222,11 @@ test('the cookie of a session is for no script and no other site, and on loopbac
         `^tollgate_session_${port}=\\w{48}; Path=/; Max-Age=604800; HttpOnly; SameSite=Lax$`,
       ),
     ),
+    expect.stringMatching(
+      new RegExp(
+        `^tollgate_known_${port}=[\\w.]+; Path=/; Max-Age=15552000; HttpOnly; SameSite=Lax$`,
+      ),
+    ),
   ])
 })
 
@@ -231,6 +239,9 @@ test('behind TLS the cookie is bound to its host and never sent without TLS', as
   expect(headers.getSetCookie()).toEqual([
     expect.stringMatching(
       /^__Host-tollgate_session=\w{48}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Lax; Secure$/,
+    ),
+    expect.stringMatching(
+      /^__Host-tollgate_known=[\w.]+; Path=\/; Max-Age=15552000; HttpOnly; SameSite=Lax; Secure$/,
     ),
   ])
   const plain = await new Browser(secure).post('auth/sign-in', ADA)

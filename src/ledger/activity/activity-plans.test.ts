@@ -193,6 +193,9 @@ test('on PostgreSQL no statement of the ledger goes through all of Activity, wha
     [statements.READ_EXTERNAL_ACCOUNTS, [['customer-1']]],
     [statements.READ_CODE_CREDITS, [['A1'], ['hash']]],
     [statements.READ_OPEN_REQUEST_IDS, ['I', 500]],
+    [statements.READ_WITNESSES, [['req_7', 'req_8']]],
+    [statements.READ_COMMIT_MARK, ['I']],
+    [statements.MARK_COMMIT, ['I', 1]],
     [statements.READ_TIME, []],
     [
       statements.SAVE,
