@@ -5,7 +5,8 @@ interface Aside {
 }
 
 const WAIT_FIRST_MS = 1_000
-const WAIT_MS_MAX = 10_000
+// Requests are served within six seconds of the rows being free.
+const WAIT_MS_MAX = 4_000
 
 /** Nothing was asked of the owner for so long. */
 const FORGOTTEN_AFTER_MS = 60_000

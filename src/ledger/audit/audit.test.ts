@@ -63,6 +63,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       checked: { accounts: 1, apiKeys: 1, requests: 7, entries: 9, creditCodes: 0, purchases: 0 },
       newestRequest: { id: 'R7', openedAtMs: expect.any(Number) },
       differences: [],
+      wentBack: [],
     })
   })
 

@@ -115,12 +115,12 @@ async function served(on = ledger): Promise<void> {
   for (;;) {
     try {
       await open(on)
-      expect(performance.now() - startedAtMs).toBeLessThan(SERVED_MS_MAX)
-      return
+      break
     } catch (error) {
       expect(error).toBeInstanceOf(StoreUnavailable)
     }
   }
+  expect(performance.now() - startedAtMs).toBeLessThan(SERVED_MS_MAX)
 }
 
 /** Changes a setting of the primary, and resolves when its sessions have it. */
@@ -159,6 +159,8 @@ describe('requests of a gateway', () => {
     await set('synchronous_standby_names', 'gone')
     expect((await refusal()).message).toMatch(/the commit waits for the standby$/)
     await set('synchronous_standby_names', 's1')
+    // A standby that comes back streams at once; this one was there, and says how far it is when something is written.
+    await primary.run(`select pg_logical_emit_message(false, 'test', 'written')`)
     await served()
     await ledger.sure()
   })
@@ -208,6 +210,9 @@ test('an asynchronous standby that was behind has every answered request again o
   const arrived = await open(behind)
   // The standby has all of it before it is cut off.
   for (;;) {
+    // The table itself may not be there yet.
+    const [schema] = await to.run(`select to_regclass('requests') is not null as there`)
+    if (schema?.['there'] !== true) continue
     const found = await to.run(`select 1 from requests where id = '${arrived}'`)
     if (found.length > 0) break
   }
