@@ -64,13 +64,13 @@ describe.each(ROWS)('$endpoint', (row) => {
     await expectRefusal(row, inOther, { httpStatus: 401, code })
   })
 
-  test('a key of a disabled account is disabled, a deleted one unknown', async () => {
+  test('a key of a suspended account says so, a deleted one is unknown', async () => {
     const { ledger } = bench.world.gateway
-    const disabled = await bench.payer()
-    await ledger.updateAccount({ id: disabled.id, disabled: true })
-    await expectRefusal(row, await bench.send(row, { apiKey: disabled.apiKey }), {
-      httpStatus: 401,
-      code: 'api_key_disabled',
+    const suspended = await bench.payer()
+    await ledger.updateAccount({ id: suspended.id, disabled: true })
+    await expectRefusal(row, await bench.send(row, { apiKey: suspended.apiKey }), {
+      httpStatus: 403,
+      code: 'account_suspended',
     })
     const { id: accountId } = await bench.payer()
     const made = await createApiKey(ledger, {
