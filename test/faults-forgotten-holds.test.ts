@@ -76,22 +76,21 @@ for (const { engine, create } of TEST_DATABASES) {
       await database.remove()
     })
 
-    test('a hold whose settle the store refused is ended by the next look, and its place is free', async () => {
+    test('a settle that the store refused is asked again, and charged once the store takes it', async () => {
       const { id, apiKey } = await world.account()
       await runSql(REFUSE_FINAL)
       // The charge of an answer without a generation id is final at once.
       world.simulator.script({ omit: ['id', 'generationHeader'] })
       const answer = await send(apiKey, CHAT)
       expect(answer.status, await answer.text()).toBe(200)
-      await world.gateway.settled()
       expect(await states()).toEqual(['open'])
+      // It is not forgotten: its settle waits.
+      expect(await world.gateway.forgottenHolds.look()).toBe(0)
 
       await runSql(REFUSE_NOTHING)
-      expect(await world.gateway.forgottenHolds.look()).toBe(1)
-      expect(await states()).toEqual(['unresolved'])
-      const { requests } = await listRequests(world.gateway.store.db, { limit: 1 })
-      expect(requests[0]).toMatchObject({ swept: true, backedChargeMicros: 0 })
-      expect(await world.backedBalanceMicros(id)).toBe(10_000_000)
+      await world.gateway.settled()
+      expect(await states()).toEqual(['final'])
+      expect(await world.backedBalanceMicros(id)).toBeLessThan(10_000_000)
       expect(await world.audit()).toMatchObject({ ok: true, differences: [] })
       expect(await world.gateway.forgottenHolds.look()).toBe(0)
     })
