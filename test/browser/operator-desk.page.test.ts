@@ -35,7 +35,7 @@ const TO_SETTLE: readonly Screen[] = [
     path: at('unsettled'),
     before: (server) => server.answer('/operator/unsettled', { kind: 'silence' }),
     act: (page) => page.locator('.grey').first().waitFor(),
-    text: 'To settle',
+    text: 'Unsettled',
   },
   {
     name: 'op-settle',
@@ -159,7 +159,7 @@ const CODE_SCREENS: readonly Screen[] = [
         .getByRole('button', { name: /^Revoke/ })
         .first()
         .click(),
-    text: /Its \$25.00 can’t be redeemed any more/,
+    text: /Its \$25.00 can no longer be redeemed/,
   },
 ]
 

@@ -97,7 +97,7 @@ test('a person without an invitation reads so, and joins by the link of one', as
   provider.refuses = true
   await door.context().clearCookies()
   await door.getByRole('button', { name: 'Continue with Example ID' }).click()
-  await door.getByText('This sign-in did not succeed.').waitFor()
+  await door.getByText('Sign-in failed.').waitFor()
   provider.refuses = false
   const invited = await tollgate(['user', 'invite', 'eve@example.org', '--operator'], { folder })
   const [, token = ''] = /\/app\/invite#(\S+)/.exec(invited.out) ?? []

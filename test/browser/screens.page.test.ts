@@ -117,7 +117,7 @@ const SCREENS: readonly Screen[] = [
     before: (server) => server.answer('/auth/factors', json(FACTORS)),
     act: (page) =>
       page.getByRole('button', { name: 'Remove the passkey Safari on iPhone' }).click(),
-    text: 'Your other second factors stay.',
+    text: 'Other second factors are unchanged.',
   },
   {
     name: 'profile-no-passkeys',

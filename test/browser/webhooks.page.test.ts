@@ -147,6 +147,7 @@ test('the secret of a new webhook is on the page until it is left, and nowhere e
   )
   expect(kept).not.toContain('whsec_')
   await page.getByRole('link', { name: 'Codes' }).first().click()
+  await page.getByRole('button', { name: 'Leave' }).click()
   await page.getByRole('heading', { name: 'Codes' }).waitFor()
   await page.goBack()
   await page.getByText('upstream.away, audit.difference').waitFor()

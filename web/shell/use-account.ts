@@ -50,5 +50,6 @@ export function useNameOf(accountId: string): NamedAccount {
   const own = me.accounts.find(({ id }) => id === accountId)
   const other = useQuery({ ...accountQuery(accountId), enabled: own === undefined, retry: false })
   if (own !== undefined) return { name: own.name, role: own.role, error: null }
-  return { name: other.data?.name ?? 'Account', role: 'operator', error: other.error }
+  const role = me.user.is_operator ? 'operator' : 'not a member'
+  return { name: other.data?.name ?? 'Account', role, error: other.error }
 }

@@ -117,9 +117,9 @@ function AccountRow({ listed }: { listed: ListedAccount }) {
   const createdAt = new Date(listed.created_at)
   return (
     <tr className={disabled ? 'dim' : ''}>
-      <td>
+      <td className="name">
         <Link className="hover:underline" to="/operator/accounts/$id" params={{ id }}>
-          <b>{name}</b>
+          <b title={name}>{name}</b>
         </Link>
         <span className="two" title={email ?? id}>
           {email ?? id}

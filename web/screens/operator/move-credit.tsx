@@ -176,7 +176,7 @@ function WhatHappens({ account, move, amountMicros, day }: WhatHappensProps) {
       const left = backed.balance - amountMicros
       return (
         <p aria-live="polite">
-          The backed balance of {name} goes from {money(backed.balance)} to <b>{money(left)}</b>;{' '}
+          The paid balance of {name} goes from {money(backed.balance)} to <b>{money(left)}</b>;{' '}
           {money(backed.held)} of it is held.{' '}
           {left <= backed.held
             ? 'Nothing is available then: its requests are refused with insufficient_credit until credit is added.'
