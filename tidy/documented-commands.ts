@@ -73,9 +73,14 @@ function shownCommands(path: string, text: string): ShownCommand[] {
     })
 }
 
-/** The npm commands of the build, without what it does with their failure. */
+/** The npm commands of the build, without its own function `part` and what it does with their failure. */
 function buildCommands(text: string): Set<string> {
-  const lines = text.split('\n').map((line) => line.replace(/\|\|.*$/, '').trim())
+  const lines = text.split('\n').map((line) =>
+    line
+      .replace(/^part /, '')
+      .replace(/\|\|.*$/, '')
+      .trim(),
+  )
   return new Set(lines.filter((line) => /^np[mx] /.test(line)))
 }
 

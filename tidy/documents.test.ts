@@ -92,7 +92,7 @@ function judgeCommands(texts: Readonly<Record<string, string>>): Promise<string[
 
 test('commands of the build, scripts and commands with a test pass', async () => {
   const verdict = await judgeCommands({
-    '.ci/run': '#!/bin/sh\nnpm install || exit 1\nnpm test\n',
+    '.ci/run': '#!/bin/sh\nnpm install || exit 1\npart npm test\n',
     'CONTRIBUTING.md': page(
       'npm install   # once\n\nnpm test\nnpm test -- test/help.test.ts\nnpm run format',
     ),
@@ -123,7 +123,7 @@ test('a command whose test is gone fails', async () => {
 
 test('what the build runs and CONTRIBUTING.md does not say fails', async () => {
   const verdict = await judgeCommands({
-    '.ci/run': 'npm run check || failed=1\n',
+    '.ci/run': 'part npm run check\n',
     'CONTRIBUTING.md': page('npm test'),
   })
   expect(verdict).toEqual(['.ci/run runs "npm run check", CONTRIBUTING.md does not say so'])

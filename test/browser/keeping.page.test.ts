@@ -153,6 +153,8 @@ describe('the Playground', () => {
     await page.getByRole('button', { name: 'Helix Lab' }).click()
     await page.getByRole('link', { name: 'Night Shift' }).click()
     await page.waitForURL(`**/${ME.accounts[1]?.id}/overview`)
+    // The address changes before the page does.
+    await page.getByRole('heading', { name: 'Playground', level: 1 }).waitFor({ state: 'detached' })
     await page.getByRole('link', { name: 'Playground' }).first().click()
     await page.getByRole('heading', { name: 'Playground', level: 1 }).waitFor()
     expect(await page.getByText('How do I stream?').count()).toBe(0)
