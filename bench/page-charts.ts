@@ -1,5 +1,5 @@
 import { searchRequests } from '../src/ledger/activity/search-requests.ts'
-import type { Store } from '../src/store/open-store.ts'
+import type { Store } from '../src/store/store.ts'
 import { readUsage } from '../src/usage/read-usage.ts'
 
 const DAY_MS = 86_400_000

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { request } from 'undici'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { JourneyParts } from '../src/journey/journey.ts'
+import type { JourneyParts } from '../src/journey/journey-parts.ts'
 import { Settler } from '../src/journey/settle/settler.ts'
 import { CHAT_BODY, type JourneyWorld, STREAM_BODY, startJourneyWorld } from './journey-world.ts'
 import { wholeRequest } from './raw-server.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type HouseShape, measureShape } from './house-shape.ts'
+import { checkCycles, type HouseShape, measureShape } from './house-shape.ts'
 import { judgeToyTree } from './toy-tree.ts'
 
 async function shapeOf(texts: Readonly<Record<string, string>>): Promise<HouseShape> {
@@ -12,6 +12,18 @@ async function shapeOf(texts: Readonly<Record<string, string>>): Promise<HouseSh
   if (shape === undefined) throw new Error('nothing was measured')
   return shape
 }
+
+test('a cycle fails, of types too; tests may close one', async () => {
+  const verdict = await judgeToyTree(checkCycles, {
+    'src/a.ts': `import type { B } from './b.ts'`,
+    'src/b.ts': `import { a } from './a.ts'`,
+    'src/c.ts': `import { a } from './a.ts'`,
+    'src/c.test.ts': `import { c } from './c.ts'`,
+  })
+  expect(verdict).toEqual([
+    'src/a.ts imports src/b.ts and is imported by them: move what both need into one of them',
+  ])
+})
 
 test('files that import each other are one cycle; imports of types make cycles of their own', async () => {
   const { cycles, cyclesWithTypes } = await shapeOf({

@@ -1,5 +1,5 @@
 import { importsOf } from './imports.ts'
-import { isCode, isServerCode, isTest, type SourceFile } from './source-tree.ts'
+import { isCode, isServerCode, isTest, type SourceFile, type Violation } from './source-tree.ts'
 import { walk } from './syntax.ts'
 
 /** How files hang together, and how long their functions are. */
@@ -42,6 +42,15 @@ export function measureShape(tree: readonly SourceFile[]): HouseShape {
     filesOfASetting: pathsWith(server, /tokens_?per_?minute/i),
     filesOfARow: pathsWith(server, /purchase/i).filter((path) => path.startsWith('src/ledger/')),
   }
+}
+
+/** No files of `src/` import each other, by their types neither: each can be read before those that import it. */
+export function checkCycles(tree: readonly SourceFile[]): Violation[] {
+  return cyclesOf(tree.filter(isServerCode), { withTypes: true }).map(([path = '', ...others]) => ({
+    path,
+    line: null,
+    message: `imports ${others.join(', ')} and is imported by them: move what both need into one of them`,
+  }))
 }
 
 function linesOf({ text }: SourceFile): number {

@@ -13,6 +13,7 @@ import {
 import { COMMANDS_WITH_TESTS, checkDocumentedCommands } from './documented-commands.ts'
 import { checkFileNames } from './file-names.ts'
 import { checkHouse } from './house.ts'
+import { checkCycles } from './house-shape.ts'
 import { checkLayers, ROWS } from './layers.ts'
 import { checkAlerts, checkChangelog, checkLinks, checkTitles } from './markdown.ts'
 import { checkPlainEnglish } from './plain-english.ts'
@@ -29,6 +30,7 @@ const files = await readSourceTree(join(import.meta.dirname, '..'))
 // Each rule has a test of its own that shows, on a toy tree, that it is able to fail.
 const RULES: readonly (readonly [string, Rule])[] = [
   ['imports go to strictly lower layers, and the simulator stands alone', checkLayers],
+  ['no files of src/ import each other, by their types neither', checkCycles],
   ['files and folders are named for what is inside', checkFileNames],
   ['numbers that are durations, sizes or money say their unit', checkUnits],
   ['names use the words of the house', checkWords],

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { copyStore } from '../../src/store/copy-store.ts'
-import { openStore, type Store } from '../../src/store/open-store.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { UsageRoller } from '../../src/usage/usage-roller.ts'
 import { systemClock } from '../../src/vocabulary/clock.ts'
 import type { Bench, Scenario } from '../bench.ts'

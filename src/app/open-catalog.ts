@@ -4,7 +4,7 @@ import { CatalogRefresher, type RefreshOutcome } from '../catalog/catalog-refres
 import { CatalogRefreshers } from '../catalog/catalog-refreshers.ts'
 import { createCatalogStore } from '../catalog/catalog-store.ts'
 import { EndpointPrices, type EndpointRead } from '../catalog/endpoint-prices.ts'
-import type { Store } from '../store/open-store.ts'
+import type { Store } from '../store/store.ts'
 import { loadDialect } from '../upstreams/dialects.ts'
 import type { SkippedRow } from '../upstreams/listing/listing.ts'
 import { Upstream } from '../upstreams/upstream.ts'

@@ -3,7 +3,7 @@ import type { ChainLook, Waiting } from '../sale/chain-look.ts'
 import type { SaleMethod } from '../sale/method.ts'
 import { openChainSale, type SaleSettings } from '../sale/open-methods.ts'
 import type { Sale } from '../sale/sale.ts'
-import type { Store } from '../store/open-store.ts'
+import type { Store } from '../store/store.ts'
 import { fewNodesWarning } from './chain-settings.ts'
 import type { Wiring } from './wiring.ts'
 

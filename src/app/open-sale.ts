@@ -1,11 +1,13 @@
 import type { PlayPageInput } from '../http/play-page.ts'
 import type { WebhookInput } from '../http/sale-webhook.ts'
+import type { Authenticator } from '../journey/gate/authenticator.ts'
+import type { BatchedLedger } from '../ledger/engines/batched-ledger.ts'
 import { isSignedByStripe } from '../sale/card/stripe.ts'
 import { CardPoll } from '../sale/card-poll.ts'
 import { makeSale, type OpenedCard } from '../sale/open-methods.ts'
 import type { Sale } from '../sale/sale.ts'
+import type { Store } from '../store/store.ts'
 import { openChain } from './open-chain.ts'
-import type { HttpParts } from './open-http.ts'
 import { saleSettingsOf } from './sale-settings.ts'
 import type { Wiring } from './wiring.ts'
 
@@ -17,7 +19,12 @@ export async function openSale(
     ledger,
     authenticator,
     pageUrl: publicUrl,
-  }: Pick<HttpParts, 'store' | 'ledger' | 'authenticator'> & { readonly pageUrl: () => string },
+  }: {
+    readonly store: Store
+    readonly ledger: BatchedLedger
+    readonly authenticator: Authenticator
+    readonly pageUrl: () => string
+  },
 ): Promise<{
   readonly sale: Sale
   readonly playPage: PlayPageInput | null
@@ -60,7 +67,7 @@ function startPoll(
     sale,
     card: { method },
   }: {
-    readonly db: HttpParts['store']['db']
+    readonly db: Store['db']
     readonly sale: Sale
     readonly card: OpenedCard
   },

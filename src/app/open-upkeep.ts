@@ -1,5 +1,5 @@
 import { ActivityPruner } from '../ledger/activity/activity-pruner.ts'
-import type { Store } from '../store/open-store.ts'
+import type { Store } from '../store/store.ts'
 import { UsageRoller } from '../usage/usage-roller.ts'
 import type { Wiring } from './wiring.ts'
 

@@ -1,7 +1,7 @@
 import { AlertPost } from '../alerts/alert-post.ts'
 import { Alerts } from '../alerts/alerts.ts'
 import { MailServer } from '../mail/mail-server.ts'
-import type { Store } from '../store/open-store.ts'
+import type { Store } from '../store/store.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { Deliverer } from '../webhooks/deliverer.ts'
 import { AddressRules, resolveByDns } from '../webhooks/target.ts'

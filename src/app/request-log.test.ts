@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { chat } from '../formats/chat.ts'
 import type { EndedRequest } from '../http/inference.ts'
-import type { JourneyRecord } from '../journey/journey.ts'
+import type { JourneyRecord } from '../journey/journey-parts.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { requestLogger } from './log.ts'
 

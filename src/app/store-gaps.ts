@@ -1,7 +1,7 @@
 import type { StoreGap } from '../ledger/engines/went-back.ts'
 import { listStoreGaps, recordStoreGap, removeOldMarks } from '../ledger/store-gaps.ts'
 import type { StoreGapRow } from '../store/gap-tables.ts'
-import type { Store } from '../store/open-store.ts'
+import type { Store } from '../store/store.ts'
 import { formatDecimal } from '../vocabulary/money.ts'
 import type { Wiring } from './wiring.ts'
 

@@ -9,7 +9,7 @@ import { type Clock, type StartTimer, startUnrefTimer } from '../vocabulary/cloc
 import type { Picos } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { Beliefs } from './beliefs.ts'
-import type { Catalog, CatalogRow, CatalogSettings } from './catalog.ts'
+import type { Catalog, CatalogSettings } from './catalog.ts'
 import {
   type CatalogStore,
   decodeModel,
@@ -20,6 +20,7 @@ import {
   withFigures,
   writtenText,
 } from './catalog-store.ts'
+import type { CatalogRow } from './claims.ts'
 import type { EndpointPrices } from './endpoint-prices.ts'
 import { type Narrowing, narrowed, offeredBy } from './narrowing.ts'
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openStore, type Store } from '../store/open-store.ts'
+import { openStore } from '../store/open-store.ts'
+import type { Store } from '../store/store.ts'
 import { TEST_DATABASES, type TestDatabase } from '../store/testing/test-databases.ts'
 import {
   IMAGE_ARCHITECTURE,

@@ -10,7 +10,7 @@ import {
 } from '../upstreams/listing/price-table.ts'
 import type { WrittenModel } from '../upstreams/upstream-settings.ts'
 import type { HoldFigures } from './beliefs.ts'
-import type { CatalogRow } from './catalog.ts'
+import type { CatalogRow } from './claims.ts'
 
 /** The catalog in the store's tables: the last list of each upstream. */
 export function createCatalogStore(db: Kysely<Tables>): StoredLists {

@@ -1,11 +1,11 @@
-import type { ListedModel, ListingSettings, ModelListing } from '../upstreams/listing/listing.ts'
+import type { ListingSettings, ModelListing } from '../upstreams/listing/listing.ts'
 import { MODEL_NAME_CHARS_MAX } from '../upstreams/listing/listing.ts'
 import type { Claimant } from '../upstreams/upstream-settings.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { FEE_BASIS_POINTS_DEFAULT } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { echoed, Problem, type ProblemInput } from '../vocabulary/problem.ts'
-import { Claims } from './claims.ts'
+import { type CatalogRow, Claims } from './claims.ts'
 
 /** The operator's settings of the catalog. */
 export interface CatalogSettings extends ListingSettings {
@@ -26,12 +26,6 @@ export const DEFAULT_CATALOG_SETTINGS: CatalogSettings = {
   perSearchIdsAdded: new Set(),
   perSearchIdsRemoved: new Set(),
   fees: { everyModel: FEE_BASIS_POINTS_DEFAULT, models: new Map() },
-}
-
-/** One model as the catalog keeps it. */
-export interface CatalogRow extends ListedModel {
-  /** When the upstream last listed the prices of this model. */
-  readonly refreshedAtMs: number
 }
 
 /** An item of `GET /v1/models`. */

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { parseModels } from '../upstreams/openrouter/catalog.ts'
 import { upstreamList, upstreamRow } from '../upstreams/openrouter/testing/upstream-list.ts'
 import type { Claimant, WrittenModel } from '../upstreams/upstream-settings.ts'
-import { type CatalogRow, DEFAULT_CATALOG_SETTINGS } from './catalog.ts'
-import { Claims } from './claims.ts'
+import { DEFAULT_CATALOG_SETTINGS } from './catalog.ts'
+import { type CatalogRow, Claims } from './claims.ts'
 
 /** The rows of an upstream that lists these ids. */
 function rows(upstream: string, ...ids: readonly string[]): readonly CatalogRow[] {

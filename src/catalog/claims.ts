@@ -1,5 +1,11 @@
+import type { ListedModel } from '../upstreams/listing/listing.ts'
 import type { Claimant } from '../upstreams/upstream-settings.ts'
-import type { CatalogRow } from './catalog.ts'
+
+/** One model as the catalog keeps it. */
+export interface CatalogRow extends ListedModel {
+  /** When the upstream last listed the prices of this model. */
+  readonly refreshedAtMs: number
+}
 
 interface List {
   readonly rows: readonly CatalogRow[]

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
-import { type CatalogRow, DEFAULT_CATALOG_SETTINGS, servedModel } from '../catalog/catalog.ts'
+import { DEFAULT_CATALOG_SETTINGS, servedModel } from '../catalog/catalog.ts'
 import { createCatalogStore, decodeModel } from '../catalog/catalog-store.ts'
+import type { CatalogRow } from '../catalog/claims.ts'
 import { catalogRefreshShape } from '../operations/upkeep.ts'
 import { decimalOfPicos, formatDecimal, type Picos, showMicros } from '../vocabulary/money.ts'
 import type { PriceTable, PriceTier } from '../vocabulary/offer.ts'

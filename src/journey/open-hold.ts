@@ -7,7 +7,7 @@ import { Problem } from '../vocabulary/problem.ts'
 import { IN_FLIGHT_RETRY_SECONDS, requestsInWords } from '../vocabulary/request-window.ts'
 import type { Caller } from './gate/authenticator.ts'
 import { capThatFits, type HoldSize, sizeHoldAtListedMax } from './hold-size/hold.ts'
-import type { JourneyParts, JourneyRequest } from './journey.ts'
+import type { JourneyParts, JourneyRequest } from './journey-parts.ts'
 
 /** A call at its price, with its hold. */
 interface SizedCall {

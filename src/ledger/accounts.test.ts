@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Store } from '../store/open-store.ts'
 import { ACCOUNTS, API_KEYS } from '../store/schema.ts'
+import type { Store } from '../store/store.ts'
 import { micros } from '../vocabulary/money.ts'
 import { createAccountTagger, getAccount, listAccounts, openAccountTagger } from './accounts.ts'
 import { createApiKey, getApiKey, hashApiKey, listApiKeys } from './api-keys.ts'

@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import { ACCOUNTS, type AccountRow, type Tables } from '../store/schema.ts'
 import { settingOnce } from '../store/settings.ts'
-import type { Page } from './activity/activity.ts'
+import type { Page } from '../vocabulary/page.ts'
 
 /** Null where there is no such account. */
 export async function getAccount(

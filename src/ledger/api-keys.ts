@@ -2,7 +2,7 @@ import { hash, randomInt } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { API_KEYS, type ApiKeyRow, type Tables } from '../store/schema.ts'
 import { micros } from '../vocabulary/money.ts'
-import type { Page } from './activity/activity.ts'
+import type { Page } from '../vocabulary/page.ts'
 import type { AddApiKeyInput, CommandedLedger } from './ledger.ts'
 import type { OperatorAction } from './operator-actions.ts'
 

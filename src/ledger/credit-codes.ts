@@ -1,8 +1,8 @@
 import { createHash, randomInt } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { CREDIT_CODES, type CreditCodeRow, type Tables } from '../store/schema.ts'
+import type { Page } from '../vocabulary/page.ts'
 import { makeTypedCode, plainTypedCode } from '../vocabulary/typed-code.ts'
-import type { Page } from './activity/activity.ts'
 import type { AddCreditCodeInput, CommandedLedger } from './ledger.ts'
 import type { OperatorAction } from './operator-actions.ts'
 

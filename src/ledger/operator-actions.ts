@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { OPERATOR_ACTIONS, type OperatorActionRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
-import type { Page } from './activity/activity.ts'
+import type { Page } from '../vocabulary/page.ts'
 
 /** Who changes something as an operator, or as an admin by token, to be recorded with the change. */
 export type OperatorAction = ActionBy & {

@@ -1,8 +1,8 @@
 import { type Kysely, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
 import { PURCHASES, type PurchaseRow } from '../store/sale-tables.ts'
 import type { Tables } from '../store/schema.ts'
+import type { Page } from '../vocabulary/page.ts'
 import { PENDING_STATES, type PurchaseState } from '../vocabulary/purchase.ts'
-import type { Page } from './activity/activity.ts'
 
 /** Null where there is no such purchase. */
 export async function getPurchase(

@@ -6,7 +6,7 @@ import { ALLOWANCE_PERIODS, isTimeZone, periodSpanAt } from '../vocabulary/allow
 import type { Clock } from '../vocabulary/clock.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { amountField, moneyField, timeAnswer, timeField } from './fields.ts'
-import type { Caller } from './operation.ts'
+import type { Caller, KeyLimits } from './operation.ts'
 
 const ZONE_CHARS_MAX = 64
 
@@ -89,12 +89,6 @@ export function limitChanges({ allowance, limits }: LimitsBody): Partial<OwnLimi
     ...(in_flight === undefined ? {} : { inFlightMax: in_flight }),
     ...(tokens_per_minute === undefined ? {} : { tokensPerMinuteMax: tokens_per_minute }),
   }
-}
-
-/** The deployment's limits of each key. */
-export interface KeyLimits {
-  readonly requestsPerMinuteMax: number
-  readonly inFlightMax: number
 }
 
 /**

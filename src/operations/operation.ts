@@ -7,8 +7,8 @@ import type { OperatorAction } from '../ledger/operator-actions.ts'
 import type { Letter } from '../mail/letter.ts'
 import type { RequestSchedule, ScheduledRequest } from '../reconcile/schedule.ts'
 import type { Sale } from '../sale/sale.ts'
-import type { Store } from '../store/open-store.ts'
 import type { Reader } from '../store/page-reads.ts'
+import type { Store } from '../store/store.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
@@ -16,7 +16,6 @@ import { echoed, Problem, type ProblemCode } from '../vocabulary/problem.ts'
 import type { AdminScope, Role } from '../vocabulary/role.ts'
 import { checkInput, oneOf } from './check-input.ts'
 import { forCustomers } from './customer-fields.ts'
-import type { KeyLimits } from './limits.ts'
 
 /** Who calls an operation: an admin, by token or on the command line, or an API key for its own account. */
 export type Caller =
@@ -298,6 +297,12 @@ export function operatorOf(caller: Caller, action: string): OperatorAction | nul
 /** Whether a caller may open what is an account's: of its own account alone, unless it is for all. */
 export function mayOpen(caller: Caller, accountId: string): boolean {
   return 'accountId' in caller ? caller.accountId === accountId : true
+}
+
+/** The deployment's limits of each key. */
+export interface KeyLimits {
+  readonly requestsPerMinuteMax: number
+  readonly inFlightMax: number
 }
 
 /** What a process has for its operations. */

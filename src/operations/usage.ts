@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { getNamedKeys } from '../ledger/api-keys.ts'
-import type { Store } from '../store/open-store.ts'
+import type { Store } from '../store/store.ts'
 import {
   readUsage,
   readUsageCells,

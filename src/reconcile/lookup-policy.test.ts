@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { CostClaim } from '../journey/journey.ts'
+import type { CostClaim } from '../journey/journey-parts.ts'
 import { micros } from '../vocabulary/money.ts'
 import { DRAWN_ONE_OF, LookupPolicy } from './lookup-policy.ts'
 

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
-import type { CostClaim } from '../journey/journey.ts'
+import type { CostClaim } from '../journey/journey-parts.ts'
 import type { Tables } from '../store/schema.ts'
 import { settingOnce } from '../store/settings.ts'
 import type { DoubtUnit } from './doubts.ts'

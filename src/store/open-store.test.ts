@@ -10,7 +10,7 @@ import { type Kysely, sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { SchemaMismatch } from './migrate.ts'
 import { MIGRATIONS, type Migration } from './migrations/migrations.ts'
-import { type OpenStoreInput, openStore, type Store } from './open-store.ts'
+import { type OpenStoreInput, openStore } from './open-store.ts'
 import type { Tables } from './schema.ts'
 import { ACCOUNTS } from './schema.ts'
 import {
@@ -20,6 +20,7 @@ import {
   UpstreamMismatch,
   writeSetting,
 } from './settings.ts'
+import type { Store } from './store.ts'
 import { StoreRefused, StoreUnavailable } from './store-failure.ts'
 
 const CHILD = fileURLToPath(new URL('./testing/open-store-child.ts', import.meta.url))

@@ -1,11 +1,9 @@
-import type { Kysely } from 'kysely'
 import { type Clock, systemClock } from '../vocabulary/clock.ts'
-import { type DatabaseLocation, parseDatabaseUrl } from './database-url.ts'
+import { parseDatabaseUrl } from './database-url.ts'
 import { MIGRATIONS, type Migration } from './migrations/migrations.ts'
-import type { PageReads } from './page-reads.ts'
 import { openPostgresStore } from './postgres/postgres-store.ts'
-import type { Tables } from './schema.ts'
 import { openSqliteStore } from './sqlite/sqlite-store.ts'
+import type { Store } from './store.ts'
 
 export interface OpenStoreInput {
   /** `DATABASE_URL`; unset or empty: `./data/tollgate.db`. */
@@ -26,25 +24,6 @@ export interface OpenStoreInput {
 }
 
 const SEARCH_TIMEOUT_MS_DEFAULT = 20_000
-
-/** An open store. The ledger's commands do not go through it; everything else does. */
-export interface Store {
-  readonly location: DatabaseLocation
-  /** Short reads, such as those of authentication, and admin writes. */
-  readonly db: Kysely<Tables>
-  /** Long reads, such as the audit's, on connections of their own. Read-only. */
-  readonly reports: Kysely<Tables>
-  /** Overviews, lists of a page and keys, on connections of their own: no audit holds them up. Not who asks. Read-only. */
-  readonly pages: PageReads
-  /**
-   * Usage, reports, CSV and searches with filters, apart from `pages`. A statement that takes too long is ended, and
-   * throws `ReadRefused`. Read-only.
-   */
-  readonly searches: PageReads
-  /** Runs `read` on one unchanging view of the store and a connection of its own. Read-only. */
-  snapshot<T>(read: (view: Kysely<Tables>) => Promise<T>): Promise<T>
-  close(): Promise<void>
-}
 
 /**
  * Opens the store. Makes its tables, and on SQLite its folder, if there are none. Throws `SchemaMismatch` if

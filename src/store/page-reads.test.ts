@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openStore, type Store } from './open-store.ts'
+import { openStore } from './open-store.ts'
+import type { Store } from './store.ts'
 import { TEST_DATABASES, type TestDatabase } from './testing/test-databases.ts'
 
 // A statement that ends after days.

@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { micros } from '../vocabulary/money.ts'
-import { openStore, type Store } from './open-store.ts'
+import { openStore } from './open-store.ts'
 import { REQUESTS, type RequestRow, TABLES, UNCOPIED_TABLES } from './schema.ts'
+import type { Store } from './store.ts'
 import type { NamedColumn, StoredRow } from './table.ts'
 import { TEST_DATABASES, type TestDatabase } from './testing/test-databases.ts'
 

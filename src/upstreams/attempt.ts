@@ -1,7 +1,32 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Dispatcher, errors } from 'undici'
 import type { AttemptStage } from '../vocabulary/outcome.ts'
-import type { AttemptRequest } from './upstream.ts'
+
+/** One inference call, ready to be sent. */
+export interface AttemptRequest {
+  /** Below the base address, as `/chat/completions`. */
+  readonly path: string
+  /** The format's own headers, name and value in turn. */
+  readonly headers: readonly string[]
+  /** The parts of the body, in order. */
+  readonly body: readonly Buffer[]
+  readonly deadlines: Deadlines
+  /**
+   * Called when the body was written in full and is dropped, unless the answer came before. Must not throw.
+   * Default: nothing.
+   */
+  readonly onBodySent?: () => void
+}
+
+/** The time limits of an attempt. */
+export interface Deadlines {
+  /** From the start until the answer's headers. */
+  readonly headersTimeoutMs: number
+  /** Between two pieces of the answer's body. */
+  readonly stallTimeoutMs: number
+  /** From the start until the end; null: none. */
+  readonly totalTimeoutMs: number | null
+}
 
 /** Why an attempt has no whole answer. */
 export interface AttemptFailure {

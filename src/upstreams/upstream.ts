@@ -12,7 +12,7 @@ import type { Decimal, Picos } from '../vocabulary/money.ts'
 import type { Offer, PriceTable } from '../vocabulary/offer.ts'
 import type { Reported, TokenUsage } from '../vocabulary/outcome.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
-import { Attempt, type AttemptObserver } from './attempt.ts'
+import { Attempt, type AttemptObserver, type AttemptRequest } from './attempt.ts'
 import { BufferedRequest, type BufferedResponse, type ResponseBounds } from './buffered-request.ts'
 import type { FieldTable, VouchedFields } from './fields.ts'
 import { openInFlight } from './in-flight.ts'
@@ -201,36 +201,10 @@ export class UpstreamRefusesAccount extends Error {
   override readonly name = 'UpstreamRefusesAccount'
 }
 
-/** One inference call, ready to be sent. */
-export interface AttemptRequest {
-  /** Below the base address, as `/chat/completions`. */
-  readonly path: string
-  /** The format's own headers, name and value in turn. */
-  readonly headers: readonly string[]
-  /** The parts of the body, in order. */
-  readonly body: readonly Buffer[]
-  readonly deadlines: Deadlines
-  /**
-   * Called when the body was written in full and is dropped, unless the answer came before. Must not throw.
-   * Default: nothing.
-   */
-  readonly onBodySent?: () => void
-}
-
 /** Headers of a fetched document. */
 interface FetchHeaders {
   /** Beside those of every request: name and value in turn. Default: none. */
   readonly headers?: readonly string[]
-}
-
-/** The time limits of an attempt. */
-export interface Deadlines {
-  /** From the start until the answer's headers. */
-  readonly headersTimeoutMs: number
-  /** Between two pieces of the answer's body. */
-  readonly stallTimeoutMs: number
-  /** From the start until the end; null: none. */
-  readonly totalTimeoutMs: number | null
 }
 
 // A larger body goes out in slices with back-pressure, so that "written in full" is true to within one slice,

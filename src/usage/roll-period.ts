@@ -1,6 +1,6 @@
 import { CompiledQuery, type Kysely, sql } from 'kysely'
-import type { Store } from '../store/open-store.ts'
 import type { Tables } from '../store/schema.ts'
+import type { Store } from '../store/store.ts'
 import { insertText } from '../store/table.ts'
 import { USAGE_DAYS, USAGE_HOURS } from '../store/usage-tables.ts'
 import { firstIdOf } from '../vocabulary/ids.ts'

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
 import { isStanding, isUnsettled } from '../ledger/activity/unsettled.ts'
-import type { Store } from '../store/open-store.ts'
 import { Passes } from '../store/passes.ts'
 import type { Tables } from '../store/schema.ts'
+import type { Store } from '../store/store.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { timeOfId } from '../vocabulary/ids.ts'
 import {

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openStore, type Store } from '../../store/open-store.ts'
+import { openStore } from '../../store/open-store.ts'
+import type { Store } from '../../store/store.ts'
 import { Maintenance } from './maintenance.ts'
 
 let folder: string

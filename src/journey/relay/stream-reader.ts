@@ -1,10 +1,18 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isPlainWord, isWholeData } from '../../formats/event-data.ts'
 import type { StreamEvent } from '../../formats/format.ts'
+import type { Attempt } from '../../upstreams/attempt.ts'
 import type { StreamEventReading, StreamObserver } from '../../upstreams/upstream.ts'
 import { GrowingBytes } from '../../vocabulary/growing-bytes.ts'
 import { NOTHING_REPORTED, type Reported } from '../../vocabulary/outcome.ts'
-import type { HeldRequest } from '../held-request.ts'
+import type { HeldRequest, RelayEnding } from '../held-request.ts'
+
+/** A stream whose headers have come, and the place where the end of its relay is told. */
+export interface StreamRelayInput {
+  readonly attempt: Attempt
+  readonly headers: IncomingHttpHeaders
+  readonly resolve: (ending: RelayEnding) => void
+}
 
 /** Takes the events of one stream, in order. */
 export interface EventSink {

@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import type { StreamEvent } from '../../formats/format.ts'
 import type { ProviderError } from '../../formats/provider-error.ts'
 import type { Attempt, AttemptFailure } from '../../upstreams/attempt.ts'
@@ -7,19 +6,18 @@ import type { Outcome, Reported } from '../../vocabulary/outcome.ts'
 import type { ProblemCode } from '../../vocabulary/problem.ts'
 import { type HeldRequest, type RelayEnding, USAGE_HEADER } from '../held-request.ts'
 import { leftOutcome } from './left-stream.ts'
-import { type EventSink, type ReadEvent, StreamReader } from './stream-reader.ts'
+import {
+  type EventSink,
+  type ReadEvent,
+  StreamReader,
+  type StreamRelayInput,
+} from './stream-reader.ts'
 
 const CR = 13
 const LF = 10
 
 // Of more bytes, a copy costs more than the three further pieces that Node makes of a write.
 const FRAMED_BYTES_MAX = 16 * 1024
-
-export interface StreamRelayInput {
-  readonly attempt: Attempt
-  readonly headers: IncomingHttpHeaders
-  readonly resolve: (ending: RelayEnding) => void
-}
 
 /**
  * Relays one stream: whole events, in the tick they arrive, unchanged except for errors and for lines that

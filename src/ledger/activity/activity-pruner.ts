@@ -1,9 +1,9 @@
 import { CompiledQuery, type Kysely } from 'kysely'
-import type { Store } from '../../store/open-store.ts'
 import { Passes } from '../../store/passes.ts'
 import type { Tables } from '../../store/schema.ts'
 import type { SqliteConnectionInput } from '../../store/sqlite/sqlite-connection.ts'
 import { StoreThread } from '../../store/sqlite/store-thread.ts'
+import type { Store } from '../../store/store.ts'
 import type { Clock } from '../../vocabulary/clock.ts'
 import {
   addToPruned,

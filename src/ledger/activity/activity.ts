@@ -17,6 +17,7 @@ import {
   ZERO_MICROS,
 } from '../../vocabulary/money.ts'
 import type { RequestState } from '../../vocabulary/outcome.ts'
+import type { Page } from '../../vocabulary/page.ts'
 import { availableCredit, freeCreditExpired } from '../rules/credit.ts'
 import { isUnsettled } from './unsettled.ts'
 
@@ -38,13 +39,6 @@ export interface RequestFilter {
   readonly sinceMs?: number
   /** Opened before this moment. */
   readonly untilMs?: number
-}
-
-/** Which page of a list. */
-export interface Page {
-  /** The last id of the page before; null or absent: the first page. */
-  readonly cursor?: string | null
-  readonly limit: number
 }
 
 /**

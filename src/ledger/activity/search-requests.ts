@@ -1,14 +1,9 @@
 import type { Kysely } from 'kysely'
 import { REQUESTS, type RequestRow, type Tables } from '../../store/schema.ts'
 import { firstIdOf, ID_AGE_MS_MAX, timeOfId } from '../../vocabulary/ids.ts'
+import type { Page } from '../../vocabulary/page.ts'
 import { HOUR_MS } from '../../vocabulary/usage-step.ts'
-import {
-  isOfUnsettled,
-  listRequests,
-  type Page,
-  type RequestFilter,
-  requestsLike,
-} from './activity.ts'
+import { isOfUnsettled, listRequests, type RequestFilter, requestsLike } from './activity.ts'
 
 interface SearchInput extends RequestFilter, Page {
   /** The time limit of a search without an index. Default 150. */

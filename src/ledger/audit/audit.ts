@@ -1,6 +1,5 @@
 import type { Kysely } from 'kysely'
 import type { StoreGapRow } from '../../store/gap-tables.ts'
-import type { Store } from '../../store/open-store.ts'
 import { PURCHASES } from '../../store/sale-tables.ts'
 import {
   ACCOUNTS,
@@ -11,6 +10,7 @@ import {
   REQUESTS,
   type Tables,
 } from '../../store/schema.ts'
+import type { Store } from '../../store/store.ts'
 import type { StoredRow } from '../../store/table.ts'
 import { listStoreGaps } from '../store-gaps.ts'
 import { AuditTally, auditRequest, chargesOf, type Difference } from './audit-tally.ts'

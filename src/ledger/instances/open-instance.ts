@@ -1,4 +1,4 @@
-import type { Store } from '../../store/open-store.ts'
+import type { Store } from '../../store/store.ts'
 import { StoreUnavailable } from '../../store/store-failure.ts'
 import type { Clock } from '../../vocabulary/clock.ts'
 import type { BatchedLedger } from '../engines/batched-ledger.ts'

@@ -9,7 +9,7 @@ import {
   ZERO_MICROS,
 } from '../../vocabulary/money.ts'
 import type { LedgerCommand } from '../engines/commands.ts'
-import type { UnitOfWork } from './unit-of-work.ts'
+import type { PeriodCount, UnitOfWork } from './unit-of-work.ts'
 
 /** A calendar with the amount of each period. */
 type Allowance = NonNullable<AccountRow['allowance']>
@@ -18,14 +18,6 @@ type Period = NonNullable<AccountRow['period']>
 
 /** An account or a key, as far as it has an allowance. */
 type AllowedRow = Pick<AccountRow | ApiKeyRow, 'id' | 'allowance' | 'period'>
-
-/** What requests of one owner come to whose holds opened in a period, added up from their rows. */
-export interface PeriodCount {
-  readonly spendMicros: Micros
-  readonly heldMicros: Micros
-  /** When the latest hold opened since the period began, also behind its end; null: none has. */
-  readonly latestOpenedAtMs: number | null
-}
 
 /** A period whose requests must be added up before a command is applied. */
 export interface Uncounted {

@@ -1,7 +1,7 @@
 import type { MemberRow, OperatorActionRow } from '../../store/people-tables.ts'
 import type { PurchaseRow } from '../../store/sale-tables.ts'
 import type { AccountRow, ApiKeyRow, CreditCodeRow, Entry, RequestRow } from '../../store/schema.ts'
-import type { PeriodCount } from './allowance.ts'
+import type { Micros } from '../../vocabulary/money.ts'
 
 /**
  * The rows that a batch works on, in memory. A store loads them, the rules replace them, the store
@@ -357,6 +357,14 @@ function rowsOf<Row>(rows: ReadonlyMap<string, Row>, names: ReadonlySet<string>)
     if (row !== undefined) found.push(row)
   }
   return found
+}
+
+/** What requests of one owner come to whose holds opened in a period, added up from their rows. */
+export interface PeriodCount {
+  readonly spendMicros: Micros
+  readonly heldMicros: Micros
+  /** When the latest hold opened since the period began, also behind its end; null: none has. */
+  readonly latestOpenedAtMs: number | null
 }
 
 /** The unique name of added credit. */

@@ -12,10 +12,10 @@ import { StoreRefused } from '../../store/store-failure.ts'
 import { micros } from '../../vocabulary/money.ts'
 import type { LedgerCommand, LedgerVerdict, VerdictOf } from '../engines/commands.ts'
 import type { Ledger, LedgerLimits } from '../ledger.ts'
-import { type PeriodCount, type Uncounted, uncountedBy } from '../rules/allowance.ts'
+import { type Uncounted, uncountedBy } from '../rules/allowance.ts'
 import type { Terms } from '../rules/open-hold.ts'
 import { applyCommand } from '../rules/rules.ts'
-import { UnitOfWork } from '../rules/unit-of-work.ts'
+import { type PeriodCount, UnitOfWork } from '../rules/unit-of-work.ts'
 import type { ApiKeySettings, Bench } from './bench.ts'
 
 export type Apply = (work: UnitOfWork, command: LedgerCommand, terms: Terms) => LedgerVerdict

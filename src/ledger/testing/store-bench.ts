@@ -1,5 +1,4 @@
 import type { Kysely } from 'kysely'
-import type { Store } from '../../store/open-store.ts'
 import type { PurchaseRow } from '../../store/sale-tables.ts'
 import {
   ACCOUNTS,
@@ -12,6 +11,7 @@ import {
   type RequestRow,
   type Tables,
 } from '../../store/schema.ts'
+import type { Store } from '../../store/store.ts'
 import { getRequest, listEntries } from '../activity/activity.ts'
 import { auditStore } from '../audit/audit.ts'
 import type { BatchedLedger } from '../engines/batched-ledger.ts'

@@ -13,9 +13,9 @@ import {
   SqliteQueryCompiler,
 } from 'kysely'
 import { bringUpToDate, type UpToDateInput } from '../migrate.ts'
-import type { Store } from '../open-store.ts'
 import { openPageReads } from '../page-reads.ts'
 import type { Tables } from '../schema.ts'
+import type { Store } from '../store.ts'
 import { StoreRefused, StoreUnavailable } from '../store-failure.ts'
 import { copyAside, findCopyAside } from './backup.ts'
 import type { SqliteConnectionInput } from './sqlite-connection.ts'

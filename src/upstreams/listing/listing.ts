@@ -1,7 +1,7 @@
 import { type Fees, feeOfModel, type Offer } from '../../vocabulary/offer.ts'
 import { isTokenCount, readRecord, readStrings } from '../json-reading.ts'
 import { priceSnapshotId } from './price-table.ts'
-import { parsePricing, RowRefusal } from './pricing.ts'
+import { type ListedPricing, parsePricing, RowRefusal } from './pricing.ts'
 
 /** One readable answer of an upstream's list of models. */
 export interface ParsedCatalog {
@@ -79,12 +79,6 @@ export interface ModelListing {
   readonly knowledge_cutoff: string | null
   readonly expiration_date: string | null
 }
-
-/** Prices as the upstream lists them, with `overrides` by prompt size or time of day. */
-export type ListedPricing = Readonly<Record<string, string | readonly ListedOverride[]>>
-
-/** Prices that replace the listed ones under the conditions beside them. */
-export type ListedOverride = Readonly<Record<string, string | number | readonly string[]>>
 
 /** One row of the upstream's list, as it was read. */
 export type ParsedRow =

@@ -1,7 +1,6 @@
 import { isNegative, type Picos, parseDecimal, parsePrice } from '../../vocabulary/money.ts'
 import type { PriceTable } from '../../vocabulary/offer.ts'
 import { isTokenCount, readRecord, readStrings } from '../json-reading.ts'
-import type { ListedOverride, ListedPricing } from './listing.ts'
 import {
   buildPriceTable,
   dearest,
@@ -9,6 +8,12 @@ import {
   priceReading,
   type TokenPrices,
 } from './price-table.ts'
+
+/** Prices as the upstream lists them, with `overrides` by prompt size or time of day. */
+export type ListedPricing = Readonly<Record<string, string | readonly ListedOverride[]>>
+
+/** Prices that replace the listed ones under the conditions beside them. */
+export type ListedOverride = Readonly<Record<string, string | number | readonly string[]>>
 
 /** The upstream's prices by name. Of prices with other names, only the sign is checked. */
 const PRICE_NAMES = [

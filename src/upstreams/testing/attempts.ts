@@ -2,9 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import { HANG_LIMITS } from '../../../test/hang-limits.ts'
 import { type RawServer, startRawServer } from '../../../test/raw-server.ts'
-import type { Attempt, AttemptFailure, AttemptObserver } from '../attempt.ts'
+import type { Attempt, AttemptFailure, AttemptObserver, Deadlines } from '../attempt.ts'
 import { openrouter } from '../openrouter/openrouter.ts'
-import { type Deadlines, Upstream } from '../upstream.ts'
+import { Upstream } from '../upstream.ts'
 import { PATIENT_TIMEOUTS, upstreamSettings } from './upstream-settings.ts'
 
 /** A body that is sent in one write. */

@@ -1,0 +1,125 @@
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import type { WireFormat } from '../formats/format.ts'
+import type { HoldLedger } from '../ledger/ledger.ts'
+import type { UnlistedField } from '../upstreams/fields.ts'
+import type { Upstream } from '../upstreams/upstream.ts'
+import type { Arrival } from '../vocabulary/call.ts'
+import type { Clock } from '../vocabulary/clock.ts'
+import type { Micros } from '../vocabulary/money.ts'
+import type { Offer } from '../vocabulary/offer.ts'
+import type { Resolution, TokenUsage } from '../vocabulary/outcome.ts'
+import type { PublicNames } from '../vocabulary/public-names.ts'
+import type { Caller } from './gate/authenticator.ts'
+import type { ByteBudget, ByteReservation } from './gate/byte-budget.ts'
+import type { Gate } from './gate/gate.ts'
+import type { ThreadShare, Turn } from './gate/thread-share.ts'
+import type { Settler } from './settle/settler.ts'
+import type { TokenFactors } from './settle/token-factors.ts'
+
+/** The parts of the process that all journeys share, wired once. */
+export interface JourneyParts {
+  /** Every format that is served. */
+  readonly formats: readonly WireFormat[]
+  readonly authenticate: (arrival: Arrival) => Promise<Caller>
+  readonly gate: Pick<Gate, 'enter' | 'remembered'>
+  /** Memory for bodies and buffered answers of all requests together. */
+  readonly byteBudget: ByteBudget
+  /** Whether the ledger has any credit of the account, held or not. */
+  readonly hasPostedCredit: (accountId: string) => Promise<boolean>
+  /** The share of the thread that large bodies may use. */
+  readonly threadShare: ThreadShare
+  /** The turns in which compressed bodies are inflated, apart from the others, which take much longer. */
+  readonly inflateShare: ThreadShare
+  /** The model at its upstream for this format; where none answers it in that, at its first. By position: its name, the format's. */
+  readonly offerFor: (modelName: string, endpoint: string) => Offer
+  /** The same model at the dearest prices that it can have, by which holds are sized. */
+  readonly holdOffer: (offer: Offer) => Offer | Promise<Offer>
+  readonly ledger: HoldLedger
+  readonly settler: Settler
+  readonly tokenFactors: TokenFactors
+  /** Whether a reported cost stands without a look-up. Must not throw. */
+  readonly costStands: (claim: CostClaim) => boolean
+  /** Tells the operator of a field that an upstream's table does not let pass. By position: the upstream, the field. */
+  readonly fieldRefused: (upstream: string, field: UnlistedField) => void
+  /** Tells the operator of an output cap of the gateway's own that a provider refused. */
+  readonly ownCapRefused: (refusal: OwnCapRefusal) => void
+  /** By the names that offers have. */
+  readonly upstreams: ReadonlyMap<string, Upstream>
+  readonly accountTag: (accountId: string) => string
+  readonly clock: Clock
+  readonly publicNames: PublicNames
+  readonly instanceId: string
+  readonly answerBytesMax: number
+  readonly eventBytesMax: number
+}
+
+/** A provider refused the cap that the gateway set, for a client that set none. */
+interface OwnCapRefusal {
+  readonly upstream: string
+  readonly modelId: string
+  readonly tokens: number
+}
+
+/** A cost that an answer reported. */
+export interface CostClaim {
+  readonly requestId: string
+  readonly upstream: string
+  readonly modelId: string
+  readonly endpoint: string
+  readonly stream: boolean
+  readonly chargeMicros: Micros
+  /** Whether the provider was paid by the upstream account's own key there. */
+  readonly ownProviderKey: boolean
+}
+
+/** One client's request, once its headers have been read. */
+export interface JourneyRequest extends Arrival {
+  readonly format: WireFormat
+  readonly requestId: string
+  readonly headers: IncomingHttpHeaders
+  /** Who sends it, where another route knows; null: its API key says. Throws Problem. */
+  readonly authenticate: (() => Promise<Caller>) | null
+  readonly client: ServerResponse
+  /** Reads the whole body, inflated, within the limits of the format and the account. */
+  readonly readBody: (account: {
+    readonly memory: ByteReservation
+    /** Called before more than 64 KB are read; rejects with the reason why they must not be. */
+    readonly admitLargeBody: () => Promise<void>
+    /** Resolves when the next piece of a large compressed body may be inflated. */
+    readonly inflateTurn: () => Promise<Turn>
+  }) => Promise<Buffer>
+  /** Filled in during the journey, for the log and the metrics. */
+  readonly record: JourneyRecord
+}
+
+/** The facts of a request for one log line: never content. */
+export interface JourneyRecord {
+  accountId: string | null
+  apiKeyId: string | null
+  modelId: string | null
+  /** The name of the upstream that has the model. */
+  upstream: string | null
+  stream: boolean
+  holdMicros: number | null
+  /** Null: no hold was opened. */
+  state: Resolution['kind'] | null
+  chargeMicros: number | null
+  /** When its hold was requested, and when the ledger had answered. */
+  holdAskedAtMs: number | null
+  holdOpenedAtMs: number | null
+  firstByteAtMs: number | null
+  /** When its outcome was known, and when the charge of a whole answer was durable. */
+  outcomeAtMs: number | null
+  settledAtMs: number | null
+  /** The provider's counts; null: none were reported. */
+  usage: TokenUsage | null
+  generationId: string | null
+  /** Whether a success had no counts, though the provider bills by them. */
+  isUncounted: boolean
+  /** What became of a stream's call whose client left before the headers; null for all other requests. */
+  leftEarly: 'readOn' | 'cancelled' | null
+  /** Why a request with a hold is marked failed; null: it is not. */
+  errorCode: string | null
+  /** A fault of the gateway that no answer shows; null: none. */
+  fault: unknown
+}

@@ -1,0 +1,23 @@
+import type { Kysely } from 'kysely'
+import type { DatabaseLocation } from './database-url.ts'
+import type { PageReads } from './page-reads.ts'
+import type { Tables } from './schema.ts'
+
+/** An open store. The ledger's commands do not go through it; everything else does. */
+export interface Store {
+  readonly location: DatabaseLocation
+  /** Short reads, such as those of authentication, and admin writes. */
+  readonly db: Kysely<Tables>
+  /** Long reads, such as the audit's, on connections of their own. Read-only. */
+  readonly reports: Kysely<Tables>
+  /** Overviews, lists of a page and keys, on connections of their own: no audit holds them up. Not who asks. Read-only. */
+  readonly pages: PageReads
+  /**
+   * Usage, reports, CSV and searches with filters, apart from `pages`. A statement that takes too long is ended, and
+   * throws `ReadRefused`. Read-only.
+   */
+  readonly searches: PageReads
+  /** Runs `read` on one unchanging view of the store and a connection of its own. Read-only. */
+  snapshot<T>(read: (view: Kysely<Tables>) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}

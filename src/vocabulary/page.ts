@@ -1,0 +1,6 @@
+/** Which page of a list. */
+export interface Page {
+  /** The last id of the page before; null or absent: the first page. */
+  readonly cursor?: string | null
+  readonly limit: number
+}
