@@ -19,6 +19,7 @@ import type { JourneyParts } from '../journey/journey-parts.ts'
 import type { BatchedLedger } from '../ledger/engines/batched-ledger.ts'
 import { MailServer } from '../mail/mail-server.ts'
 import { Outbox } from '../mail/outbox.ts'
+import type { OperationParts } from '../operations/operation.ts'
 import { makeOperations } from '../operations/operations.ts'
 import { KnownTokens } from '../people/known-tokens.ts'
 import { Passes } from '../store/passes.ts'
@@ -158,8 +159,8 @@ async function managementOf(
     readonly checks: () => readonly ReadinessCheck[]
   },
 ): Promise<ManagementInput> {
-  const { config, operations, configured, log, clock, ids } = wiring
-  const { store, ledger, authenticator, unknownCallers, refreshCatalog, catalog } = http
+  const { config, operations, log, clock, ids } = wiring
+  const { store, ledger, authenticator, unknownCallers, refreshCatalog } = http
   const { ADMIN_API_TOKEN: adminToken } = config
   const calls = new Gate({ clock, settings: CALL_LIMITS })
   const byKey = keyAccess(calls, (arrival) => authenticator.authenticate(arrival))
@@ -187,20 +188,7 @@ async function managementOf(
       webhookNetworks: config.TOLLGATE_WEBHOOK_NETWORKS,
       maintenance,
       refreshCatalog,
-      server: {
-        version: VERSION,
-        mode: configured.mode,
-        checks,
-        catalog: () => ({
-          models: catalog.modelIds.size,
-          refreshedAtMs: catalog.refreshedAtMs,
-          doubtedIds: http.doubtedIds(),
-        }),
-        verification: () => http.verification.report(),
-        scheduleOf: (request, upstream) => http.reconcilers.scheduleOf(request, upstream),
-        onReportFailure: (cause) =>
-          log.warn({ cause: String(cause) }, 'an audit could not be reported to webhooks'),
-      },
+      server: servingFacts(wiring, { ...http, checks }),
       onCallersChanged: async (changed) => authenticator.forget(changed),
       onAdminTokensChanged: () => knownTokens?.forget(),
     }),
@@ -220,6 +208,35 @@ async function managementOf(
     page: openPage(wiring, { ...http, pageUrl, postLetter }),
     playPage: sold?.playPage ?? null,
     webhook: sold?.webhook ?? null,
+  }
+}
+
+/** What operations ask the process that serves them. */
+function servingFacts(
+  { configured, log }: Wiring,
+  {
+    checks,
+    catalog,
+    doubtedIds,
+    verification,
+    reconcilers,
+  }: Pick<HttpParts, 'catalog' | 'doubtedIds' | 'verification' | 'reconcilers'> & {
+    readonly checks: () => readonly ReadinessCheck[]
+  },
+): OperationParts['server'] {
+  return {
+    version: VERSION,
+    mode: configured.mode,
+    checks,
+    catalog: () => ({
+      models: catalog.modelIds.size,
+      refreshedAtMs: catalog.refreshedAtMs,
+      doubtedIds: doubtedIds(),
+    }),
+    verification: () => verification.report(),
+    scheduleOf: (request, upstream) => reconcilers.scheduleOf(request, upstream),
+    onReportFailure: (cause) =>
+      log.warn({ cause: String(cause) }, 'an audit could not be reported to webhooks'),
   }
 }
 

@@ -10,6 +10,7 @@ import { KeyUsage, type KeyUsageLook } from '../reconcile/key-usage.ts'
 import { LookupPolicy, openDrawSecret } from '../reconcile/lookup-policy.ts'
 import type { Settlement } from '../reconcile/reconciler.ts'
 import { StandingCosts } from '../reconcile/standing-costs.ts'
+import type { Store } from '../store/store.ts'
 import { type Upstream, UpstreamRefusesAccount } from '../upstreams/upstream.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import type { OpenUpstream } from './open-catalog.ts'
@@ -89,20 +90,8 @@ export async function openVerification(
   )
   return {
     policy,
-    settled(settlement) {
-      // While nothing is in doubt, nothing but a difference is news.
-      const { costReported, requestId, correction, corrected } = settlement
-      if (!costReported || correction.kind !== 'final') return
-      const differs = corrected.differenceMicros !== 0
-      if (!differs && doubts.units.length === 0) return
-      getRequest(store.reports, requestId)
-        .then((row) => {
-          if (row === null) return
-          const { upstream, modelId, endpoint, stream } = row
-          const unit: DoubtUnit = { upstream, modelId, endpoint, stream }
-          return differs ? doubts.differed(unit) : doubts.agreed(unit, AGREED_LOOKUPS_MIN)
-        })
-        .catch(onFailure)
+    settled: (settlement) => {
+      noteLookUp(settlement, { reports: store.reports, doubts }).catch(onFailure)
     },
     refreshed: (upstream) => watched.get(upstream)?.look(),
     noLookups: (upstream) => watched.get(upstream)?.noLookups(),
@@ -112,6 +101,22 @@ export async function openVerification(
       keyUsageAgrees: agreeTogether([...watched.values()].map(({ agrees }) => agrees)),
     }),
   }
+}
+
+/** Opens or ends a doubt by what the look-up of a reported cost has found. */
+async function noteLookUp(
+  { costReported, requestId, correction, corrected }: Parameters<Verification['settled']>[0],
+  { reports, doubts }: { readonly reports: Store['reports']; readonly doubts: Doubts },
+): Promise<void> {
+  // While nothing is in doubt, nothing but a difference is news.
+  if (!costReported || correction.kind !== 'final') return
+  const differs = corrected.differenceMicros !== 0
+  if (!differs && doubts.units.length === 0) return
+  const row = await getRequest(reports, requestId)
+  if (row === null) return
+  const { upstream, modelId, endpoint, stream } = row
+  const unit: DoubtUnit = { upstream, modelId, endpoint, stream }
+  await (differs ? doubts.differed(unit) : doubts.agreed(unit, AGREED_LOOKUPS_MIN))
 }
 
 function logDoubt({ log, telemetry }: Wiring, { unit, isOpen }: DoubtChange): void {

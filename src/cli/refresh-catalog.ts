@@ -70,22 +70,30 @@ export async function refreshCatalog(
     // What was believed before says which figures are doubted now.
     for (const refresher of refreshers) await refresher.load()
     const outcome = await new CatalogRefreshers(catalog, refreshers).refreshNow()
-    if (outcome.failed.length > 0) {
-      const others = outcome.kind === 'failed' ? '' : ' (all other upstreams were refreshed)'
-      const addresses = new Map(configured.map(({ name, baseUrl: address }) => [name, address]))
-      const failures = outcome.failed.map(
-        ({ upstream, why }) => `${upstream} at ${addresses.get(upstream)}: ${why}`,
-      )
-      throw new CommandFailure(
-        `the catalog could not be refreshed from ${failures.join('; nor from ')}${others}`,
-      )
-    }
-    if (outcome.kind === 'refreshed' && outcome.storeFailure !== null) {
-      throw new CommandFailure(`the catalog could not be stored: ${inWords(outcome.storeFailure)}`)
-    }
+    refuseFailure(outcome, configured)
     return outcome
   } finally {
     for (const upstream of upstreams) await upstream.destroy()
+  }
+}
+
+/** Throws `CommandFailure` that names each upstream that was not refreshed. By position: the outcome, the upstreams. */
+function refuseFailure(
+  outcome: RefreshOfAll,
+  upstreams: readonly { readonly name: string; readonly baseUrl: string }[],
+): void {
+  if (outcome.failed.length > 0) {
+    const others = outcome.kind === 'failed' ? '' : ' (all other upstreams were refreshed)'
+    const addresses = new Map(upstreams.map(({ name, baseUrl }) => [name, baseUrl]))
+    const failures = outcome.failed.map(
+      ({ upstream, why }) => `${upstream} at ${addresses.get(upstream)}: ${why}`,
+    )
+    throw new CommandFailure(
+      `the catalog could not be refreshed from ${failures.join('; nor from ')}${others}`,
+    )
+  }
+  if (outcome.kind === 'refreshed' && outcome.storeFailure !== null) {
+    throw new CommandFailure(`the catalog could not be stored: ${inWords(outcome.storeFailure)}`)
   }
 }
 

@@ -106,36 +106,12 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
     slot.admitted()
     record.holdMicros = grant.grantedMicros
 
-    const held = new HeldRequest(parts, {
-      request,
-      call,
-      offer,
-      slot,
-      grant,
-      memory,
-      upstream,
-      wire,
-      place,
-    })
-    const forward = held.orRelease(() => {
-      const edits = wire.rewrites({
-        call,
-        body,
-        offer,
-        outputCapTokens: capForGrant(size, grant.grantedMicros),
-        accountTag: parts.accountTag(caller.accountId),
-        publicNames: parts.publicNames,
-        ...upstream.bodyRules,
-      })
-      held.sent = sentFacts(body.root, edits)
-      return sendOnce(upstream, {
-        path: wire.path,
-        headers: forwardedHeaders(request, wire, parts.publicNames),
-        body: editJson(body, edits),
-        deadlines: deadlinesFor(call, upstream),
-        onBodySent: givingBack(memory),
-      })
-    })
+    const calling = { request, call, offer, slot, grant, memory, upstream, wire, place }
+    const held = new HeldRequest(parts, calling)
+    const outputCapTokens = capForGrant(size, grant.grantedMicros)
+    const forward = held.orRelease(() =>
+      rewrittenCall(parts, { ...calling, held, caller, body, outputCapTokens }),
+    )
     return { held, forward }
   } catch (error) {
     place?.leave()
@@ -144,6 +120,38 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
     turn?.end()
     tree.release()
   }
+}
+
+/** The call with spans of the client's body replaced for the provider, to be sent once. */
+function rewrittenCall(
+  { accountTag, publicNames }: JourneyParts,
+  input: Omit<CheckedCall, 'format'> & {
+    readonly held: HeldRequest
+    readonly wire: Wire
+    readonly request: JourneyRequest
+    readonly caller: Caller
+    readonly memory: ByteReservation
+    readonly outputCapTokens: ReturnType<typeof capForGrant>
+  },
+): PreparedCall['forward'] {
+  const { held, call, body, offer, upstream, wire } = input
+  const edits = wire.rewrites({
+    call,
+    body,
+    offer,
+    outputCapTokens: input.outputCapTokens,
+    accountTag: accountTag(input.caller.accountId),
+    publicNames,
+    ...upstream.bodyRules,
+  })
+  held.sent = sentFacts(body.root, edits)
+  return sendOnce(upstream, {
+    path: wire.path,
+    headers: forwardedHeaders(input.request, wire, publicNames),
+    body: editJson(body, edits),
+    deadlines: deadlinesFor(call, upstream),
+    onBodySent: givingBack(input.memory),
+  })
 }
 
 /** Ends a part of a large body's turn, and goes on only for a client that is still there. */

@@ -231,13 +231,7 @@ export function operation<
         throw new Problem('owner_required')
       }
       if (scope !== null) requireScope(caller, scope)
-      const param = (name: string): string => {
-        const value = params[name]
-        if (value === undefined) throw new TypeError(`the path has no parameter ${name}`)
-        // No id has one, and PostgreSQL would not even look for it.
-        if (/\p{Cc}/u.test(value)) throw new Problem('not_found')
-        return value
-      }
+      const param = (name: string): string => paramOf(params, name)
       const checked = {
         // Without a schema the type is `undefined`, and so is the value: here and below.
         query: (query === undefined ? undefined : checkInput(query, sent.query)) as z.output<Query>,
@@ -268,6 +262,15 @@ export function operation<
         : { httpStatus, body: Object(withoutHidden(answer)) }
     },
   }
+}
+
+/** A parameter of the path by its name. Throws Problem `not_found` for what no id can be. */
+function paramOf(params: Readonly<Record<string, string>>, name: string): string {
+  const value = params[name]
+  if (value === undefined) throw new TypeError(`the path has no parameter ${name}`)
+  // No id has one, and PostgreSQL would not even look for it.
+  if (/\p{Cc}/u.test(value)) throw new Problem('not_found')
+  return value
 }
 
 /** Throws Problem `admin_scope_missing` for an admin whose token has neither the scope nor `everything`. */

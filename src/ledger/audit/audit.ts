@@ -50,6 +50,15 @@ export interface AuditFindings {
   readonly read: (rows: number) => void
 }
 
+const NOTHING_CHECKED = {
+  accounts: 0,
+  apiKeys: 0,
+  requests: 0,
+  entries: 0,
+  creditCodes: 0,
+  purchases: 0,
+} satisfies Audit['checked']
+
 interface AuditInput {
   /** Default: none. */
   readonly checks?: readonly AuditCheck[]
@@ -76,14 +85,7 @@ export async function auditView(
   const found = (more: readonly Difference[]): void => {
     differences.push(...more.slice(0, DIFFERENCES_MAX - differences.length))
   }
-  const checked: Record<keyof Audit['checked'], number> = {
-    accounts: 0,
-    apiKeys: 0,
-    requests: 0,
-    entries: 0,
-    creditCodes: 0,
-    purchases: 0,
-  }
+  const checked = { ...NOTHING_CHECKED }
   let rowsRead = 0
   const read = (rows: number): void => {
     rowsRead += rows

@@ -43,21 +43,7 @@ export function openGithub({
   relyingParty[openid.customFetch] = boundedFetch
   for (const address of [url, apiUrl]) for (const allow of insecure(address)) allow(relyingParty)
 
-  const read = async ({ path, accessToken }: ApiCall): Promise<unknown> => {
-    const resource = new URL(`${apiUrl.replace(/\/$/, '')}${path}`)
-    const headers = new Headers({ accept: 'application/vnd.github+json' })
-    const answer = await openid.fetchProtectedResource(
-      relyingParty,
-      accessToken,
-      resource,
-      'GET',
-      null,
-      headers,
-    )
-    if (answer.status !== 200) throw new TypeError(`${path} was answered ${answer.status}`)
-    return answer.json()
-  }
-
+  const read = (call: ApiCall): Promise<unknown> => readApi(call, { relyingParty, apiUrl })
   return {
     async signInUrl({ redirectUri, state, codeVerifier }) {
       return openid.buildAuthorizationUrl(relyingParty, {
@@ -91,6 +77,28 @@ export function openGithub({
       }
     },
   }
+}
+
+/** Reads a document of GitHub's API. Throws what `fetch` throws, and where the answer is no success. */
+async function readApi(
+  { path, accessToken }: ApiCall,
+  {
+    relyingParty,
+    apiUrl,
+  }: { readonly relyingParty: openid.Configuration; readonly apiUrl: string },
+): Promise<unknown> {
+  const resource = new URL(`${apiUrl.replace(/\/$/, '')}${path}`)
+  const headers = new Headers({ accept: 'application/vnd.github+json' })
+  const answer = await openid.fetchProtectedResource(
+    relyingParty,
+    accessToken,
+    resource,
+    'GET',
+    null,
+    headers,
+  )
+  if (answer.status !== 200) throw new TypeError(`${path} was answered ${answer.status}`)
+  return answer.json()
 }
 
 /** The address that is the primary one and verified: of the others a person may lose control unnoticed. */

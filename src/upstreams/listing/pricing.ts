@@ -13,7 +13,7 @@ import {
 export type ListedPricing = Readonly<Record<string, string | readonly ListedOverride[]>>
 
 /** Prices that replace the listed ones under the conditions beside them. */
-export type ListedOverride = Readonly<Record<string, string | number | readonly string[]>>
+type ListedOverride = Readonly<Record<string, string | number | readonly string[]>>
 
 /** The upstream's prices by name. Of prices with other names, only the sign is checked. */
 const PRICE_NAMES = [
