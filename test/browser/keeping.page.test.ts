@@ -33,6 +33,7 @@ const ask = async (page: Page) => {
   await page.getByLabel('Message', { exact: true }).fill('How do I stream?')
   await page.getByRole('button', { name: 'Send' }).click()
   await page.getByText('Open in Activity').waitFor()
+  await page.locator('.md').waitFor()
 }
 
 const SCREENS: readonly Screen[] = [
@@ -158,6 +159,34 @@ describe('the Playground', () => {
     await page.getByRole('link', { name: 'Playground' }).first().click()
     await page.getByRole('heading', { name: 'Playground', level: 1 }).waitFor()
     expect(await page.getByText('How do I stream?').count()).toBe(0)
+  })
+
+  test('draws Markdown as elements, tags and unsafe links as text', async ({ page, server }) => {
+    server.answer('/playground/chat', json(ANSWER))
+    await page.goto(`${server.address}/app/${at('playground')}`)
+    await ask(page)
+    const answer = page.locator('.md')
+    expect(await answer.locator('img').count()).toBe(0)
+    expect(
+      await answer.locator('a').evaluateAll((links) => links.map((a) => a.getAttribute('href'))),
+    ).toEqual(['https://docs.example/'])
+    expect(await answer.locator('a').getAttribute('rel')).toBe('noopener noreferrer')
+    expect(await answer.locator('pre').textContent()).toBe('curl "$URL"')
+    expect(await answer.textContent()).toContain('<img src=x onerror=alert(1)>')
+    expect(await answer.textContent()).toContain('[bad](javascript:alert(1))')
+  })
+
+  test('shows an answer as plain text where the script of Markdown is away', async ({
+    page,
+    server,
+  }) => {
+    server.answer('/playground/chat', json(ANSWER))
+    await page.route('**/assets/markdown-*', (route) => route.abort())
+    await page.goto(`${server.address}/app/${at('playground')}`)
+    await page.getByLabel('Message', { exact: true }).fill('How do I stream?')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByText('Open in Activity').waitFor()
+    await expect.poll(() => page.locator('.said.assistant .text').textContent()).toBe(MARKDOWN)
   })
 })
 

@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from 'react'
+import { lazy, type ReactNode, Suspense, useState } from 'react'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { Icon, type IconName } from '../../parts/icon.tsx'
 import type { Message } from './chat-store.ts'
@@ -12,6 +12,14 @@ interface MessageItemProps {
   readonly onRemove: () => void
   readonly onResend: () => void
 }
+
+// Loaded with the first answer, which stays plain text where the script could not be loaded.
+const Markdown = lazy(() =>
+  import('./markdown.tsx').then(
+    ({ Markdown }) => ({ default: Markdown }),
+    () => ({ default: PlainText }),
+  ),
+)
 
 const SPEAKERS = { user: 'You', assistant: 'Assistant' } as const
 
@@ -40,7 +48,7 @@ export function MessageItem({ message, isLocked, onEdit, onRemove, onResend }: M
         )}
       </header>
       {draft === null ? (
-        <Content text={content} />
+        <Content text={content} isAnswer={role === 'assistant'} />
       ) : (
         <form
           className="grid gap-2"
@@ -76,8 +84,18 @@ export function MessageItem({ message, isLocked, onEdit, onRemove, onResend }: M
   )
 }
 
-function Content({ text }: { text: string }): ReactNode {
-  return text === '' ? <p className="dimmed">…</p> : <p className="text">{text}</p>
+function Content({ text, isAnswer }: { text: string; isAnswer: boolean }): ReactNode {
+  if (text === '') return <p className="dimmed">…</p>
+  if (!isAnswer) return <PlainText text={text} />
+  return (
+    <Suspense fallback={<PlainText text={text} />}>
+      <Markdown text={text} />
+    </Suspense>
+  )
+}
+
+function PlainText({ text }: { text: string }) {
+  return <p className="text">{text}</p>
 }
 
 interface ActProps {
