@@ -20,6 +20,13 @@ const IN_DEBT = {
   ...HELIX,
   credit: { ...HELIX.credit, backed: { balance: -4_200_000, held: 0, available: 0 } },
 }
+const SUSPENDED = {
+  ...HELIX,
+  state: 'suspended',
+  disabled: true,
+  disabled_at: '2026-11-20T12:00:00.000Z',
+  disabled_note: 'Invoice 2026-104 is unpaid',
+}
 const MARKDOWN = [
   '# Steps',
   'Set `stream` to **true**. <img src=x onerror=alert(1)> [bad](javascript:alert(1)) [docs](https://docs.example/)',
@@ -52,8 +59,14 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'overview-suspended',
     path: at('overview'),
-    before: (server) => server.answer(`/accounts/${HELIX.id}`, json({ ...HELIX, disabled: true })),
-    text: 'This account is suspended.',
+    before: (server) => server.answer(`/accounts/${HELIX.id}`, json(SUSPENDED)),
+    text: /This account is suspended since 20 Nov\. Requests are refused\. Invoice 2026-104 is unpaid\. Contact the operator\./,
+  },
+  {
+    name: 'playground-suspended',
+    path: at('playground'),
+    before: (server) => server.answer(`/accounts/${HELIX.id}`, json(SUSPENDED)),
+    text: /This account is suspended since 20 Nov\./,
   },
   {
     name: 'playground-answer',
@@ -187,6 +200,46 @@ describe('the Playground', () => {
     await page.getByRole('button', { name: 'Send' }).click()
     await page.getByText('Open in Activity').waitFor()
     await expect.poll(() => page.locator('.said.assistant .text').textContent()).toBe(MARKDOWN)
+  })
+})
+
+describe('a suspended account', () => {
+  test('has the band on every page, in the Playground in place of the composer', async ({
+    page,
+    server,
+  }) => {
+    server.answer(`/accounts/${HELIX.id}`, json(SUSPENDED))
+    const band = page.getByRole('region', { name: 'Suspended' })
+    for (const section of [
+      'overview',
+      'activity',
+      'usage',
+      'keys',
+      'credit',
+      'models',
+      'members',
+    ]) {
+      await page.goto(`${server.address}/app/${at(section)}`)
+      await band.waitFor()
+      expect(await band.textContent(), section).toBe(
+        'This account is suspended since 20 Nov. Requests are refused. Invoice 2026-104 is unpaid. Contact the operator.',
+      )
+    }
+    await page.goto(`${server.address}/app/${at('playground')}`)
+    await page.getByRole('region', { name: 'Conversation' }).locator(band).waitFor()
+    expect(await band.count()).toBe(1)
+    expect(await page.getByLabel('Message', { exact: true }).count()).toBe(0)
+  })
+
+  test('of before times were kept has no date, and no note', async ({ page, server }) => {
+    const old = { ...SUSPENDED, disabled_at: null, disabled_note: null }
+    server.answer(`/accounts/${HELIX.id}`, json(old))
+    await page.goto(`${server.address}/app/${at('overview')}`)
+    const band = page.getByRole('region', { name: 'Suspended' })
+    await band.waitFor()
+    expect(await band.textContent()).toBe(
+      'This account is suspended. Requests are refused. Contact the operator.',
+    )
   })
 })
 

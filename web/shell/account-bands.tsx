@@ -1,36 +1,76 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
+import { Link, useMatchRoute } from '@tanstack/react-router'
+import type { Account } from '../api/answers.ts'
 import { accountQuery } from '../api/queries.ts'
 import { money } from '../format/money.ts'
+import { dayOf } from '../format/time.ts'
 import { Icon } from '../parts/icon.tsx'
+import { Time } from '../parts/time.tsx'
 import { useMe, useNameOf } from './use-account.ts'
 
 const READ_AGAIN_MS = 60_000
 
 /** What concerns every page of an account: who views it, that it is suspended, and what it owes. */
 export function AccountBands({ accountId }: { accountId: string }) {
-  const { data: account } = useQuery({
-    ...accountQuery(accountId),
-    staleTime: READ_AGAIN_MS / 4,
-    refetchInterval: READ_AGAIN_MS,
-  })
+  const account = useWatchedAccount(accountId)
+  const isAt = useMatchRoute()
+  // The Playground has the band in place of its composer.
+  const isInPlayground = isAt({ to: '/$account/playground' }) !== false
   const balanceMicros = account?.credit.backed.balance ?? 0
   return (
     <>
       <ViewingBand accountId={accountId} />
-      {account?.disabled === true && (
-        <section className="band bad" aria-label="Suspended">
-          <Icon name="pause" />
-          <div>
-            <p>
-              <b>This account is suspended.</b> Requests are refused. Contact the operator.
-            </p>
-          </div>
-        </section>
-      )}
+      {!isInPlayground && <SuspendedBand accountId={accountId} />}
       {balanceMicros < 0 && <DebtBand accountId={accountId} debtMicros={-balanceMicros} />}
     </>
   )
+}
+
+/** Says since when a suspended account refuses requests, and why. Nothing, where it is not suspended. */
+export function SuspendedBand({ accountId }: { accountId: string }) {
+  const account = useWatchedAccount(accountId)
+  if (account?.disabled !== true) return null
+  return (
+    <section className="band bad" aria-label="Suspended">
+      <Icon name="pause" />
+      <div>
+        <p>
+          <b>
+            This account is suspended
+            <Since at={account.disabled_at} />.
+          </b>{' '}
+          Requests are refused. {asSentence(account.disabled_note)}Contact the operator.
+        </p>
+      </div>
+    </section>
+  )
+}
+
+/** Accounts that were suspended before the gateway kept the time have none. */
+function Since({ at }: { at: string | null }) {
+  if (at === null) return null
+  const day = new Date(at)
+  return (
+    <>
+      {' since '}
+      <Time at={day}>{dayOf(day, new Date())}</Time>
+    </>
+  )
+}
+
+/** A note as a sentence before the next one. */
+function asSentence(note: string | null): string {
+  if (note === null || note.trim() === '') return ''
+  return /[.!?…]$/.test(note.trim()) ? `${note.trim()} ` : `${note.trim()}. `
+}
+
+/** An account as it is, read again each minute. */
+export function useWatchedAccount(accountId: string): Account | undefined {
+  return useQuery({
+    ...accountQuery(accountId),
+    staleTime: READ_AGAIN_MS / 4,
+    refetchInterval: READ_AGAIN_MS,
+  }).data
 }
 
 /** Reminds an operator that the page belongs to a customer. */

@@ -24,10 +24,14 @@ export function SuspendAccount({
   onClose,
 }: AccountDialogProps & { readonly keyCount: number | null }) {
   const { id, name, disabled, credit } = account
+  const [note, setNote] = useState('')
   const change = useOperatorWrite(
-    (to: boolean) => write<Account>('PATCH', `operator/accounts/${id}`, { disabled: to }),
+    (body: { readonly disabled: boolean; readonly note?: string }) =>
+      write<Account>('PATCH', `operator/accounts/${id}`, body),
     onClose,
   )
+  const refusal = refusalOf(change.error, ['note'])
+  const suspension = note.trim() === '' ? {} : { note: note.trim() }
   const held = credit.backed.held + credit.free.held
   const keys = keyCount === null ? 'Its keys' : `Its ${counted(keyCount, 'key')}`
   return (
@@ -36,9 +40,11 @@ export function SuspendAccount({
         title={disabled ? `Resume ${name}?` : `Suspend ${name}?`}
         submit={disabled ? 'Resume account' : 'Suspend'}
         isDangerous={!disabled}
-        error={change.error}
+        error={refusal.rest === null ? null : change.error}
         isSending={change.isPending}
-        onSubmit={() => change.mutate(!disabled)}
+        onSubmit={() =>
+          change.mutate(disabled ? { disabled: false } : { disabled: true, ...suspension })
+        }
         onClose={onClose}
       >
         {disabled ? (
@@ -47,11 +53,20 @@ export function SuspendAccount({
             {money(credit.backed.available)} available.
           </p>
         ) : (
-          <p>
-            {keys} {keyCount === 1 ? 'is' : 'are'} refused at once. Running requests finish and are
-            charged: {money(held)} is held for them. Its {money(credit.backed.balance)} stays. You
-            can resume it at any time.
-          </p>
+          <>
+            <p>
+              {keys} {keyCount === 1 ? 'is' : 'are'} refused at once. Running requests finish and
+              are charged: {money(held)} is held for them. Its {money(credit.backed.balance)} stays.
+              You can resume it at any time.
+            </p>
+            <Field
+              label="Note for its members (optional)"
+              autoComplete="off"
+              error={refusal.at('note')}
+              value={note}
+              onChange={(event) => setNote(event.target.value)}
+            />
+          </>
         )}
       </Confirm>
       {change.password}

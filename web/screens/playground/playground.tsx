@@ -8,6 +8,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
 import { useExampleModel, useModels } from '../../parts/use-models.ts'
 import { useTitle } from '../../parts/use-title.ts'
+import { SuspendedBand, useWatchedAccount } from '../../shell/account-bands.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { type Typed, useChat } from './chat-store.ts'
 import { Composer } from './composer.tsx'
@@ -25,7 +26,9 @@ export function PlaygroundScreen() {
   useTitle('Playground')
   const { model: asked } = route.useSearch()
   const navigate = route.useNavigate()
-  const chat = useChat(useAccountId())
+  const accountId = useAccountId()
+  const chat = useChat(accountId)
+  const isSuspended = useWatchedAccount(accountId)?.disabled === true
   const models = useModels(SPOKEN)
   const fallback = useExampleModel(SPOKEN.find((format) => models.some(isIn(format))))
   const modelId = asked ?? chat.typed.model ?? fallback
@@ -89,16 +92,22 @@ export function PlaygroundScreen() {
             </ol>
           )}
           <Outcome run={chat.run} />
-          <Composer
-            draft={chat.typed.draft}
-            onDraft={(draft) => chat.type({ draft })}
-            isRunning={isRunning}
-            canContinue={chat.messages.at(-1)?.role === 'user'}
-            isReady={settings !== null}
-            onSend={(content) => void (settings && chat.send(content, settings))}
-            onAdd={chat.add}
-            onStop={chat.stop}
-          />
+          {isSuspended ? (
+            <div className="composer">
+              <SuspendedBand accountId={accountId} />
+            </div>
+          ) : (
+            <Composer
+              draft={chat.typed.draft}
+              onDraft={(draft) => chat.type({ draft })}
+              isRunning={isRunning}
+              canContinue={chat.messages.at(-1)?.role === 'user'}
+              isReady={settings !== null}
+              onSend={(content) => void (settings && chat.send(content, settings))}
+              onAdd={chat.add}
+              onStop={chat.stop}
+            />
+          )}
         </section>
       </div>
       {isCodeShown && settings !== null && (
