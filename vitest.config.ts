@@ -6,12 +6,13 @@ import { TallyReporter } from './tidy/tally-reporter.ts'
 // As `bin/tollgate.js` does: threads and processes of tests begin in half the time.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/tests')
 
-// They need programs that are not ours: npm run test:agents, test:deploy and test:page.
+// They need programs that are not ours: npm run test:agents, test:deploy, test:page and test:patroni.
 const exclude = [
   ...configDefaults.exclude,
   '**/*.agent.test.ts',
   '**/*.proxy.test.ts',
   '**/*.page.test.ts',
+  '**/*.patroni.test.ts',
   '**/*.prometheus.test.ts',
 ]
 

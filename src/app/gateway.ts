@@ -24,6 +24,7 @@ import { openTelemetry, showGauges, type TelemetryParts } from './open-telemetry
 import { openUpkeep } from './open-upkeep.ts'
 import { openVerification, type Verification } from './open-verification.ts'
 import { openWebhooks } from './open-webhooks.ts'
+import { openReplicationWatch } from './replication-watch.ts'
 import { openWhole, type Wiring } from './wiring.ts'
 
 interface StartGatewayInput {
@@ -110,6 +111,7 @@ async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Pr
   const { catalog } = opened
   refreshers = opened.refreshers
   openUpkeep(wiring, served.store)
+  openReplicationWatch(wiring, { store: served.store })
   const webhooks = openWebhooks(wiring, served)
   reconcilers = openReconcilers(wiring, { ...served, upstreams, verification })
   const serving = await serve(wiring, {

@@ -164,6 +164,12 @@ export const METRICS = {
     labels: ['outcome'],
     help: 'Commands of lost commits that were booked again, or are lost.',
   },
+  tollgate_store_standby: {
+    kind: 'gauge',
+    labels: ['kind'],
+    help: 'How a standby follows the PostgreSQL server: 1 for that kind of synchronous, asynchronous and none, 0 for the others.',
+    ofProcesses: 'max',
+  },
   tollgate_catalog_models: {
     kind: 'gauge',
     labels: [],
@@ -314,6 +320,7 @@ export function makeOwnMetrics(registry: Registry) {
     commitFailures: counter('tollgate_commit_failures_total'),
     storeWentBack: counter('tollgate_store_went_back_total'),
     commandsRebooked: counter('tollgate_commands_rebooked_total'),
+    storeStandby: gauge('tollgate_store_standby'),
     catalogModels: gauge('tollgate_catalog_models'),
     catalogAge: gauge('tollgate_catalog_age_seconds'),
     catalogRefreshes: counter('tollgate_catalog_refreshes_total'),

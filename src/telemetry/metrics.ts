@@ -16,12 +16,14 @@ import type { Doubt } from '../reconcile/lookups.ts'
 import type { BilledLate, ReconcileFailure, Settlement } from '../reconcile/reconciler.ts'
 import type { ChainLook } from '../sale/chain-look.ts'
 import type { SaleFigures } from '../sale/figures.ts'
+import type { Replication } from '../store/postgres/replication.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { type Decimal, formatDecimal, microsOfDecimal } from '../vocabulary/money.ts'
 import type { DeliveryOutcome } from '../webhooks/deliveries.ts'
 import { makeOwnMetrics, type OwnMetrics } from './metric-table.ts'
 import { CHARGE_STATES, RequestTallies, STATUS_CLASSES, TOKEN_KINDS } from './request-tallies.ts'
+import { StoreFigures } from './store-figures.ts'
 
 /** Where gauges come from. They are read only when the metrics are. */
 export interface MetricSources {
@@ -55,6 +57,12 @@ const DOUBT_LABELS: Readonly<Record<Doubt, string>> = {
   zeroCost: 'zero_cost',
   absurdCost: 'absurd_cost',
 }
+
+const STANDBY_KINDS = [
+  'synchronous',
+  'asynchronous',
+  'none',
+] as const satisfies readonly Replication['kind'][]
 
 const MICROS_PER_DOLLAR = 1_000_000
 const MS_PER_SECOND = 1_000
@@ -119,6 +127,15 @@ export class Metrics {
     this.#own.storeWentBack.inc()
     this.#own.commandsRebooked.inc({ outcome: 'booked' }, requests + commands)
     this.#own.commandsRebooked.inc({ outcome: 'lost' }, lost)
+  }
+
+  /** Shows how a standby follows the server. By position: its kind; null: the server did not say. */
+  replicationRead(kind: Replication['kind'] | null): void {
+    this.#own.storeStandby.reset()
+    if (kind === null) return
+    for (const each of STANDBY_KINDS) {
+      this.#own.storeStandby.set({ kind: each }, each === kind ? 1 : 0)
+    }
   }
 
   /** Counts a refresh of an upstream's models, and drops the series of models that have left the catalog. */
@@ -336,66 +353,5 @@ function outcomeOf(kind: Settlement['correction']['kind']): string {
       return 'given_up'
     default:
       return assertNever(kind)
-  }
-}
-
-interface StoreFiguresInput<Figures> extends Pick<MetricSources, 'clock'> {
-  readonly query: () => Promise<Figures>
-  /** The shortest time from one query to the next. Default 15,000. */
-  readonly intervalMs?: number
-  /** How long a read waits for the store. Default 1,000. */
-  readonly waitMs?: number
-}
-
-const INTERVAL_MS_DEFAULT = 15_000
-const WAIT_MS_DEFAULT = 1_000
-
-/**
- * Figures of the store, as of a few seconds ago. However often they are read, the store gets one
- * query at a time and one an interval. A read of a store that hangs ends after `waitMs`.
- */
-export class StoreFigures<Figures> {
-  readonly #input: StoreFiguresInput<Figures>
-  #figures: Figures | null = null
-  #queriedAtMs = Number.NEGATIVE_INFINITY
-  #query: Promise<void> | null = null
-
-  constructor(input: StoreFiguresInput<Figures>) {
-    this.#input = input
-  }
-
-  /** Null if the store did not answer: the figures are unknown, not zero. */
-  async read(): Promise<Figures | null> {
-    const { clock, intervalMs = INTERVAL_MS_DEFAULT } = this.#input
-    const nowMs = clock.nowMs()
-    const isDue = nowMs - this.#queriedAtMs >= intervalMs || nowMs < this.#queriedAtMs
-    if (this.#query === null && isDue) {
-      this.#queriedAtMs = nowMs
-      this.#query = this.#count().finally(() => {
-        this.#query = null
-      })
-    }
-    if (this.#query !== null) await this.#waitFor(this.#query)
-    return this.#figures
-  }
-
-  /** Never rejects. */
-  async #count(): Promise<void> {
-    try {
-      this.#figures = await this.#input.query()
-    } catch {
-      // The log has the cause.
-      this.#figures = null
-    }
-  }
-
-  async #waitFor(query: Promise<void>): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
-    const outOfTime = new Promise<'late'>((resolve) => {
-      timer = setTimeout(resolve, this.#input.waitMs ?? WAIT_MS_DEFAULT, 'late')
-    })
-    const ended = await Promise.race([query, outOfTime])
-    clearTimeout(timer)
-    if (ended === 'late') this.#figures = null
   }
 }

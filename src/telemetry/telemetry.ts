@@ -9,6 +9,7 @@ import type { KeyUsageLook } from '../reconcile/key-usage.ts'
 import type { Doubt } from '../reconcile/lookups.ts'
 import type { BilledLate, ReconcileFailure, Settlement } from '../reconcile/reconciler.ts'
 import type { ChainLook } from '../sale/chain-look.ts'
+import type { Replication } from '../store/postgres/replication.ts'
 import { RowsLocked, StoreUnavailable } from '../store/store-failure.ts'
 import { type KeyUsageAnswer, UpstreamRefusesAccount } from '../upstreams/upstream.ts'
 import type { DeliveryOutcome } from '../webhooks/deliveries.ts'
@@ -79,6 +80,11 @@ export class Telemetry {
   /** The database had lost commits, and what could be is booked again. */
   storeWentBack(gap: StoreGap): void {
     this.#parts.metrics?.storeWentBack(gap)
+  }
+
+  /** The server has said how a standby follows it. By position: the kind; null: it did not say. */
+  replicationRead(kind: Replication['kind'] | null): void {
+    this.#parts.metrics?.replicationRead(kind)
   }
 
   /** By position: what operators are warned of about the store, and until when. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { HoldCount } from '../ledger/activity/unsettled.ts'
-import { StoreFigures } from './metrics.ts'
+import { StoreFigures } from './store-figures.ts'
 
 const COUNTS: readonly HoldCount[] = [{ state: 'open', holds: 3, oldestOpenedAtMs: 5 }]
 
