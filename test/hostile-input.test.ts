@@ -1,3 +1,4 @@
+import { METHODS } from 'node:http'
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -225,6 +226,25 @@ test('what is not HTTP is answered 400 in the envelope', async () => {
   const answer = await rawExchange(['\x16\x03\x01 hello\r\n\r\n'])
   expect(answer).toMatch(/^HTTP\/1\.1 400 /)
   expect(answer).toContain('"code":"bad_request"')
+})
+
+test('no method, and no content-type, is answered 500: neither where there is a route nor elsewhere', async () => {
+  // CONNECT asks for a tunnel: Node closes the connection.
+  const methods = METHODS.filter((method) => method !== 'CONNECT')
+  const contentTypes = ['', 'content-type: application/json\r\n', 'content-type: ;;/\r\n']
+  const paths = ['/healthz', '/v1/models', '/v1/balance', '/v1/admin/accounts', '/nowhere']
+  const failed: string[] = []
+  for (const path of paths) {
+    for (const method of methods) {
+      for (const contentType of contentTypes) {
+        const answer = await rawExchange([
+          `${method} ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 2\r\n${contentType}\r\n{}`,
+        ])
+        if (!/^HTTP\/1\.1 [234]/.test(answer)) failed.push(`${method} ${path} ${contentType}`)
+      }
+    }
+  }
+  expect(failed).toEqual([])
 })
 
 /** Writes the parts, and reads until the server closes; rejects on a reset. */
