@@ -87,10 +87,14 @@ const QUERIES: Readonly<Record<string, () => string>> = {
   getGeneration: () => `?id=${params['request_id']}`,
 }
 
-async function call({ name, method, path }: DocumentOperation, token: string | null) {
+/** By position: the operation, who asks, and its query, if it is not the usual one. */
+async function call(
+  { name, method, path }: DocumentOperation,
+  token: string | null,
+  query = QUERIES[name]?.() ?? '',
+) {
   const place = path.replace(/\{(\w+)\}/g, (_, param: string) => params[param] ?? '')
   const body = BODIES[name]?.()
-  const query = QUERIES[name]?.() ?? ''
   const answer = await request(admin.world.url(`${place}${query}`), {
     method: method as Dispatcher.HttpMethod,
     headers: token === null ? {} : { authorization: `Bearer ${token}` },
@@ -181,6 +185,22 @@ test('every operation answers as it is documented, and those that take a body ha
     expect(called.httpStatus < 300, `${operation.name}: ${called.text}`).toBe(succeeds)
     expectDocumented(operation, called)
   }
+})
+
+test('every operation that takes the format csv answers with CSV, and says that it does', async () => {
+  const named: string[] = []
+  const { text: freshKey } = await admin.apiKey(params['account_id'] ?? '')
+  for (const operation of operationsOf(document)) {
+    if (!JSON.stringify(operation.json['parameters'] ?? []).includes('"csv"')) continue
+    named.push(operation.name)
+    const token = operation.path.startsWith('/v1/admin') ? ADMIN_TOKEN : freshKey
+    const { httpStatus, headers, text } = await call(operation, token, '?format=csv')
+    expect(httpStatus, text).toBe(200)
+    expect(headers['content-type']).toBe('text/csv; charset=utf-8')
+    const success = objectAt(operation.json, 'responses', '200')
+    expect(Object.keys(objectAt(success, 'content'))).toEqual(['application/json', 'text/csv'])
+  }
+  expect(named.length).toBeGreaterThan(2)
 })
 
 test('every operation that asks for a key or a token refuses without as it is documented', async () => {

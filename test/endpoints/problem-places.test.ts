@@ -46,6 +46,16 @@ test('a chat is refused with what can occur in one, and with nothing of people, 
   }
 })
 
+test('a refusal that only some formats have is said of those alone', async () => {
+  const document = (await admin.get('/openapi.json', null)).json
+  const saying = (code: string) =>
+    operationsOf(document).flatMap(({ name, json }) =>
+      JSON.stringify(json['responses']).includes(`"${code}"`) ? [name] : [],
+    )
+  expect(saying('missing_prompt')).toEqual(['create_completions'])
+  expect(saying('output_cap_required')).toEqual(['create_responses', 'create_messages'])
+})
+
 test('no operation of the page names a problem that can not occur there', () => {
   const parts = new Proxy(Object(null), { get: () => ({}) })
   const operations = makeOperations(OPERATIONS, parts).flatMap((section) => section.operations)

@@ -60,14 +60,19 @@ export interface DocumentedAnswer {
 /** Operations under one title. */
 export interface DocumentSection {
   readonly title: string
+  /** What they are for, in a sentence. */
+  readonly description: string
   readonly operations: readonly DocumentedOperation[]
 }
 
 /** An OpenAPI 3.1 document. */
 type OpenApiDocument = Readonly<Record<string, unknown>>
 
+/** Refusals of what is no request yet, on every path: no HTTP, or headers that are too large. */
+export const OF_CONNECTIONS: readonly ProblemCode[] = ['bad_request', 'headers_too_large']
+
 /** Codes that every operation may answer with. */
-const ALWAYS: readonly ProblemCode[] = ['internal_error', 'service_unavailable']
+const ALWAYS: readonly ProblemCode[] = [...OF_CONNECTIONS, 'internal_error', 'service_unavailable']
 
 /** Codes of each kind of caller's credential. */
 const OF_CALLERS: Readonly<Record<'key' | 'admin' | 'anyone', readonly ProblemCode[]>> = {
@@ -93,8 +98,10 @@ export function documentedOperation(
   const ofBody: readonly ProblemCode[] =
     operation.body === null
       ? []
-      : ['invalid_json', 'invalid_parameter', 'request_too_large', 'request_timeout', 'bad_request']
+      : ['invalid_json', 'invalid_parameter', 'request_too_large', 'request_timeout']
   const ofQuery: readonly ProblemCode[] = operation.query === null ? [] : ['invalid_parameter']
+  const ofQueries = queryParameters(operation)
+  const asCsv = ofQueries.some(takesCsv) ? { 'text/csv': { type: 'string' } } : {}
   const ofCaller = OF_CALLERS[access]
   return {
     // Names are unique in a document: where both kinds may call, the admin's has the operation's own name.
@@ -109,17 +116,22 @@ export function documentedOperation(
     scope: access === 'admin' ? operation.scope : null,
     family: 'openai',
     isRetired: false,
-    parameters: [...pathParameters(path), ...queryParameters(operation)],
+    parameters: [...pathParameters(path), ...ofQueries],
     body: operation.body === null ? null : requestSchema(operation.body),
     example: operation.example,
     answers: Object.entries(operation.answersTo(access)).map(([httpStatus, shape]) => ({
       httpStatus: Number(httpStatus),
       description: ANSWER_WORDS[httpStatus] ?? 'Success.',
       headers: {},
-      content: { 'application/json': answerSchema(shape, named) },
+      content: { 'application/json': answerSchema(shape, named), ...asCsv },
     })),
     problems: [...new Set([...ofCaller, ...operation.problems, ...ofBody, ...ofQuery, ...ALWAYS])],
   }
+}
+
+/** Whether a parameter asks for the answer as CSV. */
+function takesCsv({ schema }: Parameter): boolean {
+  return Array.isArray(schema['enum']) && schema['enum'].includes('csv')
 }
 
 const ANSWER_WORDS: Readonly<Record<string, string>> = {
@@ -186,7 +198,7 @@ export function openApiDocument(
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
-    tags: sections.map(({ title }) => ({ name: title })),
+    tags: sections.map(({ title, description }) => ({ name: title, description })),
     paths,
     components: {
       securitySchemes: {

@@ -3,11 +3,26 @@ import { USAGE_HEADER } from '../../journey/held-request.ts'
 import { PROBLEMS, type ProblemCode } from '../../vocabulary/problem.ts'
 import { PROBLEM_PLACES } from '../../vocabulary/problem-places.ts'
 import { TAG_CHARS_MAX, TAGS_HEADER, TAGS_MAX } from '../../vocabulary/tags.ts'
-import { type DocumentedAnswer, type DocumentedOperation, pathParameters } from './document.ts'
+import {
+  type DocumentedAnswer,
+  type DocumentedOperation,
+  OF_CONNECTIONS,
+  pathParameters,
+} from './document.ts'
 import type { JsonSchema } from './schemas.ts'
 
 /** The parts of a wire format that documents show. */
-export type DocumentedFormat = Pick<WireFormat, 'endpoint' | 'path' | 'family' | 'documentation'>
+export type DocumentedFormat = Pick<
+  WireFormat,
+  'endpoint' | 'path' | 'family' | 'rules' | 'documentation'
+>
+
+/** One event of a stream, as documents of OpenAPI 3.1 describe them. Its data is JSON, or `[DONE]`. */
+const EVENT: JsonSchema = {
+  type: 'object',
+  required: ['data'],
+  properties: { event: { type: 'string' }, data: { type: 'string' } },
+}
 
 const TAGS: DocumentedOperation['parameters'][number] = {
   name: TAGS_HEADER,
@@ -30,9 +45,10 @@ const USAGE: DocumentedOperation['parameters'][number] = {
 
 /** Describes an inference endpoint. Most of its fields are the provider's. */
 export function inferenceOperation(
-  { endpoint, path, family, documentation }: DocumentedFormat,
+  format: DocumentedFormat,
   { costHeader }: { readonly costHeader: string },
 ): DocumentedOperation {
+  const { endpoint, path, family, documentation } = format
   const { summary, required, properties, answer, streams } = documentation
   const whole: JsonSchema = {
     type: 'object',
@@ -46,7 +62,7 @@ export function inferenceOperation(
     headers: { [costHeader]: 'The charge in micro-dollars; not on streams.' },
     content: {
       'application/json': whole,
-      ...(streams ? { 'text/event-stream': { type: 'string' } } : {}),
+      ...(streams ? { 'text/event-stream': EVENT } : {}),
     },
   }
   return {
@@ -67,8 +83,17 @@ export function inferenceOperation(
     },
     example: EXAMPLES.get(endpoint),
     answers: [success],
-    problems: ALL_CODES.filter((code) => PROBLEM_PLACES[code].includes('inference')),
+    problems: ALL_CODES.filter(
+      (code) => PROBLEM_PLACES[code].includes('inference') && (OF_SOME[code]?.(format) ?? true),
+    ),
   }
+}
+
+/** The refusals of inference that not every format has, each with the formats that have it. */
+const OF_SOME: Partial<Record<ProblemCode, (format: DocumentedFormat) => boolean>> = {
+  missing_prompt: ({ rules, documentation }) =>
+    rules.heldBy === 'tokens' && documentation.required.includes('prompt'),
+  output_cap_required: ({ rules }) => rules.output.cap === 'clients',
 }
 
 const model = 'sim/text'
@@ -174,7 +199,7 @@ export const PUBLIC_OPERATIONS: readonly DocumentedOperation[] = [
         properties: { object: { const: 'health' }, alive: { const: true } },
       }),
     ],
-    problems: [],
+    problems: OF_CONNECTIONS,
   },
   {
     ...COMMON,
@@ -186,7 +211,7 @@ export const PUBLIC_OPERATIONS: readonly DocumentedOperation[] = [
       { ...json(READINESS), description: 'Ready.' },
       { ...json(READINESS), httpStatus: 503, description: 'Not ready; `checks` has the reason.' },
     ],
-    problems: [],
+    problems: OF_CONNECTIONS,
   },
   {
     ...COMMON,
@@ -195,7 +220,7 @@ export const PUBLIC_OPERATIONS: readonly DocumentedOperation[] = [
     path: '/v1',
     summary: 'The version, the wire formats, and whether money is play money.',
     answers: [json(SERVICE)],
-    problems: [],
+    problems: OF_CONNECTIONS,
   },
   {
     ...COMMON,
@@ -221,7 +246,7 @@ export const PUBLIC_OPERATIONS: readonly DocumentedOperation[] = [
         },
       }),
     ],
-    problems: [],
+    problems: OF_CONNECTIONS,
   },
   {
     ...COMMON,
@@ -231,7 +256,7 @@ export const PUBLIC_OPERATIONS: readonly DocumentedOperation[] = [
     parameters: pathParameters('/v1/models/{author}/{name}'),
     summary: 'One model. The 404 of an unknown model has no request id.',
     answers: [json(MODEL)],
-    problems: ['model_not_found', 'model_not_allowed'],
+    problems: ['model_not_found', 'model_not_allowed', ...OF_CONNECTIONS],
   },
 ]
 
@@ -250,7 +275,7 @@ export function retiredOperations(
       summary: 'Retired: always answers 410.',
       isRetired: true,
       answers: [],
-      problems: ['endpoint_retired'],
+      problems: ['endpoint_retired', ...OF_CONNECTIONS],
     }
   })
 }

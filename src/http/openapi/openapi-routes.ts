@@ -67,17 +67,31 @@ function sectionsOf(
   return [
     {
       title: 'Inference',
+      description: 'Requests to models, in the wire formats of the field.',
       operations: formats.map((format) => inferenceOperation(format, { costHeader })),
     },
     {
       title: 'Service and models',
+      description: 'What the gateway is, and which models it offers.',
       operations: [...PUBLIC_OPERATIONS, ...sections.flatMap((section) => of(section, 'anyone'))],
     },
-    { title: 'Key and account', operations: sections.flatMap((section) => of(section, 'key')) },
+    {
+      title: 'Key and account',
+      description: 'What an API key may see and do: itself, and the account that it belongs to.',
+      operations: sections.flatMap((section) => of(section, 'key')),
+    },
     ...sections
-      .map((section) => ({ title: `Admin: ${section.title}`, operations: of(section, 'admin') }))
+      .map((section) => ({
+        title: `Admin: ${section.title}`,
+        description: `${section.title}, for admins with a token.`,
+        operations: of(section, 'admin'),
+      }))
       .filter(({ operations }) => operations.length > 0),
-    { title: 'Retired', operations: retiredOperations(RETIRED_PATHS) },
+    {
+      title: 'Retired',
+      description: 'Paths of earlier releases, which are always refused.',
+      operations: retiredOperations(RETIRED_PATHS),
+    },
   ]
 }
 
