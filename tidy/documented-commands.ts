@@ -78,7 +78,7 @@ function buildCommands(text: string): Set<string> {
   const lines = text.split('\n').map((line) =>
     line
       .replace(/^part /, '')
-      .replace(/\|\|.*$/, '')
+      .replace(/(\|\||&).*$/, '')
       .trim(),
   )
   return new Set(lines.filter((line) => /^np[mx] /.test(line)))

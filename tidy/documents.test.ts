@@ -123,7 +123,7 @@ test('a command whose test is gone fails', async () => {
 
 test('what the build runs and CONTRIBUTING.md does not say fails', async () => {
   const verdict = await judgeCommands({
-    '.ci/run': 'part npm run check\n',
+    '.ci/run': 'part npm run check &\n',
     'CONTRIBUTING.md': page('npm test'),
   })
   expect(verdict).toEqual(['.ci/run runs "npm run check", CONTRIBUTING.md does not say so'])

@@ -133,7 +133,7 @@ async function measureGateway(bench: Bench, rows: number): Promise<readonly Meas
     settings,
     activityRows: rows,
   })
-  await quiet.rolledUp()
+  if (!bench.flags.quick) await quiet.rolledUp()
   const paged = await bench.startGateway({ name: 'tollgate, pages', settings, activityRows: rows })
   const readers = new PageReaders({ address: paged.address, adminToken: 'bench', readers: 10 })
   const workload = await chatWorkload(await bench.simulator(), textBody())
