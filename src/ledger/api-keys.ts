@@ -3,7 +3,8 @@ import type { Kysely } from 'kysely'
 import { API_KEYS, type ApiKeyRow, type Tables } from '../store/schema.ts'
 import { micros } from '../vocabulary/money.ts'
 import type { Page } from '../vocabulary/page.ts'
-import type { AddApiKeyInput, CommandedLedger } from './ledger.ts'
+import type { CommandedLedger } from './commands.ts'
+import type { AddApiKeyInput } from './ledger.ts'
 import type { OperatorAction } from './operator-actions.ts'
 
 /** Makes a key for an account. Null where there is no such account. */

@@ -3,7 +3,8 @@ import type { Kysely } from 'kysely'
 import { CREDIT_CODES, type CreditCodeRow, type Tables } from '../store/schema.ts'
 import type { Page } from '../vocabulary/page.ts'
 import { makeTypedCode, plainTypedCode } from '../vocabulary/typed-code.ts'
-import type { AddCreditCodeInput, CommandedLedger } from './ledger.ts'
+import type { CommandedLedger } from './commands.ts'
+import type { AddCreditCodeInput } from './ledger.ts'
 import type { OperatorAction } from './operator-actions.ts'
 
 /** A code without its text. */

@@ -1,10 +1,7 @@
-import type { PurchaseRow } from '../store/sale-tables.ts'
 import type { AccountRow, ApiKeyRow, CreditCodeRow, Entry } from '../store/schema.ts'
 import type { Micros, Purse } from '../vocabulary/money.ts'
 import type { Correction, RequestFacts, RequestState, Resolution } from '../vocabulary/outcome.ts'
 import type { ProblemCode } from '../vocabulary/problem.ts'
-import type { PurchaseFact } from '../vocabulary/purchase.ts'
-import type { OperatorAction } from './operator-actions.ts'
 
 /**
  * Holds and the money behind them. Every command is durable before its promise resolves, takes an id
@@ -129,80 +126,6 @@ export interface Settled {
   readonly overrunMicros: Micros
   /** False where the hold was settled before: this call changed nothing. */
   readonly settledNow: boolean
-}
-
-/**
- * The whole ledger: holds, corrections, and the commands of admins. `by` is the operator who gives a command
- * on the page: what it changes is recorded in the same commit.
- */
-export interface Ledger extends HoldLedger {
-  /** Applies a correction to a provisional or unresolved request. */
-  correct(input: CorrectInput, by?: OperatorAction | null): Promise<Corrected>
-  /**
-   * Ends the wait of provisional requests whose reported cost stands: they become final, or are to be looked up like
-   * all others. Others stay as they are. Returns how many have changed.
-   */
-  settleStanding(input: SettleStandingInput): Promise<number>
-  /** Adds credit to an account, or takes paid credit back; a repeat of a reference adds nothing. */
-  addCredit(input: AddCreditInput, by?: OperatorAction | null): Promise<CreditVerdict>
-  /** Redeems a code for an account. A code can be redeemed once. */
-  redeemCode(input: RedeemCodeInput, by?: OperatorAction | null): Promise<RedeemVerdict>
-  /**
-   * Brings a purchase, and the credit of its account, to what a look found. Any look may be repeated, late or
-   * doubled. Rejects with `StoreRefused` for impossible totals.
-   */
-  postPurchase(input: PostPurchaseInput, by?: OperatorAction | null): Promise<PurchaseVerdict>
-  /** Decides that a held purchase adds no credit. */
-  dismissPurchase(input: DismissPurchaseInput, by?: OperatorAction | null): Promise<DismissVerdict>
-  /** Makes every open hold of a dead instance unresolved; returns how many. */
-  abandonInstance(instanceId: string): Promise<number>
-  /** The same for single holds. Those that are not open stay as they are. */
-  abandonHolds(requestIds: readonly string[]): Promise<number>
-  /** Makes an account without credit; returns the one that has its external id already, unchanged. */
-  createAccount(input: CreateAccountInput, by?: OperatorAction | null): Promise<AccountRow>
-  /** Changes the given fields of an account. Null where there is no such account. */
-  updateAccount(
-    input: UpdateAccountInput,
-    by?: OperatorAction | null,
-  ): Promise<UpdateAccountVerdict>
-  /** Makes a key for an account; {@link createApiKey} makes its text. Null where there is no such account. */
-  addApiKey(input: AddApiKeyInput, by?: OperatorAction | null): Promise<ApiKeyRow | null>
-  /** Changes the given fields of a key. Null where there is no such key, or it was deleted. */
-  updateApiKey(input: UpdateApiKeyInput, by?: OperatorAction | null): Promise<ApiKeyRow | null>
-  /**
-   * Deletes a key: it authenticates no request and is in no list; its requests stay. False where there
-   * is no such key, or it was deleted before.
-   */
-  deleteApiKey(apiKeyId: string, by?: OperatorAction | null): Promise<boolean>
-  /** Makes a code that is worth paid credit; {@link createCreditCode} makes its text. */
-  addCreditCode(input: AddCreditCodeInput, by?: OperatorAction | null): Promise<CreditCodeRow>
-  /**
-   * Revokes a code, unless it was redeemed or revoked before; returns the code after that. Null where there
-   * is no such code.
-   */
-  revokeCreditCode(creditCodeId: string, by?: OperatorAction | null): Promise<CreditCodeRow | null>
-}
-
-type CommandOfAdmins =
-  | 'correct'
-  | 'addCredit'
-  | 'redeemCode'
-  | 'postPurchase'
-  | 'dismissPurchase'
-  | 'createAccount'
-  | 'updateAccount'
-  | 'addApiKey'
-  | 'updateApiKey'
-  | 'deleteApiKey'
-  | 'addCreditCode'
-  | 'revokeCreditCode'
-
-/** The ledger to those who must say whether an operator gives a command. */
-export type CommandedLedger = {
-  readonly [Command in CommandOfAdmins]: (
-    input: Parameters<Ledger[Command]>[0],
-    by: OperatorAction | null,
-  ) => ReturnType<Ledger[Command]>
 }
 
 /** The models that an account or a key may use. */
@@ -350,41 +273,6 @@ export type RedeemVerdict =
   | { readonly kind: 'exists'; readonly entry: Entry }
   /** Nothing was added: another account has it, or it can't be redeemed. */
   | { readonly kind: 'used' | 'expired' | 'revoked' | 'unknownCode' | 'unknownAccount' }
-
-export interface PostPurchaseInput
-  extends Pick<PurchaseRow, 'accountId' | 'method' | 'source' | 'creditMicros' | 'priceUnits'> {
-  /** An id of the prefix `pur`. It, `creditMicros` and `priceUnits` are for a new row; if the source is known, unused. */
-  readonly id: string
-  /** `reversals` of the row, read before the look; 0 where there was none. */
-  readonly seenReversals: number
-  readonly fact: PurchaseFact
-  /** Whether an admin has decided that a held or too small payment is credited. */
-  readonly approved: boolean
-}
-
-/** The result of posting a purchase, with its row after that. */
-export type PurchaseVerdict =
-  | { readonly kind: 'posted'; readonly purchase: PurchaseRow }
-  /** The row says the same already. */
-  | { readonly kind: 'unchanged'; readonly purchase: PurchaseRow }
-  /** A reversal was posted since the look began; nothing was changed. Look again. */
-  | { readonly kind: 'stale'; readonly purchase: PurchaseRow }
-  /** Another account or method has the source, or another payment was credited; nothing was changed. */
-  | { readonly kind: 'conflict'; readonly purchase: PurchaseRow }
-  | { readonly kind: 'unknownAccount' }
-
-export interface DismissPurchaseInput {
-  readonly purchaseId: string
-  /** Why. */
-  readonly note: string
-}
-
-/** The result of dismissing a purchase. */
-export type DismissVerdict =
-  | { readonly kind: 'dismissed'; readonly purchase: PurchaseRow }
-  /** Nothing was changed. */
-  | { readonly kind: 'notHeld'; readonly purchase: PurchaseRow }
-  | { readonly kind: 'unknownPurchase' }
 
 /** The limits of accounts and keys that have none of their own. The ledger keeps all exactly, over all instances. */
 export interface LedgerLimits {

@@ -3,7 +3,8 @@ import type {
   UnsettledPage,
   UnsettledRequest,
 } from '../ledger/activity/unsettled.ts'
-import type { Corrected, Ledger } from '../ledger/ledger.ts'
+import type { Ledger } from '../ledger/commands.ts'
+import type { Corrected } from '../ledger/ledger.ts'
 import { StoreUnavailable } from '../store/store-failure.ts'
 import { type StartTimer, startUnrefTimer } from '../vocabulary/clock.ts'
 import type { Decimal } from '../vocabulary/money.ts'

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import { isStanding } from '../ledger/activity/unsettled.ts'
-import type { Ledger, SettleStandingInput } from '../ledger/ledger.ts'
+import type { Ledger } from '../ledger/commands.ts'
+import type { SettleStandingInput } from '../ledger/ledger.ts'
 import { Passes } from '../store/passes.ts'
 import type { Tables } from '../store/schema.ts'
 import type { Clock } from '../vocabulary/clock.ts'

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import type { PostPurchaseInput, PurchaseVerdict } from '../ledger/ledger.ts'
+import type { PostPurchaseInput, PurchaseVerdict } from '../ledger/rules/post-purchase.ts'
 import { isPostgres } from '../store/migrate.ts'
 import type { Tables } from '../store/schema.ts'
 import type { Clock } from '../vocabulary/clock.ts'

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
-import type { PostPurchaseInput, PurchaseVerdict } from '../ledger/ledger.ts'
 import { findPurchase } from '../ledger/purchases.ts'
+import type { PostPurchaseInput, PurchaseVerdict } from '../ledger/rules/post-purchase.ts'
 import type { Tables } from '../store/schema.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Clock } from '../vocabulary/clock.ts'

@@ -47,9 +47,6 @@ export const MEMBERS = new Table('members', {
   },
 })
 
-/** A user in an account. */
-export type MemberRow = RowOf<typeof MEMBERS>
-
 /** How users prove who they are: a password, and identities at providers outside of the gateway. */
 export const SIGN_INS = new Table('sign_ins', {
   key: ['id'],

@@ -3,7 +3,7 @@ import { parseWindow, type RequestWindow, windowText } from '../vocabulary/reque
 import type { DatabaseLocation } from './database-url.ts'
 
 /** A value as every engine takes it: times and money are integers, yes and no 1 and 0. */
-type StoredValue = string | number | null
+export type StoredValue = string | number | null
 
 /** A row as a database driver gives it. */
 export type StoredRow = Readonly<Record<string, unknown>>

@@ -177,7 +177,7 @@ function tornFrame(
 function checkRecovered(file: string, expected: Expected | undefined): void {
   const connection = openSqliteConnection({ file })
   const [verdict] = new SqliteEngine(connection).apply(
-    [{ kind: 'abandonInstance', instanceId: DEAD_INSTANCE }],
+    [{ kind: 'abandonInstance', input: DEAD_INSTANCE }],
     { nowMs: Date.now(), limits: LIMITS },
   )
   const requests = connection.prepare('select id, state from requests').all()

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { micros } from '../../vocabulary/money.ts'
+import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
 import type { OpenHoldInput, Settled } from '../ledger.ts'
 import { BatchedLedger } from './batched-ledger.ts'
-import type { LedgerCommand, LedgerVerdict } from './commands.ts'
 
 const OPENED = {
   kind: 'opened',

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type CommitPatience, GroupCommit } from '../../store/group-commit.ts'
-import type { AccountRow, ApiKeyRow, CreditCodeRow } from '../../store/schema.ts'
 import {
   CommandImpossible,
   NotSent,
@@ -9,40 +8,23 @@ import {
   StoreUnavailable,
 } from '../../store/store-failure.ts'
 import type { RequestFacts } from '../../vocabulary/outcome.ts'
+import {
+  accountOfCommand,
+  type CommandKind,
+  type Ledger,
+  type LedgerCommand,
+  type LedgerVerdict,
+  type RecordedCommand,
+  type RecordedKind,
+} from '../commands.ts'
 import type {
-  AddApiKeyInput,
-  AddCreditCodeInput,
-  AddCreditInput,
-  Corrected,
-  CorrectInput,
-  CreateAccountInput,
-  CreditVerdict,
-  DismissPurchaseInput,
-  DismissVerdict,
-  Ledger,
   OpenHoldInput,
   OpenHoldVerdict,
-  PostPurchaseInput,
-  PurchaseVerdict,
-  RedeemCodeInput,
-  RedeemVerdict,
   Settled,
   SettleInput,
   SettleStandingInput,
-  UpdateAccountInput,
-  UpdateAccountVerdict,
-  UpdateApiKeyInput,
 } from '../ledger.ts'
-import type { OperatorAction } from '../operator-actions.ts'
-import {
-  accountOfCommand,
-  type LedgerCommand,
-  type LedgerVerdict,
-  mayAddUp,
-  type RequestOwner,
-  rankOfCommand,
-  type VerdictOf,
-} from './commands.ts'
+import type { RequestOwner } from '../named-rows.ts'
 import { type UnsureHold, UnsureHolds } from './unsure-holds.ts'
 
 /** The tuning of a ledger, on any engine. */
@@ -105,6 +87,19 @@ export class BatchedLedger implements Ledger {
   readonly #open = new Set<string>()
   /** Whose the holds are that were opened here, until their settle is durable. */
   readonly #owners = new Map<string, RequestOwner>()
+  readonly correct: Ledger['correct'] = (input, by = null) =>
+    this.#submitIdly({ kind: 'correct', input, by })
+  readonly addCredit = this.#given('addCredit')
+  readonly redeemCode = this.#given('redeemCode')
+  readonly postPurchase = this.#given('postPurchase')
+  readonly dismissPurchase = this.#given('dismissPurchase')
+  readonly createAccount = this.#given('createAccount')
+  readonly updateAccount = this.#given('updateAccount')
+  readonly addApiKey = this.#given('addApiKey')
+  readonly updateApiKey = this.#given('updateApiKey')
+  readonly deleteApiKey = this.#given('deleteApiKey')
+  readonly addCreditCode = this.#given('addCreditCode')
+  readonly revokeCreditCode = this.#given('revokeCreditCode')
 
   constructor(
     input: BatchSettings & {
@@ -160,45 +155,18 @@ export class BatchedLedger implements Ledger {
   noteGeneration(input: { readonly requestId: string; readonly generationId: string }): void {
     // Only a crash needs it: if the store is down, the settle carries the same id.
     const owner = this.#ownerOf(input.requestId)
-    this.#submitIdly({ kind: 'noteGeneration', ...input, ...owner }).catch(() => {})
-  }
-
-  correct(input: CorrectInput, by: OperatorAction | null = null): Promise<Corrected> {
-    return this.#submitIdly({ kind: 'correct', input, by })
+    this.#submitIdly({ kind: 'noteGeneration', input, ...owner }).catch(() => {})
   }
 
   settleStanding(input: SettleStandingInput): Promise<number> {
     return this.#submitIdly({ kind: 'settleStanding', input })
   }
 
-  /** As the interface says. Rejects with `StoreRefused` for impossible credit, such as zero. */
-  addCredit(input: AddCreditInput, by: OperatorAction | null = null): Promise<CreditVerdict> {
-    return this.#submit({ kind: 'addCredit', input, by })
-  }
-
-  redeemCode(input: RedeemCodeInput, by: OperatorAction | null = null): Promise<RedeemVerdict> {
-    return this.#submit({ kind: 'redeemCode', input, by })
-  }
-
-  postPurchase(
-    input: PostPurchaseInput,
-    by: OperatorAction | null = null,
-  ): Promise<PurchaseVerdict> {
-    return this.#submit({ kind: 'postPurchase', input, by })
-  }
-
-  dismissPurchase(
-    input: DismissPurchaseInput,
-    by: OperatorAction | null = null,
-  ): Promise<DismissVerdict> {
-    return this.#submit({ kind: 'dismissPurchase', input, by })
-  }
-
   /** As the interface says. An engine may abandon a limited number of holds in a commit. */
   async abandonInstance(instanceId: string): Promise<number> {
     let abandoned = 0
     for (;;) {
-      const more = await this.#submit({ kind: 'abandonInstance', instanceId })
+      const more = await this.#submit({ kind: 'abandonInstance', input: instanceId })
       if (more === 0) return abandoned
       abandoned += more
     }
@@ -206,47 +174,7 @@ export class BatchedLedger implements Ledger {
 
   abandonHolds(requestIds: readonly string[]): Promise<number> {
     for (const requestId of requestIds) this.#open.delete(requestId)
-    return this.#submit({ kind: 'abandonHolds', requestIds })
-  }
-
-  createAccount(input: CreateAccountInput, by: OperatorAction | null = null): Promise<AccountRow> {
-    return this.#submit({ kind: 'createAccount', input, by })
-  }
-
-  updateAccount(
-    input: UpdateAccountInput,
-    by: OperatorAction | null = null,
-  ): Promise<UpdateAccountVerdict> {
-    return this.#submit({ kind: 'updateAccount', input, by })
-  }
-
-  addApiKey(input: AddApiKeyInput, by: OperatorAction | null = null): Promise<ApiKeyRow | null> {
-    return this.#submit({ kind: 'addApiKey', input, by })
-  }
-
-  updateApiKey(
-    input: UpdateApiKeyInput,
-    by: OperatorAction | null = null,
-  ): Promise<ApiKeyRow | null> {
-    return this.#submit({ kind: 'updateApiKey', input, by })
-  }
-
-  deleteApiKey(apiKeyId: string, by: OperatorAction | null = null): Promise<boolean> {
-    return this.#submit({ kind: 'deleteApiKey', apiKeyId, by })
-  }
-
-  addCreditCode(
-    input: AddCreditCodeInput,
-    by: OperatorAction | null = null,
-  ): Promise<CreditCodeRow> {
-    return this.#submit({ kind: 'addCreditCode', input, by })
-  }
-
-  revokeCreditCode(
-    creditCodeId: string,
-    by: OperatorAction | null = null,
-  ): Promise<CreditCodeRow | null> {
-    return this.#submit({ kind: 'revokeCreditCode', creditCodeId, by })
+    return this.#submit({ kind: 'abandonHolds', input: requestIds })
   }
 
   /** Releases a hold, if it is there, however long the store takes. Nothing may run on it. */
@@ -306,15 +234,38 @@ export class BatchedLedger implements Ledger {
     }
   }
 
-  async #submit<Command extends LedgerCommand>(command: Command): Promise<VerdictOf<Command>> {
-    // A commit answers each command in its place, with the verdict of its rule.
-    return (await this.#commits.submit(command)) as VerdictOf<Command>
+  /** A command that is the same as its row of the table says, by whoever gives it. */
+  #given<Kind extends RecordedKind>(kind: Kind): RecordedCommand<Kind> {
+    return (input, by = null) => this.#submit<Kind>({ kind, input, by })
   }
 
-  async #submitIdly<Command extends LedgerCommand>(command: Command): Promise<VerdictOf<Command>> {
-    // A commit answers each command in its place, with the verdict of its rule.
-    return (await this.#commits.submitIdly(command)) as VerdictOf<Command>
+  async #submit<Kind extends CommandKind>(
+    given: LedgerCommand<Kind>,
+  ): Promise<LedgerVerdict<Kind>> {
+    // A commit answers each command in its place, with the verdict of its rule. A command of some kind is a command.
+    return (await this.#commits.submit(given as LedgerCommand)) as LedgerVerdict<Kind>
   }
+
+  async #submitIdly<Kind extends CommandKind>(
+    given: LedgerCommand<Kind>,
+  ): Promise<LedgerVerdict<Kind>> {
+    // As above.
+    return (await this.#commits.submitIdly(given as LedgerCommand)) as LedgerVerdict<Kind>
+  }
+}
+
+/**
+ * Lower ranks are applied first within a batch. Holds open last, so that settles and credit of the same
+ * batch make room for them.
+ */
+function rankOfCommand({ kind }: LedgerCommand): number {
+  return kind === 'openHold' ? 1 : 0
+}
+
+/** Whether a command may add up the requests of a period, which takes long for a payer with many. */
+function mayAddUp(given: LedgerCommand): boolean {
+  const isChange = given.kind === 'updateAccount' || given.kind === 'updateApiKey'
+  return isChange && given.input.allowance != null
 }
 
 /** The result of one commit. */

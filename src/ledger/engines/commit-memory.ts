@@ -1,6 +1,6 @@
-import { assertNever } from '../../vocabulary/assert-never.ts'
+import { isRunAgain, type LedgerCommand, type LedgerVerdict } from '../commands.ts'
 import type { SettleInput } from '../ledger.ts'
-import type { LedgerCommand, LedgerVerdict, OpenedHold } from './commands.ts'
+import type { OpenedHold } from '../rules/rebook.ts'
 
 /** The commands of a batch, with what was answered. */
 interface Answered {
@@ -174,35 +174,5 @@ function witnessOf(command: LedgerCommand, verdict: LedgerVerdict | undefined): 
     }
     default:
       return null
-  }
-}
-
-/** Whether a command without a witness of its own is run again: it does nothing where its rows are there. */
-function isRunAgain({ kind }: LedgerCommand): boolean {
-  switch (kind) {
-    case 'addCredit':
-    case 'redeemCode':
-    case 'postPurchase':
-    case 'dismissPurchase':
-    case 'createAccount':
-    case 'updateAccount':
-    case 'addApiKey':
-    case 'updateApiKey':
-    case 'deleteApiKey':
-    case 'addCreditCode':
-    case 'revokeCreditCode':
-      return true
-    // The reconciler does these by itself, or a request is booked again as a whole.
-    case 'openHold':
-    case 'settle':
-    case 'rebook':
-    case 'noteGeneration':
-    case 'correct':
-    case 'settleStanding':
-    case 'abandonInstance':
-    case 'abandonHolds':
-      return false
-    default:
-      return assertNever(kind)
   }
 }

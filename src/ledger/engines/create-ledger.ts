@@ -3,9 +3,9 @@ import type { PostgresWriterInput } from '../../store/postgres/postgres-connecti
 import type { SqliteConnectionInput } from '../../store/sqlite/sqlite-connection.ts'
 import { StoreThread } from '../../store/sqlite/store-thread.ts'
 import { type Clock, systemClock } from '../../vocabulary/clock.ts'
+import type { LedgerVerdict } from '../commands.ts'
 import { LEDGER_LIMITS_DEFAULT, type LedgerLimits } from '../ledger.ts'
 import { BatchedLedger, type BatchSettings } from './batched-ledger.ts'
-import type { LedgerVerdict } from './commands.ts'
 import { PostgresEngine, type WentBackInput } from './postgres-engine.ts'
 import type { WriterJob } from './sqlite-writer.ts'
 

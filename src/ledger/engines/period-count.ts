@@ -2,7 +2,7 @@ import type { StoredRow } from '../../store/table.ts'
 import type { PeriodSpan } from '../../vocabulary/allowance.ts'
 import { firstIdOf, ID_AGE_MS_MAX } from '../../vocabulary/ids.ts'
 import { micros } from '../../vocabulary/money.ts'
-import type { PeriodCount } from '../rules/unit-of-work.ts'
+import type { PeriodCount } from '../work.ts'
 
 /**
  * Adds up the requests of an owner whose holds opened in a period, over the index of its ids. Its parameters are

@@ -18,16 +18,15 @@ import {
   StoreRefused,
   StoreUnavailable,
 } from '../../store/store-failure.ts'
+import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
+import { applyCommand, uncountedBy } from '../commands.ts'
 import type { LedgerLimits } from '../ledger.ts'
-import { type Uncounted, uncountedBy } from '../rules/allowance.ts'
-import { applyCommand } from '../rules/rules.ts'
-import { UnitOfWork } from '../rules/unit-of-work.ts'
+import type { Uncounted } from '../rules/allowance.ts'
+import { UnitOfWork } from '../work.ts'
 import type { LedgerEngine } from './batched-ledger.ts'
-import type { LedgerCommand, LedgerVerdict } from './commands.ts'
 import { CommitMemory } from './commit-memory.ts'
 import { periodCountValues, readPeriodCount } from './period-count.ts'
-import { load, Repeated } from './postgres-load.ts'
-import { save } from './postgres-save.ts'
+import { load, Repeated, save } from './postgres-rows.ts'
 import {
   MARK_COMMIT,
   READ_ACCOUNT_PERIOD,

@@ -1,15 +1,17 @@
-import { MEMBERS, OPERATOR_ACTIONS } from '../../store/people-tables.ts'
-import { PURCHASES } from '../../store/sale-tables.ts'
-import {
-  ACCOUNTS,
-  API_KEYS,
-  CREDIT_CODES,
-  ENTRIES,
-  REQUESTS,
-  type TABLES,
-} from '../../store/schema.ts'
+import { ACCOUNTS, API_KEYS, ENTRIES, REQUESTS } from '../../store/schema.ts'
 import { RAISE_CALLERS_VERSION } from '../../store/settings.ts'
+import { FOUND, type StatedTable, UnitOfWork } from '../work.ts'
 import { periodCountText } from './period-count.ts'
+
+const SAVES: readonly {
+  readonly way: 'insert' | 'write' | 'update'
+  readonly isOf: (table: StatedTable) => boolean
+  readonly textOf: (table: StatedTable, parameter: string) => string
+}[] = [
+  { way: 'insert', isOf: () => true, textOf: insert },
+  { way: 'write', isOf: ({ key }) => key.length === 1, textOf: write },
+  { way: 'update', isOf: ({ moving }) => moving.length > 0, textOf: update },
+]
 
 /** A statement that a connection plans once and runs by its name. */
 export interface PlannedStatement {
@@ -73,26 +75,12 @@ export const READ_CREDITS: PlannedStatement = {
     join entries on entries.account_id = place.account_id and entries.reference = place.reference`,
 }
 
-/** $1: hashes of codes; $2: ids of codes. Locks the codes themselves, which have no account before they are redeemed. */
-export const LOCK_CREDIT_CODES: PlannedStatement = {
-  name: 'lock_credit_codes',
-  text: `select ${namesOf(CREDIT_CODES)} from credit_codes where code_hash = any($1::text[]) or id = any($2::text[])
-    order by id for no key update`,
-}
-
 /** $1: ids of accounts; $2: the hash of a code for each. */
 export const READ_CODE_CREDITS: PlannedStatement = {
   name: 'read_code_credits',
   text: `select ${namesOf(ENTRIES)} from unnest($1::text[], $2::text[]) as place (account_id, code_hash)
     join credit_codes on credit_codes.code_hash = place.code_hash
     join entries on entries.account_id = place.account_id and entries.reference = credit_codes.id`,
-}
-
-/** $1: sources of purchases; $2: ids of purchases. Behind the locks on accounts, by which purchases are made. */
-export const LOCK_PURCHASES: PlannedStatement = {
-  name: 'lock_purchases',
-  text: `select ${namesOf(PURCHASES)} from purchases where source = any($1::text[]) or id = any($2::text[])
-    order by id for no key update`,
 }
 
 /** The database's time, to be asked once the rows are locked: never earlier than what is in them. */
@@ -164,44 +152,36 @@ export const SAVE_STANDING: PlannedStatement = {
     where requests.id = changed.id`,
 }
 
-/** $1: the codes that a batch has given to accounts, as a JSON array of objects. */
-export const SAVE_CREDIT_CODES: PlannedStatement = {
-  name: 'save_credit_codes',
-  text: update(CREDIT_CODES, '$1'),
+/** Locks and reads rows of few batches, by their kind. A parameter for each column: the values to look for in it. */
+export const LOCK_FOUND: ReadonlyMap<string, PlannedStatement> = new Map(
+  Object.entries(FOUND).map(([of, found]) => [of, lockFound(found)]),
+)
+
+// Behind the locks on accounts. Codes have no account before they are redeemed.
+function lockFound({
+  table,
+  by,
+}: {
+  readonly table: StatedTable
+  readonly by: readonly string[]
+}): PlannedStatement {
+  const passes = by.map((column, place) => `${column} = any($${place + 1}::text[])`)
+  return {
+    name: `lock_${table.name}`,
+    text: `select ${namesOf(table)} from ${table.name} where ${passes.join(' or ')}
+      order by id for no key update`,
+  }
 }
 
-/** $1: members of new accounts, as a JSON array of objects. */
-export const INSERT_MEMBERS: PlannedStatement = {
-  name: 'insert_members',
-  text: insert(MEMBERS, '$1'),
-}
-
-/** $1: the records of what operators did, as a JSON array of objects. */
-export const INSERT_OPERATOR_ACTIONS: PlannedStatement = {
-  name: 'insert_operator_actions',
-  text: insert(OPERATOR_ACTIONS, '$1'),
-}
-
-/** $1: accounts that were made or changed whole, as a JSON array of objects. */
-export const WRITE_ACCOUNTS: PlannedStatement = {
-  name: 'write_accounts',
-  text: write(ACCOUNTS),
-}
-
-/** $1: the same of keys. */
-export const WRITE_API_KEYS: PlannedStatement = { name: 'write_api_keys', text: write(API_KEYS) }
-
-/** $1: the same of codes. */
-export const WRITE_CREDIT_CODES: PlannedStatement = {
-  name: 'write_credit_codes',
-  text: write(CREDIT_CODES),
-}
-
-/** Saves what a batch has changed of purchases. $1: those to insert, $2: those to update. */
-export const SAVE_PURCHASES: PlannedStatement = {
-  name: 'save_purchases',
-  text: `with opened_purchases as (${insert(PURCHASES, '$1')}) ${update(PURCHASES, '$2')}`,
-}
+/** Statements that save rows of a table, by name. $1: the rows, as a JSON array of objects. */
+export const ROW_STATEMENTS: ReadonlyMap<string, PlannedStatement> = new Map(
+  Object.values(new UnitOfWork().changes().rows).flatMap(({ table }) =>
+    SAVES.flatMap(({ way, isOf, textOf }) => {
+      const name = `${way}_${table.name}`
+      return isOf(table) ? [[name, { name, text: textOf(table, '$1') }] as const] : []
+    }),
+  ),
+)
 
 /** Runs last: a batch that has this lock waits for nothing but its commit, and settles do not need it. */
 export const RAISE_VERSION: PlannedStatement = {
@@ -209,15 +189,13 @@ export const RAISE_VERSION: PlannedStatement = {
   text: RAISE_CALLERS_VERSION,
 }
 
-type Statable = Pick<(typeof TABLES)[number], 'name' | 'columns' | 'key' | 'moving'>
-
 /** Each by its name: what is planned as `*` fails once a newer gateway has added a column. */
-function namesOf({ name, columns }: Statable): string {
+function namesOf({ name, columns }: StatedTable): string {
   return columns.map((column) => `${name}.${column.name}`).join(', ')
 }
 
 /** `parameter` is a JSON array of rows, each a `changedRecord`. */
-function update({ name, key, moving }: Statable, parameter: string): string {
+function update({ name, key, moving }: StatedTable, parameter: string): string {
   const changes = moving.map((column) => `${column.name} = changed.${column.name}`)
   const isRow = key.map((column) => `${name}.${column.name} = changed.${column.name}`)
   return `update ${name} set ${changes.join(', ')}
@@ -226,15 +204,15 @@ function update({ name, key, moving }: Statable, parameter: string): string {
 }
 
 /** `parameter` is a JSON array of rows, each a `record`. */
-function insert({ name, columns }: Statable, parameter: string): string {
+function insert({ name, columns }: StatedTable, parameter: string): string {
   const names = columns.map((column) => column.name).join(', ')
   return `insert into ${name} (${names}) select ${names}
     from json_populate_recordset(null::${name}, ${parameter}::text::json)`
 }
 
 /** Inserts rows, or updates all of them. */
-function write(table: Statable): string {
+function write(table: StatedTable, parameter: string): string {
   const others = table.columns.filter((column) => !table.key.includes(column))
   const sets = others.map(({ name }) => `${name} = excluded.${name}`)
-  return `${insert(table, '$1')} on conflict (id) do update set ${sets.join(', ')}`
+  return `${insert(table, parameter)} on conflict (id) do update set ${sets.join(', ')}`
 }

@@ -1,30 +1,33 @@
-import type { DatabaseSync } from 'node:sqlite'
-import { MEMBERS, OPERATOR_ACTIONS } from '../../store/people-tables.ts'
-import { PURCHASES } from '../../store/sale-tables.ts'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import {
   ACCOUNTS,
   type AccountRow,
   API_KEYS,
   type ApiKeyRow,
-  CREDIT_CODES,
-  ENTRIES,
   REQUESTS,
   type RequestRow,
-  type TABLES,
 } from '../../store/schema.ts'
 import { RAISE_CALLERS_VERSION } from '../../store/settings.ts'
 import type { NamedColumn, StoredRow } from '../../store/table.ts'
-import type { RedeemCodeInput } from '../ledger.ts'
-import { type Uncounted, uncountedBy } from '../rules/allowance.ts'
+import {
+  applyCommand,
+  type LedgerCommand,
+  type LedgerVerdict,
+  rowsNamedBy,
+  uncountedBy,
+} from '../commands.ts'
+import type { NamedRows } from '../named-rows.ts'
+import type { Uncounted } from '../rules/allowance.ts'
 import type { Terms } from '../rules/open-hold.ts'
-import { applyCommand } from '../rules/rules.ts'
 import {
   type CreditPlace,
+  FOUND,
   type RowChanges,
+  type Rows,
+  type StatedTable,
   standingRecord,
   UnitOfWork,
-} from '../rules/unit-of-work.ts'
-import { type LedgerCommand, type LedgerVerdict, type NamedRows, rowsNamedBy } from './commands.ts'
+} from '../work.ts'
 import { periodCountText, periodCountValues, readPeriodCount } from './period-count.ts'
 
 const CACHED_ROWS_MAX = 10_000
@@ -33,12 +36,15 @@ const CACHED_ROWS_MAX = 10_000
 export class SqliteEngine {
   readonly #connection: DatabaseSync
   readonly #statements: ReturnType<typeof prepareStatements>
+  readonly #found: Readonly<Record<string, StatementSync>>
+  readonly #saves = new Map<StatedTable, TableSaves>()
   readonly #committed = new RowCache(CACHED_ROWS_MAX)
   #othersVersion: unknown = null
 
   constructor(connection: DatabaseSync) {
     this.#connection = connection
     this.#statements = prepareStatements(connection)
+    this.#found = prepareFound(connection)
   }
 
   /**
@@ -96,9 +102,8 @@ export class SqliteEngine {
       }
     }
     for (const requestId of named.standingIds) {
-      if (work.request(requestId) !== undefined) continue
-      const row = rowOf(REQUESTS, this.#statements.request.get(requestId))
-      if (row !== undefined) work.loadRequest(row)
+      if (work.requests.get(requestId) !== undefined) continue
+      loadIfThere(work.requests, this.#statements.request.get(requestId))
     }
     for (const accountId of named.accountIds) this.#loadAccount(work, accountId)
     for (const externalId of named.externalIds) {
@@ -107,59 +112,43 @@ export class SqliteEngine {
     }
     for (const apiKeyId of named.apiKeyIds) this.#loadApiKey(work, apiKeyId)
     for (const place of named.credits) this.#loadCredit(work, place)
-    for (const code of named.codes) this.#loadCreditCode(work, code)
-    for (const creditCodeId of named.creditCodeIds) {
-      const row = rowOf(CREDIT_CODES, this.#statements.creditCodeOfId.get(creditCodeId))
-      if (row !== undefined) work.loadCreditCode(row)
+    for (const { of, by, value } of named.looks) {
+      loadIfThere(work[of], this.#found[`${of} ${by}`]?.get(value))
     }
-    const { purchase, purchaseOfId } = this.#statements
-    for (const stored of [
-      ...[...named.purchaseSources].map((source) => purchase.get(source)),
-      ...[...named.purchaseIds].map((purchaseId) => purchaseOfId.get(purchaseId)),
-    ]) {
-      const row = rowOf(PURCHASES, stored)
-      if (row !== undefined) work.loadPurchase(row)
+    for (const { accountId, codeHash } of named.codes) {
+      const code = work.creditCodes.get(codeHash)
+      if (code !== undefined) this.#loadCredit(work, { accountId, reference: code.id })
     }
   }
 
   #loadRequest(work: UnitOfWork, requestId: string): void {
-    if (work.request(requestId) !== undefined) return
+    if (work.requests.get(requestId) !== undefined) return
     const row =
       this.#committed.movingRequest(requestId) ??
       rowOf(REQUESTS, this.#statements.request.get(requestId))
     if (row === undefined) return
-    work.loadRequest(row)
+    work.requests.load(row)
     this.#loadAccount(work, row.accountId)
     this.#loadApiKey(work, row.apiKeyId)
   }
 
   #loadAccount(work: UnitOfWork, accountId: string): void {
-    if (work.account(accountId) !== undefined) return
+    if (work.accounts.get(accountId) !== undefined) return
     const row =
       this.#committed.account(accountId) ?? rowOf(ACCOUNTS, this.#statements.account.get(accountId))
-    if (row !== undefined) work.loadAccount(row)
+    if (row !== undefined) work.accounts.load(row)
   }
 
   #loadApiKey(work: UnitOfWork, apiKeyId: string): void {
-    if (work.apiKey(apiKeyId) !== undefined) return
+    if (work.apiKeys.get(apiKeyId) !== undefined) return
     const row =
       this.#committed.apiKey(apiKeyId) ?? rowOf(API_KEYS, this.#statements.apiKey.get(apiKeyId))
-    if (row !== undefined) work.loadApiKey(row)
+    if (row !== undefined) work.apiKeys.load(row)
   }
 
   #loadCredit(work: UnitOfWork, place: CreditPlace): void {
     if (work.creditEntry(place) !== undefined) return
-    const entry = rowOf(ENTRIES, this.#statements.credit.get(place.accountId, place.reference))
-    if (entry !== undefined) work.loadCredit(entry)
-  }
-
-  #loadCreditCode(work: UnitOfWork, { accountId, codeHash }: RedeemCodeInput): void {
-    if (work.creditCode(codeHash) === undefined) {
-      const found = rowOf(CREDIT_CODES, this.#statements.creditCode.get(codeHash))
-      if (found !== undefined) work.loadCreditCode(found)
-    }
-    const row = work.creditCode(codeHash)
-    if (row !== undefined) this.#loadCredit(work, { accountId, reference: row.id })
+    loadIfThere(work.entries, this.#statements.credit.get(place.accountId, place.reference))
   }
 
   #loadPeriodCount(work: UnitOfWork, { owner, id, span }: Uncounted): void {
@@ -168,32 +157,64 @@ export class SqliteEngine {
     work.loadPeriodCount(id, readPeriodCount(statement.get(...periodCountValues(id, span))))
   }
 
-  #save(changes: RowChanges): void {
-    const { accounts, apiKeys, openedRequests, requests, entries, creditCodes } = changes
-    const { openedPurchases, purchases } = changes
-    const statements = this.#statements
-    for (const row of changes.writtenAccounts) statements.writeAccount.run(...ACCOUNTS.values(row))
-    for (const row of changes.writtenApiKeys) statements.writeApiKey.run(...API_KEYS.values(row))
-    for (const row of changes.writtenCreditCodes) {
-      statements.writeCreditCode.run(...CREDIT_CODES.values(row))
+  #save({ rows, changesCallers }: RowChanges): void {
+    for (const { table, inserted, written, updated } of Object.values(rows)) {
+      if (inserted.length + written.length + updated.length === 0) continue
+      const save = this.#savesOf(table)
+      for (const row of written) save.write.run(...table.values(row))
+      for (const row of inserted) save.insert.run(...table.values(row))
+      for (const row of updated) save.update.run(...table.changedValues(row))
     }
-    for (const row of accounts) statements.updateAccount.run(...ACCOUNTS.changedValues(row))
-    for (const row of apiKeys) statements.updateApiKey.run(...API_KEYS.changedValues(row))
-    for (const row of openedRequests) statements.insertRequest.run(...REQUESTS.values(row))
-    for (const row of requests) statements.updateRequest.run(...REQUESTS.changedValues(row))
-    if (changes.standing.length > 0) {
-      statements.updateStanding.run(JSON.stringify(changes.standing.map(standingRecord)))
+    if (rows.requests.touched.length > 0) {
+      const standing = rows.requests.touched.map(standingRecord)
+      this.#statements.updateStanding.run(JSON.stringify(standing))
     }
-    for (const row of openedPurchases) statements.insertPurchase.run(...PURCHASES.values(row))
-    for (const row of purchases) statements.updatePurchase.run(...PURCHASES.changedValues(row))
-    for (const entry of entries) statements.insertEntry.run(...ENTRIES.values(entry))
-    for (const row of changes.members) statements.insertMember.run(...MEMBERS.values(row))
-    for (const row of changes.operatorActions) {
-      statements.insertOperatorAction.run(...OPERATOR_ACTIONS.values(row))
-    }
-    for (const row of creditCodes) statements.redeemCode.run(...CREDIT_CODES.changedValues(row))
-    if (changes.changesCallers) statements.raiseCallersVersion.run()
+    if (changesCallers) this.#statements.raiseCallersVersion.run()
   }
+
+  #savesOf(table: StatedTable): TableSaves {
+    const known = this.#saves.get(table)
+    if (known !== undefined) return known
+    const saves = new TableSaves(this.#connection, table)
+    this.#saves.set(table, saves)
+    return saves
+  }
+}
+
+/** The statements that save rows of a table, each prepared when it is first needed. */
+class TableSaves {
+  readonly #connection: DatabaseSync
+  readonly #table: StatedTable
+  #insert: StatementSync | null = null
+  #write: StatementSync | null = null
+  #update: StatementSync | null = null
+
+  constructor(connection: DatabaseSync, table: StatedTable) {
+    this.#connection = connection
+    this.#table = table
+  }
+
+  /** Takes a row's `values`. */
+  get insert(): StatementSync {
+    this.#insert ??= this.#connection.prepare(insert(this.#table))
+    return this.#insert
+  }
+
+  /** Inserts a row, or updates all of it. Takes the row's `values`. */
+  get write(): StatementSync {
+    this.#write ??= this.#connection.prepare(write(this.#table))
+    return this.#write
+  }
+
+  /** Takes a row's `changedValues`. */
+  get update(): StatementSync {
+    this.#update ??= this.#connection.prepare(update(this.#table))
+    return this.#update
+  }
+}
+
+function loadIfThere(rows: Pick<Rows<object>, 'loadStored'>, stored: StoredRow | undefined): void {
+  if (stored !== undefined) rows.loadStored(stored)
 }
 
 function rowOf<Row>(
@@ -239,11 +260,12 @@ class RowCache {
 
   /** Takes in what a batch has changed, once it is committed. */
   commit(changes: RowChanges): void {
-    for (const row of changes.writtenAccounts) put(this.#accounts, row, this.#rowsMax)
-    for (const row of changes.writtenApiKeys) put(this.#apiKeys, row, this.#rowsMax)
-    for (const row of changes.accounts) put(this.#accounts, row, this.#rowsMax)
-    for (const row of changes.apiKeys) put(this.#apiKeys, row, this.#rowsMax)
-    for (const rows of [changes.openedRequests, changes.requests]) {
+    const { accounts, apiKeys, requests } = changes.rows
+    for (const row of accounts.written) put(this.#accounts, row, this.#rowsMax)
+    for (const row of accounts.updated) put(this.#accounts, row, this.#rowsMax)
+    for (const row of apiKeys.written) put(this.#apiKeys, row, this.#rowsMax)
+    for (const row of apiKeys.updated) put(this.#apiKeys, row, this.#rowsMax)
+    for (const rows of [requests.inserted, requests.updated]) {
       for (const row of rows) {
         if (row.state === 'open' || (row.state === 'provisional' && !row.costStands))
           put(this.#movingRequests, row, this.#rowsMax)
@@ -277,50 +299,41 @@ function prepareStatements(connection: DatabaseSync) {
       "select id from requests where cost_stands = 0 and state = 'open' and instance_id = ?",
     ),
     credit: connection.prepare('select * from entries where account_id = ? and reference = ?'),
-    creditCode: connection.prepare('select * from credit_codes where code_hash = ?'),
-    creditCodeOfId: connection.prepare('select * from credit_codes where id = ?'),
-    purchase: connection.prepare('select * from purchases where source = ?'),
-    purchaseOfId: connection.prepare('select * from purchases where id = ?'),
     accountPeriod: connection.prepare(periodCountText('account_id').replaceAll('$', '?')),
     apiKeyPeriod: connection.prepare(periodCountText('api_key_id').replaceAll('$', '?')),
-    writeAccount: connection.prepare(write(ACCOUNTS)),
-    writeApiKey: connection.prepare(write(API_KEYS)),
-    writeCreditCode: connection.prepare(write(CREDIT_CODES)),
-    insertPurchase: connection.prepare(insert(PURCHASES)),
-    updatePurchase: connection.prepare(update(PURCHASES)),
-    updateAccount: connection.prepare(update(ACCOUNTS)),
-    updateApiKey: connection.prepare(update(API_KEYS)),
-    insertRequest: connection.prepare(insert(REQUESTS)),
-    updateRequest: connection.prepare(update(REQUESTS)),
     updateStanding: connection.prepare(
       `update requests set state = changed.value ->> 'state',
         cost_stands = changed.value ->> 'cost_stands', settled_at_ms = changed.value ->> 'settled_at_ms'
         from json_each(?) as changed where requests.id = changed.value ->> 'id'`,
     ),
-    insertEntry: connection.prepare(insert(ENTRIES)),
-    redeemCode: connection.prepare(update(CREDIT_CODES)),
-    insertMember: connection.prepare(insert(MEMBERS)),
-    insertOperatorAction: connection.prepare(insert(OPERATOR_ACTIONS)),
     raiseCallersVersion: connection.prepare(RAISE_CALLERS_VERSION),
   }
 }
 
-type Statable = Pick<(typeof TABLES)[number], 'name' | 'columns' | 'key' | 'moving'>
+/** Statements that find a row by a column of its own, by kind of row and column. */
+function prepareFound(connection: DatabaseSync): Record<string, StatementSync> {
+  const found: Record<string, StatementSync> = {}
+  for (const [of, { table, by }] of Object.entries(FOUND)) {
+    for (const column of by) {
+      found[`${of} ${column}`] = connection.prepare(
+        `select * from ${table.name} where ${column} = ?`,
+      )
+    }
+  }
+  return found
+}
 
-/** Takes a row's `changedValues`. */
-function update({ name, key, moving }: Statable): string {
+function update({ name, key, moving }: StatedTable): string {
   const is = (column: NamedColumn): string => `${column.name} = ?`
   return `update ${name} set ${moving.map(is).join(', ')} where ${key.map(is).join(' and ')}`
 }
 
-/** Takes a row's `values`. */
-function insert({ name, columns }: Statable): string {
+function insert({ name, columns }: StatedTable): string {
   const places = columns.map(() => '?').join(', ')
   return `insert into ${name} (${columns.map((column) => column.name).join(', ')}) values (${places})`
 }
 
-/** Inserts a row, or updates all of it. Takes the row's `values`. */
-function write(table: Statable): string {
+function write(table: StatedTable): string {
   const others = table.columns.filter((column) => !table.key.includes(column))
   const sets = others.map(({ name }) => `${name} = excluded.${name}`)
   return `${insert(table)} on conflict (id) do update set ${sets.join(', ')}`

@@ -4,8 +4,8 @@ import {
   type SqliteConnectionInput,
 } from '../../store/sqlite/sqlite-connection.ts'
 import { serveThread } from '../../store/sqlite/store-thread.ts'
+import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
 import type { Terms } from '../rules/open-hold.ts'
-import type { LedgerCommand, LedgerVerdict } from './commands.ts'
 import { SqliteEngine } from './sqlite-engine.ts'
 
 /** One commit: the commands of a batch, in the order to apply them. */

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { RowsLocked, StoreRefused, StoreUnavailable } from '../../store/store-failure.ts'
+import type { LedgerCommand } from '../commands.ts'
 import { type CommitReport, timedCommit } from './batched-ledger.ts'
-import type { LedgerCommand } from './commands.ts'
 
 const COMMANDS: readonly LedgerCommand[] = [
-  { kind: 'abandonInstance', instanceId: 'I1' },
-  { kind: 'abandonInstance', instanceId: 'I2' },
+  { kind: 'abandonInstance', input: 'I1' },
+  { kind: 'abandonInstance', input: 'I2' },
 ]
 
 async function reportsOf(commit: Parameters<typeof timedCommit>[0]): Promise<CommitReport[]> {

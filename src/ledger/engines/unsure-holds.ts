@@ -1,4 +1,4 @@
-import type { RequestOwner } from './commands.ts'
+import type { RequestOwner } from '../named-rows.ts'
 
 /** A hold that may or may not be there. */
 export interface UnsureHold extends RequestOwner {

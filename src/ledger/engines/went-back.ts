@@ -1,5 +1,6 @@
 import { type Micros, micros, ZERO_MICROS } from '../../vocabulary/money.ts'
-import type { LedgerCommand, LedgerVerdict, RebookInput } from './commands.ts'
+import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
+import type { RebookInput } from '../rules/rebook.ts'
 import type { CommitMemory, KeptBatch, Witness } from './commit-memory.ts'
 import { READ_COMMIT_MARK, READ_WITNESSES } from './postgres-statements.ts'
 import type { PostgresWriter } from './postgres-writer.ts'

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../../store/schema.ts'
 import { isUnsettled } from '../activity/unsettled.ts'
-import type { Ledger } from '../ledger.ts'
+import type { Ledger } from '../commands.ts'
 
 export interface ForgottenHoldsInput {
   readonly db: Kysely<Tables>

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import { PROGRAM_SCHEMA } from '../../store/migrations/migrations.ts'
 import type { Tables } from '../../store/schema.ts'
 import { isUnsettled } from '../activity/unsettled.ts'
-import type { Ledger } from '../ledger.ts'
+import type { Ledger } from '../commands.ts'
 
 interface InstanceInput {
   /** An id of the prefix `inst`, new at each start. */

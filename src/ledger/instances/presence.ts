@@ -3,7 +3,7 @@ import { PROGRAM_SCHEMA } from '../../store/migrations/migrations.ts'
 import type { Tables } from '../../store/schema.ts'
 import { StoreUnavailable } from '../../store/store-failure.ts'
 import { isUnsettled } from '../activity/unsettled.ts'
-import type { Ledger } from '../ledger.ts'
+import type { Ledger } from '../commands.ts'
 
 interface PresenceInput {
   /** A PostgreSQL store. */

@@ -1,83 +1,46 @@
-import { assertNever } from '../../vocabulary/assert-never.ts'
+import type { CreditCodeRow } from '../../store/schema.ts'
 import { addMicros, formatDecimal } from '../../vocabulary/money.ts'
-import type { LedgerCommand, RecordedKind } from '../engines/commands.ts'
-import type { OwnLimits } from '../ledger.ts'
+import type { AddCreditInput, CorrectInput, OwnLimits } from '../ledger.ts'
 import type { ActionSubject } from '../operator-actions.ts'
-import type { UnitOfWork } from './unit-of-work.ts'
+import type { UnitOfWork } from '../work.ts'
 
 type Detail = ActionSubject['detail']
 
-/** What the record of an operator's command says of it, once the command has been applied. */
-export function subjectOf(work: UnitOfWork, command: LedgerCommand<RecordedKind>): ActionSubject {
-  switch (command.kind) {
-    case 'createAccount': {
-      const { id, ownerId, ...fields } = command.input
-      const owner = ownerId == null ? {} : { owner: ownerId }
-      return ofAccount(id, { ...fieldsOf(fields), ...owner })
-    }
-    case 'updateAccount':
-      return ofAccount(command.input.id, fieldsOf(command.input))
-    case 'addCredit': {
-      const { accountId, amountMicros, purse, reference, expiresAtMs } = command.input
-      const detail = { purse, reference, ...fieldsOf({ expiresAtMs }) }
-      return { accountId, targetId: null, amountMicros, detail }
-    }
-    case 'redeemCode': {
-      const { accountId, codeHash } = command.input
-      return { ...ofCode(work.creditCode(codeHash)), accountId }
-    }
-    case 'postPurchase':
-      return ofPurchase(work.purchase(command.input.source), {})
-    case 'dismissPurchase': {
-      const { purchaseId, note } = command.input
-      return ofPurchase(work.purchaseOfId(purchaseId), { note })
-    }
-    case 'correct':
-      return ofRequest(work, command.input)
-    case 'addApiKey':
-    case 'updateApiKey':
-      return ofApiKey(work, { id: command.input.id, detail: fieldsOf(command.input) })
-    case 'deleteApiKey':
-      return ofApiKey(work, { id: command.apiKeyId, detail: {} })
-    case 'addCreditCode':
-      return ofCode(work.creditCodeOfId(command.input.id))
-    case 'revokeCreditCode':
-      return ofCode(work.creditCodeOfId(command.creditCodeId))
-    default:
-      return assertNever(command)
-  }
-}
-
-function ofAccount(accountId: string, detail: Detail): ActionSubject {
+/** What the record of a change of an account says. */
+export function accountSubject(accountId: string, detail: Detail): ActionSubject {
   return { accountId, targetId: accountId, amountMicros: null, detail }
 }
 
-function ofApiKey(
+/** The same of a key. */
+export function keySubject(
   work: UnitOfWork,
   { id: apiKeyId, detail }: { readonly id: string; readonly detail: Detail },
 ): ActionSubject {
-  const apiKey = work.apiKey(apiKeyId)
+  const apiKey = work.apiKeys.get(apiKeyId)
   const named = apiKey === undefined ? detail : { name: apiKey.name, ...detail }
   const accountId = apiKey?.accountId ?? null
   return { accountId, targetId: apiKeyId, amountMicros: null, detail: named }
 }
 
-function ofCode(code: ReturnType<UnitOfWork['creditCode']>): ActionSubject {
+/** The same of credit that is added or taken back. */
+export function creditSubject(input: AddCreditInput): ActionSubject {
+  const { accountId, amountMicros, purse, reference, expiresAtMs } = input
+  const detail = { purse, reference, ...fieldsOf({ expiresAtMs }) }
+  return { accountId, targetId: null, amountMicros, detail }
+}
+
+/** The same of a code. */
+export function codeSubject(code: CreditCodeRow | undefined): ActionSubject {
   const { id: targetId = null, amountMicros = null, expiresAtMs = null } = code ?? {}
   return { accountId: null, targetId, amountMicros, detail: fieldsOf({ expiresAtMs }) }
 }
 
-/** By position: the purchase, and what else was said of it. */
-function ofPurchase(purchase: ReturnType<UnitOfWork['purchase']>, detail: Detail): ActionSubject {
-  const { accountId = null, id: targetId = null, creditMicros = null } = purchase ?? {}
-  return { accountId, targetId, amountMicros: creditMicros, detail }
-}
-
-function ofRequest(
+/** The same of a correction. */
+export function correctionSubject(
   work: UnitOfWork,
-  { requestId, correction }: LedgerCommand<'correct'>['input'],
+  { requestId, correction }: CorrectInput,
 ): ActionSubject {
-  const request = work.request(requestId)
+  const request = work.requests.get(requestId)
   const chargeMicros =
     request === undefined ? null : addMicros(request.backedChargeMicros, request.freeChargeMicros)
   const costUsd = 'costUsd' in correction ? correction.costUsd : null
@@ -109,7 +72,7 @@ function wordsOf(list: readonly string[] | null | undefined): string | null | un
 }
 
 /** Each by its name, so that nothing else of a command, such as the hash of a key, is ever recorded. */
-function fieldsOf({
+export function fieldsOf({
   name,
   email,
   disabled,

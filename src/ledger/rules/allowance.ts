@@ -8,8 +8,7 @@ import {
   subtractMicros,
   ZERO_MICROS,
 } from '../../vocabulary/money.ts'
-import type { LedgerCommand } from '../engines/commands.ts'
-import type { PeriodCount, UnitOfWork } from './unit-of-work.ts'
+import type { PeriodCount, UnitOfWork } from '../work.ts'
 
 /** A calendar with the amount of each period. */
 type Allowance = NonNullable<AccountRow['allowance']>
@@ -19,6 +18,8 @@ type Period = NonNullable<AccountRow['period']>
 /** An account or a key, as far as it has an allowance. */
 type AllowedRow = Pick<AccountRow | ApiKeyRow, 'id' | 'allowance' | 'period'>
 
+const NONE: readonly Uncounted[] = []
+
 /** A period whose requests must be added up before a command is applied. */
 export interface Uncounted {
   readonly owner: 'account' | 'apiKey'
@@ -26,47 +27,15 @@ export interface Uncounted {
   readonly span: PeriodSpan
 }
 
-/**
- * The periods that a command needs and no row has: of an allowance that it sets, and of one whose clock was set back.
- * All else that the batch has done must have been saved, since the store adds up what is saved. Nearly always none.
- */
-export function uncountedBy(
-  work: UnitOfWork,
-  command: LedgerCommand,
-  nowMs: number,
-): readonly Uncounted[] {
-  switch (command.kind) {
-    case 'openHold':
-      return uncountedByHold(work, command.input, nowMs)
-    case 'rebook':
-      return uncountedByHold(work, command.input.opened.input, nowMs)
-    case 'updateAccount':
-      return uncountedChange('account', {
-        row: work.account(command.input.id),
-        to: command.input.allowance,
-        nowMs,
-      })
-    case 'updateApiKey':
-      return uncountedChange('apiKey', {
-        row: work.apiKey(command.input.id),
-        to: command.input.allowance,
-        nowMs,
-      })
-    default:
-      return []
-  }
-}
-
-const NONE: readonly Uncounted[] = []
-
-function uncountedByHold(
+/** The periods of the account and the key of a hold that no row has. */
+export function uncountedByHold(
   work: UnitOfWork,
   { accountId, apiKeyId }: { readonly accountId: string; readonly apiKeyId: string },
   nowMs: number,
 ): readonly Uncounted[] {
   return [
-    ...uncountedOf('account', work.account(accountId), nowMs),
-    ...uncountedOf('apiKey', work.apiKey(apiKeyId), nowMs),
+    ...uncountedOf('account', work.accounts.get(accountId), nowMs),
+    ...uncountedOf('apiKey', work.apiKeys.get(apiKeyId), nowMs),
   ]
 }
 
@@ -81,7 +50,8 @@ function uncountedOf(
   return span.startsAtMs >= row.period.periodUnusedFromMs ? NONE : [{ owner, id: row.id, span }]
 }
 
-function uncountedChange(
+/** The period of an allowance that is to be set, if no row has it. */
+export function uncountedChange(
   owner: Uncounted['owner'],
   {
     row,

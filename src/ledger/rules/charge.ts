@@ -11,9 +11,9 @@ import {
   ZERO_MICROS,
 } from '../../vocabulary/money.ts'
 import { isSettled, type RequestState } from '../../vocabulary/outcome.ts'
+import type { UnitOfWork } from '../work.ts'
 import { periodAfter } from './allowance.ts'
 import { availableCredit, lapseFreeCredit, post } from './credit.ts'
-import type { UnitOfWork } from './unit-of-work.ts'
 
 /** The state that a request moves to, and its whole charge there. */
 export interface Move {
@@ -34,8 +34,8 @@ export interface Move {
  */
 export function moveRequest(work: UnitOfWork, row: RequestRow, move: Move): RequestRow {
   if (move.chargeMicros < 0) throw new RangeError('a charge is not negative')
-  const account = work.account(row.accountId)
-  const apiKey = work.apiKey(row.apiKeyId)
+  const account = work.accounts.get(row.accountId)
+  const apiKey = work.apiKeys.get(row.apiKeyId)
   if (account === undefined || apiKey === undefined) {
     throw new Error(`the account or the key of request ${row.id} is not in the store`)
   }
@@ -55,7 +55,7 @@ export function moveRequest(work: UnitOfWork, row: RequestRow, move: Move): Requ
     heldMicros: heldBackedChange + heldFreeChange,
   }
   if (changes) {
-    work.putApiKey({
+    work.apiKeys.update({
       ...apiKey,
       spendMicros: micros(apiKey.spendMicros + spendChange),
       heldMicros: micros(apiKey.heldMicros + heldBackedChange + heldFreeChange),
@@ -74,7 +74,7 @@ export function moveRequest(work: UnitOfWork, row: RequestRow, move: Move): Requ
     : account
   const posted = postCharge(work, { row, account: freed, charge, nowMs: move.nowMs })
   const lapsed = lapseFreeCredit(work, posted, move.nowMs)
-  if (lapsed !== account) work.putAccount(lapsed)
+  if (lapsed !== account) work.accounts.update(lapsed)
 
   const moved: RequestRow = {
     ...row,
@@ -90,7 +90,7 @@ export function moveRequest(work: UnitOfWork, row: RequestRow, move: Move): Requ
     endedAtMs: row.endedAtMs ?? move.nowMs,
     settledAtMs: isSettled(move.state) ? move.nowMs : null,
   }
-  work.putRequest(moved)
+  work.requests.update(moved)
   return moved
 }
 

@@ -8,7 +8,7 @@ import {
   ZERO_MICROS,
 } from '../../vocabulary/money.ts'
 import type { AddCreditInput, CreditVerdict, RedeemCodeInput, RedeemVerdict } from '../ledger.ts'
-import type { UnitOfWork } from './unit-of-work.ts'
+import type { UnitOfWork } from '../work.ts'
 
 /** An entry before it has its place in an account. */
 type Posting = Omit<Entry, 'accountId' | 'number'>
@@ -18,7 +18,7 @@ export function post(work: UnitOfWork, account: AccountRow, posting: Posting): A
   const { purse, amountMicros } = posting
   if (amountMicros === 0) return account
   const entryCount = account.entryCount + 1
-  work.addEntry({ accountId: account.id, number: entryCount, ...posting })
+  work.entries.insert({ accountId: account.id, number: entryCount, ...posting })
   const backedMicros = purse === 'backed' ? amountMicros : ZERO_MICROS
   const freeMicros = purse === 'free' ? amountMicros : ZERO_MICROS
   const posted: AccountRow = {
@@ -95,7 +95,7 @@ export function lapseFreeCredit(work: UnitOfWork, account: AccountRow, nowMs: nu
  * later expiry holds for both. Throws RangeError for impossible credit.
  */
 export function addCredit(work: UnitOfWork, input: AddCreditInput, nowMs: number): CreditVerdict {
-  const account = work.account(input.accountId)
+  const account = work.accounts.get(input.accountId)
   if (account === undefined) return { kind: 'unknownAccount' }
   const earlier = work.creditEntry(input)
   if (earlier !== undefined && !OWN_REFERENCES.has(earlier.kind)) {
@@ -115,7 +115,7 @@ export function addCredit(work: UnitOfWork, input: AddCreditInput, nowMs: number
     expiresAtMs: input.expiresAtMs,
     createdAtMs: nowMs,
   })
-  work.putAccount({
+  work.accounts.update({
     ...posted,
     freeExpiresAtMs:
       input.expiresAtMs === null
@@ -164,9 +164,9 @@ function checkCredit(input: AddCreditInput, nowMs: number): void {
  * credit; when that account repeats the command, it gets the same entry.
  */
 export function redeemCode(work: UnitOfWork, input: RedeemCodeInput, nowMs: number): RedeemVerdict {
-  const account = work.account(input.accountId)
+  const account = work.accounts.get(input.accountId)
   if (account === undefined) return { kind: 'unknownAccount' }
-  const code = work.creditCode(input.codeHash)
+  const code = work.creditCodes.get(input.codeHash)
   if (code === undefined) return { kind: 'unknownCode' }
   if (code.redeemedBy === account.id) return { kind: 'exists', entry: activationOf(work, code) }
   if (code.redeemedBy !== null) return { kind: 'used' }
@@ -174,7 +174,7 @@ export function redeemCode(work: UnitOfWork, input: RedeemCodeInput, nowMs: numb
   if (code.expiresAtMs !== null && nowMs >= code.expiresAtMs) return { kind: 'expired' }
 
   const redeemed = { ...code, redeemedAtMs: nowMs, redeemedBy: account.id }
-  work.putCreditCode(redeemed)
+  work.creditCodes.update(redeemed)
   const posted = post(work, account, {
     ...ENTRIES.start,
     kind: 'activation',
@@ -183,7 +183,7 @@ export function redeemCode(work: UnitOfWork, input: RedeemCodeInput, nowMs: numb
     reference: code.id,
     createdAtMs: nowMs,
   })
-  work.putAccount({ ...posted, hasBackedCredit: true })
+  work.accounts.update({ ...posted, hasBackedCredit: true })
   return { kind: 'redeemed', entry: activationOf(work, redeemed) }
 }
 

@@ -8,7 +8,7 @@ import {
   subtractMicros,
   ZERO_MICROS,
 } from '../../vocabulary/money.ts'
-import type { HoldEnded } from '../engines/commands.ts'
+import type { RequestState } from '../../vocabulary/outcome.ts'
 import type {
   HoldRefusalCode,
   HoldRefusalFacts,
@@ -17,10 +17,16 @@ import type {
   OpenHoldInput,
   OpenHoldVerdict,
 } from '../ledger.ts'
+import type { UnitOfWork } from '../work.ts'
 import { allowanceLeft, periodAfter, periodAt } from './allowance.ts'
 import { availableCredit, freeCreditExpired, lapseFreeCredit } from './credit.ts'
 import { admittedBy, refusedFrequency } from './frequency.ts'
-import type { UnitOfWork } from './unit-of-work.ts'
+
+/** The verdict on a repeated `openHold` whose hold has ended: nothing may run on it. */
+export interface HoldEnded {
+  readonly kind: 'ended'
+  readonly state: RequestState
+}
 
 /** What the rules depend on, apart from rows. */
 export interface Terms {
@@ -45,11 +51,11 @@ export function openHold(
   input: OpenHoldInput,
   terms: Terms,
 ): OpenHoldVerdict | HoldEnded {
-  const earlier = work.request(input.requestId)
+  const earlier = work.requests.get(input.requestId)
   if (earlier !== undefined) return repeatedOpen(earlier)
 
-  const account = work.account(input.accountId)
-  const apiKey = work.apiKey(input.apiKeyId)
+  const account = work.accounts.get(input.accountId)
+  const apiKey = work.apiKeys.get(input.apiKeyId)
   if (account === undefined || apiKey === undefined) return refused('invalid_api_key')
   const payer = payerAt(work, { account, apiKey }, terms.nowMs)
   const refusal =
@@ -68,8 +74,8 @@ function payerAt(work: UnitOfWork, { account, apiKey }: Payer, nowMs: number): P
     account: { ...account, period: periodAt(account, { work, nowMs }) },
     apiKey: { ...apiKey, period: periodAt(apiKey, { work, nowMs }) },
   }
-  if (work.periodCount(account.id) !== undefined) work.putAccount(payer.account)
-  if (work.periodCount(apiKey.id) !== undefined) work.putApiKey(payer.apiKey)
+  if (work.periodCount(account.id) !== undefined) work.accounts.update(payer.account)
+  if (work.periodCount(apiKey.id) !== undefined) work.apiKeys.update(payer.apiKey)
   return payer
 }
 
@@ -189,8 +195,8 @@ function recordHold(work: UnitOfWork, { payer, input, grant, terms }: RecordHold
   const admitted = admittedBy({ ...payer, tokens: input.tokens, limits, nowMs })
   const inPeriod = { openedAtMs: nowMs, spendMicros: 0, heldMicros: grant.grantedMicros }
   const { tokenCount } = admitted
-  work.openRequest(requestRowOf({ input, grant, tokenCount, openedAtMs: nowMs }))
-  work.putApiKey({
+  work.requests.insert(requestRowOf({ input, grant, tokenCount, openedAtMs: nowMs }))
+  work.apiKeys.update({
     ...apiKey,
     ...admitted.ofApiKey,
     heldMicros: addMicros(apiKey.heldMicros, grant.grantedMicros),
@@ -205,7 +211,7 @@ function recordHold(work: UnitOfWork, { payer, input, grant, terms }: RecordHold
     openHolds: account.openHolds + 1,
     period: periodAfter(account.period, inPeriod),
   }
-  work.putAccount(lapseFreeCredit(work, holding, nowMs))
+  work.accounts.update(lapseFreeCredit(work, holding, nowMs))
 }
 
 /** The row of a request whose hold opens. */

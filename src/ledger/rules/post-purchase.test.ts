@@ -2,13 +2,15 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { micros } from '../../vocabulary/money.ts'
 import { reversedCredit } from '../../vocabulary/purchase.ts'
+import type { Ledger } from '../commands.ts'
 import { createLedger } from '../engines/create-ledger.ts'
-import { LEDGER_LIMITS_DEFAULT, type Ledger, type PostPurchaseInput } from '../ledger.ts'
+import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { findPurchase } from '../purchases.ts'
 import type { Bench } from '../testing/bench.ts'
 import { BENCHES, STORE_BENCHES } from '../testing/benches.ts'
 import { runScript } from '../testing/script.ts'
 import type { StoreBench } from '../testing/store-bench.ts'
+import type { PostPurchaseInput } from './post-purchase.ts'
 
 describe.each(BENCHES)('on $engine', ({ open }) => {
   let bench: Bench

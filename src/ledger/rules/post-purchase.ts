@@ -4,17 +4,48 @@ import { assertNever } from '../../vocabulary/assert-never.ts'
 import { type Micros, micros, subtractMicros, ZERO_MICROS } from '../../vocabulary/money.ts'
 import {
   type PaymentJudgment,
+  type PurchaseFact,
   type PurchaseState,
   reversedCredit,
 } from '../../vocabulary/purchase.ts'
-import type {
-  DismissPurchaseInput,
-  DismissVerdict,
-  PostPurchaseInput,
-  PurchaseVerdict,
-} from '../ledger.ts'
+import type { ActionSubject } from '../operator-actions.ts'
+import type { UnitOfWork } from '../work.ts'
 import { post } from './credit.ts'
-import type { UnitOfWork } from './unit-of-work.ts'
+
+export interface PostPurchaseInput
+  extends Pick<PurchaseRow, 'accountId' | 'method' | 'source' | 'creditMicros' | 'priceUnits'> {
+  /** An id of the prefix `pur`. It, `creditMicros` and `priceUnits` are for a new row; if the source is known, unused. */
+  readonly id: string
+  /** `reversals` of the row, read before the look; 0 where there was none. */
+  readonly seenReversals: number
+  readonly fact: PurchaseFact
+  /** Whether an admin has decided that a held or too small payment is credited. */
+  readonly approved: boolean
+}
+
+/** The result of posting a purchase, with its row after that. */
+export type PurchaseVerdict =
+  | { readonly kind: 'posted'; readonly purchase: PurchaseRow }
+  /** The row says the same already. */
+  | { readonly kind: 'unchanged'; readonly purchase: PurchaseRow }
+  /** A reversal was posted since the look began; nothing was changed. Look again. */
+  | { readonly kind: 'stale'; readonly purchase: PurchaseRow }
+  /** Another account or method has the source, or another payment was credited; nothing was changed. */
+  | { readonly kind: 'conflict'; readonly purchase: PurchaseRow }
+  | { readonly kind: 'unknownAccount' }
+
+export interface DismissPurchaseInput {
+  readonly purchaseId: string
+  /** Why. */
+  readonly note: string
+}
+
+/** The result of dismissing a purchase. */
+export type DismissVerdict =
+  | { readonly kind: 'dismissed'; readonly purchase: PurchaseRow }
+  /** Nothing was changed. */
+  | { readonly kind: 'notHeld'; readonly purchase: PurchaseRow }
+  | { readonly kind: 'unknownPurchase' }
 
 /**
  * Brings a purchase to what a look found, and the account's credit with it. What a look finds are totals, so
@@ -26,9 +57,9 @@ export function postPurchase(
   input: PostPurchaseInput,
   nowMs: number,
 ): PurchaseVerdict {
-  const account = work.account(input.accountId)
+  const account = work.accounts.get(input.accountId)
   if (account === undefined) return { kind: 'unknownAccount' }
-  const earlier = work.purchase(input.source)
+  const earlier = work.purchases.get(input.source)
   if (earlier !== undefined && isOtherPurchase(earlier, input)) {
     return { kind: 'conflict', purchase: earlier }
   }
@@ -38,8 +69,8 @@ export function postPurchase(
   // An answer from before the latest reversal may be older than what that reversal followed.
   if (before.reversals !== input.seenReversals) return { kind: 'stale', purchase: before }
 
-  if (earlier === undefined) work.openPurchase(after)
-  else work.putPurchase(after)
+  if (earlier === undefined) work.purchases.insert(after)
+  else work.purchases.update(after)
   postChanges(work, { account, before, after, nowMs })
   return { kind: 'posted', purchase: after }
 }
@@ -164,7 +195,7 @@ function postChanges(
     amountMicros: subtractMicros(before.reversedMicros, after.reversedMicros),
     reference: `${after.id}:${after.reversals}`,
   })
-  work.putAccount({ ...reversed, hasBackedCredit: true })
+  work.accounts.update({ ...reversed, hasBackedCredit: true })
 }
 
 /** Decides that a held purchase adds no credit. */
@@ -172,11 +203,20 @@ export function dismissPurchase(
   work: UnitOfWork,
   { purchaseId, note }: DismissPurchaseInput,
 ): DismissVerdict {
-  const row = work.purchaseOfId(purchaseId)
+  const row = work.purchases.find(({ id }) => id === purchaseId)
   if (row === undefined) return { kind: 'unknownPurchase' }
   if (row.state !== 'held') return { kind: 'notHeld', purchase: row }
   const notes = row.note === null ? note : `${row.note}; ${note}`
   const purchase: PurchaseRow = { ...row, state: 'dismissed', note: notes }
-  work.putPurchase(purchase)
+  work.purchases.update(purchase)
   return { kind: 'dismissed', purchase }
+}
+
+/** What the record of an operator's change of a purchase says. By position: the purchase, and what else was said of it. */
+export function purchaseSubject(
+  purchase: PurchaseRow | undefined,
+  detail: ActionSubject['detail'],
+): ActionSubject {
+  const { accountId = null, id: targetId = null, creditMicros = null } = purchase ?? {}
+  return { accountId, targetId, amountMicros: creditMicros, detail }
 }

@@ -6,13 +6,41 @@ import {
   minMicros,
   subtractMicros,
 } from '../../vocabulary/money.ts'
-import type { OpenedHold, RebookInput, RebookVerdict } from '../engines/commands.ts'
+import type { OpenHoldInput, OpenHoldVerdict, SettleInput } from '../ledger.ts'
+import type { UnitOfWork } from '../work.ts'
 import { periodAfter, periodAt } from './allowance.ts'
 import { chargedMicros } from './charge.ts'
 import { availableCredit, lapseFreeCredit } from './credit.ts'
 import { requestRowOf, type Terms } from './open-hold.ts'
 import { settleHold } from './settle-hold.ts'
-import type { UnitOfWork } from './unit-of-work.ts'
+
+/** A hold that was opened, and when. */
+export interface OpenedHold {
+  readonly input: OpenHoldInput
+  readonly grant: Extract<OpenHoldVerdict, { kind: 'opened' }>
+  /** The store's time. */
+  readonly openedAtMs: number
+}
+
+/** A request that is booked again, because the store may have lost it. */
+export interface RebookInput {
+  readonly opened: OpenedHold
+  /** How its attempt ended; null: it has not. */
+  readonly settle: SettleInput | null
+}
+
+/** The result of booking a request again. */
+export type RebookVerdict =
+  | {
+      readonly kind: 'rebooked'
+      /** Whether the store had lost the whole request. */
+      readonly wasGone: boolean
+      /** Whether it had lost its end. */
+      readonly settledNow: boolean
+      readonly chargedMicros: Micros
+    }
+  /** The store has lost its account or its key: nothing is booked yet. */
+  | { readonly kind: 'noOwner' }
 
 /**
  * Books a request again that the store may have lost: it has run, so nothing refuses it. Where the store has it, its settle
@@ -24,15 +52,15 @@ export function rebook(
   { nowMs }: Pick<Terms, 'nowMs'>,
 ): RebookVerdict {
   const { requestId, accountId, apiKeyId } = opened.input
-  const wasGone = work.request(requestId) === undefined
+  const wasGone = work.requests.get(requestId) === undefined
   if (wasGone) {
-    const account = work.account(accountId)
-    const apiKey = work.apiKey(apiKeyId)
+    const account = work.accounts.get(accountId)
+    const apiKey = work.apiKeys.get(apiKeyId)
     if (account === undefined || apiKey === undefined) return { kind: 'noOwner' }
     openAgain(work, opened, { account, apiKey, nowMs })
   }
   const settled = settle === null ? null : settleHold(work, settle, nowMs)
-  const row = work.request(requestId)
+  const row = work.requests.get(requestId)
   return {
     kind: 'rebooked',
     wasGone,
@@ -55,9 +83,9 @@ function openAgain(
     backedMicros,
     freeMicros,
   } as const
-  work.openRequest(requestRowOf({ input, grant: again, tokenCount: null, openedAtMs }))
+  work.requests.insert(requestRowOf({ input, grant: again, tokenCount: null, openedAtMs }))
   const inPeriod = { openedAtMs, spendMicros: 0, heldMicros: grant.grantedMicros }
-  work.putApiKey({
+  work.apiKeys.update({
     ...apiKey,
     heldMicros: addMicros(apiKey.heldMicros, grant.grantedMicros),
     openHolds: apiKey.openHolds + 1,
@@ -70,7 +98,7 @@ function openAgain(
     openHolds: account.openHolds + 1,
     period: usedAt(periodAfter(periodAt(account, { work, nowMs }), inPeriod), openedAtMs),
   }
-  work.putAccount(lapseFreeCredit(work, holding, nowMs))
+  work.accounts.update(lapseFreeCredit(work, holding, nowMs))
 }
 
 /** By position: a period, and when a hold has opened, which may be behind its end where a clock was set back. */

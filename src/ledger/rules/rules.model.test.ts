@@ -1,8 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { micros, ZERO_MICROS } from '../../vocabulary/money.ts'
+import type { Ledger } from '../commands.ts'
+import { applyCommand } from '../commands.ts'
 import { postgresLedger } from '../engines/create-ledger.ts'
-import type { Ledger, LedgerLimits } from '../ledger.ts'
+import type { LedgerLimits } from '../ledger.ts'
 import type { Bench } from '../testing/bench.ts'
 import { type Apply, createMemoryBench } from '../testing/memory-bench.ts'
 import { Model } from '../testing/model.ts'
@@ -12,7 +14,6 @@ import { runScript } from '../testing/script.ts'
 import { createSqliteBench } from '../testing/sqlite-bench.ts'
 import { isWithin } from './allowance.ts'
 import { chargedMicros } from './charge.ts'
-import { applyCommand } from './rules.ts'
 
 const LIMITS: LedgerLimits = {
   openHoldsMax: 4,
@@ -122,7 +123,7 @@ describe('random commands', () => {
       'an old look undoes a newer one',
       (work, command, terms) => {
         if (command.kind !== 'postPurchase') return applyCommand(work, command, terms)
-        const seenReversals = work.purchase(command.input.source)?.reversals ?? 0
+        const seenReversals = work.purchases.get(command.input.source)?.reversals ?? 0
         const input = { ...command.input, seenReversals }
         return applyCommand(work, { ...command, input }, terms)
       },
@@ -144,8 +145,8 @@ describe('random commands', () => {
       (work, command, terms) => {
         if (command.kind !== 'settleStanding') return applyCommand(work, command, terms)
         for (const requestId of command.input.requestIds) {
-          const row = work.request(requestId)
-          if (row?.state === 'provisional') work.putStanding({ ...row, state: 'final' })
+          const row = work.requests.get(requestId)
+          if (row?.state === 'provisional') work.requests.touch({ ...row, state: 'final' })
         }
         return applyCommand(work, command, terms)
       },
@@ -154,10 +155,10 @@ describe('random commands', () => {
       'a period ends a millisecond late',
       (work, command, terms) => {
         if (command.kind !== 'openHold') return applyCommand(work, command, terms)
-        const apiKey = work.apiKey(command.input.apiKeyId)
+        const apiKey = work.apiKeys.get(command.input.apiKeyId)
         if (apiKey?.period?.periodEndsAtMs === terms.nowMs) {
           const period = { ...apiKey.period, periodEndsAtMs: terms.nowMs + 1 }
-          work.loadApiKey({ ...apiKey, period })
+          work.apiKeys.load({ ...apiKey, period })
         }
         return applyCommand(work, command, terms)
       },
@@ -166,16 +167,16 @@ describe('random commands', () => {
       'a correction counts in the period in which it comes',
       (work, command, terms) => {
         if (command.kind !== 'correct') return applyCommand(work, command, terms)
-        const before = work.request(command.input.requestId)
+        const before = work.requests.get(command.input.requestId)
         const verdict = applyCommand(work, command, terms)
-        const after = work.request(command.input.requestId)
-        const apiKey = after && work.apiKey(after.apiKeyId)
+        const after = work.requests.get(command.input.requestId)
+        const apiKey = after && work.apiKeys.get(after.apiKeyId)
         if (before === undefined || after === undefined || apiKey?.period == null) return verdict
         if (isWithin(apiKey.period, after.openedAtMs)) return verdict
         const periodSpendMicros = micros(
           apiKey.period.periodSpendMicros + chargedMicros(after) - chargedMicros(before),
         )
-        work.putApiKey({ ...apiKey, period: { ...apiKey.period, periodSpendMicros } })
+        work.apiKeys.update({ ...apiKey, period: { ...apiKey.period, periodSpendMicros } })
         return verdict
       },
     ],
@@ -196,13 +197,13 @@ describe('random commands', () => {
       'an abandoned hold keeps its place in flight of the account',
       (work, command, terms) => {
         if (command.kind !== 'abandonHolds') return applyCommand(work, command, terms)
-        const lost = command.requestIds.flatMap((id) => work.request(id) ?? [])
+        const lost = command.input.flatMap((id) => work.requests.get(id) ?? [])
         const open = lost.filter(({ state }) => state === 'open')
         const verdict = applyCommand(work, command, terms)
         for (const { accountId } of open) {
-          const account = work.account(accountId)
+          const account = work.accounts.get(accountId)
           if (account !== undefined)
-            work.putAccount({ ...account, openHolds: account.openHolds + 1 })
+            work.accounts.update({ ...account, openHolds: account.openHolds + 1 })
         }
         return verdict
       },
@@ -211,12 +212,12 @@ describe('random commands', () => {
       'tokens of a released request stay counted',
       (work, command, terms) => {
         const released = command.kind === 'settle' && command.input.resolution.kind === 'released'
-        const row = released ? work.request(command.input.requestId) : undefined
-        const before = row && work.apiKey(row.apiKeyId)
+        const row = released ? work.requests.get(command.input.requestId) : undefined
+        const before = row && work.apiKeys.get(row.apiKeyId)
         const verdict = applyCommand(work, command, terms)
-        const after = row && work.apiKey(row.apiKeyId)
+        const after = row && work.apiKeys.get(row.apiKeyId)
         if (before !== undefined && after !== undefined) {
-          work.putApiKey({ ...after, tokenWindow: before.tokenWindow })
+          work.apiKeys.update({ ...after, tokenWindow: before.tokenWindow })
         }
         return verdict
       },
@@ -226,11 +227,11 @@ describe('random commands', () => {
       (work, command, terms) => {
         const verdict = applyCommand(work, command, terms)
         if (command.kind !== 'openHold') return verdict
-        const account = work.account(command.input.accountId)
+        const account = work.accounts.get(command.input.accountId)
         if (account === undefined || account.backedHeldMicros === 0) return verdict
-        const row = work.request(command.input.requestId)
+        const row = work.requests.get(command.input.requestId)
         if (row === undefined || row.backedHeldMicros < 2) return verdict
-        work.putAccount({ ...account, backedHeldMicros: row.freeHeldMicros })
+        work.accounts.update({ ...account, backedHeldMicros: row.freeHeldMicros })
         return verdict
       },
     ],

@@ -9,13 +9,13 @@ import type {
   SettleInput,
   SettleStandingInput,
 } from '../ledger.ts'
+import type { UnitOfWork } from '../work.ts'
 import { chargedMicros, type Move, moveRequest, overrunMicros } from './charge.ts'
 import { recountedTokens } from './frequency.ts'
-import type { UnitOfWork } from './unit-of-work.ts'
 
 /** Ends a hold's open state. Null where no such hold was opened. */
 export function settleHold(work: UnitOfWork, input: SettleInput, nowMs: number): Settled | null {
-  const row = work.request(input.requestId)
+  const row = work.requests.get(input.requestId)
   if (row === undefined) return null
   // An abandoned hold: its instance was taken for dead, or its client left early. The settle of its attempt
   // still counts, once.
@@ -35,13 +35,13 @@ function recountTokens(work: UnitOfWork, row: RequestRow): void {
   const { tokenCount: count, usage, state } = row
   if (count === null || (usage === null && state !== 'released')) return
   const tokens = usage === null ? 0 : tokensOf(usage)
-  const apiKey = work.apiKey(row.apiKeyId)
-  const account = work.account(row.accountId)
+  const apiKey = work.apiKeys.get(row.apiKeyId)
+  const account = work.accounts.get(row.accountId)
   if (apiKey === undefined || account === undefined) return
   const recounted = (tokenWindow: ApiKeyRow['tokenWindow']) =>
     recountedTokens(tokenWindow, { count, tokens })
-  work.putApiKey({ ...apiKey, tokenWindow: recounted(apiKey.tokenWindow) })
-  work.putAccount({ ...account, tokenWindow: recounted(account.tokenWindow) })
+  work.apiKeys.update({ ...apiKey, tokenWindow: recounted(apiKey.tokenWindow) })
+  work.accounts.update({ ...account, tokenWindow: recounted(account.tokenWindow) })
 }
 
 function tokensOf(usage: TokenUsage): number {
@@ -56,7 +56,7 @@ export function correctRequest(
   { requestId, correction }: CorrectInput,
   nowMs: number,
 ): Corrected {
-  const row = work.request(requestId)
+  const row = work.requests.get(requestId)
   if (row === undefined) return { kind: 'unknownRequest' }
   const move = moveOfCorrection(row, correction, nowMs)
   if (move === null) {
@@ -65,9 +65,9 @@ export function correctRequest(
   }
   const moved = moveRequest(work, row, move)
   if (correction.kind === 'provisional') {
-    work.putRequest({ ...moved, generationId: correction.generationId ?? moved.generationId })
+    work.requests.update({ ...moved, generationId: correction.generationId ?? moved.generationId })
   } else if (correction.kind === 'final' && correction.usage !== undefined) {
-    work.putRequest({ ...moved, usage: usageOnRecord(moved, correction.usage) })
+    work.requests.update({ ...moved, usage: usageOnRecord(moved, correction.usage) })
   }
   return {
     kind: 'corrected',
@@ -89,9 +89,9 @@ export function settleStanding(
 ): number {
   let changed = 0
   for (const requestId of requestIds) {
-    const row = work.request(requestId)
+    const row = work.requests.get(requestId)
     if (row === undefined || row.state !== 'provisional' || !row.costStands) continue
-    work.putStanding(
+    work.requests.touch(
       to === 'final'
         ? { ...row, state: 'final', settledAtMs: nowMs }
         : { ...row, costStands: false },
@@ -108,7 +108,12 @@ function usageOnRecord({ usage, errorCode }: RequestRow, recorded: TokenUsage): 
 
 /** Makes the loaded open holds of a dead instance unresolved, and frees their places in flight. */
 export function abandonInstance(work: UnitOfWork, instanceId: string, nowMs: number): number {
-  return abandonHolds(work, work.openRequestIds(instanceId), nowMs)
+  const open = work.requests.filter((row) => row.state === 'open' && row.instanceId === instanceId)
+  return abandonHolds(
+    work,
+    open.map(({ id }) => id),
+    nowMs,
+  )
 }
 
 /** Makes the open ones of these holds unresolved, and frees their places in flight. */
@@ -119,10 +124,10 @@ export function abandonHolds(
 ): number {
   let abandoned = 0
   for (const requestId of requestIds) {
-    const row = work.request(requestId)
+    const row = work.requests.get(requestId)
     if (row === undefined || row.state !== 'open') continue
     const moved = moveRequest(work, row, unresolvedMove(nowMs))
-    work.putRequest({ ...moved, swept: true })
+    work.requests.update({ ...moved, swept: true })
     abandoned++
   }
   return abandoned
@@ -133,9 +138,9 @@ export function noteGeneration(
   work: UnitOfWork,
   { requestId, generationId }: { readonly requestId: string; readonly generationId: string },
 ): void {
-  const row = work.request(requestId)
+  const row = work.requests.get(requestId)
   if (row === undefined || row.state !== 'open' || row.generationId !== null) return
-  work.putRequest({ ...row, generationId })
+  work.requests.update({ ...row, generationId })
 }
 
 function moveOfResolution(resolution: Resolution, nowMs: number): Move {
@@ -235,7 +240,7 @@ function standingMove(row: RequestRow, nowMs: number): Move {
 function recordLate(work: UnitOfWork, row: RequestRow, learned: Resolution | Correction): void {
   if (row.state !== 'released') return
   if (learned.kind !== 'final' && learned.kind !== 'provisional') return
-  work.putRequest({
+  work.requests.update({
     ...row,
     lateCostUsd: learned.costUsd === null ? row.lateCostUsd : formatDecimal(learned.costUsd),
     lateReports: row.lateReports + 1,

@@ -1,7 +1,7 @@
 import type { PurchaseRow } from '../../store/sale-tables.ts'
 import type { AccountRow, ApiKeyRow, CreditCodeRow, Entry, RequestRow } from '../../store/schema.ts'
 import type { Micros } from '../../vocabulary/money.ts'
-import type { Ledger } from '../ledger.ts'
+import type { Ledger } from '../commands.ts'
 
 /** What an account or a key is made with, and what an admin may change about it later. */
 export interface ApiKeySettings {

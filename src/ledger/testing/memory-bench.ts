@@ -10,12 +10,12 @@ import {
 } from '../../store/schema.ts'
 import { StoreRefused } from '../../store/store-failure.ts'
 import { micros } from '../../vocabulary/money.ts'
-import type { LedgerCommand, LedgerVerdict, VerdictOf } from '../engines/commands.ts'
-import type { Ledger, LedgerLimits } from '../ledger.ts'
-import { type Uncounted, uncountedBy } from '../rules/allowance.ts'
+import type { Ledger, LedgerCommand, LedgerVerdict, VerdictOf } from '../commands.ts'
+import { applyCommand, uncountedBy } from '../commands.ts'
+import type { LedgerLimits } from '../ledger.ts'
+import type { Uncounted } from '../rules/allowance.ts'
 import type { Terms } from '../rules/open-hold.ts'
-import { applyCommand } from '../rules/rules.ts'
-import { type PeriodCount, UnitOfWork } from '../rules/unit-of-work.ts'
+import { type Change, type PeriodCount, UnitOfWork } from '../work.ts'
 import type { ApiKeySettings, Bench } from './bench.ts'
 
 export type Apply = (work: UnitOfWork, command: LedgerCommand, terms: Terms) => LedgerVerdict
@@ -59,10 +59,10 @@ class MemoryBench implements Bench {
       return settled
     },
     abandon: async (requestId) => {
-      this.#commit({ kind: 'abandonHolds', requestIds: [requestId] })
+      this.#commit({ kind: 'abandonHolds', input: [requestId] })
     },
     noteGeneration: (input) => {
-      this.#commit({ kind: 'noteGeneration', ...input })
+      this.#commit({ kind: 'noteGeneration', input })
     },
     correct: async (input) => this.#commit({ kind: 'correct', input }),
     settleStanding: async (input) => this.#commit({ kind: 'settleStanding', input }),
@@ -70,16 +70,15 @@ class MemoryBench implements Bench {
     redeemCode: async (input) => this.#commit({ kind: 'redeemCode', input }),
     postPurchase: async (input) => this.#commit({ kind: 'postPurchase', input }),
     dismissPurchase: async (input) => this.#commit({ kind: 'dismissPurchase', input }),
-    abandonInstance: async (instanceId) => this.#commit({ kind: 'abandonInstance', instanceId }),
-    abandonHolds: async (requestIds) => this.#commit({ kind: 'abandonHolds', requestIds }),
+    abandonInstance: async (input) => this.#commit({ kind: 'abandonInstance', input }),
+    abandonHolds: async (input) => this.#commit({ kind: 'abandonHolds', input }),
     createAccount: async (input) => this.#commit({ kind: 'createAccount', input }),
     updateAccount: async (input) => this.#commit({ kind: 'updateAccount', input }),
     addApiKey: async (input) => this.#commit({ kind: 'addApiKey', input }),
     updateApiKey: async (input) => this.#commit({ kind: 'updateApiKey', input }),
-    deleteApiKey: async (apiKeyId) => this.#commit({ kind: 'deleteApiKey', apiKeyId }),
+    deleteApiKey: async (input) => this.#commit({ kind: 'deleteApiKey', input }),
     addCreditCode: async (input) => this.#commit({ kind: 'addCreditCode', input }),
-    revokeCreditCode: async (creditCodeId) =>
-      this.#commit({ kind: 'revokeCreditCode', creditCodeId }),
+    revokeCreditCode: async (input) => this.#commit({ kind: 'revokeCreditCode', input }),
   }
 
   setNowMs(nowMs: number): void {
@@ -134,29 +133,23 @@ class MemoryBench implements Bench {
 
   #commit<Command extends LedgerCommand>(command: Command): VerdictOf<Command> {
     const work = new UnitOfWork()
-    for (const row of this.#accounts.values()) work.loadAccount(row)
-    for (const row of this.#apiKeys.values()) work.loadApiKey(row)
-    for (const row of this.#requests.values()) work.loadRequest(row)
-    for (const row of this.#creditCodes.values()) work.loadCreditCode(row)
-    for (const row of this.#purchases.values()) work.loadPurchase(row)
-    for (const entry of this.#entries) work.loadCredit(entry)
+    for (const row of this.#accounts.values()) work.accounts.load(row)
+    for (const row of this.#apiKeys.values()) work.apiKeys.load(row)
+    for (const row of this.#requests.values()) work.requests.load(row)
+    for (const row of this.#creditCodes.values()) work.creditCodes.load(row)
+    for (const row of this.#purchases.values()) work.purchases.load(row)
+    for (const entry of this.#entries) work.entries.load(entry)
     for (const uncounted of uncountedBy(work, command, this.#nowMs)) {
       work.loadPeriodCount(uncounted.id, this.#periodCount(uncounted))
     }
     const verdict = this.#verdict(work, command)
-    const changes = work.changes()
-    for (const row of changes.writtenAccounts) this.#accounts.set(row.id, row)
-    for (const row of changes.writtenApiKeys) this.#apiKeys.set(row.id, row)
-    for (const row of changes.writtenCreditCodes) this.#creditCodes.set(row.codeHash, row)
-    for (const row of changes.openedPurchases) this.#purchases.set(row.source, row)
-    for (const row of changes.purchases) this.#purchases.set(row.source, row)
-    for (const row of changes.accounts) this.#accounts.set(row.id, row)
-    for (const row of changes.apiKeys) this.#apiKeys.set(row.id, row)
-    for (const row of changes.openedRequests) this.#requests.set(row.id, row)
-    for (const row of changes.requests) this.#requests.set(row.id, row)
-    for (const row of changes.standing) this.#requests.set(row.id, row)
-    for (const row of changes.creditCodes) this.#creditCodes.set(row.codeHash, row)
-    this.#entries.push(...changes.entries)
+    const { accounts, apiKeys, requests, creditCodes, purchases, entries } = work.changes().rows
+    for (const row of changed(accounts)) this.#accounts.set(row.id, row)
+    for (const row of changed(apiKeys)) this.#apiKeys.set(row.id, row)
+    for (const row of changed(requests)) this.#requests.set(row.id, row)
+    for (const row of changed(creditCodes)) this.#creditCodes.set(row.codeHash, row)
+    for (const row of changed(purchases)) this.#purchases.set(row.source, row)
+    this.#entries.push(...entries.inserted)
     // Rules with a bug too answer a command of a kind with a verdict of that kind.
     return verdict as VerdictOf<Command>
   }
@@ -185,6 +178,10 @@ class MemoryBench implements Bench {
       throw new StoreRefused('refused', { cause: error })
     }
   }
+}
+
+function changed<Row extends object>(change: Change<Row>): readonly Row[] {
+  return [...change.inserted, ...change.written, ...change.updated, ...change.touched]
 }
 
 function found<T>(row: T | undefined): T {

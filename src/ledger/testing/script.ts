@@ -7,7 +7,8 @@ import {
 } from '../../vocabulary/money.ts'
 import type { Correction, RequestFacts, Resolution } from '../../vocabulary/outcome.ts'
 import type { PaymentJudgment, PurchaseFact } from '../../vocabulary/purchase.ts'
-import type { OpenHoldInput, PostPurchaseInput } from '../ledger.ts'
+import type { OpenHoldInput } from '../ledger.ts'
+import type { PostPurchaseInput } from '../rules/post-purchase.ts'
 import type { Bench } from './bench.ts'
 import { ownLimitsOf, periodText, refusalText, usageOf } from './limit-script.ts'
 

@@ -4,7 +4,8 @@ import {
   type UnsettledPage,
   type UnsettledRequest,
 } from '../../ledger/activity/unsettled.ts'
-import { LEDGER_LIMITS_DEFAULT, type Ledger, type SettleInput } from '../../ledger/ledger.ts'
+import type { Ledger } from '../../ledger/commands.ts'
+import { LEDGER_LIMITS_DEFAULT, type SettleInput } from '../../ledger/ledger.ts'
 import { FACTS, holdInput } from '../../ledger/testing/script.ts'
 import { createSqliteBench, type SqliteBench } from '../../ledger/testing/sqlite-bench.ts'
 import { fetchGeneration } from '../../upstreams/openrouter/generation.ts'

@@ -1,23 +1,28 @@
 import type { CommitPatience } from '../../store/group-commit.ts'
-import { PURCHASES } from '../../store/sale-tables.ts'
-import { ACCOUNTS, API_KEYS, CREDIT_CODES, ENTRIES, REQUESTS } from '../../store/schema.ts'
-import type { UnitOfWork } from '../rules/unit-of-work.ts'
-import { type LedgerCommand, type NamedRows, rowsNamedBy } from './commands.ts'
+import { type LedgerCommand, rowsNamedBy } from '../commands.ts'
+import { lookedForBy, type NamedRows } from '../named-rows.ts'
+import { FOUND, type FoundRows, type RowChanges, standingRecord, type UnitOfWork } from '../work.ts'
 import {
   LOCK_ACCOUNTS,
   LOCK_ACCOUNTS_OF,
   LOCK_API_KEYS,
   LOCK_API_KEYS_OF,
-  LOCK_CREDIT_CODES,
-  LOCK_PURCHASES,
+  LOCK_FOUND,
+  RAISE_VERSION,
   READ_CODE_CREDITS,
   READ_CREDITS,
   READ_EXTERNAL_ACCOUNTS,
   READ_OPEN_REQUEST_IDS,
   READ_REQUESTS,
   READ_TIME,
+  ROW_STATEMENTS,
+  SAVE,
+  SAVE_STANDING,
 } from './postgres-statements.ts'
 import { NO_ROWS, type PostgresWriter, type Reply } from './postgres-writer.ts'
+
+// The keys of FOUND are its kinds.
+const FOUND_KINDS = Object.keys(FOUND) as FoundRows[]
 
 /** The most requests that one commit abandons of an instance; it is repeated until there are none. */
 const ABANDONED_REQUESTS_MAX = 500
@@ -56,21 +61,22 @@ export async function load(writer: PostgresWriter, input: LoadInput): Promise<nu
     ...lockOwners(writer, named),
     ...readOthers(writer, named),
     ...readRequests(writer, { named, mayRepeat: input.mayRepeat }),
+    ...FOUND_KINDS.map((of) => lockFound(writer, { named, of })),
+    // Last, so that no locked row is newer.
     input.asksTime ? writer.run(READ_TIME, []) : NO_ROWS,
   ])
-  const [, , accounts, apiKeys, external, creditCodes, purchases, credits, codeCredits, ...more] =
-    replies
-  const [requests, time] = more
+  const [, , accounts, apiKeys, external, credits, codeCredits, requests, ...more] = replies
   // Those that are locked are newer.
-  for (const row of external.rows) work.loadAccount(ACCOUNTS.read(row))
-  for (const row of accounts.rows) work.loadAccount(ACCOUNTS.read(row))
-  for (const row of apiKeys.rows) work.loadApiKey(API_KEYS.read(row))
-  for (const row of requests.rows) work.loadRequest(REQUESTS.read(row))
+  for (const row of external.rows) work.accounts.loadStored(row)
+  for (const row of accounts.rows) work.accounts.loadStored(row)
+  for (const row of apiKeys.rows) work.apiKeys.loadStored(row)
+  for (const row of requests.rows) work.requests.loadStored(row)
   if (!input.mayRepeat) refuseOtherOwners(named, { requests, accounts, apiKeys })
-  for (const row of creditCodes.rows) work.loadCreditCode(CREDIT_CODES.read(row))
-  for (const row of purchases.rows) work.loadPurchase(PURCHASES.read(row))
-  for (const row of [...credits.rows, ...codeCredits.rows]) work.loadCredit(ENTRIES.read(row))
-  return input.asksTime ? Number(time.rows[0]?.['now_ms']) : null
+  for (const row of [...credits.rows, ...codeCredits.rows]) work.entries.loadStored(row)
+  for (const [place, of] of FOUND_KINDS.entries()) {
+    for (const row of more[place]?.rows ?? []) work[of].loadStored(row)
+  }
+  return input.asksTime ? Number(more.at(-1)?.rows[0]?.['now_ms']) : null
 }
 
 /** A hold that was opened again under another key is that of the first. By position: what is named, what was read. */
@@ -106,16 +112,10 @@ function lockOwners(
 /** What few batches have. */
 function readOthers(
   writer: PostgresWriter,
-  { externalIds, codes, creditCodeIds, purchaseSources, purchaseIds, credits }: NamedRows,
-): [Promise<Reply>, Promise<Reply>, Promise<Reply>, Promise<Reply>, Promise<Reply>] {
+  { externalIds, codes, credits }: NamedRows,
+): [Promise<Reply>, Promise<Reply>, Promise<Reply>] {
   return [
     externalIds.size === 0 ? NO_ROWS : writer.run(READ_EXTERNAL_ACCOUNTS, [[...externalIds]]),
-    codes.length + creditCodeIds.size === 0
-      ? NO_ROWS
-      : writer.run(LOCK_CREDIT_CODES, [codes.map(({ codeHash }) => codeHash), [...creditCodeIds]]),
-    purchaseSources.size + purchaseIds.size === 0
-      ? NO_ROWS
-      : writer.run(LOCK_PURCHASES, [[...purchaseSources], [...purchaseIds]]),
     credits.length === 0
       ? NO_ROWS
       : writer.run(READ_CREDITS, [
@@ -129,6 +129,17 @@ function readOthers(
           codes.map(({ codeHash }) => codeHash),
         ]),
   ]
+}
+
+/** Locks and reads rows of a kind that commands look for. */
+function lockFound(
+  writer: PostgresWriter,
+  { named, of }: { readonly named: NamedRows; readonly of: FoundRows },
+): Promise<Reply> {
+  const statement = LOCK_FOUND.get(of)
+  const values = FOUND[of].by.map((by) => lookedForBy(named, of, by))
+  const isAsked = values.some(({ length }) => length > 0)
+  return statement === undefined || !isAsked ? NO_ROWS : writer.run(statement, values)
 }
 
 /** Ids that are about to be opened are not looked for: one that is there makes the insert fail, and the batch run again. */
@@ -154,4 +165,42 @@ async function nameOpenRequests(
     named.accountIds.add(String(row['account_id']))
     named.apiKeyIds.add(String(row['api_key_id']))
   }
+}
+
+/** Sends what a batch has changed: one statement saves what every settle changes. */
+export function save(
+  writer: PostgresWriter,
+  { rows, changesCallers }: RowChanges,
+): Promise<Reply>[] {
+  const { accounts, apiKeys, requests, entries, ...others } = rows
+  return [
+    ...Object.values(rows).flatMap(({ table, written }) =>
+      saveRows(writer, `write_${table.name}`, written.map(table.record)),
+    ),
+    writer.run(SAVE, [
+      JSON.stringify(accounts.updated.map(accounts.table.changedRecord)),
+      JSON.stringify(apiKeys.updated.map(apiKeys.table.changedRecord)),
+      JSON.stringify(requests.inserted.map(requests.table.record)),
+      JSON.stringify(requests.updated.map(requests.table.changedRecord)),
+      JSON.stringify(entries.inserted.map(entries.table.record)),
+    ]),
+    ...writer.runIfAny(SAVE_STANDING, requests.touched.map(standingRecord)),
+    ...Object.values(others).flatMap(({ table, inserted, updated }) => [
+      ...saveRows(writer, `insert_${table.name}`, inserted.map(table.record)),
+      ...saveRows(writer, `update_${table.name}`, updated.map(table.changedRecord)),
+    ]),
+    ...(changesCallers ? [writer.run(RAISE_VERSION, [])] : []),
+  ]
+}
+
+/** By position: the connection, the name of the statement, and the rows. */
+function saveRows(
+  writer: PostgresWriter,
+  name: string,
+  records: readonly object[],
+): Promise<Reply>[] {
+  if (records.length === 0) return []
+  const statement = ROW_STATEMENTS.get(name)
+  if (statement === undefined) throw new Error(`there is no statement ${name}`)
+  return writer.runIfAny(statement, records)
 }

@@ -1,0 +1,431 @@
+import type { AccountRow, ApiKeyRow, CreditCodeRow } from '../store/schema.ts'
+import type {
+  AddApiKeyInput,
+  AddCreditCodeInput,
+  AddCreditInput,
+  Corrected,
+  CorrectInput,
+  CreateAccountInput,
+  CreditVerdict,
+  HoldLedger,
+  OpenHoldInput,
+  OpenHoldVerdict,
+  RedeemCodeInput,
+  RedeemVerdict,
+  Settled,
+  SettleInput,
+  SettleStandingInput,
+  UpdateAccountInput,
+  UpdateAccountVerdict,
+  UpdateApiKeyInput,
+} from './ledger.ts'
+import {
+  type NamedRows,
+  nameAccount,
+  nameRequest,
+  noRows,
+  type RequestOwner,
+} from './named-rows.ts'
+import { type ActionSubject, type OperatorAction, operatorActionRow } from './operator-actions.ts'
+import {
+  accountSubject,
+  codeSubject,
+  correctionSubject,
+  creditSubject,
+  fieldsOf,
+  keySubject,
+} from './rules/action-subject.ts'
+import { type Uncounted, uncountedByHold, uncountedChange } from './rules/allowance.ts'
+import {
+  addApiKey,
+  addCreditCode,
+  createAccount,
+  deleteApiKey,
+  revokeCreditCode,
+  updateAccount,
+  updateApiKey,
+} from './rules/change-account.ts'
+import { addCredit, redeemCode } from './rules/credit.ts'
+import { type HoldEnded, openHold, type Terms } from './rules/open-hold.ts'
+import {
+  type DismissPurchaseInput,
+  type DismissVerdict,
+  dismissPurchase,
+  type PostPurchaseInput,
+  type PurchaseVerdict,
+  postPurchase,
+  purchaseSubject,
+} from './rules/post-purchase.ts'
+import { type RebookInput, type RebookVerdict, rebook } from './rules/rebook.ts'
+import {
+  abandonHolds,
+  abandonInstance,
+  correctRequest,
+  noteGeneration,
+  settleHold,
+  settleStanding,
+} from './rules/settle-hold.ts'
+import type { UnitOfWork } from './work.ts'
+
+/** What the ledger knows of one kind of command. */
+interface Command<Input, Verdict> {
+  /** Names the rows that the command works on. By position: the rows; the input; whose request it is, where the caller knows. */
+  readonly rows: (named: NamedRows, input: Input, owner: RequestOwner | undefined) => void
+  /** Applies it to rows that are loaded. Throws where the command or a row is impossible. */
+  readonly rule: (work: UnitOfWork, input: Input, terms: Terms) => Verdict
+  /** The account whose rows it locks; absent: none, several, or the store has to look. */
+  readonly locks?: (input: Input, owner: RequestOwner | undefined) => string | null
+  /**
+   * Whether it is run again where the store has lost it; a repeat does nothing where its rows are there. The reconciler
+   * does the others by itself, or a request is booked again as a whole.
+   */
+  readonly isRunAgain: boolean
+  /** Periods that must be added up before it; absent: none. */
+  readonly uncounted?: (work: UnitOfWork, input: Input, nowMs: number) => readonly Uncounted[]
+}
+
+/** What the ledger knows of a command that an operator may give. */
+interface Recorded<Input, Verdict> extends Command<Input, Verdict> {
+  /** What the record of it says, once the command has been applied. */
+  readonly subject: (work: UnitOfWork, input: Input) => ActionSubject
+}
+
+function command<Input, Verdict>(row: Command<Input, Verdict>): Command<Input, Verdict> {
+  return row
+}
+
+function recorded<Input, Verdict>(row: Recorded<Input, Verdict>): Recorded<Input, Verdict> {
+  return row
+}
+
+const ROWS = {
+  openHold: command<OpenHoldInput, OpenHoldVerdict | HoldEnded>({
+    rows(named, input) {
+      named.accountIds.add(input.accountId)
+      named.apiKeyIds.add(input.apiKeyId)
+      named.openedIds.add(input.requestId)
+    },
+    rule: openHold,
+    locks: accountIdOf,
+    isRunAgain: false,
+    uncounted: uncountedByHold,
+  }),
+  /** The verdict is null where no such hold was opened. */
+  settle: command<SettleInput, Settled | null>({
+    rows: (named, { requestId }, owner) => nameRequest(named, requestId, owner),
+    rule: (work, input, { nowMs }) => settleHold(work, input, nowMs),
+    locks: (_, owner) => owner?.accountId ?? null,
+    isRunAgain: false,
+  }),
+  rebook: command<RebookInput, RebookVerdict>({
+    rows: (named, { opened: { input } }) => nameRequest(named, input.requestId, input),
+    rule: rebook,
+    locks: ({ opened }) => opened.input.accountId,
+    isRunAgain: false,
+    uncounted: (work, { opened }, nowMs) => uncountedByHold(work, opened.input, nowMs),
+  }),
+  noteGeneration: command<Parameters<HoldLedger['noteGeneration']>[0], null>({
+    rows: (named, { requestId }, owner) => nameRequest(named, requestId, owner),
+    rule(work, input) {
+      noteGeneration(work, input)
+      return null
+    },
+    locks: (_, owner) => owner?.accountId ?? null,
+    isRunAgain: false,
+  }),
+  /** Applies a correction to a provisional or unresolved request. */
+  correct: recorded<CorrectInput, Corrected>({
+    rows: (named, { requestId }) => nameRequest(named, requestId, undefined),
+    rule: (work, input, { nowMs }) => correctRequest(work, input, nowMs),
+    isRunAgain: false,
+    subject: correctionSubject,
+  }),
+  settleStanding: command<SettleStandingInput, number>({
+    rows(named, { requestIds }) {
+      for (const requestId of requestIds) named.standingIds.add(requestId)
+    },
+    rule: (work, input, { nowMs }) => settleStanding(work, input, nowMs),
+    isRunAgain: false,
+  }),
+  /**
+   * Adds credit to an account, or takes paid credit back; a repeat of a reference adds nothing. Rejects with
+   * `StoreRefused` for impossible credit, such as zero.
+   */
+  addCredit: recorded<AddCreditInput, CreditVerdict>({
+    rows(named, input) {
+      named.accountIds.add(input.accountId)
+      named.credits.push(input)
+    },
+    rule: (work, input, { nowMs }) => addCredit(work, input, nowMs),
+    locks: accountIdOf,
+    isRunAgain: true,
+    subject: (_, input) => creditSubject(input),
+  }),
+  /** Redeems a code for an account. A code can be redeemed once. */
+  redeemCode: recorded<RedeemCodeInput, RedeemVerdict>({
+    rows(named, input) {
+      named.accountIds.add(input.accountId)
+      named.looks.push({ of: 'creditCodes', by: 'code_hash', value: input.codeHash })
+      named.codes.push(input)
+    },
+    rule: (work, input, { nowMs }) => redeemCode(work, input, nowMs),
+    locks: accountIdOf,
+    isRunAgain: true,
+    subject: (work, { accountId, codeHash }) => ({
+      ...codeSubject(work.creditCodes.get(codeHash)),
+      accountId,
+    }),
+  }),
+  /**
+   * Brings a purchase, and the credit of its account, to what a look found. Any look may be repeated, late or
+   * doubled. Rejects with `StoreRefused` for impossible totals.
+   */
+  postPurchase: recorded<PostPurchaseInput, PurchaseVerdict>({
+    rows(named, input) {
+      named.accountIds.add(input.accountId)
+      named.looks.push({ of: 'purchases', by: 'source', value: input.source })
+    },
+    rule: (work, input, { nowMs }) => postPurchase(work, input, nowMs),
+    locks: accountIdOf,
+    isRunAgain: true,
+    subject: (work, { source }) => purchaseSubject(work.purchases.get(source), {}),
+  }),
+  /** Decides that a held purchase adds no credit. */
+  dismissPurchase: recorded<DismissPurchaseInput, DismissVerdict>({
+    rows(named, { purchaseId: value }) {
+      named.looks.push({ of: 'purchases', by: 'id', value })
+    },
+    rule: dismissPurchase,
+    isRunAgain: true,
+    subject: (work, { purchaseId, note }) =>
+      purchaseSubject(
+        work.purchases.find(({ id }) => id === purchaseId),
+        { note },
+      ),
+  }),
+  /** The input is an instance, and the verdict how many of its holds were made unresolved. */
+  abandonInstance: command<string, number>({
+    rows: ({ instanceIds }, instanceId) => void instanceIds.add(instanceId),
+    rule: (work, instanceId, { nowMs }) => abandonInstance(work, instanceId, nowMs),
+    isRunAgain: false,
+  }),
+  /** The input is ids of requests, and the verdict how many of them were made unresolved. */
+  abandonHolds: command<readonly string[], number>({
+    rows(named, requestIds) {
+      for (const requestId of requestIds) nameRequest(named, requestId, undefined)
+    },
+    rule: (work, requestIds, { nowMs }) => abandonHolds(work, requestIds, nowMs),
+    isRunAgain: false,
+  }),
+  /** Makes an account without credit; returns the one that has its external id already, unchanged. */
+  createAccount: recorded<CreateAccountInput, AccountRow>({
+    rows: nameAccount,
+    rule: (work, input, { nowMs }) => createAccount(work, input, nowMs),
+    locks: ({ id }) => id,
+    isRunAgain: true,
+    subject: (_, { id, ownerId, ...fields }) =>
+      accountSubject(id, { ...fieldsOf(fields), ...(ownerId == null ? {} : { owner: ownerId }) }),
+  }),
+  /** Changes the given fields of an account. Null where there is no such account. */
+  updateAccount: recorded<UpdateAccountInput, UpdateAccountVerdict>({
+    rows: nameAccount,
+    rule: (work, input, { nowMs }) => updateAccount(work, input, nowMs),
+    locks: ({ id }) => id,
+    isRunAgain: true,
+    uncounted: (work, { id, allowance: to }, nowMs) =>
+      uncountedChange('account', { row: work.accounts.get(id), to, nowMs }),
+    subject: (_, input) => accountSubject(input.id, fieldsOf(input)),
+  }),
+  /** Makes a key for an account; {@link createApiKey} makes its text. Null where there is no such account. */
+  addApiKey: recorded<AddApiKeyInput, ApiKeyRow | null>({
+    rows(named, { accountId, id }) {
+      named.accountIds.add(accountId)
+      named.apiKeyIds.add(id)
+    },
+    rule: (work, input, { nowMs }) => addApiKey(work, input, nowMs),
+    locks: accountIdOf,
+    isRunAgain: true,
+    subject: (work, input) => keySubject(work, { id: input.id, detail: fieldsOf(input) }),
+  }),
+  /** Changes the given fields of a key. Null where there is no such key, or it was deleted. */
+  updateApiKey: recorded<UpdateApiKeyInput, ApiKeyRow | null>({
+    rows: ({ apiKeyIds }, { id }) => void apiKeyIds.add(id),
+    rule: (work, input, { nowMs }) => updateApiKey(work, input, nowMs),
+    isRunAgain: true,
+    uncounted: (work, { id, allowance: to }, nowMs) =>
+      uncountedChange('apiKey', { row: work.apiKeys.get(id), to, nowMs }),
+    subject: (work, input) => keySubject(work, { id: input.id, detail: fieldsOf(input) }),
+  }),
+  /**
+   * Deletes a key by its id: it authenticates no request and is in no list; its requests stay. False where there
+   * is no such key, or it was deleted before.
+   */
+  deleteApiKey: recorded<string, boolean>({
+    rows: ({ apiKeyIds }, apiKeyId) => void apiKeyIds.add(apiKeyId),
+    rule: (work, apiKeyId, { nowMs }) => deleteApiKey(work, apiKeyId, nowMs),
+    isRunAgain: true,
+    subject: (work, id) => keySubject(work, { id, detail: {} }),
+  }),
+  /** Makes a code that is worth paid credit; {@link createCreditCode} makes its text. */
+  addCreditCode: recorded<AddCreditCodeInput, CreditCodeRow>({
+    rows: (named, { id: value }) => void named.looks.push({ of: 'creditCodes', by: 'id', value }),
+    rule: (work, input, { nowMs }) => addCreditCode(work, input, nowMs),
+    isRunAgain: true,
+    subject: (work, { id }) => codeSubject(work.creditCodes.find((row) => row.id === id)),
+  }),
+  /**
+   * Revokes a code by its id, unless it was redeemed or revoked before; returns the code after that. Null where
+   * there is no such code.
+   */
+  revokeCreditCode: recorded<string, CreditCodeRow | null>({
+    rows: (named, value) => void named.looks.push({ of: 'creditCodes', by: 'id', value }),
+    rule: (work, creditCodeId, { nowMs }) => revokeCreditCode(work, creditCodeId, nowMs),
+    isRunAgain: true,
+    subject: (work, id) => codeSubject(work.creditCodes.find((row) => row.id === id)),
+  }),
+}
+
+/** Closed: an engine applies commands of these kinds in order and knows no others. */
+export type CommandKind = keyof typeof ROWS
+
+/** The kinds of commands that an operator may give. */
+export type RecordedKind = {
+  [Kind in CommandKind]: (typeof ROWS)[Kind] extends Recorded<infer _, unknown> ? Kind : never
+}[CommandKind]
+
+/** What a command of a kind is given. */
+type InputOf<Kind extends CommandKind> = Parameters<(typeof ROWS)[Kind]['rule']>[1]
+
+/** A command of one of some kinds; by default, of any. */
+export type LedgerCommand<Kind extends CommandKind = CommandKind> = {
+  [Each in Kind]: {
+    readonly kind: Each
+    readonly input: InputOf<Each>
+    /** To be recorded with what the command changes, in the same commit; absent or null: no operator gave it. */
+    readonly by?: OperatorAction | null
+    /** Whose request it is about, so that the store need not look; absent: the store looks. */
+    readonly owner?: RequestOwner
+  }
+}[Kind]
+
+/** The verdict on a command of some kinds; by default, of any. */
+export type LedgerVerdict<Kind extends CommandKind = CommandKind> = ReturnType<
+  (typeof ROWS)[Kind]['rule']
+>
+
+/** The verdict on a command of this type. */
+export type VerdictOf<Given extends LedgerCommand> = LedgerVerdict<Given['kind']>
+
+/** A command that an operator may give, as a function. */
+export type RecordedCommand<Kind extends RecordedKind> = (
+  input: InputOf<Kind>,
+  by?: OperatorAction | null,
+) => Promise<LedgerVerdict<Kind>>
+
+/**
+ * The whole ledger: holds, corrections, and the commands of admins. `by` is the operator who gives a command
+ * on the page: what it changes is recorded in the same commit.
+ */
+export type Ledger = HoldLedger & {
+  readonly [Kind in RecordedKind]: RecordedCommand<Kind>
+} & {
+  /**
+   * Ends the wait of provisional requests whose reported cost stands: they become final, or are to be looked up like
+   * all others. Others stay as they are. Returns how many have changed.
+   */
+  settleStanding(input: SettleStandingInput): Promise<number>
+  /** Makes every open hold of a dead instance unresolved; returns how many. */
+  abandonInstance(instanceId: string): Promise<number>
+  /** The same for single holds. Those that are not open stay as they are. */
+  abandonHolds(requestIds: readonly string[]): Promise<number>
+}
+
+/** The ledger to those who must say whether an operator gives a command. */
+export type CommandedLedger = {
+  readonly [Kind in RecordedKind]: (
+    input: InputOf<Kind>,
+    by: OperatorAction | null,
+  ) => Promise<LedgerVerdict<Kind>>
+}
+
+type CommandTable = {
+  readonly [Kind in CommandKind]: Command<InputOf<Kind>, LedgerVerdict<Kind>> & {
+    readonly subject?: Recorded<InputOf<Kind>, LedgerVerdict<Kind>>['subject']
+  }
+}
+
+const COMMANDS: CommandTable = ROWS
+
+/**
+ * Applies a command to the unit of work, whichever store its rows are in. The store has loaded
+ * the rows that the command names; it saves what `work.changes()` says. Throws where the command or a
+ * row is impossible, and then nothing of the unit of work may be saved.
+ */
+export function applyCommand<Kind extends CommandKind>(
+  work: UnitOfWork,
+  { kind, input, by = null }: LedgerCommand<Kind>,
+  terms: Terms,
+): LedgerVerdict<Kind> {
+  const { rule, subject }: CommandTable[Kind] = COMMANDS[kind]
+  const writesBefore = work.writes
+  const verdict = rule(work, input, terms)
+  // What an operator changes is recorded beside the change; a command that changes nothing leaves no record.
+  if (by !== null && subject !== undefined && work.writes > writesBefore) {
+    const { nowMs } = terms
+    work.operatorActions.insert(operatorActionRow(by, { ...subject(work, input), nowMs }))
+  }
+  return verdict
+}
+
+/**
+ * The periods that a command needs and no row has: of an allowance that it sets, and of one whose clock was set back.
+ * All else that the batch has done must have been saved, since the store adds up what is saved. Nearly always none.
+ */
+export function uncountedBy<Kind extends CommandKind>(
+  work: UnitOfWork,
+  { kind, input }: LedgerCommand<Kind>,
+  nowMs: number,
+): readonly Uncounted[] {
+  return COMMANDS[kind].uncounted?.(work, input, nowMs) ?? NONE
+}
+
+const NONE: readonly Uncounted[] = []
+
+/** Whether a command without a witness of its own is run again where the store has lost it. */
+export function isRunAgain({ kind }: LedgerCommand): boolean {
+  return COMMANDS[kind].isRunAgain
+}
+
+/** The account whose rows a command locks; null: none, several, or the store has to look. */
+export function accountOfCommand<Kind extends CommandKind>({
+  kind,
+  input,
+  owner,
+}: LedgerCommand<Kind>): string | null {
+  return COMMANDS[kind].locks?.(input, owner) ?? null
+}
+
+/**
+ * The rows that an engine loads before it applies commands. `areOwnersKnown` false: the owners that commands name of
+ * requests are looked up all the same.
+ */
+export function rowsNamedBy(
+  commands: readonly LedgerCommand[],
+  { areOwnersKnown }: { readonly areOwnersKnown: boolean },
+): NamedRows {
+  const named = noRows()
+  for (const given of commands) nameRows(named, given)
+  if (!areOwnersKnown) for (const requestId of named.requestIds) named.unownedIds.add(requestId)
+  return named
+}
+
+function nameRows<Kind extends CommandKind>(
+  named: NamedRows,
+  { kind, input, owner }: LedgerCommand<Kind>,
+): void {
+  COMMANDS[kind].rows(named, input, owner)
+}
+
+function accountIdOf({ accountId }: { readonly accountId: string }): string {
+  return accountId
+}

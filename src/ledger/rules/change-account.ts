@@ -1,0 +1,140 @@
+import {
+  ACCOUNTS,
+  type AccountRow,
+  API_KEYS,
+  type ApiKeyRow,
+  CREDIT_CODES,
+  type CreditCodeRow,
+} from '../../store/schema.ts'
+import { EMPTY_WINDOW } from '../../vocabulary/request-window.ts'
+import type {
+  AddApiKeyInput,
+  AddCreditCodeInput,
+  CreateAccountInput,
+  OwnLimits,
+  UpdateAccountInput,
+  UpdateAccountVerdict,
+  UpdateApiKeyInput,
+} from '../ledger.ts'
+import type { UnitOfWork } from '../work.ts'
+import { firstPeriod, periodUnder } from './allowance.ts'
+
+/** Makes an account without credit, and its owner a member; another account that has its external id is left as it is. */
+export function createAccount(
+  work: UnitOfWork,
+  { ownerId = null, ...input }: CreateAccountInput,
+  nowMs: number,
+): AccountRow {
+  const earlier = work.accounts.get(input.id) ?? work.accountOfExternalId(input.externalId)
+  if (earlier !== undefined) return earlier
+  const period = firstPeriod(input.allowance, nowMs)
+  const account = work.accounts.write({ ...ACCOUNTS.start, ...input, period, createdAtMs: nowMs })
+  if (ownerId !== null) {
+    work.members.insert({ accountId: input.id, userId: ownerId, role: 'owner', createdAtMs: nowMs })
+  }
+  return account
+}
+
+/** Changes the given fields of an account, unless another one has its new external id. Null where there is no such account. */
+export function updateAccount(
+  work: UnitOfWork,
+  change: UpdateAccountInput,
+  nowMs: number,
+): UpdateAccountVerdict {
+  const account = work.accounts.get(change.id)
+  if (account === undefined) return null
+  const owner = work.accountOfExternalId(change.externalId)
+  if (owner !== undefined && owner.id !== account.id) return 'externalIdTaken'
+  return work.accounts.write({
+    ...account,
+    ...change,
+    ...suspensionAfter(account, { change, nowMs }),
+    ...countsUnder(work, account, { change, nowMs }),
+  })
+}
+
+/** Since when an account is disabled, and the note for its members, which ends with it. */
+function suspensionAfter(
+  { disabled, disabledAtMs, disabledNote }: AccountRow,
+  { change, nowMs }: { readonly change: UpdateAccountInput; readonly nowMs: number },
+): Pick<AccountRow, 'disabledAtMs' | 'disabledNote'> {
+  if (!(change.disabled ?? disabled)) return { disabledAtMs: null, disabledNote: null }
+  const { disabledNote: note = disabledNote } = change
+  return { disabledAtMs: disabled ? disabledAtMs : nowMs, disabledNote: note }
+}
+
+/** What counts against limits once they are changed. A window of tokens ends with its limit. */
+function countsUnder<Row extends AccountRow | ApiKeyRow>(
+  work: UnitOfWork,
+  row: Row,
+  {
+    change: { allowance, tokensPerMinuteMax },
+    nowMs,
+  }: { readonly change: Partial<OwnLimits>; readonly nowMs: number },
+): Partial<Pick<Row, 'period' | 'tokenWindow'>> {
+  return {
+    ...(allowance === undefined
+      ? {}
+      : { period: periodUnder(work, { row, to: allowance, nowMs }) }),
+    ...(tokensPerMinuteMax === null ? { tokenWindow: EMPTY_WINDOW } : {}),
+  }
+}
+
+/** Makes a key. Null where there is no such account. */
+export function addApiKey(
+  work: UnitOfWork,
+  input: AddApiKeyInput,
+  nowMs: number,
+): ApiKeyRow | null {
+  if (work.accounts.get(input.accountId) === undefined) return null
+  const earlier = work.apiKeys.get(input.id)
+  if (earlier !== undefined) return earlier
+  const period = firstPeriod(input.allowance, nowMs)
+  return work.apiKeys.write({ ...API_KEYS.start, ...input, period, createdAtMs: nowMs })
+}
+
+/** Changes the given fields of a key. Null where there is no such key, or it was deleted. */
+export function updateApiKey(
+  work: UnitOfWork,
+  change: UpdateApiKeyInput,
+  nowMs: number,
+): ApiKeyRow | null {
+  const apiKey = work.apiKeys.get(change.id)
+  if (apiKey === undefined || apiKey.deletedAtMs !== null) return null
+  return work.apiKeys.write({
+    ...apiKey,
+    ...change,
+    ...countsUnder(work, apiKey, { change, nowMs }),
+  })
+}
+
+/** Deletes a key. False where there is no such key, or it was deleted before. */
+export function deleteApiKey(work: UnitOfWork, apiKeyId: string, nowMs: number): boolean {
+  const apiKey = work.apiKeys.get(apiKeyId)
+  if (apiKey === undefined || apiKey.deletedAtMs !== null) return false
+  work.apiKeys.write({ ...apiKey, deletedAtMs: nowMs })
+  return true
+}
+
+/** Makes a code. */
+export function addCreditCode(
+  work: UnitOfWork,
+  input: AddCreditCodeInput,
+  nowMs: number,
+): CreditCodeRow {
+  const earlier = work.creditCodes.find(({ id }) => id === input.id)
+  if (earlier !== undefined) return earlier
+  return work.creditCodes.write({ ...CREDIT_CODES.start, ...input, createdAtMs: nowMs })
+}
+
+/** Makes a code worth nothing, unless it was redeemed or revoked. Null where there is no such code. */
+export function revokeCreditCode(
+  work: UnitOfWork,
+  creditCodeId: string,
+  nowMs: number,
+): CreditCodeRow | null {
+  const code = work.creditCodes.find(({ id }) => id === creditCodeId)
+  if (code === undefined) return null
+  if (code.redeemedAtMs !== null || code.revokedAtMs !== null) return code
+  return work.creditCodes.write({ ...code, revokedAtMs: nowMs })
+}

@@ -1,0 +1,331 @@
+import { MEMBERS, OPERATOR_ACTIONS } from '../store/people-tables.ts'
+import { PURCHASES } from '../store/sale-tables.ts'
+import {
+  ACCOUNTS,
+  type AccountRow,
+  API_KEYS,
+  type ApiKeyRow,
+  CREDIT_CODES,
+  ENTRIES,
+  type Entry,
+  REQUESTS,
+  type RequestRow,
+} from '../store/schema.ts'
+import type { NamedColumn, StoredRow, StoredValue } from '../store/table.ts'
+import type { Micros } from '../vocabulary/money.ts'
+
+/**
+ * The rows that a batch works on, in memory. A store loads them, the rules replace them, the store
+ * saves those that were replaced. Rows are never changed in place. A new kind of row is a line here, its line in
+ * `changes`, and where it is found by other than an account, a line of {@link FOUND}.
+ */
+export class UnitOfWork {
+  readonly #noted: Noted = { writes: 0, changesCallers: false }
+  readonly accounts = new Rows(ACCOUNTS, this.#noted, { nameOf: idOf, isAnother: isAnotherCaller })
+  readonly apiKeys = new Rows(API_KEYS, this.#noted, { nameOf: idOf, isAnother: isAnotherKey })
+  readonly creditCodes = new Rows(CREDIT_CODES, this.#noted, { nameOf: (row) => row.codeHash })
+  readonly requests = new Rows(REQUESTS, this.#noted, { nameOf: idOf })
+  readonly purchases = new Rows(PURCHASES, this.#noted, { nameOf: (row) => row.source })
+  /** Entries that are loaded are those of credit that was added under a reference. */
+  readonly entries = new Rows(ENTRIES, this.#noted, { nameOf: entryName })
+  /** Members of accounts that are made in the same batch. */
+  readonly members = new Rows(MEMBERS, this.#noted, {
+    nameOf: ({ accountId, userId }) => `${accountId} ${userId}`,
+  })
+  /** The records of what operators did. */
+  readonly operatorActions = new Rows(OPERATOR_ACTIONS, this.#noted, { nameOf: idOf })
+  readonly #periodCounts = new Map<string, PeriodCount>()
+
+  /** Loads what was added up for the command that is applied next, by the id of the account or key. */
+  loadPeriodCount(ownerId: string, count: PeriodCount): void {
+    this.#periodCounts.set(ownerId, count)
+  }
+
+  periodCount(ownerId: string): PeriodCount | undefined {
+    return this.#periodCounts.get(ownerId)
+  }
+
+  /** The account that another system knows by this id; null and undefined: none. */
+  accountOfExternalId(externalId: string | null | undefined): AccountRow | undefined {
+    if (externalId == null) return undefined
+    return this.accounts.find((row) => row.externalId === externalId)
+  }
+
+  /** The entry of the credit that an account was given under a reference. */
+  creditEntry(place: CreditPlace): Entry | undefined {
+    return this.entries.get(creditName(place))
+  }
+
+  /** How often a row was added or replaced so far. */
+  get writes(): number {
+    return this.#noted.writes
+  }
+
+  /** What the store saves: in this order, rows before those that refer to them. */
+  changes(): RowChanges {
+    return {
+      rows: {
+        accounts: this.accounts.changes(),
+        apiKeys: this.apiKeys.changes(),
+        creditCodes: this.creditCodes.changes(),
+        requests: this.requests.changes(),
+        purchases: this.purchases.changes(),
+        entries: this.entries.changes(),
+        members: this.members.changes(),
+        operatorActions: this.operatorActions.changes(),
+      },
+      changesCallers: this.#noted.changesCallers,
+    }
+  }
+
+  /** The changes so far have been saved: `changes` says only what follows them. */
+  saved(): void {
+    for (const rows of Object.values(this)) if (rows instanceof Rows) rows.saved()
+    this.#noted.changesCallers = false
+  }
+}
+
+/** Rows that are looked for by columns of their own, because no account names them. */
+export const FOUND = {
+  creditCodes: { table: CREDIT_CODES, by: ['code_hash', 'id'] },
+  purchases: { table: PURCHASES, by: ['source', 'id'] },
+} as const
+
+/** The kinds of rows that {@link FOUND} has. */
+export type FoundRows = keyof typeof FOUND
+
+/** A row that a command is about, by the value of a column. */
+export type Look = {
+  readonly [Of in FoundRows]: {
+    readonly of: Of
+    readonly by: (typeof FOUND)[Of]['by'][number]
+    readonly value: string
+  }
+}[FoundRows]
+
+/** A table as statements see it. Each row is of the table's own kind. */
+export interface StatedTable {
+  readonly name: string
+  readonly columns: readonly NamedColumn[]
+  readonly key: readonly NamedColumn[]
+  readonly moving: readonly NamedColumn[]
+  values(row: object): StoredValue[]
+  changedValues(row: object): StoredValue[]
+  record(row: object): object
+  changedRecord(row: object): object
+}
+
+/** How a row is saved; a later one in this order saves all that an earlier one does. */
+const MOVES = ['touched', 'updated', 'written', 'inserted'] as const
+
+type Move = (typeof MOVES)[number]
+
+/** What happened to the rows of a batch. */
+interface Noted {
+  writes: number
+  changesCallers: boolean
+}
+
+/** The rows of one table, by their names. */
+export class Rows<Row extends object> {
+  readonly #table: StatedTable & { readonly read: (stored: StoredRow) => Row }
+  readonly #noted: Noted
+  readonly #nameOf: (row: Row) => string
+  readonly #isAnother: ((before: Row | undefined, after: Row) => boolean) | undefined
+  readonly #rows = new Map<string, Row>()
+  readonly #moves = new Map<string, Move>()
+
+  /** By position: the table; what the batch notes; how its rows are named, and which changes end what callers are known by. */
+  constructor(
+    table: StatedTable & { readonly read: (stored: StoredRow) => Row },
+    noted: Noted,
+    how: {
+      readonly nameOf: (row: Row) => string
+      readonly isAnother?: (before: Row | undefined, after: Row) => boolean
+    },
+  ) {
+    this.#table = table
+    this.#noted = noted
+    this.#nameOf = how.nameOf
+    this.#isAnother = how.isAnother
+  }
+
+  load(row: Row): void {
+    this.#rows.set(this.#nameOf(row), row)
+  }
+
+  /** Loads a row as the store has it. */
+  loadStored(stored: StoredRow): void {
+    this.load(this.#table.read(stored))
+  }
+
+  get(name: string): Row | undefined {
+    return this.#rows.get(name)
+  }
+
+  /** The first row that passes. */
+  find(passes: (row: Row) => boolean): Row | undefined {
+    return this.#rows.values().find(passes)
+  }
+
+  /** The rows that pass. */
+  filter(passes: (row: Row) => boolean): Row[] {
+    return [...this.#rows.values().filter(passes)]
+  }
+
+  /** Adds a row that the store does not have: never over another, which may be of another account. */
+  insert(row: Row): void {
+    this.#put(row, 'inserted')
+  }
+
+  /** Adds a row, or replaces the whole row. */
+  write(row: Row): Row {
+    this.#put(row, 'written')
+    return row
+  }
+
+  /** Replaces the columns of a row that move. */
+  update(row: Row): void {
+    this.#put(row, 'updated')
+  }
+
+  /** Replaces a request of which no more than `state`, `costStands` and `settledAtMs` have changed. */
+  touch(row: Row): void {
+    this.#put(row, 'touched')
+  }
+
+  changes(): Change<Row> {
+    const changed: Record<Move, Row[]> = { touched: [], updated: [], written: [], inserted: [] }
+    for (const [name, move] of this.#moves) {
+      const row = this.#rows.get(name)
+      if (row !== undefined) changed[move].push(row)
+    }
+    return { table: this.#table, ...changed }
+  }
+
+  saved(): void {
+    this.#moves.clear()
+  }
+
+  #put(row: Row, move: Move): void {
+    const name = this.#nameOf(row)
+    this.#noted.writes++
+    if (this.#isAnother?.(this.#rows.get(name), row) === true) this.#noted.changesCallers = true
+    this.#rows.set(name, row)
+    const before = this.#moves.get(name)
+    if (before === undefined || MOVES.indexOf(before) < MOVES.indexOf(move)) {
+      this.#moves.set(name, move)
+    }
+  }
+}
+
+/** Rows of one table as they are after a batch, each once, in the order in which they were changed first. */
+export interface Change<Row extends object = object> {
+  readonly table: StatedTable
+  /** To be inserted. */
+  readonly inserted: readonly Row[]
+  /** To be inserted, or where they are there, updated whole. */
+  readonly written: readonly Row[]
+  /** To be updated, in the columns that move. */
+  readonly updated: readonly Row[]
+  /** Requests to be updated, in no more than `state`, `costStands` and `settledAtMs`. */
+  readonly touched: readonly Row[]
+}
+
+/** What a batch has changed. */
+export interface RowChanges {
+  readonly rows: {
+    readonly [Kind in KindOfRow]: Change<UnitOfWork[Kind] extends Rows<infer Row> ? Row : never>
+  }
+  /** Whether processes may have cached an account or a key as it was: `callers_version` is to be raised. */
+  readonly changesCallers: boolean
+}
+
+type KindOfRow = {
+  [Kind in keyof UnitOfWork]: UnitOfWork[Kind] extends Rows<infer _> ? Kind : never
+}[keyof UnitOfWork]
+
+function idOf({ id }: { readonly id: string }): string {
+  return id
+}
+
+/** Entries without a reference have a name that no reference makes. */
+function entryName({ accountId, reference, number }: Entry): string {
+  return reference === null ? `${accountId}#${number}` : creditName({ accountId, reference })
+}
+
+/** Whether requests of an account are to be answered otherwise before their hold. New accounts are cached nowhere. */
+function isAnotherCaller(before: AccountRow | undefined, after: AccountRow): boolean {
+  if (before === undefined) return false
+  return (
+    before.disabled !== after.disabled ||
+    before.hasBackedCredit !== after.hasBackedCredit ||
+    before.feeBasisPoints !== after.feeBasisPoints ||
+    mayUseOthers(before, after) ||
+    isLimitedOtherwise(before, after)
+  )
+}
+
+/** Whether the limits have changed that each process keeps before a body is read. */
+function isLimitedOtherwise(
+  before: AccountRow | ApiKeyRow,
+  after: AccountRow | ApiKeyRow,
+): boolean {
+  return (
+    before.requestsPerMinuteMax !== after.requestsPerMinuteMax ||
+    before.inFlightMax !== after.inFlightMax
+  )
+}
+
+/** The same of a key. */
+function isAnotherKey(before: ApiKeyRow | undefined, after: ApiKeyRow): boolean {
+  if (before === undefined) return false
+  return (
+    before.disabled !== after.disabled ||
+    before.deletedAtMs !== after.deletedAtMs ||
+    before.expiresAtMs !== after.expiresAtMs ||
+    mayUseOthers(before, after) ||
+    isLimitedOtherwise(before, after)
+  )
+}
+
+type ModelLists = Pick<ApiKeyRow, 'modelsAllow' | 'modelsDeny'>
+
+function mayUseOthers(before: ModelLists, after: ModelLists): boolean {
+  return (
+    isAnotherList(before.modelsAllow, after.modelsAllow) ||
+    isAnotherList(before.modelsDeny, after.modelsDeny)
+  )
+}
+
+// Every hold compares them: a list that nothing has changed is the same array.
+function isAnotherList(
+  before: ModelLists['modelsAllow'],
+  after: ModelLists['modelsAllow'],
+): boolean {
+  return before !== after && String(before) !== String(after)
+}
+
+/** What a store saves of a row of {@link Change.touched}, by column. */
+export function standingRecord({ id, state, costStands, settledAtMs }: RequestRow) {
+  return { id, state, cost_stands: costStands ? 1 : 0, settled_at_ms: settledAtMs }
+}
+
+/** What requests of one owner come to whose holds opened in a period, added up from their rows. */
+export interface PeriodCount {
+  readonly spendMicros: Micros
+  readonly heldMicros: Micros
+  /** When the latest hold opened since the period began, also behind its end; null: none has. */
+  readonly latestOpenedAtMs: number | null
+}
+
+/** The unique name of added credit. */
+export interface CreditPlace {
+  readonly accountId: string
+  /** The caller's own id of the credit. */
+  readonly reference: string
+}
+
+function creditName({ accountId, reference }: CreditPlace): string {
+  return `${accountId} ${reference}`
+}
