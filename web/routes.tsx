@@ -4,7 +4,6 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
-  Outlet,
   redirect,
 } from '@tanstack/react-router'
 import type { Me } from './api/answers.ts'
@@ -27,11 +26,12 @@ import {
   readUsageSearch,
 } from './searches.ts'
 import { lazyScreen } from './shell/lazy-screen.tsx'
+import { Page } from './shell/page.tsx'
 import { ScreenFailed, ScreenNotFound } from './shell/screen-states.tsx'
 import { Shell } from './shell/shell.tsx'
 
 const root = createRootRouteWithContext<{ readonly queries: QueryClient }>()({
-  component: Outlet,
+  component: Page,
   errorComponent: ({ error }) => <PageFailed error={asError(error)} />,
   notFoundComponent: NotFound,
 })

@@ -6,6 +6,8 @@ import type { AccountRow } from '../store/schema.ts'
 import { readCharges } from '../usage/read-usage.ts'
 import { lastDays } from '../vocabulary/date-range.ts'
 import { Problem } from '../vocabulary/problem.ts'
+import { requireScope } from './caller.ts'
+import { hasOnly } from './check-input.ts'
 import {
   amountField,
   emailField,
@@ -35,7 +37,6 @@ import {
   type OperationParts,
   operation,
   readsFor,
-  requireScope,
 } from './operation.ts'
 
 /** Accounts, which own credit. */
@@ -206,6 +207,8 @@ function change(parts: OperationParts): Operation {
       low_balance: lowBalanceField,
     }),
     example: { disabled: false },
+    isHarmless: ({ disabled, ...rest }) =>
+      disabled !== false && hasOnly(rest, ['name', 'metadata', 'note']),
     answers: { 200: accountShape },
     problems: ['not_found', 'external_id_taken'],
     async run({ caller, accountId, by, body }) {

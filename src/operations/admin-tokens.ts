@@ -8,6 +8,7 @@ import {
 import type { AdminTokenRow } from '../store/people-tables.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { ADMIN_SCOPES } from '../vocabulary/role.ts'
+import { type Caller, requireScope } from './caller.ts'
 import {
   idCursor,
   idField,
@@ -19,15 +20,7 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
-import {
-  type Caller,
-  notFound,
-  type Operation,
-  type OperationParts,
-  operation,
-  readsFor,
-  requireScope,
-} from './operation.ts'
+import { notFound, type Operation, type OperationParts, operation, readsFor } from './operation.ts'
 
 /** Tokens of the admin API beside that of the settings. */
 export function adminTokenOperations(parts: OperationParts): readonly Operation[] {
@@ -121,6 +114,7 @@ function revoke({ store, clock, onAdminTokensChanged }: OperationParts): Operati
       operator: '/app/api/operator/tokens/{token_id}',
     },
     summary: 'Revoke an admin token for ever, and all tokens that were made by it.',
+    isHarmless: true,
     answers: { 200: adminTokenShape },
     problems: ['not_found'],
     async run({ by, param }) {

@@ -4,6 +4,8 @@ import { getAccount } from '../ledger/accounts.ts'
 import type { Balance } from '../ledger/activity/activity.ts'
 import { createApiKey, getApiKey, getLastUses, listApiKeys } from '../ledger/api-keys.ts'
 import type { ApiKeyRow } from '../store/schema.ts'
+import { type Caller, mayOpen } from './caller.ts'
+import { hasOnly } from './check-input.ts'
 import {
   amountField,
   futureField,
@@ -29,15 +31,7 @@ import {
 } from './limits.ts'
 import { metadataAnswer, metadataField, metadataShape } from './metadata.ts'
 import { modelListsOf, modelsAnswer, modelsField, modelsShape } from './model-lists.ts'
-import {
-  type Caller,
-  mayOpen,
-  notFound,
-  type Operation,
-  type OperationParts,
-  operation,
-  readsFor,
-} from './operation.ts'
+import { notFound, type Operation, type OperationParts, operation, readsFor } from './operation.ts'
 
 const MEMBER = '/app/api/accounts/{account_id}'
 const OPERATOR = '/app/api/operator'
@@ -78,6 +72,7 @@ function create(parts: OperationParts): Operation {
       metadata: metadataField,
     }),
     example: { name: 'laptop', credit_limit: 10_000_000 },
+    asksMembers: true,
     answers: { 201: createdApiKeyShape },
     problems: ['not_found'],
     async run({ caller, accountId, by, body }) {
@@ -173,6 +168,8 @@ function change(parts: OperationParts): Operation {
       metadata: metadataField,
     }),
     example: { credit_limit: 20_000_000 },
+    isHarmless: ({ disabled, ...rest }) =>
+      disabled !== false && hasOnly(rest, ['name', 'metadata']),
     answers: { 200: apiKeyShape },
     problems: ['not_found'],
     async run(call) {
@@ -207,6 +204,7 @@ function remove({ store, ledger, onCallersChanged }: OperationParts): Operation 
     scope: 'keys',
     paths: ONE_KEY,
     summary: 'Delete an API key. Its requests stay in Activity.',
+    isHarmless: true,
     answers: {
       200: z.object({ id: idField('key'), object: z.literal('key'), deleted: z.literal(true) }),
     },

@@ -72,3 +72,8 @@ export function oneOf(values: readonly string[], joint: 'or' | 'and' = 'or'): st
   const last = values.at(-1) ?? ''
   return values.length < 2 ? last : `${values.slice(0, -1).join(', ')} ${joint} ${last}`
 }
+
+/** Whether a body has no other fields than these. */
+export function hasOnly(body: object, names: readonly string[]): boolean {
+  return Object.entries(body).every(([name, value]) => value === undefined || names.includes(name))
+}

@@ -42,7 +42,6 @@ function create({ ledger, ids, clock }: OperationParts): Operation {
     method: 'POST',
     scope: 'credit',
     paths: { admin: '/v1/admin/codes', operator: '/app/api/operator/codes' },
-    needsRecentSignIn: true,
     summary: 'Create a credit code. Only this answer has its text.',
     body: z.strictObject({ amount: positiveAmountField, expires_at: futureField(clock).nullish() }),
     example: { amount: 5_000_000 },
@@ -101,6 +100,7 @@ function revoke({ ledger }: OperationParts): Operation {
     scope: 'credit',
     paths: ONE_CODE,
     summary: 'Revoke a credit code that has not been redeemed.',
+    isHarmless: true,
     answers: { 200: creditCodeShape },
     problems: ['not_found', 'credit_code_redeemed'],
     async run({ by, param }) {

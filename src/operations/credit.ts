@@ -83,7 +83,6 @@ function add(parts: OperationParts): Operation {
       admin: '/v1/admin/accounts/{account_id}/credit',
       operator: '/app/api/operator/accounts/{account_id}/credit',
     },
-    needsRecentSignIn: true,
     summary:
       'Add credit, or remove paid credit, once a reference: a repeat answers 200 and the entry that is there.',
     body: creditBody,

@@ -5,8 +5,9 @@ import type { AccountRow, ApiKeyRow } from '../store/schema.ts'
 import { ALLOWANCE_PERIODS, isTimeZone, periodSpanAt } from '../vocabulary/allowance.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { Problem } from '../vocabulary/problem.ts'
+import type { Caller } from './caller.ts'
 import { amountField, moneyField, timeAnswer, timeField } from './fields.ts'
-import type { Caller, KeyLimits } from './operation.ts'
+import type { KeyLimits } from './operation.ts'
 
 const ZONE_CHARS_MAX = 64
 

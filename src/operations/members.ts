@@ -8,14 +8,9 @@ import { listMembers, type Member } from '../people/users.ts'
 import type { LinkRow } from '../store/people-tables.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { ROLES } from '../vocabulary/role.ts'
+import type { Caller } from './caller.ts'
 import { emailField, idField, listAnswer, listShape, timeAnswer, timeField } from './fields.ts'
-import {
-  type Caller,
-  notFound,
-  type Operation,
-  type OperationParts,
-  operation,
-} from './operation.ts'
+import { notFound, type Operation, type OperationParts, operation } from './operation.ts'
 import { linkAnswer, linkShape } from './people.ts'
 
 /** Who may open the pages of an account. */
@@ -66,6 +61,7 @@ function change({ store: { db }, clock }: OperationParts): Operation {
     summary: 'Give a member of the account another role. The last owner stays one.',
     body: z.strictObject({ role: z.enum(ROLES) }),
     example: { role: 'owner' },
+    asksMembers: true,
     answers: { 200: memberShape },
     problems: ['not_found', 'last_owner'],
     async run({ caller, accountId, param, body: { role }, by }) {
@@ -88,6 +84,7 @@ function remove({ store: { db }, clock }: OperationParts): Operation {
     paths: { member: `${MEMBERS.member}/{user_id}` },
     summary:
       'Let a member no longer open the account. Counts from the next call on. The last owner stays.',
+    isHarmless: true,
     answers: { 200: removedMemberShape },
     problems: ['not_found', 'last_owner'],
     async run({ caller, accountId, param, by }) {
@@ -105,6 +102,7 @@ function leave({ store: { db }, clock }: OperationParts): Operation {
     method: 'POST',
     paths: { member: `${MEMBER}/leave` },
     summary: 'Be no member of the account any more. The last owner stays.',
+    isHarmless: true,
     answers: { 200: removedMemberShape },
     problems: ['not_found', 'last_owner'],
     async run({ caller: { userId }, accountId }) {
@@ -149,6 +147,7 @@ function invite(parts: OperationParts): Operation {
       role: z.enum(ROLES).describe('What the person may do in the account.'),
     }),
     example: { email: 'grace@example.org', role: 'member' },
+    asksMembers: true,
     answers: { 201: memberInvitationShape },
     problems: ['too_many_invitations'],
     async run({ caller, accountId, by, body: { email, role } }) {
@@ -186,6 +185,7 @@ function withdraw({ store: { db }, clock }: OperationParts): Operation {
     needsOwner: true,
     paths: { member: `${MEMBER}/invitations/{invitation_id}` },
     summary: 'End an invitation to the account, so that its link is refused.',
+    isHarmless: true,
     answers: { 200: withdrawnShape },
     problems: ['not_found'],
     async run({ accountId, param, by }) {

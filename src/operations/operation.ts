@@ -9,81 +9,20 @@ import type { RequestSchedule, ScheduledRequest } from '../reconcile/schedule.ts
 import type { Sale } from '../sale/sale.ts'
 import type { Reader } from '../store/page-reads.ts'
 import type { Store } from '../store/store.ts'
-import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { echoed, Problem, type ProblemCode } from '../vocabulary/problem.ts'
-import type { AdminScope, Role } from '../vocabulary/role.ts'
-import { checkInput, oneOf } from './check-input.ts'
+import type { AdminScope } from '../vocabulary/role.ts'
+import {
+  type Caller,
+  type CallerKind,
+  operatorOf,
+  readsAsOperator,
+  requirePassword,
+  requireScope,
+} from './caller.ts'
+import { checkInput } from './check-input.ts'
 import { forCustomers } from './customer-fields.ts'
-
-/** Who calls an operation: an admin, by token or on the command line, or an API key for its own account. */
-export type Caller =
-  | AdminCaller
-  /** Without a key. */
-  | { readonly kind: 'anyone' }
-  | { readonly kind: 'key'; readonly apiKeyId: string; readonly accountId: string }
-  | MemberCaller
-  | OperatorCaller
-
-/** Who has an admin token, or types commands where the store is. */
-interface AdminCaller {
-  readonly kind: 'admin'
-  /** Null: the command line, which may do everything and is not recorded. */
-  readonly token: TokenCaller | null
-}
-
-/** The token of an admin's call. */
-interface TokenCaller {
-  /** Null: the token of the settings. */
-  readonly id: string | null
-  readonly name: string
-  readonly scopes: readonly AdminScope[]
-  /** Null: it does not expire. */
-  readonly expiresAtMs: number | null
-  /** Under which id a change is recorded. */
-  readonly actionId: string
-}
-
-/** A user who is signed in to the page, for an account: a member of it, or an operator. */
-interface MemberCaller {
-  readonly kind: 'member'
-  readonly userId: string
-  readonly accountId: string
-  /** Operators may do what owners may, in every account. */
-  readonly role: Role
-  readonly isOperator: boolean
-  /** Under which id a change is recorded as an operator's; null: of a member or an owner, it is not. */
-  readonly actionId: string | null
-}
-
-/** An operator who is signed in to the page, for all accounts. */
-interface OperatorCaller {
-  readonly kind: 'operator'
-  readonly userId: string
-  /** Under which id a change is recorded. */
-  readonly actionId: string
-  /** Whether the password was asked for within the last ten minutes. */
-  readonly isRecentlySignedIn: boolean
-}
-
-/** The kinds of callers. */
-export type CallerKind = Caller['kind']
-
-/** Whether a kind of caller reads as the operator of the gateway does; others read as customers. */
-function readsAsOperator(kind: CallerKind): boolean {
-  switch (kind) {
-    case 'admin':
-    case 'operator':
-      return true
-    case 'anyone':
-    case 'key':
-    case 'member':
-      return false
-    default:
-      return assertNever(kind)
-  }
-}
 
 /**
  * Who may call an operation, and the path of its route for each: from the root, parameters in braces,
@@ -180,8 +119,13 @@ interface OperationInput<P extends Paths, Query extends z.ZodType, Body extends 
   readonly example?: z.input<Body>
   /** Default: none. */
   readonly problems?: readonly ProblemCode[]
-  /** Whether an operator must have signed in within the last ten minutes. Default: no. */
-  readonly needsRecentSignIn?: true
+  /**
+   * Whether a change takes access away, or says what something is called, so that operators need no recent password for it; a
+   * function of the body where some of its fields do more. Default: no. Of no importance where nothing is changed.
+   */
+  readonly isHarmless?: true | ((body: z.output<Body>) => boolean)
+  /** Whether members need a recent password too. Default: operators alone do. */
+  readonly asksMembers?: true
   /** Default: every member may call it. */
   readonly needsOwner?: true
   readonly run: (
@@ -206,7 +150,8 @@ export function operation<
     example,
     problems = [],
     needsOwner = false,
-    needsRecentSignIn,
+    isHarmless = input.method === 'GET',
+    asksMembers = false,
     scope = null,
     answers,
     run,
@@ -217,6 +162,8 @@ export function operation<
   })
   const toCustomers = new Map(shown)
   const shownAnswers = Object.fromEntries(shown.map(([status, { shape }]) => [status, shape]))
+  const isHarmlessWith = (sent: z.output<Body>) =>
+    typeof isHarmless === 'function' ? isHarmless(sent) : isHarmless
   return {
     ...described,
     answersTo: (kind) => (readsAsOperator(kind) ? answers : shownAnswers),
@@ -238,9 +185,8 @@ export function operation<
         // As above.
         body: (body === undefined ? undefined : checkInput(body, sent.body)) as z.output<Body>,
       }
-      if (needsRecentSignIn && caller.kind === 'operator' && !caller.isRecentlySignedIn) {
-        throw new Problem('sign_in_again')
-      }
+      const needsPassword = asksMembers || !isHarmlessWith(checked.body)
+      const password = needsPassword ? requirePassword(caller, { asksMembers }) : null
       const answered = await run({
         ...checked,
         // A caller reaches an operation only by the path of its kind.
@@ -254,6 +200,7 @@ export function operation<
         acceptsCsv,
         onProgress,
       })
+      await password?.keepRecent()
       const { httpStatus, body: answer } = answered
       const withoutHidden = toCustomers.get(httpStatus)?.withoutHidden ?? null
       if (withoutHidden === null || readsAsOperator(caller.kind)) return answered
@@ -271,35 +218,6 @@ function paramOf(params: Readonly<Record<string, string>>, name: string): string
   // No id has one, and PostgreSQL would not even look for it.
   if (/\p{Cc}/u.test(value)) throw new Problem('not_found')
   return value
-}
-
-/** Throws Problem `admin_scope_missing` for an admin whose token has neither the scope nor `everything`. */
-export function requireScope(caller: Caller, scope: AdminScope): void {
-  if (caller.kind !== 'admin' || caller.token === null) return
-  const { scopes } = caller.token
-  if (scopes.includes(scope) || scopes.includes('everything')) return
-  const message = `The admin token lacks the required scope: ${scope}. It has ${oneOf(scopes, 'and')}.`
-  throw new Problem('admin_scope_missing', { message })
-}
-
-/** The operator or token whose action is recorded; null: the caller is none, or acts as a member. */
-export function operatorOf(caller: Caller, action: string): OperatorAction | null {
-  if (caller.kind === 'admin') {
-    return caller.token === null
-      ? null
-      : {
-          id: caller.token.actionId,
-          token: { id: caller.token.id, name: caller.token.name },
-          action,
-        }
-  }
-  if (!('actionId' in caller) || caller.actionId === null) return null
-  return { id: caller.actionId, userId: caller.userId, action }
-}
-
-/** Whether a caller may open what is an account's: of its own account alone, unless it is for all. */
-export function mayOpen(caller: Caller, accountId: string): boolean {
-  return 'accountId' in caller ? caller.accountId === accountId : true
 }
 
 /** The deployment's limits of each key. */

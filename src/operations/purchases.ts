@@ -98,7 +98,6 @@ function approve(parts: OperationParts): Operation {
       admin: '/v1/admin/purchases/{purchase_id}/credit',
       operator: '/app/api/operator/purchases/{purchase_id}/credit',
     },
-    needsRecentSignIn: true,
     summary: 'Add the credit of a purchase that is held or below the minimum.',
     answers: { 200: adminPurchaseShape },
     problems: ['not_found', 'purchase_not_held', 'payment_unavailable'],
@@ -137,7 +136,6 @@ function dismiss({ ledger }: OperationParts): Operation {
       admin: '/v1/admin/purchases/{purchase_id}/dismiss',
       operator: '/app/api/operator/purchases/{purchase_id}/dismiss',
     },
-    needsRecentSignIn: true,
     summary: 'Decide that a held purchase adds no credit. Its money is paid back elsewhere.',
     body: z.strictObject({
       note: text({ charsMax: 500, missing: 'is required: why, for those who ask later' }),

@@ -10,6 +10,7 @@ import { chargeForSaidCost } from '../vocabulary/money.ts'
 import { REQUEST_STATES, type TokenUsage } from '../vocabulary/outcome.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { TAGS_HEADER } from '../vocabulary/tags.ts'
+import { mayOpen } from './caller.ts'
 import {
   anyOf,
   costField,
@@ -27,14 +28,7 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
-import {
-  mayOpen,
-  notFound,
-  type Operation,
-  type OperationParts,
-  operation,
-  readsFor,
-} from './operation.ts'
+import { notFound, type Operation, type OperationParts, operation, readsFor } from './operation.ts'
 import { marginOf, requestCsv } from './request-csv.ts'
 
 const MEMBER = '/app/api/accounts/{account_id}'
@@ -202,7 +196,6 @@ function settle({ store, ledger }: OperationParts): Operation {
       admin: '/v1/admin/requests/{request_id}/settle',
       operator: `${OPERATOR}/requests/{request_id}/settle`,
     },
-    needsRecentSignIn: true,
     summary:
       "Settle an unresolved or provisional request by the provider's cost; the charge is the cost plus the fee that it was held with.",
     body: z.strictObject({ cost: costField }),

@@ -100,6 +100,7 @@ function refreshCatalog(parts: OperationParts): Operation {
     },
     summary:
       'Fetch models and prices now. The models of an upstream whose list cannot be read are unchanged.',
+    isHarmless: true,
     answers: { 200: catalogRefreshShape },
     problems: ['upstream_error'],
     async run({ by, onProgress }) {
@@ -293,6 +294,7 @@ function turnMaintenance({ maintenance }: OperationParts): Operation {
       'Switch maintenance on or off. While it is on, new inference requests are refused; requests in flight finish.',
     body: z.strictObject({ enabled: z.boolean() }),
     example: { enabled: false },
+    isHarmless: ({ enabled }) => !enabled,
     answers: { 200: maintenanceShape },
     async run({ by, body: { enabled } }) {
       await maintenance.turn(enabled ? 'on' : 'off', by)

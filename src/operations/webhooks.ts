@@ -14,6 +14,7 @@ import {
 } from '../webhooks/registry.ts'
 import { AddressRules, urlFault } from '../webhooks/target.ts'
 import { noteWhatHolds } from '../webhooks/watcher.ts'
+import { hasOnly } from './check-input.ts'
 import {
   idCursor,
   idField,
@@ -107,6 +108,7 @@ function change(parts: OperationParts): Operation {
       disabled: z.boolean().optional(),
     }),
     example: { disabled: false },
+    isHarmless: ({ disabled, ...rest }) => disabled !== false && hasOnly(rest, []),
     answers: { 200: webhookShape },
     problems: ['not_found'],
     async run({ by, param, body }) {
@@ -133,6 +135,7 @@ function remove({ store, clock }: OperationParts): Operation {
       operator: '/app/api/operator/webhooks/{webhook_id}',
     },
     summary: 'Delete a webhook with all messages to it, sent or not.',
+    isHarmless: true,
     answers: { 200: deletedWebhookShape },
     problems: ['not_found'],
     async run({ by, param }) {
@@ -154,6 +157,7 @@ function test({ store, ids, clock }: OperationParts): Operation {
       operator: '/app/api/operator/webhooks/{webhook_id}/test',
     },
     summary: 'Send a webhook the message `webhook.test`, as a running server sends all others.',
+    isHarmless: true,
     answers: { 202: deliveryShape },
     problems: ['not_found', 'service_unavailable'],
     async run({ by, param }) {

@@ -53,3 +53,8 @@ function derived({
 export function noPassword(): string {
   return `!${makeLinkText()}`
 }
+
+/** Whether a user has no password. */
+export function isNoPassword({ passwordHash }: { readonly passwordHash: string }): boolean {
+  return passwordHash.startsWith('!')
+}

@@ -13,6 +13,12 @@ const SESSION_MS = 7 * 24 * 60 * 60_000
 /** How long a session waits for the second factor of its user. */
 const WAIT_MS = 10 * 60_000
 
+/** For how long a password is recent: after it was asked for, and after each use of that. */
+const RECENT_MS = 10 * 60_000
+
+/** For how long uses keep it recent. */
+const KEPT_MS = 60 * 60_000
+
 /** The last use of a session is written no more often than this. */
 const USE_MS = 5 * 60_000
 
@@ -40,6 +46,8 @@ export interface SignedIn {
   readonly sessionId: string
   /** When the password was last asked for in this session. */
   readonly confirmedAtMs: number
+  /** When the session last did what asks for the password again; null: not yet. */
+  readonly guardedAtMs: number | null
   readonly hasFactor: boolean
 }
 
@@ -92,8 +100,9 @@ export class Sessions {
     if (read === null || isWaiting(read)) return null
     const { found, user, hasFactor } = read
     await this.#noteUse(found, nowMs)
+    const { id: sessionId, guardedAtMs } = found
     const confirmedAtMs = found.confirmedAtMs ?? found.createdAtMs
-    return { user, sessionId: found.id, confirmedAtMs, hasFactor }
+    return { user, sessionId, confirmedAtMs, guardedAtMs, hasFactor }
   }
 
   /** A session that waits for the second factor of its user; null: there is none, or it has waited for ten minutes. */
@@ -164,6 +173,24 @@ export class Sessions {
       .deleteFrom('sessions')
       .where('token_hash', '=', hashSecret(sessionToken))
       .execute()
+  }
+
+  /** Whether the password was asked for recently enough for what asks for it again. */
+  isRecent({ confirmedAtMs, guardedAtMs }: SignedIn): boolean {
+    const nowMs = this.#clock.nowMs()
+    const keptAtMs = Math.max(confirmedAtMs, guardedAtMs ?? 0)
+    return nowMs - keptAtMs < RECENT_MS && nowMs - confirmedAtMs < KEPT_MS
+  }
+
+  /** Notes that a session did what asks for the password again, which keeps the last time recent. */
+  async keepRecent(sessionId: string): Promise<void> {
+    await this.#db
+      .updateTable('sessions')
+      .set({ guarded_at_ms: this.#clock.nowMs() })
+      .where('id', '=', sessionId)
+      .execute()
+      // It was done: at worst the password is asked for once more.
+      .catch(() => undefined)
   }
 
   /** Removes sessions that have ended by themselves. */

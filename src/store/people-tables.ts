@@ -177,6 +177,8 @@ export const SESSIONS = new Table('sessions', {
     /** What a passkey is to sign in it, in base64url; null: nothing. */
     challenge: orNull(text),
     challenge_at_ms: orNull(integer),
+    /** When it last did what asks for the password again; null: not yet. */
+    guarded_at_ms: orNull(integer),
   },
 })
 

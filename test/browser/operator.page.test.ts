@@ -132,7 +132,7 @@ const SCREENS: readonly Screen[] = [
       await page.getByLabel('Reference').fill('invoice-1043')
       await page.getByRole('button', { name: 'Add $25.00' }).click()
     },
-    text: 'This needs the password within the last ten minutes.',
+    text: 'This needs your password within the last ten minutes.',
   },
 ]
 

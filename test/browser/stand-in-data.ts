@@ -22,6 +22,7 @@ export const ME: Me = {
     name: 'Mira Okafor',
     email: 'mira@helix.example',
     is_operator: true,
+    has_password: true,
     email_verified: true,
     alert_mails: true,
     second_factor: 'off',

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Operation } from '../../src/operations/operation.ts'
 import { makeOperations, OPERATIONS } from '../../src/operations/operations.ts'
 import { createAdminToken } from '../../src/people/admin-tokens.ts'
@@ -297,6 +297,8 @@ test('an operator sees admin tokens without their text, and revokes one that ser
 })
 
 describe('a sign-in of more than ten minutes ago', () => {
+  afterEach(signInAgain)
+
   test.each([
     ['a grant', 'accounts/{account}/credit', { kind: 'backed', amount: 5, reference: 'late' }],
     [
@@ -320,14 +322,6 @@ describe('a sign-in of more than ten minutes ago', () => {
     expect((await operator.post(`operator/${place}`, body)).httpStatus).toBe(403)
     expect((await signInAgain()).httpStatus).toBe(200)
     expect([200, 201]).toContain((await operator.post(`operator/${place}`, body)).httpStatus)
-  })
-
-  test('does for everything else', async () => {
-    aheadMs += 10 * 60_000
-    expect((await operator.get('operator/accounts')).httpStatus).toBe(200)
-    const path = `operator/accounts/${account.id}`
-    const renamed = await operator.call('PATCH', path, { body: { name: 'Renamed' } })
-    expect(renamed.httpStatus).toBe(200)
   })
 })
 

@@ -52,6 +52,13 @@ export function forgetAnswers(): void {
   for (const forget of forgetters) forget()
 }
 
+let askAgain: () => Promise<boolean> = async () => false
+
+/** Sets who asks the user for the password again; the answer is whether it was right. */
+export function onSignInAgain(ask: () => Promise<boolean>): void {
+  askAgain = ask
+}
+
 /** GET; an answer that has not changed is the same object as before. */
 export async function read<T>(path: string, signal?: AbortSignal): Promise<T> {
   const before = kept.get(path)
@@ -71,18 +78,29 @@ export async function read<T>(path: string, signal?: AbortSignal): Promise<T> {
   return body as T
 }
 
-/** POST, PUT, PATCH or DELETE with a JSON body. */
+/**
+ * POST, PUT, PATCH or DELETE with a JSON body. Where the password was asked for too long ago, the user is asked for it, and the
+ * change is sent once more.
+ */
 export async function write<T>(
   method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   path: string,
   body: unknown = {},
 ): Promise<T> {
-  const response = await request(path, {
-    method,
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  return (await bodyOf(response)) as T
+  const init = { method, headers: JSON_BODY, body: JSON.stringify(body) }
+  return again(async () => (await bodyOf(await request(path, init))) as T)
+}
+
+const JSON_BODY = { 'content-type': 'application/json' }
+
+async function again<T>(send: () => Promise<T>): Promise<T> {
+  try {
+    return await send()
+  } catch (error) {
+    const isLate = error instanceof ApiError && error.code === 'sign_in_again'
+    if (!isLate || !(await askAgain())) throw error
+    return send()
+  }
 }
 
 /** POST whose answer is read as it comes, and is kept nowhere. Throws as {@link write} does. */
@@ -91,15 +109,12 @@ export async function openAnswer(
   body: unknown,
   signal: AbortSignal,
 ): Promise<Response> {
-  const response = await request(path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-    cache: 'no-store',
-    signal,
+  const init = { method: 'POST', headers: JSON_BODY, body: JSON.stringify(body), signal }
+  return again(async () => {
+    const response = await request(path, { ...init, cache: 'no-store' })
+    if (!response.ok) await bodyOf(response)
+    return response
   })
-  if (!response.ok) await bodyOf(response)
-  return response
 }
 
 /** A path with a query; undefined and empty values are left out, lists are repeated. */

@@ -13,7 +13,7 @@ import {
   proofOf,
   requirePasskeySite,
 } from './factor-proof.ts'
-import { countCall, isRecent, requireSignedIn } from './page-access.ts'
+import { countCall, requireSignedIn } from './page-access.ts'
 import {
   enter,
   letIn,
@@ -168,9 +168,11 @@ function needsProof(
   return !emailVerified && !vouched && (mailDoor !== null || outsideDoor.providers.length > 0)
 }
 
-/** Who is signed in, by a password of the last ten minutes. Throws Problem `sign_in_again`. */
+/** Who is signed in, by a recent password, which is kept so. Throws Problem `sign_in_again`. */
 async function enterRecently(input: PageCallsInput, call: PageCall): Promise<SignedIn> {
+  const { sessions } = input.people
   const signedIn = await enter(input, call)
-  if (!isRecent(input, signedIn)) throw new Problem('sign_in_again')
+  if (!sessions.isRecent(signedIn)) throw new Problem('sign_in_again')
+  await sessions.keepRecent(signedIn.sessionId)
   return signedIn
 }

@@ -2,13 +2,13 @@ import type { ServerResponse } from 'node:http'
 import type { Kysely } from 'kysely'
 import type { Gate } from '../../journey/gate/gate.ts'
 import type { UnknownCallers } from '../../journey/gate/unknown-callers.ts'
-import { type Caller, notFound } from '../../operations/operation.ts'
+import type { Caller, RecentPassword } from '../../operations/caller.ts'
+import { notFound } from '../../operations/operation.ts'
 import type { People } from '../../people/people.ts'
 import type { SignedIn } from '../../people/sessions.ts'
 import { placeIn } from '../../people/users.ts'
 import type { Tables } from '../../store/schema.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
-import type { Clock } from '../../vocabulary/clock.ts'
 import type { IdSource } from '../../vocabulary/ids.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { type Access, countUntilAnswered } from '../access.ts'
@@ -24,7 +24,6 @@ export interface PageAccessInput {
   readonly unknownCallers: Pick<UnknownCallers, 'refusal' | 'isOver'>
   /** The limits of each user. */
   readonly gate: Gate
-  readonly clock: Clock
   /** Makes the ids of what operators do. */
   readonly ids: IdSource
   /** Whether operators may do nothing without a second factor. */
@@ -73,17 +72,20 @@ export function memberAccess(input: PageAccessInput): Access {
     kind: 'member',
     guards: null,
     async authenticate(arrival, { account_id: accountId = '' }) {
-      const { user } = await requireUser(input, arrival)
+      const signedIn = await requireUser(input, arrival)
+      const { user } = signedIn
+      const password = passwordOf(input, signedIn)
       // No id has one, and PostgreSQL would not even look for it.
       if (/\p{Cc}/u.test(accountId)) throw new Problem('not_found')
       const place = { userId: user.id, accountId }
       const found = await placeIn(input.db, place)
       if (found !== null && user.isOperator) {
         const actionId = found.role === 'owner' ? null : input.ids.next('act')
-        return { kind: 'member', ...place, role: 'owner', isOperator: true, actionId }
+        return { kind: 'member', ...place, role: 'owner', isOperator: true, actionId, password }
       }
       if (found === null || found.role === null) throw notFound('account', accountId)
-      return { kind: 'member', ...place, role: found.role, isOperator: false, actionId: null }
+      const { role } = found
+      return { kind: 'member', ...place, role, isOperator: false, actionId: null, password }
     },
     onCaller(caller, client) {
       if (caller.kind === 'member') countCall(input, { callerId: caller.userId, client })
@@ -103,23 +105,24 @@ export function operatorAccess(input: PageAccessInput): Access {
   }
 }
 
-const RECENT_SIGN_IN_MS = 10 * 60_000
-
-/** Whether the password was asked for within ten minutes. */
-export function isRecent(
-  { clock }: Pick<PageAccessInput, 'clock'>,
-  { confirmedAtMs }: SignedIn,
-): boolean {
-  return clock.nowMs() - confirmedAtMs < RECENT_SIGN_IN_MS
-}
-
 /** A signed-in user as an operator. Throws Problem `not_found` for others. */
 function requireOperator(
-  { clock, ids }: Pick<PageAccessInput, 'clock' | 'ids'>,
+  input: Pick<PageAccessInput, 'people' | 'ids'>,
   signedIn: SignedIn,
 ): Extract<Caller, { kind: 'operator' }> {
   const { user } = signedIn
   if (!user.isOperator) throw new Problem('not_found')
-  const isRecentlySignedIn = isRecent({ clock }, signedIn)
-  return { kind: 'operator', userId: user.id, actionId: ids.next('act'), isRecentlySignedIn }
+  const actionId = input.ids.next('act')
+  return { kind: 'operator', userId: user.id, actionId, password: passwordOf(input, signedIn) }
+}
+
+/** How recent the password of a session is. */
+function passwordOf(
+  { people: { sessions } }: Pick<PageAccessInput, 'people'>,
+  signedIn: SignedIn,
+): RecentPassword {
+  return {
+    isRecent: sessions.isRecent(signedIn),
+    keepRecent: () => sessions.keepRecent(signedIn.sessionId),
+  }
 }

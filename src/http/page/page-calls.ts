@@ -4,10 +4,12 @@ import { checkInput } from '../../operations/check-input.ts'
 import { listFactors } from '../../people/factors/own-factors.ts'
 import type { MailDoor } from '../../people/mail-door.ts'
 import type { OutsideDoor } from '../../people/outside/outside-door.ts'
+import { isNoPassword } from '../../people/passwords.ts'
 import type { People } from '../../people/people.ts'
 import type { NewSession, SignedIn, Visitor } from '../../people/sessions.ts'
-import { findUser, listMemberships } from '../../people/users.ts'
+import { findPassword, findUser, listMemberships } from '../../people/users.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
+import type { Clock } from '../../vocabulary/clock.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { arrivalOf, readJson } from '../operation-routes.ts'
 import { passkeySiteOf } from './factor-proof.ts'
@@ -23,6 +25,7 @@ import {
 /** What the page's own calls are made of: those that are no operations. */
 export interface PageCallsInput extends PageAccessInput {
   readonly people: People
+  readonly clock: Clock
   /** Null: no mail is sent. */
   readonly mailDoor: MailDoor | null
   readonly outsideDoor: OutsideDoor
@@ -105,10 +108,12 @@ export async function meOf(
   const { db, site, mode, operatorFactor } = input
   const userId = signedIn.user.id
   const memberships = await listMemberships(db, userId)
+  const stored = await findPassword(db, signedIn.user.email)
   const kinds = signedIn.hasFactor ? await factorKinds(input, { userId, arrival }) : []
   return meAnswer({
     signedIn,
     memberships,
+    hasPassword: stored !== null && !isNoPassword(stored),
     factorKinds: kinds,
     mode,
     factorRequired: isFactorMissing({ operatorFactor }, signedIn),

@@ -3,7 +3,8 @@ import type { FastifyInstance } from 'fastify'
 import type { WireFormat } from '../../formats/format.ts'
 import type { Caller } from '../../journey/gate/authenticator.ts'
 import { recordAction } from '../../ledger/operator-actions.ts'
-import { type Operation, operatorOf } from '../../operations/operation.ts'
+import { operatorOf, requirePassword } from '../../operations/caller.ts'
+import type { Operation } from '../../operations/operation.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
 import { unknownRoute } from '../answer-problem.ts'
 import type { Inference } from '../inference.ts'
@@ -117,7 +118,10 @@ function registerConversation(
         format: { ...format, family: 'openai' },
         sender: {
           async authenticate() {
-            members.onCaller?.(await members.authenticate(arrival, params), reply.raw)
+            const caller = await members.authenticate(arrival, params)
+            members.onCaller?.(caller, reply.raw)
+            const password = requirePassword(caller, { asksMembers: false })
+            await password?.keepRecent()
             return input.playgroundCaller(params.account_id, arrival)
           },
           async bodyHasCome() {

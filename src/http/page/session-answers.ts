@@ -47,6 +47,8 @@ export interface MeAnswer {
     readonly name: string
     readonly email: string
     readonly is_operator: boolean
+    /** Whether the user has a password; else the user signs in by mail or at a provider. */
+    readonly has_password: boolean
     /** `required`: the user has none, and may do nothing else before one is set up. */
     readonly second_factor: 'on' | 'off' | 'required'
     /** What the user can show at this address of the page, beside a recovery code. */
@@ -108,6 +110,7 @@ export interface SessionAnswer {
 interface MeAnswerInput extends Pick<MeAnswer, 'mode' | 'base_url'> {
   readonly signedIn: SignedIn
   readonly memberships: readonly Membership[]
+  readonly hasPassword: boolean
   readonly factorRequired: boolean
   readonly factorKinds: readonly FactorKind[]
 }
@@ -116,6 +119,7 @@ interface MeAnswerInput extends Pick<MeAnswer, 'mode' | 'base_url'> {
 export function meAnswer({
   signedIn,
   memberships,
+  hasPassword,
   mode,
   factorRequired,
   factorKinds,
@@ -131,6 +135,7 @@ export function meAnswer({
       name: user.name,
       email: user.email,
       is_operator: user.isOperator,
+      has_password: hasPassword,
       email_verified: user.emailVerified,
       alert_mails: user.alertMails,
       second_factor: factorRequired ? 'required' : hasFactor ? 'on' : 'off',

@@ -30,6 +30,7 @@ import { up as vouched } from './0027-vouched.ts'
 import { up as suspensions } from './0028-suspensions.ts'
 import { up as mailTimes } from './0029-mail-times.ts'
 import { up as storeGaps } from './0030-store-gaps.ts'
+import { up as sessionGuard } from './0031-session-guard.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -72,6 +73,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 28, name: 'suspensions', up: suspensions },
   { number: 29, name: 'mail-times', up: mailTimes },
   { number: 30, name: 'store-gaps', up: storeGaps },
+  { number: 31, name: 'session-guard', up: sessionGuard },
 ]
 
 /** The newest schema that this program knows. */

@@ -35,42 +35,39 @@ export function SuspendAccount({
   const held = credit.backed.held + credit.free.held
   const keys = keyCount === null ? 'Its keys' : `Its ${counted(keyCount, 'key')}`
   return (
-    <>
-      <Confirm
-        title={disabled ? `Resume ${name}?` : `Suspend ${name}?`}
-        submit={disabled ? 'Resume account' : 'Suspend'}
-        isDangerous={!disabled}
-        error={refusal.rest === null ? null : change.error}
-        isSending={change.isPending}
-        onSubmit={() =>
-          change.mutate(disabled ? { disabled: false } : { disabled: true, ...suspension })
-        }
-        onClose={onClose}
-      >
-        {disabled ? (
+    <Confirm
+      title={disabled ? `Resume ${name}?` : `Suspend ${name}?`}
+      submit={disabled ? 'Resume account' : 'Suspend'}
+      isDangerous={!disabled}
+      error={refusal.rest === null ? null : change.error}
+      isSending={change.isPending}
+      onSubmit={() =>
+        change.mutate(disabled ? { disabled: false } : { disabled: true, ...suspension })
+      }
+      onClose={onClose}
+    >
+      {disabled ? (
+        <p>
+          {keys} {keyCount === 1 ? 'is' : 'are'} accepted again at once. It has{' '}
+          {money(credit.backed.available)} available.
+        </p>
+      ) : (
+        <>
           <p>
-            {keys} {keyCount === 1 ? 'is' : 'are'} accepted again at once. It has{' '}
-            {money(credit.backed.available)} available.
+            {keys} {keyCount === 1 ? 'is' : 'are'} refused at once. Running requests finish and are
+            charged: {money(held)} is held for them. Its {money(credit.backed.balance)} stays. You
+            can resume it at any time.
           </p>
-        ) : (
-          <>
-            <p>
-              {keys} {keyCount === 1 ? 'is' : 'are'} refused at once. Running requests finish and
-              are charged: {money(held)} is held for them. Its {money(credit.backed.balance)} stays.
-              You can resume it at any time.
-            </p>
-            <Field
-              label="Note for its members (optional)"
-              autoComplete="off"
-              error={refusal.at('note')}
-              value={note}
-              onChange={(event) => setNote(event.target.value)}
-            />
-          </>
-        )}
-      </Confirm>
-      {change.password}
-    </>
+          <Field
+            label="Note for its members (optional)"
+            autoComplete="off"
+            error={refusal.at('note')}
+            value={note}
+            onChange={(event) => setNote(event.target.value)}
+          />
+        </>
+      )}
+    </Confirm>
   )
 }
 
@@ -177,7 +174,6 @@ function AccountForm({ before, submit, change, onCancel }: AccountFormProps) {
       <FormEnd problem={refusal.rest} onCancel={onCancel} isDisabled={change.isPending}>
         {submit}
       </FormEnd>
-      {change.password}
     </form>
   )
 }

@@ -158,22 +158,19 @@ function RevokeCode({ code, onClose }: { code: CreditCode; onClose: () => void }
     onClose,
   )
   return (
-    <>
-      <Confirm
-        title={`Revoke the code that ends with ${code.suffix}?`}
-        submit="Revoke"
-        isDangerous
-        error={revoke.error}
-        isSending={revoke.isPending}
-        onSubmit={() => revoke.mutate(code.id)}
-        onClose={onClose}
-      >
-        <p>
-          Its {money(code.amount)} can no longer be redeemed. No account has redeemed it so far: no
-          credit is removed.
-        </p>
-      </Confirm>
-      {revoke.password}
-    </>
+    <Confirm
+      title={`Revoke the code that ends with ${code.suffix}?`}
+      submit="Revoke"
+      isDangerous
+      error={revoke.error}
+      isSending={revoke.isPending}
+      onSubmit={() => revoke.mutate(code.id)}
+      onClose={onClose}
+    >
+      <p>
+        Its {money(code.amount)} can no longer be redeemed. No account has redeemed it so far: no
+        credit is removed.
+      </p>
+    </Confirm>
   )
 }

@@ -32,37 +32,32 @@ export function CreateCode({ onClose, onMade }: CreateCodeProps) {
     create.mutate({ amount: amountMicros, expires_at: expiryTime(expiry, new Date()) })
   }
   return (
-    <>
-      <Dialog title="Create code" onClose={onClose}>
-        <form className="contents" onSubmit={submit}>
-          <Field
-            label="Amount"
-            name="amount"
-            className="num"
-            prefix="$"
-            inputMode="decimal"
-            autoComplete="off"
-            required
-            value={amount}
-            onChange={(event) => setAmount(event.target.value)}
-            error={
-              isWrong ? 'Write an amount in dollars, such as 5 or 0.25.' : refusal.at('amount')
-            }
-            hint="Paid credit for the account that redeems it, once."
-          />
-          <ExpiryField
-            value={expiry}
-            onChange={setExpiry}
-            error={refusal.at('expires_at')}
-            then="From then on it can’t be redeemed."
-            never="It can be redeemed until it is revoked."
-          />
-          <FormEnd problem={refusal.rest} onCancel={onClose} isDisabled={create.isPending}>
-            Create {amountMicros === null ? 'code' : `a code of ${money(amountMicros)}`}
-          </FormEnd>
-        </form>
-      </Dialog>
-      {create.password}
-    </>
+    <Dialog title="Create code" onClose={onClose}>
+      <form className="contents" onSubmit={submit}>
+        <Field
+          label="Amount"
+          name="amount"
+          className="num"
+          prefix="$"
+          inputMode="decimal"
+          autoComplete="off"
+          required
+          value={amount}
+          onChange={(event) => setAmount(event.target.value)}
+          error={isWrong ? 'Write an amount in dollars, such as 5 or 0.25.' : refusal.at('amount')}
+          hint="Paid credit for the account that redeems it, once."
+        />
+        <ExpiryField
+          value={expiry}
+          onChange={setExpiry}
+          error={refusal.at('expires_at')}
+          then="From then on it can’t be redeemed."
+          never="It can be redeemed until it is revoked."
+        />
+        <FormEnd problem={refusal.rest} onCancel={onClose} isDisabled={create.isPending}>
+          Create {amountMicros === null ? 'code' : `a code of ${money(amountMicros)}`}
+        </FormEnd>
+      </form>
+    </Dialog>
   )
 }

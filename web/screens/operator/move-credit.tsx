@@ -40,55 +40,52 @@ export function MoveCredit({ account, first, onClose }: MoveCreditProps) {
   const refusal = refusalOf(error, ['amount', 'reference', 'expires_at'])
   const example = isTaken ? 'chargeback-1042' : 'invoice-1042'
   return (
-    <>
-      <Dialog title={isTaken ? 'Remove credit' : 'Add credit'} onClose={onClose}>
-        <form className="contents" onSubmit={submit}>
-          {move !== 'chargeback' && (
-            <Segments
-              label="Purse"
-              className="justify-self-start"
-              options={PURSES}
-              value={move}
-              onChange={setMove}
-            />
-          )}
-          <Field
-            label="Amount"
-            name="amount"
-            className="num"
-            prefix="$"
-            inputMode="decimal"
-            autoComplete="off"
-            required
-            value={amount.typed}
-            onChange={(event) => setAmount(event.target.value)}
-            error={amount.isWrong ? WRONG_AMOUNT : refusal.at('amount')}
+    <Dialog title={isTaken ? 'Remove credit' : 'Add credit'} onClose={onClose}>
+      <form className="contents" onSubmit={submit}>
+        {move !== 'chargeback' && (
+          <Segments
+            label="Purse"
+            className="justify-self-start"
+            options={PURSES}
+            value={move}
+            onChange={setMove}
           />
-          {move === 'free' && (
-            <EndField day={day} onChange={setDay} error={refusal.at('expires_at')} />
-          )}
-          <Field
-            label="Reference"
-            name="reference"
-            required
-            maxLength={200}
-            autoComplete="off"
-            hint={`Your own id of it, such as ${example}. A second time with the same reference changes nothing.`}
-            error={refusal.at('reference')}
-          />
-          <WhatHappens account={account} move={move} amountMicros={amountMicros ?? 0} day={day} />
-          <FormEnd
-            problem={refusal.rest}
-            onCancel={onClose}
-            isDanger={isTaken}
-            isDisabled={send.isPending}
-          >
-            {isTaken ? 'Remove' : 'Add'} {amountMicros === null ? '' : money(amountMicros)}
-          </FormEnd>
-        </form>
-      </Dialog>
-      {send.password}
-    </>
+        )}
+        <Field
+          label="Amount"
+          name="amount"
+          className="num"
+          prefix="$"
+          inputMode="decimal"
+          autoComplete="off"
+          required
+          value={amount.typed}
+          onChange={(event) => setAmount(event.target.value)}
+          error={amount.isWrong ? WRONG_AMOUNT : refusal.at('amount')}
+        />
+        {move === 'free' && (
+          <EndField day={day} onChange={setDay} error={refusal.at('expires_at')} />
+        )}
+        <Field
+          label="Reference"
+          name="reference"
+          required
+          maxLength={200}
+          autoComplete="off"
+          hint={`Your own id of it, such as ${example}. A second time with the same reference changes nothing.`}
+          error={refusal.at('reference')}
+        />
+        <WhatHappens account={account} move={move} amountMicros={amountMicros ?? 0} day={day} />
+        <FormEnd
+          problem={refusal.rest}
+          onCancel={onClose}
+          isDanger={isTaken}
+          isDisabled={send.isPending}
+        >
+          {isTaken ? 'Remove' : 'Add'} {amountMicros === null ? '' : money(amountMicros)}
+        </FormEnd>
+      </form>
+    </Dialog>
   )
 }
 

@@ -25,28 +25,25 @@ export function CreditPurchase({ purchase, onClose }: PurchaseDialogProps) {
     onClose,
   )
   return (
-    <>
-      <Confirm
-        title={`Add ${money(credit)} for this purchase?`}
-        submit={`Add ${money(credit)}`}
-        isDangerous={false}
-        error={decide.error}
-        isSending={decide.isPending}
-        onSubmit={() => decide.mutate(id)}
-        onClose={onClose}
-      >
-        <Facts purchase={purchase} />
-        {note !== null && <p>It is held because: {note}.</p>}
-        <p>
-          {account === undefined
-            ? `Its account gets ${money(credit)} of paid credit.`
-            : `${account.name} has ${money(account.credit.backed.available)} available now, and ${money(account.credit.backed.available + credit)} then.`}{' '}
-          What was paid is asked for once more first: if it went back meanwhile, that part is not
-          added.
-        </p>
-      </Confirm>
-      {decide.password}
-    </>
+    <Confirm
+      title={`Add ${money(credit)} for this purchase?`}
+      submit={`Add ${money(credit)}`}
+      isDangerous={false}
+      error={decide.error}
+      isSending={decide.isPending}
+      onSubmit={() => decide.mutate(id)}
+      onClose={onClose}
+    >
+      <Facts purchase={purchase} />
+      {note !== null && <p>It is held because: {note}.</p>}
+      <p>
+        {account === undefined
+          ? `Its account gets ${money(credit)} of paid credit.`
+          : `${account.name} has ${money(account.credit.backed.available)} available now, and ${money(account.credit.backed.available + credit)} then.`}{' '}
+        What was paid is asked for once more first: if it went back meanwhile, that part is not
+        added.
+      </p>
+    </Confirm>
   )
 }
 
@@ -64,35 +61,32 @@ export function DismissPurchase({ purchase, onClose }: PurchaseDialogProps) {
     decide.mutate(String(new FormData(event.currentTarget).get('note')).trim())
   }
   return (
-    <>
-      <Dialog title="Dismiss this purchase?" onClose={onClose}>
-        <form className="contents" onSubmit={submit}>
-          <Facts purchase={purchase} />
-          <p>
-            Its {money(purchase.credit)} are never added. The gateway pays nothing back: do that at
-            the provider of the payment.
-          </p>
-          <Field
-            label="Why"
-            name="note"
-            required
-            maxLength={500}
-            autoComplete="off"
-            hint="For those who ask later, such as: paid back on 21 November."
-            error={isOfNote ? error.message : null}
-          />
-          <FormEnd
-            problem={error !== null && !isOfNote ? error.message : null}
-            onCancel={onClose}
-            isDanger
-            isDisabled={decide.isPending}
-          >
-            Dismiss
-          </FormEnd>
-        </form>
-      </Dialog>
-      {decide.password}
-    </>
+    <Dialog title="Dismiss this purchase?" onClose={onClose}>
+      <form className="contents" onSubmit={submit}>
+        <Facts purchase={purchase} />
+        <p>
+          Its {money(purchase.credit)} are never added. The gateway pays nothing back: do that at
+          the provider of the payment.
+        </p>
+        <Field
+          label="Why"
+          name="note"
+          required
+          maxLength={500}
+          autoComplete="off"
+          hint="For those who ask later, such as: paid back on 21 November."
+          error={isOfNote ? error.message : null}
+        />
+        <FormEnd
+          problem={error !== null && !isOfNote ? error.message : null}
+          onCancel={onClose}
+          isDanger
+          isDisabled={decide.isPending}
+        >
+          Dismiss
+        </FormEnd>
+      </form>
+    </Dialog>
   )
 }
 

@@ -38,49 +38,46 @@ export function SettleRequest({ request, onClose }: SettleRequestProps) {
     if (chargeMicros !== null) settle.mutate(typed)
   }
   return (
-    <>
-      <Dialog title="Settle the request" onClose={onClose}>
-        <form className="contents" onSubmit={submit}>
-          <p>
-            {request.model} of {request.account_name},{' '}
-            <span className="mono break-all">{request.id}</span>
-            {request.generation_id !== null && (
-              <>
-                , at the provider <span className="mono break-all">{request.generation_id}</span>
-              </>
-            )}
-          </p>
-          <Field
-            label="The provider’s cost"
-            name="cost"
-            className="num"
-            prefix="$"
-            inputMode="decimal"
-            autoComplete="off"
-            required
-            value={cost}
-            onChange={(event) => setCost(event.target.value)}
-            error={
-              isWrong
-                ? 'Write the exact amount in dollars, such as 0.017648.'
-                : isOfCost
-                  ? error.message
-                  : null
-            }
-            hint="In dollars, exactly as the provider has it. 0 if it billed nothing."
-          />
-          <WhatHappens request={request} chargeMicros={chargeMicros} />
-          <FormEnd
-            problem={error !== null && !isOfCost ? error.message : null}
-            onCancel={onClose}
-            isDisabled={settle.isPending}
-          >
-            Charge {chargeMicros === null ? 'it' : money(chargeMicros, 6)}
-          </FormEnd>
-        </form>
-      </Dialog>
-      {settle.password}
-    </>
+    <Dialog title="Settle the request" onClose={onClose}>
+      <form className="contents" onSubmit={submit}>
+        <p>
+          {request.model} of {request.account_name},{' '}
+          <span className="mono break-all">{request.id}</span>
+          {request.generation_id !== null && (
+            <>
+              , at the provider <span className="mono break-all">{request.generation_id}</span>
+            </>
+          )}
+        </p>
+        <Field
+          label="The provider’s cost"
+          name="cost"
+          className="num"
+          prefix="$"
+          inputMode="decimal"
+          autoComplete="off"
+          required
+          value={cost}
+          onChange={(event) => setCost(event.target.value)}
+          error={
+            isWrong
+              ? 'Write the exact amount in dollars, such as 0.017648.'
+              : isOfCost
+                ? error.message
+                : null
+          }
+          hint="In dollars, exactly as the provider has it. 0 if it billed nothing."
+        />
+        <WhatHappens request={request} chargeMicros={chargeMicros} />
+        <FormEnd
+          problem={error !== null && !isOfCost ? error.message : null}
+          onCancel={onClose}
+          isDisabled={settle.isPending}
+        >
+          Charge {chargeMicros === null ? 'it' : money(chargeMicros, 6)}
+        </FormEnd>
+      </form>
+    </Dialog>
   )
 }
 

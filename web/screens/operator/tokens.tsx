@@ -131,22 +131,19 @@ function RevokeToken({ token, onClose }: { token: AdminToken; onClose: () => voi
     onClose,
   )
   return (
-    <>
-      <Confirm
-        title={`Revoke the token “${token.name}”?`}
-        submit="Revoke"
-        isDangerous
-        error={revoke.error}
-        isSending={revoke.isPending}
-        onSubmit={() => revoke.mutate(token.id)}
-        onClose={onClose}
-      >
-        <p>
-          Calls with it are answered 401 at once and for good, and so are those with tokens that it
-          made. What it has changed stays.
-        </p>
-      </Confirm>
-      {revoke.password}
-    </>
+    <Confirm
+      title={`Revoke the token “${token.name}”?`}
+      submit="Revoke"
+      isDangerous
+      error={revoke.error}
+      isSending={revoke.isPending}
+      onSubmit={() => revoke.mutate(token.id)}
+      onClose={onClose}
+    >
+      <p>
+        Calls with it are answered 401 at once and for good, and so are those with tokens that it
+        made. What it has changed stays.
+      </p>
+    </Confirm>
   )
 }

@@ -1,14 +1,18 @@
-import { useQueryClient } from '@tanstack/react-query'
-import { type RecentWrite, useRecentWrite } from '../../parts/recent-write.tsx'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 
 /** A change by an operator; afterwards, what operators see is read again. */
 export function useOperatorWrite<Input, Answer>(
   send: (input: Input) => Promise<Answer>,
   onDone: (answer: Answer) => void,
-): RecentWrite<Input> {
+) {
   const queries = useQueryClient()
-  return useRecentWrite(send, (answer) => {
-    void queries.invalidateQueries({ queryKey: ['operator'] })
-    onDone(answer)
+  return useMutation({
+    mutationFn: send,
+    // The answer may have a text that stays out of what is kept.
+    gcTime: 0,
+    onSuccess(answer: Answer) {
+      void queries.invalidateQueries({ queryKey: ['operator'] })
+      onDone(answer)
+    },
   })
 }

@@ -118,7 +118,6 @@ function WebhookForm({ before, submit, change, onCancel }: WebhookFormProps) {
       >
         {submit}
       </FormEnd>
-      {change.password}
     </form>
   )
 }

@@ -110,7 +110,6 @@ function Buttons({ webhook }: WebhookProps) {
           {test.error.message}
         </p>
       )}
-      {test.password}
       {opened === 'change' && <ChangeWebhook webhook={webhook} onClose={close} />}
       {opened === 'disable' && <DisableWebhook webhook={webhook} onClose={close} />}
       {opened === 'delete' && <DeleteWebhook webhook={webhook} onClose={close} />}
@@ -128,23 +127,20 @@ function DisableWebhook({ webhook: { id, disabled }, onClose }: DialogProps) {
     onClose,
   )
   return (
-    <>
-      <Confirm
-        title={disabled ? 'Enable the webhook?' : 'Disable the webhook?'}
-        submit={disabled ? 'Enable' : 'Disable'}
-        error={change.error}
-        isSending={change.isPending}
-        onSubmit={() => change.mutate(!disabled)}
-        onClose={onClose}
-      >
-        <p>
-          {disabled
-            ? 'Events are sent to it from now on, and so are the messages that wait. Events of the time in which it was disabled are not.'
-            : 'Nothing more is sent to it until it is enabled again. Queued messages stay queued. Events during this time are not delivered.'}
-        </p>
-      </Confirm>
-      {change.password}
-    </>
+    <Confirm
+      title={disabled ? 'Enable the webhook?' : 'Disable the webhook?'}
+      submit={disabled ? 'Enable' : 'Disable'}
+      error={change.error}
+      isSending={change.isPending}
+      onSubmit={() => change.mutate(!disabled)}
+      onClose={onClose}
+    >
+      <p>
+        {disabled
+          ? 'Events are sent to it from now on, and so are the messages that wait. Events of the time in which it was disabled are not.'
+          : 'Nothing more is sent to it until it is enabled again. Queued messages stay queued. Events during this time are not delivered.'}
+      </p>
+    </Confirm>
   )
 }
 
@@ -155,23 +151,20 @@ function DeleteWebhook({ webhook: { id, url }, onClose }: DialogProps) {
     () => void navigate({ to: '/operator/webhooks' }),
   )
   return (
-    <>
-      <Confirm
-        title={`Delete the webhook at ${new URL(url).host}?`}
-        submit="Delete"
-        isDangerous
-        error={remove.error}
-        isSending={remove.isPending}
-        onSubmit={() => remove.mutate(id)}
-        onClose={onClose}
-      >
-        <p>
-          It goes for good, with its secret and the list of its messages. Messages that wait are not
-          sent.
-        </p>
-      </Confirm>
-      {remove.password}
-    </>
+    <Confirm
+      title={`Delete the webhook at ${new URL(url).host}?`}
+      submit="Delete"
+      isDangerous
+      error={remove.error}
+      isSending={remove.isPending}
+      onSubmit={() => remove.mutate(id)}
+      onClose={onClose}
+    >
+      <p>
+        It goes for good, with its secret and the list of its messages. Messages that wait are not
+        sent.
+      </p>
+    </Confirm>
   )
 }
 

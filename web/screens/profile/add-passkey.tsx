@@ -1,8 +1,8 @@
+import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { ApiError, write } from '../../api/client.ts'
 import { Field } from '../../parts/field.tsx'
 import { makePasskey } from '../../parts/passkey.ts'
-import { useRecentWrite } from '../../parts/recent-write.tsx'
 import { browserName } from './browser-name.ts'
 
 interface Added {
@@ -19,11 +19,12 @@ interface AddPasskeyProps {
 /** Adds a passkey: the browser asks for the finger, the face or the key that keeps it. */
 export function AddPasskey({ cancel, onAdded }: AddPasskeyProps) {
   const [name, setName] = useState(() => browserName(navigator.userAgent))
-  const add = useRecentWrite(
-    async (typed: string) =>
+  const add = useMutation({
+    mutationFn: async (typed: string) =>
       write<Added>('POST', 'auth/factors/passkey', { name: typed, passkey: await makePasskey() }),
-    (added) => onAdded(added.recovery_codes),
-  )
+    gcTime: 0,
+    onSuccess: (added) => onAdded(added.recovery_codes),
+  })
   const isOfName = add.error instanceof ApiError && add.error.param === 'name'
   const message = add.error?.message ?? null
   const submit = (event: FormEvent) => {
@@ -31,35 +32,32 @@ export function AddPasskey({ cancel, onAdded }: AddPasskeyProps) {
     add.mutate(name)
   }
   return (
-    <>
-      <form className="contents" onSubmit={submit}>
-        <p>
-          Your fingerprint, your face, your phone or a security key, in place of a code. A passkey
-          works at this page alone, so that no other page can ask for it.
+    <form className="contents" onSubmit={submit}>
+      <p>
+        Your fingerprint, your face, your phone or a security key, in place of a code. A passkey
+        works at this page alone, so that no other page can ask for it.
+      </p>
+      <Field
+        label="Name"
+        name="name"
+        required
+        maxLength={100}
+        hint="To know it by in this list."
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+        error={isOfName ? message : null}
+      />
+      {message !== null && !isOfName && (
+        <p className="problem" role="alert">
+          {message}
         </p>
-        <Field
-          label="Name"
-          name="name"
-          required
-          maxLength={100}
-          hint="To know it by in this list."
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-          error={isOfName ? message : null}
-        />
-        {message !== null && !isOfName && (
-          <p className="problem" role="alert">
-            {message}
-          </p>
-        )}
-        <footer>
-          {cancel}
-          <button type="submit" className="btn pri" disabled={add.isPending}>
-            Add a passkey
-          </button>
-        </footer>
-      </form>
-      {add.password}
-    </>
+      )}
+      <footer>
+        {cancel}
+        <button type="submit" className="btn pri" disabled={add.isPending}>
+          Add a passkey
+        </button>
+      </footer>
+    </form>
   )
 }

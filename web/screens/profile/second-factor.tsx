@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Factors } from '../../api/answers.ts'
@@ -7,7 +7,6 @@ import { meQuery } from '../../api/queries.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { hasPasskeys } from '../../parts/passkey.ts'
-import { useRecentWrite } from '../../parts/recent-write.tsx'
 import { Failed } from '../../parts/states.tsx'
 import { AddPasskey } from './add-passkey.tsx'
 import { type Factor, FactorLines, titleOf } from './factor-lines.tsx'
@@ -129,48 +128,47 @@ interface RemoveFactorProps extends ChangeProps<() => void> {
 }
 
 function RemoveFactor({ factor, isLast, onDone, onClose }: RemoveFactorProps) {
-  const remove = useRecentWrite(() => write('DELETE', `auth/factors/${factor.id}`), onDone)
+  const remove = useMutation({
+    mutationFn: () => write('DELETE', `auth/factors/${factor.id}`),
+    onSuccess: onDone,
+  })
   return (
-    <>
-      <Confirm
-        title={`Remove ${titleOf(factor)}?`}
-        submit="Remove"
-        isDangerous
-        error={remove.error}
-        isSending={remove.isPending}
-        onSubmit={() => remove.mutate(undefined)}
-        onClose={onClose}
-      >
-        <p>
-          {isLast
-            ? 'Your password alone signs you in then. The recovery codes go too.'
-            : 'You can no longer sign in with it. Other second factors are unchanged.'}
-        </p>
-      </Confirm>
-      {remove.password}
-    </>
+    <Confirm
+      title={`Remove ${titleOf(factor)}?`}
+      submit="Remove"
+      isDangerous
+      error={remove.error}
+      isSending={remove.isPending}
+      onSubmit={() => remove.mutate()}
+      onClose={onClose}
+    >
+      <p>
+        {isLast
+          ? 'Your password alone signs you in then. The recovery codes go too.'
+          : 'You can no longer sign in with it. Other second factors are unchanged.'}
+      </p>
+    </Confirm>
   )
 }
 
 function RenewCodes({ onDone, onClose }: ChangeProps<(codes: readonly string[]) => void>) {
-  const renew = useRecentWrite(
-    () => write<{ recovery_codes: readonly string[] }>('POST', 'auth/factors/recovery-codes'),
-    (answer) => onDone(answer.recovery_codes),
-  )
+  const renew = useMutation({
+    mutationFn: () =>
+      write<{ recovery_codes: readonly string[] }>('POST', 'auth/factors/recovery-codes'),
+    gcTime: 0,
+    onSuccess: (answer) => onDone(answer.recovery_codes),
+  })
   return (
-    <>
-      <Confirm
-        title="Make new recovery codes?"
-        submit="Make ten codes"
-        error={renew.error}
-        isSending={renew.isPending}
-        onSubmit={() => renew.mutate(undefined)}
-        onClose={onClose}
-      >
-        <p>Earlier recovery codes no longer work.</p>
-      </Confirm>
-      {renew.password}
-    </>
+    <Confirm
+      title="Make new recovery codes?"
+      submit="Make ten codes"
+      error={renew.error}
+      isSending={renew.isPending}
+      onSubmit={() => renew.mutate()}
+      onClose={onClose}
+    >
+      <p>Earlier recovery codes no longer work.</p>
+    </Confirm>
   )
 }
 

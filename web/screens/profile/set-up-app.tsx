@@ -1,9 +1,9 @@
+import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { ApiError, write } from '../../api/client.ts'
 import { CodeField } from '../../parts/code-field.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { QrCode } from '../../parts/qr-code.tsx'
-import { useRecentWrite } from '../../parts/recent-write.tsx'
 
 interface Begun {
   readonly secret: string
@@ -24,10 +24,12 @@ interface SetUpAppProps {
 /** Adds an authenticator app: a QR code to scan, and a code of the app that proves it. */
 export function SetUpApp({ cancel, onAdded }: SetUpAppProps) {
   const [begun, setBegun] = useState<Begun | null>(null)
-  const begin = useRecentWrite(
-    () => write<Begun>('POST', 'auth/factors/app/begin'),
-    (answer) => setBegun(answer),
-  )
+  const begin = useMutation({
+    mutationFn: () => write<Begun>('POST', 'auth/factors/app/begin'),
+    // The answer has the secret of the app, which stays out of what is kept.
+    gcTime: 0,
+    onSuccess: setBegun,
+  })
   if (begun !== null) return <ProveApp begun={begun} cancel={cancel} onAdded={onAdded} />
   return (
     <>
@@ -42,55 +44,52 @@ export function SetUpApp({ cancel, onAdded }: SetUpAppProps) {
           type="button"
           className="btn pri"
           disabled={begin.isPending}
-          onClick={() => begin.mutate(undefined)}
+          onClick={() => begin.mutate()}
         >
           Set up an app
         </button>
       </footer>
-      {begin.password}
     </>
   )
 }
 
 function ProveApp({ begun, cancel, onAdded }: SetUpAppProps & { readonly begun: Begun }) {
   const [code, setCode] = useState('')
-  const add = useRecentWrite(
-    (typed: string) =>
+  const add = useMutation({
+    mutationFn: (typed: string) =>
       write<Added>('POST', 'auth/factors/app', { secret: begun.secret, code: typed }),
-    (added) => onAdded(added.recovery_codes),
-  )
+    gcTime: 0,
+    onSuccess: (added) => onAdded(added.recovery_codes),
+  })
   const isOfCode = add.error instanceof ApiError && add.error.param === 'code'
   const submit = (event: FormEvent) => {
     event.preventDefault()
     add.mutate(code)
   }
   return (
-    <>
-      <form className="contents" onSubmit={submit}>
-        <p>Scan this with the app, or type the secret into it.</p>
-        <QrCode text={begun.url} label="The secret for an authenticator app" />
-        <div className="flex items-center gap-2">
-          <code className="mono break-all">{begun.secret}</code>
-          <CopyButton text={begun.secret} label="Copy the secret" bare />
-        </div>
-        <CodeField
-          hint="The six digits that the app shows now."
-          inputMode="numeric"
-          pattern="[0-9 ]{6,7}"
-          value={code}
-          onChange={(event) => setCode(event.target.value)}
-          error={isOfCode ? (add.error?.message ?? null) : null}
-        />
-        {!isOfCode && <Refused error={add.error} />}
-        <footer>
-          {cancel}
-          <button type="submit" className="btn pri" disabled={add.isPending}>
-            Turn it on
-          </button>
-        </footer>
-      </form>
-      {add.password}
-    </>
+    <form className="contents" onSubmit={submit}>
+      <p>Scan this with the app, or type the secret into it.</p>
+      <QrCode text={begun.url} label="The secret for an authenticator app" />
+      <div className="flex items-center gap-2">
+        <code className="mono break-all">{begun.secret}</code>
+        <CopyButton text={begun.secret} label="Copy the secret" bare />
+      </div>
+      <CodeField
+        hint="The six digits that the app shows now."
+        inputMode="numeric"
+        pattern="[0-9 ]{6,7}"
+        value={code}
+        onChange={(event) => setCode(event.target.value)}
+        error={isOfCode ? (add.error?.message ?? null) : null}
+      />
+      {!isOfCode && <Refused error={add.error} />}
+      <footer>
+        {cancel}
+        <button type="submit" className="btn pri" disabled={add.isPending}>
+          Turn it on
+        </button>
+      </footer>
+    </form>
   )
 }
 

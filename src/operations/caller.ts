@@ -1,0 +1,139 @@
+import type { OperatorAction } from '../ledger/operator-actions.ts'
+import { assertNever } from '../vocabulary/assert-never.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import type { AdminScope, Role } from '../vocabulary/role.ts'
+import { oneOf } from './check-input.ts'
+
+/** Who calls an operation: an admin, by token or on the command line, or an API key for its own account. */
+export type Caller =
+  | AdminCaller
+  /** Without a key. */
+  | { readonly kind: 'anyone' }
+  | { readonly kind: 'key'; readonly apiKeyId: string; readonly accountId: string }
+  | MemberCaller
+  | OperatorCaller
+
+/** Who has an admin token, or types commands where the store is. */
+interface AdminCaller {
+  readonly kind: 'admin'
+  /** Null: the command line, which may do everything and is not recorded. */
+  readonly token: TokenCaller | null
+}
+
+/** The token of an admin's call. */
+interface TokenCaller {
+  /** Null: the token of the settings. */
+  readonly id: string | null
+  readonly name: string
+  readonly scopes: readonly AdminScope[]
+  /** Null: it does not expire. */
+  readonly expiresAtMs: number | null
+  /** Under which id a change is recorded. */
+  readonly actionId: string
+}
+
+/** A user who is signed in to the page, for an account: a member of it, or an operator. */
+interface MemberCaller {
+  readonly kind: 'member'
+  readonly userId: string
+  readonly accountId: string
+  /** Operators may do what owners may, in every account. */
+  readonly role: Role
+  readonly isOperator: boolean
+  /** Under which id a change is recorded as an operator's; null: of a member or an owner, it is not. */
+  readonly actionId: string | null
+  readonly password: RecentPassword
+}
+
+/** How long ago the page asked a user for the password. */
+export interface RecentPassword {
+  /** Whether it is recent enough for what asks for it again. */
+  readonly isRecent: boolean
+  /** Notes a change that needs it, so that it stays recent. */
+  readonly keepRecent: () => Promise<void>
+}
+
+/** An operator who is signed in to the page, for all accounts. */
+interface OperatorCaller {
+  readonly kind: 'operator'
+  readonly userId: string
+  /** Under which id a change is recorded. */
+  readonly actionId: string
+  readonly password: RecentPassword
+}
+
+/** The kinds of callers. */
+export type CallerKind = Caller['kind']
+
+/** Whether a kind of caller reads as the operator of the gateway does; others read as customers. */
+export function readsAsOperator(kind: CallerKind): boolean {
+  switch (kind) {
+    case 'admin':
+    case 'operator':
+      return true
+    case 'anyone':
+    case 'key':
+    case 'member':
+      return false
+    default:
+      return assertNever(kind)
+  }
+}
+
+/** The recent password of a change; null: the caller needs none. Throws Problem `sign_in_again`. */
+export function requirePassword(
+  caller: Caller,
+  asks: { readonly asksMembers: boolean },
+): RecentPassword | null {
+  const password = passwordOf(caller, asks)
+  if (password?.isRecent === false) throw new Problem('sign_in_again')
+  return password
+}
+
+function passwordOf(
+  caller: Caller,
+  { asksMembers }: { readonly asksMembers: boolean },
+): RecentPassword | null {
+  switch (caller.kind) {
+    case 'operator':
+      return caller.password
+    case 'member':
+      // An operator on the pages of an account that is another's has an action's id.
+      return asksMembers || caller.actionId !== null ? caller.password : null
+    case 'admin':
+    case 'key':
+    case 'anyone':
+      return null
+    default:
+      return assertNever(caller)
+  }
+}
+
+/** Throws Problem `admin_scope_missing` for an admin whose token has neither the scope nor `everything`. */
+export function requireScope(caller: Caller, scope: AdminScope): void {
+  if (caller.kind !== 'admin' || caller.token === null) return
+  const { scopes } = caller.token
+  if (scopes.includes(scope) || scopes.includes('everything')) return
+  const message = `The admin token lacks the required scope: ${scope}. It has ${oneOf(scopes, 'and')}.`
+  throw new Problem('admin_scope_missing', { message })
+}
+
+/** The operator or token whose action is recorded; null: the caller is none, or acts as a member. */
+export function operatorOf(caller: Caller, action: string): OperatorAction | null {
+  if (caller.kind === 'admin') {
+    return caller.token === null
+      ? null
+      : {
+          id: caller.token.actionId,
+          token: { id: caller.token.id, name: caller.token.name },
+          action,
+        }
+  }
+  if (!('actionId' in caller) || caller.actionId === null) return null
+  return { id: caller.actionId, userId: caller.userId, action }
+}
+
+/** Whether a caller may open what is an account's: of its own account alone, unless it is for all. */
+export function mayOpen(caller: Caller, accountId: string): boolean {
+  return 'accountId' in caller ? caller.accountId === accountId : true
+}

@@ -1,0 +1,266 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useLocation } from '@tanstack/react-router'
+import { type FormEvent, type ReactNode, useState } from 'react'
+import type { Entered, Me } from '../../api/answers.ts'
+import { ApiError, write } from '../../api/client.ts'
+import { meQuery, startQuery } from '../../api/queries.ts'
+import { CodeField } from '../../parts/code-field.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Field } from '../../parts/field.tsx'
+import { hasPasskeys, signByPasskey } from '../../parts/passkey.ts'
+import { messageOf } from './door-form.tsx'
+import { OutsideWays } from './outside.tsx'
+
+interface AskedAgainProps {
+  /** Ends the wait of the change, by whether the user proved who is there. */
+  readonly answer: (isRight: boolean) => void
+}
+
+/** Asks for the password before a change is sent once more; a user who has none signs in again. */
+export function AskedAgain({ answer }: AskedAgainProps) {
+  const { data: me } = useQuery(meQuery)
+  const [isOtherWay, setOtherWay] = useState(false)
+  if (me === undefined) return null
+  const close = () => answer(false)
+  if (me.user.has_password && !isOtherWay) {
+    return (
+      <Dialog title="Enter your password" onClose={close}>
+        <ByPassword me={me} onRight={() => answer(true)} onClose={close}>
+          <OtherWay onClick={() => setOtherWay(true)} />
+        </ByPassword>
+      </Dialog>
+    )
+  }
+  return (
+    <Dialog title="Sign in again" onClose={close}>
+      <SignInAgain me={me} onRight={() => answer(true)} onClose={close} />
+    </Dialog>
+  )
+}
+
+interface StepProps {
+  readonly me: Me
+  readonly onRight: () => void
+  readonly onClose: () => void
+}
+
+function OtherWay({ onClick }: { onClick: () => void }) {
+  const { data: start } = useQuery(startQuery)
+  if (start === undefined || (!start.mail && start.providers.length === 0)) return null
+  return (
+    <button type="button" className="link justify-self-start" onClick={onClick}>
+      Sign in again another way
+    </button>
+  )
+}
+
+function ByPassword({ me, onRight, onClose, children }: StepProps & { children: ReactNode }) {
+  const factor = useFactor(me)
+  const confirm = useMutation({
+    mutationFn: async (password: string) =>
+      write('POST', 'auth/confirm', { password, ...(await factor.shown()) }),
+    gcTime: 0,
+    onSuccess: onRight,
+  })
+  const { error } = confirm
+  const isOfFactor = error !== null && factor.isOf(error)
+  return (
+    <Step
+      onSubmit={(fields) => confirm.mutate(String(fields.get('password')))}
+      onClose={onClose}
+      isSending={confirm.isPending}
+    >
+      <p>This needs your password within the last ten minutes. Then what you were doing goes on.</p>
+      <Field
+        label="Password"
+        name="password"
+        type="password"
+        autoComplete="current-password"
+        required
+        autoFocus
+        error={error === null || isOfFactor ? null : messageOf(error)}
+      />
+      {factor.field(isOfFactor ? error : null)}
+      {children}
+    </Step>
+  )
+}
+
+function SignInAgain({ me, onRight, onClose }: StepProps) {
+  const { data: start } = useQuery(startQuery)
+  const here = useLocation().href
+  const [ticket, setTicket] = useState<string | null>(null)
+  const [isFactorNeeded, setFactorNeeded] = useState(false)
+  const queries = useQueryClient()
+  const entered = (answer: Entered) => {
+    if (answer.object === 'factor_needed') {
+      setFactorNeeded(true)
+      return
+    }
+    queries.setQueryData(meQuery.queryKey, answer)
+    // It was this browser's until now.
+    void write('DELETE', `auth/sessions/${me.session_id}`).catch(() => undefined)
+    onRight()
+  }
+  const ask = useMutation({
+    mutationFn: () =>
+      write<{ ticket: string }>('POST', 'auth/mail/sign-in', { email: me.user.email }),
+    onSuccess: (asked) => setTicket(asked.ticket),
+  })
+  if (isFactorNeeded) return <FactorStep me={me} onEntered={entered} onClose={onClose} />
+  if (ticket !== null) return <CodeStep ticket={ticket} onEntered={entered} onClose={onClose} />
+  return (
+    <>
+      <p>This needs a sign-in within the last ten minutes.</p>
+      {start?.mail === true && (
+        <button
+          type="button"
+          className="btn h-10"
+          disabled={ask.isPending}
+          onClick={() => ask.mutate()}
+        >
+          Send a code to {me.user.email}
+        </button>
+      )}
+      <Refused error={ask.error} />
+      <OutsideWays next={here} />
+      {start?.mail === false && start.providers.length === 0 && (
+        <p>
+          The operator makes a link for you with{' '}
+          <span className="mono">npx tollgate user reset</span>.
+        </p>
+      )}
+      <footer>
+        <button type="button" className="btn ghost" onClick={onClose}>
+          Cancel
+        </button>
+      </footer>
+    </>
+  )
+}
+
+interface EnterProps {
+  readonly onEntered: (answer: Entered) => void
+  readonly onClose: () => void
+}
+
+function CodeStep({ ticket, onEntered, onClose }: EnterProps & { readonly ticket: string }) {
+  const enter = useMutation({
+    mutationFn: (code: string) => write<Entered>('POST', 'auth/code', { ticket, code }),
+    gcTime: 0,
+    onSuccess: onEntered,
+  })
+  return (
+    <Step
+      onSubmit={(fields) => enter.mutate(String(fields.get('code')))}
+      onClose={onClose}
+      isSending={enter.isPending}
+    >
+      <p>A mail with a code is on its way. Then what you were doing goes on.</p>
+      <Field
+        label="Code"
+        name="code"
+        inputMode="numeric"
+        autoComplete="one-time-code"
+        pattern="[0-9]{6}"
+        maxLength={6}
+        required
+        autoFocus
+        error={enter.error === null ? null : messageOf(enter.error)}
+        hint="Six digits, for 15 minutes."
+      />
+    </Step>
+  )
+}
+
+function FactorStep({ me, onEntered, onClose }: EnterProps & Pick<StepProps, 'me'>) {
+  const factor = useFactor(me)
+  const enter = useMutation({
+    mutationFn: async () => write<Entered>('POST', 'auth/factor', await factor.shown()),
+    gcTime: 0,
+    onSuccess: onEntered,
+  })
+  return (
+    <Step onSubmit={() => enter.mutate()} onClose={onClose} isSending={enter.isPending}>
+      {factor.field(enter.error)}
+    </Step>
+  )
+}
+
+interface FormStepProps {
+  readonly onSubmit: (fields: FormData) => void
+  readonly onClose: () => void
+  readonly isSending: boolean
+  readonly children: ReactNode
+}
+
+function Step({ onSubmit, onClose, isSending, children }: FormStepProps) {
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    onSubmit(new FormData(event.currentTarget))
+  }
+  return (
+    <form className="contents" onSubmit={submit}>
+      {children}
+      <footer>
+        <button type="button" className="btn ghost" onClick={onClose}>
+          Cancel
+        </button>
+        <button type="submit" className="btn pri" disabled={isSending}>
+          Go on
+        </button>
+      </footer>
+    </form>
+  )
+}
+
+/** The second factor of a user who has one: its field, and what is sent of it. */
+function useFactor({ user }: Me) {
+  const [code, setCode] = useState('')
+  const [isByCode, setByCode] = useState(false)
+  const { second_factor: state, second_factor_kinds: kinds } = user
+  const isByPasskey = hasPasskeys() && kinds.includes('passkey') && !isByCode
+  const by = state !== 'on' ? null : isByPasskey ? 'passkey' : 'code'
+  return {
+    async shown(): Promise<object> {
+      if (by === null) return {}
+      return by === 'code' ? { code } : { passkey: await signByPasskey() }
+    },
+    // What the browser refuses is of the passkey too.
+    isOf: (error: Error) =>
+      !(error instanceof ApiError) || error.param === 'code' || error.param === 'passkey',
+    field(error: Error | null): ReactNode {
+      if (by === null) return null
+      if (by === 'code') {
+        return (
+          <CodeField
+            hasApp={kinds.includes('app')}
+            value={code}
+            onChange={(event) => setCode(event.target.value)}
+            error={error === null ? null : messageOf(error)}
+          />
+        )
+      }
+      return (
+        <>
+          <p>
+            Then your passkey is asked for.{' '}
+            <button type="button" className="link" onClick={() => setByCode(true)}>
+              Use a code instead
+            </button>
+          </p>
+          <Refused error={error} />
+        </>
+      )
+    },
+  }
+}
+
+function Refused({ error }: { error: Error | null }) {
+  if (error === null) return null
+  return (
+    <p className="problem" role="alert">
+      {messageOf(error)}
+    </p>
+  )
+}
