@@ -54,7 +54,8 @@ test('all faults are reported at once, each with its remedy', () => {
 })
 
 test.each([
-  ['TOLLGATE_KEYTAG', ''],
+  ['TOLLGATE_KEYTAG', ': did you mean TOLLGATE_KEY_TAG?'],
+  ['TOLLGATE_COLOUR', ''],
   ['TOLLGATE_PORT', ': did you mean PORT?'],
   ['TOLLGATE_SETTLE_AFTER', ': did you mean TOLLGATE_SETTLE_AFTER_MS?'],
   ['TOLLGATE_MAX_BUFFER_BYTES', ': did you mean TOLLGATE_BUFFER_BYTES_MAX?'],

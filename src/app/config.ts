@@ -9,6 +9,7 @@ import { CHAIN_SETTINGS, chainFaults } from './chain-settings.ts'
 import { FEE_SETTINGS } from './fee-settings.ts'
 import { LOOKUP_SETTINGS } from './lookup-settings.ts'
 import { MAIL_SETTINGS, mailFaults } from './mail-settings.ts'
+import { misnomerFaults, suggestionFor } from './near-names.ts'
 import { OUTSIDE_SETTINGS, outsideFaults } from './outside-settings.ts'
 import { PAGE_SETTINGS } from './page-settings.ts'
 import { SALE_SETTINGS, saleFaults } from './sale-settings.ts'
@@ -267,10 +268,11 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   for (const name of Object.keys(env)) {
     if (!name.startsWith('TOLLGATE_') || name === CLIENTS_KEY) continue
     if (!Object.hasOwn(SETTINGS, name)) {
-      faults.push(`${name} is not a setting${suggestion(name)}`)
+      faults.push(`${name} is not a setting${suggestionFor(name, Object.keys(SETTINGS))}`)
     }
   }
   faults.push(
+    ...misnomerFaults(env, Object.keys(SETTINGS)),
     ...upstreamFaults(env),
     ...metricsFaults(env),
     ...workersFaults(env),
@@ -311,22 +313,6 @@ function workersFaults(env: Readonly<Record<string, string | undefined>>): strin
   return [
     'WORKERS above 1 needs PostgreSQL, because a SQLite store is served by one process: set DATABASE_URL to a PostgreSQL database, or leave WORKERS out',
   ]
-}
-
-/** The setting whose name has most words in common with one that is none. */
-function suggestion(name: string): string {
-  const bare = name.slice('TOLLGATE_'.length)
-  if (Object.hasOwn(SETTINGS, bare)) return `: did you mean ${bare}?`
-  const wordsOfName = new Set(name.split('_').slice(1))
-  let closest = { known: '', likeness: 0 }
-  for (const known of Object.keys(SETTINGS)) {
-    if (!known.startsWith('TOLLGATE_')) continue
-    const words = known.split('_').slice(1)
-    const inCommon = words.filter((word) => wordsOfName.has(word)).length
-    const likeness = inCommon / (words.length + wordsOfName.size - inCommon)
-    if (likeness > closest.likeness) closest = { known, likeness }
-  }
-  return closest.likeness < 1 / 3 ? '' : `: did you mean ${closest.known}?`
 }
 
 /** The deployment's public names, from its settings, and OpenRouter's, which clients may use at any upstream. */

@@ -5,14 +5,14 @@ import { createApiKey } from '../ledger/api-keys.ts'
 import { showDatabaseUrl } from '../store/database-url.ts'
 import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
 import { micros } from '../vocabulary/money.ts'
-import { type Config, configFromEnvironment, environment, storeUrlOf } from './config.ts'
+import { type Config, configFromEnvironment, environment, SETTINGS, storeUrlOf } from './config.ts'
 import { configuredUpstreams, oneUpstream } from './configured-upstreams.ts'
 import { type Gateway, startGateway } from './gateway.ts'
 import { openLog } from './log.ts'
+import { misnomersIn } from './near-names.ts'
 import { makeSetupLink } from './open-page.ts'
 import { faultOfBuild } from './page-stamp.ts'
 import { type RunningServer, startWorkers } from './start-workers.ts'
-import { misnomersIn } from './upstream-variables.ts'
 import { stopSignal } from './wiring.ts'
 
 /** What the simulator accepts as a key: anything. */
@@ -54,9 +54,11 @@ export async function serve(terminal: Terminal): Promise<void> {
 }
 
 function warnOfMisnomers(log: Logger): void {
-  for (const { name, rightName } of misnomersIn(environment())) {
+  for (const { name, rightName } of misnomersIn(environment(), Object.keys(SETTINGS))) {
     log.warn(
-      `${name} is set and is no setting: ${rightName} is read, or the file of TOLLGATE_UPSTREAMS`,
+      rightName.startsWith('UPSTREAM_')
+        ? `${name} is set and is no setting: ${rightName} is read, or the file of TOLLGATE_UPSTREAMS`
+        : `${name} is set and is no setting: ${rightName} is read`,
     )
   }
 }

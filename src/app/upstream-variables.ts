@@ -30,10 +30,7 @@ export function namesUpstream(settings: {
 
 /** What is wrong with the settings of upstreams, each with what to write instead. */
 export function upstreamFaults(env: Environment): string[] {
-  const misnomers = misnomersIn(env)
-    .filter(({ isLeftOver }) => !isLeftOver)
-    .map(({ name, rightName }) => `${name} is not a setting: did you mean ${rightName}?`)
-  return [...misnomers, ...(env['TOLLGATE_UPSTREAMS'] ? fileFaults(env) : oneFaults(env))]
+  return env['TOLLGATE_UPSTREAMS'] ? fileFaults(env) : oneFaults(env)
 }
 
 function fileFaults(env: Environment): string[] {
@@ -80,43 +77,3 @@ function oneFaults(env: Environment): string[] {
 
 /** The dialect of an upstream whose settings name none. */
 export const USUAL_DIALECT = 'openrouter'
-
-/** Names that are often set in place of a setting's. */
-const MISNOMERS: Readonly<Record<VariableName, readonly string[]>> = {
-  UPSTREAM_BASE_URL: [
-    'UPSTREAM_URL',
-    'UPSTREAM_BASE',
-    'UPSTREAM_BASEURL',
-    'UPSTREAM_API_BASE',
-    'UPSTREAM_API_URL',
-    'UPSTREAM_ENDPOINT',
-    'UPSTREAM_HOST',
-  ],
-  UPSTREAM_API_KEY: [
-    'UPSTREAM_KEY',
-    'UPSTREAM_APIKEY',
-    'UPSTREAM_TOKEN',
-    'UPSTREAM_API_TOKEN',
-    'UPSTREAM_SECRET',
-    'OPENAI_KEY',
-    'ANTHROPIC_KEY',
-    'OPENROUTER_KEY',
-  ],
-  UPSTREAM_DIALECT: ['UPSTREAM_TYPE', 'UPSTREAM_KIND', 'UPSTREAM_PROVIDER', 'UPSTREAM_API'],
-}
-
-/** A variable that looks like a setting and is none. */
-interface Misnomer {
-  readonly name: string
-  readonly rightName: string
-  /** The right one is set, or a file of upstreams stands for it: this one does nothing. */
-  readonly isLeftOver: boolean
-}
-
-/** The variables of the environment that look like a setting and are none. */
-export function misnomersIn(env: Environment): readonly Misnomer[] {
-  return Object.entries(MISNOMERS).flatMap(([rightName, names]) => {
-    const isLeftOver = Boolean(env[rightName] || env['TOLLGATE_UPSTREAMS'])
-    return names.filter((name) => env[name]).map((name) => ({ name, rightName, isLeftOver }))
-  })
-}
