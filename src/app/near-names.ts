@@ -1,3 +1,4 @@
+type Names = readonly [string, string]
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** A variable that looks like a setting and is none. */
@@ -73,8 +74,8 @@ function nearestName(name: string, settings: readonly string[]): string | null {
   let nearest: string | null = null
   let fewest = Number.POSITIVE_INFINITY
   for (const setting of settings) {
-    const letters = editsBetween(name, setting)
-    if (letters < fewest && (areNear(name, setting, letters) || haveSameWords(name, setting))) {
+    const letters = editsBetween([name, setting])
+    if (letters < fewest && (areNear([name, setting], letters) || haveSameWords([name, setting]))) {
       nearest = setting
       fewest = letters
     }
@@ -82,18 +83,19 @@ function nearestName(name: string, settings: readonly string[]): string | null {
   return nearest
 }
 
-function areNear(one: string, other: string, edits: number): boolean {
+/** By position: two names, and how many letters differ. */
+function areNear([one, other]: Names, edits: number): boolean {
   const chars = Math.min(one.length, other.length)
   return chars >= CHARS_MIN && edits <= (chars < 2 * CHARS_MIN ? 1 : 2)
 }
 
 /** Whether two names are near once the words are left out that are often forgotten, and one is taken for words alike. */
-function haveSameWords(one: string, other: string): boolean {
+function haveSameWords([one, other]: Names): boolean {
   const words = wordsOf(one)
   const otherWords = wordsOf(other)
   if (Math.min(words.length, otherWords.length) < 2) return false
   const [a, b] = [words.join('_'), otherWords.join('_')]
-  return a === b || areNear(a, b, editsBetween(a, b))
+  return a === b || areNear([a, b], editsBetween([a, b]))
 }
 
 const LEFT_OUT = new Set(['TOLLGATE', 'API'])
@@ -105,7 +107,7 @@ function wordsOf(name: string): readonly string[] {
 }
 
 /** How many letters must be added, left out or changed to make one text the other. */
-function editsBetween(one: string, other: string): number {
+function editsBetween([one, other]: Names): number {
   let before = Array.from({ length: other.length + 1 }, (_, at) => at)
   for (const [row, letter] of [...one].entries()) {
     const next = [row + 1]

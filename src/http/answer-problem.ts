@@ -3,7 +3,7 @@ import { errorEnvelope } from '../formats/envelope.ts'
 import type { EnvelopeFamily } from '../formats/format.ts'
 import { ReadRefused, StoreUnavailable } from '../store/store-failure.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
-import { echoed, Problem } from '../vocabulary/problem.ts'
+import { Problem } from '../vocabulary/problem.ts'
 import { breakOfBody } from './client-request.ts'
 
 interface AnswerProblemInput {
@@ -121,18 +121,4 @@ function drain(clientRequest: IncomingMessage, onDrained: () => void): void {
   clientRequest.resume()
   if (isBroken) socket.resume()
   if (socket.readableEnded) finish()
-}
-
-/** The 404 of an unknown method and path. */
-export function unknownRoute({
-  method = '',
-  url = '',
-}: Pick<IncomingMessage, 'method' | 'url'>): Problem {
-  const [path = ''] = url.split('?')
-  const shown = echoed(path)
-  const named = shown === null ? 'This path' : `${method} ${shown}`
-  const why = /^\/v1\/v1(?:\/|$)/.test(path)
-    ? 'the path has one /v1 too many. Set the base URL of the client without /v1.'
-    : '/docs lists the endpoints.'
-  return new Problem('not_found', { message: `${named} does not exist: ${why}` })
 }

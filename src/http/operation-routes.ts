@@ -7,8 +7,8 @@ import { parseJsonBody } from '../json/body.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { Arrival } from '../vocabulary/call.ts'
 import type { Access } from './access.ts'
-import { unknownRoute } from './answer-problem.ts'
 import { asksToGoOn } from './client-request.ts'
+import { UnknownRoute } from './known-routes.ts'
 import { readBody } from './read-body.ts'
 
 interface OperationRoutesInput {
@@ -31,6 +31,12 @@ export function registerOperations(app: FastifyInstance, input: OperationRoutesI
   const { operations, access, bodyTimeoutMs } = input
   const { guards, onAnswered } = access
   app.register(async (scope) => {
+    if (access.kind !== 'anyone') {
+      // On the raw response, because a problem is answered there.
+      scope.addHook('onRequest', async (_, { raw }) => {
+        raw.setHeader('cache-control', 'no-store')
+      })
+    }
     if (onAnswered !== undefined) {
       scope.addHook('onResponse', async ({ id, method, url }, reply) => {
         const [path = ''] = url.split('?')
@@ -77,7 +83,7 @@ export function registerOperations(app: FastifyInstance, input: OperationRoutesI
     if (guards === null) return
     const refuse = async (request: FastifyRequest): Promise<never> => {
       await access.authenticate(arrivalOf(request), {})
-      throw unknownRoute(request.raw)
+      throw new UnknownRoute()
     }
     for (const url of [guards, `${guards}/*`]) scope.all(url, refuse)
   })

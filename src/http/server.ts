@@ -6,11 +6,12 @@ import type { OperationSection } from '../operations/operations.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import type { Problem } from '../vocabulary/problem.ts'
 import type { Access } from './access.ts'
-import { answerProblem, problemOf, unknownRoute } from './answer-problem.ts'
+import { answerProblem, problemOf } from './answer-problem.ts'
 import { ClientRequest } from './client-request.ts'
 import { Connections } from './connections.ts'
 import { createHealth, type Health, type HealthInput } from './health.ts'
 import type { Inference } from './inference.ts'
+import { KnownRoutes, UnknownRoute } from './known-routes.ts'
 import { type MetricsPage, registerMetricsRoute } from './metrics-routes.ts'
 import { type OpenApiInput, registerOpenApiRoutes } from './openapi/openapi-routes.ts'
 import { ANSWER_STALL_TIMEOUT_MS, registerOperations } from './operation-routes.ts'
@@ -76,22 +77,29 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
       answerNotFound({ clientRequest: request.raw, client: reply.raw, requestId: request.id })
     },
   })
+  const routes = new KnownRoutes()
+  routes.follow(app)
+  for (const { path } of formats) routes.add({ method: 'POST', url: path })
+  for (const path of ['/healthz', '/readyz']) {
+    for (const method of ['GET', 'HEAD']) routes.add({ method, url: path })
+  }
   const familyOf = familyFinder(formats)
   const answerNotFound = ({ clientRequest, client, requestId }: Unknown): void =>
     answerProblem({
       clientRequest,
       client,
       requestId,
-      problem: unknownRoute(clientRequest),
+      problem: routes.refusal(clientRequest, client),
       family: familyOf(clientRequest.url ?? ''),
     })
-  // Bodies are read by the routes, whatever their content-type says.
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   app.setErrorHandler((error, request, reply) => {
+    reply.hijack()
+    if (error instanceof UnknownRoute) {
+      answerNotFound({ clientRequest: request.raw, client: reply.raw, requestId: request.id })
+      return
+    }
     const problem = problemOf(error)
     if (problem.code === 'internal_error') input.onFailure(request.id, problem)
-    reply.hijack()
     answerProblem({
       clientRequest: request.raw,
       client: reply.raw,

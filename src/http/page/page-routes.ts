@@ -6,8 +6,8 @@ import { recordAction } from '../../ledger/operator-actions.ts'
 import { operatorOf, requirePassword } from '../../operations/caller.ts'
 import type { Operation } from '../../operations/operation.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
-import { unknownRoute } from '../answer-problem.ts'
 import type { Inference } from '../inference.ts'
+import { UnknownRoute } from '../known-routes.ts'
 import { arrivalOf, registerOperations } from '../operation-routes.ts'
 import { isNamed } from '../public-routes.ts'
 import { registerFactorRoutes } from './factor-routes.ts'
@@ -72,8 +72,8 @@ export function registerPage(
     }
     registerPlayground(api, { ...input, formats, inference })
     for (const url of ['/app/api', '/app/api/*']) {
-      api.all(url, ({ raw }) => {
-        throw unknownRoute(raw)
+      api.all(url, () => {
+        throw new UnknownRoute()
       })
     }
   })

@@ -1,0 +1,58 @@
+import { type IncomingMessage, METHODS, type ServerResponse } from 'node:http'
+import type { FastifyInstance } from 'fastify'
+import { echoed, Problem } from '../vocabulary/problem.ts'
+
+/** No route has this method and path; who asks may learn which methods the path has. */
+export class UnknownRoute extends Error {
+  override readonly name = 'UnknownRoute'
+}
+
+interface KnownRoute {
+  readonly method: string
+  readonly path: RegExp
+}
+
+/** Paths of the server with their methods, for refusals that name what a path has. */
+export class KnownRoutes {
+  readonly #routes: KnownRoute[] = []
+
+  /** Adds a route; parameters of the path begin with a colon. */
+  add({ method, url }: { readonly method: string; readonly url: string }): void {
+    const parts = url
+      .split('/')
+      .map((part) => (part.startsWith(':') ? '[^/]+' : RegExp.escape(part)))
+    this.#routes.push({ method, path: new RegExp(`^${parts.join('/')}$`) })
+  }
+
+  /** Adds each route of an app but those of all methods, and has the app answer every method that Node reads. */
+  follow(app: FastifyInstance): void {
+    // Bodies are read by the routes, whatever their content-type says: the framework is told that there are none.
+    const isBodyRead = { hasBody: false, overrideExisting: true }
+    for (const method of METHODS) if (method !== 'CONNECT') app.addHttpMethod(method, isBodyRead)
+    app.addHook('onRoute', ({ method, url }) => {
+      // A route of all methods refuses them.
+      if (typeof method === 'string' && !url.endsWith('*')) this.add({ method, url })
+    })
+  }
+
+  /** Makes the 404 of an unknown method and path. The header `allow` of the response names the methods of the path. */
+  refusal({ method = '', url = '' }: IncomingMessage, client: ServerResponse): Problem {
+    const [path = ''] = url.split('?')
+    const shown = echoed(path)
+    const named = shown === null ? 'This path' : `${method} ${shown}`
+    const has = this.#methodsOf(path)
+    if (has.length > 0 && !client.headersSent) client.setHeader('allow', has.join(', '))
+    const isDoubled = /^\/v1\/v1(?:\/|$)/.test(path)
+    const why = isDoubled
+      ? 'the path has one /v1 too many. Set the base URL of the client without /v1.'
+      : has.length > 0
+        ? `the path takes ${has.join(', ')}.`
+        : '/docs lists the endpoints.'
+    return new Problem('not_found', { message: `${named} does not exist: ${why}` })
+  }
+
+  #methodsOf(path: string): readonly string[] {
+    const here = this.#routes.filter((route) => route.path.test(path))
+    return [...new Set(here.map(({ method }) => method))].sort()
+  }
+}
