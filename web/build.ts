@@ -57,6 +57,7 @@ async function loadVite() {
 
 async function build(vite: NonNullable<Awaited<ReturnType<typeof loadVite>>>): Promise<void> {
   const startedMs = performance.now()
+  console.log('The page at /app is being built. This takes some seconds, and only after a change.')
   await vite.build({
     root: import.meta.dirname,
     base: '/app/',
@@ -73,6 +74,8 @@ async function build(vite: NonNullable<Awaited<ReturnType<typeof loadVite>>>): P
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
+      // A note about a slow machine helps nobody at a first start.
+      rolldownOptions: { checks: { bundlerTimings: false } },
     },
   })
   await compressAll(OUT)
