@@ -152,8 +152,6 @@ function nodeServer({ inference, health, connections, serveRest }: NodeServerInp
       if (inference.serve(clientRequest, client)) return
       client.setTimeout(ANSWER_STALL_TIMEOUT_MS)
       if (health.serve(clientRequest, client)) return
-      // Fastify refuses a malformed content-type, and a QUERY without one, before a route sees them.
-      clientRequest.headers['content-type'] = 'application/json'
       serveRest(clientRequest, client)
     })
   const server = createServer(
