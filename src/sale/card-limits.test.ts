@@ -52,13 +52,31 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     const [held = ''] = sources.filter((_, place) => states[place] === 'held')
     await one.sale.approve(held, null)
     expect(await bench.stateOf(held)).toBe('credited')
-    // What an admin has approved leaves the rest of the day's ceiling alone, and a day later all is free again.
+    // A day later all is free again.
     stripe.nowMs += 25 * 60 * MINUTE_MS
     await bench.store.createAccount('B9')
     const later = await one.begin('B9')
     stripe.pay(later)
     await one.pass()
     expect(await bench.stateOf(later)).toBe('credited')
+  })
+
+  test("what an admin has approved leaves the rest of the day's ceiling alone", async () => {
+    const ceilings = { ...NO_CEILINGS, holdAboveDailyMicros: micros(2 * CREDIT) }
+    const { begin, pass, sale } = bench.gateway(ceilings)
+    for (const accountId of ['B1', 'B2', 'B3']) await bench.store.createAccount(accountId)
+    const large = await begin('B1', micros(3 * CREDIT))
+    stripe.pay(large)
+    await pass()
+    expect(await bench.stateOf(large)).toBe('held')
+    await sale.approve(large, null)
+    // On the same day: two more are within the ceiling, as if nothing had been approved.
+    for (const accountId of ['B2', 'B3']) {
+      const later = await begin(accountId)
+      stripe.pay(later)
+      await pass()
+      expect(await bench.stateOf(later)).toBe('credited')
+    }
   })
 
   test('a new account buys fifty dollars in 24 hours by card, and later what it likes', async () => {

@@ -21,6 +21,14 @@ describe('an amount', () => {
     expect(money(0, 4)).toBe('$0.00')
   })
 
+  test('below a cent has four places, up to the cent itself', () => {
+    expect(money(9_000)).toBe('$0.0090')
+    expect(money(9_500)).toBe('$0.0095')
+    expect(money(9_999)).toBe('$0.0100')
+    expect(money(10_000)).toBe('$0.01')
+    expect(money(-9_400)).toBe('−$0.0094')
+  })
+
   test('is rounded half up and carries into the dollars', () => {
     expect(money(1_995_000)).toBe('$2.00')
     expect(money(1_994_999)).toBe('$1.99')

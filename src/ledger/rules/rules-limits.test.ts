@@ -46,6 +46,18 @@ describe.each(BENCHES)('on $engine', ({ open }) => {
     open R4 K2 1                  → account_suspended
     `))
 
+  test('a key opens no hold of another account', () =>
+    holds(`
+    account A
+    account A2
+    key K A
+    credit A backed 100 r1        → added top_up 100
+    credit A2 backed 100 r2       → added top_up 100
+    open R1 K 10 for A2           → invalid_api_key
+    show A                        → backed 100 held 0, free 0 held 0
+    show A2                       → backed 100 held 0, free 0 held 0
+    `))
+
   test('a key has so many admitted requests in any 60 seconds, exact to a second', () =>
     holds(`
     account A

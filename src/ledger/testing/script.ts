@@ -24,7 +24,7 @@ import { ownLimitsOf, periodText, refusalText, usageOf } from './limit-script.ts
  *     code C 100 [until 60] [revoked] · redeem C A
  *     look L P A 100 open · expired · paid 10 [back 4] [hold] [small]   what a look found, and what it had seen
  *     land L [approved] · dismiss P
- *     open R K 30 [least 10] [free] [alone] [by I] [fee 500] [tokens 9]
+ *     open R K 30 [for A] [least 10] [free] [alone] [by I] [fee 500] [tokens 9]
  *     settle R final 21 [used 7] · provisional 21 [estimate] [stands] · released · unresolved
  *     stand final R · stand lookUp R          ends the wait of what stands
  *     correct R final 21 · provisional 21 [estimate] · givenUp
@@ -243,7 +243,7 @@ async function runOpen(bench: Bench, words: Words): Promise<string> {
   const verdict = await bench.ledger.openHold({
     ...holdInput(requestId),
     feeBasisPoints: Number(after(words, 'fee') ?? FEE_BASIS_POINTS_DEFAULT),
-    accountId: apiKey?.accountId ?? 'A',
+    accountId: after(words, 'for') ?? apiKey?.accountId ?? 'A',
     apiKeyId,
     instanceId: after(words, 'by') ?? 'I',
     neededMicros: amount(needed),

@@ -85,8 +85,8 @@ export class CardBench {
       poll,
       method,
       ask,
-      async begin(accountId = 'A') {
-        const begun = await ask(accountId)
+      async begin(accountId = 'A', creditMicros: Micros = CREDIT) {
+        const begun = await ask(accountId, creditMicros)
         if (begun.kind !== 'begun') throw new Error(begun.kind)
         return begun.purchase.source
       },
