@@ -231,7 +231,12 @@ test('what is not HTTP is answered 400 in the envelope', async () => {
 test('no method, and no content-type, is answered 500: neither where there is a route nor elsewhere', async () => {
   // CONNECT asks for a tunnel: Node closes the connection.
   const methods = METHODS.filter((method) => method !== 'CONNECT')
-  const contentTypes = ['', 'content-type: application/json\r\n', 'content-type: ;;/\r\n']
+  const contentTypes = [
+    '',
+    'content-type: application/json\r\n',
+    'content-type: ;;/\r\n',
+    'content-type: application/json;;=/\r\n',
+  ]
   const paths = ['/healthz', '/v1/models', '/v1/balance', '/v1/admin/accounts', '/nowhere']
   const failed: string[] = []
   for (const path of paths) {

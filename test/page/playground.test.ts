@@ -66,7 +66,7 @@ function open(signal: AbortSignal): Promise<Response> {
 
 /** An answer without what differs from one request to the next. */
 function comparable(text: string): string {
-  return text.replace(/"(?:id|created)":(?:"[^"]*"|\d+)/g, '')
+  return text.replace(/"(?:id|created|created_at|completed_at)":(?:"[^"]*"|\d+)/g, '')
 }
 
 describe('an answer', () => {
