@@ -53,7 +53,7 @@ export class CommitMemory {
   markOf({ commands, verdicts }: Omit<Answered, 'nowMs'>): number | null {
     let isKept = false
     for (const [place, command] of commands.entries()) {
-      if (witnessOf(command, verdicts[place]) !== null) return null
+      if (this.#witnessOf(command, verdicts[place]) !== null) return null
       isKept ||= isRunAgain(command)
     }
     // Each try has a number of its own: one that failed may be there.
@@ -66,7 +66,7 @@ export class CommitMemory {
     const kept: LedgerCommand[] = []
     for (const [place, command] of commands.entries()) {
       const verdict = verdicts[place]
-      const own = witnessOf(command, verdict)
+      const own = this.#witnessOf(command, verdict)
       witness ??= own
       if (own !== null) kept.push(this.#keepRequest(command, { verdict, nowMs }))
       else if (isRunAgain(command)) kept.push(command)
@@ -106,6 +106,12 @@ export class CommitMemory {
     const lost = this.#batches.splice(this.#oldest + first)
     for (const { commands } of lost) this.#commands -= commands.length
     return lost
+  }
+
+  /** A hold that is asked for again was opened by an earlier batch, and shows nothing. */
+  #witnessOf(command: LedgerCommand, verdict: LedgerVerdict | undefined): Witness | null {
+    if (command.kind === 'openHold' && this.#open.has(command.input.requestId)) return null
+    return witnessOf(command, verdict)
   }
 
   /** What a lost request is booked again from. */

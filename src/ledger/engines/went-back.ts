@@ -156,8 +156,9 @@ export async function findLost(
     witnesses: batches.map(({ witness }) => witness),
     instanceId,
   })
-  // Commits are lost from the end: all that stand behind the last that is there.
-  const first = there.lastIndexOf(true) + 1
+  // Commits are lost from the end: all that stand behind the first that is gone.
+  const gone = there.indexOf(false)
+  const first = gone === -1 ? batches.length : gone
   const open = memory.openHolds().map((opened) => ({ opened, settle: null }))
   return new Rebooking(memory.cut(first), {
     open: first === 0 ? open : [],
