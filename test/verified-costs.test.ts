@@ -98,3 +98,15 @@ test('a usage of the key beyond what was booked has everything looked up', async
   await untilAllFinal()
   expect((await rows()).map(({ costStands }) => costStands)).toEqual([false, false])
 })
+
+test.each([
+  [0, 2_000],
+  [10_000, 4_000],
+])('a looked-up cost is charged at the fee of its request, %d: %d', async (fee, charge) => {
+  world = await startWorld()
+  const { id, apiKey } = await world.account({ creditMicros: 10_000_000 })
+  await world.gateway.ledger.updateAccount({ id, feeBasisPoints: fee }, null)
+  await chat(apiKey, { omit: ['cost'], lookupCostUsd: 0.002 })
+  await untilAllFinal()
+  expect(await world.backedBalanceMicros(id)).toBe(10_000_000 - charge)
+})

@@ -76,3 +76,15 @@ test('a deadline that has passed ends the connection', async () => {
   await diary.ended
   await closed.promise
 })
+
+test('an attempt that has ended leaves no timer behind, so that nothing keeps it until its deadline', async () => {
+  const { baseUrl } = await serverThat(async (socket) => {
+    await wholeRequest(socket)
+    socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}')
+  })
+  const upstream = upstreamAt(baseUrl)
+  const before = vi.getTimerCount()
+  const { diary } = send(upstream, { deadlines: { totalTimeoutMs: 900_000 } })
+  await diary.ended
+  expect(vi.getTimerCount()).toBe(before)
+})
