@@ -139,11 +139,11 @@ describe('a database that went back', () => {
 
   test('has credit again that was added before a hold that was asked for twice', async () => {
     await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 first\nopen R1 K 100')
-    await rewound.keep()
+    await keep()
     await connected()
     await runScript(bench, 'credit A backed 5 second')
     await runScript(bench, 'open R1 K 100')
-    await rewound.goBack()
+    await goBack()
     await connected()
     expect(gaps).toMatchObject([{ commands: 1, lost: 0 }])
     const references = (await bench.entries('A')).map(({ reference }) => reference)
