@@ -1,6 +1,5 @@
 import { IncomingMessage } from 'node:http'
 import type { ThreadShare } from '../journey/gate/thread-share.ts'
-import type { Arrival } from '../vocabulary/call.ts'
 import { GrowingBytes } from '../vocabulary/growing-bytes.ts'
 import { Problem } from '../vocabulary/problem.ts'
 
@@ -109,9 +108,4 @@ export function asksToGoOn({ headers, httpVersion }: IncomingMessage): boolean {
   return (
     headers.expect !== undefined && httpVersion === '1.1' && /100-continue/i.test(headers.expect)
   )
-}
-
-/** Whether a request says that its body is JSON. */
-export function isJson({ 'content-type': contentType = '' }: Arrival['headers']): boolean {
-  return /^application\/json\s*(?:;|$)/i.test(String(contentType))
 }

@@ -7,7 +7,7 @@ import type { IdSource } from '../vocabulary/ids.ts'
 import type { Problem } from '../vocabulary/problem.ts'
 import type { Access } from './access.ts'
 import { answerProblem, problemOf } from './answer-problem.ts'
-import { ClientRequest, isJson } from './client-request.ts'
+import { ClientRequest } from './client-request.ts'
 import { Connections } from './connections.ts'
 import { createHealth, type Health, type HealthInput } from './health.ts'
 import type { Inference } from './inference.ts'
@@ -152,11 +152,6 @@ function nodeServer({ inference, health, connections, serveRest }: NodeServerInp
       if (inference.serve(clientRequest, client)) return
       client.setTimeout(ANSWER_STALL_TIMEOUT_MS)
       if (health.serve(clientRequest, client)) return
-      // Fastify fails on a malformed content-type, and on a QUERY without one. What is not JSON stays something else: a
-      // form of another site can't send JSON.
-      clientRequest.headers['content-type'] = isJson(clientRequest.headers)
-        ? 'application/json'
-        : 'text/plain'
       serveRest(clientRequest, client)
     })
   const server = createServer(

@@ -200,7 +200,8 @@ export function operation<
         acceptsCsv,
         onProgress,
       })
-      await password?.keepRecent()
+      // What was made is answered also where this fails: the password is then asked for sooner.
+      await password?.keepRecent().catch(() => {})
       const { httpStatus, body: answer } = answered
       const withoutHidden = toCustomers.get(httpStatus)?.withoutHidden ?? null
       if (withoutHidden === null || readsAsOperator(caller.kind)) return answered

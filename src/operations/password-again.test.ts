@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
 import { Problem } from '../vocabulary/problem.ts'
 import type { Caller, RecentPassword } from './caller.ts'
-import type { Operation } from './operation.ts'
+import { type Operation, operation } from './operation.ts'
 import { makeOperations, OPERATIONS } from './operations.ts'
 
 /** Which changes of the page ask for the password again, and of whom. */
@@ -119,4 +120,19 @@ describe('asks operators for the password again by what a body has', () => {
     }
     expect(await isAsked(name, { who: 'owner', body })).toBe(false)
   })
+})
+
+test('a change that was made is answered, also where the password can not be kept recent', async () => {
+  const change = operation({
+    name: 'makeKey',
+    method: 'POST',
+    paths: { operator: '/app/api/operator/made' },
+    summary: 'Make what is shown once.',
+    answers: { 201: z.object({ made: z.string() }) },
+    run: async () => ({ httpStatus: 201, body: { made: 'once' } }),
+  })
+  const keepRecent = () => Promise.reject(new Error('the store is away'))
+  const caller: Caller = { ...CALLERS.desk, password: { isRecent: true, keepRecent } }
+  const answered = await change.run({ caller, params: {}, query: {}, body: {} })
+  expect(answered).toMatchObject({ httpStatus: 201, body: { made: 'once' } })
 })

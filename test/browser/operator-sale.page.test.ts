@@ -77,7 +77,7 @@ test('a purchase is dismissed with a note once the password is there, and credit
   await page.getByRole('dialog').getByRole('button', { name: 'Dismiss' }).click()
   await page.getByRole('textbox', { name: 'Password' }).fill('correct horse battery')
   server.answer('/dismiss', json({ object: 'purchase' }))
-  await page.getByRole('button', { name: 'Go on' }).click()
+  await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByRole('dialog').first().waitFor({ state: 'detached' })
   await page.getByRole('button', { name: 'Credit $900.00 of Helix Lab' }).focus()
   await page.keyboard.press('Enter')

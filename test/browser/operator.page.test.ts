@@ -132,7 +132,7 @@ const SCREENS: readonly Screen[] = [
       await page.getByLabel('Reference').fill('invoice-1043')
       await page.getByRole('button', { name: 'Add $25.00' }).click()
     },
-    text: 'This needs your password within the last ten minutes.',
+    text: 'This change needs your password, because you last entered it more than ten minutes ago.',
   },
 ]
 
@@ -155,7 +155,7 @@ test('a grant whose sign-in is too long ago asks for the password and is then se
   await page.getByRole('button', { name: 'Add $25.00' }).click()
   await page.getByRole('textbox', { name: 'Password' }).fill('correct horse battery')
   server.answer('/credit', json({ object: 'entry' }))
-  await page.getByRole('button', { name: 'Go on' }).click()
+  await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByRole('dialog', { name: 'Add credit' }).waitFor({ state: 'detached' })
   const sent = server.asked.filter((call) => call.startsWith('POST'))
   const grant = `POST operator/accounts/${HELIX.id}/credit`

@@ -199,7 +199,7 @@ test('an operator adds a passkey, signs in with it, and shows it where the passw
   const asking = desk.getByRole('dialog', { name: 'Enter your password' })
   await asking.getByLabel('Password').fill(PASSWORD)
   await expectGoodPage(desk)
-  await asking.getByRole('button', { name: 'Go on' }).click()
+  await asking.getByRole('button', { name: 'Continue' }).click()
   await adding.getByText('This device has a passkey of yours already.').waitFor()
   await expectGoodPage(desk)
   await adding.getByRole('button', { name: 'Cancel' }).click()

@@ -69,7 +69,7 @@ function* sessionTurns(model: string, { capTokens, turns }: SessionInput): Gener
         type: 'tool_use',
         id: `toolu_${turn}`,
         name: 'tool_1',
-        input: { file_path: `/work/${turn}.ts` },
+        input: { file_path: `/code/${turn}.ts` },
       },
     ]
     const body = {

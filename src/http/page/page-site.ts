@@ -3,7 +3,6 @@ import { KNOWN_MS } from '../../people/known-browsers.ts'
 import { OUTSIDE_MS } from '../../people/outside/outside-door.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
 import { Problem } from '../../vocabulary/problem.ts'
-import { isJson } from '../client-request.ts'
 
 const SESSION_COOKIE = 'tollgate_session'
 const SESSION_SECONDS = 7 * 24 * 60 * 60
@@ -48,9 +47,10 @@ export class PageSite {
           'Without TLS the page works on this machine alone. Set TOLLGATE_PUBLIC_URL to its https address.',
       })
     }
-    const isJsonCall = isJson(arrival.headers)
-    if (arrival.headers['origin'] === own && isJsonCall) return
-    const message = isJsonCall
+    const { origin, 'content-type': contentType = '' } = arrival.headers
+    const isJson = /^application\/json\s*(?:;|$)/i.test(String(contentType))
+    if (origin === own && isJson) return
+    const message = isJson
       ? `This call must come from the page at ${own}.`
       : 'Send this call with the content-type application/json.'
     throw new Problem('foreign_origin', { message })

@@ -3,8 +3,12 @@ import { NOTHING_REPORTED, type Outcome } from '../../vocabulary/outcome.ts'
 import type { Problem } from '../../vocabulary/problem.ts'
 import { clientLeft } from '../client-answer.ts'
 import type { HeldRequest, RelayEnding } from '../held-request.ts'
-import type { StreamRelayInput } from './stream-reader.ts'
-import { type EventSink, type ReadEvent, StreamReader } from './stream-reader.ts'
+import {
+  type EventSink,
+  type ReadEvent,
+  StreamReader,
+  type StreamRelayInput,
+} from './stream-reader.ts'
 
 /**
  * Reads an answer whose client left before its headers, until the answer reports a generation id, a cost or

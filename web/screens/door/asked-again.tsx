@@ -70,7 +70,7 @@ function ByPassword({ me, onRight, onClose, children }: StepProps & { children: 
       onClose={onClose}
       isSending={confirm.isPending}
     >
-      <p>This needs your password within the last ten minutes. Then what you were doing goes on.</p>
+      <p>This change needs your password, because you last entered it more than ten minutes ago.</p>
       <Field
         label="Password"
         name="password"
@@ -111,7 +111,7 @@ function SignInAgain({ me, onRight, onClose }: StepProps) {
   if (ticket !== null) return <CodeStep ticket={ticket} onEntered={entered} onClose={onClose} />
   return (
     <>
-      <p>This needs a sign-in within the last ten minutes.</p>
+      <p>This change needs a new sign-in, because you last signed in more than ten minutes ago.</p>
       {start?.mail === true && (
         <button
           type="button"
@@ -126,7 +126,7 @@ function SignInAgain({ me, onRight, onClose }: StepProps) {
       <OutsideWays next={here} />
       {start?.mail === false && start.providers.length === 0 && (
         <p>
-          The operator makes a link for you with{' '}
+          To reset your sign-in, ask an operator to run{' '}
           <span className="mono">npx tollgate user reset</span>.
         </p>
       )}
@@ -156,7 +156,7 @@ function CodeStep({ ticket, onEntered, onClose }: EnterProps & { readonly ticket
       onClose={onClose}
       isSending={enter.isPending}
     >
-      <p>A mail with a code is on its way. Then what you were doing goes on.</p>
+      <p>An email with a code is on its way. Enter the code to make the change.</p>
       <Field
         label="Code"
         name="code"
@@ -207,7 +207,7 @@ function Step({ onSubmit, onClose, isSending, children }: FormStepProps) {
           Cancel
         </button>
         <button type="submit" className="btn pri" disabled={isSending}>
-          Go on
+          Continue
         </button>
       </footer>
     </form>
@@ -244,7 +244,7 @@ function useFactor({ user }: Me) {
       return (
         <>
           <p>
-            Then your passkey is asked for.{' '}
+            Next, your browser asks for your passkey.{' '}
             <button type="button" className="link" onClick={() => setByCode(true)}>
               Use a code instead
             </button>
