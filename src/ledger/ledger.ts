@@ -59,6 +59,8 @@ export type OpenHoldVerdict =
       readonly grantedMicros: Micros
       readonly backedMicros: Micros
       readonly freeMicros: Micros
+      /** Whether an earlier call had opened it already. */
+      readonly isRepeat: boolean
     }
   | { readonly kind: 'refused'; readonly code: HoldRefusalCode; readonly facts: HoldRefusalFacts }
 

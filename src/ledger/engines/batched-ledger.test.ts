@@ -9,6 +9,7 @@ const OPENED = {
   grantedMicros: micros(1),
   backedMicros: micros(1),
   freeMicros: micros(0),
+  isRepeat: false,
 } as const
 
 const FACTS = {

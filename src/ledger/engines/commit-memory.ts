@@ -53,8 +53,9 @@ export class CommitMemory {
   markOf({ commands, verdicts }: Omit<Answered, 'nowMs'>): number | null {
     let isKept = false
     for (const [place, command] of commands.entries()) {
-      if (this.#witnessOf(command, verdicts[place]) !== null) return null
-      isKept ||= isRunAgain(command)
+      const verdict = verdicts[place]
+      if (witnessOf(command, verdict) !== null) return null
+      isKept ||= isRunAgain(command) || this.#isUnknownRepeat(command, verdict)
     }
     // Each try has a number of its own: one that failed may be there.
     return isKept ? ++this.#marks : null
@@ -66,9 +67,10 @@ export class CommitMemory {
     const kept: LedgerCommand[] = []
     for (const [place, command] of commands.entries()) {
       const verdict = verdicts[place]
-      const own = this.#witnessOf(command, verdict)
+      const own = witnessOf(command, verdict)
       witness ??= own
-      if (own !== null) kept.push(this.#keepRequest(command, { verdict, nowMs }))
+      if (own !== null || this.#isUnknownRepeat(command, verdict))
+        kept.push(this.#keepRequest(command, { verdict, nowMs }))
       else if (isRunAgain(command)) kept.push(command)
     }
     if (mark !== null) witness = { kind: 'mark', commits: mark }
@@ -108,10 +110,10 @@ export class CommitMemory {
     return lost
   }
 
-  /** A hold that is asked for again was opened by an earlier batch, and shows nothing. */
-  #witnessOf(command: LedgerCommand, verdict: LedgerVerdict | undefined): Witness | null {
-    if (command.kind === 'openHold' && this.#open.has(command.input.requestId)) return null
-    return witnessOf(command, verdict)
+  /** Whether a hold was opened by an earlier batch, whose answer this gateway never got. By position: command, verdict. */
+  #isUnknownRepeat(command: LedgerCommand, verdict: LedgerVerdict | undefined): boolean {
+    if (command.kind !== 'openHold' || !isOpened(verdict) || !verdict.isRepeat) return false
+    return !this.#open.has(command.input.requestId)
   }
 
   /** What a lost request is booked again from. */
@@ -165,7 +167,9 @@ function isOpened(verdict: LedgerVerdict | undefined): verdict is OpenedHold['gr
 function witnessOf(command: LedgerCommand, verdict: LedgerVerdict | undefined): Witness | null {
   switch (command.kind) {
     case 'openHold':
-      return isOpened(verdict) ? { kind: 'opened', requestId: command.input.requestId } : null
+      // An earlier batch opened a hold that is asked for again: it shows nothing of this batch.
+      if (!isOpened(verdict) || verdict.isRepeat) return null
+      return { kind: 'opened', requestId: command.input.requestId }
     case 'settle': {
       const isSettled = typeof verdict === 'object' && verdict !== null && 'settledNow' in verdict
       if (!isSettled || !verdict.settledNow) return null

@@ -1,10 +1,11 @@
 import fc from 'fast-check'
-import { Client } from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openStore } from '../../store/open-store.ts'
 import { StoreUnavailable } from '../../store/store-failure.ts'
-import { createPostgresDatabase } from '../../store/testing/postgres.ts'
-import type { TestDatabase } from '../../store/testing/test-databases.ts'
+import {
+  createRewoundDatabase,
+  type RewoundDatabase,
+} from '../../store/testing/rewound-database.ts'
 import { micros } from '../../vocabulary/money.ts'
 import type { LedgerLimits } from '../ledger.ts'
 import { OWNERS, randomScript, SETUP } from '../testing/random-script.ts'
@@ -20,7 +21,7 @@ const LIMITS: LedgerLimits = {
   unbackedAccountRequestsPerMinuteMax: 1_000,
 }
 
-let database: TestDatabase
+let database: RewoundDatabase
 let bench: StoreBench
 let ledger: BatchedLedger
 let gaps: StoreGap[]
@@ -32,7 +33,7 @@ beforeEach(open)
 afterEach(() => bench.close())
 
 async function open(): Promise<void> {
-  database = await createPostgresDatabase()
+  database = await createRewoundDatabase()
   gaps = []
   nowMs = 0
   told = Promise.withResolvers()
@@ -57,34 +58,15 @@ async function open(): Promise<void> {
   bench = benchOnStore({ store, ledger, setNowMs, remove: database.remove })
 }
 
-/** Runs statements beside the database, which nobody is connected to meanwhile. */
-async function beside(...statements: readonly string[]): Promise<void> {
-  const url = new URL(database.url)
-  const name = url.pathname.slice(1)
-  url.pathname = '/template1'
-  const admin = new Client(url.href)
-  await admin.connect()
-  for (const statement of statements) {
-    const cut = `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`
-    await admin.query(cut)
-    await admin.query(statement.replaceAll('LIVE', name))
-  }
-  await admin.end()
-}
-
-/** Keeps the database as it is now, to go back to. */
-async function keep(): Promise<void> {
-  await beside('create database LIVE_kept template LIVE strategy file_copy')
-}
-
-/** What was committed since `keep` is gone. */
-async function goBack(): Promise<void> {
-  await beside(
-    'alter database LIVE rename to LIVE_lost',
-    'alter database LIVE_kept rename to LIVE',
-    'drop database LIVE_lost with (force)',
-  )
-}
+const HOLD_OF_A = {
+  accountId: 'A',
+  apiKeyId: 'K',
+  instanceId: 'I',
+  neededMicros: micros(100),
+  leastMicros: micros(100),
+  freeCreditQualifies: false,
+  freeCreditAloneRunsOnLess: false,
+} as const
 
 /** Until the ledger has a connection again: the first command may still be sent on the one that was cut. */
 async function connected(): Promise<void> {
@@ -102,7 +84,7 @@ describe('a database that went back', () => {
   test('has every request that was answered again, charged as it was, and says what was gone', async () => {
     await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 first')
     await runScript(bench, 'open R1 K 100\nopen R2 K 50')
-    await keep()
+    await database.keep()
     await connected()
     expect(gaps).toEqual([])
     await runScript(
@@ -115,7 +97,7 @@ describe('a database that went back', () => {
       settle R4 provisional 9
       credit A backed 5 second`,
     )
-    await goBack()
+    await database.goBack()
     await connected()
     expect(gaps).toEqual([
       {
@@ -139,11 +121,11 @@ describe('a database that went back', () => {
 
   test('has credit again that was added before a hold that was asked for twice', async () => {
     await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 first\nopen R1 K 100')
-    await keep()
+    await database.keep()
     await connected()
     await runScript(bench, 'credit A backed 5 second')
     await runScript(bench, 'open R1 K 100')
-    await goBack()
+    await database.goBack()
     await connected()
     expect(gaps).toMatchObject([{ commands: 1, lost: 0 }])
     const references = (await bench.entries('A')).map(({ reference }) => reference)
@@ -151,13 +133,60 @@ describe('a database that went back', () => {
     await bench.audit()
   })
 
+  test('has credit again that was added beside a hold whose first answer was lost', async () => {
+    await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 first')
+    // The store has the hold, and this gateway was not told so.
+    const other = postgresLedger({
+      url: database.url,
+      limits: LIMITS,
+      clock: { nowMs: () => nowMs },
+    })
+    const asked = { ...holdInput('R1'), ...HOLD_OF_A }
+    await other.openHold(asked)
+    await other.close()
+    await database.keep()
+    await connected()
+    const second = { accountId: 'A', purse: 'backed', reference: 'second' } as const
+    await Promise.all([
+      ledger.openHold(asked),
+      ledger.addCredit({ ...second, amountMicros: micros(5), expiresAtMs: null }),
+    ])
+    await database.goBack()
+    await connected()
+    expect(gaps).toMatchObject([{ commits: 1, requests: 0, commands: 1, lost: 0 }])
+    const references = (await bench.entries('A')).map(({ reference }) => reference)
+    expect(references).toEqual(['first', 'second'])
+    expect(await runScript(bench, 'settle R1 final 70 →')).toBe('settle R1 final 70 → final 70')
+    await bench.audit()
+  })
+
+  test('has a hold again whose first answer was lost, wherever the database went back to', async () => {
+    await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 first')
+    await database.keep()
+    await connected()
+    const other = postgresLedger({
+      url: database.url,
+      limits: LIMITS,
+      clock: { nowMs: () => nowMs },
+    })
+    const asked = { ...holdInput('R1'), ...HOLD_OF_A }
+    await other.openHold(asked)
+    await other.close()
+    await ledger.openHold(asked)
+    await database.goBack()
+    await connected()
+    expect(gaps).toMatchObject([{ commits: 1, requests: 1, lost: 0 }])
+    expect(await runScript(bench, 'settle R1 final 70 →')).toBe('settle R1 final 70 → final 70')
+    await bench.audit()
+  })
+
   test('has accounts, keys and codes of operators again, that no request shows', async () => {
     await ledger.createAccount({ id: 'A', name: 'before' })
-    await keep()
+    await database.keep()
     await connected()
     await ledger.updateAccount({ id: 'A', name: 'after' })
     await ledger.createAccount({ id: 'B', name: 'new' })
-    await goBack()
+    await database.goBack()
     await connected()
     expect(gaps).toMatchObject([{ commits: 2, requests: 0, commands: 2, lost: 0 }])
     expect((await bench.account('A')).name).toBe('after')
@@ -166,10 +195,10 @@ describe('a database that went back', () => {
 
   test('books the free credit that is left, and the rest as backed, below zero if it must be', async () => {
     await runScript(bench, 'account A\nkey K A\ncredit A free 100 gift until 100')
-    await keep()
+    await database.keep()
     await connected()
     await runScript(bench, 'open R1 K 60 free\nsettle R1 final 60')
-    await goBack()
+    await database.goBack()
     // Another gateway has spent the credit meanwhile.
     const other = postgresLedger({
       url: database.url,
@@ -197,7 +226,7 @@ describe('a database that went back', () => {
   })
 
   test('whose loss another gateway books first loses nothing: what needs it is tried again', async () => {
-    await keep()
+    await database.keep()
     const other = postgresLedger({
       url: database.url,
       limits: LIMITS,
@@ -213,7 +242,7 @@ describe('a database that went back', () => {
       keyHash: 'hash',
       displayPrefix: 'sk',
     })
-    await goBack()
+    await database.goBack()
     await connected()
     expect(gaps).toEqual([])
     await other.abandonHolds([]).catch(() => other.abandonHolds([]))
@@ -247,16 +276,14 @@ test('after a random script every command that was answered is there, however fa
     fc.asyncProperty(randomScript, fc.nat(), async (script, place) => {
       await open()
       await runScript(bench, SETUP)
-      console.error('script', script.length, place)
       const lines = script.split('\n')
       const at = place % (lines.length + 1)
       const before = await runScript(bench, lines.slice(0, at).join('\n'))
-      await keep()
+      await database.keep()
       await connected()
       const after = await runScript(bench, lines.slice(at).join('\n'))
-      await goBack()
+      await database.goBack()
       await connected()
-      console.error('back')
       const { opened, settled, credits } = acknowledged(`${before}\n${after}`)
       expect(gaps.map(({ lost }) => lost).filter((lost) => lost > 0)).toEqual([])
       for (const id of opened) expect(await bench.request(id), id).toBeDefined()

@@ -81,7 +81,8 @@ function payerAt(work: UnitOfWork, { account, apiKey }: Payer, nowMs: number): P
 
 function repeatedOpen(row: RequestRow): OpenHoldVerdict | HoldEnded {
   if (row.state !== 'open') return { kind: 'ended', state: row.state }
-  return opened(row.backedGrantedMicros, row.freeGrantedMicros)
+  const grant = opened(row.backedGrantedMicros, row.freeGrantedMicros)
+  return { ...grant, isRepeat: true }
 }
 
 function refuseKey(
@@ -254,6 +255,7 @@ function opened(
     grantedMicros: micros(backedMicros + freeMicros),
     backedMicros,
     freeMicros,
+    isRepeat: false,
   }
 }
 

@@ -82,6 +82,7 @@ function openAgain(
     grantedMicros: grant.grantedMicros,
     backedMicros,
     freeMicros,
+    isRepeat: false,
   } as const
   work.requests.insert(requestRowOf({ input, grant: again, tokenCount: null, openedAtMs }))
   const inPeriod = { openedAtMs, spendMicros: 0, heldMicros: grant.grantedMicros }
