@@ -1,3 +1,4 @@
+import { Client } from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { listRequests } from '../src/ledger/activity/activity.ts'
 import { createPostgresDatabase } from '../src/store/testing/postgres.ts'
@@ -93,4 +94,26 @@ test('a key that one of two gateways disables runs on neither, and the other ref
   await one.gateway.ledger.updateApiKey({ id, disabled: false })
   await expect.poll(keyStatus).toBe(200)
   expect((await send(other, apiKey)).status).toBe(200)
+})
+
+test('while another program locks the row of an account, its requests are refused, and those of other accounts are answered', async () => {
+  const world = await open()
+  const [stuck, other] = [await world.account(), await world.account()]
+  const locking = new Client(database.url)
+  await locking.connect()
+  await locking.query('begin')
+  await locking.query('select from accounts where id = $1 for update', [stuck.id])
+  const refused = send(world, stuck.apiKey)
+  // Ten one after another: each would wait for the row if a commit waited for it.
+  for (let count = 0; count < 10; count++) {
+    const answer = await send(world, other.apiKey)
+    expect(answer.status, await answer.text()).toBe(200)
+  }
+  expect((await refused).status).toBe(503)
+  const again = await send(world, stuck.apiKey)
+  expect(await again.json()).toMatchObject({ error: { code: 'service_unavailable' } })
+  await locking.end()
+  while ((await send(world, stuck.apiKey)).status !== 200);
+  await world.gateway.settled()
+  expect(await world.audit()).toMatchObject({ ok: true })
 })
