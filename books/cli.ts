@@ -3,9 +3,10 @@ import { basename, join, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
 import { type Adapter, AdapterError, readAdapter } from './adapter/adapter.ts'
-import { GROUPS } from './checks/checks.ts'
+import { CHECKS } from './checks/checks.ts'
+import { wordsOf } from './json.ts'
 import { PRICES } from './provider/bill.ts'
-import { MODELS, PROVIDER_KEY, startProvider } from './provider/provider.ts'
+import { PRICED, PROVIDER_KEY, startProvider, UNPRICED } from './provider/provider.ts'
 import { lineOf, scoresPage, tallyOf } from './report.ts'
 import { type Result, runChecks } from './run.ts'
 
@@ -58,91 +59,74 @@ export async function main(args: readonly string[]): Promise<number> {
   process.once('SIGINT', () => process.exit(130))
   process.once('SIGTERM', () => process.exit(143))
   try {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      options: OPTIONS,
-      allowPositionals: true,
-    })
-    const [command, ...named] = positionals
-    if (values.help || command === undefined) return say(HELP, command === undefined ? 2 : 0)
-    if (command === 'run' && named[0] !== undefined)
-      return await runCommandLine(named[0], values, args)
+    const options = { args: [...args], options: OPTIONS, allowPositionals: true } as const
+    const { values, positionals } = parseArgs(options)
+    const [command = '', ...named] = positionals
+    if (values.help) return say(HELP, 0)
+    if (command === 'run' && named[0] !== undefined) return await run(named[0], values, args)
     if (command === 'provider') return await serveProvider(Number(values.port ?? 9_100))
-    if (command === 'checks') return say(listOfChecks(), 0)
+    if (command === 'checks') return say(LIST.join('\n'), 0)
     if (command === 'scores' && named.length > 0) {
       const results = named.map((file): Result => JSON.parse(readFileSync(file, 'utf8')))
       return say(scoresPage(results, Date.now()).trimEnd(), 0)
     }
-    console.error(HELP)
-    return 2
+    return complain(HELP, 2)
   } catch (error) {
     if (error instanceof TypeError && 'code' in error)
       return complain(`${error.message}\n\n${HELP}`, 2)
-    return complain(error instanceof Error ? error.message : String(error), 3)
+    return complain(wordsOf(error), 3)
   }
 }
 
-type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values']
+const LIST = CHECKS.map(
+  ({ group, name, check }) => `${group.padEnd(9)} ${name.padEnd(18)} ${check.promise}`,
+)
 
-async function runCommandLine(
-  name: string,
-  values: Values,
-  args: readonly string[],
-): Promise<number> {
+type Options = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values']
+
+async function run(name: string, values: Options, args: readonly string[]): Promise<number> {
   const built = join(ADAPTERS, `${name}.yaml`)
   const isBuiltIn = existsSync(built)
+  const names = readdirSync(ADAPTERS).map((file) => file.replace('.yaml', ''))
   if (!isBuiltIn && !existsSync(name))
-    throw new AdapterError(`no adapter ${name}. Built in: ${builtIn().join(', ')}`)
+    throw new AdapterError(`no adapter ${name}. Built in: ${names.join(', ')}`)
   const file = isBuiltIn ? built : resolve(name)
-  const variant = values.variant ?? 'default'
-  const adapter = {
-    ...readAdapter(file, variant),
-    file: relative(isBuiltIn ? HOME : process.cwd(), file),
-  }
+  const { variant = 'default', quick = false, busy = false, binary } = values
+  const isTerminal = process.stdout.isTTY === true
+  const shownFile = relative(isBuiltIn ? HOME : process.cwd(), file)
+  const adapter = { ...readAdapter(file, variant), file: shownFile }
   refuseFarAddress(adapter, values['my-own-server'] ?? false)
   if (!isBuiltIn && !values.yes && !(await isAgreed(adapter)))
     return complain('nothing was started', 3)
-  const quick = values.quick ?? false
-  const isTerminal = process.stdout.isTTY === true
+  // Where the program lay on this machine tells a reader nothing.
+  const shown = args.map((arg) => (arg === binary ? basename(arg) : arg))
   const result = await runChecks({
-    adapter,
-    variant,
-    suite: versionOf(),
-    // Where the program lay on this machine tells a reader nothing.
-    command: `npx gateway-books ${args.map((arg) => (arg === values.binary ? basename(arg) : arg)).join(' ')}`,
+    ...{ adapter, variant, quick, busy, postgres: values.postgres, redis: values.redis },
+    suite: JSON.parse(readFileSync(join(HOME, 'package.json'), 'utf8')).version,
+    command: `npx gateway-books ${shown.join(' ')}`,
     only: values.only?.split(',') ?? (quick ? QUICK : []),
     rounds: Number(values.rounds ?? (quick ? 1 : 3)),
-    quick,
-    busy: values.busy ?? false,
-    binary: values.binary === undefined ? null : resolve(values.binary),
-    urls: { postgres: values.postgres ?? null, redis: values.redis ?? null },
+    binary: binary === undefined ? undefined : resolve(binary),
     tell(told) {
-      if (typeof told === 'string') {
-        if (isTerminal) process.stdout.write(`\r\u001b[K… ${told}`)
-        return
-      }
       if (isTerminal) process.stdout.write('\r\u001b[K')
-      console.log(lineOf(told, isTerminal))
-      if (values.verbose)
-        for (const { requests } of told.rounds)
-          for (const { id, status, billed } of requests)
-            console.log(`         ${id}: ${status}, billed ${billed}`)
+      if (typeof told !== 'string') console.log(lineOf(told, isTerminal))
+      else if (isTerminal) process.stdout.write(`… ${told}`)
+      if (!values.verbose || typeof told === 'string') return
+      for (const { id, status, billed } of told.rounds.flatMap(({ requests }) => requests))
+        console.log(`         ${id}: ${status}, billed ${billed}`)
     },
   })
   console.log(tallyOf(result))
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(result, null, 1)}\n`)
-  const counts = (verdict: string): number =>
-    result.checks.filter(
-      ({ check, verdict: found }) =>
-        found === verdict && !(values.announced && result.footnotes[check]),
-    ).length
-  return counts('fail') > 0 ? 1 : counts('broken') > 0 ? 3 : 0
+  const counted = result.checks.filter(
+    ({ check }) => !values.announced || result.footnotes[check] === undefined,
+  )
+  if (counted.some(({ verdict }) => verdict === 'fail')) return 1
+  return counted.some(({ verdict }) => verdict === 'broken') ? 3 : 0
 }
 
 // Two minutes: all but what takes longest.
-const QUICK = GROUPS.flatMap(([, checks]) => checks.map(({ name }) => name)).filter(
-  (name) => !['clock', 'cost'].includes(name),
-)
+const QUICK = CHECKS.map(({ name }) => name).filter((name) => !['clock', 'cost'].includes(name))
 
 /** Load and faults are for a machine of one's own. */
 function refuseFarAddress({ url, file }: Adapter, isOwn: boolean): void {
@@ -155,9 +139,8 @@ function refuseFarAddress({ url, file }: Adapter, isOwn: boolean): void {
 }
 
 async function isAgreed({ install, start, file }: Adapter): Promise<boolean> {
-  console.log(
-    `${file} runs these commands as you:\n${[...install, start?.run ?? ''].map((line) => `  ${line}`).join('\n')}`,
-  )
+  const commands = [...install, start?.run ?? ''].map((line) => `  ${line}`)
+  console.log(`${file} runs these commands as you:\n${commands.join('\n')}`)
   if (!process.stdin.isTTY) return complain('Read them, and add --yes', 3) === 0
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
   const said = await terminal.question('Run them? [y/N] ')
@@ -165,28 +148,14 @@ async function isAgreed({ install, start, file }: Adapter): Promise<boolean> {
   return said.trim().toLowerCase() === 'y'
 }
 
-async function serveProvider(port: number): Promise<number> {
-  const provider = await startProvider(port)
+async function serveProvider(at: number): Promise<number> {
+  const { port } = await startProvider(at)
   const { input, cached, written, output } = PRICES
-  console.log(`The provider serves on http://127.0.0.1:${provider.port}/v1 (key: ${PROVIDER_KEY}), formats chat and messages.
-Enter model ${MODELS[0]} with window 128,000, longest answer 4,096, and dollars for a million tokens:
-input ${input}, cache read ${cached}, cache write ${written}, output ${output}. Enter no price for ${MODELS[1]}.
-The bill: http://127.0.0.1:${provider.port}/bill?prefix=`)
+  console.log(`The provider serves on http://127.0.0.1:${port}/v1 (key: ${PROVIDER_KEY}), formats chat and messages.
+Enter model ${PRICED} with window 128,000, longest answer 4,096, and dollars for a million tokens:
+input ${input}, cache read ${cached}, cache write ${written}, output ${output}. Enter no price for ${UNPRICED}.
+The bill: http://127.0.0.1:${port}/bill?prefix=`)
   return new Promise(() => {})
-}
-
-function listOfChecks(): string {
-  return GROUPS.flatMap(([group, checks]) =>
-    checks.map(({ name, promise }) => `${group.padEnd(9)} ${name.padEnd(18)} ${promise}`),
-  ).join('\n')
-}
-
-function builtIn(): string[] {
-  return readdirSync(ADAPTERS).map((name) => name.replace('.yaml', ''))
-}
-
-function versionOf(): string {
-  return JSON.parse(readFileSync(join(HOME, 'package.json'), 'utf8')).version
 }
 
 function say(text: string, code: number): number {

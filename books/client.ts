@@ -1,4 +1,4 @@
-import { Agent, type IncomingMessage, request } from 'node:http'
+import { wordsOf } from './json.ts'
 
 /** What a client sends: exact bytes, and when it leaves. */
 export interface Asking {
@@ -25,66 +25,55 @@ export interface Answer {
   readonly tookMs: number
 }
 
+/** What a client has seen before an answer. */
+export const NOTHING = { httpStatus: 0, text: '', left: false, tookMs: 0, events: [] as string[] }
+
 const TIMEOUT_MS = 60_000
-const agent = new Agent({ keepAlive: true, maxSockets: Infinity, timeout: 120_000 })
 
 /** Sends one request and reads its answer until its end, or until the client leaves. Never rejects. */
-export function ask(asking: Asking): Promise<Answer> {
-  return new Promise((resolve) => {
-    const startedAt = performance.now()
-    const seen = { httpStatus: 0, text: '', events: [] as string[], left: false }
-    let isOver = false
-    const over = (broke: string | null): void => {
-      if (isOver) return
-      isOver = true
-      for (const timer of timers) clearTimeout(timer)
-      resolve({ ...seen, broke, tookMs: performance.now() - startedAt })
-    }
-    const { method = asking.body === undefined ? 'GET' : 'POST', headers = {} } = asking
-    const sent = request(asking.url, { method, headers, agent })
-    const leave = (): void => {
-      seen.left = true
-      sent.destroy()
-      over(null)
-    }
-    const giveUp = (): void => {
-      sent.destroy()
-      over('no end in time')
-    }
-    const timers = [setTimeout(giveUp, asking.timeoutMs ?? TIMEOUT_MS)]
-    if (asking.leaveAfterMs !== undefined) timers.push(setTimeout(leave, asking.leaveAfterMs))
-    sent.on('error', (error) => over(error.message))
-    sent.on('response', (response) => {
-      seen.httpStatus = response.statusCode ?? 0
-      read(response, (piece) => {
-        if (isOver) return
-        seen.text += piece
-        let end = seen.text.indexOf('\n\n', cursor)
-        for (; end !== -1; end = seen.text.indexOf('\n\n', cursor)) {
-          const event = dataOf(seen.text.slice(cursor, end))
-          cursor = end + 2
-          if (event === null) continue
-          seen.events.push(event)
-          if (asking.leaveAt?.(event, seen.events.length)) return leave()
-        }
-      }).then(
-        () => over(null),
-        (error) => over(error instanceof Error ? error.message : String(error)),
-      )
+export async function ask(asking: Asking): Promise<Answer> {
+  const startedAt = performance.now()
+  const { url, body = null, headers = {}, leaveAt, leaveAfterMs } = asking
+  const seen = { ...NOTHING, events: [] as string[] }
+  const connection = new AbortController()
+  const leave = (): void => {
+    seen.left = true
+    connection.abort()
+  }
+  const timers = [setTimeout(() => connection.abort(), asking.timeoutMs ?? TIMEOUT_MS)]
+  if (leaveAfterMs !== undefined) timers.push(setTimeout(leave, leaveAfterMs))
+  let broke: string | null = null
+  try {
+    const response = await fetch(url, {
+      method: asking.method ?? (body === null ? 'GET' : 'POST'),
+      headers: { 'accept-encoding': 'identity', ...headers },
+      body,
+      signal: connection.signal,
     })
-    let cursor = 0
-    sent.end(asking.body)
-  })
+    seen.httpStatus = response.status
+    const decoder = new TextDecoder()
+    let rest = ''
+    for await (const bytes of response.body ?? []) {
+      const piece = decoder.decode(bytes, { stream: true })
+      seen.text += piece
+      const blocks = (rest + piece).split('\n\n')
+      rest = blocks.pop() ?? ''
+      for (const event of blocks.flatMap(dataOf)) {
+        seen.events.push(event)
+        if (!seen.left && leaveAt?.(event, seen.events.length)) leave()
+      }
+    }
+  } catch (error) {
+    broke = seen.left ? null : connection.signal.aborted ? 'no end in time' : wordsOf(error)
+  }
+  for (const timer of timers) clearTimeout(timer)
+  return { ...seen, broke, tookMs: performance.now() - startedAt }
 }
 
-async function read(response: IncomingMessage, take: (piece: string) => void): Promise<void> {
-  response.setEncoding('utf8')
-  for await (const piece of response) take(piece)
-}
-
-function dataOf(event: string): string | null {
-  const lines = event.split('\n').filter((line) => line.startsWith('data:'))
-  return lines.length === 0 ? null : lines.map((line) => line.slice(5).trim()).join('\n')
+/** What the lines of data in an event's block say; of a block without data, none. */
+function dataOf(block: string): string[] {
+  const lines = block.split('\n').filter((line) => line.startsWith('data:'))
+  return lines.length === 0 ? [] : [lines.map((line) => line.slice(5).trim()).join('\n')]
 }
 
 /** Runs tasks, at most so many at once, and resolves with what they returned, in order. */
@@ -93,13 +82,10 @@ export async function atOnce<Result>(
   tasks: readonly (() => Promise<Result>)[],
 ): Promise<Result[]> {
   const results: Result[] = []
-  let next = 0
+  const queue = tasks.entries()
   const work = async (): Promise<void> => {
-    for (let index = next++; index < tasks.length; index = next++) {
-      const task = tasks[index]
-      if (task !== undefined) results[index] = await task()
-    }
+    for (const [index, task] of queue) results[index] = await task()
   }
-  await Promise.all(Array.from({ length: Math.min(most, tasks.length) }, work))
+  await Promise.all(Array.from({ length: most }, work))
   return results
 }

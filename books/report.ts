@@ -64,36 +64,43 @@ function cellOf(result: Result, name: string, now: number): string {
   if (outcome === undefined) return 'not run'
   const { verdict, rounds, words } = outcome
   const failed = rounds.filter((round) => round.verdict === 'fail').length
-  const [share] = /[\d.]+ ×/.exec(words) ?? []
-  const cell =
-    (verdict === 'fail'
-      ? `**fail**${rounds.length > 1 ? ` ${failed}/${rounds.length}` : ''}`
-      : verdict) +
-    (share === undefined || ['n/a', 'not tried', 'broken'].includes(verdict) ? '' : `, ${share}`) +
-    (result.footnotes[name] === undefined ? '' : ' *')
+  const part = rounds.length > 1 ? ` ${failed}/${rounds.length}` : ''
+  const share = /[\d.]+ ×/.exec(words)
+  const cell = [
+    verdict === 'fail' ? `**fail**${part}` : verdict,
+    share !== null && ['pass', 'fail', 'figure'].includes(verdict) ? `, ${share[0]}` : '',
+    result.footnotes[name] === undefined ? '' : ' *',
+  ].join('')
   return isOld(result, now) ? `<sub>${cell}</sub>` : cell
 }
 
 function sectionOf(result: Result, now: number): string {
-  const { version, reported, machine, busy, command, adapter, adapterHash, docs, policy, checks } =
-    result
-  const isOwn = result.gateway === MAKER
-  const sayings = [
-    `Version ${version}${reported === null ? '' : ` (it says ${reported})`}, suite ${result.suite}, ${result.startedAt.slice(0, 10)}, ${machine}${busy ? '. **The machine had other work**' : ''}${result.quick ? '. A quick run' : ''}${isOld(result, now) ? '. Older than 120 days' : ''}.`,
+  const { version, reported, machine, adapter, docs, checks, replies } = result
+  const measured = [
+    `Version ${version}${reported === null ? '' : ` (it says ${reported})`}`,
+    `suite ${result.suite}, ${result.startedAt.slice(0, 10)}, ${machine}`,
+  ]
+  const warnings = [
+    result.busy ? ' **The machine had other work**.' : '',
+    result.quick ? ' A quick run.' : '',
+    isOld(result, now) ? ' Older than 120 days.' : '',
+  ]
+  const unsent = 'Not yet sent to its makers: README says how they can answer.'
+  const listed = checks.filter(({ verdict }) => ['fail', 'figure', 'broken'].includes(verdict))
+  return [
+    `## ${nameOf(result)}`,
+    `${measured.join(', ')}.${warnings.join('')}`,
     `Settings: ${docs}.`,
-    `Command: \`${command}\`. Adapter: ${adapter}, SHA-256 ${adapterHash.slice(0, 16)}.`,
-    isOwn
-      ? 'This is our own.'
-      : (result.replies ?? 'Not yet sent to its makers: README says how they can answer.'),
-    ...Object.entries(policy).map(
+    `Command: \`${result.command}\`. Adapter: ${adapter}, SHA-256 ${result.adapterHash.slice(0, 16)}.`,
+    result.gateway === MAKER ? 'This is our own.' : (replies ?? unsent),
+    ...Object.entries(result.policy).map(
       ([rule, { charge, docs: page }]) => `Its rule for ${rule}: ${charge} is charged (${page}).`,
     ),
     ...Object.entries(result.footnotes).map(([check, words]) => `\\* ${check}: ${words}`),
+    listed
+      .map(({ check, verdict, words }) => `- ${check}, ${verdict}: ${oneLine(words)}`)
+      .join('\n'),
   ]
-  const listed = checks
-    .filter(({ verdict }) => verdict === 'fail' || verdict === 'figure' || verdict === 'broken')
-    .map(({ check, verdict, words }) => `- ${check}, ${verdict}: ${oneLine(words)}`)
-  return [`## ${nameOf(result)}`, ...sayings, listed.join('\n')]
     .filter((text) => text !== '')
     .join('\n\n')
 }

@@ -1,9 +1,10 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { main } from '../cli.ts'
-import { fillAll, readAdapter } from './adapter.ts'
+import { fill, fillAll, readAdapter } from './adapter.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'books-adapter-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -70,8 +71,16 @@ test('a body that is one template of money has a number, and other texts stay te
   })
 })
 
+test('what a variant sets may have templates of its own', () => {
+  expect(fill('{store}', { store: 'sqlite:{dir}/a.db', dir: '/tmp/a' })).toBe('sqlite:/tmp/a/a.db')
+})
+
 test('each adapter of the package can be read, in each of its variants', () => {
   const adapters = join(import.meta.dirname, '..', 'adapters')
-  for (const name of readdirSync(adapters))
-    expect(readAdapter(join(adapters, name), 'default').docs).not.toBe('')
+  for (const name of readdirSync(adapters)) {
+    const file = join(adapters, name)
+    const { variants } = parse(readFileSync(file, 'utf8'))
+    for (const variant of Object.keys(variants))
+      expect(readAdapter(file, variant).docs).not.toBe('')
+  }
 })

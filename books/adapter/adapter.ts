@@ -1,22 +1,24 @@
 import { readFileSync } from 'node:fs'
-import { isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
+import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from 'yaml'
 import { isRecord } from '../json.ts'
 
 /** A file that can't be used: what is wrong, and where. Ends the run with 3 before anything starts. */
 export class AdapterError extends Error {}
 
+/** Values by name, for templates. */
+export type Values = Readonly<Record<string, string>>
+
+export const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const
+
 /** One HTTP call to the gateway, or one shell command; `keep` gives names to values of its JSON. */
-export interface Step {
-  readonly get?: string
-  readonly post?: string
-  readonly put?: string
-  readonly patch?: string
-  readonly delete?: string
+export interface Step extends Partial<Readonly<Record<(typeof METHODS)[number], string>>> {
   readonly run?: string
+  /** Writes the files again with the values so far, and starts the gateway again. */
+  readonly restart?: true
   readonly bearer?: string
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Values
   readonly body?: unknown
-  readonly keep?: Readonly<Record<string, string>>
+  readonly keep?: Values
 }
 
 /** Where a sum is read; `unit` is `dollars`, `micros`, or micro-dollars a unit. */
@@ -38,102 +40,75 @@ export interface Rows extends Step {
 }
 
 /** What the gateway's documentation says that it charges, and the page that says so. */
-export interface Policy {
+interface Policy {
   readonly charge: 'nothing' | 'prompt' | 'billed' | 'whole'
   readonly docs: string
 }
 
+// What an adapter says where it says nothing.
+const DEFAULTS = {
+  docs: '',
+  formats: ['chat'] as readonly ('chat' | 'messages')[],
+  needs: [] as readonly ('postgres' | 'redis')[],
+  install: [] as readonly string[],
+  files: {} as Values,
+  provider_port: 0,
+  // Headers of every request, beside the key.
+  headers: {} as Values,
+  setup: [] as readonly Step[],
+  after_restart: [] as readonly Step[],
+  unpriced_model: 'books-unpriced',
+  logs: [] as readonly string[],
+  in_flight: 8,
+  fee_factor: 1,
+  policy: {} as Readonly<Record<string, Policy>>,
+  lacks: {} as Values,
+  // What the gateway has and can't be tried here, with the reason.
+  untried: {} as Values,
+  footnotes: {} as Values,
+  set: {} as Values,
+}
+
+const STEPS = ['new_account', 'top_up', 'reprice', 'step_clock'] as const
+const READINGS = ['spent', 'left', 'held', 'reported'] as const
+
+type Optional = Partial<
+  Record<(typeof STEPS)[number], readonly Step[]> & Record<(typeof READINGS)[number], Reading>
+>
+
 /** A gateway, as one YAML file tells it. */
-export interface Adapter {
+export interface Adapter extends Readonly<Optional & typeof DEFAULTS> {
   readonly file: string
   readonly text: string
   readonly gateway: string
   readonly version: string
-  readonly maker?: string
   readonly replies?: string
-  readonly install: readonly string[]
   readonly binary?: string
   readonly build?: string
-  readonly needs: readonly ('postgres' | 'redis')[]
-  readonly formats: readonly ('chat' | 'messages')[]
-  readonly docs: string
-  readonly files: Readonly<Record<string, string>>
   readonly url?: string
-  readonly provider_port: number
   readonly start?: { readonly run: string; readonly ready: string; readonly within_s: number }
   readonly instances?: 'shared'
-  readonly reported?: Reading
-  readonly setup: readonly Step[]
-  /** Headers of every request, beside the key. */
-  readonly headers: Values
   readonly model: string
-  readonly unpriced_model: string
-  readonly new_account?: readonly Step[]
   readonly new_key: readonly Step[]
-  readonly spent?: Reading
-  readonly left?: Reading
-  readonly held?: Reading
-  readonly top_up?: readonly Step[]
-  readonly reprice?: readonly Step[]
-  readonly step_clock?: readonly Step[]
   readonly rows?: Rows
-  readonly logs: readonly string[]
-  readonly after_restart: readonly Step[]
-  readonly in_flight: number
-  readonly fee_factor: number
-  readonly policy: Readonly<Record<string, Policy>>
-  readonly lacks: Readonly<Record<string, string>>
-  /** What the gateway has and can't be tried here, with the reason. */
-  readonly untried: Readonly<Record<string, string>>
-  readonly footnotes: Readonly<Record<string, string>>
-  readonly set: Readonly<Record<string, string>>
 }
 
-const STEP = ['get', 'post', 'put', 'patch', 'delete', 'run', 'bearer', 'headers', 'body', 'keep']
+const STEP = [...METHODS, 'run', 'restart', 'bearer', 'headers', 'body', 'keep']
 const READING = [...STEP, 'value', 'unit', 'settles_within_s', 'flushes_every_s']
-const ROWS = [...STEP, 'each', 'id', 'cost', 'unit', 'next']
+const FREE = 'gateway version maker replies build binary url instances model variants'
 
 /** The keys of each section: null for any. A section of steps is checked in each of them. */
 const SECTIONS: Readonly<Record<string, readonly string[] | null>> = {
-  ...Object.fromEntries(
-    [
-      'gateway',
-      'version',
-      'maker',
-      'replies',
-      'install',
-      'binary',
-      'build',
-      'needs',
-      'formats',
-      'variants',
-      'files',
-      'url',
-    ]
-      .concat(
-        'provider_port',
-        'instances',
-        'model',
-        'unpriced_model',
-        'logs',
-        'headers',
-        'in_flight',
-        'fee_factor',
-      )
-      .concat('policy', 'lacks', 'untried', 'footnotes')
-      .map((name) => [name, null]),
-  ),
-  ...Object.fromEntries(
-    ['setup', 'new_account', 'new_key', 'top_up', 'reprice', 'step_clock', 'after_restart'].map(
-      (name) => [name, STEP],
-    ),
-  ),
-  ...Object.fromEntries(['spent', 'left', 'held', 'reported'].map((name) => [name, READING])),
-  rows: ROWS,
+  ...keysOf([...FREE.split(' '), ...Object.keys(DEFAULTS)], null),
+  ...keysOf([...STEPS, 'new_key', 'setup', 'after_restart'], STEP),
+  ...keysOf(READINGS, READING),
+  rows: [...STEP, 'each', 'id', 'cost', 'unit', 'next'],
   start: ['run', 'ready', 'within_s'],
 }
 
-const NEEDED = ['gateway', 'version', 'model', 'new_key']
+function keysOf(sections: readonly string[], keys: readonly string[] | null): typeof SECTIONS {
+  return Object.fromEntries(sections.map((section) => [section, keys]))
+}
 
 /** Names that the suite gives a value, beside those that steps keep and variants set. */
 const GIVEN =
@@ -149,133 +124,71 @@ export function readAdapter(file: string, variant: string): Adapter {
   const text = readFileSync(file, 'utf8')
   const counter = new LineCounter()
   const document = parseDocument(text, { lineCounter: counter })
-  const at = (offset: number | undefined): string => `${file}:${counter.linePos(offset ?? 0).line}`
+  const refuse = (offset: number | undefined, words: string): never => {
+    throw new AdapterError(`${file}:${counter.linePos(offset ?? 0).line} ${words}`)
+  }
   const [error] = document.errors
-  if (error !== undefined) throw new AdapterError(`${at(error.pos[0])} ${error.message}`)
+  if (error !== undefined) refuse(error.pos[0], error.message)
   const known = new Set(GIVEN.split(' '))
-  const uses: { readonly name: string; readonly at: string }[] = []
   visit(document, {
     Pair(_, { key, value }) {
       if (!isScalar(key) || !['keep', 'set'].includes(String(key.value)) || !isMap(value)) return
-      for (const pair of value.items) if (isScalar(pair.key)) known.add(String(pair.key.value))
-    },
-    Scalar(_, { value, range }) {
-      for (const [, name = ''] of String(value).matchAll(TEMPLATE))
-        uses.push({ name, at: at(range?.[0]) })
+      for (const pair of value.items) known.add(String(pair.key))
     },
   })
-  const lost = uses.find(({ name }) => !known.has(name))
-  if (lost !== undefined) {
-    const names = [...known].sort().join(', ')
-    throw new AdapterError(`${lost.at} {${lost.name}} has no value. These have: ${names}`)
-  }
-  if (!isMap(document.contents)) throw new AdapterError(`${at(0)} is no map of sections`)
-  for (const { key, value } of document.contents.items) {
-    if (!isScalar(key)) continue
-    checkKeys(String(key.value), value, (offset) => at(offset ?? key.range?.[0]))
-  }
-  const root: unknown = document.toJS()
-  if (!isRecord(root)) throw new AdapterError(`${at(0)} is no map of sections`)
-  for (const name of NEEDED)
-    if (root[name] === undefined) throw new AdapterError(`${at(0)} ${name} is missing`)
-  return pickVariant({ root, file, text, variant })
-}
-
-function checkKeys(section: string, value: unknown, at: (offset?: number) => string): void {
-  if (!(section in SECTIONS)) {
-    const keys = Object.keys(SECTIONS).sort().join(', ')
-    throw new AdapterError(`${at()} ${section} is no key of an adapter. These are: ${keys}`)
-  }
-  const keys = SECTIONS[section]
-  if (keys === null || keys === undefined) return
-  const steps: unknown[] = isSeq(value) ? value.items : [value]
-  for (const step of steps) {
-    if (!isMap(step)) throw new AdapterError(`${at()} ${section} has a step that is no map`)
-    for (const { key } of step.items) {
-      const name = isScalar(key) ? String(key.value) : ''
-      if (!keys.includes(name)) {
-        const where = at(isScalar(key) ? key.range?.[0] : undefined)
-        throw new AdapterError(
-          `${where} ${name} is no key of ${section}. These are: ${keys.join(', ')}`,
-        )
-      }
+  visit(document, {
+    Scalar(_, { value, range }) {
+      for (const [, name = ''] of String(value).matchAll(TEMPLATE))
+        if (!known.has(name))
+          refuse(range?.[0], `{${name}} has no value. These have: ${[...known].sort().join(', ')}`)
+    },
+  })
+  const sections = isMap<Node, Node>(document.contents) ? document.contents.items : []
+  for (const { key, value } of sections) {
+    const name = String(key)
+    const keys = SECTIONS[name]
+    const all = Object.keys(SECTIONS).sort().join(', ')
+    if (keys === undefined)
+      refuse(key.range?.[0], `${name} is no key of an adapter. These are: ${all}`)
+    for (const step of keys ? (isSeq<Node>(value) ? value.items : [value]) : []) {
+      if (!isMap<Node>(step)) return refuse(key.range?.[0], `${name} has a step that is no map`)
+      const odd = step.items.find((item) => !keys?.includes(String(item.key)))?.key
+      if (odd) refuse(odd.range?.[0], `${odd} is no key of ${name}. These are: ${keys?.join(', ')}`)
     }
   }
-}
-
-interface Picked {
-  readonly root: Record<string, unknown>
-  readonly file: string
-  readonly text: string
-  readonly variant: string
-}
-
-function pickVariant({ root, file, text, variant }: Picked): Adapter {
+  const root: Record<string, unknown> = document.toJS() ?? {}
+  for (const name of ['gateway', 'version', 'model', 'new_key'])
+    if (root[name] === undefined) refuse(0, `${name} is missing`)
   const { variants = { default: {} }, ...base } = root
-  const chosen = isRecord(variants) ? variants[variant] : undefined
-  if (!isRecord(chosen)) {
-    const names = isRecord(variants) ? Object.keys(variants).join(', ') : ''
-    throw new AdapterError(`${file} has no variant ${variant}. These are: ${names}`)
-  }
-  const adapter = {
-    ...DEFAULTS,
-    ...base,
-    ...chosen,
-    lacks: { ...record(base['lacks']), ...record(chosen['lacks']) },
-    file,
-    text,
-  } as unknown as Adapter
+  const chosen = isRecord(variants) ? variants[variant] : null
+  const names = isRecord(variants) ? Object.keys(variants).join(', ') : ''
+  if (!isRecord(chosen)) return refuse(0, `has no variant ${variant}. These are: ${names}`)
+  const adapter = { ...DEFAULTS, ...base, ...chosen, file, text } as unknown as Adapter
   if (REFUSED[adapter.gateway]?.includes(adapter.version))
-    throw new AdapterError(
-      `${file} ${adapter.gateway} ${adapter.version} is a release that is not to be run`,
-    )
+    refuse(0, `${adapter.gateway} ${adapter.version} is a release that is not to be run`)
   return adapter
-}
-
-const DEFAULTS = {
-  install: [],
-  needs: [],
-  formats: ['chat'],
-  docs: '',
-  files: {},
-  provider_port: 0,
-  unpriced_model: 'books-unpriced',
-  setup: [],
-  logs: [],
-  headers: {},
-  after_restart: [],
-  in_flight: 8,
-  fee_factor: 1,
-  policy: {},
-  untried: {},
-  footnotes: {},
-  set: {},
 }
 
 const TEMPLATE = /\{([a-z_]+)\}/g
 
-/** Values by name, for templates. */
-export type Values = Readonly<Record<string, string>>
-
-/** A text with its templates replaced; those without a value stay. */
+/** A text with its templates replaced, and those in their values; those without a value stay. */
 export function fill(text: string, values: Values): string {
-  return text.replace(TEMPLATE, (whole, name: string) => values[name] ?? whole)
+  return text.replace(TEMPLATE, (whole, name: string) => {
+    const value = values[name]
+    return value === undefined ? whole : fill(value, values)
+  })
 }
 
 /** The same in every text of a value; a text that is one template of a number becomes that number. */
 export function fillAll(value: unknown, values: Values): unknown {
   if (typeof value === 'string') {
     const filled = fill(value, values)
-    const isNumber = /^\{(?:micros|dollars|factor|hours)\}$/.test(value)
-    return isNumber ? Number(filled) : filled
+    return /^\{(?:micros|dollars|factor|hours)\}$/.test(value) ? Number(filled) : filled
   }
   if (Array.isArray(value)) return value.map((item) => fillAll(item, values))
   if (!isRecord(value)) return value
+  const entries = Object.entries(value)
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [fill(key, values), fillAll(item, values)]),
+    entries.map(([key, item]) => [fill(key, values), fillAll(item, values)]),
   )
-}
-
-function record(value: unknown): Record<string, unknown> {
-  return isRecord(value) ? value : {}
 }

@@ -1,6 +1,8 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { openSync, readdirSync, readFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { pipeline } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** A shell command that runs, as the leader of a process group. */
@@ -21,10 +23,10 @@ process.on('exit', () => {
 /** Starts a command in a folder; what it prints is added to a file. */
 export function launch(
   command: string,
-  where: { dir: string; log: string; env?: NodeJS.ProcessEnv },
+  where: { dir: string; log: string; env: NodeJS.ProcessEnv },
 ): Running {
   const log = openSync(where.log, 'a')
-  const child: ChildProcess = spawn('/bin/sh', ['-c', command], {
+  const child = spawn('/bin/sh', ['-c', command], {
     cwd: where.dir,
     env: { ...process.env, ...where.env },
     detached: true,
@@ -39,23 +41,21 @@ export function launch(
     async stop(signal) {
       killGroup(pid, signal)
       const startedAt = Date.now()
-      while (groupOf(pid).length > 0) {
+      while (groupOf(pid).length > 0 || !isOver()) {
         if (Date.now() - startedAt > STOP_MS) killGroup(pid, 'SIGKILL')
         await sleep(20)
       }
-      while (!isOver()) await sleep(5)
       running.delete(pid)
     },
   }
 }
 
 /** Runs a command to its end and returns what it prints. Throws with its words where it fails. */
-export function runCommand(command: string, dir: string, env: NodeJS.ProcessEnv = {}): string {
-  const options = { cwd: dir, env: { ...process.env, ...env }, maxBuffer: 1e9 }
+export function runCommand(command: string, dir: string): string {
+  const options = { cwd: dir, maxBuffer: 1e9, encoding: 'utf8' as const }
   const { status, stdout, stderr } = spawnSync('/bin/sh', ['-c', command], options)
-  if (status !== 0)
-    throw new Error(`\`${command}\` ended with ${status}: ${String(stderr).slice(-2_000)}`)
-  return String(stdout)
+  if (status === 0) return stdout
+  throw new Error(`\`${command}\` ended with ${status}: ${stderr.slice(-2_000)}`)
 }
 
 function killGroup(pid: number, signal: NodeJS.Signals): void {
@@ -66,40 +66,35 @@ function killGroup(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-interface Member {
-  readonly pid: number
-  readonly cpuTicks: number
-}
-
-/** The processes of a group that have not ended. Where there is no /proc: none, after the leader's end. */
-function groupOf(leader: number): readonly Member[] {
-  const members: Member[] = []
-  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
+/** The CPU time, in ticks, of each process of a group that has not ended. */
+function groupOf(leader: number): readonly number[] {
+  return readdirSync('/proc').flatMap((name) => {
+    if (!/^\d+$/.test(name)) return []
     try {
       const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-      if (Number(fields[2]) !== leader || fields[0] === 'Z') continue
-      members.push({ pid: Number(name), cpuTicks: Number(fields[11]) + Number(fields[12]) })
+      const isMember = Number(fields[2]) === leader && fields[0] !== 'Z'
+      return isMember ? [Number(fields[11]) + Number(fields[12])] : []
     } catch {
       // It ended between the two looks.
+      return []
     }
-  }
-  return members
+  })
 }
 
 const MICROS_PER_TICK = 10_000
 
 /** The CPU time that the processes of a group have used, in microseconds. */
 export function cpuMicrosOf(leader: number): number {
-  return groupOf(leader).reduce((sum, { cpuTicks }) => sum + cpuTicks * MICROS_PER_TICK, 0)
+  return groupOf(leader).reduce((sum, ticks) => sum + ticks * MICROS_PER_TICK, 0)
 }
 
 /** A port that no program listens on. */
 export async function freePort(): Promise<number> {
   const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
+  await once(server.close(), 'close')
   return port
 }
 
@@ -107,7 +102,7 @@ export async function freePort(): Promise<number> {
 export interface Store {
   readonly url: string
   /** While it is away, its connections are broken and new ones refused. */
-  setAway(isAway: boolean): Promise<void>
+  setAway(isAway: boolean): Promise<unknown>
   close(): Promise<void>
 }
 
@@ -120,45 +115,34 @@ const PORTS: Readonly<Record<string, number>> = {
 /** Opens a database for one run; of PostgreSQL, a new one on the server of the URL. */
 export async function openStore(url: string): Promise<Store> {
   const address = new URL(url)
-  const target = {
-    host: address.hostname,
-    port: Number(address.port) || (PORTS[address.protocol] ?? 0),
-  }
+  const port = Number(address.port) || PORTS[address.protocol] || 0
+  const target = { host: address.hostname, port }
   const isPostgres = address.protocol.startsWith('postgres')
   const database = `books_${process.pid}_${Date.now()}`
-  if (isPostgres) {
-    runCommand(`psql '${url}' -qc 'create database ${database}'`, '.')
-    address.pathname = `/${database}`
-  }
+  const tell = (command: string): unknown =>
+    isPostgres && runCommand(`psql '${url}' -qc '${command}'`, '.')
+  tell(`create database ${database}`)
+  if (isPostgres) address.pathname = `/${database}`
   const open = new Set<Socket>()
   const server = createServer((socket) => {
-    const other = connect(target)
-    for (const [one, another] of [
-      [socket, other],
-      [other, socket],
-    ] as const) {
-      open.add(one)
-      one.on('error', () => another.destroy())
-      one.on('close', () => another.destroy() && open.delete(one))
-      one.pipe(another)
-    }
+    open.add(socket)
+    pipeline(socket, connect(target), socket, () => open.delete(socket))
   })
-  const listen = (port: number): Promise<void> =>
-    new Promise((resolve) => server.listen(port, '127.0.0.1', resolve))
-  const cut = (): Promise<void> =>
-    new Promise((resolve) => {
-      server.close(() => resolve())
-      for (const socket of open) socket.destroy()
-    })
+  const cut = async (): Promise<void> => {
+    const closed = once(server.close(), 'close')
+    for (const socket of open) socket.destroy()
+    await closed
+  }
+  const listen = (at: number): Promise<unknown> => once(server.listen(at, '127.0.0.1'), 'listening')
   await listen(0)
-  const { port } = server.address() as AddressInfo
-  address.host = `127.0.0.1:${port}`
+  const at = (server.address() as AddressInfo).port
+  address.host = `127.0.0.1:${at}`
   return {
     url: address.href,
-    setAway: (isAway) => (isAway ? cut() : listen(port)),
+    setAway: (isAway) => (isAway ? cut() : listen(at)),
     async close() {
       if (server.listening) await cut()
-      if (isPostgres) runCommand(`psql '${url}' -qc 'drop database ${database} with (force)'`, '.')
+      tell(`drop database ${database} with (force)`)
     },
   }
 }

@@ -1,52 +1,66 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { UNPRICED } from '../adapter/gateway.ts'
+import { moneyIn } from '../adapter/gateway.ts'
+import { UNPRICED } from '../provider/provider.ts'
 import {
+  adding,
   answered,
   Broken,
-  type Check,
+  type Checks,
+  isRefused,
   judge,
   type Lab,
-  money,
-  moneyIn,
   mustAnswer,
+  PLAIN_MICROS,
   type Purse,
   ratio,
   type Sent,
+  tell,
   type Verdict,
 } from './lab.ts'
 
-/** What a plain request costs: 100 tokens in, 50 out. */
-export const PLAIN_MICROS = 3_500
-
 /** Judges that no more was billed than there was money for. */
-function within(lab: Lab, budget: number, sent: readonly Sent[]): Verdict {
+function within(lab: Lab, budgetMicros: number, sent: readonly Sent[]): Verdict {
   mustAnswer(sent, 1)
   const billed = lab.billed()
-  const most = budget * lab.adapter.fee_factor
-  const words = `${sent.length} requests, budget ${money(most)}: ${answered(sent).length} answered, billed ${money(billed)} (${ratio(billed, most)})`
-  return judge(billed <= most, words, { budget: most, billed, answered: answered(sent).length })
+  const budget = budgetMicros * lab.adapter.fee_factor
+  const whole = answered(sent).length
+  const told = tell`${sent.length} requests, budget ${{ budget }}: ${{ answered: whole }} answered, billed ${{ billed }} (${ratio(billed, budget)})`
+  return judge(billed <= budget, told)
 }
 
 /** Sends many at once that there is not enough money for, with keys in turn. */
-async function race(lab: Lab, purses: readonly Purse[], urls: readonly string[]): Promise<Sent[]> {
+async function race(lab: Lab, keys: number, urls: readonly string[]): Promise<Verdict> {
+  const budget = lab.few(10, 25) * PLAIN_MICROS
+  const purse = await lab.fund(budget)
+  const purses = [purse]
+  while (purses.length < keys) purses.push(await lab.anotherKey(purse))
+  return within(lab, budget, await raceOf(lab, purses, urls))
+}
+
+function raceOf(lab: Lab, purses: readonly Purse[], urls: readonly string[]): Promise<Sent[]> {
   const count = lab.few(40, 100)
   return lab.many(count, count, (index) => {
-    const url = urls[index % urls.length] ?? lab.gateway.url
-    return lab.send(purses[index % purses.length] ?? fail(), { wait: 1_000 }, { url })
+    const [purse] = purses.slice(index % purses.length)
+    const [url = lab.gateway.url] = urls.slice(index % Math.max(1, urls.length))
+    if (purse === undefined) throw new Broken('no key')
+    return lab.send(purse, { wait: 1_000 }, { url })
   })
 }
 
-/** Sends plain requests one after another until one is refused, at most so many. */
-export async function untilRefused(lab: Lab, purse: Purse, most: number): Promise<Sent[]> {
+/** Sends plain requests one after another until one is not answered, at most so many. */
+async function untilRefused(lab: Lab, purse: Purse, most: number): Promise<Sent[]> {
   const sent: Sent[] = []
-  while (sent.length < most) {
+  while (sent.length < most && answered(sent).length === sent.length)
     sent.push(await lab.send(purse))
-    if (sent.at(-1)?.answer.httpStatus !== 200) break
-  }
   return sent
 }
 
-const raceBudget = (lab: Lab): number => lab.few(10, 25) * PLAIN_MICROS
+/** Spends all of a small budget. */
+export async function spendAll(lab: Lab): Promise<Purse> {
+  const purse = await lab.fund(3 * PLAIN_MICROS)
+  mustAnswer(await untilRefused(lab, purse, 6), 1)
+  return purse
+}
 
 /** Endings of all kinds, at most 20 at once. */
 async function mixed(lab: Lab, purse: Purse, count: number): Promise<void> {
@@ -60,175 +74,131 @@ async function mixed(lab: Lab, purse: Purse, count: number): Promise<void> {
 }
 
 /** Whether no more than there is can be spent, and all of that. */
-export const LIMITS: readonly Check[] = [
-  {
-    name: 'race-key',
+export const LIMITS: Checks = {
+  'race-key': {
     promise: 'N at once never spend more than the key has',
-    async run(lab) {
-      const purse = await lab.fund(raceBudget(lab))
-      return within(lab, raceBudget(lab), await race(lab, [purse], [lab.gateway.url]))
-    },
+    run: (lab) => race(lab, 1, []),
   },
-  {
-    name: 'race-account',
+  'race-account': {
     promise: 'four keys share one budget',
-    needs: ['new_account'],
     async run(lab) {
-      const purses = [await lab.fund(raceBudget(lab))]
-      while (purses.length < 4) purses.push(await lab.anotherKey(purses[0] ?? fail()))
-      return within(lab, raceBudget(lab), await race(lab, purses, [lab.gateway.url]))
+      lab.need('new_account')
+      return race(lab, 4, [])
     },
   },
-  {
-    name: 'race-instances',
+  'race-instances': {
     promise: 'two processes on one store share one budget',
-    needs: ['instances', 'start'],
     async run(lab) {
-      const purse = await lab.fund(raceBudget(lab))
+      lab.need('instances')
       try {
-        const urls = [lab.gateway.url, await lab.gateway.startSecond()]
-        return within(lab, raceBudget(lab), await race(lab, [purse], urls))
+        return await race(lab, 1, [lab.gateway.url, await lab.gateway.startSecond()])
       } finally {
         await lab.gateway.stopOthers()
       }
     },
   },
-  {
-    name: 'race-prompts',
+  'race-prompts': {
     promise: 'the prompt counts before it is sent',
     async run(lab) {
-      const costMicros = 40_000 * 10 + 10 * 50
-      const purse = await lab.fund(2 * costMicros + 20_000)
+      const budget = 2 * (40_000 * 10 + 10 * 50) + 20_000
+      const purse = await lab.fund(budget)
       const sent = await lab.many(5, 5, () => lab.send(purse, { in: 40_000, out: 10, wait: 1_000 }))
-      return within(lab, 2 * costMicros + 20_000, sent)
+      return within(lab, budget, sent)
     },
   },
-  {
-    name: 'last-cent',
+  'last-cent': {
     promise: 'all of the money can be spent, not more',
     async run(lab) {
-      const purse = await lab.fund(20 * PLAIN_MICROS)
-      const sent = await untilRefused(lab, purse, 30)
+      const sent = await untilRefused(lab, await lab.fund(20 * PLAIN_MICROS), 30)
       const verdict = within(lab, 20 * PLAIN_MICROS, sent)
-      const status = sent.at(-1)?.answer.httpStatus ?? 0
-      const words = status === 200 ? ', never refused' : `, then refused with ${status}`
-      const isRefused = status >= 400 && status < 500
-      return judge(verdict.verdict === 'pass' && isRefused, verdict.words + words, verdict.figures)
+      const refused = sent.find(isRefused)
+      if (refused) return adding(verdict, `, then refused with ${refused.answer.httpStatus}`)
+      return { ...adding(verdict, ', never refused'), verdict: 'fail' }
     },
   },
-  {
-    name: 'no-cap',
+  'no-cap': {
     promise: "a client that sets no cap can't overspend",
     async run(lab) {
       const budget = 100 * 10 + 300 * 50
-      const purse = await lab.fund(budget)
-      const sent = await lab.send(purse, { out: 4_096 }, { cap: null })
-      const line = lab.lines()[0]
-      const status = sent.answer.httpStatus
-      if (status !== 200 && (status < 400 || status > 499)) mustAnswer([sent])
-      const ran =
-        line === undefined ? `refused with ${status}` : `ran, cut to ${line.outMax} tokens`
+      const sent = await lab.send(await lab.fund(budget), { out: 4_096 }, { cap: null })
+      if (!isRefused(sent)) mustAnswer([sent])
+      const [line] = lab.lines()
+      const ran = line ? `cut to ${line.outMax} tokens` : `refused with ${sent.answer.httpStatus}`
       const billed = lab.billed()
-      return judge(
-        billed <= budget * lab.adapter.fee_factor,
-        `budget ${money(budget)}: ${ran}, billed ${money(billed)}`,
-        { budget, billed },
-      )
+      const told = tell`budget ${{ budget }}: ${ran}, billed ${{ billed }}`
+      return judge(billed <= budget * lab.adapter.fee_factor, told)
     },
   },
-  {
-    name: 'phantom',
+  phantom: {
     promise: 'nothing stays reserved for requests that ended',
     within: 240,
     async run(lab) {
-      const fresh = await lab.fund(5 * PLAIN_MICROS)
-      mustAnswer(await untilRefused(lab, fresh, 6), 1)
-      const unused = 5 * PLAIN_MICROS * lab.adapter.fee_factor - (await lab.spent(fresh))
+      const fee = lab.adapter.fee_factor
+      const unused = 3 * PLAIN_MICROS * fee - (await lab.spent(await spendAll(lab)))
       const count = lab.few(40, 100)
       const budget = count * PLAIN_MICROS
       const purse = await lab.fund(budget)
       await mixed(lab, purse, count)
-      const giveUpAt = Date.now() + lab.few(10_000, 60_000)
-      let left: number
-      do {
-        left = budget * lab.adapter.fee_factor - (await lab.spent(purse))
-        if (left <= unused + PLAIN_MICROS) break
-        await untilRefused(lab, purse, Math.floor(left / PLAIN_MICROS))
-      } while (Date.now() < giveUpAt)
-      const words = `after ${count} mixed requests, ${money(left)} of ${money(budget)} could not be spent; of a new key, ${money(unused)}`
-      return judge(left <= unused + PLAIN_MICROS, words, { left, unused })
+      const giveUpAt = Date.now() + lab.few(20_000, 60_000)
+      let left = Number.POSITIVE_INFINITY
+      while (left > unused + PLAIN_MICROS && Date.now() < giveUpAt) {
+        if (left <= budget * fee) await untilRefused(lab, purse, Math.floor(left / PLAIN_MICROS))
+        left = budget * fee - (await lab.spent(purse))
+      }
+      const told = tell`after ${count} mixed requests, ${{ left }} of ${{ budget }} could not be spent; of a new key, ${{ unused }}`
+      return judge(left <= unused + PLAIN_MICROS, told)
     },
   },
-  {
-    name: 'negative',
+  negative: {
     promise: 'money is never below zero',
-    needs: ['left'],
     async run(lab) {
-      const { left } = lab.adapter
-      if (left === undefined) return fail()
-      const purse = await lab.fund(raceBudget(lab))
+      const left = lab.need('left')
+      const purse = await lab.fund(lab.few(10, 25) * PLAIN_MICROS)
+      const seen = [await lab.read(left, purse)]
       let isOver = false
-      let lowest = await lab.read(left, purse)
-      const racing = race(lab, [purse], [lab.gateway.url]).finally(() => {
+      const racing = raceOf(lab, [purse], []).finally(() => {
         isOver = true
       })
       while (!isOver) {
         await sleep(100)
-        lowest = Math.min(lowest, await lab.read(left, purse))
+        seen.push(await lab.read(left, purse))
       }
       mustAnswer(await racing, 1)
       await lab.spent(purse)
-      lowest = Math.min(lowest, await lab.read(left, purse))
-      return judge(lowest >= 0, `the lowest that was read: ${money(lowest)}`, { lowest })
+      const lowest = Math.min(...seen, await lab.read(left, purse))
+      return judge(lowest >= 0, tell`the lowest that was read: ${{ lowest }}`)
     },
   },
-  {
-    name: 'top-up',
+  'top-up': {
     promise: 'money that is added while money is spent is all there',
-    needs: ['top_up', 'left'],
     async run(lab) {
-      const { left, top_up: steps = [] } = lab.adapter
-      if (left === undefined) return fail()
-      const start = 60 * PLAIN_MICROS * 2
+      const steps = lab.need('top_up')
+      const readLeft = lab.need('left')
+      const start = 120 * PLAIN_MICROS
       const purse = await lab.fund(start)
       const spending = lab.many(60, 10, () => lab.send(purse, { wait: 50 }))
-      for (let time = 1; time <= 20; time++)
-        await lab.gateway.run(steps, {
-          ...purse.values,
-          ...moneyIn(10_000),
-          prefix: `${lab.prefix}add-${time}`,
-        })
+      for (let time = 1; time <= 20; time++) {
+        const added = { ...moneyIn(10_000), prefix: `${lab.prefix}add-${time}` }
+        await lab.gateway.run(steps, { ...purse.values, ...added })
+      }
       mustAnswer(await spending)
       const charged = await lab.spent(purse)
-      const there = await lab.read(left, purse)
+      const left = await lab.read(readLeft, purse)
       const expected = start * lab.adapter.fee_factor + 20 * 10_000 - charged
-      return judge(
-        Math.abs(there - expected) <= 60,
-        `expected ${money(expected)}, left ${money(there)}`,
-        { expected, there },
-      )
+      const told = tell`expected ${{ expected }}, left ${{ left }}`
+      return judge(Math.abs(left - expected) <= 60, told)
     },
   },
-  {
-    name: 'unpriced',
+  unpriced: {
     promise: 'what has no price is not free',
     async run(lab) {
       const purse = await lab.fund(20 * PLAIN_MICROS)
       const { answer } = await lab.send(purse, {}, { model: lab.adapter.unpriced_model })
       const charged = await lab.spent(purse)
-      const arrivals = lab.lines().filter(({ model }) => model === UNPRICED).length
-      const isRefused = answer.httpStatus >= 400 && arrivals === 0
-      if (!isRefused && arrivals === 0)
-        throw new Broken(`answered ${answer.httpStatus} without a call`)
-      return judge(
-        isRefused || charged > 0,
-        isRefused ? `refused with ${answer.httpStatus}` : `ran, charged ${money(charged)}`,
-        { charged },
-      )
+      const hasRun = lab.lines().some(({ model }) => model === UNPRICED)
+      if (hasRun) return judge(charged > 0, tell`ran, charged ${{ charged }}`)
+      if (answer.httpStatus >= 400) return judge(true, tell`refused with ${answer.httpStatus}`)
+      throw new Broken(`answered ${answer.httpStatus} without a call`)
     },
   },
-]
-
-function fail(): never {
-  throw new Broken('a check ran without what it needs')
 }

@@ -2,145 +2,136 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
+  adding,
   answered,
-  type Check,
+  beside,
+  type Checks,
+  isRefused,
   judge,
   type Lab,
+  Lacking,
   money,
   mustAnswer,
-  NotTried,
+  PLAIN_MICROS,
   ratio,
   type Sent,
+  tell,
 } from './lab.ts'
-import { PLAIN_MICROS, untilRefused } from './limits.ts'
+import { spendAll } from './limits.ts'
 
 const TIME_LIBRARIES = ['x86_64', 'aarch64'].map(
   (machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketime.so.1`,
 )
-const HOUR = 1
 
 /** Sets the gateway's clock so many hours from the true time; starts it again where it has no step for that. */
 async function setClock(lab: Lab, hours: number): Promise<void> {
   const { step_clock: steps } = lab.adapter
   if (steps !== undefined) return void (await lab.gateway.run(steps, { hours: String(hours) }))
   const library = TIME_LIBRARIES.find((path) => existsSync(path))
-  if (library === undefined) throw new NotTried('no libfaketime on this machine')
-  if (lab.gateway.pid === null) throw new NotTried('the suite did not start the gateway')
+  if (library === undefined) throw new Lacking('no libfaketime on this machine')
+  if (lab.gateway.pid === null) throw new Lacking('the suite did not start the gateway')
   const file = join(lab.gateway.dir, 'clock')
   const isFaked = existsSync(file)
   writeFileSync(file, `${hours < 0 ? '' : '+'}${hours}h\n`)
   if (isFaked) return
+  const faked = { LD_PRELOAD: library, FAKETIME_TIMESTAMP_FILE: file }
   await lab.gateway.stop('SIGTERM')
-  await lab.gateway.start({
-    LD_PRELOAD: library,
-    FAKETIME_TIMESTAMP_FILE: file,
-    FAKETIME_NO_CACHE: '1',
-    DONT_FAKE_MONOTONIC: '1',
-  })
+  await lab.gateway.start({ ...faked, FAKETIME_NO_CACHE: '1', DONT_FAKE_MONOTONIC: '1' })
 }
 
 /** Whether what is known survives a crash, a restart, a lost store and a stepped clock. */
-export const SURVIVES: readonly Check[] = [
-  {
-    name: 'kill',
+export const SURVIVES: Checks = {
+  kill: {
     promise: 'what was answered before kill -9 stays charged',
-    needs: ['start'],
     async run(lab) {
+      lab.need('start')
       const purse = await lab.fund(100 * PLAIN_MICROS)
       const settled = await lab.many(10, 5, () => lab.send(purse))
       mustAnswer(settled)
       await lab.spent(purse)
-      const running = lab.many(10, 10, () =>
-        lab.send(purse, { out: 200, gap: 50 }, { stream: true }),
-      )
-      // All of them have begun.
-      while (
-        lab.lines().filter(({ end, out }) => end === 'running' && out > 2).length < 10 &&
-        lab.lines().length < 40
-      )
-        await sleep(10)
+      const slow = { out: 200, gap: 50 }
+      const running = lab.many(10, 10, () => lab.send(purse, slow, { stream: true }))
+      const begun = (): number =>
+        lab.lines().filter(({ end, out }) => end === 'running' && out > 2).length
+      await lab.until(() => begun() === 10)
       await lab.gateway.stop('SIGKILL')
       await running
       await lab.gateway.start()
       const charged = await lab.spent(purse)
       const billed = lab.billed(settled)
       const underWay = lab.billed() - billed
-      const held = lab.adapter.held === undefined ? null : await lab.read(lab.adapter.held, purse)
-      const words = `settled ${money(billed)}, charged after the start ${money(charged)}; of what was under way ${ratio(Math.max(0, charged - billed), underWay)}${held === null ? '' : `, held ${money(held)}`}`
-      return judge(charged >= billed, words, { billed, charged, underWay })
+      const { held } = lab.adapter
+      const share = ratio(Math.max(0, charged - billed), underWay)
+      const verdict = judge(
+        charged >= billed,
+        tell`settled ${{ billed }}, charged after the start ${{ charged }}; of what was under way, ${{ underWay }}, ${share}`,
+      )
+      return held === undefined
+        ? verdict
+        : adding(verdict, `, held ${money(await lab.read(held, purse))}`)
     },
   },
-  {
-    name: 'restart',
+  restart: {
     promise: 'a restart forgets nothing',
-    needs: ['start'],
     async run(lab) {
-      const purse = await lab.fund(3 * PLAIN_MICROS)
-      mustAnswer(await untilRefused(lab, purse, 6), 1)
+      lab.need('start')
+      const purse = await spendAll(lab)
       const before = await lab.spent(purse)
       await lab.gateway.stop('SIGTERM')
       await lab.gateway.start()
       const after = await lab.spent(purse)
-      const { answer } = await lab.send(purse)
-      const isRefused = answer.httpStatus >= 400 && answer.httpStatus < 500
-      return judge(
-        after === before && isRefused,
-        `spent ${money(before)} before, ${money(after)} after; then ${answer.httpStatus}`,
-        { before, after },
-      )
+      const sent = await lab.send(purse)
+      const told = tell`spent ${{ before }} before, ${{ after }} after; then ${sent.answer.httpStatus}`
+      return judge(after === before && isRefused(sent), told)
     },
   },
-  {
-    name: 'store-away',
+  'store-away': {
     promise: 'no store, no free answers',
-    needs: ['store'],
     async run(lab) {
+      const { stores } = lab.gateway
+      if (stores.length === 0) lab.lack('store')
       const purse = await lab.fund(2_000 * PLAIN_MICROS)
       mustAnswer([await lab.send(purse)])
-      for (const store of lab.gateway.stores) await store.setAway(true)
+      for (const store of stores) await store.setAway(true)
       const during: Promise<Sent>[] = []
       for (let turn = 0; turn < lab.few(30, 100); turn++) {
         during.push(lab.send(purse))
         await sleep(100)
       }
-      for (const store of lab.gateway.stores) await store.setAway(false)
+      for (const store of stores) await store.setAway(false)
       const sent = await Promise.all(during)
       const until = Date.now() + 30_000
-      while ((await lab.send(purse)).answer.httpStatus !== 200 && Date.now() < until)
-        await sleep(200)
+      while (answered([await lab.send(purse)]).length === 0 && Date.now() < until) await sleep(200)
       const charged = await lab.spent(purse)
       const billed = lab.billed()
+      const whole = answered(sent).length
       const refused = sent.filter(({ answer }) => answer.httpStatus >= 500).length
-      const others = sent.length - refused - answered(sent).length
-      const words = `${sent.length} requests while it was away: ${answered(sent).length} answered, ${refused} refused with 5xx, ${others} others; charged ${money(charged)}, billed ${money(billed)}`
-      return judge(Math.abs(charged - billed) <= lab.sent.length, words, {
-        charged,
-        billed,
-        others,
-      })
+      const verdict = judge(Math.abs(charged - billed) <= lab.sent.length, beside(charged, billed))
+      return adding(
+        verdict,
+        `; of ${sent.length} requests while it was away, ${whole} answered, ${refused} refused with 5xx, ${sent.length - whole - refused} others`,
+      )
     },
   },
-  {
-    name: 'clock',
+  clock: {
     promise: 'a stepped clock gives no money',
     async run(lab) {
-      const purse = await lab.fund(3 * PLAIN_MICROS)
-      mustAnswer(await untilRefused(lab, purse, 6), 1)
+      const purse = await spendAll(lab)
       const before = await lab.spent(purse)
       const seen: string[] = []
       let isKept = true
       try {
-        for (const hours of [HOUR, -HOUR]) {
+        for (const hours of [1, -1]) {
           await setClock(lab, hours)
           const spent = await lab.spent(purse)
-          const { answer } = await lab.send(purse)
-          isKept &&= spent >= before && answer.httpStatus >= 400 && answer.httpStatus < 500
-          seen.push(`${hours} h: spent ${money(spent)}, then ${answer.httpStatus}`)
+          const sent = await lab.send(purse)
+          isKept &&= spent >= before && isRefused(sent)
+          seen.push(`${hours} h: spent ${money(spent)}, then ${sent.answer.httpStatus}`)
         }
       } finally {
         await setClock(lab, 0)
       }
-      return judge(isKept, `spent ${money(before)}; ${seen.join('; ')}`)
+      return judge(isKept, tell`spent ${{ before }}; ${seen.join('; ')}`)
     },
   },
-]
+}

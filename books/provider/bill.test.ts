@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Asking, ask } from '../client.ts'
+import { microsOf } from './bill.ts'
 import { type Provider, startProvider } from './provider.ts'
 import { promptOf, type Scripted, scriptOf } from './script.ts'
 
@@ -90,7 +91,7 @@ test.each(CASES)('the bill of $ending is $micros micro-dollars', async ({ micros
   await expect
     .poll(() => provider.bill.lines(given.ending).filter(({ end }) => end === 'running'))
     .toEqual([])
-  expect(provider.bill.micros(given.ending)).toBe(micros)
+  expect(microsOf(...provider.bill.lines(given.ending))).toBe(micros)
 })
 
 test('a fault of two arrivals is over at the third, and each arrival is a line', async () => {

@@ -14,20 +14,23 @@ export interface Line {
   readonly id: string
   readonly model: string
   readonly script: Script
+  /** The body as it arrived. */
+  readonly json: string
   /** Which arrival of its id it is, from 1. */
   readonly arrival: number
   readonly startedAt: number
-  /** SHA-256 of the raw `messages` and `tools`. */
-  readonly messagesHash: string
-  readonly toolsHash: string
   /** Tokens of the answer that were asked for, and those generated so far. */
   readonly outMax: number
   out: number
   end: End
 }
 
-/** What a line costs, in micro-dollars. */
-export function microsOf({ script, out, outMax, end }: Line): number {
+/** What lines cost, in micro-dollars. */
+export function microsOf(...lines: readonly Line[]): number {
+  return lines.reduce((sum, line) => sum + lineMicros(line), 0)
+}
+
+function lineMicros({ script, out, outMax, end }: Line): number {
   if (script.usage === 'zero') return 0
   switch (end) {
     case 'refused':
@@ -55,7 +58,7 @@ export class Bill {
   readonly #arrivals = new Map<string, number>()
 
   /** Files an arrival. */
-  open(line: Omit<Line, 'arrival' | 'out' | 'end' | 'startedAt'>): Line {
+  open(line: Pick<Line, 'id' | 'model' | 'script' | 'json' | 'outMax'>): Line {
     const arrival = (this.#arrivals.get(line.id) ?? 0) + 1
     this.#arrivals.set(line.id, arrival)
     const opened: Line = { ...line, arrival, startedAt: Date.now(), out: 0, end: 'running' }
@@ -66,10 +69,5 @@ export class Bill {
   /** The lines of ids that begin with a prefix. */
   lines(prefix: string): readonly Line[] {
     return this.#lines.filter(({ id }) => id.startsWith(prefix))
-  }
-
-  /** The sum of those lines, in micro-dollars. */
-  micros(prefix: string): number {
-    return this.lines(prefix).reduce((sum, line) => sum + microsOf(line), 0)
   }
 }

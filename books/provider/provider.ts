@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isRecord, rawMember, textsIn } from '../json.ts'
+import { isRecord, parseJson, rawMember, textsIn } from '../json.ts'
 import { ANSWER_TOKENS_MAX, Bill, type End, type Line, microsOf } from './bill.ts'
-import { CHAT, type Format, MESSAGES } from './formats.ts'
+import { CHAT, type Events, errorOf, type Format, MESSAGES } from './formats.ts'
 import { readScript, type Script } from './script.ts'
 
 /** The provider that the suite plays, while it listens. */
@@ -18,10 +19,11 @@ export interface Provider {
 /** The key that a gateway is given for the provider. */
 export const PROVIDER_KEY = 'sk-books-provider-4f1d7c2a9e6b8350'
 
-/** The models: `books-1` has a price in the gateway, the other none. */
-export const MODELS = ['books-1', 'books-unpriced']
+/** The models: the first has a price in the gateway, the other none. */
+export const PRICED = 'books-1'
+export const UNPRICED = 'books-unpriced'
 
-const FORMATS = new Map<string, Format>([
+const FORMATS = new Map([
   ['/v1/chat/completions', CHAT],
   ['/v1/messages', MESSAGES],
 ])
@@ -39,15 +41,13 @@ export async function startProvider(port = 0): Promise<Provider> {
     answer(bill, request, response).catch(() => response.destroy())
   })
   server.keepAliveTimeout = 60_000
-  server.listen(port, '127.0.0.1')
-  await once(server, 'listening')
+  await once(server.listen(port, '127.0.0.1'), 'listening')
   return {
     port: (server.address() as AddressInfo).port,
     bill,
     async close() {
       server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
+      await once(server.close(), 'close')
     },
   }
 }
@@ -58,30 +58,26 @@ async function answer(
   response: ServerResponse,
 ): Promise<void> {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://provider')
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk)
-  const json = Buffer.concat(chunks).toString()
+  const json = await text(request)
   if (pathname === '/v1/models') {
-    const rows = MODELS.map((id) => ({
-      id,
-      object: 'model',
-      created: 1_700_000_000,
-      owned_by: 'books',
-    }))
-    return sendJson(response, 200, JSON.stringify({ object: 'list', data: rows }))
+    const rest = { object: 'model', created: 1_700_000_000, owned_by: 'books' }
+    const rows = [PRICED, UNPRICED].map((id) => ({ id, ...rest }))
+    return sendJson(response, 200, { object: 'list', data: rows })
   }
-  if (pathname === '/bill') {
-    const lines = bill.lines(searchParams.get('prefix') ?? '')
-    const rows = lines.map(({ script: _, ...line }, index) => ({
-      ...line,
-      micros: microsOf(lines[index] ?? fail('a line without a script')),
-    }))
-    return sendJson(response, 200, JSON.stringify(rows))
-  }
+  if (pathname === '/bill')
+    return sendJson(response, 200, bill.lines(searchParams.get('prefix') ?? '').map(shown))
   const format = FORMATS.get(pathname)
   if (format === undefined || request.method !== 'POST')
-    return sendJson(response, 404, CHAT.error(404, `nothing at ${pathname}`))
+    return refuse(response, 404, `nothing at ${pathname}`)
   await complete({ bill, format, json, response })
+}
+
+/** A line of the bill, as `GET /bill` prints it. */
+function shown({ script: _, json, ...line }: Line, index: number, lines: readonly Line[]): object {
+  const hash = (name: string): string =>
+    createHash('sha256').update(rawMember(json, name)).digest('hex')
+  const micros = microsOf(...lines.slice(index, index + 1))
+  return { ...line, micros, messagesHash: hash('messages'), toolsHash: hash('tools') }
 }
 
 interface Exchange {
@@ -92,42 +88,32 @@ interface Exchange {
 }
 
 async function complete({ bill, format, json, response }: Exchange): Promise<void> {
-  const body: unknown = JSON.parse(json)
-  if (!isRecord(body)) return sendJson(response, 400, format.error(400, 'the body is no object'))
-  const script = textsIn(body['messages'])
-    .map(readScript)
-    .findLast((found) => found !== null)
-  if (!script) return sendJson(response, 400, format.error(400, 'the prompt has no books:{"id":…}'))
+  const body = parseJson(json)
+  const texts = isRecord(body) ? textsIn(body['messages']) : []
+  const script = texts.map(readScript).findLast((found) => found !== null)
+  if (!isRecord(body) || !script) return refuse(response, 400, 'the prompt has no books:{"id":…}')
   const model = String(body['model'])
-  const cap = Math.min(format.cap(body) ?? ANSWER_TOKENS_MAX, ANSWER_TOKENS_MAX)
-  const line = bill.open({
-    id: script.id,
-    model,
-    script,
-    messagesHash: hashOf(rawMember(json, 'messages')),
-    toolsHash: hashOf(rawMember(json, 'tools')),
-    outMax: Math.min(script.out, cap),
-  })
+  const caps = format.caps.map((name) => body[name]).filter((cap) => typeof cap === 'number')
+  const outMax = Math.min(script.out, caps[0] ?? ANSWER_TOKENS_MAX, ANSWER_TOKENS_MAX)
+  const line = bill.open({ id: script.id, model, script, json, outMax })
   const ended = (end: End): void => {
     if (line.end === 'running') line.end = end
   }
   const fault = script.times === null || line.arrival <= script.times ? script.fault : null
   response.on('close', () => ended(fault === 'hang' ? 'hung' : 'left'))
   if (fault === 'hang') return
-  if (script.wait > 0) await sleep(script.wait)
+  await sleep(script.wait)
   if (line.end !== 'running') return
   if (fault !== null && /^\d/.test(fault)) {
     ended('refused')
-    const message = refusalOf(fault, json)
-    return sendJson(response, Number(fault), format.error(Number(fault), message))
+    return refuse(response, Number(fault), refusalOf(fault, json))
   }
   const isStream = body['stream'] === true
-  const counted =
-    script.usage !== 'never' && (!isStream || script.usage === 'zero' || format.wantsUsage(body))
-  const events = format.events({ script, model, out: line.outMax, counted })
-  const sending = { line, script: { ...script, fault }, response, ended, events }
-  if (isStream) await sendStream(sending)
-  else await sendWhole(sending, format.body({ script, model, out: line.outMax, counted }))
+  const isAsked = !isStream || script.usage === 'zero' || format.wantsUsage(body)
+  const said = { script, model, out: outMax, counted: script.usage !== 'never' && isAsked }
+  const sending = { line, script: { ...script, fault }, response, ended }
+  if (isStream) await sendStream(sending, format.events(said))
+  else await sendWhole(sending, JSON.stringify(format.body(said)))
 }
 
 /** What a refusal says. The provider of a careless maker repeats what it was sent. */
@@ -142,38 +128,34 @@ interface Sending {
   readonly script: Script
   readonly response: ServerResponse
   readonly ended: (end: End) => void
-  readonly events: ReturnType<Format['events']>
 }
 
-async function sendWhole({ line, script, response, ended }: Sending, text: string): Promise<void> {
-  if (script.gap > 0) {
-    for (; line.out < line.outMax && line.end === 'running'; line.out++) await sleep(script.gap)
+async function sendWhole(sending: Sending, json: string): Promise<void> {
+  const { line, script, response, ended } = sending
+  for (; script.gap > 0 && line.out < line.outMax; line.out++) {
+    await sleep(script.gap)
     if (line.end !== 'running') return
   }
+  const head = { 'content-type': 'application/json', 'content-length': json.length }
+  response.writeHead(200, head)
   if (script.fault === 'drop' || script.fault === 'lost') {
     line.out = Math.min(script.after, line.outMax)
-    response.writeHead(200, { 'content-type': 'application/json', 'content-length': text.length })
-    response.write(text.slice(0, text.length / 2))
-    await sleep(BEFORE_FAULT_MS)
-    ended(script.fault === 'drop' ? 'dropped' : 'lost')
-    response.socket?.resetAndDestroy()
-    return
+    response.write(json.slice(0, json.length / 2))
+    return breakOff(sending, script.fault === 'drop' ? 'dropped' : 'lost')
   }
   line.out = line.outMax
   ended('whole')
-  sendJson(response, 200, text)
+  response.end(json)
 }
 
-async function sendStream(sending: Sending): Promise<void> {
-  const { line, script, response, ended, events } = sending
+async function sendStream(sending: Sending, events: Events): Promise<void> {
+  const { line, script, response, ended } = sending
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   for (const event of events.before) response.write(event)
-  while (line.out < line.outMax) {
+  for (; line.out < line.outMax; line.out++) {
     if (script.fault === 'drop' && line.out >= script.after) return breakOff(sending, 'dropped')
-    if (!response.write(events.token(line.out))) await drained(response)
-    if (line.end !== 'running') return
-    line.out++
-    if (script.gap > 0) await sleep(script.gap)
+    response.write(events.token(line.out))
+    await (script.gap > 0 ? sleep(script.gap) : null)
     if (line.end !== 'running') return
   }
   if (script.fault === 'lost') return breakOff(sending, 'lost')
@@ -191,25 +173,11 @@ async function breakOff({ response, ended }: Sending, end: End): Promise<void> {
   response.socket?.resetAndDestroy()
 }
 
-async function drained(response: ServerResponse): Promise<void> {
-  if (response.destroyed) return
-  const leaving = new AbortController()
-  const { signal } = leaving
-  await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })])
-  leaving.abort()
+function refuse(response: ServerResponse, httpStatus: number, message: string): void {
+  sendJson(response, httpStatus, errorOf(httpStatus, message))
 }
 
-function sendJson(response: ServerResponse, httpStatus: number, text: string): void {
+function sendJson(response: ServerResponse, httpStatus: number, body: unknown): void {
   response.writeHead(httpStatus, { 'content-type': 'application/json' })
-  response.end(text)
-}
-
-function hashOf(text: string | null): string {
-  return createHash('sha256')
-    .update(text ?? '')
-    .digest('hex')
-}
-
-function fail(message: string): never {
-  throw new Error(message)
+  response.end(JSON.stringify(body))
 }

@@ -1,51 +1,34 @@
-import { isRecord } from '../json.ts'
-
-/** What the provider does with a request: the request's own prompt says it. */
-export interface Script {
-  /** `check-round-n`. Two arrivals of one id are a retry. */
-  readonly id: string
-  /** Tokens of the prompt, of which `cached` are read from a cache and `written` to one. */
-  readonly in: number
-  readonly cached: number
-  readonly written: number
-  /** Tokens of the answer, of which `reason` are not shown. The request's cap cuts them. */
-  readonly out: number
-  readonly reason: number
-  /** Milliseconds before the headers, and between two events. */
-  readonly wait: number
-  readonly gap: number
-  readonly usage: 'asked' | 'never' | 'zero' | 'late'
-  readonly fault: Fault | null
-  /** The events after which `drop` breaks off. */
-  readonly after: number
-  /** The first arrivals of this id that meet the fault; null: all. */
-  readonly times: number | null
-  /** Text in front of the answer; `tool` puts it into the arguments of a tool call. */
-  readonly say: string
-  readonly tool: boolean
-  /** The prompt's own text, in place of words that come to `in` tokens. */
-  readonly text: string
-}
+import { isRecord, parseJson } from '../json.ts'
 
 const FAULTS = ['400', '401', '429', '500', 'drop', 'lost', 'hang'] as const
-export type Fault = (typeof FAULTS)[number]
+type Fault = (typeof FAULTS)[number]
 
-const PLAIN: Omit<Script, 'id'> = {
+const PLAIN = {
+  // Tokens of the prompt, of which some are read from a cache, and some written to one.
   in: 100,
   cached: 0,
   written: 0,
+  // Tokens of the answer, of which `reason` are not shown. The request's cap cuts them.
   out: 50,
   reason: 0,
+  // Milliseconds before the headers, and between two events.
   wait: 0,
   gap: 0,
-  usage: 'asked',
-  fault: null,
+  usage: 'asked' as 'asked' | 'never' | 'zero' | 'late',
+  fault: null as Fault | null,
+  // The events after which `drop` breaks off.
   after: 0,
-  times: null,
+  // The first arrivals of this id that meet the fault; null: all.
+  times: null as number | null,
+  // Text in front of the answer; `tool` puts it into the arguments of a tool call.
   say: '',
   tool: false,
+  // The prompt's own text, in place of words that come to `in` tokens.
   text: '',
 }
+
+/** What the provider does with a request: the request's own prompt says it. Two arrivals of one id are a retry. */
+export type Script = Readonly<typeof PLAIN> & { readonly id: string }
 
 /** Fields of a script that differ from 100 tokens in and 50 out, without a fault. */
 export type Scripted = Partial<Omit<Script, 'id'>>
@@ -65,9 +48,7 @@ export function wordAt(index: number): string {
 
 /** Text of so many tokens. */
 export function wordsOf(tokens: number): string {
-  let text = ''
-  for (let index = 0; index < tokens; index++) text += wordAt(index)
-  return text
+  return Array.from({ length: Math.max(0, tokens) }, (_, index) => wordAt(index)).join('')
 }
 
 /** The prompt of a script: what the provider shall do, and text that comes to about `in` tokens. */
@@ -83,17 +64,11 @@ export function promptOf(script: Script): string {
 
 /** Reads the script in a text; null where none is, or where it is not one. */
 export function readScript(text: string): Script | null {
-  const [, json] = /books:(\{[^{}]*\})/.exec(text) ?? []
-  if (json === undefined) return null
-  try {
-    const fields: unknown = JSON.parse(json)
-    if (!isRecord(fields) || typeof fields['id'] !== 'string') return null
-    const script = { ...PLAIN, id: '', ...fields } as Script
-    const isKnown = script.fault === null || FAULTS.includes(script.fault)
-    return isKnown && Object.keys(fields).every((name) => name === 'id' || name in PLAIN)
-      ? script
-      : null
-  } catch {
-    return null
-  }
+  const fields = parseJson(/books:(\{[^{}]*\})/.exec(text)?.[1] ?? '')
+  if (!isRecord(fields) || typeof fields['id'] !== 'string') return null
+  const script = { ...PLAIN, id: '', ...fields } as Script
+  const isKnown = script.fault === null || FAULTS.includes(script.fault)
+  return isKnown && Object.keys(script).every((name) => name === 'id' || name in PLAIN)
+    ? script
+    : null
 }

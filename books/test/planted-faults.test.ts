@@ -3,11 +3,11 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readAdapter } from '../adapter/adapter.ts'
-import { GROUPS } from '../checks/checks.ts'
+import { CHECKS } from '../checks/checks.ts'
 import { type Outcome, runChecks } from '../run.ts'
 
 const TOY = join(import.meta.dirname, 'toy.yaml')
-const NAMES = GROUPS.flatMap(([, checks]) => checks.map(({ name }) => name))
+const NAMES = CHECKS.map(({ name }) => name)
 /** Checks without a promise: their figures show the fault. */
 const FIGURES = ['usable', 'cost']
 
@@ -28,7 +28,8 @@ async function found(fault: string, only: readonly string[]): Promise<readonly O
     quick: true,
     busy: true,
     binary: `${process.execPath} ${join(import.meta.dirname, 'toy.ts')}`,
-    urls: { postgres: null, redis: `redis://127.0.0.1:${port}` },
+    postgres: undefined,
+    redis: `redis://127.0.0.1:${port}`,
     tell: () => {},
   })
   return checks
