@@ -12,21 +12,17 @@ import {
 } from './journey-world.ts'
 import { wholeRequest } from './raw-server.ts'
 
-let world: JourneyWorld | null = null
 let sockets: Socket[] = []
 
 beforeEach(() => {
   sockets = []
 })
-afterEach(async () => {
+afterEach(() => {
   for (const socket of sockets) socket.destroy()
-  await world?.close()
-  world = null
 })
 
-async function start(input: Partial<JourneyWorldInput> = {}): Promise<JourneyWorld> {
-  world = await startJourneyWorld({ upstream: answerOk, ...input })
-  return world
+function start(input: Partial<JourneyWorldInput> = {}): Promise<JourneyWorld> {
+  return startJourneyWorld({ upstream: answerOk, ...input })
 }
 
 const ANSWER = '{"id":"gen-1","usage":{"prompt_tokens":1,"cost":0.001}}'

@@ -3,31 +3,17 @@ import { Agent, type IncomingMessage, type RequestOptions, request } from 'node:
 import { connect, type Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Problem } from '../src/vocabulary/problem.ts'
-import {
-  CHAT_BODY,
-  type JourneyWorld,
-  type JourneyWorldInput,
-  STREAM_BODY,
-  startJourneyWorld,
-} from './journey-world.ts'
+import { CHAT_BODY, type JourneyWorld, STREAM_BODY, startJourneyWorld } from './journey-world.ts'
 import { wholeRequest } from './raw-server.ts'
 
-let world: JourneyWorld | null = null
 let agent: Agent
 
 beforeEach(() => {
   agent = new Agent({ keepAlive: true, maxSockets: 1 })
 })
-afterEach(async () => {
+afterEach(() => {
   agent.destroy()
-  await world?.close()
-  world = null
 })
-
-async function start(input: JourneyWorldInput): Promise<JourneyWorld> {
-  world = await startJourneyWorld(input)
-  return world
-}
 
 const ANSWER = '{"id":"gen-1","usage":{"prompt_tokens":1,"cost":0.001}}'
 const OK = `HTTP/1.1 200 OK\r\ncontent-length: ${ANSWER.length}\r\n\r\n${ANSWER}`
@@ -66,7 +52,7 @@ const count = (text: string, pattern: RegExp): number => text.match(pattern)?.le
 
 describe('requests that are sent ahead of their turn', () => {
   test('are answered one after the other, and take one place in flight', async () => {
-    const to = await start({ upstream: answerOk })
+    const to = await startJourneyWorld({ upstream: answerOk })
     const socket = dial(to, posted(CHAT_BODY).repeat(5))
     const text = await received(socket, (sofar) => count(sofar, /"gen-1"/g) === 5)
     expect(count(text, /HTTP\/1\.1 200 OK/g)).toBe(5)
@@ -74,7 +60,7 @@ describe('requests that are sent ahead of their turn', () => {
   })
 
   test('may go on for ever, as long as not too many wait at a time', async () => {
-    const to = await start({ upstream: answerOk })
+    const to = await startJourneyWorld({ upstream: answerOk })
     const socket = dial(to, posted(CHAT_BODY).repeat(2))
     let sent = 2
     const text = await received(socket, (sofar) => {
@@ -89,7 +75,7 @@ describe('requests that are sent ahead of their turn', () => {
   test('are forgotten with their connection', async () => {
     let requests = 0
     const reached = Promise.withResolvers<void>()
-    const to = await start({
+    const to = await startJourneyWorld({
       upstream: async (socket) => {
         await wholeRequest(socket)
         requests++
@@ -111,7 +97,7 @@ describe('requests that are sent ahead of their turn', () => {
   })
 
   test('are answered as far as sixteen wait at a time, and the connection ends behind them', async () => {
-    const to = await start({ upstream: answerOk })
+    const to = await startJourneyWorld({ upstream: answerOk })
     const socket = dial(to, posted(CHAT_BODY).repeat(20))
     const text = await received(socket, () => false)
     expect(count(text, /HTTP\/1\.1 200 OK/g)).toBe(16)
@@ -122,7 +108,7 @@ describe('requests that are sent ahead of their turn', () => {
   })
 
   test('are not kept in any number while the first is under way', async () => {
-    const to = await start({ upstream: (socket) => socket.resume() })
+    const to = await startJourneyWorld({ upstream: (socket) => socket.resume() })
     const socket = dial(to, posted(STREAM_BODY).repeat(10_000))
     socket.end()
     await once(socket.resume(), 'close')
@@ -135,7 +121,7 @@ describe('requests that are sent ahead of their turn', () => {
 
 describe('what is no HTTP', () => {
   test('in the middle of a stream is not answered into it', async () => {
-    const to = await start({
+    const to = await startJourneyWorld({
       upstream: async (socket) => {
         await wholeRequest(socket)
         socket.write(STREAM_HEAD + EVENT)
@@ -155,7 +141,7 @@ describe('what is no HTTP', () => {
   })
 
   test('behind a request that is still to be answered is not its answer', async () => {
-    const to = await start({ upstream: (socket) => socket.resume() })
+    const to = await startJourneyWorld({ upstream: (socket) => socket.resume() })
     const socket = dial(to, `${posted(STREAM_BODY)}nonsense\r\n\r\n`)
     const text = await received(socket, () => false)
     expect(text).toBe('')
@@ -164,7 +150,7 @@ describe('what is no HTTP', () => {
   })
 
   test('in a chunked body is answered 400 in the envelope', async () => {
-    const to = await start({ upstream: () => {} })
+    const to = await startJourneyWorld({ upstream: () => {} })
     const socket = dial(
       to,
       'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n',
@@ -210,7 +196,7 @@ test('a connection serves on after every kind of refusal and failure', async () 
     'HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nLEAK',
     'HTTP/1.1 200 OK\r\ncontent-length: 400\r\n\r\nLEAK',
   ]
-  const to = await start({
+  const to = await startJourneyWorld({
     upstream: async (socket) => {
       await wholeRequest(socket)
       socket.end(script.shift() ?? OK)
@@ -261,13 +247,13 @@ describe('a client that asks before it uploads', () => {
   const asking = { expect: '100-continue', 'content-length': CHAT_BODY.length }
 
   test('is told to go on when its body is to be read', async () => {
-    const to = await start({ upstream: answerOk })
+    const to = await startJourneyWorld({ upstream: answerOk })
     const answer = await send(to, { method: 'POST', headers: asking, body: CHAT_BODY })
     expect(answer).toMatchObject({ httpStatus: 200, continued: true })
   })
 
   test('is refused without uploading, where it is refused for what its head says', async () => {
-    const to = await start({
+    const to = await startJourneyWorld({
       upstream: () => {},
       replace: () => ({
         authenticate: () => Promise.reject(new Problem('invalid_api_key')),
@@ -278,7 +264,7 @@ describe('a client that asks before it uploads', () => {
   })
 
   test('is refused without uploading, where its body would be too large', async () => {
-    const to = await start({ upstream: () => {} })
+    const to = await startJourneyWorld({ upstream: () => {} })
     const headers = { ...asking, 'content-length': 33 * 1024 * 1024 }
     const answer = await send(to, { method: 'POST', headers, body: CHAT_BODY })
     expect(answer).toMatchObject({ httpStatus: 413, continued: false })

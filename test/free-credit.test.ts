@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { chat } from '../src/formats/chat.ts'
 import { completions } from '../src/formats/completions.ts'
 import { embeddings } from '../src/formats/embeddings.ts'
@@ -9,15 +9,8 @@ import { responses } from '../src/formats/responses.ts'
 import { offerWith, usd } from '../src/journey/hold-size/testing/offers.ts'
 import type { OpenHoldInput } from '../src/ledger/ledger.ts'
 import type { Offer } from '../src/vocabulary/offer.ts'
-import { type JourneyWorld, startJourneyWorld } from './journey-world.ts'
+import { startJourneyWorld } from './journey-world.ts'
 import { wholeRequest } from './raw-server.ts'
-
-let world: JourneyWorld | null = null
-
-afterEach(async () => {
-  await world?.close()
-  world = null
-})
 
 const TEXT = { messages: [{ role: 'user', content: 'Hi.' }], max_tokens: 100 }
 const SEARCH = { type: 'web_search_20250305', name: 'web_search' }
@@ -32,7 +25,7 @@ interface Asked {
 async function qualifies({ format = chat, body = TEXT, model = {} }: Asked): Promise<boolean> {
   const holds: OpenHoldInput[] = []
   const offer = offerWith({ output: usd('0.000002') }, { openWeights: true, ...model })
-  world = await startJourneyWorld({
+  const world = await startJourneyWorld({
     format,
     upstream: async (socket) => {
       await wholeRequest(socket)

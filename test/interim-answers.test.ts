@@ -1,16 +1,9 @@
 import { request } from 'undici'
-import { afterEach, expect, test } from 'vitest'
-import { CHAT_BODY, type JourneyWorld, STREAM_BODY, startJourneyWorld } from './journey-world.ts'
+import { expect, test } from 'vitest'
+import { CHAT_BODY, STREAM_BODY, startJourneyWorld } from './journey-world.ts'
 import { wholeRequest } from './raw-server.ts'
 
 /** What a provider may say before its answer, and what becomes of the request. */
-
-let world: JourneyWorld | null = null
-
-afterEach(async () => {
-  await world?.close()
-  world = null
-})
 
 const ANSWER =
   '{"id":"gen-1","choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5,"cost":0.001}}'
@@ -25,7 +18,7 @@ const HINTS =
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
 
 async function askOne(body: string, answer: string) {
-  world = await startJourneyWorld({
+  const world = await startJourneyWorld({
     upstream: async (socket) => {
       await wholeRequest(socket)
       socket.write(answer)

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { request } from 'undici'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { messages } from '../src/formats/messages.ts'
 import { createByteBudget } from '../src/journey/gate/byte-budget.ts'
 import {
@@ -13,18 +13,6 @@ import {
   startJourneyWorld,
 } from './journey-world.ts'
 import { wholeRequest } from './raw-server.ts'
-
-let world: JourneyWorld | null = null
-
-afterEach(async () => {
-  await world?.close()
-  world = null
-})
-
-async function start(input: JourneyWorldInput): Promise<JourneyWorld> {
-  world = await startJourneyWorld(input)
-  return world
-}
 
 const MIB = 1024 * 1024
 const SUCCESS = '{"id":"gen-1","usage":{"prompt_tokens":1,"cost":0.001}}'
@@ -147,7 +135,7 @@ const FAILURES: readonly Row[] = [
 
 describe('a provider that answers', () => {
   test.each(FAILURES)('$what: $httpStatus, $state', async (row) => {
-    const to = await start({ upstream: answering(row.answer), answerBytesMax: MIB })
+    const to = await startJourneyWorld({ upstream: answering(row.answer), answerBytesMax: MIB })
     const { httpStatus, headers, text } = await post(to, row.body ?? CHAT_BODY)
     expect([httpStatus, JSON.parse(text).error.code]).toEqual([row.httpStatus, row.code])
     expect(JSON.stringify(headers) + text).not.toContain('LEAK')
@@ -162,7 +150,9 @@ describe('a provider that answers', () => {
   })
 
   test('a stream with a whole answer is relayed whole, with its cost', async () => {
-    const to = await start({ upstream: answering(answerOf(`200 OK${JSON_TYPE}`, SUCCESS)) })
+    const to = await startJourneyWorld({
+      upstream: answering(answerOf(`200 OK${JSON_TYPE}`, SUCCESS)),
+    })
     const { httpStatus, headers, text } = await post(to, STREAM_BODY)
     expect([httpStatus, text]).toEqual([200, SUCCESS])
     expect(headers).toMatchObject({ 'x-service-cost': '1050', 'content-type': 'application/json' })
@@ -179,7 +169,7 @@ describe('a provider that answers', () => {
       'content-type: text/html; LEAK',
     ].join('\r\n')
     const head = Buffer.from(`HTTP/1.1 200 OK\r\n${more}\r\ncontent-length: 2\r\n\r\n{}`)
-    const to = await start({ upstream: answering(head), format: messages })
+    const to = await startJourneyWorld({ upstream: answering(head), format: messages })
     const { httpStatus, headers } = await post(to, CHAT_BODY)
     expect(httpStatus).toBe(200)
     expect(Object.keys(headers).sort()).toEqual([
@@ -203,7 +193,7 @@ describe('memory that is used up', () => {
   const small = () => ({ byteBudget: createByteBudget({ bytesMax: MIB }) })
 
   test('by a body: 503, and no hold is opened', async () => {
-    const to = await start({ upstream: () => {}, replace: small })
+    const to = await startJourneyWorld({ upstream: () => {}, replace: small })
     const { httpStatus, headers, text } = await post(to, `{"x":"${'x'.repeat(2 * MIB)}"}`)
     expect([httpStatus, JSON.parse(text).error.code]).toEqual([503, 'service_unavailable'])
     expect(headers['retry-after']).toBe('1')
@@ -211,7 +201,7 @@ describe('memory that is used up', () => {
   })
 
   test('by an answer: 503, and its hold stays reserved', async () => {
-    const to = await start({
+    const to = await startJourneyWorld({
       upstream: answering(answerOf('200 OK', 'x'.repeat(2 * MIB))),
       replace: small,
     })
@@ -231,7 +221,7 @@ describe('a body', () => {
     ['identity', Buffer.from(CHAT_BODY)],
   ])('coded as %s goes upstream as what it stands for', async (coding, body) => {
     const received = Promise.withResolvers<string>()
-    const to = await start({
+    const to = await startJourneyWorld({
       upstream: async (socket) => {
         received.resolve(await wholeRequest(socket))
         socket.end(answerOf('200 OK', SUCCESS))
@@ -250,14 +240,14 @@ describe('a body', () => {
     ['br', brotliCompressSync(CHAT_BODY).subarray(0, -4)],
     ['zstd', zstdCompressSync(CHAT_BODY).subarray(0, -4)],
   ])('coded as %s that ends early is answered 400', async (coding, body) => {
-    const to = await start({ upstream: () => {} })
+    const to = await startJourneyWorld({ upstream: () => {} })
     const { httpStatus, text } = await post(to, body, { 'content-encoding': coding })
     expect([httpStatus, JSON.parse(text).error.code]).toEqual([400, 'bad_request'])
     await to.expectNothingLeft()
   })
 
   test('that stops coming is answered 408, and its connection is closed', async () => {
-    const to = await start({ upstream: () => {}, bodyTimeoutMs: 50 })
+    const to = await startJourneyWorld({ upstream: () => {}, bodyTimeoutMs: 50 })
     const socket = connect(to.port, '127.0.0.1')
     socket.write(
       'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n{"model":',

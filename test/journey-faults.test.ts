@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { request } from 'undici'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { chat } from '../src/formats/chat.ts'
 import { chat as chatWire } from '../src/upstreams/openrouter/chat.ts'
 import type { StreamObserver, Wire } from '../src/upstreams/upstream.ts'
@@ -12,18 +12,6 @@ import {
   startJourneyWorld,
 } from './journey-world.ts'
 import { wholeRequest } from './raw-server.ts'
-
-let world: JourneyWorld | null = null
-
-afterEach(async () => {
-  await world?.close()
-  world = null
-})
-
-async function start(input: JourneyWorldInput): Promise<JourneyWorld> {
-  world = await startJourneyWorld(input)
-  return world
-}
 
 class Bug extends Error {
   override readonly name = 'Bug'
@@ -91,7 +79,7 @@ const INTERNAL = {
 
 describe('before the body is read', () => {
   test('memory that can not be counted: the client is told 500, and no place in flight is kept', async () => {
-    const to = await start({
+    const to = await startJourneyWorld({
       upstream: fail,
       replace: () => ({ byteBudget: { reserve: fail, bytesReserved: 0 } }),
     })
@@ -113,7 +101,7 @@ describe('between the hold and its forwarding', () => {
     ['the headers for the provider fail', { format: { ...chat, forwardedHeaders: fail } }],
   ])('%s: the hold is released, nothing is sent, and the client is told 500', async (_, broken) => {
     let connections = 0
-    const to = await start({
+    const to = await startJourneyWorld({
       upstream: () => connections++,
       ...broken,
     })
@@ -136,7 +124,7 @@ describe('while a whole answer is read', () => {
   ])(
     '%s: the hold stays reserved with the id to look it up, and the client is told 500',
     async (_, answer) => {
-      const to = await start({
+      const to = await startJourneyWorld({
         upstream: answering(answer),
         wire: { readAnswer: fail },
       })
@@ -158,7 +146,7 @@ describe('while a whole answer is read', () => {
 
 describe('while a stream is relayed', () => {
   test('before its head: the hold is released and the client is told 500', async () => {
-    const to = await start({
+    const to = await startJourneyWorld({
       upstream: answering(STREAM_HEAD + EVENT),
       wire: { observeStream: fail },
     })
@@ -171,7 +159,7 @@ describe('while a stream is relayed', () => {
   test.each<[keyof StreamObserver]>([['onEvent'], ['takeAlike'], ['reported']])(
     'in an observer, at %s: the hold ends like that of a lost stream, and the client sees no whole end',
     async (part) => {
-      const to = await start({
+      const to = await startJourneyWorld({
         upstream: answering(STREAM_HEAD + EVENT + EVENT),
         wire: failingObserver(part),
       })
@@ -188,7 +176,7 @@ describe('while a stream is relayed', () => {
 
   test('in the wording of an error: none of the provider is passed on instead', async () => {
     const error = 'data: {"error":{"code":400,"message":"LEAK"}}\n\n'
-    const to = await start({
+    const to = await startJourneyWorld({
       upstream: answering(STREAM_HEAD + error),
       format: { ...chat, errorEvent: fail },
     })
@@ -198,7 +186,7 @@ describe('while a stream is relayed', () => {
   })
 
   test('when a deadline ends it: the process lives, and the hold ends', async () => {
-    const to = await start({
+    const to = await startJourneyWorld({
       upstream: async (socket) => {
         await wholeRequest(socket)
         socket.write(STREAM_HEAD + EVENT)
@@ -236,7 +224,7 @@ describe('in the rule for money', () => {
     ],
   ])('%s is delivered, and its hold stays reserved', async (_, body, answer) => {
     let broken = false
-    const to = await start({
+    const to = await startJourneyWorld({
       upstream: async (socket) => {
         await wholeRequest(socket)
         broken = true

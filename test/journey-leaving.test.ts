@@ -2,29 +2,11 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
 import { gzipSync } from 'node:zlib'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { ByteBudget } from '../src/journey/gate/byte-budget.ts'
 import type { HoldLedger } from '../src/ledger/ledger.ts'
-import {
-  CHAT_BODY,
-  type JourneyWorld,
-  type JourneyWorldInput,
-  STREAM_BODY,
-  startJourneyWorld,
-} from './journey-world.ts'
+import { CHAT_BODY, type JourneyWorld, STREAM_BODY, startJourneyWorld } from './journey-world.ts'
 import { peerLeft, wholeRequest } from './raw-server.ts'
-
-let world: JourneyWorld | null = null
-
-afterEach(async () => {
-  await world?.close()
-  world = null
-})
-
-async function start(input: JourneyWorldInput): Promise<JourneyWorld> {
-  world = await startJourneyWorld(input)
-  return world
-}
 
 const STREAM_HEAD =
   'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
@@ -52,7 +34,7 @@ const whole = (body: string): string => head(body.length) + body
 
 test('the hold is in the store before the provider is sent a byte', async () => {
   const seen = Promise.withResolvers<unknown>()
-  const to = await start({
+  const to = await startJourneyWorld({
     upstream: (socket) => {
       socket.once('data', () => {
         const store = new DatabaseSync(to.file, { readOnly: true })
@@ -85,7 +67,7 @@ describe('a client that leaves before the hold leaves nothing behind', () => {
     for (const sent of [whole(CHAT_BODY), head(1_000)]) {
       const asked = Promise.withResolvers<void>()
       const answer = Promise.withResolvers<void>()
-      const to = await start({
+      const to = await startJourneyWorld({
         upstream: noUpstream,
         replace: ({ authenticate }) => ({
           authenticate: async (headers) => {
@@ -103,7 +85,6 @@ describe('a client that leaves before the hold leaves nothing behind', () => {
       answer.resolve()
       await expectNoTrace(to)
       expect(to.ended.map(({ httpStatus }) => httpStatus)).toEqual([499])
-      await to.close()
     }
   })
 
@@ -122,7 +103,7 @@ describe('a client that leaves before the hold leaves nothing behind', () => {
     ],
   ])('%s', async (_, sent) => {
     const reserved = Promise.withResolvers<void>()
-    const to = await start({
+    const to = await startJourneyWorld({
       upstream: noUpstream,
       replace: ({ gate }) => ({
         gate: {
@@ -156,7 +137,7 @@ test('a client that leaves between the hold and the provider: the hold is releas
     abandon: (requestId) => ledger.abandon(requestId),
     noteGeneration: (input) => ledger.noteGeneration(input),
   })
-  const to = await start({
+  const to = await startJourneyWorld({
     upstream: noUpstream,
     replace: ({ ledger }) => ({ ledger: slow(ledger) }),
   })
@@ -178,7 +159,7 @@ test('a client that leaves between the hold and the provider: the hold is releas
 describe('a client that leaves a stream', () => {
   test('in its middle: the provider is told to stop, and what was read is charged', async () => {
     const provider = Promise.withResolvers<Socket>()
-    const to = await start({
+    const to = await startJourneyWorld({
       upstream: async (socket) => {
         await wholeRequest(socket)
         socket.write(STREAM_HEAD + chunked(EVENT))
@@ -200,7 +181,7 @@ describe('a client that leaves a stream', () => {
   test('after its last event: it is charged as the whole that it was', async () => {
     const provider = Promise.withResolvers<Socket>()
     const usage = 'data: {"id":"gen-1","choices":[],"usage":{"prompt_tokens":1,"cost":0.001}}\n\n'
-    const to = await start({
+    const to = await startJourneyWorld({
       upstream: async (socket) => {
         await wholeRequest(socket)
         socket.write(STREAM_HEAD + chunked(EVENT + usage + DONE))
@@ -224,7 +205,7 @@ describe('a client that leaves a stream', () => {
     const rest = '"usage":{"prompt_tokens":1,"cost":0.001}}'
     const provider = Promise.withResolvers<Socket>()
     const read = Promise.withResolvers<void>()
-    const to = await start({
+    const to = await startJourneyWorld({
       upstream: async (socket) => {
         await wholeRequest(socket)
         const length = begun.length + rest.length

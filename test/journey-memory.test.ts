@@ -2,25 +2,19 @@ import type { Socket } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { request } from 'undici'
-import { afterEach, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { chat } from '../src/formats/chat.ts'
 import { type ByteBudget, createByteBudget } from '../src/journey/gate/byte-budget.ts'
 import { Problem } from '../src/vocabulary/problem.ts'
-import { type JourneyWorld, startJourneyWorld } from './journey-world.ts'
+import { startJourneyWorld } from './journey-world.ts'
 import { wholeRequest } from './raw-server.ts'
 
-let world: JourneyWorld | null = null
 let collectGarbage: () => void
 
 beforeAll(() => {
   setFlagsFromString('--expose-gc')
   collectGarbage = runInNewContext('gc')
 })
-afterEach(async () => {
-  await world?.close()
-  world = null
-})
-
 const MIB = 1024 * 1024
 
 /** Collects until none of these is left, or as often as it could make a difference. */
@@ -48,7 +42,7 @@ test.each([
   const refs = new Map<string, WeakRef<object>>()
   const byteBudget = createByteBudget({ bytesMax: 64 * MIB })
   let bytesReserved = 0
-  world = await startJourneyWorld({
+  const world = await startJourneyWorld({
     upstream: async (socket) => {
       await wholeRequest(socket)
       provider.resolve(socket)
@@ -79,7 +73,7 @@ test.each([
 })
 
 test('a tree for which no memory is left is not parsed: 503, and all is given back', async () => {
-  world = await startJourneyWorld({
+  const world = await startJourneyWorld({
     upstream: () => {},
     replace: () => ({ byteBudget: createByteBudget({ bytesMax: 3 * MIB }) }),
   })
@@ -115,7 +109,7 @@ test('other requests have a turn between the steps that a large body makes long'
     },
   }
   const turnsBeforeReading: number[] = []
-  world = await startJourneyWorld({
+  const world = await startJourneyWorld({
     upstream: (socket) => socket.destroy(),
     format: {
       ...chat,
@@ -141,7 +135,7 @@ test('other requests have turns while the text of a large body is sized', async 
     if (isSizing) setImmediate(countTurns)
   }
   const turnsWhileSizing: number[] = []
-  world = await startJourneyWorld({
+  const world = await startJourneyWorld({
     upstream: (socket) => socket.destroy(),
     format: {
       ...chat,
@@ -175,7 +169,7 @@ test.each([
 ] as const)('a large body that %s keeps no other from its turn', async (_, modelName, prices) => {
   let isFirst = true
   const answer = '{"id":"gen-1","usage":{"prompt_tokens":1,"cost":0.001}}'
-  world = await startJourneyWorld({
+  const world = await startJourneyWorld({
     upstream: async (socket) => {
       await wholeRequest(socket)
       socket.end(`HTTP/1.1 200 OK\r\ncontent-length: ${answer.length}\r\n\r\n${answer}`)

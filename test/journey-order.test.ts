@@ -1,17 +1,10 @@
 import type { Socket } from 'node:net'
 import { request } from 'undici'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { JourneyParts } from '../src/journey/journey-parts.ts'
 import { Settler } from '../src/journey/settle/settler.ts'
 import { CHAT_BODY, type JourneyWorld, STREAM_BODY, startJourneyWorld } from './journey-world.ts'
 import { wholeRequest } from './raw-server.ts'
-
-let world: JourneyWorld | null = null
-
-afterEach(async () => {
-  await world?.close()
-  world = null
-})
 
 /** A settler of the usual ledger that tells of each settle as it is asked for and once it is durable. */
 function watchedSettler(
@@ -45,14 +38,14 @@ describe('the charge is durable before the first byte', () => {
     ['of an error', '400 Bad Request', '{"error":{"message":"no"}}', undefined],
   ])('%s', async (_, status, body, cost) => {
     const headersSent: (boolean | undefined)[] = []
-    world = await startJourneyWorld({
+    const world: JourneyWorld = await startJourneyWorld({
       upstream: async (socket) => {
         await wholeRequest(socket)
         socket.end(`HTTP/1.1 ${status}\r\ncontent-length: ${body.length}\r\n\r\n${body}`)
       },
       replace: (parts) => ({
         settler: watchedSettler(parts, {
-          durable: () => headersSent.push(world?.clients[0]?.headersSent),
+          durable: () => headersSent.push(world.clients[0]?.headersSent),
         }),
       }),
     })
@@ -90,10 +83,10 @@ function watchedGate({ gate }: JourneyParts, told: (what: string) => void): Jour
 
 test('a stream is settled and its place is free before its last event is written', async () => {
   const told: [string, number | undefined][] = []
-  const note = (what: string) => told.push([what, world?.clients[0]?.socket?.bytesWritten])
+  const note = (what: string) => told.push([what, world.clients[0]?.socket?.bytesWritten])
   const provider = Promise.withResolvers<Socket>()
   const durable = Promise.withResolvers<void>()
-  world = await startJourneyWorld({
+  const world: JourneyWorld = await startJourneyWorld({
     upstream: async (socket) => {
       await wholeRequest(socket)
       socket.write(
@@ -127,7 +120,7 @@ test('a stream is settled and its place is free before its last event is written
 test('a request counts from the moment that its hold was opened, as in the ledger', async () => {
   const told: string[] = []
   const note = (what: string) => told.push(what)
-  world = await startJourneyWorld({
+  const world: JourneyWorld = await startJourneyWorld({
     upstream: async (socket) => {
       await wholeRequest(socket)
       note('sent')

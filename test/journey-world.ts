@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { chat } from '../src/formats/chat.ts'
 import type { WireFormat } from '../src/formats/format.ts'
 import { DEFAULT_PUBLIC_NAMES } from '../src/formats/testing/exchange.ts'
@@ -85,11 +85,12 @@ export interface JourneyWorld {
   bytesReserved(): number
   /** Fails where anything is left of the requests so far: memory, a place in flight, an open hold. */
   expectNothingLeft(): Promise<void>
-  close(): Promise<void>
 }
 
+/** Starts a world that ends with the test. */
 export async function startJourneyWorld(input: JourneyWorldInput): Promise<JourneyWorld> {
   const closing = new AsyncDisposableStack()
+  onTestFinished(() => closing.disposeAsync())
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-journey-'))
   closing.defer(() => rmSync(folder, { recursive: true, force: true }))
   const file = join(folder, 'store.db')
@@ -158,7 +159,6 @@ export async function startJourneyWorld(input: JourneyWorldInput): Promise<Journ
       expect((await listRequests(store.db, { limit: 10, state: 'open' })).requests).toEqual([])
       expect(await auditStore(store)).toMatchObject({ ok: true, differences: [] })
     },
-    close: () => closing.disposeAsync(),
   }
 }
 

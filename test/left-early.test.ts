@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { request } from 'undici'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { chat } from '../src/formats/chat.ts'
 import { messages } from '../src/formats/messages.ts'
 import {
@@ -15,13 +15,6 @@ import {
   startJourneyWorld,
 } from './journey-world.ts'
 import { peerLeft, wholeRequest } from './raw-server.ts'
-
-let world: JourneyWorld | null = null
-
-afterEach(async () => {
-  await world?.close()
-  world = null
-})
 
 const NEVER_MS = 600_000
 
@@ -38,7 +31,6 @@ async function start(input: Omit<JourneyWorldInput, 'upstream'> = {}) {
       else wanted(socket)
     },
   })
-  world = to
   const nextCall = (): Promise<Socket> => {
     const socket = come.shift()
     return socket === undefined
@@ -239,7 +231,6 @@ describe('a client that leaves a stream before its headers', () => {
         blocked.resolve(socket)
       },
     })
-    world = to
     const body = JSON.stringify({ ...JSON.parse(STREAM_BODY), user: 'x'.repeat(30_000_000) })
     const long = body.replace('"x', '"y').replace('"user"', '"metadata"')
     const client = connect(to.port, '127.0.0.1')

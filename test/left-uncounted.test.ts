@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { chat } from '../src/formats/chat.ts'
 import { completions } from '../src/formats/completions.ts'
 import type { WireFormat } from '../src/formats/format.ts'
@@ -16,13 +16,6 @@ import { peerLeft, wholeRequest } from './raw-server.ts'
  * Streams that their clients leave, at providers that can't be asked what a stream cost. A token costs one micro-dollar
  * read and two written, and the fee is 5%.
  */
-
-let world: JourneyWorld | null = null
-
-afterEach(async () => {
-  await world?.close()
-  world = null
-})
 
 /** How one format asks for a stream, and how a provider writes the parts of one. */
 interface Spoken {
@@ -110,7 +103,6 @@ async function start(spoken: Spoken, input: Omit<JourneyWorldInput, 'upstream' |
       waiting.shift()?.(socket)
     },
   })
-  world = to
   const body = JSON.stringify({ model: 'acme/some-model', stream: true, ...spoken.body })
   const path = new URL(to.url).pathname
   /** Sends a stream; resolves with both sides once the provider has it. */

@@ -25,11 +25,10 @@ beforeEach(async () => {
     replace: () => ({ byteBudget: budget }),
   })
 })
-afterEach(async () => {
+afterEach(() => {
   for (const socket of sockets) socket.destroy()
   sockets = []
   vi.useRealTimers()
-  await world.close()
 })
 
 /** A client whose body is being read; what it writes later is read at once. */

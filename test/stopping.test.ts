@@ -4,28 +4,10 @@ import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { request } from 'undici'
-import { afterEach, expect, test } from 'vitest'
-import {
-  CHAT_BODY,
-  type JourneyWorld,
-  type JourneyWorldInput,
-  STREAM_BODY,
-  startJourneyWorld,
-} from './journey-world.ts'
+import { expect, test } from 'vitest'
+import { CHAT_BODY, STREAM_BODY, startJourneyWorld } from './journey-world.ts'
 import { wholeRequest } from './raw-server.ts'
 import { serve } from './tollgate-process.ts'
-
-let world: JourneyWorld | null = null
-
-afterEach(async () => {
-  await world?.close()
-  world = null
-})
-
-async function start(input: JourneyWorldInput): Promise<JourneyWorld> {
-  world = await startJourneyWorld(input)
-  return world
-}
 
 const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n'
 const EVENT = 'data: {"id":"gen-1","choices":[{"delta":{"content":"word"}}]}\n\n'
@@ -47,7 +29,7 @@ function begunStream() {
 
 test('a stopping server lets streams end, and refuses new requests with 503', async () => {
   const { upstream, provider } = begunStream()
-  const to = await start({ upstream })
+  const to = await startJourneyWorld({ upstream })
   const stream = await request(to.url, { method: 'POST', body: STREAM_BODY })
   await once(stream.body, 'readable')
   const drained = to.inference.drain({ timeoutMs: NEVER_MS, cutOff: () => {} })
@@ -66,7 +48,7 @@ test('a stopping server lets streams end, and refuses new requests with 503', as
 
 test('requests that are refused while it stops do not keep it from stopping', async () => {
   const { upstream, provider } = begunStream()
-  const to = await start({ upstream })
+  const to = await startJourneyWorld({ upstream })
   const stream = await request(to.url, { method: 'POST', body: STREAM_BODY })
   const drained = to.inference.drain({ timeoutMs: NEVER_MS, cutOff: () => {} })
   // It is refused at once, and its upload goes on to be awaited for a while.
@@ -82,7 +64,7 @@ test('requests that are refused while it stops do not keep it from stopping', as
 
 test('at its limit a stream is cut off and charged as if its client had left', async () => {
   const { upstream, provider } = begunStream()
-  const to = await start({ upstream })
+  const to = await startJourneyWorld({ upstream })
   const stream = await request(to.url, { method: 'POST', body: STREAM_BODY })
   await provider
   await once(stream.body, 'readable')
@@ -102,7 +84,7 @@ test('at its limit a stream is cut off and charged as if its client had left', a
 
 test('at its limit a whole answer that is still to come leaves its hold reserved', async () => {
   const reached = Promise.withResolvers<void>()
-  const to = await start({
+  const to = await startJourneyWorld({
     upstream: async (socket) => {
       await wholeRequest(socket)
       reached.resolve()
@@ -120,7 +102,7 @@ test('at its limit a whole answer that is still to come leaves its hold reserved
 })
 
 test('at its limit a request that is still uploading is let go', async () => {
-  const to = await start({ upstream: () => {} })
+  const to = await startJourneyWorld({ upstream: () => {} })
   const uploading = connect(to.port, '127.0.0.1')
   uploading.on('error', () => {})
   uploading.write(

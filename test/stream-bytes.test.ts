@@ -1,26 +1,9 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { request } from 'undici'
-import { afterEach, describe, expect, test } from 'vitest'
-import {
-  type JourneyWorld,
-  type JourneyWorldInput,
-  STREAM_BODY,
-  startJourneyWorld,
-} from './journey-world.ts'
+import { describe, expect, test } from 'vitest'
+import { type JourneyWorld, STREAM_BODY, startJourneyWorld } from './journey-world.ts'
 import { peerLeft, wholeRequest } from './raw-server.ts'
-
-let world: JourneyWorld | null = null
-
-afterEach(async () => {
-  await world?.close()
-  world = null
-})
-
-async function start(input: JourneyWorldInput): Promise<JourneyWorld> {
-  world = await startJourneyWorld(input)
-  return world
-}
 
 const MIB = 1024 * 1024
 const HEAD =
@@ -103,7 +86,7 @@ test.each([1_000, 16_383, 16_384, 16_385, 40_000])(
   'a stream of %i bytes is framed for a client of HTTP/1.1, and not for one of HTTP/1.0',
   async (bytes) => {
     const event = eventFor(bytes)
-    const { port } = await start({ upstream: streaming([event, USAGE, DONE]) })
+    const { port } = await startJourneyWorld({ upstream: streaming([event, USAGE, DONE]) })
     const answered = async (head: string): Promise<Buffer> => {
       const socket = connect(port, '127.0.0.1')
       socket.write(
@@ -134,7 +117,7 @@ test.each([
     for (let place = 1; place < event.length; place++) {
       pieces.push(event.subarray(0, place), event.subarray(place))
     }
-    const to = await start({ upstream: streaming([...pieces, DONE]) })
+    const to = await startJourneyWorld({ upstream: streaming([...pieces, DONE]) })
     const chunks = await relayedChunks(to)
     expect(Buffer.concat(chunks)).toEqual(Buffer.concat([...pieces, Buffer.from(DONE)]))
     for (const each of chunks) expect(each.toString('latin1')).toMatch(/(\n\n|\r\n\r\n)$/)
@@ -162,7 +145,7 @@ describe('a stream arrives byte for byte', () => {
     ['with an event of 5 MB', [EVENT, huge, USAGE, DONE]],
     ['with a byte order mark', [`\ufeff${EVENT}`, USAGE, DONE]],
   ])('%s', async (_, pieces) => {
-    const to = await start({ upstream: streaming(pieces) })
+    const to = await startJourneyWorld({ upstream: streaming(pieces) })
     const sent = Buffer.concat(pieces.map((piece) => Buffer.from(piece)))
     expect((await relayed(to)).equals(sent)).toBe(true)
     expect(await to.onlyRequest()).toMatchObject({
@@ -201,21 +184,21 @@ describe('what is no part of the format does not arrive', () => {
     ['half an event at the end', [EVENT, USAGE, DONE, 'data: {"LEAK'], EVENT + USAGE + DONE],
     ['a comment at the end', [EVENT, USAGE, DONE, ': LEAK'], EVENT + USAGE + DONE],
   ])('%s', async (_, pieces, expected) => {
-    const to = await start({ upstream: streaming(pieces) })
+    const to = await startJourneyWorld({ upstream: streaming(pieces) })
     expect((await relayed(to)).toString()).toBe(expected)
     expect(await to.onlyRequest()).toMatchObject({ state: 'provisional', errorCode: null })
     await to.expectNothingLeft()
   })
 
   test('the last event may lack its blank line', async () => {
-    const to = await start({ upstream: streaming([EVENT, USAGE, 'data: [DONE]']) })
+    const to = await startJourneyWorld({ upstream: streaming([EVENT, USAGE, 'data: [DONE]']) })
     expect((await relayed(to)).toString()).toBe(`${EVENT}${USAGE}data: [DONE]`)
     expect(await to.onlyRequest()).toMatchObject({ state: 'provisional', errorCode: null })
   })
 
   test('an error in several data lines is joined before it is read', async () => {
     const error = 'data: {"error":\ndata: {"message":"LEAK","code":429}}\n\n'
-    const to = await start({ upstream: streaming([EVENT, error, DONE]) })
+    const to = await startJourneyWorld({ upstream: streaming([EVENT, error, DONE]) })
     const text = (await relayed(to)).toString()
     expect(text).not.toContain('LEAK')
     expect(text).toContain('"code":"provider_rate_limited"')
@@ -234,7 +217,7 @@ test.each<[string, (socket: Socket) => void]>([
   'the unfinished event of a stream that is %s is dropped, and the client sees an orderly end',
   async (_, drop) => {
     const provider = Promise.withResolvers<Socket>()
-    const to = await start({
+    const to = await startJourneyWorld({
       upstream: async (socket) => {
         await wholeRequest(socket)
         const unfinished = Buffer.from('data: {"id":"gen-1","choices":[{"delta":{"cont')
@@ -256,7 +239,7 @@ test.each<[string, (socket: Socket) => void]>([
 
 test('an event over its limit breaks the stream off, and the provider is told to stop', async () => {
   const left = Promise.withResolvers<void>()
-  const to = await start({
+  const to = await startJourneyWorld({
     upstream: async (socket) => {
       await wholeRequest(socket)
       socket.write(Buffer.concat([Buffer.from(HEAD), chunk(Buffer.from(EVENT))]))

@@ -1,26 +1,8 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { afterEach, describe, expect, test } from 'vitest'
-import {
-  CHAT_BODY,
-  type JourneyWorld,
-  type JourneyWorldInput,
-  STREAM_BODY,
-  startJourneyWorld,
-} from './journey-world.ts'
+import { describe, expect, test } from 'vitest'
+import { CHAT_BODY, type JourneyWorld, STREAM_BODY, startJourneyWorld } from './journey-world.ts'
 import { peerLeft, wholeRequest } from './raw-server.ts'
-
-let world: JourneyWorld | null = null
-
-afterEach(async () => {
-  await world?.close()
-  world = null
-})
-
-async function start(input: JourneyWorldInput): Promise<JourneyWorld> {
-  world = await startJourneyWorld(input)
-  return world
-}
 
 const MIB = 1024 * 1024
 const EVENT_BYTES = 64 * 1024
@@ -99,7 +81,7 @@ test.each([['chunked'], ['toTheEnd']] as const)(
   async (framing) => {
     const flood = new Flood(framing)
     const begun = Promise.withResolvers<void>()
-    const to = await start({
+    const to = await startJourneyWorld({
       upstream: (socket) => {
         begun.resolve()
         return flood.upstream(socket)
@@ -120,7 +102,7 @@ test.each([['chunked'], ['toTheEnd']] as const)(
 describe('a client that takes no byte for the stall time is gone', () => {
   test('from a stream, whose provider is told to stop', async () => {
     const flood = new Flood('chunked')
-    const to = await start({
+    const to = await startJourneyWorld({
       upstream: flood.upstream,
       timeouts: { stallTimeoutMs: STALL_TIMEOUT_MS },
     })
@@ -137,7 +119,7 @@ describe('a client that takes no byte for the stall time is gone', () => {
   test('from a whole answer, whose memory comes back', async () => {
     const answer = `{"id":"gen-1","usage":{"cost":0.001},"x":"${'x'.repeat(32 * MIB)}"}`
     const begun = Promise.withResolvers<void>()
-    const to = await start({
+    const to = await startJourneyWorld({
       upstream: async (socket) => {
         await wholeRequest(socket)
         begun.resolve()
@@ -154,7 +136,7 @@ describe('a client that takes no byte for the stall time is gone', () => {
 
 test('a provider that keeps the connection after the last word does not keep the client waiting', async () => {
   const provider = Promise.withResolvers<Socket>()
-  const to = await start({
+  const to = await startJourneyWorld({
     upstream: async (socket) => {
       await wholeRequest(socket)
       socket.write(`HTTP/1.1 200 OK\r\n${CHUNKED}${chunk(EVENT)}${chunk('data: [DONE]\n\n')}`)

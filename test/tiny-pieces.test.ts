@@ -3,33 +3,20 @@ import { connect, type Socket } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ByteBudget } from '../src/journey/gate/byte-budget.ts'
 import { EventSplitter } from '../src/journey/relay/stream-reader.ts'
-import {
-  CHAT_BODY,
-  type JourneyWorld,
-  type JourneyWorldInput,
-  startJourneyWorld,
-} from './journey-world.ts'
+import { CHAT_BODY, type JourneyWorld, startJourneyWorld } from './journey-world.ts'
 import { keptBytes } from './kept-memory.ts'
 import { wholeRequest } from './raw-server.ts'
 
 const MIB = 1024 * 1024
 
-let world: JourneyWorld | null = null
 let sockets: Socket[] = []
 
 beforeEach(() => {
   sockets = []
 })
-afterEach(async () => {
+afterEach(() => {
   for (const socket of sockets) socket.destroy()
-  await world?.close()
-  world = null
 })
-
-async function start(input: JourneyWorldInput): Promise<JourneyWorld> {
-  world = await startJourneyWorld(input)
-  return world
-}
 
 function dial(to: JourneyWorld): Socket {
   const socket = connect(to.port, '127.0.0.1')
@@ -67,7 +54,7 @@ function watchedBudget(budget: ByteBudget, bytesWanted: number) {
 
 test('a body of a megabyte in chunks of a byte takes its bytes, and not an object a chunk', async () => {
   let reached = Promise.resolve()
-  const to = await start({
+  const to = await startJourneyWorld({
     upstream: () => {},
     replace: ({ byteBudget }) => {
       const watched = watchedBudget(byteBudget, 0.9 * MIB)
@@ -83,7 +70,7 @@ test('a body of a megabyte in chunks of a byte takes its bytes, and not an objec
 
 test('what comes before a body is read, also of requests that wait their turn, is no object a chunk', async () => {
   const authenticating = Promise.withResolvers<void>()
-  const to = await start({
+  const to = await startJourneyWorld({
     upstream: () => {},
     replace: ({ authenticate }) => ({
       authenticate: async (headers) => {
@@ -105,7 +92,7 @@ test('what comes before a body is read, also of requests that wait their turn, i
 
 test("a provider's whole answer in chunks of a byte takes its bytes, and not an object a chunk", async () => {
   let reached = Promise.resolve()
-  const to = await start({
+  const to = await startJourneyWorld({
     upstream: async (socket) => {
       sockets.push(socket)
       await wholeRequest(socket)
