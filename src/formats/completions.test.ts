@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { completions } from './completions.ts'
-import { FORMATS } from './formats.ts'
-import { checkOffer } from './refusals.ts'
-import { callOf, DEFAULT_PUBLIC_NAMES, offerWith, refusalOf } from './testing/exchange.ts'
+import { callOf, refusalOf } from './testing/exchange.ts'
 
 const base = { model: 'acme/legacy-instruct', prompt: 'Once' }
 
@@ -77,8 +75,6 @@ describe('prompts', () => {
 test.each([
   [{ stream: true, stream_options: { include_usage: true } }, { stream: true }],
   [{ max_tokens: 16, max_completion_tokens: 32 }, { outputCapTokens: 32 }],
-  [{ max_tokens: 16 }, { outputCapTokens: 16 }],
-  [{}, { outputCapTokens: null, stream: false, rules: completions.rules }],
 ])('%j is read as %j', (members, expected) => {
   expect(callWith(members)).toMatchObject(expected)
 })
@@ -86,7 +82,6 @@ test.each([
 test.each([
   [{ best_of: 0 }, 'best_of'],
   [{ n: '2' }, 'n'],
-  [{ max_tokens: 0 }, 'max_tokens'],
   [{ stream: 1 }, 'stream'],
   [{ stream_options: { include_usage: 'yes' } }, 'stream_options.include_usage'],
 ])('%j is refused', (members, param) => {
@@ -96,22 +91,4 @@ test.each([
 test('media in additional messages counts', () => {
   const content = [{ type: 'image_url', image_url: { url: 'https://example.com/a.png' } }]
   expect(callWith({ messages: [{ role: 'user', content }] }).media.imagesByUrl).toBe(1)
-})
-
-test('a file is refused, with its place, unless the free parser or the model reads it', () => {
-  const messages = [{ role: 'user', content: [{ type: 'file', file: { file_data: 'x' } }] }]
-  const parser = (engine: string) => [{ id: 'file-parser', pdf: { engine } }]
-  const check = (plugins: unknown, modalities: readonly string[]) =>
-    checkOffer(callWith({ messages, plugins }), {
-      format: completions,
-      formats: FORMATS,
-      offer: offerWith({ inputModalities: new Set(modalities) }),
-      parsesFiles: true,
-      publicNames: DEFAULT_PUBLIC_NAMES,
-    })
-  const refused = { code: 'unsupported_parameter', param: 'messages[0].content[0]' }
-  expect(refusalOf(() => check(null, ['text']))).toEqual(refused)
-  expect(refusalOf(() => check(parser('native'), ['text']))).toEqual(refused)
-  expect(() => check(parser('hosted-ai'), ['text'])).not.toThrow()
-  expect(() => check(null, ['text', 'file'])).not.toThrow()
 })

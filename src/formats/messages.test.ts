@@ -1,15 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { NO_MEDIA } from '../vocabulary/call.ts'
-import { FORMATS } from './formats.ts'
 import { messages } from './messages.ts'
-import { checkOffer } from './refusals.ts'
-import {
-  type BodySource,
-  callOf,
-  DEFAULT_PUBLIC_NAMES,
-  offerWith,
-  refusalOf,
-} from './testing/exchange.ts'
+import { type BodySource, callOf, DEFAULT_PUBLIC_NAMES, refusalOf } from './testing/exchange.ts'
 
 const base = { model: 'acme/sage-pro', max_tokens: 64, messages: [] }
 const SEARCH = { type: 'web_search_20250305', name: 'web_search' }
@@ -52,20 +44,11 @@ describe('a call', () => {
     })
   })
 
-  test('has no cap without max_tokens', () => {
-    expect(callOf(messages, { model: 'a/b', messages: [] }).outputCapTokens).toBeNull()
-    expect(callWith({ max_tokens: null }).outputCapTokens).toBeNull()
-  })
-
   test.each([
-    [{ stream: true }, { stream: true }],
-    [{ service_tier: 'priority' }, { priorityTier: true }],
-    [{ speed: 'fast' }, { priorityTier: true }],
     [{ service_tier: 'auto' }, { priorityTier: false }],
     [{ system: [{ type: 'text', text: 's', cache_control: {} }] }, { cacheWrites: 'short' }],
     [{ tools: [{ name: 'f', input_schema: {}, cache_control: {} }] }, { cacheWrites: 'short' }],
     [{ cache_control: { type: 'ephemeral', ttl: '1h' } }, { cacheWrites: 'long' }],
-    [{ cache_control: null }, { cacheWrites: 'none' }],
     [
       { plugins: [{ id: 'file-parser', pdf: { engine: 'hosted-ai' } }] },
       { fileParser: 'free' as const },
@@ -216,18 +199,9 @@ describe('parts that are billed separately, at any place', () => {
 
 describe('refusals', () => {
   const cases: readonly (readonly [BodySource, string, string])[] = [
-    [{ messages: [] }, 'missing_model', 'model'],
     [{ model: 'a/b' }, 'invalid_parameter', 'messages'],
     [{ ...base, messages: 'Hi' }, 'invalid_parameter', 'messages'],
     [{ ...base, messages: ['Hi'] }, 'invalid_parameter', 'messages[0]'],
-    [{ ...base, max_tokens: 0 }, 'invalid_parameter', 'max_tokens'],
-    [{ ...base, max_tokens: '64' }, 'invalid_parameter', 'max_tokens'],
-    [{ ...base, stream: 'true' }, 'invalid_parameter', 'stream'],
-    [{ ...base, tools: {} }, 'invalid_parameter', 'tools'],
-    [{ ...base, models: ['a/c'] }, 'unsupported_parameter', 'models'],
-    [{ ...base, fallbacks: [{ model: 'a/c' }] }, 'unsupported_parameter', 'fallbacks'],
-    [{ ...base, route: 'fallback' }, 'unsupported_parameter', 'route'],
-    [{ ...base, provider: { order: [] } }, 'unsupported_parameter', 'provider'],
     [{ ...base, plugins: [{ id: 'web' }] }, 'unsupported_parameter', 'plugins[0]'],
     [
       { ...base, plugins: [{ id: 'context-compression', enabled: false }] },
@@ -283,43 +257,6 @@ describe('refusals', () => {
       code: 'unsupported_parameter',
       param: 'tools[1].type',
     })
-  })
-
-  test('a file is refused for a model that reads none, unless the free parser is set', () => {
-    const file = { type: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' } }
-    const check = (plugins: unknown, overrides = {}) => {
-      const call = callWith({ plugins, messages: [{ role: 'user', content: [file] }] })
-      checkOffer(call, {
-        format: messages,
-        formats: FORMATS,
-        offer: offerWith(overrides),
-        parsesFiles: true,
-        publicNames: DEFAULT_PUBLIC_NAMES,
-      })
-    }
-    const refusal = { code: 'unsupported_parameter', param: 'messages[0].content[0]' }
-    expect(refusalOf(() => check(null))).toEqual(refusal)
-    expect(refusalOf(() => check([{ id: 'file-parser', pdf: { engine: 'native' } }]))).toEqual(
-      refusal,
-    )
-    expect(() => check([{ id: 'file-parser', pdf: { engine: 'hosted-ai' } }])).not.toThrow()
-    expect(() => check(null, { inputModalities: new Set(['text', 'file']) })).not.toThrow()
-  })
-
-  test.each([
-    [{ billsPerSearch: true }],
-    [{ outputModalities: new Set(['embeddings']) }],
-    [{ outputModalities: new Set(['image']) }],
-  ])('the model %o is refused', (overrides) => {
-    const check = () =>
-      checkOffer(callWith({}), {
-        format: messages,
-        formats: FORMATS,
-        offer: offerWith(overrides),
-        parsesFiles: true,
-        publicNames: DEFAULT_PUBLIC_NAMES,
-      })
-    expect(refusalOf(check)).toEqual({ code: 'unsupported_model', param: 'model' })
   })
 })
 

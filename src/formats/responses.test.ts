@@ -1,15 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { NO_MEDIA } from '../vocabulary/call.ts'
-import { FORMATS } from './formats.ts'
-import { checkOffer } from './refusals.ts'
 import { responses } from './responses.ts'
-import {
-  type BodySource,
-  callOf,
-  DEFAULT_PUBLIC_NAMES,
-  offerWith,
-  refusalOf,
-} from './testing/exchange.ts'
+import { type BodySource, callOf, refusalOf } from './testing/exchange.ts'
 
 const base = { model: 'acme/sage-pro', input: 'Hi' }
 
@@ -18,41 +10,12 @@ function callWith(members: { readonly [member: string]: unknown }) {
 }
 
 describe('a call', () => {
-  test('of a plain body has one answer and no cap', () => {
-    expect(callWith({})).toEqual({
-      rules: responses.rules,
-      modelName: 'acme/sage-pro',
-      stream: false,
-      outputCapTokens: null,
-      completions: 1,
-      media: NO_MEDIA,
-      tools: { clientTools: 0, serverTools: false, steps: 30, searchResultTokens: 8_000 },
-      cacheWrites: 'none',
-      outputKinds: { image: false, audio: false },
-      priorityTier: false,
-      reasoningTokens: 0,
-      thinkingTokens: 0,
-      predictionTokens: 0,
-      compacts: false,
-      fileParser: 'none',
-      textTokens: expect.any(Number),
-      promptGuess: expect.any(Number),
-      inlineImages: [],
-    })
-  })
-
   test.each([
-    [{ stream: true }, { stream: true }],
-    [{ max_output_tokens: 512 }, { outputCapTokens: 512 }],
-    [{ max_output_tokens: null }, { outputCapTokens: null }],
     // The cap of another format does not count.
     [{ max_tokens: 512 }, { outputCapTokens: null }],
-    [{ service_tier: 'priority' }, { priorityTier: true }],
     [{ input: [{ type: 'compaction_trigger' }] }, { compacts: true }],
     [{ input: [{ type: 'compaction', encrypted_content: 'x' }] }, { compacts: false }],
-    [{ service_tier: 'flex' }, { priorityTier: false }],
     [{ modalities: ['text', 'image'] }, { outputKinds: { image: true, audio: false } }],
-    [{ cache_control: { type: 'ephemeral' } }, { cacheWrites: 'short' }],
     [{ store: false, background: false }, { stream: false }],
     [
       { store: null, background: null, previous_response_id: null, prompt: null },
@@ -226,14 +189,10 @@ describe('parts that are billed separately, at any place', () => {
 
 describe('refusals', () => {
   const cases: readonly (readonly [BodySource, string, string])[] = [
-    [{ input: 'Hi' }, 'missing_model', 'model'],
     [{ model: 'a/b' }, 'invalid_parameter', 'input'],
     [{ ...base, input: null }, 'invalid_parameter', 'input'],
     [{ ...base, input: { role: 'user' } }, 'invalid_parameter', 'input'],
     [{ ...base, input: ['Hi'] }, 'invalid_parameter', 'input[0]'],
-    [{ ...base, stream: 1 }, 'invalid_parameter', 'stream'],
-    [{ ...base, max_output_tokens: 0 }, 'invalid_parameter', 'max_output_tokens'],
-    [{ ...base, max_output_tokens: '9' }, 'invalid_parameter', 'max_output_tokens'],
     [{ ...base, store: 'yes' }, 'invalid_parameter', 'store'],
     [{ ...base, store: true }, 'unsupported_parameter', 'store'],
     [{ ...base, background: true }, 'unsupported_parameter', 'background'],
@@ -241,9 +200,6 @@ describe('refusals', () => {
     [{ ...base, conversation: 'conv_1' }, 'unsupported_parameter', 'conversation'],
     [{ ...base, conversation: { id: 'conv_1' } }, 'unsupported_parameter', 'conversation'],
     [{ ...base, prompt: { id: 'pmpt_1' } }, 'unsupported_parameter', 'prompt'],
-    [{ ...base, models: ['a/c'] }, 'unsupported_parameter', 'models'],
-    [{ ...base, route: 'fallback' }, 'unsupported_parameter', 'route'],
-    [{ ...base, provider: {} }, 'unsupported_parameter', 'provider'],
     [{ ...base, plugins: [{ id: 'web' }] }, 'unsupported_parameter', 'plugins[0]'],
     [
       { ...base, tools: [{ type: 'web_search', x_search: {} }] },
@@ -312,37 +268,4 @@ describe('refusals', () => {
   ])('the item %j passes', (item) => {
     expect(() => callWith({ input: [item] })).not.toThrow()
   })
-
-  test('a file is refused for a model that reads none, unless the free parser is set', () => {
-    const input = [{ role: 'user', content: [{ type: 'input_file', file_id: 'f_1' }] }]
-    const check = (plugins: unknown, overrides = {}) =>
-      checkOffer(callWith({ plugins, input }), {
-        format: responses,
-        formats: FORMATS,
-        offer: offerWith(overrides),
-        parsesFiles: true,
-        publicNames: DEFAULT_PUBLIC_NAMES,
-      })
-    expect(refusalOf(() => check(null))).toEqual({
-      code: 'unsupported_parameter',
-      param: 'input[0].content[0]',
-    })
-    expect(() => check([{ id: 'file-parser', pdf: { engine: 'hosted-ai' } }])).not.toThrow()
-    expect(() => check(null, { inputModalities: new Set(['text', 'file']) })).not.toThrow()
-  })
-
-  test.each([[{ billsPerSearch: true }], [{ outputModalities: new Set(['image']) }]])(
-    'the model %o is refused',
-    (overrides) => {
-      const check = () =>
-        checkOffer(callWith({}), {
-          format: responses,
-          formats: FORMATS,
-          offer: offerWith(overrides),
-          parsesFiles: true,
-          publicNames: DEFAULT_PUBLIC_NAMES,
-        })
-      expect(refusalOf(check)).toEqual({ code: 'unsupported_model', param: 'model' })
-    },
-  )
 })
