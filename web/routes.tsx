@@ -1,22 +1,14 @@
 import type { QueryClient } from '@tanstack/react-query'
-import {
-  createRootRouteWithContext,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  redirect,
-} from '@tanstack/react-router'
-import type { Me } from './api/answers.ts'
-import { ApiError } from './api/client.ts'
+import { createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { accountsQuery } from './api/operator.ts'
 import { meQuery, startQuery } from './api/queries.ts'
 import { parseSearch, stringifySearch } from './format/address.ts'
-import { PageFailed } from './parts/page-failed.tsx'
+import { operatorRoutes } from './operator-routes.tsx'
+import { BEHIND_SIGN_IN, root, screen, signedIn } from './route-parts.tsx'
 import { readActivitySearch } from './screens/activity/search.ts'
 import { readConnectSearch } from './screens/connect/search.ts'
 import { isOwnPath } from './screens/door/own-path.ts'
 import { readModelsSearch } from './screens/models/search.ts'
-import { readAccountsSearch, readPurchasesSearch } from './screens/operator/search.ts'
 import { readPlaygroundSearch } from './screens/playground/search.ts'
 import {
   readCreditSearch,
@@ -25,16 +17,6 @@ import {
   readOverviewSearch,
   readUsageSearch,
 } from './searches.ts'
-import { lazyScreen } from './shell/lazy-screen.tsx'
-import { Page } from './shell/page.tsx'
-import { ScreenFailed, ScreenNotFound } from './shell/screen-states.tsx'
-import { Shell } from './shell/shell.tsx'
-
-const root = createRootRouteWithContext<{ readonly queries: QueryClient }>()({
-  component: Page,
-  errorComponent: ({ error }) => <PageFailed error={asError(error)} />,
-  notFoundComponent: NotFound,
-})
 
 /** Doors, which need no sign-in: path and search. */
 function door<const Path extends string, Search>(
@@ -125,29 +107,12 @@ const DOORS = [
   door('/invite', readNothing, lazyRouteComponent(linkDoors, 'Invitation')),
 ] as const
 
-/** What the pages behind the sign-in have in common. */
-const BEHIND_SIGN_IN = {
-  getParentRoute: () => root,
-  component: Shell,
-  notFoundComponent: ScreenNotFound,
-} as const
-
 const account = createRoute({
   ...BEHIND_SIGN_IN,
   path: '/$account',
   beforeLoad: async ({ context, location }) => ({
     me: await signedIn(context.queries, location.href),
   }),
-})
-
-const operator = createRoute({
-  ...BEHIND_SIGN_IN,
-  path: '/operator',
-  async beforeLoad({ context, location }) {
-    const me = await signedIn(context.queries, location.href)
-    if (!me.user.is_operator) throw redirect({ to: '/', replace: true })
-    return { me }
-  },
 })
 
 const profile = createRoute({
@@ -158,18 +123,6 @@ const profile = createRoute({
   }),
 })
 
-type Loaded = () => Promise<Record<string, unknown>>
-
-/** A screen: which module and export it is, and what stands in its place until it could be loaded. */
-function screen(load: Loaded, name: string) {
-  return {
-    component: lazyScreen(load, name),
-    errorComponent: ({ error }: { readonly error: unknown }) => (
-      <ScreenFailed error={asError(error)} />
-    ),
-  }
-}
-
 /** A screen of an account. */
 function ofAccount<const Path extends string, Search>(
   path: Path,
@@ -177,15 +130,6 @@ function ofAccount<const Path extends string, Search>(
   shown: ReturnType<typeof screen>,
 ) {
   return createRoute({ getParentRoute: () => account, path, validateSearch, ...shown })
-}
-
-/** A screen of operators. */
-function ofOperator<const Path extends string, Search>(
-  path: Path,
-  validateSearch: (search: Record<string, unknown>) => Search,
-  shown: ReturnType<typeof screen>,
-) {
-  return createRoute({ getParentRoute: () => operator, path, validateSearch, ...shown })
 }
 
 const ACCOUNT_SCREENS = [
@@ -236,71 +180,10 @@ const ACCOUNT_SCREENS = [
   ),
 ] as const
 
-const OPERATOR_SCREENS = [
-  ofOperator(
-    '/accounts',
-    readAccountsSearch,
-    screen(() => import('./screens/operator/accounts.tsx'), 'AccountsScreen'),
-  ),
-  ofOperator(
-    '/accounts/$id',
-    readNothing,
-    screen(() => import('./screens/operator/account.tsx'), 'OneAccountScreen'),
-  ),
-  ofOperator(
-    '/purchases',
-    readPurchasesSearch,
-    screen(() => import('./screens/operator/purchases.tsx'), 'PurchasesScreen'),
-  ),
-  ofOperator(
-    '/codes',
-    readNothing,
-    screen(() => import('./screens/operator/codes.tsx'), 'CodesScreen'),
-  ),
-  ofOperator(
-    '/unsettled',
-    readNothing,
-    screen(() => import('./screens/operator/unsettled.tsx'), 'UnsettledScreen'),
-  ),
-  ofOperator(
-    '/health',
-    readNothing,
-    screen(() => import('./screens/operator/health.tsx'), 'HealthScreen'),
-  ),
-  ofOperator(
-    '/webhooks',
-    readNothing,
-    screen(() => import('./screens/operator/webhooks.tsx'), 'WebhooksScreen'),
-  ),
-  ofOperator(
-    '/webhooks/$id',
-    readNothing,
-    screen(() => import('./screens/operator/webhook.tsx'), 'OneWebhookScreen'),
-  ),
-  ofOperator(
-    '/tokens',
-    readNothing,
-    screen(() => import('./screens/operator/tokens.tsx'), 'TokensScreen'),
-  ),
-  ofOperator(
-    '/audit-log',
-    readNothing,
-    screen(() => import('./screens/operator/actions.tsx'), 'AuditLogScreen'),
-  ),
-] as const
-
 const profileHome = createRoute({
   getParentRoute: () => profile,
   path: '/',
   ...screen(() => import('./screens/profile/profile.tsx'), 'ProfileScreen'),
-})
-
-const operatorHome = createRoute({
-  getParentRoute: () => operator,
-  path: '/',
-  beforeLoad() {
-    throw redirect({ to: '/operator/accounts', replace: true })
-  },
 })
 
 const accountHome = createRoute({
@@ -333,38 +216,10 @@ const movedProfile = createRoute({
   },
 })
 
-function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown))
-}
-
-function NotFound() {
-  return <PageFailed error={new Error('Check the address, or choose a section.')} />
-}
-
 /** Whether the gateway has an account: the first operator of a new one begins with its own. */
 async function hasAnyAccount(queries: QueryClient): Promise<boolean> {
   const { pages } = await queries.ensureInfiniteQueryData(accountsQuery(''))
   return pages.some(({ data }) => data.length > 0)
-}
-
-/** Who is signed in; leads to the sign-in, and back afterwards, where no user is. */
-async function signedIn(queries: QueryClient, next: string) {
-  const search = next === '/' ? {} : { next }
-  const known = queries.getQueryData(meQuery.queryKey)
-  // Asked before the user is: the refusal of a user who is not signed in is an error in the browser's console.
-  if (known === undefined) {
-    const start = await queries.fetchQuery({ ...startQuery, staleTime: 0 })
-    if (!start.signed_in) throw redirect({ to: '/sign-in', search })
-  }
-  let me: Me
-  try {
-    me = await queries.ensureQueryData(meQuery)
-  } catch (error) {
-    const isSignedOut = error instanceof ApiError && error.httpStatus === 401
-    throw isSignedOut ? redirect({ to: '/sign-in', search }) : error
-  }
-  if (me.user.second_factor === 'required') throw redirect({ to: '/set-up-second-factor' })
-  return me
 }
 
 /** The pages and their addresses. */
@@ -379,7 +234,7 @@ export function createPageRouter(queries: QueryClient) {
       setUpFactor,
       ...DOORS,
       account.addChildren([accountHome, ...ACCOUNT_SCREENS, movedOperator, movedProfile]),
-      operator.addChildren([operatorHome, ...OPERATOR_SCREENS]),
+      operatorRoutes,
       profile.addChildren([profileHome]),
     ]),
     basepath: '/app',

@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { operatorActionShape } from '../operations/operator-desk.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import type { CommandGroup } from './operation-command.ts'
@@ -14,12 +16,16 @@ const ACTIONS = shownRows(operatorActionShape, {
     ACCOUNT: ({ account_id }) => account_id ?? '-',
     TARGET: ({ target_id }) => target_id ?? '-',
     AMOUNT: ({ amount }) => (amount === null ? '-' : showMicros(amount)),
-    FIELDS: ({ detail }) =>
-      Object.entries(detail)
-        .map(([field, value]) => `${field}=${value}`)
-        .join(' '),
+    BEFORE: ({ before }) => (before === null ? '-' : fieldWords(before)),
+    FIELDS: ({ detail }) => fieldWords(detail),
   },
 })
+
+function fieldWords(fields: Readonly<Record<string, unknown>>): string {
+  return Object.entries(fields)
+    .map(([field, value]) => `${field}=${value}`)
+    .join(' ')
+}
 
 /** `tollgate action`: the audit log. */
 export const ACTION_COMMANDS: CommandGroup = {
@@ -37,14 +43,27 @@ export const ACTION_COMMANDS: CommandGroup = {
           words: 'only of this account, acct_…',
           to: 'query.account',
         },
-        { flags: '--by <id>', words: 'only by this user or admin token', to: 'query.by' },
         {
-          flags: '--action <name>',
-          words: 'only of this operation, such as changeAccount',
+          flags: '--by <ids>',
+          words: 'only by these users or admin tokens, comma-separated',
+          to: 'query.by',
+        },
+        {
+          flags: '--action <names>',
+          words: 'only of these operations, such as changeAccount,addCredit',
           to: 'query.action',
         },
+        {
+          flags: '--csv',
+          words: 'print all of them as CSV',
+          to: 'query.format',
+          read: () => 'csv',
+        },
       ],
-      show: ACTIONS.page,
+      show: async (answered) =>
+        answered.body instanceof Readable
+          ? { out: (await text(answered.body)).trimEnd() }
+          : ACTIONS.page(answered),
     },
   ],
 }

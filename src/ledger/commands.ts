@@ -26,14 +26,17 @@ import {
   noRows,
   type RequestOwner,
 } from './named-rows.ts'
-import { type ActionSubject, type OperatorAction, operatorActionRow } from './operator-actions.ts'
+import { type OperatorAction, operatorActionRow } from './operator-actions.ts'
 import {
+  ACCOUNT_CHANGE,
   accountSubject,
+  CORRECTION,
+  CREDIT_MOVE,
   codeSubject,
-  correctionSubject,
-  creditSubject,
   fieldsOf,
+  KEY_CHANGE,
   keySubject,
+  type Said,
 } from './rules/action-subject.ts'
 import { type Uncounted, uncountedByHold, uncountedChange } from './rules/allowance.ts'
 import {
@@ -85,10 +88,7 @@ interface Command<Input, Verdict> {
 }
 
 /** What the ledger knows of a command that an operator may give. */
-interface Recorded<Input, Verdict> extends Command<Input, Verdict> {
-  /** What the record of it says, once the command has been applied. */
-  readonly subject: (work: UnitOfWork, input: Input) => ActionSubject
-}
+type Recorded<Input, Verdict> = Command<Input, Verdict> & Said<Input>
 
 function command<Input, Verdict>(row: Command<Input, Verdict>): Command<Input, Verdict> {
   return row
@@ -138,7 +138,7 @@ const ROWS = {
     rows: (named, { requestId }) => nameRequest(named, requestId, undefined),
     rule: (work, input, { nowMs }) => correctRequest(work, input, nowMs),
     isRunAgain: false,
-    subject: correctionSubject,
+    ...CORRECTION,
   }),
   settleStanding: command<SettleStandingInput, number>({
     rows(named, { requestIds }) {
@@ -159,7 +159,7 @@ const ROWS = {
     rule: (work, input, { nowMs }) => addCredit(work, input, nowMs),
     locks: accountIdOf,
     isRunAgain: true,
-    subject: (_, input) => creditSubject(input),
+    ...CREDIT_MOVE,
   }),
   /** Redeems a code for an account. A code can be redeemed once. */
   redeemCode: recorded<RedeemCodeInput, RedeemVerdict>({
@@ -234,7 +234,7 @@ const ROWS = {
     isRunAgain: true,
     uncounted: (work, { id, allowance: to }, nowMs) =>
       uncountedChange('account', { row: work.accounts.get(id), to, nowMs }),
-    subject: (_, input) => accountSubject(input.id, fieldsOf(input)),
+    ...ACCOUNT_CHANGE,
   }),
   /** Makes a key for an account; {@link createApiKey} makes its text. Null where there is no such account. */
   addApiKey: recorded<AddApiKeyInput, ApiKeyRow | null>({
@@ -254,7 +254,7 @@ const ROWS = {
     isRunAgain: true,
     uncounted: (work, { id, allowance: to }, nowMs) =>
       uncountedChange('apiKey', { row: work.apiKeys.get(id), to, nowMs }),
-    subject: (work, input) => keySubject(work, { id: input.id, detail: fieldsOf(input) }),
+    ...KEY_CHANGE,
   }),
   /**
    * Deletes a key by its id: it authenticates no request and is in no list; its requests stay. False where there
@@ -349,9 +349,8 @@ export type CommandedLedger = {
 }
 
 type CommandTable = {
-  readonly [Kind in CommandKind]: Command<InputOf<Kind>, LedgerVerdict<Kind>> & {
-    readonly subject?: Recorded<InputOf<Kind>, LedgerVerdict<Kind>>['subject']
-  }
+  readonly [Kind in CommandKind]: Command<InputOf<Kind>, LedgerVerdict<Kind>> &
+    Partial<Said<InputOf<Kind>>>
 }
 
 const COMMANDS: CommandTable = ROWS
@@ -366,13 +365,14 @@ export function applyCommand<Kind extends CommandKind>(
   { kind, input, by = null }: LedgerCommand<Kind>,
   terms: Terms,
 ): LedgerVerdict<Kind> {
-  const { rule, subject }: CommandTable[Kind] = COMMANDS[kind]
+  const { rule, subject, before }: CommandTable[Kind] = COMMANDS[kind]
   const writesBefore = work.writes
+  const earlier = by === null ? {} : before?.(work, input)
   const verdict = rule(work, input, terms)
   // What an operator changes is recorded beside the change; a command that changes nothing leaves no record.
   if (by !== null && subject !== undefined && work.writes > writesBefore) {
-    const { nowMs } = terms
-    work.operatorActions.insert(operatorActionRow(by, { ...subject(work, input), nowMs }))
+    const said = { ...subject(work, input), before: earlier, nowMs: terms.nowMs }
+    work.operatorActions.insert(operatorActionRow(by, said))
   }
   return verdict
 }

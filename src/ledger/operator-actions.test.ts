@@ -44,14 +44,35 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
         tokenId: null,
         tokenName: null,
         userName: 'Ada',
+        accountName: 'one',
         action: 'addCredit',
         accountId: 'acct_1',
         targetId: null,
         amountMicros: 7,
-        detailJson: '{"purse":"backed","reference":"r","expires_at":null}',
+        detailJson: '{"purse":"backed","reference":"r","expires_at":null,"before":{"balance":0}}',
         createdAtMs: 5,
       },
       expect.objectContaining({ id: 'act_1', targetId: 'acct_1', detailJson: '{"name":"one"}' }),
+    ])
+  })
+
+  test('a change of an account or a key is recorded with what its fields were before', async () => {
+    const { ledger, store } = bench
+    await ledger.createAccount({ id: 'acct_1', name: 'one', feeBasisPoints: 1_000 })
+    const change = { id: 'acct_1', name: 'two', feeBasisPoints: 1_200, disabled: true }
+    await ledger.updateAccount(change, by('act_1', 'changeAccount'))
+    await createApiKey(ledger, { id: 'key_1', accountId: 'acct_1', name: 'a', keyTag: 't' })
+    const limit = { id: 'key_1', creditLimitMicros: micros(9) }
+    await ledger.updateApiKey(limit, by('act_2', 'changeKey'))
+    const { actions } = await listOperatorActions(store.db, page)
+    expect(actions.map(({ detailJson }) => JSON.parse(detailJson))).toEqual([
+      { name: 'a', credit_limit: 9, before: { credit_limit: null } },
+      {
+        name: 'two',
+        disabled: true,
+        fee_basis_points: 1_200,
+        before: { name: 'one', disabled: false, fee_basis_points: 1_000 },
+      },
     ])
   })
 

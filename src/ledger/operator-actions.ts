@@ -26,13 +26,25 @@ export interface ActionSubject {
   /** The money of it; null: none. */
   readonly amountMicros: OperatorActionRow['amountMicros']
   /** Fields as the API names them. Never a secret. */
-  readonly detail: Readonly<Record<string, string | number | boolean | null>>
+  readonly detail: ActionFields
 }
+
+/** Fields of a recorded change, as the API names them. */
+export type ActionFields = Readonly<Record<string, string | number | boolean | null>>
 
 /** The record of an action. */
 export function operatorActionRow(
   by: OperatorAction,
-  { detail, nowMs, ...subject }: ActionSubject & { readonly nowMs: number },
+  {
+    detail,
+    before = {},
+    nowMs,
+    ...subject
+  }: ActionSubject & {
+    /** What the fields were before it. Default: nothing is recorded of that. */
+    readonly before?: ActionFields | undefined
+    readonly nowMs: number
+  },
 ): OperatorActionRow {
   const { id, action } = by
   const actor =
@@ -44,7 +56,8 @@ export function operatorActionRow(
     ...actor,
     action,
     ...subject,
-    detailJson: JSON.stringify(detail),
+    // No field of the API is called `before`.
+    detailJson: JSON.stringify(Object.keys(before).length === 0 ? detail : { ...detail, before }),
     createdAtMs: nowMs,
   }
 }
@@ -52,6 +65,7 @@ export function operatorActionRow(
 /** An action that is no command of the ledger. */
 type OtherAction = Partial<Pick<ActionSubject, 'accountId' | 'targetId'>> &
   Pick<ActionSubject, 'detail'> & {
+    readonly before?: ActionFields
     readonly by: OperatorAction | null
     readonly nowMs: number
   }
@@ -59,49 +73,56 @@ type OtherAction = Partial<Pick<ActionSubject, 'accountId' | 'targetId'>> &
 /** Inserts the record of what the ledger does not change; `by` is null: nothing is recorded. */
 export async function recordAction(
   db: Kysely<Tables>,
-  { by, accountId = null, targetId = null, detail, nowMs }: OtherAction,
+  { by, accountId = null, targetId = null, detail, before = {}, nowMs }: OtherAction,
 ): Promise<void> {
   if (by === null) return
   const subject = { accountId, targetId, amountMicros: null, detail }
-  const row = operatorActionRow(by, { ...subject, nowMs })
+  const row = operatorActionRow(by, { ...subject, before, nowMs })
   await db.insertInto('operator_actions').values(OPERATOR_ACTIONS.record(row)).execute()
 }
 
-/** An action with its operator's name. */
+/** An action with the names of its operator and its account. */
 export interface NamedAction extends OperatorActionRow {
   /** Null: it was done by token. */
   readonly userName: string | null
+  /** Null: it was about no account. */
+  readonly accountName: string | null
 }
 
 /** Which actions to list; undefined filters nothing. */
 export interface ActionFilter {
   readonly accountId?: string | undefined
-  /** A user or an admin token. */
-  readonly actorId?: string | undefined
-  /** The name of an operation. */
-  readonly action?: string | undefined
+  /** Ids of users and of admin tokens, or the name of the token of the settings, which has no id. */
+  readonly actorIds?: readonly string[] | undefined
+  /** Names of operations. */
+  readonly actions?: readonly string[] | undefined
 }
 
 /** One page of what operators and admin tokens changed, newest first. */
 export async function listOperatorActions(
   db: Kysely<Tables>,
-  { cursor, limit, accountId, actorId, action }: Page & ActionFilter,
+  { cursor, limit, accountId, actorIds, actions: kinds }: Page & ActionFilter,
 ): Promise<{ readonly actions: readonly NamedAction[]; readonly nextCursor: string | null }> {
   let query = db
     .selectFrom('operator_actions')
     .leftJoin('users', 'users.id', 'operator_actions.user_id')
+    .leftJoin('accounts', 'accounts.id', 'operator_actions.account_id')
     .selectAll('operator_actions')
-    .select('users.name as user_name')
+    .select(['users.name as user_name', 'accounts.name as account_name'])
   if (cursor !== undefined && cursor !== null) {
     query = query.where('operator_actions.id', '<', cursor)
   }
   if (accountId !== undefined) query = query.where('operator_actions.account_id', '=', accountId)
-  if (action !== undefined) query = query.where('operator_actions.action', '=', action)
-  if (actorId !== undefined) {
+  if (kinds !== undefined) query = query.where('operator_actions.action', 'in', kinds)
+  if (actorIds !== undefined) {
     query = query.where(({ eb, or }) =>
       or([
-        eb('operator_actions.user_id', '=', actorId),
-        eb('operator_actions.token_id', '=', actorId),
+        eb('operator_actions.user_id', 'in', actorIds),
+        eb('operator_actions.token_id', 'in', actorIds),
+        eb.and([
+          eb('operator_actions.token_id', 'is', null),
+          eb('operator_actions.token_name', 'in', actorIds),
+        ]),
       ]),
     )
   }
@@ -109,8 +130,10 @@ export async function listOperatorActions(
     .orderBy('operator_actions.id', 'desc')
     .limit(limit + 1)
     .execute()
-  const actions = rows
-    .slice(0, limit)
-    .map((row) => ({ ...OPERATOR_ACTIONS.read(row), userName: row.user_name }))
+  const actions = rows.slice(0, limit).map((row) => ({
+    ...OPERATOR_ACTIONS.read(row),
+    userName: row.user_name,
+    accountName: row.account_name,
+  }))
   return { actions, nextCursor: rows.length > limit ? (actions.at(-1)?.id ?? null) : null }
 }

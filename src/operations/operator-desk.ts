@@ -13,6 +13,7 @@ import {
 } from '../ledger/operator-actions.ts'
 import { csvLine, dollarsCell } from './csv.ts'
 import {
+  anyOf,
   filterField,
   idCursor,
   idField,
@@ -35,8 +36,14 @@ export function operatorDeskOperations(parts: OperationParts): readonly Operatio
 
 const actionFilters = {
   account: idFilterField('acct').optional(),
-  by: filterField.optional().describe('The id of a user or of an admin token.'),
-  action: filterField.optional().describe('The name of an operation, such as `changeAccount`.'),
+  by: anyOf(filterField, 'must be at most 50 ids')
+    .optional()
+    .describe(
+      'Ids of users and of admin tokens, comma-separated: any of them. `ADMIN_API_TOKEN` is the token of the settings.',
+    ),
+  action: anyOf(filterField, 'must be at most 50 names')
+    .optional()
+    .describe('Names of operations such as `changeAccount`, comma-separated: any of them.'),
 }
 
 function listActions({ store }: OperationParts): Operation {
@@ -60,7 +67,7 @@ function listActions({ store }: OperationParts): Operation {
       query: { limit, cursor = null, account, by, action, format },
       acceptsCsv,
     }) {
-      const filter = { accountId: account, actorId: by, action }
+      const filter = { accountId: account, actorIds: by, actions: action }
       if (format === 'csv' || (format === undefined && acceptsCsv)) {
         return { httpStatus: 200, body: Readable.from(actionCsv(store.pages(reader), filter)) }
       }
@@ -83,12 +90,13 @@ async function* actionCsv(
   filter: ActionFilter,
 ): AsyncGenerator<string> {
   const columns = ['id', 'created_at', 'by', 'by_name', 'action', 'account_id', 'target_id']
-  yield csvLine([...columns, 'amount', 'detail'])
+  yield csvLine([...columns, 'amount', 'detail', 'before'])
   let cursor: string | null = null
   do {
     const page = await listOperatorActions(db, { ...filter, cursor, limit: CSV_ROWS_AT_ONCE })
-    const lines = page.actions.map((row) =>
-      csvLine([
+    const lines = page.actions.map((row) => {
+      const { detail, before } = fieldsOfAction(row)
+      return csvLine([
         row.id,
         timeAnswer(row.createdAtMs),
         row.userId ?? row.tokenId,
@@ -97,13 +105,16 @@ async function* actionCsv(
         row.accountId,
         row.targetId,
         row.amountMicros === null ? null : dollarsCell(row.amountMicros),
-        row.detailJson,
-      ]),
-    )
+        JSON.stringify(detail),
+        before === null ? null : JSON.stringify(before),
+      ])
+    })
     yield lines.join('')
     cursor = page.nextCursor
   } while (cursor !== null)
 }
+
+const actionFields = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]).nullable())
 
 /** Something that an operator changed on the page, or an admin by token. */
 export const operatorActionShape = z
@@ -119,16 +130,28 @@ export const operatorActionShape = z
       .describe('The admin token; `ADMIN_API_TOKEN` without an id is that of the settings.'),
     action: z.string().describe('The name of the operation.'),
     account_id: idField('acct').nullable(),
+    account_name: z.string().nullable(),
     target_id: z.string().nullable().describe('The id of what was changed or made.'),
     amount: moneyField.nullable(),
-    detail: z
-      .record(z.string(), z.union([z.string(), z.number(), z.boolean()]).nullable())
-      .describe('The fields that were given.'),
+    detail: actionFields.describe('The fields that were given.'),
+    before: actionFields
+      .nullable()
+      .describe(
+        'What these fields were before, the `balance` of the purse before credit, and the `charge` of a request before it was settled; null: that was not recorded.',
+      ),
     created_at: timeField,
   })
   .meta({ id: 'OperatorAction' })
 
-const detailShape = operatorActionShape.shape.detail
+const storedShape = z.looseObject({ before: actionFields.optional() })
+
+/** What was given, and what it was before. Throws where the record is none. */
+function fieldsOfAction({
+  detailJson,
+}: NamedAction): Pick<z.infer<typeof operatorActionShape>, 'detail' | 'before'> {
+  const { before = null, ...detail } = storedShape.parse(JSON.parse(detailJson))
+  return { detail: actionFields.parse(detail), before }
+}
 
 function actionAnswer(row: NamedAction): z.infer<typeof operatorActionShape> {
   return {
@@ -140,9 +163,10 @@ function actionAnswer(row: NamedAction): z.infer<typeof operatorActionShape> {
     token_name: row.tokenName,
     action: row.action,
     account_id: row.accountId,
+    account_name: row.accountName,
     target_id: row.targetId,
     amount: row.amountMicros,
-    detail: detailShape.parse(JSON.parse(row.detailJson)),
+    ...fieldsOfAction(row),
     created_at: timeAnswer(row.createdAtMs),
   }
 }

@@ -27,7 +27,7 @@ function list({ store }: OperationParts): Operation {
     name: 'listUsers',
     method: 'GET',
     scope: 'read',
-    paths: { admin: '/v1/admin/users' },
+    paths: { admin: '/v1/admin/users', operator: '/app/api/operator/users' },
     summary: 'The users of the page, oldest first.',
     answers: { 200: listShape(userShape) },
     async run({ reader }) {

@@ -37,14 +37,15 @@ export function changeMember(
     const user = await trx
       .selectFrom('members')
       .innerJoin('users', 'users.id', 'members.user_id')
-      .select('users.email')
+      .select(['users.email', 'members.role'])
       .where('members.account_id', '=', accountId)
       .where('members.user_id', '=', userId)
       .executeTakeFirst()
     if (user === undefined) return false
     // Before the members, as where an invitation is accepted, so that the two never wait for each other.
     if (role === null) {
-      await endInvitations(trx, { ...user, accountId, asOperator: false, isAll: false, nowMs })
+      const { email } = user
+      await endInvitations(trx, { email, accountId, asOperator: false, isAll: false, nowMs })
     }
     // Locks all of them: two that leave at the same time do not take each other for the one who stays.
     const owners = await trx
@@ -58,7 +59,8 @@ export function changeMember(
     if (ownerId !== null && !isOwner(ownerId)) throw new Problem('owner_required')
     if (isOwner(userId) && role !== 'owner' && owners.length === 1) throw new Problem('last_owner')
     if (!(await setRole(trx, { accountId, userId, role }))) return false
-    await recordAction(trx, { by, accountId, targetId: userId, detail: { role }, nowMs })
+    const before = { role: user.role }
+    await recordAction(trx, { by, accountId, targetId: userId, detail: { role }, before, nowMs })
     return true
   })
 }

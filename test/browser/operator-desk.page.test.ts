@@ -3,7 +3,7 @@ import { type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
 import { HELIX } from './stand-in-data.ts'
-import { AUDIT, CODES, HEALTH, TOKENS } from './stand-in-operator.ts'
+import { ACCOUNTS, AUDIT, CODES, HEALTH, TOKENS } from './stand-in-operator.ts'
 
 /** What operators look after beside accounts: requests to settle, the ledger's health, and codes. */
 
@@ -192,7 +192,29 @@ const TOKEN_SCREENS: readonly Screen[] = [
   },
 ]
 
-testScreens([...TO_SETTLE, ...HEALTH_SCREENS, ...CODE_SCREENS, ...TOKEN_SCREENS])
+const AUDIT_LOG: readonly Screen[] = [
+  { name: 'op-audit-log', path: at('audit-log'), text: 'Fee 10% → 12%' },
+  {
+    name: 'op-audit-log-filtered',
+    path: `${at('audit-log')}?account=${HELIX.id}&kind=addCredit&by=user_1`,
+    before: (server) => server.answer('/operator/actions', json(EMPTY)),
+    text: 'No changes match these filters.',
+  },
+  {
+    name: 'op-audit-log-empty',
+    path: at('audit-log'),
+    before: (server) => server.answer('/operator/actions', json(EMPTY)),
+    text: 'No changes recorded yet.',
+  },
+  {
+    name: 'op-audit-log-error',
+    path: at('audit-log'),
+    before: (server) => server.answer('/operator/actions', down),
+    text: 'The audit log could not be loaded.',
+  },
+]
+
+testScreens([...TO_SETTLE, ...AUDIT_LOG, ...HEALTH_SCREENS, ...CODE_SCREENS, ...TOKEN_SCREENS])
 
 test('the admin token that was chosen is revoked, after it is said what that does', async ({
   page,
@@ -206,6 +228,22 @@ test('the admin token that was chosen is revoked, after it is said what that doe
   expect(server.asked.filter((call) => call.startsWith('DELETE'))).toEqual([
     `DELETE operator/tokens/${TOKENS[1]?.id}`,
   ])
+})
+
+test('the audit log is filtered by its address, and downloaded with the same filters', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/${at('audit-log')}?kind=addCredit&kind=changeKey`)
+  await page.getByText('Credit added', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Account', exact: true }).click()
+  await page.getByRole('button', { name: 'Night Shift' }).click()
+  await page.waitForURL(/account=acct_/)
+  const filters = `account=${ACCOUNTS[1]?.id}&action=${encodeURIComponent('addCredit,changeKey')}`
+  const asked = () => server.asked.filter((call) => call.includes('operator/actions'))
+  await expect.poll(() => asked().at(-1)).toBe(`GET operator/actions?${filters}&limit=50`)
+  const csv = page.getByRole('link', { name: 'CSV' })
+  expect(await csv.getAttribute('href')).toBe(`/app/api/operator/actions?${filters}&format=csv`)
 })
 
 test('a request is settled by the cost that was typed, by keys alone', async ({ page, server }) => {

@@ -76,9 +76,11 @@ function action(place: number, fields: Partial<OperatorAction>): OperatorAction 
     token_name: null,
     action: 'addCredit',
     account_id: HELIX.id,
+    account_name: HELIX.name,
     target_id: null,
     amount: null,
     detail: {},
+    before: null,
     created_at: ago(place * 3_600_000),
     ...fields,
   }
@@ -86,7 +88,11 @@ function action(place: number, fields: Partial<OperatorAction>): OperatorAction 
 
 /** Audit log, newest first. */
 export const ACTIONS: readonly OperatorAction[] = [
-  action(1, { amount: 200_000_000, detail: { purse: 'backed', reference: 'invoice-1042' } }),
+  action(1, {
+    amount: 200_000_000,
+    detail: { purse: 'backed', reference: 'invoice-1042' },
+    before: { balance: -12_940_000 },
+  }),
   action(2, {
     action: 'settleRequest',
     target_id: 'req_01kbh2x9q4e7m0v6rt3z8ycd5n',
@@ -96,18 +102,37 @@ export const ACTIONS: readonly OperatorAction[] = [
   action(3, {
     action: 'changeAccount',
     account_id: ACCOUNTS[2]?.id ?? null,
+    account_name: ACCOUNTS[2]?.name ?? null,
     target_id: ACCOUNTS[2]?.id ?? null,
-    detail: { disabled: true },
+    detail: { disabled: true, note: 'Invoice 7 is late.' },
+    before: { disabled: false, note: null },
   }),
-  action(4, { action: 'setMaintenance', account_id: null, detail: { enabled: false } }),
+  action(7, {
+    action: 'changeAccount',
+    target_id: HELIX.id,
+    user_id: null,
+    user_name: null,
+    token_id: 'atok_01kbh0c7x5qv3m9t2r8w6e0001',
+    token_name: 'crm-sync',
+    detail: { fee_basis_points: 1_200 },
+    before: { fee_basis_points: 1_000 },
+  }),
+  action(4, {
+    action: 'setMaintenance',
+    account_id: null,
+    account_name: null,
+    detail: { enabled: false },
+  }),
   action(5, {
     action: 'refreshCatalog',
     account_id: null,
+    account_name: null,
     detail: { outcome: 'refreshed', models: 214, doubted: 0 },
   }),
   action(6, {
     action: 'createWebhook',
     account_id: null,
+    account_name: null,
     target_id: 'hook_01kbh0c7x5qv3m9t2r8w6e0002',
     detail: { host: 'pager.example', events: 'upstream.away,audit.difference' },
   }),
@@ -327,3 +352,14 @@ export const DELIVERIES: readonly Delivery[] = [
     failure: 'did not answer in time',
   }),
 ]
+
+/** The users of the page, of whom one is an operator. */
+export const USERS = MEMBERS.map(({ user_id: id, name, email, role }) => ({
+  id,
+  object: 'user',
+  name,
+  email,
+  is_operator: role === 'owner',
+  has_second_factor: true,
+  created_at: ago(90 * DAY_MS),
+}))

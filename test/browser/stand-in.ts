@@ -16,6 +16,7 @@ import {
   MEMBERS,
   TOKENS,
   UNSETTLED,
+  USERS,
   WEBHOOKS,
 } from './stand-in-operator.ts'
 import { OVERVIEW } from './stand-in-overview.ts'
@@ -162,6 +163,7 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['POST /auth/factors/recovery-codes', data.NEW_RECOVERY_CODES],
     ['/operator/accounts', list(ACCOUNTS)],
     ['/operator/actions', list(ACTIONS)],
+    ['/operator/users', list(USERS)],
     ['/operator/unsettled', list(UNSETTLED)],
     ['/operator/health', HEALTH],
     ['/operator/audit', AUDIT],

@@ -147,7 +147,6 @@ test('operators have the operations of admins on accounts, credit, codes, reques
     'createResetLink',
     'getAllUsage',
     'listDepositAddresses',
-    'listUsers',
     'removeUser',
   ])
   for (const { paths } of OPERATIONS_OF_OPERATORS) {
@@ -202,9 +201,11 @@ describe('what is recorded', () => {
       token_name: null,
       action: 'addCredit',
       account_id: account.id,
+      account_name: expect.any(String),
       target_id: null,
       amount: -2_500_000,
       detail: { purse: 'backed', reference: 'chargeback-7', expires_at: null },
+      before: { balance: expect.any(Number) },
       created_at: entry['created_at'],
     })
     const { id, code } = await newCode()

@@ -8,6 +8,7 @@ import type {
   operatorActionShape,
   unsettledRequestShape,
 } from '../../src/operations/operator-desk.ts'
+import type { userShape } from '../../src/operations/people.ts'
 import type { adminPurchaseShape, listedPurchaseShape } from '../../src/operations/purchases.ts'
 import type {
   auditProgressShape,
@@ -102,23 +103,42 @@ export function accountEntriesQuery(accountId: string) {
   })
 }
 
-/** What operators changed: on one account, or at all. */
-export function actionsQuery(accountId: string | null) {
+/** Which changes of the audit log are asked for; what is left out filters nothing. */
+export interface ActionFilter {
+  readonly account?: string | undefined
+  /** Ids of users and admin tokens. */
+  readonly by?: readonly string[] | undefined
+  /** Names of operations. */
+  readonly kind?: readonly string[] | undefined
+}
+
+/** Where the audit log is read, below the API of the page. */
+export function actionsPath(
+  { account, by, kind }: ActionFilter,
+  more: Readonly<Record<string, string | number | null>>,
+): string {
+  const filters = { account, by: by?.join(','), action: kind?.join(',') }
+  return withQuery('operator/actions', { ...filters, ...more })
+}
+
+/** Changes by operators and admin tokens, newest first. */
+export function actionsQuery(filter: ActionFilter, limit = ROWS) {
   return infiniteQueryOptions({
-    queryKey: ['operator', 'actions', accountId],
+    queryKey: ['operator', 'actions', filter, limit],
     queryFn: ({ pageParam, signal }) =>
-      read<Page<OperatorAction>>(
-        withQuery('operator/actions', {
-          limit: accountId === null ? ROWS / 2 : FEW,
-          account: accountId,
-          cursor: pageParam,
-        }),
-        signal,
-      ),
+      read<Page<OperatorAction>>(actionsPath(filter, { limit, cursor: pageParam }), signal),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
+    placeholderData: keepPreviousData,
   })
 }
+
+/** The users of the page, oldest first. */
+export const usersQuery = queryOptions({
+  queryKey: ['operator', 'users'],
+  queryFn: ({ signal }) =>
+    read<Pick<Page<z.infer<typeof userShape>>, 'data'>>('operator/users', signal),
+})
 
 /** A request that waits for its cost. */
 export type UnsettledRequest = z.infer<typeof unsettledRequestShape>

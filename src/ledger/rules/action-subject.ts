@@ -1,32 +1,29 @@
 import type { CreditCodeRow } from '../../store/schema.ts'
 import { addMicros, formatDecimal } from '../../vocabulary/money.ts'
-import type { AddCreditInput, CorrectInput, OwnLimits } from '../ledger.ts'
-import type { ActionSubject } from '../operator-actions.ts'
+import type {
+  AddCreditInput,
+  CorrectInput,
+  OwnLimits,
+  UpdateAccountInput,
+  UpdateApiKeyInput,
+} from '../ledger.ts'
+import type { ActionFields, ActionSubject } from '../operator-actions.ts'
 import type { UnitOfWork } from '../work.ts'
 
-type Detail = ActionSubject['detail']
-
 /** What the record of a change of an account says. */
-export function accountSubject(accountId: string, detail: Detail): ActionSubject {
+export function accountSubject(accountId: string, detail: ActionFields): ActionSubject {
   return { accountId, targetId: accountId, amountMicros: null, detail }
 }
 
 /** The same of a key. */
 export function keySubject(
   work: UnitOfWork,
-  { id: apiKeyId, detail }: { readonly id: string; readonly detail: Detail },
+  { id: apiKeyId, detail }: { readonly id: string; readonly detail: ActionFields },
 ): ActionSubject {
   const apiKey = work.apiKeys.get(apiKeyId)
   const named = apiKey === undefined ? detail : { name: apiKey.name, ...detail }
   const accountId = apiKey?.accountId ?? null
   return { accountId, targetId: apiKeyId, amountMicros: null, detail: named }
-}
-
-/** The same of credit that is added or taken back. */
-export function creditSubject(input: AddCreditInput): ActionSubject {
-  const { accountId, amountMicros, purse, reference, expiresAtMs } = input
-  const detail = { purse, reference, ...fieldsOf({ expiresAtMs }) }
-  return { accountId, targetId: null, amountMicros, detail }
 }
 
 /** The same of a code. */
@@ -35,21 +32,67 @@ export function codeSubject(code: CreditCodeRow | undefined): ActionSubject {
   return { accountId: null, targetId, amountMicros, detail: fieldsOf({ expiresAtMs }) }
 }
 
-/** The same of a correction. */
-export function correctionSubject(
-  work: UnitOfWork,
-  { requestId, correction }: CorrectInput,
-): ActionSubject {
-  const request = work.requests.get(requestId)
-  const chargeMicros =
-    request === undefined ? null : addMicros(request.backedChargeMicros, request.freeChargeMicros)
-  const costUsd = 'costUsd' in correction ? correction.costUsd : null
-  return {
-    accountId: request?.accountId ?? null,
-    targetId: requestId,
-    amountMicros: chargeMicros,
-    detail: costUsd === null ? {} : { provider_cost: formatDecimal(costUsd) },
-  }
+/** What the record of a command says. */
+export interface Said<Input> {
+  /** Once the command has been applied. */
+  readonly subject: (work: UnitOfWork, input: Input) => ActionSubject
+  /** Of the time before it; absent: nothing. */
+  readonly before?: (work: UnitOfWork, input: Input) => ActionFields
+}
+
+/** Credit that is added or removed: the amount, and the balance of its purse before. */
+export const CREDIT_MOVE: Said<AddCreditInput> = {
+  subject(_, { accountId, amountMicros, purse, reference, expiresAtMs }) {
+    const detail = { purse, reference, ...fieldsOf({ expiresAtMs }) }
+    return { accountId, targetId: null, amountMicros, detail }
+  },
+  before(work, { accountId, purse }) {
+    const account = work.accounts.get(accountId)
+    if (account === undefined) return {}
+    return { balance: purse === 'free' ? account.freeBalanceMicros : account.backedBalanceMicros }
+  },
+}
+
+/** A correction: the charge after it, and the state and charge of the request before. */
+export const CORRECTION: Said<CorrectInput> = {
+  subject(work, { requestId, correction }) {
+    const request = work.requests.get(requestId)
+    const chargeMicros =
+      request === undefined ? null : addMicros(request.backedChargeMicros, request.freeChargeMicros)
+    const costUsd = 'costUsd' in correction ? correction.costUsd : null
+    return {
+      accountId: request?.accountId ?? null,
+      targetId: requestId,
+      amountMicros: chargeMicros,
+      detail: costUsd === null ? {} : { provider_cost: formatDecimal(costUsd) },
+    }
+  },
+  before(work, { requestId }) {
+    const request = work.requests.get(requestId)
+    if (request === undefined) return {}
+    const charge = addMicros(request.backedChargeMicros, request.freeChargeMicros)
+    return { state: request.state, charge }
+  },
+}
+
+/** A change of an account: the given fields, and what they were before. */
+export const ACCOUNT_CHANGE: Said<UpdateAccountInput> = {
+  subject: (_, input) => accountSubject(input.id, fieldsOf(input)),
+  before: (work, input) => fieldsBefore(work.accounts.get(input.id), input),
+}
+
+/** A change of a key: the same. */
+export const KEY_CHANGE: Said<UpdateApiKeyInput> = {
+  subject: (work, input) => keySubject(work, { id: input.id, detail: fieldsOf(input) }),
+  before: (work, input) => fieldsBefore(work.apiKeys.get(input.id), input),
+}
+
+/** By position: the row that is changed, and the change. */
+function fieldsBefore(row: Changeable | undefined, change: Changeable): ActionFields {
+  if (row === undefined) return {}
+  const given = Object.keys(fieldsOf(change))
+  const fields = Object.entries(fieldsOf(row)).filter(([field]) => given.includes(field))
+  return Object.fromEntries(fields)
 }
 
 interface Changeable extends Partial<OwnLimits> {

@@ -13,7 +13,7 @@ import { AllowanceLine, MetadataLine, OnlyModels } from '../../parts/terms-lines
 import { useTitle } from '../../parts/use-title.ts'
 import { RenameAccount, SuspendAccount } from './account-dialogs.tsx'
 import { AccountEntries, AccountKeys, AccountMembers, AccountRequests } from './account-lists.tsx'
-import { Actions } from './actions.tsx'
+import { AccountLog } from './account-log.tsx'
 import { MoveCredit } from './move-credit.tsx'
 
 const route = getRouteApi('/operator/accounts/$id')
@@ -55,7 +55,7 @@ export function OneAccountScreen() {
         <AccountRequests accountId={id} />
         <AccountEntries accountId={id} />
         <AccountMembers accountId={id} />
-        <Actions accountId={id} />
+        <AccountLog accountId={id} />
       </div>
     </>
   )

@@ -24,3 +24,26 @@ export interface PurchasesSearch {
 export function readPurchasesSearch({ list }: Record<string, unknown>): PurchasesSearch {
   return list === 'all' ? { list } : {}
 }
+
+/** The filters of the audit log, as its address has them. */
+export interface AuditLogSearch {
+  readonly account?: string | undefined
+  /** Ids of users and admin tokens. */
+  readonly by?: readonly string[] | undefined
+  /** Names of operations. */
+  readonly kind?: readonly string[] | undefined
+}
+
+/** Reads them. */
+export function readAuditLogSearch({ account, by, kind }: Record<string, unknown>): AuditLogSearch {
+  return {
+    ...(typeof account === 'string' && account !== '' ? { account } : {}),
+    ...(textsOf(by).length > 0 ? { by: textsOf(by) } : {}),
+    ...(textsOf(kind).length > 0 ? { kind: textsOf(kind) } : {}),
+  }
+}
+
+function textsOf(value: unknown): readonly string[] {
+  const all: readonly unknown[] = Array.isArray(value) ? value : [value]
+  return all.filter((one) => typeof one === 'string' && one !== '') as readonly string[]
+}

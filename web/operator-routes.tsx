@@ -1,0 +1,91 @@
+import { createRoute, redirect } from '@tanstack/react-router'
+import { BEHIND_SIGN_IN, screen, signedIn } from './route-parts.tsx'
+import {
+  readAccountsSearch,
+  readAuditLogSearch,
+  readPurchasesSearch,
+} from './screens/operator/search.ts'
+import { readNothing } from './searches.ts'
+
+const operator = createRoute({
+  ...BEHIND_SIGN_IN,
+  path: '/operator',
+  async beforeLoad({ context, location }) {
+    const me = await signedIn(context.queries, location.href)
+    if (!me.user.is_operator) throw redirect({ to: '/', replace: true })
+    return { me }
+  },
+})
+
+/** A screen of operators. */
+function ofOperator<const Path extends string, Search>(
+  path: Path,
+  validateSearch: (search: Record<string, unknown>) => Search,
+  shown: ReturnType<typeof screen>,
+) {
+  return createRoute({ getParentRoute: () => operator, path, validateSearch, ...shown })
+}
+
+const OPERATOR_SCREENS = [
+  ofOperator(
+    '/accounts',
+    readAccountsSearch,
+    screen(() => import('./screens/operator/accounts.tsx'), 'AccountsScreen'),
+  ),
+  ofOperator(
+    '/accounts/$id',
+    readNothing,
+    screen(() => import('./screens/operator/account.tsx'), 'OneAccountScreen'),
+  ),
+  ofOperator(
+    '/purchases',
+    readPurchasesSearch,
+    screen(() => import('./screens/operator/purchases.tsx'), 'PurchasesScreen'),
+  ),
+  ofOperator(
+    '/codes',
+    readNothing,
+    screen(() => import('./screens/operator/codes.tsx'), 'CodesScreen'),
+  ),
+  ofOperator(
+    '/unsettled',
+    readNothing,
+    screen(() => import('./screens/operator/unsettled.tsx'), 'UnsettledScreen'),
+  ),
+  ofOperator(
+    '/health',
+    readNothing,
+    screen(() => import('./screens/operator/health.tsx'), 'HealthScreen'),
+  ),
+  ofOperator(
+    '/webhooks',
+    readNothing,
+    screen(() => import('./screens/operator/webhooks.tsx'), 'WebhooksScreen'),
+  ),
+  ofOperator(
+    '/webhooks/$id',
+    readNothing,
+    screen(() => import('./screens/operator/webhook.tsx'), 'OneWebhookScreen'),
+  ),
+  ofOperator(
+    '/tokens',
+    readNothing,
+    screen(() => import('./screens/operator/tokens.tsx'), 'TokensScreen'),
+  ),
+  ofOperator(
+    '/audit-log',
+    readAuditLogSearch,
+    screen(() => import('./screens/operator/audit-log.tsx'), 'AuditLogScreen'),
+  ),
+] as const
+
+const operatorHome = createRoute({
+  getParentRoute: () => operator,
+  path: '/',
+  beforeLoad() {
+    throw redirect({ to: '/operator/accounts', replace: true })
+  },
+})
+
+/** The pages of operators and their addresses. */
+export const operatorRoutes = operator.addChildren([operatorHome, ...OPERATOR_SCREENS])

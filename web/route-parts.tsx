@@ -1,0 +1,64 @@
+import type { QueryClient } from '@tanstack/react-query'
+import { createRootRouteWithContext, redirect } from '@tanstack/react-router'
+import type { Me } from './api/answers.ts'
+import { ApiError } from './api/client.ts'
+import { meQuery, startQuery } from './api/queries.ts'
+import { PageFailed } from './parts/page-failed.tsx'
+import { lazyScreen } from './shell/lazy-screen.tsx'
+import { Page } from './shell/page.tsx'
+import { ScreenFailed, ScreenNotFound } from './shell/screen-states.tsx'
+import { Shell } from './shell/shell.tsx'
+
+/** The root of all addresses. */
+export const root = createRootRouteWithContext<{ readonly queries: QueryClient }>()({
+  component: Page,
+  errorComponent: ({ error }) => <PageFailed error={asError(error)} />,
+  notFoundComponent: NotFound,
+})
+
+/** What the pages behind the sign-in have in common. */
+export const BEHIND_SIGN_IN = {
+  getParentRoute: () => root,
+  component: Shell,
+  notFoundComponent: ScreenNotFound,
+} as const
+
+type Loaded = () => Promise<Record<string, unknown>>
+
+/** A screen: which module and export it is, and what stands in its place until it could be loaded. */
+export function screen(load: Loaded, name: string) {
+  return {
+    component: lazyScreen(load, name),
+    errorComponent: ({ error }: { readonly error: unknown }) => (
+      <ScreenFailed error={asError(error)} />
+    ),
+  }
+}
+
+/** Who is signed in; leads to the sign-in, and back afterwards, where no user is. */
+export async function signedIn(queries: QueryClient, next: string) {
+  const search = next === '/' ? {} : { next }
+  const known = queries.getQueryData(meQuery.queryKey)
+  // Asked before the user is: the refusal of a user who is not signed in is an error in the browser's console.
+  if (known === undefined) {
+    const start = await queries.fetchQuery({ ...startQuery, staleTime: 0 })
+    if (!start.signed_in) throw redirect({ to: '/sign-in', search })
+  }
+  let me: Me
+  try {
+    me = await queries.ensureQueryData(meQuery)
+  } catch (error) {
+    const isSignedOut = error instanceof ApiError && error.httpStatus === 401
+    throw isSignedOut ? redirect({ to: '/sign-in', search }) : error
+  }
+  if (me.user.second_factor === 'required') throw redirect({ to: '/set-up-second-factor' })
+  return me
+}
+
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown))
+}
+
+function NotFound() {
+  return <PageFailed error={new Error('Check the address, or choose a section.')} />
+}

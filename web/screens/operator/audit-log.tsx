@@ -1,0 +1,159 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import {
+  actionsPath,
+  actionsQuery,
+  type OperatorAction,
+  tokensQuery,
+  usersQuery,
+} from '../../api/operator.ts'
+import { money } from '../../format/money.ts'
+import { counted } from '../../format/numbers.ts'
+import { listTime } from '../../format/time.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { ListCard, Older } from '../../parts/list-card.tsx'
+import { type Option, PickMany } from '../../parts/pick.tsx'
+import { Empty } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
+import { useTitle } from '../../parts/use-title.ts'
+import { ACTION_KINDS, actionWords, changeWords } from './action-words.ts'
+import { PickAccount } from './pick-account.tsx'
+import type { AuditLogSearch } from './search.ts'
+
+const route = getRouteApi('/operator/audit-log')
+
+/** Every change by operators and admin tokens, newest first, by person, account and kind. */
+export function AuditLogScreen() {
+  useTitle('Audit log')
+  const search = route.useSearch()
+  const navigate = route.useNavigate()
+  const change = (part: AuditLogSearch) =>
+    void navigate({ search: { ...search, ...part }, replace: true, resetScroll: false })
+  return (
+    <>
+      <div className="top">
+        <h1>Audit log</h1>
+        <a
+          className="btn"
+          href={`/app/api/${actionsPath(search, { format: 'csv' })}`}
+          download="audit-log.csv"
+        >
+          <Icon name="download" />
+          CSV
+        </a>
+      </div>
+      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset can't be laid out as a line in every browser */}
+      <div className="filters" role="group" aria-label="Filters">
+        <PickPeople picked={search.by ?? []} onChange={(by) => change({ by })} />
+        <PickAccount accountId={search.account} onChange={(account) => change({ account })} />
+        <PickMany
+          label="Kind"
+          options={ACTION_KINDS}
+          picked={search.kind ?? []}
+          onChange={(kind) => change({ kind })}
+        />
+      </div>
+      <Actions search={search} onClear={() => void navigate({ search: {}, replace: true })} />
+    </>
+  )
+}
+
+const SETTINGS_TOKEN = 'ADMIN_API_TOKEN'
+
+/** Operators and admin tokens, also those that are no longer there but picked. */
+function PickPeople(props: {
+  readonly picked: readonly string[]
+  readonly onChange: (ids: readonly string[]) => void
+}) {
+  const users = useQuery(usersQuery).data?.data ?? []
+  const tokens = useInfiniteQuery(tokensQuery).data?.pages.flatMap(({ data }) => data) ?? []
+  const options: readonly Option[] = [
+    ...users.filter((user) => user.is_operator).map(({ id, name }) => ({ value: id, text: name })),
+    ...tokens.map(({ id, name }) => ({ value: id, text: `token ${name}` })),
+    { value: SETTINGS_TOKEN, text: `token ${SETTINGS_TOKEN}` },
+  ]
+  const unlisted = props.picked.filter((id) => options.every(({ value }) => value !== id))
+  const all = [...options, ...unlisted.map((id) => ({ value: id, text: id }))]
+  return <PickMany label="Person" options={all} {...props} />
+}
+
+const HEADS = [
+  { text: 'Change' },
+  { text: 'Account' },
+  { text: 'Amount', className: 'num' },
+  { text: 'By' },
+  { text: 'Time' },
+] as const
+
+function Actions({ search, onClear }: { search: AuditLogSearch; onClear: () => void }) {
+  const query = useInfiniteQuery(actionsQuery(search))
+  const actions = query.data?.pages.flatMap(({ data }) => data)
+  const isFiltered = Object.values(search).some((value) => value !== undefined)
+  return (
+    <ListCard
+      label="Audit log"
+      query={query}
+      rows={actions}
+      failed="The audit log could not be loaded."
+      empty={
+        isFiltered ? (
+          <Empty title="No changes match these filters.">
+            <button type="button" className="btn" onClick={onClear}>
+              Clear filters
+            </button>
+          </Empty>
+        ) : (
+          <Empty title="No changes recorded yet.">
+            <p>Changes made by operators appear here.</p>
+          </Empty>
+        )
+      }
+      heads={HEADS}
+      greyRows={8}
+      row={(action) => <ActionRow key={action.id} action={action} />}
+    >
+      <Older
+        query={query}
+        shown={`The newest ${counted(actions?.length ?? 0, 'change')}`}
+        text="Older changes"
+      />
+    </ListCard>
+  )
+}
+
+function ActionRow({ action }: { action: OperatorAction }) {
+  const at = new Date(action.created_at)
+  const { account_id: id, account_name: name, target_id: targetId, amount } = action
+  const words = changeWords(action)
+  return (
+    <tr>
+      <td className="wide wrap-anywhere">
+        <b>{actionWords(action)}</b>
+        {words !== '' && <span className="two">{words}</span>}
+        {targetId !== null && targetId !== id && <span className="two mono">{targetId}</span>}
+      </td>
+      <td className="wrap-anywhere">
+        {id === null ? (
+          <span className="dimmed hide-s">–</span>
+        ) : (
+          <Link className="hover:underline" to="/operator/accounts/$id" params={{ id }}>
+            {name ?? id}
+          </Link>
+        )}
+      </td>
+      <td className="num">
+        {amount === null ? (
+          <span className="dimmed hide-s">–</span>
+        ) : (
+          money(amount, action.action === 'settleRequest' ? 4 : 2)
+        )}
+      </td>
+      <td className="text-ink-2 wrap-anywhere">
+        {action.user_name ?? `token ${action.token_name}`}
+      </td>
+      <td className="end text-ink-2">
+        <Time at={at}>{listTime(at, new Date())}</Time>
+      </td>
+    </tr>
+  )
+}

@@ -1,0 +1,92 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { accountsQuery, oneAccountQuery } from '../../api/operator.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { Popover } from '../../parts/popover.tsx'
+import { useSettled } from '../../parts/use-settled.ts'
+
+interface PickAccountProps {
+  /** Undefined: all accounts. */
+  readonly accountId: string | undefined
+  readonly onChange: (accountId: string | undefined) => void
+}
+
+/** One account of all, found by its name, email or ID. */
+export function PickAccount({ accountId, onChange }: PickAccountProps) {
+  const { data } = useQuery({
+    ...oneAccountQuery(accountId ?? ''),
+    enabled: accountId !== undefined,
+    refetchInterval: false,
+  })
+  return (
+    <Popover
+      label="Account"
+      button={(button) => (
+        <button type="button" className={accountId === undefined ? 'pill' : 'pill on'} {...button}>
+          {accountId === undefined ? (
+            'Account'
+          ) : (
+            <>
+              Account: <em>{data?.name ?? accountId}</em>
+            </>
+          )}
+        </button>
+      )}
+    >
+      {(close) => (
+        <Found
+          accountId={accountId}
+          onChange={(id) => {
+            close()
+            onChange(id)
+          }}
+        />
+      )}
+    </Popover>
+  )
+}
+
+const SEARCH_AFTER_MS = 150
+const SHOWN_MAX = 20
+
+function Found({ accountId, onChange }: PickAccountProps) {
+  const [text, setText] = useState('')
+  const { data } = useInfiniteQuery(accountsQuery(useSettled(text.trim(), SEARCH_AFTER_MS)))
+  const found = data?.pages.flatMap((page) => page.data) ?? []
+  return (
+    <>
+      <input
+        className="menu-find"
+        type="search"
+        value={text}
+        aria-label="Search accounts"
+        placeholder="Search accounts"
+        onChange={(event) => setText(event.target.value)}
+      />
+      {found.slice(0, SHOWN_MAX).map(({ id, name }) => (
+        <button
+          key={id}
+          type="button"
+          className="menu-item"
+          aria-pressed={id === accountId}
+          title={name}
+          onClick={() => onChange(id)}
+        >
+          <span className="flex-1">{name}</span>
+          {id === accountId && <Icon name="check" small />}
+        </button>
+      ))}
+      {data !== undefined && found.length === 0 && (
+        <p className="note px-2.5 py-2">No account matches “{text.trim()}”.</p>
+      )}
+      {accountId !== undefined && (
+        <>
+          <div className="menu-rule" />
+          <button type="button" className="menu-item" onClick={() => onChange(undefined)}>
+            <Icon name="close" small /> <span>All accounts</span>
+          </button>
+        </>
+      )}
+    </>
+  )
+}
