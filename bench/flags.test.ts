@@ -29,8 +29,8 @@ test.each([
 })
 
 test('settings are read by name', () => {
-  const flags = readFlags(['--setting', 'LOG_LEVEL=silent', '--setting', 'WORKERS=2'])
-  expect(flags.settings).toEqual({ LOG_LEVEL: 'silent', WORKERS: '2' })
+  const flags = readFlags(['--setting', 'LOG_LEVEL=silent', '--setting', 'TOLLGATE_PAGE=off'])
+  expect(flags.settings).toEqual({ LOG_LEVEL: 'silent', TOLLGATE_PAGE: 'off' })
 })
 
 test('a peer is its name, address and process, and what it is called with', () => {

@@ -12,7 +12,7 @@ import {
 import { configuredUpstreams } from './app/configured-upstreams.ts'
 import { mailSettingsOf } from './app/mail-settings.ts'
 import { saleSettingsOf } from './app/sale-settings.ts'
-import { startFailureOf, WorkerFailure } from './app/start-failure.ts'
+import { startFailureOf } from './app/start-failure.ts'
 import { VERSION } from './app/wiring.ts'
 import type { LiveUpstreams } from './cli/command-context.ts'
 import { COMMANDS, runCommandLine, tollgateProgram } from './cli/program.ts'
@@ -83,7 +83,6 @@ function isForThePerson(error: unknown): error is Error {
     error instanceof StripeMissing ||
     error instanceof ChainSettingsFault ||
     error instanceof ServeLockHeld ||
-    error instanceof UpstreamMismatch ||
-    error instanceof WorkerFailure
+    error instanceof UpstreamMismatch
   )
 }

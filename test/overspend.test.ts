@@ -21,13 +21,13 @@ const BODY = JSON.stringify({
   messages: [{ role: 'user', content: 'Say hello.' }],
 })
 
-/** What shares a store: gateways of this process, and workers in processes of their own. */
+/** Gateways that share a store: of this process, or in processes of their own on one port. */
 interface Fleet {
   /** The first is for the test to look at the store. */
   readonly worlds: readonly [World, ...World[]]
   /** Where requests are sent. */
   readonly addresses: readonly string[]
-  /** How many gateways or workers there are behind them. */
+  /** How many gateways there are behind them. */
   readonly processes: number
 }
 
@@ -44,24 +44,29 @@ async function startGateways(count: number, ...[url, closing]: Parameters<StartF
   return { worlds, addresses: worlds.map(({ gateway }) => gateway.address), processes: count }
 }
 
-/** A server of two workers, beside a gateway that is asked for nothing and whose simulator is the provider. */
-async function startWorkers(...[url, closing]: Parameters<StartFleet>): Promise<Fleet> {
+/** Two processes on one port, beside a gateway that is asked for nothing and whose simulator is the provider. */
+async function startOnOnePort(...[url, closing]: Parameters<StartFleet>): Promise<Fleet> {
   const { worlds } = await startGateways(1, url, closing)
   const [{ folder, simulator }] = worlds
   const env = {
     DATABASE_URL: url,
-    WORKERS: '2',
+    TOLLGATE_REUSE_PORT: 'on',
     UPSTREAM_BASE_URL: simulator.baseUrl,
     UPSTREAM_API_KEY: 'upstream-key',
   }
-  const server = await serve({ folder, env })
-  closing.defer(async () => {
-    await server.stop('SIGTERM')
-  })
-  return { worlds, addresses: [server.address], processes: 2 }
+  const start = async (PORT: string): Promise<string> => {
+    const server = await serve({ folder, env: { ...env, PORT } })
+    closing.defer(async () => {
+      await server.stop('SIGTERM')
+    })
+    return server.address
+  }
+  const address = await start('0')
+  await start(new URL(address).port)
+  return { worlds, addresses: [address], processes: 2 }
 }
 
-/** A SQLite store has one gateway; a PostgreSQL database any number, each of one process or several. */
+/** A SQLite store has one gateway; a PostgreSQL database any number, each on its own port or several on one. */
 const CASES = TEST_DATABASES.flatMap(({ engine, create }) => {
   const inGateways =
     (count: number): StartFleet =>
@@ -71,7 +76,7 @@ const CASES = TEST_DATABASES.flatMap(({ engine, create }) => {
     ? [{ engine, create, fleetName: 'one gateway', start: inGateways(1) }]
     : [
         { engine, create, fleetName: 'two gateways', start: inGateways(2) },
-        { engine, create, fleetName: 'two workers', start: startWorkers },
+        { engine, create, fleetName: 'two processes on one port', start: startOnOnePort },
       ]
 })
 
@@ -91,7 +96,7 @@ async function warm({ worlds: [world], addresses, processes }: Fleet): Promise<n
   const { apiKey } = await world.account()
   for (;;) {
     for (const address of addresses) {
-      // On a connection of its own: the system gives each to any of the workers.
+      // On a connection of its own: the system gives each to any of the processes.
       const { statusCode, body } = await request(`${address}/v1/chat/completions`, {
         method: 'POST',
         headers: { authorization: `Bearer ${apiKey}` },

@@ -139,17 +139,27 @@ test('what is sold is dollars and cents, the least not above the most', () => {
   expect(faultsOf({ TOLLGATE_SELLER_TAX_ID: 'GB1' })[1]).toMatch('without TOLLGATE_SELLER_NAME')
 })
 
-test('there is one worker, or a whole number of them up to 64 on PostgreSQL', () => {
-  expect(readConfig({}).WORKERS).toBe(1)
-  const onPostgres = { DATABASE_URL: 'postgres://ada@db.example/tollgate' }
-  expect(readConfig({ WORKERS: '64', ...onPostgres }).WORKERS).toBe(64)
-  for (const onSqlite of [{}, { DATABASE_URL: 'sqlite:./x.db' }]) {
-    expect(faultsOf({ WORKERS: '1', ...onSqlite })).toEqual([])
-    expect(faultsOf({ WORKERS: '2', ...onSqlite })[1]).toBe(
-      'WORKERS above 1 needs PostgreSQL, because a SQLite store is served by one process: set DATABASE_URL to a PostgreSQL database, or leave WORKERS out',
+test('a port is shared on PostgreSQL alone', () => {
+  expect(readConfig({}).TOLLGATE_REUSE_PORT).toBe('off')
+  const on = { TOLLGATE_REUSE_PORT: 'on' }
+  const onPostgres = { ...on, DATABASE_URL: 'postgres://ada@db.example/tollgate' }
+  expect(readConfig(onPostgres).TOLLGATE_REUSE_PORT).toBe('on')
+  for (const onSqlite of [on, { ...on, DATABASE_URL: 'sqlite:./x.db' }]) {
+    expect(faultsOf(onSqlite)[1]).toBe(
+      'TOLLGATE_REUSE_PORT=on needs PostgreSQL, because a SQLite store is served by one process: set DATABASE_URL to a PostgreSQL database, or leave TOLLGATE_REUSE_PORT out',
     )
   }
-  for (const wrong of ['0', '-1', '65', '1.5', 'two', 'max']) {
-    expect(() => readConfig({ WORKERS: wrong })).toThrow('WORKERS must be a whole number, 1 to 64')
-  }
+  expect(() => readConfig({ TOLLGATE_REUSE_PORT: 'yes' })).toThrow(
+    'TOLLGATE_REUSE_PORT must be on or off',
+  )
 })
+
+test.each(['1', '4', 'two'])(
+  'WORKERS=%s is refused with the name of what to do instead',
+  (WORKERS) => {
+    expect(faultsOf({ WORKERS })[1]).toMatch(
+      /^WORKERS is no setting any more: leave it out\..+TOLLGATE_REUSE_PORT=on.+deploy\/tollgate@\.service.+docs\/scale\.md/,
+    )
+    expect(faultsOf({ WORKERS: '' })).toEqual([])
+  },
+)

@@ -62,10 +62,16 @@ export const SETTINGS = {
     { fallback: 8787, min: 0, max: 65_535 },
     'Port to listen on; 0 takes a free one.',
   ),
-  WORKERS: wholeNumber(
-    { fallback: 1, min: 1, max: 64 },
-    'Processes that serve on the one port; see [scale.md](scale.md). More than one needs PostgreSQL, and Linux or FreeBSD.',
-  ),
+  TOLLGATE_REUSE_PORT: {
+    schema: z
+      .string()
+      .default('off')
+      .pipe(z.enum(['on', 'off'], { error: 'must be on or off' })),
+    fallback: 'off',
+    secret: false,
+    description:
+      'Whether other processes may listen on `PORT` too: `on` or `off`. With `on`, several `tollgate serve` [share one port](scale.md#several-processes-on-one-machine). It needs PostgreSQL, and Linux or FreeBSD.',
+  },
   DATABASE_URL: {
     ...optional(
       'Where the store is: `sqlite:/path/to/file.db` or `postgres://user:password@host:port/database`. Unset: `./data/tollgate.db`, or `./data/simulator.db` while no upstream is configured.',
@@ -186,7 +192,7 @@ export const SETTINGS = {
   ),
   TOLLGATE_BUFFER_BYTES_MAX: wholeNumber(
     { fallback: 1024 * MIB, min: MIB },
-    'Memory for request bodies and whole answers of all requests together, divided evenly among the `WORKERS`; over it, `503`. Above half of it an account may have an eighth, a sixteenth without paid credit, and always one largest request.',
+    'Memory for request bodies and whole answers of all requests together; over it, `503`. Above half of it an account may have an eighth, a sixteenth without paid credit, and always one largest request.',
   ),
   TOLLGATE_ANSWER_BYTES_MAX: wholeNumber(
     { fallback: 128 * MIB, min: MIB },
@@ -275,7 +281,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     ...misnomerFaults(env, Object.keys(SETTINGS)),
     ...upstreamFaults(env),
     ...metricsFaults(env),
-    ...workersFaults(env),
+    ...sharedPortFaults(env),
     ...mailFaults(env),
     ...outsideFaults(env),
     ...signUpFaults(env),
@@ -307,12 +313,20 @@ function metricsFaults(env: Readonly<Record<string, string | undefined>>): strin
   return isTaken ? ['METRICS_PORT is the same as PORT: take another, or METRICS_TOKEN alone'] : []
 }
 
-function workersFaults(env: Readonly<Record<string, string | undefined>>): string[] {
-  const { WORKERS: workers = '', DATABASE_URL: databaseUrl = '' } = env
-  if (!(Number(workers) > 1) || /^postgres(ql)?:/i.test(databaseUrl)) return []
-  return [
-    'WORKERS above 1 needs PostgreSQL, because a SQLite store is served by one process: set DATABASE_URL to a PostgreSQL database, or leave WORKERS out',
-  ]
+function sharedPortFaults(env: Readonly<Record<string, string | undefined>>): string[] {
+  const { TOLLGATE_REUSE_PORT: reusePort = '', DATABASE_URL: databaseUrl = '' } = env
+  const faults: string[] = []
+  if ((env['WORKERS'] ?? '') !== '') {
+    faults.push(
+      'WORKERS is no setting any more: leave it out. For several processes on one port, set TOLLGATE_REUSE_PORT=on and start each by itself, as deploy/tollgate@.service does; docs/scale.md says how',
+    )
+  }
+  if (reusePort === 'on' && !/^postgres(ql)?:/i.test(databaseUrl)) {
+    faults.push(
+      'TOLLGATE_REUSE_PORT=on needs PostgreSQL, because a SQLite store is served by one process: set DATABASE_URL to a PostgreSQL database, or leave TOLLGATE_REUSE_PORT out',
+    )
+  }
+  return faults
 }
 
 /** The deployment's public names, from its settings, and OpenRouter's, which clients may use at any upstream. */

@@ -10,7 +10,6 @@ import type { BatchedLedger } from '../ledger/engines/batched-ledger.ts'
 import type { ForgottenHolds } from '../ledger/instances/forgotten-holds.ts'
 import { OPERATIONS, type OperationSource } from '../operations/operations.ts'
 import type { Store } from '../store/store.ts'
-import type { Metrics } from '../telemetry/metrics.ts'
 import { DIALECTS } from '../upstreams/dialects.ts'
 import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
 import { type Clock, systemClock } from '../vocabulary/clock.ts'
@@ -39,24 +38,12 @@ interface StartGatewayInput {
   readonly log: Logger
   /** Default the system's. */
   readonly clock?: Clock
-  /** Default: the gateway is the only one on its port. */
-  readonly siblings?: Siblings
-}
-
-/** The other worker processes on the same port. A request for all of them arrives at any one. */
-export interface Siblings {
-  /** The metrics of all workers, this one included. */
-  metricsPage(): Promise<string>
-  /** The readiness checks that fail on another worker. Free of cost: it is asked at each `GET /readyz`. */
-  faults(): readonly ReadinessCheck[]
 }
 
 /** A serving gateway. */
 export interface Gateway {
   /** Where clients reach it: `http://127.0.0.1:8787`. */
   readonly address: string
-  /** Null: metrics are off. */
-  readonly metrics: Metrics | null
   /** Where metrics are on a port of their own; null: they are not. */
   readonly metricsAddress: string | null
   readonly store: Store
@@ -64,8 +51,6 @@ export interface Gateway {
   readonly ids: IdSource
   readonly refresher: CatalogRefreshers
   readonly forgottenHolds: Pick<ForgottenHolds, 'look'>
-  /** The readiness checks of this gateway alone, without those of its siblings. */
-  ownChecks(): readonly ReadinessCheck[]
   /** Resolves when no request is in flight and no settle under way. */
   settled(): Promise<void>
   /** Takes no new requests, lets those in flight end within the drain timeout, and closes everything. */
@@ -82,13 +67,11 @@ export function startGateway(input: StartGatewayInput): Promise<Gateway> {
 
 async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Promise<Gateway> {
   const { config, formats = FORMATS, operations = OPERATIONS, dialects = DIALECTS } = input
-  const { configured, log, clock = systemClock, siblings = null } = input
+  const { configured, log, clock = systemClock } = input
   const ids = createIdSource({ clock, fillRandom: (bytes) => randomFillSync(bytes) })
   const started = { config, formats, operations, dialects, configured, log, clock, ids, closing }
-  const telemetryParts = await openTelemetry(started, {
-    pageOfAll: siblings && (() => siblings.metricsPage()),
-  })
-  const { telemetry, metrics, metricsAddress } = telemetryParts
+  const telemetryParts = await openTelemetry(started)
+  const { telemetry, metricsAddress } = telemetryParts
   const wiring: Wiring = { ...started, telemetry }
   // Null until it is open: it begins with all that was left before.
   let reconcilers: Reconcilers | null = null
@@ -123,12 +106,10 @@ async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Pr
     reconcilers,
     verification,
     webhooks,
-    siblings,
   })
   const { store, ledger } = served
   return {
     ...serving,
-    metrics,
     metricsAddress,
     store,
     ledger,
@@ -147,26 +128,21 @@ interface GatewayParts {
   readonly reconcilers: Reconcilers
   readonly verification: Verification
   readonly webhooks: ReturnType<typeof openWebhooks>
-  readonly siblings: Siblings | null
 }
 
 async function serve(
   wiring: Wiring,
-  { siblings, ...parts }: GatewayParts,
-): Promise<Pick<Gateway, 'address' | 'ownChecks' | 'forgottenHolds' | 'settled'>> {
+  parts: GatewayParts,
+): Promise<Pick<Gateway, 'address' | 'forgottenHolds' | 'settled'>> {
   const { telemetryParts, served, upstreams, catalog, refreshers, reconcilers, verification } =
     parts
   const byteBudget = createByteBudget({ bytesMax: wiring.config.TOLLGATE_BUFFER_BYTES_MAX })
-  const ownChecks = (isDraining: () => boolean): readonly ReadinessCheck[] =>
+  const checks = (isDraining: () => boolean): readonly ReadinessCheck[] =>
     telemetryParts.readiness.checks({
       isDraining,
       isAlive: served.isAlive,
       pricesRefreshedAtMs: () => catalog.refreshedAtMs,
     })
-  const checks: typeof ownChecks = (isDraining) =>
-    siblings === null
-      ? ownChecks(isDraining)
-      : withFaultsOf(siblings.faults(), ownChecks(isDraining))
   const serving = await openServing(wiring, {
     served,
     catalog,
@@ -195,18 +171,7 @@ async function serve(
   })
   return {
     address,
-    ownChecks: () => ownChecks(isDraining),
     forgottenHolds,
     settled: () => serving.settled(),
   }
-}
-
-/** By position: what is wrong with other processes, and the checks of this one. Its own faults come first. */
-function withFaultsOf(
-  others: readonly ReadinessCheck[],
-  own: readonly ReadinessCheck[],
-): readonly ReadinessCheck[] {
-  return own.map((check) =>
-    check.fault === null ? (others.find(({ name }) => name === check.name) ?? check) : check,
-  )
 }

@@ -8,7 +8,7 @@ test('lines for people have time, level, message and each value', () => {
       time: 1_795_271_402_254,
       pid: 7,
       hostname: 'h',
-      worker: 2,
+      models: 2,
       stream: false,
       state: null,
       msg: 'request',
@@ -22,7 +22,7 @@ test('lines for people have time, level, message and each value', () => {
     },
   ].map((entry) => `${JSON.stringify(entry)}\n`)
   expect(linesForPeople(`${first}${second}`)).toBe(
-    '14:30:02 info  request worker=2 stream=false\n' +
+    '14:30:02 info  request models=2 stream=false\n' +
       '14:30:02 error the store is away cause="Error: a b" ids=["x"]\n',
   )
 })

@@ -13,9 +13,8 @@ const CLIENT_LEFT = 499
 
 /**
  * Opens the process's log, on standard output: one JSON object a line, or text where a person reads it, as
- * on a terminal. Lines reach standard output within a tenth of a second. `writeLines` takes whole lines of
- * another process's log. Call `close` last: it writes the lines that are still in memory, unless the reader
- * has gone.
+ * on a terminal. Lines reach standard output within a tenth of a second. Call `close` last: it writes the lines
+ * that are still in memory, unless the reader has gone.
  */
 export function openLog({
   level,
@@ -32,11 +31,9 @@ export function openLog({
   })
   const timer = setInterval(() => destination.flush(), FLUSH_INTERVAL_MS)
   timer.unref()
-  const writeLines = (lines: string): void =>
-    void destination.write(isForPeople ? linesForPeople(lines) : lines)
+  const forPeople = { write: (lines: string) => void destination.write(linesForPeople(lines)) }
   return {
-    log: pino({ level }, isForPeople ? { write: writeLines } : destination),
-    writeLines,
+    log: pino({ level }, isForPeople ? forPeople : destination),
     async close(): Promise<void> {
       clearInterval(timer)
       if (!isRead) return
@@ -51,13 +48,9 @@ export function openLog({
 // Of no use on a terminal, or already at the beginning of the line.
 const LEFT_OUT = new Set(['level', 'time', 'pid', 'hostname', 'msg'])
 
-/**
- * Lines of JSON as a person reads them: time, level, message, then what has a value. Any other line, such as
- * the last words of a worker that crashed, is left as it is.
- */
+/** Lines of JSON as a person reads them: time, level, message, then what has a value. */
 export function linesForPeople(lines: string): string {
   return lines.replace(/[^\n]+/g, (line) => {
-    if (!line.startsWith('{')) return line
     const entry: Readonly<Record<string, unknown>> = JSON.parse(line)
     const { level, time, msg } = entry
     const values = Object.entries(entry)

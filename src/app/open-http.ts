@@ -275,9 +275,9 @@ function openKnownTokens({ clock, log, closing }: Wiring, { store }: HttpParts):
   return knownTokens
 }
 
-/** Several workers listen on one port, and the system gives each connection to one of them. */
-function sharingOf({ WORKERS: workers }: Config): { readonly reusePort?: true } {
-  return workers > 1 ? { reusePort: true } : {}
+/** Several processes may listen on one port: the system gives each connection to one of them. */
+function sharingOf({ TOLLGATE_REUSE_PORT: isOn }: Config): { readonly reusePort?: true } {
+  return isOn === 'on' ? { reusePort: true } : {}
 }
 
 function addressOf(bound: AddressInfo | string | null, host: string): string {

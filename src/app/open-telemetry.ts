@@ -1,5 +1,5 @@
 import type { Catalog } from '../catalog/catalog.ts'
-import type { ReadinessCheck } from '../http/health.ts'
+import { createHealth, type ReadinessCheck } from '../http/health.ts'
 import type { Inference } from '../http/inference.ts'
 import { type MetricsPage, openMetricsServer } from '../http/metrics-routes.ts'
 import type { ByteBudget } from '../journey/gate/byte-budget.ts'
@@ -28,18 +28,18 @@ export interface TelemetryParts {
   readonly metricsAddress: string | null
   /** For the clients' own port; null: nothing is there. */
   readonly metricsRoute: { readonly page: MetricsPage; readonly metricsToken: string } | null
+  /** What `/readyz` on the port of the metrics asks; until all parts are open, it says that they are not. */
+  readonly probed: { checks: () => readonly ReadinessCheck[] }
 }
 
 type Opened = Omit<Wiring, 'telemetry'>
 
-/**
- * Opens what is set, and loads nothing that is not. `pageOfAll` renders the metrics of all worker processes,
- * one of which this is; METRICS_PORT is then their parent's. Rejects where the port of the metrics is taken.
- */
-export async function openTelemetry(
-  wiring: Opened,
-  { pageOfAll }: { readonly pageOfAll: (() => Promise<string>) | null },
-): Promise<TelemetryParts> {
+const STARTING: readonly ReadinessCheck[] = [
+  { name: 'serving', fault: 'The server is starting: send requests to another one.' },
+]
+
+/** Opens what is set, and loads nothing that is not. Rejects where the port of the metrics is taken. */
+export async function openTelemetry(wiring: Opened): Promise<TelemetryParts> {
   const { config, configured, clock, log } = wiring
   const readiness = new Readiness({
     clock,
@@ -50,33 +50,26 @@ export async function openTelemetry(
   const tracer = await openTracer(wiring)
   const metrics = await openMetrics(config, configured)
   const telemetry = new Telemetry({ log, readiness, metrics, tracer })
-  const opened = { telemetry, readiness, metrics, metricsAddress: null, metricsRoute: null }
+  const probed: TelemetryParts['probed'] = { checks: () => STARTING }
+  const opened = { telemetry, readiness, metrics, metricsAddress: null, metricsRoute: null, probed }
   if (metrics === null) return opened
-  const page = { render: pageOfAll ?? (() => metrics.render()), contentType: metrics.contentType }
+  const page = { render: () => metrics.render(), contentType: metrics.contentType }
   const { METRICS_PORT: port, METRICS_TOKEN: metricsToken } = config
   if (port === null) {
     return { ...opened, metricsRoute: metricsToken === null ? null : { page, metricsToken } }
   }
-  if (pageOfAll !== null) return opened
-  return { ...opened, metricsAddress: await serveMetricsPage(wiring, { page, port }) }
+  const health = createHealth({ ids: wiring.ids, readiness: () => probed.checks() })
+  const host = config.METRICS_HOST ?? config.HOST
+  const server = await openMetricsServer({ page, health, metricsToken, host, port })
+  wiring.closing.defer(() => server.close())
+  log.info({ metricsAddress: server.address }, 'metrics are served')
+  return { ...opened, metricsAddress: server.address }
 }
 
 async function openMetrics(config: Config, { mode }: ConfiguredUpstreams): Promise<Metrics | null> {
   if (config.METRICS_PORT === null && config.METRICS_TOKEN === null) return null
   const { Metrics: Loaded } = await import('../telemetry/metrics.ts')
   return new Loaded({ version: VERSION, mode })
-}
-
-/** Serves metrics on a port of their own, and answers where. Rejects where it is taken. */
-export async function serveMetricsPage(
-  { config, log, closing }: Pick<Wiring, 'config' | 'log' | 'closing'>,
-  { page, port }: { readonly page: MetricsPage; readonly port: number },
-): Promise<string> {
-  const host = config.METRICS_HOST ?? config.HOST
-  const server = await openMetricsServer({ page, metricsToken: config.METRICS_TOKEN, host, port })
-  closing.defer(() => server.close())
-  log.info({ metricsAddress: server.address }, 'metrics are served')
-  return server.address
 }
 
 async function openTracer(wiring: Opened): Promise<RequestTracer | null> {
@@ -119,9 +112,10 @@ interface ShowGaugesInput {
   readonly checks: () => readonly ReadinessCheck[]
 }
 
-/** Connects the gauges to the parts, once all parts are open. */
+/** Connects the gauges and the probes on the port of the metrics to the parts, once all parts are open. */
 export function showGauges({ config, configured, clock }: Wiring, input: ShowGaugesInput): void {
   const { telemetryParts, served, catalog, inference, byteBudget, reconcilers, checks } = input
+  telemetryParts.probed.checks = checks
   telemetryParts.metrics?.watch({
     clock,
     storeClock: served.storeClock,

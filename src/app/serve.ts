@@ -12,7 +12,6 @@ import { openLog } from './log.ts'
 import { misnomersIn } from './near-names.ts'
 import { makeSetupLink } from './open-page.ts'
 import { faultOfBuild } from './page-stamp.ts'
-import { type RunningServer, startWorkers } from './start-workers.ts'
 import { stopSignal } from './wiring.ts'
 
 /** What the simulator accepts as a key: anything. */
@@ -22,23 +21,20 @@ const SIMULATOR_API_KEY = 'simulator'
 export async function serve(terminal: Terminal): Promise<void> {
   const config = configFromEnvironment()
   const closing = new AsyncDisposableStack()
-  const { log, writeLines, close } = openLog({
+  const { log, close } = openLog({
     level: config.LOG_LEVEL,
     isForPeople: process.stdout.isTTY === true,
   })
   closing.defer(close)
   // From here on: a start that a signal ended would leave what it wrote in the store's log.
   const stopping = stopSignal(log)
-  let server: RunningServer
+  let server: Gateway
   try {
     warnOfMisnomers(log)
     const configured =
       (await configuredUpstreams(config, environment())) ??
       (await openSimulator({ config, log }, closing))
-    server =
-      config.WORKERS === 1
-        ? await startGateway({ config, configured, log })
-        : await startWorkers({ config, configured, log, writeLog: writeLines })
+    server = await startGateway({ config, configured, log })
     closing.defer(() => server.close())
     await greet({ server, config, terminal, mode: configured.mode })
     const setupLink = await makeSetupLink({ config, server })
@@ -98,7 +94,7 @@ To use the page, open this link. It makes its first operator, once, within 24 ho
 }
 
 interface Greeting {
-  readonly server: RunningServer
+  readonly server: Gateway
   readonly config: Config
   readonly terminal: Terminal
   readonly mode: ConfiguredUpstreams['mode']

@@ -7,11 +7,6 @@ class StartFailure extends Error {
   override readonly name = 'StartFailure'
 }
 
-/** A worker process could not start, or did not end as it should; the message says which and how. */
-export class WorkerFailure extends Error {
-  override readonly name = 'WorkerFailure'
-}
-
 /** What a system call or SQLite adds to an error. */
 interface SystemError extends Error {
   readonly code?: unknown
@@ -50,7 +45,7 @@ function listenFailure(error: SystemError, config: Config): string | null {
         'and put a proxy before it as in docs/deploy.md'
       )
     case 'ENOTSUP':
-      return 'this operating system does not let several processes listen on one port: leave WORKERS out'
+      return 'this operating system does not let several processes listen on one port: leave TOLLGATE_REUSE_PORT out'
     case 'EADDRNOTAVAIL':
     case 'EINVAL':
       return noSuchAddress(hostSetting(String(address), config), String(address))

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '../vocabulary/problem.ts'
 import { bearerCheck } from './access.ts'
+import type { Health } from './health.ts'
 
 /** The page at `/metrics`. */
 export interface MetricsPage {
@@ -29,6 +30,8 @@ export function registerMetricsRoute(
 
 interface MetricsServerInput {
   readonly page: MetricsPage
+  /** The probes of this process, which need no token: processes that share a port answer there for one another. */
+  readonly health: Health
   /** The token that readers send; null: none. */
   readonly metricsToken: string | null
   readonly host: string
@@ -38,11 +41,12 @@ interface MetricsServerInput {
 
 /** Listens. Rejects where the port is taken. */
 export async function openMetricsServer(input: MetricsServerInput) {
-  const { page, metricsToken, host, port } = input
+  const { page, health, metricsToken, host, port } = input
   const isAllowed = metricsToken === null ? () => true : bearerCheck(metricsToken)
   const server = createServer({ requestTimeout: 10_000 }, (asked, reply) => {
     // Without a listener a connection error of this one reader would end the process.
     reply.on('error', () => {})
+    if (health.serve(asked, reply)) return
     if (!isMetrics(asked)) answer(reply, 404, 'Metrics are at /metrics.\n')
     else if (!isAllowed(asked.headers.authorization)) answer(reply, 401, 'Send METRICS_TOKEN.\n')
     else {

@@ -1,10 +1,4 @@
-import {
-  collectDefaultMetrics,
-  type Histogram,
-  type MetricObjectWithValues,
-  type MetricValue,
-  Registry,
-} from 'prom-client'
+import { collectDefaultMetrics, type Histogram, Registry } from 'prom-client'
 import type { RefreshOutcome } from '../catalog/catalog-refresher.ts'
 import type { EndpointRead } from '../catalog/endpoint-prices.ts'
 import type { EndedRequest } from '../http/inference.ts'
@@ -48,9 +42,6 @@ export interface MetricSources {
   /** Whether each upstream refuses our account, by its name. */
   readonly accountsRefused: () => ReadonlyMap<string, boolean>
 }
-
-/** Every metric at one moment, to be read by another process. */
-export type MetricsSnapshot = MetricObjectWithValues<MetricValue<string>>[]
 
 const DOUBT_LABELS: Readonly<Record<Doubt, string>> = {
   otherGeneration: 'other_generation',
@@ -228,12 +219,6 @@ export class Metrics {
   async render(): Promise<string> {
     await this.#nameAll()
     return this.#registry.metrics()
-  }
-
-  /** All metrics, to be summed with those of other processes. */
-  async snapshot(): Promise<MetricsSnapshot> {
-    await this.#nameAll()
-    return this.#registry.getMetricsAsJSON()
   }
 
   /** The content type of {@link render}. */

@@ -1,6 +1,6 @@
 import type { Picos } from '../vocabulary/money.ts'
 
-/** One upstream, as the operator has set it: plain data, which is also sent to worker processes. */
+/** One upstream, as the operator has set it. */
 export interface UpstreamSettings {
   /** How records, metrics and the log name it. */
   readonly name: string

@@ -2,10 +2,6 @@ import { afterEach, expect, test } from 'vitest'
 import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { CREDIT_MICROS, type CrashBench, openCrashBench } from './crash-bench.ts'
 
-const CASES = TEST_DATABASES.flatMap((database) => {
-  const workers = database.engine === 'SQLite' ? ['1'] : ['1', '2']
-  return workers.map((count) => ({ ...database, workers: count }))
-})
 const IN_FLIGHT = 100
 const HOLDS_A_KEY = 8
 
@@ -13,15 +9,15 @@ let bench: CrashBench
 
 afterEach(() => bench.close())
 
-test.each(CASES)(
-  'kill -9 on $engine and $workers processes with 100 requests in flight: each is unresolved, nothing is released or charged, and each of their places is free',
-  async ({ create, workers }) => {
+test.each(TEST_DATABASES)(
+  'kill -9 on $engine with 100 requests in flight: each is unresolved, nothing is released or charged, and each of their places is free',
+  async ({ create }) => {
     bench = await openCrashBench({
       createDatabase: create,
       apiKeys: Math.ceil(IN_FLIGHT / HOLDS_A_KEY),
     })
     const { simulator } = bench
-    const first = await bench.serve({ WORKERS: workers })
+    const first = await bench.serve()
     simulator.script({ hold: 'beforeHeaders', times: 'always' })
     const lost = sendAll(first.address).map((answer) =>
       answer.then(
@@ -34,7 +30,7 @@ test.each(CASES)(
     expect(new Set(await Promise.all(lost))).toEqual(new Set(['lost']))
     await bench.bury()
 
-    const second = await bench.serve({ WORKERS: workers })
+    const second = await bench.serve()
     const rows = await bench.requests()
     expect(rows.map(({ state }) => state)).toEqual(Array(IN_FLIGHT).fill('unresolved'))
     for (const row of rows) expect(row.backedHeldMicros).toBe(row.backedGrantedMicros)

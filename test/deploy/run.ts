@@ -11,7 +11,7 @@ import { PROXIES } from './proxy.ts'
 
 /**
  * `npm run test:deploy`: the proxies of docs/deploy.md as Debian has them, in front of a gateway; the queries of the
- * dashboard, asked of Debian's Prometheus; and the systemd unit as systemd reads it. Says of each what became of it; what this machine can't run is not
+ * dashboard, asked of Debian's Prometheus; and the systemd units as systemd reads them. Says of each what became of it; what this machine can't run is not
  * run, and is no failure.
  */
 
@@ -24,7 +24,12 @@ const run = promisify(execFile)
 const verdicts: string[] = []
 for (const program of PROXIES) verdicts.push(await verdictOn(program, 'any.proxy.test.ts'))
 verdicts.push(await verdictOn(PROMETHEUS, 'dashboard.prometheus.test.ts'))
-verdicts.push(`systemd: ${await verdictOnUnit()}`)
+for (const [file, as] of [
+  ['tollgate.service', 'tollgate.service'],
+  ['tollgate@.service', 'tollgate@01.service'],
+] as const) {
+  verdicts.push(`systemd, ${file}: ${await verdictOnUnit(file, as)}`)
+}
 for (const verdict of verdicts) console.log(verdict)
 if (verdicts.some((verdict) => verdict.includes(': failed'))) process.exitCode = 1
 
@@ -52,7 +57,8 @@ async function verdictOn(debian: DebianProgram, file: string): Promise<string> {
   }
 }
 
-async function verdictOnUnit(): Promise<string> {
+/** By position: a file of deploy/, and the name that systemd reads it by. */
+async function verdictOnUnit(source: string, name: string): Promise<string> {
   try {
     await run('systemd-analyze', ['--version'])
   } catch {
@@ -60,8 +66,8 @@ async function verdictOnUnit(): Promise<string> {
   }
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-unit-'))
   try {
-    const unit = readFileSync(join(ROOT, 'deploy', 'tollgate.service'), 'utf8')
-    const file = join(folder, 'tollgate.service')
+    const unit = readFileSync(join(ROOT, 'deploy', source), 'utf8')
+    const file = join(folder, name)
     // The program must be there to be believed; in a checkout elsewhere it is elsewhere.
     writeFileSync(file, unit.replaceAll('/opt/tollgate', ROOT))
     const { stdout, stderr } = await run('systemd-analyze', ['verify', file])

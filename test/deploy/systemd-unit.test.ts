@@ -4,9 +4,11 @@ import { expect, test } from 'vitest'
 import { readConfig } from '../../src/app/config.ts'
 import { ROOT } from './image-recipe.ts'
 
-/** deploy/tollgate.service, as far as it can be read; `npm run test:deploy` has systemd itself read it. */
+/** The units of deploy/, as far as they can be read; `npm run test:deploy` has systemd itself read them. */
 
-const unit = readFileSync(join(ROOT, 'deploy', 'tollgate.service'), 'utf8')
+const [unit, template] = ['tollgate.service', 'tollgate@.service'].map((file) =>
+  readFileSync(join(ROOT, 'deploy', file), 'utf8'),
+) as [string, string]
 
 /** The value of a name that the unit gives once; undefined where it does not. */
 function value(name: string): string | undefined {
@@ -47,4 +49,31 @@ test('its user is one that is made for it, and writes in its own folder alone', 
 
 test('Node may write the code that it runs', () => {
   expect(value('MemoryDenyWriteExecute')).toBeUndefined()
+})
+
+test('the unit of several processes differs in what they share and what each has for itself, and in nothing else', () => {
+  const settingsOf = (text: string): string[] =>
+    text
+      .split('\n')
+      .filter((line) => /^[A-Z]/.test(line) && !/^(Description|Documentation)=/.test(line))
+  const own = settingsOf(template).filter((line) => !settingsOf(unit).includes(line))
+  expect(settingsOf(template).filter((line) => !own.includes(line))).toEqual(settingsOf(unit))
+  const environment = (instance: string) =>
+    Object.fromEntries(
+      own.map((line) =>
+        line
+          .replace(/^Environment=/, '')
+          .replace('%i', instance)
+          .split('='),
+      ),
+    )
+  const database = { DATABASE_URL: 'postgres://tollgate@db.example/tollgate' }
+  const [first, second] = ['01', '02'].map((instance) =>
+    readConfig({ ...environment(instance), ...database }),
+  )
+  expect(first).toMatchObject({ TOLLGATE_REUSE_PORT: 'on', METRICS_PORT: 9101 })
+  expect(second).toMatchObject({ TOLLGATE_REUSE_PORT: 'on', METRICS_PORT: 9102 })
+  expect(first?.PORT).toBe(second?.PORT)
+  // The largest body, an image request of 64 MB, is reserved twice over while it is read.
+  expect(first?.TOLLGATE_BUFFER_BYTES_MAX).toBeGreaterThanOrEqual(128 * 1024 * 1024)
 })
