@@ -148,3 +148,38 @@ test('an answer is given within the call that asks, so that no store can be in i
   server.close()
   await once(server, 'close')
 })
+
+test('a proxy that is not named is one warning in the log, and a check that does not fail', async () => {
+  world = await startWorld()
+  const through = (address: string) =>
+    request(world?.url('/v1/key') ?? '', {
+      headers: { 'x-forwarded-for': address, authorization: 'Bearer sk-tollgate-unknown' },
+    }).then(({ body }) => body.dump())
+  for (const address of ['198.51.100.9', '198.51.100.10']) await through(address)
+  const warning =
+    '127.0.0.1 sends x-forwarded-for and is not in TOLLGATE_TRUSTED_PROXIES: all its clients count as one'
+  expect(world.log.filter((line) => JSON.parse(line).msg === warning)).toHaveLength(1)
+  const { httpStatus, json } = await ask(world, '/readyz')
+  expect(httpStatus).toBe(200)
+  const { checks } = json as { checks: { name: string; ok: boolean; message: string }[] }
+  const check = checks.find(({ name }) => name === 'proxies')
+  expect(check).toMatchObject({ ok: true, message: expect.stringContaining('count as one') })
+  expect(check?.message).not.toContain('127.0.0.1')
+})
+
+test.each([
+  [402, "the provider's account has no credit left"],
+  [403, 'the provider does not allow this key'],
+])(
+  'a usage of the key that is answered %d is reported by the log and readiness, with the reason',
+  async (status, why) => {
+    world = await startWorld()
+    world.simulator.script({ path: '/key', status, times: 'always' })
+    await world.gateway.refresher.refreshNow()
+    expect(await world.logged('the provider refuses the gateway')).toContain(why)
+    const { httpStatus, json } = await ask(world, '/readyz')
+    const { checks } = json as { checks: { name: string; message: string }[] }
+    expect(httpStatus).toBe(503)
+    expect(checks.find(({ name }) => name === 'upstream_account')?.message).toContain(why)
+  },
+)

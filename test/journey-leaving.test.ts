@@ -12,6 +12,8 @@ const STREAM_HEAD =
   'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
 const EVENT = 'data: {"id":"gen-1","choices":[{"delta":{"content":"some words of an answer"}}]}\n\n'
 const DONE = 'data: [DONE]\n\n'
+/** Above any pause of a busy machine between two pieces of an answer that is there. */
+const STALL_MS = 3_000
 
 function chunked(text: string): string {
   return `${text.length.toString(16)}\r\n${text}\r\n`
@@ -255,3 +257,35 @@ function tellingBudget(budget: ByteBudget, onGrow: (bytes: number) => void): Byt
     },
   }
 }
+
+test('a client that takes nothing of a whole answer is cut off after the stall time, and its memory is free again', async () => {
+  // Far more than the kernel takes for a client that does not read.
+  const content = 'a'.repeat(48 * 1024 * 1024)
+  const answer = JSON.stringify({
+    id: 'gen-1',
+    choices: [{ message: { content } }],
+    usage: { prompt_tokens: 10, completion_tokens: 5, cost: 0.001 },
+  })
+  const asked = Promise.withResolvers<void>()
+  const to = await startJourneyWorld({
+    upstream: async (socket) => {
+      await wholeRequest(socket)
+      asked.resolve()
+      socket.end(
+        `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${answer.length}\r\n\r\n${answer}`,
+      )
+    },
+    timeouts: { stallTimeoutMs: STALL_MS },
+  })
+  const client = connect(to.port, '127.0.0.1')
+  client.on('error', () => {})
+  client.write(whole(CHAT_BODY))
+  await asked.promise
+  // The request ends only once its client has all of the answer, or is cut off.
+  expect(await to.onlyRequest()).toMatchObject({ state: 'provisional' })
+  await to.expectNothingLeft()
+  const closed = once(client, 'close')
+  client.resume()
+  await closed
+  expect(client.bytesRead).toBeLessThan(answer.length)
+})

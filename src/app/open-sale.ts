@@ -54,7 +54,7 @@ export async function openSale(
     sale,
     playPage:
       card?.kind === 'play'
-        ? { card: card.play, onPaid: (source: string) => sale.look(source) }
+        ? { card: card.play, onPaid: (source: string) => sale.look(source), pageUrl: publicUrl }
         : null,
     webhook: card?.kind === 'stripe' && poll !== null ? webhookOf(wiring, poll) : null,
   }

@@ -213,10 +213,16 @@ function openForgottenHolds(
 }
 
 /** Finds the address by which a client is counted. */
-function openAddresses({ config }: Wiring): (arrival: Arrival) => string {
+function openAddresses({ config, log, telemetry }: Wiring): (arrival: Arrival) => string {
   const addresses = new ClientAddresses({
     trustedProxies: config.TOLLGATE_TRUSTED_PROXIES,
     ipv6PrefixBits: config.TOLLGATE_IPV6_PREFIX_BITS,
+    onUnnamedProxy(peerAddress) {
+      log.warn(
+        `${peerAddress} sends x-forwarded-for and is not in TOLLGATE_TRUSTED_PROXIES: all its clients count as one`,
+      )
+      telemetry.metUnnamedProxy()
+    },
   })
   return (arrival) => addresses.of(arrival)
 }

@@ -111,6 +111,16 @@ test('a key that the upstream does not know is found, though its list of models 
   expect(notes).toContain('wrong: the upstream answers 401: it does not know the API key')
 })
 
+test.each([
+  [402, "the provider's account has no credit left"],
+  [403, 'the provider does not allow this key'],
+])('a key whose usage is answered %d is refused, and the reason is named', async (status, why) => {
+  simulator.script({ path: '/key', status })
+  const { exitCode, notes } = await open().run('upstream', 'check')
+  expect(exitCode).toBe(1)
+  expect(notes).toContain(`first: the upstream answers ${status}: ${why}`)
+})
+
 test("what is left of a key's limit is shown", async () => {
   const data = { usage: 25.5, limit: 100, limit_remaining: 74.5 }
   simulator.script({ path: '/key', rawBody: JSON.stringify({ data }) })

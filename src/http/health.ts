@@ -2,7 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { IdSource } from '../vocabulary/ids.ts'
 
 /** The checks that must pass before a load balancer sends requests here. */
-type ReadinessCheckName = 'store' | 'prices' | 'serving' | 'upstream_account' | 'chain_nodes'
+type ReadinessCheckName =
+  | 'store'
+  | 'prices'
+  | 'serving'
+  | 'upstream_account'
+  | 'chain_nodes'
+  | 'proxies'
 
 /** The state of one check. */
 export interface ReadinessCheck {

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { PlayCard } from '../sale/card/play.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
+import { Problem } from '../vocabulary/problem.ts'
 import { formatUnits } from '../vocabulary/purchase.ts'
 
 /** The pages, and what follows a payment. */
@@ -9,10 +10,15 @@ export interface PlayPageInput {
   readonly card: Pick<PlayCard, 'find' | 'pay'>
   /** Called with the source of a page that was paid. Its rejection is not the payer's. */
   readonly onPaid: (source: string) => Promise<unknown>
+  /** The address of the page. */
+  readonly pageUrl: () => string
 }
 
 /** `/play/checkout/{id}`: where play money is paid for credit, while the simulator is the provider. */
-export function registerPlayPage(app: FastifyInstance, { card, onPaid }: PlayPageInput): void {
+export function registerPlayPage(
+  app: FastifyInstance,
+  { card, onPaid, pageUrl }: PlayPageInput,
+): void {
   const url = '/play/checkout/:id'
   const show = async (request: PlayRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const checkout = await card.find(idOf(request.params.id))
@@ -24,11 +30,25 @@ export function registerPlayPage(app: FastifyInstance, { card, onPaid }: PlayPag
   }
   app.get<PlayRoute>(url, show)
   app.post<PlayRoute>(url, async (request, reply) => {
+    requireOwn(request, pageUrl())
     const source = await card.pay(idOf(request.params.id))
     // If this look fails, the poll finds the payment within a minute.
     if (source !== null) await onPaid(source).catch(() => {})
     return show(request, reply)
   })
+}
+
+/**
+ * Throws Problem `foreign_origin` unless the page itself pays: a form of another site would pay for whoever has opened
+ * it. By position: the request, and the address of the page.
+ */
+function requireOwn(
+  { headers: { origin = '', host = '' } }: FastifyRequest,
+  pageUrl: string,
+): void {
+  const own = [new URL(pageUrl).origin, `http://${host}`, `https://${host}`]
+  if (own.includes(origin)) return
+  throw new Problem('foreign_origin', { message: 'This page is paid by its own button alone.' })
 }
 
 interface PlayRoute {
@@ -64,7 +84,8 @@ const HEADERS: Readonly<Record<string, string>> = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
   'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
+  // With `no-referrer` a browser would send `Origin: null` with the form.
+  'referrer-policy': 'same-origin',
   'cache-control': 'no-store',
 }
 

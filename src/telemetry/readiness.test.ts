@@ -62,6 +62,24 @@ test('a process that believes one node alone is ready, and warns of it', () => {
   })
 })
 
+test('a process whose proxy is not named is ready, and warns of it', () => {
+  readiness.warnOfProxy()
+  expect(faults()).toEqual({})
+  expect(readiness.checks(sources).at(-1)).toMatchObject({
+    name: 'proxies',
+    fault: null,
+    warning: expect.stringContaining('TOLLGATE_TRUSTED_PROXIES'),
+  })
+})
+
+test('a process says why the provider refuses its key, where the provider says so', () => {
+  const said = "the upstream answers 402: the provider's account has no credit left"
+  readiness.accountRefused({ upstream: ONE.name, asker: 'key', said })
+  expect(faults()['upstream_account']).toContain(`refuses the gateway: ${said}. Check `)
+  readiness.accountRefused({ upstream: ONE.name, asker: 'request' })
+  expect(faults()['upstream_account']).toContain('refuses the gateway. Check ')
+})
+
 test('a stopping process is not ready', () => {
   draining = true
   expect(Object.keys(faults())).toEqual(['serving'])

@@ -25,6 +25,8 @@ export interface AccountCall {
   /** The name of the upstream that it went to. */
   readonly upstream: string
   readonly asker: AccountAsker
+  /** Why the provider refuses it, in our words; absent: the status says no more. */
+  readonly said?: string
 }
 
 // Three heartbeats: one may be late, and one may fail.
@@ -47,6 +49,9 @@ export class Readiness {
   #storeCommittedAtMs: number
   /** What the store said when it failed; null: it has committed a write since. */
   #storeFailure: string | null = null
+  /** By upstream: why it refuses our key, where it says so. */
+  readonly #saidOfKey = new Map<string, string>()
+  #hasUnnamedProxy = false
   /** What operators should know of the store, and until when. */
   #storeWarning: { readonly words: string; readonly untilMs: number } | null = null
   readonly #upstreams: readonly KeyedUpstream[]
@@ -91,13 +96,20 @@ export class Readiness {
     this.#storeWarning = { words, untilMs }
   }
 
+  /** Warns, as long as the process lives, of a proxy that is not named. */
+  warnOfProxy(): void {
+    this.#hasUnnamedProxy = true
+  }
+
   /** Whether the store has committed nothing since it failed. */
   get isStoreDown(): boolean {
     return this.#storeFailure !== null
   }
 
   /** An upstream refused our account. True if no refusal of it was known. */
-  accountRefused({ upstream, asker }: AccountCall): boolean {
+  accountRefused({ upstream, asker, said }: AccountCall): boolean {
+    if (said === undefined) this.#saidOfKey.delete(upstream)
+    else this.#saidOfKey.set(upstream, said)
     const isNews = !this.isAccountRefused(upstream)
     const refusedAtMs = this.#refusedAtMs.get(upstream)
     if (refusedAtMs !== undefined) refusedAtMs[asker] = this.#clock.nowMs()
@@ -134,6 +146,9 @@ export class Readiness {
       ...(this.#chainWarning === null
         ? []
         : [{ name: 'chain_nodes', fault: null, warning: this.#chainWarning } as const]),
+      ...(this.#hasUnnamedProxy
+        ? [{ name: 'proxies', fault: null, warning: UNNAMED_PROXY } as const]
+        : []),
     ]
   }
 
@@ -172,12 +187,16 @@ export class Readiness {
     const keys = this.#upstreams.map(
       ({ name, apiKeyVariable }) => apiKeyVariable ?? `api_key of ${name}`,
     )
+    const said = this.#saidOfKey.get(names[0] ?? '')
+    const why = said === undefined ? '' : `: ${said}`
     return names.length === 1
-      ? `The upstream ${names[0]} refuses the gateway. Check ${keys[0]} and the credit behind it.`
+      ? `The upstream ${names[0]} refuses the gateway${why}. Check ${keys[0]} and the credit behind it.`
       : `All upstreams refuse the gateway (${names.join(', ')}). Check ${[...new Set(keys)].join(', ')} and the credit behind them.`
   }
 }
 
+const UNNAMED_PROXY =
+  'A proxy sends x-forwarded-for and is not in TOLLGATE_TRUSTED_PROXIES: all its clients count as one. The log has its address.'
 const CHECK_STORE =
   'Check that the database of DATABASE_URL can be reached and has disk space; the log says what failed.'
 const CHECK_REFRESH =

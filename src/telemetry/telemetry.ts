@@ -92,6 +92,11 @@ export class Telemetry {
     this.#parts.readiness.warnOfStore(words, untilMs)
   }
 
+  /** A peer that is not named as a proxy has sent the address of another. */
+  metUnnamedProxy(): void {
+    this.#parts.readiness.warnOfProxy()
+  }
+
   /** A refresh of an upstream's models has ended, and the catalog has its result. */
   catalogRefreshed(outcome: RefreshOutcome, upstream: string): void {
     this.#parts.metrics?.catalogRefreshed(outcome, upstream)
@@ -125,7 +130,8 @@ export class Telemetry {
     this.#parts.metrics?.creditLeft(upstream, answer.kind === 'found' ? answer.leftUsd : null)
     if (answer.kind === 'found') {
       this.#accountAccepted({ upstream, asker: 'key' })
-    } else if (answer.kind === 'refused') this.#accountRefused({ upstream, asker: 'key' })
+    } else if (answer.kind === 'refused')
+      this.#accountRefused({ upstream, asker: 'key', said: answer.cause.message })
   }
 
   /** The usage of the provider's key was read and compared. */

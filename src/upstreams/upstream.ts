@@ -183,7 +183,7 @@ export type KeyUsageAnswer =
       /** What is left of the key's limit, in dollars; null: it has none, or the upstream does not say. */
       readonly leftUsd: Decimal | null
     }
-  /** The upstream does not know the key. */
+  /** The upstream does not know the key, does not allow it, or has no credit behind it. */
   | { readonly kind: 'refused'; readonly cause: UpstreamRefusesAccount }
   /** The upstream has no such figure. */
   | { readonly kind: 'noFigure' }

@@ -34,16 +34,23 @@ async function begin(apiKey: string): Promise<string> {
 }
 
 /** Opens a page of play money, or presses its button. */
-async function page(method: 'GET' | 'POST', path: string) {
+async function page(method: 'GET' | 'POST', path: string, origin: string | null = ownOrigin()) {
   const answer = await request(admin.world.url(path), {
     method,
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      ...(origin === null ? {} : { origin }),
+    },
   })
   return {
     httpStatus: answer.statusCode,
     headers: answer.headers,
     text: await answer.body.text(),
   }
+}
+
+function ownOrigin(): string {
+  return new URL(admin.world.url('/')).origin
 }
 
 const balance = async (accountId: string): Promise<unknown> =>
@@ -203,6 +210,21 @@ test('an account has at most five payments open, until one is paid or expires', 
   await page('POST', new URL(textOf(open?.json ?? {}, 'url')).pathname)
   expect((await buy(apiKey)).httpStatus).toBe(201)
   expect((await buy(apiKey)).httpStatus).toBe(429)
+})
+
+test('a page is paid by its own button alone, not by a form of another site', async () => {
+  const { accountId, apiKey } = await buyer()
+  const path = await begin(apiKey)
+  for (const origin of ['https://evil.example', 'null', `${ownOrigin()}.evil.example`, null]) {
+    const refused = await page('POST', path, origin)
+    expect(refused.httpStatus).toBe(403)
+    expect(refused.text).toContain('foreign_origin')
+  }
+  expect(await balance(accountId)).toBe(0)
+  // A browser sends the origin with the form only where the page lets it.
+  expect((await page('GET', path, null)).headers['referrer-policy']).toBe('same-origin')
+  expect((await page('POST', path)).text).toContain('Paid')
+  expect(await balance(accountId)).toBe(25_000_000)
 })
 
 test('a page whose time is over is never paid', async () => {

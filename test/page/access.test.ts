@@ -115,7 +115,10 @@ async function bought({ apiKey }: TestAccount): Promise<string> {
   })
   const { purchase, url } = Object(await begun.json())
   const { pathname, search } = new URL(url)
-  await fetch(world.url(pathname + search), { method: 'POST' })
+  await fetch(world.url(pathname + search), {
+    method: 'POST',
+    headers: { origin: new URL(world.url('/')).origin },
+  })
   return purchase.id
 }
 
@@ -320,7 +323,10 @@ test('a payment that was left goes on at its own page, until it is paid', async 
   const path = `accounts/${another.account.id}/purchases/${purchaseId}/page`
   const { json } = await owner.get(path)
   const { pathname, search } = new URL(String(json['url']))
-  await fetch(world.url(pathname + search), { method: 'POST' })
+  await fetch(world.url(pathname + search), {
+    method: 'POST',
+    headers: { origin: new URL(world.url('/')).origin },
+  })
   expect(errorOf(await owner.get(path))).toEqual({
     httpStatus: 409,
     code: 'purchase_not_open',

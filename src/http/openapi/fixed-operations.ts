@@ -171,7 +171,9 @@ const READINESS: JsonSchema = {
         type: 'object',
         required: ['name', 'ok', 'message'],
         properties: {
-          name: { enum: ['serving', 'store', 'prices', 'upstream_account', 'chain_nodes'] },
+          name: {
+            enum: ['serving', 'store', 'prices', 'upstream_account', 'chain_nodes', 'proxies'],
+          },
           ok: { type: 'boolean' },
           message: {
             type: ['string', 'null'],

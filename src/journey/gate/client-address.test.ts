@@ -80,6 +80,23 @@ describe('a client is counted under', () => {
   })
 })
 
+test('the first peer that sends x-forwarded-for and is not named is reported, once', () => {
+  const told: string[] = []
+  const addresses = new ClientAddresses({
+    trustedProxies: ['10.0.0.1'],
+    ipv6PrefixBits: 64,
+    onUnnamedProxy: (peerAddress) => told.push(peerAddress),
+  })
+  const forwarded = { 'x-forwarded-for': '198.51.100.9' }
+  addresses.of({ headers: forwarded, peerAddress: '10.0.0.1' })
+  addresses.of({ headers: {}, peerAddress: '10.0.0.2' })
+  expect(told).toEqual([])
+  addresses.of({ headers: forwarded, peerAddress: '::ffff:10.0.0.2' })
+  addresses.of({ headers: forwarded, peerAddress: '10.0.0.2' })
+  addresses.of({ headers: forwarded, peerAddress: '10.0.0.3' })
+  expect(told).toEqual(['10.0.0.2'])
+})
+
 describe('a range of addresses', () => {
   test.each([
     ['10.0.0.1', { family: 'ipv4', address: '10.0.0.1', prefixBits: 32 }],

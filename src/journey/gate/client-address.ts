@@ -31,6 +31,8 @@ interface ClientAddressesInput {
   readonly trustedProxies: readonly string[]
   /** How many bits of an IPv6 address identify a client, 1 to 128. */
   readonly ipv6PrefixBits: number
+  /** Called once, with the address of the first peer that sends `x-forwarded-for` and is no such proxy. Default: nothing. */
+  readonly onUnnamedProxy?: (peerAddress: string) => void
 }
 
 /**
@@ -41,9 +43,12 @@ interface ClientAddressesInput {
 export class ClientAddresses {
   readonly #trusted = new BlockList()
   readonly #ipv6PrefixBits: number
+  /** Null: nobody is to be told, or was told. */
+  #onUnnamedProxy: ((peerAddress: string) => void) | null
 
-  constructor({ trustedProxies, ipv6PrefixBits }: ClientAddressesInput) {
+  constructor({ trustedProxies, ipv6PrefixBits, onUnnamedProxy }: ClientAddressesInput) {
     this.#ipv6PrefixBits = ipv6PrefixBits
+    this.#onUnnamedProxy = onUnnamedProxy ?? null
     for (const text of trustedProxies) {
       const range = parseAddressRange(text)
       if (range === null) throw new TypeError(`${text} is not an address`)
@@ -66,6 +71,10 @@ export class ClientAddresses {
         nearest = next
         if (!this.#isTrusted(nearest)) break
       }
+    } else if (this.#onUnnamedProxy !== null && headers['x-forwarded-for'] !== undefined) {
+      const tell = this.#onUnnamedProxy
+      this.#onUnnamedProxy = null
+      tell(nearest.address)
     }
     return nearest.family === 'ipv4' ? nearest.address : this.#networkOf(nearest.address)
   }

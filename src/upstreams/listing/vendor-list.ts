@@ -29,7 +29,7 @@ export interface VendorModel {
   readonly outputTokensMax: number | null
 }
 
-const LIST_LIMITS = { timeoutMs: 30_000, bytesMax: 16 * 1024 * 1024 }
+const LIST_LIMITS = { timeoutMs: 10_000, bytesMax: 16 * 1024 * 1024 }
 
 /**
  * The vendor's list of ids. Rejects for any answer but a list; null: the server has no list at this address.

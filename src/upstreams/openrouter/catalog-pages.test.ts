@@ -119,6 +119,24 @@ describe('the list of models', () => {
     },
   )
 
+  test('has ten seconds for all its pages together', async () => {
+    const allowedMs: number[] = []
+    const slow = {
+      async getJson(_: string, { timeoutMs }: { readonly timeoutMs: number }) {
+        allowedMs.push(timeoutMs)
+        const untilMs = performance.now() + 5
+        while (performance.now() < untilMs);
+        return { httpStatus: 200, json: JSON.parse(page(['a/1'], '/models?offset=1')) }
+      },
+    } as unknown as Upstream
+    await expect(fetchModels(slow)).rejects.toThrow('does not end')
+    expect(allowedMs[0]).toBeLessThanOrEqual(10_000)
+    // Each page took 5 ms or more of the time of the next.
+    for (const [place, ms] of allowedMs.slice(1).entries()) {
+      expect(ms).toBeLessThanOrEqual((allowedMs[place] ?? 0) - 4)
+    }
+  })
+
   test('that breaks off is refused', async () => {
     answer = 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"data":[]}'
     await expect(fetchModels(upstream)).rejects.toThrow()

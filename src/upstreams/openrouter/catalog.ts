@@ -14,20 +14,24 @@ import { dearestTable } from '../listing/price-table.ts'
 import { decimalText, parsePricing, RowRefusal } from '../listing/pricing.ts'
 import { type DearestTerms, type Upstream, UpstreamRefusesAccount } from '../upstream.ts'
 
-const PAGE_LIMITS = { timeoutMs: 30_000, bytesMax: 64 * 1024 * 1024 }
+/** For all pages together: a refresh by hand waits for it. */
+const LIST_TIMEOUT_MS = 10_000
+const LIST_BYTES_MAX = 64 * 1024 * 1024
 
 const MODELS_QUERY = 'output_modalities=all'
 
 // A page has up to a thousand models. A longer list is one that repeats itself.
 const MODEL_PAGES_MAX = 20
 
-/** All models, of any output and on all pages. Rejects for any answer but a 200. */
+/** All models, of any output and on all pages, within {@link LIST_TIMEOUT_MS}. Rejects for any answer but a 200. */
 export async function fetchModels(upstream: Upstream): Promise<unknown> {
   const models: unknown[] = []
   let query: string | null = MODELS_QUERY
+  const startedAtMs = performance.now()
   for (let pages = 0; query !== null; pages++) {
     if (pages === MODEL_PAGES_MAX) throw new Error("the upstream's list of models does not end")
-    const answer = await fetchModelPage(upstream, query)
+    const leftMs = LIST_TIMEOUT_MS - Math.ceil(performance.now() - startedAtMs)
+    const answer = await fetchModelPage(upstream, query, Math.max(1, leftMs))
     const rows = memberOf(answer, 'data')
     query = nextQuery(answer)
     if (pages === 0 && query === null) return answer
@@ -38,8 +42,14 @@ export async function fetchModels(upstream: Upstream): Promise<unknown> {
   return { data: models }
 }
 
-async function fetchModelPage(upstream: Upstream, query: string): Promise<unknown> {
-  const { httpStatus, json } = await upstream.getJson(`/models?${query}`, PAGE_LIMITS)
+/** By position: the upstream, the page, and the time that is left for it. */
+async function fetchModelPage(
+  upstream: Upstream,
+  query: string,
+  timeoutMs: number,
+): Promise<unknown> {
+  const bounds = { timeoutMs, bytesMax: LIST_BYTES_MAX }
+  const { httpStatus, json } = await upstream.getJson(`/models?${query}`, bounds)
   if (httpStatus === 401 || httpStatus === 402) {
     throw new UpstreamRefusesAccount(
       `the upstream answers ${httpStatus}: check its API key and the account behind it`,
@@ -92,8 +102,23 @@ export function parseModels(upstreamAnswer: unknown, settings: ListingSettings):
       skipped.push({ modelId: row.modelId, why: row.why })
     }
   }
-  if (models.length === 0) throw new CatalogRefused('the list has no model that can be offered')
+  if (models.length === 0) throw new CatalogRefused(NO_MODEL + firstReasons(skipped))
   return { models, unreadableIds, skipped }
+}
+
+const NO_MODEL = 'the list has no model that can be offered'
+const REASONS_SHOWN = 3
+const ID_CHARS_SHOWN = 100
+
+/** Why the first rows are not offered: `: acme/one: no price of the prompt`. */
+function firstReasons(skipped: readonly SkippedRow[]): string {
+  const shown = skipped
+    .slice(0, REASONS_SHOWN)
+    .map(
+      ({ modelId, why }) => `${modelId?.slice(0, ID_CHARS_SHOWN) ?? 'a row without an id'}: ${why}`,
+    )
+  const more = skipped.length > shown.length ? ', and so on' : ''
+  return shown.length === 0 ? '' : `: ${shown.join(', ')}${more}`
 }
 
 /** Keeps one row per id. If rows of one id disagree on a figure that holds depend on, the model is unreadable. */
@@ -181,10 +206,10 @@ export async function fetchEndpoints(
 /** The list of a model's image prices; null if the upstream has none for it. */
 export async function fetchImageEndpoints(upstream: Upstream, modelId: string): Promise<unknown> {
   const path = modelId.split('/').map(encodeURIComponent).join('/')
-  const { httpStatus, json } = await upstream.getJson(
-    `/images/models/${path}/endpoints`,
-    PAGE_LIMITS,
-  )
+  const { httpStatus, json } = await upstream.getJson(`/images/models/${path}/endpoints`, {
+    timeoutMs: LIST_TIMEOUT_MS,
+    bytesMax: ENDPOINTS_BYTES_MAX,
+  })
   // Any other 404 may be that of something between, and say nothing of the price.
   if (httpStatus === 404 && json !== undefined) return null
   if (httpStatus !== 200)

@@ -6,6 +6,12 @@ import { type KeyUsageAnswer, type Upstream, UpstreamRefusesAccount } from '../u
 const TIMEOUT_MS = 10_000
 const ANSWER_BYTES_MAX = 1024 * 1024
 
+const REFUSALS: Readonly<Record<number, string>> = {
+  401: 'it does not know the API key',
+  402: "the provider's account has no credit left",
+  403: 'the provider does not allow this key',
+}
+
 const NO_FIGURE: KeyUsageAnswer = { kind: 'noFigure' }
 
 /**
@@ -20,10 +26,9 @@ export async function fetchKeyUsage(upstream: Upstream): Promise<KeyUsageAnswer>
     })
     if (httpStatus === 404 || httpStatus === 405 || httpStatus === 501) return NO_FIGURE
     // Of a public list of models, nothing shows whether a key is good.
-    if (httpStatus === 401) {
-      const cause = new UpstreamRefusesAccount(
-        'the upstream answers 401: it does not know the API key',
-      )
+    const refusal = REFUSALS[httpStatus]
+    if (refusal !== undefined) {
+      const cause = new UpstreamRefusesAccount(`the upstream answers ${httpStatus}: ${refusal}`)
       return { kind: 'refused', cause }
     }
     const body = httpStatus === 200 ? parseAnswer(bytes) : null

@@ -97,6 +97,18 @@ describe('a list is refused as a whole', () => {
   })
 })
 
+test('a list without a model on sale is refused with the first three rows and why', () => {
+  const rows = ['acme/one', 'acme/two', 'acme/three', 'acme/four'].map((id) =>
+    upstreamRow({ id, canonical_slug: id, pricing: { completion: '0.1' } }),
+  )
+  const refusal = () => parse(...rows)
+  expect(refusal).toThrow(CatalogRefused)
+  expect(refusal).toThrow(
+    /^the list has no model that can be offered: acme\/one: [^,]+, acme\/two: [^,]+, acme\/three: [^,]+, and so on$/,
+  )
+  expect(() => parse(upstreamRow({ id: 7 }))).toThrow(/offered: a row without an id: /)
+})
+
 describe('any answer of the upstream', () => {
   /** Whether it was read or refused; any other error fails the test. */
   const readOrRefused = (answer: unknown): boolean => {

@@ -70,6 +70,7 @@ const CHECKS: Readonly<Record<string, string>> = {
   serving: 'Serving',
   upstream_account: 'Account at the provider',
   chain_nodes: 'Nodes of the chain',
+  proxies: 'Proxies in front',
 }
 
 function Readiness({ health }: { health: Health }) {
