@@ -1,3 +1,4 @@
+import { CHECKS } from './checks/checks.ts'
 import type { Outcome, Result } from './run.ts'
 
 const COLOURS: Readonly<Record<string, number>> = { pass: 32, fail: 31, broken: 35, figure: 36 }
@@ -28,14 +29,13 @@ const MAKER = 'tollgate'
 /** The page of scores, of result files. */
 export function scoresPage(results: readonly Result[], now: number): string {
   const sorted = [...results].sort((one, other) => nameOf(one).localeCompare(nameOf(other)))
-  const rows = new Map<string, string>()
-  for (const { checks } of results) for (const { check, group } of checks) rows.set(check, group)
   const table = [
     `| check | ${sorted.map(nameOf).join(' | ')} |`,
     `|---|${sorted.map(() => '---').join('|')}|`,
-    ...[...rows.keys()].map(
-      (check) => `| ${check} | ${sorted.map((result) => cellOf(result, check, now)).join(' | ')} |`,
-    ),
+    ...CHECKS.map(({ name }) => {
+      const cells = sorted.map((result) => cellOf(result, name, now))
+      return `| ${name} | ${cells.join(' | ')} |`
+    }),
   ]
   return `# Scores
 
@@ -69,7 +69,7 @@ function cellOf(result: Result, name: string, now: number): string {
   const cell = [
     verdict === 'fail' ? `**fail**${part}` : verdict,
     share !== null && ['pass', 'fail', 'figure'].includes(verdict) ? `, ${share[0]}` : '',
-    result.footnotes[name] === undefined ? '' : ' *',
+    verdict === 'fail' && result.footnotes[name] !== undefined ? ' *' : '',
   ].join('')
   return isOld(result, now) ? `<sub>${cell}</sub>` : cell
 }
@@ -96,7 +96,9 @@ function sectionOf(result: Result, now: number): string {
     ...Object.entries(result.policy).map(
       ([rule, { charge, docs: page }]) => `Its rule for ${rule}: ${charge} is charged (${page}).`,
     ),
-    ...Object.entries(result.footnotes).map(([check, words]) => `\\* ${check}: ${words}`),
+    ...listed
+      .filter(({ check, verdict }) => verdict === 'fail' && result.footnotes[check] !== undefined)
+      .map(({ check }) => `\\* ${check}: ${result.footnotes[check]}`),
     listed
       .map(({ check, verdict, words }) => `- ${check}, ${verdict}: ${oneLine(words)}`)
       .join('\n'),
