@@ -1,27 +1,8 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Bench } from '../testing/bench.ts'
-import { BENCHES } from '../testing/benches.ts'
-import { runScript } from '../testing/script.ts'
+import { test } from 'vitest'
+import { describeScripts } from '../testing/scripts.ts'
 
 // Of 1970: the 1st of January was a Thursday.
-describe.each(BENCHES)('on $engine', ({ open }) => {
-  let bench: Bench
-
-  beforeEach(async () => {
-    bench = await open()
-    await runScript(bench, 'account A\nkey K A\nkey K2 A\ncredit A backed 1000 r1')
-  })
-
-  afterEach(async () => {
-    await bench.audit()
-    await bench.close()
-  })
-
-  /** Each line's answer stands behind its arrow; the script is its own expectation. */
-  async function holds(script: string): Promise<void> {
-    expect(await runScript(bench, script)).toBe(script)
-  }
-
+describeScripts(['account A', 'key K A', 'key K2 A', 'credit A backed 1000 r1'], (holds) => {
   test('an allowance is refused to the millisecond before it resets, and whole from then on', () =>
     holds(`
     at 86000

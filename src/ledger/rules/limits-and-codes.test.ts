@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { micros } from '../../vocabulary/money.ts'
 import {
   createCreditCode,
@@ -8,28 +8,12 @@ import {
 } from '../credit-codes.ts'
 import { createLedger } from '../engines/create-ledger.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
-import type { Bench } from '../testing/bench.ts'
-import { BENCHES, STORE_BENCHES } from '../testing/benches.ts'
+import { STORE_BENCHES } from '../testing/benches.ts'
 import { runScript } from '../testing/script.ts'
+import { describeScripts } from '../testing/scripts.ts'
 import { createSqliteBench } from '../testing/sqlite-bench.ts'
 
-describe.each(BENCHES)('on $engine', ({ open }) => {
-  let bench: Bench
-
-  beforeEach(async () => {
-    bench = await open()
-  })
-
-  afterEach(async () => {
-    await bench.audit()
-    await bench.close()
-  })
-
-  /** Each line's answer stands behind its arrow; the script is its own expectation. */
-  async function holds(script: string): Promise<void> {
-    expect(await runScript(bench, script)).toBe(script)
-  }
-
+describeScripts([], (holds) => {
   test('keys are refused first, then frequency, then credit', () =>
     holds(`
     account A

@@ -6,30 +6,13 @@ import type { Ledger } from '../commands.ts'
 import { createLedger } from '../engines/create-ledger.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { findPurchase } from '../purchases.ts'
-import type { Bench } from '../testing/bench.ts'
-import { BENCHES, STORE_BENCHES } from '../testing/benches.ts'
+import { STORE_BENCHES } from '../testing/benches.ts'
 import { runScript } from '../testing/script.ts'
+import { describeScripts } from '../testing/scripts.ts'
 import type { StoreBench } from '../testing/store-bench.ts'
 import type { PostPurchaseInput } from './post-purchase.ts'
 
-describe.each(BENCHES)('on $engine', ({ open }) => {
-  let bench: Bench
-
-  beforeEach(async () => {
-    bench = await open()
-    await runScript(bench, 'account A\naccount A2\nkey K A')
-  })
-
-  afterEach(async () => {
-    await bench.audit()
-    await bench.close()
-  })
-
-  /** Each line's answer stands behind its arrow; the script is its own expectation. */
-  async function holds(script: string): Promise<void> {
-    expect(await runScript(bench, script)).toBe(script)
-  }
-
+describeScripts(['account A', 'account A2', 'key K A'], (holds) => {
   test('a purchase becomes credit once it is paid, however often a look finds it so', () =>
     holds(`
     look L1 P A 100 open

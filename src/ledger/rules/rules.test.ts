@@ -1,25 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Bench } from '../testing/bench.ts'
-import { BENCHES } from '../testing/benches.ts'
-import { runScript } from '../testing/script.ts'
+import { test } from 'vitest'
+import { describeScripts } from '../testing/scripts.ts'
 
-describe.each(BENCHES)('on $engine', ({ open }) => {
-  let bench: Bench
-
-  beforeEach(async () => {
-    bench = await open()
-  })
-
-  afterEach(async () => {
-    await bench.audit()
-    await bench.close()
-  })
-
-  /** Each line's answer stands behind its arrow; the script is its own expectation. */
-  async function holds(script: string): Promise<void> {
-    expect(await runScript(bench, script)).toBe(script)
-  }
-
+describeScripts([], (holds) => {
   test('a hold is reserved, charged once, and its rest comes back', () =>
     holds(`
     account A
@@ -392,9 +374,13 @@ describe.each(BENCHES)('on $engine', ({ open }) => {
     ['that is free and has expired', 'credit A free 1 r1 until 5'],
     ['that is free and taken back', 'credit A free -1 r1 until 60'],
     ['beyond what can be counted', `credit A backed ${Number.MAX_SAFE_INTEGER} r1`],
-  ])('credit %s is refused', async (_what, line) => {
-    await runScript(bench, 'account A\nat 5\ncredit A backed 1 r0')
-    expect(await runScript(bench, `${line} →`)).toBe(`${line} → rejects: StoreRefused`)
-    expect(await bench.entries('A')).toHaveLength(1)
-  })
+  ])('credit %s is refused', (_what, line) =>
+    holds(`
+    account A
+    at 5
+    credit A backed 1 r0            → added top_up 1
+    ${line} → rejects: StoreRefused
+    entries A                       → top_up backed 1
+    `),
+  )
 })
