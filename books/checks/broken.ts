@@ -11,6 +11,7 @@ import {
   judge,
   type Lab,
   mustAnswer,
+  otherOf,
   tell,
   type Verdict,
 } from './lab.ts'
@@ -124,9 +125,7 @@ export const BROKEN: Checks = {
       const sent = await lab.many(most, most, () => lab.send(purse, {}, { timeoutMs: 10_000 }))
       if (lab.lines().length === 0) mustAnswer(sent)
       const whole = answered(sent).length
-      const other = sent.find(({ answer }) => answer.httpStatus !== 200)?.answer.httpStatus
-      const others = other === undefined ? '' : `, others ${other}`
-      const told = tell`after ${count} cancels, ${{ answered: whole }} of ${most} at once answered in ${Date.now() - startedAt} ms${others}`
+      const told = tell`after ${count} cancels, ${{ answered: whole }} of ${most} at once answered in ${Date.now() - startedAt} ms${otherOf(sent)}`
       return judge(whole === most, told)
     },
   },

@@ -99,9 +99,11 @@ export class Lab {
 
   /** Throws Lacking with what the adapter says about something that it does not have. */
   lack(name: string): never {
-    const { lacks, untried } = this.adapter
-    if (lacks[name] !== undefined) throw new Lacking(lacks[name], true)
-    throw new Lacking(untried[name] ?? `the adapter has no ${name}`)
+    const { lacks, untried, spent } = this.adapter
+    // Who knows no money has none of the rest.
+    const of = spent === undefined && name !== 'start' ? 'spent' : name
+    if (lacks[of] !== undefined) throw new Lacking(lacks[of], true)
+    throw new Lacking(untried[of] ?? `the adapter has no ${of}`)
   }
 
   /** A new account with a key, and no more money than this. */
@@ -246,11 +248,15 @@ export function isRefused({ answer }: Sent): boolean {
 export function mustAnswer(sent: readonly Sent[], count = sent.length): void {
   const whole = answered(sent).length
   if (whole >= count) return
-  const other = sent.find(({ answer }) => !isWhole(answer))?.answer
-  const words = other?.broke ?? `${other?.httpStatus}: ${other?.text.slice(0, 200)}`
-  throw new Broken(
-    `${whole} of ${sent.length} were answered, needed ${count}; the first other: ${words}`,
-  )
+  throw new Broken(`${whole} of ${sent.length} were answered, needed ${count}${otherOf(sent)}`)
+}
+
+/** What the first was answered that was not answered whole; '' where there is none. */
+export function otherOf(sent: readonly Sent[]): string {
+  const [other] = sent.filter(({ answer }) => !isWhole(answer))
+  if (other === undefined) return ''
+  const { broke, httpStatus, text } = other.answer
+  return `; the first other: ${broke ?? `${httpStatus}: ${text.slice(0, 200)}`}`
 }
 
 /** The sum of rows. */

@@ -10,6 +10,7 @@ import {
   type Lab,
   Lacking,
   mustAnswer,
+  otherOf,
   PLAIN_MICROS,
   type Sent,
   tell,
@@ -68,8 +69,7 @@ export const WIRE: Checks = {
       if (lab.lines().length < count) throw new Broken(`${lab.lines().length} of ${count} arrived`)
       const expected = wordsOf(out)
       const whole = answered(sent).filter(({ answer }) => textOf(answer.events) === expected).length
-      const other = sent.find(({ answer }) => answer.broke !== null)?.answer.broke
-      const told = tell`${{ whole }} of ${count} streams of ${out} events whole and in order${other === undefined ? '' : `; ${other}`}`
+      const told = tell`${{ whole }} of ${count} streams of ${out} events whole and in order${otherOf(sent)}`
       return judge(whole === count, told)
     },
   },
