@@ -141,6 +141,7 @@ function busyAccount(): Map<string, StandInAnswer> {
       },
     ],
     ['/me', data.ME],
+    ['/look', data.LINK_LOOK],
     [`/accounts/${data.HELIX.id}`, data.HELIX],
     ['/overview', OVERVIEW],
     ['/usage', USAGE],

@@ -3,6 +3,7 @@ import type { ServedModel } from '../../src/catalog/catalog.ts'
 import type {
   FactorNeededAnswer,
   FactorsAnswer,
+  LinkLookAnswer,
   MeAnswer,
   SessionAnswer,
   StartAnswer,
@@ -29,6 +30,9 @@ import type { usageReportShape } from '../../src/operations/usage-report.ts'
 
 /** What the page is before a sign-in. */
 export type Start = StartAnswer
+
+/** What a link is for, before it is taken. */
+export type LinkLook = LinkLookAnswer
 
 /** The signed-in user and the accounts that it may open. */
 export type Me = MeAnswer
