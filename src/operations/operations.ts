@@ -18,6 +18,7 @@ import { requestOperations } from './requests.ts'
 import { saleOperations } from './sale.ts'
 import { saleStatusOperations } from './sale-status.ts'
 import { upkeepOperations } from './upkeep.ts'
+import { upstreamOperations } from './upstreams.ts'
 import { usageOperations } from './usage.ts'
 import { usageReportOperations } from './usage-report.ts'
 import { webhookOperations } from './webhooks.ts'
@@ -50,6 +51,7 @@ export const OPERATIONS: readonly OperationSource[] = [
   ['Overview', overviewOperations],
   ['Usage', usageOperations],
   ['Usage', usageReportOperations],
+  ['Upstreams', upstreamOperations],
   ['Upkeep', upkeepOperations],
   ['Operators', operatorDeskOperations],
 ]

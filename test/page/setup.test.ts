@@ -219,7 +219,9 @@ describe('a look at a link', () => {
     const body = { email: 'bob@example.org', role: 'owner' }
     const made = await owner.post(`accounts/${accountId}/invitations`, body)
     const token = String(made.json['url']).split('#')[1] ?? ''
-    expect((await look(world, 'invitation', token)).json).toMatchObject({ inviter: 'eve@example.org' })
+    expect((await look(world, 'invitation', token)).json).toMatchObject({
+      inviter: 'eve@example.org',
+    })
     const { text } = await makeLink(linkParts(world), {
       kind: 'invitation',
       email: 'new@example.org',

@@ -15,6 +15,7 @@ import type {
   auditShape,
   maintenanceShape,
 } from '../../src/operations/upkeep.ts'
+import type { upstreamShape } from '../../src/operations/upstreams.ts'
 import type {
   createdWebhookShape,
   deliveryShape,
@@ -154,6 +155,16 @@ export const unsettledQuery = infiniteQueryOptions({
   initialPageParam: null as string | null,
   getNextPageParam: (page) => page.next_cursor,
   refetchInterval: 10_000,
+})
+
+/** A configured upstream. */
+export type ListedUpstream = z.infer<typeof upstreamShape>
+
+/** The configured upstreams; none where the built-in simulator answers. */
+export const upstreamsQuery = queryOptions({
+  queryKey: ['operator', 'upstreams'],
+  queryFn: ({ signal }) => read<Pick<Page<ListedUpstream>, 'data'>>('operator/upstreams', signal),
+  refetchInterval: LIVE_MS,
 })
 
 /** The state of the process and its store. */
