@@ -47,6 +47,7 @@ function listed(place: number, { name, email, disabled = false, ...money }: List
     models: null,
     created_at: ago(place * 11 * DAY_MS),
     recent_charge: spend,
+    last_request_at: spend === 0 ? null : ago(place * 3_600_000),
   }
 }
 

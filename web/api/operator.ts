@@ -36,15 +36,19 @@ const ROWS = 50
 const FEW = 10
 const LIVE_MS = 15_000
 
-/** All accounts, newest first; `search` is a part of a name, an email address or an id. */
-export function accountsQuery(search: string) {
+/** By which accounts are listed. */
+export type AccountState = 'active' | 'suspended' | 'in_debt'
+
+/** All accounts, or those in a state, newest first; `search` is a part of a name, an email address or an id. */
+export function accountsQuery(search: string, state: AccountState | null = null) {
   return infiniteQueryOptions({
-    queryKey: ['operator', 'accounts', search],
+    queryKey: ['operator', 'accounts', search, state],
     queryFn: ({ pageParam, signal }) =>
       read<Page<ListedAccount>>(
         withQuery('operator/accounts', {
           limit: ROWS,
           search: search === '' ? null : search,
+          state,
           cursor: pageParam,
         }),
         signal,
