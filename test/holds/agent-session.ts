@@ -34,7 +34,13 @@ interface Turn {
 
 const ROOT = join(import.meta.dirname, '../..')
 /** The instructions and the tools of an agent, which are mostly prose: some 45 kB. */
-const INSTRUCTIONS = ['hold-before-forward', 'streams-left-early', 'sign-in', 'workers', 'mail']
+const INSTRUCTIONS = [
+  'hold-before-forward',
+  'streams-left-early',
+  'sign-in',
+  'shared-ports',
+  'mail',
+]
 const INSTRUCTION_CHARS = 24_000
 const TOOL_CHARS = 1_000
 const TOOLS = 20
