@@ -128,6 +128,31 @@ test('commits keep their distance, and share the commands in between', async () 
   expect(pauses).toHaveLength(2)
 })
 
+test('a command that a client waits for ends the pause between commits, and takes what waits with it', async () => {
+  const store = createScriptedStore()
+  const commits = new GroupCommit({
+    ...settings,
+    commit: store.commit,
+    isAwaited: (command: number) => command % 2 === 1,
+    apartMs: () => 7,
+    // A pause without an end.
+    delay: () => new Promise(() => {}),
+  })
+  const first = commits.submit(2)
+  await store.finishNext()
+  await first
+  const waiting = commits.submit(4)
+  await new Promise<void>((resolve) => setImmediate(resolve))
+  expect(store.batches).toEqual([[2]])
+  const hurried = commits.submit(1)
+  await store.finishNext()
+  expect(await Promise.all([waiting, hurried])).toEqual(['committed 4', 'committed 1'])
+  const behind = commits.submit(3)
+  await store.finishNext()
+  expect(await behind).toBe('committed 3')
+  expect(store.batches).toEqual([[2], [4, 1], [3]])
+})
+
 test('an idle command starts no commit while others do', async () => {
   const store = createScriptedStore()
   const commits = new GroupCommit({ ...settings, commit: store.commit, idleDelayMs: 60_000 })

@@ -21,7 +21,10 @@ interface GroupCommitInput<Command, Answer> {
   readonly batchCommandsMax: number
   /** The longest that an idle command waits for a commit. */
   readonly idleDelayMs: number
-  /** The least time from the start of this commit to the next one; 0: the next may begin as soon as this ends. */
+  /**
+   * The least time from the start of this commit to the next one, which a command that a client waits for does not wait for.
+   * 0: the next may begin as soon as this ends.
+   */
   readonly apartMs: () => number
   /** Resolves after so long. */
   readonly delay: (delayMs: number) => Promise<unknown>
@@ -64,6 +67,8 @@ export class GroupCommit<Command, Answer> {
   #running: Promise<void> | null = null
   /** Ends when the next commit may begin. */
   #pause: Promise<unknown> | null = null
+  /** Ends the wait for the pause; null: nothing waits for it. */
+  #endWait: (() => void) | null = null
   #idleTimer: NodeJS.Timeout | undefined
   #lookTimer: NodeJS.Timeout | null = null
   #closed = false
@@ -101,12 +106,13 @@ export class GroupCommit<Command, Answer> {
 
   #enqueue(command: Command): Promise<Answer> {
     if (this.#closed) return Promise.reject(new NotSent('the store is closed'))
-    const { ownerOf, rank, elapsedMs } = this.#input
+    const { ownerOf, rank, isAwaited, elapsedMs } = this.#input
     const owner = ownerOf(command)
     if (this.#locked.isSetAside(owner)) return Promise.reject(lockedRows())
     return new Promise((resolve, reject) => {
       const sinceMs = elapsedMs()
       this.#queue.push({ command, rank: rank(command), owner, sinceMs, resolve, reject })
+      if (this.#endWait !== null && isAwaited(command)) this.#endWait()
     })
   }
 
@@ -120,7 +126,7 @@ export class GroupCommit<Command, Answer> {
     // One turn of the microtask queue: commands of the same event share a commit.
     await null
     while (this.#queue.length > 0) {
-      if (this.#pause !== null) await this.#pause
+      if (this.#pause !== null) await this.#waitFor(this.#pause)
       this.#pause = this.#beginPause()
       const batch = this.#takeBatch()
       this.#sent = batch
@@ -129,6 +135,15 @@ export class GroupCommit<Command, Answer> {
       this.#sent = []
     }
     this.#running = null
+  }
+
+  /** Waits for the pause between commits, as long as no client waits for a command of the next one. */
+  async #waitFor(pause: Promise<unknown>): Promise<void> {
+    if (this.#queue.some(({ command }) => this.#input.isAwaited(command))) return
+    const hurried = Promise.withResolvers<void>()
+    this.#endWait = hurried.resolve
+    await Promise.race([pause, hurried.promise])
+    this.#endWait = null
   }
 
   /**
