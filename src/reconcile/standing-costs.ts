@@ -37,7 +37,7 @@ interface Standing extends DoubtUnit {
 
 const PAGE_REQUESTS_DEFAULT = 250
 const INTERVAL_MS_MAX = 5_000
-const INTERVAL_MS_MIN = 50
+const INTERVAL_MS_MIN = 500
 // A pass of that many parts of the time makes few requests wait notably longer.
 const PASSES_IN_TIME = 10
 // Requests of another process, which is gone, wait for half as long again.
