@@ -140,10 +140,9 @@ const ROWS = {
     isRunAgain: false,
     ...CORRECTION,
   }),
+  /** The verdict is that on loaded requests: the store adds those that no command has named. */
   settleStanding: command<SettleStandingInput, number>({
-    rows(named, { requestIds }) {
-      for (const requestId of requestIds) named.standingIds.add(requestId)
-    },
+    rows: () => {},
     rule: (work, input, { nowMs }) => settleStanding(work, input, nowMs),
     isRunAgain: false,
   }),

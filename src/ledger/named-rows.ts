@@ -19,8 +19,6 @@ export interface NamedRows {
   readonly unownedIds: Set<string>
   /** Requests that are about to be made: there only where a command is repeated. */
   readonly openedIds: Set<string>
-  /** Requests alone, of which nothing but their state changes: under the locks on their accounts. */
-  readonly standingIds: Set<string>
   /** All requests of these instances that are open. */
   readonly instanceIds: Set<string>
   /** The entries of credit that was added before. */
@@ -39,7 +37,6 @@ export function noRows(): NamedRows {
     requestIds: new Set(),
     unownedIds: new Set(),
     openedIds: new Set(),
-    standingIds: new Set(),
     instanceIds: new Set(),
     credits: [],
     codes: [],

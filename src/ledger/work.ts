@@ -9,7 +9,6 @@ import {
   ENTRIES,
   type Entry,
   REQUESTS,
-  type RequestRow,
 } from '../store/schema.ts'
 import type { NamedColumn, StoredRow, StoredValue } from '../store/table.ts'
 import type { Micros } from '../vocabulary/money.ts'
@@ -116,7 +115,7 @@ export interface StatedTable {
 }
 
 /** How a row is saved; a later one in this order saves all that an earlier one does. */
-const MOVES = ['touched', 'updated', 'written', 'inserted'] as const
+const MOVES = ['updated', 'written', 'inserted'] as const
 
 type Move = (typeof MOVES)[number]
 
@@ -189,13 +188,8 @@ export class Rows<Row extends object> {
     this.#put(row, 'updated')
   }
 
-  /** Replaces a request of which no more than `state`, `costStands` and `settledAtMs` have changed. */
-  touch(row: Row): void {
-    this.#put(row, 'touched')
-  }
-
   changes(): Change<Row> {
-    const changed: Record<Move, Row[]> = { touched: [], updated: [], written: [], inserted: [] }
+    const changed: Record<Move, Row[]> = { updated: [], written: [], inserted: [] }
     for (const [name, move] of this.#moves) {
       const row = this.#rows.get(name)
       if (row !== undefined) changed[move].push(row)
@@ -228,8 +222,6 @@ export interface Change<Row extends object = object> {
   readonly written: readonly Row[]
   /** To be updated, in the columns that move. */
   readonly updated: readonly Row[]
-  /** Requests to be updated, in no more than `state`, `costStands` and `settledAtMs`. */
-  readonly touched: readonly Row[]
 }
 
 /** What a batch has changed. */
@@ -304,11 +296,6 @@ function isAnotherList(
   after: ModelLists['modelsAllow'],
 ): boolean {
   return before !== after && String(before) !== String(after)
-}
-
-/** What a store saves of a row of {@link Change.touched}, by column. */
-export function standingRecord({ id, state, costStands, settledAtMs }: RequestRow) {
-  return { id, state, cost_stands: costStands ? 1 : 0, settled_at_ms: settledAtMs }
 }
 
 /** What requests of one owner come to whose holds opened in a period, added up from their rows. */

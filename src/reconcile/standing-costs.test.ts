@@ -174,6 +174,30 @@ describe.each(STORE_BENCHES)('reported costs on $engine', ({ open }) => {
     )
   })
 
+  test('are final to a correction that comes behind them in the same commit, and corrected before', async () => {
+    const bench = await open({ limits: LIMITS })
+    await prepare(bench)
+    const request = { kind: 'stands', modelId: 'acme/one', instanceId: 'I' } as const
+    const [one, two, three] = await Promise.all(
+      [0, 1, 2].map((number) => leave(bench, number, { ...request, openedMs: 0, tookMs: 0 })),
+    )
+    if (one === undefined || two === undefined || three === undefined) throw new Error('not left')
+    const costUsd = costOfCharge(micros(210))
+    const correction = { kind: 'final', chargeMicros: micros(210), costUsd } as const
+    const [corrected, stood, unchanged] = await Promise.all([
+      bench.ledger.correct({ requestId: two, correction }),
+      bench.ledger.settleStanding({ requestIds: [one, two, three], to: 'final' }),
+      bench.ledger.correct({ requestId: one, correction }),
+    ])
+    expect(corrected).toMatchObject({ kind: 'corrected', state: 'final', chargedMicros: 210 })
+    expect(stood).toBe(2)
+    expect(unchanged).toMatchObject({ kind: 'unchanged', state: 'final', chargedMicros: 105 })
+    const rows = await Promise.all([one, two, three].map((id) => bench.request(id)))
+    expect(rows.map((row) => row?.state)).toEqual(['final', 'final', 'final'])
+    await bench.audit()
+    await bench.close()
+  })
+
   test('of a unit that came into doubt are looked up, also those whose time is not up', async () => {
     const bench = await open({ limits: LIMITS })
     await prepare(bench)

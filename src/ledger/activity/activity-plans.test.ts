@@ -189,6 +189,7 @@ test('on PostgreSQL no statement of the ledger goes through all of Activity, wha
     [statements.LOCK_API_KEYS, [['K1']]],
     [statements.LOCK_API_KEYS_OF, [['K1'], ['req_7']]],
     [statements.READ_REQUESTS, [['req_7', 'req_8']]],
+    [statements.LOCK_REQUESTS, [['req_7', 'req_8']]],
     [statements.READ_CREDITS, [['A1'], ['r500']]],
     [statements.READ_EXTERNAL_ACCOUNTS, [['customer-1']]],
     [statements.READ_CODE_CREDITS, [['A1'], ['hash']]],
@@ -207,7 +208,8 @@ test('on PostgreSQL no statement of the ledger goes through all of Activity, wha
         '[]',
       ],
     ],
-    [statements.SAVE_STANDING, [await json('requests', 'req_8')]],
+    [statements.MAKE_FINAL, [['req_7', 'req_8'], 1]],
+    [statements.RECALL, [['req_7', 'req_8']]],
     // A period that few of the requests are in.
     [statements.READ_ACCOUNT_PERIOD, ['A1', 'req_999', 0, 1]],
     [statements.READ_API_KEY_PERIOD, ['K1', 'req_999', 0, 1]],

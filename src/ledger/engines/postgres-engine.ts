@@ -26,7 +26,7 @@ import { UnitOfWork } from '../work.ts'
 import type { LedgerEngine } from './batched-ledger.ts'
 import { CommitMemory } from './commit-memory.ts'
 import { periodCountValues, readPeriodCount } from './period-count.ts'
-import { load, Repeated, save } from './postgres-rows.ts'
+import { load, Repeated, save, settleUnread, type UnreadStanding } from './postgres-rows.ts'
 import {
   MARK_COMMIT,
   READ_ACCOUNT_PERIOD,
@@ -205,16 +205,29 @@ export class PostgresEngine implements LedgerEngine {
     const databaseMs = await load(writer, { work, commands, asksTime, ...how })
     const nowMs = databaseMs ?? ownNowMs?.() ?? 0
     const verdicts: LedgerVerdict[] = []
-    for (const command of commands) {
+    const standing: (UnreadStanding & { readonly place: number })[] = []
+    for (const [place, command] of commands.entries()) {
       const atMs = timeOf?.(command) ?? nowMs
       const uncounted = uncountedBy(work, command, atMs)
       if (uncounted.length > 0) await loadPeriodCounts(writer, { work, uncounted })
       verdicts.push(applyCommand(work, command, { nowMs: atMs, limits }))
+      if (command.kind !== 'settleStanding') continue
+      const requestIds = command.input.requestIds.filter(
+        (id) => work.requests.get(id) === undefined,
+      )
+      standing.push({ requestIds, to: command.input.to, nowMs: atMs, place })
     }
     if (!how.mayRepeat) await refuseRepeats(writer, { commands, verdicts })
     const changes = work.changes()
     const mark = this.#memory?.markOf({ commands, verdicts }) ?? null
-    await writer.commit(() => [...save(writer, changes), ...this.#sendMark(writer, mark)])
+    const replies = await writer.commit(() => [
+      ...settleUnread(writer, standing),
+      ...save(writer, changes),
+      ...this.#sendMark(writer, mark),
+    ])
+    for (const [number, { place }] of standing.entries()) {
+      verdicts[place] = Number(verdicts[place]) + (replies[number]?.rowCount ?? 0)
+    }
     this.#memory?.keep({ commands, verdicts, nowMs, mark })
     return verdicts
   }

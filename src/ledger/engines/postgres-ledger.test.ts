@@ -215,6 +215,20 @@ describe('a row that another transaction has', () => {
     expect(Number(rows[0]?.deadlocks)).toBeGreaterThanOrEqual(1)
   })
 
+  test('of a request that another gateway corrects leaves its reported cost to the correction', async () => {
+    await setUp(['A'])
+    await runScript(
+      bench,
+      `open R1 KA 10
+      settle R1 provisional 5 stands → provisional 5`,
+    )
+    await outsider.query("begin; update requests set state = 'final' where id = 'R1'")
+    const stood = bench.ledger.settleStanding({ requestIds: ['R1'], to: 'final' })
+    await somebodyWaits()
+    await outsider.query('commit')
+    expect(await stood).toBe(0)
+  })
+
   test('for too long fails the commands that need it, and none of their neighbours', async () => {
     await setUp(['A', 'B'])
     const ledger = postgresLedger({ url: bench.url, limits: LIMITS, lockTimeoutMs: 50 })

@@ -1,13 +1,16 @@
 import type { CommitPatience } from '../../store/group-commit.ts'
 import { type LedgerCommand, rowsNamedBy } from '../commands.ts'
+import type { SettleStandingInput } from '../ledger.ts'
 import { lookedForBy, type NamedRows } from '../named-rows.ts'
-import { FOUND, type FoundRows, type RowChanges, standingRecord, type UnitOfWork } from '../work.ts'
+import { FOUND, type FoundRows, type RowChanges, type UnitOfWork } from '../work.ts'
 import {
   LOCK_ACCOUNTS,
   LOCK_ACCOUNTS_OF,
   LOCK_API_KEYS,
   LOCK_API_KEYS_OF,
   LOCK_FOUND,
+  LOCK_REQUESTS,
+  MAKE_FINAL,
   RAISE_VERSION,
   READ_CODE_CREDITS,
   READ_CREDITS,
@@ -15,9 +18,9 @@ import {
   READ_OPEN_REQUEST_IDS,
   READ_REQUESTS,
   READ_TIME,
+  RECALL,
   ROW_STATEMENTS,
   SAVE,
-  SAVE_STANDING,
 } from './postgres-statements.ts'
 import { NO_ROWS, type PostgresWriter, type Reply } from './postgres-writer.ts'
 
@@ -96,16 +99,17 @@ function refuseOtherOwners(
 /** Locks the accounts and keys that commands name; those of requests alone are found on the way. */
 function lockOwners(
   writer: PostgresWriter,
-  { accountIds, apiKeyIds, unownedIds, standingIds }: NamedRows,
+  { accountIds, apiKeyIds, unownedIds }: NamedRows,
 ): [Promise<Reply>, Promise<Reply>] {
-  const owned = [...unownedIds, ...standingIds]
+  if (unownedIds.size === 0) {
+    return [
+      accountIds.size === 0 ? NO_ROWS : writer.run(LOCK_ACCOUNTS, [[...accountIds]]),
+      apiKeyIds.size === 0 ? NO_ROWS : writer.run(LOCK_API_KEYS, [[...apiKeyIds]]),
+    ]
+  }
   return [
-    owned.length === 0
-      ? writer.run(LOCK_ACCOUNTS, [[...accountIds]])
-      : writer.run(LOCK_ACCOUNTS_OF, [[...accountIds], owned]),
-    unownedIds.size === 0
-      ? writer.run(LOCK_API_KEYS, [[...apiKeyIds]])
-      : writer.run(LOCK_API_KEYS_OF, [[...apiKeyIds], [...unownedIds]]),
+    writer.run(LOCK_ACCOUNTS_OF, [[...accountIds], [...unownedIds]]),
+    writer.run(LOCK_API_KEYS_OF, [[...apiKeyIds], [...unownedIds]]),
   ]
 }
 
@@ -147,9 +151,11 @@ function readRequests(
   writer: PostgresWriter,
   { named, mayRepeat }: { readonly named: NamedRows; readonly mayRepeat: boolean },
 ): [Promise<Reply>] {
-  const { requestIds, standingIds, openedIds } = named
-  const read = [...requestIds, ...standingIds, ...(mayRepeat ? openedIds : [])]
-  return [read.length === 0 ? NO_ROWS : writer.run(READ_REQUESTS, [read])]
+  const { requestIds, unownedIds, openedIds } = named
+  const read = [...requestIds, ...(mayRepeat ? openedIds : [])]
+  // A request that its owner settles is open, and then nothing else changes it.
+  const statement = unownedIds.size === 0 ? READ_REQUESTS : LOCK_REQUESTS
+  return [read.length === 0 ? NO_ROWS : writer.run(statement, [read])]
 }
 
 async function nameOpenRequests(
@@ -184,13 +190,27 @@ export function save(
       JSON.stringify(requests.updated.map(requests.table.changedRecord)),
       JSON.stringify(entries.inserted.map(entries.table.record)),
     ]),
-    ...writer.runIfAny(SAVE_STANDING, requests.touched.map(standingRecord)),
     ...Object.values(others).flatMap(({ table, inserted, updated }) => [
       ...saveRows(writer, `insert_${table.name}`, inserted.map(table.record)),
       ...saveRows(writer, `update_${table.name}`, updated.map(table.changedRecord)),
     ]),
     ...(changesCallers ? [writer.run(RAISE_VERSION, [])] : []),
   ]
+}
+
+/** Ends the wait of requests that no command of the batch has loaded. By position: the connection, and the commands. */
+export function settleUnread(
+  writer: PostgresWriter,
+  standing: readonly UnreadStanding[],
+): Promise<Reply>[] {
+  return standing.map(({ requestIds, to, nowMs }) =>
+    to === 'final' ? writer.run(MAKE_FINAL, [requestIds, nowMs]) : writer.run(RECALL, [requestIds]),
+  )
+}
+
+/** Requests whose wait ends, of which none is loaded. */
+export interface UnreadStanding extends SettleStandingInput {
+  readonly nowMs: number
 }
 
 /** By position: the connection, the name of the statement, and the rows. */

@@ -20,8 +20,8 @@ export interface PlannedStatement {
 }
 
 // The account and the key of a request never change, so they are known before anything is locked. Every
-// change to an account's rows happens under the lock on its row: requests and entries, which are
-// read after it, need none of their own. In the order of ids, so that two batches never wait for each
+// change to an account's rows happens under the lock on its row, apart from the end of a standing cost's wait: requests
+// and entries, which are read after it, need none of their own. In the order of ids, so that two batches never wait for each
 // other; not FOR UPDATE, so that rows which refer to an account can be inserted meanwhile.
 
 /** $1: ids of accounts. Locks and reads them. */
@@ -66,6 +66,12 @@ export const LOCK_API_KEYS_OF: PlannedStatement = {
 export const READ_REQUESTS: PlannedStatement = {
   name: 'read_requests',
   text: `select ${namesOf(REQUESTS)} from requests where id = any($1::text[])`,
+}
+
+/** $1: ids of requests. Locks them too, since the wait of a reported cost ends without the lock on its account. */
+export const LOCK_REQUESTS: PlannedStatement = {
+  name: 'lock_requests',
+  text: `${READ_REQUESTS.text} order by id for no key update`,
 }
 
 /** $1: ids of accounts; $2: a reference for each. */
@@ -143,13 +149,18 @@ export const SAVE: PlannedStatement = {
     ${insert(ENTRIES, '$5')}`,
 }
 
-/** $1: requests of which no more than the state moves, each as {@link standingRecord} has it, as a JSON array. */
-export const SAVE_STANDING: PlannedStatement = {
-  name: 'save_standing',
-  text: `update requests set state = changed.state, cost_stands = changed.cost_stands,
-      settled_at_ms = changed.settled_at_ms
-    from json_populate_recordset(null::requests, $1::text::json) as changed
-    where requests.id = changed.id`,
+/** $1: ids of requests; $2: the time. Makes those final whose reported cost stands. */
+export const MAKE_FINAL: PlannedStatement = {
+  name: 'make_final',
+  text: `update requests set state = 'final', settled_at_ms = $2
+    where cost_stands = 1 and state = 'provisional' and id = any($1::text[])`,
+}
+
+/** $1: ids of requests. Those whose reported cost stands are to be looked up. */
+export const RECALL: PlannedStatement = {
+  name: 'recall',
+  text: `update requests set cost_stands = 0
+    where cost_stands = 1 and state = 'provisional' and id = any($1::text[])`,
 }
 
 /** Locks and reads rows of few batches, by their kind. A parameter for each column: the values to look for in it. */

@@ -17,10 +17,12 @@ export class StatementFailed extends Error {
 /** The answer to a statement. */
 export interface Reply {
   readonly rows: readonly StoredRow[]
+  /** How many rows a statement has changed. */
+  readonly rowCount: number | null
 }
 
 /** In place of a statement that is not needed. */
-export const NO_ROWS: Promise<Reply> = Promise.resolve({ rows: [] })
+export const NO_ROWS: Promise<Reply> = Promise.resolve({ rows: [], rowCount: 0 })
 
 /** The parts of a notice or warning of the server that are read. */
 interface ServerNotice {
@@ -100,10 +102,11 @@ export class PostgresWriter {
    * Sends statements and the commit behind them. A success says nothing where a warning comes before it: after "canceling
    * wait for synchronous replication" the rows are on this server alone.
    */
-  async commit(send: () => readonly Promise<Reply>[]): Promise<void> {
+  async commit(send: () => readonly Promise<Reply>[]): Promise<readonly Reply[]> {
     this.#warning = null
-    await this.replies(() => [...send(), this.client.query('commit')])
+    const replies = await this.replies(() => [...send(), this.client.query('commit')])
     if (this.#warning !== null) throw new StatementFailed(new Error(this.#warning))
+    return replies
   }
 
   /** Ends the transaction, or drops the connection. */

@@ -16,6 +16,7 @@ import {
   rowsNamedBy,
   uncountedBy,
 } from '../commands.ts'
+import type { SettleStandingInput } from '../ledger.ts'
 import type { NamedRows } from '../named-rows.ts'
 import type { Uncounted } from '../rules/allowance.ts'
 import type { Terms } from '../rules/open-hold.ts'
@@ -25,12 +26,14 @@ import {
   type RowChanges,
   type Rows,
   type StatedTable,
-  standingRecord,
   UnitOfWork,
 } from '../work.ts'
 import { periodCountText, periodCountValues, readPeriodCount } from './period-count.ts'
 
 const CACHED_ROWS_MAX = 10_000
+
+/** Requests of a JSON array of ids whose reported cost stands. */
+const STANDING = `cost_stands = 1 and state = 'provisional' and id in (select value from json_each(?))`
 
 /** The ledger in a SQLite store, on the one connection that writes it. */
 export class SqliteEngine {
@@ -70,7 +73,9 @@ export class SqliteEngine {
           work.saved()
           for (const period of uncounted) this.#loadPeriodCount(work, period)
         }
-        return applyCommand(work, command, terms)
+        const verdict = applyCommand(work, command, terms)
+        if (command.kind !== 'settleStanding') return verdict
+        return Number(verdict) + this.#settleUnread(work, command.input, terms)
       })
       save()
       this.#statements.commit.run()
@@ -93,6 +98,17 @@ export class SqliteEngine {
     this.#committed.clear()
   }
 
+  /** Ends the wait of requests that no command of the batch has loaded, and returns how many these are. */
+  #settleUnread(
+    work: UnitOfWork,
+    { requestIds, to }: SettleStandingInput,
+    { nowMs }: Terms,
+  ): number {
+    const { stand, recall } = this.#statements
+    const ids = JSON.stringify(requestIds.filter((id) => work.requests.get(id) === undefined))
+    return Number((to === 'final' ? stand.run(nowMs, ids) : recall.run(ids)).changes)
+  }
+
   #load(work: UnitOfWork, named: NamedRows): void {
     for (const requestId of named.openedIds) this.#loadRequest(work, requestId)
     for (const requestId of named.requestIds) this.#loadRequest(work, requestId)
@@ -100,10 +116,6 @@ export class SqliteEngine {
       for (const { id } of this.#statements.openRequestIds.all(instanceId)) {
         this.#loadRequest(work, String(id))
       }
-    }
-    for (const requestId of named.standingIds) {
-      if (work.requests.get(requestId) !== undefined) continue
-      loadIfThere(work.requests, this.#statements.request.get(requestId))
     }
     for (const accountId of named.accountIds) this.#loadAccount(work, accountId)
     for (const externalId of named.externalIds) {
@@ -164,10 +176,6 @@ export class SqliteEngine {
       for (const row of written) save.write.run(...table.values(row))
       for (const row of inserted) save.insert.run(...table.values(row))
       for (const row of updated) save.update.run(...table.changedValues(row))
-    }
-    if (rows.requests.touched.length > 0) {
-      const standing = rows.requests.touched.map(standingRecord)
-      this.#statements.updateStanding.run(JSON.stringify(standing))
     }
     if (changesCallers) this.#statements.raiseCallersVersion.run()
   }
@@ -301,11 +309,10 @@ function prepareStatements(connection: DatabaseSync) {
     credit: connection.prepare('select * from entries where account_id = ? and reference = ?'),
     accountPeriod: connection.prepare(periodCountText('account_id').replaceAll('$', '?')),
     apiKeyPeriod: connection.prepare(periodCountText('api_key_id').replaceAll('$', '?')),
-    updateStanding: connection.prepare(
-      `update requests set state = changed.value ->> 'state',
-        cost_stands = changed.value ->> 'cost_stands', settled_at_ms = changed.value ->> 'settled_at_ms'
-        from json_each(?) as changed where requests.id = changed.value ->> 'id'`,
+    stand: connection.prepare(
+      `update requests set state = 'final', settled_at_ms = ? where ${STANDING}`,
     ),
+    recall: connection.prepare(`update requests set cost_stands = 0 where ${STANDING}`),
     raiseCallersVersion: connection.prepare(RAISE_CALLERS_VERSION),
   }
 }

@@ -146,7 +146,7 @@ describe('random commands', () => {
         if (command.kind !== 'settleStanding') return applyCommand(work, command, terms)
         for (const requestId of command.input.requestIds) {
           const row = work.requests.get(requestId)
-          if (row?.state === 'provisional') work.requests.touch({ ...row, state: 'final' })
+          if (row?.state === 'provisional') work.requests.update({ ...row, state: 'final' })
         }
         return applyCommand(work, command, terms)
       },

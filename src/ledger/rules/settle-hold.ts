@@ -79,8 +79,8 @@ export function correctRequest(
 }
 
 /**
- * Ends the wait of requests whose reported cost stands. No money moves: such a request holds no credit, and its charge
- * is that of its cost already.
+ * Ends the wait of loaded requests whose reported cost stands. No money moves: such a request holds no credit, and its
+ * charge is that of its cost already. So a store reads no request for it, and ends the wait of all others in a statement.
  */
 export function settleStanding(
   work: UnitOfWork,
@@ -91,7 +91,7 @@ export function settleStanding(
   for (const requestId of requestIds) {
     const row = work.requests.get(requestId)
     if (row === undefined || row.state !== 'provisional' || !row.costStands) continue
-    work.requests.touch(
+    work.requests.update(
       to === 'final'
         ? { ...row, state: 'final', settledAtMs: nowMs }
         : { ...row, costStands: false },

@@ -181,7 +181,7 @@ class MemoryBench implements Bench {
 }
 
 function changed<Row extends object>(change: Change<Row>): readonly Row[] {
-  return [...change.inserted, ...change.written, ...change.updated, ...change.touched]
+  return [...change.inserted, ...change.written, ...change.updated]
 }
 
 function found<T>(row: T | undefined): T {
