@@ -4,13 +4,17 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { serve } from './tollgate-process.ts'
 
+// Of Fastify and undici, the parts that nothing uses.
+const PACKAGES =
+  /prom-client|@opentelemetry|openid-client|oauth4webapi|ajv|fast-uri|undici.lib.(web|mock|cache)/
+
 /** Tells, on standard error, each file of these packages that a process loads. */
 const TELL = `
   import { registerHooks } from 'node:module'
   import { writeSync } from 'node:fs'
   registerHooks({
     load(url, context, next) {
-      const [name] = /prom-client|@opentelemetry|openid-client|oauth4webapi/.exec(url) ?? []
+      const [name] = /${PACKAGES.source}/.exec(url) ?? []
       if (name !== undefined) writeSync(2, 'loads ' + name + '\\n')
       return next(url, context)
     },
@@ -34,7 +38,7 @@ async function loadedWith(settings: Readonly<Record<string, string>>): Promise<S
   return new Set([...server.greeting.matchAll(/^loads (.*)$/gm)].map(([, name]) => name ?? ''))
 }
 
-test('a server without metrics and traces loads nothing of either, nor of sign-in before the first', async () => {
+test('a server without metrics and traces loads nothing of either, of sign-in before the first, and no part that it never uses', async () => {
   expect(await loadedWith({})).toEqual(new Set())
   const google = { GOOGLE_CLIENT_ID: 'gate', GOOGLE_CLIENT_SECRET: 'secret' }
   expect(await loadedWith(google)).toEqual(new Set())

@@ -1,4 +1,5 @@
-import type { Scenario } from '../bench.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Bench, Scenario } from '../bench.ts'
 import { LiveMemoryReader } from '../live-memory.ts'
 import { closedLoop } from '../load.ts'
 import { measure } from '../measure.ts'
@@ -11,7 +12,19 @@ const BATCHES = 18
 // Caches fill in the first of them, and the counts of the last minute.
 const BATCHES_BEFORE = 6
 const GROWTH_BYTES_MAX = 100
-const AT_REST_MB_MAX = 110
+const AT_REST_MB_MAX = 130
+
+// Its first passes over the store are done by then.
+const AT_REST_AFTER_MS = 6_000
+
+/** In MB, of a gateway that nothing of the bench is loaded into. */
+async function readAtRest(bench: Bench): Promise<number> {
+  const gateway = await bench.startGateway({ name: 'tollgate at rest' })
+  await delay(AT_REST_AFTER_MS)
+  const residentBytes = gateway.tree.residentBytes()
+  await bench.end(gateway)
+  return residentBytes / MB
+}
 
 /** What the gateway keeps of requests that are over: nothing. */
 export const MEMORY: Scenario = {
@@ -19,12 +32,12 @@ export const MEMORY: Scenario = {
   summary: 'memory at rest, under load and after an hour’s worth of requests, twenty a second',
   runs: 'always',
   async run(bench) {
+    const atRestMb = await readAtRest(bench)
     const reader = new LiveMemoryReader({ folder: bench.folder })
     const gateway = await bench.startGateway({ name: 'tollgate, memory', ...reader.start })
     const simulator = await bench.simulator()
     const whole = await chatWorkload(simulator, textBody())
     const stream = await chatWorkload(simulator, streamBody({ events: 100, intervalMs: 0 }))
-    const atRest = await reader.read(gateway)
     gateway.tree.resetPeak()
     const requests = bench.scaled({ full: 72_000, quick: 1_800 }) / BATCHES
     const resident: Point[] = []
@@ -44,7 +57,7 @@ export const MEMORY: Scenario = {
       measure({
         name: 'at rest',
         unit: 'MB',
-        values: [atRest.residentBytes / MB],
+        values: [atRestMb],
         budget: AT_REST_MB_MAX,
       }),
       measure({ name: 'under load, at its most', unit: 'MB', values: [peakBytes / MB] }),

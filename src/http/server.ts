@@ -56,6 +56,13 @@ export interface ManagementInput {
   readonly webhook: WebhookInput | null
 }
 
+// Operations check their own input. Without these Fastify loads its compilers of schemas, which take memory for ever.
+const NO_SCHEMAS = { buildValidator: refuseSchemas, buildSerializer: refuseSchemas }
+
+function refuseSchemas(): never {
+  throw new Error('no route has a schema of Fastify')
+}
+
 /** Makes the HTTP server: inference on Node's own server, everything else by Fastify on the same one. */
 export function createHttpServer(input: HttpServerInput): FastifyInstance {
   const { formats, inference, ids, readiness = () => [] } = input
@@ -70,6 +77,7 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
     // no request was ever sent.
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 512 },
+    schemaController: { compilersFactory: NO_SCHEMAS },
     clientErrorHandler: (error, socket) => connections.refuse(error, socket),
     serverFactory: (serveRest) => nodeServer({ inference, health, connections, serveRest }),
     frameworkErrors: (_error, request, reply) => {

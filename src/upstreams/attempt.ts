@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { type Dispatcher, errors } from 'undici'
+import type { Dispatcher } from 'undici'
+import errors from 'undici/lib/core/errors.js'
 import type { AttemptStage } from '../vocabulary/outcome.ts'
 
 /** One inference call, ready to be sent. */

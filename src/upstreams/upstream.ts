@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
-import { Pool } from 'undici'
+import Pool from 'undici/lib/dispatcher/pool.js'
 import type { StreamEvent, WireFormat } from '../formats/format.ts'
 import type { ProviderError } from '../formats/provider-error.ts'
 import { parseUpstreamJson } from '../json/body.ts'
