@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { linesForPeople } from './log.ts'
 
@@ -63,3 +65,20 @@ test('no value can control the terminal', () => {
     '00:00:00 warn  m cause="\\u001b[2J\\u009b2J\\n" nested={"\\u007f":1}\n',
   )
 })
+
+test.each(['await close(); process.exit()', 'process.exit()'])(
+  'no line is lost when the process ends: %s',
+  async (ending) => {
+    const script = `
+    const { openLog } = await import(${JSON.stringify(import.meta.resolve('./log.ts'))})
+    const { log, close } = openLog({ level: 'info' })
+    for (let line = 0; line < 5_000; line++) log.info({ line }, 'a line')
+    ${ending}`
+    const args = ['--input-type=module', '--eval', script]
+    const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 1 << 22 })
+    const lines = stdout.trimEnd().split('\n')
+    expect(lines.map((line) => JSON.parse(line).line)).toEqual(
+      Array.from({ length: 5_000 }, (_, line) => line),
+    )
+  },
+)

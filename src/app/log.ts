@@ -6,7 +6,7 @@ import { PROBLEMS } from '../vocabulary/problem.ts'
 // One write for each line took an eighth of a request's time on the event loop; one for each batch takes none.
 // A killed process loses the lines of at most this time.
 const FLUSH_INTERVAL_MS = 100
-const BATCH_BYTES = 15 * 1024
+const BATCH_CHARS = 15 * 1024
 
 /** The status in the log of a request whose client left before it was answered. */
 const CLIENT_LEFT = 499
@@ -23,19 +23,33 @@ export function openLog({
   readonly level: string
   readonly isForPeople?: boolean
 }) {
-  const destination = pino.destination({ fd: 1, sync: false, minLength: BATCH_BYTES })
+  // Without a least length its `flush` would wait for nothing.
+  const destination = pino.destination({ fd: 1, sync: false, minLength: 1 })
   let isRead = true
   destination.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
     isRead = false
   })
-  const timer = setInterval(() => destination.flush(), FLUSH_INTERVAL_MS)
+  // Not in the destination: for each line it would copy all lines that wait there, to count their bytes.
+  let batch = ''
+  const writeBatch = (): void => {
+    if (batch !== '') destination.write(batch)
+    batch = ''
+  }
+  const write = (lines: string): void => {
+    batch += isForPeople ? linesForPeople(lines) : lines
+    if (batch.length >= BATCH_CHARS) writeBatch()
+  }
+  const timer = setInterval(writeBatch, FLUSH_INTERVAL_MS)
   timer.unref()
-  const forPeople = { write: (lines: string) => void destination.write(linesForPeople(lines)) }
+  // Before the destination's own listener, which writes what it has.
+  process.prependListener('exit', writeBatch)
   return {
-    log: pino({ level }, isForPeople ? forPeople : destination),
+    log: pino({ level }, { write }),
     async close(): Promise<void> {
       clearInterval(timer)
+      process.off('exit', writeBatch)
+      writeBatch()
       if (!isRead) return
       // `flushSync` tries without end to write to a pipe whose reader has gone.
       const { promise: flushed, resolve } = Promise.withResolvers<void>()

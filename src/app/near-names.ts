@@ -108,14 +108,18 @@ function wordsOf(name: string): readonly string[] {
 
 /** How many letters must be added, left out or changed to make one text the other. */
 function editsBetween([one, other]: Names): number {
+  // A start compares each variable with each setting: the rows are used again.
   let before = Array.from({ length: other.length + 1 }, (_, at) => at)
-  for (const [row, letter] of [...one].entries()) {
-    const next = [row + 1]
-    for (const [column, otherLetter] of [...other].entries()) {
-      const changed = (before[column] ?? 0) + (letter === otherLetter ? 0 : 1)
-      next.push(Math.min(changed, (before[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1))
+  let next = [...before]
+  for (let row = 0; row < one.length; row++) {
+    next[0] = row + 1
+    for (let column = 0; column < other.length; column++) {
+      const changed = (before[column] ?? 0) + (one[row] === other[column] ? 0 : 1)
+      next[column + 1] = Math.min(changed, (before[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1)
     }
+    const last = before
     before = next
+    next = last
   }
   return before[other.length] ?? 0
 }
