@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { GroupCommit } from './group-commit.ts'
 import { NotSent, RowsLocked, StoreRefused, StoreUnavailable } from './store-failure.ts'
@@ -44,8 +45,7 @@ test('commands that arrive during a commit are the next one, lower ranks first, 
   const store = createScriptedStore()
   const commits = new GroupCommit({ ...settings, commit: store.commit })
   const first = commits.submit(1)
-  await null
-  await null
+  await turn()
   const later = [3, 2, 5, 4].map((command) => commits.submit(command))
   await store.finishNext()
   expect(await first).toBe('committed 1')
@@ -62,12 +62,15 @@ test('a store that fails refuses the commands behind it that clients wait for, a
     isAwaited: (command: number) => command % 2 === 0,
     async commit(commands: readonly number[]) {
       batches.push(commands)
-      if (batches.length === 1) throw failed
+      if (batches.length === 1) {
+        await turn()
+        throw failed
+      }
       return commands.map((command) => `committed ${command}`)
     },
   })
   const first = expect(commits.submit(1)).rejects.toBe(failed)
-  await null
+  await turn()
   const open = expect(commits.submit(2)).rejects.toEqual(new NotSent('the disk is gone'))
   const settle = commits.submit(3)
   await first
@@ -118,7 +121,7 @@ test('commits keep their distance, and share the commands in between', async () 
   await store.finishNext()
   await first
   const second = commits.submit(4)
-  await new Promise<void>((resolve) => setImmediate(resolve))
+  await turn()
   const third = commits.submit(6)
   expect(store.batches).toEqual([[2]])
   pauses[0]?.resolve()
@@ -142,7 +145,7 @@ test('a command that a client waits for ends the pause between commits, and take
   await store.finishNext()
   await first
   const waiting = commits.submit(4)
-  await new Promise<void>((resolve) => setImmediate(resolve))
+  await turn()
   expect(store.batches).toEqual([[2]])
   const hurried = commits.submit(1)
   await store.finishNext()
@@ -157,8 +160,7 @@ test('an idle command starts no commit while others do', async () => {
   const store = createScriptedStore()
   const commits = new GroupCommit({ ...settings, commit: store.commit, idleDelayMs: 60_000 })
   const idle = commits.submitIdly(1)
-  await null
-  await null
+  await turn()
   expect(store.batches).toEqual([])
   const answers = Promise.all([idle, commits.submit(3)])
   await store.finishNext()
@@ -290,8 +292,7 @@ test('a client that waits for five seconds is refused, and nothing of its comman
   const refusedSent = expect(sent).rejects.toEqual(
     new StoreUnavailable('the store has not committed in time'),
   )
-  await null
-  await null
+  await turn()
   const behind = commits.submit(4)
   const settle = commits.submit(5)
   const refusedBehind = expect(behind).rejects.toBeInstanceOf(NotSent)

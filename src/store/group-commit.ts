@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { LockedOwners } from './locked-owners.ts'
 import { NotSent, RowsLocked, StoreUnavailable } from './store-failure.ts'
 
@@ -123,10 +124,10 @@ export class GroupCommit<Command, Answer> {
   }
 
   async #run(): Promise<void> {
-    // One turn of the microtask queue: commands of the same event share a commit.
-    await null
     while (this.#queue.length > 0) {
       if (this.#pause !== null) await this.#waitFor(this.#pause)
+      // One turn of the event loop: commands of all that it has just read share a commit.
+      await turn()
       this.#pause = this.#beginPause()
       const batch = this.#takeBatch()
       this.#sent = batch
