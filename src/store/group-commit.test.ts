@@ -1,4 +1,3 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { GroupCommit } from './group-commit.ts'
 import { NotSent, RowsLocked, StoreRefused, StoreUnavailable } from './store-failure.ts'
@@ -27,6 +26,9 @@ function createScriptedStore(refuse: (command: number) => boolean = () => false)
     },
   }
 }
+
+/** Resolves once the event loop has handled all that it had read. */
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 const rank = (command: number): number => command % 2
 const settings = {
