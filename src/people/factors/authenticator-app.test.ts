@@ -1,3 +1,4 @@
+import { Secret, TOTP, URI } from 'otpauth'
 import { expect, test } from 'vitest'
 import { APP_SECRET, appUrl, makeAppSecret, stepOfCode } from './authenticator-app.ts'
 
@@ -50,4 +51,19 @@ test('each secret is new, and an app reads it with the address of the user', () 
     digits: '6',
     period: '30',
   })
+})
+
+test('every secret and second has the code that otpauth computes, and otpauth reads what is scanned', () => {
+  for (let seconds = 59; seconds < 4e9; seconds = seconds * 2 + 17) {
+    const secret = makeAppSecret()
+    const totp = new TOTP({ secret: Secret.fromBase32(secret) })
+    const code = totp.generate({ timestamp: seconds * 1_000 })
+    expect(stepOfCode({ secret, code, nowMs: seconds * 1_000 })).toBe(Math.floor(seconds / 30))
+    const read = URI.parse(appUrl({ secret, email: 'ada b+1@example.org' }))
+    expect([read.issuer, read.label, read.secret.base32]).toEqual([
+      'tollgate',
+      'ada b+1@example.org',
+      secret,
+    ])
+  }
 })
