@@ -22,17 +22,18 @@ import {
   readImageRecipe,
   readWords,
 } from '../test/deploy/image-recipe.ts'
+import { compareBill, expect, MB, packAgain, say, sizeOf, verifyAsUser } from './check-release.ts'
 
 /**
- * `npm run test:package`: packs tollgate, installs the package into an empty folder as its users do, and goes through
- * their first minute with it. Prints what was seen of each step, and ends with 1 at the first that fails.
+ * `npm run test:package`: packs tollgate, verifies and installs the package in an empty folder as its users do, and goes
+ * through their first minute with it. A second checkout meanwhile makes the same bytes. Prints what was seen of each
+ * step, and ends with 1 at the first that fails.
  */
 
 const run = promisify(execFile)
 const ROOT = join(import.meta.dirname, '..')
 const INSTALLED_MB_MAX = 90
 const NODE_PACKAGES = Object.keys(readManifest().optionalDependencies)
-const MB = 1024 * 1024
 /** A user who owns nothing. */
 const NOBODY = 65_534
 
@@ -40,15 +41,23 @@ const folder = mkdtempSync(join(tmpdir(), 'tollgate-package-'))
 // Without the settings that this shell may have. This Node comes first: the machine's may be too old.
 const { PATH = '', HOME = '' } = process.env
 const env = { PATH: `${dirname(process.execPath)}${delimiter}${PATH}`, HOME, PORT: '0' }
+let again: Promise<void> = Promise.resolve()
 try {
   const tarball = await pack()
+  again = packAgain(tarball, folder)
+  // Its failure is told when the other steps have had their turn.
+  again.catch(() => undefined)
+  await verifyAsUser(tarball, folder)
   const app = await install(tarball)
+  compareBill(app, tarball)
   await showVersion(app)
   await showHelp(app)
   await tryServer(app)
   await auditStore(app)
   await tryImage(app)
+  await again
 } finally {
+  await again.catch(() => undefined)
   rmSync(folder, { recursive: true, force: true })
 }
 
@@ -60,7 +69,9 @@ async function pack(): Promise<string> {
   // As docs/deploy.md has operators write: settings with secrets, beside what is packed.
   const secrets = join(ROOT, 'deploy', 'package-check.env')
   writeFileSync(secrets, 'UPSTREAM_API_KEY=secret\n')
-  const packing = run('npm', ['run', '--silent', 'package', '--', folder], { cwd: ROOT })
+  const packing = run('npm', ['run', '--silent', 'package', '--', join(folder, 'release')], {
+    cwd: ROOT,
+  })
   const { stdout } = await packing.finally(() => rmSync(secrets))
   const tarball = stdout.trim()
   const packed = (await run('tar', ['-tzf', tarball])).stdout.split('\n')
@@ -75,18 +86,13 @@ async function install(tarball: string): Promise<string> {
   const app = join(folder, 'app')
   mkdirSync(app)
   writeFileSync(join(app, 'package.json'), '{}')
-  await run(
-    'npm',
-    ['install', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', tarball],
-    {
-      cwd: app,
-      // A registry, a proxy and its certificates are the shell's.
-      env: { ...process.env, PATH: env.PATH },
-    },
-  )
+  // All that it needs is inside.
+  const options = ['--offline', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund']
+  await run('npm', ['install', ...options, tarball], { cwd: app, env })
   const megabytes = sizeOf(join(app, 'node_modules')) / MB
   expect(megabytes <= INSTALLED_MB_MAX, `${megabytes.toFixed(1)} MB, at most ${INSTALLED_MB_MAX}`)
-  const packages = readdirSync(join(app, 'node_modules'))
+  const folders = [app, join(app, 'node_modules', 'tollgate')]
+  const packages = folders.flatMap((each) => readdirSync(join(each, 'node_modules')))
   for (const unwanted of ['typescript', 'viem', 'stripe', 'vite', ...NODE_PACKAGES])
     expect(!packages.includes(unwanted), `${unwanted} is installed`)
   say('installed', `${megabytes.toFixed(1)} MB, of which at most ${INSTALLED_MB_MAX} are allowed`)
@@ -209,18 +215,4 @@ async function addressOf(lines: AsyncIterable<string>): Promise<string | null> {
     if (address !== null) return address
   }
   return null
-}
-
-function sizeOf(path: string): number {
-  return readdirSync(path, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .reduce((bytes, entry) => bytes + statSync(join(entry.parentPath, entry.name)).size, 0)
-}
-
-function expect(isAsExpected: boolean, otherwise: string): asserts isAsExpected {
-  if (!isAsExpected) throw new Error(otherwise)
-}
-
-function say(step: string, seen: string): void {
-  console.log(`${step.padEnd(10)} ${seen}`)
 }

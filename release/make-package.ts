@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import {
   cpSync,
   globSync,
@@ -10,36 +11,37 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
+import { billOfMaterials } from './bill-of-materials.ts'
 import { lockOfUsers } from './lock-of-users.ts'
 
 /**
  * `npm run package [-- folder]`: makes the package of users in build/release/, or in the folder, and prints its path.
- * Node erases no types below `node_modules`, so that the compiler does it here, file for file; the page is built, and the versions of all
- * packages that the program was tested with go into `npm-shrinkwrap.json`. The same sources make the same bytes.
+ * Node erases no types below `node_modules`, so that the compiler does it here, file for file; the page is built, and
+ * the packages that the program needs are inside, in the versions of the lock. Beside the package stand its bill of
+ * materials and the checksums of both. The same sources make the same bytes.
  */
 
 const ROOT = join(import.meta.dirname, '..')
 const OUT = resolve(process.argv[2] ?? join(ROOT, 'build', 'release'))
-// npm packs the folder that it stands in, and would take a shrinkwrap of the checkout for the checkout's lock.
+const BILL = 'bill-of-materials.cdx.json'
+// npm packs the folder that it stands in, with all that is installed there.
 const staged = mkdtempSync(join(tmpdir(), 'tollgate-staged-'))
 try {
   stage()
+  bundle()
   mkdirSync(OUT, { recursive: true })
-  const packing = ['pack', '--silent', '--ignore-scripts', '--pack-destination', OUT]
-  const name = execFileSync('npm', packing, { cwd: staged, encoding: 'utf8' }).trim()
+  const name = npm(['pack', '--silent', '--ignore-scripts', '--pack-destination', OUT]).trim()
+  const bill = name.replace(/\.tgz$/, '.cdx.json')
+  cpSync(join(staged, BILL), join(OUT, bill))
+  writeFileSync(join(OUT, 'SHA256SUMS'), [name, bill].map(sumOf).join(''))
   console.log(join(OUT, name))
 } finally {
   rmSync(staged, { recursive: true, force: true })
 }
 
 function stage(): void {
-  const {
-    scripts: _,
-    devDependencies: __,
-    optionalDependencies: ___,
-    ...manifest
-  } = readJson('package.json')
+  const manifest = manifestOfUsers()
   // Not to standard output, which has the path of the package alone.
   const stdio = ['ignore', 2, 2] as const
   execFileSync(process.execPath, [join(ROOT, 'web', 'build.ts'), '--if-stale'], {
@@ -58,8 +60,49 @@ function stage(): void {
     cpSync(join(ROOT, path), join(staged, path), { recursive: true })
   }
   // The compiled program reads its version from a copy of its own.
-  for (const folder of [staged, dist]) write(join(folder, 'package.json'), manifest)
-  write(join(staged, 'npm-shrinkwrap.json'), lockOfUsers(readJson('package-lock.json')))
+  write(join(dist, 'package.json'), manifest)
+}
+
+/**
+ * Installs what users need, by the lock: npm compares each package with its integrity there, wherever it comes from. npm
+ * packs no shrinkwrap any more, so that packages which users get from a registry would be others than those tested.
+ */
+function bundle(): void {
+  const manifest = manifestOfUsers()
+  const { files, dependencies } = manifest
+  write(join(staged, 'package.json'), manifest)
+  write(join(staged, 'package-lock.json'), lockOfUsers(readJson('package-lock.json')))
+  npm(['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'])
+  const printed = npm(['sbom', '--omit=dev', '--sbom-format', 'cyclonedx'])
+  write(join(staged, BILL), billOfMaterials(JSON.parse(printed)))
+  const bundleDependencies = Object.keys(dependencies)
+  write(join(staged, 'package.json'), { ...manifest, files: [...files, BILL], bundleDependencies })
+}
+
+function manifestOfUsers() {
+  const {
+    scripts: _,
+    devDependencies: __,
+    optionalDependencies: ___,
+    ...manifest
+  } = readJson('package.json')
+  return manifest
+}
+
+function npm(args: readonly string[]): string {
+  // The network is asked only for what no earlier install has left on this machine.
+  return execFileSync('npm', [...args, '--prefer-offline', '--loglevel=error'], {
+    cwd: staged,
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+    stdio: ['ignore', 'pipe', 2],
+  })
+}
+
+/** A line as `sha256sum --check` reads it. */
+function sumOf(name: string): string {
+  const hash = createHash('sha256').update(readFileSync(join(OUT, name)))
+  return `${hash.digest('hex')}  ${basename(name)}\n`
 }
 
 function compiledFiles(dist: string): readonly string[] {
