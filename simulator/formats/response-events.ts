@@ -1,7 +1,7 @@
 import type { Answer, Answered } from '../answer.ts'
 import { metadataErrorType, responsesErrorCode } from '../error-bodies.ts'
 import { DEFAULT_MARKER, omits } from '../faults.ts'
-import { arrayOr, type JsonObject } from '../json-value.ts'
+import { arrayOr, isObject, type JsonObject, type JsonValue } from '../json-value.ts'
 import {
   type AnswerInput,
   bodyId,
@@ -38,8 +38,13 @@ export function responseBody(answered: Answered, status: ResponseStatus): JsonOb
     presence_penalty: 0,
     frequency_penalty: 0,
     tool_choice: body['tool_choice'] ?? 'auto',
-    tools: body['tools'] ?? [],
+    tools: arrayOr(body['tools']).map(toolOf),
     max_output_tokens: body['max_output_tokens'] ?? null,
+    max_tool_calls: body['max_tool_calls'] ?? null,
+    top_logprobs: body['top_logprobs'] ?? 0,
+    user: body['user'] ?? null,
+    safety_identifier: body['safety_identifier'] ?? null,
+    prompt_cache_key: body['prompt_cache_key'] ?? null,
     reasoning: { effort: null, summary: null },
     text: body['text'] ?? { format: { type: 'text' } },
     truncation: 'disabled',
@@ -50,6 +55,12 @@ export function responseBody(answered: Answered, status: ResponseStatus): JsonOb
     usage: isOver ? usageOf(answered) : null,
     error_type: status === 'failed' ? metadataErrorType(502) : undefined,
   }
+}
+
+/** A tool as answers show it: a function with all of its fields. */
+function toolOf(tool: JsonValue): JsonValue {
+  if (!isObject(tool) || tool['type'] !== 'function') return tool
+  return { description: null, parameters: null, strict: null, ...tool }
 }
 
 function failureOf(input: AnswerInput): JsonObject {

@@ -90,4 +90,31 @@ describe('responses', () => {
     const later = { ...base, previous_response_id: 'resp_1' }
     expect((await post(simulator, '/responses', later)).status).toBe(400)
   })
+
+  // `required` of ResponseResource in the schema of Open Responses, read 2026-11-25.
+  const REQUIRED = [
+    ...['id', 'object', 'created_at', 'completed_at', 'status', 'incomplete_details', 'model'],
+    ...['previous_response_id', 'instructions', 'output', 'error', 'tools', 'tool_choice'],
+    ...['truncation', 'parallel_tool_calls', 'text', 'top_p', 'presence_penalty'],
+    ...['frequency_penalty', 'top_logprobs', 'temperature', 'reasoning', 'user', 'usage'],
+    ...['max_output_tokens', 'max_tool_calls', 'store', 'background', 'service_tier', 'metadata'],
+    ...['safety_identifier', 'prompt_cache_key'],
+  ]
+
+  test('whole answers and those of a stream have every field that Open Responses requires', async () => {
+    const asked = { model: 'sim/text', input: 'Hi', tools: [{ type: 'function', name: 'now' }] }
+    const whole: unknown = await (await post(simulator, '/responses', asked)).json()
+    const streamed = await (await post(simulator, '/responses', { ...asked, stream: true })).text()
+    const inside = jsonEventsOf(streamed).flatMap((event) => {
+      const response = at(event, 'response')
+      return response === undefined ? [] : [response]
+    })
+    expect(inside).toHaveLength(3)
+    for (const body of [whole, ...inside]) {
+      expect(Object.keys(Object(body))).toEqual(expect.arrayContaining(REQUIRED))
+      expect(at(body, 'tools', 0)).toMatchObject({
+        ...{ description: null, parameters: null, strict: null },
+      })
+    }
+  })
 })
