@@ -64,6 +64,7 @@ function watchedGate({ gate }: JourneyParts, told: (what: string) => void): Jour
     enter(caller) {
       const slot = gate.enter(caller)
       return {
+        rateLimits: slot.rateLimits,
         admitted() {
           told('admitted')
           slot.admitted()

@@ -62,6 +62,8 @@ for (const { engine, create } of TEST_DATABASES) {
         const answer = await send(apiKey, body)
         expect(answer.status).toBe(429)
         expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+        expect(answer.headers.get('ratelimit')).toMatch(/"(?:key|account)";r=0;t=[1-9]/)
+        expect(answer.headers.get('ratelimit-policy')).toMatch(/"(?:key|account)";q=\d+;w=60/)
       }
     }
 

@@ -12,6 +12,7 @@ const FACTS = {
   modelId: 'acme/model',
   upstream: 'router',
   stream: false,
+  rateLimits: null,
   holdMicros: 100,
   state: 'provisional',
   chargeMicros: 60,

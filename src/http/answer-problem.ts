@@ -4,6 +4,7 @@ import type { EnvelopeFamily } from '../formats/format.ts'
 import { ReadRefused, StoreUnavailable } from '../store/store-failure.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { Problem } from '../vocabulary/problem.ts'
+import { type RateLimit, rateLimitHeaders } from '../vocabulary/rate-limit.ts'
 import { breakOfBody } from './client-request.ts'
 
 interface AnswerProblemInput {
@@ -13,6 +14,8 @@ interface AnswerProblemInput {
   readonly family: EnvelopeFamily
   /** Null on the one path whose 404 has none. */
   readonly requestId: string | null
+  /** The limits of a minute that the request was under when it came. Default: they are not told. */
+  readonly rateLimits?: readonly RateLimit[] | null
 }
 
 // How much of a refused upload is read, and for how long, so that the sender sees the response: a socket
@@ -82,7 +85,7 @@ function isUploading({ complete, headers }: IncomingMessage): boolean {
 }
 
 function problemHeaders(
-  { client, problem, family, requestId }: AnswerProblemInput,
+  { client, problem, family, requestId, rateLimits = null }: AnswerProblemInput,
   contentLength: number,
 ): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {
@@ -92,6 +95,9 @@ function problemHeaders(
   if (requestId !== null) headers['x-request-id'] = requestId
   if (requestId !== null && family === 'messages') headers['request-id'] = requestId
   if (problem.retryAfterSeconds !== null) headers['retry-after'] = String(problem.retryAfterSeconds)
+  // The provider's own limits are not told.
+  if (problem.httpStatus === 429 && problem.code !== 'provider_rate_limited')
+    Object.assign(headers, rateLimitHeaders(problem.rateLimits ?? rateLimits))
   // On messages a header of the provider is already set, and is kept.
   if (problem.isFinal && !client.hasHeader('x-should-retry')) headers['x-should-retry'] = 'false'
   return headers

@@ -188,7 +188,8 @@ async function serve(input: InferenceInput, exchange: Exchange): Promise<void> {
     })
   } catch (thrown) {
     problem = problemOf(thrown)
-    answerProblem({ clientRequest, client, problem, family: format.family, requestId })
+    const { rateLimits } = record
+    answerProblem({ clientRequest, client, problem, family: format.family, requestId, rateLimits })
   } finally {
     exchange.underWay.delete(requestId)
   }
@@ -211,6 +212,7 @@ function emptyRecord(): JourneyRecord {
     modelId: null,
     upstream: null,
     stream: false,
+    rateLimits: null,
     holdMicros: null,
     state: null,
     chargeMicros: null,

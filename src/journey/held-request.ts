@@ -20,6 +20,7 @@ import {
   type Resolution,
 } from '../vocabulary/outcome.ts'
 import { Problem, type ProblemCode } from '../vocabulary/problem.ts'
+import { rateLimitHeaders } from '../vocabulary/rate-limit.ts'
 import { answerHeaders, clientClosed, clientLeft, returnedHeaders } from './client-answer.ts'
 import type { ByteReservation } from './gate/byte-budget.ts'
 import type { GateSlot } from './gate/gate.ts'
@@ -114,7 +115,10 @@ export class HeldRequest {
   answerHeaders(upstreamHeaders: IncomingHttpHeaders): OutgoingHttpHeaders {
     const { format, requestId } = this.request
     const { publicNames } = this.#parts
-    const headers = answerHeaders(upstreamHeaders, { format, requestId, publicNames })
+    const headers = {
+      ...answerHeaders(upstreamHeaders, { format, requestId, publicNames }),
+      ...rateLimitHeaders(this.request.record.rateLimits),
+    }
     // The page's calls have it already, and stricter.
     if (this.client.hasHeader('cache-control')) delete headers['cache-control']
     return headers

@@ -9,6 +9,7 @@ import type { Micros } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import type { Resolution, TokenUsage } from '../vocabulary/outcome.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
+import type { RateLimit } from '../vocabulary/rate-limit.ts'
 import type { Caller } from './gate/authenticator.ts'
 import type { ByteBudget, ByteReservation } from './gate/byte-budget.ts'
 import type { Gate } from './gate/gate.ts'
@@ -100,6 +101,8 @@ export interface JourneyRecord {
   /** The name of the upstream that has the model. */
   upstream: string | null
   stream: boolean
+  /** The limits of a minute that it is under; null: it was refused before they were asked. */
+  rateLimits: readonly RateLimit[] | null
   holdMicros: number | null
   /** Null: no hold was opened. */
   state: Resolution['kind'] | null

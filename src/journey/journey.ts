@@ -41,6 +41,7 @@ export async function runJourney(parts: JourneyParts, request: JourneyRequest): 
 
   const memory = parts.byteBudget.reserve(byteOwner(caller, format))
   const slot = parts.gate.enter(caller) // 429
+  record.rateLimits = slot.rateLimits
   // Nothing may fail between `enter` and here: the place would never be given back.
   try {
     const tags = readTags(request.headers) // 400

@@ -4,6 +4,7 @@ import type { Call } from '../vocabulary/call.ts'
 import type { Micros } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { Problem } from '../vocabulary/problem.ts'
+import type { RateLimit } from '../vocabulary/rate-limit.ts'
 import { IN_FLIGHT_RETRY_SECONDS, requestsInWords } from '../vocabulary/request-window.ts'
 import type { Caller } from './gate/authenticator.ts'
 import { capThatFits, type HoldSize, sizeHoldAtListedMax } from './hold-size/hold.ts'
@@ -102,6 +103,7 @@ function refusal(
     case 'rate_limited':
       return new Problem(code, {
         ...frequencyMessage(facts),
+        ...reachedLimits(facts),
         ...(facts.retryAfterSeconds === null
           ? { isFinal: true }
           : { retryAfterSeconds: facts.retryAfterSeconds }),
@@ -140,6 +142,17 @@ function allowanceMessage({
 }
 
 const OWNERS = { apiKey: 'API key', account: 'account' } as const
+
+/** The limit of a minute that the ledger refuses by, which counts the requests of all processes. */
+function reachedLimits({ reached, retryAfterSeconds }: HoldRefusalFacts): {
+  readonly rateLimits?: readonly RateLimit[]
+} {
+  if (reached?.kind !== 'requestsPerMinute' && reached?.kind !== 'tokensPerMinute') return {}
+  const { of, max } = reached
+  const owner = of === 'apiKey' ? 'key' : 'account'
+  const name = reached.kind === 'requestsPerMinute' ? owner : (`${owner}-tokens` as const)
+  return { rateLimits: [{ name, max, remaining: 0, resetSeconds: retryAfterSeconds ?? 60 }] }
+}
 
 /** Names the limit, and whose it is. */
 function frequencyMessage({ reached }: HoldRefusalFacts): { readonly message?: string } {

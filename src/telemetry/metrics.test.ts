@@ -73,6 +73,7 @@ function ended(record: Partial<EndedRequest['record']>, input: Partial<EndedRequ
       modelId: 'acme/kept',
       upstream: 'router',
       stream: false,
+      rateLimits: null,
       holdMicros: 100,
       state: 'final',
       chargeMicros: 60,

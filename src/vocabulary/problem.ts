@@ -1,3 +1,5 @@
+import type { RateLimit } from './rate-limit.ts'
+
 /**
  * Every refusal and failure that a client can see, in one table. A problem has two audiences: its
  * public message goes to the client, its cause to the log; nothing else ever leaves.
@@ -133,6 +135,7 @@ export interface ProblemInput {
    * kept on messages, unused elsewhere.
    */
   readonly messagesType?: string
+  readonly rateLimits?: readonly RateLimit[]
 }
 
 /** A failure with a public face. Thrown anywhere on a request's journey, answered in one place. */
@@ -144,6 +147,8 @@ export class Problem extends Error {
   /** The answer says `x-should-retry: false`, which SDKs of OpenAI and Anthropic obey. */
   readonly isFinal: boolean
   readonly messagesType: string | null
+  /** The limits that refuse the request; null: limits of a minute do not refuse it. */
+  readonly rateLimits: readonly RateLimit[] | null
   readonly httpStatus: number
 
   constructor(code: ProblemCode, input: ProblemInput = {}) {
@@ -153,6 +158,7 @@ export class Problem extends Error {
     this.retryAfterSeconds = input.retryAfterSeconds ?? null
     this.isFinal = input.isFinal ?? !PROBLEMS[code].retryable
     this.messagesType = input.messagesType ?? null
+    this.rateLimits = input.rateLimits ?? null
     this.httpStatus = input.httpStatus ?? PROBLEMS[code].httpStatus
   }
 }

@@ -59,7 +59,13 @@ export function inferenceOperation(
   const success: DocumentedAnswer = {
     httpStatus: 200,
     description: "The provider's answer, unchanged.",
-    headers: { [costHeader]: 'The charge in micro-dollars; not on streams.' },
+    headers: {
+      [costHeader]: 'The charge in micro-dollars; not on streams.',
+      'ratelimit-policy':
+        'The limits of the API key and its account: requests (`q`) in seconds (`w`).',
+      ratelimit:
+        'What is left of each (`r`), and in how many seconds some of the rest comes back (`t`).',
+    },
     content: {
       'application/json': whole,
       ...(streams ? { 'text/event-stream': EVENT } : {}),

@@ -348,3 +348,17 @@ describe('any events in any order', () => {
     )
   })
 })
+
+describe('limits of a minute', () => {
+  test('are told with the rest of them, and when some of the rest comes back', () => {
+    const { gate, clock } = openGate()
+    const told = () => {
+      const slot = gate.enter(backed('key_1'))
+      slot.leave()
+      return slot.rateLimits
+    }
+    expect(told()).toEqual([{ name: 'key', max: 300, remaining: 299, resetSeconds: 60 }])
+    clock.now += 20_000
+    expect(told()).toEqual([{ name: 'key', max: 300, remaining: 298, resetSeconds: 40 }])
+  })
+})

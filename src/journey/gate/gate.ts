@@ -1,5 +1,6 @@
 import type { Clock } from '../../vocabulary/clock.ts'
 import { Problem } from '../../vocabulary/problem.ts'
+import type { RateLimit } from '../../vocabulary/rate-limit.ts'
 import { IN_FLIGHT_RETRY_SECONDS, requestsInWords } from '../../vocabulary/request-window.ts'
 import type { CallerLimits } from './authenticator.ts'
 import { RequestCount, RunningSeconds } from './request-count.ts'
@@ -100,7 +101,7 @@ export class Gate {
     refuseInFlight(place, limits)
     apiKey.inFlight++
     if (account !== null) account.inFlight++
-    return new TakenSlot(place, this.#ofAllSlots)
+    return new TakenSlot(place, { gate: this.#ofAllSlots, rateLimits: rateLimitsOf(place, limits) })
   }
 
   // At most once a minute, so that the cost of a request does not grow with the number of keys.
@@ -139,10 +140,8 @@ function limitsOf({ hasBackedCredit, ownLimits }: GateCaller, settings: GateSett
   }
 }
 
-function refuseAboveRate(
-  { apiKey, account, second }: Place,
-  { counts, keyRequestsMax, accountRequestsMax, isUnbacked }: Limits,
-): void {
+function refuseAboveRate({ apiKey, account, second }: Place, limits: Limits): void {
+  const { counts, keyRequestsMax, accountRequestsMax, isUnbacked } = limits
   const keyWait = apiKey.requests.secondsUntilBelow({ limit: keyRequestsMax, second })
   const accountWait =
     accountRequestsMax === null
@@ -155,11 +154,33 @@ function refuseAboveRate(
     : 'this account.'
   throw new Problem('rate_limited', {
     retryAfterSeconds,
+    rateLimits: rateLimitsOf({ apiKey, account, second }, limits),
     message:
       accountWait > keyWait
         ? `More than ${inWords(accountRequestsMax ?? 0, counts)} in a minute on ${onAccount}`
         : `More than ${inWords(keyRequestsMax, counts)} in a minute on this ${COUNTED[counts].name}.`,
   })
+}
+
+/** The limits of a minute that a request is under, with this moment's rest. */
+function rateLimitsOf(
+  { apiKey, account, second }: Place,
+  { keyRequestsMax, accountRequestsMax }: Limits,
+): readonly RateLimit[] {
+  const ofKey = rateLimitOf(apiKey, { name: 'key', max: keyRequestsMax, second })
+  if (account === null || accountRequestsMax === null) return [ofKey]
+  return [ofKey, rateLimitOf(account, { name: 'account', max: accountRequestsMax, second })]
+}
+
+function rateLimitOf(
+  { requests }: Counts,
+  { name, max, second }: Pick<RateLimit, 'name' | 'max'> & { readonly second: number },
+): RateLimit {
+  const total = requests.total(second)
+  // One fewer than now, or than the limit: a refused request is not counted.
+  const limit = Math.min(total, max)
+  const resetSeconds = requests.secondsUntilBelow({ limit, second })
+  return { name, max, remaining: Math.max(0, max - total), resetSeconds }
 }
 
 function refuseInFlight(
@@ -214,7 +235,7 @@ interface Place {
 }
 
 /** A request's place in the gate, from before its body is read until its hold has ended. */
-export type GateSlot = Pick<TakenSlot, 'admitted' | 'readOn' | 'leave'>
+export type GateSlot = Pick<TakenSlot, 'admitted' | 'readOn' | 'leave' | 'rateLimits'>
 
 /** The state that all slots of a gate share. */
 interface GateState {
@@ -224,14 +245,20 @@ interface GateState {
 }
 
 class TakenSlot {
+  /** The limits of a minute that the request is under, as they were when it entered. */
+  readonly rateLimits: readonly RateLimit[]
   readonly #place: Place
   readonly #gate: GateState
   #isAdmitted = false
   #stage: 'inFlight' | 'readOn' | 'left' = 'inFlight'
 
-  constructor(place: Place, gate: GateState) {
+  constructor(
+    place: Place,
+    of: { readonly gate: GateState; readonly rateLimits: readonly RateLimit[] },
+  ) {
     this.#place = place
-    this.#gate = gate
+    this.#gate = of.gate
+    this.rateLimits = of.rateLimits
   }
 
   /**
