@@ -6,7 +6,7 @@ import { TallyReporter } from './tidy/tally-reporter.ts'
 // As `bin/tollgate.js` does: threads and processes of tests begin in half the time.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/tests')
 
-// They need programs that are not ours: npm run test:agents, test:deploy, test:page and test:patroni.
+// They need programs that are not ours: npm run test:agents, test:deploy, test:page, test:patroni and test:servers.
 const exclude = [
   ...configDefaults.exclude,
   '**/*.agent.test.ts',
@@ -14,6 +14,7 @@ const exclude = [
   '**/*.page.test.ts',
   '**/*.patroni.test.ts',
   '**/*.prometheus.test.ts',
+  '**/*.servers.test.ts',
 ]
 
 // What a dialect can change of the contract. The rest is tried on OpenRouter's dialect, in every format, and what is

@@ -300,6 +300,7 @@ describe('docs/upstreams.md', () => {
       'vLLM',
       'SGLang',
       'llama.cpp',
+      'LiteLLM',
       'Ollama',
       'LM Studio',
     ])

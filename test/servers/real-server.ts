@@ -1,0 +1,144 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { freePort } from '../deploy/debian-program.ts'
+import { MemoryLog } from '../memory-log.ts'
+import { tinyModel } from './tiny-model.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Where the programs are, and an empty folder. */
+    servers: { readonly folder: string; readonly bin: string }
+  }
+}
+
+interface PythonPackage {
+  readonly name: string
+  readonly version: string
+  readonly sha256: string
+}
+
+/** LiteLLM's proxy. Never 1.82.7, 1.82.8 or 1.107.0, which steal credentials. */
+export const LITELLM: PythonPackage = {
+  name: 'litellm',
+  version: '1.106.2',
+  sha256: 'cb1a2a1e55a4a8350ae2167525dc0d06f59b078cd685fb3e0f5419f02da5420e',
+}
+
+/** The server of llama.cpp itself, compiled; llama-cpp-python is there as source only, which takes minutes to build. */
+export const LLAMA: PythonPackage = {
+  name: 'xllamacpp',
+  version: '2026.10.11549',
+  sha256: 'c54e7d13520ecc989c63dc99d55de3065e2f343a91f43f053d16b5e62077c261',
+}
+
+/** A server of models in a process of its own. */
+export interface RealServer {
+  /** With `/v1`. */
+  readonly baseUrl: string
+  stop(): Promise<void>
+}
+
+/** The key that LiteLLM's proxy asks for. */
+export const LITELLM_KEY = 'sk-of-the-proxy'
+
+interface Place {
+  readonly folder: string
+  readonly bin: string
+}
+
+const MOCKS = [
+  ['mock-chat', 'openai/gpt-4o-mini', '"Hello from a mock of a model, word for word."'],
+  ['mock-slow', 'openai/gpt-4o-mini', '"Too late.", mock_delay: 600'],
+  ['mock-embed', 'openai/text-embedding-3-small', '[0.1, 0.2, 0.3]'],
+  ['mock-limited', 'openai/gpt-4o-mini', 'litellm.RateLimitError'],
+  ['mock-broken', 'openai/gpt-4o-mini', 'litellm.InternalServerError'],
+] as const
+
+/** Starts LiteLLM's proxy with its mocks of models. */
+export async function startLitellm({ folder, bin }: Place): Promise<RealServer> {
+  const port = await freePort()
+  const config = join(folder, 'litellm.yaml')
+  const models = MOCKS.map(
+    ([name, model, answer]) =>
+      `  - model_name: ${name}\n    litellm_params: { model: ${model}, api_key: none, mock_response: ${answer} }`,
+  )
+  const settings = ['litellm_settings: { num_retries: 0 }', 'general_settings:']
+  const lines = ['model_list:', ...models, ...settings, `  master_key: ${LITELLM_KEY}`]
+  writeFileSync(config, `${lines.join('\n')}\n`)
+  const args = ['--config', config, '--host', '127.0.0.1', '--port', String(port)]
+  return await served({
+    folder,
+    program: join(bin, 'litellm'),
+    args,
+    port,
+    line: 'Uvicorn running',
+  })
+}
+
+const LLAMA_SERVER = `
+import sys
+import xllamacpp
+params = xllamacpp.CommonParams()
+params.model.path = sys.argv[1]
+params.hostnames = ['127.0.0.1']
+params.port = int(sys.argv[2])
+params.embedding = sys.argv[3] == 'embeddings'
+if params.embedding:
+    params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
+params.n_parallel = 2
+params.n_ctx = 2 * 8192
+params.cpuparams.n_threads = 1
+server = xllamacpp.Server(params)
+print('serving', flush=True)
+sys.stdin.read()
+`
+
+/** Starts llama.cpp's server with a tiny model, which either answers or embeds. */
+export async function startLlama(
+  { folder, bin }: Place,
+  does: 'answers' | 'embeddings',
+): Promise<RealServer> {
+  const port = await freePort()
+  const model = join(folder, `tiny-${does}.gguf`)
+  const script = join(folder, 'llama.py')
+  writeFileSync(model, tinyModel())
+  writeFileSync(script, LLAMA_SERVER)
+  const args = [script, model, String(port), does]
+  return await served({ folder, program: join(bin, 'python'), args, port, line: 'serving' })
+}
+
+interface Program {
+  readonly folder: string
+  readonly program: string
+  readonly args: readonly string[]
+  readonly port: number
+  /** A text of the line that it prints once it serves. */
+  readonly line: string
+}
+
+/** Starts a program and resolves once it serves. Rejects with what it printed if it ends before. */
+async function served({ folder, program, args, port, line }: Program): Promise<RealServer> {
+  const { PATH = '', HOME = '' } = process.env
+  const child = spawn(program, [...args], {
+    cwd: folder,
+    // The prices of its models are those of the package: it asks no other site.
+    env: { PATH, HOME, LITELLM_LOCAL_MODEL_COST_MAP: 'True' },
+  })
+  const ended = once(child, 'exit')
+  const log = new MemoryLog()
+  for (const input of [child.stdout, child.stderr]) {
+    createInterface({ input }).on('line', (text) => log.write(text))
+  }
+  const isServed = await Promise.race([log.logged(line), ended.then(() => null)])
+  if (isServed === null) throw new Error(`${program} ended: ${log.lines.join('\n')}`)
+  return {
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    async stop() {
+      child.kill('SIGKILL')
+      await ended
+    },
+  }
+}
