@@ -179,6 +179,8 @@ describe('a provider that answers', () => {
       'content-type',
       'date',
       'keep-alive',
+      'ratelimit',
+      'ratelimit-policy',
       'request-id',
       'x-request-id',
       'x-service-cost',
