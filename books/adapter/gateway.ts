@@ -52,7 +52,7 @@ export class Gateway {
   /** Installs it where that was not done, starts it, and sets it up. */
   static async open(adapter: Adapter, providerPort: number, machine: Machine): Promise<Gateway> {
     const home = join(homedir(), '.cache', 'gateway-books', `${adapter.gateway}-${adapter.version}`)
-    if (machine.binary === undefined && adapter.url === undefined) install(adapter, home)
+    if (machine.binary === undefined && adapter.url === undefined) await install(adapter, home)
     const gateway = new Gateway(adapter, {
       home,
       binary: machine.binary ?? fill(adapter.binary ?? '', { home }),
@@ -257,7 +257,7 @@ function microsIn(value: unknown, unit: Reading['unit'], where: string): number 
   return Math.round(number * factor * 1_000) / 1_000
 }
 
-function install(adapter: Adapter, home: string): void {
+async function install(adapter: Adapter, home: string): Promise<void> {
   const done = join(home, '.installed')
   const commands = adapter.install.map((command) => fill(command, { home }))
   if (existsSync(done) && readFileSync(done, 'utf8') === commands.join('\n')) return
@@ -266,7 +266,7 @@ function install(adapter: Adapter, home: string): void {
       `${adapter.gateway} is in no registry: ${adapter.build}, and give --binary PATH`,
     )
   mkdirSync(home, { recursive: true })
-  for (const command of commands) runCommand(command, home)
+  for (const command of commands) await runCommand(command, home)
   writeFileSync(done, commands.join('\n'))
 }
 

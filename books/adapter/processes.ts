@@ -1,9 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { openSync, readdirSync, readFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { pipeline } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 
 /** A shell command that runs, as the leader of a process group. */
 export interface Running {
@@ -50,12 +51,11 @@ export function launch(
   }
 }
 
-/** Runs a command to its end and returns what it prints. Throws with its words where it fails. */
-export function runCommand(command: string, dir: string): string {
-  const options = { cwd: dir, maxBuffer: 1e9, encoding: 'utf8' as const }
-  const { status, stdout, stderr } = spawnSync('/bin/sh', ['-c', command], options)
-  if (status === 0) return stdout
-  throw new Error(`\`${command}\` ended with ${status}: ${stderr.slice(-2_000)}`)
+/** Runs a command to its end and returns what it prints. Rejects with its words where it fails. */
+export async function runCommand(command: string, dir: string): Promise<string> {
+  // Not at once: the command may talk to a database through the relay of this process.
+  const ran = promisify(execFile)('/bin/sh', ['-c', command], { cwd: dir, maxBuffer: 1e9 })
+  return (await ran).stdout
 }
 
 function killGroup(pid: number, signal: NodeJS.Signals): void {
@@ -119,9 +119,9 @@ export async function openStore(url: string): Promise<Store> {
   const target = { host: address.hostname, port }
   const isPostgres = address.protocol.startsWith('postgres')
   const database = `books_${process.pid}_${Date.now()}`
-  const tell = (command: string): unknown =>
+  const tell = async (command: string): Promise<unknown> =>
     isPostgres && runCommand(`psql '${url}' -qc '${command}'`, '.')
-  tell(`create database ${database}`)
+  await tell(`create database ${database}`)
   if (isPostgres) address.pathname = `/${database}`
   const open = new Set<Socket>()
   const server = createServer((socket) => {
@@ -142,7 +142,7 @@ export async function openStore(url: string): Promise<Store> {
     setAway: (isAway) => (isAway ? cut() : listen(at)),
     async close() {
       if (server.listening) await cut()
-      tell(`drop database ${database} with (force)`)
+      await tell(`drop database ${database} with (force)`)
     },
   }
 }

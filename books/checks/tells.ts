@@ -14,24 +14,24 @@ import {
 } from './lab.ts'
 
 /** What a gateway keeps, by place: its logs, the files that it wrote, and its database. */
-function keptBy({ gateway, adapter }: Lab): (readonly [string, string])[] {
+async function keptBy({ gateway, adapter }: Lab): Promise<(readonly [string, string])[]> {
   const { dir, stores } = gateway
   const files = readdirSync(dir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((path) => adapter.files[relative(dir, path)] === undefined)
   const databases = stores.filter(({ url }) => url.startsWith('postgres'))
-  return [
-    ...[...files, ...adapter.logs].map(
-      (path) => [path.replace(dir, ''), readFileSync(path, 'latin1')] as const,
-    ),
-    ...databases.map(({ url }) => ['the database', runCommand(`pg_dump '${url}'`, dir)] as const),
-  ]
+  const kept = [...files, ...adapter.logs].map(
+    (path) => [path.replace(dir, ''), readFileSync(path, 'latin1')] as const,
+  )
+  for (const { url } of databases)
+    kept.push(['the database', await runCommand(`pg_dump '${url}'`, dir)])
+  return kept
 }
 
 /** The places where one of these texts is kept. */
-function placesOf(lab: Lab, texts: readonly string[]): string[] {
-  return keptBy(lab).flatMap(([place, text]) =>
+async function placesOf(lab: Lab, texts: readonly string[]): Promise<string[]> {
+  return (await keptBy(lab)).flatMap(([place, text]) =>
     texts.filter((mark) => text.includes(mark)).map((mark) => `${mark.slice(0, 12)}… in ${place}`),
   )
 }
@@ -88,7 +88,7 @@ export const TELLS: Checks = {
       mustAnswer(lab.sent)
       await lab.send(purse, { text: echo, fault: '400' })
       await lab.spent(purse)
-      const places = placesOf(lab, [prompt, answer, call, echo])
+      const places = await placesOf(lab, [prompt, answer, call, echo])
       return judge(places.length === 0, { words: places.join(', ') || 'no mark is kept' })
     },
   },
@@ -102,10 +102,12 @@ export const TELLS: Checks = {
       await lab.spent(purse)
       const texts = lab.sent.map(({ answer }) => answer.text)
       const secrets = { "the provider's key": PROVIDER_KEY, "a client's key": purse.apiKey }
-      const found = Object.entries(secrets).flatMap(([name, secret]) => [
-        ...(texts.some((text) => text.includes(secret)) ? [`${name} in an error`] : []),
-        ...placesOf(lab, [secret]).map((place) => `${name} (${place})`),
-      ])
+      const found: string[] = []
+      for (const [name, secret] of Object.entries(secrets)) {
+        if (texts.some((text) => text.includes(secret))) found.push(`${name} in an error`)
+        const places = await placesOf(lab, [secret])
+        found.push(...places.map((place) => `${name} (${place})`))
+      }
       const words = texts.filter((text) => text.includes('provider-words')).length
       const places = found.join(', ') || 'no key is kept or shown'
       const told = tell`${places}; errors with the provider's own words: ${{ words }}`
