@@ -114,17 +114,25 @@ const SCREENS: readonly Screen[] = [
     name: 'op-chargeback',
     path: ONE,
     async act(page) {
-      await page.getByRole('button', { name: 'Remove' }).click()
+      await page.getByRole('button', { name: 'More actions' }).click()
+      await page.getByRole('button', { name: 'Remove credit' }).click()
       await page.getByLabel('Amount').fill('200')
     },
     text: /goes from \$187.06 to −\$12.94; \$2.79 of it is held. Nothing is available then/,
+  },
+  {
+    name: 'op-account-menu',
+    path: ONE,
+    act: (page) => page.getByRole('button', { name: 'More actions' }).click(),
+    text: 'Give free credit',
   },
   {
     name: 'op-suspend',
     path: ONE,
     async act(page) {
       await page.getByText('coding agents').first().waitFor()
-      await page.getByRole('button', { name: 'Suspend' }).click()
+      await page.getByRole('button', { name: 'More actions' }).click()
+      await page.getByRole('button', { name: 'Suspend account' }).click()
     },
     text: /Its 6 keys are refused at once/,
   },

@@ -18,6 +18,11 @@ async function changeEvals(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Change' }).click()
 }
 
+async function changeAccount(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'More actions' }).click()
+  await page.getByRole('button', { name: 'Change settings' }).click()
+}
+
 const refusal = (param: string) => ({
   ...json({ error: { message: 'It must be an id.', code: 'invalid_parameter', param } }),
   httpStatus: 400,
@@ -89,7 +94,7 @@ const SCREENS: readonly Screen[] = [
     name: 'op-account-terms',
     path: ACCOUNT_PATH,
     async act(page) {
-      await page.getByRole('button', { name: 'Change', exact: true }).click()
+      await changeAccount(page)
     },
     text: 'The most that all keys of the account together may spend',
   },
@@ -97,7 +102,7 @@ const SCREENS: readonly Screen[] = [
     name: 'op-account-fee-wrong',
     path: ACCOUNT_PATH,
     async act(page) {
-      await page.getByRole('button', { name: 'Change', exact: true }).click()
+      await changeAccount(page)
       await page.getByLabel('Platform fee in percent').fill('100.5')
     },
     text: 'A percentage from 0 to 100',
@@ -154,7 +159,7 @@ test('an account is sent the fee that was typed, in hundredths of a percent', as
   server,
 }) => {
   await page.goto(`${server.address}/app/${ACCOUNT_PATH}`)
-  await page.getByRole('button', { name: 'Change', exact: true }).click()
+  await changeAccount(page)
   await page.getByLabel('Platform fee in percent').fill('2.5')
   const changed = page.waitForRequest((request) => request.method() === 'PATCH')
   await page.getByRole('button', { name: 'Save' }).click()

@@ -6,8 +6,9 @@ import { accountKeysQuery, oneAccountQuery } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { dayOf } from '../../format/time.ts'
 import { CopyButton } from '../../parts/copy-button.tsx'
-import { Icon } from '../../parts/icon.tsx'
+import { Icon, type IconName } from '../../parts/icon.tsx'
 import { useNow } from '../../parts/now.ts'
+import { Popover } from '../../parts/popover.tsx'
 import { Failed, Grey, Stale } from '../../parts/states.tsx'
 import { AllowanceLine, MetadataLine, OnlyModels } from '../../parts/terms-lines.tsx'
 import { useTitle } from '../../parts/use-title.ts'
@@ -61,7 +62,7 @@ export function OneAccountScreen() {
   )
 }
 
-type Opened = 'add' | 'take' | 'suspend' | 'rename' | null
+type Opened = 'add' | 'free' | 'take' | 'suspend' | 'rename' | null
 
 function Head({ account }: { account: Account | undefined }) {
   const [opened, setOpened] = useState<Opened>(null)
@@ -81,19 +82,11 @@ function Head({ account }: { account: Account | undefined }) {
               <Icon name="eye" />
               View as member
             </Link>
-            <button type="button" className="btn" onClick={() => setOpened('rename')}>
-              Change
-            </button>
-            <button type="button" className="btn" onClick={() => setOpened('suspend')}>
-              {account.disabled ? 'Resume account' : 'Suspend'}
-            </button>
-            <button type="button" className="btn" onClick={() => setOpened('take')}>
-              Remove
-            </button>
             <button type="button" className="btn pri" onClick={() => setOpened('add')}>
               <Icon name="plus" />
               Add credit
             </button>
+            <AccountMenu account={account} onOpen={setOpened} />
           </>
         )}
       </div>
@@ -104,6 +97,69 @@ function Head({ account }: { account: Account | undefined }) {
     </>
   )
 }
+
+interface AccountMenuProps {
+  readonly account: Account
+  readonly onOpen: (opened: Opened) => void
+}
+
+/** What is done with an account less often. */
+function AccountMenu({ account, onOpen }: AccountMenuProps) {
+  return (
+    <Popover
+      label="More actions"
+      align="end"
+      button={(button) => (
+        <button type="button" className="iconb btn" aria-label="More actions" {...button}>
+          <Icon name="more" />
+        </button>
+      )}
+    >
+      {(close) => {
+        const open = (opened: Opened) => () => {
+          close()
+          onOpen(opened)
+        }
+        return (
+          <>
+            <MenuItem icon="gift" text="Give free credit" onClick={open('free')} />
+            <Link className="menu-item" to="/$account/members" params={{ account: account.id }}>
+              <Icon name="user" small />
+              <span>Invite a member</span>
+            </Link>
+            <MenuItem icon="pencil" text="Change settings" onClick={open('rename')} />
+            <div className="menu-rule" />
+            <MenuItem icon="credit" text="Remove credit" isDanger onClick={open('take')} />
+            <MenuItem
+              icon={account.disabled ? 'activity' : 'pause'}
+              text={account.disabled ? 'Resume account' : 'Suspend account'}
+              isDanger={!account.disabled}
+              onClick={open('suspend')}
+            />
+          </>
+        )
+      }}
+    </Popover>
+  )
+}
+
+interface MenuItemProps {
+  readonly icon: IconName
+  readonly text: string
+  readonly isDanger?: boolean
+  readonly onClick: () => void
+}
+
+function MenuItem({ icon, text, isDanger = false, onClick }: MenuItemProps) {
+  return (
+    <button type="button" className={isDanger ? 'menu-item danger' : 'menu-item'} onClick={onClick}>
+      <Icon name={icon} small />
+      <span>{text}</span>
+    </button>
+  )
+}
+
+const MOVES = { add: 'backed', free: 'free', take: 'chargeback' } as const
 
 interface OpenedProps {
   readonly account: Account
@@ -120,8 +176,7 @@ function Opened({ account, opened, onClose }: OpenedProps) {
     case 'suspend':
       return <SuspendAccount account={account} keyCount={keyCount} onClose={onClose} />
     default: {
-      const first = opened === 'add' ? 'backed' : 'chargeback'
-      return <MoveCredit account={account} first={first} onClose={onClose} />
+      return <MoveCredit account={account} first={MOVES[opened]} onClose={onClose} />
     }
   }
 }
