@@ -17,6 +17,13 @@ export async function getAccount(
   return row === undefined ? null : ACCOUNTS.read(row)
 }
 
+/** Which accounts to list; undefined filters nothing. */
+export interface AccountFilter {
+  readonly search?: string | undefined
+  readonly externalId?: string | undefined
+  readonly state?: (typeof ACCOUNT_LIST_STATES)[number] | undefined
+}
+
 /** How accounts can be told apart in a list. */
 export const ACCOUNT_LIST_STATES = ['active', 'suspended', 'in_debt'] as const
 
@@ -27,17 +34,7 @@ export const ACCOUNT_LIST_STATES = ['active', 'suspended', 'in_debt'] as const
  */
 export async function listAccounts(
   db: Kysely<Tables>,
-  {
-    cursor,
-    limit,
-    search,
-    externalId,
-    state,
-  }: Page & {
-    readonly search?: string | undefined
-    readonly externalId?: string | undefined
-    readonly state?: (typeof ACCOUNT_LIST_STATES)[number] | undefined
-  },
+  { cursor, limit, search, externalId, state }: Page & AccountFilter,
 ): Promise<{ readonly accounts: readonly AccountRow[]; readonly nextCursor: string | null }> {
   let query = db.selectFrom('accounts').selectAll()
   if (cursor !== undefined && cursor !== null) query = query.where('id', '<', cursor)

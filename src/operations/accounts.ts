@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { z } from 'zod'
 import {
   ACCOUNT_LIST_STATES,
@@ -11,6 +12,7 @@ import type { AccountRow } from '../store/schema.ts'
 import { readCharges } from '../usage/read-usage.ts'
 import { lastDays } from '../vocabulary/date-range.ts'
 import { Problem } from '../vocabulary/problem.ts'
+import { accountCsv } from './account-csv.ts'
 import { requireScope } from './caller.ts'
 import { hasOnly } from './check-input.ts'
 import {
@@ -130,7 +132,8 @@ function list(parts: OperationParts): Operation {
     method: 'GET',
     scope: 'read',
     paths: { admin: '/v1/admin/accounts', operator: '/app/api/operator/accounts' },
-    summary: 'Accounts with their credit, newest first.',
+    summary:
+      'Accounts with their credit, newest first; JSON or CSV. CSV has all of them, with amounts in exact dollars.',
     query: pageQuery('accounts', {
       search: filterField
         .max(200, 'must be at most 200 characters')
@@ -143,14 +146,22 @@ function list(parts: OperationParts): Operation {
         .enum(ACCOUNT_LIST_STATES)
         .optional()
         .describe('`in_debt`: its paid credit is below zero. Default: all.'),
+      format: z
+        .enum(['json', 'csv'])
+        .optional()
+        .describe('Default: CSV where `accept` asks for `text/csv`, else JSON.'),
     }),
     answers: { 200: listShape(listedAccountShape) },
-    async run({ reader, caller, query }) {
+    async run({ reader, caller, query, acceptsCsv }) {
       const { limit, cursor = null, search, state, external_id: externalId } = query
-      const asked = { limit, cursor, search, state, externalId }
-      const page = await listAccounts(store.pages(reader), asked)
-      const accountIds = page.accounts.map(({ id }) => id)
+      const filter = { search, state, externalId }
       const nowMs = clock.nowMs()
+      if (query.format === 'csv' || (query.format === undefined && acceptsCsv)) {
+        const rows = accountCsv(store.pages(reader), { filter, nowMs })
+        return { httpStatus: 200, body: Readable.from(rows) }
+      }
+      const page = await listAccounts(store.pages(reader), { limit, cursor, ...filter })
+      const accountIds = page.accounts.map(({ id }) => id)
       const credits = await getCredits(store.pages(reader), { accountIds, nowMs })
       const days = { accountIds, ...lastDays(RECENT_DAYS, { nowMs }) }
       const charges =

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { errorOf, Management, textOf } from './management.ts'
+import { ADMIN_TOKEN, errorOf, Management, textOf } from './management.ts'
 
 let admin: Management
 
@@ -47,6 +47,20 @@ test('an account is made, shown, changed in what is given alone, and listed', as
     object: 'list',
     data: [renamed],
   })
+})
+
+test('accounts are downloaded as CSV with exact dollars, by state', async () => {
+  const id = await admin.account(2_500_000)
+  await admin.patch(`/v1/admin/accounts/${id}`, { disabled: true, name: 'Late, Ltd' })
+  const answer = await fetch(admin.world.url('/v1/admin/accounts?state=suspended&format=csv'), {
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+  })
+  const [head, row = '', ...rest] = (await answer.text()).split('\r\n')
+  expect(head).toBe(
+    'id,name,email,external_id,state,available,balance,held,free_available,last_request_at,created_at',
+  )
+  expect(row).toContain(`${id},"Late, Ltd",,,suspended,2.5,2.5,0,0,,20`)
+  expect(rest).toEqual([''])
 })
 
 test('an account is made with the credit below which it is low', async () => {

@@ -1,5 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
+import { withQuery } from '../../api/client.ts'
 import { type AccountState, accountsQuery, type ListedAccount } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
@@ -21,6 +22,7 @@ export function AccountsScreen() {
   useTitle('Accounts')
   const { create = false, ...filters } = route.useSearch()
   const { search = '', state } = filters
+  const csvPath = withQuery('operator/accounts', { ...filters, format: 'csv' })
   const navigate = route.useNavigate()
   useShortcuts({ '/': () => document.getElementById('find')?.focus() })
   const change = (next: AccountsSearch) =>
@@ -29,6 +31,10 @@ export function AccountsScreen() {
     <>
       <div className="top">
         <h1>Accounts</h1>
+        <a className="btn" href={`/app/api/${csvPath}`} download="accounts.csv">
+          <Icon name="download" />
+          CSV
+        </a>
         <button
           type="button"
           className="btn pri"

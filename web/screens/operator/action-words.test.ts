@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { RECORDED_OPERATIONS } from '../../../src/vocabulary/recorded-operation.ts'
+import type { OperatorAction } from '../../api/operator.ts'
+import { actionWords, changeWords } from './action-words.ts'
+
+const ACTION: OperatorAction = {
+  id: 'act_1',
+  object: 'operator_action',
+  user_id: 'user_1',
+  user_name: 'Olga Operator',
+  token_id: null,
+  token_name: null,
+  action: 'changeAccount',
+  account_id: 'acct_1',
+  account_name: 'Helix Lab',
+  target_id: 'acct_1',
+  amount: null,
+  detail: {},
+  before: null,
+  created_at: '2026-11-21T22:04:58.000Z',
+}
+
+test('every recorded operation has words, not its name', () => {
+  for (const action of RECORDED_OPERATIONS) {
+    expect(actionWords({ ...ACTION, action })).toMatch(/^[A-Z][a-z]+ [a-z ]+$/)
+  }
+})
+
+test('a change says what its fields were before, and leaves out what stayed', () => {
+  const detail = { fee_basis_points: 250, name: 'Helix Lab', email: null }
+  const before = { fee_basis_points: null, name: 'Helix Lab', email: 'a@b.example' }
+  expect(changeWords({ ...ACTION, detail, before })).toBe(
+    'Email a@b.example → none, Fee that of the model → 2.5%',
+  )
+  expect(changeWords({ ...ACTION, detail })).toBe('Name Helix Lab, Fee 2.5%')
+})
+
+test('credit says the balance before and after it, and a settled request its charge', () => {
+  const credit = { ...ACTION, action: 'addCredit', amount: -2_500_000 }
+  expect(changeWords({ ...credit, before: { balance: 1_000_000 } })).toBe('Balance $1.00 → −$1.50')
+  const settled = { ...ACTION, action: 'settleRequest', amount: 18_530 }
+  const before = { state: 'unresolved', charge: 0 }
+  expect(changeWords({ ...settled, before })).toBe('Charge $0.00 → $0.0185')
+})
