@@ -13,7 +13,8 @@ import {
   type UsageGrouping,
   type UsageSeries,
 } from '../usage/read-usage.ts'
-import { HOUR_MS } from '../vocabulary/usage-step.ts'
+import type { Comparison } from '../vocabulary/date-range.ts'
+import { CHART_STEPS, HOUR_MS } from '../vocabulary/usage-step.ts'
 import { creditAnswer, creditShape } from './accounts.ts'
 import { attentionOf, attentionShape, daysLeft } from './attention.ts'
 import { idField, moneyField, timeAnswer, timeField, timeOrNull } from './fields.ts'
@@ -47,10 +48,15 @@ export function overviewOperations(parts: OperationParts): readonly Operation[] 
       query: z.strictObject(chartQuery),
       answers: { 200: overviewShape },
       problems: ['not_found'],
-      async run({ accountId, reader, query: { by, ...range } }) {
+      async run({ accountId, reader, query: { by, compare, ...range } }) {
         const nowMs = parts.clock.nowMs()
         const pages = parts.store.pages(reader)
-        const asked = { accountId, by, ...chartRange(range, nowMs) }
+        const asked = {
+          accountId,
+          by,
+          comparison: compare ?? 'before',
+          ...chartRange(range, nowMs),
+        }
         return { httpStatus: 200, body: await overviewOf(parts, asked, { nowMs, pages }) }
       },
     }),
@@ -62,13 +68,18 @@ async function overviewOf(
   {
     accountId,
     by,
+    comparison,
     ...range
-  }: ChartRange & { readonly accountId: string; readonly by: UsageGrouping },
+  }: ChartRange & {
+    readonly accountId: string
+    readonly by: UsageGrouping
+    readonly comparison: Comparison
+  },
   { nowMs, pages }: { readonly nowMs: number; readonly pages: Kysely<Tables> },
 ): Promise<z.infer<typeof overviewShape>> {
   const money = await readMoney(parts, accountId, { nowMs, pages })
   const read = { accountId, ...range }
-  const usage = await readUsage(pages, { ...read, by, firstByteOf: 'totals' })
+  const usage = await readUsage(pages, { ...read, by, comparison, firstByteOf: 'totals' })
   const byKey = by === 'key' ? usage.groups : await readUsageGroups(pages, { ...read, by: 'key' })
   const keys = byKey.slice(0, KEYS_SHOWN)
   const ids = keys.map(({ id }) => id)
@@ -134,7 +145,7 @@ export const overviewShape = z
     account_id: idField('acct'),
     from: timeField,
     to: timeField,
-    step: z.enum(['day', 'hour']),
+    step: z.enum(CHART_STEPS),
     by: z.enum(USAGE_GROUPINGS),
     as_of: timeField,
     credit: creditShape.extend({

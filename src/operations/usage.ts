@@ -11,16 +11,22 @@ import {
   type UsageGrouping,
   type UsageSeries,
 } from '../usage/read-usage.ts'
-import { lastDays } from '../vocabulary/date-range.ts'
+import {
+  COMPARISONS,
+  comparedSpan,
+  lastDays,
+  monthStart,
+  stepOf,
+} from '../vocabulary/date-range.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { HOUR_MS, USAGE_STEPS, type UsageStep } from '../vocabulary/usage-step.ts'
+import { CHART_STEPS, type ChartStep, HOUR_MS } from '../vocabulary/usage-step.ts'
 import { csvLine, dollarsCell } from './csv.ts'
 import { idField, momentField, moneyField, timeAnswer, timeField, timeOrNull } from './fields.ts'
 import { type Operation, type OperationParts, operation } from './operation.ts'
 
 const DAY_MS = 24 * HOUR_MS
 const RANGE_DAYS_DEFAULT = 30
-const RANGE_MS_MAX = 366 * DAY_MS
+const RANGE_MS_MAX = 400 * DAY_MS
 const HOURS_UP_TO_MS = 48 * HOUR_MS
 // Requests of hours are read one by one where keys are told apart.
 const HOURLY_MS_MAX = { model: 14 * DAY_MS, endpoint: 14 * DAY_MS, key: HOURS_UP_TO_MS } as const
@@ -32,16 +38,25 @@ export function usageOperations(parts: OperationParts): readonly Operation[] {
   return [show(parts), download(parts)]
 }
 
-/** `?from=`, `?to=` and `?by=` of a chart. */
+/** `?from=`, `?to=`, `?by=` and `?compare=` of a chart. */
 export const chartQuery = {
   from: momentField.optional(),
   to: momentField.optional(),
   by: z.enum(USAGE_GROUPINGS).default('model'),
+  compare: z
+    .enum(COMPARISONS)
+    .optional()
+    .describe(
+      'Which time `before` is of: the time just before, of a whole month the month before (the default), or the same dates a year before.',
+    ),
 }
 
 const usageQuery = z.strictObject({
   ...chartQuery,
-  step: z.enum(USAGE_STEPS).optional().describe('Default: hours up to 48 hours, else UTC days.'),
+  step: z
+    .enum(CHART_STEPS)
+    .optional()
+    .describe('Default: hours up to 48 hours, UTC days up to 92 days, else months.'),
 })
 
 function show({ store, clock }: OperationParts): Operation {
@@ -54,14 +69,21 @@ function show({ store, clock }: OperationParts): Operation {
     answers: { 200: usageShape },
     async run({ reader, accountId, query }) {
       const nowMs = clock.nowMs()
-      const { by } = query
+      const { by, compare } = query
       const range = stepsOf(query, nowMs)
-      const usage = await readUsage(store.searches(reader), { accountId, by, ...range })
+      const read = { accountId, by, ...range }
+      const comparison = compare ?? 'before'
+      const usage = await readUsage(store.searches(reader), { ...read, comparison })
+      const compared =
+        compare === undefined
+          ? null
+          : await readUsage(store.searches(reader), {
+              ...read,
+              ...comparedSpan(usage, compare),
+              seriesMax: 0,
+            })
       const names = await groupNames(store.searches(reader), { accountId, by, ids: idsOf(usage) })
-      return {
-        httpStatus: 200,
-        body: usageAnswer(usage, { accountId, by, ...range, nowMs, names }),
-      }
+      return { httpStatus: 200, body: usageAnswer(usage, { ...read, nowMs, names, compared }) }
     },
   })
 }
@@ -91,7 +113,7 @@ function download({ store, clock }: OperationParts): Operation {
 export interface ChartRange {
   readonly fromMs: number
   readonly toMs: number
-  readonly step: UsageStep
+  readonly step: ChartStep
 }
 
 /** The range that a query string asks for: without one, the last 30 UTC days. Throws Problem `invalid_parameter`. */
@@ -104,11 +126,11 @@ export function chartRange(
   const rangeMs = toMs - fromMs
   if (rangeMs <= 0 || rangeMs > RANGE_MS_MAX) {
     throw new Problem('invalid_parameter', {
-      message: '`from` must be before `to`, by at most 366 days.',
+      message: '`from` must be before `to`, by at most 400 days.',
       param: 'from',
     })
   }
-  return { fromMs, toMs, step: rangeMs <= HOURS_UP_TO_MS ? 'hour' : 'day' }
+  return { fromMs, toMs, step: stepOf({ fromMs, toMs }) }
 }
 
 function stepsOf({ step, by, ...asked }: z.output<typeof usageQuery>, nowMs: number): ChartRange {
@@ -233,11 +255,20 @@ export const usageShape = z
     account_id: idField('acct'),
     from: timeField,
     to: timeField,
-    step: z.enum(USAGE_STEPS),
+    step: z.enum(CHART_STEPS),
     by: z.enum(USAGE_GROUPINGS),
     as_of: timeField,
     figures: figuresShape,
-    before: figuresShape.describe('The same time just before.'),
+    before: figuresShape.describe('The time that it is compared with.'),
+    compared: z
+      .object({
+        from: timeField,
+        to: timeField,
+        steps: z.array(z.object({ at: timeField, figures: figuresShape })),
+        groups: z.array(z.object({ id: z.string(), figures: figuresShape })),
+      })
+      .nullable()
+      .describe('The same chart of the time that it is compared with; null without `compare`.'),
     steps: z.array(timeField).describe('When each step begins.'),
     all: stepFigures,
     series: z
@@ -261,11 +292,13 @@ function usageAnswer(
     step,
     nowMs,
     names,
+    compared,
   }: ChartRange & {
     readonly accountId: string
     readonly by: UsageGrouping
     readonly nowMs: number
     readonly names: GroupNames
+    readonly compared: Usage | null
   },
 ): z.infer<typeof usageShape> {
   const stepsAnswer = ({ steps }: UsageSeries) => steps.map(figuresAnswer)
@@ -280,6 +313,7 @@ function usageAnswer(
     as_of: timeAnswer(nowMs),
     figures: figuresAnswer(usage.totals),
     before: figuresAnswer(usage.before),
+    compared: compared === null ? null : comparedAnswer(compared),
     steps: usage.stepsMs.map(timeAnswer),
     all: usage.steps.map(figuresAnswer),
     series: usage.series.flatMap((one) =>
@@ -304,7 +338,37 @@ function usageAnswer(
   }
 }
 
+function comparedAnswer(usage: Usage): z.infer<typeof usageShape>['compared'] {
+  const { fromMs, toMs, stepsMs, steps, groups } = usage
+  return {
+    from: timeAnswer(fromMs),
+    to: timeAnswer(toMs),
+    steps: steps.map((figures, place) => {
+      return { at: timeAnswer(stepsMs[place] ?? fromMs), figures: figuresAnswer(figures) }
+    }),
+    groups: groups.map(({ id, totals }) => {
+      return { id: groupIdAnswer(id), figures: figuresAnswer(totals) }
+    }),
+  }
+}
+
 type UsageCsvInput = ChartRange & Omit<GroupNamesInput, 'ids'>
+
+/** The first column of the CSV: its name, and how it has the time at which a step begins. */
+const CSV_STEPS: Readonly<
+  Record<ChartStep, { readonly head: string; readonly write: (began: string) => string }>
+> = {
+  hour: { head: 'hour', write: (began) => began },
+  day: { head: 'utc_day', write: (began) => began.slice(0, 10) },
+  month: { head: 'utc_month', write: (began) => began.slice(0, 7) },
+}
+
+/** Where the part ends that is read at once: at the end of a step, so that no step has two lines. */
+function csvPartEnd(atMs: number, step: ChartStep): number {
+  if (step === 'month') return monthStart(atMs, 1)
+  const stepMs = step === 'day' ? DAY_MS : HOUR_MS
+  return (Math.floor(atMs / stepMs) + CSV_STEPS_AT_ONCE) * stepMs
+}
 
 /** A line for each step and group, some steps at a time: each part is read when the one before was taken. */
 async function* usageCsv(
@@ -312,20 +376,20 @@ async function* usageCsv(
   { accountId, by, fromMs, toMs, step }: UsageCsvInput,
 ): AsyncGenerator<string> {
   const columns = figuresShape.keyof().options
-  yield csvLine([step === 'day' ? 'utc_day' : 'hour', by, 'name', ...columns])
-  const stepMs = step === 'day' ? DAY_MS : HOUR_MS
-  const partMs = CSV_STEPS_AT_ONCE * stepMs
-  for (let atMs = Math.floor(fromMs / stepMs) * stepMs; atMs < toMs; atMs += partMs) {
-    const part = { accountId, by, step, fromMs: atMs, toMs: Math.min(toMs, atMs + partMs) }
+  const { head, write } = CSV_STEPS[step]
+  yield csvLine([head, by, 'name', ...columns])
+  for (let atMs = fromMs; atMs < toMs; ) {
+    const endMs = Math.min(toMs, csvPartEnd(atMs, step))
+    const part = { accountId, by, step, fromMs: atMs, toMs: endMs }
+    atMs = endMs
     const cells = await readUsageCells(db, part)
     const ids = [...new Set(cells.map(({ id }) => id))]
     const names = await groupNames(db, { accountId, by, ids })
     const lines = cells.map(({ stepMs: beganMs, id, totals }) => {
-      const began = timeAnswer(beganMs)
       const { charge, ...figures } = figuresAnswer(totals)
       const values = { ...figures, charge: dollarsCell(charge) }
       return csvLine([
-        step === 'day' ? began.slice(0, 10) : began,
+        write(timeAnswer(beganMs)),
         groupIdAnswer(id),
         names(id).name,
         ...columns.map((column) => values[column]),

@@ -1,8 +1,9 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../store/schema.ts'
+import { type Comparison, comparedSpan, monthStart } from '../vocabulary/date-range.ts'
 import { addMicros, type Micros, micros } from '../vocabulary/money.ts'
 import type { TokenUsage } from '../vocabulary/outcome.ts'
-import { DAY_HOURS, HOUR_MS, type UsageStep } from '../vocabulary/usage-step.ts'
+import { type ChartStep, DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
 import { NO_KEY, type ReadHours, readSums } from './read-sums.ts'
 import { addSums, firstByteMs, NO_USAGE, type SelectedSums, type UsageSums } from './sums.ts'
 
@@ -16,17 +17,19 @@ export const USAGE_GROUPINGS = ['model', 'key', 'endpoint'] as const
 interface UsageRange {
   /** Null: all accounts. */
   readonly accountId: string | null
-  /** Moved down to the start of its step. */
+  /** Moved down to the start of its step, of a month to the start of the day. */
   readonly fromMs: number
-  /** Exclusive; moved up to the end of its step. */
+  /** Exclusive; moved up to the end of its step, of a month to the end of the day. */
   readonly toMs: number
-  readonly step: UsageStep
+  readonly step: ChartStep
 }
 
 /** Which chart to read. */
 export interface UsageQuery extends UsageRange {
   /** Null: not at all. */
   readonly by: UsageGrouping | null
+  /** Which time `before` is of. Default: the time just before. */
+  readonly comparison?: Comparison
   /** How many groups have a series of their own. Default 5. */
   readonly seriesMax?: number
   /**
@@ -77,7 +80,7 @@ export interface Usage {
   readonly totals: UsageFigures
   /** All groups together, one for each step. */
   readonly steps: readonly UsageFigures[]
-  /** The same time just before. */
+  /** The time that it is compared with. */
   readonly before: UsageFigures
   /** All of them, the one with the most charge first. */
   readonly groups: readonly UsageGroupFigures[]
@@ -139,13 +142,14 @@ export async function readUsageCells(
     const sums = await readSums(trx, hoursOf(query), 'all')
     return sums.steps('all')
   })
-  const stepMs = stepHoursOf(query) * HOUR_MS
-  const cells = [...groups].flatMap(([id, steps]) =>
-    [...steps].map(([step, sums]) => ({
-      id: id ?? NO_KEY,
-      stepMs: step * stepMs,
-      totals: figuresOf(sums),
-    })),
+  const steps = stepsOf(query, hoursOf(query))
+  const cells = [...groups].flatMap(([id, sums]) =>
+    steps.flatMap(({ startMs, numbers }) => {
+      const parts = numbers.flatMap((number) => sums.get(number) ?? [])
+      if (parts.length === 0) return []
+      const totals = figuresOf(parts.reduce(addSums, NO_USAGE))
+      return [{ id: id ?? NO_KEY, stepMs: startMs, totals }]
+    }),
   )
   return cells.toSorted((one, other) => one.stepMs - other.stepMs || byCharge(one, other))
 }
@@ -156,29 +160,25 @@ async function readView(view: Kysely<Tables>, query: UsageQuery): Promise<Usage>
   const byGroup = await readSums(view, hours, columns)
   const all = { ...hours, groupColumn: null }
   const { totals } = columns === 'all' ? byGroup : await readSums(view, all, 'all')
-  const before = await readSums(view, { ...all, ...hoursBefore(hours) }, 'all')
+  const before = await readSums(view, { ...all, ...comparedHours(query, hours) }, 'all')
   const groups = groupsOf(byGroup.totals)
   const own = groups.slice(0, query.seriesMax ?? SERIES_MAX_DEFAULT).map(({ id }) => id)
   const others = byGroup.totals.size - own.length
-  const steps = await byGroup.steps(others === 0 ? 'all' : own)
-  const stepHours = stepHoursOf(query)
-  const stepNumbers = Array.from(
-    { length: (hours.untilHour - hours.fromHour) / stepHours },
-    (_, place) => hours.fromHour / stepHours + place,
-  )
+  const sums = await byGroup.steps(others === 0 ? 'all' : own)
+  const steps = stepsOf(query, hours)
   const seriesOf = (groupId: string | null, groupCount: number): UsageSeries => {
-    const sums = stepNumbers.map((step) => steps.get(groupId)?.get(step) ?? NO_USAGE)
-    const totals = figuresOf(sums.reduce(addSums, NO_USAGE))
-    return { id: groupId, groups: groupCount, totals, steps: sums.map(figuresOf) }
+    const ofSteps = steps.map((step) => sumOfStep(step, sums.get(groupId)))
+    const totals = figuresOf(ofSteps.reduce(addSums, NO_USAGE))
+    return { id: groupId, groups: groupCount, totals, steps: ofSteps.map(figuresOf) }
   }
-  const allIn = (step: number): UsageSums =>
-    [...steps.values()].reduce((sum, of) => addSums(sum, of.get(step) ?? NO_USAGE), NO_USAGE)
+  const allIn = (step: Step): UsageSums =>
+    [...sums.values()].reduce((sum, of) => addSums(sum, sumOfStep(step, of)), NO_USAGE)
   return {
     fromMs: hours.fromHour * HOUR_MS,
     toMs: hours.untilHour * HOUR_MS,
-    stepsMs: stepNumbers.map((step) => step * stepHours * HOUR_MS),
+    stepsMs: steps.map(({ startMs }) => startMs),
     totals: figuresOf([...totals.values()].reduce(addSums, NO_USAGE)),
-    steps: stepNumbers.map((step) => figuresOf(allIn(step))),
+    steps: steps.map((step) => figuresOf(allIn(step))),
     before: figuresOf(before.totals.get(null) ?? NO_USAGE),
     groups,
     series: [
@@ -189,29 +189,55 @@ async function readView(view: Kysely<Tables>, query: UsageQuery): Promise<Usage>
   }
 }
 
-function stepHoursOf({ step }: UsageRange): number {
-  return step === 'day' ? DAY_HOURS : 1
+interface Step {
+  readonly startMs: number
+  /** Of the hours or days whose sums it has. */
+  readonly numbers: readonly number[]
+}
+
+/** The steps of a chart in order. A month that is not whole begins, or ends, where the chart does. */
+function stepsOf({ step }: UsageRange, { fromHour, untilHour }: ReadHours): readonly Step[] {
+  const stepHours = stepHoursOf(step)
+  const length = (untilHour - fromHour) / stepHours
+  const numbers = Array.from({ length }, (_, place) => fromHour / stepHours + place)
+  const startOf = (number: number) => number * stepHours * HOUR_MS
+  if (step !== 'month') return numbers.map((one) => ({ startMs: startOf(one), numbers: [one] }))
+  const months = Map.groupBy(numbers, (day) => monthStart(startOf(day)))
+  return [...months.values()].map((days) => ({ startMs: startOf(days[0] ?? 0), numbers: days }))
+}
+
+function sumOfStep({ numbers }: Step, sums: ReadonlyMap<number, UsageSums> | undefined): UsageSums {
+  return numbers.reduce((sum, number) => {
+    const part = sums?.get(number)
+    return part === undefined ? sum : addSums(sum, part)
+  }, NO_USAGE)
+}
+
+function stepHoursOf(step: ChartStep): number {
+  return step === 'hour' ? 1 : DAY_HOURS
 }
 
 function hoursOf(query: UsageRange & Pick<UsageQuery, 'by'>): ReadHours {
-  const stepHours = stepHoursOf(query)
-  const fromStep = Math.floor(query.fromMs / HOUR_MS / stepHours)
+  const stepHours = stepHoursOf(query.step)
+  const fromStep = Math.max(0, Math.floor(query.fromMs / HOUR_MS / stepHours))
   const untilStep = Math.max(fromStep + 1, Math.ceil(query.toMs / HOUR_MS / stepHours))
   return {
     accountId: query.accountId,
     groupColumn: query.by === null ? null : COLUMNS[query.by],
-    step: query.step,
+    step: query.step === 'hour' ? 'hour' : 'day',
     fromHour: fromStep * stepHours,
     untilHour: untilStep * stepHours,
   }
 }
 
-/** As many hours just before. */
-function hoursBefore({
-  fromHour,
-  untilHour,
-}: ReadHours): Pick<ReadHours, 'fromHour' | 'untilHour'> {
-  return { fromHour: Math.max(0, 2 * fromHour - untilHour), untilHour: fromHour }
+/** The hours that a chart is compared with. */
+function comparedHours(
+  { comparison = 'before' }: UsageQuery,
+  { fromHour, untilHour }: ReadHours,
+): Pick<ReadHours, 'fromHour' | 'untilHour'> {
+  const span = { fromMs: fromHour * HOUR_MS, toMs: untilHour * HOUR_MS }
+  const { fromMs, toMs } = comparedSpan(span, comparison)
+  return { fromHour: Math.max(0, fromMs / HOUR_MS), untilHour: Math.max(0, toMs / HOUR_MS) }
 }
 
 function groupsOf(totals: ReadonlyMap<string | null, UsageSums>): readonly UsageGroupFigures[] {

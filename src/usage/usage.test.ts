@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import type { RequestRow } from '../store/schema.ts'
+import { monthStart } from '../vocabulary/date-range.ts'
 import { timeOfId } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
 import { HOUR_MS } from '../vocabulary/usage-step.ts'
@@ -12,6 +13,7 @@ import {
   readUsage,
   readUsageCells,
   readUsageGroups,
+  type Usage,
   type UsageFigures,
   type UsageGroupFigures,
   type UsageQuery,
@@ -81,10 +83,23 @@ const GROUPS = {
   endpoint: (row: RequestRow) => row.endpoint,
 }
 
+interface StepBounds {
+  readonly atMs: number
+  readonly endMs: number
+  readonly usage: Usage
+}
+
+/** Whether a step is as long as its kind; a month may be the part of it that the chart has. */
+function isStep(step: UsageQuery['step'], { atMs, endMs, usage }: StepBounds): boolean {
+  if (step !== 'month') return endMs - atMs === (step === 'day' ? DAY_MS : HOUR_MS)
+  const isStart = atMs === usage.fromMs || new Date(atMs).getUTCDate() === 1
+  const isEnd = endMs === usage.toMs || endMs === monthStart(atMs, 1)
+  return isStart && isEnd
+}
+
 /** Compares a chart with the requests that it is of. */
 async function expectChart(history: UsageHistory, query: UsageQuery): Promise<void> {
   const usage = await readUsage(history.bench.store.pages({ owner: 'test' }), query)
-  const stepMs = query.step === 'day' ? DAY_MS : HOUR_MS
   const rows = (await history.requests()).filter(
     ({ accountId }) => query.accountId === null || accountId === query.accountId,
   )
@@ -94,10 +109,13 @@ async function expectChart(history: UsageHistory, query: UsageQuery): Promise<vo
   const lengthMs = usage.toMs - usage.fromMs
   expect(whole(usage.totals)).toEqual(addedUp(shown))
   expect(whole(usage.before)).toEqual(addedUp(between(usage.fromMs - lengthMs, usage.fromMs)))
-  expect(usage.stepsMs).toHaveLength(lengthMs / stepMs)
-  expect(usage.steps.map(whole)).toEqual(
-    usage.stepsMs.map((atMs) => addedUp(between(atMs, atMs + stepMs, shown))),
-  )
+  const stepRows = usage.stepsMs.map((atMs, at) => {
+    const endMs = usage.stepsMs[at + 1] ?? usage.toMs
+    expect(isStep(query.step, { atMs, endMs, usage })).toBe(true)
+    return { atMs, rows: between(atMs, endMs, shown) }
+  })
+  expect(usage.stepsMs[0]).toBe(usage.fromMs)
+  expect(usage.steps.map(whole)).toEqual(stepRows.map((step) => addedUp(step.rows)))
   const groupOf = query.by === null ? () => null : GROUPS[query.by]
   for (const { id, totals } of usage.groups) {
     expect(whole(totals)).toEqual(addedUp(shown.filter((row) => groupOf(row) === id)))
@@ -120,9 +138,7 @@ async function expectChart(history: UsageHistory, query: UsageQuery): Promise<vo
       by,
     })
     expect(cells.map(({ stepMs: atMs, id, totals }) => [atMs, id, whole(totals)])).toEqual(
-      usage.stepsMs.flatMap((atMs) =>
-        addedUpBy(GROUPS[by], between(atMs, atMs + stepMs, shown)).map((of) => [atMs, ...of]),
-      ),
+      stepRows.flatMap((step) => addedUpBy(GROUPS[by], step.rows).map((of) => [step.atMs, ...of])),
     )
   }
   const own = usage.series.map(({ id }) => id).filter((id) => id !== null)
@@ -133,7 +149,7 @@ async function expectChart(history: UsageHistory, query: UsageQuery): Promise<vo
     })
     expect(whole(totals)).toEqual(addedUp(ofSeries))
     expect(steps.map(whole)).toEqual(
-      usage.stepsMs.map((atMs) => addedUp(between(atMs, atMs + stepMs, ofSeries))),
+      stepRows.map((step) => addedUp(step.rows.filter((row) => ofSeries.includes(row)))),
     )
   }
 }
@@ -147,6 +163,7 @@ async function expectExact(history: UsageHistory): Promise<void> {
   for (const accountId of [null, 'A1', 'A2']) {
     for (const by of [null, 'model', 'key', 'endpoint'] as const) {
       await expectChart(history, { accountId, by, step: 'day', fromMs, toMs, seriesMax: 1 })
+      await expectChart(history, { accountId, by, step: 'month', fromMs, toMs, seriesMax: 1 })
     }
     // Of pruned requests, keys are known by day alone.
     const by = history.hasPruned ? 'model' : 'key'
