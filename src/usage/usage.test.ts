@@ -83,23 +83,19 @@ const GROUPS = {
   endpoint: (row: RequestRow) => row.endpoint,
 }
 
-interface StepBounds {
-  readonly atMs: number
-  readonly endMs: number
-  readonly usage: Usage
-}
-
-/** Whether a step is as long as its kind; a month may be the part of it that the chart has. */
-function isStep(step: UsageQuery['step'], { atMs, endMs, usage }: StepBounds): boolean {
-  if (step !== 'month') return endMs - atMs === (step === 'day' ? DAY_MS : HOUR_MS)
-  const isStart = atMs === usage.fromMs || new Date(atMs).getUTCDate() === 1
-  const isEnd = endMs === usage.toMs || endMs === monthStart(atMs, 1)
-  return isStart && isEnd
+/** Whether each step is as long as its kind; a month may be the part of it that the chart has. */
+function areSteps({ stepsMs, fromMs, toMs }: Usage, step: UsageQuery['step']): boolean {
+  return [...stepsMs, toMs].every((atMs, at, bounds) => {
+    const endMs = bounds[at + 1] ?? toMs
+    if (step !== 'month') return atMs === fromMs + at * (step === 'day' ? DAY_MS : HOUR_MS)
+    return atMs === toMs || endMs === toMs || endMs === monthStart(atMs, 1)
+  })
 }
 
 /** Compares a chart with the requests that it is of. */
 async function expectChart(history: UsageHistory, query: UsageQuery): Promise<void> {
-  const usage = await readUsage(history.bench.store.pages({ owner: 'test' }), query)
+  const pages = history.bench.store.pages({ owner: 'test' })
+  const usage = await readUsage(pages, query)
   const rows = (await history.requests()).filter(
     ({ accountId }) => query.accountId === null || accountId === query.accountId,
   )
@@ -109,10 +105,9 @@ async function expectChart(history: UsageHistory, query: UsageQuery): Promise<vo
   const lengthMs = usage.toMs - usage.fromMs
   expect(whole(usage.totals)).toEqual(addedUp(shown))
   expect(whole(usage.before)).toEqual(addedUp(between(usage.fromMs - lengthMs, usage.fromMs)))
+  expect(areSteps(usage, query.step)).toBe(true)
   const stepRows = usage.stepsMs.map((atMs, at) => {
-    const endMs = usage.stepsMs[at + 1] ?? usage.toMs
-    expect(isStep(query.step, { atMs, endMs, usage })).toBe(true)
-    return { atMs, rows: between(atMs, endMs, shown) }
+    return { atMs, rows: between(atMs, usage.stepsMs[at + 1] ?? usage.toMs, shown) }
   })
   expect(usage.stepsMs[0]).toBe(usage.fromMs)
   expect(usage.steps.map(whole)).toEqual(stepRows.map((step) => addedUp(step.rows)))
@@ -122,21 +117,12 @@ async function expectChart(history: UsageHistory, query: UsageQuery): Promise<vo
   }
   if (query.by !== null) {
     const { by, ...range } = query
-    const totals = await readUsage(history.bench.store.pages({ owner: 'test' }), {
-      ...query,
-      firstByteOf: 'totals',
-    })
+    const totals = await readUsage(pages, { ...query, firstByteOf: 'totals' })
     expect(totals.totals).toEqual(usage.totals)
     expect(totals.series.map(wholeSeries)).toEqual(usage.series.map(wholeSeries))
-    const groups = await readUsageGroups(history.bench.store.pages({ owner: 'test' }), {
-      ...range,
-      by,
-    })
+    const groups = await readUsageGroups(pages, { ...range, by })
     expect(groups.map(wholeGroup)).toEqual(usage.groups.map(wholeGroup))
-    const cells = await readUsageCells(history.bench.store.pages({ owner: 'test' }), {
-      ...range,
-      by,
-    })
+    const cells = await readUsageCells(pages, { ...range, by })
     expect(cells.map(({ stepMs: atMs, id, totals }) => [atMs, id, whole(totals)])).toEqual(
       stepRows.flatMap((step) => addedUpBy(GROUPS[by], step.rows).map((of) => [step.atMs, ...of])),
     )
@@ -162,8 +148,9 @@ async function expectExact(history: UsageHistory): Promise<void> {
   const charges = await readCharges(pages, { accountIds: ['A1', 'A2'], fromMs, toMs })
   for (const accountId of [null, 'A1', 'A2']) {
     for (const by of [null, 'model', 'key', 'endpoint'] as const) {
-      await expectChart(history, { accountId, by, step: 'day', fromMs, toMs, seriesMax: 1 })
-      await expectChart(history, { accountId, by, step: 'month', fromMs, toMs, seriesMax: 1 })
+      for (const step of ['day', 'month'] as const) {
+        await expectChart(history, { accountId, by, step, fromMs, toMs, seriesMax: 1 })
+      }
     }
     // Of pruned requests, keys are known by day alone.
     const by = history.hasPruned ? 'model' : 'key'

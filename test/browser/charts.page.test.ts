@@ -127,7 +127,7 @@ const SCREENS: readonly Screen[] = [
     path: `${at('usage')}?compare=before`,
     before: (server) => server.answer('/usage', json(USAGE_COMPARED)),
     act: (page) => page.locator('.columns .compared').waitFor(),
-    text: 'Spend, the 30 days before',
+    text: 'Spend before',
   },
   {
     name: 'usage-range',

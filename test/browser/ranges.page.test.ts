@@ -54,8 +54,8 @@ test('days are picked by two clicks in any order, or with the arrow keys', async
   server,
 }) => {
   await open(page, server, 'usage')
-  await page.getByRole('button', { name: '9 November 2026' }).click()
-  await page.getByRole('button', { name: '28 October 2026' }).click()
+  await page.getByRole('button', { name: '9 November 2026', exact: true }).click()
+  await page.getByRole('button', { name: '28 October 2026', exact: true }).click()
   await page.getByText('13 days.').waitFor()
   await page.keyboard.press('ArrowDown')
   await page.keyboard.press('Enter')
@@ -66,13 +66,13 @@ test('days are picked by two clicks in any order, or with the arrow keys', async
 
 test('dates are typed, and what is no date or too long says so', async ({ page, server }) => {
   await open(page, server, 'usage')
-  await page.getByLabel('From').fill('the 3rd')
+  await page.getByRole('textbox', { name: 'From' }).fill('the 3rd')
   await page.getByRole('button', { name: 'Apply' }).click()
   await page.getByText('Type a date such as 31 Oct or 2026-10-31.').waitFor()
-  await page.getByLabel('From').fill('2024-01-01')
+  await page.getByRole('textbox', { name: 'From' }).fill('2024-01-01')
   await page.getByRole('button', { name: 'Apply' }).click()
   await page.getByText('Choose at most 400 days.').waitFor()
-  await page.getByLabel('From').fill('3 oct')
+  await page.getByRole('textbox', { name: 'From' }).fill('3 oct')
   await page.getByLabel('To, included').fill('2026-10-04')
   await page.keyboard.press('Enter')
   await page.getByRole('button', { name: 'Date range: 3 Oct to 4 Oct 2026' }).waitFor()

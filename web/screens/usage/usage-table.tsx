@@ -17,7 +17,7 @@ interface UsageTableProps {
   readonly usage: Usage
   readonly measure: Measure
   readonly range: DateRange
-  /** What the time is called that it is compared with. */
+  /** The time that it is compared with: `before`. */
   readonly comparedName: string
 }
 
@@ -61,7 +61,7 @@ export function UsageTable({ usage, measure, range, comparedName }: UsageTablePr
           heads={[
             { text: HEADS[by] },
             ...figureHeads(true),
-            ...(compared === null ? [] : [{ text: `${text}, ${comparedName}`, className: 'num' }]),
+            ...(compared === null ? [] : [{ text: `${text} ${comparedName}`, className: 'num' }]),
           ]}
         />
         <tbody>

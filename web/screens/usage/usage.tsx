@@ -251,7 +251,12 @@ function Cards({ usage, measure, range, span, compare, onRange }: CardsProps) {
           isHistoryComplete={usage.history.complete}
         />
       </section>
-      <UsageTable usage={usage} measure={measure} range={range} comparedName={comparedName} />
+      <UsageTable
+        usage={usage}
+        measure={measure}
+        range={range}
+        comparedName={compare === 'year' ? 'a year before' : 'before'}
+      />
     </>
   )
 }
