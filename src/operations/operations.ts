@@ -19,6 +19,7 @@ import { saleOperations } from './sale.ts'
 import { saleStatusOperations } from './sale-status.ts'
 import { upkeepOperations } from './upkeep.ts'
 import { usageOperations } from './usage.ts'
+import { usageCsvOperations } from './usage-csv.ts'
 import { usageReportOperations } from './usage-report.ts'
 import { webhookOperations } from './webhooks.ts'
 
@@ -49,6 +50,7 @@ export const OPERATIONS: readonly OperationSource[] = [
   ['Webhooks', webhookOperations],
   ['Overview', overviewOperations],
   ['Usage', usageOperations],
+  ['Usage', usageCsvOperations],
   ['Usage', usageReportOperations],
   ['Upkeep', upkeepOperations],
   ['Operators', operatorDeskOperations],

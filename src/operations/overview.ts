@@ -7,14 +7,13 @@ import type { Tables } from '../store/schema.ts'
 import {
   readUsage,
   readUsageGroups,
-  USAGE_GROUPINGS,
   type Usage,
   type UsageGroupFigures,
   type UsageGrouping,
   type UsageSeries,
 } from '../usage/read-usage.ts'
 import type { Comparison } from '../vocabulary/date-range.ts'
-import { CHART_STEPS, HOUR_MS } from '../vocabulary/usage-step.ts'
+import { HOUR_MS } from '../vocabulary/usage-step.ts'
 import { creditAnswer, creditShape } from './accounts.ts'
 import { attentionOf, attentionShape, daysLeft } from './attention.ts'
 import { idField, moneyField, timeAnswer, timeField, timeOrNull } from './fields.ts'
@@ -24,6 +23,7 @@ import {
   type ChartRange,
   chartQuery,
   chartRange,
+  chartShape,
   figuresAnswer,
   figuresShape,
   groupIdAnswer,
@@ -142,12 +142,7 @@ const count = z.int()
 export const overviewShape = z
   .object({
     object: z.literal('overview'),
-    account_id: idField('acct'),
-    from: timeField,
-    to: timeField,
-    step: z.enum(CHART_STEPS),
-    by: z.enum(USAGE_GROUPINGS),
-    as_of: timeField,
+    ...chartShape,
     credit: creditShape.extend({
       available: moneyField,
       has_backed_credit: z.boolean(),

@@ -1,26 +1,17 @@
-import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { getNamedKeys } from '../ledger/api-keys.ts'
 import type { Store } from '../store/store.ts'
 import {
   readUsage,
-  readUsageCells,
   USAGE_GROUPINGS,
   type Usage,
   type UsageFigures,
   type UsageGrouping,
   type UsageSeries,
 } from '../usage/read-usage.ts'
-import {
-  COMPARISONS,
-  comparedSpan,
-  lastDays,
-  monthStart,
-  stepOf,
-} from '../vocabulary/date-range.ts'
+import { COMPARISONS, comparedSpan, lastDays, stepOf } from '../vocabulary/date-range.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { CHART_STEPS, type ChartStep, HOUR_MS } from '../vocabulary/usage-step.ts'
-import { csvLine, dollarsCell } from './csv.ts'
 import { idField, momentField, moneyField, timeAnswer, timeField, timeOrNull } from './fields.ts'
 import { type Operation, type OperationParts, operation } from './operation.ts'
 
@@ -31,11 +22,10 @@ const HOURS_UP_TO_MS = 48 * HOUR_MS
 // Requests of hours are read one by one where keys are told apart.
 const HOURLY_MS_MAX = { model: 14 * DAY_MS, endpoint: 14 * DAY_MS, key: HOURS_UP_TO_MS } as const
 const KEYS_AT_ONCE = 1_000
-const CSV_STEPS_AT_ONCE = 7
 
-/** What an account used over time: charts, and the same as CSV. */
+/** What an account used over time. */
 export function usageOperations(parts: OperationParts): readonly Operation[] {
-  return [show(parts), download(parts)]
+  return [show(parts)]
 }
 
 /** `?from=`, `?to=`, `?by=` and `?compare=` of a chart. */
@@ -51,7 +41,8 @@ export const chartQuery = {
     ),
 }
 
-const usageQuery = z.strictObject({
+/** The query of a chart with its steps. */
+export const usageQuery = z.strictObject({
   ...chartQuery,
   step: z
     .enum(CHART_STEPS)
@@ -88,27 +79,6 @@ function show({ store, clock }: OperationParts): Operation {
   })
 }
 
-function download({ store, clock }: OperationParts): Operation {
-  return operation({
-    name: 'downloadUsage',
-    method: 'GET',
-    paths: { member: '/app/api/accounts/{account_id}/usage.csv' },
-    summary:
-      'What an account used over time as CSV, a line for each step and group, in exact dollars.',
-    query: usageQuery,
-    answers: { 200: z.string() },
-    async run({ reader, accountId, query }) {
-      const { by } = query
-      const rows = usageCsv(store.searches(reader), {
-        accountId,
-        by,
-        ...stepsOf(query, clock.nowMs()),
-      })
-      return { httpStatus: 200, body: Readable.from(rows) }
-    },
-  })
-}
-
 /** A range of a chart. */
 export interface ChartRange {
   readonly fromMs: number
@@ -133,7 +103,11 @@ export function chartRange(
   return { fromMs, toMs, step: stepOf({ fromMs, toMs }) }
 }
 
-function stepsOf({ step, by, ...asked }: z.output<typeof usageQuery>, nowMs: number): ChartRange {
+/** The range and the steps that a query asks for. Throws Problem `invalid_parameter`. */
+export function stepsOf(
+  { step, by, ...asked }: z.output<typeof usageQuery>,
+  nowMs: number,
+): ChartRange {
   const range = chartRange(asked, nowMs)
   const rangeMsMax = HOURLY_MS_MAX[by]
   if (step === 'hour' && range.toMs - range.fromMs > rangeMsMax) {
@@ -155,7 +129,8 @@ interface GroupName {
 
 type GroupNames = (groupId: string) => GroupName
 
-interface GroupNamesInput {
+/** Whose groups are named. */
+export interface GroupNamesInput {
   readonly accountId: string
   readonly by: UsageGrouping
   readonly ids: readonly string[]
@@ -248,16 +223,21 @@ const groupShape = z.object({
 
 const stepFigures = z.array(figuresShape).describe('One for each of `steps`.')
 
+/** Which chart it is, and of when. */
+export const chartShape = {
+  account_id: idField('acct'),
+  from: timeField,
+  to: timeField,
+  step: z.enum(CHART_STEPS),
+  by: z.enum(USAGE_GROUPINGS),
+  as_of: timeField,
+}
+
 /** What an account used over time. */
 export const usageShape = z
   .object({
     object: z.literal('usage'),
-    account_id: idField('acct'),
-    from: timeField,
-    to: timeField,
-    step: z.enum(CHART_STEPS),
-    by: z.enum(USAGE_GROUPINGS),
-    as_of: timeField,
+    ...chartShape,
     figures: figuresShape,
     before: figuresShape.describe('The time that it is compared with.'),
     compared: z
@@ -349,52 +329,5 @@ function comparedAnswer(usage: Usage): z.infer<typeof usageShape>['compared'] {
     groups: groups.map(({ id, totals }) => {
       return { id: groupIdAnswer(id), figures: figuresAnswer(totals) }
     }),
-  }
-}
-
-type UsageCsvInput = ChartRange & Omit<GroupNamesInput, 'ids'>
-
-/** The first column of the CSV: its name, and how it has the time at which a step begins. */
-const CSV_STEPS: Readonly<
-  Record<ChartStep, { readonly head: string; readonly write: (began: string) => string }>
-> = {
-  hour: { head: 'hour', write: (began) => began },
-  day: { head: 'utc_day', write: (began) => began.slice(0, 10) },
-  month: { head: 'utc_month', write: (began) => began.slice(0, 7) },
-}
-
-/** Where the part ends that is read at once: at the end of a step, so that no step has two lines. */
-function csvPartEnd(atMs: number, step: ChartStep): number {
-  if (step === 'month') return monthStart(atMs, 1)
-  const stepMs = step === 'day' ? DAY_MS : HOUR_MS
-  return (Math.floor(atMs / stepMs) + CSV_STEPS_AT_ONCE) * stepMs
-}
-
-/** A line for each step and group, some steps at a time: each part is read when the one before was taken. */
-async function* usageCsv(
-  db: Store['db'],
-  { accountId, by, fromMs, toMs, step }: UsageCsvInput,
-): AsyncGenerator<string> {
-  const columns = figuresShape.keyof().options
-  const { head, write } = CSV_STEPS[step]
-  yield csvLine([head, by, 'name', ...columns])
-  for (let atMs = fromMs; atMs < toMs; ) {
-    const endMs = Math.min(toMs, csvPartEnd(atMs, step))
-    const part = { accountId, by, step, fromMs: atMs, toMs: endMs }
-    atMs = endMs
-    const cells = await readUsageCells(db, part)
-    const ids = [...new Set(cells.map(({ id }) => id))]
-    const names = await groupNames(db, { accountId, by, ids })
-    const lines = cells.map(({ stepMs: beganMs, id, totals }) => {
-      const { charge, ...figures } = figuresAnswer(totals)
-      const values = { ...figures, charge: dollarsCell(charge) }
-      return csvLine([
-        write(timeAnswer(beganMs)),
-        groupIdAnswer(id),
-        names(id).name,
-        ...columns.map((column) => values[column]),
-      ])
-    })
-    if (lines.length > 0) yield lines.join('')
   }
 }
