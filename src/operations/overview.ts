@@ -10,7 +10,6 @@ import {
   USAGE_GROUPINGS,
   type Usage,
   type UsageGroupFigures,
-  type UsageGrouping,
   type UsageSeries,
 } from '../usage/read-usage.ts'
 import { HOUR_MS } from '../vocabulary/usage-step.ts'
@@ -23,13 +22,12 @@ import {
   type ChartRange,
   chartQuery,
   chartRange,
-  figuresAnswer,
-  figuresShape,
   groupIdAnswer,
   groupNames,
   historyAnswer,
   historyShape,
 } from './usage.ts'
+import { figuresAnswer, figuresShape } from './usage-figures.ts'
 
 const DAY_MS = 24 * HOUR_MS
 const PACE_DAYS = 7
@@ -63,7 +61,7 @@ async function overviewOf(
     accountId,
     by,
     ...range
-  }: ChartRange & { readonly accountId: string; readonly by: UsageGrouping },
+  }: ChartRange & { readonly accountId: string; readonly by: (typeof USAGE_GROUPINGS)[number] },
   { nowMs, pages }: { readonly nowMs: number; readonly pages: Kysely<Tables> },
 ): Promise<z.infer<typeof overviewShape>> {
   const money = await readMoney(parts, accountId, { nowMs, pages })
