@@ -53,6 +53,16 @@ const OPERATOR_SCREENS = [
     screen(() => import('./screens/operator/unsettled.tsx'), 'UnsettledScreen'),
   ),
   ofOperator(
+    '/upstreams',
+    readNothing,
+    screen(() => import('./screens/operator/upstreams.tsx'), 'UpstreamsScreen'),
+  ),
+  ofOperator(
+    '/upstreams/$name',
+    readNothing,
+    screen(() => import('./screens/operator/upstreams.tsx'), 'OneUpstreamScreen'),
+  ),
+  ofOperator(
     '/health',
     readNothing,
     screen(() => import('./screens/operator/health.tsx'), 'HealthScreen'),

@@ -154,6 +154,7 @@ async function serve(
     doubtedIds: () => refreshers.doubtedIds,
     verification,
     reconcilers,
+    isAccountRefused: (upstream) => telemetryParts.readiness.isAccountRefused(upstream),
     metricsRoute: telemetryParts.metricsRoute,
     onSpent: (spender) => parts.webhooks.noticed(spender),
     readiness: checks,

@@ -52,6 +52,8 @@ export interface HttpParts {
   readonly doubtedIds: () => readonly string[]
   readonly verification: Verification
   readonly reconcilers: Pick<Reconcilers, 'scheduleOf'>
+  /** Whether an upstream last refused our account. */
+  readonly isAccountRefused: (upstream: string) => boolean
   readonly upstreams: ReadonlyMap<string, OpenUpstream>
   readonly metricsRoute: TelemetryParts['metricsRoute']
   /** Called with the account and the key of each request that has ended. */
@@ -188,6 +190,7 @@ async function managementOf(
       webhookNetworks: config.TOLLGATE_WEBHOOK_NETWORKS,
       maintenance,
       refreshCatalog,
+      upstreams: async () => upstreamFacts(wiring, http),
       server: servingFacts(wiring, { ...http, checks }),
       onCallersChanged: async (changed) => authenticator.forget(changed),
       onAdminTokensChanged: () => knownTokens?.forget(),
@@ -209,6 +212,21 @@ async function managementOf(
     playPage: sold?.playPage ?? null,
     webhook: sold?.webhook ?? null,
   }
+}
+
+/** What this process knows of its upstreams; nothing of the simulator, which stands in for them. */
+function upstreamFacts(
+  { configured }: Wiring,
+  { verification, isAccountRefused }: Pick<HttpParts, 'verification' | 'isAccountRefused'>,
+): Awaited<ReturnType<OperationParts['upstreams']>> {
+  if (configured.mode === 'simulator') return []
+  return configured.upstreams.map(({ name, dialect, inFlightMax }) => ({
+    name,
+    dialect,
+    inFlightMax,
+    isAccountRefused: isAccountRefused(name),
+    left: verification.creditLeft(name),
+  }))
 }
 
 /** What operations ask the process that serves them. */

@@ -33,6 +33,7 @@ interface ServingInput
     | 'doubtedIds'
     | 'verification'
     | 'reconcilers'
+    | 'isAccountRefused'
     | 'metricsRoute'
     | 'readiness'
     | 'onSpent'

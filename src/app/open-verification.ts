@@ -12,7 +12,7 @@ import type { Settlement } from '../reconcile/reconciler.ts'
 import { StandingCosts } from '../reconcile/standing-costs.ts'
 import type { Store } from '../store/store.ts'
 import { type Upstream, UpstreamRefusesAccount } from '../upstreams/upstream.ts'
-import { showMicros } from '../vocabulary/money.ts'
+import { type Decimal, showMicros } from '../vocabulary/money.ts'
 import type { OpenUpstream } from './open-catalog.ts'
 import type { ServedStore } from './open-served-store.ts'
 import type { Wiring } from './wiring.ts'
@@ -27,6 +27,8 @@ export interface Verification {
   /** An upstream has no look-ups. */
   noLookups(upstream: string): void
   report(): VerificationReport
+  /** What was last said to be left of the limit of our key at an upstream, in dollars; null: nothing was. */
+  creditLeft(upstream: string): Decimal | null
 }
 
 /** How reported costs are verified now. */
@@ -95,6 +97,7 @@ export async function openVerification(
     },
     refreshed: (upstream) => watched.get(upstream)?.look(),
     noLookups: (upstream) => watched.get(upstream)?.noLookups(),
+    creditLeft: (upstream) => watched.get(upstream)?.left ?? null,
     report: () => ({
       lookups,
       doubted: doubts.units.map(showUnit),
@@ -142,6 +145,7 @@ class WatchedUpstream {
   #hasFigure: boolean
   #isSaid: boolean
   #agrees: boolean | null = null
+  #left: Decimal | null = null
 
   constructor(
     { log, telemetry }: Wiring,
@@ -168,6 +172,7 @@ class WatchedUpstream {
             fetchKeyUsage: async () => {
               const answer = await fetchKeyUsage(upstream)
               this.#telemetry.keyAnswered(name, answer)
+              this.#left = answer.kind === 'found' ? answer.leftUsd : null
               return answer
             },
             db: store.reports,
@@ -181,6 +186,11 @@ class WatchedUpstream {
   /** Whether the usage of our key went with the booked costs; null: it was never compared. */
   get agrees(): boolean | null {
     return this.#agrees
+  }
+
+  /** What is left of the limit of our key, in dollars; null: it has none, or that is not known. */
+  get left(): Decimal | null {
+    return this.#left
   }
 
   look(): void {

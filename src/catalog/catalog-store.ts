@@ -63,6 +63,28 @@ export function createCatalogStore(db: Kysely<Tables>): StoredLists {
   }
 }
 
+/** When each upstream was last listed, and how many models its list has. */
+export async function readLists(
+  db: Kysely<Tables>,
+): Promise<ReadonlyMap<string, { readonly refreshedAtMs: number; readonly models: number }>> {
+  const rows = await db
+    .selectFrom('catalog_state')
+    .leftJoin('catalog_models', 'catalog_models.upstream', 'catalog_state.upstream')
+    .select(({ fn }) => [
+      'catalog_state.upstream',
+      'catalog_state.refreshed_at_ms',
+      fn.count<number>('catalog_models.id').as('models'),
+    ])
+    .groupBy(['catalog_state.upstream', 'catalog_state.refreshed_at_ms'])
+    .execute()
+  return new Map(
+    rows.map(({ upstream, refreshed_at_ms: refreshedAtMs, models }) => [
+      upstream,
+      { refreshedAtMs: Number(refreshedAtMs), models: Number(models) },
+    ]),
+  )
+}
+
 function modelsOf(db: Kysely<Tables>, upstream: string): Promise<readonly StoredModel[]> {
   return db
     .selectFrom('catalog_models')

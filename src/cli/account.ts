@@ -112,6 +112,11 @@ With --external-id the same command can be run again: it makes one account.
           words: 'only the account that another system knows by this id',
           to: 'query.external_id',
         },
+        {
+          flags: '--state <state>',
+          words: 'only active, suspended or in_debt accounts',
+          to: 'query.state',
+        },
       ],
       show: ACCOUNTS.page,
     },

@@ -184,6 +184,13 @@ async function operationOf(
       const { refreshCatalog } = await import('./refresh-catalog.ts')
       return refreshCatalog(opened, upstreams, onImageModel)
     },
+    // What a server has seen of them is not here.
+    async upstreams() {
+      const configured = await upstreams?.load()
+      return (configured?.upstreams ?? []).map(({ name, dialect, inFlightMax }) => {
+        return { name, dialect, inFlightMax, isAccountRefused: false, left: null }
+      })
+    },
     server: null,
     // A running server reads the store again within seconds.
     onCallersChanged: async () => {},

@@ -1,10 +1,13 @@
 import { Command } from 'commander'
+import { listShape } from '../operations/fields.ts'
+import { upstreamShape } from '../operations/upstreams.ts'
 import type { ParsedCatalog } from '../upstreams/listing/listing.ts'
 import type { Claimant, UpstreamSettings } from '../upstreams/upstream-settings.ts'
 import { type Decimal, formatDecimal } from '../vocabulary/money.ts'
 import type { CommandInput, LiveUpstreams } from './command-context.ts'
+import { type OperationCommand, operationCommand, show } from './operation-command.ts'
 import type { SpentToken } from './spend-token.ts'
-import { counted, table } from './table.ts'
+import { counted, moment, table } from './table.ts'
 import { CommandFailure } from './terminal.ts'
 
 /** What became of asking one upstream for its models. */
@@ -26,9 +29,42 @@ interface Row extends Checked {
   readonly shadowedIds: readonly string[]
 }
 
-/** `tollgate upstream`: asks upstreams whether they can be used. It needs no store. */
+const LIST: OperationCommand = {
+  name: 'list',
+  runs: 'listUpstreams',
+  words: 'list the configured upstreams with their state, and the figures of the last 24 hours',
+  takes: [],
+  show: show(listShape(upstreamShape), ({ data: upstreams }) => ({
+    out:
+      upstreams.length === 0
+        ? 'The built-in simulator answers. Configure an upstream to use real models.'
+        : table(
+            [
+              ...['UPSTREAM', 'DIALECT', 'STATE', 'MODELS', 'REQUESTS', 'FAILED'],
+              ...['FIRST BYTE', 'IN FLIGHT', 'LISTED', 'LAST FAILURE'],
+            ],
+            upstreams.map((row) => [
+              row.name,
+              row.dialect,
+              row.state.replaceAll('_', ' '),
+              row.models,
+              row.requests,
+              row.failed,
+              row.first_byte_ms === null ? '-' : `${row.first_byte_ms} ms`,
+              `${row.in_flight}${row.in_flight_max === null ? '' : ` of ${row.in_flight_max}`}`,
+              moment(row.listed_at),
+              row.last_failure === null ? '-' : `${row.last_failure.code} ${row.last_failure.at}`,
+            ]),
+          ),
+  })),
+}
+
+/** `tollgate upstream`: lists upstreams, and asks them whether they can be used, which needs no store. */
 export function upstreamCommand(input: CommandInput): Command {
-  const command = new Command('upstream').description('check the upstreams of the settings')
+  const command = new Command('upstream').description(
+    'list and check the upstreams of the settings',
+  )
+  command.addCommand(operationCommand(input, LIST))
   command
     .command('check')
     .description(

@@ -2,7 +2,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ACCOUNTS, API_KEYS } from '../store/schema.ts'
 import type { Store } from '../store/store.ts'
 import { micros } from '../vocabulary/money.ts'
-import { createAccountTagger, getAccount, listAccounts, openAccountTagger } from './accounts.ts'
+import {
+  type ACCOUNT_LIST_STATES,
+  createAccountTagger,
+  getAccount,
+  listAccounts,
+  openAccountTagger,
+} from './accounts.ts'
 import { createApiKey, getApiKey, hashApiKey, listApiKeys } from './api-keys.ts'
 import type { Ledger } from './commands.ts'
 import { LEDGER_LIMITS_DEFAULT } from './ledger.ts'
@@ -60,6 +66,20 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     }
     expect(await ofKeys('acct_1', null)).toEqual([['key_3', 'key_2', 'key_1'], null])
     expect(await ofKeys('acct_2', null)).toEqual([[], null])
+  })
+
+  test('accounts are listed by state: active, suspended, and in debt', async () => {
+    for (const id of ['acct_1', 'acct_2', 'acct_3']) await ledger.createAccount({ id, name: id })
+    await ledger.updateAccount({ id: 'acct_2', disabled: true })
+    const taken = { purse: 'backed', amountMicros: micros(-5), expiresAtMs: null } as const
+    await ledger.addCredit({ accountId: 'acct_3', reference: 'r', ...taken })
+    const listed = async (state: (typeof ACCOUNT_LIST_STATES)[number]) => {
+      const { accounts } = await listAccounts(store.db, { limit: 9, state })
+      return accounts.map(({ id }) => id)
+    }
+    expect(await listed('active')).toEqual(['acct_3', 'acct_1'])
+    expect(await listed('suspended')).toEqual(['acct_2'])
+    expect(await listed('in_debt')).toEqual(['acct_3'])
   })
 
   test('a key is created with its limits, changed and deleted, and fields that are not given stay', async () => {

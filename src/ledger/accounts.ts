@@ -17,9 +17,13 @@ export async function getAccount(
   return row === undefined ? null : ACCOUNTS.read(row)
 }
 
+/** How accounts can be told apart in a list. */
+export const ACCOUNT_LIST_STATES = ['active', 'suspended', 'in_debt'] as const
+
 /**
  * One page of accounts, newest first; the cursor of the next is null where there is none. `search` is a part
- * of a name, an email address or an id, in any case; `externalId` the whole id that another system knows one by.
+ * of a name, an email address or an id, in any case; `externalId` the whole id that another system knows one by; in debt
+ * is one whose paid credit is below zero.
  */
 export async function listAccounts(
   db: Kysely<Tables>,
@@ -28,11 +32,18 @@ export async function listAccounts(
     limit,
     search,
     externalId,
-  }: Page & { readonly search?: string | undefined; readonly externalId?: string | undefined },
+    state,
+  }: Page & {
+    readonly search?: string | undefined
+    readonly externalId?: string | undefined
+    readonly state?: (typeof ACCOUNT_LIST_STATES)[number] | undefined
+  },
 ): Promise<{ readonly accounts: readonly AccountRow[]; readonly nextCursor: string | null }> {
   let query = db.selectFrom('accounts').selectAll()
   if (cursor !== undefined && cursor !== null) query = query.where('id', '<', cursor)
   if (externalId !== undefined) query = query.where('external_id', '=', externalId)
+  if (state === 'in_debt') query = query.where('backed_balance_micros', '<', 0)
+  else if (state !== undefined) query = query.where('disabled', '=', state === 'active' ? 0 : 1)
   if (search !== undefined) {
     // SQLite's `lower` knows the letters of ASCII alone: others are found as they are typed.
     const parts = [search.toLowerCase(), search].map(
@@ -50,6 +61,32 @@ export async function listAccounts(
     .execute()
   const accounts = rows.slice(0, limit).map((row) => ACCOUNTS.read(row))
   return { accounts, nextCursor: rows.length > limit ? (accounts.at(-1)?.id ?? null) : null }
+}
+
+/** When the newest request of each account was opened; an account without any is left out. */
+export async function lastRequestTimes(
+  db: Kysely<Tables>,
+  accountIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (accountIds.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('accounts')
+    .select(({ selectFrom }) => [
+      'accounts.id',
+      selectFrom('requests')
+        .select('requests.opened_at_ms')
+        .whereRef('requests.account_id', '=', 'accounts.id')
+        .orderBy('requests.id', 'desc')
+        .limit(1)
+        .as('opened_at_ms'),
+    ])
+    .where('accounts.id', 'in', accountIds)
+    .execute()
+  return new Map(
+    rows.flatMap(({ id, opened_at_ms: openedAtMs }) =>
+      openedAtMs === null ? [] : [[id, Number(openedAtMs)] as const],
+    ),
+  )
 }
 
 /** Turns an account id into the tag that is sent to the provider in its place. */

@@ -170,16 +170,19 @@ export async function getLastUses(
     }),
   )
 }
-/** The named keys of an account by id, deleted ones too. */
+/** The named keys by id, deleted ones too; those of one account, unless it is null. */
 export async function getNamedKeys(
   db: Kysely<Tables>,
-  { accountId, apiKeyIds }: { readonly accountId: string; readonly apiKeyIds: readonly string[] },
+  {
+    accountId,
+    apiKeyIds,
+  }: { readonly accountId: string | null; readonly apiKeyIds: readonly string[] },
 ): Promise<ReadonlyMap<string, ApiKeyRow>> {
   if (apiKeyIds.length === 0) return new Map()
   const rows = await db
     .selectFrom('api_keys')
     .selectAll()
-    .where('account_id', '=', accountId)
+    .$if(accountId !== null, (query) => query.where('account_id', '=', accountId ?? ''))
     .where('id', 'in', apiKeyIds)
     .execute()
   return new Map(rows.map((row) => [row.id, API_KEYS.read(row)]))

@@ -1,5 +1,10 @@
 import { z } from 'zod'
-import { getAccount, listAccounts } from '../ledger/accounts.ts'
+import {
+  ACCOUNT_LIST_STATES,
+  getAccount,
+  lastRequestTimes,
+  listAccounts,
+} from '../ledger/accounts.ts'
 import { type AccountCredit, getCredits, type PurseBalance } from '../ledger/activity/activity.ts'
 import type { OperatorAction } from '../ledger/operator-actions.ts'
 import type { AccountRow } from '../store/schema.ts'
@@ -134,22 +139,31 @@ function list(parts: OperationParts): Operation {
       external_id: externalIdField
         .optional()
         .describe('The whole id that another system knows the account by.'),
+      state: z
+        .enum(ACCOUNT_LIST_STATES)
+        .optional()
+        .describe('`in_debt`: its paid credit is below zero. Default: all.'),
     }),
     answers: { 200: listShape(listedAccountShape) },
-    async run({ reader, caller, query: { limit, cursor, search, external_id: externalId } }) {
-      const asked = { limit, cursor: cursor ?? null, search, externalId }
+    async run({ reader, caller, query }) {
+      const { limit, cursor = null, search, state, external_id: externalId } = query
+      const asked = { limit, cursor, search, state, externalId }
       const page = await listAccounts(store.pages(reader), asked)
       const accountIds = page.accounts.map(({ id }) => id)
       const nowMs = clock.nowMs()
       const credits = await getCredits(store.pages(reader), { accountIds, nowMs })
-      const recent = { accountIds, ...lastDays(RECENT_DAYS, { nowMs }) }
+      const days = { accountIds, ...lastDays(RECENT_DAYS, { nowMs }) }
       const charges =
-        caller.kind === 'operator' ? await readCharges(store.pages(reader), recent) : null
+        caller.kind === 'operator' ? await readCharges(store.pages(reader), days) : null
+      const times =
+        charges === null ? null : await lastRequestTimes(store.pages(reader), accountIds)
       const answers = page.accounts.flatMap((account) => {
         const purses = credits.get(account.id)
         if (purses === undefined) return []
-        const charge = charges === null ? {} : { recent_charge: charges.get(account.id) ?? 0 }
-        return [{ ...accountAnswer(account, purses, nowMs), ...charge }]
+        const recent = charges?.get(account.id) ?? 0
+        const lastAt = timeOrNull(times?.get(account.id) ?? null)
+        const used = charges === null ? {} : { recent_charge: recent, last_request_at: lastAt }
+        return [{ ...accountAnswer(account, purses, nowMs), ...used }]
       })
       return { httpStatus: 200, body: listAnswer(answers, idCursor('accounts', page.nextCursor)) }
     },
@@ -314,6 +328,10 @@ export const listedAccountShape = accountShape
     recent_charge: moneyField
       .optional()
       .describe('For operators: what its requests of the last 30 days were charged.'),
+    last_request_at: timeField
+      .nullable()
+      .optional()
+      .describe('For operators: when its newest request was opened; null: it has none.'),
   })
   .meta({ id: 'ListedAccount' })
 

@@ -11,6 +11,7 @@ import type { Reader } from '../store/page-reads.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
+import type { Decimal } from '../vocabulary/money.ts'
 import { echoed, Problem, type ProblemCode } from '../vocabulary/problem.ts'
 import type { AdminScope } from '../vocabulary/role.ts'
 import {
@@ -277,6 +278,8 @@ export interface OperationParts {
     /** Called when the result of an audit could not be noted for webhooks. */
     onReportFailure(cause: unknown): void
   } | null
+  /** The configured upstreams in their order; none where the built-in simulator answers. Rejects where their settings are wrong. */
+  readonly upstreams: () => Promise<readonly UpstreamFacts[]>
   /** Fetches models and prices. `onImageModel` is called with the number of image models read so far. */
   readonly refreshCatalog: (onImageModel: (done: number) => void) => Promise<RefreshOfAll>
   /**
@@ -286,6 +289,18 @@ export interface OperationParts {
   readonly onCallersChanged: (changed: ChangedCallers) => Promise<void>
   /** Called when admin tokens were made or revoked; this process believes nothing older from then on. */
   readonly onAdminTokensChanged: () => void
+}
+
+/** What a process knows of an upstream. Its address and its key are not here. */
+export interface UpstreamFacts {
+  readonly name: string
+  readonly dialect: string
+  /** The most calls at once; null: no limit. */
+  readonly inFlightMax: number | null
+  /** Whether it last refused the gateway's key, or the credit behind it; false where that is not known. */
+  readonly isAccountRefused: boolean
+  /** What is left of the limit of the gateway's key, in dollars; null: that is not known. */
+  readonly left: Decimal | null
 }
 
 /** Where an operation reads a few rows: for the page, on a connection of its own. */

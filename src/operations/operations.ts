@@ -18,6 +18,7 @@ import { requestOperations } from './requests.ts'
 import { saleOperations } from './sale.ts'
 import { saleStatusOperations } from './sale-status.ts'
 import { upkeepOperations } from './upkeep.ts'
+import { upstreamOperations } from './upstreams.ts'
 import { usageOperations } from './usage.ts'
 import { usageCsvOperations } from './usage-csv.ts'
 import { usageReportOperations } from './usage-report.ts'
@@ -52,6 +53,7 @@ export const OPERATIONS: readonly OperationSource[] = [
   ['Usage', usageOperations],
   ['Usage', usageCsvOperations],
   ['Usage', usageReportOperations],
+  ['Upstreams', upstreamOperations],
   ['Upkeep', upkeepOperations],
   ['Operators', operatorDeskOperations],
 ]

@@ -9,7 +9,6 @@ import {
   readUsageGroups,
   type Usage,
   type UsageGroupFigures,
-  type UsageGrouping,
   type UsageSeries,
 } from '../usage/read-usage.ts'
 import type { Comparison } from '../vocabulary/date-range.ts'
@@ -24,13 +23,12 @@ import {
   chartQuery,
   chartRange,
   chartShape,
-  figuresAnswer,
-  figuresShape,
   groupIdAnswer,
   groupNames,
   historyAnswer,
   historyShape,
 } from './usage.ts'
+import { figuresAnswer, figuresShape } from './usage-figures.ts'
 
 const DAY_MS = 24 * HOUR_MS
 const PACE_DAYS = 7
@@ -72,7 +70,7 @@ async function overviewOf(
     ...range
   }: ChartRange & {
     readonly accountId: string
-    readonly by: UsageGrouping
+    readonly by: z.infer<typeof overviewShape>['by']
     readonly comparison: Comparison
   },
   { nowMs, pages }: { readonly nowMs: number; readonly pages: Kysely<Tables> },

@@ -9,14 +9,13 @@ import { timeAnswer } from './fields.ts'
 import { type Operation, type OperationParts, operation } from './operation.ts'
 import {
   type ChartRange,
-  figuresAnswer,
-  figuresShape,
   type GroupNamesInput,
   groupIdAnswer,
   groupNames,
   stepsOf,
   usageQuery,
 } from './usage.ts'
+import { CUSTOMERS_FIGURES, figuresAnswer } from './usage-figures.ts'
 
 const DAY_MS = 24 * HOUR_MS
 const CSV_STEPS_AT_ONCE = 7
@@ -70,7 +69,7 @@ async function* usageCsv(
   db: Store['db'],
   { accountId, by, fromMs, toMs, step }: UsageCsvInput,
 ): AsyncGenerator<string> {
-  const columns = figuresShape.keyof().options
+  const columns = CUSTOMERS_FIGURES
   const { head, write } = CSV_STEPS[step]
   yield csvLine([head, by, 'name', ...columns])
   for (let atMs = fromMs; atMs < toMs; ) {

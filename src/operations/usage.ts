@@ -2,30 +2,37 @@ import { z } from 'zod'
 import { getNamedKeys } from '../ledger/api-keys.ts'
 import type { Store } from '../store/store.ts'
 import {
+  OPERATORS_GROUPINGS,
   readUsage,
   USAGE_GROUPINGS,
   type Usage,
-  type UsageFigures,
   type UsageGrouping,
   type UsageSeries,
 } from '../usage/read-usage.ts'
 import { COMPARISONS, comparedSpan, lastDays, stepOf } from '../vocabulary/date-range.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { CHART_STEPS, type ChartStep, HOUR_MS } from '../vocabulary/usage-step.ts'
-import { idField, momentField, moneyField, timeAnswer, timeField, timeOrNull } from './fields.ts'
+import { idField, momentField, timeAnswer, timeField, timeOrNull } from './fields.ts'
 import { type Operation, type OperationParts, operation } from './operation.ts'
+import { figuresAnswer, figuresShape } from './usage-figures.ts'
 
 const DAY_MS = 24 * HOUR_MS
 const RANGE_DAYS_DEFAULT = 30
 const RANGE_MS_MAX = 400 * DAY_MS
 const HOURS_UP_TO_MS = 48 * HOUR_MS
 // Requests of hours are read one by one where keys are told apart.
-const HOURLY_MS_MAX = { model: 14 * DAY_MS, endpoint: 14 * DAY_MS, key: HOURS_UP_TO_MS } as const
+const HOURLY_MS_MAX = {
+  account: 14 * DAY_MS,
+  model: 14 * DAY_MS,
+  endpoint: 14 * DAY_MS,
+  upstream: 14 * DAY_MS,
+  key: HOURS_UP_TO_MS,
+} as const
 const KEYS_AT_ONCE = 1_000
 
-/** What an account used over time. */
+/** What an account, or all of them, used over time. */
 export function usageOperations(parts: OperationParts): readonly Operation[] {
-  return [show(parts)]
+  return [show(parts), showAll(parts)]
 }
 
 /** `?from=`, `?to=`, `?by=` and `?compare=` of a chart. */
@@ -74,7 +81,46 @@ function show({ store, clock }: OperationParts): Operation {
               seriesMax: 0,
             })
       const names = await groupNames(store.searches(reader), { accountId, by, ids: idsOf(usage) })
-      return { httpStatus: 200, body: usageAnswer(usage, { ...read, nowMs, names, compared }) }
+      return {
+        httpStatus: 200,
+        body: {
+          account_id: accountId,
+          ...usageAnswer(usage, { ...range, nowMs, names, compared }),
+          by,
+        },
+      }
+    },
+  })
+}
+
+function showAll({ store, clock }: OperationParts): Operation {
+  return operation({
+    name: 'getOperatorUsage',
+    method: 'GET',
+    paths: { operator: '/app/api/operator/usage' },
+    summary:
+      'What the requests of all accounts came to over time, with provider cost and margin, by account, model, key, endpoint or upstream.',
+    query: z.strictObject({
+      ...usageQuery.shape,
+      by: z.enum(OPERATORS_GROUPINGS).default('account'),
+    }),
+    answers: { 200: operatorUsageShape },
+    async run({ reader, query }) {
+      const nowMs = clock.nowMs()
+      const { by, compare } = query
+      const range = stepsOf(query, nowMs)
+      const db = store.searches(reader)
+      const read = { accountId: null, by, ...range, firstByteOf: 'totals' } as const
+      const usage = await readUsage(db, { ...read, comparison: compare ?? 'before' })
+      const compared =
+        compare === undefined
+          ? null
+          : await readUsage(db, { ...read, ...comparedSpan(usage, compare), seriesMax: 0 })
+      const names = await groupNames(db, { accountId: null, by, ids: idsOf(usage) })
+      return {
+        httpStatus: 200,
+        body: { account_id: null, ...usageAnswer(usage, { ...range, nowMs, names, compared }), by },
+      }
     },
   })
 }
@@ -103,11 +149,12 @@ export function chartRange(
   return { fromMs, toMs, step: stepOf({ fromMs, toMs }) }
 }
 
+interface AskedSteps extends Omit<z.output<typeof usageQuery>, 'by'> {
+  readonly by: UsageGrouping
+}
+
 /** The range and the steps that a query asks for. Throws Problem `invalid_parameter`. */
-export function stepsOf(
-  { step, by, ...asked }: z.output<typeof usageQuery>,
-  nowMs: number,
-): ChartRange {
+export function stepsOf({ step, by, ...asked }: AskedSteps, nowMs: number): ChartRange {
   const range = chartRange(asked, nowMs)
   const rangeMsMax = HOURLY_MS_MAX[by]
   if (step === 'hour' && range.toMs - range.fromMs > rangeMsMax) {
@@ -131,17 +178,25 @@ type GroupNames = (groupId: string) => GroupName
 
 /** Whose groups are named. */
 export interface GroupNamesInput {
-  readonly accountId: string
+  /** Null: all accounts. */
+  readonly accountId: string | null
   readonly by: UsageGrouping
   readonly ids: readonly string[]
 }
 
-/** The names of the groups of a chart: those of keys are in the store. */
+/** The names of the groups of a chart: those of keys and accounts are in the store. */
 export async function groupNames(
   db: Store['db'],
   { accountId, by, ids }: GroupNamesInput,
 ): Promise<GroupNames> {
   const named = new Map<string, GroupName>()
+  for (let at = 0; by === 'account' && at < ids.length; at += KEYS_AT_ONCE) {
+    const some = ids.slice(at, at + KEYS_AT_ONCE)
+    const query = db.selectFrom('accounts').select(['id', 'name']).where('id', 'in', some)
+    for (const { id, name } of await query.execute()) {
+      named.set(id, { name: name ?? id, prefix: null, deleted: false })
+    }
+  }
   for (let at = 0; by === 'key' && at < ids.length; at += KEYS_AT_ONCE) {
     const apiKeyIds = ids.slice(at, at + KEYS_AT_ONCE)
     for (const [apiKeyId, apiKey] of await getNamedKeys(db, { accountId, apiKeyIds })) {
@@ -150,11 +205,19 @@ export async function groupNames(
     }
   }
   return (id) =>
-    named.get(id) ?? { name: id === '' ? PRUNED_NAME : id, prefix: null, deleted: false }
+    named.get(id) ?? { name: id === '' ? PRUNED_NAMES[by] : id, prefix: null, deleted: false }
 }
 
 // By key and hour: of requests that were pruned, keys are known by day alone.
-const PRUNED_NAME = 'Pruned requests, keys known by day only'
+const PRUNED_KEYS = 'Pruned requests, keys known by day only'
+
+const PRUNED_NAMES = {
+  key: PRUNED_KEYS,
+  account: 'Pruned requests',
+  model: 'Pruned requests',
+  endpoint: 'Pruned requests',
+  upstream: 'Pruned requests, upstreams not known',
+} as const
 const PRUNED_ID = 'pruned'
 
 /** The id of a group as answers have it. */
@@ -167,39 +230,6 @@ function idsOf({ groups }: Usage): readonly string[] {
 }
 
 const count = z.int()
-
-/** What requests came to. */
-export const figuresShape = z.object({
-  requests: count,
-  failed: count.describe('Those that ended with an error.'),
-  charge: moneyField,
-  input_tokens: count,
-  cache_read_tokens: count,
-  cache_write_tokens: count,
-  output_tokens: count,
-  reasoning_tokens: count,
-  first_byte_ms_p50: z.number().nullable(),
-  first_byte_ms_p95: z.number().nullable(),
-})
-
-type FiguresAnswer = z.infer<typeof figuresShape>
-
-/** What requests came to, as it is answered. */
-export function figuresAnswer(figures: UsageFigures): FiguresAnswer {
-  const { requests, failed, chargeMicros, usage, firstByte } = figures
-  return {
-    requests,
-    failed,
-    charge: chargeMicros,
-    input_tokens: usage.inputTokens,
-    cache_read_tokens: usage.cacheReadTokens,
-    cache_write_tokens: usage.cacheWriteTokens + usage.cacheWriteLongTokens,
-    output_tokens: usage.outputTokens,
-    reasoning_tokens: usage.reasoningTokens,
-    first_byte_ms_p50: firstByte?.p50Ms ?? null,
-    first_byte_ms_p95: firstByte?.p95Ms ?? null,
-  }
-}
 
 /** How far roll-ups reach. */
 export const historyShape = z.object({ complete: z.boolean(), rolled_until: timeField.nullable() })
@@ -263,33 +293,32 @@ export const usageShape = z
   })
   .meta({ id: 'Usage' })
 
+/** What all accounts used over time. */
+const operatorUsageShape = usageShape
+  .extend({ account_id: z.null(), by: z.enum(OPERATORS_GROUPINGS) })
+  .meta({ id: 'OperatorUsage' })
+
 function usageAnswer(
   usage: Usage,
   {
-    accountId,
-    by,
     toMs,
     step,
     nowMs,
     names,
     compared,
   }: ChartRange & {
-    readonly accountId: string
-    readonly by: UsageGrouping
     readonly nowMs: number
     readonly names: GroupNames
     readonly compared: Usage | null
   },
-): z.infer<typeof usageShape> {
+): Omit<z.infer<typeof usageShape>, 'account_id' | 'by'> {
   const stepsAnswer = ({ steps }: UsageSeries) => steps.map(figuresAnswer)
   const others = usage.series.find(({ id }) => id === null)
   return {
     object: 'usage',
-    account_id: accountId,
     from: timeAnswer(usage.fromMs),
     to: timeAnswer(toMs),
     step,
-    by,
     as_of: timeAnswer(nowMs),
     figures: figuresAnswer(usage.totals),
     before: figuresAnswer(usage.before),

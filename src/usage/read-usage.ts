@@ -1,17 +1,20 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../store/schema.ts'
 import { type Comparison, comparedSpan, monthStart } from '../vocabulary/date-range.ts'
-import { addMicros, type Micros, micros } from '../vocabulary/money.ts'
+import { addMicros, type Micros, micros, roundedCost, subtractMicros } from '../vocabulary/money.ts'
 import type { TokenUsage } from '../vocabulary/outcome.ts'
 import { type ChartStep, DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
 import { NO_KEY, type ReadHours, readSums } from './read-sums.ts'
 import { addSums, firstByteMs, NO_USAGE, type SelectedSums, type UsageSums } from './sums.ts'
 
 /** What the requests of a chart are grouped by. */
-export type UsageGrouping = (typeof USAGE_GROUPINGS)[number]
+export type UsageGrouping = (typeof OPERATORS_GROUPINGS)[number]
 
-/** Every grouping. */
+/** Every grouping of one account. */
 export const USAGE_GROUPINGS = ['model', 'key', 'endpoint'] as const
+
+/** Every grouping of all accounts. */
+export const OPERATORS_GROUPINGS = ['account', ...USAGE_GROUPINGS, 'upstream'] as const
 
 /** Which requests to read. */
 interface UsageRange {
@@ -45,9 +48,26 @@ export interface UsageFigures {
   /** Those that ended with an error. */
   readonly failed: number
   readonly chargeMicros: Micros
+  readonly money: UsageMoney
   readonly usage: TokenUsage
   /** Within half a step of ×1.5 of the exact time; null: none had a first byte, or they were not read. */
   readonly firstByte: { readonly p50Ms: number; readonly p95Ms: number } | null
+}
+
+/** What the charges of requests are of, and what the provider billed for them. */
+export interface UsageMoney {
+  readonly backedChargeMicros: Micros
+  readonly freeChargeMicros: Micros
+  /** The part of the free charge that the purse could not pay. */
+  readonly writtenOffMicros: Micros
+  /** Rounded half up once, with that of released requests. */
+  readonly costMicros: Micros
+  /** The part of the cost that the provider billed for released requests. */
+  readonly unchargedCostMicros: Micros
+  /** Charged requests whose cost is not known. */
+  readonly uncosted: number
+  /** The paid charge less the cost; null where a cost is not known. */
+  readonly marginMicros: Micros | null
 }
 
 /** What the requests of one group came to. */
@@ -92,7 +112,13 @@ export interface Usage {
 
 const SERIES_MAX_DEFAULT = 5
 
-const COLUMNS = { model: 'model_id', key: 'api_key_id', endpoint: 'endpoint' } as const
+const COLUMNS = {
+  account: 'account_id',
+  model: 'model_id',
+  key: 'api_key_id',
+  endpoint: 'endpoint',
+  upstream: 'upstream',
+} as const
 
 /**
  * Reads a chart: roll-ups where there are, and requests where there are not, in one view of the store. A
@@ -255,12 +281,35 @@ function byCharge(one: UsageGroupFigures, other: UsageGroupFigures): number {
   )
 }
 
+/** The amounts of sums: each is rounded once, and the margin is of rounded amounts, so that columns add up. */
+export function moneyOf(sums: UsageSums): UsageMoney {
+  const uncharged = {
+    costMicros: sums.uncharged_cost_micros,
+    costRestPico: sums.uncharged_cost_rest_pico,
+  }
+  const costMicros = roundedCost({
+    costMicros: sums.cost_micros + uncharged.costMicros,
+    costRestPico: sums.cost_rest_pico + uncharged.costRestPico,
+  })
+  const backedChargeMicros = micros(sums.backed_charge_micros)
+  return {
+    backedChargeMicros,
+    freeChargeMicros: micros(sums.free_charge_micros),
+    writtenOffMicros: micros(sums.written_off_micros),
+    costMicros,
+    unchargedCostMicros: roundedCost(uncharged),
+    uncosted: sums.uncosted,
+    marginMicros: sums.uncosted === 0 ? subtractMicros(backedChargeMicros, costMicros) : null,
+  }
+}
+
 function figuresOf(sums: UsageSums): UsageFigures {
   const [p50Ms, p95Ms] = [firstByteMs(sums, 0.5), firstByteMs(sums, 0.95)]
   return {
     requests: sums.requests,
     failed: sums.failed,
     chargeMicros: addMicros(micros(sums.backed_charge_micros), micros(sums.free_charge_micros)),
+    money: moneyOf(sums),
     usage: {
       inputTokens: sums.input_tokens,
       cacheReadTokens: sums.cache_read_tokens,

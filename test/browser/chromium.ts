@@ -13,7 +13,13 @@ const require = createRequire(import.meta.url)
 // Less than half of what the package itself would have the browser read.
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
 
-const PROGRAMS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+// The first is the same browser without windows, and takes a fifth less work for the same pages.
+const PROGRAMS = [
+  '/usr/bin/chromium-headless-shell',
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+]
 
 /** Where a Chromium is: `CHROMIUM`, or where systems put it; null where none is. */
 export function findChromium(): string | null {
@@ -25,7 +31,8 @@ export function findChromium(): string | null {
 /** Starts the browser; a machine without one fails. */
 export async function openBrowser(): Promise<Browser> {
   const executablePath = findChromium()
-  if (executablePath === null) throw new Error('there is no Chromium: apt-get install chromium')
+  if (executablePath === null)
+    throw new Error('there is no Chromium: apt-get install chromium-headless-shell')
   return chromium.launch({
     executablePath,
     timeout: 0,

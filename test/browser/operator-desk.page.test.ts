@@ -214,7 +214,32 @@ const AUDIT_LOG: readonly Screen[] = [
   },
 ]
 
-testScreens([...TO_SETTLE, ...AUDIT_LOG, ...HEALTH_SCREENS, ...CODE_SCREENS, ...TOKEN_SCREENS])
+const UPSTREAM_SCREENS: readonly Screen[] = [
+  { name: 'op-upstreams', path: at('upstreams'), text: 'Key refused' },
+  {
+    name: 'op-upstreams-empty',
+    path: at('upstreams'),
+    before: (server) => server.answer('/operator/upstreams', json(EMPTY)),
+    text: 'The built-in simulator answers.',
+  },
+  {
+    name: 'op-upstreams-error',
+    path: at('upstreams'),
+    before: (server) => server.answer('/operator/upstreams', down),
+    text: 'The upstreams could not be loaded.',
+  },
+  { name: 'op-upstream', path: at('upstreams/openrouter'), text: 'provider_rate_limited' },
+  { name: 'op-upstream-gone', path: at('upstreams/gone'), text: 'No upstream has this name.' },
+]
+
+testScreens([
+  ...TO_SETTLE,
+  ...UPSTREAM_SCREENS,
+  ...AUDIT_LOG,
+  ...HEALTH_SCREENS,
+  ...CODE_SCREENS,
+  ...TOKEN_SCREENS,
+])
 
 test('the admin token that was chosen is revoked, after it is said what that does', async ({
   page,

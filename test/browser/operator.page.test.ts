@@ -16,19 +16,25 @@ const SCREENS: readonly Screen[] = [
     name: 'op-accounts-empty',
     path: at('accounts'),
     before: (server) => server.answer('/operator/accounts', json(EMPTY)),
-    text: 'No accounts yet',
+    text: 'An account holds credit and API keys.',
   },
   {
     name: 'op-accounts-none',
-    path: `${at('accounts')}?find=zzz`,
+    path: `${at('accounts')}?search=zzz`,
     before: (server) => server.answer('/operator/accounts', json(EMPTY)),
-    text: 'No account matches',
+    text: 'No account matches “zzz”.',
+  },
+  {
+    name: 'op-accounts-in-debt',
+    path: `${at('accounts')}?state=in_debt`,
+    before: (server) => server.answer('/operator/accounts', json(EMPTY)),
+    text: 'No account is in debt.',
   },
   {
     name: 'op-accounts-error',
     path: at('accounts'),
     before: (server) => server.answer('/operator/accounts', down),
-    text: 'The accounts could not be read.',
+    text: 'The accounts could not be loaded.',
   },
   {
     name: 'op-accounts-loading',
@@ -75,7 +81,7 @@ const SCREENS: readonly Screen[] = [
     name: 'op-account-error',
     path: ONE,
     before: (server) => server.answer(`/operator/accounts/${HELIX.id}`, down),
-    text: 'The account could not be read.',
+    text: 'The account could not be loaded.',
   },
   {
     name: 'op-account-loading',

@@ -51,8 +51,10 @@ test('a person is invited by a link that works once, becomes an owner, and is re
   await guest.getByText('No requests yet').waitFor()
   expect(await guest.getByRole('link', { name: 'Members' }).count()).toBe(0)
   const late = await another(browser)
-  await accept(late, link)
-  await late.getByRole('alert').getByText('This link was used before').waitFor()
+  await late.goto(link)
+  await late.getByRole('heading', { name: 'This link has been used or has expired.' }).waitFor()
+  await late.getByRole('link', { name: 'Sign in' }).waitFor()
+  expect(await late.locator('form').count()).toBe(0)
 
   await owner.reload()
   await owner.getByLabel('Role of Grace').selectOption('owner')

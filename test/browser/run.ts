@@ -25,9 +25,11 @@ if (findChromium() === null) {
 function installChromium(): void {
   if (process.getuid?.() !== 0) return
   try {
-    execFileSync('apt-get', ['install', '--yes', '--no-install-recommends', 'chromium'], {
-      stdio: 'inherit',
-    })
+    execFileSync(
+      'apt-get',
+      ['install', '--yes', '--no-install-recommends', 'chromium-headless-shell'],
+      { stdio: 'inherit' },
+    )
   } catch (error) {
     console.log(`page: apt-get: ${error instanceof Error ? error.message : String(error)}`)
   }

@@ -1,12 +1,13 @@
 import { expect } from 'vitest'
 import { type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
-import { down, EMPTY, json } from './stand-in.ts'
+import { down, EMPTY, json, type StandIn } from './stand-in.ts'
 import {
   FACTOR_NEEDED,
   FACTOR_REQUIRED,
   FACTORS,
   HELIX,
+  LINK_LOOK,
   ME,
   NO_FACTORS,
   PASSKEY_NEEDED,
@@ -213,6 +214,17 @@ const SCREENS: readonly Screen[] = [
   },
   { name: 'forgot', path: 'forgot', text: 'You get a mail with a link.' },
   { name: 'sign-in-link', path: 'sign-in-link#a-token', text: 'You opened the link of a mail.' },
+  {
+    name: 'invitation',
+    path: 'invite#a-token',
+    text: 'Olga Operator invites you to Helix Lab as a member. This link expires on 28 Nov.',
+  },
+  ...['invite', 'reset', 'sign-in-link'].map((path) => ({
+    name: `${path}-used`,
+    path: `${path}?used#a-token`,
+    before: (server: StandIn) => server.answer('/look', json({ ...LINK_LOOK, usable: false })),
+    text: 'Ask Olga Operator for a new one.',
+  })),
   {
     name: 'setup',
     path: 'setup#a-token',

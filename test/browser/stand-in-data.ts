@@ -303,3 +303,14 @@ function model(id: string, { input, output, writes = 'text' }: ModelInput): Mode
     created: 0,
   }
 }
+
+/** An invitation that is looked at. */
+export const LINK_LOOK = {
+  object: 'link_look',
+  usable: true,
+  account_name: HELIX.name,
+  role: 'member',
+  operator: false,
+  inviter: 'Olga Operator',
+  expires_at: '2026-11-28T09:00:00.000Z',
+}

@@ -6,7 +6,6 @@ import type {
   Delivery,
   Health,
   ListedAccount,
-  OperatorAction,
   UnsettledRequest,
   Webhook,
 } from '../../web/api/operator.ts'
@@ -48,6 +47,7 @@ function listed(place: number, { name, email, disabled = false, ...money }: List
     models: null,
     created_at: ago(place * 11 * DAY_MS),
     recent_charge: spend,
+    last_request_at: spend === 0 ? null : ago(place * 3_600_000),
   }
 }
 
@@ -64,78 +64,6 @@ export const ACCOUNTS: readonly ListedAccount[] = [
   listed(3, { name: 'Tern & Co', available: -4_200_000, spend: 61_902_000, disabled: true }),
   { ...HELIX, recent_charge: OVERVIEW.figures.charge },
   listed(9, { name: 'Old pilot', email: 'pilot@example.org', available: 3_100 }),
-]
-
-function action(place: number, fields: Partial<OperatorAction>): OperatorAction {
-  return {
-    id: `act_01kbh0c7x5qv3m9t2r8w6e000${place}`,
-    object: 'operator_action',
-    user_id: 'user_01kbh0c7x5qv3m9t2r8w6e0001',
-    user_name: 'Mira Okafor',
-    token_id: null,
-    token_name: null,
-    action: 'addCredit',
-    account_id: HELIX.id,
-    account_name: HELIX.name,
-    target_id: null,
-    amount: null,
-    detail: {},
-    before: null,
-    created_at: ago(place * 3_600_000),
-    ...fields,
-  }
-}
-
-/** Audit log, newest first. */
-export const ACTIONS: readonly OperatorAction[] = [
-  action(1, {
-    amount: 200_000_000,
-    detail: { purse: 'backed', reference: 'invoice-1042' },
-    before: { balance: -12_940_000 },
-  }),
-  action(2, {
-    action: 'settleRequest',
-    target_id: 'req_01kbh2x9q4e7m0v6rt3z8ycd5n',
-    amount: 18_530,
-    detail: { provider_cost: '0.017648' },
-  }),
-  action(3, {
-    action: 'changeAccount',
-    account_id: ACCOUNTS[2]?.id ?? null,
-    account_name: ACCOUNTS[2]?.name ?? null,
-    target_id: ACCOUNTS[2]?.id ?? null,
-    detail: { disabled: true, note: 'Invoice 7 is late.' },
-    before: { disabled: false, note: null },
-  }),
-  action(7, {
-    action: 'changeAccount',
-    target_id: HELIX.id,
-    user_id: null,
-    user_name: null,
-    token_id: 'atok_01kbh0c7x5qv3m9t2r8w6e0001',
-    token_name: 'crm-sync',
-    detail: { fee_basis_points: 1_200 },
-    before: { fee_basis_points: 1_000 },
-  }),
-  action(4, {
-    action: 'setMaintenance',
-    account_id: null,
-    account_name: null,
-    detail: { enabled: false },
-  }),
-  action(5, {
-    action: 'refreshCatalog',
-    account_id: null,
-    account_name: null,
-    detail: { outcome: 'refreshed', models: 214, doubted: 0 },
-  }),
-  action(6, {
-    action: 'createWebhook',
-    account_id: null,
-    account_name: null,
-    target_id: 'hook_01kbh0c7x5qv3m9t2r8w6e0002',
-    detail: { host: 'pager.example', events: 'upstream.away,audit.difference' },
-  }),
 ]
 
 const [RUNNING] = REQUESTS
@@ -352,14 +280,3 @@ export const DELIVERIES: readonly Delivery[] = [
     failure: 'did not answer in time',
   }),
 ]
-
-/** The users of the page, of whom one is an operator. */
-export const USERS = MEMBERS.map(({ user_id: id, name, email, role }) => ({
-  id,
-  object: 'user',
-  name,
-  email,
-  is_operator: role === 'owner',
-  has_second_factor: true,
-  created_at: ago(90 * DAY_MS),
-}))

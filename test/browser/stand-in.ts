@@ -5,9 +5,9 @@ import { extname, join } from 'node:path'
 import { listenOnLoopback } from './listen.ts'
 import { BALANCE, ENTRIES, SESSIONS } from './stand-in-credit.ts'
 import * as data from './stand-in-data.ts'
+import { ACTIONS, UPSTREAMS, USERS } from './stand-in-desk.ts'
 import {
   ACCOUNTS,
-  ACTIONS,
   AUDIT,
   CODES,
   DELIVERIES,
@@ -16,7 +16,6 @@ import {
   MEMBERS,
   TOKENS,
   UNSETTLED,
-  USERS,
   WEBHOOKS,
 } from './stand-in-operator.ts'
 import { OVERVIEW } from './stand-in-overview.ts'
@@ -141,6 +140,7 @@ function busyAccount(): Map<string, StandInAnswer> {
       },
     ],
     ['/me', data.ME],
+    ['/look', data.LINK_LOOK],
     [`/accounts/${data.HELIX.id}`, data.HELIX],
     ['/overview', OVERVIEW],
     ['/usage', USAGE],
@@ -164,6 +164,7 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['/operator/accounts', list(ACCOUNTS)],
     ['/operator/actions', list(ACTIONS)],
     ['/operator/users', list(USERS)],
+    ['/operator/upstreams', list(UPSTREAMS)],
     ['/operator/unsettled', list(UNSETTLED)],
     ['/operator/health', HEALTH],
     ['/operator/audit', AUDIT],

@@ -145,7 +145,6 @@ test('operators have the operations of admins on accounts, credit, codes, reques
     'createAdminToken',
     'createInvitation',
     'createResetLink',
-    'getAllUsage',
     'listDepositAddresses',
     'removeUser',
   ])
@@ -344,13 +343,15 @@ describe('the list of accounts', () => {
     }
   })
 
-  test('has what each was charged in the last 30 days, as its overview has it', async () => {
+  test('has what each was charged in the last 30 days, as its overview has it, and its last request', async () => {
     await newRequestId()
     const { json } = await operator.get('operator/accounts?limit=100')
     const overview = await operator.get(`accounts/${account.id}/overview`)
     const listed = Object(json['data']).find((each: object) => Object(each).id === account.id)
     expect(listed.recent_charge).toBeGreaterThan(0)
     expect(listed.recent_charge).toBe(Object(overview.json['figures']).charge)
+    const requests = await operator.get(`operator/requests?account=${account.id}&limit=1`)
+    expect(listed.last_request_at).toBe(Object(requests.json['data'])[0].opened_at)
   })
 })
 

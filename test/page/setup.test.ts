@@ -181,6 +181,84 @@ describe('an invitation', () => {
   })
 })
 
+describe('a look at a link', () => {
+  const look = (world: World, kind: string, token: string) =>
+    new Browser(world).post(`auth/${kind}/look`, { token })
+
+  test('names the account, the role, the inviter and the end, and does not take the link', async () => {
+    const world = await open()
+    const { id: accountId } = await world.account()
+    const operator = await setUpOperator(world)
+    const made = await operator.post(`accounts/${accountId}/invitations`, {
+      email: 'eve@example.org',
+      role: 'member',
+    })
+    const token = String(made.json['url']).split('#')[1] ?? ''
+    const seen = {
+      object: 'link_look',
+      usable: true,
+      account_name: 'test',
+      role: 'member',
+      operator: false,
+      inviter: 'Ada',
+      expires_at: made.json['expires_at'],
+    }
+    expect((await look(world, 'invitation', token)).json).toEqual(seen)
+    const guest = new Browser(world)
+    const person = { token, name: 'Eve', password: ADA.password }
+    expect((await guest.post('auth/invitation', person)).httpStatus).toBe(201)
+    const after = await look(world, 'invitation', token)
+    expect([after.httpStatus, after.json]).toEqual([200, { ...seen, usable: false }])
+  })
+
+  test('names the one owner of the account where an owner made it, and nobody for the command line', async () => {
+    const world = await open()
+    const { id: accountId } = await world.account()
+    await setUpOperator(world)
+    const owner = await inviteGuest(world, { email: 'eve@example.org', accountId, role: 'owner' })
+    const body = { email: 'bob@example.org', role: 'owner' }
+    const made = await owner.post(`accounts/${accountId}/invitations`, body)
+    const token = String(made.json['url']).split('#')[1] ?? ''
+    expect((await look(world, 'invitation', token)).json).toMatchObject({
+      inviter: 'eve@example.org',
+    })
+    const { text } = await makeLink(linkParts(world), {
+      kind: 'invitation',
+      email: 'new@example.org',
+      isOperator: true,
+      membership: null,
+    })
+    expect((await look(world, 'invitation', text)).json).toMatchObject({
+      usable: true,
+      account_name: null,
+      operator: true,
+      inviter: null,
+    })
+  })
+
+  test('says alike of a link of another kind and of none that it can not be used', async () => {
+    const world = await open()
+    await setUpOperator(world)
+    const [user] = await world.gateway.store.db.selectFrom('users').select('id').execute()
+    const reset = { kind: 'reset', userId: user?.id ?? '' } as const
+    const { text: token } = await makeLink(linkParts(world), reset)
+    expect((await look(world, 'reset', token)).json).toMatchObject({ usable: true, inviter: null })
+    const unknown = await look(world, 'invitation', 'no-link')
+    expect((await look(world, 'invitation', token)).json).toEqual(unknown.json)
+    expect([unknown.httpStatus, unknown.json]).toMatchObject([
+      200,
+      { usable: false, account_name: null, expires_at: null },
+    ])
+  })
+
+  test('counts a wrong link as a guess', async () => {
+    const world = await open({ settings: { TOLLGATE_UNKNOWN_KEYS_PER_MINUTE: '1' } })
+    await setUpOperator(world)
+    await look(world, 'invitation', 'no-link')
+    expect((await look(world, 'invitation', 'no-link')).httpStatus).toBe(429)
+  })
+})
+
 test('a reset link sets a new password once, and ends the sessions of before', async () => {
   const world = await open()
   const before = await setUpOperator(world)

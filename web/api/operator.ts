@@ -15,6 +15,7 @@ import type {
   auditShape,
   maintenanceShape,
 } from '../../src/operations/upkeep.ts'
+import type { upstreamShape } from '../../src/operations/upstreams.ts'
 import type {
   createdWebhookShape,
   deliveryShape,
@@ -35,15 +36,19 @@ const ROWS = 50
 const FEW = 10
 const LIVE_MS = 15_000
 
-/** All accounts, newest first; `search` is a part of a name, an email address or an id. */
-export function accountsQuery(search: string) {
+/** By which accounts are listed. */
+export type AccountState = 'active' | 'suspended' | 'in_debt'
+
+/** All accounts, or those in a state, newest first; `search` is a part of a name, an email address or an id. */
+export function accountsQuery(search: string, state: AccountState | null = null) {
   return infiniteQueryOptions({
-    queryKey: ['operator', 'accounts', search],
+    queryKey: ['operator', 'accounts', search, state],
     queryFn: ({ pageParam, signal }) =>
       read<Page<ListedAccount>>(
         withQuery('operator/accounts', {
           limit: ROWS,
           search: search === '' ? null : search,
+          state,
           cursor: pageParam,
         }),
         signal,
@@ -154,6 +159,16 @@ export const unsettledQuery = infiniteQueryOptions({
   initialPageParam: null as string | null,
   getNextPageParam: (page) => page.next_cursor,
   refetchInterval: 10_000,
+})
+
+/** A configured upstream. */
+export type ListedUpstream = z.infer<typeof upstreamShape>
+
+/** The configured upstreams; none where the built-in simulator answers. */
+export const upstreamsQuery = queryOptions({
+  queryKey: ['operator', 'upstreams'],
+  queryFn: ({ signal }) => read<Pick<Page<ListedUpstream>, 'data'>>('operator/upstreams', signal),
+  refetchInterval: LIVE_MS,
 })
 
 /** The state of the process and its store. */

@@ -33,7 +33,10 @@ export const OPERATOR_GROUPS = [
   },
   {
     title: 'Traffic',
-    sections: [{ to: '/operator/unsettled', text: 'Unsettled', icon: 'clock', key: 's' }],
+    sections: [
+      { to: '/operator/unsettled', text: 'Unsettled', icon: 'clock', key: 's' },
+      { to: '/operator/upstreams', text: 'Upstreams', icon: 'upstream', key: 'r' },
+    ],
   },
   {
     title: 'System',

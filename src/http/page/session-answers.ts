@@ -1,3 +1,4 @@
+import type { LinkLook } from '../../people/link-look.ts'
 import type { SignedIn } from '../../people/sessions.ts'
 import type { Membership } from '../../people/users.ts'
 import type { SessionRow } from '../../store/people-tables.ts'
@@ -30,6 +31,34 @@ export interface StartAnswer {
   } | null
   /** False where no session can be kept: without TLS, from another machine. */
   readonly secure: boolean
+}
+
+/** `POST auth/invitation/look`, and the same of other links: what a link is for, before it is taken. */
+export interface LinkLookAnswer {
+  readonly object: 'link_look'
+  /** False: it was used, has expired, or never was. */
+  readonly usable: boolean
+  /** The name of the account that it lets a person into; null: of none. */
+  readonly account_name: string | null
+  readonly role: Role | null
+  /** Whether it makes an operator. */
+  readonly operator: boolean
+  /** Who made an invitation; null: that is not known. */
+  readonly inviter: string | null
+  readonly expires_at: string | null
+}
+
+/** A link as it is looked at; null: there is none. */
+export function linkLookAnswer(look: LinkLook | null): LinkLookAnswer {
+  return {
+    object: 'link_look',
+    usable: look?.isUsable ?? false,
+    account_name: look?.accountName ?? null,
+    role: look?.role ?? null,
+    operator: look?.isOperator ?? false,
+    inviter: look?.inviterName ?? null,
+    expires_at: look === null ? null : new Date(look.expiresAtMs).toISOString(),
+  }
 }
 
 /** What a sign-in answers that waits for the second factor of the user: `POST auth/factor` ends it. */

@@ -1,10 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { emailField, nameField } from '../../operations/fields.ts'
+import { lookAtLink } from '../../people/link-look.ts'
 import type { MailDoor } from '../../people/mail-door.ts'
 import { hasUsers, setAlertMails } from '../../people/users.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
 import { Problem } from '../../vocabulary/problem.ts'
+import type { LinkKind } from '../../vocabulary/role.ts'
 import { proofFields, proofOf } from './factor-proof.ts'
 import {
   type Answer,
@@ -21,6 +23,8 @@ import {
 import type { PageSite } from './page-site.ts'
 import {
   type FactorNeededAnswer,
+  type LinkLookAnswer,
+  linkLookAnswer,
   type MeAnswer,
   type StartAnswer,
   sessionAnswer,
@@ -83,6 +87,9 @@ export function registerSessionRoutes(app: FastifyInstance, input: PageCallsInpu
     ['POST', 'auth/sign-in', (call) => signIn(input, call)],
     ['POST', 'auth/sign-out', (call) => signOut(input, call)],
     ['POST', 'auth/invitation', (call) => acceptInvitation(input, call)],
+    ['POST', 'auth/invitation/look', (call) => look(input, call, 'invitation')],
+    ['POST', 'auth/reset/look', (call) => look(input, call, 'reset')],
+    ['POST', 'auth/link/look', (call) => look(input, call, 'sign_in')],
     ['POST', 'auth/reset', (call) => resetPassword(input, call)],
     ['POST', 'auth/mail/sign-in', (call) => askSignIn(input, call)],
     ['POST', 'auth/mail/reset', (call) => askReset(input, call)],
@@ -165,6 +172,24 @@ async function acceptInvitation(input: PageCallsInput, call: PageCall): Promise<
   )
   call.reply.code(201)
   return letIn(input, call, made)
+}
+
+/** What a link is for, and whether it still works. It is not taken by this; a wrong one counts as a guess. */
+async function look(
+  input: PageCallsInput,
+  call: PageCall,
+  kind: Exclude<LinkKind, 'setup'>,
+): Promise<LinkLookAnswer> {
+  const { token: text } = await readBody(linkBody, { input, call })
+  const found = await guessing(input, call, async () => {
+    const link = await lookAtLink(input.db, { kind, text, nowMs: input.clock.nowMs() })
+    if (link === null) throw new Problem('invalid_link')
+    return link
+  }).catch((error: unknown) => {
+    if (error instanceof Problem && error.code === 'invalid_link') return null
+    throw error
+  })
+  return linkLookAnswer(found)
 }
 
 async function resetPassword(input: PageCallsInput, call: PageCall): Promise<Entered> {

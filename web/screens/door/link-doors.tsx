@@ -1,8 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useState } from 'react'
+import type { LinkLook } from '../../api/answers.ts'
+import { write } from '../../api/client.ts'
 import { startQuery } from '../../api/queries.ts'
+import { dayOf } from '../../format/time.ts'
 import { Field } from '../../parts/field.tsx'
+import { GreyForm } from '../../parts/states.tsx'
 import { Door } from './door.tsx'
 import { DoorForm } from './door-form.tsx'
 import { OutsideWays } from './outside.tsx'
@@ -10,20 +14,20 @@ import { OutsideWays } from './outside.tsx'
 /** The first operator, by the link of the first start. */
 export function Setup() {
   const { data: start } = useQuery(startQuery)
+  const token = useToken()
   if (start?.setup_needed === false) {
     return (
       <Door
         title="tollgate is already set up."
         lead="Sign in, or ask your operator for an invitation."
       >
-        <Link className="btn pri mt-5 h-10 w-full" to="/sign-in">
-          Sign in
-        </Link>
+        <ToSignIn />
       </Door>
     )
   }
   return (
     <LinkDoor
+      token={token}
       title="Set up tollgate"
       lead="You become the operator: you see every account and manage credit."
       path="setup"
@@ -51,67 +55,150 @@ export function Setup() {
 /** A new password, by a link of `tollgate user reset` or of a mail. */
 export function Reset() {
   return (
-    <LinkDoor
-      title="Choose a new password"
-      lead="All other sessions of this user end."
-      path="auth/reset"
-      submit="Save the password"
-    >
-      {(wrong) => <NewPassword error={wrong('password')} />}
-    </LinkDoor>
+    <LookedAt title="Choose a new password" path="auth/reset">
+      {(token) => (
+        <LinkDoor
+          token={token}
+          title="Choose a new password"
+          lead="All other sessions of this user end."
+          path="auth/reset"
+          submit="Save the password"
+        >
+          {(wrong) => <NewPassword error={wrong('password')} />}
+        </LinkDoor>
+      )}
+    </LookedAt>
   )
 }
 
 /** Sign-in by the link of a mail. It is used by the button alone: programs that look at links open the page too. */
 export function SignInLink() {
   return (
-    <LinkDoor
-      title="Sign in to tollgate"
-      lead="You opened the link of a mail. It works once."
-      path="auth/link"
-      submit="Sign in"
-    >
-      {() => null}
-    </LinkDoor>
+    <LookedAt title="Sign in to tollgate" path="auth/link">
+      {(token) => (
+        <LinkDoor
+          token={token}
+          title="Sign in to tollgate"
+          lead="You opened the link of a mail. It works once."
+          path="auth/link"
+          submit="Sign in"
+        >
+          {() => null}
+        </LinkDoor>
+      )}
+    </LookedAt>
   )
 }
 
-/** A new user, by a link of `tollgate user invite`. */
+/** A new user, by an invitation. */
 export function Invitation() {
   return (
-    <LinkDoor
-      title="Join tollgate"
-      lead="You were invited. If you are a user already, your own password adds the account."
-      path="auth/invitation"
-      submit="Join"
-      otherWays={(token) => <OutsideWays token={token} />}
-    >
-      {(wrong) => (
-        <>
-          <NameField error={wrong('name')} />
-          <NewPassword error={wrong('password')} />
-        </>
+    <LookedAt title="Join tollgate" path="auth/invitation">
+      {(token, look) => (
+        <LinkDoor
+          token={token}
+          title={look === null ? 'Join tollgate' : `Join ${look.account_name ?? 'tollgate'}`}
+          lead={look === null ? 'You are invited.' : <Invited look={look} />}
+          path="auth/invitation"
+          submit="Join"
+          otherWays={<OutsideWays token={token} />}
+        >
+          {(wrong) => (
+            <>
+              <NameField error={wrong('name')} />
+              <NewPassword
+                error={wrong('password')}
+                hint="At least 12 characters. Your own password, if you are a user already."
+              />
+            </>
+          )}
+        </LinkDoor>
       )}
-    </LinkDoor>
+    </LookedAt>
   )
 }
 
-interface LinkDoorProps {
-  readonly title: string
-  readonly lead: string
-  readonly path: string
-  readonly submit: string
-  /** Ways to use the link that are no form. Default: none. */
-  readonly otherWays?: (token: string) => ReactNode
-  readonly children: (wrong: (name: string) => string | null) => ReactNode
+function Invited({ look }: { look: LinkLook }) {
+  const { inviter, account_name: account, role, operator, expires_at: expiresAt } = look
+  const by = inviter === null ? 'You are invited' : `${inviter} invites you`
+  const to = account === null ? '' : ` to ${account}`
+  const as = operator ? 'an operator' : role === 'owner' ? 'an owner' : 'a member'
+  return (
+    <>
+      {by}
+      {to} as {as}.
+      {expiresAt !== null && ` This link expires on ${dayOf(new Date(expiresAt), new Date())}.`}
+    </>
+  )
 }
 
-function LinkDoor({ title, lead, path, submit, otherWays, children }: LinkDoorProps) {
+interface LookedAtProps {
+  readonly title: string
+  /** Where the link is taken; below it, `/look` looks at it. */
+  readonly path: 'auth/invitation' | 'auth/reset' | 'auth/link'
+  /** By position: the token, and what the server says of its link; null: it could not be asked. */
+  readonly children: (token: string, look: LinkLook | null) => ReactNode
+}
+
+/** Looks at a link, and shows the form only where it can still be taken. */
+function LookedAt({ title, path, children }: LookedAtProps) {
+  const token = useToken()
+  const { data: look, isError } = useQuery({
+    queryKey: ['look', path, token],
+    queryFn: () => write<LinkLook>('POST', `${path}/look`, { token }),
+    enabled: token !== '',
+    retry: false,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+  })
+  if (token === '' || isError) return children(token, null)
+  if (look === undefined) {
+    return (
+      <Door title={title} lead="">
+        <GreyForm />
+      </Door>
+    )
+  }
+  if (look.usable) return children(token, look)
+  return (
+    <Door
+      title="This link has been used or has expired."
+      lead={`Ask ${look.inviter ?? 'your operator'} for a new one.`}
+    >
+      <ToSignIn />
+    </Door>
+  )
+}
+
+function ToSignIn() {
+  return (
+    <Link className="btn pri mt-5 h-10 w-full" to="/sign-in">
+      Sign in
+    </Link>
+  )
+}
+
+/** The token of a link, which must not stay in the address bar, the history or a screenshot. */
+function useToken(): string {
   const [token] = useState(() => location.hash.slice(1))
-  // The token must not stay in the address bar, the history or a screenshot.
   useEffect(() => {
     if (location.hash !== '') history.replaceState(history.state, '', location.pathname)
   }, [])
+  return token
+}
+
+interface LinkDoorProps {
+  readonly token: string
+  readonly title: string
+  readonly lead: ReactNode
+  readonly path: string
+  readonly submit: string
+  /** Ways to use the link that are no form. Default: none. */
+  readonly otherWays?: ReactNode
+  readonly children: (wrong: (name: string) => string | null) => ReactNode
+}
+
+function LinkDoor({ token, title, lead, path, submit, otherWays, children }: LinkDoorProps) {
   if (token === '') {
     return (
       <Door
@@ -125,7 +212,7 @@ function LinkDoor({ title, lead, path, submit, otherWays, children }: LinkDoorPr
       <DoorForm path={path} body={{ token }} submit={submit}>
         {children}
       </DoorForm>
-      {otherWays?.(token)}
+      {otherWays}
     </Door>
   )
 }
@@ -134,7 +221,13 @@ function NameField({ error }: { error: string | null }) {
   return <Field label="Name" name="name" autoComplete="name" required autoFocus error={error} />
 }
 
-function NewPassword({ error }: { error: string | null }) {
+interface NewPasswordProps {
+  readonly error: string | null
+  /** Default: how long it must be. */
+  readonly hint?: string
+}
+
+function NewPassword({ error, hint = 'At least 12 characters.' }: NewPasswordProps) {
   return (
     <Field
       label="Password"
@@ -145,7 +238,7 @@ function NewPassword({ error }: { error: string | null }) {
       maxLength={128}
       required
       error={error}
-      hint="At least 12 characters."
+      hint={hint}
     />
   )
 }

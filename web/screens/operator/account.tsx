@@ -29,7 +29,7 @@ export function OneAccountScreen() {
         <Head account={undefined} />
         <section className="card">
           <Failed
-            what="The account could not be read."
+            what="The account could not be loaded."
             error={query.error}
             onRetry={() => query.refetch()}
           />
@@ -78,7 +78,8 @@ function Head({ account }: { account: Account | undefined }) {
         {account !== undefined && (
           <>
             <Link className="btn" to="/$account/overview" params={{ account: account.id }}>
-              Open its pages
+              <Icon name="eye" />
+              View as member
             </Link>
             <button type="button" className="btn" onClick={() => setOpened('rename')}>
               Change

@@ -1,28 +1,30 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { accountsQuery, type ListedAccount } from '../../api/operator.ts'
+import { type AccountState, accountsQuery, type ListedAccount } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
-import { dayOf } from '../../format/time.ts'
+import { ago } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { ListCard, Older } from '../../parts/list-card.tsx'
+import { Segments } from '../../parts/segments.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { useShortcuts } from '../../shell/shortcuts.ts'
 import { CreateAccount } from './account-dialogs.tsx'
+import type { AccountsSearch } from './search.ts'
 
 const route = getRouteApi('/operator/accounts')
 
 /** All accounts, for operators: what each has, holds and spends. */
 export function AccountsScreen() {
   useTitle('Accounts')
-  const { find = '', create = false } = route.useSearch()
+  const { create = false, ...filters } = route.useSearch()
+  const { search = '', state } = filters
   const navigate = route.useNavigate()
   useShortcuts({ '/': () => document.getElementById('find')?.focus() })
-  const change = (next: { find?: string; create?: true }) =>
-    navigate({ search: next, replace: true, resetScroll: false })
-  const searched = find === '' ? {} : { find }
+  const change = (next: AccountsSearch) =>
+    void navigate({ search: next, replace: true, resetScroll: false })
   return (
     <>
       <div className="top">
@@ -30,7 +32,7 @@ export function AccountsScreen() {
         <button
           type="button"
           className="btn pri"
-          onClick={() => change({ ...searched, create: true })}
+          onClick={() => change({ ...filters, create: true })}
         >
           <Icon name="plus" />
           Create account
@@ -39,24 +41,37 @@ export function AccountsScreen() {
       <div className="filters">
         <label className="find">
           <Icon name="search" small />
-          <span className="vh">Name, email address or id</span>
+          <span className="vh">Name, email or ID</span>
           <input
             id="find"
             type="search"
-            value={find}
-            placeholder="Find by name, email or id"
+            value={search}
+            placeholder="Search by name, email or ID"
             autoComplete="off"
             spellCheck={false}
             maxLength={200}
-            onChange={({ target: { value } }) => change(value === '' ? {} : { find: value })}
+            onChange={({ target: { value } }) =>
+              change({ ...(state && { state }), ...(value !== '' && { search: value }) })
+            }
           />
           <kbd className="hide-s">/</kbd>
         </label>
+        <Segments
+          label="State"
+          options={STATES}
+          value={state ?? 'all'}
+          onChange={(next) =>
+            change({ ...(search !== '' && { search }), ...(next !== 'all' && { state: next }) })
+          }
+        />
       </div>
-      <AccountTable find={find.trim()} />
+      <AccountTable
+        filters={{ ...filters, search: search.trim() }}
+        onCreate={() => change({ ...filters, create: true })}
+      />
       {create && (
         <CreateAccount
-          onClose={() => change(searched)}
+          onClose={() => change(filters)}
           onMade={({ id }) =>
             void navigate({
               to: '/operator/accounts/$id',
@@ -69,32 +84,51 @@ export function AccountsScreen() {
   )
 }
 
+const STATES = [
+  { value: 'all', text: 'All' },
+  { value: 'active', text: 'Active' },
+  { value: 'suspended', text: 'Suspended' },
+  { value: 'in_debt', text: 'In debt' },
+] as const
+
 const HEADS = [
   { text: 'Account' },
   { text: 'Available', className: 'num' },
   { text: 'Held', className: 'num hide-m' },
   { text: 'Spend, 30 d', className: 'num' },
   { text: 'State' },
-  { text: 'Created', className: 'hide-m' },
+  { text: 'Last request', className: 'hide-m' },
 ] as const
 
-function AccountTable({ find }: { find: string }) {
-  const query = useInfiniteQuery({ ...accountsQuery(find), refetchInterval: 30_000 })
+interface AccountTableProps {
+  readonly filters: Omit<AccountsSearch, 'create'>
+  readonly onCreate: () => void
+}
+
+function AccountTable({ filters: { search = '', state }, onCreate }: AccountTableProps) {
+  const query = useInfiniteQuery({ ...accountsQuery(search, state), refetchInterval: 30_000 })
   const accounts = query.data?.pages.flatMap(({ data }) => data)
   return (
     <ListCard
       label="Accounts"
       query={query}
       rows={accounts}
-      failed="The accounts could not be read."
+      failed="The accounts could not be loaded."
       empty={
-        find === '' ? (
-          <Empty title="No accounts yet">
-            <p>An account has credit and keys. Create one, and add credit to it.</p>
+        search !== '' ? (
+          <Empty title={`No account matches “${search}”.`}>
+            <p>Search by a part of a name, an email or an ID.</p>
+          </Empty>
+        ) : state !== undefined ? (
+          <Empty title={NONE_IN[state]}>
+            <p>Other accounts are under All.</p>
           </Empty>
         ) : (
-          <Empty title="No account matches">
-            <p>Look for a part of its name, its email address or its id.</p>
+          <Empty title="No accounts yet.">
+            <p>An account holds credit and API keys.</p>
+            <button type="button" className="btn" onClick={onCreate}>
+              Create account
+            </button>
           </Empty>
         )
       }
@@ -111,10 +145,16 @@ function AccountTable({ find }: { find: string }) {
   )
 }
 
+const NONE_IN: Readonly<Record<AccountState, string>> = {
+  active: 'No account is active.',
+  suspended: 'No account is suspended.',
+  in_debt: 'No account is in debt.',
+}
+
 function AccountRow({ listed }: { listed: ListedAccount }) {
   const { id, name, email, disabled, credit, recent_charge: spend = 0 } = listed
   const held = credit.backed.held + credit.free.held
-  const createdAt = new Date(listed.created_at)
+  const lastAt = listed.last_request_at == null ? null : new Date(listed.last_request_at)
   return (
     <tr className={disabled ? 'dim' : ''}>
       <td className="name">
@@ -150,7 +190,11 @@ function AccountRow({ listed }: { listed: ListedAccount }) {
         </span>
       </td>
       <td className="hide-s hide-m text-ink-2">
-        <Time at={createdAt}>{dayOf(createdAt, new Date())}</Time>
+        {lastAt === null ? (
+          <span className="dimmed">none</span>
+        ) : (
+          <Time at={lastAt}>{ago(lastAt, new Date())}</Time>
+        )}
       </td>
       <td className="only-s num dimmed">
         {spend === 0 ? 'no spend in 30 d' : `${money(spend)} in 30 d`}

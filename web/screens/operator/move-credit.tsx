@@ -11,7 +11,7 @@ import { refusalOf } from '../../parts/refusal.ts'
 import { Segments } from '../../parts/segments.tsx'
 import { useOperatorWrite } from './use-operator-write.ts'
 
-/** What is done with credit: backed or free credit is added, or paid credit is taken back. */
+/** What is done with credit: paid or free credit is added, or paid credit is taken back. */
 export type CreditMove = 'backed' | 'free' | 'chargeback'
 
 interface MoveCreditProps {
@@ -24,7 +24,7 @@ const DAY_MS = 86_400_000
 const FREE_DAYS = 30
 
 const PURSES = [
-  { value: 'backed', text: 'Backed' },
+  { value: 'backed', text: 'Paid' },
   { value: 'free', text: 'Free' },
 ] as const
 

@@ -1,15 +1,25 @@
+import type { AccountState } from '../../api/operator.ts'
+
 /** What the address of the accounts says. */
 export interface AccountsSearch {
   /** A part of a name, an email address or an id. */
-  readonly find?: string
+  readonly search?: string
+  /** Left out: all. */
+  readonly state?: AccountState
   /** Whether the form for a new account is open. */
   readonly create?: true
 }
 
 /** Reads it. */
-export function readAccountsSearch({ find, create }: Record<string, unknown>): AccountsSearch {
+export function readAccountsSearch({
+  search,
+  state,
+  create,
+}: Record<string, unknown>): AccountsSearch {
+  const known = (['active', 'suspended', 'in_debt'] as const).find((one) => one === state)
   return {
-    ...(typeof find === 'string' && find !== '' ? { find } : {}),
+    ...(typeof search === 'string' && search !== '' ? { search } : {}),
+    ...(known === undefined ? {} : { state: known }),
     ...(create === 'true' || create === true ? { create: true as const } : {}),
   }
 }

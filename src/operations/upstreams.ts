@@ -1,0 +1,184 @@
+import { z } from 'zod'
+import { readLists } from '../catalog/catalog-store.ts'
+import {
+  type CodeCount,
+  countCodes,
+  countRunning,
+  type FailedRequest,
+  lastFailure,
+  medianFirstBytes,
+} from '../ledger/activity/upstream-figures.ts'
+import type { Decimal } from '../vocabulary/money.ts'
+import { PROBLEMS } from '../vocabulary/problem.ts'
+import { HOUR_MS } from '../vocabulary/usage-step.ts'
+import { listAnswer, listShape, timeAnswer, timeField, timeOrNull } from './fields.ts'
+import { type Operation, type OperationParts, operation, type UpstreamFacts } from './operation.ts'
+
+const COUNTED_MS = 24 * HOUR_MS
+const JUDGED_MS = HOUR_MS / 4
+const LIST_OLD_MS = HOUR_MS
+const FAILURES_MIN = 3
+const FAILING_SHARE = 0.1
+const LOW_CREDIT_DOLLARS = 5
+
+/** The states of an upstream, the most urgent first. */
+const UPSTREAM_STATES = ['key_refused', 'credit_low', 'unreachable', 'failing', 'healthy'] as const
+
+/** How the configured upstreams are. */
+export function upstreamOperations(parts: OperationParts): readonly Operation[] {
+  return [list(parts)]
+}
+
+function list({ store, clock, upstreams }: OperationParts): Operation {
+  return operation({
+    name: 'listUpstreams',
+    method: 'GET',
+    scope: 'read',
+    paths: { admin: '/v1/admin/upstreams', operator: '/app/api/operator/upstreams' },
+    summary:
+      'The configured upstreams with their state, and the figures of the last 24 hours. None where the built-in simulator answers. The server that answers knows of a refused key and of low credit itself; the command line does not.',
+    answers: { 200: listShape(upstreamShape) },
+    async run({ reader }) {
+      const db = store.searches(reader)
+      const nowMs = clock.nowMs()
+      const sinceMs = nowMs - COUNTED_MS
+      const counts = await countCodes(db, sinceMs)
+      const judged = await countCodes(db, nowMs - JUDGED_MS)
+      const running = await countRunning(db)
+      const firstBytes = await medianFirstBytes(db, sinceMs)
+      const lists = await readLists(db)
+      const rows: z.infer<typeof upstreamShape>[] = []
+      for (const facts of await upstreams()) {
+        const { name, dialect, inFlightMax } = facts
+        const listed = lists.get(name) ?? null
+        const figures = figuresOf(counts, name)
+        const failure =
+          figures.failed === 0 ? null : await lastFailure(db, { upstream: name, sinceMs })
+        rows.push({
+          object: 'upstream',
+          name,
+          dialect,
+          state: upstreamState({
+            facts,
+            judged: judged.filter(({ upstream }) => upstream === name),
+            listAgeMs: listed === null ? null : nowMs - listed.refreshedAtMs,
+          }),
+          models: listed?.models ?? 0,
+          ...figures,
+          first_byte_ms: firstBytes.get(name) ?? null,
+          in_flight: running.get(name) ?? 0,
+          in_flight_max: inFlightMax,
+          listed_at: timeOrNull(listed?.refreshedAtMs ?? null),
+          last_failure: failure === null ? null : failureAnswer(failure),
+        })
+      }
+      return { httpStatus: 200, body: listAnswer(rows, null) }
+    },
+  })
+}
+
+/** A configured upstream. */
+export const upstreamShape = z
+  .object({
+    object: z.literal('upstream'),
+    name: z.string(),
+    dialect: z.string(),
+    state: z
+      .enum(UPSTREAM_STATES)
+      .describe(
+        '`key_refused`: it refuses the key of the gateway, or the credit behind it. `credit_low`: the key has less than $5 left. `unreachable`: its list of models is more than an hour old, or its last requests all failed without an answer of it. `failing`: 10% of the requests of the last 15 minutes failed at it, at least three.',
+      ),
+    models: z.int().describe('How many models its last list offers.'),
+    requests: z.int().describe('Requests of the last 24 hours.'),
+    failed: z.int().describe('Those that ended with an error.'),
+    errors: z
+      .array(z.object({ code: z.string(), requests: z.int() }))
+      .describe('The errors by code, the most frequent first.'),
+    first_byte_ms: z
+      .int()
+      .nullable()
+      .describe('The time to the first byte that half of the requests stay within.'),
+    in_flight: z.int().describe('Requests that run now, of all servers.'),
+    in_flight_max: z
+      .int()
+      .nullable()
+      .describe('`max_in_flight`, which counts for each server; null: no limit.'),
+    listed_at: timeField.nullable().describe('When its models were last listed; null: never.'),
+    last_failure: z
+      .object({
+        request_id: z.string(),
+        code: z.string(),
+        http_status: z.int().nullable(),
+        model: z.string(),
+        at: timeField,
+      })
+      .nullable()
+      .describe('The newest request of these 24 hours that ended with an error.'),
+  })
+  .meta({ id: 'Upstream' })
+
+/** By position: the counts of all upstreams, and the name of one. */
+function figuresOf(
+  counts: readonly CodeCount[],
+  name: string,
+): Pick<z.infer<typeof upstreamShape>, 'requests' | 'failed' | 'errors'> {
+  const own = counts.filter(({ upstream }) => upstream === name)
+  const errors = own
+    .flatMap(({ code, requests }) => (code === null ? [] : [{ code, requests }]))
+    .sort((a, b) => b.requests - a.requests || a.code.localeCompare(b.code))
+  return { requests: sumOf(own), failed: sumOf(errors), errors }
+}
+
+function sumOf(counts: readonly Pick<CodeCount, 'requests'>[]): number {
+  return counts.reduce((sum, { requests }) => sum + requests, 0)
+}
+
+function failureAnswer({ id, openedAtMs, code, httpStatus, modelId }: FailedRequest) {
+  return {
+    request_id: id,
+    code,
+    http_status: httpStatus,
+    model: modelId,
+    at: timeAnswer(openedAtMs),
+  }
+}
+
+interface Judged {
+  readonly facts: UpstreamFacts
+  /** Its requests of the last minutes. */
+  readonly judged: readonly CodeCount[]
+  /** Null: it was never listed. */
+  readonly listAgeMs: number | null
+}
+
+/** The state of an upstream, by what is known of it. */
+export function upstreamState({
+  facts: { isAccountRefused, left },
+  judged,
+  listAgeMs,
+}: Judged): (typeof UPSTREAM_STATES)[number] {
+  if (isAccountRefused) return 'key_refused'
+  if (left !== null && dollarsOf(left) < LOW_CREDIT_DOLLARS) return 'credit_low'
+  if (listAgeMs === null || listAgeMs > LIST_OLD_MS) return 'unreachable'
+  const failed = judged.filter(({ code }) => code !== null && isUpstreams(code))
+  const failures = sumOf(failed)
+  if (failures < FAILURES_MIN || failures < sumOf(judged) * FAILING_SHARE) return 'healthy'
+  const isSilent = failed.every(({ code }) => code !== null && SILENT.has(code))
+  return isSilent && failures === sumOf(judged) ? 'unreachable' : 'failing'
+}
+
+const SILENT: ReadonlySet<string> = new Set([
+  'upstream_error',
+  'upstream_timeout',
+  'upstream_disconnected',
+])
+
+/** Whether the upstream must act for such a request to succeed. */
+function isUpstreams(code: string): boolean {
+  const rows: Readonly<Record<string, { readonly owner: string } | undefined>> = PROBLEMS
+  return code === 'upstream_disconnected' || rows[code]?.owner === 'upstream'
+}
+
+function dollarsOf({ digits, exponent }: Decimal): number {
+  return Number(digits) * 10 ** exponent
+}

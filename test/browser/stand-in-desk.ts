@@ -1,0 +1,140 @@
+import type { ListedUpstream, OperatorAction } from '../../web/api/operator.ts'
+import { ago, DAY_MS, HELIX } from './stand-in-data.ts'
+import { ACCOUNTS, MEMBERS } from './stand-in-operator.ts'
+
+/** What operators did, who they are, and how the upstreams are. */
+
+function action(place: number, fields: Partial<OperatorAction>): OperatorAction {
+  return {
+    id: `act_01kbh0c7x5qv3m9t2r8w6e000${place}`,
+    object: 'operator_action',
+    user_id: 'user_01kbh0c7x5qv3m9t2r8w6e0001',
+    user_name: 'Mira Okafor',
+    token_id: null,
+    token_name: null,
+    action: 'addCredit',
+    account_id: HELIX.id,
+    account_name: HELIX.name,
+    target_id: null,
+    amount: null,
+    detail: {},
+    before: null,
+    created_at: ago(place * 3_600_000),
+    ...fields,
+  }
+}
+
+/** Audit log, newest first. */
+export const ACTIONS: readonly OperatorAction[] = [
+  action(1, {
+    amount: 200_000_000,
+    detail: { purse: 'backed', reference: 'invoice-1042' },
+    before: { balance: -12_940_000 },
+  }),
+  action(2, {
+    action: 'settleRequest',
+    target_id: 'req_01kbh2x9q4e7m0v6rt3z8ycd5n',
+    amount: 18_530,
+    detail: { provider_cost: '0.017648' },
+  }),
+  action(3, {
+    action: 'changeAccount',
+    account_id: ACCOUNTS[2]?.id ?? null,
+    account_name: ACCOUNTS[2]?.name ?? null,
+    target_id: ACCOUNTS[2]?.id ?? null,
+    detail: { disabled: true, note: 'Invoice 7 is late.' },
+    before: { disabled: false, note: null },
+  }),
+  action(7, {
+    action: 'changeAccount',
+    target_id: HELIX.id,
+    user_id: null,
+    user_name: null,
+    token_id: 'atok_01kbh0c7x5qv3m9t2r8w6e0001',
+    token_name: 'crm-sync',
+    detail: { fee_basis_points: 1_200 },
+    before: { fee_basis_points: 1_000 },
+  }),
+  action(4, {
+    action: 'setMaintenance',
+    account_id: null,
+    account_name: null,
+    detail: { enabled: false },
+  }),
+  action(5, {
+    action: 'refreshCatalog',
+    account_id: null,
+    account_name: null,
+    detail: { outcome: 'refreshed', models: 214, doubted: 0 },
+  }),
+  action(6, {
+    action: 'createWebhook',
+    account_id: null,
+    account_name: null,
+    target_id: 'hook_01kbh0c7x5qv3m9t2r8w6e0002',
+    detail: { host: 'pager.example', events: 'upstream.away,audit.difference' },
+  }),
+]
+
+/** The users of the page, of whom one is an operator. */
+export const USERS = MEMBERS.map(({ user_id: id, name, email, role }) => ({
+  id,
+  object: 'user',
+  name,
+  email,
+  is_operator: role === 'owner',
+  has_second_factor: true,
+  created_at: ago(90 * DAY_MS),
+}))
+
+function upstream(name: string, fields: Partial<ListedUpstream>): ListedUpstream {
+  return {
+    object: 'upstream',
+    name,
+    dialect: name,
+    state: 'healthy',
+    models: 61,
+    requests: 18_204,
+    failed: 0,
+    errors: [],
+    first_byte_ms: 640,
+    in_flight: 2,
+    in_flight_max: null,
+    listed_at: ago(130_000),
+    last_failure: null,
+    ...fields,
+  }
+}
+
+/** Configured upstreams, one in each state. */
+export const UPSTREAMS: readonly ListedUpstream[] = [
+  upstream('openrouter', {
+    state: 'failing',
+    models: 214,
+    failed: 2_310,
+    errors: [
+      { code: 'provider_rate_limited', requests: 2_114 },
+      { code: 'upstream_error', requests: 196 },
+    ],
+    last_failure: {
+      request_id: 'req_01kbh2x9q4e7m0v6rt3z8yc009',
+      code: 'provider_rate_limited',
+      http_status: 429,
+      model: 'anthropic/claude-opus-5',
+      at: ago(41_000),
+    },
+  }),
+  upstream('anthropic', {}),
+  upstream('openai', { state: 'credit_low', in_flight: 12, in_flight_max: 20 }),
+  upstream('own-vllm-in-the-cellar', {
+    dialect: 'openai-compatible',
+    state: 'unreachable',
+    models: 2,
+    requests: 0,
+    first_byte_ms: null,
+    in_flight: 0,
+    in_flight_max: 8,
+    listed_at: null,
+  }),
+  upstream('spare', { dialect: 'openrouter', state: 'key_refused', requests: 3 }),
+]

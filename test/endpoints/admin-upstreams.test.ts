@@ -1,0 +1,85 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { openCommandLine } from '../../src/cli/testing/command-line.ts'
+import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { Management } from './management.ts'
+
+let closing: (() => unknown)[] = []
+
+afterEach(async () => {
+  for (const close of closing.toReversed()) await close()
+  closing = []
+})
+
+async function start(input: Parameters<typeof Management.start>[0] = {}): Promise<Management> {
+  const admin = await Management.start(input)
+  closing.push(() => admin.close())
+  return admin
+}
+
+describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
+  test('an upstream has its requests, errors by code, first byte, list and last failure', async () => {
+    const database = await create()
+    closing.push(() => database.remove())
+    const admin = await start({ settings: { DATABASE_URL: database.url } })
+    const { text } = await admin.apiKey(await admin.account(5_000_000))
+    await admin.chat(text)
+    admin.world.simulator.script({ path: '/chat/completions', status: 500 })
+    const failed = await admin.chat(text)
+    await admin.world.gateway.settled()
+    const { httpStatus, json } = await admin.get('/v1/admin/upstreams')
+    expect([httpStatus, json['data']]).toEqual([
+      200,
+      [
+        {
+          object: 'upstream',
+          name: 'openrouter',
+          dialect: 'openrouter',
+          state: 'healthy',
+          models: expect.any(Number),
+          requests: 2,
+          failed: 1,
+          errors: [{ code: 'upstream_error', requests: 1 }],
+          first_byte_ms: expect.any(Number),
+          in_flight: 0,
+          in_flight_max: null,
+          listed_at: expect.any(String),
+          last_failure: {
+            request_id: failed.headers['x-request-id'],
+            code: 'upstream_error',
+            http_status: 502,
+            model: 'sim/text',
+            at: expect.any(String),
+          },
+        },
+      ],
+    ])
+  })
+})
+
+test('a refused key is the state of its upstream, without the key, the address or a text of the provider', async () => {
+  const admin = await start()
+  const { text } = await admin.apiKey(await admin.account(5_000_000))
+  admin.world.simulator.script({ path: '/chat/completions', status: 401 })
+  await admin.chat(text)
+  await admin.world.gateway.settled()
+  const { json } = await admin.get('/v1/admin/upstreams')
+  expect(json['data']).toMatchObject([{ state: 'key_refused' }])
+  const answer = JSON.stringify(json)
+  for (const secret of ['upstream-key', admin.world.simulator.baseUrl, '127.0.0.1', 'http:']) {
+    expect(answer).not.toContain(secret)
+  }
+})
+
+test('the built-in simulator is no upstream, on the command line neither', async () => {
+  const admin = await start({ mode: 'simulator' })
+  const { json } = await admin.get('/v1/admin/upstreams')
+  expect(json).toEqual({ object: 'list', data: [], has_more: false, next_cursor: null })
+  const line = openCommandLine()
+  closing.push(() => line.close())
+  await line.run('account', 'create', 'one')
+  expect(await line.run('upstream', 'list')).toEqual({
+    exitCode: 0,
+    out: 'The built-in simulator answers. Configure an upstream to use real models.\n',
+    notes: '',
+  })
+})

@@ -1,0 +1,241 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { type ListedUpstream, upstreamsQuery } from '../../api/operator.ts'
+import { count, counted, percent } from '../../format/numbers.ts'
+import { ago, dayAndMinute, duration } from '../../format/time.ts'
+import { Heads, ListCard } from '../../parts/list-card.tsx'
+import { ModelName } from '../../parts/model-name.tsx'
+import { useNow } from '../../parts/now.ts'
+import { Empty, Failed, Grey, Stale } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
+import { useTitle } from '../../parts/use-title.ts'
+
+const STATES: Readonly<Record<ListedUpstream['state'], { word: string; tone: string }>> = {
+  healthy: { word: 'Healthy', tone: 'good' },
+  failing: { word: 'Failing', tone: 'bad' },
+  unreachable: { word: 'Unreachable', tone: 'bad' },
+  credit_low: { word: 'Credit low', tone: 'wait' },
+  key_refused: { word: 'Key refused', tone: 'bad' },
+}
+
+const FAILED = 'The upstreams could not be loaded.'
+
+const HEADS = [
+  { text: 'Upstream' },
+  { text: 'State' },
+  { text: 'Models', className: 'num hide-m' },
+  { text: 'Requests', className: 'num' },
+  { text: 'Errors', className: 'num' },
+  { text: 'First byte', className: 'num hide-m' },
+  { text: 'In flight', className: 'num' },
+  { text: 'Last list', className: 'hide-m' },
+] as const
+
+/** The configured upstreams: state, figures of the last 24 hours, and when each last listed its models. */
+export function UpstreamsScreen() {
+  useTitle('Upstreams')
+  const query = useQuery(upstreamsQuery)
+  return (
+    <>
+      <div className="top">
+        <h1>Upstreams</h1>
+      </div>
+      <ListCard
+        label="Upstreams"
+        query={query}
+        rows={query.data?.data}
+        failed={FAILED}
+        empty={
+          <Empty title="The built-in simulator answers.">
+            <p>Configure an upstream to use real models.</p>
+          </Empty>
+        }
+        heads={HEADS}
+        greyRows={4}
+        row={(upstream) => <UpstreamRow key={upstream.name} upstream={upstream} />}
+      />
+      {query.data !== undefined && query.data.data.length > 0 && (
+        <p className="note mt-3">Requests, errors and first byte: last 24 hours.</p>
+      )}
+    </>
+  )
+}
+
+function UpstreamRow({ upstream }: { upstream: ListedUpstream }) {
+  const { name, dialect, models, requests, failed, first_byte_ms: firstByteMs } = upstream
+  return (
+    <tr>
+      <td className="name">
+        <Link className="hover:underline" to="/operator/upstreams/$name" params={{ name }}>
+          <b title={name}>{name}</b>
+        </Link>
+        <span className="two">{dialect}</span>
+      </td>
+      <td>
+        <StateChip state={upstream.state} />
+      </td>
+      <td className="num hide-s hide-m">{count(models)}</td>
+      <td className="num">
+        {count(requests)}
+        <span className="only-s dimmed"> requests</span>
+      </td>
+      <td className="num">
+        <Errors requests={requests} failed={failed} />
+      </td>
+      <td className="num hide-s hide-m">
+        {firstByteMs === null ? <span className="dimmed">–</span> : duration(firstByteMs)}
+      </td>
+      <td className="num hide-s">
+        <InFlight upstream={upstream} />
+      </td>
+      <td className="hide-s hide-m text-ink-2">
+        <LastList at={upstream.listed_at} />
+      </td>
+    </tr>
+  )
+}
+
+function StateChip({ state }: Pick<ListedUpstream, 'state'>) {
+  const { word, tone } = STATES[state]
+  return <span className={`chip ${tone}`}>{word}</span>
+}
+
+function Errors({ requests, failed }: Pick<ListedUpstream, 'requests' | 'failed'>) {
+  if (failed === 0) return <span className="dimmed">none</span>
+  return (
+    <>
+      {count(failed)} <span className="dimmed">{percent(failed, requests)}</span>
+    </>
+  )
+}
+
+function InFlight({ upstream }: { upstream: ListedUpstream }) {
+  const { in_flight: running, in_flight_max: most } = upstream
+  return (
+    <>
+      {count(running)}
+      {most !== null && <span className="dimmed"> of {count(most)}</span>}
+    </>
+  )
+}
+
+function LastList({ at }: { at: string | null }) {
+  const now = useNow()
+  if (at === null) return <span className="dimmed">never</span>
+  return <Time at={new Date(at)}>{ago(new Date(at), now)}</Time>
+}
+
+const route = getRouteApi('/operator/upstreams/$name')
+
+/** One upstream: its figures, its errors by code, and its last failure. */
+export function OneUpstreamScreen() {
+  const { name } = route.useParams()
+  useTitle(name)
+  const query = useQuery(upstreamsQuery)
+  const upstream = query.data?.data.find((each) => each.name === name)
+  return (
+    <>
+      <p className="mb-1">
+        <Link className="text-ink-2 hover:underline" to="/operator/upstreams">
+          Upstreams
+        </Link>
+      </p>
+      <div className="top">
+        <h1 className="wrap-anywhere">{name}</h1>
+      </div>
+      {upstream !== undefined ? (
+        <>
+          <Stale query={query} />
+          <Figures upstream={upstream} />
+          <ErrorCard upstream={upstream} />
+        </>
+      ) : (
+        <section className="card">
+          {query.isError ? (
+            <Failed what={FAILED} error={query.error} onRetry={() => query.refetch()} />
+          ) : query.data === undefined ? (
+            <div className="p-5">
+              <Grey width="60%" height={60} />
+            </div>
+          ) : (
+            <Empty title="No upstream has this name.">
+              <p>The settings of the gateway name its upstreams.</p>
+            </Empty>
+          )}
+        </section>
+      )}
+    </>
+  )
+}
+
+function Figures({ upstream }: { upstream: ListedUpstream }) {
+  const { dialect, models, requests, failed, first_byte_ms: firstByteMs } = upstream
+  const stat = (title: string, figure: ReactNode, words: ReactNode) => (
+    <div className="stat">
+      <h2 className="lab">{title}</h2>
+      <b>{figure}</b>
+      <p>{words}</p>
+    </div>
+  )
+  const { in_flight: running, in_flight_max: most } = upstream
+  return (
+    <>
+      <p className="note mb-4 flex flex-wrap items-center gap-x-3 gap-y-1">
+        <StateChip state={upstream.state} />
+        <span>{dialect}</span>
+        <span>
+          last list: <LastList at={upstream.listed_at} />
+        </span>
+      </p>
+      <section className="card stats mb-4" aria-label="Last 24 hours">
+        {stat('Requests', count(requests), 'in the last 24 hours')}
+        {stat('Errors', percent(failed, requests), counted(failed, 'request'))}
+        {stat('First byte', firstByteMs === null ? '–' : duration(firstByteMs), 'median')}
+        {stat('In flight', count(running), most === null ? 'no maximum' : `of ${count(most)}`)}
+        {stat('Models', count(models), 'in its last list')}
+      </section>
+    </>
+  )
+}
+
+function ErrorCard({ upstream }: { upstream: ListedUpstream }) {
+  const { errors, failed, requests, last_failure: failure } = upstream
+  const heads = [
+    { text: 'Code' },
+    { text: 'Requests', className: 'num' },
+    { text: 'Share', className: 'num' },
+  ]
+  return (
+    <section className="card overflow-hidden" aria-label="Errors">
+      <header className="pb-2">
+        <h2>Errors by code</h2>
+      </header>
+      {failed === 0 ? (
+        <p className="note px-[18px] pb-4">No errors in the last 24 hours.</p>
+      ) : (
+        <table className="cards">
+          <Heads heads={heads} />
+          <tbody>
+            {errors.map((error) => (
+              <tr key={error.code}>
+                <td className="mono">{error.code}</td>
+                <td className="num">{counted(error.requests, 'request')}</td>
+                <td className="num hide-s">{percent(error.requests, requests)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {failure !== null && (
+        <p className="note border-t border-line px-[18px] py-3">
+          Last failure: <Time at={new Date(failure.at)}>{dayAndMinute(new Date(failure.at))}</Time>,{' '}
+          <span className="mono">{failure.code}</span>
+          {failure.http_status !== null && `, answered with ${failure.http_status}`}, on{' '}
+          <ModelName id={failure.model} />,{' '}
+          <span className="mono break-all">{failure.request_id}</span>
+        </p>
+      )}
+    </section>
+  )
+}
