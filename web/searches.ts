@@ -108,13 +108,18 @@ export function chartStep(
 
 /** What the address of the keys says. */
 export interface KeysSearch {
+  /** A part of the name or prefix of the keys that are shown. */
+  readonly find?: string
   /** Whether the form for a new key is open. */
   readonly create?: true
 }
 
 /** Reads it. */
-export function readKeysSearch({ create }: Record<string, unknown>): KeysSearch {
-  return create === 'true' || create === true ? { create: true } : {}
+export function readKeysSearch({ create, find }: Record<string, unknown>): KeysSearch {
+  return {
+    ...(typeof find === 'string' && find !== '' ? { find } : {}),
+    ...(create === 'true' || create === true ? { create: true as const } : {}),
+  }
 }
 
 /** What the address of the credit says. */

@@ -288,6 +288,7 @@ function isAnotherKey(before: ApiKeyRow | undefined, after: ApiKeyRow): boolean 
     before.disabled !== after.disabled ||
     before.deletedAtMs !== after.deletedAtMs ||
     before.expiresAtMs !== after.expiresAtMs ||
+    before.keyHash !== after.keyHash ||
     mayUseOthers(before, after) ||
     isLimitedOtherwise(before, after)
   )

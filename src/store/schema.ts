@@ -131,6 +131,10 @@ export const API_KEYS = new Table('api_keys', {
     key_hash: text,
     /** The part of the key that is shown: its first and last characters, `sk-<tag>-AbC…wxyz`. Empty: it has no text. */
     display_prefix: text,
+    /** The hash of the text that the key had before; null: it has had no other, or that one was ended. */
+    previous_key_hash: orNull(text),
+    /** When that text stops working; null: there is none. */
+    previous_expires_at_ms: orNull(integer),
     disabled: startsAs(false, flag),
     /** Null while the key exists. */
     deleted_at_ms: orNull(integer),

@@ -119,13 +119,17 @@ export function keysQuery(accountId: string) {
 
 const KEYS_A_PAGE = 50
 
-/** All keys of an account, newest first, page by page. */
-export function keyPagesQuery(accountId: string) {
+/** The keys of an account that have a text in their name or prefix, newest first, page by page. */
+export function keyPagesQuery(accountId: string, search: string) {
   return infiniteQueryOptions({
-    queryKey: ['keys', accountId, 'pages'],
+    queryKey: ['keys', accountId, 'pages', search],
     queryFn: ({ pageParam, signal }) =>
       read<Page<ApiKey>>(
-        withQuery(`accounts/${accountId}/keys`, { limit: KEYS_A_PAGE, cursor: pageParam }),
+        withQuery(`accounts/${accountId}/keys`, {
+          limit: KEYS_A_PAGE,
+          cursor: pageParam,
+          search: search === '' ? undefined : search,
+        }),
         signal,
       ),
     initialPageParam: null as string | null,
