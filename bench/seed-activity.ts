@@ -21,7 +21,7 @@ export interface SeededActivity {
   readonly chargedMicros: number
 }
 
-const CHARGE = { costUsd: '0.0001', micros: 105 }
+const CHARGE = { costUsd: '0.0001', costMicros: 100, micros: 105 }
 const DAY_MS = 24 * 3_600_000
 
 /** The requests that are written, by their numbers. */
@@ -75,11 +75,11 @@ function insertRequests(database: DatabaseSync, past: Past): void {
   const { apiKeys, requests, modelIds } = past
   const insert = database.prepare(
     `insert into requests (id, account_id, api_key_id, instance_id, endpoint, model_id, stream,
-       state, cost_usd, price_snapshot_id, http_status, generation_id, input_tokens, output_tokens,
+       state, cost_usd, cost_micros, cost_rest_pico, price_snapshot_id, http_status, generation_id, input_tokens, output_tokens,
        cache_read_tokens, cache_write_tokens, cache_write_long_tokens, reasoning_tokens,
        image_output_tokens, searches, opened_at_ms, first_byte_at_ms, ended_at_ms, settled_at_ms, backed_granted_micros,
        backed_charge_micros)
-     values (?, ?, ?, 'inst_seeded', 'chat', ?, 0, 'final', '${CHARGE.costUsd}',
+     values (?, ?, ?, 'inst_seeded', 'chat', ?, 0, 'final', '${CHARGE.costUsd}', ${CHARGE.costMicros}, 0,
        'price_seeded', 200, ?, 250, 64, 0, 0, 0, 0, 0, 0, ?, ?, ?, ?, 5000, ${CHARGE.micros})`,
   )
   for (let number = 0; number < requests; number++) {

@@ -1,5 +1,15 @@
+import {
+  COMPARISONS,
+  type Comparison,
+  type DateRange,
+  type RangeSearch,
+  readDateRange,
+  searchOf,
+  stepOf,
+  type TimeSpan,
+} from '../src/vocabulary/date-range.ts'
 import type { Usage } from './api/answers.ts'
-import { CHART_DAYS, type ChartRange, type ChartSplit } from './api/queries.ts'
+import type { ChartSplit } from './api/queries.ts'
 
 // What the addresses of the smaller screens say, and how they are read. Routes read addresses before a
 // screen is loaded.
@@ -9,20 +19,45 @@ export function readNothing(): Record<never, never> {
   return {}
 }
 
+/** The range of an address that names none. */
+export const DEFAULT_RANGE: DateRange = { kind: 'moving', range: '30d' }
+
+/** A range in an address, and what it is compared with. */
+export interface ComparedSearch extends RangeSearch {
+  readonly compare?: Comparison
+}
+
+/** Reads it; what is no range or comparison is left out. */
+function readCompared(search: Record<string, unknown>): ComparedSearch {
+  const range = readDateRange(search)
+  const compare = COMPARISONS.find((one) => one === search['compare'])
+  return {
+    ...(range === null ? {} : searchOf(range)),
+    ...(compare === undefined ? {} : { compare }),
+  }
+}
+
+/** An address with another range, and everything else that it had. */
+export function withRange<Search extends ComparedSearch>(
+  { range: _, from: __, to: ___, compare: ____, ...rest }: Search,
+  picked: { readonly range: DateRange; readonly compare: Comparison | null },
+): Omit<Search, keyof ComparedSearch> & ComparedSearch {
+  const compare = picked.compare === null ? {} : { compare: picked.compare }
+  return { ...rest, ...searchOf(picked.range), ...compare }
+}
+
 /** What the address of the Overview says; what is left out is 30 days, by model. */
-export interface OverviewSearch {
-  readonly range?: ChartRange
+export interface OverviewSearch extends ComparedSearch {
   readonly by?: ChartSplit
 }
 
 const SPLITS = ['model', 'key', 'endpoint'] as const
 
 /** Reads it; what no range or split is called is left out. */
-export function readOverviewSearch({ range, by }: Record<string, unknown>): OverviewSearch {
-  const isRange = typeof range === 'string' && Object.hasOwn(CHART_DAYS, range)
-  const split = SPLITS.find((one) => one === by)
+export function readOverviewSearch(search: Record<string, unknown>): OverviewSearch {
+  const split = SPLITS.find((one) => one === search['by'])
   return {
-    ...(isRange ? { range: range as ChartRange } : {}),
+    ...readCompared(search),
     ...(split === undefined ? {} : { by: split }),
   }
 }
@@ -37,8 +72,7 @@ export type Measure = (typeof MEASURES)[number]
 export type UsageSplit = ChartSplit | 'tag'
 
 /** What the address of the usage says; what is left out is the spend of 30 days by model and day. */
-export interface UsageSearch {
-  readonly range?: ChartRange
+export interface UsageSearch extends ComparedSearch {
   readonly by?: UsageSplit
   readonly measure?: Measure
   readonly step?: 'hour'
@@ -46,38 +80,46 @@ export interface UsageSearch {
 
 /** Reads it; what it can't mean is left out. */
 export function readUsageSearch(search: Record<string, unknown>): UsageSearch {
-  const { range, step } = search
-  const isRange = typeof range === 'string' && Object.hasOwn(CHART_DAYS, range)
   const by = ([...SPLITS, 'tag'] as const).find((one) => one === search['by'])
   const measure = MEASURES.find((one) => one === search['measure'])
   return {
-    ...(isRange ? { range: range as ChartRange } : {}),
+    ...readCompared(search),
     ...(by === undefined ? {} : { by }),
     ...(measure === undefined ? {} : { measure }),
-    ...(step === 'hour' ? { step } : {}),
+    ...(search['step'] === 'hour' ? { step: 'hour' as const } : {}),
   }
 }
 
-/** Whether a chart can be by day and by hour: a day is shown by hour, and a month has too many of them. */
-export function hasSteps({ range, by }: Required<Pick<UsageSearch, 'range' | 'by'>>): boolean {
-  return range === '7d' && by !== 'key' && by !== 'tag'
+const HOURS_UP_TO_MS = 7 * 86_400_000
+
+/** Whether a chart of days can be by hour too: a month has too many of them. */
+export function hasSteps(span: TimeSpan, by: UsageSplit): boolean {
+  if (stepOf(span) !== 'day' || by === 'key' || by === 'tag') return false
+  return span.toMs - span.fromMs <= HOURS_UP_TO_MS
 }
 
 /** The steps of a chart: by hour where that was asked for and can be. */
-export function stepOf({ range = '30d', by = 'model', step }: UsageSearch): Usage['step'] {
-  if (range === '24h') return 'hour'
-  return hasSteps({ range, by }) && step === 'hour' ? 'hour' : 'day'
+export function chartStep(
+  span: TimeSpan,
+  { by = 'model', step }: Pick<UsageSearch, 'by' | 'step'>,
+): Usage['step'] {
+  return step === 'hour' && hasSteps(span, by) ? 'hour' : stepOf(span)
 }
 
 /** What the address of the keys says. */
 export interface KeysSearch {
+  /** A part of the name or prefix of the keys that are shown. */
+  readonly find?: string
   /** Whether the form for a new key is open. */
   readonly create?: true
 }
 
 /** Reads it. */
-export function readKeysSearch({ create }: Record<string, unknown>): KeysSearch {
-  return create === 'true' || create === true ? { create: true } : {}
+export function readKeysSearch({ create, find }: Record<string, unknown>): KeysSearch {
+  return {
+    ...(typeof find === 'string' && find !== '' ? { find } : {}),
+    ...(create === 'true' || create === true ? { create: true as const } : {}),
+  }
 }
 
 /** What the address of the credit says. */

@@ -12,6 +12,7 @@ import {
   orNone,
   readDollars,
   readMoment,
+  readSeconds,
   shownRows,
 } from './rows.ts'
 import { moment } from './table.ts'
@@ -42,7 +43,7 @@ const apiKey = { flags: '<key>', words: 'its id, key_…', to: 'params.key_id' }
 /** `tollgate key`: API keys. */
 export const KEY_COMMANDS: CommandGroup = {
   name: 'key',
-  words: 'create, list, change, disable and delete API keys',
+  words: 'create, list, change, rotate, disable and delete API keys',
   commands: [
     {
       name: 'create',
@@ -81,7 +82,15 @@ export const KEY_COMMANDS: CommandGroup = {
       name: 'list',
       runs: 'listKeys',
       words: "list an account's API keys, newest first",
-      takes: [account, ...listOptions('keys', 'key id')],
+      takes: [
+        account,
+        {
+          flags: '--search <text>',
+          words: 'keys with this text in their name, prefix or id',
+          to: 'query.search',
+        },
+        ...listOptions('keys', 'key id'),
+      ],
       show: KEYS.page,
     },
     { name: 'show', runs: 'getKey', words: 'show one API key', takes: [apiKey], show: KEYS.one },
@@ -116,6 +125,34 @@ A list of models that is left out stays as it is; the lists of the account apply
         METADATA_OPTION,
       ],
       show: KEYS.one,
+    },
+    {
+      name: 'rotate',
+      runs: 'rotateKey',
+      words: 'give an API key a new text, which is shown only now',
+      help: `
+The key keeps its id, limits and spend. The text before works until the grace has passed;
+a second rotation ends it.
+
+  tollgate key rotate key_… --grace 24h
+  tollgate key rotate key_… --grace 0h      refuse the text before at once`,
+      takes: [
+        apiKey,
+        {
+          flags: '--grace <time>',
+          words: 'how long the text before still works, at most 7d; 24h without it',
+          to: 'body.grace_seconds',
+          read: readSeconds,
+        },
+      ],
+      show: show(createdApiKeyShape, ({ id, key, previous_expires_at }) => ({
+        out: key,
+        note: `This is the only time the new text of ${id} is shown. ${
+          previous_expires_at === null
+            ? 'The text before is refused.'
+            : `The text before works until ${moment(previous_expires_at)}.`
+        }`,
+      })),
     },
     {
       name: 'delete',

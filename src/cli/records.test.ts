@@ -208,11 +208,11 @@ describe('usage', () => {
     await makeRequests()
     const { out } = await line.run('usage', '--by', 'tag')
     expect(cells(out)).toEqual([
-      ['TAG', 'REQUESTS', 'FAILED', 'INPUT', 'OUTPUT', 'CHARGED'],
-      ['nightly', '1', '0', '0', '0', '$0.000000'],
-      ['team two', '1', '0', '0', '0', '$0.000000'],
-      ['without tags, or pruned', '1', '1', '0', '0', '$0.000000'],
-      ['total', '2', '1', '0', '0', '$0.000000'],
+      ['TAG', 'REQUESTS', 'FAILED', 'INPUT', 'OUTPUT', 'CHARGED', 'COST', 'MARGIN'],
+      ['nightly', '1', '0', '0', '0', '$0.000000', '$0.000000', '$0.000000'],
+      ['team two', '1', '0', '0', '0', '$0.000000', '$0.000000', '$0.000000'],
+      ['without tags, or pruned', '1', '1', '0', '0', '$0.000000', '$0.000000', '$0.000000'],
+      ['total', '2', '1', '0', '0', '$0.000000', '$0.000000', '$0.000000'],
     ])
     expect(await line.json('usage', '--by', 'model')).toMatchObject({ totals: { requests: 2 } })
     const csv = await line.run('usage', '--by', 'model', '--csv')

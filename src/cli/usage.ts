@@ -9,9 +9,19 @@ import { table } from './table.ts'
 export const USAGE_COMMAND: OperationCommand = {
   name: 'usage',
   runs: 'getAllUsage',
-  words: 'show what requests came to, by day, model, key or tag',
+  words: 'show what requests came to, with provider cost and margin',
   takes: [
-    { flags: '--by <group>', words: 'day, model, key or tag', to: 'query.by', fallback: 'day' },
+    {
+      flags: '--by <group>',
+      words: 'day, month, account, key, model, endpoint, upstream or tag',
+      to: 'query.by',
+      fallback: 'day',
+    },
+    {
+      flags: '--step <step>',
+      words: 'day or month: a row for each of them and each group',
+      to: 'query.step',
+    },
     {
       flags: '--since <time>',
       words: 'from this date or time on, such as 2027-01-31; left out: 30 days ago',
@@ -26,22 +36,31 @@ export const USAGE_COMMAND: OperationCommand = {
     },
     { flags: '--account <account>', words: 'only this account, acct_…', to: 'query.account' },
     { flags: '--key <key>', words: 'only this API key, key_…', to: 'query.key' },
+    { flags: '--model <model>', words: 'only this model', to: 'query.model' },
+    { flags: '--upstream <name>', words: 'only this upstream', to: 'query.upstream' },
     { flags: '--csv', words: 'print CSV', to: 'query.format', read: () => 'csv' },
   ],
   async show({ body }) {
     if (body instanceof Readable) return { out: (await text(body)).trimEnd() }
     const { by, data, totals } = usageReportShape.parse(body)
-    const rows = [...data, { id: 'total', name: null, figures: totals }]
+    const isStepped = data.some(({ date }) => date !== undefined)
+    const total = { id: 'total', name: null, figures: totals }
+    const rows: typeof data = [...data, isStepped ? { ...total, date: '' } : total]
+    const none = by === 'upstream' ? 'pruned' : 'without tags, or pruned'
+    const headings = ['REQUESTS', 'FAILED', 'INPUT', 'OUTPUT', 'CHARGED', 'COST', 'MARGIN']
     return {
       out: table(
-        [by.toUpperCase(), 'REQUESTS', 'FAILED', 'INPUT', 'OUTPUT', 'CHARGED'],
-        rows.map(({ id, name, figures }) => [
-          name === null ? (id ?? 'without tags, or pruned') : `${id} ${name}`,
+        [...(isStepped ? ['DATE'] : []), by.toUpperCase(), ...headings],
+        rows.map(({ date, id, name, figures }) => [
+          ...(date === undefined ? [] : [date]),
+          name === null ? (id ?? none) : `${id} ${name}`,
           String(figures.requests),
           String(figures.failed),
           String(figures.input_tokens + figures.cache_read_tokens + figures.cache_write_tokens),
           String(figures.output_tokens),
           showMicros(figures.charge),
+          showMicros(figures.cost),
+          figures.margin === null ? 'not known' : showMicros(figures.margin),
         ]),
       ),
     }

@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
+import { containsText } from '../store/contains-text.ts'
 import { ACCOUNTS, type AccountRow, type Tables } from '../store/schema.ts'
 import { settingOnce } from '../store/settings.ts'
 import type { Page } from '../vocabulary/page.ts'
@@ -42,15 +43,7 @@ export async function listAccounts(
   if (state === 'in_debt') query = query.where('backed_balance_micros', '<', 0)
   else if (state !== undefined) query = query.where('disabled', '=', state === 'active' ? 0 : 1)
   if (search !== undefined) {
-    // SQLite's `lower` knows the letters of ASCII alone: others are found as they are typed.
-    const parts = [search.toLowerCase(), search].map(
-      (text) => `%${text.replace(/[%_\\]/g, '\\$&')}%`,
-    )
-    const texts = sql`lower(name || ' ' || coalesce(email, '') || ' ' || id)`
-    const [lower = '', typed = ''] = parts
-    query = query.where(
-      sql<boolean>`(${texts} like ${lower} escape '\\' or name like ${typed} escape '\\')`,
-    )
+    query = query.where(containsText(search, sql`name || ' ' || coalesce(email, '') || ' ' || id`))
   }
   const rows = await query
     .orderBy('id', 'desc')

@@ -1,5 +1,6 @@
 import { hash, randomInt } from 'node:crypto'
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
+import { containsText } from '../store/contains-text.ts'
 import { API_KEYS, type ApiKeyRow, type Tables } from '../store/schema.ts'
 import { micros } from '../vocabulary/money.ts'
 import type { Page } from '../vocabulary/page.ts'
@@ -25,6 +26,29 @@ export async function createApiKey(
   const { text, hash, displayPrefix } = makeApiKey(keyTag)
   const apiKey = await ledger.addApiKey({ ...input, keyHash: hash, displayPrefix }, by)
   return apiKey === null ? null : { apiKey, text }
+}
+
+/**
+ * Gives a key a new text, which only this answer has; the one before works until the grace has passed. Null where there
+ * is no such key.
+ */
+export async function rotateApiKey(
+  ledger: Pick<CommandedLedger, 'rotateApiKey'>,
+  {
+    apiKeyId,
+    keyTag,
+    graceMs,
+  }: { readonly apiKeyId: string; readonly keyTag: string; readonly graceMs: number },
+  by: OperatorAction | null,
+): Promise<{ readonly apiKey: ApiKeyRow; readonly text: string } | null> {
+  const { text, hash: keyHash, displayPrefix } = makeApiKey(keyTag)
+  const apiKey = await ledger.rotateApiKey({ id: apiKeyId, keyHash, displayPrefix, graceMs }, by)
+  return apiKey === null ? null : { apiKey, text }
+}
+
+/** Whether a key has a text: that of the Playground has none. */
+export function hasText({ keyHash }: Pick<ApiKeyRow, 'keyHash'>): boolean {
+  return !keyHash.startsWith('playground/')
 }
 
 /** What the Playground's key of an account may spend until somebody changes its limit. */
@@ -79,16 +103,24 @@ export async function getApiKey(db: Kysely<Tables>, apiKeyId: string): Promise<A
   return row === undefined ? null : API_KEYS.read(row)
 }
 
-/** One page of an account's keys, newest first, without deleted ones. */
+/** One page of an account's keys, newest first, without deleted ones; those that have a text in name, prefix or id. */
 export async function listApiKeys(
   db: Kysely<Tables>,
-  { accountId, cursor, limit }: Page & { readonly accountId: string },
+  {
+    accountId,
+    search,
+    cursor,
+    limit,
+  }: Page & { readonly accountId: string; readonly search?: string | undefined },
 ): Promise<{ readonly apiKeys: readonly ApiKeyRow[]; readonly nextCursor: string | null }> {
   let query = db
     .selectFrom('api_keys')
     .selectAll()
     .where('account_id', '=', accountId)
     .where('deleted_at_ms', 'is', null)
+  if (search !== undefined) {
+    query = query.where(containsText(search, sql`name || ' ' || display_prefix || ' ' || id`))
+  }
   if (cursor !== undefined && cursor !== null) query = query.where('id', '<', cursor)
   const rows = await query
     .orderBy('id', 'desc')
@@ -170,16 +202,19 @@ export async function getLastUses(
     }),
   )
 }
-/** The named keys of an account by id, deleted ones too. */
+/** The named keys by id, deleted ones too; those of one account, unless it is null. */
 export async function getNamedKeys(
   db: Kysely<Tables>,
-  { accountId, apiKeyIds }: { readonly accountId: string; readonly apiKeyIds: readonly string[] },
+  {
+    accountId,
+    apiKeyIds,
+  }: { readonly accountId: string | null; readonly apiKeyIds: readonly string[] },
 ): Promise<ReadonlyMap<string, ApiKeyRow>> {
   if (apiKeyIds.length === 0) return new Map()
   const rows = await db
     .selectFrom('api_keys')
     .selectAll()
-    .where('account_id', '=', accountId)
+    .$if(accountId !== null, (query) => query.where('account_id', '=', accountId ?? ''))
     .where('id', 'in', apiKeyIds)
     .execute()
   return new Map(rows.map((row) => [row.id, API_KEYS.read(row)]))

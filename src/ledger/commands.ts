@@ -12,6 +12,7 @@ import type {
   OpenHoldVerdict,
   RedeemCodeInput,
   RedeemVerdict,
+  RotateApiKeyInput,
   Settled,
   SettleInput,
   SettleStandingInput,
@@ -45,6 +46,7 @@ import {
   createAccount,
   deleteApiKey,
   revokeCreditCode,
+  rotateApiKey,
   updateAccount,
   updateApiKey,
 } from './rules/change-account.ts'
@@ -254,6 +256,14 @@ const ROWS = {
     uncounted: (work, { id, allowance: to }, nowMs) =>
       uncountedChange('apiKey', { row: work.apiKeys.get(id), to, nowMs }),
     ...KEY_CHANGE,
+  }),
+  /** Gives a key a new text; {@link rotateApiKey} makes it. Null where there is no such key, or it was deleted. */
+  rotateApiKey: recorded<RotateApiKeyInput, ApiKeyRow | null>({
+    rows: ({ apiKeyIds }, { id }) => void apiKeyIds.add(id),
+    rule: (work, input, { nowMs }) => rotateApiKey(work, input, nowMs),
+    isRunAgain: true,
+    subject: (work, { id, graceMs }) =>
+      keySubject(work, { id, detail: { grace_seconds: Math.round(graceMs / 1_000) } }),
   }),
   /**
    * Deletes a key by its id: it authenticates no request and is in no list; its requests stay. False where there

@@ -209,6 +209,12 @@ export interface UpdateApiKeyInput
   readonly expiresAtMs?: number | null
 }
 
+export interface RotateApiKeyInput extends Pick<ApiKeyRow, 'keyHash' | 'displayPrefix'> {
+  readonly id: string
+  /** How long the text before still works; 0: it is refused at once. */
+  readonly graceMs: number
+}
+
 export interface AddCreditCodeInput extends Pick<CreditCodeRow, 'codeHash' | 'displaySuffix'> {
   /** An id of the prefix `code`. */
   readonly id: string

@@ -11,6 +11,7 @@ import {
   REQUESTS,
 } from '../store/schema.ts'
 import type { NamedColumn, StoredRow, StoredValue } from '../store/table.ts'
+import { LATE_COSTS } from '../store/usage-tables.ts'
 import type { Micros } from '../vocabulary/money.ts'
 
 /**
@@ -31,6 +32,8 @@ export class UnitOfWork {
   readonly members = new Rows(MEMBERS, this.#noted, {
     nameOf: ({ accountId, userId }) => `${accountId} ${userId}`,
   })
+  /** What the provider billed for released requests, by their ids. */
+  readonly lateCosts = new Rows(LATE_COSTS, this.#noted, { nameOf: idOf })
   /** The records of what operators did. */
   readonly operatorActions = new Rows(OPERATOR_ACTIONS, this.#noted, { nameOf: idOf })
   readonly #periodCounts = new Map<string, PeriodCount>()
@@ -71,6 +74,7 @@ export class UnitOfWork {
         purchases: this.purchases.changes(),
         entries: this.entries.changes(),
         members: this.members.changes(),
+        lateCosts: this.lateCosts.changes(),
         operatorActions: this.operatorActions.changes(),
       },
       changesCallers: this.#noted.changesCallers,
@@ -276,6 +280,7 @@ function isAnotherKey(before: ApiKeyRow | undefined, after: ApiKeyRow): boolean 
     before.disabled !== after.disabled ||
     before.deletedAtMs !== after.deletedAtMs ||
     before.expiresAtMs !== after.expiresAtMs ||
+    before.keyHash !== after.keyHash ||
     mayUseOthers(before, after) ||
     isLimitedOtherwise(before, after)
   )

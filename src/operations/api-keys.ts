@@ -2,12 +2,20 @@ import { z } from 'zod'
 import type { Gate } from '../journey/gate/gate.ts'
 import { getAccount } from '../ledger/accounts.ts'
 import type { Balance } from '../ledger/activity/activity.ts'
-import { createApiKey, getApiKey, getLastUses, listApiKeys } from '../ledger/api-keys.ts'
+import {
+  createApiKey,
+  getApiKey,
+  getLastUses,
+  hasText,
+  listApiKeys,
+  rotateApiKey,
+} from '../ledger/api-keys.ts'
 import type { ApiKeyRow } from '../store/schema.ts'
 import { type Caller, mayOpen } from './caller.ts'
 import { hasOnly } from './check-input.ts'
 import {
   amountField,
+  filterField,
   futureField,
   idCursor,
   idField,
@@ -48,9 +56,18 @@ const ONE_KEY = {
   operator: `${OPERATOR}/keys/{key_id}`,
 } as const
 
+const ROTATED_KEY = {
+  admin: '/v1/admin/keys/{key_id}/rotate',
+  member: `${MEMBER}/keys/{key_id}/rotate`,
+  operator: `${OPERATOR}/keys/{key_id}/rotate`,
+} as const
+
+const GRACE_SECONDS_DEFAULT = 86_400
+const GRACE_SECONDS_MAX = 604_800
+
 /** API keys. */
 export function apiKeyOperations(parts: OperationParts): readonly Operation[] {
-  return [create(parts), list(parts), show(parts), change(parts), remove(parts)]
+  return [create(parts), list(parts), show(parts), change(parts), rotate(parts), remove(parts)]
 }
 
 function create(parts: OperationParts): Operation {
@@ -104,14 +121,20 @@ function list({ store, clock }: OperationParts): Operation {
     scope: 'read',
     paths: ALL_KEYS,
     summary: "The account's API keys, newest first, without deleted ones.",
-    query: pageQuery('keys', {}),
+    query: pageQuery('keys', {
+      search: filterField
+        .max(200, 'must be at most 200 characters')
+        .optional()
+        .describe('A part of a name, a prefix or an id.'),
+    }),
     answers: { 200: listShape(apiKeyShape) },
     problems: ['not_found'],
-    async run({ reader, caller, accountId, query: { limit, cursor } }) {
+    async run({ reader, caller, accountId, query: { limit, cursor, search } }) {
       const account = await getAccount(readsFor({ caller, reader }, store), accountId)
       if (account === null) throw notFound('account', accountId)
       const page = await listApiKeys(store.pages(reader), {
         accountId,
+        search,
         limit,
         cursor: cursor ?? null,
       })
@@ -197,6 +220,44 @@ function change(parts: OperationParts): Operation {
   })
 }
 
+function rotate(parts: OperationParts): Operation {
+  const { store, ledger, keyTag, onCallersChanged } = parts
+  return operation({
+    name: 'rotateKey',
+    method: 'POST',
+    scope: 'keys',
+    paths: ROTATED_KEY,
+    summary:
+      'Give an API key a new text, which only this answer has. The one before works for `grace_seconds`; a second rotation ends it.',
+    body: z.strictObject({
+      grace_seconds: z
+        .int('must be whole seconds')
+        .min(0, 'must be 0 or more')
+        .max(GRACE_SECONDS_MAX, `must be at most ${GRACE_SECONDS_MAX}, a week`)
+        .default(GRACE_SECONDS_DEFAULT)
+        .describe(
+          'How long the text before still works. Default: a day. 0: it is refused at once.',
+        ),
+    }),
+    example: { grace_seconds: 3_600 },
+    asksMembers: true,
+    answers: { 200: createdApiKeyShape },
+    problems: ['not_found'],
+    async run(call) {
+      const row = await namedKey(store, call)
+      const apiKeyId = row.id
+      // The key of the Playground has no text that could be another one.
+      if (!hasText(row)) throw notFound('API key', apiKeyId)
+      const graceMs = call.body.grace_seconds * 1_000
+      const rotated = await rotateApiKey(ledger, { apiKeyId, keyTag, graceMs }, call.by)
+      if (rotated === null) throw notFound('API key', apiKeyId)
+      await onCallersChanged({ apiKeyId })
+      const answer = await answerOf(parts, rotated.apiKey)
+      return { httpStatus: 200, body: { ...answer, key: rotated.text } }
+    },
+  })
+}
+
 function remove({ store, ledger, onCallersChanged }: OperationParts): Operation {
   return operation({
     name: 'deleteKey',
@@ -256,6 +317,9 @@ const common = {
     ),
   disabled: z.boolean(),
   expires_at: timeField.nullable(),
+  previous_expires_at: timeField
+    .nullable()
+    .describe('Until when the text before the last rotation still works; null: it does not.'),
   credit_limit: moneyField
     .nullable()
     .describe('The most that the key may spend in total, in micro-dollars.'),
@@ -355,6 +419,9 @@ function commonAnswer(apiKey: ApiKeyRow, { nowMs, isSuspended }: KeyMoment) {
     state: stateOf(apiKey, { isSuspended, nowMs }),
     disabled: apiKey.disabled,
     expires_at: timeOrNull(apiKey.expiresAtMs),
+    previous_expires_at: timeOrNull(
+      (apiKey.previousExpiresAtMs ?? 0) > nowMs ? apiKey.previousExpiresAtMs : null,
+    ),
     credit_limit: apiKey.creditLimitMicros,
     spend: apiKey.spendMicros,
     held: apiKey.heldMicros,

@@ -20,6 +20,7 @@ import { saleStatusOperations } from './sale-status.ts'
 import { upkeepOperations } from './upkeep.ts'
 import { upstreamOperations } from './upstreams.ts'
 import { usageOperations } from './usage.ts'
+import { usageCsvOperations } from './usage-csv.ts'
 import { usageReportOperations } from './usage-report.ts'
 import { webhookOperations } from './webhooks.ts'
 
@@ -50,6 +51,7 @@ export const OPERATIONS: readonly OperationSource[] = [
   ['Webhooks', webhookOperations],
   ['Overview', overviewOperations],
   ['Usage', usageOperations],
+  ['Usage', usageCsvOperations],
   ['Usage', usageReportOperations],
   ['Upstreams', upstreamOperations],
   ['Upkeep', upkeepOperations],

@@ -7,12 +7,11 @@ import type { Tables } from '../store/schema.ts'
 import {
   readUsage,
   readUsageGroups,
-  USAGE_GROUPINGS,
   type Usage,
   type UsageGroupFigures,
-  type UsageGrouping,
   type UsageSeries,
 } from '../usage/read-usage.ts'
+import type { Comparison } from '../vocabulary/date-range.ts'
 import { HOUR_MS } from '../vocabulary/usage-step.ts'
 import { creditAnswer, creditShape } from './accounts.ts'
 import { attentionOf, attentionShape, daysLeft } from './attention.ts'
@@ -23,13 +22,13 @@ import {
   type ChartRange,
   chartQuery,
   chartRange,
-  figuresAnswer,
-  figuresShape,
+  chartShape,
   groupIdAnswer,
   groupNames,
   historyAnswer,
   historyShape,
 } from './usage.ts'
+import { figuresAnswer, figuresShape } from './usage-figures.ts'
 
 const DAY_MS = 24 * HOUR_MS
 const PACE_DAYS = 7
@@ -47,10 +46,15 @@ export function overviewOperations(parts: OperationParts): readonly Operation[] 
       query: z.strictObject(chartQuery),
       answers: { 200: overviewShape },
       problems: ['not_found'],
-      async run({ accountId, reader, query: { by, ...range } }) {
+      async run({ accountId, reader, query: { by, compare, ...range } }) {
         const nowMs = parts.clock.nowMs()
         const pages = parts.store.pages(reader)
-        const asked = { accountId, by, ...chartRange(range, nowMs) }
+        const asked = {
+          accountId,
+          by,
+          comparison: compare ?? 'before',
+          ...chartRange(range, nowMs),
+        }
         return { httpStatus: 200, body: await overviewOf(parts, asked, { nowMs, pages }) }
       },
     }),
@@ -62,13 +66,18 @@ async function overviewOf(
   {
     accountId,
     by,
+    comparison,
     ...range
-  }: ChartRange & { readonly accountId: string; readonly by: UsageGrouping },
+  }: ChartRange & {
+    readonly accountId: string
+    readonly by: z.infer<typeof overviewShape>['by']
+    readonly comparison: Comparison
+  },
   { nowMs, pages }: { readonly nowMs: number; readonly pages: Kysely<Tables> },
 ): Promise<z.infer<typeof overviewShape>> {
   const money = await readMoney(parts, accountId, { nowMs, pages })
   const read = { accountId, ...range }
-  const usage = await readUsage(pages, { ...read, by, firstByteOf: 'totals' })
+  const usage = await readUsage(pages, { ...read, by, comparison, firstByteOf: 'totals' })
   const byKey = by === 'key' ? usage.groups : await readUsageGroups(pages, { ...read, by: 'key' })
   const keys = byKey.slice(0, KEYS_SHOWN)
   const ids = keys.map(({ id }) => id)
@@ -131,12 +140,7 @@ const count = z.int()
 export const overviewShape = z
   .object({
     object: z.literal('overview'),
-    account_id: idField('acct'),
-    from: timeField,
-    to: timeField,
-    step: z.enum(['day', 'hour']),
-    by: z.enum(USAGE_GROUPINGS),
-    as_of: timeField,
+    ...chartShape,
     credit: creditShape.extend({
       available: moneyField,
       has_backed_credit: z.boolean(),

@@ -56,7 +56,7 @@ const OF_OPERATORS = [
   'redeemCode',
   'settleRequest',
 ]
-const OF_MEMBERS_TOO = ['changeMember', 'createKey', 'inviteMember']
+const OF_MEMBERS_TOO = ['changeMember', 'createKey', 'inviteMember', 'rotateKey']
 const OF_NOBODY = [
   'deleteKey',
   'deleteWebhook',

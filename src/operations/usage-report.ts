@@ -4,50 +4,46 @@ import { z } from 'zod'
 import type { Reader } from '../store/page-reads.ts'
 import type { Tables } from '../store/schema.ts'
 import { type PeriodSums, readPeriods } from '../usage/read-periods.ts'
+import { moneyOf, OPERATORS_GROUPINGS, USAGE_GROUPINGS } from '../usage/read-usage.ts'
 import { addSums, NO_USAGE, subtractSums, type UsageSums } from '../usage/sums.ts'
-import { isTimeZone, type PeriodSpan, periodSpanAt } from '../vocabulary/allowance.ts'
+import { isTimeZone } from '../vocabulary/allowance.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { HOUR_MS } from '../vocabulary/usage-step.ts'
-import { csvLine, dollarsCell } from './csv.ts'
-import { filterField, idFilterField, momentField, timeAnswer, timeField } from './fields.ts'
+import { type CsvCell, csvLine, dollarsCell } from './csv.ts'
+import { filterField, idFilterField, timeAnswer, timeField } from './fields.ts'
 import { notFound, type Operation, type OperationParts, operation } from './operation.ts'
-import { figuresShape as chartFiguresShape } from './usage.ts'
+import {
+  CUSTOMERS_FIGURES,
+  figuresShape as chartFiguresShape,
+  moneyAnswer,
+} from './usage-figures.ts'
+import { placeField, type ReportRange, rangeOf, STEPS, stepsIn } from './usage-range.ts'
 
-const DAY_MS = 24 * HOUR_MS
-const RANGE_DAYS_DEFAULT = 30
-const RANGE_DAYS_MAX = 400
 const NAMES_AT_ONCE = 1_000
 // More of them would hold up the other requests while they are parsed and written.
 const TAGS_MAX = 10_000
+const ROWS_MAX = 50_000
 
-const GROUPINGS = ['day', 'model', 'key', 'tag'] as const
+/** What a report is grouped by: the groupings of charts, and time and tags. */
+const GROUPINGS = [...STEPS, ...OPERATORS_GROUPINGS, 'tag'] as const
+
+const CUSTOMERS_GROUPINGS = [...STEPS, ...USAGE_GROUPINGS, 'tag'] as const
+
+type Grouping = (typeof GROUPINGS)[number]
 
 /** What requests came to over a range: of a key for itself, of an account on the page, of all for admins. */
 export function usageReportOperations(parts: OperationParts): readonly Operation[] {
   return [ofKey(parts), ofAccount(parts), ofAll(parts)]
 }
 
-const dateField = z.iso.date()
-
-/** A moment, or a date for its start in the time zone. */
-const placeField = z
-  .union(
-    [dateField, momentField],
-    'must be a date such as 2027-01-31, or a time such as 2027-01-31T12:00:00Z',
-  )
-  .describe('A date, for its start in `time_zone`, or a time (RFC 3339).')
-
 const reportQuery = {
   from: placeField
     .optional()
     .describe('Default: 30 days before `to`. A date is its start in `time_zone`.'),
   to: placeField.optional().describe('Exclusive. Default: now. At most 400 days after `from`.'),
-  by: z
-    .enum(GROUPINGS)
-    .default('day')
-    .describe(
-      `\`by=tag\` allows at most ${TAGS_MAX.toLocaleString('en-US')} distinct tags in the range.`,
-    ),
+  step: z
+    .enum(STEPS)
+    .optional()
+    .describe('A row for each day or month and group, by any `by` but day and month.'),
   time_zone: filterField
     .refine(isTimeZone, 'must be a time zone such as Europe/Berlin or UTC')
     .default('UTC')
@@ -58,17 +54,24 @@ const reportQuery = {
     .describe('Default: CSV where `accept` asks for `text/csv`, else JSON.'),
 }
 
+const TAGS_BOUND = `\`by=tag\` allows at most ${TAGS_MAX.toLocaleString('en-US')} distinct tags in the range.`
+
+const customersQuery = z.strictObject({
+  ...reportQuery,
+  by: z.enum(CUSTOMERS_GROUPINGS).default('day').describe(TAGS_BOUND),
+})
+
 function ofKey(parts: OperationParts): Operation {
   return operation({
     name: 'getKeyUsage',
     method: 'GET',
     paths: { key: '/v1/usage' },
     summary:
-      'What the requests of the calling key came to, by day, model, key or tag; JSON or CSV.',
-    query: z.strictObject(reportQuery),
+      'What the requests of the calling key came to, by day, month, model, key, endpoint or tag; JSON or CSV.',
+    query: customersQuery,
     answers: { 200: usageReportShape },
     run: ({ caller: { accountId, apiKeyId }, query, reader, acceptsCsv }) =>
-      answer(parts, { ...query, reader, acceptsCsv, accountId, apiKeyId }),
+      answer(parts, { ...query, reader, acceptsCsv, accountId, apiKeyId, isForOperators: false }),
   })
 }
 
@@ -77,11 +80,15 @@ function ofAccount(parts: OperationParts): Operation {
     name: 'getUsageReport',
     method: 'GET',
     paths: { member: '/app/api/accounts/{account_id}/usage/report' },
-    summary: 'What the requests of an account came to, by day, model, key or tag; JSON or CSV.',
-    query: z.strictObject(reportQuery),
+    summary:
+      'What the requests of an account came to, by day, month, model, key, endpoint or tag; JSON or CSV.',
+    query: customersQuery,
     answers: { 200: usageReportShape },
     run: ({ accountId, query, reader, acceptsCsv }) =>
-      answer(parts, { ...query, reader, acceptsCsv, accountId, apiKeyId: null }),
+      answer(parts, {
+        ...{ ...query, reader, acceptsCsv, accountId, apiKeyId: null },
+        isForOperators: false,
+      }),
   })
 }
 
@@ -90,10 +97,14 @@ function ofAll(parts: OperationParts): Operation {
     name: 'getAllUsage',
     scope: 'read',
     method: 'GET',
-    paths: { admin: '/v1/admin/usage' },
-    summary: 'What the requests of all accounts came to, by day, model, key or tag; JSON or CSV.',
+    paths: { admin: '/v1/admin/usage', operator: '/app/api/operator/usage/report' },
+    summary:
+      'What the requests of all accounts came to, with provider cost and margin, by day, month, account, key, model, endpoint, upstream or tag; JSON or CSV.',
     query: z.strictObject({
       ...reportQuery,
+      by: z.enum(GROUPINGS).default('day').describe(TAGS_BOUND),
+      model: filterField.optional(),
+      upstream: filterField.optional(),
       account: idFilterField('acct').optional(),
       key: idFilterField('key').optional(),
     }),
@@ -102,7 +113,10 @@ function ofAll(parts: OperationParts): Operation {
     async run({ reader, query: { account, key, ...query }, acceptsCsv }) {
       const accountId =
         account ?? (key === undefined ? null : await ownerOf(parts.store.pages(reader), key))
-      return answer(parts, { ...query, reader, acceptsCsv, accountId, apiKeyId: key ?? null })
+      return answer(parts, {
+        ...{ ...query, reader, acceptsCsv, accountId, apiKeyId: key ?? null },
+        isForOperators: true,
+      })
     },
   })
 }
@@ -115,6 +129,10 @@ async function ownerOf(db: Kysely<Tables>, apiKeyId: string): Promise<string> {
 }
 
 interface ReportInput extends z.output<z.ZodObject<typeof reportQuery>> {
+  readonly by: Grouping
+  readonly model?: string | undefined
+  readonly upstream?: string | undefined
+  readonly isForOperators: boolean
   readonly accountId: string | null
   readonly apiKeyId: string | null
   readonly acceptsCsv: boolean
@@ -124,6 +142,12 @@ interface ReportInput extends z.output<z.ZodObject<typeof reportQuery>> {
 async function answer({ store, clock }: OperationParts, input: ReportInput) {
   const nowMs = clock.nowMs()
   const range = rangeOf(input, nowMs)
+  if (input.step !== undefined && (input.by === 'day' || input.by === 'month')) {
+    throw new Problem('invalid_parameter', {
+      message: '`step` needs a `by` other than day and month.',
+      param: 'step',
+    })
+  }
   const view = store
     .searches(input.reader)
     .transaction()
@@ -132,107 +156,55 @@ async function answer({ store, clock }: OperationParts, input: ReportInput) {
   const report = await view.execute((trx) => readReport(trx, { ...input, ...range }))
   const body = { ...report, as_of: timeAnswer(nowMs) }
   const asCsv = input.format === 'csv' || (input.format === undefined && input.acceptsCsv)
-  return { httpStatus: 200, body: asCsv ? Readable.from([reportCsv(body)]) : body }
+  return { httpStatus: 200, body: asCsv ? Readable.from([reportCsv(body, input)]) : body }
 }
 
-interface ReportRange {
-  readonly fromMs: number
-  readonly toMs: number
-}
-
-/**
- * The moments of a range of at most 400 days, and an hour more for days of a zone. Throws Problem
- * `invalid_parameter`.
- */
-function rangeOf(
-  { from, to, time_zone: zone }: Pick<ReportInput, 'from' | 'to' | 'time_zone'>,
-  nowMs: number,
-): ReportRange {
-  const placeMs = (place: string | number): number =>
-    typeof place === 'number' ? place : startOfDate({ date: place, zone })
-  const toMs = to === undefined ? nowMs : placeMs(to)
-  const fromMs = from === undefined ? toMs - RANGE_DAYS_DEFAULT * DAY_MS : placeMs(from)
-  if (fromMs >= toMs) {
-    throw new Problem('invalid_parameter', {
-      message: '`from` must be before `to`.',
-      param: 'from',
-    })
-  }
-  // Of 400 days, one may have an hour more than the others.
-  if (toMs - fromMs > RANGE_DAYS_MAX * DAY_MS + HOUR_MS) {
-    throw new Problem('invalid_parameter', {
-      message: `\`from\` must be at most ${RANGE_DAYS_MAX} days before \`to\`.`,
-      param: 'from',
-    })
-  }
-  return { fromMs, toMs }
-}
-
-const dayIn = (zone: string, atMs: number): PeriodSpan =>
-  periodSpanAt({ allowancePeriod: 'day', allowanceTimeZone: zone }, atMs)
-
-/** Dates of moments in a zone. To be asked for once a report: making it takes a fifth of a millisecond. */
-function datesIn(zone: string): (atMs: number) => string {
-  const formatter = new Intl.DateTimeFormat('en-CA', { timeZone: zone })
-  return (atMs) => formatter.format(atMs)
-}
-
-/** The first moment of a date in a zone; of a date that the zone skipped, that of the next. */
-function startOfDate({ date, zone }: { readonly date: string; readonly zone: string }): number {
-  const dateOf = datesIn(zone)
-  let day = dayIn(zone, Date.parse(date) - DAY_MS)
-  while (dateOf(day.startsAtMs) < date) day = dayIn(zone, day.endsAtMs)
-  return day.startsAtMs
-}
-
-/** Where each day of a range begins in a zone, and where the last one ends; the first and the last may be parts. */
-function boundsOfDays({ fromMs, toMs }: ReportRange, zone: string): readonly number[] {
-  const boundsMs = [fromMs]
-  for (let atMs = fromMs; ; ) {
-    atMs = dayIn(zone, atMs).endsAtMs
-    if (atMs >= toMs) return [...boundsMs, toMs]
-    boundsMs.push(atMs)
-  }
-}
-
-async function readReport(
-  view: Kysely<Tables>,
-  { by, time_zone: zone, fromMs, toMs, accountId, apiKeyId }: ReportInput & ReportRange,
-) {
-  const range = { accountId, apiKeyId, boundsMs: [fromMs, toMs] }
+async function readReport(view: Kysely<Tables>, input: ReportInput & ReportRange) {
+  const { by, time_zone, fromMs, toMs, accountId, apiKeyId, model: modelId, upstream } = input
+  const step = by === 'day' || by === 'month' ? by : input.step
+  const range = { fromMs, toMs }
+  const steps = step === undefined ? null : stepsIn(range, { step, zone: time_zone })
+  const query = { accountId, apiKeyId, modelId, upstream }
+  const boundsMs = steps?.boundsMs ?? [fromMs, toMs]
   const head = {
     object: 'usage_report' as const,
-    from: timeAnswer(fromMs),
-    to: timeAnswer(toMs),
-    time_zone: zone,
-    by,
+    ...{ from: timeAnswer(fromMs), to: timeAnswer(toMs), time_zone, by },
   }
-  if (by === 'day') {
-    const boundsMs = boundsOfDays({ fromMs, toMs }, zone)
-    const dateOf = datesIn(zone)
-    const sums = await readPeriods(view, { ...range, by: null, boundsMs })
-    const ofDay = new Map(sums.map((each) => [each.place, each.sums]))
-    const rows = boundsMs.slice(0, -1).map((startMs, place) => ({
-      id: dateOf(startMs),
+  if (by === 'day' || by === 'month') {
+    const sums = await readPeriods(view, { ...query, by: null, boundsMs })
+    const ofStep = new Map(sums.map((each) => [each.place, each.sums]))
+    const rows = (steps?.dates ?? []).map((date, place) => ({
+      id: date,
       name: null,
-      figures: figuresOf(ofDay.get(place) ?? NO_USAGE),
+      figures: figuresOf(ofStep.get(place) ?? NO_USAGE),
     }))
     return { ...head, totals: figuresOf(allOf(sums)), data: rows }
   }
-  if (by === 'tag') {
-    const all = allOf(await readPeriods(view, { ...range, by: null }))
-    const lists = await readPeriods(view, { ...range, by, groupsMax: TAGS_MAX + 1 })
-    if (lists.length > TAGS_MAX) throw tooManyTags()
-    return { ...head, totals: figuresOf(all), data: rowsOfTags(lists, all) }
-  }
-  const sums = await readPeriods(view, { ...range, by })
-  const names = by === 'key' ? await keyNames(view, sums) : new Map<string, string>()
-  const rows = sums.map(({ label, sums: each }) => ({
-    id: label,
-    name: names.get(label ?? '') ?? null,
-    figures: figuresOf(each),
-  }))
-  return { ...head, totals: figuresOf(allOf(sums)), data: rows.toSorted(byCharge) }
+  const groupsMax = by === 'tag' ? TAGS_MAX + 1 : ROWS_MAX + 1
+  const groups = await readPeriods(view, { ...query, by, boundsMs, groupsMax })
+  if (groups.length >= groupsMax) throw by === 'tag' ? tooManyTags() : tooManyRows()
+  const all = by === 'tag' ? await readPeriods(view, { ...query, by: null, boundsMs }) : groups
+  const nameOf = await namesOf(view, by, groups)
+  const rows = boundsMs.slice(1).flatMap((_, place) => {
+    const own = groups.filter((each) => each.place === place)
+    const found =
+      by === 'tag'
+        ? rowsOfTags(own, allOf(all.filter((each) => each.place === place)))
+        : own
+            .map(({ label, sums }) => rowOf(label, { name: nameOf(label), sums }))
+            .toSorted(byCharge)
+    const date = steps?.dates[place]
+    return date === undefined ? found : found.map((row) => ({ date, ...row }))
+  })
+  if (rows.length > ROWS_MAX) throw tooManyRows()
+  return { ...head, totals: figuresOf(allOf(all)), data: rows }
+}
+
+function rowOf(
+  id: string | null,
+  { name, sums }: { readonly name: string | null; readonly sums: UsageSums },
+): ReportRow {
+  return { id: id === '' ? null : id, name, figures: figuresOf(sums) }
 }
 
 function allOf(sums: readonly PeriodSums[]): UsageSums {
@@ -242,6 +214,13 @@ function allOf(sums: readonly PeriodSums[]): UsageSums {
 function tooManyTags(): Problem {
   return new Problem('invalid_parameter', {
     message: `The requests have more than ${TAGS_MAX} different tags, or lists of tags: choose a shorter range.`,
+    param: 'from',
+  })
+}
+
+function tooManyRows(): Problem {
+  return new Problem('invalid_parameter', {
+    message: `The report has more than ${ROWS_MAX} rows: choose a shorter range, or no \`step\`.`,
     param: 'from',
   })
 }
@@ -258,23 +237,27 @@ function rowsOfTags(lists: readonly PeriodSums[], all: UsageSums): readonly Repo
     if (tags.size > TAGS_MAX) throw tooManyTags()
   }
   const untagged = subtractSums(all, allOf(lists))
-  const rows = [...tags].map(([id, sums]) => ({ id, name: null, figures: figuresOf(sums) }))
-  if (untagged.requests === 0) return rows.toSorted(byCharge)
-  return [...rows.toSorted(byCharge), { id: null, name: null, figures: figuresOf(untagged) }]
+  const rows = [...tags].map(([id, sums]) => rowOf(id, { name: null, sums })).toSorted(byCharge)
+  if (untagged.requests === 0) return rows
+  return [...rows, rowOf(null, { name: null, sums: untagged })]
 }
 
-async function keyNames(
+/** What keys and accounts are called. By position: the store, the grouping and the groups. */
+async function namesOf(
   view: Kysely<Tables>,
-  sums: readonly PeriodSums[],
-): Promise<ReadonlyMap<string, string>> {
-  const ids = sums.flatMap(({ label }) => label ?? [])
-  const names = new Map<string, string>()
+  by: Grouping,
+  groups: readonly PeriodSums[],
+): Promise<(label: string | null) => string | null> {
+  if (by !== 'key' && by !== 'account') return () => null
+  const ids = [...new Set(groups.flatMap(({ label }) => label ?? []))]
+  const names = new Map<string, string | null>()
   for (let at = 0; at < ids.length; at += NAMES_AT_ONCE) {
     const some = ids.slice(at, at + NAMES_AT_ONCE)
-    const query = view.selectFrom('api_keys').select(['id', 'name']).where('id', 'in', some)
+    const table = by === 'key' ? 'api_keys' : 'accounts'
+    const query = view.selectFrom(table).select(['id', 'name']).where('id', 'in', some)
     for (const { id, name } of await query.execute()) names.set(id, name)
   }
-  return names
+  return (label) => names.get(label ?? '') ?? null
 }
 
 const figuresShape = chartFiguresShape.omit({ first_byte_ms_p50: true, first_byte_ms_p95: true })
@@ -286,6 +269,7 @@ function figuresOf(sums: UsageSums): Figures {
     requests: sums.requests,
     failed: sums.failed,
     charge: sums.backed_charge_micros + sums.free_charge_micros,
+    ...moneyAnswer(moneyOf(sums)),
     input_tokens: sums.input_tokens,
     cache_read_tokens: sums.cache_read_tokens,
     cache_write_tokens: sums.cache_write_tokens + sums.cache_write_long_tokens,
@@ -299,9 +283,10 @@ const rowShape = z.object({
     .string()
     .nullable()
     .describe(
-      'A date, or the id of a model or a key, or a tag; null: requests without tags, or pruned.',
+      'A date such as 2027-01-31, a month such as 2027-01, the id or name of a group, or a tag; null: requests without tags, or pruned; by upstream: requests that were pruned before 0.3.0.',
     ),
-  name: z.string().nullable().describe('Of a key.'),
+  name: z.string().nullable().describe('Of a key or an account.'),
+  date: z.string().optional().describe('With `step`: the day or the month.'),
   figures: figuresShape,
 })
 
@@ -330,29 +315,55 @@ export const usageReportShape = z
     data: z
       .array(rowShape)
       .describe(
-        'Every day in order; or every model, key or tag, the one with the most charge first.',
+        'Every day or month in order; or every group, the one with the most charge first, with `step` day by day or month by month.',
       ),
   })
   .meta({ id: 'UsageReport' })
 
 interface CsvReport {
-  readonly by: (typeof GROUPINGS)[number]
+  readonly by: Grouping
   readonly data: readonly ReportRow[]
   readonly totals: Figures
 }
 
 /** The lines of a report, and a line of its totals, in exact dollars. */
-function reportCsv({ by, data, totals }: CsvReport): string {
-  const columns = figuresShape.keyof().options
-  const line = (label: string | null, { name, figures }: Omit<ReportRow, 'id'>): string => {
-    const { charge, ...rest } = figures
-    const values = { ...rest, charge: dollarsCell(charge) }
-    const named = by === 'key' ? [label, name] : [label]
-    return csvLine([...named, ...columns.map((column) => values[column])])
+function reportCsv(
+  { by, data, totals }: CsvReport,
+  { step, isForOperators }: Pick<ReportInput, 'step' | 'isForOperators'>,
+): string {
+  const all = figuresShape.keyof().options
+  const columns = isForOperators ? all : all.filter((name) => CUSTOMERS_FIGURES.includes(name))
+  const isNamed = by === 'key' || by === 'account'
+  const line = ({ date, id, name, figures }: ReportRow): string => {
+    const dated = step === undefined ? [] : [date ?? null]
+    const named = isNamed ? [id, name] : [id]
+    return csvLine([...dated, ...named, ...columns.map((column) => cellOf(column, figures))])
   }
-  const head = csvLine([...(by === 'key' ? [by, 'name'] : [by]), ...columns])
-  const rows = data.map(({ id, ...row }) => line(id ?? NO_TAGS, row))
-  return [head, ...rows, line('total', { name: null, figures: totals })].join('')
+  const dated = step === undefined ? [] : ['date']
+  const head = csvLine([...dated, ...(isNamed ? [by, 'name'] : [by]), ...columns])
+  const none = by === 'tag' ? NO_TAGS : NO_UPSTREAM
+  const rows = data.map((row) => line({ ...row, id: row.id ?? none }))
+  const total = { id: 'total', name: null, figures: totals }
+  // The first cell says that the line is the total.
+  const last = step === undefined ? line(total) : line({ ...total, id: null, date: 'total' })
+  return [head, ...rows, last].join('')
 }
 
+function cellOf(column: keyof Figures, figures: Figures): CsvCell {
+  const value = figures[column]
+  return value !== null && AMOUNTS.has(column) ? dollarsCell(value) : value
+}
+
+const AMOUNTS: ReadonlySet<keyof Figures> = new Set([
+  'charge',
+  'backed_charge',
+  'free_charge',
+  'written_off',
+  'cost',
+  'uncharged_cost',
+  'margin',
+] as const)
+
 const NO_TAGS = '(without tags, or pruned)'
+
+const NO_UPSTREAM = '(pruned before upstreams were told apart)'

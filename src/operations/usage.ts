@@ -1,47 +1,60 @@
-import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { getNamedKeys } from '../ledger/api-keys.ts'
 import type { Store } from '../store/store.ts'
 import {
+  OPERATORS_GROUPINGS,
   readUsage,
-  readUsageCells,
   USAGE_GROUPINGS,
   type Usage,
-  type UsageFigures,
   type UsageGrouping,
   type UsageSeries,
 } from '../usage/read-usage.ts'
-import { lastDays } from '../vocabulary/date-range.ts'
+import { COMPARISONS, comparedSpan, lastDays, stepOf } from '../vocabulary/date-range.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { HOUR_MS, USAGE_STEPS, type UsageStep } from '../vocabulary/usage-step.ts'
-import { csvLine, dollarsCell } from './csv.ts'
-import { idField, momentField, moneyField, timeAnswer, timeField, timeOrNull } from './fields.ts'
+import { CHART_STEPS, type ChartStep, HOUR_MS } from '../vocabulary/usage-step.ts'
+import { idField, momentField, timeAnswer, timeField, timeOrNull } from './fields.ts'
 import { type Operation, type OperationParts, operation } from './operation.ts'
+import { figuresAnswer, figuresShape } from './usage-figures.ts'
 
 const DAY_MS = 24 * HOUR_MS
 const RANGE_DAYS_DEFAULT = 30
-const RANGE_MS_MAX = 366 * DAY_MS
+const RANGE_MS_MAX = 400 * DAY_MS
 const HOURS_UP_TO_MS = 48 * HOUR_MS
 // Requests of hours are read one by one where keys are told apart.
-const HOURLY_MS_MAX = { model: 14 * DAY_MS, endpoint: 14 * DAY_MS, key: HOURS_UP_TO_MS } as const
+const HOURLY_MS_MAX = {
+  account: 14 * DAY_MS,
+  model: 14 * DAY_MS,
+  endpoint: 14 * DAY_MS,
+  upstream: 14 * DAY_MS,
+  key: HOURS_UP_TO_MS,
+} as const
 const KEYS_AT_ONCE = 1_000
-const CSV_STEPS_AT_ONCE = 7
 
-/** What an account used over time: charts, and the same as CSV. */
+/** What an account, or all of them, used over time. */
 export function usageOperations(parts: OperationParts): readonly Operation[] {
-  return [show(parts), download(parts)]
+  return [show(parts), showAll(parts)]
 }
 
-/** `?from=`, `?to=` and `?by=` of a chart. */
+/** `?from=`, `?to=`, `?by=` and `?compare=` of a chart. */
 export const chartQuery = {
   from: momentField.optional(),
   to: momentField.optional(),
   by: z.enum(USAGE_GROUPINGS).default('model'),
+  compare: z
+    .enum(COMPARISONS)
+    .optional()
+    .describe(
+      'Which time `before` is of: the time just before, of a whole month the month before (the default), or the same dates a year before.',
+    ),
 }
 
-const usageQuery = z.strictObject({
+/** The query of a chart with its steps. */
+export const usageQuery = z.strictObject({
   ...chartQuery,
-  step: z.enum(USAGE_STEPS).optional().describe('Default: hours up to 48 hours, else UTC days.'),
+  step: z
+    .enum(CHART_STEPS)
+    .optional()
+    .describe('Default: hours up to 48 hours, UTC days up to 92 days, else months.'),
 })
 
 function show({ store, clock }: OperationParts): Operation {
@@ -54,35 +67,60 @@ function show({ store, clock }: OperationParts): Operation {
     answers: { 200: usageShape },
     async run({ reader, accountId, query }) {
       const nowMs = clock.nowMs()
-      const { by } = query
+      const { by, compare } = query
       const range = stepsOf(query, nowMs)
-      const usage = await readUsage(store.searches(reader), { accountId, by, ...range })
+      const read = { accountId, by, ...range }
+      const comparison = compare ?? 'before'
+      const usage = await readUsage(store.searches(reader), { ...read, comparison })
+      const compared =
+        compare === undefined
+          ? null
+          : await readUsage(store.searches(reader), {
+              ...read,
+              ...comparedSpan(usage, compare),
+              seriesMax: 0,
+            })
       const names = await groupNames(store.searches(reader), { accountId, by, ids: idsOf(usage) })
       return {
         httpStatus: 200,
-        body: usageAnswer(usage, { accountId, by, ...range, nowMs, names }),
+        body: {
+          account_id: accountId,
+          ...usageAnswer(usage, { ...range, nowMs, names, compared }),
+          by,
+        },
       }
     },
   })
 }
 
-function download({ store, clock }: OperationParts): Operation {
+function showAll({ store, clock }: OperationParts): Operation {
   return operation({
-    name: 'downloadUsage',
+    name: 'getOperatorUsage',
     method: 'GET',
-    paths: { member: '/app/api/accounts/{account_id}/usage.csv' },
+    paths: { operator: '/app/api/operator/usage' },
     summary:
-      'What an account used over time as CSV, a line for each step and group, in exact dollars.',
-    query: usageQuery,
-    answers: { 200: z.string() },
-    async run({ reader, accountId, query }) {
-      const { by } = query
-      const rows = usageCsv(store.searches(reader), {
-        accountId,
-        by,
-        ...stepsOf(query, clock.nowMs()),
-      })
-      return { httpStatus: 200, body: Readable.from(rows) }
+      'What the requests of all accounts came to over time, with provider cost and margin, by account, model, key, endpoint or upstream.',
+    query: z.strictObject({
+      ...usageQuery.shape,
+      by: z.enum(OPERATORS_GROUPINGS).default('account'),
+    }),
+    answers: { 200: operatorUsageShape },
+    async run({ reader, query }) {
+      const nowMs = clock.nowMs()
+      const { by, compare } = query
+      const range = stepsOf(query, nowMs)
+      const db = store.searches(reader)
+      const read = { accountId: null, by, ...range, firstByteOf: 'totals' } as const
+      const usage = await readUsage(db, { ...read, comparison: compare ?? 'before' })
+      const compared =
+        compare === undefined
+          ? null
+          : await readUsage(db, { ...read, ...comparedSpan(usage, compare), seriesMax: 0 })
+      const names = await groupNames(db, { accountId: null, by, ids: idsOf(usage) })
+      return {
+        httpStatus: 200,
+        body: { account_id: null, ...usageAnswer(usage, { ...range, nowMs, names, compared }), by },
+      }
     },
   })
 }
@@ -91,7 +129,7 @@ function download({ store, clock }: OperationParts): Operation {
 export interface ChartRange {
   readonly fromMs: number
   readonly toMs: number
-  readonly step: UsageStep
+  readonly step: ChartStep
 }
 
 /** The range that a query string asks for: without one, the last 30 UTC days. Throws Problem `invalid_parameter`. */
@@ -104,14 +142,19 @@ export function chartRange(
   const rangeMs = toMs - fromMs
   if (rangeMs <= 0 || rangeMs > RANGE_MS_MAX) {
     throw new Problem('invalid_parameter', {
-      message: '`from` must be before `to`, by at most 366 days.',
+      message: '`from` must be before `to`, by at most 400 days.',
       param: 'from',
     })
   }
-  return { fromMs, toMs, step: rangeMs <= HOURS_UP_TO_MS ? 'hour' : 'day' }
+  return { fromMs, toMs, step: stepOf({ fromMs, toMs }) }
 }
 
-function stepsOf({ step, by, ...asked }: z.output<typeof usageQuery>, nowMs: number): ChartRange {
+interface AskedSteps extends Omit<z.output<typeof usageQuery>, 'by'> {
+  readonly by: UsageGrouping
+}
+
+/** The range and the steps that a query asks for. Throws Problem `invalid_parameter`. */
+export function stepsOf({ step, by, ...asked }: AskedSteps, nowMs: number): ChartRange {
   const range = chartRange(asked, nowMs)
   const rangeMsMax = HOURLY_MS_MAX[by]
   if (step === 'hour' && range.toMs - range.fromMs > rangeMsMax) {
@@ -133,18 +176,27 @@ interface GroupName {
 
 type GroupNames = (groupId: string) => GroupName
 
-interface GroupNamesInput {
-  readonly accountId: string
+/** Whose groups are named. */
+export interface GroupNamesInput {
+  /** Null: all accounts. */
+  readonly accountId: string | null
   readonly by: UsageGrouping
   readonly ids: readonly string[]
 }
 
-/** The names of the groups of a chart: those of keys are in the store. */
+/** The names of the groups of a chart: those of keys and accounts are in the store. */
 export async function groupNames(
   db: Store['db'],
   { accountId, by, ids }: GroupNamesInput,
 ): Promise<GroupNames> {
   const named = new Map<string, GroupName>()
+  for (let at = 0; by === 'account' && at < ids.length; at += KEYS_AT_ONCE) {
+    const some = ids.slice(at, at + KEYS_AT_ONCE)
+    const query = db.selectFrom('accounts').select(['id', 'name']).where('id', 'in', some)
+    for (const { id, name } of await query.execute()) {
+      named.set(id, { name: name ?? id, prefix: null, deleted: false })
+    }
+  }
   for (let at = 0; by === 'key' && at < ids.length; at += KEYS_AT_ONCE) {
     const apiKeyIds = ids.slice(at, at + KEYS_AT_ONCE)
     for (const [apiKeyId, apiKey] of await getNamedKeys(db, { accountId, apiKeyIds })) {
@@ -153,11 +205,19 @@ export async function groupNames(
     }
   }
   return (id) =>
-    named.get(id) ?? { name: id === '' ? PRUNED_NAME : id, prefix: null, deleted: false }
+    named.get(id) ?? { name: id === '' ? PRUNED_NAMES[by] : id, prefix: null, deleted: false }
 }
 
 // By key and hour: of requests that were pruned, keys are known by day alone.
-const PRUNED_NAME = 'Pruned requests, keys known by day only'
+const PRUNED_KEYS = 'Pruned requests, keys known by day only'
+
+const PRUNED_NAMES = {
+  key: PRUNED_KEYS,
+  account: 'Pruned requests',
+  model: 'Pruned requests',
+  endpoint: 'Pruned requests',
+  upstream: 'Pruned requests, upstreams not known',
+} as const
 const PRUNED_ID = 'pruned'
 
 /** The id of a group as answers have it. */
@@ -170,39 +230,6 @@ function idsOf({ groups }: Usage): readonly string[] {
 }
 
 const count = z.int()
-
-/** What requests came to. */
-export const figuresShape = z.object({
-  requests: count,
-  failed: count.describe('Those that ended with an error.'),
-  charge: moneyField,
-  input_tokens: count,
-  cache_read_tokens: count,
-  cache_write_tokens: count,
-  output_tokens: count,
-  reasoning_tokens: count,
-  first_byte_ms_p50: z.number().nullable(),
-  first_byte_ms_p95: z.number().nullable(),
-})
-
-type FiguresAnswer = z.infer<typeof figuresShape>
-
-/** What requests came to, as it is answered. */
-export function figuresAnswer(figures: UsageFigures): FiguresAnswer {
-  const { requests, failed, chargeMicros, usage, firstByte } = figures
-  return {
-    requests,
-    failed,
-    charge: chargeMicros,
-    input_tokens: usage.inputTokens,
-    cache_read_tokens: usage.cacheReadTokens,
-    cache_write_tokens: usage.cacheWriteTokens + usage.cacheWriteLongTokens,
-    output_tokens: usage.outputTokens,
-    reasoning_tokens: usage.reasoningTokens,
-    first_byte_ms_p50: firstByte?.p50Ms ?? null,
-    first_byte_ms_p95: firstByte?.p95Ms ?? null,
-  }
-}
 
 /** How far roll-ups reach. */
 export const historyShape = z.object({ complete: z.boolean(), rolled_until: timeField.nullable() })
@@ -226,18 +253,32 @@ const groupShape = z.object({
 
 const stepFigures = z.array(figuresShape).describe('One for each of `steps`.')
 
+/** Which chart it is, and of when. */
+export const chartShape = {
+  account_id: idField('acct'),
+  from: timeField,
+  to: timeField,
+  step: z.enum(CHART_STEPS),
+  by: z.enum(USAGE_GROUPINGS),
+  as_of: timeField,
+}
+
 /** What an account used over time. */
 export const usageShape = z
   .object({
     object: z.literal('usage'),
-    account_id: idField('acct'),
-    from: timeField,
-    to: timeField,
-    step: z.enum(USAGE_STEPS),
-    by: z.enum(USAGE_GROUPINGS),
-    as_of: timeField,
+    ...chartShape,
     figures: figuresShape,
-    before: figuresShape.describe('The same time just before.'),
+    before: figuresShape.describe('The time that it is compared with.'),
+    compared: z
+      .object({
+        from: timeField,
+        to: timeField,
+        steps: z.array(z.object({ at: timeField, figures: figuresShape })),
+        groups: z.array(z.object({ id: z.string(), figures: figuresShape })),
+      })
+      .nullable()
+      .describe('The same chart of the time that it is compared with; null without `compare`.'),
     steps: z.array(timeField).describe('When each step begins.'),
     all: stepFigures,
     series: z
@@ -252,34 +293,36 @@ export const usageShape = z
   })
   .meta({ id: 'Usage' })
 
+/** What all accounts used over time. */
+const operatorUsageShape = usageShape
+  .extend({ account_id: z.null(), by: z.enum(OPERATORS_GROUPINGS) })
+  .meta({ id: 'OperatorUsage' })
+
 function usageAnswer(
   usage: Usage,
   {
-    accountId,
-    by,
     toMs,
     step,
     nowMs,
     names,
+    compared,
   }: ChartRange & {
-    readonly accountId: string
-    readonly by: UsageGrouping
     readonly nowMs: number
     readonly names: GroupNames
+    readonly compared: Usage | null
   },
-): z.infer<typeof usageShape> {
+): Omit<z.infer<typeof usageShape>, 'account_id' | 'by'> {
   const stepsAnswer = ({ steps }: UsageSeries) => steps.map(figuresAnswer)
   const others = usage.series.find(({ id }) => id === null)
   return {
     object: 'usage',
-    account_id: accountId,
     from: timeAnswer(usage.fromMs),
     to: timeAnswer(toMs),
     step,
-    by,
     as_of: timeAnswer(nowMs),
     figures: figuresAnswer(usage.totals),
     before: figuresAnswer(usage.before),
+    compared: compared === null ? null : comparedAnswer(compared),
     steps: usage.stepsMs.map(timeAnswer),
     all: usage.steps.map(figuresAnswer),
     series: usage.series.flatMap((one) =>
@@ -304,33 +347,16 @@ function usageAnswer(
   }
 }
 
-type UsageCsvInput = ChartRange & Omit<GroupNamesInput, 'ids'>
-
-/** A line for each step and group, some steps at a time: each part is read when the one before was taken. */
-async function* usageCsv(
-  db: Store['db'],
-  { accountId, by, fromMs, toMs, step }: UsageCsvInput,
-): AsyncGenerator<string> {
-  const columns = figuresShape.keyof().options
-  yield csvLine([step === 'day' ? 'utc_day' : 'hour', by, 'name', ...columns])
-  const stepMs = step === 'day' ? DAY_MS : HOUR_MS
-  const partMs = CSV_STEPS_AT_ONCE * stepMs
-  for (let atMs = Math.floor(fromMs / stepMs) * stepMs; atMs < toMs; atMs += partMs) {
-    const part = { accountId, by, step, fromMs: atMs, toMs: Math.min(toMs, atMs + partMs) }
-    const cells = await readUsageCells(db, part)
-    const ids = [...new Set(cells.map(({ id }) => id))]
-    const names = await groupNames(db, { accountId, by, ids })
-    const lines = cells.map(({ stepMs: beganMs, id, totals }) => {
-      const began = timeAnswer(beganMs)
-      const { charge, ...figures } = figuresAnswer(totals)
-      const values = { ...figures, charge: dollarsCell(charge) }
-      return csvLine([
-        step === 'day' ? began.slice(0, 10) : began,
-        groupIdAnswer(id),
-        names(id).name,
-        ...columns.map((column) => values[column]),
-      ])
-    })
-    if (lines.length > 0) yield lines.join('')
+function comparedAnswer(usage: Usage): z.infer<typeof usageShape>['compared'] {
+  const { fromMs, toMs, stepsMs, steps, groups } = usage
+  return {
+    from: timeAnswer(fromMs),
+    to: timeAnswer(toMs),
+    steps: steps.map((figures, place) => {
+      return { at: timeAnswer(stepsMs[place] ?? fromMs), figures: figuresAnswer(figures) }
+    }),
+    groups: groups.map(({ id, totals }) => {
+      return { id: groupIdAnswer(id), figures: figuresAnswer(totals) }
+    }),
   }
 }

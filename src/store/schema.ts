@@ -22,7 +22,7 @@ import {
   texts,
   together,
 } from './table.ts'
-import { USAGE_DAYS, USAGE_HOURS, USAGE_ROLLED } from './usage-tables.ts'
+import { LATE_COSTS, USAGE_DAYS, USAGE_HOURS, USAGE_ROLLED } from './usage-tables.ts'
 import { WEBHOOK_CONDITIONS, WEBHOOK_DELIVERIES, WEBHOOKS } from './webhook-tables.ts'
 
 // A column is one line here, and its migration. From that line follow the types of rows, the tables that
@@ -131,6 +131,10 @@ export const API_KEYS = new Table('api_keys', {
     key_hash: text,
     /** The part of the key that is shown: its first and last characters, `sk-<tag>-AbC…wxyz`. Empty: it has no text. */
     display_prefix: text,
+    /** The hash of the text that the key had before; null: it has had no other, or that one was ended. */
+    previous_key_hash: orNull(text),
+    /** When that text stops working; null: there is none. */
+    previous_expires_at_ms: orNull(integer),
     disabled: startsAs(false, flag),
     /** Null while the key exists. */
     deleted_at_ms: orNull(integer),
@@ -255,6 +259,11 @@ export const REQUESTS = new Table('requests', {
     written_off_micros: startsAs(ZERO_MICROS, amount),
     /** The provider's cost behind the charge; null where the charge is an estimate. */
     cost_usd: orNull(text),
+    /**
+     * The cost behind the charge in micro-dollars and millionths of one: of an estimate, the estimate's; of a released
+     * hold, the cost that was learned later. Null: it is not known.
+     */
+    cost: together({ cost_micros: amount, cost_rest_pico: integer }),
     /** Whether the reported cost stands, or has stood, without a look-up: only where it is provisional or final. */
     cost_stands: startsAs(false, flag),
     /** The last cost learned after the hold was released, which is never charged; null: none. */
@@ -373,6 +382,7 @@ export const TABLES = [
   USAGE_HOURS,
   USAGE_DAYS,
   USAGE_ROLLED,
+  LATE_COSTS,
   ...PEOPLE_TABLES,
   WEBHOOKS,
   WEBHOOK_CONDITIONS,

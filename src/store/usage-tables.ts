@@ -6,12 +6,19 @@ import { amount, integer, oneOf, startsAs, Table, text } from './table.ts'
 const USAGE = {
   model_id: text,
   endpoint: text,
+  /** Empty: not known, because the requests were pruned before roll-ups told upstreams apart. */
+  upstream: text,
   requests: integer,
   /** Those that ended with an error. */
   failed: startsAs(0, integer),
   backed_charge_micros: startsAs(ZERO_MICROS, amount),
   free_charge_micros: startsAs(ZERO_MICROS, amount),
   written_off_micros: startsAs(ZERO_MICROS, amount),
+  /** The provider's costs behind the charges: micro-dollars, and their millionths that are not carried yet. */
+  cost_micros: startsAs(ZERO_MICROS, amount),
+  cost_rest_pico: startsAs(0, integer),
+  /** Charged requests whose cost is not known; of `upstream` without a name: all of them. */
+  uncosted: startsAs(0, integer),
   input_tokens: startsAs(0, integer),
   cache_read_tokens: startsAs(0, integer),
   cache_write_tokens: startsAs(0, integer),
@@ -50,7 +57,7 @@ const USAGE = {
 
 /** Sums of the requests of one hour. They count once `usage_rolled` names the hour. */
 export const USAGE_HOURS = new Table('usage_hours', {
-  key: ['hour', 'account_id', 'model_id', 'endpoint'],
+  key: ['hour', 'account_id', 'model_id', 'endpoint', 'upstream'],
   fixed: {
     /** Hours since the Unix epoch, by the time in the ids of the requests. */
     hour: integer,
@@ -62,7 +69,7 @@ export const USAGE_HOURS = new Table('usage_hours', {
 
 /** Sums of the requests of one UTC day. They count once `usage_rolled` names the day. */
 export const USAGE_DAYS = new Table('usage_days', {
-  key: ['day', 'account_id', 'api_key_id', 'model_id', 'endpoint'],
+  key: ['day', 'account_id', 'api_key_id', 'model_id', 'endpoint', 'upstream'],
   fixed: {
     /** Days since the Unix epoch. */
     day: integer,
@@ -85,4 +92,25 @@ export const USAGE_ROLLED = new Table('usage_rolled', {
     requests: integer,
     rolled_at_ms: integer,
   },
+})
+
+/**
+ * What the provider billed for requests whose holds were released: it is learned after their hour is rolled up, so that
+ * roll-ups are without it. It stays when the request is pruned.
+ */
+export const LATE_COSTS = new Table('late_costs', {
+  key: ['id'],
+  fixed: {
+    /** The id of the request. */
+    id: text,
+    /** The hour and the day of its id, counted from the Unix epoch. */
+    hour: integer,
+    day: integer,
+    account_id: text,
+    api_key_id: text,
+    model_id: text,
+    endpoint: text,
+    upstream: text,
+  },
+  moving: { cost_micros: amount, cost_rest_pico: integer },
 })

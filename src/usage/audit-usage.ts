@@ -4,11 +4,19 @@ import type { Difference } from '../ledger/audit/audit-tally.ts'
 import type { Tables } from '../store/schema.ts'
 import { DAY_HOURS, requestIdsOf, type UsageStep } from '../vocabulary/usage-step.ts'
 import { rolledBetween } from './rolled.ts'
-import { addSums, GROUP_COLUMNS, NO_USAGE, SUM_COLUMNS, selectSums, type UsageRow } from './sums.ts'
+import {
+  addSums,
+  GROUP_COLUMNS,
+  NO_USAGE,
+  ROLLED_COLUMNS,
+  selectSums,
+  type UsageRow,
+} from './sums.ts'
 
 /**
  * Compares roll-ups with what they are of: hours with the requests that are still there, days with hours, the
- * sums of all accounts with those of each, and the charges of each key, rolled up or not, with its entries.
+ * sums of all accounts with those of each, the charges of each key, rolled up or not, with its entries, and what was
+ * billed late with the requests that it is of.
  */
 export async function auditUsage(view: Kysely<Tables>, findings: AuditFindings): Promise<void> {
   const hours = await rolledBetween(view, { step: 'hour', from: 0 })
@@ -31,6 +39,30 @@ export async function auditUsage(view: Kysely<Tables>, findings: AuditFindings):
   }
   for (const row of await entryCharges(view)) charges.subtract(row)
   findings.found(charges.differences())
+  findings.found(await auditLateCosts(view))
+}
+
+async function auditLateCosts(view: Kysely<Tables>): Promise<readonly Difference[]> {
+  const { rows } = await sql<{
+    readonly id: string
+    readonly stored: string | null
+    readonly recomputed: string | null
+  }>`
+    select requests.id as id, ${exactText('late')} as stored, ${exactText('requests')} as recomputed
+    from requests left join late_costs as late on late.id = requests.id
+    where requests.late_cost_usd is not null
+      and (late.id is null or late.cost_micros <> requests.cost_micros
+        or late.cost_rest_pico <> requests.cost_rest_pico
+        or late.account_id <> requests.account_id or late.api_key_id <> requests.api_key_id
+        or late.model_id <> requests.model_id or late.endpoint <> requests.endpoint
+        or late.upstream <> requests.upstream)
+      and requests.cost_micros is not null`.execute(view)
+  return rows.map((row) => ({ what: 'late_costs.cost', ...row }))
+}
+
+function exactText(table: string) {
+  const column = (name: string) => sql`cast(${sql.ref(`${table}.${name}`)} as text)`
+  return sql`${column('cost_micros')} || ' ' || ${column('cost_rest_pico')}`
 }
 
 async function rowsOf(
@@ -61,13 +93,20 @@ async function auditHour(
     select ${groups}, ${selectSums('requests')} from requests
     where id >= ${fromId} and id < ${untilId} group by ${groups}`.execute(view)
   const where = `usage_hours ${hour}`
-  const recomputed = withAll(present)
+  // Of a day that was pruned before costs were rolled up, hours have neither costs nor upstreams.
+  const isOld = rows.some(({ upstream }) => upstream === '')
+  const recomputed = withAll(isOld ? addedUp(present.map(asOld)) : present)
   // Requests may have been pruned since: then days and their entries alone know what they came to.
   const wasPruned = countOf(present) < requests
   return [
     ...differencesOf(where, [['requests', countOf(rows), requests]]),
     ...compare(where, { stored: rows, recomputed: wasPruned ? withAll(rows) : recomputed }),
   ]
+}
+
+function asOld(row: UsageRow): UsageRow {
+  const { cost_micros, cost_rest_pico } = NO_USAGE
+  return { ...row, upstream: '', cost_micros, cost_rest_pico, uncosted: row.requests }
 }
 
 async function auditDay(
@@ -99,7 +138,7 @@ function withAll(rows: readonly UsageRow[]): readonly UsageRow[] {
   return [...own, ...addedUp(own.map((row) => ({ ...row, account_id: '' })))]
 }
 
-/** Rows of the same account, model and endpoint added together. */
+/** Rows of the same account, model, endpoint and upstream added together. */
 function addedUp(rows: readonly UsageRow[]): readonly UsageRow[] {
   const sums = new Map<string, UsageRow>()
   for (const row of rows) {
@@ -122,7 +161,7 @@ function compare(where: string, { stored, recomputed }: Compared): readonly Diff
     const [row, other] = [rows.get(place) ?? NO_USAGE, expected.get(place) ?? NO_USAGE]
     return differencesOf(
       `${where} ${place}`,
-      SUM_COLUMNS.map((name) => [name, row[name], other[name]] as const),
+      ROLLED_COLUMNS.map((name) => [name, row[name], other[name]] as const),
     )
   })
 }

@@ -24,17 +24,25 @@ const bounds = fc
   )
   .map((places) => places.toSorted((a, b) => a - b).map((place) => HISTORY_FROM_MS + place))
 
-const WHO: readonly Pick<PeriodQuery, 'accountId' | 'apiKeyId'>[] = [
+const WHO: readonly Omit<PeriodQuery, 'by' | 'boundsMs'>[] = [
   { accountId: null, apiKeyId: null },
   { accountId: 'A1', apiKeyId: null },
   { accountId: 'A1', apiKeyId: 'K2' },
+  { accountId: null, apiKeyId: null, modelId: 'acme/two' },
+  { accountId: 'A1', apiKeyId: null, upstream: 'two' },
 ]
 
-const LABELS = { model: 'modelId', key: 'apiKeyId' } as const
+const LABELS = {
+  account: 'accountId',
+  model: 'modelId',
+  key: 'apiKeyId',
+  endpoint: 'endpoint',
+  upstream: 'upstream',
+} as const
 
-/** Charges by period and group, as the requests themselves say. */
+/** Charges and costs by period and group, as the requests themselves say. */
 async function expected(history: UsageHistory, query: PeriodQuery) {
-  const { boundsMs, by, accountId, apiKeyId } = query
+  const { boundsMs, by, accountId, apiKeyId, modelId, upstream } = query
   const charges = new Map<string, number>()
   for (const row of await history.requests()) {
     const atMs = timeOfId(row.id) ?? 0
@@ -42,10 +50,17 @@ async function expected(history: UsageHistory, query: PeriodQuery) {
     if (place === -1 || place === boundsMs.length - 1) continue
     if (accountId !== null && row.accountId !== accountId) continue
     if (apiKeyId !== null && row.apiKeyId !== apiKeyId) continue
-    const label = by === 'model' || by === 'key' ? row[LABELS[by]] : null
+    if (modelId !== undefined && row.modelId !== modelId) continue
+    if (upstream !== undefined && row.upstream !== upstream) continue
+    const label = by === null || by === 'tag' ? null : row[LABELS[by]]
     const name = `${place} ${label}`
     const earlier = charges.get(name) ?? 0
-    charges.set(name, earlier + 1_000_000 + row.backedChargeMicros + row.freeChargeMicros)
+    const { costMicros, costRestPico } = row.cost ?? { costMicros: 0, costRestPico: 0 }
+    const costPicos = costMicros * 1_000_000 + costRestPico
+    charges.set(
+      name,
+      earlier + 1_000_000 + row.backedChargeMicros + row.freeChargeMicros + costPicos,
+    )
   }
   return charges
 }
@@ -53,7 +68,12 @@ async function expected(history: UsageHistory, query: PeriodQuery) {
 async function read(history: UsageHistory, query: PeriodQuery) {
   const sums = await readPeriods(history.bench.store.pages({ owner: 'test' }), query)
   const charge = (row: (typeof sums)[number]['sums']): number =>
-    row.requests * 1_000_000 + row.backed_charge_micros + row.free_charge_micros
+    row.requests * 1_000_000 +
+    row.backed_charge_micros +
+    row.free_charge_micros +
+    (row.cost_micros + row.uncharged_cost_micros) * 1_000_000 +
+    row.cost_rest_pico +
+    row.uncharged_cost_rest_pico
   return new Map(sums.map((row) => [`${row.place} ${row.label}`, charge(row.sums)]))
 }
 
@@ -76,7 +96,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       fc.asyncProperty(
         bounds,
         fc.constantFrom(...WHO),
-        fc.constantFrom(null, 'model' as const, 'key' as const),
+        fc.constantFrom<PeriodQuery['by']>(null, 'account', 'model', 'key', 'endpoint', 'upstream'),
         async (boundsMs, who, by) => {
           const query = { ...who, by, boundsMs }
           expect(nonZero(await read(history, query))).toEqual(

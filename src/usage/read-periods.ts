@@ -3,12 +3,12 @@ import type { Tables } from '../store/schema.ts'
 import { firstIdOf } from '../vocabulary/ids.ts'
 import { DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
 import { requestHourFrom, rolledBetween } from './rolled.ts'
-import { addSums, NO_USAGE, selectSums, type UsageSums } from './sums.ts'
+import { addSums, lateRowsOf, NO_USAGE, selectSums, type UsageSums } from './sums.ts'
 
 const DAY_MS = DAY_HOURS * HOUR_MS
 
 /** What the requests of a period are grouped by. */
-type PeriodGrouping = 'model' | 'key' | 'tag'
+export type PeriodGrouping = keyof typeof COLUMNS
 
 /** Which requests to add up. */
 export interface PeriodQuery {
@@ -16,11 +16,15 @@ export interface PeriodQuery {
   readonly accountId: string | null
   /** One key of the account; null: all of them. */
   readonly apiKeyId: string | null
+  /** Default: all models. */
+  readonly modelId?: string | undefined
+  /** Default: all upstreams. */
+  readonly upstream?: string | undefined
   /** Null: not at all. Tags: every list of tags is a group, as the column has it; requests without are left out. */
   readonly by: PeriodGrouping | null
   /** Where each period begins, ascending, and where the last one ends, in milliseconds since the Unix epoch. */
   readonly boundsMs: readonly number[]
-  /** Of each part of a period that is read from requests, how many groups are read. Default: all. */
+  /** Of each read of a part of the periods, how many groups by period are read. Default: all. */
   readonly groupsMax?: number
 }
 
@@ -45,7 +49,7 @@ export async function readPeriods(
   for (const source of ['usage_days', 'usage_hours'] as const) {
     const places = pieces[source]
     if (places.size === 0) continue
-    for (const row of await readRolled(view, { query, source, numbers: [...places.keys()] })) {
+    for (const row of await readRolled(view, { query, source, places })) {
       sums.add(places.get(row.step) ?? 0, row)
     }
   }
@@ -207,7 +211,14 @@ async function prunedUntilMs(view: Kysely<Tables>): Promise<number> {
 
 type ReadRow = Partial<UsageSums> & { readonly step: number; readonly label: string | null }
 
-const COLUMNS = { model: 'model_id', key: 'api_key_id', tag: 'tags' } as const
+const COLUMNS = {
+  account: 'account_id',
+  model: 'model_id',
+  key: 'api_key_id',
+  endpoint: 'endpoint',
+  upstream: 'upstream',
+  tag: 'tags',
+} as const
 
 function labelOf({ by }: PeriodQuery): RawBuilder<unknown> {
   return by === null ? sql`cast(null as text)` : sql.ref(COLUMNS[by])
@@ -216,24 +227,61 @@ function labelOf({ by }: PeriodQuery): RawBuilder<unknown> {
 interface RolledInput {
   readonly query: PeriodQuery
   readonly source: 'usage_days' | 'usage_hours'
-  readonly numbers: readonly number[]
+  /** Numbers of days or hours, ascending, with their periods. */
+  readonly places: ReadonlyMap<number, number>
 }
 
+/** Reads roll-ups, and what was billed late for their requests. A row's step is any number of its period. */
 async function readRolled(
   view: Kysely<Tables>,
-  { query, source, numbers }: RolledInput,
+  { query, source, places }: RolledInput,
 ): Promise<readonly ReadRow[]> {
-  const { accountId, apiKeyId, by, boundsMs } = query
-  const number = sql.ref(source === 'usage_days' ? 'day' : 'hour')
-  // All of one period is one row for each group.
-  const step = boundsMs.length === 2 ? sql.lit(numbers[0] ?? 0) : number
-  const ofAccount = by === 'key' && accountId === null ? sql`` : isOf(accountId ?? '')
-  const ofKey = source === 'usage_hours' ? sql`` : keyIs(apiKeyId, by)
-  const { rows } = await sql<ReadRow>`
-    select ${step} as step, ${labelOf(query)} as label, ${selectSums(source, 'amounts')}
-    from ${sql.table(source)} where ${number} in (${sql.join(numbers)}) ${ofAccount} ${ofKey}
-    group by 1, 2`.execute(view)
-  return rows
+  const number = source === 'usage_days' ? 'day' : 'hour'
+  const numbers = [...places.keys()]
+  const step = stepOfPeriod(sql.ref(number), places)
+  const ofRows = sql`${sql.ref(number)} in (${sql.join(numbers)}) ${ownersOf(query, source)}`
+  const parts = [
+    { table: source, where: ofRows },
+    {
+      table: 'late_costs',
+      where: sql`${lateRowsOf(source, numbers)} ${requestsOf(query)}`,
+    },
+  ] as const
+  const read: ReadRow[] = []
+  for (const { table, where } of parts) {
+    const { rows } = await sql<ReadRow>`
+      select ${step} as step, ${labelOf(query)} as label, ${selectSums(table, 'amounts')}
+      from ${sql.table(table)} where ${where} ${kindsOf(query)}
+      group by 1, 2 ${mostOf(query)}`.execute(view)
+    read.push(...rows)
+  }
+  return read
+}
+
+/** All of one period is one row for each group, where periods are long. By position: the day or hour of a row, and all. */
+function stepOfPeriod(
+  number: RawBuilder<unknown>,
+  places: ReadonlyMap<number, number>,
+): RawBuilder<unknown> {
+  const lastOf = new Map<number, number>()
+  for (const [each, place] of places) lastOf.set(place, each)
+  if (lastOf.size * 2 > places.size && lastOf.size > 1) return number
+  const lasts = [...lastOf.values()]
+  const last = sql.lit(lasts.pop() ?? 0)
+  if (lasts.length === 0) return last
+  const cases = lasts.map((each) => sql`when ${number} <= ${sql.lit(each)} then ${sql.lit(each)}`)
+  return sql`case ${sql.join(cases, sql` `)} else ${last} end`
+}
+
+/** The rows of roll-ups that are of the accounts and keys of a query. */
+function ownersOf(
+  { accountId, apiKeyId, by }: PeriodQuery,
+  source: RolledInput['source'],
+): RawBuilder<unknown> {
+  const keys = source === 'usage_hours' ? sql`` : keyIs(apiKeyId, by)
+  if (accountId !== null) return sql`${isOf(accountId)} ${keys}`
+  if (by === 'key') return keys
+  return by === 'account' ? sql`and account_id <> '' ${keys}` : sql`${isOf('')} ${keys}`
 }
 
 function keyIs(apiKeyId: string | null, by: PeriodQuery['by']): RawBuilder<unknown> {
@@ -245,21 +293,33 @@ function isOf(accountId: string): RawBuilder<unknown> {
   return sql`and account_id = ${accountId}`
 }
 
+/** The rows of requests, or of late costs, that are of the accounts and keys of a query. */
+function requestsOf({ accountId, apiKeyId }: PeriodQuery): RawBuilder<unknown> {
+  const ofAccount = accountId === null ? sql`` : isOf(accountId)
+  return apiKeyId === null ? ofAccount : sql`${ofAccount} and api_key_id = ${apiKeyId}`
+}
+
+function kindsOf({ modelId, upstream }: PeriodQuery): RawBuilder<unknown> {
+  const ofModel = modelId === undefined ? sql`` : sql`and model_id = ${modelId}`
+  return upstream === undefined ? ofModel : sql`${ofModel} and upstream = ${upstream}`
+}
+
+function mostOf({ groupsMax }: PeriodQuery): RawBuilder<unknown> {
+  return groupsMax === undefined ? sql`` : sql`limit ${groupsMax}`
+}
+
 /** By position: the query, and the part of a period. */
 async function readSpan(
   view: Kysely<Tables>,
   query: PeriodQuery,
   { fromMs, untilMs }: Span,
 ): Promise<readonly ReadRow[]> {
-  const { accountId, apiKeyId, by, groupsMax } = query
   const idAt = (timeMs: number): string => firstIdOf({ prefix: 'req', timeMs })
-  const ofAccount = accountId === null ? sql`` : isOf(accountId)
-  const ofKey = apiKeyId === null ? sql`` : sql`and api_key_id = ${apiKeyId}`
-  const tagged = by === 'tag' ? sql`and tags is not null` : sql``
-  const most = groupsMax === undefined ? sql`` : sql`limit ${groupsMax}`
+  const tagged = query.by === 'tag' ? sql`and tags is not null` : sql``
   const { rows } = await sql<ReadRow>`
     select 0 as step, ${labelOf(query)} as label, ${selectSums('requests', 'amounts')}
-    from requests where id >= ${idAt(fromMs)} and id < ${idAt(untilMs)} ${ofAccount} ${ofKey} ${tagged}
-    group by 1, 2 ${most}`.execute(view)
+    from requests where id >= ${idAt(fromMs)} and id < ${idAt(untilMs)}
+      ${requestsOf(query)} ${kindsOf(query)} ${tagged}
+    group by 1, 2 ${mostOf(query)}`.execute(view)
   return rows
 }

@@ -4,6 +4,7 @@ import { DAY_HOURS, requestIdsOf, type UsageStep } from '../vocabulary/usage-ste
 import { countRequests, requestHourFrom, rolledBetween } from './rolled.ts'
 import {
   addSums,
+  lateRowsOf,
   NO_USAGE,
   type SelectedSums,
   selectSums,
@@ -16,7 +17,7 @@ export interface ReadHours {
   /** One account, several, or null: all of them. */
   readonly accountId: string | readonly string[] | null
   /** The column that they are grouped by; null: none. */
-  readonly groupColumn: 'model_id' | 'api_key_id' | 'endpoint' | 'account_id' | null
+  readonly groupColumn: 'model_id' | 'api_key_id' | 'endpoint' | 'account_id' | 'upstream' | null
   readonly step: UsageStep
   /** At the start of a step. */
   readonly fromHour: number
@@ -114,7 +115,7 @@ const NO_GROUP = sql<string | null>`cast(null as text)`
 /** The group of a row of a part. Roll-ups of hours don't tell keys apart. */
 function labelOf(part: Part, { groupColumn }: ReadHours): RawBuilder<string | null> {
   if (groupColumn === null) return NO_GROUP
-  const isOfHours = part.source === 'usage_hours'
+  const isOfHours = (part.source === 'late_costs' ? part.of : part).source === 'usage_hours'
   if (isOfHours && groupColumn === 'api_key_id') return sql`cast(${sql.lit(NO_KEY)} as text)`
   return sql`${sql.ref(groupColumn)}`
 }
@@ -125,12 +126,18 @@ function add<Place>(sums: Map<Place, UsageSums>, place: Place, more: UsageSums):
 }
 
 /** Hours that are read from one place. */
-type Part = RolledPart | RawPart
+type Part = RolledPart | LatePart | RawPart
 
 /** Days or hours whose roll-ups are read. */
 interface RolledPart {
   readonly source: 'usage_days' | 'usage_hours'
   readonly numbers: readonly number[]
+}
+
+/** The same days or hours: what was billed late for their requests. */
+interface LatePart {
+  readonly source: 'late_costs'
+  readonly of: RolledPart
 }
 
 /** Hours, one behind the other, whose requests are read. */
@@ -169,10 +176,14 @@ async function partsOf(view: Kysely<Tables>, hours: ReadHours): Promise<readonly
   }
   const ofDays = hours.step === 'day' ? [...days.keys()] : []
   return [
-    ...(ofDays.length === 0 ? [] : [{ source: 'usage_days' as const, numbers: ofDays }]),
-    ...(ofHours.length === 0 ? [] : [{ source: 'usage_hours' as const, numbers: ofHours }]),
+    ...rolledParts({ source: 'usage_days', numbers: ofDays }),
+    ...rolledParts({ source: 'usage_hours', numbers: ofHours }),
     ...raw,
   ]
+}
+
+function rolledParts(part: RolledPart): readonly Part[] {
+  return part.numbers.length === 0 ? [] : [part, { source: 'late_costs', of: part }]
 }
 
 interface RolledHour {
@@ -212,6 +223,8 @@ function stepOf(part: Part, step: UsageStep): RawBuilder<number> {
       return sql`day`
     case 'usage_hours':
       return step === 'hour' ? sql`hour` : sql`hour / ${sql.lit(DAY_HOURS)}`
+    case 'late_costs':
+      return step === 'hour' ? sql`hour` : sql`day`
     case 'requests':
       return sql`${sql.lit(step === 'hour' ? part.fromHour : Math.floor(part.fromHour / DAY_HOURS))}`
   }
@@ -260,15 +273,25 @@ function rowsOf({ accountId, groupColumn }: ReadHours, part: Part): RawBuilder<b
       const ids = sql<boolean>`id >= ${fromId} and id < ${untilId}`
       return accountId === null ? ids : sql`${isOf(accountId)} and ${ids}`
     }
-    case 'usage_hours':
-      return sql`hour in (${sql.join(part.numbers)}) and ${isOf(accountId ?? '')}`
+    case 'usage_hours': {
+      const hours = sql`hour in (${sql.join(part.numbers)})`
+      if (groupColumn !== 'account_id' || accountId !== null) {
+        return sql`${hours} and ${isOf(accountId ?? '')}`
+      }
+      return sql`${hours} and account_id <> ''`
+    }
     case 'usage_days': {
       const days = sql`day in (${sql.join(part.numbers)})`
-      if (groupColumn !== 'api_key_id') {
-        return sql`${days} and ${isOf(accountId ?? '')} and api_key_id = ''`
-      }
-      const accounts = accountId === null ? sql`` : sql`and ${isOf(accountId)}`
-      return sql`${days} ${accounts} and api_key_id <> ''`
+      const isByKey = groupColumn === 'api_key_id'
+      const keys = isByKey ? sql`api_key_id <> ''` : sql`api_key_id = ''`
+      if (accountId !== null) return sql`${days} and ${isOf(accountId)} and ${keys}`
+      if (isByKey) return sql`${days} and ${keys}`
+      const isByAccount = groupColumn === 'account_id'
+      return sql`${days} and ${isByAccount ? sql`account_id <> ''` : isOf('')} and ${keys}`
+    }
+    case 'late_costs': {
+      const of = lateRowsOf(part.of.source, part.of.numbers)
+      return accountId === null ? of : sql`${of} and ${isOf(accountId)}`
     }
   }
 }

@@ -1,32 +1,38 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../store/schema.ts'
-import { addMicros, type Micros, micros } from '../vocabulary/money.ts'
+import { type Comparison, comparedSpan, monthStart } from '../vocabulary/date-range.ts'
+import { addMicros, type Micros, micros, roundedCost, subtractMicros } from '../vocabulary/money.ts'
 import type { TokenUsage } from '../vocabulary/outcome.ts'
-import { DAY_HOURS, HOUR_MS, type UsageStep } from '../vocabulary/usage-step.ts'
+import { type ChartStep, DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
 import { NO_KEY, type ReadHours, readSums } from './read-sums.ts'
 import { addSums, firstByteMs, NO_USAGE, type SelectedSums, type UsageSums } from './sums.ts'
 
 /** What the requests of a chart are grouped by. */
-export type UsageGrouping = (typeof USAGE_GROUPINGS)[number]
+export type UsageGrouping = (typeof OPERATORS_GROUPINGS)[number]
 
-/** Every grouping. */
+/** Every grouping of one account. */
 export const USAGE_GROUPINGS = ['model', 'key', 'endpoint'] as const
+
+/** Every grouping of all accounts. */
+export const OPERATORS_GROUPINGS = ['account', ...USAGE_GROUPINGS, 'upstream'] as const
 
 /** Which requests to read. */
 interface UsageRange {
   /** Null: all accounts. */
   readonly accountId: string | null
-  /** Moved down to the start of its step. */
+  /** Moved down to the start of its step, of a month to the start of the day. */
   readonly fromMs: number
-  /** Exclusive; moved up to the end of its step. */
+  /** Exclusive; moved up to the end of its step, of a month to the end of the day. */
   readonly toMs: number
-  readonly step: UsageStep
+  readonly step: ChartStep
 }
 
 /** Which chart to read. */
 export interface UsageQuery extends UsageRange {
   /** Null: not at all. */
   readonly by: UsageGrouping | null
+  /** Which time `before` is of. Default: the time just before. */
+  readonly comparison?: Comparison
   /** How many groups have a series of their own. Default 5. */
   readonly seriesMax?: number
   /**
@@ -42,9 +48,26 @@ export interface UsageFigures {
   /** Those that ended with an error. */
   readonly failed: number
   readonly chargeMicros: Micros
+  readonly money: UsageMoney
   readonly usage: TokenUsage
   /** Within half a step of ×1.5 of the exact time; null: none had a first byte, or they were not read. */
   readonly firstByte: { readonly p50Ms: number; readonly p95Ms: number } | null
+}
+
+/** What the charges of requests are of, and what the provider billed for them. */
+export interface UsageMoney {
+  readonly backedChargeMicros: Micros
+  readonly freeChargeMicros: Micros
+  /** The part of the free charge that the purse could not pay. */
+  readonly writtenOffMicros: Micros
+  /** Rounded half up once, with that of released requests. */
+  readonly costMicros: Micros
+  /** The part of the cost that the provider billed for released requests. */
+  readonly unchargedCostMicros: Micros
+  /** Charged requests whose cost is not known. */
+  readonly uncosted: number
+  /** The paid charge less the cost; null where a cost is not known. */
+  readonly marginMicros: Micros | null
 }
 
 /** What the requests of one group came to. */
@@ -77,7 +100,7 @@ export interface Usage {
   readonly totals: UsageFigures
   /** All groups together, one for each step. */
   readonly steps: readonly UsageFigures[]
-  /** The same time just before. */
+  /** The time that it is compared with. */
   readonly before: UsageFigures
   /** All of them, the one with the most charge first. */
   readonly groups: readonly UsageGroupFigures[]
@@ -89,7 +112,13 @@ export interface Usage {
 
 const SERIES_MAX_DEFAULT = 5
 
-const COLUMNS = { model: 'model_id', key: 'api_key_id', endpoint: 'endpoint' } as const
+const COLUMNS = {
+  account: 'account_id',
+  model: 'model_id',
+  key: 'api_key_id',
+  endpoint: 'endpoint',
+  upstream: 'upstream',
+} as const
 
 /**
  * Reads a chart: roll-ups where there are, and requests where there are not, in one view of the store. A
@@ -139,13 +168,14 @@ export async function readUsageCells(
     const sums = await readSums(trx, hoursOf(query), 'all')
     return sums.steps('all')
   })
-  const stepMs = stepHoursOf(query) * HOUR_MS
-  const cells = [...groups].flatMap(([id, steps]) =>
-    [...steps].map(([step, sums]) => ({
-      id: id ?? NO_KEY,
-      stepMs: step * stepMs,
-      totals: figuresOf(sums),
-    })),
+  const steps = stepsOf(query, hoursOf(query))
+  const cells = [...groups].flatMap(([id, sums]) =>
+    steps.flatMap(({ startMs, numbers }) => {
+      const parts = numbers.flatMap((number) => sums.get(number) ?? [])
+      if (parts.length === 0) return []
+      const totals = figuresOf(parts.reduce(addSums, NO_USAGE))
+      return [{ id: id ?? NO_KEY, stepMs: startMs, totals }]
+    }),
   )
   return cells.toSorted((one, other) => one.stepMs - other.stepMs || byCharge(one, other))
 }
@@ -156,29 +186,25 @@ async function readView(view: Kysely<Tables>, query: UsageQuery): Promise<Usage>
   const byGroup = await readSums(view, hours, columns)
   const all = { ...hours, groupColumn: null }
   const { totals } = columns === 'all' ? byGroup : await readSums(view, all, 'all')
-  const before = await readSums(view, { ...all, ...hoursBefore(hours) }, 'all')
+  const before = await readSums(view, { ...all, ...comparedHours(query, hours) }, 'all')
   const groups = groupsOf(byGroup.totals)
   const own = groups.slice(0, query.seriesMax ?? SERIES_MAX_DEFAULT).map(({ id }) => id)
   const others = byGroup.totals.size - own.length
-  const steps = await byGroup.steps(others === 0 ? 'all' : own)
-  const stepHours = stepHoursOf(query)
-  const stepNumbers = Array.from(
-    { length: (hours.untilHour - hours.fromHour) / stepHours },
-    (_, place) => hours.fromHour / stepHours + place,
-  )
+  const sums = await byGroup.steps(others === 0 ? 'all' : own)
+  const steps = stepsOf(query, hours)
   const seriesOf = (groupId: string | null, groupCount: number): UsageSeries => {
-    const sums = stepNumbers.map((step) => steps.get(groupId)?.get(step) ?? NO_USAGE)
-    const totals = figuresOf(sums.reduce(addSums, NO_USAGE))
-    return { id: groupId, groups: groupCount, totals, steps: sums.map(figuresOf) }
+    const ofSteps = steps.map((step) => sumOfStep(step, sums.get(groupId)))
+    const totals = figuresOf(ofSteps.reduce(addSums, NO_USAGE))
+    return { id: groupId, groups: groupCount, totals, steps: ofSteps.map(figuresOf) }
   }
-  const allIn = (step: number): UsageSums =>
-    [...steps.values()].reduce((sum, of) => addSums(sum, of.get(step) ?? NO_USAGE), NO_USAGE)
+  const allIn = (step: Step): UsageSums =>
+    [...sums.values()].reduce((sum, of) => addSums(sum, sumOfStep(step, of)), NO_USAGE)
   return {
     fromMs: hours.fromHour * HOUR_MS,
     toMs: hours.untilHour * HOUR_MS,
-    stepsMs: stepNumbers.map((step) => step * stepHours * HOUR_MS),
+    stepsMs: steps.map(({ startMs }) => startMs),
     totals: figuresOf([...totals.values()].reduce(addSums, NO_USAGE)),
-    steps: stepNumbers.map((step) => figuresOf(allIn(step))),
+    steps: steps.map((step) => figuresOf(allIn(step))),
     before: figuresOf(before.totals.get(null) ?? NO_USAGE),
     groups,
     series: [
@@ -189,29 +215,55 @@ async function readView(view: Kysely<Tables>, query: UsageQuery): Promise<Usage>
   }
 }
 
-function stepHoursOf({ step }: UsageRange): number {
-  return step === 'day' ? DAY_HOURS : 1
+interface Step {
+  readonly startMs: number
+  /** Of the hours or days whose sums it has. */
+  readonly numbers: readonly number[]
+}
+
+/** The steps of a chart in order. A month that is not whole begins, or ends, where the chart does. */
+function stepsOf({ step }: UsageRange, { fromHour, untilHour }: ReadHours): readonly Step[] {
+  const stepHours = stepHoursOf(step)
+  const length = (untilHour - fromHour) / stepHours
+  const numbers = Array.from({ length }, (_, place) => fromHour / stepHours + place)
+  const startOf = (number: number) => number * stepHours * HOUR_MS
+  if (step !== 'month') return numbers.map((one) => ({ startMs: startOf(one), numbers: [one] }))
+  const months = Map.groupBy(numbers, (day) => monthStart(startOf(day)))
+  return [...months.values()].map((days) => ({ startMs: startOf(days[0] ?? 0), numbers: days }))
+}
+
+function sumOfStep({ numbers }: Step, sums: ReadonlyMap<number, UsageSums> | undefined): UsageSums {
+  return numbers.reduce((sum, number) => {
+    const part = sums?.get(number)
+    return part === undefined ? sum : addSums(sum, part)
+  }, NO_USAGE)
+}
+
+function stepHoursOf(step: ChartStep): number {
+  return step === 'hour' ? 1 : DAY_HOURS
 }
 
 function hoursOf(query: UsageRange & Pick<UsageQuery, 'by'>): ReadHours {
-  const stepHours = stepHoursOf(query)
-  const fromStep = Math.floor(query.fromMs / HOUR_MS / stepHours)
+  const stepHours = stepHoursOf(query.step)
+  const fromStep = Math.max(0, Math.floor(query.fromMs / HOUR_MS / stepHours))
   const untilStep = Math.max(fromStep + 1, Math.ceil(query.toMs / HOUR_MS / stepHours))
   return {
     accountId: query.accountId,
     groupColumn: query.by === null ? null : COLUMNS[query.by],
-    step: query.step,
+    step: query.step === 'hour' ? 'hour' : 'day',
     fromHour: fromStep * stepHours,
     untilHour: untilStep * stepHours,
   }
 }
 
-/** As many hours just before. */
-function hoursBefore({
-  fromHour,
-  untilHour,
-}: ReadHours): Pick<ReadHours, 'fromHour' | 'untilHour'> {
-  return { fromHour: Math.max(0, 2 * fromHour - untilHour), untilHour: fromHour }
+/** The hours that a chart is compared with. */
+function comparedHours(
+  { comparison = 'before' }: UsageQuery,
+  { fromHour, untilHour }: ReadHours,
+): Pick<ReadHours, 'fromHour' | 'untilHour'> {
+  const span = { fromMs: fromHour * HOUR_MS, toMs: untilHour * HOUR_MS }
+  const { fromMs, toMs } = comparedSpan(span, comparison)
+  return { fromHour: Math.max(0, fromMs / HOUR_MS), untilHour: Math.max(0, toMs / HOUR_MS) }
 }
 
 function groupsOf(totals: ReadonlyMap<string | null, UsageSums>): readonly UsageGroupFigures[] {
@@ -229,12 +281,35 @@ function byCharge(one: UsageGroupFigures, other: UsageGroupFigures): number {
   )
 }
 
+/** The amounts of sums: each is rounded once, and the margin is of rounded amounts, so that columns add up. */
+export function moneyOf(sums: UsageSums): UsageMoney {
+  const uncharged = {
+    costMicros: sums.uncharged_cost_micros,
+    costRestPico: sums.uncharged_cost_rest_pico,
+  }
+  const costMicros = roundedCost({
+    costMicros: sums.cost_micros + uncharged.costMicros,
+    costRestPico: sums.cost_rest_pico + uncharged.costRestPico,
+  })
+  const backedChargeMicros = micros(sums.backed_charge_micros)
+  return {
+    backedChargeMicros,
+    freeChargeMicros: micros(sums.free_charge_micros),
+    writtenOffMicros: micros(sums.written_off_micros),
+    costMicros,
+    unchargedCostMicros: roundedCost(uncharged),
+    uncosted: sums.uncosted,
+    marginMicros: sums.uncosted === 0 ? subtractMicros(backedChargeMicros, costMicros) : null,
+  }
+}
+
 function figuresOf(sums: UsageSums): UsageFigures {
   const [p50Ms, p95Ms] = [firstByteMs(sums, 0.5), firstByteMs(sums, 0.95)]
   return {
     requests: sums.requests,
     failed: sums.failed,
     chargeMicros: addMicros(micros(sums.backed_charge_micros), micros(sums.free_charge_micros)),
+    money: moneyOf(sums),
     usage: {
       inputTokens: sums.input_tokens,
       cacheReadTokens: sums.cache_read_tokens,

@@ -1,18 +1,21 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { TableOf } from '../store/table.ts'
 import { USAGE_HOURS } from '../store/usage-tables.ts'
+import { DAY_HOURS } from '../vocabulary/usage-step.ts'
 
 /** The columns that roll-ups of hours, and of days, are grouped by. */
 export const GROUP_COLUMNS = {
-  hour: ['account_id', 'model_id', 'endpoint'],
-  day: ['account_id', 'api_key_id', 'model_id', 'endpoint'],
+  hour: ['account_id', 'model_id', 'endpoint', 'upstream'],
+  day: ['account_id', 'api_key_id', 'model_id', 'endpoint', 'upstream'],
 } as const
 
-/** What requests came to: the columns of a roll-up that are added up. */
-export type UsageSums = Omit<
-  TableOf<typeof USAGE_HOURS>,
-  'hour' | (typeof GROUP_COLUMNS)['hour'][number]
->
+/** What the provider billed for released requests: roll-ups are without it, because it is learned later. */
+const LATE_COLUMNS = ['uncharged_cost_micros', 'uncharged_cost_rest_pico'] as const
+
+type RolledSums = Omit<TableOf<typeof USAGE_HOURS>, 'hour' | (typeof GROUP_COLUMNS)['hour'][number]>
+
+/** What requests came to: the columns of a roll-up that are added up, and what was billed late. */
+export type UsageSums = RolledSums & Readonly<Record<(typeof LATE_COLUMNS)[number], number>>
 
 /** Sums of the requests of one group, with the values of its columns. */
 export type UsageRow = UsageSums &
@@ -21,16 +24,20 @@ export type UsageRow = UsageSums &
     readonly api_key_id?: string
   }
 
-/** Where sums are taken of: of requests themselves, or of roll-ups of them. */
-type UsageSource = 'requests' | 'usage_hours' | 'usage_days'
+/** Where sums are taken of: of requests themselves, of roll-ups of them, or of what was billed late for rolled ones. */
+export type UsageSource = 'requests' | 'usage_hours' | 'usage_days' | 'late_costs'
 
-/** The columns of {@link UsageSums}. */
-export const SUM_COLUMNS = USAGE_HOURS.columns
+/** The columns of {@link UsageSums} that roll-ups have. */
+export const ROLLED_COLUMNS = USAGE_HOURS.columns
   .map(({ name }) => name)
   // The type says the same of the table.
-  .filter((name): name is keyof UsageSums => !USAGE_HOURS.key.some((key) => key.name === name))
+  .filter((name): name is keyof RolledSums => !USAGE_HOURS.key.some((key) => key.name === name))
 
-const WAIT_COLUMNS = SUM_COLUMNS.filter((name) => name.startsWith('wait_'))
+const SUM_COLUMNS: readonly (keyof UsageSums)[] = [...ROLLED_COLUMNS, ...LATE_COLUMNS]
+
+const WAIT_COLUMNS: readonly (keyof UsageSums)[] = ROLLED_COLUMNS.filter((name) =>
+  name.startsWith('wait_'),
+)
 
 /** Where each count of first-byte times ends; the last has no end. */
 const WAIT_BOUNDS_MS = WAIT_COLUMNS.slice(1).map((_, place) => Math.round(50 * 1.5 ** place))
@@ -41,15 +48,28 @@ const summed = ({ sum, name }: { readonly sum: string; readonly name: string }) 
 
 const AMOUNT_COLUMNS = SUM_COLUMNS.filter((name) => !WAIT_COLUMNS.includes(name))
 
-const selected = (columns: typeof SUM_COLUMNS, sumOf: (name: keyof UsageSums) => string) =>
-  columns.map((name) => summed({ sum: sumOf(name), name })).join(', ')
+const selected = (
+  columns: readonly (keyof UsageSums)[],
+  sumOf: (name: keyof UsageSums) => string,
+) => columns.map((name) => summed({ sum: sumOf(name), name })).join(', ')
 
-const sumOfRollUps = (name: keyof UsageSums): string => `sum(${name})`
+const IS_UNCOSTED = 'cost_micros is null and backed_charge_micros + free_charge_micros > 0'
+
+const isLate = (name: string): boolean => LATE_COLUMNS.some((late) => late === name)
+
+const sumOfRollUps = (name: keyof UsageSums): string => (isLate(name) ? '0' : `sum(${name})`)
+
+const sumOfLate = (name: keyof UsageSums): string =>
+  isLate(name) ? `sum(${name.replace('uncharged_', '')})` : '0'
 
 const SELECTED = {
   rollUps: {
     all: selected(SUM_COLUMNS, sumOfRollUps),
     amounts: selected(AMOUNT_COLUMNS, sumOfRollUps),
+  },
+  late: {
+    all: selected(SUM_COLUMNS, sumOfLate),
+    amounts: selected(AMOUNT_COLUMNS, sumOfLate),
   },
   requests: {
     all: selected(SUM_COLUMNS, sumOfRequests),
@@ -65,7 +85,24 @@ export function selectSums(
   source: UsageSource,
   columns: SelectedSums = 'all',
 ): RawBuilder<unknown> {
-  return sql.raw(SELECTED[source === 'requests' ? 'requests' : 'rollUps'][columns])
+  return sql.raw(SELECTED[SELECTED_OF[source]][columns])
+}
+
+const SELECTED_OF = {
+  requests: 'requests',
+  usage_hours: 'rollUps',
+  usage_days: 'rollUps',
+  late_costs: 'late',
+} as const
+
+/** The rows of `late_costs` that are of rolled days or hours. By position: the table that has those, and their numbers. */
+export function lateRowsOf(
+  source: 'usage_days' | 'usage_hours',
+  numbers: readonly number[],
+): RawBuilder<boolean> {
+  if (source === 'usage_days') return sql`day in (${sql.join(numbers)})`
+  const days = [...new Set(numbers.map((hour) => Math.floor(hour / DAY_HOURS)))]
+  return sql`day in (${sql.join(days)}) and hour in (${sql.join(numbers)})`
 }
 
 /** Requests of no kind at all. */
@@ -107,6 +144,13 @@ function sumsBy(sumOf: (name: keyof UsageSums) => number): UsageSums {
 function sumOfRequests(name: keyof UsageSums): string {
   if (name === 'requests') return 'count(*)'
   if (name === 'failed') return 'count(error_code)'
+  if (name === 'uncosted') return `sum(case when ${IS_UNCOSTED} then 1 else 0 end)`
+  if (name === 'cost_micros' || name === 'cost_rest_pico') {
+    return `coalesce(sum(case when state <> 'released' then ${name} end), 0)`
+  }
+  if (name === 'uncharged_cost_micros' || name === 'uncharged_cost_rest_pico') {
+    return `coalesce(sum(case when state = 'released' then ${name.replace('uncharged_', '')} end), 0)`
+  }
   const wait = WAIT_COLUMNS.indexOf(name)
   return wait === -1
     ? `coalesce(sum(${name}), 0)`

@@ -52,7 +52,7 @@ async function fill({ store: { db }, ...bench }: StoreBench): Promise<void> {
     await bench.createApiKey(id.replace('acct', 'key'), id)
   }
   const hoursUntil = TODAY * DAY_HOURS
-  const usedIn = { model_id: 'acme/one', endpoint: 'chat', requests: 1 }
+  const usedIn = { model_id: 'acme/one', endpoint: 'chat', upstream: 'one', requests: 1 }
   const numbers = (length: number, until: number) =>
     Array.from({ length }, (_, ago) => until - 1 - ago)
   const days = numbers(ROLLED_DAYS, TODAY)

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import type { RequestRow } from '../store/schema.ts'
+import { monthStart } from '../vocabulary/date-range.ts'
 import { timeOfId } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
 import { HOUR_MS } from '../vocabulary/usage-step.ts'
@@ -12,11 +13,13 @@ import {
   readUsage,
   readUsageCells,
   readUsageGroups,
+  type Usage,
   type UsageFigures,
   type UsageGroupFigures,
   type UsageQuery,
   type UsageSeries,
 } from './read-usage.ts'
+import { addedUp, type Whole } from './testing/added-up.ts'
 import { finalOf, HISTORY_FROM_MS, historySteps, UsageHistory } from './testing/usage-history.ts'
 
 const LIMITS = {
@@ -26,28 +29,6 @@ const LIMITS = {
 }
 const DAY_MS = 24 * HOUR_MS
 const RUNS = 5
-
-type Whole = Omit<UsageFigures, 'firstByte'>
-
-/** What requests come to, added up one by one. */
-function addedUp(rows: readonly RequestRow[]): Whole {
-  const sum = (of: (row: RequestRow) => number) => rows.reduce((all, row) => all + of(row), 0)
-  return {
-    requests: rows.length,
-    failed: sum(({ errorCode }) => (errorCode === null ? 0 : 1)),
-    chargeMicros: micros(sum((row) => row.backedChargeMicros + row.freeChargeMicros)),
-    usage: {
-      inputTokens: sum(({ usage }) => usage?.inputTokens ?? 0),
-      cacheReadTokens: sum(({ usage }) => usage?.cacheReadTokens ?? 0),
-      cacheWriteTokens: sum(({ usage }) => usage?.cacheWriteTokens ?? 0),
-      cacheWriteLongTokens: sum(({ usage }) => usage?.cacheWriteLongTokens ?? 0),
-      outputTokens: sum(({ usage }) => usage?.outputTokens ?? 0),
-      reasoningTokens: sum(({ usage }) => usage?.reasoningTokens ?? 0),
-      imageOutputTokens: sum(({ usage }) => usage?.imageOutputTokens ?? 0),
-      searches: sum(({ usage }) => usage?.searches ?? 0),
-    },
-  }
-}
 
 function whole({ firstByte: _, ...figures }: UsageFigures): Whole {
   return figures
@@ -76,15 +57,26 @@ function addedUpBy(
 }
 
 const GROUPS = {
+  account: (row: RequestRow) => row.accountId,
+  upstream: (row: RequestRow) => row.upstream,
   model: (row: RequestRow) => row.modelId,
   key: (row: RequestRow) => row.apiKeyId,
   endpoint: (row: RequestRow) => row.endpoint,
 }
 
+/** Whether each step is as long as its kind; a month may be the part of it that the chart has. */
+function areSteps({ stepsMs, fromMs, toMs }: Usage, step: UsageQuery['step']): boolean {
+  return [...stepsMs, toMs].every((atMs, at, bounds) => {
+    const endMs = bounds[at + 1] ?? toMs
+    if (step !== 'month') return atMs === fromMs + at * (step === 'day' ? DAY_MS : HOUR_MS)
+    return atMs === toMs || endMs === toMs || endMs === monthStart(atMs, 1)
+  })
+}
+
 /** Compares a chart with the requests that it is of. */
 async function expectChart(history: UsageHistory, query: UsageQuery): Promise<void> {
-  const usage = await readUsage(history.bench.store.pages({ owner: 'test' }), query)
-  const stepMs = query.step === 'day' ? DAY_MS : HOUR_MS
+  const pages = history.bench.store.pages({ owner: 'test' })
+  const usage = await readUsage(pages, query)
   const rows = (await history.requests()).filter(
     ({ accountId }) => query.accountId === null || accountId === query.accountId,
   )
@@ -94,35 +86,26 @@ async function expectChart(history: UsageHistory, query: UsageQuery): Promise<vo
   const lengthMs = usage.toMs - usage.fromMs
   expect(whole(usage.totals)).toEqual(addedUp(shown))
   expect(whole(usage.before)).toEqual(addedUp(between(usage.fromMs - lengthMs, usage.fromMs)))
-  expect(usage.stepsMs).toHaveLength(lengthMs / stepMs)
-  expect(usage.steps.map(whole)).toEqual(
-    usage.stepsMs.map((atMs) => addedUp(between(atMs, atMs + stepMs, shown))),
-  )
+  expect(areSteps(usage, query.step)).toBe(true)
+  const stepRows = usage.stepsMs.map((atMs, at) => {
+    return { atMs, rows: between(atMs, usage.stepsMs[at + 1] ?? usage.toMs, shown) }
+  })
+  expect(usage.stepsMs[0]).toBe(usage.fromMs)
+  expect(usage.steps.map(whole)).toEqual(stepRows.map((step) => addedUp(step.rows)))
   const groupOf = query.by === null ? () => null : GROUPS[query.by]
   for (const { id, totals } of usage.groups) {
     expect(whole(totals)).toEqual(addedUp(shown.filter((row) => groupOf(row) === id)))
   }
   if (query.by !== null) {
     const { by, ...range } = query
-    const totals = await readUsage(history.bench.store.pages({ owner: 'test' }), {
-      ...query,
-      firstByteOf: 'totals',
-    })
+    const totals = await readUsage(pages, { ...query, firstByteOf: 'totals' })
     expect(totals.totals).toEqual(usage.totals)
     expect(totals.series.map(wholeSeries)).toEqual(usage.series.map(wholeSeries))
-    const groups = await readUsageGroups(history.bench.store.pages({ owner: 'test' }), {
-      ...range,
-      by,
-    })
+    const groups = await readUsageGroups(pages, { ...range, by })
     expect(groups.map(wholeGroup)).toEqual(usage.groups.map(wholeGroup))
-    const cells = await readUsageCells(history.bench.store.pages({ owner: 'test' }), {
-      ...range,
-      by,
-    })
+    const cells = await readUsageCells(pages, { ...range, by })
     expect(cells.map(({ stepMs: atMs, id, totals }) => [atMs, id, whole(totals)])).toEqual(
-      usage.stepsMs.flatMap((atMs) =>
-        addedUpBy(GROUPS[by], between(atMs, atMs + stepMs, shown)).map((of) => [atMs, ...of]),
-      ),
+      stepRows.flatMap((step) => addedUpBy(GROUPS[by], step.rows).map((of) => [step.atMs, ...of])),
     )
   }
   const own = usage.series.map(({ id }) => id).filter((id) => id !== null)
@@ -133,7 +116,7 @@ async function expectChart(history: UsageHistory, query: UsageQuery): Promise<vo
     })
     expect(whole(totals)).toEqual(addedUp(ofSeries))
     expect(steps.map(whole)).toEqual(
-      usage.stepsMs.map((atMs) => addedUp(between(atMs, atMs + stepMs, ofSeries))),
+      stepRows.map((step) => addedUp(step.rows.filter((row) => ofSeries.includes(row)))),
     )
   }
 }
@@ -145,8 +128,10 @@ async function expectExact(history: UsageHistory): Promise<void> {
   const pages = history.bench.store.pages({ owner: 'test' })
   const charges = await readCharges(pages, { accountIds: ['A1', 'A2'], fromMs, toMs })
   for (const accountId of [null, 'A1', 'A2']) {
-    for (const by of [null, 'model', 'key', 'endpoint'] as const) {
-      await expectChart(history, { accountId, by, step: 'day', fromMs, toMs, seriesMax: 1 })
+    for (const by of [null, 'account', 'model', 'key', 'endpoint', 'upstream'] as const) {
+      for (const step of ['day', 'month'] as const) {
+        await expectChart(history, { accountId, by, step, fromMs, toMs, seriesMax: 1 })
+      }
     }
     // Of pruned requests, keys are known by day alone.
     const by = history.hasPruned ? 'model' : 'key'
@@ -259,7 +244,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     },
   )
 
-  test('what is learned of a request after it was settled changes no figure of a chart', async () => {
+  test('what is learned of a request after it was settled changes no more of it than a cost that is not charged', async () => {
     for (const resolution of [finalOf(micros(9)), { kind: 'released' }] as const) {
       const requestId = await history.open(3, history.nowMs)
       await history.settle(requestId, resolution)
@@ -276,8 +261,8 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       await bench.ledger.abandonHolds([requestId])
       await bench.ledger.abandon(requestId)
       bench.ledger.noteGeneration({ requestId, generationId: 'late' })
-      const { lateCostUsd, lateReports } = (await bench.request(requestId)) ?? {}
-      expect(await bench.request(requestId)).toEqual({ ...before, lateCostUsd, lateReports })
+      const { cost, lateCostUsd, lateReports } = (await bench.request(requestId)) ?? {}
+      expect(await bench.request(requestId)).toEqual({ ...before, cost, lateCostUsd, lateReports })
     }
   })
 

@@ -1,10 +1,10 @@
-/**
- * Ranges of UTC days, for charts and reports: as the address of a page has them, as the time that they span, and the
- * range that one is compared with.
- */
+import type { ChartStep } from './usage-step.ts'
+
+// Ranges of UTC days, for charts and reports: as the address of a page has them, as the time that they span, and the
+// range that one is compared with.
 
 /** A range that moves with the day: "the last 30 days" is today and the 29 UTC days before it. */
-type MovingRange = (typeof MOVING_RANGES)[number]
+export type MovingRange = (typeof MOVING_RANGES)[number]
 
 /** Every range that moves. */
 export const MOVING_RANGES = ['today', '7d', '30d', '90d', 'month', 'year', 'all'] as const
@@ -21,13 +21,10 @@ export interface TimeSpan {
 }
 
 /** What a range is compared with. */
-type Comparison = (typeof COMPARISONS)[number]
+export type Comparison = (typeof COMPARISONS)[number]
 
 /** The time just before, or the same dates a year earlier. */
 export const COMPARISONS = ['before', 'year'] as const
-
-/** How long the columns of a chart are. */
-type DateStep = 'hour' | 'day' | 'month'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -102,8 +99,14 @@ export function comparedSpan({ fromMs, toMs }: TimeSpan, comparison: Comparison)
   return { fromMs: 2 * fromMs - toMs, toMs: fromMs }
 }
 
+/** The start of the UTC month that a moment is in, or so many months after it. */
+export function monthStart(atMs: number, monthsLater = 0): number {
+  const { year, month } = monthAt(atMs)
+  return Date.UTC(year, month + monthsLater)
+}
+
 /** Hours up to 48 of them, days up to 92, and months for longer spans. */
-export function stepOf({ fromMs, toMs }: TimeSpan): DateStep {
+export function stepOf({ fromMs, toMs }: TimeSpan): ChartStep {
   const lengthMs = toMs - fromMs
   if (lengthMs <= HOURS_UP_TO_MS) return 'hour'
   return lengthMs <= DAYS_UP_TO_MS ? 'day' : 'month'
@@ -116,8 +119,15 @@ export function monthOf({ fromMs, toMs }: TimeSpan): string | null {
   return isWhole ? `${MONTHS[month]} ${year}` : null
 }
 
-/** A range as the address of a page has it. */
-export function searchOf(range: DateRange): Readonly<Record<string, string>> {
+/** A range as the address of a page has it: one that moves, or two dates. */
+export interface RangeSearch {
+  readonly range?: MovingRange
+  readonly from?: string
+  readonly to?: string
+}
+
+/** Writes it. */
+export function searchOf(range: DateRange): RangeSearch {
   return range.kind === 'moving' ? { range: range.range } : { from: range.from, to: range.to }
 }
 

@@ -153,13 +153,73 @@ export function microsOfDecimal(usd: Decimal): Micros | null {
   return roundHalfUp({ digits: usd.digits, exponent: usd.exponent + 6 }, 1n)
 }
 
+/** An amount finer than micro-dollars: whole ones, and millionths of one. Sums of both columns are carried by {@link roundedCost}. */
+export interface ExactCost {
+  readonly costMicros: Micros
+  /** In pico-dollars. */
+  readonly costRestPico: number
+}
+
+// A thousand times the dearest charge. A store keeps what is below it in 64 bits.
+const EXACT_COST_PICOS_MAX = 10n ** 21n
+
+/**
+ * The cost behind a charge: the provider's, or that of the estimate that was charged; without a charge, the cost that was
+ * learned after the hold was released. Rounded half up to a pico-dollar. Null: it is not known, or beyond any real amount.
+ */
+export function costBehind({
+  costUsd,
+  lateCostUsd,
+  chargeMicros,
+  feeBasisPoints,
+}: {
+  /** Decimal texts, as they are stored. */
+  readonly costUsd: string | null
+  readonly lateCostUsd: string | null
+  readonly chargeMicros: Micros
+  readonly feeBasisPoints: number
+}): ExactCost | null {
+  const text = costUsd ?? lateCostUsd
+  const cost = text === null ? null : parseDecimal(text)
+  if (cost !== null) return exactCost({ ...cost, exponent: cost.exponent + 12 }, 1n)
+  if (text !== null || chargeMicros === 0) return null
+  const estimate = { digits: BigInt(chargeMicros) * COST_BASIS_POINTS, exponent: 6 }
+  return exactCost(estimate, basisPointsWithFee(feeBasisPoints))
+}
+
+function exactCost(picosValue: Decimal, denominator: bigint): ExactCost | null {
+  const picos = picosValue.digits < 0n ? null : quotientHalfUp(picosValue, denominator)
+  if (picos === null || picos >= EXACT_COST_PICOS_MAX) return null
+  return {
+    costMicros: micros(Number(picos / PICOS_PER_MICRO)),
+    costRestPico: Number(picos % PICOS_PER_MICRO),
+  }
+}
+
+/** Sums of the parts of {@link ExactCost} in micro-dollars: carried, then rounded half up once. */
+export function roundedCost({
+  costMicros,
+  costRestPico,
+}: {
+  readonly costMicros: number
+  readonly costRestPico: number
+}): Micros {
+  return micros(costMicros + Math.floor((costRestPico + 500_000) / 1_000_000))
+}
+
 function roundHalfUp(value: Decimal, denominator: bigint): Micros | null {
+  const rounded = quotientHalfUp(value, denominator)
+  return rounded === null || rounded > BigInt(Number.MAX_SAFE_INTEGER)
+    ? null
+    : micros(Number(rounded))
+}
+
+function quotientHalfUp(value: Decimal, denominator: bigint): bigint | null {
   // Beyond any real amount; smaller exponents are bounded by what is read as a decimal.
-  if (value.exponent > 21 && value.digits !== 0n) return null
+  if (value.exponent > 30 && value.digits !== 0n) return null
   const numerator = value.exponent > 0 ? value.digits * 10n ** BigInt(value.exponent) : value.digits
   const divisor = value.exponent < 0 ? denominator * 10n ** BigInt(-value.exponent) : denominator
-  const rounded = (2n * numerator + divisor) / (2n * divisor)
-  return rounded > BigInt(Number.MAX_SAFE_INTEGER) ? null : micros(Number(rounded))
+  return (2n * numerator + divisor) / (2n * divisor)
 }
 
 /**

@@ -28,6 +28,7 @@ export const RECORDED_OPERATIONS = [
   'removeUser',
   'revokeAdminToken',
   'revokeCode',
+  'rotateKey',
   'setMaintenance',
   'settleRequest',
   'testWebhook',

@@ -1,10 +1,16 @@
 import { firstIdOf, ID_AGE_MS_MAX } from './ids.ts'
 
-/** The length of a chart's steps. Days are UTC. */
+/** The length of a roll-up. Days are UTC. */
 export type UsageStep = (typeof USAGE_STEPS)[number]
 
 /** Both of them. */
 export const USAGE_STEPS = ['hour', 'day'] as const
+
+/** The length of a chart's columns. Months are of UTC days, added up. */
+export type ChartStep = (typeof CHART_STEPS)[number]
+
+/** Every length. */
+export const CHART_STEPS = [...USAGE_STEPS, 'month'] as const
 
 /** Milliseconds of an hour. */
 export const HOUR_MS = 3_600_000

@@ -139,7 +139,7 @@ test('CSV has the filters of the screen', async ({ page, server }) => {
   const address = new URL((await link.getAttribute('href')) ?? '', server.address)
   expect(address.pathname).toBe(`/app/api/accounts/${HELIX.id}/requests.csv`)
   expect(address.searchParams.get('model')).toBe('openai/gpt-6-mini')
-  expect(address.searchParams.get('since')).toBe('2026-11-14T22:05:00.000Z')
+  expect(address.searchParams.get('since')).toBe('2026-11-15T00:00:00.000Z')
 })
 
 test('Live is not green while polls fail, and says since when', async ({ page, server }) => {

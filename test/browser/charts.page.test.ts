@@ -7,6 +7,7 @@ import {
   NO_USAGE,
   USAGE_BY_KEY,
   USAGE_BY_TAG,
+  USAGE_COMPARED,
   USAGE_OF_ONE,
   USAGE_WITHOUT_TAGS,
 } from './stand-in-usage.ts'
@@ -74,7 +75,7 @@ const SCREENS: readonly Screen[] = [
     name: 'activity-empty',
     path: at('activity'),
     before: (server) => server.answer('/requests', json(EMPTY)),
-    text: 'No requests in the last 24 hours',
+    text: 'No requests: last 24 hours',
   },
   {
     name: 'activity-searching',
@@ -122,6 +123,25 @@ const SCREENS: readonly Screen[] = [
     text: 'Tokens by day',
   },
   {
+    name: 'usage-compared',
+    path: `${at('usage')}?compare=before`,
+    before: (server) => server.answer('/usage', json(USAGE_COMPARED)),
+    act: (page) => page.locator('.columns .compared').waitFor(),
+    text: 'Spend before',
+  },
+  {
+    name: 'usage-range',
+    path: `${at('usage')}?from=2026-10-01&to=2026-10-31&compare=before`,
+    act: (page) => page.getByRole('button', { name: 'Date range' }).click(),
+    text: '31 days. Days are UTC, as in the ledger.',
+  },
+  {
+    name: 'activity-range',
+    path: at('activity'),
+    act: (page) => page.getByRole('button', { name: 'Date range' }).click(),
+    text: 'Last hour',
+  },
+  {
     name: 'usage-first-byte',
     path: `${at('usage')}?measure=p95`,
     act: (page) => page.locator('.columns svg').hover({ position: { x: 200, y: 120 } }),
@@ -143,12 +163,12 @@ const SCREENS: readonly Screen[] = [
   },
   {
     name: 'usage-by-tag-empty',
-    path: `${at('usage')}?by=tag&range=24h`,
+    path: `${at('usage')}?by=tag&range=today`,
     before(server) {
       const totals = { ...USAGE_BY_TAG.totals, requests: 0 }
       server.answer('/usage/report', json({ ...USAGE_BY_TAG, totals, data: [] }))
     },
-    text: 'No requests in this range',
+    text: 'No requests in this period.',
   },
   {
     name: 'usage-by-tag-error',
@@ -173,7 +193,7 @@ const SCREENS: readonly Screen[] = [
     name: 'usage-empty',
     path: at('usage'),
     before: (server) => server.answer('/usage', json(NO_USAGE)),
-    text: 'No requests in this range',
+    text: 'No requests in this period.',
   },
   {
     name: 'usage-error',

@@ -173,6 +173,7 @@ function key(at: number, { name, prefix, ...rest }: KeyInput): ApiKey {
     prefix,
     disabled: false,
     expires_at: null,
+    previous_expires_at: null,
     credit_limit: null,
     spend: 0,
     held: 0,

@@ -84,6 +84,7 @@ function usage(by: Usage['by'], named: readonly Named[]): Usage {
     as_of: NOW.toISOString(),
     figures: addedUp(grown.flatMap(({ steps }) => steps)),
     before: NO_FIGURES,
+    compared: null,
     steps: places.map((at) => new Date(Date.UTC(2026, 9, 23) + at * DAY_MS).toISOString()),
     all: stepsOf(grown),
     series: grown.slice(0, 5).map(({ id, name, steps }) => ({ id, name, steps })),
@@ -109,6 +110,20 @@ export const USAGE = usage(
     .slice(0, 7)
     .map(model),
 )
+
+/** The same, compared with the 30 days before. */
+export const USAGE_COMPARED: Usage = {
+  ...USAGE,
+  compared: {
+    from: '2026-09-23T00:00:00.000Z',
+    to: '2026-10-23T00:00:00.000Z',
+    steps: USAGE.all.map((figures, at) => ({
+      at: new Date(Date.UTC(2026, 8, 23) + at * DAY_MS).toISOString(),
+      figures: { ...figures, charge: Math.round(figures.charge * 0.8) },
+    })),
+    groups: USAGE.groups.slice(0, 5).map(({ id, figures }) => ({ id, figures })),
+  },
+}
 
 /** Of one model alone. */
 export const USAGE_OF_ONE = usage('model', MODELS.slice(0, 1).map(model))

@@ -117,6 +117,7 @@ describe('every operation of admins', () => {
       addCredit: { kind: 'backed', amount: 7, reference: 'recorded' },
       createKey: { name: 'laptop' },
       changeKey: { name: 'desk' },
+      rotateKey: { grace_seconds: 60 },
       createCode: { amount: 5 },
       redeemCode: { code: textOf(codes[1], 'code') },
       setMaintenance: { enabled: false },

@@ -1,6 +1,6 @@
 import { request } from 'undici'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { column, errorOf, Management, textOf } from './management.ts'
+import { ADMIN_TOKEN, column, errorOf, Management, textOf } from './management.ts'
 
 let admin: Management
 let accountId: string
@@ -121,7 +121,7 @@ describe('requests', () => {
 describe('usage', () => {
   const totalsOf = async (path: string, token?: string) => (await admin.get(path, token)).json
 
-  test.each(['day', 'model', 'key', 'tag'])(
+  test.each(['day', 'month', 'model', 'key', 'endpoint', 'tag'])(
     'by %s adds up to what the key was charged',
     async (by) => {
       await chat(own.text, { 'x-service-tags': 'nightly, =1+1' })
@@ -132,10 +132,10 @@ describe('usage', () => {
       expect(report).toMatchObject({ by, totals: { requests: 2, charge: spend } })
       const all = await totalsOf(`/v1/admin/usage?by=${by}`)
       expect(all).toMatchObject({ totals: { requests: 3 } })
-      expect(await totalsOf(`/v1/admin/usage?by=${by}&key=${own.id}`)).toMatchObject({
-        totals: { requests: 2, charge: spend },
-        data: report['data'],
-      })
+      const ofKey = await totalsOf(`/v1/admin/usage?by=${by}&key=${own.id}`)
+      expect(ofKey).toMatchObject({ totals: { requests: 2, charge: spend }, data: report['data'] })
+      expect(JSON.stringify(ofKey)).toMatch(/"margin":/)
+      expect(JSON.stringify(report)).not.toMatch(/cost|margin|backed|free|written/)
       const lines = await csv(`/v1/usage?by=${by}&format=csv`, own.text)
       expect(lines).toBe(await csv(`/v1/usage?by=${by}`, own.text, 'text/csv'))
       const dollars = (Number(spend) / 1_000_000).toString()
@@ -154,7 +154,65 @@ describe('usage', () => {
     },
   )
 
+  test.each(['day', 'month', 'account', 'key', 'model', 'endpoint', 'upstream', 'tag'])(
+    'by %s shows admins cost and margin as the requests have them, in JSON and in CSV',
+    async (by) => {
+      const ids = [(await chat(own.text)).id, (await chat(other.text)).id]
+      let [charge, cost] = [0, 0n]
+      for (const id of ids) {
+        const { json } = await admin.get(`/v1/admin/requests/${id}`)
+        charge += Number(json['charge'])
+        const [whole = '', places = ''] = String(json['provider_cost']).split('.')
+        cost += BigInt(whole + places.padEnd(12, '0'))
+      }
+      const costMicros = Number((cost + 500_000n) / 1_000_000n)
+      const amounts = { charge, backed_charge: charge, free_charge: 0, written_off: 0 }
+      const costs = {
+        cost: costMicros,
+        uncharged_cost: 0,
+        uncosted: 0,
+        margin: charge - costMicros,
+      }
+      const report = await totalsOf(`/v1/admin/usage?by=${by}`)
+      expect(report).toMatchObject({ by, totals: { requests: 2, ...amounts, ...costs } })
+      const lines = (await csv(`/v1/admin/usage?by=${by}&format=csv`, ADMIN_TOKEN)).split('\r\n')
+      expect(lines[0]).toContain(
+        'charge,backed_charge,free_charge,written_off,cost,uncharged_cost,uncosted,margin,',
+      )
+      const dollars = (micros: number) => (micros / 1_000_000).toString()
+      expect(lines.at(-2)).toContain(
+        `,2,0,${[charge, charge, 0, 0, costMicros, 0].map(dollars).join(',')},0,${dollars(charge - costMicros)},`,
+      )
+    },
+  )
+
+  test.each(['day', 'month'])(
+    'by step of a %s has a row for each of them and each group',
+    async (step) => {
+      await chat(own.text)
+      await chat(own.text)
+      await chat(other.text)
+      const report = await totalsOf(`/v1/admin/usage?by=key&step=${step}`)
+      const date = new Date().toISOString().slice(0, step === 'day' ? 10 : 7)
+      expect(report['data']).toMatchObject([
+        { date, id: own.id, name: 'test', figures: { requests: 2 } },
+        { date, id: other.id, name: 'test', figures: { requests: 1 } },
+      ])
+      const lines = await csv(`/v1/usage?by=model&step=${step}&format=csv`, own.text)
+      expect(lines).toMatch(new RegExp(`^date,model,requests,.*\r\n${date},sim/text,2,`))
+      expect(lines).toMatch(/\r\ntotal,,2,/)
+      const upstream = await totalsOf(`/v1/admin/usage?by=upstream&step=${step}&model=sim/text`)
+      expect(upstream['totals']).toMatchObject({ requests: 3 })
+      expect(await totalsOf('/v1/admin/usage?upstream=none')).toMatchObject({
+        totals: { requests: 0 },
+      })
+    },
+  )
+
   test.each([
+    ['a step of days', 'by=day&step=month', 'step'],
+    ['groups of operators', 'by=upstream', 'by'],
+    ['accounts', 'by=account', 'by'],
     ['from after to', 'from=2026-03-02&to=2026-03-01', 'from'],
     ['from equal to to', 'from=2026-03-01&to=2026-03-01', 'from'],
     ['over 400 days', 'from=2025-01-01&to=2026-02-06', 'from'],

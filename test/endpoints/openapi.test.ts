@@ -64,6 +64,7 @@ const BODIES: Readonly<Record<string, () => object>> = {
   addCredit: () => ({ kind: 'backed', amount: 7, reference: 'documented' }),
   createKey: () => ({ name: 'laptop', credit_limit: 5 }),
   changeKey: () => ({ name: 'desk' }),
+  rotateKey: () => ({ grace_seconds: 60 }),
   changeMember: () => ({ role: 'owner' }),
   createCode: () => ({ amount: 5, expires_at: '2999-01-01T00:00:00Z' }),
   redeemCode: () => ({ code: params['code'] }),

@@ -145,7 +145,6 @@ test('operators have the operations of admins on accounts, credit, codes, reques
     'createAdminToken',
     'createInvitation',
     'createResetLink',
-    'getAllUsage',
     'listDepositAddresses',
     'removeUser',
   ])

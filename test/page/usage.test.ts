@@ -128,6 +128,33 @@ describe.each(['model', 'key', 'endpoint'])('usage by %s', (by) => {
   })
 })
 
+test('a month opens by its dates with the sums of its CSV, and is compared with the month before', async () => {
+  const { year, month } = { year: new Date().getUTCFullYear(), month: new Date().getUTCMonth() }
+  const from = new Date(Date.UTC(year, month)).toISOString()
+  const to = new Date(Date.UTC(year, month + 1)).toISOString()
+  const monthBefore = new Date(Date.UTC(year, month - 1)).toISOString()
+  const charged = await chargedMicros()
+  for (const [step, head] of [
+    ['day', 'utc_day'],
+    ['month', 'utc_month'],
+  ]) {
+    const query = `from=${from}&to=${to}&step=${step}`
+    const { json } = await read(`usage?${query}&compare=before`)
+    expect(json).toMatchObject({ from, to, step, figures: { charge: charged } })
+    expect(json['before']).toMatchObject({ requests: 0, charge: 0 })
+    expect(json['compared']).toMatchObject({ from: monthBefore, to: from, groups: [] })
+    const [heads = [], ...rows] = cellsOf((await read(`usage.csv?${query}`)).text)
+    expect(heads[0]).toBe(head)
+    const at = heads.indexOf('charge')
+    expect(rows.reduce((sum, row) => sum + microsOf(row[at] ?? ''), 0)).toBe(charged)
+  }
+  const { json } = await read(`usage?from=${from}&to=${to}&compare=year`)
+  expect(json['compared']).toMatchObject({
+    from: new Date(Date.UTC(year - 1, month)).toISOString(),
+  })
+  expect((await read('usage')).json['compared']).toBeNull()
+})
+
 test('keys have their names in usage, also once they are deleted and a name would be a formula', async () => {
   const { json } = await browser.post(`accounts/${account.id}/keys`, { name: '=1+1' })
   await chat(String(json['key']), 'sim/text')
@@ -149,6 +176,9 @@ test('keys have their names in usage, also once they are deleted and a name woul
 test.each([
   ['by=user', 'by'],
   ['step=minute', 'step'],
+  ['compare=never', 'compare'],
+  ['from=2025-01-01T00:00:00Z&to=2026-02-05T00:00:00Z', null],
+  ['from=2025-01-01T00:00:00Z&to=2026-02-06T00:00:00Z', 'from'],
   ['from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z', 'from'],
   [`step=hour&from=${new Date(Date.now() - 13 * 24 * 3_600_000).toISOString()}`, null],
   ['step=hour&by=key', 'step'],

@@ -47,16 +47,16 @@ export type Factors = FactorsAnswer
 export type Account = z.infer<typeof accountShape>
 
 /** Credit, figures and spend of a range. */
-export type Overview = z.infer<typeof overviewShape>
+export type Overview = ForCustomers<z.infer<typeof overviewShape>>
 
 /** What was used over time. */
-export type Usage = z.infer<typeof usageShape>
+export type Usage = ForCustomers<z.infer<typeof usageShape>>
 
 /** What requests came to. */
 export type UsageFigures = Usage['figures']
 
 /** What requests came to over a range, without steps. */
-export type UsageReport = z.infer<typeof usageReportShape>
+export type UsageReport = ForCustomers<z.infer<typeof usageReportShape>>
 
 /** What needs attention. */
 export type Attention = Overview['attention'][number]

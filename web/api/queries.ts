@@ -1,4 +1,5 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
+import type { Comparison, TimeSpan } from '../../src/vocabulary/date-range.ts'
 import type {
   Account,
   ActivityRequest,
@@ -39,33 +40,34 @@ export function accountQuery(accountId: string) {
   })
 }
 
-/** How far back charts look. */
-export const CHART_DAYS = { '24h': 1, '7d': 7, '30d': 30, '90d': 90 } as const
-/** A range of charts. */
-export type ChartRange = keyof typeof CHART_DAYS
 /** What charts are split by. */
 export type ChartSplit = Overview['by']
 
-const DAY_MS = 86_400_000
+/** The first moment of a range, and the one at which it has ended. */
+export interface Moments {
+  readonly from: string
+  readonly to: string
+}
 
-/** The moments of a range: up to the next minute, so that it is asked for again and again alike. */
-function momentsOf(range: ChartRange): { readonly from: string; readonly to: string } {
-  const toMs = Math.ceil(Date.now() / MINUTE_MS) * MINUTE_MS
-  const fromMs = toMs - CHART_DAYS[range] * DAY_MS
+/** A span as calls have it. */
+export function momentsOf({ fromMs, toMs }: TimeSpan): Moments {
   return { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() }
 }
 
 interface ChartInput {
-  readonly range: ChartRange
+  readonly moments: Moments
   readonly by: ChartSplit
+  /** Null: with nothing; what is charted before the range is said in one figure then. */
+  readonly compare: Comparison | null
 }
 
 /** Credit, figures and spend. */
-export function overviewQuery(accountId: string, { range, by }: ChartInput) {
+export function overviewQuery(accountId: string, { moments, by, compare }: ChartInput) {
   return queryOptions({
-    queryKey: ['overview', accountId, range, by],
+    queryKey: ['overview', accountId, moments, by, compare],
     queryFn: ({ signal }) => {
-      const path = withQuery(`accounts/${accountId}/overview`, { ...momentsOf(range), by })
+      const query = { ...moments, by, compare: compare ?? undefined }
+      const path = withQuery(`accounts/${accountId}/overview`, query)
       return read<Overview>(path, signal)
     },
     placeholderData: keepPreviousData,
@@ -76,12 +78,13 @@ export function overviewQuery(accountId: string, { range, by }: ChartInput) {
 /** What was used over time. */
 export function usageQuery(
   accountId: string,
-  { range, by, step }: ChartInput & Pick<Usage, 'step'>,
+  { moments, by, step, compare }: ChartInput & Pick<Usage, 'step'>,
 ) {
   return queryOptions({
-    queryKey: ['usage', accountId, range, by, step],
+    queryKey: ['usage', accountId, moments, by, step, compare],
     queryFn: ({ signal }) => {
-      const path = withQuery(`accounts/${accountId}/usage`, { ...momentsOf(range), by, step })
+      const query = { ...moments, by, step, compare: compare ?? undefined }
+      const path = withQuery(`accounts/${accountId}/usage`, query)
       return read<Usage>(path, signal)
     },
     placeholderData: keepPreviousData,
@@ -90,11 +93,11 @@ export function usageQuery(
 }
 
 /** Every group of a range. Not read again and again: tags are read from requests one by one. */
-export function reportQuery(accountId: string, range: ChartRange, by: 'tag' | 'model' | 'key') {
+export function reportQuery(accountId: string, moments: Moments, by: 'tag' | 'model' | 'key') {
   return queryOptions({
-    queryKey: ['usage', accountId, 'report', by, range],
+    queryKey: ['usage', accountId, 'report', by, moments],
     queryFn: ({ signal }) => {
-      const query = { ...momentsOf(range), by }
+      const query = { ...moments, by }
       return read<UsageReport>(withQuery(`accounts/${accountId}/usage/report`, query), signal)
     },
     placeholderData: keepPreviousData,
@@ -116,13 +119,17 @@ export function keysQuery(accountId: string) {
 
 const KEYS_A_PAGE = 50
 
-/** All keys of an account, newest first, page by page. */
-export function keyPagesQuery(accountId: string) {
+/** The keys of an account that have a text in their name or prefix, newest first, page by page. */
+export function keyPagesQuery(accountId: string, search: string) {
   return infiniteQueryOptions({
-    queryKey: ['keys', accountId, 'pages'],
+    queryKey: ['keys', accountId, 'pages', search],
     queryFn: ({ pageParam, signal }) =>
       read<Page<ApiKey>>(
-        withQuery(`accounts/${accountId}/keys`, { limit: KEYS_A_PAGE, cursor: pageParam }),
+        withQuery(`accounts/${accountId}/keys`, {
+          limit: KEYS_A_PAGE,
+          cursor: pageParam,
+          search: search === '' ? undefined : search,
+        }),
         signal,
       ),
     initialPageParam: null as string | null,

@@ -1,6 +1,7 @@
 import { lazy, Suspense } from 'react'
-import type { ChartRange, ChartSplit } from '../api/queries.ts'
-import { chartDay, chartWeekday, dayOf, minuteTime } from '../format/time.ts'
+import type { ChartStep } from '../../src/vocabulary/usage-step.ts'
+import type { ChartSplit } from '../api/queries.ts'
+import { chartDay, chartMonth, chartWeekday, dayOf, minuteTime } from '../format/time.ts'
 import { Segments } from '../parts/segments.tsx'
 import { Grey } from '../parts/states.tsx'
 import type { ChartSeries, StepChartProps } from './step-chart.tsx'
@@ -15,7 +16,7 @@ export interface LegendSeries extends ChartSeries {
 }
 
 interface ChartProps extends Omit<StepChartProps, 'steps' | 'series' | 'showStep' | 'showTick'> {
-  readonly step: 'day' | 'hour'
+  readonly step: ChartStep
   /** When each step begins, RFC 3339. */
   readonly steps: readonly string[]
   readonly series: readonly LegendSeries[]
@@ -25,8 +26,7 @@ interface ChartProps extends Omit<StepChartProps, 'steps' | 'series' | 'showStep
 
 /** A chart by time with its legend. */
 export function Chart({ step, steps, series, isHistoryComplete, ...chartProps }: ChartProps) {
-  const isDays = step === 'day'
-  const isLong = steps.length > 48
+  const { showStep, showTick } = stepWords(step, steps.length)
   return (
     <div className="chart">
       <Suspense fallback={<GreyChart />}>
@@ -34,11 +34,17 @@ export function Chart({ step, steps, series, isHistoryComplete, ...chartProps }:
           {...chartProps}
           steps={steps.map((at) => new Date(at))}
           series={series}
-          showStep={isDays ? chartWeekday : isLong ? dayAndHour : minuteTime}
-          showTick={isDays ? chartDay : isLong ? (at) => dayOf(at, at) : minuteTime}
+          showStep={showStep}
+          showTick={showTick}
         />
       </Suspense>
       <ul className="key">
+        {chartProps.compared !== undefined && chartProps.compared !== null && (
+          <li>
+            <i className="swatch dashed" />
+            {chartProps.compared.name}
+          </li>
+        )}
         {series.map(({ id, name, tone, text }) => (
           <li key={id}>
             <i className={`swatch of-${tone}`} />
@@ -55,6 +61,21 @@ export function Chart({ step, steps, series, isHistoryComplete, ...chartProps }:
       )}
     </div>
   )
+}
+
+const LONG_FROM_HOURS = 48
+
+function stepWords(step: ChartStep, steps: number): Pick<StepChartProps, 'showStep' | 'showTick'> {
+  switch (step) {
+    case 'month':
+      return { showStep: chartMonth, showTick: chartMonth }
+    case 'day':
+      return { showStep: chartWeekday, showTick: chartDay }
+    case 'hour':
+      return steps > LONG_FROM_HOURS
+        ? { showStep: dayAndHour, showTick: (at) => dayOf(at, at) }
+        : { showStep: minuteTime, showTick: minuteTime }
+  }
 }
 
 function dayAndHour(at: Date): string {
@@ -81,21 +102,9 @@ export function GreyChartCard() {
   )
 }
 
-const RANGES = [
-  { value: '24h', text: '24 h' },
-  { value: '7d', text: '7 d' },
-  { value: '30d', text: '30 d' },
-  { value: '90d', text: '90 d' },
-] as const
-
-interface PickProps<Value> {
-  readonly value: Value
-  readonly onChange: (value: Value) => void
-}
-
-/** How far back a chart looks. */
-export function RangeSegments(props: PickProps<ChartRange>) {
-  return <Segments label="Range" options={RANGES} {...props} />
+interface PickProps {
+  readonly value: ChartSplit
+  readonly onChange: (value: ChartSplit) => void
 }
 
 /** What a chart can be split by. */
@@ -106,6 +115,6 @@ export const SPLITS = [
 ] as const
 
 /** What a chart is split by. */
-export function SplitSegments(props: PickProps<ChartSplit>) {
+export function SplitSegments(props: PickProps) {
   return <Segments label="Split by" options={SPLITS} {...props} />
 }

@@ -4,6 +4,8 @@ interface ColumnTipProps {
   readonly leftPx: number
   readonly columnPx: number
   readonly widthPx: number
+  /** What the step that it is compared with came to; null: it is compared with nothing. */
+  readonly compared: { readonly name: string; readonly text: string } | null
   readonly rows: readonly {
     readonly id: string
     readonly name: string
@@ -17,7 +19,15 @@ const WIDTH_PX = 260
 const GAP_PX = 12
 
 /** What a column is made of, beside it: on its left once there is no room on its right. */
-export function ColumnTip({ title, total, leftPx, columnPx, widthPx, rows }: ColumnTipProps) {
+export function ColumnTip({
+  title,
+  total,
+  leftPx,
+  columnPx,
+  widthPx,
+  compared,
+  rows,
+}: ColumnTipProps) {
   const isRight = leftPx + columnPx + GAP_PX + WIDTH_PX < widthPx
   const style = isRight
     ? { left: leftPx + columnPx + GAP_PX }
@@ -40,6 +50,15 @@ export function ColumnTip({ title, total, leftPx, columnPx, widthPx, rows }: Col
               <dd>{text}</dd>
             </div>
           ))}
+        {compared !== null && (
+          <>
+            <dt>
+              <i className="swatch dashed" />
+              <span>{compared.name}</span>
+            </dt>
+            <dd>{compared.text}</dd>
+          </>
+        )}
       </dl>
     </div>
   )

@@ -25,6 +25,10 @@ export interface StepChartProps {
   readonly series: readonly ChartSeries[]
   /** What all series come to in each step; null: there is nothing. */
   readonly totals: readonly (number | null)[]
+  /** The totals of the time that it is compared with, drawn as a dashed line, and what that time is called. */
+  readonly compared?: { readonly name: string; readonly values: readonly (number | null)[] } | null
+  /** Opens what a column is made of; the group is null where none was pointed at. */
+  readonly onOpen?: (at: number, groupId: string | null) => void
   readonly showStep: (at: Date) => string
   readonly showTick: (at: Date) => string
   readonly showValue: (value: number) => string
@@ -57,7 +61,7 @@ export function StepChart(props: StepChartProps) {
   }
   const shownAt = shown === null ? undefined : steps[shown]
   return (
-    <div className="columns" ref={ref}>
+    <div className={props.onOpen === undefined ? 'columns' : 'columns opens'} ref={ref}>
       <input
         className="vh"
         type="range"
@@ -69,6 +73,9 @@ export function StepChart(props: StepChartProps) {
         onChange={(event) => setShown(Number(event.target.value))}
         onFocus={() => setShown(shown ?? steps.length - 1)}
         onBlur={() => setShown(null)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') props.onOpen?.(shown ?? steps.length - 1, null)
+        }}
       />
       <svg
         width={widthPx}
@@ -77,6 +84,10 @@ export function StepChart(props: StepChartProps) {
         onPointerMove={point}
         onPointerDown={point}
         onPointerLeave={() => setShown(null)}
+        onClick={(event) => {
+          const group = (event.target as Element).getAttribute('data-group')
+          if (shown !== null) props.onOpen?.(shown, group)
+        }}
       >
         <Axis plot={plot} showAxis={props.showAxis} />
         {form === 'columns' &&
@@ -90,6 +101,7 @@ export function StepChart(props: StepChartProps) {
             />
           ))}
         {form === 'lines' && <Lines plot={plot} shown={shown} series={series} />}
+        <Compared plot={plot} values={props.compared?.values ?? []} />
         <Ticks plot={plot} steps={steps} showTick={props.showTick} />
       </svg>
       {shown !== null && shownAt !== undefined && (
@@ -99,6 +111,14 @@ export function StepChart(props: StepChartProps) {
           leftPx={plot.xOf(shown)}
           columnPx={plot.x.bandwidth()}
           widthPx={widthPx}
+          compared={
+            props.compared === undefined || props.compared === null
+              ? null
+              : {
+                  name: props.compared.name,
+                  text: textOf(props.compared.values[shown], showValue),
+                }
+          }
           rows={series.map(({ id, name, tone, values }) => ({
             id,
             name,
@@ -114,7 +134,7 @@ export function StepChart(props: StepChartProps) {
 
 type Plot = ReturnType<typeof layOut>
 
-function layOut(widthPx: number, { form, steps, series, showAxis }: StepChartProps) {
+function layOut(widthPx: number, { form, steps, series, compared, showAxis }: StepChartProps) {
   const height = widthPx < NARROW_PX ? NARROW_HEIGHT_PX : HEIGHT_PX
   const layers = stack<number, string>()
     .keys(series.map(({ id }) => id))
@@ -125,7 +145,8 @@ function layOut(widthPx: number, { form, steps, series, showAxis }: StepChartPro
     form === 'columns'
       ? layers.flatMap((layer) => layer.map(([, to]) => to))
       : series.flatMap(({ values }) => values.map((value) => value ?? 0))
-  const most = tops.reduce((top, value) => Math.max(top, value), 1)
+  const comparedTops = (compared?.values ?? []).slice(0, steps.length).map((value) => value ?? 0)
+  const most = [...tops, ...comparedTops].reduce((top, value) => Math.max(top, value), 1)
   const y = scaleLinear()
     .domain([0, most])
     .nice(3)
@@ -205,7 +226,14 @@ function Column({ plot, at, isShown, series }: ColumnProps) {
         if (to <= from) return null
         const bottom = plot.y(from) - (from === 0 ? 0 : GAP_PX)
         const path = columnPath({ left, width, top: plot.y(to), bottom, isTop: index === top })
-        return <path key={layer.key} className={`of-${series[index]?.tone ?? 5}`} d={path} />
+        return (
+          <path
+            key={layer.key}
+            data-group={layer.key}
+            className={`of-${series[index]?.tone ?? 5}`}
+            d={path}
+          />
+        )
       })}
     </g>
   )
@@ -249,6 +277,15 @@ function Lines({ plot, shown, series }: LinesProps) {
       ))}
     </>
   )
+}
+
+/** The time that the chart is compared with, step by step; what it has more of is left out. */
+function Compared({ plot, values }: { plot: Plot; values: readonly (number | null)[] }) {
+  const draw = line<number | null>()
+    .defined((value, at) => value !== null && plot.x(at) !== undefined)
+    .x((_, at) => plot.xOf(at) + plot.x.bandwidth() / 2)
+    .y((value) => plot.y(value ?? 0))
+  return values.length === 0 ? null : <path className="compared" d={draw(values) ?? ''} />
 }
 
 function isAlone(values: ChartSeries['values'], at: number): boolean {

@@ -20,6 +20,11 @@ const dayAndYear = new Intl.DateTimeFormat(LOCALE, {
 })
 const longDay = new Intl.DateTimeFormat(LOCALE, { day: 'numeric', month: 'long', year: 'numeric' })
 const utcDay = new Intl.DateTimeFormat(LOCALE, { day: 'numeric', month: 'short', timeZone: 'UTC' })
+const utcMonth = new Intl.DateTimeFormat(LOCALE, {
+  month: 'short',
+  year: 'numeric',
+  timeZone: 'UTC',
+})
 const utcWeekday = new Intl.DateTimeFormat(LOCALE, {
   weekday: 'short',
   day: 'numeric',
@@ -62,6 +67,11 @@ export function listTime(at: Date, now: Date): string {
 /** `24 Oct`: the UTC day of a column of a chart. */
 export function chartDay(at: Date): string {
   return utcDay.format(at)
+}
+
+/** `Oct 2026`: the UTC month of a column of a chart. */
+export function chartMonth(at: Date): string {
+  return utcMonth.format(at)
 }
 
 /** `Sat 14 Nov`, UTC. */

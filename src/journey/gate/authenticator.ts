@@ -51,6 +51,8 @@ interface AuthenticatorInput {
 }
 
 interface KnownKey {
+  /** When this text of the key stops working, after a rotation; null: it is the key's own. */
+  readonly replacedAtMs: number | null
   readonly caller: Caller
   readonly isSuspended: boolean
   readonly disabled: boolean
@@ -136,7 +138,10 @@ export class Authenticator {
     return this.#admit(known)
   }
 
-  #admit({ caller, isSuspended, disabled, expiresAtMs }: KnownKey): Caller {
+  #admit({ caller, isSuspended, disabled, expiresAtMs, replacedAtMs }: KnownKey): Caller {
+    if (replacedAtMs !== null && this.#input.clock.nowMs() >= replacedAtMs) {
+      throw new Problem('invalid_api_key')
+    }
     if (isSuspended) throw new Problem('account_suspended')
     if (disabled) throw new Problem('api_key_disabled')
     if (expiresAtMs !== null && this.#input.clock.nowMs() >= expiresAtMs) {
@@ -225,13 +230,20 @@ export class Authenticator {
       .select(['api_keys.in_flight_max as keyInFlightMax'])
       .select(['accounts.requests_per_minute_max as accountRequestsPerMinuteMax'])
       .select(['accounts.in_flight_max as accountInFlightMax'])
-      .where('api_keys.key_hash', 'in', filledUp(hashes))
+      .select(['api_keys.previous_key_hash as previousHash'])
+      .select(['api_keys.previous_expires_at_ms as previousExpiresAtMs'])
+      .where(({ eb, or }) =>
+        or([
+          eb('api_keys.key_hash', 'in', filledUp(hashes)),
+          eb('api_keys.previous_key_hash', 'in', filledUp(hashes)),
+        ]),
+      )
       .where('api_keys.deleted_at_ms', 'is', null)
       .execute()
     const found = new Map(
-      rows.map(({ hash, accountId, apiKeyId, feeBasisPoints, ...row }): [string, KnownKey] => [
-        hash,
-        {
+      rows.flatMap(({ hash, accountId, apiKeyId, feeBasisPoints, ...row }) => {
+        const known: KnownKey = {
+          replacedAtMs: null,
           caller: {
             ...{ accountId, apiKeyId, feeBasisPoints, hasBackedCredit: row.hasBacked === 1 },
             models: ModelAccess.of({
@@ -243,8 +255,13 @@ export class Authenticator {
           isSuspended: row.accountDisabled === 1,
           disabled: row.keyDisabled === 1,
           expiresAtMs: row.expiresAtMs,
-        },
-      ]),
+        }
+        const { previousHash, previousExpiresAtMs: replacedAtMs } = row
+        const own: readonly [string, KnownKey] = [hash, known]
+        if (previousHash === null || replacedAtMs === null || replacedAtMs <= askedAtMs)
+          return [own]
+        return [own, [previousHash, { ...known, replacedAtMs }] as const]
+      }),
     )
     if (timesForgotten !== this.#timesForgotten) return found
     for (const hash of hashes) {

@@ -7,7 +7,7 @@ import type {
   PrunedRequestsRow,
   RequestRow,
 } from '../../store/schema.ts'
-import { chargeForCost, parseDecimal } from '../../vocabulary/money.ts'
+import { chargeForCost, costBehind, micros, parseDecimal } from '../../vocabulary/money.ts'
 import { isCredit } from '../rules/credit.ts'
 import { PeriodTally, type PrunedCharges } from './period-tally.ts'
 
@@ -329,6 +329,15 @@ export function auditRequest(row: RequestRow, entries: readonly Entry[]): readon
 
   const charge = row.backedChargeMicros + row.freeChargeMicros
   expect('charge', { stored: charge, recomputed: chargeOf(row, charge) })
+  const cost = costBehind({ ...row, chargeMicros: micros(charge) })
+  expect('cost_micros', {
+    stored: row.cost?.costMicros ?? null,
+    recomputed: cost?.costMicros ?? null,
+  })
+  expect('cost_rest_pico', {
+    stored: row.cost?.costRestPico ?? null,
+    recomputed: cost?.costRestPico ?? null,
+  })
   if (row.costStands) {
     const mayStand = row.costUsd !== null && (row.state === 'provisional' || row.state === 'final')
     expect('cost_stands', { stored: 1, recomputed: mayStand ? 1 : 0 })

@@ -97,6 +97,7 @@ export class BatchedLedger implements Ledger {
   readonly updateAccount = this.#given('updateAccount')
   readonly addApiKey = this.#given('addApiKey')
   readonly updateApiKey = this.#given('updateApiKey')
+  readonly rotateApiKey = this.#given('rotateApiKey')
   readonly deleteApiKey = this.#given('deleteApiKey')
   readonly addCreditCode = this.#given('addCreditCode')
   readonly revokeCreditCode = this.#given('revokeCreditCode')

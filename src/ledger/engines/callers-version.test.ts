@@ -53,6 +53,11 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     ['a key is disabled', (ledger) => ledger.updateApiKey({ id: 'KA', disabled: true })],
     ['a key gets an expiry', (ledger) => ledger.updateApiKey({ id: 'KA', expiresAtMs: 5 })],
     ['a key is deleted', (ledger) => ledger.deleteApiKey('KA')],
+    [
+      'a key is rotated',
+      (ledger) =>
+        ledger.rotateApiKey({ id: 'KA', keyHash: 'f', displayPrefix: 'sk-f', graceMs: 0 }),
+    ],
     ['an account gets a fee', (ledger) => ledger.updateAccount({ id: 'A', feeBasisPoints: 0 })],
     ['an account is disabled', (ledger) => ledger.updateAccount({ id: 'A', disabled: true })],
     [

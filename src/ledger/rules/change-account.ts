@@ -12,6 +12,7 @@ import type {
   AddCreditCodeInput,
   CreateAccountInput,
   OwnLimits,
+  RotateApiKeyInput,
   UpdateAccountInput,
   UpdateAccountVerdict,
   UpdateApiKeyInput,
@@ -105,6 +106,27 @@ export function updateApiKey(
     ...apiKey,
     ...change,
     ...countsUnder(work, apiKey, { change, nowMs }),
+  })
+}
+
+/**
+ * Gives a key a new text. The one before works for the grace; the one before that is ended. Null where there is no
+ * such key, or it was deleted.
+ */
+export function rotateApiKey(
+  work: UnitOfWork,
+  { id, graceMs, ...next }: RotateApiKeyInput,
+  nowMs: number,
+): ApiKeyRow | null {
+  const apiKey = work.apiKeys.get(id)
+  if (apiKey === undefined || apiKey.deletedAtMs !== null) return null
+  // A command that is run again must not end the text before.
+  if (apiKey.keyHash === next.keyHash) return apiKey
+  return work.apiKeys.write({
+    ...apiKey,
+    ...next,
+    previousKeyHash: graceMs > 0 ? apiKey.keyHash : null,
+    previousExpiresAtMs: graceMs > 0 ? nowMs + graceMs : null,
   })
 }
 

@@ -1,6 +1,7 @@
 import { type AccountRow, ENTRIES, type RequestRow } from '../../store/schema.ts'
 import {
   addMicros,
+  costBehind,
   type EntryKind,
   type Micros,
   maxMicros,
@@ -86,6 +87,7 @@ export function moveRequest(work: UnitOfWork, row: RequestRow, move: Move): Requ
     freeChargeMicros: charge.freeMicros,
     writtenOffMicros: charge.writtenOffMicros,
     costUsd: move.costUsd,
+    cost: costBehind({ ...row, costUsd: move.costUsd, chargeMicros: move.chargeMicros }),
     costStands: move.costStands === true,
     endedAtMs: row.endedAtMs ?? move.nowMs,
     settledAtMs: isSettled(move.state) ? move.nowMs : null,

@@ -1,7 +1,9 @@
 import type { ApiKeyRow, RequestRow } from '../../store/schema.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
-import { formatDecimal, subtractMicros, ZERO_MICROS } from '../../vocabulary/money.ts'
+import { timeOfId } from '../../vocabulary/ids.ts'
+import { costBehind, formatDecimal, subtractMicros, ZERO_MICROS } from '../../vocabulary/money.ts'
 import type { Correction, RequestFacts, Resolution, TokenUsage } from '../../vocabulary/outcome.ts'
+import { DAY_HOURS, HOUR_MS } from '../../vocabulary/usage-step.ts'
 import type {
   Corrected,
   CorrectInput,
@@ -240,10 +242,16 @@ function standingMove(row: RequestRow, nowMs: number): Move {
 function recordLate(work: UnitOfWork, row: RequestRow, learned: Resolution | Correction): void {
   if (row.state !== 'released') return
   if (learned.kind !== 'final' && learned.kind !== 'provisional') return
-  work.requests.update({
-    ...row,
-    lateCostUsd: learned.costUsd === null ? row.lateCostUsd : formatDecimal(learned.costUsd),
-    lateReports: row.lateReports + 1,
+  const lateCostUsd = learned.costUsd === null ? row.lateCostUsd : formatDecimal(learned.costUsd)
+  const cost = costBehind({ ...row, lateCostUsd, chargeMicros: ZERO_MICROS })
+  work.requests.update({ ...row, lateCostUsd, cost, lateReports: row.lateReports + 1 })
+  if (cost === null) return
+  const hour = Math.floor((timeOfId(row.id) ?? 0) / HOUR_MS)
+  const { id, accountId, apiKeyId, modelId, endpoint, upstream } = row
+  work.lateCosts.write({
+    ...{ id, accountId, apiKeyId, modelId, endpoint, upstream, hour },
+    day: Math.floor(hour / DAY_HOURS),
+    ...cost,
   })
 }
 

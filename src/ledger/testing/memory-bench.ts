@@ -76,6 +76,7 @@ class MemoryBench implements Bench {
     updateAccount: async (input) => this.#commit({ kind: 'updateAccount', input }),
     addApiKey: async (input) => this.#commit({ kind: 'addApiKey', input }),
     updateApiKey: async (input) => this.#commit({ kind: 'updateApiKey', input }),
+    rotateApiKey: async (input) => this.#commit({ kind: 'rotateApiKey', input }),
     deleteApiKey: async (input) => this.#commit({ kind: 'deleteApiKey', input }),
     addCreditCode: async (input) => this.#commit({ kind: 'addCreditCode', input }),
     revokeCreditCode: async (input) => this.#commit({ kind: 'revokeCreditCode', input }),

@@ -31,6 +31,8 @@ import { up as suspensions } from './0028-suspensions.ts'
 import { up as mailTimes } from './0029-mail-times.ts'
 import { up as storeGaps } from './0030-store-gaps.ts'
 import { up as sessionGuard } from './0031-session-guard.ts'
+import { up as costs } from './0032-costs.ts'
+import { up as keyRotation } from './0033-key-rotation.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -74,6 +76,8 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 29, name: 'mail-times', up: mailTimes },
   { number: 30, name: 'store-gaps', up: storeGaps },
   { number: 31, name: 'session-guard', up: sessionGuard },
+  { number: 32, name: 'costs', up: costs },
+  { number: 33, name: 'key-rotation', up: keyRotation },
 ]
 
 /** The newest schema that this program knows. */

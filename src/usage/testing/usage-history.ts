@@ -2,11 +2,16 @@ import fc from 'fast-check'
 import { ActivityPruner } from '../../ledger/activity/activity-pruner.ts'
 import { auditStore } from '../../ledger/audit/audit.ts'
 import { OWNERS, SETUP } from '../../ledger/testing/random-script.ts'
-import { costOfCharge, FACTS, holdInput, runScript } from '../../ledger/testing/script.ts'
+import {
+  FACTS,
+  holdInput,
+  costOfCharge as roundedCostOf,
+  runScript,
+} from '../../ledger/testing/script.ts'
 import type { StoreBench } from '../../ledger/testing/store-bench.ts'
 import { REQUESTS, type RequestRow } from '../../store/schema.ts'
 import { createIdSource } from '../../vocabulary/ids.ts'
-import { micros } from '../../vocabulary/money.ts'
+import { addDecimals, type Decimal, type Micros, micros } from '../../vocabulary/money.ts'
 import type { Correction, RequestFacts, Resolution } from '../../vocabulary/outcome.ts'
 import { HOUR_MS } from '../../vocabulary/usage-step.ts'
 import { auditUsage } from '../audit-usage.ts'
@@ -17,6 +22,7 @@ export const HISTORY_FROM_MS = Date.parse('2026-03-01T10:20:00Z')
 
 const MODELS = ['acme/one', 'acme/two', 'other/three']
 const ENDPOINTS = ['chat', 'messages']
+const UPSTREAMS = ['one', 'two', 'three']
 const CREDIT = `credit A1 backed 100000 r0
 credit A2 backed 300 r0
 credit A2 free 400 r1 until ${HISTORY_FROM_MS / 1_000 + 30 * 3_600}`
@@ -76,6 +82,11 @@ export const historySteps: fc.Arbitrary<readonly HistoryStep[]> = fc.array(step,
   maxLength: 70,
   size: 'max',
 })
+
+/** As providers report it: with more places than a pico-dollar has. */
+function costOfCharge(chargeMicros: Micros): Decimal {
+  return addDecimals(roundedCostOf(chargeMicros), { digits: 3n, exponent: -15 })
+}
 
 /** A final charge. */
 export function finalOf(chargeMicros: ReturnType<typeof micros>): Resolution {
@@ -166,6 +177,7 @@ export class UsageHistory {
       instanceId: 'I',
       modelId,
       endpoint: ENDPOINTS[picked % ENDPOINTS.length] ?? '',
+      upstream: UPSTREAMS[Math.floor(picked / 3) % UPSTREAMS.length] ?? '',
       neededMicros: micros(30),
       leastMicros: micros(5),
       freeCreditQualifies: picked % 5 < 3,

@@ -6,9 +6,11 @@ import { Icon } from '../../parts/icon.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { useShortcuts } from '../../shell/shortcuts.ts'
 import { useAccountId } from '../../shell/use-account.ts'
+import { useSpanOf } from '../../shell/use-span.ts'
 import { Drawer } from './drawer.tsx'
 import { Filters } from './filters.tsx'
 import { RequestList } from './request-list.tsx'
+import { type ActivityRange, type ActivitySearch, activityRangeSearch } from './search.ts'
 import { csvPath, useActivity } from './use-activity.ts'
 
 const route = getRouteApi('/$account/activity')
@@ -22,6 +24,8 @@ export function ActivityScreen() {
   const [isLive, setLive] = useState(true)
   const activity = useActivity(accountId, search, isLive)
   const keyNames = useKeyNames(accountId)
+  const spanOf = useSpanOf()
+  const look = (range: ActivityRange) => void navigate({ search: inRange(search, range) })
   const listRef = useRef<HTMLDivElement>(null)
   const open = (request: string | undefined) =>
     navigate({
@@ -42,7 +46,7 @@ export function ActivityScreen() {
     <>
       <div className="top">
         <h1>Activity</h1>
-        <a className="btn" href={csvPath(accountId, search)} download>
+        <a className="btn" href={csvPath(accountId, search, spanOf)} download>
           <Icon name="download" />
           CSV
         </a>
@@ -54,6 +58,7 @@ export function ActivityScreen() {
         onLive={setLive}
         onFind={open}
         onChange={(next) => navigate({ search: next, resetScroll: false })}
+        onRange={look}
       />
       <div className={search.request === undefined ? 'act' : 'act open'}>
         <div ref={listRef} className="min-w-0">
@@ -67,7 +72,7 @@ export function ActivityScreen() {
               setLive(false)
               void activity.older.fetchNextPage()
             }}
-            onRange={(range) => navigate({ search: { ...search, range } })}
+            onRange={look}
           />
         </div>
         {search.request !== undefined && (
@@ -82,6 +87,14 @@ export function ActivityScreen() {
       </div>
     </>
   )
+}
+
+/** The same filters in another range. */
+function inRange(
+  { range: _, from: __, to: ___, ...rest }: ActivitySearch,
+  range: ActivityRange,
+): ActivitySearch {
+  return { ...rest, ...activityRangeSearch(range) }
 }
 
 /** The names of the keys by id; a deleted one has none. */

@@ -1,16 +1,19 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { type ChartRange, keysQuery, modelsQuery, reportQuery } from '../../api/queries.ts'
+import { lastDays } from '../../../src/vocabulary/date-range.ts'
+import { keysQuery, modelsQuery, momentsOf, reportQuery } from '../../api/queries.ts'
 import { minuteTime } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
-import { Choose, type Option, PickMany } from '../../parts/pick.tsx'
+import { type Option, PickMany } from '../../parts/pick.tsx'
+import { RangePicker } from '../../parts/range-picker.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
+import { useSpanOf } from '../../shell/use-span.ts'
 import {
-  ACTIVITY_RANGES,
   type ActivityRange,
   type ActivitySearch,
-  DEFAULT_RANGE,
+  LAST_HOURS,
   type RequestState,
+  rangeOf,
   STATE_WORDS,
 } from './search.ts'
 import type { Following } from './use-activity.ts'
@@ -22,30 +25,39 @@ interface FiltersProps {
   readonly onLive: (isLive: boolean) => void
   readonly onFind: (requestId: string) => void
   readonly onChange: (search: ActivitySearch) => void
+  readonly onRange: (range: ActivityRange) => void
 }
 
-const RANGES = Object.entries(ACTIVITY_RANGES).map(([value, { text }]) => ({ value, text }))
+const HOURS = ['1h', '24h'] as const
 const STATES = Object.entries(STATE_WORDS).map(([value, text]) => ({ value, text }))
 const ENDPOINTS = ['chat', 'completions', 'messages', 'responses', 'embeddings', 'images'].map(
   (value) => ({ value, text: value }),
 )
 const FAILED = 'failed'
+const TODAY = { kind: 'moving', range: 'today' } as const
 
 /** What is looked for, and whether the list follows what happens. */
-export function Filters({ search, isLive, following, onLive, onFind, onChange }: FiltersProps) {
+export function Filters(props: FiltersProps) {
+  const { search, isLive, following, onLive, onFind, onChange, onRange } = props
   const change = (part: Partial<ActivitySearch>) => onChange(without({ ...search, ...part }))
   const picked = [...(search.state ?? []), ...(search.failed === true ? [FAILED] : [])]
-  const { range = DEFAULT_RANGE } = search
+  const range = rangeOf(search)
+  const spanOf = useSpanOf()
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset can't be laid out as a line in every browser
     <div className="filters" role="group" aria-label="Filters">
       <Find onFind={onFind} />
-      <Choose
-        label="Range"
-        icon="calendar"
-        options={RANGES}
-        value={range}
-        onChange={(value) => change({ range: value as ActivityRange })}
+      <RangePicker
+        range={range.kind === 'hours' ? TODAY : range}
+        compare={null}
+        spanOf={spanOf}
+        hours={HOURS.map((value) => ({
+          value,
+          text: LAST_HOURS[value].text,
+          isPicked: range.kind === 'hours' && range.range === value,
+          onPick: () => onRange({ kind: 'hours', range: value }),
+        }))}
+        onChange={(picked) => onRange(picked.range)}
       />
       <ModelFilter
         range={range}
@@ -166,17 +178,11 @@ function KeyFilter({ range, ...props }: ListedProps) {
   return <PickMany label="Key" options={withPicked(options, props.picked)} {...props} />
 }
 
-const CHARTED: Readonly<Record<ActivityRange, ChartRange>> = {
-  '1h': '24h',
-  '24h': '24h',
-  '7d': '7d',
-  '30d': '30d',
-  all: '90d',
-}
-
-/** The models or keys that have requests in the range; of all time, those of the last 90 days. */
+/** The models or keys that have requests in the range. */
 function useUsed(by: 'model' | 'key', range: ActivityRange): readonly Option[] {
-  const { data } = useQuery(reportQuery(useAccountId(), CHARTED[range], by))
+  const spanOf = useSpanOf()
+  const span = range.kind === 'hours' ? lastDays(2, { nowMs: Date.now() }) : spanOf(range)
+  const { data } = useQuery(reportQuery(useAccountId(), momentsOf(span), by))
   if (data?.by !== by) return []
   return data.data.flatMap(({ id, name }) => (id === null ? [] : [{ value: id, text: name ?? id }]))
 }

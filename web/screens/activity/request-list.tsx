@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import { counted } from '../../format/numbers.ts'
+import { rangeText } from '../../format/ranges.ts'
 import { dayAndMinute } from '../../format/time.ts'
 import { clientOf } from '../../parts/client-lines.ts'
 import { CodeLines } from '../../parts/code-lines.tsx'
@@ -7,12 +8,7 @@ import { Empty, Failed, GreyRows, Stale } from '../../parts/states.tsx'
 import { useExampleModel } from '../../parts/use-models.ts'
 import { useAccountId, useMe } from '../../shell/use-account.ts'
 import { RequestHeads, RequestRow } from './request-row.tsx'
-import {
-  ACTIVITY_RANGES,
-  type ActivityRange,
-  type ActivitySearch,
-  DEFAULT_RANGE,
-} from './search.ts'
+import { type ActivityRange, type ActivitySearch, LAST_HOURS, rangeOf } from './search.ts'
 import { Summary } from './summary.tsx'
 import { type useActivity, useFreshIds, useSummary } from './use-activity.ts'
 
@@ -104,8 +100,9 @@ function Pager({ activity, isLive, onOlder }: RequestListProps) {
 function NoRequests({ activity, search, onRange }: RequestListProps) {
   const { base_url: baseUrl } = useMe()
   const model = useExampleModel()
-  const { range = DEFAULT_RANGE, request: _, ...filters } = search
-  const { text } = ACTIVITY_RANGES[range]
+  const { range: _, from: __, to: ___, request: ____, ...filters } = search
+  const range = rangeOf(search)
+  const isAll = range.kind === 'moving' && range.range === 'all'
   if (activity.hasOlder) {
     return (
       <Empty title="No request matches so far">
@@ -115,16 +112,19 @@ function NoRequests({ activity, search, onRange }: RequestListProps) {
   }
   if (Object.keys(filters).length > 0) {
     return (
-      <Wider title="No request matches" onRange={onRange} range={range}>
-        <p>{text}: none with these filters. Remove a filter, or search further back.</p>
+      <Wider title="No requests match these filters." onRange={onRange} isAll={isAll}>
+        <p>
+          {activityRangeText(range)}: none with these filters. Remove a filter, or look further
+          back.
+        </p>
       </Wider>
     )
   }
   return (
     <Wider
-      title={range === 'all' ? 'No requests yet' : `No requests in the ${text.toLowerCase()}`}
+      title={isAll ? 'No requests yet' : `No requests: ${activityRangeText(range).toLowerCase()}`}
       onRange={onRange}
-      range={range}
+      isAll={isAll}
     >
       <p>Requests appear here as soon as they start.</p>
       <CodeLines lines={clientOf('curl').lines({ baseUrl, model })} />
@@ -132,19 +132,27 @@ function NoRequests({ activity, search, onRange }: RequestListProps) {
   )
 }
 
+function activityRangeText(range: ActivityRange): string {
+  return range.kind === 'hours' ? LAST_HOURS[range.range].text : rangeText(range)
+}
+
 interface WiderProps {
   readonly title: string
-  readonly range: ActivityRange
+  readonly isAll: boolean
   readonly onRange: (range: ActivityRange) => void
   readonly children: ReactNode
 }
 
-function Wider({ title, range, onRange, children }: WiderProps) {
+function Wider({ title, isAll, onRange, children }: WiderProps) {
   return (
     <Empty title={title}>
       {children}
-      {range !== 'all' && (
-        <button type="button" className="btn" onClick={() => onRange('all')}>
+      {!isAll && (
+        <button
+          type="button"
+          className="btn"
+          onClick={() => onRange({ kind: 'moving', range: 'all' })}
+        >
           Look at all
         </button>
       )}

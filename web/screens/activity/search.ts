@@ -1,21 +1,42 @@
+import {
+  type DateRange,
+  type MovingRange,
+  readDateRange,
+  searchOf,
+} from '../../../src/vocabulary/date-range.ts'
 import type { ActivityRequest } from '../../api/answers.ts'
 
 const HOUR_MS = 3_600_000
 
-/** How far back Activity looks; null: as far as there is any. */
-export const ACTIVITY_RANGES = {
+/** Ranges that end now; null: the range is one of UTC days. */
+export const LAST_HOURS = {
   '1h': { text: 'Last hour', spanMs: HOUR_MS },
   '24h': { text: 'Last 24 hours', spanMs: 24 * HOUR_MS },
-  '7d': { text: 'Last 7 days', spanMs: 7 * 24 * HOUR_MS },
-  '30d': { text: 'Last 30 days', spanMs: 30 * 24 * HOUR_MS },
-  all: { text: 'All', spanMs: null },
 } as const
 
-/** One of them. */
-export type ActivityRange = keyof typeof ACTIVITY_RANGES
+type LastHours = keyof typeof LAST_HOURS
+
+/** How far back Activity looks. */
+export type ActivityRange = DateRange | { readonly kind: 'hours'; readonly range: LastHours }
 
 /** The range of an address that names none. */
-export const DEFAULT_RANGE: ActivityRange = '24h'
+const DEFAULT_RANGE: ActivityRange = { kind: 'hours', range: '24h' }
+
+/** The range of an address. */
+export function rangeOf(
+  search: Readonly<Partial<Record<'range' | 'from' | 'to', unknown>>>,
+): ActivityRange {
+  const { range } = search
+  if (range === '1h' || range === '24h') return { kind: 'hours', range }
+  return readDateRange(search) ?? DEFAULT_RANGE
+}
+
+/** A range as an address has it. */
+export function activityRangeSearch(
+  range: ActivityRange,
+): Pick<ActivitySearch, 'range' | 'from' | 'to'> {
+  return range.kind === 'hours' ? { range: range.range } : searchOf(range)
+}
 
 /** A state of a request. */
 export type RequestState = ActivityRequest['state']
@@ -31,7 +52,9 @@ export const STATE_WORDS = {
 
 /** The filters of Activity and the request that is open, as the address has them. */
 export interface ActivitySearch {
-  readonly range?: ActivityRange
+  readonly range?: MovingRange | LastHours
+  readonly from?: string
+  readonly to?: string
   readonly model?: readonly string[]
   readonly key?: readonly string[]
   readonly state?: readonly RequestState[]
@@ -44,12 +67,12 @@ export interface ActivitySearch {
 
 /** Reads an address; what it can't mean is left out. */
 export function readActivitySearch(search: Record<string, unknown>): ActivitySearch {
-  const { range, request, failed } = search
-  const isRange = typeof range === 'string' && Object.hasOwn(ACTIVITY_RANGES, range)
+  const { request, failed } = search
+  const isRange = ['range', 'from'].some((name) => search[name] !== undefined)
   const isRequest = typeof request === 'string' && request !== ''
   const states = texts(search['state']).filter(isState)
   return {
-    ...(isRange ? { range: range as ActivityRange } : {}),
+    ...(isRange ? activityRangeSearch(rangeOf(search)) : {}),
     ...listField('model', texts(search['model'])),
     ...listField('key', texts(search['key'])),
     ...listField('state', states),

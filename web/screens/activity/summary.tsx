@@ -54,6 +54,7 @@ export function Summary({ query }: { query: UseQueryResult<RequestSummary> }) {
   )
 }
 
+const NOW_WITHIN_MS = 120_000
 const HEIGHT_PX = 60
 const LABELS_PX = 16
 const FAILED_PX_MIN = 1.5
@@ -64,6 +65,7 @@ function Columns({ summary }: { summary: RequestSummary }) {
   const most = Math.max(1, ...steps.map((step) => step.requests))
   const stepPx = steps.length === 0 ? 0 : widthPx / steps.length
   const heightOf = (value: number) => (value / most) * (HEIGHT_PX - 4)
+  const isNow = Math.abs(Date.now() - Date.parse(summary.to)) < NOW_WITHIN_MS
   const middle = steps[Math.floor(steps.length / 2)]
   return (
     <div className="hist" ref={ref}>
@@ -94,7 +96,7 @@ function Columns({ summary }: { summary: RequestSummary }) {
           </text>
         )}
         <text x={widthPx} y={HEIGHT_PX + 14} textAnchor="end">
-          now
+          {isNow ? 'now' : minuteTime(new Date(summary.to))}
         </text>
       </svg>
     </div>

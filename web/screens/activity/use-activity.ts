@@ -1,9 +1,11 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
+import type { DateRange, TimeSpan } from '../../../src/vocabulary/date-range.ts'
 import type { FoundRequests, RequestSummary } from '../../api/answers.ts'
 import { read, withQuery } from '../../api/client.ts'
 import { pollDelayMs } from '../../api/live.ts'
-import { ACTIVITY_RANGES, type ActivitySearch, DEFAULT_RANGE } from './search.ts'
+import { useSpanOf } from '../../shell/use-span.ts'
+import { type ActivityRange, type ActivitySearch, LAST_HOURS, rangeOf } from './search.ts'
 
 const ROWS = 50
 const MINUTE_MS = 60_000
@@ -36,13 +38,15 @@ const NO_FAILURE: Failing = { errors: 0, sinceMs: 0 }
 /** The requests that match, newest first: the first page live, older ones once they are asked for. */
 export function useActivity(accountId: string, search: ActivitySearch, isLive: boolean) {
   const filters = filtersOf(search)
-  const name = JSON.stringify([accountId, search.range ?? DEFAULT_RANGE, filters])
+  const spanOf = useSpanOf()
+  const range = rangeOf(search)
+  const name = JSON.stringify([accountId, range, filters])
   const path = `accounts/${accountId}/requests`
   const newest = useQuery({
     queryKey: ['requests', name],
     queryFn: async ({ signal }) => {
       try {
-        const query = { limit: ROWS, since: spanOf(search).since, ...filters }
+        const query = { limit: ROWS, ...listBounds(range, spanOf), ...filters }
         const page = await read<FoundRequests>(withQuery(path, query), signal)
         failing.delete(name)
         return page
@@ -61,7 +65,7 @@ export function useActivity(accountId: string, search: ActivitySearch, isLive: b
   const older = useInfiniteQuery({
     queryKey: ['requests', name, 'older', cursor],
     queryFn: ({ pageParam, signal }) => {
-      const query = { limit: ROWS, since: spanOf(search).since, ...filters, cursor: pageParam }
+      const query = { limit: ROWS, ...listBounds(range, spanOf), ...filters, cursor: pageParam }
       return read<FoundRequests>(withQuery(path, query), signal)
     },
     initialPageParam: cursor,
@@ -89,14 +93,19 @@ export function useSummary(
   search: ActivitySearch,
   changedWith: FoundRequests | undefined,
 ) {
-  const { spanMs } = ACTIVITY_RANGES[search.range ?? DEFAULT_RANGE]
-  const isShown = spanMs !== null && spanMs <= SUMMARY_SPAN_MS_MAX
+  const spanOf = useSpanOf()
+  const range = rangeOf(search)
+  const { fromMs, toMs } = activitySpan(range, spanOf)
+  const isShown = toMs - fromMs <= SUMMARY_SPAN_MS_MAX
   const filters = filtersOf(search)
   const query = useQuery({
-    queryKey: ['summary', accountId, search.range ?? DEFAULT_RANGE, filters],
+    queryKey: ['summary', accountId, range, filters],
     queryFn: ({ signal }) =>
       read<RequestSummary>(
-        withQuery(`accounts/${accountId}/requests/summary`, { ...spanOf(search), ...filters }),
+        withQuery(`accounts/${accountId}/requests/summary`, {
+          ...bounds(activitySpan(range, spanOf)),
+          ...filters,
+        }),
         signal,
       ),
     enabled: isShown && changedWith !== undefined,
@@ -111,9 +120,10 @@ export function useSummary(
 }
 
 /** Where the requests that match are read as CSV. */
-export function csvPath(accountId: string, search: ActivitySearch): string {
-  const { since, until } = spanOf(search)
-  const query = { since, until, ...filtersOf(search) }
+export function csvPath(accountId: string, search: ActivitySearch, spanOf: SpanOf): string {
+  const range = rangeOf(search)
+  const isAll = range.kind === 'moving' && range.range === 'all'
+  const query = { ...(isAll ? {} : bounds(activitySpan(range, spanOf))), ...filtersOf(search) }
   return `/app/api/${withQuery(`accounts/${accountId}/requests.csv`, query)}`
 }
 
@@ -121,15 +131,31 @@ function filtersOf({ model, key, state, endpoint, failed }: ActivitySearch) {
   return { model, key, state, endpoint, failed }
 }
 
-/** Whole minutes, so that an address stays the same, and its answer's tag with it, for a while. */
-function spanOf({ range = DEFAULT_RANGE }: ActivitySearch): { since?: string; until?: string } {
-  const { spanMs } = ACTIVITY_RANGES[range]
-  if (spanMs === null) return {}
-  const untilMs = Math.ceil(Date.now() / MINUTE_MS) * MINUTE_MS
-  return {
-    since: new Date(untilMs - spanMs).toISOString(),
-    until: new Date(untilMs).toISOString(),
+type SpanOf = (range: DateRange) => TimeSpan
+
+/** The time that a range spans, up to now where it has now in it. */
+function activitySpan(range: ActivityRange, spanOf: SpanOf): TimeSpan {
+  // Whole minutes, so that an address stays the same, and its answer's tag with it, for a while.
+  const minuteMs = Math.ceil(Date.now() / MINUTE_MS) * MINUTE_MS
+  if (range.kind === 'hours') {
+    return { fromMs: minuteMs - LAST_HOURS[range.range].spanMs, toMs: minuteMs }
   }
+  const { fromMs, toMs } = spanOf(range)
+  return { fromMs, toMs: Math.max(fromMs + MINUTE_MS, Math.min(toMs, minuteMs)) }
+}
+
+function bounds({ fromMs, toMs }: TimeSpan): { readonly since: string; readonly until: string } {
+  return { since: new Date(fromMs).toISOString(), until: new Date(toMs).toISOString() }
+}
+
+/** Of the list: one that has now in it has no end, and of all time there is no beginning. */
+function listBounds(
+  range: ActivityRange,
+  spanOf: SpanOf,
+): { readonly since?: string; readonly until?: string } {
+  const { since, until } = bounds(activitySpan(range, spanOf))
+  if (range.kind === 'dates') return { since, until }
+  return range.range === 'all' ? {} : { since }
 }
 
 const NONE: ReadonlySet<string> = new Set()

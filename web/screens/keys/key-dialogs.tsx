@@ -14,7 +14,7 @@ import { useAccountId } from '../../shell/use-account.ts'
 import { type KeyFields, KeyForm } from './key-form.tsx'
 
 /** A change of a key; afterwards, what shows keys is read again. */
-function useKeyWrite<Input, Answer>(
+export function useKeyWrite<Input, Answer>(
   send: (keysPath: string, input: Input) => Promise<Answer>,
   onDone: (answer: Answer) => void,
 ) {
@@ -71,7 +71,8 @@ export function CreateKey({ onClose, onMade }: CreateKeyProps) {
   )
 }
 
-interface KeyDialogProps {
+/** The dialog of a key. */
+export interface KeyDialogProps {
   readonly apiKey: ApiKey
   readonly onClose: () => void
 }

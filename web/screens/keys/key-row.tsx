@@ -1,8 +1,8 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { ApiKey } from '../../api/answers.ts'
+import type { ApiKey, CreatedApiKey } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
-import { ago, dayOf } from '../../format/time.ts'
+import { ago, dayAndMinute, dayOf } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Popover } from '../../parts/popover.tsx'
@@ -11,6 +11,7 @@ import { Time } from '../../parts/time.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { ChangeKey, DeleteKey, DisableKey } from './key-dialogs.tsx'
 import { keyState, remainingMicros } from './key-state.ts'
+import { RotateKey } from './rotate-key.tsx'
 
 /** The heads of the table of keys. */
 export const KEY_HEADS = [
@@ -27,10 +28,11 @@ interface KeyRowProps {
   readonly apiKey: ApiKey
   /** What the account may spend; null: not known yet. */
   readonly availableMicros: number | null
+  readonly onRotated: (key: CreatedApiKey) => void
 }
 
 /** A key: on a phone, a card of it. */
-export function KeyRow({ apiKey, availableMicros }: KeyRowProps) {
+export function KeyRow({ apiKey, availableMicros, onRotated }: KeyRowProps) {
   const now = useNow()
   const { word, tone } = keyState(apiKey, now)
   const isDim = word === 'Disabled' || word === 'Expired'
@@ -39,6 +41,7 @@ export function KeyRow({ apiKey, availableMicros }: KeyRowProps) {
       <td className="name">
         <b title={apiKey.name}>{apiKey.name}</b>
         <span className="two mono">{apiKey.prefix}</span>
+        <PreviousLine apiKey={apiKey} />
         <OnlyModels models={apiKey.models} />
         <MetadataLine metadata={apiKey.metadata} />
       </td>
@@ -65,15 +68,26 @@ export function KeyRow({ apiKey, availableMicros }: KeyRowProps) {
         )}
       </td>
       <td className="num">
-        <KeyMenu apiKey={apiKey} />
+        <KeyMenu apiKey={apiKey} onRotated={onRotated} />
       </td>
     </tr>
   )
 }
 
+/** Until when the text before the last rotation works. */
+function PreviousLine({ apiKey: { previous_expires_at: ends } }: { apiKey: ApiKey }) {
+  if (ends === null) return null
+  const at = new Date(ends)
+  return (
+    <span className="two dimmed">
+      Its text before works until <Time at={at}>{dayAndMinute(at)}</Time>
+    </span>
+  )
+}
+
 const NEAR = 0.85
 
-function Spent({ apiKey, availableMicros }: KeyRowProps) {
+function Spent({ apiKey, availableMicros }: Omit<KeyRowProps, 'onRotated'>) {
   const { spend, credit_limit: limitMicros } = apiKey
   if (limitMicros === null) {
     return (
@@ -101,9 +115,9 @@ function Spent({ apiKey, availableMicros }: KeyRowProps) {
   )
 }
 
-type Opened = 'change' | 'disable' | 'delete' | null
+type Opened = 'change' | 'rotate' | 'disable' | 'delete' | null
 
-function KeyMenu({ apiKey }: { apiKey: ApiKey }) {
+function KeyMenu({ apiKey, onRotated }: Pick<KeyRowProps, 'apiKey' | 'onRotated'>) {
   const account = useAccountId()
   const [opened, setOpened] = useState<Opened>(null)
   const close = () => setOpened(null)
@@ -140,6 +154,11 @@ function KeyMenu({ apiKey }: { apiKey: ApiKey }) {
             <button type="button" className="menu-item" onClick={item('change', closeMenu)}>
               <Icon name="pencil" /> <span>Change</span>
             </button>
+            {apiKey.prefix !== '' && (
+              <button type="button" className="menu-item" onClick={item('rotate', closeMenu)}>
+                <Icon name="again" /> <span>Rotate</span>
+              </button>
+            )}
             <button type="button" className="menu-item" onClick={item('disable', closeMenu)}>
               <Icon name={apiKey.disabled ? 'check' : 'pause'} />
               <span>{apiKey.disabled ? 'Enable' : 'Disable'}</span>
@@ -152,6 +171,16 @@ function KeyMenu({ apiKey }: { apiKey: ApiKey }) {
         )}
       </Popover>
       {opened === 'change' && <ChangeKey apiKey={apiKey} onClose={close} />}
+      {opened === 'rotate' && (
+        <RotateKey
+          apiKey={apiKey}
+          onClose={close}
+          onRotated={(key) => {
+            close()
+            onRotated(key)
+          }}
+        />
+      )}
       {opened === 'disable' && <DisableKey apiKey={apiKey} onClose={close} />}
       {opened === 'delete' && <DeleteKey apiKey={apiKey} onClose={close} />}
     </>

@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { CreatedApiKey } from '../../api/answers.ts'
@@ -10,22 +10,27 @@ import { ListCard, Older } from '../../parts/list-card.tsx'
 import { MadeSecret } from '../../parts/made-secret.tsx'
 import { Snippet } from '../../parts/snippet.tsx'
 import { Empty } from '../../parts/states.tsx'
+import { useSettled } from '../../parts/use-settled.ts'
 import { useTitle } from '../../parts/use-title.ts'
 import { useAccountId } from '../../shell/use-account.ts'
 import { CreateKey } from './key-dialogs.tsx'
 import { KEY_HEADS, KeyRow } from './key-row.tsx'
 
+const FIND_AFTER_MS = 200
 const route = getRouteApi('/$account/keys')
 
 /** The keys of an account: making, changing and deleting them. */
 export function KeysScreen() {
   useTitle('Keys')
-  const { create = false } = route.useSearch()
+  const { create = false, find = '' } = route.useSearch()
   const navigate = route.useNavigate()
   // In the memory of this page alone, until it is left.
   const [made, setMade] = useState<CreatedApiKey | null>(null)
   const setCreating = (isCreating: boolean) =>
-    navigate({ search: isCreating ? { create: true } : {}, replace: true })
+    navigate({
+      search: ({ create: _, ...rest }) => (isCreating ? { ...rest, create: true } : rest),
+      replace: true,
+    })
   return (
     <>
       <div className="top">
@@ -37,13 +42,24 @@ export function KeysScreen() {
       </div>
       {made !== null && (
         <MadeSecret
+          key={made.key}
           title={`Key “${made.name}” is ready`}
           text={made.key}
           noun="key"
           onDone={() => setMade(null)}
         />
       )}
-      <KeyTable />
+      <KeyTable
+        find={find}
+        onFind={(text) =>
+          void navigate({
+            search: ({ find: _, ...rest }) => (text === '' ? rest : { ...rest, find: text }),
+            replace: true,
+            resetScroll: false,
+          })
+        }
+        onRotated={setMade}
+      />
       <Snippet title="Use it" apiKey={made?.key ?? null} />
       {create && (
         <CreateKey
@@ -58,24 +74,65 @@ export function KeysScreen() {
   )
 }
 
-function KeyTable() {
+interface KeyTableProps {
+  /** A part of the name or prefix. Empty: all keys. */
+  readonly find: string
+  readonly onFind: (text: string) => void
+  readonly onRotated: (key: CreatedApiKey) => void
+}
+
+function KeyTable({ find, onFind, onRotated }: KeyTableProps) {
   const accountId = useAccountId()
-  const query = useInfiniteQuery({ ...keyPagesQuery(accountId), refetchInterval: 15_000 })
+  const search = useSettled(find.trim(), FIND_AFTER_MS)
+  const query = useInfiniteQuery({
+    ...keyPagesQuery(accountId, search),
+    placeholderData: keepPreviousData,
+    refetchInterval: 15_000,
+  })
   const keys = query.data?.pages.flatMap(({ data }) => data)
   const { data: account } = useQuery(accountQuery(accountId))
   return (
     <ListCard
       label="Keys"
+      header={
+        find === '' && query.data !== undefined && query.data.pages[0]?.data.length === 0 ? null : (
+          <header>
+            <label className="find">
+              <Icon name="search" small />
+              <span className="vh">Name or prefix of a key</span>
+              <input
+                id="find"
+                type="search"
+                value={find}
+                placeholder="Find by name or prefix"
+                autoComplete="off"
+                spellCheck={false}
+                maxLength={200}
+                onChange={({ target }) => onFind(target.value)}
+              />
+            </label>
+          </header>
+        )
+      }
       query={query}
       rows={keys}
       failed="The keys could not be read."
       empty={
-        <Empty title="No keys yet">
-          <p>
-            A key is what a client sends with each request. Create one, give it a limit if you like,
-            and put it into <span className="mono">{KEY_VARIABLE}</span> for the lines below.
-          </p>
-        </Empty>
+        search !== '' ? (
+          <Empty title={`No key matches “${search}”.`}>
+            <button type="button" className="btn" onClick={() => onFind('')}>
+              Show all keys
+            </button>
+          </Empty>
+        ) : (
+          <Empty title="No keys yet">
+            <p>
+              A key is what a client sends with each request. Create one, give it a limit if you
+              like, and put it into <span className="mono">{KEY_VARIABLE}</span> for the lines
+              below.
+            </p>
+          </Empty>
+        )
       }
       heads={KEY_HEADS}
       greyRows={4}
@@ -84,6 +141,7 @@ function KeyTable() {
           key={apiKey.id}
           apiKey={apiKey}
           availableMicros={account?.credit.backed.available ?? null}
+          onRotated={onRotated}
         />
       )}
     >

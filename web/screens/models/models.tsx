@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
+import { lastDays } from '../../../src/vocabulary/date-range.ts'
 import type { Model } from '../../api/answers.ts'
-import { modelsQuery, reportQuery } from '../../api/queries.ts'
+import { modelsQuery, momentsOf, reportQuery } from '../../api/queries.ts'
 import { counted, shortCount } from '../../format/numbers.ts'
 import { inputPrice, outputPrice, pricesText } from '../../format/prices.ts'
 import { minuteTime } from '../../format/time.ts'
@@ -94,7 +95,8 @@ function withoutEmpty(search: Change): ModelsSearch {
 
 /** What the account used of each model in the last 30 days. */
 function useUses(): ModelUses {
-  const { data } = useQuery(reportQuery(useAccountId(), '30d', 'model'))
+  const moments = momentsOf(lastDays(30, { nowMs: Date.now() }))
+  const { data } = useQuery(reportQuery(useAccountId(), moments, 'model'))
   const rows = data?.by === 'model' ? data.data : []
   return new Map(
     rows.flatMap(({ id, figures: { requests, charge } }) =>

@@ -61,6 +61,7 @@ const WORDS: Readonly<Record<RecordedOperation, Words>> = {
   removeUser: named('User removed'),
   revokeAdminToken: named('Admin token revoked'),
   revokeCode: named('Credit code revoked'),
+  rotateKey: named('Key rotated'),
   setMaintenance: {
     kind: 'Maintenance turned on or off',
     of: ({ detail }) =>

@@ -1,6 +1,8 @@
-import type { Overview } from '../../api/answers.ts'
+import type { Comparison } from '../../../src/vocabulary/date-range.ts'
+import type { Usage, UsageFigures } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
 import { change, count, percent, shortCount } from '../../format/numbers.ts'
+import { comparedText } from '../../format/ranges.ts'
 import { duration } from '../../format/time.ts'
 import { Grey } from '../../parts/states.tsx'
 
@@ -10,11 +12,16 @@ interface Figure {
   readonly note: string
 }
 
-/** Six figures of the range, against the range before. */
-export function Figures({ overview }: { overview: Overview }) {
+interface FiguresProps {
+  readonly sums: Pick<Usage, 'from' | 'to' | 'figures' | 'before'>
+  readonly compare: Comparison
+}
+
+/** Six figures of the range, against the range that it is compared with. */
+export function Figures(props: FiguresProps) {
   return (
     <section className="card stats" aria-label="Figures of the range">
-      {figuresOf(overview).map(({ title, value, note }) => (
+      {figuresOf(props).map(({ title, value, note }) => (
         <div key={title} className="stat">
           <h2 className="lab">{title}</h2>
           <b>{value}</b>
@@ -27,10 +34,11 @@ export function Figures({ overview }: { overview: Overview }) {
 
 const DAY_MS = 86_400_000
 
-function figuresOf(overview: Overview): readonly Figure[] {
-  const { figures, before } = overview
-  const days = Math.round((Date.parse(overview.to) - Date.parse(overview.from)) / DAY_MS)
-  const period = days <= 1 ? 'the day before' : `the ${days} days before`
+function figuresOf({ sums, compare }: FiguresProps): readonly Figure[] {
+  const { figures, before } = sums
+  const span = { fromMs: Date.parse(sums.from), toMs: Date.parse(sums.to) }
+  const days = Math.round((span.toMs - span.fromMs) / DAY_MS)
+  const period = comparedText(span, compare)
   const spend = change(figures.charge, before.charge)
   const requests = change(figures.requests, before.requests)
   const perDay = Math.round(figures.requests / Math.max(1, days))
@@ -38,7 +46,10 @@ function figuresOf(overview: Overview): readonly Figure[] {
     {
       title: 'Spend',
       value: money(figures.charge),
-      note: spend === null ? `nothing in ${period}` : `${spend} ${period}`,
+      note:
+        spend === null
+          ? `nothing ${compare === 'year' ? '' : 'in '}${period}`
+          : `${spend} ${period}`,
     },
     {
       title: 'Requests',
@@ -71,7 +82,7 @@ function figuresOf(overview: Overview): readonly Figure[] {
   ]
 }
 
-function firstByte({ first_byte_ms_p50, first_byte_ms_p95 }: Overview['figures']): Figure {
+function firstByte({ first_byte_ms_p50, first_byte_ms_p95 }: UsageFigures): Figure {
   return {
     title: 'First byte',
     value: first_byte_ms_p50 === null ? '–' : duration(first_byte_ms_p50),

@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router'
+import { type DateRange, searchOf } from '../../../src/vocabulary/date-range.ts'
 import type { Overview } from '../../api/answers.ts'
 import { ShareCell } from '../../charts/share-cell.tsx'
 import { money } from '../../format/money.ts'
@@ -14,8 +15,13 @@ const HEADS = [
   { text: 'Spend', className: 'num' },
 ] as const
 
+interface KeysBySpendProps {
+  readonly keys: Overview['keys']
+  readonly range: DateRange
+}
+
 /** The keys that spent most in the range; each leads to its requests. */
-export function KeysBySpend({ keys }: { keys: Overview['keys'] }) {
+export function KeysBySpend({ keys, range }: KeysBySpendProps) {
   const account = useAccountId()
   const totalMicros = keys.reduce((total, { charge }) => total + charge, 0)
   return (
@@ -40,7 +46,7 @@ export function KeysBySpend({ keys }: { keys: Overview['keys'] }) {
                   <Link
                     to="/$account/activity"
                     params={{ account }}
-                    search={{ range: '30d', key: [key.id] }}
+                    search={{ ...searchOf(range), key: [key.id] }}
                   >
                     <b>{key.name}</b> <span className="mono dimmed ml-1.5">{key.prefix}</span>
                     {key.deleted && <span className="dimmed"> deleted</span>}

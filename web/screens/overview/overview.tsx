@@ -1,11 +1,20 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
+import {
+  COMPARISONS,
+  type Comparison,
+  type DateRange,
+  readDateRange,
+} from '../../../src/vocabulary/date-range.ts'
 import type { Overview } from '../../api/answers.ts'
-import { overviewQuery } from '../../api/queries.ts'
+import { momentsOf, overviewQuery } from '../../api/queries.ts'
 import { Answer } from '../../charts/answer.tsx'
-import { GreyChartCard, RangeSegments } from '../../charts/chart.tsx'
+import { GreyChartCard } from '../../charts/chart.tsx'
+import { RangePicker } from '../../parts/range-picker.tsx'
 import { useTitle } from '../../parts/use-title.ts'
+import { DEFAULT_RANGE, withRange } from '../../searches.ts'
 import { useAccountId } from '../../shell/use-account.ts'
+import { useSpanOf } from '../../shell/use-span.ts'
 import { AddCreditLink } from './add-credit-link.tsx'
 import { Attention } from './attention.tsx'
 import { CreditCard, GreyCreditCard } from './credit-card.tsx'
@@ -20,16 +29,30 @@ const route = getRouteApi('/$account/overview')
 export function OverviewScreen() {
   useTitle('Overview')
   const account = useAccountId()
-  const { range = '30d', by = 'model' } = route.useSearch()
+  const { by = 'model', compare = 'before', ...search } = route.useSearch()
+  const range = readDateRange(search) ?? DEFAULT_RANGE
+  const spanOf = useSpanOf()
   const navigate = route.useNavigate()
-  const query = useQuery(overviewQuery(account, { range, by }))
+  const moments = momentsOf(spanOf(range))
+  const query = useQuery(overviewQuery(account, { moments, by, compare }))
   return (
     <>
       <div className="top">
         <h1>Overview</h1>
-        <RangeSegments
-          value={range}
-          onChange={(next) => navigate({ search: (search) => ({ ...search, range: next }) })}
+        <RangePicker
+          range={range}
+          compare={compare}
+          comparisons={COMPARISONS}
+          spanOf={spanOf}
+          onChange={(picked) =>
+            void navigate({
+              search: (before) =>
+                withRange(before, {
+                  ...picked,
+                  compare: picked.compare === 'before' ? null : picked.compare,
+                }),
+            })
+          }
         />
         <AddCreditLink className="btn pri hide-s" />
       </div>
@@ -37,7 +60,9 @@ export function OverviewScreen() {
         {(overview) => (
           <Cards
             overview={overview}
-            onSplit={(next) => navigate({ search: (search) => ({ ...search, by: next }) })}
+            range={range}
+            compare={compare}
+            onSplit={(next) => navigate({ search: (before) => ({ ...before, by: next }) })}
           />
         )}
       </Answer>
@@ -47,21 +72,23 @@ export function OverviewScreen() {
 
 interface CardsProps {
   readonly overview: Overview
+  readonly range: DateRange
+  readonly compare: Comparison
   readonly onSplit: (by: Overview['by']) => void
 }
 
-function Cards({ overview, onSplit }: CardsProps) {
+function Cards({ overview, range, compare, onSplit }: CardsProps) {
   const isUnused = overview.figures.requests === 0 && overview.before.requests === 0
   return (
     <>
       <div className="hero">
         <CreditCard overview={overview} />
-        <Figures overview={overview} />
+        <Figures sums={overview} compare={compare} />
       </div>
       {isUnused ? <FirstRequest /> : <Spend overview={overview} onSplit={onSplit} />}
       {!isUnused && (
         <div className="cols">
-          <KeysBySpend keys={overview.keys} />
+          <KeysBySpend keys={overview.keys} range={range} />
           <Attention items={overview.attention} />
         </div>
       )}

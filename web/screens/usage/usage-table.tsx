@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
+import { type DateRange, searchOf } from '../../../src/vocabulary/date-range.ts'
 import type { Usage, UsageFigures } from '../../api/answers.ts'
-import type { ChartRange } from '../../api/queries.ts'
 import { ShareCell } from '../../charts/share-cell.tsx'
 import { money } from '../../format/money.ts'
 import { count, counted, percent, shortCount } from '../../format/numbers.ts'
@@ -16,7 +16,9 @@ type Group = Usage['groups'][number]
 interface UsageTableProps {
   readonly usage: Usage
   readonly measure: Measure
-  readonly range: ChartRange
+  readonly range: DateRange
+  /** The time that it is compared with: `before`. */
+  readonly comparedName: string
 }
 
 const HEADS = { model: 'Model', key: 'Key', endpoint: 'Endpoint' } as const
@@ -38,9 +40,14 @@ export function figureHeads(hasFirstByte: boolean): readonly Head[] {
 }
 
 /** Every group with all its figures, the one with most of the measure first. */
-export function UsageTable({ usage, measure, range }: UsageTableProps) {
-  const { by, groups, figures } = usage
-  const { of, form } = MEASURE_RULES[measure]
+export function UsageTable({ usage, measure, range, comparedName }: UsageTableProps) {
+  const { by, groups, figures, compared } = usage
+  const { of, form, text, show } = MEASURE_RULES[measure]
+  const before = new Map(compared?.groups.map((group) => [group.id, of(group.figures)]))
+  const beforeCell = (value: number | null | undefined) =>
+    compared === null ? null : (
+      <td className="num hide-s">{value === null || value === undefined ? '–' : show(value)}</td>
+    )
   // A part of the sum; a time is no part of another, so it stands beside the longest.
   const whole =
     form === 'columns'
@@ -50,7 +57,13 @@ export function UsageTable({ usage, measure, range }: UsageTableProps) {
   return (
     <section className="card overflow-hidden" aria-label={`Figures by ${by}`}>
       <table className="cards">
-        <Heads heads={[{ text: HEADS[by] }, ...figureHeads(true)]} />
+        <Heads
+          heads={[
+            { text: HEADS[by] },
+            ...figureHeads(true),
+            ...(compared === null ? [] : [{ text: `${text} ${comparedName}`, className: 'num' }]),
+          ]}
+        />
         <tbody>
           {rows.map((group) => (
             <tr key={group.id} className={group.deleted ? 'dim' : ''}>
@@ -58,6 +71,7 @@ export function UsageTable({ usage, measure, range }: UsageTableProps) {
                 <GroupLink group={group} by={by} range={range} />
               </ShareCell>
               <Figures figures={group.figures} />
+              {beforeCell(before.get(group.id))}
             </tr>
           ))}
         </tbody>
@@ -68,6 +82,7 @@ export function UsageTable({ usage, measure, range }: UsageTableProps) {
                 <b>All {counted(groups.length, by)}</b>
               </td>
               <Figures figures={figures} />
+              {beforeCell(of(usage.before))}
             </tr>
           </tfoot>
         )}
@@ -112,7 +127,7 @@ export function Figures({ figures }: FiguresProps) {
 interface GroupLinkProps {
   readonly group: Group
   readonly by: Usage['by']
-  readonly range: ChartRange
+  readonly range: DateRange
 }
 
 /** The name of a group, which leads to its requests. */
@@ -124,7 +139,7 @@ function GroupLink({ group: { id, name, prefix, deleted }, by, range }: GroupLin
     <Link
       to="/$account/activity"
       params={{ account }}
-      search={{ range: range === '90d' ? 'all' : range, [by]: [id] }}
+      search={{ ...searchOf(range), [by]: [id] }}
       preload={false}
     >
       {by === 'model' ? <ModelName id={name} /> : <b>{name}</b>}

@@ -1,24 +1,39 @@
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import {
+  COMPARISONS,
+  type Comparison,
+  type DateRange,
+  dateOf,
+  readDateRange,
+  searchOf,
+  type TimeSpan,
+} from '../../../src/vocabulary/date-range.ts'
 import type { Usage, UsageReport } from '../../api/answers.ts'
 import { withQuery } from '../../api/client.ts'
-import { type ChartRange, reportQuery, usageQuery } from '../../api/queries.ts'
+import { momentsOf, reportQuery, usageQuery } from '../../api/queries.ts'
 import { Answer } from '../../charts/answer.tsx'
-import {
-  Chart,
-  GreyChartCard,
-  type LegendSeries,
-  RangeSegments,
-  SPLITS,
-} from '../../charts/chart.tsx'
+import { Chart, GreyChartCard, type LegendSeries, SPLITS } from '../../charts/chart.tsx'
 import { counted } from '../../format/numbers.ts'
+import { comparedText } from '../../format/ranges.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Choose } from '../../parts/pick.tsx'
+import { RangePicker } from '../../parts/range-picker.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { useTitle } from '../../parts/use-title.ts'
-import { hasSteps, MEASURES, type Measure, stepOf, type UsageSearch } from '../../searches.ts'
+import {
+  chartStep,
+  DEFAULT_RANGE,
+  hasSteps,
+  MEASURES,
+  type Measure,
+  type UsageSearch,
+  withRange,
+} from '../../searches.ts'
 import { useAccountId } from '../../shell/use-account.ts'
+import { useSpanOf } from '../../shell/use-span.ts'
+import { Figures } from '../overview/figures.tsx'
 import { MEASURE_RULES } from './measures.ts'
 import { TagTable } from './tag-table.tsx'
 import { UsageTable } from './usage-table.tsx'
@@ -28,6 +43,7 @@ const route = getRouteApi('/$account/usage')
 const MEASURE_OPTIONS = MEASURES.map((value) => ({ value, text: MEASURE_RULES[value].text }))
 const SUM_OPTIONS = MEASURE_OPTIONS.filter(({ value }) => MEASURE_RULES[value].form === 'columns')
 const USAGE_SPLITS = [...SPLITS, { value: 'tag', text: 'Tag' }] as const
+const USAGE_COMPARISONS = [...COMPARISONS, null]
 const STEPS = [
   { value: 'day', text: 'By day' },
   { value: 'hour', text: 'By hour' },
@@ -38,26 +54,39 @@ export function UsageScreen() {
   useTitle('Usage')
   const accountId = useAccountId()
   const search = route.useSearch()
-  const { range = '30d', by = 'model', measure: asked = 'spend' } = search
+  const { by = 'model', measure: asked = 'spend', compare = null } = search
+  const range = readDateRange(search) ?? DEFAULT_RANGE
+  const spanOf = useSpanOf()
+  const span = spanOf(range)
+  const moments = momentsOf(span)
   const isByTag = by === 'tag'
   // Times are not in the report by tag.
   const measure = isByTag && MEASURE_RULES[asked].form === 'lines' ? 'spend' : asked
-  const step = stepOf(search)
+  const step = chartStep(span, search)
   const navigate = route.useNavigate()
   const chartBy = isByTag ? 'model' : by
   const charts = useQuery({
-    ...usageQuery(accountId, { range, by: chartBy, step }),
+    ...usageQuery(accountId, { moments, by: chartBy, step, compare }),
     enabled: !isByTag,
   })
-  const tags = useQuery({ ...reportQuery(accountId, range, 'tag'), enabled: isByTag })
+  const tags = useQuery({ ...reportQuery(accountId, moments, 'tag'), enabled: isByTag })
   const change = (part: UsageSearch) =>
     void navigate({ search: (before) => ({ ...before, ...part }), resetScroll: false })
-  const look = (next: ChartRange) => change({ range: next })
+  const look = (next: DateRange) =>
+    void navigate({ search: (before) => withRange(before, { range: next, compare }) })
   return (
     <>
       <div className="top">
         <h1>Usage</h1>
-        <RangeSegments value={range} onChange={look} />
+        <RangePicker
+          range={range}
+          compare={compare}
+          comparisons={USAGE_COMPARISONS}
+          spanOf={spanOf}
+          onChange={(picked) =>
+            void navigate({ search: (before) => withRange(before, picked), resetScroll: false })
+          }
+        />
       </div>
       {/* biome-ignore lint/a11y/useSemanticElements: a fieldset can't be laid out as a line in every browser */}
       <div className="filters" role="group" aria-label="What is shown">
@@ -74,27 +103,14 @@ export function UsageScreen() {
           value={by}
           onChange={(next) => change({ by: next })}
         />
-        {hasSteps({ range, by }) && (
-          <Segments
-            label="Steps"
-            options={STEPS}
-            value={step}
-            onChange={(next) =>
-              void navigate({
-                search: ({ step: _, ...rest }) =>
-                  next === 'hour' ? { ...rest, step: next } : rest,
-                resetScroll: false,
-              })
-            }
-          />
-        )}
+        {hasSteps(span, by) && <StepSegments step={step} />}
         <Download accountId={accountId} usage={isByTag ? tags.data : charts.data} />
       </div>
       {isByTag ? (
         <Answer query={tags} noun="usage" grey={<GreyChartCard />}>
           {(report) =>
             report.totals.requests === 0 ? (
-              <NoRequests range={range} onRange={look} />
+              <NoRequests onRange={look} />
             ) : (
               <TagTable report={report} measure={measure} />
             )
@@ -102,10 +118,36 @@ export function UsageScreen() {
         </Answer>
       ) : (
         <Answer query={charts} noun="usage" grey={<GreyChartCard />}>
-          {(usage) => <Cards usage={usage} measure={measure} range={range} onRange={look} />}
+          {(usage) => (
+            <Cards
+              usage={usage}
+              measure={measure}
+              range={range}
+              span={span}
+              compare={compare}
+              onRange={look}
+            />
+          )}
         </Answer>
       )}
     </>
+  )
+}
+
+function StepSegments({ step }: { step: Usage['step'] }) {
+  const navigate = route.useNavigate()
+  return (
+    <Segments
+      label="Steps"
+      options={STEPS}
+      value={step}
+      onChange={(next) =>
+        void navigate({
+          search: ({ step: _, ...rest }) => (next === 'hour' ? { ...rest, step: next } : rest),
+          resetScroll: false,
+        })
+      }
+    />
   )
 }
 
@@ -132,20 +174,21 @@ function Download({ accountId, usage }: DownloadProps) {
 }
 
 interface NoRequestsProps {
-  readonly range: ChartRange
-  readonly onRange: (range: ChartRange) => void
+  readonly onRange: (range: DateRange) => void
 }
 
-function NoRequests({ range, onRange }: NoRequestsProps) {
+function NoRequests({ onRange }: NoRequestsProps) {
   return (
     <section className="card">
-      <Empty title="No requests in this range">
+      <Empty title="No requests in this period.">
         <p>Spend, requests and latency appear here.</p>
-        {range !== '90d' && (
-          <button type="button" className="btn" onClick={() => onRange('90d')}>
-            Look at 90 days
-          </button>
-        )}
+        <button
+          type="button"
+          className="btn"
+          onClick={() => onRange({ kind: 'moving', range: 'all' })}
+        >
+          Look at all time
+        </button>
       </Empty>
     </section>
   )
@@ -154,18 +197,37 @@ function NoRequests({ range, onRange }: NoRequestsProps) {
 interface CardsProps extends NoRequestsProps {
   readonly usage: Usage
   readonly measure: Measure
+  readonly range: DateRange
+  readonly span: TimeSpan
+  /** Null: with nothing. */
+  readonly compare: Comparison | null
 }
 
-function Cards({ usage, measure, range, onRange }: CardsProps) {
-  const { step, by, groups } = usage
+function Cards({ usage, measure, range, span, compare, onRange }: CardsProps) {
+  const { step, by, groups, compared } = usage
+  const account = useAccountId()
+  const navigate = useNavigate()
   const { text, form, of, show, axis } = MEASURE_RULES[measure]
-  if (groups.length === 0) return <NoRequests range={range} onRange={onRange} />
+  if (groups.length === 0) return <NoRequests onRange={onRange} />
+  const comparedName = compare === null ? '' : comparedText(span, compare)
+  const open = (at: number, groupId: string | null) => {
+    const isNamed = groupId !== null && groupId !== 'others' && groupId !== 'pruned'
+    void navigate({
+      to: '/$account/activity',
+      params: { account },
+      search: { ...searchOf(daysOf(usage, at)), ...(isNamed ? { [by]: [groupId] } : {}) },
+    })
+  }
   return (
     <>
+      <div className="mb-4">
+        <Figures sums={usage} compare={compare ?? 'before'} />
+      </div>
       <section className="card mb-4">
         <header>
           <h2>
-            {text} by {step} {step === 'day' && <span className="font-normal text-ink-3">UTC</span>}
+            {text} by {step}{' '}
+            {step !== 'hour' && <span className="font-normal text-ink-3">UTC</span>}
           </h2>
           <p className="note num">
             {textOf(of(usage.figures), show)} {form === 'columns' ? 'in all' : 'overall'}
@@ -178,14 +240,32 @@ function Cards({ usage, measure, range, onRange }: CardsProps) {
           steps={usage.steps}
           series={seriesOf(usage, measure)}
           totals={usage.all.map(of)}
+          compared={
+            compared === null
+              ? null
+              : { name: comparedName, values: compared.steps.map(({ figures }) => of(figures)) }
+          }
+          onOpen={open}
           showValue={show}
           showAxis={axis}
           isHistoryComplete={usage.history.complete}
         />
       </section>
-      <UsageTable usage={usage} measure={measure} range={range} />
+      <UsageTable
+        usage={usage}
+        measure={measure}
+        range={range}
+        comparedName={compare === 'year' ? 'a year before' : 'before'}
+      />
     </>
   )
+}
+
+/** The UTC days of a step. */
+function daysOf({ steps, to }: Usage, at: number): DateRange {
+  const fromMs = Date.parse(steps[at] ?? to)
+  const endMs = Date.parse(steps[at + 1] ?? to)
+  return { kind: 'dates', from: dateOf(fromMs), to: dateOf(endMs - 1) }
 }
 
 // The fifth colour is for all others.

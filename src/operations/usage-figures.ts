@@ -1,0 +1,67 @@
+import { z } from 'zod'
+import type { UsageFigures, UsageMoney } from '../usage/read-usage.ts'
+import { OPERATOR_ONLY } from './customer-fields.ts'
+import { moneyField } from './fields.ts'
+
+const count = z.int()
+
+/** What requests came to. */
+export const figuresShape = z.object({
+  requests: count,
+  failed: count.describe('Those that ended with an error.'),
+  charge: moneyField,
+  backed_charge: moneyField.describe('The part of the charge on paid credit.'),
+  free_charge: moneyField.describe('The part of the charge on free credit.'),
+  written_off: moneyField.describe('The part of `free_charge` that free credit could not pay.'),
+  cost: moneyField.describe('The provider cost, with `uncharged_cost`.'),
+  uncharged_cost: moneyField.describe('What the provider billed for released requests.'),
+  uncosted: count.describe('Charged requests whose cost is not known.'),
+  margin: moneyField
+    .nullable()
+    .describe('`backed_charge` less `cost`; null where `uncosted` is not 0.'),
+  input_tokens: count,
+  cache_read_tokens: count,
+  cache_write_tokens: count,
+  output_tokens: count,
+  reasoning_tokens: count,
+  first_byte_ms_p50: z.number().nullable(),
+  first_byte_ms_p95: z.number().nullable(),
+})
+
+/** The amounts of requests that only operators read. */
+export function moneyAnswer(money: UsageMoney) {
+  return {
+    backed_charge: money.backedChargeMicros,
+    free_charge: money.freeChargeMicros,
+    written_off: money.writtenOffMicros,
+    cost: money.costMicros,
+    uncharged_cost: money.unchargedCostMicros,
+    uncosted: money.uncosted,
+    margin: money.marginMicros,
+  }
+}
+
+type FiguresAnswer = z.infer<typeof figuresShape>
+
+/** What requests came to, as it is answered. */
+export function figuresAnswer(figures: UsageFigures): FiguresAnswer {
+  const { requests, failed, chargeMicros, money, usage, firstByte } = figures
+  return {
+    requests,
+    failed,
+    charge: chargeMicros,
+    ...moneyAnswer(money),
+    input_tokens: usage.inputTokens,
+    cache_read_tokens: usage.cacheReadTokens,
+    cache_write_tokens: usage.cacheWriteTokens + usage.cacheWriteLongTokens,
+    output_tokens: usage.outputTokens,
+    reasoning_tokens: usage.reasoningTokens,
+    first_byte_ms_p50: firstByte?.p50Ms ?? null,
+    first_byte_ms_p95: firstByte?.p95Ms ?? null,
+  }
+}
+
+/** The figures that customers read, in order. */
+export const CUSTOMERS_FIGURES = figuresShape
+  .keyof()
+  .options.filter((name) => !OPERATOR_ONLY.some((hidden) => hidden === name))

@@ -1,0 +1,103 @@
+import { z } from 'zod'
+import { type PeriodSpan, periodSpanAt } from '../vocabulary/allowance.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { HOUR_MS } from '../vocabulary/usage-step.ts'
+import { momentField } from './fields.ts'
+
+const DAY_MS = 24 * HOUR_MS
+const RANGE_DAYS_DEFAULT = 30
+const RANGE_DAYS_MAX = 400
+
+/** What a report has rows for beside its groups. */
+export const STEPS = ['day', 'month'] as const
+
+interface StepIn {
+  readonly step: (typeof STEPS)[number]
+  readonly zone: string
+}
+
+const dateField = z.iso.date()
+
+/** A moment, or a date for its start in the time zone of a report. */
+export const placeField = z
+  .union(
+    [dateField, momentField],
+    'must be a date such as 2027-01-31, or a time such as 2027-01-31T12:00:00Z',
+  )
+  .describe('A date, for its start in `time_zone`, or a time (RFC 3339).')
+
+interface AskedRange {
+  readonly from?: string | number | undefined
+  readonly to?: string | number | undefined
+  readonly time_zone: string
+}
+
+/** The time that a report is of, in milliseconds since the Unix epoch. */
+export interface ReportRange {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+/**
+ * The moments of a range of at most 400 days, and an hour more for days of a zone. Throws Problem
+ * `invalid_parameter`.
+ */
+export function rangeOf({ from, to, time_zone: zone }: AskedRange, nowMs: number): ReportRange {
+  const placeMs = (place: string | number): number =>
+    typeof place === 'number' ? place : startOfDate({ date: place, zone })
+  const toMs = to === undefined ? nowMs : placeMs(to)
+  const fromMs = from === undefined ? toMs - RANGE_DAYS_DEFAULT * DAY_MS : placeMs(from)
+  if (fromMs >= toMs) {
+    throw new Problem('invalid_parameter', {
+      message: '`from` must be before `to`.',
+      param: 'from',
+    })
+  }
+  // Of 400 days, one may have an hour more than the others.
+  if (toMs - fromMs > RANGE_DAYS_MAX * DAY_MS + HOUR_MS) {
+    throw new Problem('invalid_parameter', {
+      message: `\`from\` must be at most ${RANGE_DAYS_MAX} days before \`to\`.`,
+      param: 'from',
+    })
+  }
+  return { fromMs, toMs }
+}
+
+const dayIn = (zone: string, atMs: number): PeriodSpan =>
+  periodSpanAt({ allowancePeriod: 'day', allowanceTimeZone: zone }, atMs)
+
+/** Dates of moments in a zone. To be asked for once a report: making it takes a fifth of a millisecond. */
+function datesIn(zone: string): (atMs: number) => string {
+  const formatter = new Intl.DateTimeFormat('en-CA', { timeZone: zone })
+  return (atMs) => formatter.format(atMs)
+}
+
+/** The first moment of a date in a zone; of a date that the zone skipped, that of the next. */
+function startOfDate({ date, zone }: { readonly date: string; readonly zone: string }): number {
+  const dateOf = datesIn(zone)
+  let day = dayIn(zone, Date.parse(date) - DAY_MS)
+  while (dateOf(day.startsAtMs) < date) day = dayIn(zone, day.endsAtMs)
+  return day.startsAtMs
+}
+
+/** Where each day or month of a range begins in a zone, and where the last one ends; the first and the last may be parts. */
+function boundsOf({ fromMs, toMs }: ReportRange, { step, zone }: StepIn): readonly number[] {
+  const period = { allowancePeriod: step, allowanceTimeZone: zone }
+  const boundsMs = [fromMs]
+  for (let atMs = fromMs; ; ) {
+    atMs = periodSpanAt(period, atMs).endsAtMs
+    if (atMs >= toMs) return [...boundsMs, toMs]
+    boundsMs.push(atMs)
+  }
+}
+
+/** The days or months of a range in a zone: their dates, where they begin, and where the last one ends. */
+export function stepsIn(range: ReportRange, { step, zone }: StepIn) {
+  const dateOf = datesIn(zone)
+  const boundsMs = boundsOf(range, { step, zone })
+  const dates = boundsMs.slice(0, -1).map((startMs) => {
+    const date = dateOf(startMs)
+    return step === 'day' ? date : date.slice(0, 'yyyy-mm'.length)
+  })
+  return { boundsMs, dates }
+}

@@ -1,0 +1,10 @@
+import { type RawBuilder, sql } from 'kysely'
+
+/** Whether the text of a row contains what a person looks for, in capitals or not. */
+export function containsText(search: string, text: RawBuilder<unknown>): RawBuilder<boolean> {
+  // SQLite's `lower` knows the letters of ASCII alone: others are found as they are typed.
+  const [lower, typed] = [search.toLowerCase(), search].map(
+    (part) => `%${part.replace(/[%_\\]/g, '\\$&')}%`,
+  )
+  return sql<boolean>`(lower(${text}) like ${lower} escape '\\' or ${text} like ${typed} escape '\\')`
+}

@@ -1,0 +1,93 @@
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { test } from './page-test.ts'
+import type { StandIn } from './stand-in.ts'
+import { HELIX } from './stand-in-data.ts'
+
+/** How a range of dates is picked, typed and kept in the address; today is 21 November 2026. */
+
+const open = async (page: Page, server: StandIn, path: string) => {
+  await page.goto(`${server.address}/app/${HELIX.id}/${path}`)
+  await page.getByRole('button', { name: 'Date range' }).click()
+}
+const rangeOf = (address: string) => {
+  const { searchParams } = new URL(address, 'http://page')
+  return ['range', 'from', 'to', 'compare'].map((name) => searchParams.get(name))
+}
+const lastAsked = (server: StandIn, call: string) =>
+  server.asked.findLast((one) => one.includes(`/${call}?`)) ?? ''
+
+test.for(['usage', 'overview', 'activity'])(
+  'October opens with one click on %s, in whole UTC days',
+  async (section, { page, server }) => {
+    await open(page, server, section)
+    await page.getByRole('button', { name: 'Last month' }).click()
+    await page.getByRole('button', { name: 'Date range: October 2026' }).waitFor()
+    expect(rangeOf(page.url())).toEqual([null, '2026-10-01', '2026-10-31', null])
+    const call = section === 'activity' ? 'requests' : section
+    const names = section === 'activity' ? ['since', 'until'] : ['from', 'to']
+    await expect
+      .poll(() => {
+        const [, asked = ''] = lastAsked(server, call).split(' ')
+        const { searchParams } = new URL(asked, server.address)
+        return names.map((name) => searchParams.get(name))
+      })
+      .toEqual(['2026-10-01T00:00:00.000Z', '2026-11-01T00:00:00.000Z'])
+  },
+)
+
+test('a month is selected by its name, with what it is compared with, and applied', async ({
+  page,
+  server,
+}) => {
+  await open(page, server, 'usage')
+  await page.getByRole('button', { name: 'October 2026', exact: true }).click()
+  await page.getByRole('button', { name: 'Month before' }).click()
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.getByRole('button', { name: 'October 2026 vs September' }).waitFor()
+  expect(rangeOf(page.url())).toEqual([null, '2026-10-01', '2026-10-31', 'before'])
+  await expect.poll(() => lastAsked(server, 'usage')).toContain('compare=before')
+})
+
+test('days are picked by two clicks in any order, or with the arrow keys', async ({
+  page,
+  server,
+}) => {
+  await open(page, server, 'usage')
+  await page.getByRole('button', { name: '9 November 2026', exact: true }).click()
+  await page.getByRole('button', { name: '28 October 2026', exact: true }).click()
+  await page.getByText('13 days.').waitFor()
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Enter')
+  await page.getByText('1 day.').waitFor()
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.getByRole('button', { name: 'Date range: 4 Nov 2026' }).waitFor()
+})
+
+test('dates are typed, and what is no date or too long says so', async ({ page, server }) => {
+  await open(page, server, 'usage')
+  await page.getByRole('textbox', { name: 'From' }).fill('the 3rd')
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.getByText('Type a date such as 31 Oct or 2026-10-31.').waitFor()
+  await page.getByRole('textbox', { name: 'From' }).fill('2024-01-01')
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.getByText('Choose at most 400 days.').waitFor()
+  await page.getByRole('textbox', { name: 'From' }).fill('3 oct')
+  await page.getByLabel('To, included').fill('2026-10-04')
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Date range: 3 Oct to 4 Oct 2026' }).waitFor()
+  expect(rangeOf(page.url())).toEqual([null, '2026-10-03', '2026-10-04', null])
+})
+
+test('a column opens its day in Activity, by a click with its group and by Enter', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/${HELIX.id}/usage`)
+  await page.locator('.column path').first().click()
+  await page.waitForURL(/activity\?from=2026-10-23&to=2026-10-23&model=/)
+  await page.goBack()
+  await page.getByRole('slider', { name: 'Spend by day and model' }).focus()
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/activity\?from=2026-11-21&to=2026-11-21$/)
+})

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Management, textOf } from './management.ts'
+
+let admin: Management
+let accountId: string
+
+beforeAll(async () => {
+  admin = await Management.start()
+  accountId = await admin.account(1_000_000)
+})
+afterAll(() => admin.close())
+
+const rotate = (apiKeyId: string, body: object = {}) =>
+  admin.post(`/v1/admin/keys/${apiKeyId}/rotate`, body)
+
+async function ownId(text: string): Promise<unknown> {
+  const { httpStatus, json } = await admin.get('/v1/key', text)
+  return httpStatus === 200 ? json['id'] : httpStatus
+}
+
+test('a rotated key has a new text, its id and spend, and the text before for a day', async () => {
+  const { id, text } = await admin.apiKey(accountId)
+  expect((await admin.chat(text)).httpStatus).toBe(200)
+  await admin.world.gateway.settled()
+  const before = (await admin.get(`/v1/admin/keys/${id}`)).json
+  const startedMs = Date.now()
+  const { httpStatus, json } = await rotate(id)
+  expect(httpStatus).toBe(200)
+  const next = textOf(json, 'key')
+  expect(next).not.toBe(text)
+  expect(json).toMatchObject({ id, spend: before['spend'], created_at: before['created_at'] })
+  expect(json['prefix']).not.toBe(before['prefix'])
+  const ends = Date.parse(textOf(json, 'previous_expires_at'))
+  expect(ends).toBeGreaterThanOrEqual(startedMs + 86_400_000)
+  expect(ends).toBeLessThanOrEqual(Date.now() + 86_400_000)
+  expect([await ownId(text), await ownId(next)]).toEqual([id, id])
+  expect((await admin.chat(text)).httpStatus).toBe(200)
+  expect((await admin.chat(next)).httpStatus).toBe(200)
+  const shown = (await admin.get(`/v1/admin/keys/${id}`)).json
+  expect(shown).not.toHaveProperty('key')
+  expect(shown['previous_expires_at']).toBe(json['previous_expires_at'])
+})
+
+test('a second rotation ends the first text at once, and no grace ends the text before', async () => {
+  const { id, text } = await admin.apiKey(accountId)
+  const second = textOf((await rotate(id, { grace_seconds: 600 })).json, 'key')
+  const third = textOf((await rotate(id, { grace_seconds: 600 })).json, 'key')
+  expect([await ownId(text), await ownId(second), await ownId(third)]).toEqual([401, id, id])
+  const { json } = await rotate(id, { grace_seconds: 0 })
+  expect(json['previous_expires_at']).toBeNull()
+  const fourth = textOf(json, 'key')
+  expect([await ownId(second), await ownId(third), await ownId(fourth)]).toEqual([401, 401, id])
+})
+
+test('what ends a key ends its text before too', async () => {
+  const { id, text } = await admin.apiKey(accountId)
+  await rotate(id)
+  await admin.patch(`/v1/admin/keys/${id}`, { disabled: true })
+  expect((await admin.get('/v1/key', text)).json['error']).toMatchObject({
+    code: 'api_key_disabled',
+  })
+  await admin.call({ method: 'DELETE', path: `/v1/admin/keys/${id}` })
+  expect(await ownId(text)).toBe(401)
+  expect((await rotate(id)).httpStatus).toBe(404)
+})
+
+test.each([-1, 604_801, 1.5, '3600', null])('a grace of %j is refused', async (grace_seconds) => {
+  const { id, text } = await admin.apiKey(accountId)
+  const { httpStatus, json } = await rotate(id, { grace_seconds })
+  expect([httpStatus, json['error']]).toEqual([
+    400,
+    expect.objectContaining({ code: 'invalid_parameter', param: 'grace_seconds' }),
+  ])
+  expect(await ownId(text)).toBe(id)
+})
+
+test('keys are found by a part of their name, prefix or id', async () => {
+  const owner = await admin.account()
+  const keysPath = `/v1/admin/accounts/${owner}/keys`
+  const make = async (name: string) => (await admin.post(keysPath, { name })).json
+  const [bot, evals] = [await make('Support bot'), await make('50% evals')]
+  const found = async (search: string) => {
+    const { json } = await admin.get(`${keysPath}?search=${encodeURIComponent(search)}`)
+    return Object(json['data']).map((each: object) => Object(each).id)
+  }
+  expect(await found('support')).toEqual([bot['id']])
+  expect(await found('0%')).toEqual([evals['id']])
+  expect(await found(textOf(bot, 'prefix').slice(-4))).toEqual([bot['id']])
+  expect(await found(textOf(evals, 'id').slice(-6))).toEqual([evals['id']])
+  expect(await found('nothing')).toEqual([])
+})

@@ -1,0 +1,70 @@
+import { useState } from 'react'
+import type { CreatedApiKey } from '../../api/answers.ts'
+import { write } from '../../api/client.ts'
+import { dayAndMinute } from '../../format/time.ts'
+import { Confirm } from '../../parts/confirm.tsx'
+import { useNow } from '../../parts/now.ts'
+import { type KeyDialogProps, useKeyWrite } from './key-dialogs.tsx'
+
+const HOUR_SECONDS = 3_600
+
+// `POST keys/{id}/rotate` takes up to a week.
+const GRACES = [
+  { text: 'No time', seconds: 0 },
+  { text: '1 hour', seconds: HOUR_SECONDS },
+  { text: '24 hours', seconds: 24 * HOUR_SECONDS },
+  { text: '7 days', seconds: 168 * HOUR_SECONDS },
+] as const
+
+interface RotateKeyProps extends KeyDialogProps {
+  readonly onRotated: (key: CreatedApiKey) => void
+}
+
+/** Gives a key a new text, and says until when the one before works. */
+export function RotateKey({ apiKey, onClose, onRotated }: RotateKeyProps) {
+  const now = useNow()
+  const [graceSeconds, setGraceSeconds] = useState<number>(24 * HOUR_SECONDS)
+  const rotate = useKeyWrite(
+    (path, grace_seconds: number) =>
+      write<CreatedApiKey>('POST', `${path}/${apiKey.id}/rotate`, { grace_seconds }),
+    onRotated,
+  )
+  const ends = new Date(now.getTime() + graceSeconds * 1_000)
+  return (
+    <Confirm
+      title={`Rotate “${apiKey.name}”?`}
+      submit="Rotate key"
+      isDangerous={graceSeconds === 0}
+      error={rotate.error}
+      isSending={rotate.isPending}
+      onSubmit={() => rotate.mutate(graceSeconds)}
+      onClose={onClose}
+    >
+      <p>
+        The key gets a new text, which is shown once. Its limits, spend and requests stay.
+        {apiKey.previous_expires_at !== null &&
+          ' The text before the last rotation stops working at once.'}
+      </p>
+      <fieldset className="fld">
+        <legend className="mb-1">The text of today works for</legend>
+        <div className="chips">
+          {GRACES.map(({ text, seconds }) => (
+            <button
+              key={seconds}
+              type="button"
+              aria-pressed={seconds === graceSeconds}
+              onClick={() => setGraceSeconds(seconds)}
+            >
+              {text}
+            </button>
+          ))}
+        </div>
+        <small>
+          {graceSeconds === 0
+            ? 'Requests with it are refused at once with invalid_api_key.'
+            : `Until ${dayAndMinute(ends)}. From then on it is refused with invalid_api_key.`}
+        </small>
+      </fieldset>
+    </Confirm>
+  )
+}

@@ -1,0 +1,24 @@
+import {
+  type DateRange,
+  monthStart,
+  spanOf,
+  type TimeSpan,
+} from '../../src/vocabulary/date-range.ts'
+import { useWatchedAccount } from './account-bands.tsx'
+import { useAccountId } from './use-account.ts'
+
+// Thirteen months are at most 397 days: reports and charts have at most 400.
+const MONTHS_BEFORE_MAX = 12
+
+/** How a range becomes a span on the pages of an account: all time begins with it, or a year ago. */
+export function useSpanOf(): (range: DateRange) => TimeSpan {
+  const account = useWatchedAccount(useAccountId())
+  return (range) => {
+    const nowMs = Date.now()
+    const createdMs = account === undefined ? nowMs : Date.parse(account.created_at)
+    return spanOf(range, {
+      nowMs,
+      firstMs: Math.max(createdMs, monthStart(nowMs, -MONTHS_BEFORE_MAX)),
+    })
+  }
+}
