@@ -1,9 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
-import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
  * A gateway that keeps its books, in one file, with one planted fault for each check: the name of the check as the third
@@ -27,6 +26,8 @@ for (const { owner } of db.prepare('select distinct owner from holds').all())
 
 let factor = 1
 let inFlight = 0
+let running = 0
+const endings = new EventEmitter()
 /** Charges that `kill` keeps in memory until the end. */
 const unwritten: [string, number][] = []
 const hash = (text: string): string =>
@@ -323,7 +324,7 @@ async function administer(path: string, body: Record<string, string | number>): 
   const { balance } = one('select balance from accounts where id = ?', account)
   if (path === '/accounts') run('insert into accounts values (?, ?, 0)', account, micros)
   // A client may have gone before its request has noticed.
-  for (let turn = 0; path === '/settled' && inFlight > 0 && turn < 200; turn++) await sleep(10)
+  while (path === '/settled' && running > 0) await once(endings, 'end')
   const key = `sk-toy-${randomUUID()}`
   if (path === '/keys') run('insert into keys values (?, ?)', hash(key), account)
   if (path === '/add' && is('top-up')) {
@@ -352,7 +353,12 @@ createServer(async (request, response) => {
   for await (const chunk of request) chunks.push(chunk)
   const json = Buffer.concat(chunks).toString()
   const path = request.url ?? ''
-  if (path.startsWith('/v1/')) return complete(request, response, json)
+  if (path.startsWith('/v1/')) {
+    running++
+    await complete(request, response, json)
+    running--
+    return void endings.emit('end')
+  }
   response.end(JSON.stringify(await administer(path, json === '' ? {} : JSON.parse(json))))
 }).listen(Number(portText), '127.0.0.1')
 
