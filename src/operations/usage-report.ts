@@ -201,10 +201,10 @@ async function readReport(view: Kysely<Tables>, input: ReportInput & ReportRange
 }
 
 function rowOf(
-  id: string | null,
+  label: string | null,
   { name, sums }: { readonly name: string | null; readonly sums: UsageSums },
 ): ReportRow {
-  return { id: id === '' ? null : id, name, figures: figuresOf(sums) }
+  return { id: label === '' ? null : label, name, figures: figuresOf(sums) }
 }
 
 function allOf(sums: readonly PeriodSums[]): UsageSums {
@@ -366,4 +366,4 @@ const AMOUNTS: ReadonlySet<keyof Figures> = new Set([
 
 const NO_TAGS = '(without tags, or pruned)'
 
-const NO_UPSTREAM = '(pruned before upstreams were told apart)'
+const NO_UPSTREAM = '(pruned, upstream not known)'

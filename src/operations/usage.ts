@@ -294,7 +294,7 @@ export const usageShape = z
   .meta({ id: 'Usage' })
 
 /** What all accounts used over time. */
-const operatorUsageShape = usageShape
+export const operatorUsageShape = usageShape
   .extend({ account_id: z.null(), by: z.enum(OPERATORS_GROUPINGS) })
   .meta({ id: 'OperatorUsage' })
 

@@ -3,12 +3,19 @@ import type { Tables } from '../store/schema.ts'
 import { firstIdOf } from '../vocabulary/ids.ts'
 import { DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
 import { requestHourFrom, rolledBetween } from './rolled.ts'
-import { addSums, lateRowsOf, NO_USAGE, selectSums, type UsageSums } from './sums.ts'
+import {
+  addSums,
+  GROUPING_COLUMNS,
+  lateRowsOf,
+  NO_USAGE,
+  selectSums,
+  type UsageSums,
+} from './sums.ts'
 
 const DAY_MS = DAY_HOURS * HOUR_MS
 
 /** What the requests of a period are grouped by. */
-export type PeriodGrouping = keyof typeof COLUMNS
+type PeriodGrouping = keyof typeof COLUMNS
 
 /** Which requests to add up. */
 export interface PeriodQuery {
@@ -211,14 +218,7 @@ async function prunedUntilMs(view: Kysely<Tables>): Promise<number> {
 
 type ReadRow = Partial<UsageSums> & { readonly step: number; readonly label: string | null }
 
-const COLUMNS = {
-  account: 'account_id',
-  model: 'model_id',
-  key: 'api_key_id',
-  endpoint: 'endpoint',
-  upstream: 'upstream',
-  tag: 'tags',
-} as const
+const COLUMNS = { ...GROUPING_COLUMNS, tag: 'tags' } as const
 
 function labelOf({ by }: PeriodQuery): RawBuilder<unknown> {
   return by === null ? sql`cast(null as text)` : sql.ref(COLUMNS[by])

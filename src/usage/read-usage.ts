@@ -5,7 +5,14 @@ import { addMicros, type Micros, micros, roundedCost, subtractMicros } from '../
 import type { TokenUsage } from '../vocabulary/outcome.ts'
 import { type ChartStep, DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
 import { NO_KEY, type ReadHours, readSums } from './read-sums.ts'
-import { addSums, firstByteMs, NO_USAGE, type SelectedSums, type UsageSums } from './sums.ts'
+import {
+  addSums,
+  firstByteMs,
+  GROUPING_COLUMNS,
+  NO_USAGE,
+  type SelectedSums,
+  type UsageSums,
+} from './sums.ts'
 
 /** What the requests of a chart are grouped by. */
 export type UsageGrouping = (typeof OPERATORS_GROUPINGS)[number]
@@ -111,14 +118,6 @@ export interface Usage {
 }
 
 const SERIES_MAX_DEFAULT = 5
-
-const COLUMNS = {
-  account: 'account_id',
-  model: 'model_id',
-  key: 'api_key_id',
-  endpoint: 'endpoint',
-  upstream: 'upstream',
-} as const
 
 /**
  * Reads a chart: roll-ups where there are, and requests where there are not, in one view of the store. A
@@ -249,7 +248,7 @@ function hoursOf(query: UsageRange & Pick<UsageQuery, 'by'>): ReadHours {
   const untilStep = Math.max(fromStep + 1, Math.ceil(query.toMs / HOUR_MS / stepHours))
   return {
     accountId: query.accountId,
-    groupColumn: query.by === null ? null : COLUMNS[query.by],
+    groupColumn: query.by === null ? null : GROUPING_COLUMNS[query.by],
     step: query.step === 'hour' ? 'hour' : 'day',
     fromHour: fromStep * stepHours,
     untilHour: untilStep * stepHours,

@@ -9,6 +9,15 @@ export const GROUP_COLUMNS = {
   day: ['account_id', 'api_key_id', 'model_id', 'endpoint', 'upstream'],
 } as const
 
+/** The column of each grouping. */
+export const GROUPING_COLUMNS = {
+  account: 'account_id',
+  model: 'model_id',
+  key: 'api_key_id',
+  endpoint: 'endpoint',
+  upstream: 'upstream',
+} as const
+
 /** What the provider billed for released requests: roll-ups are without it, because it is learned later. */
 const LATE_COLUMNS = ['uncharged_cost_micros', 'uncharged_cost_rest_pico'] as const
 
@@ -25,7 +34,7 @@ export type UsageRow = UsageSums &
   }
 
 /** Where sums are taken of: of requests themselves, of roll-ups of them, or of what was billed late for rolled ones. */
-export type UsageSource = 'requests' | 'usage_hours' | 'usage_days' | 'late_costs'
+type UsageSource = 'requests' | 'usage_hours' | 'usage_days' | 'late_costs'
 
 /** The columns of {@link UsageSums} that roll-ups have. */
 export const ROLLED_COLUMNS = USAGE_HOURS.columns

@@ -154,7 +154,7 @@ export function microsOfDecimal(usd: Decimal): Micros | null {
 }
 
 /** An amount finer than micro-dollars: whole ones, and millionths of one. Sums of both columns are carried by {@link roundedCost}. */
-export interface ExactCost {
+interface ExactCost {
   readonly costMicros: Micros
   /** In pico-dollars. */
   readonly costRestPico: number

@@ -46,11 +46,11 @@ async function addCosts(db: Kysely<Tables>): Promise<void> {
   const point = isPostgres(db) ? sql`strpos(${cost}, '.')` : sql`instr(${cost}, '.')`
   const whole = sql`case when ${point} = 0 then ${cost} else substr(${cost}, 1, ${point} - 1) end`
   const places = sql`(case when ${point} = 0 then '' else substr(${cost}, ${point} + 1) end || '0000000000000')`
-  const placesAt = (from: number, length: number) =>
+  const placesAt = ({ from, length }: { readonly from: number; readonly length: number }) =>
     sql`cast(substr(${places}, ${sql.lit(from)}, ${sql.lit(length)}) as bigint)`
-  const isRoundedUp = sql`case when ${placesAt(13, 1)} >= 5 then 1 else 0 end`
-  const rest = sql`(${placesAt(7, 6)} + ${isRoundedUp})`
-  const wholeMicros = sql`(cast(${whole} as bigint) * 1000000 + ${placesAt(1, 6)})`
+  const isRoundedUp = sql`case when ${placesAt({ from: 13, length: 1 })} >= 5 then 1 else 0 end`
+  const rest = sql`(${placesAt({ from: 7, length: 6 })} + ${isRoundedUp})`
+  const wholeMicros = sql`(cast(${whole} as bigint) * 1000000 + ${placesAt({ from: 1, length: 6 })})`
   await set(db, {
     micros: sql`${wholeMicros} + ${rest} / 1000000`,
     rest: sql`${rest} % 1000000`,
@@ -147,13 +147,13 @@ async function countOf(db: Kysely<Tables>, day: number): Promise<number> {
 async function makeAgain(
   db: Kysely<Tables>,
   table: 'usage_hours' | 'usage_days',
-  key: readonly string[],
+  keyColumns: readonly string[],
 ): Promise<void> {
-  const [step = ''] = key
+  const [step = ''] = keyColumns
   const before = `${table}_before`
   await db.schema.alterTable(table).renameTo(before).execute()
   let built: CreateTableBuilder<string, string> = db.schema.createTable(table)
-  for (const [place, name] of [...key, 'upstream'].entries()) {
+  for (const [place, name] of [...keyColumns, 'upstream'].entries()) {
     built = built.addColumn(name, place === 0 ? 'bigint' : 'text', (column) => column.notNull())
   }
   built = built.addColumn('requests', 'bigint', (column) => column.notNull())
@@ -165,8 +165,8 @@ async function makeAgain(
   }
   // Rows are read by their key alone, and the key is most of a row: SQLite keeps it once.
   if (!isPostgres(db)) built = built.modifyEnd(sql`without rowid`)
-  await built.addPrimaryKeyConstraint(`${table}_groups`, [...key, 'upstream']).execute()
-  const kept = sql.join([...key, ...AMOUNTS, ...WAITS].map((name) => sql.ref(name)))
+  await built.addPrimaryKeyConstraint(`${table}_groups`, [...keyColumns, 'upstream']).execute()
+  const kept = sql.join([...keyColumns, ...AMOUNTS, ...WAITS].map((name) => sql.ref(name)))
   await sql`
     insert into ${sql.table(table)} (${kept}, upstream, uncosted)
     select ${kept}, '', requests from ${sql.table(before)}
