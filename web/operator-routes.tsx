@@ -1,5 +1,6 @@
 import { createRoute, redirect } from '@tanstack/react-router'
 import { BEHIND_SIGN_IN, screen, signedIn } from './route-parts.tsx'
+import { readMarginSearch } from './screens/operator/margin-search.ts'
 import {
   readAccountsSearch,
   readAuditLogSearch,
@@ -36,6 +37,11 @@ const OPERATOR_SCREENS = [
     '/accounts/$id',
     readNothing,
     screen(() => import('./screens/operator/account.tsx'), 'OneAccountScreen'),
+  ),
+  ofOperator(
+    '/usage',
+    readMarginSearch,
+    screen(() => import('./screens/operator/margin.tsx'), 'MarginScreen'),
   ),
   ofOperator(
     '/purchases',

@@ -1,4 +1,5 @@
 import type { Usage, UsageFigures, UsageReport } from '../../web/api/answers.ts'
+import type { OperatorReport, OperatorUsage } from '../../web/api/operator.ts'
 import { ago, DAY_MS, HELIX, KEYS, MODELS, NOW } from './stand-in-data.ts'
 
 const DAYS = 30
@@ -169,4 +170,58 @@ export const USAGE_BY_TAG: UsageReport = {
 export const USAGE_WITHOUT_TAGS: UsageReport = {
   ...USAGE_BY_TAG,
   data: [{ id: null, name: null, figures: USAGE_BY_TAG.totals }],
+}
+
+function withMoney<Figures extends Readonly<Record<'charge', number>>>(
+  figures: Figures,
+  share = 0.93,
+) {
+  const costMicros = Math.round(figures.charge * share)
+  const charges = { backed_charge: figures.charge, free_charge: 0, written_off: 0 }
+  const costs = {
+    cost: costMicros,
+    uncharged_cost: 0,
+    uncosted: 0,
+    margin: figures.charge - costMicros,
+  }
+  return { ...figures, ...charges, ...costs }
+}
+
+/** The usage of all accounts, as operators read it. */
+export const OPERATOR_USAGE: OperatorUsage = {
+  ...USAGE,
+  account_id: null,
+  by: 'account',
+  figures: withMoney(USAGE.figures),
+  before: withMoney(USAGE.before),
+  all: USAGE.all.map((each) => withMoney(each)),
+  series: USAGE.series.map((one) => ({
+    ...one,
+    steps: one.steps.map((each) => withMoney(each)),
+  })),
+  others: USAGE.others && {
+    count: USAGE.others.count,
+    figures: withMoney(USAGE.others.figures),
+    steps: USAGE.others.steps.map((each) => withMoney(each)),
+  },
+  groups: USAGE.groups.map((group) => ({ ...group, figures: withMoney(group.figures) })),
+}
+
+/** Usage by account, one at a loss, and one of which costs are not known. */
+export const OPERATOR_REPORT: OperatorReport = {
+  ...USAGE_BY_TAG,
+  by: 'account',
+  totals: withMoney(USAGE_BY_TAG.totals),
+  data: [
+    { id: 'acct_1', name: 'Northwind Support', share: 0.89 },
+    { id: 'acct_2', name: 'Helix Lab', share: 0.95 },
+    {
+      id: 'acct_3',
+      name: 'Ada Lovelace, whose account has a name that is longer than others',
+      share: 1.06,
+    },
+  ].map(({ share, ...account }, place) => ({
+    ...account,
+    figures: withMoney(reportFigures(6_000 / (place + 1)), share),
+  })),
 }

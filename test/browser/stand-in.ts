@@ -21,7 +21,7 @@ import {
 import { OVERVIEW } from './stand-in-overview.ts'
 import { REQUESTS, SUMMARY } from './stand-in-requests.ts'
 import { DEPOSIT, HELD, OFFERS, PENDING, PURCHASES, QUOTE, RECEIPT } from './stand-in-sale.ts'
-import { USAGE, USAGE_BY_TAG } from './stand-in-usage.ts'
+import { OPERATOR_REPORT, OPERATOR_USAGE, USAGE, USAGE_BY_TAG } from './stand-in-usage.ts'
 
 /**
  * The page's files and a made-up API: for states that a real server is in for a moment only, and for
@@ -161,6 +161,8 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['/auth/factors', data.NO_FACTORS],
     ['POST /auth/factors/app/begin', data.APP_BEGUN],
     ['POST /auth/factors/recovery-codes', data.NEW_RECOVERY_CODES],
+    ['/operator/usage', OPERATOR_USAGE],
+    ['/operator/usage/report', OPERATOR_REPORT],
     ['/operator/accounts', list(ACCOUNTS)],
     ['/operator/actions', list(ACTIONS)],
     ['/operator/users', list(USERS)],

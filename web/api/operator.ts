@@ -16,11 +16,14 @@ import type {
   maintenanceShape,
 } from '../../src/operations/upkeep.ts'
 import type { upstreamShape } from '../../src/operations/upstreams.ts'
+import type { operatorUsageShape } from '../../src/operations/usage.ts'
+import type { usageReportShape } from '../../src/operations/usage-report.ts'
 import type {
   createdWebhookShape,
   deliveryShape,
   webhookShape,
 } from '../../src/operations/webhooks.ts'
+import type { TimeSpan } from '../../src/vocabulary/date-range.ts'
 import type { Account, ActivityRequest, ApiKey, Entry, Member, Page } from './answers.ts'
 import { read, withQuery } from './client.ts'
 
@@ -31,6 +34,12 @@ export type ListedAccount = z.infer<typeof listedAccountShape>
 
 /** Something that an operator changed. */
 export type OperatorAction = z.infer<typeof operatorActionShape>
+
+/** What all accounts used over time. */
+export type OperatorUsage = z.infer<typeof operatorUsageShape>
+
+/** What the requests of all accounts came to. */
+export type OperatorReport = z.infer<typeof usageReportShape>
 
 const ROWS = 50
 const FEW = 10
@@ -292,5 +301,31 @@ export function deliveriesQuery(webhookId: string) {
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
     refetchInterval: 5_000,
+  })
+}
+
+function momentsOf({ fromMs, toMs }: TimeSpan) {
+  return { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() }
+}
+
+/** What all accounts used over time, with cost and margin. */
+export function operatorUsageQuery(span: TimeSpan, by: OperatorUsage['by']) {
+  return queryOptions({
+    queryKey: ['operator', 'usage', span.fromMs, span.toMs, by],
+    queryFn: ({ signal }) =>
+      read<OperatorUsage>(withQuery('operator/usage', { ...momentsOf(span), by }), signal),
+    placeholderData: keepPreviousData,
+    refetchInterval: 2 * LIVE_MS,
+  })
+}
+
+/** Every group of a range, with cost and margin. */
+export function operatorReportQuery(span: TimeSpan, by: OperatorReport['by']) {
+  return queryOptions({
+    queryKey: ['operator', 'usage', 'report', span.fromMs, span.toMs, by],
+    queryFn: ({ signal }) =>
+      read<OperatorReport>(withQuery('operator/usage/report', { ...momentsOf(span), by }), signal),
+    placeholderData: keepPreviousData,
+    refetchInterval: 2 * LIVE_MS,
   })
 }

@@ -8,7 +8,7 @@ import { Brand, Icon } from '../parts/icon.tsx'
 import { Popover } from '../parts/popover.tsx'
 import { initials } from './initials.ts'
 import { type Navigation, SectionLink } from './section-links.tsx'
-import { isTab, OPERATOR_GROUPS, type OperatorSection } from './sections.ts'
+import { isTab, OPERATOR_GROUPS, type OperatorSection, tabText } from './sections.ts'
 import { Switcher } from './switcher.tsx'
 import { chooseTheme, useIsDark } from './theme.ts'
 import { useMe, useNameOf } from './use-account.ts'
@@ -177,7 +177,12 @@ export function TabBar({ navigation, onHelp }: Omit<BarProps, 'onSearch'>) {
   return (
     <nav className="tabbar" aria-label="Pages">
       {sections.filter(isTab).map((section) => (
-        <SectionLink key={section.to} section={section} accountId={accountId} />
+        <SectionLink
+          key={section.to}
+          section={section}
+          accountId={accountId}
+          text={tabText(section)}
+        />
       ))}
       <Popover
         label="More"

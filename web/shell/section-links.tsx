@@ -14,6 +14,8 @@ interface SectionLinkProps {
   readonly section: AccountSection | OperatorSection
   /** The account whose page it is; pages of operators have none. */
   readonly accountId: string | null
+  /** Default: its whole name. */
+  readonly text?: string
   readonly className?: string
   readonly onClick?: () => void
   /** After its name. */
@@ -22,11 +24,11 @@ interface SectionLinkProps {
 
 /** A link to a section, with its icon and name. */
 export function SectionLink(props: SectionLinkProps) {
-  const { section, accountId, children, ...rest } = props
+  const { section, accountId, text = section.text, children, ...rest } = props
   return (
     <Link to={section.to} params={accountId === null ? {} : { account: accountId }} {...rest}>
       <Icon name={section.icon} />
-      <span>{section.text}</span>
+      <span>{text}</span>
       {children}
     </Link>
   )

@@ -27,6 +27,7 @@ export const OPERATOR_GROUPS = [
     title: null,
     sections: [
       { to: '/operator/accounts', text: 'Accounts', icon: 'users', key: 'a' },
+      { to: '/operator/usage', text: 'Usage and margin', icon: 'usage', key: 'u' },
       { to: '/operator/purchases', text: 'Purchases', icon: 'credit', key: 'p' },
       { to: '/operator/codes', text: 'Credit codes', icon: 'gift', key: 'c' },
     ],
@@ -74,4 +75,9 @@ const OPERATOR_TABS = new Set<string>(['Home', 'Accounts', 'Usage and margin', '
 /** Whether a phone has a section in its tab bar; the others are under More. */
 export function isTab({ to, text }: AccountSection | OperatorSection): boolean {
   return (to.startsWith('/operator') ? OPERATOR_TABS : TABS).has(text)
+}
+
+/** The name of a section in the tab bar of a phone, which has room for one word. */
+export function tabText({ text }: AccountSection | OperatorSection): string {
+  return text === 'Usage and margin' ? 'Usage' : text
 }

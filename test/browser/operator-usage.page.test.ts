@@ -1,0 +1,27 @@
+import { type Screen, testScreens } from './each-screen.ts'
+import { down, json } from './stand-in.ts'
+import { OPERATOR_REPORT } from './stand-in-usage.ts'
+
+/** Usage and margin of all accounts. */
+
+const NONE = { ...OPERATOR_REPORT.totals, requests: 0, charge: 0, cost: 0, margin: 0 }
+
+const SCREENS: readonly Screen[] = [
+  { name: 'op-usage', path: 'operator/usage?compare=before', text: 'All 3 accounts' },
+  { name: 'op-usage-by-day', path: 'operator/usage?by=day&range=7d', text: 'Charged above it' },
+  {
+    name: 'op-usage-empty',
+    path: 'operator/usage',
+    before: (server) =>
+      server.answer('/operator/usage/report', json({ ...OPERATOR_REPORT, totals: NONE, data: [] })),
+    text: 'No requests in this period.',
+  },
+  {
+    name: 'op-usage-error',
+    path: 'operator/usage',
+    before: (server) => server.answer('/operator/usage/report', down),
+    text: 'The usage could not be read.',
+  },
+]
+
+testScreens(SCREENS)

@@ -1,0 +1,95 @@
+import type { OperatorReport } from '../../api/operator.ts'
+import { money } from '../../format/money.ts'
+import { change, count, percent } from '../../format/numbers.ts'
+
+/** What requests came to. */
+export type MarginTotals = OperatorReport['totals']
+
+interface Figure {
+  readonly title: string
+  readonly value: string
+  readonly note: string
+}
+
+interface MarginFiguresProps {
+  readonly totals: MarginTotals
+  /** The period that it is compared with; null: none. */
+  readonly before: MarginTotals | null
+}
+
+/** Six figures of a period. */
+export function MarginFigures({ totals, before }: MarginFiguresProps) {
+  return (
+    <section className="card stats mb-4" aria-label="Figures of the period">
+      {figuresOf(totals, before).map(({ title, value, note }) => (
+        <div key={title} className="stat">
+          <h2 className="lab">{title}</h2>
+          <b className={value.startsWith('−') ? 'text-bad' : ''}>{value}</b>
+          <p>{note}</p>
+        </div>
+      ))}
+    </section>
+  )
+}
+
+/** By position: the figures, and those that they are compared with. */
+function figuresOf(now: MarginTotals, before: MarginTotals | null): readonly Figure[] {
+  const against = (of: (totals: MarginTotals) => number, show: (value: number) => string) => {
+    if (before === null) return null
+    const changed = change(of(now), of(before))
+    return changed === null ? 'nothing before' : `${changed} ${show(of(before))}`
+  }
+  const free = now.free_charge
+  return [
+    {
+      title: 'Charged',
+      value: money(now.charge),
+      note: against(({ charge }) => charge, money) ?? `${money(now.backed_charge)} of paid credit`,
+    },
+    {
+      title: 'Provider cost',
+      value: money(now.cost),
+      note:
+        against(({ cost }) => cost, money) ??
+        `${money(now.uncharged_cost)} for requests that were released`,
+    },
+    { title: 'Margin', ...marginOf(now, before) },
+    {
+      title: 'Requests',
+      value: count(now.requests),
+      note: against(({ requests }) => requests, count) ?? '',
+    },
+    {
+      title: 'Failed',
+      value: percent(now.failed, now.requests),
+      note:
+        before === null
+          ? `${count(now.failed)} of ${count(now.requests)}`
+          : `${count(now.failed)}, was ${percent(before.failed, before.requests)}`,
+    },
+    {
+      title: 'Free credit used',
+      value: money(free),
+      note: `${money(now.written_off)} beyond what was given`,
+    },
+  ]
+}
+
+/** By position: the figures, and those that they are compared with. */
+function marginOf(now: MarginTotals, before: MarginTotals | null): Omit<Figure, 'title'> {
+  if (now.margin === null) {
+    return { value: '–', note: `the cost of ${count(now.uncosted)} requests is not known` }
+  }
+  const share = marginShare(now) ?? '0%'
+  const was = before === null ? null : marginShare(before)
+  return {
+    value: money(now.margin),
+    note: was === null ? `${share} of charges` : `${share}, was ${was}`,
+  }
+}
+
+/** The margin in its charge: `6.9%`, `−2.1%`; null: it is not known, or nothing was charged. */
+export function marginShare({ margin, charge }: MarginTotals): string | null {
+  if (margin === null || charge === 0) return null
+  return `${margin < 0 ? '−' : ''}${percent(Math.abs(margin), charge)}`
+}
