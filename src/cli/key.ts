@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { apiKeyShape, createdApiKeyShape } from '../operations/api-keys.ts'
+import { apiKeyShape, createdApiKeyShape } from '../operations/api-key-answer.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { allowanceText, limitOptions } from './limits.ts'
 import { type CommandGroup, show } from './operation-command.ts'

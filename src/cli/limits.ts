@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { apiKeyShape } from '../operations/api-keys.ts'
+import type { apiKeyShape } from '../operations/api-key-answer.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import type { Taken } from './operation-command.ts'
 import { orNone, readDollars } from './rows.ts'

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { Gate } from '../journey/gate/gate.ts'
 import { getAccount } from '../ledger/accounts.ts'
-import type { Balance } from '../ledger/activity/activity.ts'
 import {
   createApiKey,
   getApiKey,
@@ -11,6 +10,7 @@ import {
   rotateApiKey,
 } from '../ledger/api-keys.ts'
 import type { ApiKeyRow } from '../store/schema.ts'
+import { apiKeyAnswer, apiKeyShape, createdApiKeyShape } from './api-key-answer.ts'
 import { type Caller, mayOpen } from './caller.ts'
 import { hasOnly } from './check-input.ts'
 import {
@@ -21,24 +21,18 @@ import {
   idField,
   listAnswer,
   listShape,
-  moneyField,
   nameField,
   pageQuery,
-  timeAnswer,
-  timeField,
-  timeOrNull,
 } from './fields.ts'
 import {
   allowanceGate,
   countAllowance,
   limitChanges,
   limitFields,
-  limitShapes,
-  limitsAnswer,
   refuseRaisedLimits,
 } from './limits.ts'
-import { metadataAnswer, metadataField, metadataShape } from './metadata.ts'
-import { modelListsOf, modelsAnswer, modelsField, modelsShape } from './model-lists.ts'
+import { metadataField } from './metadata.ts'
+import { modelListsOf, modelsField } from './model-lists.ts'
 import { notFound, type Operation, type OperationParts, operation, readsFor } from './operation.ts'
 
 const MEMBER = '/app/api/accounts/{account_id}'
@@ -299,139 +293,4 @@ async function answerOf(
   const account = await getAccount(db, apiKey.accountId)
   const isSuspended = account?.disabled ?? false
   return apiKeyAnswer(apiKey, { usedAtMs, isSuspended, nowMs: clock.nowMs() })
-}
-
-const common = {
-  id: idField('key'),
-  object: z.literal('key'),
-  name: z.string(),
-  prefix: z
-    .string()
-    .describe(
-      'The first and last characters of the key; empty for the key of the Playground, which has no text.',
-    ),
-  state: z
-    .enum(['account_suspended', 'disabled', 'expired', 'limit_reached', 'active'])
-    .describe(
-      'Why the gateway refuses its requests: the first reason that applies; `active`: it accepts them.',
-    ),
-  disabled: z.boolean(),
-  expires_at: timeField.nullable(),
-  previous_expires_at: timeField
-    .nullable()
-    .describe('Until when the text before the last rotation still works; null: it does not.'),
-  credit_limit: moneyField
-    .nullable()
-    .describe('The most that the key may spend in total, in micro-dollars.'),
-  spend: moneyField.describe('The sum of its charges and corrections, in micro-dollars.'),
-  held: moneyField.describe('The credit that its requests reserve, in micro-dollars.'),
-  models: modelsShape,
-  ...limitShapes,
-}
-
-/** An API key as its admin sees it, never with its text. */
-export const apiKeyShape = z
-  .object({
-    ...common,
-    account_id: idField('acct'),
-    metadata: metadataShape,
-    created_at: timeField,
-    last_used_at: timeField
-      .nullable()
-      .describe('When its latest request opened a hold; null: none did.'),
-  })
-  .meta({ id: 'Key' })
-
-/** An API key that has just been made: the only answer with its text. */
-export const createdApiKeyShape = apiKeyShape
-  .extend({
-    key: z.string().describe('The text of the key. No later answer has it.'),
-  })
-  .meta({ id: 'CreatedKey' })
-
-/** `GET /v1/key`: the calling key as its user sees it. */
-export const ownKeyShape = z
-  .object({
-    ...common,
-    credit_limit_remaining: moneyField
-      .nullable()
-      .describe('The rest of its limit in micro-dollars; null without a limit.'),
-    credit_available: moneyField.describe("The account's available paid credit."),
-    free_credit_available: moneyField.describe("The account's available free credit."),
-    free_credit_expires_at: timeField.nullable(),
-  })
-  .meta({ id: 'OwnKey' })
-
-/** An API key as it is answered. */
-function apiKeyAnswer(
-  apiKey: ApiKeyRow,
-  { usedAtMs, ...at }: KeyMoment & { readonly usedAtMs: number | null },
-): z.infer<typeof apiKeyShape> {
-  return {
-    ...commonAnswer(apiKey, at),
-    account_id: apiKey.accountId,
-    metadata: metadataAnswer(apiKey.metadataJson),
-    created_at: timeAnswer(apiKey.createdAtMs),
-    last_used_at: timeOrNull(usedAtMs),
-  }
-}
-
-/** The calling key as it is answered. */
-export function ownKeyAnswer(
-  apiKey: ApiKeyRow,
-  { balance, nowMs }: { readonly balance: Balance; readonly nowMs: number },
-): z.infer<typeof ownKeyShape> {
-  return {
-    // A key of a suspended account does not get this far.
-    ...commonAnswer(apiKey, { nowMs, isSuspended: false }),
-    credit_limit_remaining: remainingOf(apiKey),
-    credit_available: balance.backed.availableMicros,
-    free_credit_available: balance.free.availableMicros,
-    free_credit_expires_at: timeOrNull(balance.free.expiresAtMs),
-  }
-}
-
-interface KeyMoment {
-  readonly nowMs: number
-  /** Whether its account is suspended. */
-  readonly isSuspended: boolean
-}
-
-/** In the order in which the gateway refuses a key. */
-function stateOf(
-  apiKey: ApiKeyRow,
-  { nowMs, isSuspended }: KeyMoment,
-): z.infer<typeof common.state> {
-  if (isSuspended) return 'account_suspended'
-  if (apiKey.disabled) return 'disabled'
-  if (apiKey.expiresAtMs !== null && apiKey.expiresAtMs <= nowMs) return 'expired'
-  const { allowance } = limitsAnswer(apiKey, nowMs)
-  const isUsedUp = allowance !== null && allowance.spent + allowance.held >= allowance.amount
-  return isUsedUp || remainingOf(apiKey) === 0 ? 'limit_reached' : 'active'
-}
-
-function commonAnswer(apiKey: ApiKeyRow, { nowMs, isSuspended }: KeyMoment) {
-  return {
-    id: apiKey.id,
-    object: 'key' as const,
-    name: apiKey.name,
-    prefix: apiKey.displayPrefix,
-    state: stateOf(apiKey, { isSuspended, nowMs }),
-    disabled: apiKey.disabled,
-    expires_at: timeOrNull(apiKey.expiresAtMs),
-    previous_expires_at: timeOrNull(
-      (apiKey.previousExpiresAtMs ?? 0) > nowMs ? apiKey.previousExpiresAtMs : null,
-    ),
-    credit_limit: apiKey.creditLimitMicros,
-    spend: apiKey.spendMicros,
-    held: apiKey.heldMicros,
-    models: modelsAnswer(apiKey),
-    ...limitsAnswer(apiKey, nowMs),
-  }
-}
-
-function remainingOf({ creditLimitMicros, spendMicros, heldMicros }: ApiKeyRow): number | null {
-  return creditLimitMicros === null
-    ? null
-    : Math.max(0, creditLimitMicros - spendMicros - heldMicros)
 }

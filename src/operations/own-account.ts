@@ -5,7 +5,7 @@ import { listPending } from '../ledger/purchases.ts'
 import { listConfirming } from '../sale/deposit-rows.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { creditAnswer, creditShape } from './accounts.ts'
-import { ownKeyAnswer, ownKeyShape } from './api-keys.ts'
+import { ownKeyAnswer, ownKeyShape } from './api-key-answer.ts'
 import { entryAnswer, entryShape } from './credit.ts'
 import {
   entryCursor,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Kysely, sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createApiKey, makeApiKey, rotateApiKey } from '../../ledger/api-keys.ts'
+import { createApiKey, makeApiKey } from '../../ledger/api-keys.ts'
 import type { BatchedLedger } from '../../ledger/engines/batched-ledger.ts'
 import { createLedger } from '../../ledger/engines/create-ledger.ts'
 import { openStore } from '../../store/open-store.ts'
@@ -99,54 +99,6 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     feeBasisPoints: null,
     models: null,
   }
-
-  describe('after a rotation', () => {
-    async function rotate(graceMs: number): Promise<string> {
-      const input = { apiKeyId: 'key_1', keyTag: 'tollgate', graceMs }
-      const rotated = await rotateApiKey(ledger, input, null)
-      authenticator.forget({ apiKeyId: 'key_1' })
-      if (rotated === null) throw new Error('no key')
-      return rotated.text
-    }
-    const by = (apiKey: string) => authenticate({ 'x-api-key': apiKey })
-
-    test('both texts are the same caller, and the one before ends with its grace, cached or not', async () => {
-      await by(text)
-      const next = await rotate(60_000)
-      expect([await by(text), await by(next)]).toEqual([CALLER, CALLER])
-      const row = await db.selectFrom('api_keys').selectAll().executeTakeFirstOrThrow()
-      nowMs = (row.previous_expires_at_ms ?? 0) - 1
-      expect(await by(text)).toEqual(CALLER)
-      nowMs++
-      await expect(by(text)).rejects.toThrow(new Problem('invalid_api_key'))
-      nowMs += 10_000
-      await expect(by(text)).rejects.toThrow(new Problem('invalid_api_key'))
-      expect(await by(next)).toEqual(CALLER)
-    })
-
-    test('a second one ends the first text, and one without grace the text before', async () => {
-      await by(text)
-      const second = await rotate(60_000)
-      await by(text)
-      const third = await rotate(60_000)
-      await expect(by(text)).rejects.toThrow(new Problem('invalid_api_key'))
-      expect([await by(second), await by(third)]).toEqual([CALLER, CALLER])
-      const fourth = await rotate(0)
-      await expect(by(second)).rejects.toThrow(new Problem('invalid_api_key'))
-      await expect(by(third)).rejects.toThrow(new Problem('invalid_api_key'))
-      expect(await by(fourth)).toEqual(CALLER)
-    })
-
-    test('another process refuses the ended text with its next reading of changes', async () => {
-      const other = createAuthenticator()
-      await other.readChanges()
-      await authenticate({ 'x-api-key': text }, other)
-      await rotate(0)
-      await other.readChanges()
-      const asked = authenticate({ 'x-api-key': text }, other)
-      await expect(asked).rejects.toThrow(new Problem('invalid_api_key'))
-    })
-  })
 
   describe('a key is accepted', () => {
     test.each([

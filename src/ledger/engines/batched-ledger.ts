@@ -8,14 +8,14 @@ import {
   StoreUnavailable,
 } from '../../store/store-failure.ts'
 import type { RequestFacts } from '../../vocabulary/outcome.ts'
-import {
-  accountOfCommand,
-  type CommandKind,
-  type Ledger,
-  type LedgerCommand,
-  type LedgerVerdict,
-  type RecordedCommand,
-  type RecordedKind,
+import { accountOfCommand } from '../apply-command.ts'
+import type {
+  CommandKind,
+  Ledger,
+  LedgerCommand,
+  LedgerVerdict,
+  RecordedCommand,
+  RecordedKind,
 } from '../commands.ts'
 import type {
   OpenHoldInput,

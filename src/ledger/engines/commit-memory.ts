@@ -1,4 +1,5 @@
-import { isRunAgain, type LedgerCommand, type LedgerVerdict } from '../commands.ts'
+import { isRunAgain } from '../apply-command.ts'
+import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
 import type { SettleInput } from '../ledger.ts'
 import type { OpenedHold } from '../rules/rebook.ts'
 

@@ -18,8 +18,8 @@ import {
   StoreRefused,
   StoreUnavailable,
 } from '../../store/store-failure.ts'
+import { applyCommand, uncountedBy } from '../apply-command.ts'
 import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
-import { applyCommand, uncountedBy } from '../commands.ts'
 import type { LedgerLimits } from '../ledger.ts'
 import type { Uncounted } from '../rules/allowance.ts'
 import { UnitOfWork } from '../work.ts'

@@ -1,5 +1,6 @@
 import type { CommitPatience } from '../../store/group-commit.ts'
-import { type LedgerCommand, rowsNamedBy } from '../commands.ts'
+import { rowsNamedBy } from '../apply-command.ts'
+import type { LedgerCommand } from '../commands.ts'
 import type { SettleStandingInput } from '../ledger.ts'
 import { lookedForBy, type NamedRows } from '../named-rows.ts'
 import { FOUND, type FoundRows, type RowChanges, type UnitOfWork } from '../work.ts'

@@ -9,13 +9,8 @@ import {
 } from '../../store/schema.ts'
 import { RAISE_CALLERS_VERSION } from '../../store/settings.ts'
 import type { NamedColumn, StoredRow } from '../../store/table.ts'
-import {
-  applyCommand,
-  type LedgerCommand,
-  type LedgerVerdict,
-  rowsNamedBy,
-  uncountedBy,
-} from '../commands.ts'
+import { applyCommand, rowsNamedBy, uncountedBy } from '../apply-command.ts'
+import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
 import type { SettleStandingInput } from '../ledger.ts'
 import type { NamedRows } from '../named-rows.ts'
 import type { Uncounted } from '../rules/allowance.ts'
