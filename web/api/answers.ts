@@ -9,7 +9,7 @@ import type {
   StartAnswer,
 } from '../../src/http/page/session-answers.ts'
 import type { accountShape } from '../../src/operations/accounts.ts'
-import type { apiKeyShape, createdApiKeyShape } from '../../src/operations/api-keys.ts'
+import type { apiKeyShape, createdApiKeyShape } from '../../src/operations/api-key-answer.ts'
 import type { entryShape, statementLineShape } from '../../src/operations/credit.ts'
 import type { ForCustomers } from '../../src/operations/customer-fields.ts'
 import type { listShape } from '../../src/operations/fields.ts'
