@@ -228,12 +228,13 @@ async function serveHttp({ parts, input, closing }: ServeHttpInput) {
     inference,
     threadShare: parts.threadShare,
     catalog: {
-      listBytes: () => Buffer.from('{"object":"list","data":[]}'),
-      someBytes: () => Buffer.from('{"object":"list","data":[]}'),
+      served: () => ({
+        listBytes: Buffer.from('{"object":"list","data":[]}'),
+        bytesById: new Map(),
+      }),
       idOf: () => null,
-      modelBytes: () => null,
     },
-    modelsOf: async () => null,
+    callerOf: async () => null,
     root: { version: '0', mode: 'live' },
     onFailure: (_, problem) => {
       throw problem

@@ -347,6 +347,7 @@ export function catalogSettingsOf(config: Config): CatalogSettings {
     catalogRefreshMs: config.TOLLGATE_CATALOG_REFRESH_MS,
     pricesStaleAfterMs: config.TOLLGATE_PRICES_STALE_AFTER_MS,
     aliases: new Map(),
+    pricesListed: config.TOLLGATE_LISTED_PRICES,
     perSearchIdsAdded: new Set(config.TOLLGATE_PER_SEARCH_MODELS),
     perSearchIdsRemoved: new Set(config.TOLLGATE_NOT_PER_SEARCH_MODELS),
     fees: { everyModel: config.TOLLGATE_FEE_BPS, models: config.TOLLGATE_MODEL_FEES_BPS },

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { isModelId } from '../upstreams/listing/listing.ts'
 import { FEE_BASIS_POINTS_DEFAULT, FEE_BASIS_POINTS_MAX } from '../vocabulary/money.ts'
 import { list, type Setting, wholeNumber } from './setting.ts'
@@ -11,6 +12,16 @@ export const FEE_SETTINGS = {
   TOLLGATE_MODEL_FEES_BPS: modelFees(
     'Platform fees of models, comma-separated, in hundredths of a percent: by id, or for all models of an author, such as `acme/sage=250, local/*=0`. Ids are compared in any case. The id outranks its author.',
   ),
+  TOLLGATE_LISTED_PRICES: {
+    schema: z
+      .string()
+      .default('provider')
+      .pipe(z.enum(['provider', 'charged'], { error: 'must be provider or charged' })),
+    fallback: 'provider',
+    secret: false,
+    description:
+      "Which prices `pricing` of `GET /v1/models` has: the `provider`'s, or those `charged`, with the platform fee. `charged_pricing` beside it always has the latter; with a key, both have the fee of the key's account.",
+  },
 } as const satisfies Record<string, Setting<unknown>>
 
 function modelFees(description: string): Setting<ReadonlyMap<string, number>> {

@@ -89,17 +89,14 @@ export async function openHttp(wiring: Wiring, http: HttpParts) {
     inference,
     threadShare: parts.threadShare,
     catalog: {
-      listBytes: () => catalog.listBytes(),
-      someBytes: (isShown) => catalog.someBytes(isShown),
+      served: (feeBasisPoints) => catalog.served(feeBasisPoints),
       idOf: (name) => catalog.idOf(name),
-      modelBytes: (name) => catalog.modelBytes(name),
     },
-    async modelsOf(arrival) {
+    async callerOf(arrival) {
       const { authorization, 'x-api-key': apiKey } = arrival.headers
       if (authorization === undefined && apiKey === undefined) return null
       // The list is no secret: with a key that is not good, all of it is answered.
-      const caller = await authenticator.authenticate(arrival).catch(() => null)
-      return caller?.models ?? null
+      return authenticator.authenticate(arrival).catch(() => null)
     },
     root: {
       version: VERSION,

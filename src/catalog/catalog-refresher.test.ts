@@ -50,7 +50,7 @@ describe('a refresh', () => {
     const process = startProcess()
     await process.refresher.refreshNow()
     await refreshWith(process, upstreamList(upstreamRow({ id: 'acme/next' })))
-    expect(process.catalog.modelBytes('acme/sage-pro')).toBeNull()
+    expect(process.catalog.idOf('acme/sage-pro')).toBeNull()
   })
 
   test.each<[string, unknown]>([

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { ModelListing } from '../upstreams/listing/listing.ts'
 import { parseModels } from '../upstreams/openrouter/catalog.ts'
 import { upstreamList, upstreamRow } from '../upstreams/openrouter/testing/upstream-list.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { Catalog, DEFAULT_CATALOG_SETTINGS } from './catalog.ts'
+import type { PricesListed, ServedModel } from './served-models.ts'
 
 const HOUR_MS = 60 * 60_000
 const OPENROUTER = { name: 'openrouter', models: [], formats: new Set(['chat', 'messages']) }
@@ -11,15 +11,16 @@ const START_MS = 1_790_000_000_000
 
 interface Stocked {
   readonly rows: readonly unknown[]
+  readonly pricesListed?: PricesListed
   readonly aliases?: ReadonlyMap<string, string>
 }
 
 /** A catalog of these rows, and the clock that it goes by. */
-function stocked({ rows, aliases = new Map() }: Stocked) {
+function stocked({ rows, aliases = new Map(), pricesListed = 'provider' }: Stocked) {
   const clock = { now: START_MS, nowMs: () => clock.now }
   const catalog = new Catalog({
     clock,
-    settings: { pricesStaleAfterMs: HOUR_MS, aliases },
+    settings: { pricesStaleAfterMs: HOUR_MS, aliases, pricesListed },
     upstreams: [OPENROUTER],
   })
   const { models } = parseModels(upstreamList(...rows), DEFAULT_CATALOG_SETTINGS)
@@ -31,9 +32,14 @@ function stocked({ rows, aliases = new Map() }: Stocked) {
 }
 
 /** A model as `GET /v1/models/{id}` has it; null: there is none of the name. */
-function listed(catalog: Catalog, name: string): ModelListing | null {
-  const bytes = catalog.modelBytes(name)
-  return bytes === null ? null : JSON.parse(bytes.toString('utf8'))
+function listed(catalog: Catalog, name: string, feeBasisPoints: number | null = null): ServedModel | null {
+  const bytes = catalog.served(feeBasisPoints).bytesById.get(catalog.idOf(name) ?? '')
+  return bytes === undefined ? null : JSON.parse(bytes.toString('utf8'))
+}
+
+/** The list as `GET /v1/models` has it. */
+function listOf(catalog: Catalog): { readonly data: readonly ServedModel[] } {
+  return JSON.parse(catalog.served(null).listBytes.toString('utf8'))
 }
 
 /** The code of the problem that `look` throws. */
@@ -133,14 +139,13 @@ describe('prices', () => {
 test('a catalog that was never loaded does not answer that a model does not exist', () => {
   const catalog = new Catalog({
     clock: { nowMs: () => START_MS },
-    settings: { pricesStaleAfterMs: HOUR_MS, aliases: new Map() },
+    settings: { ...DEFAULT_CATALOG_SETTINGS, pricesStaleAfterMs: HOUR_MS },
     upstreams: [OPENROUTER],
   })
   expect(codeOf(() => catalog.offerFor('acme/sage-pro', 'chat'))).toBe('service_unavailable')
   expect(listed(catalog, 'acme/sage-pro')).toBeNull()
   const empty = { object: 'list', data: [], total_count: 0, links: { next: null } }
-  expect(JSON.parse(catalog.listBytes().toString())).toEqual(empty)
-  expect(catalog.list()).toEqual(empty)
+  expect(listOf(catalog)).toEqual(empty)
 })
 
 describe('the list', () => {
@@ -158,19 +163,18 @@ describe('the list', () => {
   })
 
   test('has what is offered and nothing else, in the order of the upstream', () => {
-    expect(catalog.list().data.map(({ id }) => id)).toEqual(['acme/sage-pro', 'acme/mini'])
+    expect(listOf(catalog).data.map(({ id }) => id)).toEqual(['acme/sage-pro', 'acme/mini'])
   })
 
-  test('is the same as bytes, which are made once a refresh', () => {
-    expect(JSON.parse(catalog.listBytes().toString('utf8'))).toEqual(catalog.list())
-    expect(catalog.listBytes()).toBe(catalog.listBytes())
+  test('is made once a refresh and fee, however many accounts have fees of their own', () => {
+    expect(catalog.served(null)).toBe(catalog.served(null))
+    expect(catalog.served(1_200)).toBe(catalog.served(1_200))
+    for (let basisPoints = 0; basisPoints < 100; basisPoints++) catalog.served(basisPoints)
+    expect(listed(catalog, 'acme/mini', 99)).toEqual(listed(catalog, 'acme/mini', 99))
   })
 
-  test('has each model as it is alone, in bytes that are made once a refresh too', () => {
-    for (const listing of catalog.list().data) {
-      expect(listed(catalog, listing.id)).toEqual(listing)
-      expect(catalog.modelBytes(listing.id)).toBe(catalog.modelBytes(listing.id.toUpperCase()))
-    }
+  test('has each model as it is alone', () => {
+    for (const listing of listOf(catalog).data) expect(listed(catalog, listing.id)).toEqual(listing)
   })
 
   test('is another after a refresh, and a model that is gone is not found', () => {
@@ -183,7 +187,7 @@ describe('the list', () => {
       'openrouter',
       models.map((model) => ({ ...model, refreshedAtMs: START_MS })),
     )
-    expect(JSON.parse(changing.listBytes().toString()).data).toHaveLength(1)
+    expect(listOf(changing).data).toHaveLength(1)
     expect(listed(changing, 'acme/next')?.owned_by).toBe('acme')
     expect(codeOf(() => changing.offerFor('acme/sage-pro', 'chat'))).toBe('model_not_found')
   })
@@ -224,7 +228,7 @@ describe('a faster tier', () => {
 test("a listed model has what OpenRouter's own SDK asks of it, also where the vendor says nothing", () => {
   const bare = upstreamRow({ canonical_slug: null, description: null })
   const { catalog } = stocked({ rows: [bare] })
-  expect(catalog.list()).toMatchObject({
+  expect(listOf(catalog)).toMatchObject({
     total_count: 1,
     links: { next: null },
     data: [
@@ -238,5 +242,40 @@ test("a listed model has what OpenRouter's own SDK asks of it, also where the ve
         architecture: { tokenizer: expect.any(String) },
       },
     ],
+  })
+})
+
+describe('the charged prices', () => {
+  const pricing = {
+    prompt: '0.000003',
+    completion: '0.000015',
+    web_search: '0',
+    overrides: [{ min_prompt_tokens: 200_000, utc_days: ['mon'], prompt: '0.0000060001' }],
+  }
+  const charged = {
+    prompt: '0.00000315',
+    completion: '0.00001575',
+    web_search: '0',
+    overrides: [{ min_prompt_tokens: 200_000, utc_days: ['mon'], prompt: '0.000006300105' }],
+  }
+
+  test('are the prices with the fee, exactly, beside those of the provider', () => {
+    const { catalog } = stocked({ rows: [upstreamRow({ pricing })] })
+    expect(listed(catalog, 'acme/sage-pro')).toMatchObject({ pricing, charged_pricing: charged })
+  })
+
+  test('have the fee of the account that asks', () => {
+    const { catalog } = stocked({ rows: [upstreamRow({ pricing })] })
+    expect(listed(catalog, 'acme/sage-pro', 0)?.charged_pricing).toEqual(pricing)
+    expect(listed(catalog, 'acme/sage-pro', 10_000)?.charged_pricing['prompt']).toBe('0.000006')
+  })
+
+  test('stand in for those of the provider where a reseller lists no others', () => {
+    const { catalog } = stocked({ rows: [upstreamRow({ pricing })], pricesListed: 'charged' })
+    expect(listed(catalog, 'acme/sage-pro')).toMatchObject({
+      pricing: charged,
+      charged_pricing: charged,
+    })
+    expect(listed(catalog, 'acme/sage-pro', 0)?.pricing).toEqual(pricing)
   })
 })

@@ -1,4 +1,4 @@
-import type { ListingSettings, ModelListing } from '../upstreams/listing/listing.ts'
+import type { ListingSettings } from '../upstreams/listing/listing.ts'
 import { MODEL_NAME_CHARS_MAX } from '../upstreams/listing/listing.ts'
 import type { Claimant } from '../upstreams/upstream-settings.ts'
 import type { Clock } from '../vocabulary/clock.ts'
@@ -6,6 +6,7 @@ import { FEE_BASIS_POINTS_DEFAULT } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { echoed, Problem, type ProblemInput } from '../vocabulary/problem.ts'
 import { type CatalogRow, Claims } from './claims.ts'
+import { type PricesListed, type ServedList, ServedModels } from './served-models.ts'
 
 /** The operator's settings of the catalog. */
 export interface CatalogSettings extends ListingSettings {
@@ -15,7 +16,11 @@ export interface CatalogSettings extends ListingSettings {
   readonly pricesStaleAfterMs: number
   /** Further names of models: name → catalog id. Never shadows an id that the catalog lists. */
   readonly aliases: ReadonlyMap<string, string>
+  /** Whose prices `pricing` of `GET /v1/models` has. */
+  readonly pricesListed: PricesListed
 }
+
+type IndexSettings = Pick<CatalogSettings, 'pricesStaleAfterMs' | 'aliases' | 'pricesListed'>
 
 /** Prices every five minutes, stale after an hour, a fee of 5%; no names or ids beside the upstream's own. */
 export const DEFAULT_CATALOG_SETTINGS: CatalogSettings = {
@@ -23,34 +28,14 @@ export const DEFAULT_CATALOG_SETTINGS: CatalogSettings = {
   catalogRefreshMs: 5 * 60_000,
   pricesStaleAfterMs: 60 * 60_000,
   aliases: new Map(),
+  pricesListed: 'provider',
   perSearchIdsAdded: new Set(),
   perSearchIdsRemoved: new Set(),
   fees: { everyModel: FEE_BASIS_POINTS_DEFAULT, models: new Map() },
 }
 
-/** An item of `GET /v1/models`. */
-export interface ServedModel extends ModelListing {
-  /** The formats in which it is answered, by name. */
-  readonly endpoints: readonly string[]
-  // OpenRouter's own SDK takes no model without these, nor one whose texts are null.
-  readonly canonical_slug: string
-  readonly description: string
-  readonly architecture: ModelListing['architecture'] & { readonly tokenizer: string }
-  readonly default_parameters: null
-  readonly per_request_limits: null
-  readonly supported_voices: null
-  readonly links: { readonly details: string }
-}
-
-/** The body of `GET /v1/models`. */
-interface ModelList {
-  readonly object: 'list'
-  readonly data: readonly ServedModel[]
-  readonly total_count: number
-  readonly links: { readonly next: null }
-}
-
 const ONE_MILLION_CONTEXT_MARK = '[1m]'
+const NO_MODELS = new ServedModels([], 'provider')
 
 /**
  * The models on offer, in memory. Look-ups take no store and no network; a refresh swaps in a whole
@@ -62,13 +47,13 @@ const ONE_MILLION_CONTEXT_MARK = '[1m]'
  */
 export class Catalog {
   readonly #clock: Clock
-  readonly #settings: Pick<CatalogSettings, 'pricesStaleAfterMs' | 'aliases'>
+  readonly #settings: IndexSettings
   readonly #claims: Claims
   #index: CatalogIndex | null = null
 
   constructor(input: {
     readonly clock: Clock
-    readonly settings: Pick<CatalogSettings, 'pricesStaleAfterMs' | 'aliases'>
+    readonly settings: IndexSettings
     /** In the order in which they take ids that several of them list. */
     readonly upstreams: readonly Claimant[]
   }) {
@@ -88,7 +73,7 @@ export class Catalog {
   }
 
   #offer(rows: readonly CatalogRow[]): void {
-    this.#index = buildIndex(rows, this.#settings.aliases)
+    this.#index = buildIndex(rows, this.#settings)
   }
 
   /** The rows that an upstream lists, shadowed ones too. */
@@ -123,30 +108,11 @@ export class Catalog {
   }
 
   /**
-   * The body of `GET /v1/models/{id}` for any name that resolves; null: 404. UTF-8 JSON that is made once a
-   * refresh and shared: do not write to it. Never throws.
+   * The list as `GET /v1/models` has it, at the fee of an account in hundredths of a percent, else at each model's
+   * own. Made once a refresh and fee; without models while no list was ever loaded.
    */
-  modelBytes(modelName: string): Buffer | null {
-    if (this.#index === null) return null
-    const model = resolve(this.#index, modelName)
-    return model === null ? null : (this.#index.bytesById.get(model.modelId) ?? null)
-  }
-
-  /** The body of `GET /v1/models`. Empty while no list was ever loaded. */
-  list(): ModelList {
-    const served = this.#index?.models.map(listingOf) ?? []
-    return { object: 'list', data: served, total_count: served.length, links: { next: null } }
-  }
-
-  /** {@link list} as UTF-8 JSON, made once a refresh and shared: do not write to it. */
-  listBytes(): Buffer {
-    return this.#index?.listBytes ?? EMPTY_LIST_BYTES
-  }
-
-  /** {@link listBytes} with some models alone. */
-  someBytes(isShown: (modelId: string) => boolean): Buffer {
-    const shown = [...(this.#index?.bytesById ?? [])].filter(([modelId]) => isShown(modelId))
-    return joined(shown.map(([, bytes]) => bytes))
+  served(feeBasisPoints: number | null): ServedList {
+    return (this.#index?.served ?? NO_MODELS).at(feeBasisPoints)
   }
 
   /** The catalog id of the model that a name resolves to; null: of none. */
@@ -188,20 +154,14 @@ interface CatalogIndex {
   readonly byId: ReadonlyMap<string, CatalogModel>
   /** By lower-cased id or alias; null: two models share the name. */
   readonly byOtherName: ReadonlyMap<string, CatalogModel | null>
-  readonly listBytes: Buffer
-  /** Each model's item as it stands in {@link listBytes}: a part of the same memory. */
-  readonly bytesById: ReadonlyMap<string, Buffer>
+  readonly served: ServedModels
   /** Of the youngest row; null where there are none. */
   readonly refreshedAtMs: number | null
 }
 
-const LIST_HEAD = Buffer.from('{"object":"list","data":[')
-const COMMA = Buffer.from(',')
-const EMPTY_LIST_BYTES = joined([])
-
 function buildIndex(
   listedRows: readonly CatalogRow[],
-  configuredAliases: ReadonlyMap<string, string>,
+  { aliases: configuredAliases, pricesListed }: IndexSettings,
 ): CatalogIndex {
   const rows = withFastPrices(listedRows)
   const models = [...Map.groupBy(rows, ({ offer }) => offer.modelId)].map(([modelId, each]) =>
@@ -219,7 +179,13 @@ function buildIndex(
   )
   // A later entry wins, also one that marks a name as ambiguous.
   const byOtherName = new Map([...namesOnce(listed), ...namesOnce(configured), ...ids])
-  return { models, byId, byOtherName, ...bytesOf(models), refreshedAtMs: youngestOf(rows) }
+  // Of several upstreams, the figures are those of the first.
+  const toServe = models.map(({ rows: [{ listing, offer }] }) => {
+    const { endpoints, feeBasisPoints } = offer
+    return { listing, endpoints, feeBasisPoints }
+  })
+  const served = new ServedModels(toServe, pricesListed)
+  return { models, byId, byOtherName, served, refreshedAtMs: youngestOf(rows) }
 }
 
 function modelOf(modelId: string, listed: readonly CatalogRow[]): CatalogModel {
@@ -239,35 +205,11 @@ function rowFor({ rows, rowByEndpoint }: CatalogModel, endpoint: string): Catalo
   return rowByEndpoint.get(endpoint) ?? rows[0]
 }
 
-/** Of several upstreams, the figures are those of the first. */
-function listingOf({ rows: [{ listing, offer }] }: CatalogModel): ServedModel {
-  return servedModel(listing, offer.endpoints)
-}
-
 function youngestOf(rows: readonly CatalogRow[]): number | null {
   return rows.reduce<number | null>(
     (youngest, row) => Math.max(youngest ?? row.refreshedAtMs, row.refreshedAtMs),
     null,
   )
-}
-
-function bytesOf(models: readonly CatalogModel[]): Pick<CatalogIndex, 'listBytes' | 'bytesById'> {
-  const listings = models.map((model) => Buffer.from(JSON.stringify(listingOf(model))))
-  const listBytes = joined(listings)
-  const bytesById = new Map<string, Buffer>()
-  let from = LIST_HEAD.length
-  for (const [place, { modelId }] of models.entries()) {
-    const to = from + (listings[place]?.length ?? 0)
-    bytesById.set(modelId, listBytes.subarray(from, to))
-    from = to + COMMA.length
-  }
-  return { listBytes, bytesById }
-}
-
-function joined(listings: readonly Buffer[]): Buffer {
-  const pieces = listings.flatMap((bytes, place) => (place === 0 ? [bytes] : [COMMA, bytes]))
-  const tail = Buffer.from(`],"total_count":${listings.length},"links":{"next":null}}`)
-  return Buffer.concat([LIST_HEAD, ...pieces, tail])
 }
 
 /** The rows, each with the prices of its `-fast` sibling where there is one. */
@@ -308,22 +250,6 @@ function resolve(index: CatalogIndex, modelName: string): CatalogModel | null {
   // A name can be as long as a body, and hashing it would be the most expensive part of the request.
   if (name.length > MODEL_NAME_CHARS_MAX) return null
   return index.byId.get(name) ?? index.byOtherName.get(name.toLowerCase()) ?? null
-}
-
-/** An item of the list. By position: what the upstream lists, and the formats in which it is answered. */
-export function servedModel(listing: ModelListing, endpoints: readonly string[]): ServedModel {
-  const { architecture, canonical_slug, description, id } = listing
-  return {
-    ...listing,
-    canonical_slug: canonical_slug ?? id,
-    description: description ?? '',
-    architecture: { ...architecture, tokenizer: architecture.tokenizer ?? 'Other' },
-    default_parameters: null,
-    per_request_limits: null,
-    supported_voices: null,
-    links: { details: `/v1/models/${id}` },
-    endpoints,
-  }
 }
 
 /** The 404 of a name that no model has. */

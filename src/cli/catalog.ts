@@ -1,7 +1,8 @@
 import { Command } from 'commander'
-import { DEFAULT_CATALOG_SETTINGS, servedModel } from '../catalog/catalog.ts'
+import { DEFAULT_CATALOG_SETTINGS } from '../catalog/catalog.ts'
 import { createCatalogStore, decodeModel } from '../catalog/catalog-store.ts'
 import type { CatalogRow } from '../catalog/claims.ts'
+import { servedModel } from '../catalog/served-models.ts'
 import { catalogRefreshShape } from '../operations/upkeep.ts'
 import { decimalOfPicos, formatDecimal, type Picos, showMicros } from '../vocabulary/money.ts'
 import type { PriceTable, PriceTier } from '../vocabulary/offer.ts'
@@ -66,9 +67,10 @@ async function list({ store, terminal }: CommandContext, options: JsonOption): P
   }
   const rows = [...byId.values()]
   if (options.json === true) {
-    const models = rows.map(({ offer: { modelId }, listing }) =>
-      servedModel(listing, [...(endpointsById.get(modelId) ?? [])]),
-    )
+    const models = rows.map(({ offer: { modelId, feeBasisPoints }, listing }) => {
+      const endpoints = [...(endpointsById.get(modelId) ?? [])]
+      return servedModel({ listing, endpoints, feeBasisPoints }, settings.pricesListed)
+    })
     terminal.out(JSON.stringify({ object: 'list', data: models }))
     return
   }

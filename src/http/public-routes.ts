@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { modelNotFound } from '../catalog/catalog.ts'
+import { listOf, type ServedList } from '../catalog/served-models.ts'
 import type { WireFormat } from '../formats/format.ts'
+import type { Caller } from '../journey/gate/authenticator.ts'
 import type { ModelAccess } from '../journey/gate/model-access.ts'
 import type { Arrival } from '../vocabulary/call.ts'
 import { Problem } from '../vocabulary/problem.ts'
@@ -14,19 +16,14 @@ export interface PublicRoutesInput {
   /** `simulator`: the built-in upstream answers, and all money is play money. */
   readonly mode: 'simulator' | 'live'
   readonly formats: readonly Pick<WireFormat, 'endpoint' | 'path'>[]
-  /** The catalog: the same buffers until its next refresh. */
   readonly catalog: {
-    /** The list of all models as JSON bytes. */
-    readonly listBytes: () => Buffer
-    /** The list of some of them. */
-    readonly someBytes: (isShown: (modelId: string) => boolean) => Buffer
+    /** The list at the fee of an account; null: at each model's own. The same buffers until the next refresh. */
+    readonly served: (feeBasisPoints: number | null) => ServedList
     /** The id of the model that a name resolves to; null where none does. */
     readonly idOf: (modelName: string) => string | null
-    /** One model as JSON bytes, by any name that resolves; null where none does. */
-    readonly modelBytes: (modelName: string) => Buffer | null
   }
-  /** The models of the key that a request has; null: all, also where it has no good key. Never rejects. */
-  readonly modelsOf: (arrival: Arrival) => Promise<ModelAccess | null>
+  /** The caller of the key that a request has; null: without a good key. Never rejects. */
+  readonly callerOf: (arrival: Arrival) => Promise<Pick<Caller, 'models' | 'feeBasisPoints'> | null>
 }
 
 /** Routes that need no key: the service, its models, and paths that only say why nothing is there. */
@@ -62,7 +59,7 @@ function registerService(
 }
 
 /** `GET /v1/models` and `GET /v1/models/{id}`. */
-function registerModels(app: FastifyInstance, { catalog, modelsOf }: PublicRoutesInput): void {
+function registerModels(app: FastifyInstance, { catalog, callerOf }: PublicRoutesInput): void {
   // A refresh brings other buffers, and those before it are forgotten with their tags.
   const keptByBytes = new WeakMap<Buffer, KeptAnswer>()
   const keptOf = (bytes: Buffer): KeptAnswer => {
@@ -74,23 +71,24 @@ function registerModels(app: FastifyInstance, { catalog, modelsOf }: PublicRoute
   }
   const keptOfKeys = new KeptLists()
   app.get('/v1/models', async (request, reply) => {
-    const models = await modelsOf(arrivalOf(request))
-    const all = catalog.listBytes()
-    const kept =
-      models === null
-        ? keptOf(all)
-        : keptOfKeys.of(models, all, () => catalog.someBytes((id) => models.mayUse(id)))
-    sendKept(reply.header('vary', KEY_HEADERS), kept, cacheControlOf(models))
+    const caller = await callerOf(arrivalOf(request))
+    const models = caller?.models ?? null
+    const served = catalog.served(caller?.feeBasisPoints ?? null)
+    const kept = models === null ? keptOf(served.listBytes) : keptOfKeys.of(models, served)
+    sendKept(reply.header('vary', KEY_HEADERS), kept, cacheControlOf(caller))
     return reply
   })
   app.get<{ Params: { '*': string } }>('/v1/models/*', async (request, reply) => {
     const name = request.params['*']
-    const bytes = catalog.modelBytes(name)
-    if (bytes !== null) {
-      const models = await modelsOf(arrivalOf(request))
-      models?.require(catalog.idOf(name) ?? name)
-      sendKept(reply.header('vary', KEY_HEADERS), keptOf(bytes), cacheControlOf(models))
-      return reply
+    const modelId = catalog.idOf(name)
+    if (modelId !== null) {
+      const caller = await callerOf(arrivalOf(request))
+      caller?.models?.require(modelId)
+      const bytes = catalog.served(caller?.feeBasisPoints ?? null).bytesById.get(modelId)
+      if (bytes !== undefined) {
+        sendKept(reply.header('vary', KEY_HEADERS), keptOf(bytes), cacheControlOf(caller))
+        return reply
+      }
     }
     reply.hijack()
     answerProblem({
@@ -106,9 +104,10 @@ function registerModels(app: FastifyInstance, { catalog, modelsOf }: PublicRoute
 
 const KEY_HEADERS = 'authorization, x-api-key'
 
-/** What a key may use is for the key's own client; what all may use may be kept by a shared cache. */
-function cacheControlOf(models: ModelAccess | null): string {
-  return models === null ? 'no-cache' : 'private, no-cache'
+/** A list that differs by key is for the key's own client; the list of all may be kept by a shared cache. */
+function cacheControlOf(caller: Pick<Caller, 'models' | 'feeBasisPoints'> | null): string {
+  const isOwn = caller !== null && (caller.models !== null || caller.feeBasisPoints !== null)
+  return isOwn ? 'private, no-cache' : 'no-cache'
 }
 
 // A list can have a megabyte.
@@ -116,15 +115,16 @@ const KEPT_LISTS_MAX = 20
 
 /** The lists of the keys that asked last. */
 class KeptLists {
-  readonly #kept = new Map<ModelAccess, { readonly all: Buffer; readonly list: KeptAnswer }>()
+  readonly #kept = new Map<ModelAccess, { readonly of: ServedList; readonly list: KeptAnswer }>()
 
-  /** `all`: the list that it is a part of, which a refresh replaces. */
-  of(models: ModelAccess, all: Buffer, make: () => Buffer): KeptAnswer {
+  /** By position: the models of a key, and the list that it is a part of, which a refresh replaces. */
+  of(models: ModelAccess, served: ServedList): KeptAnswer {
     const earlier = this.#kept.get(models)
-    if (earlier?.all === all) return earlier.list
-    const list = keptAnswer(make())
+    if (earlier?.of === served) return earlier.list
+    const shown = [...served.bytesById].filter(([modelId]) => models.mayUse(modelId))
+    const list = keptAnswer(listOf(shown.map(([, bytes]) => bytes)))
     if (this.#kept.size >= KEPT_LISTS_MAX) this.#kept.clear()
-    this.#kept.set(models, { all, list })
+    this.#kept.set(models, { of: served, list })
     return list
   }
 }

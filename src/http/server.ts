@@ -28,7 +28,7 @@ interface HttpServerInput {
   /** Divides the thread among bodies in tiny pieces. */
   readonly threadShare: ThreadShare
   readonly catalog: PublicRoutesInput['catalog']
-  readonly modelsOf: PublicRoutesInput['modelsOf']
+  readonly callerOf: PublicRoutesInput['callerOf']
   readonly root: Pick<PublicRoutesInput, 'version' | 'mode'>
   /** The checks of `GET /readyz`. Default: none, so that it is ready as soon as it listens. */
   readonly readiness?: HealthInput['readiness']
@@ -120,8 +120,8 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
     reply.hijack()
     answerNotFound({ clientRequest: request.raw, client: reply.raw, requestId: request.id })
   })
-  const { catalog, modelsOf } = input
-  registerPublicRoutes(app, { ...input.root, formats, catalog, modelsOf })
+  const { catalog, callerOf } = input
+  registerPublicRoutes(app, { ...input.root, formats, catalog, callerOf })
   if (input.metrics != null) registerMetricsRoute(app, input.metrics)
   if (input.management !== undefined) {
     registerManagement(app, { ...input.management, formats, inference })

@@ -135,6 +135,11 @@ export function chargeForCost(costUsd: Decimal, feeBasisPoints: number): Micros 
   )
 }
 
+/** A price with the fee on it, in hundredths of a percent, exactly. */
+export function priceWithFee(price: Decimal, feeBasisPoints: number): Decimal {
+  return { digits: price.digits * basisPointsWithFee(feeBasisPoints), exponent: price.exponent - 4 }
+}
+
 // A thousand times what the dearest model charges for the longest call. A balance takes thousands of such.
 const SAID_CHARGE_MICROS_MAX = 1_000_000_000_000
 

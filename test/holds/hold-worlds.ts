@@ -58,7 +58,7 @@ function catalogOf({
     ).map(({ endpoint }) => endpoint)
   const catalog = new Catalog({
     clock: { nowMs: () => NOW_MS },
-    settings: { pricesStaleAfterMs: 1, aliases: new Map() },
+    settings: { pricesStaleAfterMs: 1, aliases: new Map(), pricesListed: 'provider' },
     upstreams: [{ name: upstream, models: [], formats: new Set(wires.keys()) }],
   })
   catalog.replace(

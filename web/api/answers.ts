@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { ServedModel } from '../../src/catalog/catalog.ts'
+import type { ServedModel } from '../../src/catalog/served-models.ts'
 import type {
   FactorNeededAnswer,
   FactorsAnswer,

@@ -130,7 +130,7 @@ const text: JsonSchema = { type: 'string' }
 
 const MODEL: JsonSchema = {
   type: 'object',
-  required: ['id', 'object', 'pricing', 'architecture', 'supported_parameters'],
+  required: ['id', 'object', 'pricing', 'charged_pricing', 'architecture', 'supported_parameters'],
   properties: {
     id: { type: 'string', description: '<author>/<name>' },
     object: { const: 'model' },
@@ -142,6 +142,10 @@ const MODEL: JsonSchema = {
     pricing: {
       type: 'object',
       description: 'Dollars as decimal strings, before the platform fee.',
+    },
+    charged_pricing: {
+      type: 'object',
+      description: "The same with the platform fee: that of the key's account, else the model's.",
     },
     top_provider: { type: 'object' },
     supported_parameters: { type: 'array', items: text },

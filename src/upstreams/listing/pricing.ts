@@ -1,4 +1,11 @@
-import { isNegative, type Picos, parseDecimal, parsePrice } from '../../vocabulary/money.ts'
+import {
+  formatDecimal,
+  isNegative,
+  type Picos,
+  parseDecimal,
+  parsePrice,
+  priceWithFee,
+} from '../../vocabulary/money.ts'
 import type { PriceTable } from '../../vocabulary/offer.ts'
 import { isTokenCount, readRecord, readStrings } from '../json-reading.ts'
 import {
@@ -57,6 +64,31 @@ export function parsePricing(value: unknown): {
       ? base.listed
       : { ...base.listed, overrides: overrides.map((override) => override.listed) }
   return { listed, prices: dearestPrices(base.prices, overrides) }
+}
+
+/** Listed prices with the fee on each, in hundredths of a percent, exactly; conditions stay as they are. */
+export function pricingWithFee(pricing: ListedPricing, feeBasisPoints: number): ListedPricing {
+  const entries = Object.entries(pricing).map(([name, value]) => [
+    name,
+    typeof value === 'string'
+      ? grown(value, feeBasisPoints)
+      : value.map((override) => overrideWithFee(override, feeBasisPoints)),
+  ])
+  return Object.fromEntries(entries)
+}
+
+function overrideWithFee(override: ListedOverride, feeBasisPoints: number): ListedOverride {
+  const entries = Object.entries(override).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? grown(value, feeBasisPoints) : value,
+  ])
+  return Object.fromEntries(entries)
+}
+
+function grown(price: string, feeBasisPoints: number): string {
+  const decimal = parseDecimal(price)
+  if (decimal === null) throw new RangeError('a listed price is a decimal')
+  return formatDecimal(priceWithFee(decimal, feeBasisPoints))
 }
 
 interface PriceOverride {

@@ -1,0 +1,109 @@
+import type { ModelListing } from '../upstreams/listing/listing.ts'
+import { type ListedPricing, pricingWithFee } from '../upstreams/listing/pricing.ts'
+
+/** Whose prices `pricing` of `GET /v1/models` has: the provider's, or those that are charged. */
+export type PricesListed = 'provider' | 'charged'
+
+/** An item of `GET /v1/models`. */
+export interface ServedModel extends ModelListing {
+  /** The formats in which it is answered, by name. */
+  readonly endpoints: readonly string[]
+  /** As `pricing`, with the platform fee on each price. */
+  readonly charged_pricing: ListedPricing
+  // OpenRouter's own SDK takes no model without these, nor one whose texts are null.
+  readonly canonical_slug: string
+  readonly description: string
+  readonly architecture: ModelListing['architecture'] & { readonly tokenizer: string }
+  readonly default_parameters: null
+  readonly per_request_limits: null
+  readonly supported_voices: null
+  readonly links: { readonly details: string }
+}
+
+/** What an item of the list is made of. */
+interface ModelToServe {
+  readonly listing: ModelListing
+  readonly endpoints: readonly string[]
+  /** In hundredths of a percent. */
+  readonly feeBasisPoints: number
+}
+
+/** An item of the list. By position: the model, and whose prices `pricing` has. */
+export function servedModel(
+  { listing, endpoints, feeBasisPoints }: ModelToServe,
+  pricesListed: PricesListed,
+): ServedModel {
+  const { architecture, canonical_slug, description, id } = listing
+  const charged = pricingWithFee(listing.pricing, feeBasisPoints)
+  return {
+    ...listing,
+    canonical_slug: canonical_slug ?? id,
+    description: description ?? '',
+    architecture: { ...architecture, tokenizer: architecture.tokenizer ?? 'Other' },
+    pricing: pricesListed === 'charged' ? charged : listing.pricing,
+    charged_pricing: charged,
+    default_parameters: null,
+    per_request_limits: null,
+    supported_voices: null,
+    links: { details: `/v1/models/${id}` },
+    endpoints,
+  }
+}
+
+/** The list as UTF-8 JSON. Shared: do not write to it. */
+export interface ServedList {
+  readonly listBytes: Buffer
+  /** Each model's item as it stands in {@link listBytes}: a part of the same memory. */
+  readonly bytesById: ReadonlyMap<string, Buffer>
+}
+
+const LIST_HEAD = Buffer.from('{"object":"list","data":[')
+const COMMA = Buffer.from(',')
+
+// A list can have a megabyte.
+const FEES_KEPT_MAX = 16
+
+/** The models of one refresh as they are served: the list is made once for each fee that is asked for. */
+export class ServedModels {
+  readonly #models: readonly ModelToServe[]
+  readonly #pricesListed: PricesListed
+  readonly #byFee = new Map<number | null, ServedList>()
+
+  constructor(models: readonly ModelToServe[], pricesListed: PricesListed) {
+    this.#models = models
+    this.#pricesListed = pricesListed
+  }
+
+  /** The list at the fee of an account, in hundredths of a percent; null: at each model's own. */
+  at(feeBasisPoints: number | null): ServedList {
+    const earlier = this.#byFee.get(feeBasisPoints)
+    if (earlier !== undefined) return earlier
+    if (this.#byFee.size >= FEES_KEPT_MAX) this.#byFee.clear()
+    const made = this.#make(feeBasisPoints)
+    this.#byFee.set(feeBasisPoints, made)
+    return made
+  }
+
+  #make(feeBasisPoints: number | null): ServedList {
+    const items = this.#models.map((model) => {
+      const atFee = feeBasisPoints === null ? model : { ...model, feeBasisPoints }
+      return Buffer.from(JSON.stringify(servedModel(atFee, this.#pricesListed)))
+    })
+    const listBytes = listOf(items)
+    const bytesById = new Map<string, Buffer>()
+    let from = LIST_HEAD.length
+    for (const [place, { listing }] of this.#models.entries()) {
+      const to = from + (items[place]?.length ?? 0)
+      bytesById.set(listing.id, listBytes.subarray(from, to))
+      from = to + COMMA.length
+    }
+    return { listBytes, bytesById }
+  }
+}
+
+/** A list of items that are JSON already. */
+export function listOf(items: readonly Buffer[]): Buffer {
+  const pieces = items.flatMap((bytes, place) => (place === 0 ? [bytes] : [COMMA, bytes]))
+  const tail = Buffer.from(`],"total_count":${items.length},"links":{"next":null}}`)
+  return Buffer.concat([LIST_HEAD, ...pieces, tail])
+}
