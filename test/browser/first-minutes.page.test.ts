@@ -27,7 +27,7 @@ test('the printed link leads to a key, a completion with it, and its row in Acti
 
   await page.getByRole('link', { name: 'Keys' }).click()
   await page.getByRole('button', { name: 'Create key' }).click()
-  await page.getByLabel('Name').fill('laptop')
+  await page.getByLabel('Name', { exact: true }).fill('laptop')
   await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
   const key = await page.getByLabel('The new key').inputValue()
   expect(key).toMatch(/^sk-/)
@@ -123,7 +123,7 @@ test('a key is changed, disabled and deleted by its name', async ({ browser, gat
   }
   await page.getByRole('link', { name: 'Keys' }).click()
   await act('Change')
-  await page.getByLabel('Name').fill('desktop')
+  await page.getByLabel('Name', { exact: true }).fill('desktop')
   await page.getByLabel('Credit limit').fill('0.50')
   await page.getByRole('button', { name: '30 days' }).click()
   await page.getByRole('button', { name: 'Save' }).click()

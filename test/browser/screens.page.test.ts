@@ -43,10 +43,10 @@ const SCREENS: readonly Screen[] = [
     name: 'key-new',
     path: `${at('keys')}?create=true`,
     async act(page) {
-      await page.getByLabel('Name').fill('staging')
+      await page.getByLabel('Name', { exact: true }).fill('staging')
       await page.getByLabel('Credit limit').fill('50.00')
       await page.getByRole('button', { name: '90 days' }).click()
-      await page.getByLabel('Name').focus()
+      await page.getByLabel('Name', { exact: true }).focus()
     },
     text: 'On 19 February 2027, 22:04. From then on it is refused with api_key_expired.',
   },

@@ -39,7 +39,7 @@ async function open(browser: Browser, width: 'desk' | 'phone'): Promise<Page> {
 /** Ada becomes the first operator, whom the page asks for a second factor. */
 async function become(page: Page, link: string): Promise<void> {
   await page.goto(link)
-  await page.getByLabel('Name').fill('Ada Lovelace')
+  await page.getByLabel('Name', { exact: true }).fill('Ada Lovelace')
   await page.getByLabel('Email').fill('ada@example.org')
   await page.getByLabel('Password').fill(PASSWORD)
   await page.getByRole('button', { name: 'Create the operator' }).click()
@@ -172,7 +172,7 @@ test('an operator adds a passkey, signs in with it, and shows it where the passw
   await desk.getByText('Set up a second factor').waitFor()
   await desk.getByRole('button', { name: 'Use a passkey instead' }).click()
   await expectGoodPage(desk)
-  expect(await desk.getByLabel('Name').inputValue()).toBe('Chrome on Linux')
+  expect(await desk.getByLabel('Name', { exact: true }).inputValue()).toBe('Chrome on Linux')
   await desk.getByRole('button', { name: 'Add a passkey' }).click()
   await desk.getByRole('button', { name: 'I have kept them' }).click()
   await desk.getByText('No requests yet').waitFor()

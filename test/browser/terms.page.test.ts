@@ -41,7 +41,7 @@ const SCREENS: readonly Screen[] = [
     path: `${KEYS_PATH}?create=true`,
     before: (server) => server.answer('POST /keys', refusal('models.allow.1')),
     async act(page) {
-      await page.getByLabel('Name').fill('staging')
+      await page.getByLabel('Name', { exact: true }).fill('staging')
       await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
     },
     text: 'It must be an id.',
@@ -83,7 +83,7 @@ const SCREENS: readonly Screen[] = [
     path: `${KEYS_PATH}?create=true`,
     before: (server) => server.answer('POST /keys', refusal('limits.requests_per_minute')),
     async act(page) {
-      await page.getByLabel('Name').fill('staging')
+      await page.getByLabel('Name', { exact: true }).fill('staging')
       await unfold(page)
       await page.getByLabel('Requests a minute').fill('1000')
       await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
@@ -119,7 +119,7 @@ test('a new key is sent its terms, and a changed one what was touched alone', as
   server.answer(`/keys/${EVALS?.id}`, json(EVALS))
   await page.goto(`${server.address}/app/${KEYS_PATH}?create=true`)
   const dialog = page.getByRole('dialog')
-  await dialog.getByLabel('Name').fill('staging')
+  await dialog.getByLabel('Name', { exact: true }).fill('staging')
   await unfold(page)
   await dialog.getByLabel('Only these models').fill('acme/*, qwen/qwen4-coder')
   await dialog.getByLabel('Allowance', { exact: true }).fill('20')

@@ -167,6 +167,7 @@ test('a key is made, shown once, changed, and deleted', async () => {
       state: 'active',
       disabled: false,
       expires_at,
+      previous_expires_at: null,
       credit_limit: 5_000,
       spend: 0,
       held: 0,

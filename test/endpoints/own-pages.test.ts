@@ -49,6 +49,7 @@ test('a key sees its limit, its spend and the credit that it may use, free credi
     state: 'active',
     models: null,
     expires_at: null,
+    previous_expires_at: null,
     credit_limit: 2_000_000,
     credit_limit_remaining: 2_000_000 - spent,
     spend: spent,

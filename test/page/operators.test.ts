@@ -148,8 +148,9 @@ test('operators have the operations of admins on accounts, credit, codes, reques
     'listDepositAddresses',
     'removeUser',
   ])
-  for (const { paths } of OPERATIONS_OF_OPERATORS) {
-    if (paths.admin === undefined) continue
+  for (const { name, paths } of OPERATIONS_OF_OPERATORS) {
+    // The chart of the page has the address of the report.
+    if (paths.admin === undefined || name === 'getAllUsage') continue
     expect(paths.operator).toBe(paths.admin.replace('/v1/admin', '/app/api/operator'))
   }
 })

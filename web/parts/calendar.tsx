@@ -55,8 +55,9 @@ export function Calendar(props: CalendarProps) {
     const nextMs = Math.min(todayMs, Date.parse(date) + step * DAY_MS)
     const focus = () =>
       ref.current?.querySelector<HTMLElement>(`[data-date="${dateOf(nextMs)}"]`)?.focus()
-    if (nextMs < monthMs) onMonth(monthStart(nextMs))
-    else if (nextMs >= monthStart(monthMs, 2)) onMonth(monthStart(nextMs, -1))
+    const isShown = nextMs >= monthMs && nextMs < monthStart(monthMs, 2)
+    if (isShown) return focus()
+    onMonth(nextMs < monthMs ? monthStart(nextMs) : monthStart(nextMs, -1))
     requestAnimationFrame(focus)
   }
   const isLast = monthStart(monthMs, 1) >= monthStart(todayMs)

@@ -145,7 +145,8 @@ function Panel(props: RangePickerProps & { readonly close: () => void }) {
         <button type="button" className="btn ghost" onClick={close}>
           Cancel
         </button>
-        <button type="submit" className="btn pri">
+        {/* A press that took the focus from a date would end its error, and move the button away from the pointer. */}
+        <button type="submit" className="btn pri" onMouseDown={(event) => event.preventDefault()}>
           Apply
         </button>
       </footer>

@@ -27,13 +27,17 @@ const FIRST_BYTE_HEADS = [
   { text: 'p95', className: 'num hide-m' },
 ] as const
 
-/** The heads of {@link Figures}: with first-byte times where there are some. */
-export function figureHeads(hasFirstByte: boolean): readonly Head[] {
+// A tablet has no room for tokens beside a column of the time before.
+const TOKENS_COMPARED = 'num hide-m'
+
+/** The heads of {@link Figures}: with first-byte times where there are some. By position: that, and whether it is compared. */
+export function figureHeads(hasFirstByte: boolean, isCompared = false): readonly Head[] {
+  const className = isCompared ? TOKENS_COMPARED : 'num'
   return [
     { text: 'Requests', className: 'num' },
     { text: 'Failed', className: 'num' },
-    { text: 'Tokens in', className: 'num' },
-    { text: 'Tokens out', className: 'num' },
+    { text: 'Tokens in', className },
+    { text: 'Tokens out', className },
     ...(hasFirstByte ? FIRST_BYTE_HEADS : []),
     { text: 'Spend', className: 'num' },
   ]
@@ -60,7 +64,7 @@ export function UsageTable({ usage, measure, range, comparedName }: UsageTablePr
         <Heads
           heads={[
             { text: HEADS[by] },
-            ...figureHeads(true),
+            ...figureHeads(true, compared !== null),
             ...(compared === null ? [] : [{ text: `${text} ${comparedName}`, className: 'num' }]),
           ]}
         />
@@ -70,7 +74,7 @@ export function UsageTable({ usage, measure, range, comparedName }: UsageTablePr
               <ShareCell part={of(group.figures)} whole={whole}>
                 <GroupLink group={group} by={by} range={range} />
               </ShareCell>
-              <Figures figures={group.figures} />
+              <Figures figures={group.figures} isCompared={compared !== null} />
               {beforeCell(before.get(group.id))}
             </tr>
           ))}
@@ -81,7 +85,7 @@ export function UsageTable({ usage, measure, range, comparedName }: UsageTablePr
               <td className="wide">
                 <b>All {counted(groups.length, by)}</b>
               </td>
-              <Figures figures={figures} />
+              <Figures figures={figures} isCompared={compared !== null} />
               {beforeCell(of(usage.before))}
             </tr>
           </tfoot>
@@ -96,17 +100,20 @@ type FirstByte = 'first_byte_ms_p50' | 'first_byte_ms_p95'
 interface FiguresProps {
   /** A report has no first-byte times. */
   readonly figures: Omit<UsageFigures, FirstByte> & Partial<Pick<UsageFigures, FirstByte>>
+  /** Whether a column of the time before stands beside them. Default false. */
+  readonly isCompared?: boolean
 }
 
 /** The cells of what requests came to. */
-export function Figures({ figures }: FiguresProps) {
+export function Figures({ figures, isCompared = false }: FiguresProps) {
+  const tokensClass = `hide-s ${isCompared ? TOKENS_COMPARED : 'num'}`
   const { requests, failed, charge, first_byte_ms_p50: p50, first_byte_ms_p95: p95 } = figures
   return (
     <>
       <td className="num hide-s">{count(requests)}</td>
       <td className="num hide-s">{percent(failed, requests)}</td>
-      <td className="num hide-s">{shortCount(figures.input_tokens)}</td>
-      <td className="num hide-s">{shortCount(figures.output_tokens)}</td>
+      <td className={tokensClass}>{shortCount(figures.input_tokens)}</td>
+      <td className={tokensClass}>{shortCount(figures.output_tokens)}</td>
       {p50 !== undefined && (
         <td className="num hide-s hide-m">{p50 === null ? '–' : duration(p50)}</td>
       )}
