@@ -32,7 +32,11 @@ function stocked({ rows, aliases = new Map(), pricesListed = 'provider' }: Stock
 }
 
 /** A model as `GET /v1/models/{id}` has it; null: there is none of the name. */
-function listed(catalog: Catalog, name: string, feeBasisPoints: number | null = null): ServedModel | null {
+function listed(
+  catalog: Catalog,
+  name: string,
+  feeBasisPoints: number | null = null,
+): ServedModel | null {
   const bytes = catalog.served(feeBasisPoints).bytesById.get(catalog.idOf(name) ?? '')
   return bytes === undefined ? null : JSON.parse(bytes.toString('utf8'))
 }
