@@ -22,13 +22,17 @@ export type ActivityRange = DateRange | { readonly kind: 'hours'; readonly range
 /** The range of an address that names none. */
 const DEFAULT_RANGE: ActivityRange = { kind: 'hours', range: '24h' }
 
+type RangeSearch = Readonly<Partial<Record<'range' | 'from' | 'to', unknown>>>
+
 /** The range of an address. */
-export function rangeOf(
-  search: Readonly<Partial<Record<'range' | 'from' | 'to', unknown>>>,
-): ActivityRange {
+export function rangeOf(search: RangeSearch): ActivityRange {
+  return readRange(search) ?? DEFAULT_RANGE
+}
+
+/** The same; null: the address names none. */
+function readRange(search: RangeSearch): ActivityRange | null {
   const { range } = search
-  if (range === '1h' || range === '24h') return { kind: 'hours', range }
-  return readDateRange(search) ?? DEFAULT_RANGE
+  return range === '1h' || range === '24h' ? { kind: 'hours', range } : readDateRange(search)
 }
 
 /** A range as an address has it. */
@@ -68,11 +72,11 @@ export interface ActivitySearch {
 /** Reads an address; what it can't mean is left out. */
 export function readActivitySearch(search: Record<string, unknown>): ActivitySearch {
   const { request, failed } = search
-  const isRange = ['range', 'from'].some((name) => search[name] !== undefined)
+  const range = readRange(search)
   const isRequest = typeof request === 'string' && request !== ''
   const states = texts(search['state']).filter(isState)
   return {
-    ...(isRange ? activityRangeSearch(rangeOf(search)) : {}),
+    ...(range === null ? {} : activityRangeSearch(range)),
     ...listField('model', texts(search['model'])),
     ...listField('key', texts(search['key'])),
     ...listField('state', states),
