@@ -30,23 +30,22 @@ async function reportOf(texts: Readonly<Record<string, string>>): Promise<string
   }
 }
 
-/** The lines behind those of the slowest files. */
-async function tallyOf(texts: Readonly<Record<string, string>>): Promise<string[]> {
-  const lines = await reportOf(texts)
-  return lines.slice(lines.findLastIndex((line) => line.includes(' s  ')) + 1)
+/** The last line. */
+async function tallyOf(texts: Readonly<Record<string, string>>): Promise<string | undefined> {
+  return (await reportOf(texts)).at(-1)
 }
 
 const HEAD = `import { beforeAll, describe, expect, test } from 'vitest'\n`
 
 test('a run ends with one line that counts what passed and what failed', async () => {
-  const lines = await tallyOf({
+  const tally = await tallyOf({
     'sums.check.js': `${HEAD}
       test('passes', () => {})
       test.each([1, 2])('passes with %i', () => {})
       test('fails', () => { expect(1).toBe(2) })
     `,
   })
-  expect(lines).toEqual(['3 passed, 1 failed'])
+  expect(tally).toBe('3 passed, 1 failed')
 })
 
 test('the five slowest files of each project are named, the slowest first', () => {
@@ -68,21 +67,40 @@ test('the five slowest files of each project are named, the slowest first', () =
   ])
 })
 
+test('what failed is named above that line, with the first lines of its error', async () => {
+  const lines = await reportOf({
+    'seeds.check.js': `${HEAD} describe('a history', () => {
+      test('ends', () => { throw new Error('Property failed\\n{ seed: 7 }\\nGot\\nmore') })
+    })`,
+    'throws.check.js': `${HEAD} throw new Error('at load')`,
+    'hook.check.js': `${HEAD} describe('sums', () => {
+      beforeAll(() => { throw new Error('in a hook') })
+      test('is left out', () => {})
+    })`,
+  })
+  const failed = lines.slice(lines.findIndex((line) => line.startsWith('failed: ')))
+  expect(failed.join('\n').split('failed: ').slice(1).toSorted()).toEqual([
+    'hook.check.js > sums\n  in a hook\n',
+    'seeds.check.js > a history > ends\n  Property failed\n  { seed: 7 }\n  Got\n',
+    'throws.check.js\n  at load\n0 passed, 3 failed',
+  ])
+})
+
 test('a file that does not load counts as failed', async () => {
-  const lines = await tallyOf({
+  const tally = await tallyOf({
     'loads.check.js': `${HEAD} test('passes', () => {})`,
     'throws.check.js': `${HEAD} throw new Error('at load')`,
   })
-  expect(lines).toEqual(['1 passed, 1 failed'])
+  expect(tally).toBe('1 passed, 1 failed')
 })
 
 test('a hook that fails and an error outside of any test count as failed', async () => {
-  const lines = await tallyOf({
+  const tally = await tallyOf({
     'hook.check.js': `${HEAD} describe('sums', () => {
       beforeAll(() => { throw new Error('in a hook') })
       test('is left out', () => {})
     })`,
     'stray.check.js': `${HEAD} test('passes', () => { Promise.reject(new Error('stray')) })`,
   })
-  expect(lines).toEqual(['1 passed, 2 failed'])
+  expect(tally).toBe('1 passed, 2 failed')
 })

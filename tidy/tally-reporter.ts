@@ -2,9 +2,13 @@ import type { Reporter, SerializedError, TestModule } from 'vitest/node'
 
 const SLOW_FILES = 5
 
+// Of what failed: enough for the seed of a random test.
+const ERROR_LINES = 3
+
 /**
- * Names the five slowest files of each project, and ends a test run with one plain line, `N passed, N failed`. A file that does not load, hooks that
- * fail and errors outside of any test count as failed: nothing that went wrong counts as nothing.
+ * Names the five slowest files of each project and what failed, and ends a test run with one plain line,
+ * `N passed, N failed`. A file that does not load, hooks that fail and errors outside of any test count as failed:
+ * nothing that went wrong counts as nothing.
  */
 export class TallyReporter implements Reporter {
   readonly #write: (line: string) => void
@@ -23,14 +27,19 @@ export class TallyReporter implements Reporter {
     unhandledErrors: readonly SerializedError[],
   ): void {
     let passed = 0
-    let failed = unhandledErrors.length
+    const failed = unhandledErrors.map((error) => failure('outside of any test', [error]))
     for (const module of modules) {
-      failed += module.errors().length
-      for (const suite of module.children.allSuites()) failed += suite.errors().length
-      for (const { state } of [...module.children.allTests()].map((found) => found.result())) {
+      const path = module.relativeModuleId
+      if (module.errors().length > 0) failed.push(failure(path, module.errors()))
+      for (const suite of module.children.allSuites()) {
+        const errors = suite.errors()
+        if (errors.length > 0) failed.push(failure(`${path} > ${suite.fullName}`, errors))
+      }
+      for (const found of module.children.allTests()) {
+        const { state, errors } = found.result()
         if (state === 'passed') passed += 1
         // What was asked for and did not run to its end has not passed.
-        else if (state !== 'skipped') failed += 1
+        else if (state !== 'skipped') failed.push(failure(`${path} > ${found.fullName}`, errors))
       }
     }
     const timed = modules.map((module) => ({
@@ -39,8 +48,18 @@ export class TallyReporter implements Reporter {
       tookMs: module.diagnostic().duration,
     }))
     for (const line of slowestFiles(timed)) this.#write(line)
-    this.#write(`${passed} passed, ${failed} failed`)
+    for (const line of failed.flat()) this.#write(line)
+    this.#write(`${passed} passed, ${failed.length} failed`)
   }
+}
+
+/** Something that failed, in lines for a person. */
+function failure(
+  name: string,
+  errors: readonly Pick<SerializedError, 'message'>[] = [],
+): readonly string[] {
+  const lines = errors.flatMap(({ message }) => message.split('\n').slice(0, ERROR_LINES))
+  return [`failed: ${name}`, ...lines.map((line) => `  ${line}`)]
 }
 
 /** How long one file of tests took. */
