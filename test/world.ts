@@ -13,6 +13,7 @@ import { createApiKey } from '../src/ledger/api-keys.ts'
 import { type Audit, auditStore } from '../src/ledger/audit/audit.ts'
 import type { OperationSource } from '../src/operations/operations.ts'
 import { AUDIT_CHECKS } from '../src/operations/upkeep.ts'
+import { makeScryptPasswords } from '../src/people/passwords.ts'
 import type { Dialect } from '../src/upstreams/upstream.ts'
 import type { ConfiguredUpstreams } from '../src/upstreams/upstream-settings.ts'
 import type { Clock } from '../src/vocabulary/clock.ts'
@@ -77,6 +78,9 @@ export interface World {
   close(): Promise<void>
 }
 
+// A sixteenth of the work: worlds hash thousands of passwords.
+const QUICK_PASSWORDS = makeScryptPasswords({ N: 1_024, r: 16 })
+
 export async function startWorld(input: WorldInput = {}): Promise<World> {
   const { settings = {}, formats, operations, dialect, vendor, clock, mode = 'live' } = input
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
@@ -107,6 +111,7 @@ export async function startWorld(input: WorldInput = {}): Promise<World> {
       ? {}
       : { dialects: new Map([[vendor ?? 'openrouter', async () => dialect]]) }),
     ...(clock === undefined ? {} : { clock }),
+    passwords: QUICK_PASSWORDS,
   })
   return {
     simulator,

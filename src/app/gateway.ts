@@ -9,6 +9,7 @@ import { createByteBudget } from '../journey/gate/byte-budget.ts'
 import type { BatchedLedger } from '../ledger/engines/batched-ledger.ts'
 import type { ForgottenHolds } from '../ledger/instances/forgotten-holds.ts'
 import { OPERATIONS, type OperationSource } from '../operations/operations.ts'
+import { type Passwords, scryptPasswords } from '../people/passwords.ts'
 import type { Store } from '../store/store.ts'
 import { DIALECTS } from '../upstreams/dialects.ts'
 import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
@@ -38,6 +39,8 @@ interface StartGatewayInput {
   readonly log: Logger
   /** Default the system's. */
   readonly clock?: Clock
+  /** Default {@link scryptPasswords}. */
+  readonly passwords?: Passwords
 }
 
 /** A serving gateway. */
@@ -67,9 +70,11 @@ export function startGateway(input: StartGatewayInput): Promise<Gateway> {
 
 async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Promise<Gateway> {
   const { config, formats = FORMATS, operations = OPERATIONS, dialects = DIALECTS } = input
-  const { configured, log, clock = systemClock } = input
+  const { configured, log, clock = systemClock, passwords = scryptPasswords } = input
   const ids = createIdSource({ clock, fillRandom: (bytes) => randomFillSync(bytes) })
-  const started = { config, formats, operations, dialects, configured, log, clock, ids, closing }
+  const started = {
+    ...{ config, formats, operations, dialects, configured, log, clock, ids, passwords, closing },
+  }
   const telemetryParts = await openTelemetry(started)
   const { telemetry, metricsAddress } = telemetryParts
   const wiring: Wiring = { ...started, telemetry }

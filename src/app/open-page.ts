@@ -50,7 +50,7 @@ interface PageParts {
 
 /** What the page is made of; null where it is off. Nothing of it is loaded or opened before its first call. */
 export function openPage(
-  { config, configured: { mode }, log, clock, ids }: Wiring,
+  { config, configured: { mode }, log, clock, ids, passwords }: Wiring,
   { store, unknownCallers, addressOf, ledger, authenticator, pageUrl, postLetter }: PageParts,
 ): Omit<PageInput, 'bodyTimeoutMs'> | null {
   if (config.TOLLGATE_PAGE === 'off') return null
@@ -62,6 +62,7 @@ export function openPage(
     db,
     clock,
     ids,
+    passwords,
     joinsFirstAccount: mode === 'simulator',
     signUp,
   })

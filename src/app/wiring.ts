@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import manifest from '../../package.json' with { type: 'json' }
 import type { WireFormat } from '../formats/format.ts'
 import type { OperationSource } from '../operations/operations.ts'
+import type { Passwords } from '../people/passwords.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { DIALECTS } from '../upstreams/dialects.ts'
 import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
@@ -27,6 +28,7 @@ export interface Wiring {
   readonly log: Logger
   readonly clock: Clock
   readonly ids: IdSource
+  readonly passwords: Passwords
   /** Receives the events of all parts. */
   readonly telemetry: Telemetry
   /** Takes the closing of each part as it is opened. */

@@ -11,7 +11,7 @@ import { createIdSource } from '../vocabulary/ids.ts'
 import type { Problem } from '../vocabulary/problem.ts'
 import { listFactors } from './factors/own-factors.ts'
 import { makeLink } from './links.ts'
-import { type Passwords, scryptPasswords } from './passwords.ts'
+import { makeScryptPasswords, type Passwords } from './passwords.ts'
 import { People } from './people.ts'
 import type { NewSession, SignedIn } from './sessions.ts'
 import { PasskeyDevice } from './testing/passkey-device.ts'
@@ -27,6 +27,8 @@ const IDS = createIdSource({
 })
 
 let closing: (() => Promise<unknown>)[] = []
+const PASSWORDS = makeScryptPasswords({ N: 1_024, r: 16 })
+
 /** Runs once, after a password was checked and before anything follows from it. */
 let afterCheck: (() => Promise<unknown>) | null = null
 
@@ -36,11 +38,7 @@ afterEach(async () => {
   afterCheck = null
 })
 
-function peopleOf(
-  store: Store,
-  passwords: Passwords = scryptPasswords,
-  startTimer?: StartTimer,
-): People {
+function peopleOf(store: Store, passwords: Passwords = PASSWORDS, startTimer?: StartTimer): People {
   return new People({
     ...store,
     clock: systemClock,
@@ -68,9 +66,9 @@ class Place {
     const store = await openStore({ url })
     closing.push(() => store.close())
     const people = peopleOf(store, {
-      ...scryptPasswords,
+      ...PASSWORDS,
       async isRight(checked) {
-        const isRight = await scryptPasswords.isRight(checked)
+        const isRight = await PASSWORDS.isRight(checked)
         const happens = afterCheck
         afterCheck = null
         await happens?.()
@@ -294,7 +292,7 @@ test('of a setup link and an invitation that are taken at the same time, one mak
   const invitation = await makeLink(parts, { kind: 'invitation', ...to })
   const setup = await makeLink(parts, { kind: 'setup' })
   const people = peopleOf(store, {
-    ...scryptPasswords,
+    ...PASSWORDS,
     hash: async () => 'a hash that takes no time',
   })
 
@@ -363,7 +361,7 @@ describe('while the server is busy', () => {
   test('a sign-in that is refused because too many wait is no wrong password', async () => {
     const { promise: freed, resolve: free } = Promise.withResolvers<void>()
     const slow: Passwords = {
-      ...scryptPasswords,
+      ...PASSWORDS,
       async isRight({ password }) {
         await freed
         return password === ADA.password

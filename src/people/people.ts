@@ -14,7 +14,7 @@ import { endOwnLinks, readLink, takeFound, takeLink } from './links.ts'
 import { tryCode } from './mail-door.ts'
 import { enterFromOutside, type OutsideIdentity } from './outside/outside-identity.ts'
 import { type Checked, PasswordChecks } from './password-checks.ts'
-import { noPassword, type Passwords, scryptPasswords } from './passwords.ts'
+import { noPassword, type Passwords } from './passwords.ts'
 import { proveAddress, vouchAnew } from './proof.ts'
 import {
   confirmSession,
@@ -49,8 +49,7 @@ interface PeopleInput {
   readonly joinsFirstAccount: boolean
   /** How people become users without an invitation; null: they do not. */
   readonly signUp: SignUp | null
-  /** Default: scrypt. */
-  readonly passwords?: Passwords | undefined
+  readonly passwords: Passwords
   /** Default: a timer that does not keep the process alive. */
   readonly startTimer?: StartTimer | undefined
 }
@@ -107,7 +106,7 @@ export class People {
     this.#attempts = new SignInAttempts(input)
     this.knownBrowsers = new KnownBrowsers(input)
     this.#checks = new PasswordChecks(input.startTimer)
-    this.#passwords = input.passwords ?? scryptPasswords
+    this.#passwords = input.passwords
   }
 
   /**
