@@ -34,18 +34,18 @@ const deriveKey = promisify<string, string, number, ScryptOptions, Buffer>(scryp
  * (NFKC). A hash does not say its cost: those of another cost are never right.
  */
 export function makeScryptPasswords(cost: ScryptCost): Passwords {
-  const options = { ...cost, p: 1, maxmem: MEMORY_BYTES_MAX }
+  const scryptCost = { ...cost, p: 1, maxmem: MEMORY_BYTES_MAX }
   // The salt is its text, not the bytes that the text stands for.
-  const derived = (password: string, salt: string) =>
-    deriveKey(password.normalize('NFKC'), salt, KEY_BYTES, options)
+  const derived = ({ password, salt }: { readonly password: string; readonly salt: string }) =>
+    deriveKey(password.normalize('NFKC'), salt, KEY_BYTES, scryptCost)
   return {
     async hash(password) {
       const salt = randomBytes(SALT_BYTES).toString('hex')
-      return `${salt}:${(await derived(password, salt)).toString('hex')}`
+      return `${salt}:${(await derived({ password, salt })).toString('hex')}`
     },
     async isRight({ passwordHash, password }) {
       const [, salt = '', stored] = HASH.exec(passwordHash ?? '') ?? []
-      const typed = await derived(password, salt)
+      const typed = await derived({ password, salt })
       return stored !== undefined && timingSafeEqual(typed, Buffer.from(stored, 'hex'))
     },
   }

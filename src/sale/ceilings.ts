@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { PostPurchaseInput, PurchaseVerdict } from '../ledger/rules/post-purchase.ts'
-import { isPostgres } from '../store/migrate.ts'
+import { isPostgres } from '../store/is-postgres.ts'
 import type { Tables } from '../store/schema.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { type Micros, showMicros } from '../vocabulary/money.ts'

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { Client } from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { CopyFailed, CopyUnconfirmed, copyStore } from './copy-store.ts'
-import { MIGRATIONS } from './migrations/migrations.ts'
+import { PROGRAM_SCHEMA } from './migrations/migrations.ts'
 import { openStore } from './open-store.ts'
 import { acquireServeLock, ServeLockHeld } from './sqlite/sqlite-connection.ts'
 import { insertRawRows, type RawRow, type RawRows, readRawRows } from './testing/raw-rows.ts'
@@ -293,14 +293,14 @@ describe.each(TEST_DATABASES)('to $engine', ({ engine }) => {
   })
 
   test('a store of another schema is refused on either side, and named', async () => {
-    const statement = 'update migrations set number = 1000 where number = 1'
+    const statement = 'update migrations set number = 1000 where number = 26'
     await onStore(to, statement)
     const refused = `${shown}: the store has schema 1000 and this program knows none above`
     await expect(copy(from, to)).rejects.toThrow(refused)
     await expect(copy(to, from)).rejects.toThrow(refused)
-    await onStore(from, 'delete from migrations where number > 1')
+    await onStore(from, 'delete from migrations where number > 26')
     await expect(copy(from, await newStore(engine))).rejects.toThrow(
-      `${from}: the store has schema 1 and this program needs ${MIGRATIONS.length}: start`,
+      `${from}: the store has schema 26 and this program needs ${PROGRAM_SCHEMA}: start`,
     )
   })
 })

@@ -1,5 +1,6 @@
-import { type Kysely, PostgresAdapter, sql } from 'kysely'
-import type { Migration } from './migrations/migrations.ts'
+import { type Kysely, sql } from 'kysely'
+import { isPostgres } from './is-postgres.ts'
+import { type Migration, newestOf } from './migrations/migrations.ts'
 import type { Tables } from './schema.ts'
 
 /** This program can't use the store's schema; the message says what to do. */
@@ -48,11 +49,9 @@ async function migrate(
       await up(trx)
       await trx.insertInto('migrations').values({ number, name, applied_at_ms: nowMs }).execute()
     }
+    const newest = newestOf(migrations)
+    if (isPostgres(trx) && version < newest) await refuseOlderPrograms(trx, newest)
   })
-}
-
-function newestOf(migrations: readonly Migration[]): number {
-  return migrations.at(-1)?.number ?? 0
 }
 
 /**
@@ -76,12 +75,23 @@ function refuseNewer(
   )
 }
 
+/** Throws `SchemaMismatch` where the store is older than what the first migration makes. */
+function refuseOlder(version: number, migrations: readonly Migration[]): void {
+  const first = migrations[0]?.number ?? 0
+  if (version === 0 || version >= first) return
+  throw new SchemaMismatch(
+    `the store has schema ${version}, of 0.1.0, and this program migrates none below ${first}: ` +
+      'start `tollgate serve` of 0.2.0 once, which migrates it, and then this program',
+  )
+}
+
 // A gateway writes a heartbeat every 5 seconds, and without one it opens no hold after 20.
 const STOPPED_AFTER_MS = 30_000
 
 /**
  * Throws `SchemaMismatch` while gateways work with a PostgreSQL store: their program is an older one, and would write
- * rows without what the migrations add. None starts or beats until the transaction has ended; an older one never again.
+ * rows without what the migrations add. None starts or beats until the transaction has ended, and an older one never
+ * again: see {@link refuseOlderPrograms}.
  */
 async function refuseBesideGateways(trx: Kysely<Tables>): Promise<void> {
   await sql`lock table instances in exclusive mode`.execute(trx)
@@ -97,6 +107,21 @@ async function refuseBesideGateways(trx: Kysely<Tables>): Promise<void> {
   )
 }
 
+/**
+ * From now on the database refuses each heartbeat of a program that knows no schema so new: a gateway that was taken
+ * for stopped opens no hold without one. On SQLite no two programs serve from one store.
+ */
+async function refuseOlderPrograms(trx: Kysely<Tables>, schema: number): Promise<void> {
+  const { rows } = await sql<{ readonly now_ms: number }>`
+    select (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms`.execute(trx)
+  await sql`alter table instances drop constraint if exists instances_program_schema`.execute(trx)
+  // Earlier heartbeats of earlier programs stay: their instances are still to be marked as stopped.
+  await sql`alter table instances add constraint instances_program_schema
+    check (program_schema >= ${sql.lit(schema)} or heartbeat_at_ms <= ${sql.lit(rows[0]?.now_ms ?? 0)})`.execute(
+    trx,
+  )
+}
+
 async function hasMigrations(db: Kysely<Tables>): Promise<boolean> {
   if (isPostgres(db)) {
     // Looks along the search path only, and not in the schema of another program on the same database.
@@ -106,11 +131,6 @@ async function hasMigrations(db: Kysely<Tables>): Promise<boolean> {
   }
   const tables = await db.introspection.getTables()
   return tables.some(({ name }) => name === 'migrations')
-}
-
-/** Whether a store is on PostgreSQL; else it is on SQLite. */
-export function isPostgres(db: Kysely<Tables>): boolean {
-  return db.getExecutor().adapter instanceof PostgresAdapter
 }
 
 /** The schema that a store must have, and whether it may be migrated. */
@@ -134,6 +154,7 @@ export async function bringUpToDate(
   const newest = newestOf(migrations)
   const version = await schemaVersion(db)
   refuseNewer(version, migrations, input.findCopy?.(newest))
+  refuseOlder(version, migrations)
   if (version === newest) return
   if (version > 0) {
     if (migrateStore !== 'always') {

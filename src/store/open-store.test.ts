@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { type Kysely, sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { SchemaMismatch } from './migrate.ts'
-import { MIGRATIONS, type Migration } from './migrations/migrations.ts'
+import { MIGRATIONS, type Migration, PROGRAM_SCHEMA } from './migrations/migrations.ts'
 import { type OpenStoreInput, openStore } from './open-store.ts'
 import type { Tables } from './schema.ts'
 import { ACCOUNTS } from './schema.ts'
@@ -26,14 +26,14 @@ import { StoreRefused, StoreUnavailable } from './store-failure.ts'
 const CHILD = fileURLToPath(new URL('./testing/open-store-child.ts', import.meta.url))
 
 const NEXT: Migration = {
-  number: MIGRATIONS.length + 1,
+  number: PROGRAM_SCHEMA + 1,
   name: 'next',
   async up(db) {
     await db.schema.createTable('later').addColumn('id', 'text').execute()
   },
 }
 const BROKEN: Migration = {
-  number: MIGRATIONS.length + 1,
+  number: PROGRAM_SCHEMA + 1,
   name: 'broken',
   async up(db) {
     await db.schema.createTable('half_made').addColumn('id', 'text').execute()
@@ -78,8 +78,24 @@ describe('migrations', () => {
     expect(await schemaOf(await open())).toBe(committed)
   })
 
-  test('are numbered from 1 without gaps', () => {
-    expect(MIGRATIONS.map(({ number }) => number)).toEqual(MIGRATIONS.map((_, place) => place + 1))
+  test('are numbered from the schema of 0.2.0 on without gaps', () => {
+    expect(MIGRATIONS.map(({ number }) => number)).toEqual(MIGRATIONS.map((_, place) => place + 26))
+  })
+
+  test('do not begin with a store of 0.1.0, which is told to go through 0.2.0', async () => {
+    const { db } = await open()
+    await db.deleteFrom('migrations').execute()
+    await db
+      .insertInto('migrations')
+      .values({ number: 13, name: 'deposits', applied_at_ms: 1 })
+      .execute()
+    for (const migrateStore of ['ifEmpty', 'always'] as const) {
+      await expect(open({ migrateStore })).rejects.toThrow(
+        'the store has schema 13, of 0.1.0, and this program migrates none below 26: ' +
+          'start `tollgate serve` of 0.2.0 once, which migrates it, and then this program',
+      )
+    }
+    expect(await readdir(folder)).not.toContainEqual(expect.stringContaining('before'))
   })
 
   test('do no harm when they run again, or in several processes at once', async () => {
@@ -107,7 +123,7 @@ describe('migrations', () => {
     const copy = `${file}.before-${NEXT.number}`
     await expect(open()).rejects.toThrow(`stop it and restore ${copy}, the copy that was made`)
     await copyFile(copy, `${copy}.2`)
-    await copyFile(copy, `${file}.before-2`)
+    await copyFile(copy, `${file}.before-27`)
     await copyFile(copy, `${file}.before-${NEXT.number + 1}`)
     await expect(open()).rejects.toThrow(`restore ${copy}.2, the copy that was made`)
     for (const name of await readdir(folder))

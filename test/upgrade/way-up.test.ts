@@ -13,7 +13,7 @@ import { type Finished, type ServeProcess, serve, tollgate } from '../tollgate-p
 import { CHARGE_MICROS, startCrowd } from './crowd.ts'
 
 /**
- * From 0.1.0 to this version, under load. `tollgate-0.1.0.tar.gz` is the program of 0.1.0 as its compiler made it; it
+ * From 0.2.0 to this version, under load. `tollgate-0.2.0.tar.gz` is the program of 0.2.0 as its compiler made it; it
  * runs on the packages of today. That file never changes.
  */
 
@@ -31,7 +31,7 @@ beforeEach(async () => {
   closing = new AsyncDisposableStack()
   folder = mkdtempSync(join(tmpdir(), 'tollgate-upgrade-'))
   closing.defer(() => rmSync(folder, { recursive: true }))
-  await run('tar', ['-xzf', join(import.meta.dirname, 'tollgate-0.1.0.tar.gz'), '-C', folder])
+  await run('tar', ['-xzf', join(import.meta.dirname, 'tollgate-0.2.0.tar.gz'), '-C', folder])
   symlinkSync(join(import.meta.dirname, '../../node_modules'), join(folder, 'node_modules'))
   simulator = await startSimulator()
   closing.defer(() => simulator.close())
@@ -39,7 +39,7 @@ beforeEach(async () => {
 })
 afterEach(() => closing.disposeAsync())
 
-type Version = '0.1.0' | 'this'
+type Version = '0.2.0' | 'this'
 
 const inputOf = (version: Version) => ({
   folder,
@@ -65,12 +65,12 @@ function command(version: Version, ...args: readonly string[]): Promise<Finished
 }
 
 async function objectOf(...args: readonly string[]): Promise<Record<string, string>> {
-  const { code, out, notes } = await command('0.1.0', ...args, '--json')
+  const { code, out, notes } = await command('0.2.0', ...args, '--json')
   expect(code, notes).toBe(0)
   return JSON.parse(out)
 }
 
-/** An empty database with an account and two keys that 0.1.0 made. */
+/** An empty database with an account and two keys that 0.2.0 made. */
 async function openDatabase(engine: string): Promise<void> {
   const found = TEST_DATABASES.find((one) => one.engine === engine)
   if (found === undefined) throw new Error(`no engine ${engine}`)
@@ -117,26 +117,26 @@ async function expectCharged(answered: readonly string[]): Promise<void> {
 }
 
 const OLDER_PROGRAM =
-  /the store has schema \d+ and this program knows none above 13: run the newer program, or restore the copy/
+  /the store has schema \d+ and this program knows none above 26: run the newer program, or stop it and restore/
 
-test('on SQLite, this version takes the place of a running 0.1.0, and its copy brings 0.1.0 back', async () => {
+test('on SQLite, this version takes the place of a running 0.2.0, and its copy brings 0.2.0 back', async () => {
   await openDatabase('SQLite')
   const file = database.url.replace('sqlite:', '')
-  const old = await start('0.1.0')
+  const old = await start('0.2.0')
   const crowd = startCrowd([old.address], apiKeys)
   await crowd.answered(60)
   await expect(serve(inputOf('this'))).rejects.toThrow(
     /another tollgate serves from .*stop it first/,
   )
   expect(await old.stop('SIGTERM')).toEqual({ code: 0, signal: null })
-  await expectExact('0.1.0')
+  await expectExact('0.2.0')
   const answeredByOld = crowd.requestIds.length
 
   const current = await start('this')
   crowd.moveTo([current.address])
   await crowd.answered(60)
   for (const args of [['serve'], ['audit']]) {
-    const { code, notes } = await command('0.1.0', ...args)
+    const { code, notes } = await command('0.2.0', ...args)
     expect(notes).toMatch(args[0] === 'serve' ? /another tollgate serves from/ : OLDER_PROGRAM)
     expect(code).toBe(1)
   }
@@ -144,19 +144,19 @@ test('on SQLite, this version takes the place of a running 0.1.0, and its copy b
   expect(await current.stop('SIGTERM')).toEqual({ code: 0, signal: null })
   await expectExact('this')
   await expectCharged(crowd.requestIds)
-  expect((await command('0.1.0', 'serve')).notes).toMatch(OLDER_PROGRAM)
+  expect((await command('0.2.0', 'serve')).notes).toMatch(OLDER_PROGRAM)
 
   for (const suffix of ['-wal', '-shm', '']) rmSync(`${file}${suffix}`, { force: true })
-  copyFileSync(`${file}.before-14`, file)
-  await expectExact('0.1.0')
-  const back = await start('0.1.0')
+  copyFileSync(`${file}.before-27`, file)
+  await expectExact('0.2.0')
+  const back = await start('0.2.0')
   expect(await back.stop('SIGTERM')).toEqual({ code: 0, signal: null })
   await expectCharged(crowd.requestIds.slice(0, answeredByOld))
 })
 
-test('on PostgreSQL, two of 0.1.0 are replaced one at a time, and this version starts once both have stopped', async () => {
+test('on PostgreSQL, two of 0.2.0 are replaced one at a time, and this version starts once both have stopped', async () => {
   await openDatabase('PostgreSQL')
-  const [first, second] = [await start('0.1.0'), await start('0.1.0')]
+  const [first, second] = [await start('0.2.0'), await start('0.2.0')]
   const crowd = startCrowd([first.address, second.address], apiKeys)
   await crowd.answered(60)
   expect(await first.stop('SIGTERM')).toEqual({ code: 0, signal: null })
@@ -165,14 +165,14 @@ test('on PostgreSQL, two of 0.1.0 are replaced one at a time, and this version s
     /a gateway of an older version works with this store, .*: stop all that do, then start this one again\. Nothing was changed/,
   )
   await crowd.answered(20)
-  expect(await onPostgres('select max(number) as number from migrations')).toEqual([{ number: 13 }])
+  expect(await onPostgres('select max(number) as number from migrations')).toEqual([{ number: 26 }])
   expect(await second.stop('SIGTERM')).toEqual({ code: 0, signal: null })
-  await expectExact('0.1.0')
+  await expectExact('0.2.0')
 
   const [third, fourth] = [await start('this'), await start('this')]
   crowd.moveTo([third.address, fourth.address])
   await crowd.answered(60)
-  expect((await command('0.1.0', 'serve')).notes).toMatch(OLDER_PROGRAM)
+  expect((await command('0.2.0', 'serve')).notes).toMatch(OLDER_PROGRAM)
   await crowd.leave()
   for (const server of [third, fourth]) {
     expect(await server.stop('SIGTERM')).toEqual({ code: 0, signal: null })
@@ -181,9 +181,9 @@ test('on PostgreSQL, two of 0.1.0 are replaced one at a time, and this version s
   await expectCharged(crowd.requestIds)
 })
 
-test('on PostgreSQL, a 0.1.0 that was taken for stopped can store no heartbeat, without which it opens no hold', async () => {
+test('on PostgreSQL, a 0.2.0 that was taken for stopped can store no heartbeat, without which it opens no hold', async () => {
   await openDatabase('PostgreSQL')
-  const frozen = await start('0.1.0')
+  const frozen = await start('0.2.0')
   frozen.signal('SIGSTOP')
   await onPostgres('update instances set heartbeat_at_ms = heartbeat_at_ms - 60000')
   const current = await start('this')

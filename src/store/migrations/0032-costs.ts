@@ -1,31 +1,15 @@
-import { type CreateTableBuilder, type Kysely, PostgresAdapter, type RawBuilder, sql } from 'kysely'
+import { type CreateTableBuilder, type Kysely, type RawBuilder, sql } from 'kysely'
 import { timeOfId } from '../../vocabulary/ids.ts'
 import { requestIdsOf } from '../../vocabulary/usage-step.ts'
+import { isPostgres } from '../is-postgres.ts'
 import type { Tables } from '../schema.ts'
+import { AMOUNTS, WAITS } from './0026-base.ts'
 
 const DAY_HOURS = 24
 const HOUR_MS = 3_600_000
 
 // A statement names this many requests at most.
 const LATE_AT_ONCE = 1_000
-
-const AMOUNTS = [
-  'requests',
-  'failed',
-  'backed_charge_micros',
-  'free_charge_micros',
-  'written_off_micros',
-  'input_tokens',
-  'cache_read_tokens',
-  'cache_write_tokens',
-  'cache_write_long_tokens',
-  'output_tokens',
-  'reasoning_tokens',
-  'image_output_tokens',
-  'searches',
-] as const
-
-const WAITS = Array.from({ length: 24 }, (_, place) => `wait_${String(place).padStart(2, '0')}`)
 
 /**
  * The cost of each request in columns that add up, and roll-ups that have costs and tell upstreams apart. What is rolled
@@ -174,8 +158,4 @@ async function makeAgain(
     db,
   )
   await db.schema.dropTable(before).execute()
-}
-
-function isPostgres(db: Kysely<Tables>): boolean {
-  return db.getExecutor().adapter instanceof PostgresAdapter
 }

@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { SchemaMismatch } from '../migrate.ts'
-import { MIGRATIONS, type Migration } from '../migrations/migrations.ts'
+import { MIGRATIONS, type Migration, PROGRAM_SCHEMA } from '../migrations/migrations.ts'
 import { type OpenStoreInput, openStore } from '../open-store.ts'
 import { readSetting, settingOnce, writeSetting } from '../settings.ts'
 import type { Store } from '../store.ts'
@@ -10,7 +10,7 @@ import { createPostgresDatabase } from '../testing/postgres.ts'
 import type { TestDatabase } from '../testing/test-databases.ts'
 
 const NEXT: Migration = {
-  number: MIGRATIONS.length + 1,
+  number: PROGRAM_SCHEMA + 1,
   name: 'next',
   async up(db) {
     await db.schema.createTable('later').addColumn('id', 'text').execute()

@@ -7,13 +7,14 @@ import { auditStore, auditView } from '../../src/ledger/audit/audit.ts'
 import { AUDIT_CHECKS } from '../../src/operations/upkeep.ts'
 import { copyStore } from '../../src/store/copy-store.ts'
 import { openStore } from '../../src/store/open-store.ts'
+import { UNCOPIED_TABLES } from '../../src/store/schema.ts'
 import { readRawRows } from '../../src/store/testing/raw-rows.ts'
 import { TEST_DATABASES, type TestDatabase } from '../../src/store/testing/test-databases.ts'
 
 /**
- * A store of the first version that was run by others: its tables as that version made them, and rows that
- * it wrote, of requests in every state, both purses, a refund, a limited key and a redeemed credit code.
- * These files never change.
+ * A store of 0.2.0, the oldest that is migrated: its tables as that version made them, and rows that it wrote or
+ * migrated, of requests in every state, both purses, a refund, a limited key, a redeemed credit code, users and a
+ * purchase on hold. These files never change.
  */
 
 const ENGINES = ['SQLite', 'PostgreSQL'] as const
@@ -29,12 +30,12 @@ const auditChecked = (view: Parameters<typeof auditView>[0]) =>
   auditView(view, { checks: AUDIT_CHECKS })
 
 const read = (name: string): string => readFileSync(join(import.meta.dirname, name), 'utf8')
-const ROWS = read('first-landing.rows.sql')
+const ROWS = read('of-0.2.0.rows.sql')
 
 /** A database as that version left it. */
-async function firstLanding(engine: Engine): Promise<TestDatabase> {
+async function storeOf020(engine: Engine): Promise<TestDatabase> {
   const database = await databaseOf(engine)
-  const statements = `${read(`first-landing.${engine.toLowerCase() === 'sqlite' ? 'sqlite' : 'postgres'}.sql`)}${ROWS}`
+  const statements = read(`of-0.2.0.${engine.toLowerCase()}.sql`) + ROWS
   if (engine === 'SQLite') {
     const file = new DatabaseSync(database.url.replace('sqlite:', ''))
     file.exec(statements)
@@ -54,7 +55,7 @@ async function firstLanding(engine: Engine): Promise<TestDatabase> {
 function writtenRows(): Record<string, Record<string, string | null>[]> {
   const tables: Record<string, Record<string, string | null>[]> = {}
   const file = new DatabaseSync(':memory:')
-  file.exec(read('first-landing.sqlite.sql') + ROWS)
+  file.exec(read('of-0.2.0.sqlite.sql') + ROWS)
   for (const [, name = ''] of ROWS.matchAll(/^insert into (\w+) /gm)) {
     if (name === 'migrations' || tables[name] !== undefined) continue
     const columns = file.prepare(`select name from pragma_table_info('${name}')`).all()
@@ -70,27 +71,23 @@ function writtenRows(): Record<string, Record<string, string | null>[]> {
   return tables
 }
 
-/**
- * What lists of models had before there were several: the address stands once for each list, in `catalog_state`, whose
- * rows have the name of their upstream in place of a number.
- */
-const MOVED: Readonly<Record<string, string>> = { catalog_models: 'source', catalog_state: 'id' }
-
 /** Each row that was written is there, with every column that it had; others may have been added. */
 function expectSameRows(read: Record<string, string[]>): void {
   const written = writtenRows()
   expect(Object.keys(written)).toContain('requests')
   for (const [table, rows] of Object.entries(written)) {
+    // Marks of roll-ups, which are made again with the costs that 0.2.0 did not know.
+    if (table === 'usage_rolled') continue
     const found = (read[table] ?? []).map((row) => JSON.parse(row))
     expect(found, table).toHaveLength(rows.length)
-    for (const { [MOVED[table] ?? '']: _, ...row } of rows) {
+    for (const row of rows) {
       expect(found, table).toContainEqual(expect.objectContaining(row))
     }
   }
 }
 
 test.each(ENGINES)('on %s it is migrated, exact, and every row is as it was', async (engine) => {
-  const database = await firstLanding(engine)
+  const database = await storeOf020(engine)
   const store = await openStore({ url: database.url, migrateStore: 'always' })
   const { checked, differences } = await auditStore(store, { checks: AUDIT_CHECKS })
   await store.close()
@@ -106,7 +103,7 @@ test.each([
 ] as const)(
   'copied from %s to %s and back it is exact and equal, row by row',
   async (one, other) => {
-    const source = await firstLanding(one)
+    const source = await storeOf020(one)
     await openStore({ url: source.url, migrateStore: 'always' }).then((store) => store.close())
     const [there, back] = [await databaseOf(other), await databaseOf(one)]
     for (const [from, to] of [
@@ -116,9 +113,12 @@ test.each([
       const { verified } = await copyStore({ from: from.url, to: to.url, verify: auditChecked })
       expect(verified.differences).toEqual([])
     }
-    const rows = await readRawRows(back.url)
-    expect(rows).toEqual(await readRawRows(source.url))
-    expectSameRows(rows)
+    const [rows, sourceRows] = [await readRawRows(back.url), await readRawRows(source.url)]
+    const uncopied = Object.fromEntries(
+      UNCOPIED_TABLES.map(({ name }) => [name, sourceRows[name] ?? []]),
+    )
+    expect({ ...rows, ...uncopied }).toEqual({ ...sourceRows, ...uncopied })
+    expectSameRows({ ...rows, ...uncopied })
     for (const database of [source, there, back]) await database.remove()
   },
 )
