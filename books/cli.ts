@@ -106,6 +106,7 @@ async function run(name: string, values: Options, args: readonly string[]): Prom
     command: `npx gateway-books ${shown.join(' ')}`,
     only: values.only?.split(',') ?? (quick ? QUICK : []),
     rounds: Number(values.rounds ?? (quick ? 1 : 3)),
+    patienceMs: quick ? 30_000 : 60_000,
     binary: binary === undefined ? undefined : resolve(binary),
     tell(told) {
       if (isTerminal) process.stdout.write('\r\u001b[K')

@@ -15,7 +15,7 @@ import {
 } from './checks/lab.ts'
 import { wordsOf } from './json.ts'
 import { microsOf } from './provider/bill.ts'
-import { type Provider, startProvider } from './provider/provider.ts'
+import { startProvider } from './provider/provider.ts'
 
 /** What a check found, over all rounds. */
 export interface Outcome extends Verdict {
@@ -60,6 +60,8 @@ interface RunInput extends Machine {
   readonly only: readonly string[]
   readonly rounds: number
   readonly quick: boolean
+  /** How long requests that ended may keep money reserved, in milliseconds. */
+  readonly patienceMs: number
   /** Whether the machine has other work. */
   readonly busy: boolean
   /** Says what runs now, and what was found. */
@@ -88,18 +90,16 @@ export async function runChecks(input: RunInput): Promise<Result> {
   try {
     tell(`starting ${adapter.gateway} ${adapter.version}`)
     const gateway = await Gateway.open(adapter, provider.port, input)
+    const { quick, patienceMs } = input
+    const parts = { gateway, provider, quick, patienceMs }
     try {
-      await passGate(gateway, provider)
+      await passGate(new Lab({ ...parts, quick: true, prefix: 'gate-0-' }))
       const checks: Outcome[] = []
       for (const { group, name, check } of CHECKS) {
         if (only.length > 0 && !only.includes(group) && !only.includes(name)) continue
         tell(name)
-        const found = await runCheck(
-          check,
-          input,
-          (round) =>
-            new Lab({ gateway, provider, quick: input.quick, prefix: `${name}-${round}-` }),
-        )
+        const labOf = (round: number): Lab => new Lab({ ...parts, prefix: `${name}-${round}-` })
+        const found = await runCheck(check, input, labOf)
         checks.push({ group, check: name, ...found })
         tell({ group, check: name, ...found })
       }
@@ -130,13 +130,13 @@ function describe(input: RunInput, startedAt: number): Omit<Result, 'reported' |
 }
 
 /** Nothing is judged before one plain request was answered, billed and charged. */
-async function passGate(gateway: Gateway, provider: Provider): Promise<void> {
-  const lab = new Lab({ gateway, provider, quick: true, prefix: 'gate-0-' })
+async function passGate(lab: Lab): Promise<void> {
+  const { spent, fee_factor } = lab.adapter
   try {
     const purse = await lab.client()
     mustAnswer([await lab.send(purse)])
-    const charged = gateway.adapter.spent === undefined ? 1 : await lab.spent(purse)
-    if (lab.billed() === PLAIN_MICROS * gateway.adapter.fee_factor && charged > 0) return
+    const charged = spent === undefined ? 1 : await lab.spent(purse)
+    if (lab.billed() === PLAIN_MICROS * fee_factor && charged > 0) return
     throw new Broken(
       `billed ${lab.billed()}, charged ${charged}: is there a price in its settings?`,
     )

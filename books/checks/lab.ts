@@ -70,7 +70,7 @@ const STILL_MS = 4_000
 const STILL_QUICK_MS = 1_000
 const SETTLES_S = 60
 
-type Parts = Pick<Lab, 'gateway' | 'provider' | 'quick' | 'prefix'>
+type Parts = Pick<Lab, 'gateway' | 'provider' | 'quick' | 'patienceMs' | 'prefix'>
 
 /** What a check works with: a gateway, the provider's bill, and clients. */
 export class Lab {
@@ -78,16 +78,18 @@ export class Lab {
   readonly adapter: Adapter
   readonly provider: Provider
   readonly quick: boolean
+  readonly patienceMs: number
   readonly prefix: string
   readonly sent: Sent[] = []
   settledMs = 0
   #named = 0
 
-  constructor({ gateway, provider, quick, prefix }: Parts) {
+  constructor({ gateway, provider, quick, patienceMs, prefix }: Parts) {
     this.gateway = gateway
     this.adapter = gateway.adapter
     this.provider = provider
     this.quick = quick
+    this.patienceMs = patienceMs
     this.prefix = prefix
   }
 

@@ -139,7 +139,7 @@ export const LIMITS: Checks = {
       const budget = count * PLAIN_MICROS
       const purse = await lab.fund(budget)
       await mixed(lab, purse, count)
-      const giveUpAt = Date.now() + lab.few(30_000, 60_000)
+      const giveUpAt = Date.now() + lab.patienceMs
       let left = Number.POSITIVE_INFINITY
       while (left > unused + PLAIN_MICROS && Date.now() < giveUpAt) {
         if (left <= budget * fee) await untilRefused(lab, purse, Math.floor(left / PLAIN_MICROS))
