@@ -16,43 +16,41 @@ const HOME = existsSync(join(import.meta.dirname, 'package.json'))
   : join(import.meta.dirname, '..')
 const ADAPTERS = join(HOME, 'adapters')
 
+// The options, what each is given, and what it does.
+const OPTIONS = {
+  variant: { type: 'string', of: 'NAME', does: 'its settings; default: the first of the adapter' },
+  only: { type: 'string', of: 'A,B', does: 'checks or groups' },
+  rounds: { type: 'string', of: 'N', does: 'default 3; --quick: 1' },
+  quick: { type: 'boolean', does: 'fewer requests, without clock and cost' },
+  busy: { type: 'boolean', does: 'also on a machine with other work' },
+  binary: { type: 'string', of: 'PATH', does: "the gateway's program, where you have it already" },
+  postgres: { type: 'string', of: 'URL', does: 'a server for a new database' },
+  redis: { type: 'string', of: 'URL', does: 'the same, of Redis' },
+  json: { type: 'string', of: 'FILE', does: 'write a result file' },
+  announced: {
+    type: 'boolean',
+    does: 'exit with 0 where each failure has a footnote of the docs',
+  },
+  verbose: { type: 'boolean', does: 'print each request and its bill' },
+  yes: { type: 'boolean', does: "take an adapter's commands without a question" },
+  'my-own-server': { type: 'boolean', does: "also an address that is not this machine's" },
+  port: { type: 'string', of: 'N', does: 'of the played provider, where it runs alone' },
+  help: { type: 'boolean', does: 'this text' },
+} as const
+
+const OPTION_LINES = Object.entries(OPTIONS).map(([name, option]) => {
+  const given = 'of' in option ? `--${name} ${option.of}` : `--${name}`
+  return `      ${given.padEnd(18)} ${option.does}`
+})
+
 const HELP = `gateway-books: does this gateway keep its books?
 
   gateway-books run GATEWAY|FILE   start a gateway and run the checks
-      --variant NAME     its settings; default: the first of the adapter
-      --only A,B         checks or groups
-      --rounds N         default 3; --quick: 1
-      --quick            fewer requests, without clock and cost
-      --busy             also on a machine with other work
-      --binary PATH      the gateway's program, where you have it already
-      --postgres URL     a server for a new database; --redis URL
-      --json FILE        write a result file
-      --announced        exit with 0 where each failure has a footnote of the docs
-      --verbose          print each request and its bill
-      --yes              take an adapter's commands without a question
-      --my-own-server    also an address that is not this machine's
+${OPTION_LINES.join('\n')}
   gateway-books provider [--port N]   the played provider alone
   gateway-books checks                what is checked
   gateway-books scores FILE…          print the page of result files
 `
-
-const OPTIONS = {
-  variant: { type: 'string' },
-  only: { type: 'string' },
-  rounds: { type: 'string' },
-  quick: { type: 'boolean' },
-  busy: { type: 'boolean' },
-  binary: { type: 'string' },
-  postgres: { type: 'string' },
-  redis: { type: 'string' },
-  json: { type: 'string' },
-  announced: { type: 'boolean' },
-  verbose: { type: 'boolean' },
-  yes: { type: 'boolean' },
-  'my-own-server': { type: 'boolean' },
-  port: { type: 'string' },
-  help: { type: 'boolean' },
-} as const
 
 /** Carries out a command line, and returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
@@ -62,19 +60,18 @@ export async function main(args: readonly string[]): Promise<number> {
     const options = { args: [...args], options: OPTIONS, allowPositionals: true } as const
     const { values, positionals } = parseArgs(options)
     const [command = '', ...named] = positionals
-    if (values.help) return say(HELP, 0)
+    if (values.help) return say(HELP)
     if (command === 'run' && named[0] !== undefined) return await run(named[0], values, args)
     if (command === 'provider') return await serveProvider(Number(values.port ?? 9_100))
-    if (command === 'checks') return say(LIST.join('\n'), 0)
+    if (command === 'checks') return say(LIST.join('\n'))
     if (command === 'scores' && named.length > 0) {
       const results = named.map((file): Result => JSON.parse(readFileSync(file, 'utf8')))
-      return say(scoresPage(results, Date.now()).trimEnd(), 0)
+      return say(scoresPage(results, Date.now()).trimEnd())
     }
-    return complain(HELP, 2)
+    return say(HELP, 2)
   } catch (error) {
-    if (error instanceof TypeError && 'code' in error)
-      return complain(`${error.message}\n\n${HELP}`, 2)
-    return complain(wordsOf(error), 3)
+    if (error instanceof TypeError && 'code' in error) return say(`${error.message}\n\n${HELP}`, 2)
+    return say(wordsOf(error), 3)
   }
 }
 
@@ -96,8 +93,7 @@ async function run(name: string, values: Options, args: readonly string[]): Prom
   const shownFile = relative(isBuiltIn ? HOME : process.cwd(), file)
   const adapter = { ...readAdapter(file, variant), file: shownFile }
   refuseFarAddress(adapter, values['my-own-server'] ?? false)
-  if (!isBuiltIn && !values.yes && !(await isAgreed(adapter)))
-    return complain('nothing was started', 3)
+  if (!isBuiltIn && !values.yes && !(await isAgreed(adapter))) return say('nothing was started', 3)
   // Where the program lay on this machine tells a reader nothing.
   const shown = args.map((arg) => (arg === binary ? basename(arg) : arg))
   const result = await runChecks({
@@ -142,7 +138,7 @@ function refuseFarAddress({ url, file }: Adapter, isOwn: boolean): void {
 async function isAgreed({ install, start, file }: Adapter): Promise<boolean> {
   const commands = [...install, start?.run ?? ''].map((line) => `  ${line}`)
   console.log(`${file} runs these commands as you:\n${commands.join('\n')}`)
-  if (!process.stdin.isTTY) return complain('Read them, and add --yes', 3) === 0
+  if (!process.stdin.isTTY) return say('Read them, and add --yes', 3) === 0
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
   const said = await terminal.question('Run them? [y/N] ')
   terminal.close()
@@ -159,12 +155,8 @@ The bill: http://127.0.0.1:${port}/bill?prefix=`)
   return new Promise(() => {})
 }
 
-function say(text: string, code: number): number {
-  console.log(text)
-  return code
-}
-
-function complain(text: string, code: number): number {
-  console.error(text)
+function say(text: string, code = 0): number {
+  const print = code === 0 ? console.log : console.error
+  print(text)
   return code
 }

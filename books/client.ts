@@ -75,17 +75,3 @@ function dataOf(block: string): string[] {
   const lines = block.split('\n').filter((line) => line.startsWith('data:'))
   return lines.length === 0 ? [] : [lines.map((line) => line.slice(5).trim()).join('\n')]
 }
-
-/** Runs tasks, at most so many at once, and resolves with what they returned, in order. */
-export async function atOnce<Result>(
-  most: number,
-  tasks: readonly (() => Promise<Result>)[],
-): Promise<Result[]> {
-  const results: Result[] = []
-  const queue = tasks.entries()
-  const work = async (): Promise<void> => {
-    for (const [index, task] of queue) results[index] = await task()
-  }
-  await Promise.all(Array.from({ length: most }, work))
-  return results
-}

@@ -4,15 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Adapter, AdapterError } from './adapter/adapter.ts'
 import { Gateway, type Machine } from './adapter/gateway.ts'
 import { CHECKS } from './checks/checks.ts'
-import {
-  Broken,
-  type Check,
-  Lab,
-  Lacking,
-  mustAnswer,
-  PLAIN_MICROS,
-  type Verdict,
-} from './checks/lab.ts'
+import { type Check, Lab, PLAIN_MICROS } from './checks/lab.ts'
+import { mustAnswer } from './checks/sent.ts'
+import { Broken, Lacking, type Verdict } from './checks/verdict.ts'
 import { wordsOf } from './json.ts'
 import { microsOf } from './provider/bill.ts'
 import { startProvider } from './provider/provider.ts'
@@ -87,42 +81,45 @@ export async function runChecks(input: RunInput): Promise<Result> {
     throw new AdapterError(`no check or group ${unknown}. These are: ${names.join(', ')}`)
   const startedAt = Date.now()
   const provider = await startProvider(adapter.provider_port)
+  const gateway = new Gateway(adapter, provider.port, input)
+  const labOf = (quick: boolean, prefix: string): Lab =>
+    new Lab({ gateway, provider, quick, patienceMs: input.patienceMs, prefix })
   try {
     tell(`starting ${adapter.gateway} ${adapter.version}`)
-    const gateway = await Gateway.open(adapter, provider.port, input)
-    const { quick, patienceMs } = input
-    const parts = { gateway, provider, quick, patienceMs }
-    try {
-      await passGate(new Lab({ ...parts, quick: true, prefix: 'gate-0-' }))
-      const checks: Outcome[] = []
-      for (const { group, name, check } of CHECKS) {
-        if (only.length > 0 && !only.includes(group) && !only.includes(name)) continue
-        tell(name)
-        const labOf = (round: number): Lab => new Lab({ ...parts, prefix: `${name}-${round}-` })
-        const found = await runCheck(check, input, labOf)
-        checks.push({ group, check: name, ...found })
-        tell({ group, check: name, ...found })
-      }
-      const { reported: asked } = adapter
-      const reported = asked === undefined ? null : await gateway.readText(asked)
-      return { ...describe(input, startedAt), reported, checks }
-    } finally {
-      await gateway.close()
+    await gateway.open()
+    await passGate(labOf(true, 'gate-0-'))
+    const checks: Outcome[] = []
+    for (const { group, name, check } of CHECKS) {
+      if (only.length > 0 && !only.includes(group) && !only.includes(name)) continue
+      tell(name)
+      const rounds = await roundsOf(check, input, (round) =>
+        labOf(input.quick, `${name}-${round}-`),
+      )
+      const outcome = { group, check: name, ...rounds }
+      checks.push(outcome)
+      tell(outcome)
+    }
+    const { reported } = adapter
+    return {
+      ...describe(input, startedAt),
+      reported: reported === undefined ? null : await gateway.readText(reported),
+      checks,
     }
   } finally {
+    await gateway.close()
     await provider.close()
   }
 }
 
 function describe(input: RunInput, startedAt: number): Omit<Result, 'reported' | 'checks'> {
   const { adapter, suite, variant, busy, quick, command } = input
-  const { gateway, version, docs, lacks, footnotes, policy } = adapter
+  const { gateway, version, docs, lacks, footnotes, policy, replies = null } = adapter
   const memoryGb = Math.round(totalmem() / 2 ** 30)
   return {
     ...{ suite, gateway, version, variant, docs, lacks, footnotes, policy, busy, quick, command },
     adapter: adapter.file,
     adapterHash: createHash('sha256').update(adapter.text).digest('hex'),
-    replies: adapter.replies ?? null,
+    replies,
     machine: `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, ${memoryGb} GB, ${platform()}`,
     startedAt: new Date(startedAt).toISOString(),
     seconds: Math.round((Date.now() - startedAt) / 1_000),
@@ -146,7 +143,7 @@ async function passGate(lab: Lab): Promise<void> {
   }
 }
 
-async function runCheck(
+async function roundsOf(
   check: Check,
   { rounds: most }: RunInput,
   labOf: (round: number) => Lab,

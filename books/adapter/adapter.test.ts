@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { main } from '../cli.ts'
-import { fill, fillAll, readAdapter } from './adapter.ts'
+import { readAdapter } from './adapter.ts'
+import { fill, fillAll } from './template.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'books-adapter-'))
 afterAll(() => rmSync(folder, { recursive: true }))

@@ -1,12 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from 'yaml'
 import { isRecord } from '../json.ts'
+import { TEMPLATE, type Values } from './template.ts'
 
 /** A file that can't be used: what is wrong, and where. Ends the run with 3 before anything starts. */
 export class AdapterError extends Error {}
-
-/** Values by name, for templates. */
-export type Values = Readonly<Record<string, string>>
 
 export const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const
 
@@ -40,7 +38,7 @@ export interface Rows extends Step {
 }
 
 /** What the gateway's documentation says that it charges, and the page that says so. */
-interface Policy {
+export interface Policy {
   readonly charge: 'nothing' | 'prompt' | 'billed' | 'whole'
   readonly docs: string
 }
@@ -167,28 +165,4 @@ export function readAdapter(file: string, variant: string): Adapter {
   if (REFUSED[adapter.gateway]?.includes(adapter.version))
     refuse(0, `${adapter.gateway} ${adapter.version} is a release that is not to be run`)
   return adapter
-}
-
-const TEMPLATE = /\{([a-z_]+)\}/g
-
-/** A text with its templates replaced, and those in their values; those without a value stay. */
-export function fill(text: string, values: Values): string {
-  return text.replace(TEMPLATE, (whole, name: string) => {
-    const value = values[name]
-    return value === undefined ? whole : fill(value, values)
-  })
-}
-
-/** The same in every text of a value; a text that is one template of a number becomes that number. */
-export function fillAll(value: unknown, values: Values): unknown {
-  if (typeof value === 'string') {
-    const filled = fill(value, values)
-    return /^\{(?:micros|dollars|factor|hours)\}$/.test(value) ? Number(filled) : filled
-  }
-  if (Array.isArray(value)) return value.map((item) => fillAll(item, values))
-  if (!isRecord(value)) return value
-  const entries = Object.entries(value)
-  return Object.fromEntries(
-    entries.map(([key, item]) => [fill(key, values), fillAll(item, values)]),
-  )
 }

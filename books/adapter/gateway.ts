@@ -5,18 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ask } from '../client.ts'
 import { parseJson, valueAt } from '../json.ts'
 import { PROVIDER_KEY } from '../provider/provider.ts'
-import {
-  type Adapter,
-  AdapterError,
-  fill,
-  fillAll,
-  METHODS,
-  type Reading,
-  type Rows,
-  type Step,
-  type Values,
-} from './adapter.ts'
+import { type Adapter, AdapterError, type Reading, type Rows, type Step } from './adapter.ts'
 import { freePort, launch, openStore, type Running, runCommand, type Store } from './processes.ts'
+import { DOLLAR, labelOf, microsIn, moneyIn, takeStep } from './steps.ts'
+import { fill, fillAll, type Values } from './template.ts'
 
 /** Where a gateway's own list of requests says what each cost. */
 export interface Row {
@@ -32,56 +24,63 @@ export interface Machine {
 }
 
 const STARTS = 3
-const DOLLAR = 1_000_000
 
 /** A gateway that runs, and what its adapter says about it. */
 export class Gateway {
   readonly adapter: Adapter
   readonly dir: string
   readonly stores: Store[] = []
+  readonly #machine: Machine
+  readonly #home: string
   #values: Values
   #main: Running | null = null
   readonly #others: Running[] = []
 
-  private constructor(adapter: Adapter, values: Values) {
+  constructor(adapter: Adapter, providerPort: number, machine: Machine) {
+    const { gateway, version, binary = '', model, url = '', set } = adapter
+    const home = join(homedir(), '.cache', 'gateway-books', `${gateway}-${version}`)
+    const dir = mkdtempSync(join(tmpdir(), `gateway-books-${gateway}-`))
     this.adapter = adapter
-    this.dir = mkdtempSync(join(tmpdir(), `gateway-books-${adapter.gateway}-`))
-    this.#values = { ...adapter.set, ...values, dir: this.dir, ...moneyIn(DOLLAR) }
-  }
-
-  /** Installs it where that was not done, starts it, and sets it up. */
-  static async open(adapter: Adapter, providerPort: number, machine: Machine): Promise<Gateway> {
-    const home = join(homedir(), '.cache', 'gateway-books', `${adapter.gateway}-${adapter.version}`)
-    if (machine.binary === undefined && adapter.url === undefined) await install(adapter, home)
-    const gateway = new Gateway(adapter, {
-      home,
-      binary: machine.binary ?? fill(adapter.binary ?? '', { home }),
+    this.dir = dir
+    this.#machine = machine
+    this.#home = home
+    this.#values = {
+      ...{ ...set, home, dir, model, url, ...moneyIn(DOLLAR) },
+      binary: machine.binary ?? fill(binary, { home }),
       provider: `http://127.0.0.1:${providerPort}`,
       provider_port: String(providerPort),
       provider_key: PROVIDER_KEY,
-      model: adapter.model,
-      url: adapter.url ?? '',
-    })
-    try {
-      await gateway.#begin(machine)
-    } catch (error) {
-      await gateway.close()
-      throw error
     }
-    return gateway
   }
 
-  async #begin(machine: Machine): Promise<void> {
-    for (const need of this.adapter.needs) {
-      const url = machine[need]
-      if (url === undefined) throw new AdapterError(`${this.adapter.gateway} needs --${need} URL`)
+  /** Installs it where that was not done, starts it, and sets it up. */
+  async open(): Promise<void> {
+    const { adapter } = this
+    const isOurs = adapter.url === undefined
+    if (isOurs && this.#machine.binary === undefined) await this.#install()
+    for (const need of adapter.needs) {
+      const url = this.#machine[need]
+      if (url === undefined) throw new AdapterError(`${adapter.gateway} needs --${need} URL`)
       const store = await openStore(url)
       this.stores.push(store)
       this.#values = { ...this.#values, [need]: store.url }
     }
     this.#writeFiles()
-    if (this.adapter.url === undefined) await this.start()
-    this.#values = await this.run(this.adapter.setup)
+    if (isOurs) await this.start()
+    this.#values = await this.run(adapter.setup)
+  }
+
+  async #install(): Promise<void> {
+    const { install, gateway, build } = this.adapter
+    const home = this.#home
+    const done = join(home, '.installed')
+    const commands = install.map((command) => fill(command, { home }))
+    if (existsSync(done) && readFileSync(done, 'utf8') === commands.join('\n')) return
+    if (commands.length === 0 && build !== undefined)
+      throw new AdapterError(`${gateway} is in no registry: ${build}, and give --binary PATH`)
+    mkdirSync(home, { recursive: true })
+    for (const command of commands) await runCommand(command, home)
+    writeFileSync(done, commands.join('\n'))
   }
 
   #writeFiles(): void {
@@ -98,8 +97,7 @@ export class Gateway {
 
   /** Headers of every request to it, beside the key. */
   get headers(): Values {
-    const headers = Object.entries(this.adapter.headers)
-    return Object.fromEntries(headers.map(([name, value]) => [name, fill(value, this.#values)]))
+    return fillAll(this.adapter.headers, this.#values) as Values
   }
 
   /** The leader of its process group; null where the suite did not start it. */
@@ -153,6 +151,12 @@ export class Gateway {
     this.#main = null
   }
 
+  /** Ends it by its own means, and starts it again. */
+  async restart(env: NodeJS.ProcessEnv = {}): Promise<void> {
+    await this.stop('SIGTERM')
+    await this.start(env)
+  }
+
   /** Ends second instances. */
   async stopOthers(): Promise<void> {
     for (const other of this.#others.splice(0)) await other.stop('SIGTERM')
@@ -170,9 +174,9 @@ export class Gateway {
   async run(steps: readonly Step[], given: Values = {}): Promise<Values> {
     let values: Values = { ...this.#values, ...given }
     for (const step of steps) {
-      const text = await this.#take(step, values)
+      const answer = step.restart ? await this.#restartWith(values) : await this.#take(step, values)
       for (const [name, path] of Object.entries(step.keep ?? {})) {
-        const value = valueAt(parseJson(text), path)
+        const value = valueAt(parseJson(answer), path)
         if (value === undefined) throw new Error(`no ${path} in the answer of ${labelOf(step)}`)
         values = { ...values, [name]: String(value) }
       }
@@ -180,17 +184,30 @@ export class Gateway {
     return values
   }
 
+  /** Takes one step and returns the text that it is answered. */
+  #take(step: Step, given: Values): Promise<string> {
+    return takeStep(step, { ...this.#values, ...given }, { dir: this.dir, file: this.adapter.file })
+  }
+
+  async #restartWith(values: Values): Promise<string> {
+    await this.stop('SIGTERM')
+    this.#values = values
+    this.#writeFiles()
+    await this.start()
+    return ''
+  }
+
   /** Reads a sum, in micro-dollars. */
   async read(reading: Reading, given: Values): Promise<number> {
-    const json = parseJson(await this.#take(reading, { ...this.#values, ...given }))
+    const json = parseJson(await this.#take(reading, given))
     const where = `${labelOf(reading)}, ${reading.value}`
     return microsIn(valueAt(json, reading.value), reading.unit, where)
   }
 
   /** Reads a text, such as the version that the gateway says it is. */
   async readText(reading: Reading): Promise<string> {
-    const text = await this.#take(reading, this.#values)
-    return reading.value === '' ? text.trim() : String(valueAt(parseJson(text), reading.value))
+    const answer = await this.#take(reading, {})
+    return reading.value === '' ? answer.trim() : String(valueAt(parseJson(answer), reading.value))
   }
 
   /** Reads its list of requests, to the last page. */
@@ -198,7 +215,7 @@ export class Gateway {
     const found: Row[] = []
     const { id, cost, unit, next } = rows
     for (let more: string | null = ''; more !== null; ) {
-      const json = parseJson(await this.#take(rows, { ...this.#values, ...given, next: more }))
+      const json = parseJson(await this.#take(rows, { ...given, next: more }))
       const page = valueAt(json, rows.each)
       if (!Array.isArray(page)) throw new Error(`no list at "${rows.each}" in ${labelOf(rows)}`)
       for (const row of page)
@@ -211,66 +228,4 @@ export class Gateway {
     }
     return found
   }
-
-  /** Takes a step and returns the text that it is answered. */
-  async #take(step: Step, values: Values): Promise<string> {
-    if (step.run !== undefined) return runCommand(fill(step.run, values), this.dir)
-    if (step.restart) {
-      await this.stop('SIGTERM')
-      this.#values = { ...this.#values, ...values }
-      this.#writeFiles()
-      await this.start()
-      return ''
-    }
-    const method = METHODS.find((name) => step[name] !== undefined)
-    if (method === undefined)
-      throw new AdapterError(`${this.adapter.file} a step has neither a method nor run`)
-    const { bearer, body } = step
-    const authorization = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }
-    const headers = { 'content-type': 'application/json', ...authorization, ...step.headers }
-    const { httpStatus, broke, text } = await ask({
-      url: `${values['url']}${fill(step[method] ?? '', values)}`,
-      method: method.toUpperCase(),
-      headers: Object.fromEntries(
-        Object.entries(headers).map(([name, value]) => [name, fill(value, values)]),
-      ),
-      ...(body === undefined ? {} : { body: JSON.stringify(fillAll(body, values)) }),
-    })
-    if (httpStatus >= 200 && httpStatus < 300) return text
-    throw new Error(`${labelOf(step)} answered ${broke ?? `${httpStatus}: ${text.slice(0, 300)}`}`)
-  }
-}
-
-/** A sum, as steps are given it. */
-export function moneyIn(micros: number): Values {
-  return { micros: String(micros), dollars: String(micros / DOLLAR) }
-}
-
-/** Sums, in micro-dollars; what is no sum is a fault of the adapter. */
-function microsIn(value: unknown, unit: Reading['unit'], where: string): number {
-  if (Array.isArray(value))
-    return value.reduce((sum: number, item) => sum + microsIn(item, unit, where), 0)
-  const number = value === undefined ? Number.NaN : Number(value)
-  if (Number.isNaN(number)) throw new Error(`no sum in ${where}`)
-  const factor = { dollars: DOLLAR, micros: 1 }[unit ?? 'dollars'] ?? Number(unit)
-  // A gateway of floating point owes the nearest thousandth; drift is what is above it.
-  return Math.round(number * factor * 1_000) / 1_000
-}
-
-async function install(adapter: Adapter, home: string): Promise<void> {
-  const done = join(home, '.installed')
-  const commands = adapter.install.map((command) => fill(command, { home }))
-  if (existsSync(done) && readFileSync(done, 'utf8') === commands.join('\n')) return
-  if (commands.length === 0 && adapter.build !== undefined)
-    throw new AdapterError(
-      `${adapter.gateway} is in no registry: ${adapter.build}, and give --binary PATH`,
-    )
-  mkdirSync(home, { recursive: true })
-  for (const command of commands) await runCommand(command, home)
-  writeFileSync(done, commands.join('\n'))
-}
-
-function labelOf(step: Step): string {
-  const method = METHODS.find((name) => step[name] !== undefined)
-  return method === undefined ? `RUN ${step.run}` : `${method.toUpperCase()} ${step[method]}`
 }

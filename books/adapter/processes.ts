@@ -1,10 +1,11 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { openSync, readdirSync, readFileSync } from 'node:fs'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { pipeline } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { listen } from '../provider/provider.ts'
 
 /** A shell command that runs, as the leader of a process group. */
 export interface Running {
@@ -92,8 +93,7 @@ export function cpuMicrosOf(leader: number): number {
 /** A port that no program listens on. */
 export async function freePort(): Promise<number> {
   const server = createServer()
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const { port } = server.address() as AddressInfo
+  const port = await listen(server)
   await once(server.close(), 'close')
   return port
 }
@@ -106,18 +106,12 @@ export interface Store {
   close(): Promise<void>
 }
 
-const PORTS: Readonly<Record<string, number>> = {
-  'postgres:': 5432,
-  'postgresql:': 5432,
-  'redis:': 6379,
-}
-
 /** Opens a database for one run; of PostgreSQL, a new one on the server of the URL. */
 export async function openStore(url: string): Promise<Store> {
   const address = new URL(url)
-  const port = Number(address.port) || PORTS[address.protocol] || 0
-  const target = { host: address.hostname, port }
   const isPostgres = address.protocol.startsWith('postgres')
+  const port = Number(address.port) || (isPostgres ? 5432 : 6379)
+  const target = { host: address.hostname, port }
   const database = `books_${process.pid}_${Date.now()}`
   const tell = async (command: string): Promise<unknown> =>
     isPostgres && runCommand(`psql '${url}' -qc '${command}'`, '.')
@@ -133,13 +127,11 @@ export async function openStore(url: string): Promise<Store> {
     for (const socket of open) socket.destroy()
     await closed
   }
-  const listen = (at: number): Promise<unknown> => once(server.listen(at, '127.0.0.1'), 'listening')
-  await listen(0)
-  const at = (server.address() as AddressInfo).port
+  const at = await listen(server)
   address.host = `127.0.0.1:${at}`
   return {
     url: address.href,
-    setAway: (isAway) => (isAway ? cut() : listen(at)),
+    setAway: (isAway) => (isAway ? cut() : listen(server, at)),
     async close() {
       if (server.listening) await cut()
       await tell(`drop database ${database} with (force)`)

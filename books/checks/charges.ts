@@ -1,25 +1,9 @@
 import { promptMicros } from '../provider/bill.ts'
 import type { Scripted } from '../provider/script.ts'
-import {
-  adding,
-  answered,
-  Broken,
-  beside,
-  byRule,
-  type Check,
-  type Checks,
-  compare,
-  judge,
-  type Lab,
-  mustAnswer,
-  PLAIN_MICROS,
-  ratio,
-  type Sent,
-  sumOf,
-  tell,
-  type Verdict,
-} from './lab.ts'
+import { type Check, type Checks, check, type Lab, PLAIN_MICROS, sumOf } from './lab.ts'
 import { SAMPLES } from './samples.ts'
+import { answered, mustAnswer } from './sent.ts'
+import { adding, Broken, byRule, compare, judge, ratio, tell, type Verdict } from './verdict.ts'
 
 type Mode = { readonly stream: boolean; readonly unasked?: boolean; readonly format?: 'messages' }
 
@@ -35,13 +19,13 @@ async function charge(lab: Lab, scripted: Scripted, modes: readonly Mode[]): Pro
   const count = lab.few(6, 20)
   const { in: tokens = 100, out = 50 } = scripted
   const purse = await lab.fund(modes.length * count * 3 * (tokens * 12 + out * 50))
-  for (const mode of modes) await lab.many(count, 5, () => lab.send(purse, scripted, mode))
+  for (const mode of modes) await lab.many(count, 5, [purse, scripted, mode])
   mustAnswer(lab.sent)
   return compare(await lab.spent(purse), lab.billed(), lab.sent.length)
 }
 
 function exact(promise: string, scripted: Scripted, modes: readonly Mode[]): Check {
-  return { promise, run: (lab) => charge(lab, scripted, modes) }
+  return check(promise, (lab) => charge(lab, scripted, modes))
 }
 
 // A plain stream's: its first, 50 of tokens, the last, and that it is done.
@@ -60,9 +44,8 @@ async function withoutCounts(lab: Lab): Promise<Verdict> {
   let charged = 0
   let prompt = 0
   for (const { language, text, tokens } of SAMPLES) {
-    const scripted = { in: tokens + 40, text, usage: 'never' as const }
-    const sent: Sent[] = []
-    for (const mode of BOTH) sent.push(await lab.send(purse, scripted, mode))
+    const scripted = { in: tokens + 40, text, usage: 'never' } as const
+    const sent = await lab.many(2, 1, ...BOTH.map((mode) => [purse, scripted, mode] as const))
     mustAnswer(sent)
     const now = await lab.spent(purse)
     shares.push(`${language} ${ratio(now - charged, lab.billed(sent))}`)
@@ -70,16 +53,15 @@ async function withoutCounts(lab: Lab): Promise<Verdict> {
     prompt += 2 * promptMicros({ in: tokens + 40, cached: 0, written: 0 })
   }
   const billed = lab.billed()
-  const verdict =
-    byRule(lab, 'no_usage', { sent: lab.sent, charged, prompt, billed, whole: billed }) ??
-    judge(charged > 0, beside(charged, billed))
+  const ending = { sent: lab.sent, charged, prompt, billed, whole: billed }
+  const verdict = byRule(lab.adapter.policy['no_usage'], ending, charged > 0)
   return adding(verdict, `; ${shares.join(', ')}`)
 }
 
 async function retried(lab: Lab): Promise<Verdict> {
   const purse = await lab.fund(40 * PLAIN_MICROS)
   const count = lab.few(3, 10)
-  const sent = await lab.many(count, 1, () => lab.send(purse, { fault: '500', times: 2 }))
+  const sent = await lab.many(count, 1, [purse, { fault: '500', times: 2 }])
   const silent = sent.find(({ answer }) => answer.httpStatus === 0)
   if (silent !== undefined) throw new Broken(`no answer: ${silent.answer.broke}`)
   const verdict = compare(await lab.spent(purse), lab.billed(), count)
@@ -90,26 +72,26 @@ async function retried(lab: Lab): Promise<Verdict> {
 async function repriced(lab: Lab): Promise<Verdict> {
   const reprice = lab.need('reprice')
   const purse = await lab.fund(60 * PLAIN_MICROS)
-  const before = lab.many(10, 10, () => lab.send(purse, { wait: 1_500 }))
+  const before = lab.many(10, 10, [purse, { wait: 1_500 }])
   await lab.until(() => lab.lines().length === 10)
-  await lab.gateway.run(reprice, { ...purse.values, factor: '2' })
+  await lab.gateway.run(reprice, { ...purse, factor: '2' })
   try {
     mustAnswer(await before)
     const old = await lab.spent(purse)
     const billed = lab.billed()
-    mustAnswer(await lab.many(10, 5, () => lab.send(purse)))
+    mustAnswer(await lab.many(10, 5, [purse]))
     const now = (await lab.spent(purse)) - old
     const told = tell`under way: charged ${{ old }} of ${{ billed }}; after, at twice the price: ${{ now }}`
     return judge(Math.abs(old - billed) <= 10 && Math.abs(now - 2 * billed) <= 10, told)
   } finally {
-    await lab.gateway.run(reprice, { ...purse.values, factor: '1' })
+    await lab.gateway.run(reprice, { ...purse, factor: '1' })
   }
 }
 
 async function drift(lab: Lab): Promise<Verdict> {
   const count = lab.few(500, 10_000)
   const purse = await lab.fund(count * 60 * 200)
-  mustAnswer(await lab.many(count, 32, () => lab.send(purse, { in: 1, out: 1 })))
+  mustAnswer(await lab.many(count, 32, [purse, { in: 1, out: 1 }]))
   const charged = await lab.spent(purse)
   const billed = lab.billed()
   const rows = lab.adapter.rows ? sumOf(await lab.rows(purse)) : charged
@@ -129,7 +111,7 @@ async function zero(lab: Lab): Promise<Verdict> {
 export const CHARGES: Checks = {
   plain: exact('the charge is the bill', {}, [PLAIN]),
   stream: exact('the charge of a stream is the bill', {}, [STREAM]),
-  'stream-unasked': { promise: 'also when the client did not ask for counts', run: unasked },
+  'stream-unasked': check('also when the client did not ask for counts', unasked),
   cached: exact('cached tokens cost what they cost, once', { in: 1_000, cached: 900 }, BOTH),
   written: exact(
     'tokens that are written to a cache cost what they cost',
@@ -138,9 +120,9 @@ export const CHARGES: Checks = {
   ),
   reasoning: exact('hidden tokens are charged', { out: 200, reason: 180 }, BOTH),
   'late-usage': exact('counts that come late count', { usage: 'late' }, [STREAM]),
-  'no-usage': { promise: 'an answer without counts follows a rule', run: withoutCounts },
-  'zero-usage': { promise: 'an explicit zero is believed', run: zero },
-  retried: { promise: 'a retry inside the gateway is one charge', run: retried },
-  repriced: { promise: 'a request costs what it cost when it was sent', run: repriced },
-  drift: { promise: 'sums are exact', within: 600, run: drift },
+  'no-usage': check('an answer without counts follows a rule', withoutCounts),
+  'zero-usage': check('an explicit zero is believed', zero),
+  retried: check('a retry inside the gateway is one charge', retried),
+  repriced: check('a request costs what it cost when it was sent', repriced),
+  drift: { ...check('sums are exact', drift), within: 600 },
 }

@@ -7,14 +7,12 @@ import { TELLS } from './tells.ts'
 import { WIRE } from './wire.ts'
 
 const GROUPS: Readonly<Record<string, Checks>> = {
-  ...{
-    limits: LIMITS,
-    charges: CHARGES,
-    broken: BROKEN,
-    survives: SURVIVES,
-    tells: TELLS,
-    wire: WIRE,
-  },
+  limits: LIMITS,
+  charges: CHARGES,
+  broken: BROKEN,
+  survives: SURVIVES,
+  tells: TELLS,
+  wire: WIRE,
 }
 
 /** All checks with their groups, in the order in which they run. */

@@ -1,23 +1,10 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  adding,
-  answered,
-  beside,
-  type Checks,
-  isRefused,
-  judge,
-  type Lab,
-  Lacking,
-  money,
-  mustAnswer,
-  PLAIN_MICROS,
-  ratio,
-  type Sent,
-  tell,
-} from './lab.ts'
+import { type Checks, check, type Lab, PLAIN_MICROS } from './lab.ts'
 import { spendAll } from './limits.ts'
+import { answered, isRefused, mustAnswer, type Sent } from './sent.ts'
+import { adding, compare, judge, Lacking, money, ratio, tell, type Verdict } from './verdict.ts'
 
 const TIME_LIBRARIES = ['x86_64', 'aarch64'].map(
   (machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketime.so.1`,
@@ -35,103 +22,86 @@ async function setClock(lab: Lab, hours: number): Promise<void> {
   writeFileSync(file, `${hours < 0 ? '' : '+'}${hours}h\n`)
   if (isFaked) return
   const faked = { LD_PRELOAD: library, FAKETIME_TIMESTAMP_FILE: file }
-  await lab.gateway.stop('SIGTERM')
-  await lab.gateway.start({ ...faked, FAKETIME_NO_CACHE: '1', DONT_FAKE_MONOTONIC: '1' })
+  await lab.gateway.restart({ ...faked, FAKETIME_NO_CACHE: '1', DONT_FAKE_MONOTONIC: '1' })
+}
+
+async function kill(lab: Lab): Promise<Verdict> {
+  lab.need('start')
+  const purse = await lab.fund(100 * PLAIN_MICROS)
+  const settled = await lab.many(10, 5, [purse])
+  mustAnswer(settled)
+  await lab.spent(purse)
+  const running = lab.many(10, 10, [purse, { out: 200, gap: 50 }, { stream: true }])
+  const begun = (): number =>
+    lab.lines().filter(({ end, out }) => end === 'running' && out > 2).length
+  await lab.until(() => begun() === 10)
+  await lab.gateway.stop('SIGKILL')
+  await running
+  await lab.gateway.start()
+  const charged = await lab.spent(purse)
+  const billed = lab.billed(settled)
+  const underWay = lab.billed() - billed
+  const share = ratio(Math.max(0, charged - billed), underWay)
+  const told = tell`settled ${{ billed }}, charged after the start ${{ charged }}; of what was under way, ${{ underWay }}, ${share}`
+  const { held } = lab.adapter
+  const more = held ? `, held ${money(await lab.gateway.read(held, purse))}` : ''
+  return adding(judge(charged >= billed, told), more)
+}
+
+async function storeAway(lab: Lab): Promise<Verdict> {
+  const { stores } = lab.gateway
+  if (stores.length === 0) lab.lack('store')
+  const purse = await lab.fund(2_000 * PLAIN_MICROS)
+  mustAnswer([await lab.send(purse)])
+  for (const store of stores) await store.setAway(true)
+  const during: Promise<Sent>[] = []
+  for (let turn = 0; turn < lab.few(30, 100); turn++) {
+    during.push(lab.send(purse))
+    await sleep(100)
+  }
+  for (const store of stores) await store.setAway(false)
+  const sent = await Promise.all(during)
+  const until = Date.now() + 30_000
+  while (answered([await lab.send(purse)]).length === 0 && Date.now() < until) await sleep(200)
+  const charged = await lab.spent(purse)
+  const whole = answered(sent).length
+  const refused = sent.filter(({ answer }) => answer.httpStatus >= 500).length
+  return adding(
+    compare(charged, lab.billed(), lab.sent.length),
+    `; of ${sent.length} requests while it was away, ${whole} answered, ${refused} refused with 5xx, ${sent.length - whole - refused} others`,
+  )
 }
 
 /** Whether what is known survives a crash, a restart, a lost store and a stepped clock. */
 export const SURVIVES: Checks = {
-  kill: {
-    promise: 'what was answered before kill -9 stays charged',
-    async run(lab) {
-      lab.need('start')
-      const purse = await lab.fund(100 * PLAIN_MICROS)
-      const settled = await lab.many(10, 5, () => lab.send(purse))
-      mustAnswer(settled)
-      await lab.spent(purse)
-      const slow = { out: 200, gap: 50 }
-      const running = lab.many(10, 10, () => lab.send(purse, slow, { stream: true }))
-      const begun = (): number =>
-        lab.lines().filter(({ end, out }) => end === 'running' && out > 2).length
-      await lab.until(() => begun() === 10)
-      await lab.gateway.stop('SIGKILL')
-      await running
-      await lab.gateway.start()
-      const charged = await lab.spent(purse)
-      const billed = lab.billed(settled)
-      const underWay = lab.billed() - billed
-      const { held } = lab.adapter
-      const share = ratio(Math.max(0, charged - billed), underWay)
-      const verdict = judge(
-        charged >= billed,
-        tell`settled ${{ billed }}, charged after the start ${{ charged }}; of what was under way, ${{ underWay }}, ${share}`,
-      )
-      return held === undefined
-        ? verdict
-        : adding(verdict, `, held ${money(await lab.read(held, purse))}`)
-    },
-  },
-  restart: {
-    promise: 'a restart forgets nothing',
-    async run(lab) {
-      lab.need('start')
-      const purse = await spendAll(lab)
-      const before = await lab.spent(purse)
-      await lab.gateway.stop('SIGTERM')
-      await lab.gateway.start()
-      const after = await lab.spent(purse)
-      const sent = await lab.send(purse)
-      const told = tell`spent ${{ before }} before, ${{ after }} after; then ${sent.answer.httpStatus}`
-      return judge(after === before && isRefused(sent), told)
-    },
-  },
-  'store-away': {
-    promise: 'no store, no free answers',
-    async run(lab) {
-      const { stores } = lab.gateway
-      if (stores.length === 0) lab.lack('store')
-      const purse = await lab.fund(2_000 * PLAIN_MICROS)
-      mustAnswer([await lab.send(purse)])
-      for (const store of stores) await store.setAway(true)
-      const during: Promise<Sent>[] = []
-      for (let turn = 0; turn < lab.few(30, 100); turn++) {
-        during.push(lab.send(purse))
-        await sleep(100)
+  kill: check('what was answered before kill -9 stays charged', kill),
+  restart: check('a restart forgets nothing', async (lab) => {
+    lab.need('start')
+    const purse = await spendAll(lab)
+    const before = await lab.spent(purse)
+    await lab.gateway.restart()
+    const after = await lab.spent(purse)
+    const sent = await lab.send(purse)
+    const told = tell`spent ${{ before }} before, ${{ after }} after; then ${sent.answer.httpStatus}`
+    return judge(after === before && isRefused(sent), told)
+  }),
+  'store-away': check('no store, no free answers', storeAway),
+  clock: check('a stepped clock gives no money', async (lab) => {
+    const purse = await spendAll(lab)
+    const before = await lab.spent(purse)
+    const seen: string[] = []
+    let isKept = true
+    try {
+      for (const hours of [1, -1]) {
+        await setClock(lab, hours)
+        const spent = await lab.spent(purse)
+        const sent = await lab.send(purse)
+        isKept &&= spent >= before && isRefused(sent)
+        seen.push(`${hours} h: spent ${money(spent)}, then ${sent.answer.httpStatus}`)
       }
-      for (const store of stores) await store.setAway(false)
-      const sent = await Promise.all(during)
-      const until = Date.now() + 30_000
-      while (answered([await lab.send(purse)]).length === 0 && Date.now() < until) await sleep(200)
-      const charged = await lab.spent(purse)
-      const billed = lab.billed()
-      const whole = answered(sent).length
-      const refused = sent.filter(({ answer }) => answer.httpStatus >= 500).length
-      const verdict = judge(Math.abs(charged - billed) <= lab.sent.length, beside(charged, billed))
-      return adding(
-        verdict,
-        `; of ${sent.length} requests while it was away, ${whole} answered, ${refused} refused with 5xx, ${sent.length - whole - refused} others`,
-      )
-    },
-  },
-  clock: {
-    promise: 'a stepped clock gives no money',
-    async run(lab) {
-      const purse = await spendAll(lab)
-      const before = await lab.spent(purse)
-      const seen: string[] = []
-      let isKept = true
-      try {
-        for (const hours of [1, -1]) {
-          await setClock(lab, hours)
-          const spent = await lab.spent(purse)
-          const sent = await lab.send(purse)
-          isKept &&= spent >= before && isRefused(sent)
-          seen.push(`${hours} h: spent ${money(spent)}, then ${sent.answer.httpStatus}`)
-        }
-      } finally {
-        await setClock(lab, 0)
-      }
-      return judge(isKept, tell`spent ${{ before }}; ${seen.join('; ')}`)
-    },
-  },
+    } finally {
+      await setClock(lab, 0)
+    }
+    return judge(isKept, tell`spent ${{ before }}; ${seen.join('; ')}`)
+  }),
 }

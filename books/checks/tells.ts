@@ -2,16 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { runCommand } from '../adapter/processes.ts'
 import { PROVIDER_KEY } from '../provider/provider.ts'
-import {
-  answered,
-  type Checks,
-  judge,
-  type Lab,
-  mustAnswer,
-  type Purse,
-  sumOf,
-  tell,
-} from './lab.ts'
+import { type Checks, check, type Lab, type Purse, sumOf } from './lab.ts'
+import { answered, mustAnswer } from './sent.ts'
+import { judge, tell } from './verdict.ts'
 
 /** What a gateway keeps, by place: its logs, the files that it wrote, and its database. */
 async function keptBy({ gateway, adapter }: Lab): Promise<(readonly [string, string])[]> {
@@ -44,74 +37,60 @@ async function refuseAll(lab: Lab, purse: Purse): Promise<void> {
   await lab.send(purse, {}, { body: '{"model":' })
   await lab.send(purse, {}, { model: 'no-such-model' })
   await lab.send(purse, { in: 120_000, out: 4_096 }, { cap: 4_096 })
-  await lab.send({ ...purse, apiKey: `${purse.apiKey}x` })
+  await lab.send({ ...purse, key: `${purse['key']}x` })
 }
 
 /** Whether what it records is right, and no more than that. */
 export const TELLS: Checks = {
-  rows: {
-    promise: 'each answered request has one row; they add up',
-    async run(lab) {
-      lab.need('rows')
-      const purse = await lab.fund(2_000_000)
-      const sent = await lab.many(lab.few(60, 200), 10, (index) => {
-        if (index % 4 === 0) return lab.send(purse, { fault: '500' })
-        return lab.send(purse, {}, { stream: index % 2 === 0 })
-      })
-      mustAnswer(sent, sent.length / 2)
-      const whole = answered(sent).length
-      const spent = await lab.spent(purse)
-      const found = await lab.rows(purse)
-      const charged = found.filter(({ micros }) => micros > 0).length
-      const summed = sumOf(found)
-      const twice = found.length - new Set(found.map(({ id }) => id)).size
-      const told = tell`${{ whole }} answered, ${{ charged }} rows with a charge, ${{ twice }} ids twice; they sum to ${{ summed }}, spent ${{ spent }}`
-      return judge(charged === whole && twice === 0 && Math.abs(summed - spent) <= 1, told)
-    },
-  },
-  prompts: {
-    promise: 'by default prompts and answers are not kept',
-    async run(lab) {
-      lab.need('start')
-      const purse = await lab.client()
-      const mark = (part: string): string => `BOOKS${part}${Date.now().toString(36)}MARK`
-      const [prompt, answer, call, echo] = [
-        mark('prompt'),
-        mark('answer'),
-        mark('call'),
-        mark('echo'),
-      ]
-      for (const stream of [false, true]) {
-        await lab.send(purse, { text: prompt, say: ` ${answer}` }, { stream })
-        await lab.send(purse, { tool: true, say: call }, { stream })
-      }
-      mustAnswer(lab.sent)
-      await lab.send(purse, { text: echo, fault: '400' })
-      await lab.spent(purse)
-      const places = await placesOf(lab, [prompt, answer, call, echo])
-      return judge(places.length === 0, { words: places.join(', ') || 'no mark is kept' })
-    },
-  },
-  secrets: {
-    promise: 'keys are not kept or shown',
-    async run(lab) {
-      lab.need('start')
-      const purse = await lab.client()
-      mustAnswer([await lab.send(purse)])
-      await refuseAll(lab, purse)
-      await lab.spent(purse)
-      const texts = lab.sent.map(({ answer }) => answer.text)
-      const secrets = { "the provider's key": PROVIDER_KEY, "a client's key": purse.apiKey }
-      const found: string[] = []
-      for (const [name, secret] of Object.entries(secrets)) {
-        if (texts.some((text) => text.includes(secret))) found.push(`${name} in an error`)
-        const places = await placesOf(lab, [secret])
-        found.push(...places.map((place) => `${name} (${place})`))
-      }
-      const words = texts.filter((text) => text.includes('provider-words')).length
-      const places = found.join(', ') || 'no key is kept or shown'
-      const told = tell`${places}; errors with the provider's own words: ${{ words }}`
-      return judge(found.length === 0, told)
-    },
-  },
+  rows: check('each answered request has one row; they add up', async (lab) => {
+    lab.need('rows')
+    const purse = await lab.fund(2_000_000)
+    const stream = [purse, {}, { stream: true }] as const
+    const sent = await lab.many(lab.few(60, 200), 10, [purse, { fault: '500' }], [purse], stream, [
+      purse,
+    ])
+    mustAnswer(sent, sent.length / 2)
+    const whole = answered(sent).length
+    const spent = await lab.spent(purse)
+    const found = await lab.rows(purse)
+    const charged = found.filter(({ micros }) => micros > 0).length
+    const summed = sumOf(found)
+    const twice = found.length - new Set(found.map(({ id }) => id)).size
+    const told = tell`${{ whole }} answered, ${{ charged }} rows with a charge, ${{ twice }} ids twice; they sum to ${{ summed }}, spent ${{ spent }}`
+    return judge(charged === whole && twice === 0 && Math.abs(summed - spent) <= 1, told)
+  }),
+  prompts: check('by default prompts and answers are not kept', async (lab) => {
+    lab.need('start')
+    const purse = await lab.client()
+    const mark = (part: string): string => `BOOKS${part}${Date.now().toString(36)}MARK`
+    const [text, answer, call, echo] = [mark('prompt'), mark('answer'), mark('call'), mark('echo')]
+    for (const stream of [false, true]) {
+      await lab.send(purse, { text, say: ` ${answer}` }, { stream })
+      await lab.send(purse, { tool: true, say: call }, { stream })
+    }
+    mustAnswer(lab.sent)
+    await lab.send(purse, { text: echo, fault: '400' })
+    await lab.spent(purse)
+    const places = await placesOf(lab, [text, answer, call, echo])
+    return judge(places.length === 0, { words: places.join(', ') || 'no mark is kept' })
+  }),
+  secrets: check('keys are not kept or shown', async (lab) => {
+    lab.need('start')
+    const purse = await lab.client()
+    mustAnswer([await lab.send(purse)])
+    await refuseAll(lab, purse)
+    await lab.spent(purse)
+    const texts = lab.sent.map(({ answer }) => answer.text)
+    const secrets = { "the provider's key": PROVIDER_KEY, "a client's key": purse['key'] ?? '' }
+    const found: string[] = []
+    for (const [name, secret] of Object.entries(secrets)) {
+      if (texts.some((text) => text.includes(secret))) found.push(`${name} in an error`)
+      const places = await placesOf(lab, [secret])
+      found.push(...places.map((place) => `${name} (${place})`))
+    }
+    const words = texts.filter((text) => text.includes('provider-words')).length
+    const places = found.join(', ') || 'no key is kept or shown'
+    const told = tell`${places}; errors with the provider's own words: ${{ words }}`
+    return judge(found.length === 0, told)
+  }),
 }

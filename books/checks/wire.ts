@@ -2,19 +2,9 @@ import { cpuMicrosOf } from '../adapter/processes.ts'
 import { ask } from '../client.ts'
 import { rawMember } from '../json.ts'
 import { promptOf, scriptOf, wordsOf } from '../provider/script.ts'
-import {
-  answered,
-  Broken,
-  type Checks,
-  judge,
-  type Lab,
-  Lacking,
-  mustAnswer,
-  otherOf,
-  PLAIN_MICROS,
-  type Sent,
-  tell,
-} from './lab.ts'
+import { type Checks, check, type Lab, PLAIN_MICROS } from './lab.ts'
+import { answered, mustAnswer, otherOf, type Sent } from './sent.ts'
+import { Broken, judge, Lacking, tell, type Verdict } from './verdict.ts'
 
 // Odd order, escapes, forms of numbers, white space and fields that no maker knows.
 const ODD = `{"stream":false, "tools":[ {"function":{"parameters":{"type":"object","properties":{"n":{"maximum":1.50,"type":"number"}}},"name":"note","description":"caf\\u00e9 \\/ 1e2"},"type":"function"} ],
@@ -24,10 +14,10 @@ const ODD = `{"stream":false, "tools":[ {"function":{"parameters":{"type":"objec
 async function usable(lab: Lab, most: number): Promise<number> {
   const budget = 20 * PLAIN_MICROS
   const purse = await lab.fund(budget)
-  const scripted = { wait: most > 1 ? 500 : 0 }
+  const way = [purse, { wait: most > 1 ? 500 : 0 }, { cap: 200 }] as const
   const sent: Sent[] = []
   while (sent.length < 30 && answered(sent).length === sent.length)
-    sent.push(...(await lab.many(most, most, () => lab.send(purse, scripted, { cap: 200 }))))
+    sent.push(...(await lab.many(most, most, way)))
   mustAnswer(sent, 1)
   return Math.round((100 * lab.billed(sent)) / (budget * lab.adapter.fee_factor))
 }
@@ -39,83 +29,65 @@ async function medianMs(count: number, send: () => Promise<{ tookMs: number }>):
   return times.sort((one, other) => one - other)[Math.floor(count / 2)] ?? 0
 }
 
-/** Whether bytes pass as they are, and what it costs to pass them. */
-export const WIRE: Checks = {
-  bytes: {
-    promise: "the provider's prompt cache still hits",
-    async run(lab) {
-      const body = ODD.replace('{model}', lab.adapter.model)
-      const sent = await lab.send(await lab.client(), {}, { body })
-      mustAnswer([sent])
-      const prompt = JSON.stringify(promptOf(scriptOf(sent.id, {}))).slice(1, -1)
-      const whole = body.replace('{prompt}', () => prompt)
-      const arrived = lab.lines()[0]?.json ?? ''
-      const changed = ['messages', 'tools'].filter(
-        (name) => rawMember(arrived, name) !== rawMember(whole, name),
-      )
-      const words = changed.length === 0 ? 'messages and tools' : changed.join(' and ')
-      return judge(changed.length === 0, {
-        words: `${words} ${changed.length === 0 ? 'unchanged' : 'changed'}`,
-      })
-    },
-  },
-  'whole-streams': {
-    promise: 'no stream is cut',
-    async run(lab) {
-      const count = lab.few(10, 50)
-      const out = lab.few(500, 2_000)
-      const purse = await lab.client()
-      const sent = await lab.many(count, count, () => lab.send(purse, { out }, { stream: true }))
-      if (lab.lines().length < count) throw new Broken(`${lab.lines().length} of ${count} arrived`)
-      const expected = wordsOf(out)
-      const whole = answered(sent).filter(({ answer }) => textOf(answer.events) === expected).length
-      const told = tell`${{ whole }} of ${count} streams of ${out} events whole and in order${otherOf(sent)}`
-      return judge(whole === count, told)
-    },
-  },
-  usable: {
-    promise: 'how much of the money can be used, where answers take a quarter of their cap',
-    async run(lab) {
-      const single = await usable(lab, 1)
-      const together = await usable(lab, 30)
-      return {
-        verdict: 'figure',
-        ...tell`one by one ${{ single }}%, all at once ${{ together }}% of the money spent when refused`,
-      }
-    },
-  },
-  cost: {
-    promise: 'what a request costs the machine',
-    async run(lab) {
-      lab.need('start')
-      const { pid } = lab.gateway
-      if (pid === null || process.platform !== 'linux')
-        throw new Lacking('CPU time is read from /proc')
-      const purse = await lab.client()
-      const sendMany = async (count: number): Promise<void> =>
-        mustAnswer(await lab.many(count, 32, () => lab.send(purse)))
-      await sendMany(lab.few(20, 500))
-      const before = cpuMicrosOf(pid)
-      const count = lab.few(100, 2_000)
-      await sendMany(count)
-      const micros = Math.round((cpuMicrosOf(pid) - before) / count)
-      const turns = lab.few(20, 100)
-      const through = await medianMs(turns, async () => (await lab.send(purse)).answer)
-      const url = `http://127.0.0.1:${lab.provider.port}/v1/chat/completions`
-      const messages = [{ role: 'user', content: promptOf(scriptOf(`direct-${lab.prefix}`, {})) }]
-      const body = JSON.stringify({ model: 'books-1', messages, max_tokens: 50 })
-      const direct = await medianMs(turns, () => ask({ url, body }))
-      const added = Math.round((through - direct) * 100) / 100
-      return {
-        verdict: 'figure',
-        ...tell`${{ micros }} µs of CPU a request, ${{ added }} ms added`,
-      }
-    },
-  },
-}
-
 /** The text of a stream's events. */
 function textOf(events: readonly string[]): string {
   const pieces = events.map((event) => /"content":\s*"((?:[^"\\]|\\.)*)"/.exec(event)?.[1] ?? '')
   return pieces.join('')
+}
+
+async function cost(lab: Lab): Promise<Verdict> {
+  lab.need('start')
+  const { pid } = lab.gateway
+  if (pid === null || process.platform !== 'linux') throw new Lacking('CPU time is read from /proc')
+  const purse = await lab.client()
+  mustAnswer(await lab.many(lab.few(20, 500), 32, [purse]))
+  const before = cpuMicrosOf(pid)
+  const count = lab.few(100, 2_000)
+  mustAnswer(await lab.many(count, 32, [purse]))
+  const micros = Math.round((cpuMicrosOf(pid) - before) / count)
+  const turns = lab.few(20, 100)
+  const through = await medianMs(turns, async () => (await lab.send(purse)).answer)
+  const url = `http://127.0.0.1:${lab.provider.port}/v1/chat/completions`
+  const messages = [{ role: 'user', content: promptOf(scriptOf(`direct-${lab.prefix}`, {})) }]
+  const body = JSON.stringify({ model: 'books-1', messages, max_tokens: 50 })
+  const direct = await medianMs(turns, () => ask({ url, body }))
+  const added = Math.round((through - direct) * 100) / 100
+  return judge(null, tell`${{ micros }} µs of CPU a request, ${{ added }} ms added`)
+}
+
+/** Whether bytes pass as they are, and what it costs to pass them. */
+export const WIRE: Checks = {
+  bytes: check("the provider's prompt cache still hits", async (lab) => {
+    const odd = ODD.replace('{model}', lab.adapter.model)
+    const sent = await lab.send(await lab.client(), {}, { body: odd })
+    mustAnswer([sent])
+    const arrived = lab.lines()[0]?.json ?? ''
+    const changed = ['messages', 'tools'].filter(
+      (name) => rawMember(arrived, name) !== rawMember(sent.body, name),
+    )
+    const isKept = changed.length === 0
+    const words = isKept ? 'messages and tools unchanged' : `${changed.join(' and ')} changed`
+    return judge(isKept, { words })
+  }),
+  'whole-streams': check('no stream is cut', async (lab) => {
+    const count = lab.few(10, 50)
+    const out = lab.few(500, 2_000)
+    const purse = await lab.client()
+    const sent = await lab.many(count, count, [purse, { out }, { stream: true }])
+    if (lab.lines().length < count) throw new Broken(`${lab.lines().length} of ${count} arrived`)
+    const expected = wordsOf(out)
+    const whole = answered(sent).filter(({ answer }) => textOf(answer.events) === expected).length
+    const told = tell`${{ whole }} of ${count} streams of ${out} events whole and in order${otherOf(sent)}`
+    return judge(whole === count, told)
+  }),
+  usable: check(
+    'how much of the money can be used, where answers take a quarter of their cap',
+    async (lab) => {
+      const single = await usable(lab, 1)
+      const together = await usable(lab, 30)
+      const told = tell`one by one ${{ single }}%, all at once ${{ together }}% of the money spent when refused`
+      return judge(null, told)
+    },
+  ),
+  cost: check('what a request costs the machine', cost),
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isRecord, parseJson, rawMember, textsIn } from '../json.ts'
@@ -41,15 +41,20 @@ export async function startProvider(port = 0): Promise<Provider> {
     answer(bill, request, response).catch(() => response.destroy())
   })
   server.keepAliveTimeout = 60_000
-  await once(server.listen(port, '127.0.0.1'), 'listening')
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await listen(server, port),
     bill,
     async close() {
       server.closeAllConnections()
       await once(server.close(), 'close')
     },
   }
+}
+
+/** Has a server listen on this machine alone, and returns its port; 0 takes a free one. */
+export async function listen(server: Server, port = 0): Promise<number> {
+  await once(server.listen(port, '127.0.0.1'), 'listening')
+  return (server.address() as AddressInfo).port
 }
 
 async function answer(

@@ -1,0 +1,50 @@
+import { ask } from '../client.ts'
+import { AdapterError, METHODS, type Reading, type Step } from './adapter.ts'
+import { runCommand } from './processes.ts'
+import { fillAll, type Values } from './template.ts'
+
+/** In micro-dollars. */
+export const DOLLAR = 1_000_000
+
+/** Takes a step in a folder, and returns the text that it is answered. */
+export async function takeStep(
+  step: Step,
+  values: Values,
+  { dir, file }: { readonly dir: string; readonly file: string },
+): Promise<string> {
+  const { run, bearer, body, headers, ...calls } = fillAll(step, values) as Step
+  if (run !== undefined) return runCommand(run, dir)
+  const method = METHODS.find((name) => calls[name] !== undefined)
+  if (method === undefined) throw new AdapterError(`${file} a step has neither a method nor run`)
+  const authorization = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }
+  const { httpStatus, broke, text } = await ask({
+    url: `${values['url']}${calls[method]}`,
+    method: method.toUpperCase(),
+    headers: { 'content-type': 'application/json', ...authorization, ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  if (httpStatus >= 200 && httpStatus < 300) return text
+  throw new Error(`${labelOf(step)} answered ${broke ?? `${httpStatus}: ${text.slice(0, 300)}`}`)
+}
+
+/** A step, in words of an error. */
+export function labelOf(step: Step): string {
+  const method = METHODS.find((name) => step[name] !== undefined)
+  return method === undefined ? `RUN ${step.run}` : `${method.toUpperCase()} ${step[method]}`
+}
+
+/** A sum, as steps are given it. */
+export function moneyIn(micros: number): Values {
+  return { micros: String(micros), dollars: String(micros / DOLLAR) }
+}
+
+/** Sums, in micro-dollars; what is no sum is a fault of the adapter. */
+export function microsIn(value: unknown, unit: Reading['unit'], where: string): number {
+  if (Array.isArray(value))
+    return value.reduce((sum: number, item) => sum + microsIn(item, unit, where), 0)
+  const number = value === undefined ? Number.NaN : Number(value)
+  if (Number.isNaN(number)) throw new Error(`no sum in ${where}`)
+  const factor = { dollars: DOLLAR, micros: 1 }[unit ?? 'dollars'] ?? Number(unit)
+  // A gateway of floating point owes the nearest thousandth; drift is what is above it.
+  return Math.round(number * factor * 1_000) / 1_000
+}
