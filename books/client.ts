@@ -6,27 +6,24 @@ export interface Asking {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** Leaves so long after sending, or at the event that this is true for. */
+  /** Leaves so long after sending, when this resolves, or at the event that this is true for. */
   readonly leaveAfterMs?: number
+  readonly leaveAfter?: Promise<unknown> | undefined
   readonly leaveAt?: (event: string, count: number) => boolean
   readonly timeoutMs?: number
 }
 
-/** What a client saw. */
-export interface Answer {
-  /** 0: no answer. */
-  readonly httpStatus: number
-  readonly text: string
-  /** The events of a stream, each without `data: `. */
-  readonly events: readonly string[]
-  readonly left: boolean
-  /** Why the answer broke off, or did not come. */
-  readonly broke: string | null
-  readonly tookMs: number
+/** What a client has seen before an answer: no status, no text, none of a stream's events, each without `data: `. */
+export const NOTHING = {
+  httpStatus: 0,
+  text: '',
+  events: [] as readonly string[],
+  left: false,
+  tookMs: 0,
 }
 
-/** What a client has seen before an answer. */
-export const NOTHING = { httpStatus: 0, text: '', left: false, tookMs: 0, events: [] as string[] }
+/** What a client saw, and why the answer broke off or did not come; null: it came to its end. */
+export type Answer = Readonly<typeof NOTHING> & { readonly broke: string | null }
 
 const TIMEOUT_MS = 60_000
 
@@ -42,6 +39,7 @@ export async function ask(asking: Asking): Promise<Answer> {
   }
   const timers = [setTimeout(() => connection.abort(), asking.timeoutMs ?? TIMEOUT_MS)]
   if (leaveAfterMs !== undefined) timers.push(setTimeout(leave, leaveAfterMs))
+  asking.leaveAfter?.then(leave, leave)
   let broke: string | null = null
   try {
     const response = await fetch(url, {

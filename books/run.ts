@@ -21,11 +21,7 @@ export interface Outcome extends Verdict {
 
 interface Round extends Verdict {
   readonly settledMs: number
-  readonly requests: readonly {
-    readonly id: string
-    readonly status: number
-    readonly billed: number
-  }[]
+  readonly requests: readonly { id: string; status: number; billed: number }[]
 }
 
 type Told = Pick<Adapter, 'gateway' | 'version' | 'docs' | 'lacks' | 'footnotes' | 'policy'>
@@ -82,20 +78,20 @@ export async function runChecks(input: RunInput): Promise<Result> {
   const startedAt = Date.now()
   const provider = await startProvider(adapter.provider_port)
   const gateway = new Gateway(adapter, provider.port, input)
-  const labOf = (quick: boolean, prefix: string): Lab =>
-    new Lab({ gateway, provider, quick, patienceMs: input.patienceMs, prefix })
+  const bench = { gateway, provider, quick: input.quick, patienceMs: input.patienceMs }
   try {
     tell(`starting ${adapter.gateway} ${adapter.version}`)
     await gateway.open()
-    await passGate(labOf(true, 'gate-0-'))
+    await passGate(new Lab({ ...bench, quick: true }, 'gate-0-'))
     const checks: Outcome[] = []
     for (const { group, name, check } of CHECKS) {
       if (only.length > 0 && !only.includes(group) && !only.includes(name)) continue
       tell(name)
-      const rounds = await roundsOf(check, input, (round) =>
-        labOf(input.quick, `${name}-${round}-`),
+      const labs = Array.from(
+        { length: input.rounds },
+        (_, round) => new Lab(bench, `${name}-${round + 1}-`),
       )
-      const outcome = { group, check: name, ...rounds }
+      const outcome = { group, check: name, ...(await roundsOf(check, labs)) }
       checks.push(outcome)
       tell(outcome)
     }
@@ -143,15 +139,14 @@ async function passGate(lab: Lab): Promise<void> {
   }
 }
 
+/** Runs a check in one lab after another, as long as it is judged. */
 async function roundsOf(
   check: Check,
-  { rounds: most }: RunInput,
-  labOf: (round: number) => Lab,
+  labs: readonly Lab[],
 ): Promise<Omit<Outcome, 'group' | 'check'>> {
   const startedAt = Date.now()
   const rounds: Round[] = []
-  while (rounds.length < most && rounds.every(({ verdict }) => JUDGED.includes(verdict))) {
-    const lab = labOf(rounds.length + 1)
+  for (const lab of labs) {
     const verdict = await Promise.race([judged(check, lab), tooLong(check)])
     const requests = lab.sent.slice(0, REQUESTS_KEPT).map((sent) => ({
       id: sent.id,
@@ -159,6 +154,7 @@ async function roundsOf(
       billed: microsOf(...lab.lines([sent])),
     }))
     rounds.push({ ...verdict, settledMs: lab.settledMs, requests })
+    if (!JUDGED.includes(verdict.verdict)) break
   }
   const seconds = Math.round((Date.now() - startedAt) / 100) / 10
   return { seconds, rounds, ...sumUp(rounds) }

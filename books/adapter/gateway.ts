@@ -17,11 +17,7 @@ export interface Row {
 }
 
 /** What a run is told on its command line about the machine. */
-export interface Machine {
-  readonly binary: string | undefined
-  readonly postgres: string | undefined
-  readonly redis: string | undefined
-}
+export type Machine = Readonly<Record<'binary' | 'postgres' | 'redis', string | undefined>>
 
 const STARTS = 3
 

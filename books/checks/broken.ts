@@ -73,7 +73,7 @@ async function slots(lab: Lab): Promise<Verdict> {
 /** Whether answers that do not reach their end follow a rule. */
 export const BROKEN: Checks = {
   'left-early': check('leaving before the first token follows a rule', async (lab) =>
-    judged(await endLike(lab, { wait: 1_500 }, { leaveAfterMs: 400 }), 'left_early', null),
+    judged(await endLike(lab, { wait: 1_500 }, { leaveOnceThereMs: 400 }), 'left_early', null),
   ),
   'left-midway': check('reading half costs half', async (lab) => {
     const leaving = { leaveAt: (_: string, count: number) => count >= 21 }

@@ -31,6 +31,8 @@ export type Purse = Values
 
 /** How one request is sent. */
 interface Sending extends Pick<Asking, 'leaveAfterMs' | 'leaveAt' | 'timeoutMs'> {
+  /** Leaves so long after it came to the provider, however long the gateway takes for that. */
+  readonly leaveOnceThereMs?: number
   readonly stream?: boolean
   /** Whether a stream asks for counts; default: it does. */
   readonly unasked?: boolean
@@ -54,26 +56,29 @@ const STILL_MS = 4_000
 const STILL_QUICK_MS = 1_000
 const SETTLES_S = 60
 
-type Parts = Pick<Lab, 'gateway' | 'provider' | 'quick' | 'patienceMs' | 'prefix'>
-
-/** What a check works with: a gateway, the provider's bill, and clients. */
-export class Lab {
+/** What the checks of a run have in common. */
+interface Bench {
   readonly gateway: Gateway
-  readonly adapter: Adapter
   readonly provider: Provider
   readonly quick: boolean
   readonly patienceMs: number
+}
+
+/** What a check works with: a gateway, the provider's bill, and clients. */
+export class Lab {
+  readonly bench: Bench
+  readonly gateway: Gateway
+  readonly adapter: Adapter
+  /** What the ids of its requests begin with. */
   readonly prefix: string
   readonly sent: Sent[] = []
   settledMs = 0
   #purses = 0
 
-  constructor({ gateway, provider, quick, patienceMs, prefix }: Parts) {
-    this.gateway = gateway
-    this.adapter = gateway.adapter
-    this.provider = provider
-    this.quick = quick
-    this.patienceMs = patienceMs
+  constructor(bench: Bench, prefix: string) {
+    this.bench = bench
+    this.gateway = bench.gateway
+    this.adapter = bench.gateway.adapter
     this.prefix = prefix
   }
 
@@ -129,9 +134,14 @@ export class Lab {
     }
     const prompt = JSON.stringify(content).slice(1, -1)
     const body = sending.body?.replace('{prompt}', () => prompt) ?? JSON.stringify(plain)
-    const place = this.sent.push({ id, body, answer: NO_ANSWER }) - 1
-    const answer = await ask({
+    const sent = { id, body, answer: NO_ANSWER }
+    this.sent.push(sent)
+    const { leaveOnceThereMs: stayMs } = sending
+    const isThere = (): boolean => this.lines([sent]).length > 0
+    const stay = stayMs === undefined ? undefined : this.until(isThere).then(() => sleep(stayMs))
+    sent.answer = await ask({
       ...sending,
+      leaveAfter: stay,
       url: `${url}${isChat ? '/v1/chat/completions' : '/v1/messages'}`,
       headers: {
         'content-type': 'application/json',
@@ -141,8 +151,6 @@ export class Lab {
       },
       body,
     })
-    const sent = { id, body, answer }
-    this.sent[place] = sent
     return sent
   }
 
@@ -163,7 +171,7 @@ export class Lab {
   /** The provider's lines of this check, or of some of its requests. */
   lines(of?: readonly Sent[]): readonly Line[] {
     const ids = new Set(of?.map(({ id }) => id))
-    return this.provider.bill.lines(this.prefix).filter(({ id }) => !of || ids.has(id))
+    return this.bench.provider.bill.lines(this.prefix).filter(({ id }) => !of || ids.has(id))
   }
 
   /** What the provider bills for this check, or for some of its requests, with the platform's fee. */
@@ -180,11 +188,12 @@ export class Lab {
   /** Waits until no request runs and the sum stands still, and returns what the purse was charged. */
   async spent(purse: Purse): Promise<number> {
     const { spent } = this.adapter
+    const { quick } = this.bench
     const mostMs = (spent?.settles_within_s ?? SETTLES_S) * 1_000
     const hasEnded = (): boolean => this.lines().every(({ end }) => end !== 'running')
-    await this.until(hasEnded, this.quick ? Math.min(10_000, mostMs) : mostMs)
+    await this.until(hasEnded, quick ? Math.min(10_000, mostMs) : mostMs)
     if (spent === undefined) return 0
-    const usualMs = this.quick ? STILL_QUICK_MS : STILL_MS
+    const usualMs = quick ? STILL_QUICK_MS : STILL_MS
     const stillMs = Math.min(Math.max(usualMs, (spent.flushes_every_s ?? 0) * 1_000), mostMs)
     const startedAt = Date.now()
     let since = startedAt
@@ -206,7 +215,7 @@ export class Lab {
 
   /** The smaller count of a quick run, else the full one. */
   few(quick: number, full: number): number {
-    return this.quick ? quick : full
+    return this.bench.quick ? quick : full
   }
 }
 

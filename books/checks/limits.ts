@@ -73,7 +73,7 @@ async function phantom(lab: Lab): Promise<Verdict> {
     [purse, { fault: 'drop', after: 10 }, { stream: true }],
     [purse],
   )
-  const giveUpAt = Date.now() + lab.patienceMs
+  const giveUpAt = Date.now() + lab.bench.patienceMs
   let left = Number.POSITIVE_INFINITY
   while (left > unused + PLAIN_MICROS && Date.now() < giveUpAt) {
     if (left <= budget * fee) await untilRefused(lab, purse, Math.floor(left / PLAIN_MICROS))

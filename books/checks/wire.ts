@@ -47,7 +47,7 @@ async function cost(lab: Lab): Promise<Verdict> {
   const micros = Math.round((cpuMicrosOf(pid) - before) / count)
   const turns = lab.few(20, 100)
   const through = await medianMs(turns, async () => (await lab.send(purse)).answer)
-  const url = `http://127.0.0.1:${lab.provider.port}/v1/chat/completions`
+  const url = `http://127.0.0.1:${lab.bench.provider.port}/v1/chat/completions`
   const messages = [{ role: 'user', content: promptOf(scriptOf(`direct-${lab.prefix}`, {})) }]
   const body = JSON.stringify({ model: 'books-1', messages, max_tokens: 50 })
   const direct = await medianMs(turns, () => ask({ url, body }))

@@ -19,6 +19,8 @@ export interface Line {
   /** Which arrival of its id it is, from 1. */
   readonly arrival: number
   readonly startedAt: number
+  /** What it meets, which may be meant for earlier arrivals alone. */
+  readonly fault: Script['fault']
   /** Tokens of the answer that were asked for, and those generated so far. */
   readonly outMax: number
   out: number
@@ -31,19 +33,9 @@ export function microsOf(...lines: readonly Line[]): number {
 }
 
 function lineMicros({ script, out, outMax, end }: Line): number {
-  if (script.usage === 'zero') return 0
-  switch (end) {
-    case 'refused':
-    case 'hung':
-      return 0
-    case 'whole':
-    case 'lost':
-      return promptMicros(script) + outMax * PRICES.output
-    case 'running':
-    case 'left':
-    case 'dropped':
-      return promptMicros(script) + out * PRICES.output
-  }
+  if (script.usage === 'zero' || end === 'refused' || end === 'hung') return 0
+  const isAll = end === 'whole' || end === 'lost'
+  return promptMicros(script) + (isAll ? outMax : out) * PRICES.output
 }
 
 /** What the prompt alone costs, in micro-dollars. */
@@ -58,16 +50,24 @@ export class Bill {
   readonly #arrivals = new Map<string, number>()
 
   /** Files an arrival. */
-  open(line: Pick<Line, 'id' | 'model' | 'script' | 'json' | 'outMax'>): Line {
-    const arrival = (this.#arrivals.get(line.id) ?? 0) + 1
-    this.#arrivals.set(line.id, arrival)
-    const opened: Line = { ...line, arrival, startedAt: Date.now(), out: 0, end: 'running' }
-    this.#lines.push(opened)
-    return opened
+  open(arrived: Pick<Line, 'id' | 'model' | 'script' | 'json' | 'outMax'>): Line {
+    const { id, script } = arrived
+    const arrival = (this.#arrivals.get(id) ?? 0) + 1
+    this.#arrivals.set(id, arrival)
+    const fault = script.times === null || arrival <= script.times ? script.fault : null
+    const more = { arrival, fault, startedAt: Date.now(), out: 0, end: 'running' as const }
+    const line: Line = { ...arrived, ...more }
+    this.#lines.push(line)
+    return line
   }
 
   /** The lines of ids that begin with a prefix. */
   lines(prefix: string): readonly Line[] {
     return this.#lines.filter(({ id }) => id.startsWith(prefix))
   }
+}
+
+/** Notes how a request ended, unless it had ended before. */
+export function endLine(line: Line, end: End): void {
+  if (line.end === 'running') line.end = end
 }

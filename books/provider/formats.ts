@@ -12,11 +12,8 @@ export interface Format {
   events(answer: Answer): Events
 }
 
-export interface Events {
-  readonly before: readonly string[]
+export interface Events extends Readonly<Record<'before' | 'after' | 'usage', readonly string[]>> {
   token(index: number): string
-  readonly after: readonly string[]
-  readonly usage: readonly string[]
 }
 
 /** What is answered: tokens, those of reasoning with them, and whether they are counted. */
@@ -36,15 +33,11 @@ function textAt({ script }: Answer, index: number): string {
 const wholeText = (answer: Answer): string =>
   Array.from({ length: answer.out }, (_, index) => textAt(answer, index)).join('')
 
+const NO_COUNTS = { in: 0, cached: 0, written: 0, reason: 0, out: 0 }
+
 /** The counts that an answer tells, which may be false. */
-function countsOf({
-  script,
-  out,
-}: Answer): Pick<Script, 'in' | 'cached' | 'written' | 'reason' | 'out'> {
-  return script.usage === 'zero'
-    ? { in: 0, cached: 0, written: 0, reason: 0, out: 0 }
-    : { ...script, out }
-}
+const countsOf = ({ script, out }: Answer): typeof NO_COUNTS =>
+  script.usage === 'zero' ? NO_COUNTS : { ...script, out }
 
 const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
 

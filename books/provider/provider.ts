@@ -5,9 +5,9 @@ import type { AddressInfo, Server } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isRecord, parseJson, rawMember, textsIn } from '../json.ts'
-import { ANSWER_TOKENS_MAX, Bill, type End, type Line, microsOf } from './bill.ts'
-import { CHAT, type Events, errorOf, type Format, MESSAGES } from './formats.ts'
-import { readScript, type Script } from './script.ts'
+import { ANSWER_TOKENS_MAX, Bill, endLine, type Line, microsOf } from './bill.ts'
+import { CHAT, type Events, errorOf, MESSAGES } from './formats.ts'
+import { readScript } from './script.ts'
 
 /** The provider that the suite plays, while it listens. */
 export interface Provider {
@@ -74,107 +74,85 @@ async function answer(
   const format = FORMATS.get(pathname)
   if (format === undefined || request.method !== 'POST')
     return refuse(response, 404, `nothing at ${pathname}`)
-  await complete({ bill, format, json, response })
-}
-
-/** A line of the bill, as `GET /bill` prints it. */
-function shown({ script: _, json, ...line }: Line, index: number, lines: readonly Line[]): object {
-  const hash = (name: string): string =>
-    createHash('sha256').update(rawMember(json, name)).digest('hex')
-  const micros = microsOf(...lines.slice(index, index + 1))
-  return { ...line, micros, messagesHash: hash('messages'), toolsHash: hash('tools') }
-}
-
-interface Exchange {
-  readonly bill: Bill
-  readonly format: Format
-  readonly json: string
-  readonly response: ServerResponse
-}
-
-async function complete({ bill, format, json, response }: Exchange): Promise<void> {
   const body = parseJson(json)
   const texts = isRecord(body) ? textsIn(body['messages']) : []
   const script = texts.map(readScript).findLast((found) => found !== null)
   if (!isRecord(body) || !script) return refuse(response, 400, 'the prompt has no books:{"id":…}')
   const model = String(body['model'])
-  const caps = format.caps.map((name) => body[name]).filter((cap) => typeof cap === 'number')
-  const outMax = Math.min(script.out, caps[0] ?? ANSWER_TOKENS_MAX, ANSWER_TOKENS_MAX)
+  const cap = format.caps.map((name) => body[name]).find((value) => typeof value === 'number')
+  const outMax = Math.min(script.out, cap ?? ANSWER_TOKENS_MAX, ANSWER_TOKENS_MAX)
   const line = bill.open({ id: script.id, model, script, json, outMax })
-  const ended = (end: End): void => {
-    if (line.end === 'running') line.end = end
-  }
-  const fault = script.times === null || line.arrival <= script.times ? script.fault : null
-  response.on('close', () => ended(fault === 'hang' ? 'hung' : 'left'))
-  if (fault === 'hang') return
+  response.on('close', () => endLine(line, line.fault === 'hang' ? 'hung' : 'left'))
+  if (line.fault === 'hang') return
   await sleep(script.wait)
   if (line.end !== 'running') return
-  if (fault !== null && /^\d/.test(fault)) {
-    ended('refused')
-    return refuse(response, Number(fault), refusalOf(fault, json))
+  if (line.fault !== null && /^\d/.test(line.fault)) {
+    endLine(line, 'refused')
+    return refuse(response, Number(line.fault), refusalOf(line))
   }
   const isStream = body['stream'] === true
   const isAsked = !isStream || script.usage === 'zero' || format.wantsUsage(body)
   const said = { script, model, out: outMax, counted: script.usage !== 'never' && isAsked }
-  const sending = { line, script: { ...script, fault }, response, ended }
-  if (isStream) await sendStream(sending, format.events(said))
-  else await sendWhole(sending, JSON.stringify(format.body(said)))
+  if (isStream) await sendStream(line, response, format.events(said))
+  else await sendWhole(line, response, JSON.stringify(format.body(said)))
+}
+
+/** A line of the bill, as `GET /bill` prints it. */
+function shown(line: Line): object {
+  const { script: _, fault: __, json, ...more } = line
+  const hash = (name: string): string =>
+    createHash('sha256').update(rawMember(json, name)).digest('hex')
+  const hashes = { messagesHash: hash('messages'), toolsHash: hash('tools') }
+  return { ...more, micros: microsOf(line), ...hashes }
 }
 
 /** What a refusal says. The provider of a careless maker repeats what it was sent. */
-function refusalOf(fault: string, json: string): string {
+function refusalOf({ fault, json }: Line): string {
   if (fault === '400') return `unreadable message: ${json}`
   if (fault === '401') return `Incorrect API key provided: ${PROVIDER_KEY}`
   return `provider-words: status ${fault}`
 }
 
-interface Sending {
-  readonly line: Line
-  readonly script: Script
-  readonly response: ServerResponse
-  readonly ended: (end: End) => void
-}
-
-async function sendWhole(sending: Sending, json: string): Promise<void> {
-  const { line, script, response, ended } = sending
-  for (; script.gap > 0 && line.out < line.outMax; line.out++) {
-    await sleep(script.gap)
+async function sendWhole(line: Line, response: ServerResponse, json: string): Promise<void> {
+  const { gap, after } = line.script
+  for (; gap > 0 && line.out < line.outMax; line.out++) {
+    await sleep(gap)
     if (line.end !== 'running') return
   }
   const head = { 'content-type': 'application/json', 'content-length': json.length }
   response.writeHead(200, head)
-  if (script.fault === 'drop' || script.fault === 'lost') {
-    line.out = Math.min(script.after, line.outMax)
+  if (line.fault === 'drop' || line.fault === 'lost') {
+    line.out = Math.min(after, line.outMax)
     response.write(json.slice(0, json.length / 2))
-    return breakOff(sending, script.fault === 'drop' ? 'dropped' : 'lost')
+    return breakOff(line, response)
   }
   line.out = line.outMax
-  ended('whole')
+  endLine(line, 'whole')
   response.end(json)
 }
 
-async function sendStream(sending: Sending, events: Events): Promise<void> {
-  const { line, script, response, ended } = sending
+async function sendStream(line: Line, response: ServerResponse, events: Events): Promise<void> {
+  const { gap, after, usage } = line.script
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   for (const event of events.before) response.write(event)
   for (; line.out < line.outMax; line.out++) {
-    if (script.fault === 'drop' && line.out >= script.after) return breakOff(sending, 'dropped')
+    if (line.fault === 'drop' && line.out >= after) return breakOff(line, response)
     response.write(events.token(line.out))
-    await (script.gap > 0 ? sleep(script.gap) : null)
+    await (gap > 0 ? sleep(gap) : null)
     if (line.end !== 'running') return
   }
-  if (script.fault === 'lost') return breakOff(sending, 'lost')
+  if (line.fault === 'lost') return breakOff(line, response)
   for (const event of events.after) response.write(event)
   // The work is done: who leaves now owes all of it.
-  ended('whole')
-  if (script.usage === 'late') await sleep(LATE_MS)
+  endLine(line, 'whole')
+  if (usage === 'late') await sleep(LATE_MS)
   for (const event of events.usage) response.write(event)
   response.end()
 }
 
-async function breakOff({ response, ended }: Sending, end: End): Promise<void> {
+async function breakOff(line: Line, response: ServerResponse): Promise<void> {
   await sleep(BEFORE_FAULT_MS)
-  ended(end)
+  endLine(line, line.fault === 'lost' ? 'lost' : 'dropped')
   response.socket?.resetAndDestroy()
 }
 
