@@ -204,7 +204,7 @@ describe('audit', () => {
 })
 
 describe('usage', () => {
-  test('shows what requests came to, by group, with a line of all', async () => {
+  test('shows what requests came to, by group, with a line of all, and as FOCUS', async () => {
     await makeRequests()
     const { out } = await line.run('usage', '--by', 'tag')
     expect(cells(out)).toEqual([
@@ -217,6 +217,8 @@ describe('usage', () => {
     expect(await line.json('usage', '--by', 'model')).toMatchObject({ totals: { requests: 2 } })
     const csv = await line.run('usage', '--by', 'model', '--csv')
     expect(csv.out).toMatch(/^model,requests,.*\r\n[\s\S]*total,2,1,0,/)
+    const focus = await line.run('usage', '--format', 'focus')
+    expect(focus.out).toMatch(/^BilledCost,BillingAccountId,.*\r\n0,acct_/)
   })
 
   test('refuses dates in the wrong order by the names of its options', async () => {

@@ -39,6 +39,11 @@ export const USAGE_COMMAND: OperationCommand = {
     { flags: '--model <model>', words: 'only this model', to: 'query.model' },
     { flags: '--upstream <name>', words: 'only this upstream', to: 'query.upstream' },
     { flags: '--csv', words: 'print CSV', to: 'query.format', read: () => 'csv' },
+    {
+      flags: '--format <format>',
+      words: 'focus: print CSV with the columns of FOCUS 1.2, by day or month; csv: as --csv',
+      to: 'query.format',
+    },
   ],
   async show({ body }) {
     if (body instanceof Readable) return { out: (await text(body)).trimEnd() }

@@ -1,4 +1,4 @@
-import { formatDecimal } from '../vocabulary/money.ts'
+import { type Decimal, formatDecimal } from '../vocabulary/money.ts'
 
 /** A value of a table; null is an empty cell. */
 export type CsvCell = string | number | ExactDecimal | null
@@ -15,7 +15,12 @@ export function csvLine(cells: readonly CsvCell[]): string {
 
 /** Micro-dollars as dollars, exact: a decimal that spreadsheets add up. */
 export function dollarsCell(amountMicros: number): ExactDecimal {
-  return { decimal: formatDecimal({ digits: BigInt(amountMicros), exponent: -6 }) }
+  return exactCell({ digits: BigInt(amountMicros), exponent: -6 })
+}
+
+/** A number with all of its places. */
+export function exactCell(value: Decimal): ExactDecimal {
+  return { decimal: formatDecimal(value) }
 }
 
 /** Text that a spreadsheet would run as a formula is given as text. */

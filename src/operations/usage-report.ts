@@ -16,9 +16,10 @@ import {
   figuresShape as chartFiguresShape,
   moneyAnswer,
 } from './usage-figures.ts'
+import { focusCsv } from './usage-focus.ts'
+import { readNames } from './usage-names.ts'
 import { placeField, type ReportRange, rangeOf, STEPS, stepsIn } from './usage-range.ts'
 
-const NAMES_AT_ONCE = 1_000
 // More of them would hold up the other requests while they are parsed and written.
 const TAGS_MAX = 10_000
 const ROWS_MAX = 50_000
@@ -99,9 +100,15 @@ function ofAll(parts: OperationParts): Operation {
     method: 'GET',
     paths: { admin: '/v1/admin/usage', operator: '/app/api/operator/usage/report' },
     summary:
-      'What the requests of all accounts came to, with provider cost and margin, by day, month, account, key, model, endpoint, upstream or tag; JSON or CSV.',
+      'What the requests of all accounts came to, with provider cost and margin, by day, month, account, key, model, endpoint, upstream or tag; JSON, CSV or FOCUS.',
     query: z.strictObject({
       ...reportQuery,
+      format: z
+        .enum(['json', 'csv', 'focus'])
+        .optional()
+        .describe(
+          'Default: CSV where `accept` asks for `text/csv`, else JSON. `focus`: CSV with the columns of FOCUS 1.2, a row for each day or month, account, key, endpoint, upstream and model; `by` is day or month.',
+        ),
       by: z.enum(GROUPINGS).default('day').describe(TAGS_BOUND),
       model: filterField.optional(),
       upstream: filterField.optional(),
@@ -128,8 +135,9 @@ async function ownerOf(db: Kysely<Tables>, apiKeyId: string): Promise<string> {
   return row.account_id
 }
 
-interface ReportInput extends z.output<z.ZodObject<typeof reportQuery>> {
+interface ReportInput extends Omit<z.output<z.ZodObject<typeof reportQuery>>, 'format'> {
   readonly by: Grouping
+  readonly format?: 'json' | 'csv' | 'focus' | undefined
   readonly model?: string | undefined
   readonly upstream?: string | undefined
   readonly isForOperators: boolean
@@ -153,10 +161,28 @@ async function answer({ store, clock }: OperationParts, input: ReportInput) {
     .transaction()
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
+  if (input.format === 'focus') {
+    const charges = focusOf({ ...input, ...range })
+    return { httpStatus: 200, body: Readable.from(await view.execute(charges)) }
+  }
   const report = await view.execute((trx) => readReport(trx, { ...input, ...range }))
   const body = { ...report, as_of: timeAnswer(nowMs) }
   const asCsv = input.format === 'csv' || (input.format === undefined && input.acceptsCsv)
   return { httpStatus: 200, body: asCsv ? Readable.from([reportCsv(body, input)]) : body }
+}
+
+/** Throws Problem `invalid_parameter` for groups of which FOCUS has no columns. */
+function focusOf(input: ReportInput & ReportRange) {
+  const { by: step, time_zone: zone, model: modelId, upstream, accountId, apiKeyId } = input
+  if (step !== 'day' && step !== 'month') {
+    throw new Problem('invalid_parameter', {
+      message: '`by` must be day or month with `format=focus`.',
+      param: 'by',
+    })
+  }
+  const query = { accountId, apiKeyId, modelId, upstream }
+  const { fromMs, toMs } = input
+  return (view: Kysely<Tables>) => focusCsv(view, { query, fromMs, toMs, step, zone })
 }
 
 async function readReport(view: Kysely<Tables>, input: ReportInput & ReportRange) {
@@ -249,14 +275,8 @@ async function namesOf(
   groups: readonly PeriodSums[],
 ): Promise<(label: string | null) => string | null> {
   if (by !== 'key' && by !== 'account') return () => null
-  const ids = [...new Set(groups.flatMap(({ label }) => label ?? []))]
-  const names = new Map<string, string | null>()
-  for (let at = 0; at < ids.length; at += NAMES_AT_ONCE) {
-    const some = ids.slice(at, at + NAMES_AT_ONCE)
-    const table = by === 'key' ? 'api_keys' : 'accounts'
-    const query = view.selectFrom(table).select(['id', 'name']).where('id', 'in', some)
-    for (const { id, name } of await query.execute()) names.set(id, name)
-  }
+  const ids = groups.flatMap(({ label }) => label ?? [])
+  const names = await readNames(view, by === 'key' ? 'api_keys' : 'accounts', ids)
   return (label) => names.get(label ?? '') ?? null
 }
 

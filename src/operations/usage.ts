@@ -15,6 +15,7 @@ import { CHART_STEPS, type ChartStep, HOUR_MS } from '../vocabulary/usage-step.t
 import { idField, momentField, timeAnswer, timeField, timeOrNull } from './fields.ts'
 import { type Operation, type OperationParts, operation } from './operation.ts'
 import { figuresAnswer, figuresShape } from './usage-figures.ts'
+import { readNames } from './usage-names.ts'
 
 const DAY_MS = 24 * HOUR_MS
 const RANGE_DAYS_DEFAULT = 30
@@ -190,11 +191,9 @@ export async function groupNames(
   { accountId, by, ids }: GroupNamesInput,
 ): Promise<GroupNames> {
   const named = new Map<string, GroupName>()
-  for (let at = 0; by === 'account' && at < ids.length; at += KEYS_AT_ONCE) {
-    const some = ids.slice(at, at + KEYS_AT_ONCE)
-    const query = db.selectFrom('accounts').select(['id', 'name']).where('id', 'in', some)
-    for (const { id, name } of await query.execute()) {
-      named.set(id, { name: name ?? id, prefix: null, deleted: false })
+  if (by === 'account') {
+    for (const [accountId, name] of await readNames(db, 'accounts', ids)) {
+      named.set(accountId, { name: name ?? accountId, prefix: null, deleted: false })
     }
   }
   for (let at = 0; by === 'key' && at < ids.length; at += KEYS_AT_ONCE) {

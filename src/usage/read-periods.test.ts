@@ -32,13 +32,18 @@ const WHO: readonly Omit<PeriodQuery, 'by' | 'boundsMs'>[] = [
   { accountId: 'A1', apiKeyId: null, upstream: 'two' },
 ]
 
-const LABELS = {
-  account: 'accountId',
-  model: 'modelId',
-  key: 'apiKeyId',
-  endpoint: 'endpoint',
-  upstream: 'upstream',
-} as const
+const GROUPINGS = ['account', 'model', 'key', 'endpoint', 'upstream', 'finest'] as const
+
+type Grouped = Awaited<ReturnType<UsageHistory['requests']>>[number]
+
+const LABELS: Readonly<Record<(typeof GROUPINGS)[number], (row: Grouped) => string>> = {
+  account: ({ accountId }) => accountId,
+  model: ({ modelId }) => modelId,
+  key: ({ apiKeyId }) => apiKeyId,
+  endpoint: ({ endpoint }) => endpoint,
+  upstream: ({ upstream }) => upstream,
+  finest: (row) => [row.accountId, row.apiKeyId, row.endpoint, row.upstream, row.modelId].join(' '),
+}
 
 /** Charges and costs by period and group, as the requests themselves say. */
 async function expected(history: UsageHistory, query: PeriodQuery) {
@@ -52,7 +57,7 @@ async function expected(history: UsageHistory, query: PeriodQuery) {
     if (apiKeyId !== null && row.apiKeyId !== apiKeyId) continue
     if (modelId !== undefined && row.modelId !== modelId) continue
     if (upstream !== undefined && row.upstream !== upstream) continue
-    const label = by === null || by === 'tag' ? null : row[LABELS[by]]
+    const label = by === null || by === 'tag' ? null : LABELS[by](row)
     const name = `${place} ${label}`
     const earlier = charges.get(name) ?? 0
     const { costMicros, costRestPico } = row.cost ?? { costMicros: 0, costRestPico: 0 }
@@ -96,7 +101,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       fc.asyncProperty(
         bounds,
         fc.constantFrom(...WHO),
-        fc.constantFrom<PeriodQuery['by']>(null, 'account', 'model', 'key', 'endpoint', 'upstream'),
+        fc.constantFrom<PeriodQuery['by']>(null, ...GROUPINGS),
         async (boundsMs, who, by) => {
           const query = { ...who, by, boundsMs }
           expect(nonZero(await read(history, query))).toEqual(

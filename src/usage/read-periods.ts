@@ -27,7 +27,10 @@ export interface PeriodQuery {
   readonly modelId?: string | undefined
   /** Default: all upstreams. */
   readonly upstream?: string | undefined
-  /** Null: not at all. Tags: every list of tags is a group, as the column has it; requests without are left out. */
+  /**
+   * Null: not at all. Tags: every list of tags is a group, as the column has it; requests without are left out. Finest: by all
+   * columns of {@link FinestGroup}, which {@link finestGroupOf} reads from the label.
+   */
   readonly by: PeriodGrouping | null
   /** Where each period begins, ascending, and where the last one ends, in milliseconds since the Unix epoch. */
   readonly boundsMs: readonly number[]
@@ -97,7 +100,11 @@ interface Pieces {
 
 /** Roll-ups of hours don't tell keys apart, and none tells tags apart. */
 function needs({ apiKeyId, by }: PeriodQuery): { readonly keys: boolean; readonly tags: boolean } {
-  return { keys: apiKeyId !== null || by === 'key', tags: by === 'tag' }
+  return { keys: apiKeyId !== null || isByKey(by), tags: by === 'tag' }
+}
+
+function isByKey(by: PeriodQuery['by']): boolean {
+  return by === 'key' || by === 'finest'
 }
 
 async function piecesOf(view: Kysely<Tables>, query: PeriodQuery): Promise<Pieces> {
@@ -218,10 +225,35 @@ async function prunedUntilMs(view: Kysely<Tables>): Promise<number> {
 
 type ReadRow = Partial<UsageSums> & { readonly step: number; readonly label: string | null }
 
-const COLUMNS = { ...GROUPING_COLUMNS, tag: 'tags' } as const
+const COLUMNS = { ...GROUPING_COLUMNS, tag: 'tags', finest: null } as const
+
+// The model is last: no other column can have a space.
+const FINEST_COLUMNS = ['account_id', 'api_key_id', 'endpoint', 'upstream', 'model_id'] as const
+
+const FINEST_LABEL = sql.join(
+  FINEST_COLUMNS.map((column) => sql.ref(column)),
+  sql` || ' ' || `,
+)
 
 function labelOf({ by }: PeriodQuery): RawBuilder<unknown> {
+  if (by === 'finest') return FINEST_LABEL
   return by === null ? sql`cast(null as text)` : sql.ref(COLUMNS[by])
+}
+
+/** Whose requests a finest group has, and of which kind. */
+export interface FinestGroup {
+  readonly accountId: string
+  readonly apiKeyId: string
+  readonly endpoint: string
+  /** Empty: not known, because the requests were pruned before roll-ups told upstreams apart. */
+  readonly upstream: string
+  readonly modelId: string
+}
+
+/** The group that a label of `finest` names. */
+export function finestGroupOf(label: string): FinestGroup {
+  const [accountId = '', apiKeyId = '', endpoint = '', upstream = '', ...model] = label.split(' ')
+  return { accountId, apiKeyId, endpoint, upstream, modelId: model.join(' ') }
 }
 
 interface RolledInput {
@@ -280,13 +312,13 @@ function ownersOf(
 ): RawBuilder<unknown> {
   const keys = source === 'usage_hours' ? sql`` : keyIs(apiKeyId, by)
   if (accountId !== null) return sql`${isOf(accountId)} ${keys}`
-  if (by === 'key') return keys
+  if (isByKey(by)) return keys
   return by === 'account' ? sql`and account_id <> '' ${keys}` : sql`${isOf('')} ${keys}`
 }
 
 function keyIs(apiKeyId: string | null, by: PeriodQuery['by']): RawBuilder<unknown> {
   if (apiKeyId !== null) return sql`and api_key_id = ${apiKeyId}`
-  return by === 'key' ? sql`and api_key_id <> ''` : sql`and api_key_id = ''`
+  return isByKey(by) ? sql`and api_key_id <> ''` : sql`and api_key_id = ''`
 }
 
 function isOf(accountId: string): RawBuilder<unknown> {
