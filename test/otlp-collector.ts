@@ -19,11 +19,26 @@ export interface CollectedSpan {
   readonly resource: Readonly<Record<string, unknown>>
 }
 
-/** An OpenTelemetry collector on a real port, that takes traces as OTLP over HTTP in protobuf. */
+/** The points of a histogram as a collector was sent it, each with its attributes. */
+export interface CollectedPoint {
+  /** Of the histogram. */
+  readonly name: string
+  readonly unit: string
+  readonly attributes: Readonly<Record<string, unknown>>
+  readonly count: number
+  readonly sum: number
+  readonly bounds: readonly number[]
+  /** Of the server that sent it. */
+  readonly resource: Readonly<Record<string, unknown>>
+}
+
+/** An OpenTelemetry collector on a real port, that takes traces and metrics as OTLP over HTTP in protobuf. */
 export interface OtlpCollector {
   /** For `OTEL_EXPORTER_OTLP_ENDPOINT`. */
   readonly endpoint: string
   readonly spans: readonly CollectedSpan[]
+  /** Of the latest export of metrics. */
+  readonly points: readonly CollectedPoint[]
   /** Of each batch: its path and its headers. */
   readonly batches: readonly { readonly path: string; readonly headers: IncomingHttpHeaders }[]
   /** Every byte that was sent, as text. */
@@ -36,6 +51,7 @@ export interface OtlpCollector {
 export async function startOtlpCollector(): Promise<OtlpCollector> {
   const spans: CollectedSpan[] = []
   const batches: { path: string; headers: IncomingHttpHeaders }[] = []
+  let points: readonly CollectedPoint[] = []
   let received = ''
   let httpStatus = 200
   const server = createServer(async (batch, reply) => {
@@ -44,7 +60,10 @@ export async function startOtlpCollector(): Promise<OtlpCollector> {
     const bytes = Buffer.concat(chunks)
     received += bytes.toString('latin1')
     batches.push({ path: batch.url ?? '', headers: batch.headers })
-    if (httpStatus === 200) spans.push(...readBatch(bytes))
+    if (httpStatus === 200) {
+      if (batch.url === '/v1/metrics') points = readMetrics(bytes)
+      else spans.push(...readBatch(bytes))
+    }
     reply.writeHead(httpStatus, { 'content-type': 'application/x-protobuf' }).end()
   })
   server.listen(0, '127.0.0.1')
@@ -55,6 +74,9 @@ export async function startOtlpCollector(): Promise<OtlpCollector> {
     endpoint: `http://127.0.0.1:${port}`,
     spans,
     batches,
+    get points() {
+      return points
+    },
     get received() {
       return received
     },
@@ -99,6 +121,34 @@ function readSpan(span: Message, resource: Readonly<Record<string, unknown>>): C
   }
 }
 
+function readMetrics(bytes: Buffer): CollectedPoint[] {
+  return messagesAt(readMessage(bytes), 1).flatMap((resourceMetrics) => {
+    const [resource] = messagesAt(resourceMetrics, 1)
+    const of = resource === undefined ? {} : attributesAt(resource, 1)
+    return messagesAt(resourceMetrics, 2)
+      .flatMap((scopeMetrics) => messagesAt(scopeMetrics, 2))
+      .flatMap((metric) => readPoints(metric, of))
+  })
+}
+
+function readPoints(
+  metric: Message,
+  resource: Readonly<Record<string, unknown>>,
+): readonly CollectedPoint[] {
+  const [name, unit] = [bytesAt(metric, 1).toString(), bytesAt(metric, 3).toString()]
+  const points = messagesAt(metric, 9).flatMap((histogram) => messagesAt(histogram, 1))
+  return points.map((point) => {
+    const bounds = bytesAt(point, 7)
+    return {
+      ...{ name, unit, resource },
+      attributes: attributesAt(point, 9),
+      count: integerAt(point, 4),
+      sum: doubleOf(point.get(5)?.[0]),
+      bounds: Array.from({ length: bounds.length / 8 }, (_, at) => bounds.readDoubleLE(at * 8)),
+    }
+  })
+}
+
 function attributesAt(message: Message, field: number): Record<string, unknown> {
   return Object.fromEntries(
     messagesAt(message, field).map((pair) => {
@@ -112,9 +162,12 @@ function readValue(value: Message): unknown {
   if (value.has(1)) return bytesAt(value, 1).toString()
   if (value.has(2)) return integerAt(value, 2) === 1
   if (value.has(3)) return integerAt(value, 3)
-  if (!value.has(4)) return null
+  return value.has(4) ? doubleOf(value.get(4)?.[0]) : null
+}
+
+function doubleOf(value: Buffer | bigint = 0n): number {
   const bits = Buffer.alloc(8)
-  bits.writeBigUInt64LE(BigInt(value.get(4)?.[0]?.toString() ?? '0'))
+  bits.writeBigUInt64LE(BigInt(value.toString()))
   return bits.readDoubleLE()
 }
 

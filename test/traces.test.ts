@@ -25,7 +25,11 @@ afterEach(async () => {
 
 async function open(settings: Readonly<Record<string, string>> = {}): Promise<World> {
   world = await startWorld({
-    settings: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint, ...settings },
+    settings: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
+      OTEL_METRICS_EXPORTER: 'none',
+      ...settings,
+    },
   })
   ;({ apiKey } = await world.account())
   return world
@@ -214,7 +218,10 @@ test('a collector that refuses fails no request, and is logged once, and once wh
 test('a collector that takes a batch and never answers keeps no request and no stop waiting', async () => {
   const taken = Promise.withResolvers<void>()
   const silent = await startRawServer((socket) => socket.once('data', () => taken.resolve()))
-  const to = await open({ OTEL_EXPORTER_OTLP_ENDPOINT: silent.baseUrl })
+  const to = await open({
+    OTEL_EXPORTER_OTLP_ENDPOINT: silent.baseUrl,
+    OTEL_METRICS_EXPORTER: 'otlp',
+  })
   expect((await send(to)).statusCode).toBe(200)
   await taken.promise
   expect((await send(to)).statusCode).toBe(200)

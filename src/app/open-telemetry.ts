@@ -6,8 +6,9 @@ import type { ByteBudget } from '../journey/gate/byte-budget.ts'
 import { countHolds } from '../ledger/activity/unsettled.ts'
 import { saleFigures } from '../sale/figures.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import type { RequestTracer } from '../telemetry/otlp-tracer.ts'
+import type { RequestExport } from '../telemetry/otlp-export.ts'
 import { Readiness } from '../telemetry/readiness.ts'
+import type { TracedUpstream } from '../telemetry/request-span.ts'
 import { Telemetry } from '../telemetry/telemetry.ts'
 import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
 import { fewNodesWarning } from './chain-settings.ts'
@@ -15,7 +16,7 @@ import type { Config } from './config.ts'
 import type { Reconcilers } from './open-reconcilers.ts'
 import type { ServedStore } from './open-served-store.ts'
 import { saleSettingsOf } from './sale-settings.ts'
-import { traceSettingsOf } from './trace-settings.ts'
+import { meterSettingsOf, traceSettingsOf } from './trace-settings.ts'
 import { VERSION, type Wiring } from './wiring.ts'
 
 /** Metrics, traces and readiness, opened before the parts that they observe and closed after them. */
@@ -48,8 +49,10 @@ export async function openTelemetry(wiring: Opened): Promise<TelemetryParts> {
     chainWarning: fewNodesWarning(saleSettingsOf(config)),
   })
   const tracer = await openTracer(wiring)
+  const meter = await openMeter(wiring)
+  wiring.closing.defer(async () => void (await Promise.all([tracer?.close(), meter?.close()])))
   const metrics = await openMetrics(config, configured)
-  const telemetry = new Telemetry({ log, readiness, metrics, tracer })
+  const telemetry = new Telemetry({ log, readiness, metrics, tracer, meter })
   const probed: TelemetryParts['probed'] = { checks: () => STARTING }
   const opened = { telemetry, readiness, metrics, metricsAddress: null, metricsRoute: null, probed }
   if (metrics === null) return opened
@@ -72,27 +75,47 @@ async function openMetrics(config: Config, { mode }: ConfiguredUpstreams): Promi
   return new Loaded({ version: VERSION, mode })
 }
 
-async function openTracer(wiring: Opened): Promise<RequestTracer | null> {
-  const { config, configured, log, closing } = wiring
+async function openTracer(wiring: Opened): Promise<RequestExport | null> {
+  const { config, configured, log } = wiring
   const settings = traceSettingsOf(config)
   if (settings === null) return null
   const { createOtlpTracer } = await import('../telemetry/otlp-tracer.ts')
-  const tracer = createOtlpTracer({
+  return createOtlpTracer({
     settings,
     version: VERSION,
-    upstreams: new Map(
-      configured.upstreams.map(({ name, baseUrl }) => {
-        const { hostname, port, protocol } = new URL(baseUrl)
-        const providerName = configured.mode === 'simulator' ? 'simulator' : hostname
-        return [name, { providerName, address: hostname, port: portOf(port, protocol) }]
-      }),
-    ),
+    upstreams: tracedUpstreams(configured),
     onFailure: (cause) =>
       log.warn({ cause: String(cause) }, 'the collector refuses traces: they are dropped'),
     onRecovery: () => log.info('the collector accepts traces again'),
   })
-  closing.defer(() => tracer.close())
-  return tracer
+}
+
+async function openMeter(wiring: Opened): Promise<RequestExport | null> {
+  const { config, configured, log } = wiring
+  const settings = meterSettingsOf(config)
+  if (settings === null) return null
+  const { createOtlpMeter } = await import('../telemetry/otlp-meter.ts')
+  return createOtlpMeter({
+    settings,
+    version: VERSION,
+    upstreams: tracedUpstreams(configured),
+    onFailure: (cause) =>
+      log.warn(
+        { cause: String(cause) },
+        'the collector refuses metrics: the next export repeats them',
+      ),
+    onRecovery: () => log.info('the collector accepts metrics again'),
+  })
+}
+
+function tracedUpstreams({ upstreams, mode }: ConfiguredUpstreams): Map<string, TracedUpstream> {
+  return new Map(
+    upstreams.map(({ name, baseUrl }) => {
+      const { hostname, port, protocol } = new URL(baseUrl)
+      const providerName = mode === 'simulator' ? 'simulator' : hostname
+      return [name, { providerName, address: hostname, port: portOf(port, protocol) }]
+    }),
+  )
 }
 
 /** By position: the port as the address has it, and the protocol whose default it is otherwise. */

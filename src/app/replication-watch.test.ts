@@ -39,7 +39,7 @@ function watch(store: Pick<Store, 'db' | 'location'>) {
     pricesStaleAfterMs: 1,
     upstreams: [],
   })
-  const telemetry = new Telemetry({ log, readiness, metrics, tracer: null })
+  const telemetry = new Telemetry({ log, readiness, metrics, tracer: null, meter: null })
   const closing = new AsyncDisposableStack()
   openReplicationWatch({ log, telemetry, closing }, { store, intervalMs: 10 })
   /** The levels and words so far. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { readConfig } from './config.ts'
-import { traceSettingsOf } from './trace-settings.ts'
+import { meterSettingsOf, traceSettingsOf } from './trace-settings.ts'
 
 const COLLECTOR = 'http://collector.example:4318'
 
@@ -29,6 +29,16 @@ test.each([
   expect(read(env)?.url).toBe(url)
 })
 
+test.each([
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: COLLECTOR }, `${COLLECTOR}/v1/metrics`],
+  [{ OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: `${COLLECTOR}/sums` }, `${COLLECTOR}/sums`],
+  [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${COLLECTOR}/spans` }, undefined],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: COLLECTOR, OTEL_METRICS_EXPORTER: 'none' }, undefined],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: COLLECTOR, OTEL_SDK_DISABLED: 'true' }, undefined],
+])('metrics of %j go to %s', (env, url) => {
+  expect(meterSettingsOf(readConfig(env))?.url).toBe(url)
+})
+
 test('headers and attributes are read from pairs; those of traces alone go first', () => {
   expect(
     read({
@@ -49,6 +59,8 @@ test.each([
   { OTEL_EXPORTER_OTLP_HEADERS: 'no pair' },
   { OTEL_RESOURCE_ATTRIBUTES: 'name=%E0%A4%A' },
   { OTEL_TRACES_SAMPLER: 'sometimes' },
+  { OTEL_METRICS_EXPORTER: 'prometheus' },
+  { OTEL_METRIC_EXPORT_INTERVAL: '0' },
   { OTEL_TRACES_SAMPLER_ARG: '1.5' },
 ])('%j is refused at the start', (env) => {
   expect(() => readConfig(env)).toThrow(Object.keys(env)[0] ?? '')

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import type { CollectorSettings } from '../telemetry/otlp-export.ts'
+import type { MeterSettings } from '../telemetry/otlp-meter.ts'
 import type { SamplerName, TraceSettings } from '../telemetry/otlp-tracer.ts'
 import { matching, type Setting, wholeNumber } from './setting.ts'
 
@@ -13,13 +15,24 @@ const SAMPLERS: readonly [SamplerName, ...SamplerName[]] = [
 
 const PAIR = /^\s*([^\s=,]+)\s*=\s*([^,]*?)\s*$/
 
-/** The settings of traces, which are OpenTelemetry's own and mean what its specification says. */
+/** The settings of traces and exported metrics, which are OpenTelemetry's own and mean what its specification says. */
 export const TRACE_SETTINGS = {
   OTEL_EXPORTER_OTLP_ENDPOINT: address(
-    'Base address of an OpenTelemetry collector; traces go to `/v1/traces` below it. With neither this nor the next one set, tracing is off.',
+    'Base address of an OpenTelemetry collector; traces go to `/v1/traces` below it, and metrics to `/v1/metrics`. Without it and the addresses of both, nothing is sent.',
   ),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: address(
     'The whole address for traces; overrides `OTEL_EXPORTER_OTLP_ENDPOINT`.',
+  ),
+  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: address(
+    'The whole address for metrics; overrides `OTEL_EXPORTER_OTLP_ENDPOINT`.',
+  ),
+  OTEL_METRICS_EXPORTER: matching(
+    { fallback: 'otlp', pattern: /^(otlp|none)$/, message: 'must be otlp or none' },
+    '`none`: the collector gets no metrics.',
+  ),
+  OTEL_METRIC_EXPORT_INTERVAL: wholeNumber(
+    { fallback: 60_000, min: 1 },
+    'Time in milliseconds between two exports of metrics.',
   ),
   OTEL_EXPORTER_OTLP_HEADERS: {
     ...pairs('Headers for the collector, as `name=value,name=value`, values percent-encoded.'),
@@ -39,14 +52,14 @@ export const TRACE_SETTINGS = {
   ),
   OTEL_EXPORTER_OTLP_TIMEOUT: wholeNumber(
     { fallback: 10_000 },
-    'Time limit in milliseconds for sending a batch of spans. Requests do not wait for it.',
+    'Time limit in milliseconds for sending a batch. Requests do not wait for it.',
   ),
   OTEL_SERVICE_NAME: matching(
     { fallback: 'tollgate', pattern: /\S/, message: 'must be a name' },
-    'The name of this server in traces.',
+    'The name of this server in traces and exported metrics.',
   ),
   OTEL_RESOURCE_ATTRIBUTES: pairs(
-    'Further attributes of this server in traces, as `name=value,name=value`, values percent-encoded.',
+    'Further attributes of this server in traces and exported metrics, as `name=value,name=value`, values percent-encoded.',
   ),
   OTEL_TRACES_SAMPLER: {
     schema: z
@@ -73,7 +86,7 @@ export const TRACE_SETTINGS = {
   },
   OTEL_SDK_DISABLED: matching(
     { fallback: 'false', pattern: /^(true|false)$/i, message: 'must be true or false' },
-    '`true` switches tracing off.',
+    '`true` switches traces and the export of metrics off.',
   ),
 } as const satisfies Record<string, Setting<unknown>>
 
@@ -84,24 +97,44 @@ type TraceConfig = {
 
 /** Where traces go and which; null: there are none. */
 export function traceSettingsOf(config: TraceConfig): TraceSettings | null {
-  const {
-    OTEL_EXPORTER_OTLP_ENDPOINT: base,
-    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own,
-    OTEL_TRACES_SAMPLER: sampler,
-  } = config
-  const url = own ?? (base === null ? null : `${base.replace(/\/$/, '')}/v1/traces`)
+  const { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own, OTEL_TRACES_SAMPLER: sampler } = config
+  const collector = collectorOf(config, { own, path: 'v1/traces' })
+  if (collector === null) return null
+  return {
+    ...collector,
+    headers: {
+      ...collector.headers,
+      ...readPairs(config.OTEL_EXPORTER_OTLP_TRACES_HEADERS),
+    },
+    sampler,
+    sampledFraction: config.OTEL_TRACES_SAMPLER_ARG,
+  }
+}
+
+/** Where metrics go and how often; null: to no collector. */
+export function meterSettingsOf(config: TraceConfig): MeterSettings | null {
+  const { OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: own, OTEL_METRICS_EXPORTER: exporter } = config
+  const collector = collectorOf(config, { own, path: 'v1/metrics' })
+  if (collector === null || exporter === 'none') return null
+  return { ...collector, exportIntervalMs: config.OTEL_METRIC_EXPORT_INTERVAL }
+}
+
+interface Signal {
+  /** Its whole address; null: the one below the base address. */
+  readonly own: string | null
+  readonly path: string
+}
+
+function collectorOf(config: TraceConfig, { own, path }: Signal): CollectorSettings | null {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: base } = config
+  const url = own ?? (base === null ? null : `${base.replace(/\/$/, '')}/${path}`)
   if (url === null || /^true$/i.test(config.OTEL_SDK_DISABLED)) return null
   return {
     url,
-    headers: {
-      ...readPairs(config.OTEL_EXPORTER_OTLP_HEADERS),
-      ...readPairs(config.OTEL_EXPORTER_OTLP_TRACES_HEADERS),
-    },
+    headers: readPairs(config.OTEL_EXPORTER_OTLP_HEADERS),
     exportTimeoutMs: config.OTEL_EXPORTER_OTLP_TIMEOUT,
     serviceName: config.OTEL_SERVICE_NAME,
     resourceAttributes: readPairs(config.OTEL_RESOURCE_ATTRIBUTES),
-    sampler,
-    sampledFraction: config.OTEL_TRACES_SAMPLER_ARG,
   }
 }
 

@@ -124,7 +124,7 @@ export function readTraceparent(header: string | string[] | undefined): SpanCont
 }
 
 /** Why a request failed; null: it did not. */
-function failureOf({ problem, record }: EndedRequest): string | null {
+export function failureOf({ problem, record }: EndedRequest): string | null {
   return problem?.code ?? record.errorCode
 }
 
@@ -163,12 +163,17 @@ function timeToFirstChunk({ record, startedAtMs }: EndedRequest): number | undef
   return Math.max(0, firstByteAtMs - startedAtMs) / MS_PER_SECOND
 }
 
-// The input count of the convention includes cache reads and cache writes.
+/** The input count of the conventions, which includes cache reads and cache writes. */
+export function promptTokensOf(usage: TokenUsage): number {
+  const { inputTokens, cacheReadTokens, cacheWriteTokens, cacheWriteLongTokens } = usage
+  return inputTokens + cacheReadTokens + cacheWriteTokens + cacheWriteLongTokens
+}
+
 function usageAttributes(usage: TokenUsage | null): Attributes {
   if (usage === null) return {}
   const cacheWriteTokens = usage.cacheWriteTokens + usage.cacheWriteLongTokens
   return {
-    'gen_ai.usage.input_tokens': usage.inputTokens + usage.cacheReadTokens + cacheWriteTokens,
+    'gen_ai.usage.input_tokens': promptTokensOf(usage),
     'gen_ai.usage.output_tokens': usage.outputTokens,
     'gen_ai.usage.cache_read.input_tokens': usage.cacheReadTokens,
     'gen_ai.usage.cache_write.input_tokens': cacheWriteTokens,

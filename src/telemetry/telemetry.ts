@@ -14,7 +14,7 @@ import { RowsLocked, StoreUnavailable } from '../store/store-failure.ts'
 import { type KeyUsageAnswer, UpstreamRefusesAccount } from '../upstreams/upstream.ts'
 import type { DeliveryOutcome } from '../webhooks/deliveries.ts'
 import type { Metrics } from './metrics.ts'
-import type { RequestTracer } from './otlp-tracer.ts'
+import type { RequestExport } from './otlp-export.ts'
 import type { AccountCall, Readiness } from './readiness.ts'
 
 interface TelemetryParts {
@@ -23,7 +23,9 @@ interface TelemetryParts {
   /** Null: metrics are off. */
   readonly metrics: Metrics | null
   /** Null: traces are off. */
-  readonly tracer: RequestTracer | null
+  readonly tracer: RequestExport | null
+  /** Null: no metrics go to a collector. */
+  readonly meter: RequestExport | null
 }
 
 /**
@@ -41,6 +43,7 @@ export class Telemetry {
   requestEnded(ended: EndedRequest): void {
     this.#parts.metrics?.requestEnded(ended)
     this.#parts.tracer?.requestEnded(ended)
+    this.#parts.meter?.requestEnded(ended)
     const { problem, record } = ended
     const call =
       record.upstream === null ? null : { upstream: record.upstream, asker: 'request' as const }
