@@ -14,26 +14,6 @@ declare module 'vitest' {
   }
 }
 
-interface PythonPackage {
-  readonly name: string
-  readonly version: string
-  readonly sha256: string
-}
-
-/** LiteLLM's proxy. Never 1.82.7, 1.82.8 or 1.107.0, which steal credentials. */
-export const LITELLM: PythonPackage = {
-  name: 'litellm',
-  version: '1.106.2',
-  sha256: 'cb1a2a1e55a4a8350ae2167525dc0d06f59b078cd685fb3e0f5419f02da5420e',
-}
-
-/** The server of llama.cpp itself, compiled; llama-cpp-python is there as source only, which takes minutes to build. */
-export const LLAMA: PythonPackage = {
-  name: 'xllamacpp',
-  version: '2026.10.11549',
-  sha256: 'c54e7d13520ecc989c63dc99d55de3065e2f343a91f43f053d16b5e62077c261',
-}
-
 /** A server of models in a process of its own. */
 export interface RealServer {
   /** With `/v1`. */
@@ -96,7 +76,10 @@ print('serving', flush=True)
 sys.stdin.read()
 `
 
-/** Starts llama.cpp's server with a tiny model, which either answers or embeds. */
+/**
+ * Starts llama.cpp's server with a tiny model, which either answers or embeds. It is that of xllamacpp, which is compiled:
+ * PyPI has llama-cpp-python as source only.
+ */
 export async function startLlama(
   { folder, bin }: Place,
   does: 'answers' | 'embeddings',
