@@ -1,12 +1,13 @@
 import { createRoute, redirect } from '@tanstack/react-router'
 import { BEHIND_SIGN_IN, screen, signedIn } from './route-parts.tsx'
+import { readActivitySearch } from './screens/activity/search.ts'
 import { readMarginSearch } from './screens/operator/margin-search.ts'
 import {
   readAccountsSearch,
   readAuditLogSearch,
   readPurchasesSearch,
 } from './screens/operator/search.ts'
-import { readNothing } from './searches.ts'
+import { readComparedSearch, readKeysSearch, readNothing, readUsageSearch } from './searches.ts'
 
 const operator = createRoute({
   ...BEHIND_SIGN_IN,
@@ -32,11 +33,6 @@ const OPERATOR_SCREENS = [
     '/accounts',
     readAccountsSearch,
     screen(() => import('./screens/operator/accounts.tsx'), 'AccountsScreen'),
-  ),
-  ofOperator(
-    '/accounts/$id',
-    readNothing,
-    screen(() => import('./screens/operator/account.tsx'), 'OneAccountScreen'),
   ),
   ofOperator(
     '/usage',
@@ -95,6 +91,59 @@ const OPERATOR_SCREENS = [
   ),
 ] as const
 
+const oneAccount = createRoute({
+  getParentRoute: () => operator,
+  path: '/accounts/$account',
+  ...screen(() => import('./screens/operator/account-frame.tsx'), 'AccountFrame'),
+})
+
+/** A tab of one account. */
+function ofAccount<const Path extends string, Search>(
+  path: Path,
+  validateSearch: (search: Record<string, unknown>) => Search,
+  shown: ReturnType<typeof screen>,
+) {
+  return createRoute({ getParentRoute: () => oneAccount, path, validateSearch, ...shown })
+}
+
+const ACCOUNT_TABS = [
+  ofAccount(
+    '/',
+    readComparedSearch,
+    screen(() => import('./screens/operator/account-summary.tsx'), 'AccountSummary'),
+  ),
+  ofAccount(
+    '/usage',
+    readUsageSearch,
+    screen(() => import('./screens/usage/usage.tsx'), 'UsageScreen'),
+  ),
+  ofAccount(
+    '/activity',
+    readActivitySearch,
+    screen(() => import('./screens/activity/activity.tsx'), 'ActivityScreen'),
+  ),
+  ofAccount(
+    '/keys',
+    readKeysSearch,
+    screen(() => import('./screens/keys/keys.tsx'), 'KeysScreen'),
+  ),
+  ofAccount(
+    '/credit',
+    readNothing,
+    screen(() => import('./screens/operator/account-credit.tsx'), 'AccountCredit'),
+  ),
+  ofAccount(
+    '/members',
+    readNothing,
+    screen(() => import('./screens/members/members.tsx'), 'MembersScreen'),
+  ),
+  ofAccount(
+    '/settings',
+    readNothing,
+    screen(() => import('./screens/operator/account-settings.tsx'), 'AccountSettings'),
+  ),
+] as const
+
 const operatorHome = createRoute({
   getParentRoute: () => operator,
   path: '/',
@@ -104,4 +153,8 @@ const operatorHome = createRoute({
 })
 
 /** The pages of operators and their addresses. */
-export const operatorRoutes = operator.addChildren([operatorHome, ...OPERATOR_SCREENS])
+export const operatorRoutes = operator.addChildren([
+  operatorHome,
+  ...OPERATOR_SCREENS,
+  oneAccount.addChildren(ACCOUNT_TABS),
+])

@@ -28,7 +28,7 @@ export interface ComparedSearch extends RangeSearch {
 }
 
 /** Reads it; what is no range or comparison is left out. */
-function readCompared(search: Record<string, unknown>): ComparedSearch {
+export function readComparedSearch(search: Record<string, unknown>): ComparedSearch {
   const range = readDateRange(search)
   const compare = COMPARISONS.find((one) => one === search['compare'])
   return {
@@ -57,7 +57,7 @@ const SPLITS = ['model', 'key', 'endpoint'] as const
 export function readOverviewSearch(search: Record<string, unknown>): OverviewSearch {
   const split = SPLITS.find((one) => one === search['by'])
   return {
-    ...readCompared(search),
+    ...readComparedSearch(search),
     ...(split === undefined ? {} : { by: split }),
   }
 }
@@ -83,7 +83,7 @@ export function readUsageSearch(search: Record<string, unknown>): UsageSearch {
   const by = ([...SPLITS, 'tag'] as const).find((one) => one === search['by'])
   const measure = MEASURES.find((one) => one === search['measure'])
   return {
-    ...readCompared(search),
+    ...readComparedSearch(search),
     ...(by === undefined ? {} : { by }),
     ...(measure === undefined ? {} : { measure }),
     ...(search['step'] === 'hour' ? { step: 'hour' as const } : {}),

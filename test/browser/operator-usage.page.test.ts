@@ -8,7 +8,7 @@ const NONE = { ...OPERATOR_REPORT.totals, requests: 0, charge: 0, cost: 0, margi
 
 const SCREENS: readonly Screen[] = [
   { name: 'op-usage', path: 'operator/usage?compare=before', text: 'All 3 accounts' },
-  { name: 'op-usage-by-day', path: 'operator/usage?by=day&range=7d', text: 'Charged above it' },
+  { name: 'op-usage-by-day', path: 'operator/usage?by=day&range=7d', text: 'Provider cost' },
   {
     name: 'op-usage-empty',
     path: 'operator/usage',

@@ -4,11 +4,17 @@ import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
 import { HELIX, ME } from './stand-in-data.ts'
 import { UNSETTLED } from './stand-in-operator.ts'
+import { REQUESTS } from './stand-in-requests.ts'
 
 /** The desk of operators: each screen and each of its states. */
 
 const at = (section: string) => `operator/${section}`
 const ONE = at(`accounts/${HELIX.id}`)
+const FINAL = REQUESTS.find(({ state }) => state === 'final')
+const OWING = {
+  ...HELIX.credit,
+  backed: { balance: -4_200_000, held: 0, available: 0 },
+}
 
 const SCREENS: readonly Screen[] = [
   { name: 'op-accounts', path: at('accounts'), text: 'Night Shift' },
@@ -60,23 +66,42 @@ const SCREENS: readonly Screen[] = [
     act: (page) => page.getByLabel('Name', { exact: true }).fill('Quay'),
     text: 'Email',
   },
-  { name: 'op-account', path: ONE, text: 'jonas@helix.example' },
+  { name: 'op-account', path: ONE, text: 'Keys by spend' },
   {
-    name: 'op-account-lists-empty',
+    name: 'op-account-suspended',
     path: ONE,
-    before(server) {
-      for (const end of [
-        '/keys',
-        '/operator/requests',
-        '/entries',
-        '/members',
-        '/operator/actions',
-      ]) {
-        server.answer(end, json(EMPTY))
-      }
-    },
-    text: 'No requests yet',
+    before: (server) =>
+      server.answer(
+        `/operator/accounts/${HELIX.id}`,
+        json({ ...HELIX, disabled: true, disabled_at: HELIX.created_at, disabled_note: 'Unpaid.' }),
+      ),
+    text: /This account is suspended since/,
   },
+  {
+    name: 'op-account-in-debt',
+    path: ONE,
+    before: (server) =>
+      server.answer(`/operator/accounts/${HELIX.id}`, json({ ...HELIX, credit: OWING })),
+    text: 'This account owes $4.20.',
+  },
+  { name: 'op-account-usage', path: `${ONE}/usage?compare=before`, text: 'Spend by day' },
+  { name: 'op-account-activity', path: `${ONE}/activity`, text: /coding agents/ },
+  {
+    name: 'op-account-request',
+    path: `${ONE}/activity?request=${FINAL?.id}`,
+    act: (page) => page.getByText('Generation ID').waitFor(),
+    text: 'Provider cost',
+  },
+  { name: 'op-account-keys', path: `${ONE}/keys`, text: 'nightly evals' },
+  { name: 'op-account-credit', path: `${ONE}/credit`, text: 'invoice-1042' },
+  {
+    name: 'op-account-credit-empty',
+    path: `${ONE}/credit`,
+    before: (server) => server.answer('/entries', json(EMPTY)),
+    text: 'No entries yet',
+  },
+  { name: 'op-account-members', path: `${ONE}/members`, text: 'jonas@helix.example' },
+  { name: 'op-account-settings', path: `${ONE}/settings`, text: 'Low-credit alert' },
   {
     name: 'op-account-error',
     path: ONE,
@@ -174,6 +199,48 @@ test('a grant whose sign-in is too long ago asks for the password and is then se
   const sent = server.asked.filter((call) => call.startsWith('POST'))
   const grant = `POST operator/accounts/${HELIX.id}/credit`
   expect(sent).toEqual([grant, 'POST auth/confirm', grant])
+})
+
+test('links of a tab lead to the tabs of the same account', async ({ page, server }) => {
+  await page.goto(`${server.address}/app/${ONE}/keys`)
+  await page.getByRole('button', { name: 'Actions for nightly evals' }).click()
+  await page.getByRole('link', { name: 'Its requests' }).click()
+  await page.waitForURL(`${server.address}/app/${ONE}/activity?**`)
+  await page.getByRole('heading', { level: 1, name: HELIX.name }).waitFor()
+  await page.locator('a.open-it').first().click()
+  await page.waitForURL(/operator\/accounts\/.*activity\?.*request=req_/)
+  await page.getByText('Provider cost').waitFor()
+})
+
+test('an account as its members read it has no operator fields in Activity', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/${HELIX.id}/activity?request=${FINAL?.id}`)
+  await page.getByText('Held when it opened').waitFor()
+  expect(await page.getByText(/Upstream|Provider cost|Margin|Generation ID/).count()).toBe(0)
+  expect(server.asked.filter((call) => call.includes('operator/requests'))).toEqual([])
+})
+
+test('a section of the settings sends what is in it alone', async ({ page, server }) => {
+  const save = async (name: string) => {
+    const changed = page.waitForRequest((request) => request.method() === 'PATCH')
+    await page.getByRole('button', { name }).click()
+    return (await changed).postDataJSON()
+  }
+  await page.goto(`${server.address}/app/${ONE}/settings`)
+  await page.getByLabel('External ID').fill('')
+  expect(await save('Save account')).toEqual({
+    name: HELIX.name,
+    email: HELIX.email,
+    external_id: null,
+  })
+  await page.getByLabel('Low-credit alert').fill('50')
+  expect(await save('Save fee and alert')).toEqual({ low_balance: 50_000_000 })
+  await page.getByLabel('Requests in flight').fill('20')
+  expect(await save('Save models, allowance and limits')).toEqual({ limits: { in_flight: 20 } })
+  await page.getByLabel('Notes').fill('plan: team\nregion: us')
+  expect(await save('Save metadata')).toEqual({ metadata: { plan: 'team', region: 'us' } })
 })
 
 test('an operator without an account of its own is led to the desk', async ({ page, server }) => {

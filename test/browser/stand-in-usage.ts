@@ -205,6 +205,17 @@ export const OPERATOR_USAGE: OperatorUsage = {
     steps: USAGE.others.steps.map((each) => withMoney(each)),
   },
   groups: USAGE.groups.map((group) => ({ ...group, figures: withMoney(group.figures) })),
+  compared: USAGE_COMPARED.compared && {
+    ...USAGE_COMPARED.compared,
+    steps: USAGE_COMPARED.compared.steps.map(({ at, figures }) => ({
+      at,
+      figures: withMoney(figures),
+    })),
+    groups: USAGE_COMPARED.compared.groups.map(({ id, figures }) => ({
+      id,
+      figures: withMoney(figures),
+    })),
+  },
 }
 
 /** Usage by account, one at a loss, and one of which costs are not known. */
@@ -224,4 +235,29 @@ export const OPERATOR_REPORT: OperatorReport = {
     ...account,
     figures: withMoney(reportFigures(6_000 / (place + 1)), share),
   })),
+}
+
+const REPORT_ROWS: Readonly<Record<string, OperatorReport['data']>> = {
+  day: OPERATOR_USAGE.all.map((figures, at) => ({
+    id: new Date(Date.UTC(2026, 9, 23) + at * DAY_MS).toISOString().slice(0, 10),
+    name: null,
+    figures,
+  })),
+  model: OPERATOR_USAGE.groups.map(({ id, figures }, place) => ({
+    id,
+    name: null,
+    figures: withMoney(reportFigures(figures.requests), place === 3 ? 1.02 : 0.9),
+  })),
+  upstream: ['openrouter', 'anthropic', 'openai', 'own-vllm-in-the-cellar'].map((id, place) => ({
+    id,
+    name: null,
+    figures: withMoney(reportFigures(Math.round(4_000 / (place + 1)))),
+  })),
+}
+
+/** The report of operators by a group; by account where it has no other rows. */
+export function operatorReport(by: string | null): OperatorReport {
+  const data = REPORT_ROWS[by ?? '']
+  if (data === undefined) return OPERATOR_REPORT
+  return { ...OPERATOR_REPORT, by: by as OperatorReport['by'], data }
 }

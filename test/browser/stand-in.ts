@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { extname, join } from 'node:path'
+import { forCustomers } from '../../src/operations/customer-fields.ts'
+import { requestShape } from '../../src/operations/requests.ts'
 import { listenOnLoopback } from './listen.ts'
 import { BALANCE, ENTRIES, SESSIONS } from './stand-in-credit.ts'
 import * as data from './stand-in-data.ts'
@@ -21,7 +23,7 @@ import {
 import { OVERVIEW } from './stand-in-overview.ts'
 import { REQUESTS, SUMMARY } from './stand-in-requests.ts'
 import { DEPOSIT, HELD, OFFERS, PENDING, PURCHASES, QUOTE, RECEIPT } from './stand-in-sale.ts'
-import { OPERATOR_REPORT, OPERATOR_USAGE, USAGE, USAGE_BY_TAG } from './stand-in-usage.ts'
+import { OPERATOR_USAGE, operatorReport, USAGE, USAGE_BY_TAG } from './stand-in-usage.ts'
 
 /**
  * The page's files and a made-up API: for states that a real server is in for a moment only, and for
@@ -43,9 +45,10 @@ const POLICY =
 /** The id of each answer. */
 export const ANSWER_ID = 'req_01kbh2x9q4e7m0v6rt3z8ycd5n'
 
-/** What the API answers at a path: JSON, a refusal, or nothing until the end of the test. */
+/** What the API answers at a path: JSON, JSON by the query, a refusal, or nothing until the end of the test. */
 export type StandInAnswer =
   | { readonly kind: 'json'; readonly body: unknown; readonly httpStatus?: number }
+  | { readonly kind: 'by'; readonly of: (query: URLSearchParams) => unknown }
   | { readonly kind: 'refusal'; readonly httpStatus: number; readonly message: string }
   | { readonly kind: 'silence' }
 
@@ -78,13 +81,14 @@ export async function startStandIn(): Promise<StandIn> {
   let asked: string[] = []
   let tagged = 0
   const server = createServer((request, response) => {
-    const { pathname, search } = new URL(request.url ?? '/', 'http://stand-in')
+    const { pathname, search, searchParams } = new URL(request.url ?? '/', 'http://stand-in')
     const isAnswered = pathname.startsWith('/app/api/') || pathname.startsWith('/v1/')
     if (!isAnswered) return void sendFile(pathname, request, response)
     asked.push(`${request.method} ${pathname.replace('/app/api/', '')}${search}`)
     const end = [...answers.keys()].findLast((one) => isAt(one, request.method, pathname))
     if (request.headers['if-none-match'] !== undefined) tagged++
-    sendAnswer(request, response, end === undefined ? undefined : answers.get(end))
+    const answer = end === undefined ? undefined : answers.get(end)
+    sendAnswer(request, response, answer?.kind === 'by' ? json(answer.of(searchParams)) : answer)
   })
   const address = await listenOnLoopback(server)
   return {
@@ -116,13 +120,31 @@ function isAt(place: string, method: string | undefined, pathname: string): bool
   return pathname.endsWith(end) && (only === undefined || only === method)
 }
 
+const list = (rows: readonly unknown[], nextCursor: string | null = null) => ({
+  object: 'list',
+  data: rows,
+  has_more: nextCursor !== null,
+  next_cursor: nextCursor,
+})
+
+// What depends on the query.
+const BY_QUERY: readonly (readonly [string, (query: URLSearchParams) => unknown])[] = [
+  [
+    '/operator/accounts',
+    (query) =>
+      list(
+        query.get('state') === 'in_debt'
+          ? ACCOUNTS.filter(({ credit }) => credit.backed.balance < 0)
+          : ACCOUNTS,
+      ),
+  ],
+  ['/operator/usage/report', (query) => operatorReport(query.get('by'))],
+]
+
+const asCustomersReadIt = (request: unknown): unknown =>
+  forCustomers(requestShape).withoutHidden?.(request)
+
 function busyAccount(): Map<string, StandInAnswer> {
-  const list = (rows: readonly unknown[], nextCursor: string | null = null) => ({
-    object: 'list',
-    data: rows,
-    has_more: nextCursor !== null,
-    next_cursor: nextCursor,
-  })
   const answers = new Map<string, StandInAnswer>()
   for (const [end, body] of [
     [
@@ -146,7 +168,8 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['/usage', USAGE],
     ['/usage/report', USAGE_BY_TAG],
     ['/keys', list(data.KEYS)],
-    ['/requests', list(REQUESTS, 'older')],
+    ['/requests', list(REQUESTS.map(asCustomersReadIt), 'older')],
+    ['/operator/requests', list(REQUESTS, 'older')],
     ['/requests/summary', SUMMARY],
     ['/models', data.MODEL_LIST],
     ['/balance', BALANCE],
@@ -162,8 +185,6 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['POST /auth/factors/app/begin', data.APP_BEGUN],
     ['POST /auth/factors/recovery-codes', data.NEW_RECOVERY_CODES],
     ['/operator/usage', OPERATOR_USAGE],
-    ['/operator/usage/report', OPERATOR_REPORT],
-    ['/operator/accounts', list(ACCOUNTS)],
     ['/operator/actions', list(ACTIONS)],
     ['/operator/users', list(USERS)],
     ['/operator/upstreams', list(UPSTREAMS)],
@@ -179,17 +200,24 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['/operator/webhooks', list(WEBHOOKS)],
     ['/deliveries', list(DELIVERIES)],
     ['/operator/purchases', list(HELD)],
-    ...REQUESTS.map((request) => [`/requests/${request.id}`, request] as const),
+    ...REQUESTS.flatMap(
+      (request) =>
+        [
+          [`/requests/${request.id}`, asCustomersReadIt(request)],
+          [`/operator/requests/${request.id}`, request],
+        ] as const,
+    ),
   ] as const) {
     answers.set(end, { kind: 'json', body })
   }
+  for (const [end, of] of BY_QUERY) answers.set(end, { kind: 'by', of })
   return answers
 }
 
 function sendAnswer(
   { headers }: IncomingMessage,
   response: ServerResponse,
-  answer: StandInAnswer | undefined,
+  answer: Exclude<StandInAnswer, { kind: 'by' }> | undefined,
 ): void {
   if (answer?.kind === 'silence') return
   const { httpStatus, body } =

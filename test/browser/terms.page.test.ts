@@ -9,6 +9,7 @@ import { HELIX, KEYS } from './stand-in-data.ts'
 
 const KEYS_PATH = `${HELIX.id}/keys`
 const ACCOUNT_PATH = `operator/accounts/${HELIX.id}`
+const SETTINGS_PATH = `${ACCOUNT_PATH}/settings`
 const EVALS = KEYS.find(({ name }) => name === 'nightly evals')
 
 const unfold = (page: Page) => page.locator('summary').click()
@@ -16,11 +17,6 @@ const unfold = (page: Page) => page.locator('summary').click()
 async function changeEvals(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Actions for nightly evals' }).click()
   await page.getByRole('button', { name: 'Change' }).click()
-}
-
-async function changeAccount(page: Page): Promise<void> {
-  await page.getByRole('button', { name: 'More actions' }).click()
-  await page.getByRole('button', { name: 'Change settings' }).click()
 }
 
 const refusal = (param: string) => ({
@@ -66,7 +62,7 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'op-account-external-id',
     path: ACCOUNT_PATH,
-    act: (page) => page.getByText('reported as low below $20.00').waitFor(),
+    act: (page) => page.getByText('Below $20.00').waitFor(),
     text: 'crm-20418',
   },
   {
@@ -92,19 +88,13 @@ const SCREENS: readonly Screen[] = [
   },
   {
     name: 'op-account-terms',
-    path: ACCOUNT_PATH,
-    async act(page) {
-      await changeAccount(page)
-    },
+    path: SETTINGS_PATH,
     text: 'The most that all keys of the account together may spend',
   },
   {
     name: 'op-account-fee-wrong',
-    path: ACCOUNT_PATH,
-    async act(page) {
-      await changeAccount(page)
-      await page.getByLabel('Platform fee in percent').fill('100.5')
-    },
+    path: SETTINGS_PATH,
+    act: (page) => page.getByLabel('Platform fee in percent').fill('100.5'),
     text: 'A percentage from 0 to 100',
   },
 ]
@@ -158,14 +148,9 @@ test('an account is sent the fee that was typed, in hundredths of a percent', as
   page,
   server,
 }) => {
-  await page.goto(`${server.address}/app/${ACCOUNT_PATH}`)
-  await changeAccount(page)
+  await page.goto(`${server.address}/app/${SETTINGS_PATH}`)
   await page.getByLabel('Platform fee in percent').fill('2.5')
   const changed = page.waitForRequest((request) => request.method() === 'PATCH')
-  await page.getByRole('button', { name: 'Save' }).click()
-  expect((await changed).postDataJSON()).toEqual({
-    name: HELIX.name,
-    email: HELIX.email,
-    fee_basis_points: 250,
-  })
+  await page.getByRole('button', { name: 'Save fee and alert' }).click()
+  expect((await changed).postDataJSON()).toEqual({ fee_basis_points: 250 })
 })

@@ -70,6 +70,9 @@ export type CreatedApiKey = z.infer<typeof createdApiKeyShape>
 /** A request in Activity. */
 export type ActivityRequest = ForCustomers<z.infer<typeof requestShape>>
 
+/** A request in Activity as operators read it: with costs, fee, margin and upstream. */
+export type OperatorRequest = z.infer<typeof requestShape>
+
 /** A page of requests that were searched for. */
 export type FoundRequests = ForCustomers<z.infer<typeof foundShape>>
 

@@ -23,9 +23,10 @@ import type {
   deliveryShape,
   webhookShape,
 } from '../../src/operations/webhooks.ts'
-import type { TimeSpan } from '../../src/vocabulary/date-range.ts'
-import type { Account, ActivityRequest, ApiKey, Entry, Member, Page } from './answers.ts'
+import type { Comparison, TimeSpan } from '../../src/vocabulary/date-range.ts'
+import type { Account, Page, StatementLine } from './answers.ts'
 import { read, withQuery } from './client.ts'
+import { momentsOf } from './queries.ts'
 
 /** The reads of operators, below `/app/api/operator`. */
 
@@ -42,7 +43,6 @@ export type OperatorUsage = z.infer<typeof operatorUsageShape>
 export type OperatorReport = z.infer<typeof usageReportShape>
 
 const ROWS = 50
-const FEW = 10
 const LIVE_MS = 15_000
 
 /** By which accounts are listed. */
@@ -77,43 +77,17 @@ export function oneAccountQuery(accountId: string) {
   })
 }
 
-/** The newest keys of an account. */
-export function accountKeysQuery(accountId: string) {
-  return queryOptions({
-    queryKey: ['operator', 'account', accountId, 'keys'],
-    queryFn: ({ signal }) =>
-      read<Page<ApiKey>>(`operator/accounts/${accountId}/keys?limit=${ROWS}`, signal),
-  })
-}
-
-/** The members of an account. */
-export function accountMembersQuery(accountId: string) {
-  return queryOptions({
-    queryKey: ['operator', 'account', accountId, 'members'],
-    queryFn: ({ signal }) => read<Page<Member>>(`operator/accounts/${accountId}/members`, signal),
-  })
-}
-
-/** The newest requests of an account. */
-export function accountRequestsQuery(accountId: string) {
-  return queryOptions({
-    queryKey: ['operator', 'account', accountId, 'requests'],
-    queryFn: ({ signal }) =>
-      read<Page<ActivityRequest>>(
-        withQuery('operator/requests', { account: accountId, limit: FEW }),
+/** Every entry of an account with the balance after it, newest first. */
+export function accountEntriesQuery(accountId: string) {
+  return infiniteQueryOptions({
+    queryKey: ['operator', 'account', accountId, 'entries'],
+    queryFn: ({ pageParam, signal }) =>
+      read<Page<StatementLine>>(
+        withQuery(`operator/accounts/${accountId}/entries`, { limit: ROWS, cursor: pageParam }),
         signal,
       ),
-    refetchInterval: LIVE_MS,
-  })
-}
-
-/** The newest entries of an account. */
-export function accountEntriesQuery(accountId: string) {
-  return queryOptions({
-    queryKey: ['operator', 'account', accountId, 'entries'],
-    queryFn: ({ signal }) =>
-      read<Page<Entry>>(`operator/accounts/${accountId}/entries?limit=${FEW}`, signal),
-    refetchInterval: LIVE_MS,
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
   })
 }
 
@@ -304,27 +278,38 @@ export function deliveriesQuery(webhookId: string) {
   })
 }
 
-function momentsOf({ fromMs, toMs }: TimeSpan) {
-  return { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() }
-}
-
-/** What all accounts used over time, with cost and margin. */
-export function operatorUsageQuery(span: TimeSpan, by: OperatorUsage['by']) {
+/** What all accounts used over time, with cost and margin; `compare`: null: with nothing. */
+export function operatorUsageQuery(
+  span: TimeSpan,
+  { by, compare }: { readonly by: OperatorUsage['by']; readonly compare: Comparison | null },
+) {
+  const moments = momentsOf(span)
   return queryOptions({
-    queryKey: ['operator', 'usage', span.fromMs, span.toMs, by],
+    queryKey: ['operator', 'usage', moments, by, compare],
     queryFn: ({ signal }) =>
-      read<OperatorUsage>(withQuery('operator/usage', { ...momentsOf(span), by }), signal),
+      read<OperatorUsage>(withQuery('operator/usage', { ...moments, by, compare }), signal),
     placeholderData: keepPreviousData,
     refetchInterval: 2 * LIVE_MS,
   })
 }
 
+/** What is in a report of operators. */
+export interface ReportInput {
+  readonly by: OperatorReport['by']
+  /** Null: all accounts. */
+  readonly account: string | null
+}
+
+/** Where a report is read, below the API of the page. */
+export function operatorReportPath(span: TimeSpan, { by, account }: ReportInput): string {
+  return withQuery('operator/usage/report', { ...momentsOf(span), by, account })
+}
+
 /** Every group of a range, with cost and margin. */
-export function operatorReportQuery(span: TimeSpan, by: OperatorReport['by']) {
+export function operatorReportQuery(span: TimeSpan, input: ReportInput) {
   return queryOptions({
-    queryKey: ['operator', 'usage', 'report', span.fromMs, span.toMs, by],
-    queryFn: ({ signal }) =>
-      read<OperatorReport>(withQuery('operator/usage/report', { ...momentsOf(span), by }), signal),
+    queryKey: ['operator', 'usage', 'report', span.fromMs, span.toMs, input],
+    queryFn: ({ signal }) => read<OperatorReport>(operatorReportPath(span, input), signal),
     placeholderData: keepPreviousData,
     refetchInterval: 2 * LIVE_MS,
   })

@@ -145,15 +145,12 @@ export function balanceQuery(accountId: string) {
   })
 }
 
-/** One request. */
-export function requestQuery(accountId: string, requestId: string) {
+/** One request; `path`: where the requests are that it is one of. */
+export function requestQuery(path: string, requestId: string) {
   return queryOptions({
-    queryKey: ['request', accountId, requestId],
+    queryKey: ['request', path, requestId],
     queryFn: ({ signal }) =>
-      read<ActivityRequest>(
-        `accounts/${accountId}/requests/${encodeURIComponent(requestId)}`,
-        signal,
-      ),
+      read<ActivityRequest>(`${path}/${encodeURIComponent(requestId)}`, signal),
   })
 }
 

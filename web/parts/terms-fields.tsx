@@ -38,10 +38,22 @@ interface TermsFieldsProps extends TypedProps {
 }
 
 /** The models, the allowance and the limits of a key or an account, folded away until they are wanted. */
-export function TermsFields({ of, typed, onChange, faults, error, isOpen }: TermsFieldsProps) {
-  const zonesId = useId()
+export function TermsFields({ isOpen, ...fields }: TermsFieldsProps) {
   // As it was in the beginning: it does not fold while its last word is deleted.
   const [wasOpen] = useState(isOpen)
+  const isRefused = fields.error instanceof ApiError && fieldOf(fields.error.param) !== null
+  return (
+    <details className="fold" open={wasOpen || isRefused || fields.faults !== null}>
+      <summary>Models, allowance and limits</summary>
+      <TermsInputs {...fields} />
+    </details>
+  )
+}
+
+/** The same fields, in sight. */
+export function TermsInputs(props: Omit<TermsFieldsProps, 'isOpen'>) {
+  const { of, typed, onChange, faults, error } = props
+  const zonesId = useId()
   const unset = of === 'key' ? 'The default' : 'No limit'
   const refused = error instanceof ApiError ? fieldOf(error.param) : null
   const input = (name: TermsField) => ({
@@ -58,8 +70,7 @@ export function TermsFields({ of, typed, onChange, faults, error, isOpen }: Term
     inputMode: 'numeric' as const,
   })
   return (
-    <details className="fold" open={wasOpen || refused !== null || faults !== null}>
-      <summary>Models, allowance and limits</summary>
+    <>
       <Field
         label="Only these models"
         placeholder={of === 'key' ? 'All that the account may use' : 'All'}
@@ -113,7 +124,7 @@ export function TermsFields({ of, typed, onChange, faults, error, isOpen }: Term
         <Field label="Requests in flight" {...number('inFlight')} placeholder={unset} />
       </div>
       <Field label="Tokens a minute" {...number('tokensPerMinute')} placeholder="No limit" />
-    </details>
+    </>
   )
 }
 

@@ -87,7 +87,7 @@ function ViewingBand({ accountId }: { accountId: string }) {
           log.
         </p>
       </div>
-      <Link className="btn" to="/operator/accounts/$id" params={{ id: accountId }}>
+      <Link className="btn" to="/operator/accounts/$account" params={{ account: accountId }}>
         Back to operator
       </Link>
     </section>

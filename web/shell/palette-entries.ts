@@ -119,7 +119,7 @@ function useAccountEntries(wanted: string): readonly Entry[] {
       icon: 'users' as const,
       text: name,
       note: 'Account',
-      open: () => void navigate({ to: '/operator/accounts/$id', params: { id } }),
+      open: () => void navigate({ to: '/operator/accounts/$account', params: { account: id } }),
     })),
   ]
 }
@@ -171,7 +171,7 @@ function useIdEntries(accountId: string | null, text: string): readonly Entry[] 
   if (kind === 'acct') {
     return entry('users', 'Account', () =>
       user.is_operator
-        ? void navigate({ to: '/operator/accounts/$id', params: { id: text } })
+        ? void navigate({ to: '/operator/accounts/$account', params: { account: text } })
         : void navigate({ to: '/$account/overview', params: { account: text } }),
     )
   }

@@ -13,8 +13,8 @@ export type Place =
 export function usePlace(): Place {
   const path = useRouterState({ select: ({ location }) => location.pathname })
   const { account } = useParams({ strict: false })
-  if (account !== undefined) return { kind: 'account', accountId: account }
-  return path.startsWith('/operator') ? { kind: 'operator' } : { kind: 'profile' }
+  if (path.startsWith('/operator')) return { kind: 'operator' }
+  return account === undefined ? { kind: 'profile' } : { kind: 'account', accountId: account }
 }
 
 /** The signed-in user, as the route has read it. */

@@ -10,6 +10,12 @@ import { useAccountId } from './use-account.ts'
 // Thirteen months are at most 397 days: reports and charts have at most 400.
 const MONTHS_BEFORE_MAX = 12
 
+/** How a range becomes a span on the pages of operators: all time begins a year ago. */
+export function operatorSpanOf(range: DateRange): TimeSpan {
+  const nowMs = Date.now()
+  return spanOf(range, { nowMs, firstMs: monthStart(nowMs, -MONTHS_BEFORE_MAX) })
+}
+
 /** How a range becomes a span on the pages of an account: all time begins with it, or a year ago. */
 export function useSpanOf(): (range: DateRange) => TimeSpan {
   const account = useWatchedAccount(useAccountId())

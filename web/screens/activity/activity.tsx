@@ -1,9 +1,9 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
 import { keysQuery } from '../../api/queries.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useTitle } from '../../parts/use-title.ts'
+import { ScreenTop, useScreenSearch } from '../../shell/account-screen.tsx'
 import { useShortcuts } from '../../shell/shortcuts.ts'
 import { useAccountId } from '../../shell/use-account.ts'
 import { useSpanOf } from '../../shell/use-span.ts'
@@ -11,30 +11,27 @@ import { Drawer } from './drawer.tsx'
 import { Filters } from './filters.tsx'
 import { RequestList } from './request-list.tsx'
 import { type ActivityRange, type ActivitySearch, activityRangeSearch } from './search.ts'
-import { csvPath, useActivity } from './use-activity.ts'
-
-const route = getRouteApi('/$account/activity')
+import { csvPath, useActivity, useRequestSource } from './use-activity.ts'
 
 /** Every request of an account with its tokens, time and charge; live. */
 export function ActivityScreen() {
   useTitle('Activity')
   const accountId = useAccountId()
-  const search = route.useSearch()
-  const navigate = route.useNavigate()
+  const { search, change } = useScreenSearch<ActivitySearch>()
   const [isLive, setLive] = useState(true)
-  const activity = useActivity(accountId, search, isLive)
+  const source = useRequestSource()
+  const activity = useActivity(source, search, isLive)
   const keyNames = useKeyNames(accountId)
   const spanOf = useSpanOf()
-  const look = (range: ActivityRange) => void navigate({ search: inRange(search, range) })
+  const look = (range: ActivityRange) => change(() => inRange(search, range))
   const listRef = useRef<HTMLDivElement>(null)
   const open = (request: string | undefined) =>
-    navigate({
-      search: ({ request: _, ...rest }) => (request === undefined ? rest : { ...rest, request }),
+    change(({ request: _, ...rest }) => (request === undefined ? rest : { ...rest, request }), {
       // Opening is a step to go back from; moving from one to the next is not.
       replace: search.request !== undefined,
       resetScroll: false,
     })
-  const close = () => void open(undefined)
+  const close = () => open(undefined)
   const move = useRowKeys(listRef, { isOpen: search.request !== undefined, open })
   useShortcuts({
     j: () => move(1),
@@ -44,20 +41,19 @@ export function ActivityScreen() {
   })
   return (
     <>
-      <div className="top">
-        <h1>Activity</h1>
-        <a className="btn" href={csvPath(accountId, search, spanOf)} download>
+      <ScreenTop title="Activity">
+        <a className="btn" href={csvPath(source, search, spanOf)} download>
           <Icon name="download" />
           CSV
         </a>
-      </div>
+      </ScreenTop>
       <Filters
         search={search}
         isLive={isLive}
         following={activity.following}
         onLive={setLive}
         onFind={open}
-        onChange={(next) => navigate({ search: next, resetScroll: false })}
+        onChange={(next) => change(() => next, { resetScroll: false })}
         onRange={look}
       />
       <div className={search.request === undefined ? 'act' : 'act open'}>

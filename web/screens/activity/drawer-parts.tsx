@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react'
 import { PROBLEMS } from '../../../src/vocabulary/problem.ts'
-import type { ActivityRequest } from '../../api/answers.ts'
+import type { ActivityRequest, OperatorRequest } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
-import { count } from '../../format/numbers.ts'
+import { count, percentOf } from '../../format/numbers.ts'
 import { dayAndMinute, duration, exactTime } from '../../format/time.ts'
 import { useNow } from '../../parts/now.ts'
 import { Time } from '../../parts/time.tsx'
@@ -33,8 +33,8 @@ export function Timeline({ request }: { request: ActivityRequest }) {
   )
 }
 
-/** Hold and charge, exactly. */
-export function Money({ request }: { request: ActivityRequest }) {
+/** Hold and charge, exactly; for operators, also what the charge is made of. */
+export function Money({ request }: { request: ActivityRequest | OperatorRequest }) {
   const { hold, held, charge, overrun } = request
   return (
     <dl className="kv">
@@ -44,7 +44,20 @@ export function Money({ request }: { request: ActivityRequest }) {
       <Line term="Charged" className="tot">
         {money(charge, 6)}
       </Line>
+      {'provider_cost' in request && <Cost request={request} />}
     </dl>
+  )
+}
+
+function Cost({ request }: { request: OperatorRequest }) {
+  const { provider_cost: cost, uncharged_provider_cost: uncharged, margin } = request
+  return (
+    <>
+      <Line term="Provider cost">{cost === null ? 'not known' : `$${cost}`}</Line>
+      {uncharged !== null && <Line term="Billed, not charged">${uncharged}</Line>}
+      <Line term="Fee">{percentOf(request.fee_basis_points)}</Line>
+      <Line term="Margin">{margin === null ? 'not known' : money(margin, 6)}</Line>
+    </>
   )
 }
 
@@ -70,8 +83,13 @@ export function Tokens({ usage }: { usage: Usage }) {
   )
 }
 
-/** Where it came in, with which key, and what it was answered. */
-export function Where({ request, keyName }: { request: ActivityRequest; keyName: string | null }) {
+interface WhereProps {
+  readonly request: ActivityRequest | OperatorRequest
+  readonly keyName: string | null
+}
+
+/** The endpoint, key and status of a request; for operators, also its upstream and generation ID. */
+export function Where({ request, keyName }: WhereProps) {
   const { endpoint, stream, http_status, settled_at } = request
   return (
     <dl className="kv">
@@ -80,6 +98,12 @@ export function Where({ request, keyName }: { request: ActivityRequest; keyName:
         {stream ? ', streamed' : ''}
       </Line>
       <Line term="Key">{keyName ?? <span className="mono">{request.key_id}</span>}</Line>
+      {'upstream' in request && <Line term="Upstream">{request.upstream}</Line>}
+      {'upstream' in request && request.generation_id !== null && (
+        <Line term="Generation ID">
+          <span className="mono">{request.generation_id}</span>
+        </Line>
+      )}
       {http_status !== null && <Line term="Answer">{http_status}</Line>}
       {settled_at !== null && (
         <Line term="Settled">

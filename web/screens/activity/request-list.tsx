@@ -62,6 +62,7 @@ export function RequestList(props: RequestListProps) {
                   key={request.id}
                   request={request}
                   keyName={keyNames.get(request.key_id) ?? 'deleted key'}
+                  search={search}
                   isOpen={request.id === search.request}
                   isFresh={isLive && fresh.has(request.id)}
                   onOpen={onOpen}

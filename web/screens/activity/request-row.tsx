@@ -1,16 +1,19 @@
 import { Link } from '@tanstack/react-router'
-import type { ActivityRequest } from '../../api/answers.ts'
+import type { ActivityRequest, OperatorRequest } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
 import { count } from '../../format/numbers.ts'
 import { duration, listTime } from '../../format/time.ts'
 import { ModelName } from '../../parts/model-name.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Time } from '../../parts/time.tsx'
+import { useAccountPaths, useIsTab } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { requestWord, takenMs } from './request-words.ts'
+import type { ActivitySearch } from './search.ts'
 
-/** The heads of the table of requests. */
+/** The heads of the table of requests; operators also have upstream and cost. */
 export function RequestHeads() {
+  const isForOperators = useIsTab()
   return (
     <thead>
       <tr>
@@ -19,15 +22,25 @@ export function RequestHeads() {
         <th scope="col" className="hide-s hide-m beside">
           Key
         </th>
+        {isForOperators && (
+          <th scope="col" className="hide-s hide-m beside">
+            Upstream
+          </th>
+        )}
         <th scope="col" className="num">
           Tokens
         </th>
         <th scope="col" className="num hide-m">
-          Taken
+          Duration
         </th>
         <th scope="col" className="num">
           Charge
         </th>
+        {isForOperators && (
+          <th scope="col" className="num hide-m">
+            Cost
+          </th>
+        )}
         <th scope="col">State</th>
       </tr>
     </thead>
@@ -35,16 +48,20 @@ export function RequestHeads() {
 }
 
 interface RequestRowProps {
-  readonly request: ActivityRequest
+  readonly request: ActivityRequest | OperatorRequest
   readonly keyName: string
+  /** What the address says. */
+  readonly search: ActivitySearch
   readonly isOpen: boolean
   readonly isFresh: boolean
   readonly onOpen: (requestId: string) => void
 }
 
 /** A request: on a phone, a card of two lines. */
-export function RequestRow({ request, keyName, isOpen, isFresh, onOpen }: RequestRowProps) {
+export function RequestRow(props: RequestRowProps) {
+  const { request, keyName, search, isOpen, isFresh, onOpen } = props
   const account = useAccountId()
+  const paths = useAccountPaths()
   const { word, tone } = requestWord(request)
   const openedAt = new Date(request.opened_at)
   const time = <Time at={openedAt}>{listTime(openedAt, new Date())}</Time>
@@ -61,10 +78,9 @@ export function RequestRow({ request, keyName, isOpen, isFresh, onOpen }: Reques
         <Link
           className="open-it"
           data-request={request.id}
-          from="/$account/activity"
-          to="/$account/activity"
+          to={paths.activity}
           params={{ account }}
-          search={(search) => ({ ...search, request: request.id })}
+          search={{ ...search, request: request.id }}
           replace={isOpen}
           resetScroll={false}
           preload={false}
@@ -74,6 +90,9 @@ export function RequestRow({ request, keyName, isOpen, isFresh, onOpen }: Reques
         </Link>
       </td>
       <td className="hide-s hide-m beside text-ink-2">{keyName}</td>
+      {'upstream' in request && (
+        <td className="hide-s hide-m beside text-ink-2">{request.upstream}</td>
+      )}
       <td className="num hide-s">
         <Tokens request={request} />
       </td>
@@ -83,6 +102,11 @@ export function RequestRow({ request, keyName, isOpen, isFresh, onOpen }: Reques
       <td className="num">
         <Charge request={request} />
       </td>
+      {'provider_cost' in request && (
+        <td className="num hide-s hide-m">
+          <Cost request={request} />
+        </td>
+      )}
       <td className="only-s dimmed">
         {time} · {keyName}
       </td>
@@ -112,6 +136,12 @@ function Taken({ request }: { request: ActivityRequest }) {
 function Running({ since }: { since: string }) {
   const seconds = Math.max(0, Math.floor((useNow().getTime() - Date.parse(since)) / 1_000))
   return <span className="dimmed">{seconds} s</span>
+}
+
+/** The provider's cost, to six places: the drawer has all of them. */
+function Cost({ request: { provider_cost: cost } }: { request: OperatorRequest }) {
+  if (cost === null) return <span className="dimmed">–</span>
+  return <span title={`$${cost}`}>{money(Math.round(Number(cost) * 1e6), 4)}</span>
 }
 
 function Charge({ request: { state, held, charge } }: { request: ActivityRequest }) {

@@ -4,6 +4,8 @@ import type { DateRange, TimeSpan } from '../../../src/vocabulary/date-range.ts'
 import type { FoundRequests, RequestSummary } from '../../api/answers.ts'
 import { read, withQuery } from '../../api/client.ts'
 import { pollDelayMs } from '../../api/live.ts'
+import { useIsTab } from '../../shell/account-screen.tsx'
+import { useAccountId } from '../../shell/use-account.ts'
 import { useSpanOf } from '../../shell/use-span.ts'
 import { type ActivityRange, type ActivitySearch, LAST_HOURS, rangeOf } from './search.ts'
 
@@ -35,13 +37,27 @@ function followingOf({ errors, sinceMs }: Failing): Following {
 
 const NO_FAILURE: Failing = { errors: 0, sinceMs: 0 }
 
+/** Where the requests of an account are read, and what says whose they are. */
+export interface RequestSource {
+  /** Below the API of the page. */
+  readonly path: string
+  readonly of: { readonly account?: string }
+}
+
+/** Operators read the same requests with costs, margin and upstream. */
+export function useRequestSource(): RequestSource {
+  const accountId = useAccountId()
+  return useIsTab()
+    ? { path: 'operator/requests', of: { account: accountId } }
+    : { path: `accounts/${accountId}/requests`, of: {} }
+}
+
 /** The requests that match, newest first: the first page live, older ones once they are asked for. */
-export function useActivity(accountId: string, search: ActivitySearch, isLive: boolean) {
-  const filters = filtersOf(search)
+export function useActivity({ path, of }: RequestSource, search: ActivitySearch, isLive: boolean) {
+  const filters = { ...filtersOf(search), ...of }
   const spanOf = useSpanOf()
   const range = rangeOf(search)
-  const name = JSON.stringify([accountId, range, filters])
-  const path = `accounts/${accountId}/requests`
+  const name = JSON.stringify([path, range, filters])
   const newest = useQuery({
     queryKey: ['requests', name],
     queryFn: async ({ signal }) => {
@@ -120,11 +136,19 @@ export function useSummary(
 }
 
 /** Where the requests that match are read as CSV. */
-export function csvPath(accountId: string, search: ActivitySearch, spanOf: SpanOf): string {
+export function csvPath(
+  { path, of }: RequestSource,
+  search: ActivitySearch,
+  spanOf: SpanOf,
+): string {
   const range = rangeOf(search)
   const isAll = range.kind === 'moving' && range.range === 'all'
-  const query = { ...(isAll ? {} : bounds(activitySpan(range, spanOf))), ...filtersOf(search) }
-  return `/app/api/${withQuery(`accounts/${accountId}/requests.csv`, query)}`
+  const query = {
+    ...(isAll ? {} : bounds(activitySpan(range, spanOf))),
+    ...filtersOf(search),
+    ...of,
+  }
+  return `/app/api/${withQuery(`${path}.csv`, query)}`
 }
 
 function filtersOf({ model, key, state, endpoint, failed }: ActivitySearch) {

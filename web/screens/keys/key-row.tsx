@@ -8,6 +8,7 @@ import { useNow } from '../../parts/now.ts'
 import { Popover } from '../../parts/popover.tsx'
 import { AllowanceLine, MetadataLine, OnlyModels } from '../../parts/terms-lines.tsx'
 import { Time } from '../../parts/time.tsx'
+import { useAccountPaths } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { ChangeKey, DeleteKey, DisableKey } from './key-dialogs.tsx'
 import { keyState, remainingMicros } from './key-state.ts'
@@ -119,6 +120,7 @@ type Opened = 'change' | 'rotate' | 'disable' | 'delete' | null
 
 function KeyMenu({ apiKey, onRotated }: Pick<KeyRowProps, 'apiKey' | 'onRotated'>) {
   const account = useAccountId()
+  const paths = useAccountPaths()
   const [opened, setOpened] = useState<Opened>(null)
   const close = () => setOpened(null)
   const item = (what: Opened, closeMenu: () => void) => () => {
@@ -145,7 +147,7 @@ function KeyMenu({ apiKey, onRotated }: Pick<KeyRowProps, 'apiKey' | 'onRotated'
           <>
             <Link
               className="menu-item"
-              to="/$account/activity"
+              to={paths.activity}
               params={{ account }}
               search={{ range: '30d', key: [apiKey.id] }}
             >

@@ -1,5 +1,4 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { CreatedApiKey } from '../../api/answers.ts'
 import { accountQuery, keyPagesQuery } from '../../api/queries.ts'
@@ -12,34 +11,33 @@ import { Snippet } from '../../parts/snippet.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { useSettled } from '../../parts/use-settled.ts'
 import { useTitle } from '../../parts/use-title.ts'
+import type { KeysSearch } from '../../searches.ts'
+import { ScreenTop, useScreenSearch } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { CreateKey } from './key-dialogs.tsx'
 import { KEY_HEADS, KeyRow } from './key-row.tsx'
 
 const FIND_AFTER_MS = 200
-const route = getRouteApi('/$account/keys')
 
 /** The keys of an account: making, changing and deleting them. */
 export function KeysScreen() {
   useTitle('Keys')
-  const { create = false, find = '' } = route.useSearch()
-  const navigate = route.useNavigate()
+  const { search, change } = useScreenSearch<KeysSearch>()
+  const { create = false, find = '' } = search
   // In the memory of this page alone, until it is left.
   const [made, setMade] = useState<CreatedApiKey | null>(null)
   const setCreating = (isCreating: boolean) =>
-    navigate({
-      search: ({ create: _, ...rest }) => (isCreating ? { ...rest, create: true } : rest),
+    change(({ create: _, ...rest }) => (isCreating ? { ...rest, create: true } : rest), {
       replace: true,
     })
   return (
     <>
-      <div className="top">
-        <h1>Keys</h1>
+      <ScreenTop title="Keys">
         <button type="button" className="btn pri" onClick={() => setCreating(true)}>
           <Icon name="plus" />
           Create key
         </button>
-      </div>
+      </ScreenTop>
       {made !== null && (
         <MadeSecret
           key={made.key}
@@ -52,8 +50,7 @@ export function KeysScreen() {
       <KeyTable
         find={find}
         onFind={(text) =>
-          void navigate({
-            search: ({ find: _, ...rest }) => (text === '' ? rest : { ...rest, find: text }),
+          change(({ find: _, ...rest }) => (text === '' ? rest : { ...rest, find: text }), {
             replace: true,
             resetScroll: false,
           })
@@ -66,7 +63,7 @@ export function KeysScreen() {
           onClose={() => setCreating(false)}
           onMade={(key) => {
             setMade(key)
-            void setCreating(false)
+            setCreating(false)
           }}
         />
       )}

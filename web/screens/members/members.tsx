@@ -12,6 +12,7 @@ import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { showToast } from '../../parts/toast.ts'
 import { useTitle } from '../../parts/use-title.ts'
+import { ScreenTop } from '../../shell/account-screen.tsx'
 import { useAccountId, useMe } from '../../shell/use-account.ts'
 import { InviteMember, RemoveMember, WithdrawInvitation } from './member-dialogs.tsx'
 import { useMemberWrite } from './use-member-write.ts'
@@ -24,13 +25,12 @@ export function MembersScreen() {
   const [made, setMade] = useState<NewInvitation | null>(null)
   return (
     <>
-      <div className="top">
-        <h1>Members</h1>
+      <ScreenTop title="Members">
         <button type="button" className="btn pri" onClick={() => setInviting(true)}>
           <Icon name="plus" />
           Invite
         </button>
-      </div>
+      </ScreenTop>
       {made !== null && made.url === undefined && (
         <p className="note pb-4" role="status">
           An invitation was sent to {made.email}. Its link works once, within 7 days.

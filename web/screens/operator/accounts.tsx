@@ -12,7 +12,7 @@ import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { useShortcuts } from '../../shell/shortcuts.ts'
-import { CreateAccount } from './account-dialogs.tsx'
+import { CreateAccount } from './create-account.tsx'
 import type { AccountsSearch } from './search.ts'
 
 const route = getRouteApi('/operator/accounts')
@@ -80,8 +80,8 @@ export function AccountsScreen() {
           onClose={() => change(filters)}
           onMade={({ id }) =>
             void navigate({
-              to: '/operator/accounts/$id',
-              params: { id },
+              to: '/operator/accounts/$account',
+              params: { account: id },
             })
           }
         />
@@ -164,7 +164,7 @@ function AccountRow({ listed }: { listed: ListedAccount }) {
   return (
     <tr className={disabled ? 'dim' : ''}>
       <td className="name">
-        <Link className="hover:underline" to="/operator/accounts/$id" params={{ id }}>
+        <Link className="hover:underline" to="/operator/accounts/$account" params={{ account: id }}>
           <b title={name}>{name}</b>
         </Link>
         <span className="two" title={email ?? id}>

@@ -136,7 +136,11 @@ function ActionRow({ action }: { action: OperatorAction }) {
         {id === null ? (
           <span className="dimmed hide-s">–</span>
         ) : (
-          <Link className="hover:underline" to="/operator/accounts/$id" params={{ id }}>
+          <Link
+            className="hover:underline"
+            to="/operator/accounts/$account"
+            params={{ account: id }}
+          >
             {name ?? id}
           </Link>
         )}

@@ -116,8 +116,8 @@ function CodeRow({ code, onRevoke }: CodeRowProps) {
         {code.redeemed_by !== null && (
           <Link
             className="text-ink-2 hover:underline"
-            to="/operator/accounts/$id"
-            params={{ id: code.redeemed_by }}
+            to="/operator/accounts/$account"
+            params={{ account: code.redeemed_by }}
           >
             its account
           </Link>

@@ -20,7 +20,7 @@ interface MarginFiguresProps {
 /** Six figures of a period. */
 export function MarginFigures({ totals, before }: MarginFiguresProps) {
   return (
-    <section className="card stats mb-4" aria-label="Figures of the period">
+    <section className="card stats" aria-label="Figures of the period">
       {figuresOf(totals, before).map(({ title, value, note }) => (
         <div key={title} className="stat">
           <h2 className="lab">{title}</h2>

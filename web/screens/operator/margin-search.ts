@@ -1,9 +1,4 @@
-import {
-  COMPARISONS,
-  type DateRange,
-  readDateRange,
-  searchOf,
-} from '../../../src/vocabulary/date-range.ts'
+import { type ComparedSearch, readComparedSearch } from '../../searches.ts'
 
 /** What usage of all accounts is grouped by, in the order of the menu. */
 export const GROUPS = [
@@ -21,27 +16,12 @@ export const GROUPS = [
 export type Group = (typeof GROUPS)[number]['value']
 
 /** What the address of usage and margin says; what is left out is 30 days by account, compared with nothing. */
-export interface MarginSearch {
+export interface MarginSearch extends ComparedSearch {
   readonly by?: Group
-  readonly range?: string
-  readonly from?: string
-  readonly to?: string
-  readonly compare?: (typeof COMPARISONS)[number]
 }
 
 /** Reads it; what it can't mean is left out. */
 export function readMarginSearch(search: Record<string, unknown>): MarginSearch {
   const by = GROUPS.find(({ value }) => value === search['by'])?.value
-  const range = readDateRange(search)
-  const compare = COMPARISONS.find((one) => one === search['compare'])
-  return {
-    ...(by === undefined ? {} : { by }),
-    ...(range === null ? {} : searchOf(range)),
-    ...(compare === undefined ? {} : { compare }),
-  }
-}
-
-/** The range of an address. Default: 30 days. */
-export function rangeOf(search: MarginSearch): DateRange {
-  return readDateRange(search) ?? { kind: 'moving', range: '30d' }
+  return { ...readComparedSearch(search), ...(by === undefined ? {} : { by }) }
 }

@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import type { OperatorReport } from '../../api/operator.ts'
 import { ShareCell } from '../../charts/share-cell.tsx'
 import { money } from '../../format/money.ts'
@@ -10,44 +11,94 @@ import { GROUPS } from './margin-search.ts'
 
 type Row = OperatorReport['data'][number]
 
-interface MarginTableProps {
-  readonly report: OperatorReport
-  /** The period that it is compared with; null: none. */
-  readonly before: OperatorReport | null
+type Name = 'requests' | 'failed' | 'charged' | 'before' | 'cost' | 'margin'
+
+interface Column {
+  readonly text: string
+  readonly className: string
+  /** By position: the figures, and the charge of the period that they are compared with. */
+  readonly cell: (figures: MarginTotals, before: number) => ReactNode
 }
 
-/** Every group with its charge, cost and margin, and a line of all. */
-export function MarginTable({ report, before }: MarginTableProps) {
+const COLUMNS: Readonly<Record<Name, Column>> = {
+  requests: {
+    text: 'Requests',
+    className: 'num hide-s',
+    cell: ({ requests }) => count(requests),
+  },
+  failed: {
+    text: 'Failed',
+    className: 'num hide-s hide-m',
+    cell: ({ failed, requests }) => percent(failed, requests),
+  },
+  charged: { text: 'Charged', className: 'num hide-s', cell: ({ charge }) => money(charge) },
+  before: {
+    text: 'Charged before',
+    className: 'num hide-s hide-m',
+    cell: (_, before) => money(before),
+  },
+  cost: { text: 'Provider cost', className: 'num hide-s', cell: ({ cost }) => money(cost) },
+  margin: {
+    text: 'Margin',
+    className: 'num nowrap',
+    cell: (figures) => <Margin figures={figures} />,
+  },
+}
+
+const ALL = ['requests', 'failed', 'charged', 'cost', 'margin'] as const
+const ALL_COMPARED = ['requests', 'failed', 'charged', 'before', 'cost', 'margin'] as const
+
+interface MarginTableProps {
+  readonly report: OperatorReport
+  /** The period that it is compared with. Default: none. */
+  readonly before?: OperatorReport | null
+  /** Above the table. Default: nothing. */
+  readonly header?: ReactNode
+  /** Default: all of them. */
+  readonly columns?: readonly Name[]
+  /** How many groups are shown. Default: all of them. */
+  readonly rowsMax?: number
+  /** Whether a line of all groups ends it. Default: where there are several. */
+  readonly hasTotals?: boolean
+}
+
+/** Groups with their charge, cost and margin, the one with the most charge first, and a line of all. */
+export function MarginTable(props: MarginTableProps) {
+  const { report, before = null, header, rowsMax } = props
   const { by, data, totals } = report
+  const { columns = before === null ? ALL : ALL_COMPARED, hasTotals = data.length > 1 } = props
   const group = GROUPS.find(({ value }) => value === by)
   const earlier = new Map(before?.data.map(({ id, figures }) => [id, figures.charge]))
-  const heads = [
-    { text: group?.text ?? by },
-    { text: 'Requests', className: 'num' },
-    { text: 'Failed', className: 'num hide-m' },
-    { text: 'Charged', className: 'num' },
-    ...(before === null ? [] : [{ text: 'Charged before', className: 'num hide-m' }]),
-    { text: 'Provider cost', className: 'num' },
-    { text: 'Margin', className: 'num' },
-  ]
+  const shown = columns.map((name) => ({ name, ...COLUMNS[name] }))
+  const cells = (figures: MarginTotals, beforeMicros: number) => (
+    <>
+      <td className="only-s dimmed">
+        {count(figures.requests)} requests, {money(figures.charge)} charged, {money(figures.cost)}{' '}
+        provider cost
+      </td>
+      {shown.map(({ name, className, cell }) => (
+        <td key={name} className={className}>
+          {cell(figures, beforeMicros)}
+        </td>
+      ))}
+    </>
+  )
   return (
     <section className="card overflow-hidden" aria-label={`Margin by ${by}`}>
+      {header}
       <table className="cards">
-        <Heads heads={heads} />
+        <Heads heads={[{ text: group?.text ?? by }, ...shown]} />
         <tbody>
-          {data.map((row) => (
+          {data.slice(0, rowsMax).map((row) => (
             <tr key={row.id}>
               <ShareCell part={row.figures.charge} whole={totals.charge}>
                 <GroupName by={by} row={row} />
               </ShareCell>
-              <Cells
-                figures={row.figures}
-                before={before === null ? null : (earlier.get(row.id) ?? 0)}
-              />
+              {cells(row.figures, earlier.get(row.id) ?? 0)}
             </tr>
           ))}
         </tbody>
-        {data.length > 1 && (
+        {hasTotals && (
           <tfoot>
             <tr>
               <td className="wide">
@@ -55,7 +106,7 @@ export function MarginTable({ report, before }: MarginTableProps) {
                   All {count(data.length)} {group?.plural}
                 </b>
               </td>
-              <Cells figures={totals} before={before?.totals.charge ?? null} />
+              {cells(totals, before?.totals.charge ?? 0)}
             </tr>
           </tfoot>
         )}
@@ -64,33 +115,15 @@ export function MarginTable({ report, before }: MarginTableProps) {
   )
 }
 
-interface CellsProps {
-  readonly figures: MarginTotals
-  readonly before: number | null
-}
-
-function Cells({ figures, before }: CellsProps) {
-  const { requests, failed, charge, cost, margin, uncosted } = figures
+function Margin({ figures }: { readonly figures: MarginTotals }) {
+  const { margin, uncosted } = figures
+  if (margin === null) {
+    return <span title={`The cost of ${count(uncosted)} requests is not known.`}>not known</span>
+  }
   return (
     <>
-      <td className="num hide-s">{count(requests)}</td>
-      <td className="num hide-s hide-m">{percent(failed, requests)}</td>
-      <td className="only-s dimmed">
-        {count(requests)} requests, {money(charge)} charged, {money(cost)} provider cost
-      </td>
-      <td className="num hide-s">{money(charge)}</td>
-      {before !== null && <td className="num hide-s hide-m">{money(before)}</td>}
-      <td className="num hide-s">{money(cost)}</td>
-      <td className="num">
-        {margin === null ? (
-          <span title={`The cost of ${count(uncosted)} requests is not known.`}>not known</span>
-        ) : (
-          <>
-            <b className={margin < 0 ? 'text-bad' : ''}>{money(margin)}</b>{' '}
-            <span className="dimmed">{marginShare(figures)}</span>
-          </>
-        )}
-      </td>
+      <b className={margin < 0 ? 'text-bad' : ''}>{money(margin)}</b>
+      <span className="pct">{marginShare(figures)}</span>
     </>
   )
 }
@@ -105,7 +138,7 @@ function GroupName({
   if (id === null) return <>{by === 'tag' ? 'Without tags, or pruned' : 'Pruned requests'}</>
   if (by === 'account') {
     return (
-      <Link to="/operator/accounts/$id" params={{ id }} preload={false}>
+      <Link to="/operator/accounts/$account" params={{ account: id }} preload={false}>
         <b>{name ?? id}</b>
       </Link>
     )

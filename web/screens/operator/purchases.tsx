@@ -118,7 +118,11 @@ function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
   return (
     <tr>
       <td className="wide wrap-anywhere">
-        <Link className="hover:underline" to="/operator/accounts/$id" params={{ id: accountId }}>
+        <Link
+          className="hover:underline"
+          to="/operator/accounts/$account"
+          params={{ account: accountId }}
+        >
           <b>{name}</b>
         </Link>
         <span className="two">

@@ -11,7 +11,9 @@ export function useOperatorWrite<Input, Answer>(
     // The answer may have a text that stays out of what is kept.
     gcTime: 0,
     onSuccess(answer: Answer) {
-      void queries.invalidateQueries({ queryKey: ['operator'] })
+      for (const read of ['operator', 'account', 'overview', 'balance']) {
+        void queries.invalidateQueries({ queryKey: [read] })
+      }
       onDone(answer)
     },
   })

@@ -1,10 +1,10 @@
+import type { ReactNode } from 'react'
 import type { Overview } from '../../api/answers.ts'
 import { money, moneyParts } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
 import { dayOf } from '../../format/time.ts'
 import { useNow } from '../../parts/now.ts'
 import { Grey } from '../../parts/states.tsx'
-import { AddCreditLink } from './add-credit-link.tsx'
 
 type Credit = Overview['credit']
 
@@ -14,8 +14,14 @@ interface Share {
   readonly tone: string
 }
 
+interface CreditCardProps {
+  readonly overview: Overview
+  /** On the right of its head. Default: nothing. */
+  readonly children?: ReactNode
+}
+
 /** What may be spent, what is held, and how long it lasts. */
-export function CreditCard({ overview: { credit } }: { overview: Overview }) {
+export function CreditCard({ overview: { credit }, children }: CreditCardProps) {
   const now = useNow()
   const { whole, rest } = moneyParts(debtOr(credit))
   const shares = sharesOf(credit, now)
@@ -25,7 +31,7 @@ export function CreditCard({ overview: { credit } }: { overview: Overview }) {
         <h2 className="lab" id="credit-title">
           Available credit
         </h2>
-        <AddCreditLink className="btn pri only-s" />
+        {children}
       </div>
       <p className={credit.backed.balance < 0 ? 'big neg' : 'big'}>
         {whole}

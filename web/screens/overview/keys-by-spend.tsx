@@ -6,6 +6,7 @@ import { money } from '../../format/money.ts'
 import { count, percent } from '../../format/numbers.ts'
 import { Heads } from '../../parts/list-card.tsx'
 import { Empty } from '../../parts/states.tsx'
+import { useAccountPaths } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 
 const HEADS = [
@@ -23,12 +24,13 @@ interface KeysBySpendProps {
 /** The keys that spent most in the range; each leads to its requests. */
 export function KeysBySpend({ keys, range }: KeysBySpendProps) {
   const account = useAccountId()
+  const paths = useAccountPaths()
   const totalMicros = keys.reduce((total, { charge }) => total + charge, 0)
   return (
     <section className="card">
       <header>
         <h2>Keys by spend</h2>
-        <Link to="/$account/keys" params={{ account }}>
+        <Link to={paths.keys} params={{ account }}>
           All keys
         </Link>
       </header>
@@ -44,7 +46,7 @@ export function KeysBySpend({ keys, range }: KeysBySpendProps) {
               <tr key={key.id} className={key.deleted ? 'dim' : ''}>
                 <ShareCell part={key.charge} whole={totalMicros}>
                   <Link
-                    to="/$account/activity"
+                    to={paths.activity}
                     params={{ account }}
                     search={{ ...searchOf(range), key: [key.id] }}
                   >

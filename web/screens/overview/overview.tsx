@@ -82,7 +82,9 @@ function Cards({ overview, range, compare, onSplit }: CardsProps) {
   return (
     <>
       <div className="hero">
-        <CreditCard overview={overview} />
+        <CreditCard overview={overview}>
+          <AddCreditLink className="btn pri only-s" />
+        </CreditCard>
         <Figures sums={overview} compare={compare} />
       </div>
       {isUnused ? <FirstRequest /> : <Spend overview={overview} onSplit={onSplit} />}

@@ -8,6 +8,7 @@ import { duration } from '../../format/time.ts'
 import { type Head, Heads } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
 import type { Measure } from '../../searches.ts'
+import { useAccountPaths } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { MEASURE_RULES } from './measures.ts'
 
@@ -140,11 +141,12 @@ interface GroupLinkProps {
 /** The name of a group, which leads to its requests. */
 function GroupLink({ group: { id, name, prefix, deleted }, by, range }: GroupLinkProps) {
   const account = useAccountId()
+  const paths = useAccountPaths()
   // Pruned requests are in no list.
   if (id === 'pruned') return <>{name}</>
   return (
     <Link
-      to="/$account/activity"
+      to={paths.activity}
       params={{ account }}
       search={{ ...searchOf(range), [by]: [id] }}
       preload={false}

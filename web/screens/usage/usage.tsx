@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { useNavigate } from '@tanstack/react-router'
 import {
   COMPARISONS,
   type Comparison,
@@ -31,14 +31,13 @@ import {
   type UsageSearch,
   withRange,
 } from '../../searches.ts'
+import { ScreenTop, useAccountPaths, useScreenSearch } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { useSpanOf } from '../../shell/use-span.ts'
 import { Figures } from '../overview/figures.tsx'
 import { MEASURE_RULES } from './measures.ts'
 import { TagTable } from './tag-table.tsx'
 import { UsageTable } from './usage-table.tsx'
-
-const route = getRouteApi('/$account/usage')
 
 const MEASURE_OPTIONS = MEASURES.map((value) => ({ value, text: MEASURE_RULES[value].text }))
 const SUM_OPTIONS = MEASURE_OPTIONS.filter(({ value }) => MEASURE_RULES[value].form === 'columns')
@@ -53,7 +52,7 @@ const STEPS = [
 export function UsageScreen() {
   useTitle('Usage')
   const accountId = useAccountId()
-  const search = route.useSearch()
+  const { search, change: navigate } = useScreenSearch<UsageSearch>()
   const { by = 'model', measure: asked = 'spend', compare = null } = search
   const range = readDateRange(search) ?? DEFAULT_RANGE
   const spanOf = useSpanOf()
@@ -63,7 +62,6 @@ export function UsageScreen() {
   // Times are not in the report by tag.
   const measure = isByTag && MEASURE_RULES[asked].form === 'lines' ? 'spend' : asked
   const step = chartStep(span, search)
-  const navigate = route.useNavigate()
   const chartBy = isByTag ? 'model' : by
   const charts = useQuery({
     ...usageQuery(accountId, { moments, by: chartBy, step, compare }),
@@ -71,23 +69,22 @@ export function UsageScreen() {
   })
   const tags = useQuery({ ...reportQuery(accountId, moments, 'tag'), enabled: isByTag })
   const change = (part: UsageSearch) =>
-    void navigate({ search: (before) => ({ ...before, ...part }), resetScroll: false })
+    navigate((before) => ({ ...before, ...part }), { resetScroll: false })
   const look = (next: DateRange) =>
-    void navigate({ search: (before) => withRange(before, { range: next, compare }) })
+    navigate((before) => withRange(before, { range: next, compare }))
   return (
     <>
-      <div className="top">
-        <h1>Usage</h1>
+      <ScreenTop title="Usage">
         <RangePicker
           range={range}
           compare={compare}
           comparisons={USAGE_COMPARISONS}
           spanOf={spanOf}
           onChange={(picked) =>
-            void navigate({ search: (before) => withRange(before, picked), resetScroll: false })
+            navigate((before) => withRange(before, picked), { resetScroll: false })
           }
         />
-      </div>
+      </ScreenTop>
       {/* biome-ignore lint/a11y/useSemanticElements: a fieldset can't be laid out as a line in every browser */}
       <div className="filters" role="group" aria-label="What is shown">
         <Choose
@@ -135,15 +132,14 @@ export function UsageScreen() {
 }
 
 function StepSegments({ step }: { step: Usage['step'] }) {
-  const navigate = route.useNavigate()
+  const { change } = useScreenSearch<UsageSearch>()
   return (
     <Segments
       label="Steps"
       options={STEPS}
       value={step}
       onChange={(next) =>
-        void navigate({
-          search: ({ step: _, ...rest }) => (next === 'hour' ? { ...rest, step: next } : rest),
+        change(({ step: _, ...rest }) => (next === 'hour' ? { ...rest, step: next } : rest), {
           resetScroll: false,
         })
       }
@@ -206,6 +202,7 @@ interface CardsProps extends NoRequestsProps {
 function Cards({ usage, measure, range, span, compare, onRange }: CardsProps) {
   const { step, by, groups, compared } = usage
   const account = useAccountId()
+  const paths = useAccountPaths()
   const navigate = useNavigate()
   const { text, form, of, show, axis } = MEASURE_RULES[measure]
   if (groups.length === 0) return <NoRequests onRange={onRange} />
@@ -213,7 +210,7 @@ function Cards({ usage, measure, range, span, compare, onRange }: CardsProps) {
   const open = (at: number, groupId: string | null) => {
     const isNamed = groupId !== null && groupId !== 'others' && groupId !== 'pruned'
     void navigate({
-      to: '/$account/activity',
+      to: paths.activity,
       params: { account },
       search: { ...searchOf(daysOf(usage, at)), ...(isNamed ? { [by]: [groupId] } : {}) },
     })

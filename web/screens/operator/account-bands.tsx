@@ -1,0 +1,61 @@
+import type { Account } from '../../api/answers.ts'
+import { money } from '../../format/money.ts'
+import { dayAndMinute } from '../../format/time.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { Time } from '../../parts/time.tsx'
+import type { Opened } from './account-menu.tsx'
+
+interface OperatorBandsProps {
+  readonly account: Account
+  readonly onOpen: (opened: Opened) => void
+}
+
+/** Why the requests of an account are refused, and what ends it: a suspension, and a debt. */
+export function OperatorBands({ account, onOpen }: OperatorBandsProps) {
+  const balanceMicros = account.credit.backed.balance
+  return (
+    <>
+      {account.disabled && (
+        <section className="band bad" aria-label="Suspended">
+          <Icon name="pause" />
+          <div>
+            <p>
+              <b>
+                This account is suspended
+                <Since at={account.disabled_at} />.
+              </b>{' '}
+              {account.disabled_note !== null &&
+                `Its members are told: “${account.disabled_note}” `}
+              Requests with its keys are refused; its credit and history are kept.
+            </p>
+          </div>
+          <button type="button" className="btn" onClick={() => onOpen('suspend')}>
+            Resume account
+          </button>
+        </section>
+      )}
+      {balanceMicros < 0 && (
+        <section className="band bad" aria-label="Debt">
+          <Icon name="credit" />
+          <div>
+            <p>
+              <b>This account owes {money(-balanceMicros)}.</b> Requests are refused until credit is
+              added.
+            </p>
+          </div>
+        </section>
+      )}
+    </>
+  )
+}
+
+/** Accounts that were suspended before the gateway kept the time have none. */
+function Since({ at }: { readonly at: string | null }) {
+  if (at == null) return null
+  return (
+    <>
+      {' since '}
+      <Time at={new Date(at)}>{dayAndMinute(new Date(at))}</Time>
+    </>
+  )
+}

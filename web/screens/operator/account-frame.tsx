@@ -1,0 +1,176 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, Outlet } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { Account, Page } from '../../api/answers.ts'
+import { oneAccountQuery } from '../../api/operator.ts'
+import { keysQuery, membersQuery } from '../../api/queries.ts'
+import { dayOf } from '../../format/time.ts'
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { useNow } from '../../parts/now.ts'
+import { Failed } from '../../parts/states.tsx'
+import { useTitle } from '../../parts/use-title.ts'
+import { useAccountId } from '../../shell/use-account.ts'
+import { OperatorBands } from './account-bands.tsx'
+import { AccountMenu, type Opened } from './account-menu.tsx'
+import { MoveCredit } from './move-credit.tsx'
+import { SuspendAccount } from './suspend-account.tsx'
+
+/** One account, for operators: its head and its tabs, around the one that is shown. */
+export function AccountFrame() {
+  const accountId = useAccountId()
+  const query = useQuery(oneAccountQuery(accountId))
+  const [opened, setOpened] = useState<Opened | null>(null)
+  const account = query.data
+  useTitle(account?.name ?? 'Account')
+  if (account === undefined && query.isError) {
+    return (
+      <>
+        <Head account={undefined} onOpen={setOpened} />
+        <section className="card">
+          <Failed
+            what="The account could not be loaded."
+            error={query.error}
+            onRetry={() => query.refetch()}
+          />
+        </section>
+      </>
+    )
+  }
+  return (
+    <>
+      <Head account={account} onOpen={setOpened} />
+      {account !== undefined && <OperatorBands account={account} onOpen={setOpened} />}
+      <Tabs accountId={accountId} name={account?.name ?? 'Account'} />
+      <Outlet />
+      {account !== undefined && opened !== null && (
+        <OpenedDialog account={account} opened={opened} onClose={() => setOpened(null)} />
+      )}
+    </>
+  )
+}
+
+interface HeadProps {
+  /** Undefined: it is still read. */
+  readonly account: Account | undefined
+  readonly onOpen: (opened: Opened) => void
+}
+
+function Head({ account, onOpen }: HeadProps) {
+  return (
+    <>
+      <p className="crumb">
+        <Link to="/operator/accounts">Accounts</Link>
+        {account !== undefined && (
+          <>
+            <Icon name="right" small />
+            <span title={account.name}>{account.name}</span>
+          </>
+        )}
+      </p>
+      <div className="top">
+        <div className="title">
+          <h1>{account?.name ?? 'Account'}</h1>
+          {account !== undefined && (
+            <span className={`chip ${account.disabled ? 'bad' : 'good'}`}>
+              {account.disabled ? 'Suspended' : 'Active'}
+            </span>
+          )}
+        </div>
+        {account !== undefined && (
+          <>
+            <Link className="btn hide-s" to="/$account/overview" params={{ account: account.id }}>
+              <Icon name="eye" />
+              View as member
+            </Link>
+            <button type="button" className="btn pri" onClick={() => onOpen('add')}>
+              <Icon name="plus" />
+              Add credit
+            </button>
+            <AccountMenu account={account} onOpen={onOpen} />
+          </>
+        )}
+      </div>
+      {account !== undefined && <Facts account={account} />}
+    </>
+  )
+}
+
+function Facts({ account }: { account: Account }) {
+  const { id, email, external_id: externalId, created_at: createdAt } = account
+  const now = useNow()
+  return (
+    <p className="facts">
+      <span className="idl">
+        <span className="mono">{id}</span>
+        <CopyButton text={id} label="Copy the account ID" bare />
+      </span>
+      {email !== null && <span className="wrap-anywhere">{email}</span>}
+      {externalId !== null && (
+        <span className="wrap-anywhere">
+          External ID <span className="mono">{externalId}</span>
+        </span>
+      )}
+      <span>Created {dayOf(new Date(createdAt), now)}</span>
+    </p>
+  )
+}
+
+const TABS = [
+  { to: '/operator/accounts/$account', text: 'Summary' },
+  { to: '/operator/accounts/$account/usage', text: 'Usage' },
+  { to: '/operator/accounts/$account/activity', text: 'Activity' },
+  { to: '/operator/accounts/$account/keys', text: 'Keys' },
+  { to: '/operator/accounts/$account/credit', text: 'Credit' },
+  { to: '/operator/accounts/$account/members', text: 'Members' },
+  { to: '/operator/accounts/$account/settings', text: 'Settings' },
+] as const
+
+function Tabs({ accountId, name }: { readonly accountId: string; readonly name: string }) {
+  const { data: keys } = useQuery(keysQuery(accountId))
+  const { data: members } = useQuery(membersQuery(accountId))
+  const counts: Readonly<Record<string, Page<unknown> | undefined>> = {
+    Keys: keys,
+    Members: members,
+  }
+  return (
+    <nav className="tabs" aria-label={name}>
+      {TABS.map(({ to, text }) => (
+        <Link
+          key={to}
+          to={to}
+          params={{ account: accountId }}
+          activeOptions={{ exact: true, includeSearch: false }}
+          resetScroll={false}
+        >
+          {text}
+          <TabCount page={counts[text]} />
+        </Link>
+      ))}
+    </nav>
+  )
+}
+
+/** How many rows a list has; nothing until it is read. */
+function TabCount({ page }: { readonly page: Page<unknown> | undefined }) {
+  if (page === undefined) return null
+  const { data, has_more: hasMore } = page
+  return <span className="count">{hasMore ? `${data.length}+` : data.length}</span>
+}
+
+const MOVES = { add: 'backed', free: 'free', take: 'chargeback' } as const
+
+interface OpenedDialogProps {
+  readonly account: Account
+  readonly opened: Opened
+  readonly onClose: () => void
+}
+
+function OpenedDialog({ account, opened, onClose }: OpenedDialogProps) {
+  const { data: keys } = useQuery({ ...keysQuery(account.id), enabled: false })
+  const keyCount = keys === undefined || keys.has_more ? null : keys.data.length
+  if (opened === 'suspend') {
+    return <SuspendAccount account={account} keyCount={keyCount} onClose={onClose} />
+  }
+  return <MoveCredit account={account} first={MOVES[opened]} onClose={onClose} />
+}

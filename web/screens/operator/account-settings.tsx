@@ -1,0 +1,230 @@
+import { useQuery } from '@tanstack/react-query'
+import { type FormEvent, type ReactNode, useId, useState } from 'react'
+import type { Account } from '../../api/answers.ts'
+import { write } from '../../api/client.ts'
+import { oneAccountQuery } from '../../api/operator.ts'
+import { readMetadata, typedMetadata } from '../../format/metadata.ts'
+import { readMoney, typedMoney } from '../../format/money.ts'
+import { readPercent, typedPercent } from '../../format/numbers.ts'
+import { changedTerms } from '../../format/terms.ts'
+import { Field } from '../../parts/field.tsx'
+import { refusalOf } from '../../parts/refusal.ts'
+import { GreyForm } from '../../parts/states.tsx'
+import { isOfTerms, TermsInputs, useTerms } from '../../parts/terms-fields.tsx'
+import { showToast } from '../../parts/toast.ts'
+import { useTitle } from '../../parts/use-title.ts'
+import { useAccountId } from '../../shell/use-account.ts'
+import { FeeField } from './fee-field.tsx'
+import { useOperatorWrite } from './use-operator-write.ts'
+
+/** The settings of an account, for operators, in one form that is saved by section. */
+export function AccountSettings() {
+  useTitle('Settings')
+  const { data: account } = useQuery(oneAccountQuery(useAccountId()))
+  if (account === undefined) return <GreyForm />
+  return (
+    <div className="stack">
+      <Contact account={account} />
+      <Money account={account} />
+      <Terms account={account} />
+      <Metadata account={account} />
+    </div>
+  )
+}
+
+interface SectionProps {
+  readonly title: string
+  readonly note: string
+  readonly change: ReturnType<typeof useChange>
+  /** What the server refused of no single field; null: nothing. */
+  readonly problem: string | null
+  /** Called with the form; nothing is sent where a field is wrong. */
+  readonly onSave: (form: HTMLFormElement) => void
+  readonly children: ReactNode
+}
+
+function Section({ title, note, change, problem, onSave, children }: SectionProps) {
+  const send = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    onSave(event.currentTarget)
+  }
+  return (
+    <section className="card" aria-label={title}>
+      <form className="setting" onSubmit={send}>
+        <header>
+          <h2>{title}</h2>
+          <p className="note">{note}</p>
+        </header>
+        <div>
+          {children}
+          {problem !== null && (
+            <p className="problem" role="alert">
+              {problem}
+            </p>
+          )}
+          <footer>
+            <button
+              type="submit"
+              className="btn pri"
+              aria-label={`Save ${title.toLowerCase()}`}
+              disabled={change.isPending}
+            >
+              Save
+            </button>
+          </footer>
+        </div>
+      </form>
+    </section>
+  )
+}
+
+function useChange({ id }: Account) {
+  return useOperatorWrite(
+    (body: object) => write<Account>('PATCH', `operator/accounts/${id}`, body),
+    () => showToast('Settings saved.'),
+  )
+}
+
+/** What was typed into a field; null: nothing. */
+function textOf(form: HTMLFormElement, field: string): string | null {
+  const typed = String(new FormData(form).get(field)).trim()
+  return typed === '' ? null : typed
+}
+
+function Contact({ account }: { readonly account: Account }) {
+  const change = useChange(account)
+  const refusal = refusalOf(change.error, ['name', 'email', 'external_id'])
+  const field = (name: 'name' | 'email' | 'external_id') => ({
+    name,
+    defaultValue: account[name] ?? '',
+    autoComplete: 'off',
+    error: refusal.at(name),
+  })
+  return (
+    <Section
+      title="Account"
+      note="Its name, whom to write to, and the ID that another system knows it by."
+      change={change}
+      problem={refusal.rest}
+      onSave={(form) =>
+        change.mutate({
+          name: textOf(form, 'name') ?? '',
+          email: textOf(form, 'email'),
+          external_id: textOf(form, 'external_id'),
+        })
+      }
+    >
+      <Field label="Name" required maxLength={200} {...field('name')} />
+      <Field
+        label="Email"
+        type="email"
+        maxLength={320}
+        hint="Of the person to write to. It lets no one in."
+        {...field('email')}
+      />
+      <Field label="External ID" className="mono" {...field('external_id')} />
+    </Section>
+  )
+}
+
+function Money({ account }: { readonly account: Account }) {
+  const change = useChange(account)
+  const refusal = refusalOf(change.error, ['fee_basis_points', 'low_balance'])
+  const [fee, setFee] = useState(() => typedPercent(account.fee_basis_points))
+  const [low, setLow] = useState(() =>
+    account.low_balance === null ? '' : typedMoney(account.low_balance),
+  )
+  const feeBps = readPercent(fee)
+  const lowMicros = low.trim() === '' ? null : (readMoney(low) ?? undefined)
+  return (
+    <Section
+      title="Fee and alert"
+      note="What is added to the provider’s cost, and when low credit is reported."
+      change={change}
+      problem={refusal.rest}
+      onSave={() => {
+        if (feeBps === undefined || lowMicros === undefined) return
+        change.mutate({
+          ...(feeBps === account.fee_basis_points ? {} : { fee_basis_points: feeBps }),
+          ...(lowMicros === account.low_balance ? {} : { low_balance: lowMicros }),
+        })
+      }}
+    >
+      <FeeField fee={fee} onChange={setFee} error={refusal.at('fee_basis_points')} />
+      <Field
+        label="Low-credit alert"
+        className="num"
+        prefix="$"
+        inputMode="decimal"
+        autoComplete="off"
+        placeholder="5.00"
+        value={low}
+        onChange={({ target }) => setLow(target.value)}
+        hint="Webhooks report low credit when paid credit falls below this amount."
+        error={
+          lowMicros === undefined
+            ? 'Write an amount in dollars, such as 50 or 0.25.'
+            : refusal.at('low_balance')
+        }
+      />
+    </Section>
+  )
+}
+
+function Terms({ account }: { readonly account: Account }) {
+  const change = useChange(account)
+  const refusal = refusalOf(change.error, [], isOfTerms)
+  const { terms, fields } = useTerms(account)
+  const { isOpen: _, ...typed } = fields
+  return (
+    <Section
+      title="Models, allowance and limits"
+      note="They hold for all keys of the account together."
+      change={change}
+      problem={refusal.rest}
+      onSave={() => {
+        if (terms !== null) change.mutate(changedTerms(account, terms))
+      }}
+    >
+      <TermsInputs of="account" {...typed} error={change.error} />
+    </Section>
+  )
+}
+
+function Metadata({ account }: { readonly account: Account }) {
+  const id = useId()
+  const change = useChange(account)
+  const refusal = refusalOf(change.error, ['metadata'])
+  const [typed, setTyped] = useState(() => typedMetadata(account.metadata))
+  const metadata = readMetadata(typed)
+  const error =
+    metadata === null ? 'Write a name, a colon and a text on each line.' : refusal.at('metadata')
+  return (
+    <Section
+      title="Metadata"
+      note="Your own notes. Members of the account can read them."
+      change={change}
+      problem={refusal.rest}
+      onSave={() => {
+        if (metadata !== null) change.mutate({ metadata })
+      }}
+    >
+      <div className="fld">
+        <label htmlFor={id}>Notes</label>
+        <textarea
+          id={id}
+          className="inp mono"
+          rows={4}
+          spellCheck={false}
+          value={typed}
+          aria-invalid={error === null ? undefined : true}
+          aria-describedby={`${id}-hint`}
+          onChange={({ target }) => setTyped(target.value)}
+        />
+        <small id={`${id}-hint`} className={error === null ? '' : 'err'}>
+          {error ?? 'One a line, such as “plan: team”.'}
+        </small>
+      </div>
+    </Section>
+  )
+}

@@ -1,0 +1,62 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import type { Account } from '../../api/answers.ts'
+import { oneAccountQuery } from '../../api/operator.ts'
+import { money } from '../../format/money.ts'
+import { count, percentOf } from '../../format/numbers.ts'
+import { Grey } from '../../parts/states.tsx'
+import { AllowanceLine, MetadataLine, OnlyModels } from '../../parts/terms-lines.tsx'
+
+/** The settings of an account in short, with a link to change them. */
+export function AccountTerms({ accountId }: { readonly accountId: string }) {
+  const { data: account } = useQuery(oneAccountQuery(accountId))
+  return (
+    <section className="card" aria-label="Settings">
+      <header>
+        <h2>Settings</h2>
+        <Link to="/operator/accounts/$account/settings" params={{ account: accountId }}>
+          Change
+        </Link>
+      </header>
+      <div className="px-[18px] pt-2.5 pb-4">
+        {account === undefined ? <Grey width="70%" /> : <Terms account={account} />}
+      </div>
+    </section>
+  )
+}
+
+const LOW_BALANCE_DEFAULT_MICROS = 5_000_000
+
+function Terms({ account }: { readonly account: Account }) {
+  const { allowance, limits, models } = account
+  const limit = (value: number | null) => (value === null ? 'No limit' : count(value))
+  const rows: readonly (readonly [string, ReactNode])[] = [
+    [
+      'Platform fee',
+      account.fee_basis_points === null ? 'That of the model' : percentOf(account.fee_basis_points),
+    ],
+    ['Allowance', allowance === null ? 'None' : `${money(allowance.amount)} a ${allowance.period}`],
+    ['Requests a minute', limit(limits.requests_per_minute)],
+    ['Requests in flight', limit(limits.in_flight)],
+    ['Tokens a minute', limit(limits.tokens_per_minute)],
+    ['Models', models === null ? 'All' : <OnlyModels key="models" models={models} />],
+    ['Low-credit alert', `Below ${money(account.low_balance ?? LOW_BALANCE_DEFAULT_MICROS)}`],
+  ]
+  return (
+    <>
+      <dl className="kv">
+        {rows.map(([term, value]) => (
+          <div key={term} className="contents">
+            <dt>{term}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <div className="note pt-2">
+        <AllowanceLine allowance={allowance} />
+        <MetadataLine metadata={account.metadata} />
+      </div>
+    </>
+  )
+}

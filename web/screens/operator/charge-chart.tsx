@@ -1,0 +1,108 @@
+import type { ReactNode } from 'react'
+import type { OperatorReport, OperatorUsage } from '../../api/operator.ts'
+import { Chart, type LegendSeries } from '../../charts/chart.tsx'
+import { money, moneyTick } from '../../format/money.ts'
+import { counted } from '../../format/numbers.ts'
+
+interface ChargeChartProps {
+  readonly step: OperatorUsage['step']
+  /** When each step begins, RFC 3339. */
+  readonly steps: readonly string[]
+  /** What the steps are made of. */
+  readonly series: readonly LegendSeries[]
+  /** What each step was charged, in micro-dollars. */
+  readonly charges: readonly number[]
+  /** The charges of the time that it is compared with, and what that time is called; null: none. */
+  readonly compared?: { readonly name: string; readonly values: readonly number[] } | null
+  /** Whether all days are rolled up. Default: they are. */
+  readonly isHistoryComplete?: boolean
+  readonly onOpen?: (at: number) => void
+  /** On the right of its head. */
+  readonly children: ReactNode
+}
+
+/** Charges by time, with what they are made of. */
+export function ChargeChart(props: ChargeChartProps) {
+  const { step, steps, series, charges, compared = null, onOpen, children } = props
+  return (
+    <section className="card mb-4">
+      <header className="flex-wrap">
+        <h2>
+          Charged by {step} {step !== 'hour' && <span className="font-normal text-ink-3">UTC</span>}
+        </h2>
+        {children}
+      </header>
+      <Chart
+        form="columns"
+        label={`Charged by ${step}`}
+        step={step}
+        steps={steps}
+        series={series}
+        totals={charges}
+        compared={compared}
+        {...(onOpen === undefined ? {} : { onOpen })}
+        showValue={(value) => money(value)}
+        showAxis={moneyTick}
+        isHistoryComplete={props.isHistoryComplete ?? true}
+      />
+    </section>
+  )
+}
+
+type Figures = Pick<
+  OperatorReport['totals'],
+  'charge' | 'backed_charge' | 'free_charge' | 'cost' | 'margin'
+>
+
+/**
+ * What charges are made of: provider cost, margin, and what free credit paid. Columns do not go below zero: of a loss,
+ * all that was charged is cost. By position: the steps, and their sum.
+ */
+export function partsOf(all: readonly Figures[], sum: Figures): readonly LegendSeries[] {
+  const costOf = ({ charge, cost }: Figures) => Math.min(charge, cost)
+  const marginOf = ({ margin }: Figures) => Math.max(0, margin ?? 0)
+  const rests = all.map((each) => each.charge - costOf(each) - marginOf(each))
+  const isKnown = all.every(({ margin }) => margin !== null)
+  return [
+    {
+      ...{ id: 'cost', name: 'Provider cost', tone: 2 },
+      ...{ values: all.map(costOf), text: money(sum.cost) },
+    },
+    {
+      ...{ id: 'margin', name: 'Margin', tone: 1 },
+      ...{ values: all.map(marginOf), text: sum.margin === null ? '–' : money(sum.margin) },
+    },
+    ...(rests.every((rest) => rest === 0)
+      ? []
+      : [
+          {
+            ...{ id: 'rest', name: isKnown ? 'Free credit' : 'Free credit, or cost not known' },
+            ...{ tone: 3, values: rests },
+            text: money(rests.reduce((total, rest) => total + rest, 0)),
+          },
+        ]),
+  ]
+}
+
+// The fifth colour is for all others.
+const TONES = [1, 2, 3, 4, 6]
+const OTHERS_TONE = 5
+
+/** What charges are made of: the largest groups, and all others. */
+export function groupsOf({ series, others, groups, by }: OperatorUsage): readonly LegendSeries[] {
+  const named = series.map(({ id, name, steps }, place) => {
+    const figures = groups.find((group) => group.id === id)?.figures
+    return {
+      id,
+      name,
+      tone: TONES[place] ?? OTHERS_TONE,
+      values: steps.map(({ charge }) => charge),
+      text: money(figures?.charge ?? 0),
+    }
+  })
+  if (others === null) return named
+  const name = counted(others.count, `other ${by}`)
+  const values = others.steps.map(({ charge }) => charge)
+  const text = money(others.figures.charge)
+  return [...named, { id: 'others', name, tone: OTHERS_TONE, values, text }]
+}

@@ -1,0 +1,32 @@
+import { readPercent } from '../../format/numbers.ts'
+import { Field } from '../../parts/field.tsx'
+
+interface FeeFieldProps {
+  /** As it is typed, in percent. */
+  readonly fee: string
+  readonly onChange: (fee: string) => void
+  /** What the server refused; null: nothing. */
+  readonly error: string | null
+}
+
+/** The platform fee of an account, in percent; without one, that of the model. */
+export function FeeField({ fee, onChange, error }: FeeFieldProps) {
+  return (
+    <Field
+      label="Platform fee in percent"
+      name="fee_basis_points"
+      className="num"
+      inputMode="decimal"
+      autoComplete="off"
+      placeholder="That of the model"
+      value={fee}
+      onChange={(event) => onChange(event.target.value)}
+      hint="Of the provider’s cost. Running requests keep their fee."
+      error={
+        readPercent(fee) === undefined
+          ? 'A percentage from 0 to 100 with two places at most, or nothing.'
+          : error
+      }
+    />
+  )
+}

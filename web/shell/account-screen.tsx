@@ -1,0 +1,62 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { usePlace } from './use-account.ts'
+
+// Some screens of an account are at two places: among its own pages, and as tabs of the account for operators.
+
+const OWN_PATHS = {
+  activity: '/$account/activity',
+  keys: '/$account/keys',
+  usage: '/$account/usage',
+} as const
+
+const TAB_PATHS = {
+  activity: '/operator/accounts/$account/activity',
+  keys: '/operator/accounts/$account/keys',
+  usage: '/operator/accounts/$account/usage',
+} as const
+
+/** The paths of such screens, at the place that is shown. */
+export function useAccountPaths(): typeof OWN_PATHS | typeof TAB_PATHS {
+  return useIsTab() ? TAB_PATHS : OWN_PATHS
+}
+
+/** Whether such a screen is shown as a tab, to operators. */
+export function useIsTab(): boolean {
+  return usePlace().kind === 'operator'
+}
+
+interface ChangeOptions {
+  readonly replace?: boolean
+  readonly resetScroll?: boolean
+}
+
+/** What the address of such a screen says, as its route has read it, and how it is changed. */
+export function useScreenSearch<Search extends object>() {
+  // Read by whichever of the two routes is shown.
+  const search: unknown = useSearch({ strict: false })
+  const navigate = useNavigate()
+  return {
+    search: search as Search,
+    change(next: (before: Search) => Search, options: ChangeOptions = {}): void {
+      void navigate({ to: '.', search: next as never, ...options })
+    },
+  }
+}
+
+interface ScreenTopProps {
+  readonly title: string
+  /** The buttons on the right. Default: none. */
+  readonly children?: ReactNode
+}
+
+/** The head of such a screen: as a tab, it is below the name of the account. */
+export function ScreenTop({ title, children }: ScreenTopProps) {
+  const isTab = useIsTab()
+  return (
+    <div className={isTab ? 'top of-tab' : 'top'}>
+      {isTab ? <h2>{title}</h2> : <h1>{title}</h1>}
+      {children}
+    </div>
+  )
+}
