@@ -1,7 +1,7 @@
 import { createRoute, redirect } from '@tanstack/react-router'
 import { BEHIND_SIGN_IN, screen, signedIn } from './route-parts.tsx'
 import { readActivitySearch } from './screens/activity/search.ts'
-import { readMarginSearch } from './screens/operator/margin-search.ts'
+import { readHomeSearch, readMarginSearch } from './screens/operator/margin-search.ts'
 import {
   readAccountsSearch,
   readAuditLogSearch,
@@ -29,6 +29,11 @@ function ofOperator<const Path extends string, Search>(
 }
 
 const OPERATOR_SCREENS = [
+  ofOperator(
+    '/',
+    readHomeSearch,
+    screen(() => import('./screens/operator/home.tsx'), 'HomeScreen'),
+  ),
   ofOperator(
     '/accounts',
     readAccountsSearch,
@@ -144,17 +149,8 @@ const ACCOUNT_TABS = [
   ),
 ] as const
 
-const operatorHome = createRoute({
-  getParentRoute: () => operator,
-  path: '/',
-  beforeLoad() {
-    throw redirect({ to: '/operator/accounts', replace: true })
-  },
-})
-
 /** The pages of operators and their addresses. */
 export const operatorRoutes = operator.addChildren([
-  operatorHome,
   ...OPERATOR_SCREENS,
   oneAccount.addChildren(ACCOUNT_TABS),
 ])

@@ -246,15 +246,15 @@ test('a section of the settings sends what is in it alone', async ({ page, serve
 test('an operator without an account of its own is led to the desk', async ({ page, server }) => {
   server.answer('/me', json({ ...ME, accounts: [] }))
   await page.goto(`${server.address}/app/`)
-  await page.getByRole('heading', { name: 'Accounts' }).waitFor()
-  await page.getByText('Night Shift').first().waitFor()
+  await page.getByRole('heading', { name: 'Home' }).waitFor()
+  await page.getByText('Northwind Support').first().waitFor()
 })
 
 test('the switcher leads operators alone to their pages', async ({ page, server }) => {
   await page.goto(`${server.address}/app/${HELIX.id}/keys`)
   await page.getByRole('button', { name: 'Helix Lab' }).click()
   await page.getByRole('link', { name: 'Operator' }).click()
-  await page.getByRole('heading', { name: 'Accounts' }).waitFor()
+  await page.getByRole('heading', { name: 'Home' }).waitFor()
   server.answer('/me', json({ ...ME, user: { ...ME.user, is_operator: false } }))
   await page.goto(`${server.address}/app/${HELIX.id}/keys`)
   await page.getByRole('link', { name: 'Keys' }).first().waitFor()

@@ -105,7 +105,7 @@ test('a person without an invitation reads so, and joins by the link of one', as
   await door.getByRole('button', { name: 'Continue with Example ID' }).waitFor()
   await expectGoodPage(door)
   await door.getByRole('button', { name: 'Continue with Example ID' }).click()
-  await door.getByRole('heading', { name: 'Accounts' }).waitFor()
+  await door.getByRole('heading', { name: 'Home' }).waitFor()
 })
 
 test('each provider lets in whom it calls verified, and no one who only names the address', async ({

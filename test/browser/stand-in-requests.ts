@@ -1,10 +1,10 @@
-import type { ActivityRequest, RequestSummary } from '../../web/api/answers.ts'
+import type { OperatorRequest, RequestSummary } from '../../web/api/answers.ts'
 import { ago, HELIX, KEYS, MODELS, NOW } from './stand-in-data.ts'
 
 interface RowInput {
   readonly agoMs: number
   readonly model: string
-  readonly state: ActivityRequest['state']
+  readonly state: OperatorRequest['state']
   readonly tokens?: readonly [input: number, output: number]
   readonly takenMs?: number
   readonly money: number
@@ -12,7 +12,7 @@ interface RowInput {
   readonly key: number
 }
 
-function request(at: number, input: RowInput): ActivityRequest {
+function request(at: number, input: RowInput): OperatorRequest {
   const { agoMs, model, state, tokens, takenMs, money, failed, key: keyAt } = input
   const isHeld = state === 'open' || state === 'unresolved'
   const charge = isHeld ? 0 : money
@@ -33,6 +33,7 @@ function request(at: number, input: RowInput): ActivityRequest {
     charge,
     provider_cost: charge === 0 ? null : String(Math.round(charge / 1.05) / 1_000_000),
     uncharged_provider_cost: null,
+    margin: charge === 0 ? null : charge - Math.round(charge / 1.05),
     tags: [],
     fee_basis_points: 500,
     overrun: 0,
@@ -61,7 +62,7 @@ function request(at: number, input: RowInput): ActivityRequest {
 const [SONNET, GPT, GEMINI, QWEN] = MODELS
 
 /** Its newest requests: one of each state. */
-export const REQUESTS: readonly ActivityRequest[] = (
+export const REQUESTS: readonly OperatorRequest[] = (
   [
     { agoMs: 3_000, model: SONNET, state: 'open', money: 97_700, key: 0 },
     { agoMs: 10_400, model: GEMINI, state: 'open', money: 128_200, key: 0 },

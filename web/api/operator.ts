@@ -278,6 +278,16 @@ export function deliveriesQuery(webhookId: string) {
   })
 }
 
+/** The newest message to a webhook. */
+export function newestDeliveryQuery(webhookId: string) {
+  return queryOptions({
+    queryKey: ['operator', 'deliveries', webhookId, 'newest'],
+    queryFn: ({ signal }) =>
+      read<Page<Delivery>>(`operator/webhooks/${webhookId}/deliveries?limit=1`, signal),
+    refetchInterval: 4 * LIVE_MS,
+  })
+}
+
 /** What all accounts used over time, with cost and margin; `compare`: null: with nothing. */
 export function operatorUsageQuery(
   span: TimeSpan,

@@ -26,7 +26,13 @@ interface SectionLinkProps {
 export function SectionLink(props: SectionLinkProps) {
   const { section, accountId, text = section.text, children, ...rest } = props
   return (
-    <Link to={section.to} params={accountId === null ? {} : { account: accountId }} {...rest}>
+    <Link
+      to={section.to}
+      params={accountId === null ? {} : { account: accountId }}
+      // The other pages of operators are below Home.
+      activeOptions={{ exact: section.text === 'Home', includeSearch: false }}
+      {...rest}
+    >
       <Icon name={section.icon} />
       <span>{text}</span>
       {children}

@@ -26,6 +26,7 @@ export const OPERATOR_GROUPS = [
   {
     title: null,
     sections: [
+      { to: '/operator', text: 'Home', icon: 'overview', key: 'h' },
       { to: '/operator/accounts', text: 'Accounts', icon: 'users', key: 'a' },
       { to: '/operator/usage', text: 'Usage and margin', icon: 'usage', key: 'u' },
       { to: '/operator/purchases', text: 'Purchases', icon: 'credit', key: 'p' },

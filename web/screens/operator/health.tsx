@@ -10,6 +10,7 @@ import { useNow } from '../../parts/now.ts'
 import { Failed, Grey, Stale } from '../../parts/states.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { AuditCard } from './audit-card.tsx'
+import { CHECKS } from './checks.ts'
 import { useOperatorWrite } from './use-operator-write.ts'
 
 /** The ledger's audit, readiness, the catalog, maintenance, and what operators did. */
@@ -62,15 +63,6 @@ function GreyCard() {
       <Grey width="60%" />
     </div>
   )
-}
-
-const CHECKS: Readonly<Record<string, string>> = {
-  store: 'Store',
-  prices: 'Prices',
-  serving: 'Serving',
-  upstream_account: 'Account at the provider',
-  chain_nodes: 'Nodes of the chain',
-  proxies: 'Proxies in front',
 }
 
 function Readiness({ health }: { health: Health }) {

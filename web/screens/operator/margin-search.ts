@@ -25,3 +25,22 @@ export function readMarginSearch(search: Record<string, unknown>): MarginSearch 
   const by = GROUPS.find(({ value }) => value === search['by'])?.value
   return { ...readComparedSearch(search), ...(by === undefined ? {} : { by }) }
 }
+
+/** What the columns of Home are split by. */
+export const HOME_SPLITS = [
+  { value: 'margin', text: 'Margin' },
+  { value: 'account', text: 'Account' },
+  { value: 'model', text: 'Model' },
+  { value: 'upstream', text: 'Upstream' },
+] as const
+
+/** What the address of Home says; what is left out is 30 days by margin, compared with the 30 days before. */
+export interface HomeSearch extends ComparedSearch {
+  readonly by?: (typeof HOME_SPLITS)[number]['value']
+}
+
+/** Reads it; what it can't mean is left out. */
+export function readHomeSearch(search: Record<string, unknown>): HomeSearch {
+  const by = HOME_SPLITS.find(({ value }) => value === search['by'])?.value
+  return { ...readComparedSearch(search), ...(by === undefined ? {} : { by }) }
+}

@@ -10,14 +10,7 @@ import { useNow } from '../../parts/now.ts'
 import { Empty, Failed, Grey, Stale } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
-
-const STATES: Readonly<Record<ListedUpstream['state'], { word: string; tone: string }>> = {
-  healthy: { word: 'Healthy', tone: 'good' },
-  failing: { word: 'Failing', tone: 'bad' },
-  unreachable: { word: 'Unreachable', tone: 'bad' },
-  credit_low: { word: 'Credit low', tone: 'wait' },
-  key_refused: { word: 'Key refused', tone: 'bad' },
-}
+import { StateChip } from './upstream-state.tsx'
 
 const FAILED = 'The upstreams could not be loaded.'
 
@@ -94,11 +87,6 @@ function UpstreamRow({ upstream }: { upstream: ListedUpstream }) {
       </td>
     </tr>
   )
-}
-
-function StateChip({ state }: Pick<ListedUpstream, 'state'>) {
-  const { word, tone } = STATES[state]
-  return <span className={`chip ${tone}`}>{word}</span>
 }
 
 function Errors({ requests, failed }: Pick<ListedUpstream, 'requests' | 'failed'>) {

@@ -1,0 +1,64 @@
+import { expect } from 'vitest'
+import { type Screen, testScreens } from './each-screen.ts'
+import { test } from './page-test.ts'
+import { down, EMPTY, json } from './stand-in.ts'
+import { HEALTH } from './stand-in-operator.ts'
+import { OPERATOR_REPORT } from './stand-in-usage.ts'
+
+/** Home of operators. */
+
+const NONE = { ...OPERATOR_REPORT.totals, requests: 0, charge: 0, cost: 0, margin: 0 }
+const LISTS = ['upstreams', 'purchases', 'unsettled', 'accounts', 'webhooks']
+
+const SCREENS: readonly Screen[] = [
+  { name: 'op-home', path: 'operator', text: 'openrouter fails 1 in 8 requests' },
+  { name: 'op-home-by-model', path: 'operator?by=model&range=7d', text: 'Margin by model' },
+  {
+    name: 'op-home-empty',
+    path: 'operator',
+    before(server) {
+      server.answer('/operator/usage/report', json({ ...OPERATOR_REPORT, totals: NONE, data: [] }))
+      for (const name of LISTS) server.answer(`/operator/${name}`, json(EMPTY))
+      const catalog = { ...HEALTH.catalog, doubted: [] }
+      server.answer('/operator/health', json({ ...HEALTH, catalog }))
+    },
+    act: (page) => page.getByText('No requests in this period.').waitFor(),
+    text: 'Nothing needs attention.',
+  },
+  {
+    name: 'op-home-error',
+    path: 'operator',
+    before(server) {
+      server.answer('/operator/usage/report', down)
+      server.answer('/operator/health', down)
+    },
+    act: (page) => page.getByText('A part of it could not be loaded.').waitFor(),
+    text: 'The figures could not be read.',
+  },
+]
+
+testScreens(SCREENS)
+
+test('what needs attention leads to where it is looked at', async ({ page, server }) => {
+  const follow = async (name: string, to: string) => {
+    await page.goto(`${server.address}/app/operator`)
+    await page.getByRole('link', { name }).click()
+    await page.waitForURL(`${server.address}/app/operator/${to}`)
+  }
+  await follow('openrouter fails 1 in 8 requests', 'upstreams/openrouter')
+  await follow('2 purchases are on hold', 'purchases')
+  await follow('3 unsettled requests', 'unsettled')
+  await follow('Tern & Co owes $4.20', 'accounts/**')
+})
+
+test('the side bar marks Home on Home alone', async ({ page, server }) => {
+  const home = page
+    .getByRole('navigation', { name: 'Operator' })
+    .getByRole('link', { name: 'Home' })
+  await page.goto(`${server.address}/app/operator?by=model`)
+  await home.waitFor()
+  expect(await home.getAttribute('aria-current')).toBe('page')
+  await page.getByRole('link', { name: 'Accounts', exact: true }).click()
+  await page.getByText('Night Shift').first().waitFor()
+  expect(await home.getAttribute('aria-current')).toBeNull()
+})

@@ -1,0 +1,9 @@
+/** The checks of readiness by their names, in words. */
+export const CHECKS: Readonly<Record<string, string>> = {
+  store: 'Store',
+  prices: 'Prices',
+  serving: 'Serving',
+  upstream_account: 'Account at the provider',
+  chain_nodes: 'Nodes of the chain',
+  proxies: 'Proxies in front',
+}

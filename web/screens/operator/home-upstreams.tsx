@@ -1,0 +1,94 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { TimeSpan } from '../../../src/vocabulary/date-range.ts'
+import {
+  type ListedUpstream,
+  type OperatorReport,
+  operatorReportQuery,
+  upstreamsQuery,
+} from '../../api/operator.ts'
+import { money } from '../../format/money.ts'
+import { count, percent } from '../../format/numbers.ts'
+import { duration } from '../../format/time.ts'
+import { ListCard } from '../../parts/list-card.tsx'
+import { Empty } from '../../parts/states.tsx'
+import { StateChip } from './upstream-state.tsx'
+
+const HEADS = [
+  { text: 'Upstream' },
+  { text: 'Requests', className: 'num' },
+  { text: 'Errors', className: 'num' },
+  { text: 'First byte, 24 h', className: 'num hide-m' },
+  { text: 'Cost', className: 'num' },
+  { text: 'State' },
+] as const
+
+/** The configured upstreams: requests, errors and cost of the range, and the state of each now. */
+export function HomeUpstreams({ span }: { readonly span: TimeSpan }) {
+  const query = useQuery(upstreamsQuery)
+  const report = useQuery(operatorReportQuery(span, { by: 'upstream', account: null }))
+  const figures = new Map(report.data?.data.map((row) => [row.id, row.figures]))
+  return (
+    <ListCard
+      label="Upstreams"
+      header={
+        <header className="pb-2">
+          <h2>Upstreams</h2>
+          <Link to="/operator/upstreams">All upstreams</Link>
+        </header>
+      }
+      query={query}
+      rows={query.data?.data}
+      failed="The upstreams could not be loaded."
+      empty={
+        <Empty title="The built-in simulator answers.">
+          <p>Configure an upstream to use real models.</p>
+        </Empty>
+      }
+      heads={HEADS}
+      greyRows={3}
+      row={(upstream) => (
+        <UpstreamRow
+          key={upstream.name}
+          upstream={upstream}
+          figures={figures.get(upstream.name) ?? null}
+        />
+      )}
+    />
+  )
+}
+
+interface UpstreamRowProps {
+  readonly upstream: ListedUpstream
+  /** Null: it has no requests in the range, or they are still read. */
+  readonly figures: OperatorReport['totals'] | null
+}
+
+const MANY_ERRORS = 0.05
+
+function UpstreamRow({ upstream, figures }: UpstreamRowProps) {
+  const { name, dialect, first_byte_ms: firstByteMs } = upstream
+  const { requests, failed, cost } = figures ?? { requests: 0, failed: 0, cost: 0 }
+  return (
+    <tr>
+      <td className="name">
+        <Link className="hover:underline" to="/operator/upstreams/$name" params={{ name }}>
+          <b title={name}>{name}</b>
+        </Link>
+        <span className="two">{dialect}</span>
+      </td>
+      <td className="num hide-s">{count(requests)}</td>
+      <td className={failed > requests * MANY_ERRORS ? 'num neg' : 'num'}>
+        {percent(failed, requests)}
+        <span className="only-s dimmed"> errors</span>
+      </td>
+      <td className="num hide-s hide-m">
+        {firstByteMs === null ? <span className="dimmed">–</span> : duration(firstByteMs)}
+      </td>
+      <td className="num hide-s">{money(cost)}</td>
+      <td>
+        <StateChip state={upstream.state} />
+      </td>
+    </tr>
+  )
+}

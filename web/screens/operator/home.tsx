@@ -1,0 +1,198 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import {
+  COMPARISONS,
+  comparedSpan,
+  readDateRange,
+  searchOf,
+  type TimeSpan,
+} from '../../../src/vocabulary/date-range.ts'
+import { operatorReportQuery, operatorUsageQuery } from '../../api/operator.ts'
+import { Answer } from '../../charts/answer.tsx'
+import { GreyChartCard } from '../../charts/chart.tsx'
+import { comparedText } from '../../format/ranges.ts'
+import { RangePicker } from '../../parts/range-picker.tsx'
+import { Segments } from '../../parts/segments.tsx'
+import { useTitle } from '../../parts/use-title.ts'
+import { DEFAULT_RANGE, withRange } from '../../searches.ts'
+import { operatorSpanOf } from '../../shell/use-span.ts'
+import { GreyFigures } from '../overview/figures.tsx'
+import { ChargeChart, groupsOf, partsOf } from './charge-chart.tsx'
+import { HomeUpstreams } from './home-upstreams.tsx'
+import { MarginFigures } from './margin-figures.tsx'
+import { HOME_SPLITS, type HomeSearch } from './margin-search.ts'
+import { MarginTable } from './margin-table.tsx'
+import { NeedsAttention } from './needs-attention.tsx'
+import { ReportCsv } from './report-csv.tsx'
+
+const route = getRouteApi('/operator/')
+
+/** The gateway at a glance: what was charged, what it cost, who used it, and what needs attention. */
+export function HomeScreen() {
+  useTitle('Home')
+  const search = route.useSearch()
+  const navigate = route.useNavigate()
+  const { compare = 'before' } = search
+  const range = readDateRange(search) ?? DEFAULT_RANGE
+  const span = operatorSpanOf(range)
+  const input = { by: 'account', account: null } as const
+  const report = useQuery(operatorReportQuery(span, input))
+  const before = useQuery(operatorReportQuery(comparedSpan(span, compare), input))
+  return (
+    <>
+      <div className="top">
+        <h1>Home</h1>
+        <RangePicker
+          range={range}
+          compare={compare}
+          comparisons={COMPARISONS}
+          spanOf={operatorSpanOf}
+          onChange={(picked) =>
+            void navigate({
+              search: withRange(search, {
+                ...picked,
+                compare: picked.compare === 'before' ? null : picked.compare,
+              }),
+              resetScroll: false,
+            })
+          }
+        />
+        <ReportCsv span={span} by="account" />
+      </div>
+      <Answer query={report} noun="figures" grey={<GreyHome />}>
+        {(shown) =>
+          shown.totals.requests === 0 && shown.totals.cost === 0 ? (
+            <NoRequests />
+          ) : (
+            <>
+              <div className="mb-4 wide-stats">
+                <MarginFigures totals={shown.totals} before={before.data?.totals ?? null} />
+              </div>
+              <Columns span={span} search={search} />
+            </>
+          )
+        }
+      </Answer>
+      <div className="cols home">
+        <div className="stack">
+          {report.data !== undefined && report.data.totals.requests > 0 && (
+            <MarginTable
+              report={report.data}
+              columns={['requests', 'charged', 'cost', 'margin']}
+              rowsMax={6}
+              header={
+                <header className="pb-2">
+                  <h2>Top accounts</h2>
+                  <Link to="/operator/usage" search={searchOf(range)}>
+                    All accounts
+                  </Link>
+                </header>
+              }
+            />
+          )}
+          <HomeUpstreams span={span} />
+        </div>
+        <div className="stack">
+          <NeedsAttention />
+          <Models span={span} search={search} />
+        </div>
+      </div>
+    </>
+  )
+}
+
+function GreyHome() {
+  return (
+    <>
+      <div className="mb-4 wide-stats">
+        <GreyFigures />
+      </div>
+      <GreyChartCard />
+    </>
+  )
+}
+
+function NoRequests() {
+  return (
+    <section className="card blank">
+      <h2>No requests in this period.</h2>
+      <p>
+        <Link className="link" to="/operator/accounts" search={{ create: true }}>
+          Create an account
+        </Link>{' '}
+        and{' '}
+        <Link className="link" to="/operator/accounts">
+          give it a key
+        </Link>
+        .
+      </p>
+    </section>
+  )
+}
+
+interface OfRange {
+  readonly span: TimeSpan
+  readonly search: HomeSearch
+}
+
+/** Charges by time, split by what the address says. */
+function Columns({ span, search }: OfRange) {
+  const { by = 'margin', compare = 'before' } = search
+  const navigate = route.useNavigate()
+  const groups = by === 'margin' ? 'account' : by
+  const query = useQuery(operatorUsageQuery(span, { by: groups, compare }))
+  return (
+    <Answer query={query} noun="chart" grey={<GreyChartCard />}>
+      {(usage) => (
+        <ChargeChart
+          step={usage.step}
+          steps={usage.steps}
+          series={by === 'margin' ? partsOf(usage.all, usage.figures) : groupsOf(usage)}
+          charges={usage.all.map(({ charge }) => charge)}
+          compared={
+            usage.compared === null
+              ? null
+              : {
+                  name: `Charged ${comparedText(span, compare)}`,
+                  values: usage.compared.steps.map(({ figures }) => figures.charge),
+                }
+          }
+          isHistoryComplete={usage.history.complete}
+        >
+          <Segments
+            label="Split by"
+            options={HOME_SPLITS}
+            value={by}
+            onChange={(next) =>
+              void navigate({ search: { ...search, by: next }, resetScroll: false })
+            }
+          />
+        </ChargeChart>
+      )}
+    </Answer>
+  )
+}
+
+const MODELS_MAX = 5
+
+function Models({ span, search }: OfRange) {
+  const { data } = useQuery(operatorReportQuery(span, { by: 'model', account: null }))
+  const { by: _, compare: __, ...range } = search
+  if (data === undefined || data.totals.requests === 0) return null
+  return (
+    <MarginTable
+      report={data}
+      columns={['charged', 'margin']}
+      rowsMax={MODELS_MAX}
+      hasTotals={false}
+      header={
+        <header className="pb-2">
+          <h2>Margin by model</h2>
+          <Link to="/operator/usage" search={{ ...range, by: 'model' }}>
+            All models
+          </Link>
+        </header>
+      }
+    />
+  )
+}

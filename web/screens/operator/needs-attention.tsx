@@ -1,0 +1,88 @@
+import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import {
+  accountsQuery,
+  auditQuery,
+  healthQuery,
+  newestDeliveryQuery,
+  purchasesQuery,
+  unsettledQuery,
+  upstreamsQuery,
+  webhooksQuery,
+} from '../../api/operator.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { Failed, Grey } from '../../parts/states.tsx'
+import { attentionOf, type Known } from './operator-attention.ts'
+
+/** What an operator should look at, with a link to each. */
+export function NeedsAttention() {
+  const { known, unread, failed } = useKnown()
+  const items = attentionOf(known)
+  return (
+    <section className="card first-s" aria-label="Needs attention" aria-busy={unread}>
+      <header>
+        <h2>Needs attention</h2>
+      </header>
+      {items.length > 0 && (
+        <ul className="needs pt-1">
+          {items.map(({ tone, icon, title, note, link }) => (
+            <li key={title}>
+              <span className={`text-${tone}`}>
+                <Icon name={icon} />
+              </span>
+              <div className="min-w-0 wrap-anywhere">
+                <Link className="hover:underline" {...link}>
+                  {title}
+                </Link>
+                <p>{note}</p>
+              </div>
+            </li>
+          ))}
+        </ul>
+      )}
+      {failed !== undefined ? (
+        <Failed
+          what="A part of it could not be loaded."
+          error={failed.error}
+          onRetry={() => void failed.refetch()}
+        />
+      ) : unread ? (
+        <div className="p-5">
+          <Grey width="70%" />
+        </div>
+      ) : (
+        items.length === 0 && <p className="note px-[18px] pt-2 pb-4">Nothing needs attention.</p>
+      )}
+    </section>
+  )
+}
+
+/** All that is known, whether some of it is still read, and the read that failed. */
+function useKnown() {
+  const upstreams = useQuery(upstreamsQuery)
+  const held = useInfiniteQuery(purchasesQuery('held'))
+  const unsettled = useInfiniteQuery(unsettledQuery)
+  const debtors = useInfiniteQuery(accountsQuery('', 'in_debt'))
+  const health = useQuery(healthQuery)
+  const audit = useQuery(auditQuery)
+  const webhooks = useQuery(webhooksQuery)
+  const listed = webhooks.data?.data ?? []
+  const newest = useQueries({ queries: listed.map(({ id }) => newestDeliveryQuery(id)) })
+  const reads = [upstreams, held, unsettled, debtors, health, webhooks]
+  const known: Known = {
+    upstreams: upstreams.data?.data,
+    held: held.data?.pages[0],
+    unsettled: unsettled.data?.pages[0],
+    debtors: debtors.data?.pages[0]?.data,
+    health: health.data,
+    audit: audit.data,
+    webhooks: listed.map((webhook, place) => ({
+      webhook,
+      newest: newest[place]?.data?.data[0],
+    })),
+  }
+  const failed = reads.flatMap(({ data, error, refetch }) =>
+    data === undefined && error !== null ? [{ error, refetch }] : [],
+  )[0]
+  return { known, failed, unread: reads.some(({ data }) => data === undefined) }
+}

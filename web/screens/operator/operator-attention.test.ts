@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest'
+import type { ListedUpstream, Webhook } from '../../api/operator.ts'
+import { attentionOf, type Known } from './operator-attention.ts'
+
+const NOTHING: Known = {
+  upstreams: [],
+  held: { data: [], has_more: false },
+  unsettled: { data: [], has_more: false },
+  debtors: [],
+  health: undefined,
+  audit: undefined,
+  webhooks: [],
+}
+
+const HEALTHY: ListedUpstream = {
+  object: 'upstream',
+  name: 'anthropic',
+  dialect: 'anthropic',
+  state: 'healthy',
+  models: 3,
+  requests: 40,
+  failed: 0,
+  errors: [],
+  first_byte_ms: 640,
+  in_flight: 0,
+  in_flight_max: null,
+  listed_at: null,
+  last_failure: null,
+}
+
+const WEBHOOK: Webhook = {
+  id: 'hook_1',
+  object: 'webhook',
+  url: 'https://desk.example/hooks',
+  events: ['balance.low'],
+  disabled: false,
+  created_at: '2026-11-21T22:05:00.000Z',
+}
+
+const delivery = (fields: { state: 'waiting' | 'delivered' | 'failed'; attempts: number }) => ({
+  ...{ id: 'msg_1', object: 'webhook_delivery' as const, event: 'balance.low' as const },
+  ...{ http_status: 503, failure: 'answered with 503', created_at: '2026-11-21T22:05:00.000Z' },
+  ...{ next_attempt_at: null, ended_at: null },
+  ...fields,
+})
+
+test('nothing needs attention while all is well', () => {
+  expect(attentionOf({ ...NOTHING, upstreams: [HEALTHY] })).toEqual([])
+  expect(attentionOf({ ...NOTHING, upstreams: undefined, held: undefined })).toEqual([])
+})
+
+test('what refuses or fails requests comes before what waits', () => {
+  const upstreams = [
+    { ...HEALTHY, name: 'openai', state: 'credit_low' as const },
+    { ...HEALTHY, name: 'vllm', state: 'failing' as const, failed: 4 },
+  ]
+  const titles = attentionOf({ ...NOTHING, upstreams }).map(({ title }) => title)
+  expect(titles).toEqual(['vllm fails 1 in 10 requests', 'openai has little credit left'])
+})
+
+test.for([
+  ['failed', 10, 1],
+  ['waiting', 3, 1],
+  ['waiting', 0, 0],
+  ['delivered', 2, 0],
+] as const)(
+  'a webhook whose newest message is %s after %i attempts is reported %i times',
+  ([state, attempts, reported]) => {
+    const webhooks = [{ webhook: WEBHOOK, newest: delivery({ state, attempts }) }]
+    expect(attentionOf({ ...NOTHING, webhooks })).toHaveLength(reported)
+    const disabled = [{ webhook: { ...WEBHOOK, disabled: true }, newest: webhooks[0]?.newest }]
+    expect(attentionOf({ ...NOTHING, webhooks: disabled })).toEqual([])
+  },
+)

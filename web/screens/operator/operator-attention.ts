@@ -1,0 +1,197 @@
+import type {
+  Audit,
+  Delivery,
+  Health,
+  ListedAccount,
+  ListedPurchase,
+  ListedUpstream,
+  UnsettledRequest,
+  Webhook,
+} from '../../api/operator.ts'
+import { money } from '../../format/money.ts'
+import { counted } from '../../format/numbers.ts'
+import { dayAndMinute } from '../../format/time.ts'
+import type { IconName } from '../../parts/icon.tsx'
+import { CHECKS } from './checks.ts'
+
+/** What Home leads to. */
+export type AttentionLink =
+  | { readonly to: '/operator/upstreams/$name'; readonly params: { readonly name: string } }
+  | { readonly to: '/operator/accounts/$account'; readonly params: { readonly account: string } }
+  | { readonly to: '/operator/webhooks/$id'; readonly params: { readonly id: string } }
+  | { readonly to: '/operator/purchases' | '/operator/unsettled' | '/operator/health' }
+
+/** Something that an operator should look at. */
+export interface AttentionItem {
+  readonly tone: 'bad' | 'wait' | 'info'
+  readonly icon: IconName
+  readonly title: string
+  readonly note: string
+  readonly link: AttentionLink
+}
+
+/** What is known of the gateway; undefined: it is not read yet. */
+export interface Known {
+  readonly upstreams: readonly ListedUpstream[] | undefined
+  readonly held:
+    | { readonly data: readonly ListedPurchase[]; readonly has_more: boolean }
+    | undefined
+  readonly unsettled:
+    | { readonly data: readonly UnsettledRequest[]; readonly has_more: boolean }
+    | undefined
+  readonly debtors: readonly ListedAccount[] | undefined
+  readonly health: Health | undefined
+  /** The last audit of this browser; undefined: none was run. */
+  readonly audit: Audit | undefined
+  /** Each webhook with its newest message; undefined: it has none, or it is not read yet. */
+  readonly webhooks: readonly { readonly webhook: Webhook; readonly newest: Delivery | undefined }[]
+}
+
+/** What needs attention, the most urgent first. */
+export function attentionOf(known: Known): readonly AttentionItem[] {
+  const items = [
+    ...(known.upstreams ?? []).flatMap(ofUpstream),
+    ...(known.audit === undefined ? [] : ofAudit(known.audit)),
+    ...(known.health === undefined ? [] : ofHealth(known.health)),
+    ...(known.held === undefined ? [] : ofPurchases(known.held)),
+    ...(known.unsettled === undefined ? [] : ofUnsettled(known.unsettled)),
+    ...known.webhooks.flatMap(ofWebhook),
+    ...(known.debtors ?? []).map(ofDebtor),
+  ]
+  const urgency = { bad: 0, wait: 1, info: 2 }
+  return items.toSorted((one, other) => urgency[one.tone] - urgency[other.tone])
+}
+
+function ofUpstream(upstream: ListedUpstream): readonly AttentionItem[] {
+  const { name, state, requests, failed, last_failure: failure } = upstream
+  const link = { to: '/operator/upstreams/$name', params: { name } } as const
+  const item = (tone: 'bad' | 'wait', title: string, note: string) => [
+    { tone, icon: 'upstream' as const, title, note, link },
+  ]
+  switch (state) {
+    case 'healthy':
+      return []
+    case 'failing': {
+      const last =
+        failure === null ? '' : ` Last: ${failure.code}, ${dayAndMinute(new Date(failure.at))}.`
+      const share = failed === 0 ? 'fails' : `fails 1 in ${Math.round(requests / failed)} requests`
+      const note = `${counted(failed, 'request')} failed in the last 24 hours.${last}`
+      return item('bad', `${name} ${share}`, note)
+    }
+    case 'unreachable':
+      return item('bad', `${name} is unreachable`, 'Its list of models could not be read.')
+    case 'key_refused':
+      return item('bad', `${name} refuses its key`, 'Requests to it fail until it has a new key.')
+    case 'credit_low':
+      return item('wait', `${name} has little credit left`, 'Add credit at the provider.')
+  }
+}
+
+function ofAudit({ ok, differences }: Audit): readonly AttentionItem[] {
+  if (ok) return []
+  const title = `The ledger audit found ${counted(differences.length, 'difference')}`
+  const note = 'Keep a copy of the store, and look at the log.'
+  return [{ tone: 'bad', icon: 'shield', title, note, link: { to: '/operator/health' } }]
+}
+
+function ofHealth({ checks, catalog: { doubted }, costs }: Health): readonly AttentionItem[] {
+  const link = { to: '/operator/health' } as const
+  const failed = checks
+    .filter(({ ok, message }) => !ok || message !== null)
+    .map(({ name, ok, message }) => ({
+      tone: ok ? ('wait' as const) : ('bad' as const),
+      icon: 'shield' as const,
+      title: `${CHECKS[name] ?? name}: ${ok ? 'warning' : 'fault'}`,
+      note: message ?? 'The check failed.',
+      link,
+    }))
+  const prices: readonly AttentionItem[] =
+    doubted.length === 0
+      ? []
+      : [
+          {
+            tone: 'wait',
+            icon: 'models',
+            title: `${counted(doubted.length, 'model')} with doubted prices`,
+            note: doubted.slice(0, 3).join(', '),
+            link,
+          },
+        ]
+  const usage: readonly AttentionItem[] =
+    costs.key_usage_agrees === false
+      ? [
+          {
+            tone: 'wait',
+            icon: 'shield',
+            title: 'The provider’s usage differs from the booked costs',
+            note: 'The usage of the provider’s key rose by another amount.',
+            link,
+          },
+        ]
+      : []
+  return [...failed, ...prices, ...usage]
+}
+
+const NAMED = 2
+
+function ofPurchases({ data, has_more: hasMore }: NonNullable<Known['held']>) {
+  if (data.length === 0) return []
+  const verb = data.length === 1 ? 'is' : 'are'
+  const item: AttentionItem = {
+    tone: 'wait',
+    icon: 'credit',
+    title: `${countedOf(data.length, hasMore, 'purchase')} ${verb} on hold`,
+    note: data
+      .slice(0, NAMED)
+      .map(({ account_name: name, credit, method }) => `${name}, ${money(credit)} by ${method}`)
+      .join(' · '),
+    link: { to: '/operator/purchases' },
+  }
+  return [item]
+}
+
+function ofUnsettled({ data, has_more: hasMore }: NonNullable<Known['unsettled']>) {
+  if (data.length === 0) return []
+  const heldMicros = data.reduce((sum, { held }) => sum + held, 0)
+  const [next] = data
+    .filter(({ state }) => state === 'unresolved')
+    .map(({ stands_at: at }) => at)
+    .toSorted()
+  const release =
+    next === undefined ? '' : ` The next is released by ${dayAndMinute(new Date(next))}.`
+  const item: AttentionItem = {
+    tone: 'wait',
+    icon: 'clock',
+    title: countedOf(data.length, hasMore, 'unsettled request'),
+    note: `${money(heldMicros)} is held.${release}`,
+    link: { to: '/operator/unsettled' },
+  }
+  return [item]
+}
+
+/** `3 purchases`, `50 or more purchases`. */
+function countedOf(rows: number, hasMore: boolean, noun: string): string {
+  return hasMore ? `${rows} or more ${noun}s` : counted(rows, noun)
+}
+
+function ofWebhook({ webhook, newest }: Known['webhooks'][number]): readonly AttentionItem[] {
+  const { id, url, disabled } = webhook
+  const isFailing =
+    newest?.state === 'failed' || (newest?.state === 'waiting' && newest.attempts > 0)
+  if (disabled || newest === undefined || !isFailing) return []
+  const link = { to: '/operator/webhooks/$id', params: { id } } as const
+  const note = `Its newest message: ${newest.failure ?? 'not delivered'}.`
+  return [
+    { tone: 'wait', icon: 'send', title: `Webhook ${new URL(url).host} is failing`, note, link },
+  ]
+}
+
+function ofDebtor({ id, name, credit }: ListedAccount): AttentionItem {
+  return {
+    tone: 'info',
+    icon: 'users',
+    title: `${name} owes ${money(-credit.backed.balance)}`,
+    note: 'Its requests are refused until credit is added.',
+    link: { to: '/operator/accounts/$account', params: { account: id } },
+  }
+}
