@@ -17,6 +17,7 @@ import { requestSummaryOperations } from './request-summary.ts'
 import { requestOperations } from './requests.ts'
 import { saleOperations } from './sale.ts'
 import { saleStatusOperations } from './sale-status.ts'
+import { topUpOperations } from './top-ups.ts'
 import { upkeepOperations } from './upkeep.ts'
 import { upstreamOperations } from './upstreams.ts'
 import { usageOperations } from './usage.ts'
@@ -53,6 +54,7 @@ export const OPERATIONS: readonly OperationSource[] = [
   ['Usage', usageOperations],
   ['Usage', usageCsvOperations],
   ['Usage', usageReportOperations],
+  ['Usage', topUpOperations],
   ['Upstreams', upstreamOperations],
   ['Upkeep', upkeepOperations],
   ['Operators', operatorDeskOperations],

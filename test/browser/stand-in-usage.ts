@@ -1,5 +1,5 @@
 import type { Usage, UsageFigures, UsageReport } from '../../web/api/answers.ts'
-import type { OperatorReport, OperatorUsage } from '../../web/api/operator.ts'
+import type { OperatorReport, OperatorUsage, TopUps } from '../../web/api/operator.ts'
 import { ago, DAY_MS, HELIX, KEYS, MODELS, NOW } from './stand-in-data.ts'
 
 const DAYS = 30
@@ -260,4 +260,15 @@ export function operatorReport(by: string | null): OperatorReport {
   const data = REPORT_ROWS[by ?? '']
   if (data === undefined) return OPERATOR_REPORT
   return { ...OPERATOR_REPORT, by: by as OperatorReport['by'], data }
+}
+
+/** Paid credit that was added. */
+export const TOP_UPS: TopUps = {
+  object: 'top_ups',
+  from: USAGE_BY_TAG.from,
+  to: USAGE_BY_TAG.to,
+  amount: 11_450_000_000,
+  top_ups: 2,
+  purchases: 29,
+  codes: 6,
 }

@@ -23,7 +23,7 @@ import {
 import { OVERVIEW } from './stand-in-overview.ts'
 import { REQUESTS, SUMMARY } from './stand-in-requests.ts'
 import { DEPOSIT, HELD, OFFERS, PENDING, PURCHASES, QUOTE, RECEIPT } from './stand-in-sale.ts'
-import { OPERATOR_USAGE, operatorReport, USAGE, USAGE_BY_TAG } from './stand-in-usage.ts'
+import { OPERATOR_USAGE, operatorReport, TOP_UPS, USAGE, USAGE_BY_TAG } from './stand-in-usage.ts'
 
 /**
  * The page's files and a made-up API: for states that a real server is in for a moment only, and for
@@ -186,6 +186,7 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['POST /auth/factors/recovery-codes', data.NEW_RECOVERY_CODES],
     ['/operator/usage', OPERATOR_USAGE],
     ['/operator/actions', list(ACTIONS)],
+    ['/operator/top-ups', TOP_UPS],
     ['/operator/users', list(USERS)],
     ['/operator/upstreams', list(UPSTREAMS)],
     ['/operator/unsettled', list(UNSETTLED)],

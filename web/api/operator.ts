@@ -10,6 +10,7 @@ import type {
 } from '../../src/operations/operator-desk.ts'
 import type { userShape } from '../../src/operations/people.ts'
 import type { adminPurchaseShape, listedPurchaseShape } from '../../src/operations/purchases.ts'
+import type { topUpsShape } from '../../src/operations/top-ups.ts'
 import type {
   auditProgressShape,
   auditShape,
@@ -313,6 +314,20 @@ export interface ReportInput {
 /** Where a report is read, below the API of the page. */
 export function operatorReportPath(span: TimeSpan, { by, account }: ReportInput): string {
   return withQuery('operator/usage/report', { ...momentsOf(span), by, account })
+}
+
+/** Paid credit that was added. */
+export type TopUps = z.infer<typeof topUpsShape>
+
+/** The paid credit that was added in a range; `account`: null: of all accounts. */
+export function topUpsQuery(span: TimeSpan, account: string | null) {
+  const path = withQuery('operator/top-ups', { ...momentsOf(span), account })
+  return queryOptions({
+    queryKey: ['operator', 'top-ups', path],
+    queryFn: ({ signal }) => read<TopUps>(path, signal),
+    placeholderData: keepPreviousData,
+    refetchInterval: 4 * LIVE_MS,
+  })
 }
 
 /** Every group of a range, with cost and margin. */

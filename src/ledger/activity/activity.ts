@@ -156,11 +156,12 @@ export function listEntries(db: Kysely<Tables>, page: EntryPage): Promise<EntryL
   return entriesOf(db.selectFrom('entries').selectAll(), page)
 }
 
+/** Entries of added paid credit and of what went back of it. As literals: their index is chosen by the text of a query. */
+export const BOUGHT = sql<boolean>`(kind = 'top_up' or kind = 'activation' or kind = 'purchase' or kind = 'reversal')`
+
 /** One page of what an account bought or activated, and of what went back of it, newest first. */
 export function listPurchases(db: Kysely<Tables>, page: EntryPage): Promise<EntryList> {
-  // As literals: the index of purchases is chosen by the text of the query.
-  const bought = sql<boolean>`(kind = 'top_up' or kind = 'activation' or kind = 'purchase' or kind = 'reversal')`
-  return entriesOf(db.selectFrom('entries').selectAll().where(bought), page)
+  return entriesOf(db.selectFrom('entries').selectAll().where(BOUGHT), page)
 }
 
 /** A page of a statement: entries, each with what both purses of the account have together after it. */

@@ -103,7 +103,7 @@ function Contact({ account }: { readonly account: Account }) {
   return (
     <Section
       title="Account"
-      note="Its name, whom to write to, and the ID that another system knows it by."
+      note="Its name, its contact, and the ID that another system knows it by."
       change={change}
       problem={refusal.rest}
       onSave={(form) =>

@@ -8,7 +8,7 @@ import {
   stepOf,
   type TimeSpan,
 } from '../../../src/vocabulary/date-range.ts'
-import { type OperatorReport, operatorReportQuery } from '../../api/operator.ts'
+import { type OperatorReport, operatorReportQuery, topUpsQuery } from '../../api/operator.ts'
 import { momentsOf, overviewQuery } from '../../api/queries.ts'
 import { Answer } from '../../charts/answer.tsx'
 import { GreyChartCard } from '../../charts/chart.tsx'
@@ -37,7 +37,12 @@ export function AccountSummary() {
   const moments = momentsOf(span)
   const overview = useQuery(overviewQuery(accountId, { moments, by: 'key', compare }))
   const report = useQuery(operatorReportQuery(span, input))
-  const before = useQuery(operatorReportQuery(comparedSpan(span, compare), input))
+  const earlier = comparedSpan(span, compare)
+  const before = useQuery(operatorReportQuery(earlier, input))
+  const topUps = {
+    now: useQuery(topUpsQuery(span, accountId)).data,
+    before: useQuery(topUpsQuery(earlier, accountId)).data,
+  }
   return (
     <>
       <div className="hero">
@@ -48,7 +53,9 @@ export function AccountSummary() {
         </div>
         <div className="slot">
           <Answer query={report} noun="figures" grey={<GreyFigures />}>
-            {({ totals }) => <MarginFigures totals={totals} before={before.data?.totals ?? null} />}
+            {({ totals }) => (
+              <MarginFigures totals={totals} before={before.data?.totals ?? null} topUps={topUps} />
+            )}
           </Answer>
         </div>
       </div>

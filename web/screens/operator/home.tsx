@@ -7,7 +7,7 @@ import {
   searchOf,
   type TimeSpan,
 } from '../../../src/vocabulary/date-range.ts'
-import { operatorReportQuery, operatorUsageQuery } from '../../api/operator.ts'
+import { operatorReportQuery, operatorUsageQuery, topUpsQuery } from '../../api/operator.ts'
 import { Answer } from '../../charts/answer.tsx'
 import { GreyChartCard } from '../../charts/chart.tsx'
 import { comparedText } from '../../format/ranges.ts'
@@ -37,7 +37,12 @@ export function HomeScreen() {
   const span = operatorSpanOf(range)
   const input = { by: 'account', account: null } as const
   const report = useQuery(operatorReportQuery(span, input))
-  const before = useQuery(operatorReportQuery(comparedSpan(span, compare), input))
+  const earlier = comparedSpan(span, compare)
+  const before = useQuery(operatorReportQuery(earlier, input))
+  const topUps = {
+    now: useQuery(topUpsQuery(span, null)).data,
+    before: useQuery(topUpsQuery(earlier, null)).data,
+  }
   return (
     <>
       <div className="top">
@@ -66,7 +71,11 @@ export function HomeScreen() {
           ) : (
             <>
               <div className="mb-4 wide-stats">
-                <MarginFigures totals={shown.totals} before={before.data?.totals ?? null} />
+                <MarginFigures
+                  totals={shown.totals}
+                  before={before.data?.totals ?? null}
+                  topUps={topUps}
+                />
               </div>
               <Columns span={span} search={search} />
             </>

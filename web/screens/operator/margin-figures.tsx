@@ -1,6 +1,6 @@
-import type { OperatorReport } from '../../api/operator.ts'
+import type { OperatorReport, TopUps } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
-import { change, count, percent } from '../../format/numbers.ts'
+import { change, count, counted, percent } from '../../format/numbers.ts'
 
 /** What requests came to. */
 export type MarginTotals = OperatorReport['totals']
@@ -15,13 +15,16 @@ interface MarginFiguresProps {
   readonly totals: MarginTotals
   /** The period that it is compared with; null: none. */
   readonly before: MarginTotals | null
+  /** Paid credit that was added; undefined: it is not read yet. Default: the free credit that was used, in its place. */
+  readonly topUps?: { readonly now: TopUps | undefined; readonly before: TopUps | undefined }
 }
 
 /** Six figures of a period. */
-export function MarginFigures({ totals, before }: MarginFiguresProps) {
+export function MarginFigures({ totals, before, topUps }: MarginFiguresProps) {
+  const last = topUps === undefined ? freeOf(totals) : topUpsOf(topUps)
   return (
     <section className="card stats" aria-label="Figures of the period">
-      {figuresOf(totals, before).map(({ title, value, note }) => (
+      {[...figuresOf(totals, before), last].map(({ title, value, note }) => (
         <div key={title} className="stat">
           <h2 className="lab">{title}</h2>
           <b className={value.startsWith('−') ? 'text-bad' : ''}>{value}</b>
@@ -39,7 +42,6 @@ function figuresOf(now: MarginTotals, before: MarginTotals | null): readonly Fig
     const changed = change(of(now), of(before))
     return changed === null ? 'nothing before' : `${changed} ${show(of(before))}`
   }
-  const free = now.free_charge
   return [
     {
       title: 'Charged',
@@ -67,12 +69,27 @@ function figuresOf(now: MarginTotals, before: MarginTotals | null): readonly Fig
           ? `${count(now.failed)} of ${count(now.requests)}`
           : `${count(now.failed)}, was ${percent(before.failed, before.requests)}`,
     },
-    {
-      title: 'Free credit used',
-      value: money(free),
-      note: `${money(now.written_off)} beyond what was given`,
-    },
   ]
+}
+
+function freeOf({ free_charge: free, written_off: beyond }: MarginTotals): Figure {
+  return {
+    title: 'Free credit used',
+    value: money(free),
+    note: `${money(beyond)} beyond what was given`,
+  }
+}
+
+function topUpsOf({ now, before }: NonNullable<MarginFiguresProps['topUps']>): Figure {
+  const title = 'Top-ups'
+  if (now === undefined) return { title, value: '–', note: '' }
+  const parts = [
+    ...(now.top_ups === 0 ? [] : [counted(now.top_ups, 'top-up')]),
+    ...(now.purchases === 0 ? [] : [counted(now.purchases, 'purchase')]),
+    ...(now.codes === 0 ? [] : [counted(now.codes, 'code')]),
+    ...(before === undefined ? [] : [`was ${money(before.amount)}`]),
+  ]
+  return { title, value: money(now.amount), note: parts.join(', ') }
 }
 
 /** By position: the figures, and those that they are compared with. */

@@ -1,0 +1,45 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { STORE_BENCHES } from '../testing/benches.ts'
+import { runScript } from '../testing/script.ts'
+import type { StoreBench } from '../testing/store-bench.ts'
+import { sumTopUps } from './top-ups.ts'
+
+let bench: StoreBench
+
+describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
+  beforeEach(async () => {
+    bench = await open({
+      limits: {
+        openHoldsMax: 100,
+        keyRequestsPerMinuteMax: 10_000,
+        unbackedAccountRequestsPerMinuteMax: 10_000,
+      },
+    })
+    await bench.createAccount('A')
+    await bench.createAccount('B')
+    bench.setNowMs(1_000)
+    await runScript(bench, 'credit A backed 500 first')
+    bench.setNowMs(2_000)
+    await runScript(bench, 'credit A backed 70 second')
+    await runScript(bench, 'credit B backed 30 third')
+  })
+
+  afterEach(() => bench.close())
+
+  const sum = (accountId: string | null, fromMs: number, toMs: number) =>
+    sumTopUps(bench.store.reports, { accountId, fromMs, toMs })
+
+  test('paid credit of a range is added up, of all accounts or of one, its end left out', async () => {
+    const counted = { purchases: 0, codes: 0 }
+    expect(await sum(null, 0, 2_001)).toEqual({ amountMicros: 600, topUps: 3, ...counted })
+    expect(await sum('A', 0, 2_001)).toEqual({ amountMicros: 570, topUps: 2, ...counted })
+    expect(await sum(null, 1_000, 2_000)).toEqual({ amountMicros: 500, topUps: 1, ...counted })
+    expect(await sum('B', 0, 2_000)).toEqual({ amountMicros: 0, topUps: 0, ...counted })
+  })
+
+  test('free credit and removed credit are no top-ups', async () => {
+    await runScript(bench, 'credit A free 900 gift')
+    await runScript(bench, 'credit A backed -40 back')
+    expect((await sum(null, 0, 3_000)).amountMicros).toBe(600)
+  })
+})

@@ -1,0 +1,58 @@
+import { z } from 'zod'
+import { sumTopUps } from '../ledger/activity/top-ups.ts'
+import { idFilterField, momentField, moneyField, timeAnswer, timeField } from './fields.ts'
+import { type Operation, type OperationParts, operation } from './operation.ts'
+import { chartRange } from './usage.ts'
+
+/** Paid credit that was added over a range, for operators. */
+export function topUpOperations({ store, clock }: OperationParts): readonly Operation[] {
+  return [
+    operation({
+      name: 'getTopUps',
+      method: 'GET',
+      paths: { operator: '/app/api/operator/top-ups' },
+      summary: 'The paid credit that was added over a range, of all accounts or of one.',
+      query: z.strictObject({
+        from: momentField.optional(),
+        to: momentField.optional(),
+        account: idFilterField('acct').optional(),
+      }),
+      answers: { 200: topUpsShape },
+      async run({ reader, query: { account = null, ...asked } }) {
+        const { fromMs, toMs } = chartRange(asked, clock.nowMs())
+        const range = { accountId: account, fromMs, toMs }
+        const { amountMicros, topUps, purchases, codes } = await sumTopUps(
+          store.pages(reader),
+          range,
+        )
+        return {
+          httpStatus: 200,
+          body: {
+            object: 'top_ups',
+            from: timeAnswer(fromMs),
+            to: timeAnswer(toMs),
+            amount: amountMicros,
+            top_ups: topUps,
+            purchases,
+            codes,
+          },
+        }
+      },
+    }),
+  ]
+}
+
+/** Paid credit that was added over a range. */
+export const topUpsShape = z
+  .object({
+    object: z.literal('top_ups'),
+    from: timeField,
+    to: timeField,
+    amount: moneyField.describe(
+      'The paid credit that was added, in micro-dollars; refunds and disputes of it do not lessen it.',
+    ),
+    top_ups: z.int().describe('How often operators and programs added credit.'),
+    purchases: z.int(),
+    codes: z.int().describe('Redeemed credit codes.'),
+  })
+  .meta({ id: 'TopUps' })

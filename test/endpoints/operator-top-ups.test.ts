@@ -1,0 +1,28 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Browser, setUpOperator } from '../page/page-client.ts'
+import { Management } from './management.ts'
+
+let admin: Management
+let operator: Browser
+
+beforeAll(async () => {
+  admin = await Management.start()
+  operator = await setUpOperator(admin.world)
+})
+afterAll(() => admin.close())
+
+test('operators read what was added in a range, of all accounts and of one', async () => {
+  const first = await admin.account(5_000_000)
+  await admin.account(2_000_000)
+  const read = async (query: string) => (await operator.get(`operator/top-ups${query}`)).json
+  expect(await read('')).toMatchObject({
+    object: 'top_ups',
+    amount: 7_000_000,
+    top_ups: 2,
+    purchases: 0,
+    codes: 0,
+  })
+  expect(await read(`?account=${first}`)).toMatchObject({ amount: 5_000_000, top_ups: 1 })
+  const { httpStatus } = await operator.get('operator/top-ups?from=2020-01-01T00:00:00Z')
+  expect(httpStatus).toBe(400)
+})
