@@ -145,8 +145,12 @@ export function balanceQuery(accountId: string) {
   })
 }
 
-/** One request; `path`: where the requests are that it is one of. */
-export function requestQuery(path: string, requestId: string) {
+/** One request of an account. Default of `path`: as the account's members read it. */
+export function requestQuery(
+  accountId: string,
+  requestId: string,
+  path = `accounts/${accountId}/requests`,
+) {
   return queryOptions({
     queryKey: ['request', path, requestId],
     queryFn: ({ signal }) =>
