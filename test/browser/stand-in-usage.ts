@@ -225,7 +225,7 @@ export const OPERATOR_REPORT: OperatorReport = {
   totals: withMoney(USAGE_BY_TAG.totals),
   data: [
     { id: 'acct_1', name: 'Northwind Support', share: 0.89 },
-    { id: 'acct_2', name: 'Helix Lab', share: 0.95 },
+    { id: HELIX.id, name: HELIX.name, share: 0.95 },
     {
       id: 'acct_3',
       name: 'Ada Lovelace, whose account has a name that is longer than others',

@@ -1,18 +1,29 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
+import { readDateRange, searchOf, type TimeSpan } from '../../../src/vocabulary/date-range.ts'
 import { withQuery } from '../../api/client.ts'
-import { type AccountState, accountsQuery, type ListedAccount } from '../../api/operator.ts'
+import {
+  type AccountState,
+  accountsQuery,
+  type ListedAccount,
+  operatorReportQuery,
+} from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
 import { ago } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { ListCard, Older } from '../../parts/list-card.tsx'
+import { RangePicker } from '../../parts/range-picker.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
+import { DEFAULT_RANGE } from '../../searches.ts'
 import { useShortcuts } from '../../shell/shortcuts.ts'
+import { operatorSpanOf } from '../../shell/use-span.ts'
 import { CreateAccount } from './create-account.tsx'
+import type { MarginTotals } from './margin-figures.tsx'
+import { Margin } from './margin-table.tsx'
 import type { AccountsSearch } from './search.ts'
 
 const route = getRouteApi('/operator/accounts')
@@ -21,8 +32,13 @@ const route = getRouteApi('/operator/accounts')
 export function AccountsScreen() {
   useTitle('Accounts')
   const { create = false, ...filters } = route.useSearch()
-  const { search = '', state } = filters
-  const csvPath = withQuery('operator/accounts', { ...filters, format: 'csv' })
+  const { search = '', state, ...dates } = filters
+  const csvPath = withQuery('operator/accounts', {
+    search: search === '' ? null : search,
+    state,
+    format: 'csv',
+  })
+  const range = readDateRange(dates) ?? DEFAULT_RANGE
   const navigate = route.useNavigate()
   useShortcuts({ '/': () => document.getElementById('find')?.focus() })
   const change = (next: AccountsSearch) =>
@@ -31,6 +47,18 @@ export function AccountsScreen() {
     <>
       <div className="top">
         <h1>Accounts</h1>
+        <RangePicker
+          range={range}
+          compare={null}
+          spanOf={operatorSpanOf}
+          onChange={(picked) =>
+            change({
+              ...(search !== '' && { search }),
+              ...(state && { state }),
+              ...searchOf(picked.range),
+            })
+          }
+        />
         <a className="btn" href={`/app/api/${csvPath}`} download="accounts.csv">
           <Icon name="download" />
           CSV
@@ -57,7 +85,7 @@ export function AccountsScreen() {
             spellCheck={false}
             maxLength={200}
             onChange={({ target: { value } }) =>
-              change({ ...(state && { state }), ...(value !== '' && { search: value }) })
+              change({ ...dates, ...(state && { state }), ...(value !== '' && { search: value }) })
             }
           />
           <kbd className="hide-s">/</kbd>
@@ -67,12 +95,17 @@ export function AccountsScreen() {
           options={STATES}
           value={state ?? 'all'}
           onChange={(next) =>
-            change({ ...(search !== '' && { search }), ...(next !== 'all' && { state: next }) })
+            change({
+              ...dates,
+              ...(search !== '' && { search }),
+              ...(next !== 'all' && { state: next }),
+            })
           }
         />
       </div>
       <AccountTable
-        filters={{ ...filters, search: search.trim() }}
+        filters={{ ...(state && { state }), search: search.trim() }}
+        span={operatorSpanOf(range)}
         onCreate={() => change({ ...filters, create: true })}
       />
       {create && (
@@ -101,17 +134,23 @@ const HEADS = [
   { text: 'Account' },
   { text: 'Available', className: 'num' },
   { text: 'Held', className: 'num hide-m' },
-  { text: 'Spend, 30 d', className: 'num' },
+  { text: 'Charged', className: 'num' },
+  { text: 'Margin', className: 'num' },
   { text: 'State' },
   { text: 'Last request', className: 'hide-m' },
 ] as const
 
 interface AccountTableProps {
-  readonly filters: Omit<AccountsSearch, 'create'>
+  readonly filters: Pick<AccountsSearch, 'search' | 'state'>
+  /** The time that was charged for. */
+  readonly span: TimeSpan
   readonly onCreate: () => void
 }
 
-function AccountTable({ filters: { search = '', state }, onCreate }: AccountTableProps) {
+function AccountTable({ filters, span, onCreate }: AccountTableProps) {
+  const { search = '', state } = filters
+  const report = useQuery(operatorReportQuery(span, { by: 'account', account: null }))
+  const figures = new Map(report.data?.data.map((row) => [row.id, row.figures]))
   const query = useInfiniteQuery({ ...accountsQuery(search, state), refetchInterval: 30_000 })
   const accounts = query.data?.pages.flatMap(({ data }) => data)
   return (
@@ -140,7 +179,13 @@ function AccountTable({ filters: { search = '', state }, onCreate }: AccountTabl
       }
       heads={HEADS}
       greyRows={10}
-      row={(each) => <AccountRow key={each.id} listed={each} />}
+      row={(each) => (
+        <AccountRow
+          key={each.id}
+          listed={each}
+          figures={report.data === undefined ? undefined : (figures.get(each.id) ?? null)}
+        />
+      )}
     >
       <Older
         query={query}
@@ -157,8 +202,14 @@ const NONE_IN: Readonly<Record<AccountState, string>> = {
   in_debt: 'No account is in debt.',
 }
 
-function AccountRow({ listed }: { listed: ListedAccount }) {
-  const { id, name, email, disabled, credit, recent_charge: spend = 0 } = listed
+interface AccountRowProps {
+  readonly listed: ListedAccount
+  /** What its requests of the range came to; null: it has none; undefined: that is still read. */
+  readonly figures: MarginTotals | null | undefined
+}
+
+function AccountRow({ listed, figures }: AccountRowProps) {
+  const { id, name, email, disabled, credit } = listed
   const held = credit.backed.held + credit.free.held
   const lastAt = listed.last_request_at == null ? null : new Date(listed.last_request_at)
   return (
@@ -188,7 +239,10 @@ function AccountRow({ listed }: { listed: ListedAccount }) {
         {held === 0 ? <span className="dimmed">–</span> : money(held)}
       </td>
       <td className="num hide-s">
-        {spend === 0 ? <span className="dimmed">–</span> : money(spend)}
+        {figures == null ? <span className="dimmed">–</span> : money(figures.charge)}
+      </td>
+      <td className="num nowrap hide-s">
+        {figures == null ? <span className="dimmed">–</span> : <Margin figures={figures} />}
       </td>
       <td>
         <span className={`chip ${disabled ? 'bad' : 'good'}`}>
@@ -203,7 +257,11 @@ function AccountRow({ listed }: { listed: ListedAccount }) {
         )}
       </td>
       <td className="only-s num dimmed">
-        {spend === 0 ? 'no spend in 30 d' : `${money(spend)} in 30 d`}
+        {figures === undefined
+          ? ''
+          : figures === null
+            ? 'nothing charged'
+            : `${money(figures.charge)} charged`}
       </td>
     </tr>
   )

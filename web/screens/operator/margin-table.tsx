@@ -115,7 +115,8 @@ export function MarginTable(props: MarginTableProps) {
   )
 }
 
-function Margin({ figures }: { readonly figures: MarginTotals }) {
+/** A margin with its share of the charge, or that it is not known. */
+export function Margin({ figures }: { readonly figures: MarginTotals }) {
   const { margin, uncosted } = figures
   if (margin === null) {
     return <span title={`The cost of ${count(uncosted)} requests is not known.`}>not known</span>

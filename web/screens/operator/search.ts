@@ -1,7 +1,8 @@
+import { type RangeSearch, readDateRange, searchOf } from '../../../src/vocabulary/date-range.ts'
 import type { AccountState } from '../../api/operator.ts'
 
-/** What the address of the accounts says. */
-export interface AccountsSearch {
+/** What the address of the accounts says; charge and margin are of its range, of 30 days where it names none. */
+export interface AccountsSearch extends RangeSearch {
   /** A part of a name, an email address or an id. */
   readonly search?: string
   /** Left out: all. */
@@ -15,11 +16,14 @@ export function readAccountsSearch({
   search,
   state,
   create,
+  ...rest
 }: Record<string, unknown>): AccountsSearch {
+  const range = readDateRange(rest)
   const known = (['active', 'suspended', 'in_debt'] as const).find((one) => one === state)
   return {
     ...(typeof search === 'string' && search !== '' ? { search } : {}),
     ...(known === undefined ? {} : { state: known }),
+    ...(range === null ? {} : searchOf(range)),
     ...(create === 'true' || create === true ? { create: true as const } : {}),
   }
 }
