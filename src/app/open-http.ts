@@ -248,6 +248,8 @@ function servingFacts(
       refreshedAtMs: catalog.refreshedAtMs,
       doubtedIds: doubtedIds(),
     }),
+    modelsAt: (feeBasisPoints) => catalog.chargedAt(feeBasisPoints),
+    catalogRows: () => catalog.rows(),
     verification: () => verification.report(),
     scheduleOf: (request, upstream) => reconcilers.scheduleOf(request, upstream),
     onReportFailure: (cause) =>

@@ -6,7 +6,12 @@ import { FEE_BASIS_POINTS_DEFAULT } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { echoed, Problem, type ProblemInput } from '../vocabulary/problem.ts'
 import { type CatalogRow, Claims } from './claims.ts'
-import { type PricesListed, type ServedList, ServedModels } from './served-models.ts'
+import {
+  type ChargedModel,
+  type PricesListed,
+  type ServedList,
+  ServedModels,
+} from './served-models.ts'
 
 /** The operator's settings of the catalog. */
 export interface CatalogSettings extends ListingSettings {
@@ -113,6 +118,11 @@ export class Catalog {
    */
   served(feeBasisPoints: number | null): ServedList {
     return (this.#index?.served ?? NO_MODELS).at(feeBasisPoints)
+  }
+
+  /** The same models at the prices that an account with this fee is charged. */
+  chargedAt(feeBasisPoints: number | null): readonly ChargedModel[] {
+    return (this.#index?.served ?? NO_MODELS).chargedAt(feeBasisPoints)
   }
 
   /** The catalog id of the model that a name resolves to; null: of none. */

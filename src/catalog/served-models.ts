@@ -20,6 +20,9 @@ export interface ServedModel extends ModelListing {
   readonly links: { readonly details: string }
 }
 
+/** A model as the account that is charged for it has it: `pricing` has the platform fee on each price. */
+export type ChargedModel = Omit<ServedModel, 'charged_pricing'>
+
 /** What an item of the list is made of. */
 interface ModelToServe {
   readonly listing: ModelListing
@@ -50,6 +53,12 @@ export function servedModel(
   }
 }
 
+/** A model at the prices that are charged, and at no others. */
+export function chargedModel(model: ModelToServe): ChargedModel {
+  const { charged_pricing: _, ...charged } = servedModel(model, 'charged')
+  return charged
+}
+
 /** The list as UTF-8 JSON. Shared: do not write to it. */
 export interface ServedList {
   readonly listBytes: Buffer
@@ -63,11 +72,33 @@ const COMMA = Buffer.from(',')
 // A list can have a megabyte.
 const FEES_KEPT_MAX = 16
 
-/** The models of one refresh as they are served: the list is made once for each fee that is asked for. */
+/** What was made for the fees that were asked for last, in hundredths of a percent; null: each model's own. */
+class KeptByFee<Made> {
+  readonly #byFee = new Map<number | null, Made>()
+  readonly #make: (feeBasisPoints: number | null) => Made
+
+  constructor(make: (feeBasisPoints: number | null) => Made) {
+    this.#make = make
+  }
+
+  at(feeBasisPoints: number | null): Made {
+    const earlier = this.#byFee.get(feeBasisPoints)
+    if (earlier !== undefined) return earlier
+    if (this.#byFee.size >= FEES_KEPT_MAX) this.#byFee.clear()
+    const made = this.#make(feeBasisPoints)
+    this.#byFee.set(feeBasisPoints, made)
+    return made
+  }
+}
+
+/** The models of one refresh as they are served: a list is made once for each fee that is asked for. */
 export class ServedModels {
   readonly #models: readonly ModelToServe[]
   readonly #pricesListed: PricesListed
-  readonly #byFee = new Map<number | null, ServedList>()
+  readonly #lists = new KeptByFee((feeBasisPoints) => this.#listAt(feeBasisPoints))
+  readonly #charged = new KeptByFee((feeBasisPoints) =>
+    this.#atFee(feeBasisPoints).map(chargedModel),
+  )
 
   constructor(models: readonly ModelToServe[], pricesListed: PricesListed) {
     this.#models = models
@@ -76,19 +107,23 @@ export class ServedModels {
 
   /** The list at the fee of an account, in hundredths of a percent; null: at each model's own. */
   at(feeBasisPoints: number | null): ServedList {
-    const earlier = this.#byFee.get(feeBasisPoints)
-    if (earlier !== undefined) return earlier
-    if (this.#byFee.size >= FEES_KEPT_MAX) this.#byFee.clear()
-    const made = this.#make(feeBasisPoints)
-    this.#byFee.set(feeBasisPoints, made)
-    return made
+    return this.#lists.at(feeBasisPoints)
   }
 
-  #make(feeBasisPoints: number | null): ServedList {
-    const items = this.#models.map((model) => {
-      const atFee = feeBasisPoints === null ? model : { ...model, feeBasisPoints }
-      return Buffer.from(JSON.stringify(servedModel(atFee, this.#pricesListed)))
-    })
+  /** The models at the prices that an account with this fee is charged; null: at each model's own. */
+  chargedAt(feeBasisPoints: number | null): readonly ChargedModel[] {
+    return this.#charged.at(feeBasisPoints)
+  }
+
+  #atFee(feeBasisPoints: number | null): readonly ModelToServe[] {
+    if (feeBasisPoints === null) return this.#models
+    return this.#models.map((model) => ({ ...model, feeBasisPoints }))
+  }
+
+  #listAt(feeBasisPoints: number | null): ServedList {
+    const items = this.#atFee(feeBasisPoints).map((model) =>
+      Buffer.from(JSON.stringify(servedModel(model, this.#pricesListed))),
+    )
     const listBytes = listOf(items)
     const bytesById = new Map<string, Buffer>()
     let from = LIST_HEAD.length

@@ -1,6 +1,8 @@
 import { Readable } from 'node:stream'
 import type { z } from 'zod'
 import type { RefreshOfAll } from '../catalog/catalog-refreshers.ts'
+import type { CatalogRow } from '../catalog/claims.ts'
+import type { ChargedModel } from '../catalog/served-models.ts'
 import type { ChangedCallers } from '../journey/gate/authenticator.ts'
 import type { CommandedLedger } from '../ledger/commands.ts'
 import type { OperatorAction } from '../ledger/operator-actions.ts'
@@ -266,6 +268,10 @@ export interface OperationParts {
       /** Models with a figure whose steep fall is not believed yet. */
       readonly doubtedIds: readonly string[]
     }
+    /** The models at the prices that an account with this fee is charged, in hundredths of a percent; null: at each model's own. */
+    modelsAt(feeBasisPoints: number | null): readonly ChargedModel[]
+    /** Every row of the catalog: a model at each of its upstreams. */
+    catalogRows(): readonly CatalogRow[]
     verification(): {
       readonly lookups: 'verify' | 'all'
       /** Requests whose reported costs are all looked up. */

@@ -5,6 +5,7 @@ import { creditOperations } from './credit.ts'
 import { creditCodeOperations } from './credit-codes.ts'
 import { depositAddressOperations } from './deposit-addresses.ts'
 import { memberOperations } from './members.ts'
+import { modelOperations } from './models.ts'
 import type { Operation, OperationParts } from './operation.ts'
 import { operatorDeskOperations } from './operator-desk.ts'
 import { overviewOperations } from './overview.ts'
@@ -46,6 +47,7 @@ export const OPERATIONS: readonly OperationSource[] = [
   ['Requests', requestOperations],
   ['Requests', generationOperations],
   ['Requests', requestSummaryOperations],
+  ['Models', modelOperations],
   ['People', peopleOperations],
   ['People', memberOperations],
   ['Admin tokens', adminTokenOperations],

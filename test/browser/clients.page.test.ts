@@ -3,7 +3,8 @@ import { expect } from 'vitest'
 import { type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { ANSWER_ID, json, type StandIn, type StandInAnswer } from './stand-in.ts'
-import { HELIX, MODEL_LIST } from './stand-in-data.ts'
+import { HELIX } from './stand-in-data.ts'
+import { MODEL_LIST } from './stand-in-models.ts'
 import { REQUESTS } from './stand-in-requests.ts'
 
 /** Connect and Playground: each screen and each of its states, and how the Playground is used. */

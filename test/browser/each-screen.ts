@@ -52,6 +52,8 @@ export function testScreens(screens: readonly Screen[]): void {
           await expectReachable(page)
           await expectFits(page)
         }
+        // Its prices are the provider's.
+        expect(server.asked.filter((asked) => asked.includes('/v1/models'))).toEqual([])
         expect(complaints).toEqual([])
       },
     )

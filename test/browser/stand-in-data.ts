@@ -1,4 +1,4 @@
-import type { Account, ApiKey, Factors, Me, Model, Start } from '../../web/api/answers.ts'
+import type { Account, ApiKey, Factors, Me, Start } from '../../web/api/answers.ts'
 
 /** A busy account at one moment, the same in every run: what the pictures show. */
 
@@ -250,12 +250,6 @@ export const KEYS: readonly ApiKey[] = [
   }),
 ]
 
-const ENDPOINTS: Readonly<Record<string, readonly string[]>> = {
-  text: ['chat', 'responses', 'messages', 'completions'],
-  image: ['images'],
-  embeddings: ['embeddings'],
-}
-
 /** The models that it uses. */
 export const MODELS = [
   'anthropic/claude-sonnet-5',
@@ -264,46 +258,6 @@ export const MODELS = [
   'qwen/qwen4-coder',
   'meta/llama-5-70b',
 ] as const
-
-/** The models of the catalog. */
-export const MODEL_LIST = {
-  object: 'list',
-  data: [
-    ...MODELS.map((id, at) => model(id, { input: at + 1, output: 5 * at + 4 })),
-    model('black-forest/flux-3', { input: 0, output: 40, writes: 'image' }),
-    model('openai/text-embed-4', { input: 1, output: 0 }),
-    model('sim/text', { input: 1, output: 4 }),
-    model('sim/open', { input: 2, output: 6 }),
-  ],
-}
-
-interface ModelInput {
-  /** Tenths of a dollar for a million tokens. */
-  readonly input: number
-  readonly output: number
-  readonly writes?: string
-}
-
-function model(id: string, { input, output, writes = 'text' }: ModelInput): Model {
-  const price = (tenths: number) => `0.${String(tenths).padStart(7, '0')}`
-  const isOpen = /^(?:qwen|meta)\/|open$/.test(id)
-  return {
-    id,
-    name: id.slice(id.indexOf('/') + 1),
-    endpoints: ENDPOINTS[writes] ?? [],
-    top_provider: { context_length: 200_000, max_completion_tokens: 64_000, is_moderated: false },
-    description: null,
-    supported_parameters: ['temperature', 'max_tokens'],
-    hugging_face_id: isOpen ? id : '',
-    context_length: 200_000,
-    architecture: { input_modalities: ['text', 'image'], output_modalities: [writes] },
-    pricing:
-      writes === 'image'
-        ? { prompt: '0', completion: '0', image: '0.04' }
-        : { prompt: price(input), completion: price(output) },
-    created: 0,
-  }
-}
 
 /** An invitation that is looked at. */
 export const LINK_LOOK = {

@@ -8,6 +8,7 @@ import { listenOnLoopback } from './listen.ts'
 import { BALANCE, ENTRIES, SESSIONS } from './stand-in-credit.ts'
 import * as data from './stand-in-data.ts'
 import { ACTIONS, UPSTREAMS, USERS } from './stand-in-desk.ts'
+import { MODEL_LIST, OFFERED_MODELS } from './stand-in-models.ts'
 import {
   ACCOUNTS,
   AUDIT,
@@ -171,7 +172,8 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['/requests', list(REQUESTS.map(asCustomersReadIt), 'older')],
     ['/operator/requests', list(REQUESTS, 'older')],
     ['/requests/summary', SUMMARY],
-    ['/models', data.MODEL_LIST],
+    ['/models', MODEL_LIST],
+    ['/operator/models', OFFERED_MODELS],
     ['/balance', BALANCE],
     ['/entries', list(ENTRIES, 'older')],
     ['/purchases', { ...list(PURCHASES), pending: PENDING }],

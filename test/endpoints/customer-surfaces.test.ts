@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { OPERATOR_ONLY } from '../../src/operations/customer-fields.ts'
 import { makeOperations, OPERATIONS } from '../../src/operations/operations.ts'
+import { pricingWithFee } from '../../src/upstreams/listing/pricing.ts'
 import { type Browser, inviteGuest, setUpOperator } from '../page/page-client.ts'
 import { startWorld, type TestAccount, type World } from '../world.ts'
 
@@ -46,6 +47,20 @@ function namesIn(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(namesIn)
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([name, member]) => [name, ...namesIn(member)])
+}
+
+/** All texts in a JSON value. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.values(value).flatMap(textsIn)
+}
+
+/** The prices above zero of a list of models, as their texts. */
+function pricesIn(list: unknown, field: 'pricing' | 'provider_pricing'): Set<string> {
+  const models: readonly object[] = Object(list)['data']
+  const texts = models.flatMap((model) => textsIn(Object(model)[field]))
+  return new Set(texts.filter((text) => /^[\d.]*[1-9]/.test(text)))
 }
 
 /** Fields of operators in a value. */
@@ -136,6 +151,51 @@ describe('what a customer reads has neither an upstream nor a field of operators
     }
     expect(paths).toContain(`accounts/${account.id}/requests/${requestId}`)
   })
+})
+
+describe("the provider's prices", () => {
+  test('are in no answer of the page to a member, who reads the charged ones', async () => {
+    const provider = pricesIn((await operator.get('operator/models')).json, 'provider_pricing')
+    expect(provider.size).toBeGreaterThan(5)
+    for (const path of readPaths('member').map((one) => one.replace('/app/api/', ''))) {
+      const { json } = await member.get(path)
+      const shown = textsIn(json).filter((text) => provider.has(text))
+      expect({ path, shown }).toEqual({ path, shown: [] })
+    }
+  })
+
+  test('are what the prices of an account are made of, by its own fee', async () => {
+    const { json } = await member.get(`accounts/${account.id}/models`)
+    const byKey = await fetch(world.url('/v1/models'), {
+      headers: { authorization: `Bearer ${account.apiKey}` },
+    })
+    const { data: listed }: { data: { id: string; charged_pricing: object }[] } = Object(
+      await byKey.json(),
+    )
+    const charged: { id: string; pricing: object }[] = Object(json)['data']
+    expect(charged.map(({ id, pricing }) => [id, pricing])).toEqual(
+      listed.map(({ id, charged_pricing }) => [id, charged_pricing]),
+    )
+    const provider = pricesIn({ data: listed }, 'pricing')
+    const [price] = pricesIn(json, 'pricing')
+    expect(provider.has(String(price))).toBe(false)
+  })
+
+  test('are read by operators beside the fee and what accounts are charged', async () => {
+    const { json } = await operator.get('operator/models')
+    const text = Object(json)['data'].find(({ id }: { id: string }) => id === 'sim/text')
+    expect(text).toMatchObject({ upstream: UPSTREAM, fee_basis_points: 500, doubted: false })
+    const { pricing, provider_pricing: provider } = text
+    expect(pricing).toEqual(pricingWithFee(provider, 500))
+    expect((await member.get('operator/models')).httpStatus).toBe(404)
+  })
+})
+
+test('an account that may use some models alone reads those', async () => {
+  const narrow = await world.account()
+  await world.gateway.ledger.updateAccount({ id: narrow.id, modelsAllow: ['sim/text'] }, null)
+  const { json } = await operator.get(`accounts/${narrow.id}/models`)
+  expect(Object(json)['data']).toMatchObject([{ id: 'sim/text' }])
 })
 
 test('operators read what customers do not', async () => {

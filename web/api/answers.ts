@@ -1,5 +1,4 @@
 import type { z } from 'zod'
-import type { ServedModel } from '../../src/catalog/served-models.ts'
 import type {
   FactorNeededAnswer,
   FactorsAnswer,
@@ -18,6 +17,7 @@ import type {
   memberInvitationShape,
   memberShape,
 } from '../../src/operations/members.ts'
+import type { modelShape } from '../../src/operations/models.ts'
 import type { overviewShape } from '../../src/operations/overview.ts'
 import type { balanceShape } from '../../src/operations/own-account.ts'
 import type { confirmingShape, purchaseShape } from '../../src/operations/purchases.ts'
@@ -109,19 +109,5 @@ export type Invitation = z.infer<typeof invitationShape>
 /** An invitation that was just made, with its link where it was not mailed. */
 export type NewInvitation = z.infer<typeof memberInvitationShape>
 
-/** A model of the catalog, as `GET /v1/models` has it. */
-export type Model = Pick<
-  ServedModel,
-  | 'id'
-  | 'created'
-  | 'endpoints'
-  | 'name'
-  | 'description'
-  | 'hugging_face_id'
-  | 'context_length'
-  | 'supported_parameters'
-  | 'pricing'
-  | 'top_provider'
-> & {
-  readonly architecture: Pick<ServedModel['architecture'], 'input_modalities' | 'output_modalities'>
-}
+/** A model at the prices that the account is charged. */
+export type Model = z.infer<typeof modelShape>

@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import type { listedAccountShape } from '../../src/operations/accounts.ts'
 import type { adminTokenShape } from '../../src/operations/admin-tokens.ts'
 import type { createdCreditCodeShape, creditCodeShape } from '../../src/operations/credit-codes.ts'
+import type { offeredModelShape } from '../../src/operations/models.ts'
 import type {
   healthShape,
   operatorActionShape,
@@ -36,6 +37,9 @@ export type ListedAccount = z.infer<typeof listedAccountShape>
 
 /** Something that an operator changed. */
 export type OperatorAction = z.infer<typeof operatorActionShape>
+
+/** A model at one of its upstreams, with the provider's prices. */
+export type OfferedModel = z.infer<typeof offeredModelShape>
 
 /** What all accounts used over time. */
 export type OperatorUsage = z.infer<typeof operatorUsageShape>
@@ -339,3 +343,10 @@ export function operatorReportQuery(span: TimeSpan, input: ReportInput) {
     refetchInterval: 2 * LIVE_MS,
   })
 }
+
+/** The models at every upstream. */
+export const offeredModelsQuery = queryOptions({
+  queryKey: ['operator', 'models'],
+  queryFn: ({ signal }) => read<Page<OfferedModel>>('operator/models', signal),
+  staleTime: LIVE_MS,
+})

@@ -174,9 +174,11 @@ export function invitationsQuery(accountId: string) {
   })
 }
 
-/** The models of the catalog. */
-export const modelsQuery = queryOptions({
-  queryKey: ['models'],
-  queryFn: ({ signal }) => read<Pick<Page<Model>, 'data'>>('/v1/models', signal),
-  staleTime: 10 * MINUTE_MS,
-})
+/** The models that an account may use, at the prices that it is charged. */
+export function modelsQuery(accountId: string) {
+  return queryOptions({
+    queryKey: ['models', accountId],
+    queryFn: ({ signal }) => read<Page<Model>>(`accounts/${accountId}/models`, signal),
+    staleTime: 10 * MINUTE_MS,
+  })
+}

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Model } from '../api/answers.ts'
 import { modelsQuery } from '../api/queries.ts'
-import { useMe } from '../shell/use-account.ts'
+import { useAccountId, useMe } from '../shell/use-account.ts'
 
 /** The simulator's model of each format that the page has lines for. */
 const SIMULATED_MODELS = {
@@ -16,7 +16,7 @@ export type Endpoint = keyof typeof SIMULATED_MODELS
 
 /** The models that are answered in one of these formats, in the order of the catalog; none until it is read. */
 export function useModels(formats: readonly Endpoint[]): readonly Model[] {
-  const { data } = useQuery(modelsQuery)
+  const { data } = useQuery(modelsQuery(useAccountId()))
   return data?.data.filter(({ endpoints }) => formats.some((one) => endpoints.includes(one))) ?? []
 }
 

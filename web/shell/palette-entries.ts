@@ -144,7 +144,7 @@ function useKeyEntries(accountId: string | null): readonly Entry[] {
 
 function useModelEntries(accountId: string | null): readonly Entry[] {
   const navigate = useNavigate()
-  const { data } = useQuery({ ...modelsQuery, enabled: accountId !== null })
+  const { data } = useQuery({ ...modelsQuery(accountId ?? ''), enabled: accountId !== null })
   if (accountId === null) return []
   return (data?.data ?? []).map(({ id }) => ({
     id,

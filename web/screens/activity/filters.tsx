@@ -158,7 +158,7 @@ interface ListedProps extends PartProps {
 
 /** The models of the range, among them those that have left the catalog, then the others of the catalog. */
 function ModelFilter({ range, ...props }: ListedProps) {
-  const { data } = useQuery(modelsQuery)
+  const { data } = useQuery(modelsQuery(useAccountId()))
   const used = useUsed('model', range)
   const rest = data?.data.filter(({ id }) => !used.some(({ value }) => value === id)) ?? []
   const options = [...used, ...rest.map(({ id }) => ({ value: id, text: id }))]

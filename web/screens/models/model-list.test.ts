@@ -5,6 +5,7 @@ import { matchingModels, vendorsOf } from './model-list.ts'
 function model(id: string, part: Partial<Model> = {}): Model {
   return {
     id,
+    object: 'model',
     name: id,
     description: '',
     hugging_face_id: '',
@@ -12,7 +13,7 @@ function model(id: string, part: Partial<Model> = {}): Model {
     endpoints: ['chat'],
     supported_parameters: [],
     pricing: { prompt: '0.000001', completion: '0.000002' },
-    top_provider: { context_length: null, max_completion_tokens: null, is_moderated: false },
+    top_provider: { max_completion_tokens: null },
     architecture: { input_modalities: ['text'], output_modalities: ['text'] },
     created: 0,
     ...part,

@@ -26,7 +26,7 @@ export function ModelsScreen() {
   useTitle('Models')
   const search = route.useSearch()
   const navigate = route.useNavigate()
-  const query = useQuery(modelsQuery)
+  const query = useQuery(modelsQuery(useAccountId()))
   const uses = useUses()
   const models = query.data?.data ?? []
   const opened = models.find(({ id }) => id === search.model)
@@ -149,7 +149,7 @@ function Table({ models, isEmpty, search }: TableProps) {
           </tbody>
         )}
       </table>
-      <p className="pager">Prices in dollars per million tokens, before the platform fee.</p>
+      <p className="pager">Prices in dollars per million tokens: what this account is charged.</p>
     </>
   )
 }

@@ -2,12 +2,10 @@ import { expect, test } from 'vitest'
 import type { Model } from '../../api/answers.ts'
 import { askedModel, bodyOf } from './formats.ts'
 
-function model(
-  endpoints: readonly string[],
-  parameters: readonly string[] = ['max_tokens'],
-): Model {
+function model(endpoints: string[], parameters = ['max_tokens']): Model {
   return {
     id: 'acme/sage',
+    object: 'model',
     name: 'sage',
     created: 0,
     description: '',
@@ -16,7 +14,7 @@ function model(
     endpoints,
     supported_parameters: parameters,
     pricing: {},
-    top_provider: { context_length: null, max_completion_tokens: 9_000, is_moderated: false },
+    top_provider: { max_completion_tokens: 9_000 },
     architecture: { input_modalities: ['text'], output_modalities: ['text'] },
   }
 }

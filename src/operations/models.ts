@@ -1,0 +1,141 @@
+import { z } from 'zod'
+import type { CatalogRow } from '../catalog/claims.ts'
+import { type ChargedModel, chargedModel } from '../catalog/served-models.ts'
+import { ModelAccess } from '../journey/gate/model-access.ts'
+import { feeShape, listAnswer, listShape } from './fields.ts'
+import { notFound, type Operation, type OperationParts, operation, readsFor } from './operation.ts'
+
+/** The models of an account at its prices, and those of every upstream with the provider's. */
+export function modelOperations(parts: OperationParts): readonly Operation[] {
+  return [ofAccount(parts), ofUpstreams(parts)]
+}
+
+function ofAccount({ store, server }: OperationParts): Operation {
+  return operation({
+    name: 'listAccountModels',
+    method: 'GET',
+    paths: { member: '/app/api/accounts/{account_id}/models' },
+    summary: 'The models that the account may use, at the prices that it is charged.',
+    answers: { 200: listShape(modelShape) },
+    async run({ reader, caller, accountId }) {
+      const row = await readsFor({ caller, reader }, store)
+        .selectFrom('accounts')
+        .select(['models_allow as allow', 'models_deny as deny'])
+        .select('fee_basis_points as feeBasisPoints')
+        .where('id', '=', accountId)
+        .executeTakeFirst()
+      if (row === undefined) throw notFound('account', accountId)
+      const { feeBasisPoints, ...account } = row
+      const access = ModelAccess.of({ account, apiKey: NO_LISTS })
+      const models = server?.modelsAt(feeBasisPoints) ?? []
+      const shown = access === null ? models : models.filter(({ id }) => access.mayUse(id))
+      return { httpStatus: 200, body: listAnswer(shown.map(modelAnswer), null) }
+    },
+  })
+}
+
+const NO_LISTS = { allow: null, deny: null }
+
+function ofUpstreams({ server }: OperationParts): Operation {
+  return operation({
+    name: 'listOfferedModels',
+    method: 'GET',
+    paths: { operator: '/app/api/operator/models' },
+    summary:
+      "Every model at each of its upstreams: the provider's prices, the platform fee, and the prices that accounts without a fee of their own are charged.",
+    answers: { 200: listShape(offeredModelShape) },
+    async run() {
+      const doubted = new Set(server?.catalog().doubtedIds)
+      const rows = server?.catalogRows() ?? []
+      const body = rows.map((row) => offeredAnswer(row, doubted.has(row.offer.modelId)))
+      return { httpStatus: 200, body: listAnswer(body, null) }
+    },
+  })
+}
+
+const overrideShape = z.record(z.string(), z.union([z.string(), z.number(), z.array(z.string())]))
+
+const pricingShape = z
+  .record(z.string(), z.union([z.string(), z.array(overrideShape)]))
+  .describe(
+    'Dollars for one token, image or request, as exact decimals; `overrides` are prices under a condition, such as for long prompts.',
+  )
+
+const tokensOrNull = z.int().nullable()
+
+/** A model as an account has it: the platform fee is in its prices. */
+export const modelShape = z
+  .object({
+    id: z.string(),
+    object: z.literal('model'),
+    name: z.string(),
+    description: z.string(),
+    created: z.int().describe('Seconds since the Unix epoch; 0: not known.'),
+    hugging_face_id: z.string().nullable().describe('Set where its weights are open.'),
+    context_length: tokensOrNull,
+    endpoints: z.array(z.string()).describe('The formats in which it is answered.'),
+    architecture: z.object({
+      input_modalities: z.array(z.string()),
+      output_modalities: z.array(z.string()),
+    }),
+    supported_parameters: z.array(z.string()),
+    top_provider: z.object({ max_completion_tokens: tokensOrNull }),
+    pricing: pricingShape,
+  })
+  .meta({ id: 'ChargedModel' })
+
+function modelAnswer(model: ChargedModel): z.input<typeof modelShape> {
+  const { architecture, top_provider: top } = model
+  return {
+    id: model.id,
+    object: 'model',
+    name: model.name,
+    description: model.description,
+    created: model.created,
+    hugging_face_id: model.hugging_face_id,
+    context_length: model.context_length,
+    endpoints: [...model.endpoints],
+    architecture: {
+      input_modalities: [...architecture.input_modalities],
+      output_modalities: [...architecture.output_modalities],
+    },
+    supported_parameters: [...model.supported_parameters],
+    top_provider: { max_completion_tokens: top.max_completion_tokens },
+    pricing: pricingAnswer(model),
+  }
+}
+
+function pricingAnswer({ pricing }: Pick<ChargedModel, 'pricing'>): z.input<typeof pricingShape> {
+  const copied = Object.entries(pricing).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? value : value.map((override) => ({ ...override })),
+  ])
+  return Object.fromEntries(copied)
+}
+
+/** A model at one of its upstreams, with what operators alone read. */
+export const offeredModelShape = modelShape
+  .extend({
+    upstream: z.string(),
+    provider_pricing: pricingShape.describe("The provider's prices, without the platform fee."),
+    fee_basis_points: feeShape.describe('The platform fee of the model.'),
+    doubted: z
+      .boolean()
+      .describe('Whether one of its figures fell so far that it is not believed yet.'),
+  })
+  .meta({ id: 'OfferedModel' })
+
+/** By position: the row, and whether one of its figures is doubted. */
+function offeredAnswer(
+  { offer, listing }: CatalogRow,
+  doubted: boolean,
+): z.input<typeof offeredModelShape> {
+  const { endpoints, feeBasisPoints, upstream } = offer
+  return {
+    ...modelAnswer(chargedModel({ listing, endpoints, feeBasisPoints })),
+    upstream,
+    provider_pricing: pricingAnswer(listing),
+    fee_basis_points: feeBasisPoints,
+    doubted,
+  }
+}
