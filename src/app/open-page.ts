@@ -3,8 +3,9 @@ import type { PageInput } from '../http/page/page-routes.ts'
 import { PageSite } from '../http/page/page-site.ts'
 import type { Authenticator } from '../journey/gate/authenticator.ts'
 import { Gate, type GateSettings } from '../journey/gate/gate.ts'
+import { ModelAccess } from '../journey/gate/model-access.ts'
 import type { UnknownCallers } from '../journey/gate/unknown-callers.ts'
-import { getPlaygroundKeyHash } from '../ledger/api-keys.ts'
+import { getPlaygroundKeyHash, getPlaygroundKeyModels } from '../ledger/api-keys.ts'
 import type { Ledger } from '../ledger/commands.ts'
 import type { Outbox } from '../mail/outbox.ts'
 import { notFound } from '../operations/operation.ts'
@@ -14,6 +15,7 @@ import { OutsideDoor } from '../people/outside/outside-door.ts'
 import { People } from '../people/people.ts'
 import { SignUp } from '../people/sign-up.ts'
 import { hasUsers } from '../people/users.ts'
+import { ACCOUNTS } from '../store/schema.ts'
 import type { Store } from '../store/store.ts'
 import type { Arrival } from '../vocabulary/call.ts'
 import { systemClock } from '../vocabulary/clock.ts'
@@ -96,6 +98,19 @@ export function openPage(
       const keyHash = await getPlaygroundKeyHash(accountId, { db, ledger })
       if (keyHash === null) throw notFound('account', accountId)
       return authenticator.callerOf(keyHash, arrival)
+    },
+    async playgroundAccount(accountId, reader) {
+      const reads = store.pages(reader)
+      const row = await reads
+        .selectFrom('accounts')
+        .selectAll()
+        .where('id', '=', accountId)
+        .executeTakeFirst()
+      if (row === undefined) throw notFound('account', accountId)
+      const account = { allow: row.models_allow, deny: row.models_deny }
+      const apiKey = await getPlaygroundKeyModels(reads, accountId)
+      const models = ModelAccess.of({ account, apiKey })
+      return { account: ACCOUNTS.read(row), models }
     },
   }
 }

@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { WireFormat } from '../formats/format.ts'
 import { clientClosed } from '../journey/client-answer.ts'
+import { type EstimateInput, estimateHold, type HoldEstimate } from '../journey/estimate-hold.ts'
 import type { Caller } from '../journey/gate/authenticator.ts'
 import { runJourney } from '../journey/journey.ts'
-import type { JourneyParts, JourneyRecord } from '../journey/journey-parts.ts'
+import type { JourneyParts, JourneyRecord, JourneyRequest } from '../journey/journey-parts.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { answerProblem, problemOf } from './answer-problem.ts'
@@ -39,6 +40,8 @@ export interface Inference {
   serve(clientRequest: IncomingMessage, client: ServerResponse): boolean
   /** Serves a request of another route, which has an authentication of its own. All else is the same. */
   serveAs(arrived: Arrived): void
+  /** What a request of another route would hold. Nothing is opened, stored, logged or sent. Rejects with a Problem. */
+  estimate(arrived: ArrivedEstimate): Promise<HoldEstimate>
   /** Whether the journey of a request is under way: from before its hold can be opened. */
   isUnderWay(requestId: string): boolean
   /** Requests whose answers have not ended. */
@@ -72,6 +75,12 @@ interface Sender {
    * sender may not call any more.
    */
   bodyHasCome(): Promise<void>
+}
+
+interface ArrivedEstimate extends Omit<EstimateInput, 'readBody'> {
+  readonly clientRequest: IncomingMessage
+  /** As of a {@link Sender}. */
+  readonly bodyHasCome: () => Promise<void>
 }
 
 interface DrainInput {
@@ -118,6 +127,11 @@ export function createInference(input: InferenceInput): Inference {
       return true
     },
     serveAs: begin,
+    estimate({ clientRequest, bodyHasCome, ...asked }) {
+      const { client, format } = asked
+      const reading = { clientRequest, client, format, bodyHasCome }
+      return estimateHold(input.parts, { ...asked, readBody: bodyReader(input, reading) })
+    },
     async drain({ timeoutMs, cutOff }) {
       draining = true
       const timer = setTimeout(() => {
@@ -172,18 +186,12 @@ async function serve(input: InferenceInput, exchange: Exchange): Promise<void> {
       peerAddress: clientRequest.socket.remoteAddress,
       authenticate: sender === null ? null : () => sender.authenticate(),
       client,
-      async readBody(account) {
-        const bytes = await readBody(clientRequest, {
-          bytesMax: format.bodyBytesMax,
-          timeoutMs: input.bodyTimeoutMs,
-          account,
-          beforeReading: () => {
-            if (asksToGoOn(clientRequest)) client.writeContinue()
-          },
-        })
-        if (sender !== null) await sender.bodyHasCome()
-        return bytes
-      },
+      readBody: bodyReader(input, {
+        clientRequest,
+        client,
+        format,
+        bodyHasCome: async () => sender?.bodyHasCome(),
+      }),
       record,
     })
   } catch (thrown) {
@@ -203,6 +211,30 @@ async function serve(input: InferenceInput, exchange: Exchange): Promise<void> {
     endedAtMs: input.parts.clock.nowMs(),
     traceparent: clientRequest.headers['traceparent'],
   })
+}
+
+/** Reads a body within the limits of its format and its account. By position: the settings, and the request. */
+function bodyReader(
+  { bodyTimeoutMs }: Pick<InferenceInput, 'bodyTimeoutMs'>,
+  {
+    clientRequest,
+    client,
+    format,
+    bodyHasCome,
+  }: Pick<Arrived, 'clientRequest' | 'client' | 'format'> & Pick<Sender, 'bodyHasCome'>,
+): JourneyRequest['readBody'] {
+  return async (account) => {
+    const bytes = await readBody(clientRequest, {
+      bytesMax: format.bodyBytesMax,
+      timeoutMs: bodyTimeoutMs,
+      account,
+      beforeReading: () => {
+        if (asksToGoOn(clientRequest)) client.writeContinue()
+      },
+    })
+    await bodyHasCome()
+    return bytes
+  }
 }
 
 function emptyRecord(): JourneyRecord {

@@ -1,30 +1,21 @@
-import type { WireFormat } from '../formats/format.ts'
-import { checkOffer } from '../formats/refusals.ts'
 import { sentFacts } from '../formats/sent-facts.ts'
-import { sizeCall, sizeCallInParts } from '../formats/size-call.ts'
-import { parseJsonBody } from '../json/body.ts'
-import { JSON_TREE_BYTES_MAX } from '../json/bound.ts'
 import { editJson } from '../json/edit.ts'
-import type { JsonBody } from '../json/walk.ts'
 import type { Attempt, AttemptObserver, AttemptRequest, Deadlines } from '../upstreams/attempt.ts'
-import { UnlistedField } from '../upstreams/fields.ts'
 import type { Upstream, Wire } from '../upstreams/upstream.ts'
 import type { Call } from '../vocabulary/call.ts'
 import type { QueuePlace } from '../vocabulary/fair-queue.ts'
-import { type Offer, offerAtFee } from '../vocabulary/offer.ts'
-import { Problem } from '../vocabulary/problem.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
 import { readTags } from '../vocabulary/tags.ts'
 import { clientLeft } from './client-answer.ts'
 import type { Caller } from './gate/authenticator.ts'
-import type { ByteOwner, ByteReservation } from './gate/byte-budget.ts'
+import type { ByteReservation } from './gate/byte-budget.ts'
 import type { GateSlot } from './gate/gate.ts'
-import type { Turn } from './gate/thread-share.ts'
 import { HeldRequest } from './held-request.ts'
-import { capForGrant, sizeHold } from './hold-size/hold.ts'
+import { capForGrant } from './hold-size/hold.ts'
 import type { JourneyParts, JourneyRequest } from './journey-parts.ts'
 import { openHold, requireCredit } from './open-hold.ts'
 import { relayAnswer } from './relay/relay.ts'
+import { byteOwner, type SizedRequest, sizeRequest } from './size-request.ts'
 
 /** A larger body takes the thread for milliseconds, and so waits for its turn. */
 const LIGHT_BODY_BYTES_MAX = 256 * 1024
@@ -74,36 +65,18 @@ interface PreparedCall {
 /** Reads and understands the body, opens the hold and rewrites the body for the provider. */
 async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<PreparedCall> {
   const { request, caller, slot, memory, tags } = input
-  const { format, record } = request
+  const { format, record, client } = request
   const bytes = await readBody(parts, input) // 402, 408, 413, 503
   const isLight = bytes.length <= LIGHT_BODY_BYTES_MAX
   const turn = isLight ? null : await parts.threadShare.turn(caller.accountId)
-  const rest = turn === null ? null : restOf(turn, request)
   const tree = parts.byteBudget.reserve(byteOwner(caller, format))
   let place: QueuePlace | null = null
   try {
-    requireClient(request)
-    const body = parseJsonBody(bytes, (treeBytes) => tree.grow(treeBytes)) // 400, 503
-    await rest?.()
-    const unsized = format.readCall(body, parts.publicNames) // 400
-    const call = rest === null ? sizeCall(unsized) : await sizeCallInParts(unsized, rest)
-    record.stream = call.stream
-
-    const listed = parts.offerFor(call.modelName, format.endpoint) // 404, 503
-    const offer = offerAtFee(listed, caller.feeBasisPoints)
-    record.modelId = offer.modelId
-    caller.models?.require(offer.modelId) // 403
-    record.upstream = offer.upstream
-    const upstream = upstreamOf(parts, offer)
-    const wire = checkedWire(parts, { upstream, format, call, body, offer }) // 400
-
-    // Prices may have to be fetched first, which needs no thread.
-    turn?.end()
-    const dearest = offerAtFee(await parts.holdOffer(listed), caller.feeBasisPoints)
-    requireClient(request)
-    const size = sizeHold(call, dearest) // 400
+    const sizing = { format, record, client, caller, bytes, tree, turn }
+    const sized = await sizeRequest(parts, sizing) // 400 to 503
+    const { call, body, offer, heldOffer, size, upstream, wire } = sized
     place = await placeAt(upstream, { request, caller }) // 503
-    const grant = await openHold(parts, { request, caller, call, offer: dearest, size, tags }) // 401, 402, 429, 503
+    const grant = await openHold(parts, { request, caller, call, offer: heldOffer, size, tags }) // 401, 402, 429, 503
     slot.admitted()
     record.holdMicros = grant.grantedMicros
 
@@ -126,9 +99,8 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
 /** The call with spans of the client's body replaced for the provider, to be sent once. */
 function rewrittenCall(
   { accountTag, publicNames }: JourneyParts,
-  input: Omit<CheckedCall, 'format'> & {
+  input: Pick<SizedRequest, 'call' | 'body' | 'offer' | 'upstream' | 'wire'> & {
     readonly held: HeldRequest
-    readonly wire: Wire
     readonly request: JourneyRequest
     readonly caller: Caller
     readonly memory: ByteReservation
@@ -155,25 +127,6 @@ function rewrittenCall(
   })
 }
 
-/** Ends a part of a large body's turn, and goes on only for a client that is still there. */
-function restOf(turn: Turn, request: JourneyRequest): () => Promise<void> {
-  return async () => {
-    await turn.rest()
-    requireClient(request)
-  }
-}
-
-/** Throws for a client that has left: no hold is opened for it, and no more work is done. */
-function requireClient({ client }: JourneyRequest): void {
-  if (client.destroyed) throw clientLeft()
-}
-
-function upstreamOf({ upstreams }: JourneyParts, offer: Offer): Upstream {
-  const upstream = upstreams.get(offer.upstream)
-  if (upstream === undefined) throw new Error(`no upstream is called ${offer.upstream}`)
-  return upstream
-}
-
 /** A place among the upstream's calls, before anything is held for it. Null: the upstream has no limit. */
 async function placeAt(
   { inFlight }: Upstream,
@@ -188,38 +141,6 @@ async function placeAt(
   } finally {
     client.off('close', onClose)
   }
-}
-
-interface CheckedCall {
-  readonly upstream: Upstream
-  readonly format: WireFormat
-  readonly call: Call
-  readonly body: JsonBody
-  readonly offer: Offer
-}
-
-/** The wire of a call that the model's upstream may be sent. Throws the Problem of a call that it may not. */
-function checkedWire(parts: JourneyParts, checked: CheckedCall): Wire {
-  const { upstream, format, call, body, offer } = checked
-  const { formats, publicNames } = parts
-  const { parsesFiles } = upstream.dialect
-  checkOffer(call, { format, formats, offer, parsesFiles, publicNames })
-  const wire = wireOf(upstream, format)
-  try {
-    wire.refuse?.({ call, body, offer, ...upstream.bodyRules })
-  } catch (error) {
-    if (error instanceof Problem && error.cause instanceof UnlistedField) {
-      parts.fieldRefused(offer.upstream, error.cause)
-    }
-    throw error
-  }
-  return wire
-}
-
-function wireOf({ settings: { name }, wires }: Upstream, { endpoint }: WireFormat): Wire {
-  const wire = wires.get(endpoint)
-  if (wire === undefined) throw new Error(`upstream ${name} has no wire for ${endpoint}`)
-  return wire
 }
 
 /** The format's own request headers as sent, and the wire's in place of those that were not: name and value in turn. */
@@ -261,10 +182,6 @@ function sendOnce(upstream: Upstream, request: AttemptRequest): PreparedCall['fo
 // Made here, since a closure of its caller's would keep the body and its tree for as long as the call lasts.
 function givingBack(memory: ByteReservation): () => void {
   return () => memory.giveBack()
-}
-
-function byteOwner({ accountId, hasBackedCredit }: Caller, format: WireFormat): ByteOwner {
-  return { accountId, hasBackedCredit, requestBytesMax: format.bodyBytesMax + JSON_TREE_BYTES_MAX }
 }
 
 /** Reads the body within what the caller's account may take. */

@@ -1,4 +1,4 @@
-import type { HoldRefusalFacts, OpenHoldVerdict } from '../ledger/ledger.ts'
+import type { HoldRefusalFacts, OpenHoldInput, OpenHoldVerdict } from '../ledger/ledger.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Call } from '../vocabulary/call.ts'
 import type { Micros } from '../vocabulary/money.ts'
@@ -42,10 +42,7 @@ export async function openHold(
     upstream: offer.upstream,
     modelId: offer.modelId,
     stream: call.stream,
-    neededMicros: size.neededMicros,
-    leastMicros: size.leastMicros,
-    freeCreditQualifies: freeCreditQualifies(call, offer),
-    freeCreditAloneRunsOnLess: call.rules.freeCredit === 'partOfHold',
+    ...neededCredit({ call, offer, size }),
     tokens: size.tokens,
     priceSnapshotId: offer.priceSnapshotId,
     tags,
@@ -68,12 +65,22 @@ export async function openHold(
  */
 export async function requireCredit(
   { hasPostedCredit }: Pick<JourneyParts, 'hasPostedCredit'>,
-  { accountId }: Caller,
+  { accountId }: Pick<Caller, 'accountId'>,
 ): Promise<void> {
   if (await hasPostedCredit(accountId)) return
   throw new Problem('insufficient_credit', {
     message: 'The account has no credit, so this large request was not read. Add credit.',
   })
+}
+
+/** What a sized call needs of an account's credit. */
+export function neededCredit({ call, offer, size }: SizedCall) {
+  return {
+    neededMicros: size.neededMicros,
+    leastMicros: size.leastMicros,
+    freeCreditQualifies: freeCreditQualifies(call, offer),
+    freeCreditAloneRunsOnLess: call.rules.freeCredit === 'partOfHold',
+  } satisfies Partial<OpenHoldInput>
 }
 
 /**

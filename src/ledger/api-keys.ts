@@ -92,6 +92,21 @@ export async function getPlaygroundKeyHash(
   return added?.keyHash ?? null
 }
 
+/** The lists of models of an account's key of the Playground, as they are stored; null: it has none yet. */
+export async function getPlaygroundKeyModels(
+  db: Kysely<Tables>,
+  accountId: string,
+): Promise<{ readonly allow: string | null; readonly deny: string | null } | null> {
+  const row = await db
+    .selectFrom('api_keys')
+    .select(['models_allow as allow', 'models_deny as deny'])
+    .where('account_id', '=', accountId)
+    .where('key_hash', 'like', 'playground/%')
+    .where('deleted_at_ms', 'is', null)
+    .executeTakeFirst()
+  return row ?? null
+}
+
 /** Null where there is no such key, or it was deleted. */
 export async function getApiKey(db: Kysely<Tables>, apiKeyId: string): Promise<ApiKeyRow | null> {
   const row = await db

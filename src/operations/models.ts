@@ -26,15 +26,13 @@ function ofAccount({ store, server }: OperationParts): Operation {
         .executeTakeFirst()
       if (row === undefined) throw notFound('account', accountId)
       const { feeBasisPoints, ...account } = row
-      const access = ModelAccess.of({ account, apiKey: NO_LISTS })
+      const access = ModelAccess.of({ account, apiKey: null })
       const models = server?.modelsAt(feeBasisPoints) ?? []
       const shown = access === null ? models : models.filter(({ id }) => access.mayUse(id))
       return { httpStatus: 200, body: listAnswer(shown.map(modelAnswer), null) }
     },
   })
 }
-
-const NO_LISTS = { allow: null, deny: null }
 
 function ofUpstreams({ server }: OperationParts): Operation {
   return operation({

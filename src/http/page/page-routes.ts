@@ -1,34 +1,24 @@
 import { hash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
-import type { WireFormat } from '../../formats/format.ts'
-import type { Caller } from '../../journey/gate/authenticator.ts'
-import { recordAction } from '../../ledger/operator-actions.ts'
-import { operatorOf, requirePassword } from '../../operations/caller.ts'
 import type { Operation } from '../../operations/operation.ts'
-import type { Arrival } from '../../vocabulary/call.ts'
-import type { Inference } from '../inference.ts'
 import { UnknownRoute } from '../known-routes.ts'
 import { arrivalOf, registerOperations } from '../operation-routes.ts'
 import { isNamed } from '../public-routes.ts'
 import { registerFactorRoutes } from './factor-routes.ts'
 import { memberAccess, operatorAccess } from './page-access.ts'
-import type { PageCallsInput } from './page-calls.ts'
 import { registerPageFiles } from './page-files.ts'
+import { type PlaygroundInput, registerPlayground } from './playground-routes.ts'
 import { registerSessionRoutes } from './session-routes.ts'
 
 /** What the page is made of. */
-export interface PageInput extends PageCallsInput {
+export interface PageInput extends Omit<PlaygroundInput, keyof ServerParts> {
   /** The folder of its built files. */
   readonly folder: string
-  /** Who a request of the Playground is from: the account, by a key that has no text. Throws Problem. */
-  readonly playgroundCaller: (accountId: string, arrival: Arrival) => Promise<Caller>
 }
 
 /** What the page's routes use of the server. */
-interface ServerParts {
+interface ServerParts extends Pick<PlaygroundInput, 'formats' | 'inference'> {
   readonly operations: readonly Operation[]
-  readonly formats: readonly WireFormat[]
-  readonly inference: Pick<Inference, 'serveAs'>
 }
 
 /** What a call of the page is answered is for this browser, now. */
@@ -77,65 +67,4 @@ export function registerPage(
       })
     }
   })
-}
-
-const PLAYGROUND_FORMATS = new Set(['chat', 'messages', 'responses'])
-
-/** Conversations by a session: the journey of any other request, on the account's key for it. */
-function registerPlayground(
-  api: FastifyInstance,
-  { formats, ...input }: PageInput & Omit<ServerParts, 'operations'>,
-): void {
-  for (const format of formats) {
-    if (PLAYGROUND_FORMATS.has(format.endpoint)) registerConversation(api, { ...input, format })
-  }
-}
-
-/** One format of the Playground, whose errors have the envelope of the page. */
-function registerConversation(
-  api: FastifyInstance,
-  {
-    format,
-    inference,
-    ...input
-  }: PageInput & Pick<ServerParts, 'inference'> & { readonly format: WireFormat },
-): void {
-  const { db, clock } = input
-  const members = memberAccess(input)
-  api.post<{ Params: { account_id: string } }>(
-    `/app/api/accounts/:account_id/playground/${format.endpoint}`,
-    (request, reply) => {
-      reply.hijack()
-      const { raw: clientRequest, params, id: requestId } = request
-      const arrival = arrivalOf(request)
-      // A model may take longer than anything else that the page asks for.
-      reply.raw.setTimeout(0)
-      inference.serveAs({
-        clientRequest,
-        client: reply.raw,
-        requestId,
-        // The page reads one envelope of errors.
-        format: { ...format, family: 'openai' },
-        sender: {
-          async authenticate() {
-            const caller = await members.authenticate(arrival, params)
-            members.onCaller?.(caller, reply.raw)
-            const password = requirePassword(caller, { asksMembers: false })
-            await password?.keepRecent()
-            return input.playgroundCaller(params.account_id, arrival)
-          },
-          async bodyHasCome() {
-            const caller = await members.authenticate(arrival, params)
-            await recordAction(db, {
-              by: operatorOf(caller, 'playground'),
-              accountId: params.account_id,
-              targetId: requestId,
-              detail: {},
-              nowMs: clock.nowMs(),
-            })
-          },
-        },
-      })
-    },
-  )
 }

@@ -20,15 +20,18 @@ export class ModelAccess {
     this.#apiKey = apiKey
   }
 
-  /** Null: the caller may use every model. Throws TypeError where the store has no lists in their place. */
+  /**
+   * Null: the caller may use every model. Without a key, the lists of the account alone apply. Throws TypeError where
+   * the store has no lists in their place.
+   */
   static of({
     account,
     apiKey,
   }: {
     readonly account: StoredLists
-    readonly apiKey: StoredLists
+    readonly apiKey: StoredLists | null
   }): ModelAccess | null {
-    const [ofAccount, ofApiKey] = [listsOf(account), listsOf(apiKey)]
+    const [ofAccount, ofApiKey] = [listsOf(account), apiKey && listsOf(apiKey)]
     return ofAccount === null && ofApiKey === null ? null : new ModelAccess(ofAccount, ofApiKey)
   }
 

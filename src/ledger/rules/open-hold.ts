@@ -115,15 +115,8 @@ function grantHold(
   input: OpenHoldInput,
   nowMs: number,
 ): OpenHoldVerdict {
-  const available = availableCredit(account, nowMs)
-  const freeMicros = input.freeCreditQualifies ? available.freeMicros : ZERO_MICROS
-  const availableMicros = addMicros(available.backedMicros, freeMicros)
-  const freeAlone = account.backedBalanceMicros <= 0
+  const { availableMicros, freeMicros, freeAlone, leastMicros } = creditFor(account, input, nowMs)
   const freeUnexpired = account.freeBalanceMicros > 0 && !freeCreditExpired(account, nowMs)
-  const leastMicros =
-    input.freeCreditAloneRunsOnLess && freeAlone
-      ? minMicros(input.leastMicros, freeMicros)
-      : input.leastMicros
 
   const heldFree = input.freeCreditQualifies ? account.freeHeldMicros : ZERO_MICROS
   const heldMicros = addMicros(account.backedHeldMicros, heldFree)
@@ -161,6 +154,37 @@ function grantHold(
   const grantedMicros = minMicros(input.neededMicros, fittingMicros)
   const fromFree = minMicros(grantedMicros, freeMicros)
   return opened(subtractMicros(grantedMicros, fromFree), fromFree)
+}
+
+/** What of an account's credit a request could hold. */
+interface CreditForRequest {
+  readonly availableMicros: Micros
+  /** The part of it that is free credit. */
+  readonly freeMicros: Micros
+  /** Whether the account has no paid credit. */
+  readonly freeAlone: boolean
+  /** The least that the request runs on. */
+  readonly leastMicros: Micros
+}
+
+/** What of an account's credit a request could hold. By position: the account, the request, and the moment. */
+export function creditFor(
+  account: AccountRow,
+  input: Pick<OpenHoldInput, 'freeCreditQualifies' | 'freeCreditAloneRunsOnLess' | 'leastMicros'>,
+  nowMs: number,
+): CreditForRequest {
+  const available = availableCredit(account, nowMs)
+  const freeMicros = input.freeCreditQualifies ? available.freeMicros : ZERO_MICROS
+  const freeAlone = account.backedBalanceMicros <= 0
+  return {
+    availableMicros: addMicros(available.backedMicros, freeMicros),
+    freeMicros,
+    freeAlone,
+    leastMicros:
+      input.freeCreditAloneRunsOnLess && freeAlone
+        ? minMicros(input.leastMicros, freeMicros)
+        : input.leastMicros,
+  }
 }
 
 /** The figures of a refusal by an allowance. */

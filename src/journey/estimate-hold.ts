@@ -1,0 +1,66 @@
+import type { ServerResponse } from 'node:http'
+import type { WireFormat } from '../formats/format.ts'
+import { creditFor } from '../ledger/rules/open-hold.ts'
+import type { AccountRow } from '../store/schema.ts'
+import { type Micros, minMicros } from '../vocabulary/money.ts'
+import type { ModelAccess } from './gate/model-access.ts'
+import type { JourneyParts, JourneyRequest } from './journey-parts.ts'
+import { neededCredit, requireCredit } from './open-hold.ts'
+import { byteOwner, sizeRequest } from './size-request.ts'
+
+/** A request that may be sent later, by an account. */
+export interface EstimateInput {
+  readonly format: WireFormat
+  readonly account: AccountRow
+  /** Null: every model may be used. */
+  readonly models: ModelAccess | null
+  /** Who takes turns at the thread with the others. */
+  readonly owner: string
+  readonly client: ServerResponse
+  readonly readBody: JourneyRequest['readBody']
+}
+
+/** What a request would hold, and what the account has for it. */
+export interface HoldEstimate {
+  /** What would be held; the least that is needed, where the account has less. */
+  readonly holdMicros: Micros
+  readonly availableMicros: Micros
+}
+
+/**
+ * Sizes the hold of a request as its journey would. Nothing is opened, stored or sent. Estimates always take turns at
+ * the thread, so that many of one owner delay no other one and no request. Throws Problem as the journey does.
+ */
+export async function estimateHold(
+  parts: JourneyParts,
+  { format, account, models, owner, client, readBody }: EstimateInput,
+): Promise<HoldEstimate> {
+  const { id: accountId, hasBackedCredit, feeBasisPoints } = account
+  const caller = { accountId, hasBackedCredit, feeBasisPoints, models }
+  const memory = parts.byteBudget.reserve(byteOwner(caller, format))
+  const tree = parts.byteBudget.reserve(byteOwner(caller, format))
+  try {
+    const bytes = await readBody({
+      memory,
+      admitLargeBody: () => requireCredit(parts, caller),
+      inflateTurn: () => parts.inflateShare.turn(owner),
+    })
+    const turn = await parts.threadShare.turn(owner)
+    try {
+      const record = { stream: false, modelId: null, upstream: null }
+      const sizing = { format, record, client, caller, bytes, tree, turn }
+      const { call, heldOffer: offer, size } = await sizeRequest(parts, sizing)
+      const needed = neededCredit({ call, offer, size })
+      const nowMs = parts.clock.nowMs()
+      const { availableMicros, leastMicros } = creditFor(account, needed, nowMs)
+      const granted = minMicros(needed.neededMicros, availableMicros)
+      const isEnough = availableMicros >= leastMicros
+      return { holdMicros: isEnough ? granted : leastMicros, availableMicros }
+    } finally {
+      turn.end()
+    }
+  } finally {
+    tree.release()
+    memory.release()
+  }
+}
