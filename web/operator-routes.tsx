@@ -1,6 +1,7 @@
 import { createRoute, redirect } from '@tanstack/react-router'
 import { BEHIND_SIGN_IN, screen, signedIn } from './route-parts.tsx'
 import { readActivitySearch } from './screens/activity/search.ts'
+import { readFindSearch } from './screens/models/search.ts'
 import { readHomeSearch, readMarginSearch } from './screens/operator/margin-search.ts'
 import {
   readAccountsSearch,
@@ -58,6 +59,11 @@ const OPERATOR_SCREENS = [
     '/unsettled',
     readNothing,
     screen(() => import('./screens/operator/unsettled.tsx'), 'UnsettledScreen'),
+  ),
+  ofOperator(
+    '/models',
+    readFindSearch,
+    screen(() => import('./screens/models/offered-models.tsx'), 'OfferedModelsScreen'),
   ),
   ofOperator(
     '/upstreams',

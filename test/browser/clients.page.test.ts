@@ -34,6 +34,8 @@ const REFUSED = {
   httpStatus: 402,
 }
 
+const DEAR = { object: 'hold_estimate', hold: 2_100_000, available: 1_400_000 }
+
 /** What the Playground is answered, and the record of its request. */
 function answerChat(server: StandIn, answer: StandInAnswer): void {
   server.answer('/playground/chat', answer)
@@ -66,6 +68,32 @@ const SCREENS: readonly Screen[] = [
     path: at('playground'),
     act: openSettings,
     text: 'Stream the answer',
+  },
+  {
+    name: 'playground-estimate',
+    path: at('playground'),
+    async act(page) {
+      await page.getByLabel('Message').fill('What tells a toll gate from a turnstile?')
+    },
+    text: 'You pay only what the answer costs.',
+  },
+  {
+    name: 'playground-too-dear',
+    path: at('playground'),
+    before: (server) => server.answer('/playground/estimate', json(DEAR)),
+    async act(page) {
+      await page.getByLabel('Message').fill('What tells a toll gate from a turnstile?')
+    },
+    text: 'This needs a hold of',
+  },
+  {
+    name: 'connect-picker',
+    path: at('connect'),
+    async act(page) {
+      await page.locator('.pick').click()
+      await page.getByRole('combobox', { name: 'Find a model' }).fill('mini')
+    },
+    text: '$0.42 → $1.68',
   },
   {
     name: 'playground-answered',
@@ -175,4 +203,26 @@ test('nothing of a prompt or an answer is in the address or the storage of the b
   await page.reload()
   await page.getByText('a question').waitFor()
   expect(await page.getByText('turnstile').count()).toBe(0)
+})
+
+test('the Playground asks what a message would hold once nothing is typed for a while', async ({
+  page,
+  server,
+}) => {
+  const estimates = () => server.asked.filter((asked) => asked.includes('/playground/estimate'))
+  await page.goto(`${server.address}/app/${at('playground')}`)
+  const said = page.getByRole('region', { name: 'Conversation' }).locator('.hold')
+  await page.getByLabel('Message').pressSequentially('Hello', { delay: 20 })
+  await page.getByText('Holds up to').waitFor()
+  expect(await said.textContent()).toBe(
+    'Holds up to $0.0214 while it runs; $184.27 is available.You pay only what the answer costs.',
+  )
+  expect(estimates()).toEqual([`POST accounts/${HELIX.id}/playground/estimate?format=chat`])
+  server.answer('/playground/estimate', json(DEAR))
+  await page.getByLabel('Message').fill('Hello again')
+  await page.getByText('This needs a hold').waitFor()
+  expect(await said.textContent()).toBe(
+    'This needs a hold of $2.10; $1.40 is available. Lower the output cap or add credit.',
+  )
+  expect(estimates()).toHaveLength(2)
 })

@@ -2,7 +2,7 @@ import { type Screen, testScreens } from './each-screen.ts'
 import { down, json } from './stand-in.ts'
 import { OPERATOR_REPORT } from './stand-in-usage.ts'
 
-/** Usage and margin of all accounts. */
+/** Usage and margin of all accounts, and models with the provider's prices. */
 
 const NONE = { ...OPERATOR_REPORT.totals, requests: 0, charge: 0, cost: 0, margin: 0 }
 
@@ -21,6 +21,18 @@ const SCREENS: readonly Screen[] = [
     path: 'operator/usage',
     before: (server) => server.answer('/operator/usage/report', down),
     text: 'The usage could not be read.',
+  },
+  { name: 'op-models', path: 'operator/models', text: '$42.00 an M image tokens' },
+  {
+    name: 'op-models-none',
+    path: 'operator/models?find=nothing',
+    text: 'No model matches.',
+  },
+  {
+    name: 'op-models-error',
+    path: 'operator/models',
+    before: (server) => server.answer('/operator/models', down),
+    text: 'The models could not be loaded.',
   },
 ]
 

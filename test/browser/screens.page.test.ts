@@ -66,6 +66,11 @@ const SCREENS: readonly Screen[] = [
     text: 'Type support bot to delete it',
   },
   { name: 'models', path: at('models'), text: 'black-forest/' },
+  {
+    name: 'models-vendor',
+    path: `${at('models')}?vendor=openai&sort=price&context=32000`,
+    text: 'gpt-image-2',
+  },
   { name: 'models-none', path: `${at('models')}?find=nothing`, text: 'No model matches.' },
   {
     name: 'model-open',

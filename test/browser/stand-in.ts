@@ -174,6 +174,7 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['/requests/summary', SUMMARY],
     ['/models', MODEL_LIST],
     ['/operator/models', OFFERED_MODELS],
+    ['/playground/estimate', { object: 'hold_estimate', hold: 21_400, available: 184_270_000 }],
     ['/balance', BALANCE],
     ['/entries', list(ENTRIES, 'older')],
     ['/purchases', { ...list(PURCHASES), pending: PENDING }],

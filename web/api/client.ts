@@ -133,7 +133,7 @@ export function withQuery(
 
 async function request(path: string, init: RequestInit): Promise<Response> {
   try {
-    // What begins with a slash is outside of the page's own API, such as the public list of models.
+    // What begins with a slash is outside of the page's own API, such as what is for sale.
     return await fetch(path.startsWith('/') ? path : `${API}/${path}`, init)
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error

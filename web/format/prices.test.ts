@@ -28,7 +28,7 @@ test('every price of the listing has its line, and a tier its sentence', () => {
   expect(priceLines(model).map(({ term, text }) => `${term}: ${text}`)).toEqual([
     'Input: $3.00',
     'read from cache: $0.30',
-    'Output: $15.00',
+    'Output, reasoning included: $15.00',
     'Web search: $0.0105 each',
   ])
   expect(tierSentences(model)).toEqual(['Above 200,000 input tokens: $6.00 in, $22.50 out.'])

@@ -74,7 +74,9 @@ export function priceLines({ pricing }: Priced): readonly PriceLine[] {
   const byToken = BY_TOKEN.flatMap(([field, term, isPart]) => {
     const price = pricing[field]
     const text = isCharged(price) ? perMillionText(price) : null
-    return text === null ? [] : [{ term, text, isPart }]
+    const withReasoning = field === 'completion' && !isCharged(pricing['internal_reasoning'])
+    const named = withReasoning ? `${term}, reasoning included` : term
+    return text === null ? [] : [{ term: named, text, isPart }]
   })
   const each = EACH.flatMap(([field, term]) => {
     const price = pricing[field]

@@ -1,9 +1,9 @@
 import { type KeyboardEvent, useId, useRef, useState } from 'react'
-import type { Model } from '../../api/answers.ts'
-import { pricesText } from '../../format/prices.ts'
-import { Icon } from '../../parts/icon.tsx'
-import { ModelName } from '../../parts/model-name.tsx'
-import { Popover } from '../../parts/popover.tsx'
+import type { Model } from '../api/answers.ts'
+import { pricesText } from '../format/prices.ts'
+import { Icon } from './icon.tsx'
+import { ModelName } from './model-name.tsx'
+import { Popover } from './popover.tsx'
 
 interface ModelPickerProps {
   readonly models: readonly Model[]

@@ -10,23 +10,36 @@ export interface Option {
 
 interface ChooseProps {
   readonly label: string
-  readonly icon: IconName
+  /** Shown in place of the label. Default: the label is shown. */
+  readonly icon?: IconName
   readonly options: readonly Option[]
   readonly value: string
+  /** The value of no choice, with which only the label is shown. Default: each value is one. */
+  readonly unset?: string
   readonly onChange: (value: string) => void
 }
 
 /** One of some, in a panel. */
-export function Choose({ label, icon, options, value, onChange }: ChooseProps) {
+export function Choose({ label, icon, options, value, unset, onChange }: ChooseProps) {
   const shown = options.find((option) => option.value === value)
   return (
     <Popover
       label={label}
       button={(button) => (
-        <button type="button" className="pill on" {...button}>
-          <Icon name={icon} small />
-          <span className="vh">{label}: </span>
-          {shown?.text}
+        <button type="button" className={value === unset ? 'pill' : 'pill on'} {...button}>
+          {icon === undefined ? null : <Icon name={icon} small />}
+          {value === unset ? (
+            label
+          ) : icon === undefined ? (
+            <>
+              {label}: <em>{shown?.text}</em>
+            </>
+          ) : (
+            <>
+              <span className="vh">{label}: </span>
+              {shown?.text}
+            </>
+          )}
         </button>
       )}
     >

@@ -8,7 +8,7 @@ import {
 } from '../../parts/client-lines.ts'
 import { CodeLines } from '../../parts/code-lines.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
-import { ModelSelect } from '../../parts/model-select.tsx'
+import { ModelPicker } from '../../parts/model-picker.tsx'
 import { type Endpoint, useExampleModel, useModels } from '../../parts/use-models.ts'
 import { useTitle } from '../../parts/use-title.ts'
 import { useAccountId, useMe } from '../../shell/use-account.ts'
@@ -140,8 +140,8 @@ function LinesStep({ client, model }: { client: ClientSettings; model: string })
       </header>
       <div className="lines-of">
         <p className={/^(?:npm|pip) /.test(client.place) ? 'mono' : ''}>{client.place}</p>
-        <ModelSelect
-          formats={FORMATS}
+        <ModelPicker
+          models={useModels(FORMATS)}
           value={model}
           onChange={(picked) =>
             navigate({ search: (before) => ({ ...before, model: picked }), replace: true })

@@ -1,7 +1,8 @@
+import { type ReactNode, useState } from 'react'
 import type { Model } from '../../api/answers.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Choose, PickMany } from '../../parts/pick.tsx'
-import { vendorsOf } from './model-list.ts'
+import { vendorName, vendorsOf } from './model-list.ts'
 import { MODEL_SORTS, type ModelSort, type ModelsSearch, WRITES, type Writes } from './search.ts'
 
 const SORTS = Object.entries(MODEL_SORTS).map(([value, text]) => ({ value, text }))
@@ -13,7 +14,7 @@ const CONTEXTS = [
   { value: '200000', text: 'From 200 K' },
   { value: '1000000', text: 'From 1 M' },
 ]
-const VENDORS_MAX = 9
+const VENDORS_MAX = 7
 
 interface ModelFiltersProps {
   readonly models: readonly Model[]
@@ -48,14 +49,13 @@ export function ModelFilters({ models, search, onChange }: ModelFiltersProps) {
         </label>
         <Choose
           label="Sort"
-          icon="filter"
           options={SORTS}
           value={sort}
           onChange={(value) => onChange({ sort: value as ModelSort })}
         />
         <Choose
           label="Context"
-          icon="models"
+          unset="0"
           options={CONTEXTS}
           value={String(context ?? 0)}
           onChange={(value) => onChange({ context: value === '0' ? undefined : Number(value) })}
@@ -74,46 +74,70 @@ export function ModelFilters({ models, search, onChange }: ModelFiltersProps) {
 
 function Chips({ models, search, onChange }: ModelFiltersProps) {
   const { vendor, writes, open } = search
+  const [isWhole, setWhole] = useState(false)
+  const vendors = vendorsOf(models)
+  const hidden = isWhole ? [] : vendors.slice(VENDORS_MAX).filter((one) => one !== vendor)
   const isAll = vendor === undefined && writes === undefined && open === undefined
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset can't be laid out as a line in every browser
-    <div className="chips vendors" role="group" aria-label="Show">
-      <button
-        type="button"
-        aria-pressed={isAll}
-        onClick={() => onChange({ vendor: undefined, writes: undefined, open: undefined })}
-      >
-        All
-      </button>
-      {vendorsOf(models)
-        .slice(0, VENDORS_MAX)
-        .map((one) => (
+    <div className="vendors">
+      <ChipGroup label="Vendor">
+        <button
+          type="button"
+          aria-pressed={isAll}
+          onClick={() => onChange({ vendor: undefined, writes: undefined, open: undefined })}
+        >
+          All
+        </button>
+        {vendors
+          .filter((one) => !hidden.includes(one))
+          .map((one) => (
+            <button
+              key={one}
+              type="button"
+              aria-pressed={vendor === one}
+              onClick={() => onChange({ vendor: vendor === one ? undefined : one })}
+            >
+              {vendorName(one)}
+            </button>
+          ))}
+        {hidden.length > 0 && (
+          <button type="button" onClick={() => setWhole(true)}>
+            {hidden.length} more
+          </button>
+        )}
+      </ChipGroup>
+      <span className="sep" aria-hidden="true" />
+      <ChipGroup label="Writes">
+        {KINDS.map(([value, text]) => (
           <button
-            key={one}
+            key={value}
             type="button"
-            aria-pressed={vendor === one}
-            onClick={() => onChange({ vendor: vendor === one ? undefined : one })}
+            aria-pressed={writes === value}
+            onClick={() => onChange({ writes: writes === value ? undefined : value })}
           >
-            {one}
+            {text}
           </button>
         ))}
-      {KINDS.map(([value, text]) => (
+      </ChipGroup>
+      <span className="sep" aria-hidden="true" />
+      <ChipGroup label="Credit">
         <button
-          key={value}
           type="button"
-          aria-pressed={writes === value}
-          onClick={() => onChange({ writes: writes === value ? undefined : value })}
+          aria-pressed={open === true}
+          onClick={() => onChange({ open: open === true ? undefined : true })}
         >
-          {text}
+          Free credit
         </button>
-      ))}
-      <button
-        type="button"
-        aria-pressed={open === true}
-        onClick={() => onChange({ open: open === true ? undefined : true })}
-      >
-        Free credit
-      </button>
+      </ChipGroup>
+    </div>
+  )
+}
+
+function ChipGroup({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset can't be laid out as a line in every browser
+    <div className="chips" role="group" aria-label={label}>
+      {children}
     </div>
   )
 }

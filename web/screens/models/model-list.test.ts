@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Model } from '../../api/answers.ts'
-import { matchingModels, vendorsOf } from './model-list.ts'
+import { matchingModels, vendorName, vendorsOf } from './model-list.ts'
 
 function model(id: string, part: Partial<Model> = {}): Model {
   return {
@@ -57,5 +57,13 @@ describe('models', () => {
 
   test('have a chip for each vendor with two of them', () => {
     expect(vendorsOf(ALL)).toEqual(['acme'])
+  })
+
+  test.each([
+    ['openai', 'OpenAI'],
+    ['anthropic', 'Anthropic'],
+    ['black-forest', 'Black Forest'],
+  ])('of the vendor %s have the chip %s', (vendor, name) => {
+    expect(vendorName(vendor)).toBe(name)
   })
 })

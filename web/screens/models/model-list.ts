@@ -82,6 +82,27 @@ export function vendorsOf(models: readonly Model[]): readonly string[] {
     .map(([vendor]) => vendor)
 }
 
+/** Vendors that are not written as their part of an ID with a capital. */
+const VENDOR_NAMES: Readonly<Record<string, string>> = {
+  ai21: 'AI21',
+  deepseek: 'DeepSeek',
+  'meta-llama': 'Meta',
+  minimax: 'MiniMax',
+  mistralai: 'Mistral',
+  moonshotai: 'Moonshot AI',
+  nvidia: 'NVIDIA',
+  openai: 'OpenAI',
+  'x-ai': 'xAI',
+  'z-ai': 'Z.ai',
+}
+
+/** What a vendor is called: `OpenAI`, `Black Forest`. */
+export function vendorName(vendor: string): string {
+  const words = () =>
+    vendor.split('-').map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
+  return VENDOR_NAMES[vendor] ?? words().join(' ')
+}
+
 /** Whether free credit pays for it: text alone, by a model whose weights are open. */
 export function paysFree({ hugging_face_id: weights, architecture }: Model): boolean {
   return (weights ?? '') !== '' && architecture.output_modalities.join() === 'text'

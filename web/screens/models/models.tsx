@@ -195,7 +195,7 @@ function Row({ model, search }: { model: Model; search: ModelsSearch }) {
       <td className="hide-s hide-m beside">
         <span className="mods">
           {architecture.input_modalities.map((one) => (
-            <span key={one}>{one}</span>
+            <span key={one}>{one.slice(0, 1).toUpperCase() + one.slice(1)}</span>
           ))}
         </span>
       </td>

@@ -52,6 +52,11 @@ export function readModelsSearch(search: Record<string, unknown>): ModelsSearch 
   }
 }
 
+/** Reads what the operator's list of models is searched for: a part of an ID, a name or an upstream. */
+export function readFindSearch({ find }: Record<string, unknown>): Pick<ModelsSearch, 'find'> {
+  return isText(find) ? { find } : {}
+}
+
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }

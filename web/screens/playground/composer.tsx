@@ -1,4 +1,4 @@
-import type { FormEvent, KeyboardEvent } from 'react'
+import type { FormEvent, KeyboardEvent, ReactNode } from 'react'
 import { Icon } from '../../parts/icon.tsx'
 import type { Role } from './chat-store.ts'
 
@@ -11,6 +11,8 @@ interface ComposerProps {
   readonly canContinue: boolean
   /** Whether the settings can be sent. */
   readonly isReady: boolean
+  /** What the next request would hold. */
+  readonly estimate: ReactNode
   readonly onSend: (content: string) => void
   readonly onAdd: (role: Role, content: string) => void
   readonly onStop: () => void
@@ -19,7 +21,7 @@ interface ComposerProps {
 /** Writes the next message; Ctrl+Enter, or ⌘ Enter, sends it. */
 export function Composer(props: ComposerProps) {
   const { draft: content, onDraft: setContent, isRunning, canContinue, isReady } = props
-  const { onSend, onAdd, onStop } = props
+  const { estimate, onSend, onAdd, onStop } = props
   const hasContent = content.trim() !== ''
   const canSend = isReady && !isRunning && (hasContent || canContinue)
   const send = () => {
@@ -53,6 +55,7 @@ export function Composer(props: ComposerProps) {
         }}
       />
       <div className="row">
+        <div className="hold">{estimate}</div>
         {hasContent && !isRunning && (
           <>
             <button type="button" className="btn ghost" onClick={() => add('user')}>

@@ -1,22 +1,22 @@
-import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Model } from '../../api/answers.ts'
-import { keysQuery } from '../../api/queries.ts'
 import { money } from '../../format/money.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
+import { ModelPicker } from '../../parts/model-picker.tsx'
 import { useExampleModel, useModels } from '../../parts/use-models.ts'
 import { useTitle } from '../../parts/use-title.ts'
 import { SuspendedBand, useWatchedAccount } from '../../shell/account-bands.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { type Typed, useChat } from './chat-store.ts'
 import { Composer } from './composer.tsx'
+import { Estimate } from './estimate.tsx'
 import { type AskedModel, askedModel, bodyOf, type ChatSettings, SPOKEN } from './formats.ts'
 import { MessageItem } from './message-item.tsx'
-import { ModelPicker } from './model-picker.tsx'
 import { Outcome } from './outcome.tsx'
 import { SettingsForm } from './settings-form.tsx'
+import { usePlaygroundKey } from './use-playground-key.ts'
 import { ViewCode } from './view-code.tsx'
 
 const route = getRouteApi('/$account/playground')
@@ -37,33 +37,19 @@ export function PlaygroundScreen() {
   const [isCodeShown, setCodeShown] = useState(false)
   const settings = settingsOf(chat.typed, { model: askedModel(modelId, model), takesTemperature })
   const isRunning = chat.run.kind === 'running'
+  const canContinue = chat.messages.at(-1)?.role === 'user'
+  const canSend = canContinue || chat.typed.draft.trim() !== ''
+  const next = settings === null ? null : nextRequest(chat, settings)
   const pickModel = (picked: string) => {
     chat.type({ model: picked })
     void navigate({ search: { model: picked }, replace: true })
   }
   return (
     <>
-      <div className="top">
-        <h1>Playground</h1>
-        <button
-          type="button"
-          className="btn"
-          disabled={settings === null}
-          onClick={() => setCodeShown(true)}
-        >
-          <Icon name="code" />
-          View code
-        </button>
-        <button
-          type="button"
-          className="btn"
-          disabled={isRunning || chat.messages.length === 0}
-          onClick={chat.clear}
-        >
-          <Icon name="plus" />
-          New chat
-        </button>
-      </div>
+      <Head
+        onCode={settings === null ? null : () => setCodeShown(true)}
+        onNew={isRunning || chat.messages.length === 0 ? null : chat.clear}
+      />
       <div className="playground">
         <section className="card asked" aria-label="Settings">
           <ModelPicker models={models} value={modelId} onChange={pickModel} />
@@ -101,8 +87,9 @@ export function PlaygroundScreen() {
               draft={chat.typed.draft}
               onDraft={(draft) => chat.type({ draft })}
               isRunning={isRunning}
-              canContinue={chat.messages.at(-1)?.role === 'user'}
+              canContinue={canContinue}
               isReady={settings !== null}
+              estimate={<Estimate next={isRunning || !canSend ? null : next} />}
               onSend={(content) => void (settings && chat.send(content, settings))}
               onAdd={chat.add}
               onStop={chat.stop}
@@ -110,25 +97,43 @@ export function PlaygroundScreen() {
           )}
         </section>
       </div>
-      {isCodeShown && settings !== null && (
-        <ViewCode
-          body={nextBody(chat, settings)}
-          format={settings.model.format}
-          onClose={() => setCodeShown(false)}
-        />
-      )}
+      {isCodeShown && next !== null && <ViewCode {...next} onClose={() => setCodeShown(false)} />}
     </>
   )
 }
 
-/** The body that Send would send now; without a message, an example of one. */
-function nextBody(
+interface HeadProps {
+  /** Null: the settings can't be sent. */
+  readonly onCode: (() => void) | null
+  /** Null: there is no chat, or an answer comes. */
+  readonly onNew: (() => void) | null
+}
+
+function Head({ onCode, onNew }: HeadProps) {
+  return (
+    <div className="top">
+      <h1>Playground</h1>
+      <button type="button" className="btn" disabled={onCode === null} onClick={() => onCode?.()}>
+        <Icon name="code" />
+        View code
+      </button>
+      <button type="button" className="btn" disabled={onNew === null} onClick={() => onNew?.()}>
+        <Icon name="plus" />
+        New chat
+      </button>
+    </div>
+  )
+}
+
+/** The request that Send would send now; without a message, an example of one. */
+function nextRequest(
   { messages, typed }: Pick<ReturnType<typeof useChat>, 'messages' | 'typed'>,
   settings: ChatSettings,
 ) {
   const draft = typed.draft.trim() === '' ? [] : [{ role: 'user', content: typed.draft }]
   const said = [...messages, ...draft]
-  return bodyOf(said.length === 0 ? [{ role: 'user', content: 'Say hello.' }] : said, settings)
+  const shown = said.length === 0 ? [{ role: 'user', content: 'Say hello.' }] : said
+  return { body: bodyOf(shown, settings), format: settings.model.format }
 }
 
 function Beginning({ modelId }: { modelId: string }) {
@@ -145,18 +150,16 @@ function Beginning({ modelId }: { modelId: string }) {
 /** What is kept of a chat, and what the key of the Playground has left. */
 function PlaygroundNote() {
   const account = useAccountId()
-  const { data } = useQuery(keysQuery(account))
-  const key = data?.data.find(({ name }) => name === 'Playground')
-  const limitMicros = key?.credit_limit ?? null
+  const key = usePlaygroundKey(account)
   return (
     <p className="note">
       Chats stay in this tab until you close or reload it. tollgate stores no prompts or answers.
       Requests run on the key{' '}
       <Link className="link" to="/$account/keys" params={{ account }}>
         “Playground”
-        {key !== undefined && limitMicros !== null && (
+        {key !== null && (
           <>
-            : {money(Math.max(0, limitMicros - key.spend - key.held))} of {money(limitMicros)} left
+            : {money(key.leftMicros)} of {money(key.limitMicros)} left
           </>
         )}
       </Link>

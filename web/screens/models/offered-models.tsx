@@ -1,0 +1,109 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { type OfferedModel, offeredModelsQuery } from '../../api/operator.ts'
+import { counted, percentOf } from '../../format/numbers.ts'
+import { pricesText } from '../../format/prices.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { ListCard } from '../../parts/list-card.tsx'
+import { ModelName } from '../../parts/model-name.tsx'
+import { Empty } from '../../parts/states.tsx'
+import { useTitle } from '../../parts/use-title.ts'
+import { useShortcuts } from '../../shell/shortcuts.ts'
+
+const route = getRouteApi('/operator/models')
+
+const HEADS = [
+  { text: 'Model' },
+  { text: 'Upstream', className: 'beside' },
+  { text: 'Provider price', className: 'num' },
+  { text: 'Fee', className: 'num' },
+  { text: 'Charged price', className: 'num' },
+] as const
+
+/** Every model at each of its upstreams: what the provider asks for it, the fee, and what accounts are charged. */
+export function OfferedModelsScreen() {
+  useTitle('Models and prices')
+  const { find = '' } = route.useSearch()
+  const navigate = route.useNavigate()
+  const query = useQuery(offeredModelsQuery)
+  const models = query.data?.data
+  const wanted = find.trim().toLowerCase()
+  const found = models?.filter(({ id, name, upstream }) =>
+    `${id} ${name} ${upstream}`.toLowerCase().includes(wanted),
+  )
+  const look = (text: string) =>
+    void navigate({ search: text === '' ? {} : { find: text }, replace: true, resetScroll: false })
+  useShortcuts({ '/': () => document.getElementById('find')?.focus() })
+  return (
+    <>
+      <div className="top">
+        <h1>Models and prices</h1>
+        {models !== undefined && <p className="note">{counted(models.length, 'model')}</p>}
+      </div>
+      <div className="filters">
+        <label className="find">
+          <Icon name="search" small />
+          <span className="vh">Model or upstream</span>
+          <input
+            id="find"
+            type="search"
+            value={find}
+            placeholder="Model or upstream"
+            autoComplete="off"
+            spellCheck={false}
+            onChange={({ target: { value } }) => look(value)}
+          />
+          <kbd className="hide-s">/</kbd>
+        </label>
+      </div>
+      <ListCard
+        label="Models and prices"
+        query={query}
+        rows={found}
+        failed="The models could not be loaded."
+        empty={
+          <Empty title={models?.length === 0 ? 'The catalog is empty' : 'No model matches.'}>
+            {models?.length === 0 ? (
+              <p>No upstream lists models yet. The log says why.</p>
+            ) : (
+              <button type="button" className="btn" onClick={() => look('')}>
+                Clear filters
+              </button>
+            )}
+          </Empty>
+        }
+        heads={HEADS}
+        greyRows={8}
+        row={(model) => <Row key={`${model.upstream} ${model.id}`} model={model} />}
+      >
+        <p className="pager">
+          Dollars per million tokens, input → output. The charged price is that of accounts without
+          a fee of their own.
+        </p>
+      </ListCard>
+    </>
+  )
+}
+
+function Row({ model }: { model: OfferedModel }) {
+  const { id, name, upstream, architecture, doubted } = model
+  const { fee_basis_points: feeBasisPoints, provider_pricing: pricing } = model
+  return (
+    <tr>
+      <td className="model name" title={id}>
+        <ModelName id={id} />
+        <small className="two">
+          {name}
+          {doubted && <span className="text-wait"> · price in doubt</span>}
+        </small>
+      </td>
+      <td className="beside hide-s text-ink-2">{upstream}</td>
+      <td className="num hide-s">{pricesText({ pricing, architecture })}</td>
+      <td className="num hide-s">{percentOf(feeBasisPoints)}</td>
+      <td className="num">{pricesText(model)}</td>
+      <td className="only-s dimmed">
+        {upstream} · {pricesText({ pricing, architecture })} and {percentOf(feeBasisPoints)}
+      </td>
+    </tr>
+  )
+}

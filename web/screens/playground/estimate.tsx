@@ -1,0 +1,92 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { openAnswer, withQuery } from '../../api/client.ts'
+import { money } from '../../format/money.ts'
+import { useSettled } from '../../parts/use-settled.ts'
+import { useAccountId } from '../../shell/use-account.ts'
+import type { SpokenFormat } from './formats.ts'
+import { usePlaygroundKey } from './use-playground-key.ts'
+
+const AFTER_MS = 400
+
+/** What a request would hold and what the account has, in micro-dollars. */
+interface HoldEstimate {
+  readonly hold: number
+  readonly available: number
+}
+
+interface EstimateProps {
+  /** The request that Send would send; null: there is none. */
+  readonly next: { readonly body: object; readonly format: SpokenFormat } | null
+}
+
+/** What the next request would hold, asked for once nothing was typed for a while. */
+export function Estimate({ next }: EstimateProps) {
+  const account = useAccountId()
+  const asked = useSettled(next === null ? '' : JSON.stringify(next), AFTER_MS)
+  const { data, isError } = useQuery({
+    // A text, so that nothing is asked again for what is the same.
+    queryKey: ['estimate', account, asked],
+    queryFn: async ({ signal }) => {
+      const { body, format } = JSON.parse(asked)
+      const path = withQuery(`accounts/${account}/playground/estimate`, { format })
+      const response = await openAnswer(path, body, signal)
+      return (await response.json()) as HoldEstimate
+    },
+    enabled: asked !== '',
+    placeholderData: keepPreviousData,
+    // What was typed stays nowhere longer than it is shown.
+    gcTime: 0,
+    staleTime: AFTER_MS,
+    retry: false,
+  })
+  if (next === null || data === undefined || isError) return null
+  return (
+    <p aria-live="polite">
+      <EstimateText {...data} />
+    </p>
+  )
+}
+
+function EstimateText({ hold, available }: HoldEstimate) {
+  const account = useAccountId()
+  const params = { account }
+  const key = usePlaygroundKey(account)
+  if (hold > available) {
+    return (
+      <>
+        This needs a hold of <b>{holdText(hold)}</b>; {money(available)} is available. Lower the
+        output cap or{' '}
+        <Link className="link" to="/$account/credit" params={params}>
+          add credit
+        </Link>
+        .
+      </>
+    )
+  }
+  if (key !== null && hold > key.leftMicros) {
+    return (
+      <>
+        This needs a hold of <b>{holdText(hold)}</b>; the key “Playground” has{' '}
+        {money(key.leftMicros)} left. Lower the output cap or{' '}
+        <Link className="link" to="/$account/keys" params={params}>
+          raise the limit
+        </Link>
+        .
+      </>
+    )
+  }
+  return (
+    <>
+      Holds up to <b>{holdText(hold)}</b> while it runs; {money(available)} is available.
+      <br />
+      You pay only what the answer costs.
+    </>
+  )
+}
+
+const DOLLAR_MICROS = 1_000_000
+
+function holdText(holdMicros: number): string {
+  return money(holdMicros, holdMicros < DOLLAR_MICROS ? 4 : 2)
+}
