@@ -1,6 +1,11 @@
+import type { Kysely } from 'kysely'
 import { z } from 'zod'
+import type { RequestFilter } from '../ledger/activity/activity.ts'
 import { type RequestSums, summarizeRequests } from '../ledger/activity/summarize-requests.ts'
-import { ZERO_MICROS } from '../vocabulary/money.ts'
+import type { Tables } from '../store/schema.ts'
+import { readPeriods } from '../usage/read-periods.ts'
+import { addSums, NO_USAGE, type UsageSums } from '../usage/sums.ts'
+import { micros, ZERO_MICROS } from '../vocabulary/money.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { HOUR_MS } from '../vocabulary/usage-step.ts'
 import { moneyField, timeAnswer, timeField } from './fields.ts'
@@ -8,7 +13,9 @@ import { type Operation, type OperationParts, operation } from './operation.ts'
 import { filterOf, requestFilters } from './requests.ts'
 
 const MINUTE_MS = 60_000
-const RANGE_MS_MAX = 24 * HOUR_MS
+const DAY_MS = 24 * HOUR_MS
+const REQUESTS_MS_MAX = DAY_MS
+const ROLLED_MS_MAX = 400 * DAY_MS
 const STEPS_MAX = 60
 
 /** Counts of Activity above its list, and over time. */
@@ -18,37 +25,26 @@ export function requestSummaryOperations({ store, clock }: OperationParts): read
       name: 'summarizeRequests',
       method: 'GET',
       paths: { member: '/app/api/accounts/{account_id}/requests/summary' },
-      summary: 'Counts, charges and holds of the requests of at most a day.',
+      summary:
+        'Counts and charges of requests: those of at most a day from the requests themselves, those of more, without a filter by state or tag, from roll-ups.',
       query: z.strictObject(requestFilters),
       answers: { 200: requestSummaryShape },
       async run({ reader, accountId, query }) {
         const untilMs = query.until ?? clock.nowMs()
         const sinceMs = query.since ?? untilMs - HOUR_MS
-        const rangeMs = untilMs - sinceMs
-        if (rangeMs <= 0 || rangeMs > RANGE_MS_MAX) {
-          throw new Problem('invalid_parameter', {
-            message: '`since` must be before `until`, by at most 24 hours.',
-            param: 'since',
-          })
-        }
-        const stepMs = MINUTE_MS * Math.ceil(rangeMs / MINUTE_MS / STEPS_MAX)
-        const filter = { ...filterOf(query), accountId, sinceMs, untilMs }
-        const { steps, heldMicros, ...sums } = await summarizeRequests(store.searches(reader), {
-          ...filter,
-          stepMs,
-        })
+        const range = { sinceMs, untilMs }
+        const isRolled = untilMs - sinceMs > REQUESTS_MS_MAX
+        checkRange(range, isRolled && (query.state !== undefined || query.tag !== undefined))
+        const filter = { ...filterOf(query), accountId, ...range }
+        const db = store.searches(reader)
+        const summary = isRolled ? await sumRolled(db, filter) : await sumRequests(db, filter)
         return {
           httpStatus: 200,
           body: {
             object: 'request_summary',
             from: timeAnswer(sinceMs),
             to: timeAnswer(untilMs),
-            ...sumsAnswer(sums),
-            held: heldMicros,
-            steps: Array.from({ length: Math.ceil(rangeMs / stepMs) }, (_, step) => ({
-              at: timeAnswer(sinceMs + step * stepMs),
-              ...sumsAnswer(steps.get(step) ?? NONE),
-            })),
+            ...summary,
           },
         }
       },
@@ -56,16 +52,98 @@ export function requestSummaryOperations({ store, clock }: OperationParts): read
   ]
 }
 
+type Summary = Omit<z.input<typeof requestSummaryShape>, 'object' | 'from' | 'to'>
+
+interface SummaryFilter extends RequestFilter {
+  readonly accountId: string
+  readonly sinceMs: number
+  readonly untilMs: number
+}
+
+/** Throws Problem `invalid_parameter`. By position: the range, and whether roll-ups can't tell its requests apart. */
+function checkRange(
+  { sinceMs, untilMs }: Pick<SummaryFilter, 'sinceMs' | 'untilMs'>,
+  needsRequests: boolean,
+): void {
+  const isLong = untilMs - sinceMs > ROLLED_MS_MAX
+  if (untilMs > sinceMs && !isLong && !needsRequests) return
+  const most = needsRequests && !isLong ? '24 hours with `state` or `tag`' : '400 days'
+  throw new Problem('invalid_parameter', {
+    message: `\`since\` must be before \`until\`, by at most ${most}.`,
+    param: 'since',
+  })
+}
+
+/** Reads every request of the range. */
+async function sumRequests(db: Kysely<Tables>, filter: SummaryFilter): Promise<Summary> {
+  const { sinceMs, untilMs } = filter
+  const rangeMs = untilMs - sinceMs
+  const stepMs = MINUTE_MS * Math.ceil(rangeMs / MINUTE_MS / STEPS_MAX)
+  const { steps, heldMicros, ...sums } = await summarizeRequests(db, { ...filter, stepMs })
+  return {
+    ...sumsAnswer(sums),
+    held: heldMicros,
+    steps: Array.from({ length: Math.ceil(rangeMs / stepMs) }, (_, step) => ({
+      at: timeAnswer(sinceMs + step * stepMs),
+      ...sumsAnswer(steps.get(step) ?? NONE),
+    })),
+  }
+}
+
+/** Reads roll-ups by whole UTC days. */
+async function sumRolled(db: Kysely<Tables>, filter: SummaryFilter): Promise<Summary> {
+  const { accountId, apiKeyId = null, modelId, endpoint, failed, sinceMs, untilMs } = filter
+  const days = Math.ceil((untilMs - sinceMs) / DAY_MS)
+  const stepMs = DAY_MS * Math.ceil(days / STEPS_MAX)
+  const startsMs = Array.from(
+    { length: Math.ceil((untilMs - sinceMs) / stepMs) },
+    (_, step) => sinceMs + step * stepMs,
+  )
+  const view = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
+  const query = { accountId, apiKeyId, modelId, endpoint, by: null }
+  const periods = await view.execute((trx) =>
+    readPeriods(trx, { ...query, boundsMs: [...startsMs, untilMs] }),
+  )
+  const ofStep = new Map(periods.map(({ place, sums }) => [place, sums]))
+  const all = periods.reduce((sum, { sums }) => addSums(sum, sums), NO_USAGE)
+  return {
+    ...sumsAnswer(rolledSums(all, failed)),
+    held: null,
+    steps: startsMs.map((startMs, step) => ({
+      at: timeAnswer(startMs),
+      ...sumsAnswer(rolledSums(ofStep.get(step) ?? NO_USAGE, failed)),
+    })),
+  }
+}
+
+/** Of failed requests alone, or of the others, roll-ups have the number, not the charge. */
+function rolledSums(
+  { requests, failed, ...charge }: UsageSums,
+  onlyFailed: boolean | undefined,
+): AnsweredSums {
+  const chargeMicros = micros(charge.backed_charge_micros + charge.free_charge_micros)
+  if (onlyFailed === undefined) return { requests, failed, chargeMicros }
+  return onlyFailed
+    ? { requests: failed, failed, chargeMicros: null }
+    : { requests: requests - failed, failed: 0, chargeMicros: null }
+}
+
+type AnsweredSums = Omit<RequestSums, 'chargeMicros'> & {
+  readonly chargeMicros: RequestSums['chargeMicros'] | null
+}
+
 const NONE: RequestSums = { requests: 0, failed: 0, chargeMicros: ZERO_MICROS }
 
-function sumsAnswer({ requests, failed, chargeMicros }: RequestSums) {
+function sumsAnswer({ requests, failed, chargeMicros }: AnsweredSums) {
   return { requests, failed, charge: chargeMicros }
 }
 
 const sums = {
   requests: z.int(),
   failed: z.int().describe('Those that ended with an error.'),
-  charge: moneyField,
+  charge: moneyField
+    .nullable()
+    .describe('Null: of more than a day, the charge of failed requests alone is not known.'),
 }
 
 /** Counts of Activity, in all and by step of time. */
@@ -75,7 +153,9 @@ export const requestSummaryShape = z
     from: timeField,
     to: timeField,
     ...sums,
-    held: moneyField.describe('The part of their holds that is still reserved.'),
+    held: moneyField
+      .nullable()
+      .describe('The part of their holds that is still reserved; null of more than a day.'),
     steps: z.array(z.object({ at: timeField, ...sums })).describe('At most 60, of equal length.'),
   })
   .meta({ id: 'RequestSummary' })

@@ -30,6 +30,8 @@ const WHO: readonly Omit<PeriodQuery, 'by' | 'boundsMs'>[] = [
   { accountId: 'A1', apiKeyId: 'K2' },
   { accountId: null, apiKeyId: null, modelId: 'acme/two' },
   { accountId: 'A1', apiKeyId: null, upstream: 'two' },
+  { accountId: 'A1', apiKeyId: ['K1', 'K2'], endpoint: ['chat'] },
+  { accountId: 'A1', apiKeyId: null, modelId: ['acme/one', 'other/three'], endpoint: 'messages' },
 ]
 
 const GROUPINGS = ['account', 'model', 'key', 'endpoint', 'upstream', 'finest'] as const
@@ -47,15 +49,16 @@ const LABELS: Readonly<Record<(typeof GROUPINGS)[number], (row: Grouped) => stri
 
 /** Charges and costs by period and group, as the requests themselves say. */
 async function expected(history: UsageHistory, query: PeriodQuery) {
-  const { boundsMs, by, accountId, apiKeyId, modelId, upstream } = query
+  const { boundsMs, by, accountId, apiKeyId, modelId, endpoint, upstream } = query
   const charges = new Map<string, number>()
   for (const row of await history.requests()) {
     const atMs = timeOfId(row.id) ?? 0
     const place = boundsMs.findLastIndex((boundMs) => boundMs <= atMs)
     if (place === -1 || place === boundsMs.length - 1) continue
     if (accountId !== null && row.accountId !== accountId) continue
-    if (apiKeyId !== null && row.apiKeyId !== apiKeyId) continue
-    if (modelId !== undefined && row.modelId !== modelId) continue
+    if (apiKeyId !== null && ![apiKeyId].flat().includes(row.apiKeyId)) continue
+    if (modelId !== undefined && ![modelId].flat().includes(row.modelId)) continue
+    if (endpoint !== undefined && ![endpoint].flat().includes(row.endpoint)) continue
     if (upstream !== undefined && row.upstream !== upstream) continue
     const label = by === null || by === 'tag' ? null : LABELS[by](row)
     const name = `${place} ${label}`

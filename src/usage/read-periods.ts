@@ -21,10 +21,12 @@ type PeriodGrouping = keyof typeof COLUMNS
 export interface PeriodQuery {
   /** Null: all accounts. */
   readonly accountId: string | null
-  /** One key of the account; null: all of them. */
-  readonly apiKeyId: string | null
-  /** Default: all models. */
-  readonly modelId?: string | undefined
+  /** One key of the account, or several; null: all of them. */
+  readonly apiKeyId: string | readonly string[] | null
+  /** One model, or several. Default: all. */
+  readonly modelId?: string | readonly string[] | undefined
+  /** One endpoint, or several. Default: all. */
+  readonly endpoint?: string | readonly string[] | undefined
   /** Default: all upstreams. */
   readonly upstream?: string | undefined
   /**
@@ -316,8 +318,8 @@ function ownersOf(
   return by === 'account' ? sql`and account_id <> '' ${keys}` : sql`${isOf('')} ${keys}`
 }
 
-function keyIs(apiKeyId: string | null, by: PeriodQuery['by']): RawBuilder<unknown> {
-  if (apiKeyId !== null) return sql`and api_key_id = ${apiKeyId}`
+function keyIs(apiKeyId: PeriodQuery['apiKeyId'], by: PeriodQuery['by']): RawBuilder<unknown> {
+  if (apiKeyId !== null) return isOneOf('api_key_id', apiKeyId)
   return isByKey(by) ? sql`and api_key_id <> ''` : sql`and api_key_id = ''`
 }
 
@@ -328,12 +330,21 @@ function isOf(accountId: string): RawBuilder<unknown> {
 /** The rows of requests, or of late costs, that are of the accounts and keys of a query. */
 function requestsOf({ accountId, apiKeyId }: PeriodQuery): RawBuilder<unknown> {
   const ofAccount = accountId === null ? sql`` : isOf(accountId)
-  return apiKeyId === null ? ofAccount : sql`${ofAccount} and api_key_id = ${apiKeyId}`
+  return apiKeyId === null ? ofAccount : sql`${ofAccount} ${isOneOf('api_key_id', apiKeyId)}`
 }
 
-function kindsOf({ modelId, upstream }: PeriodQuery): RawBuilder<unknown> {
-  const ofModel = modelId === undefined ? sql`` : sql`and model_id = ${modelId}`
-  return upstream === undefined ? ofModel : sql`${ofModel} and upstream = ${upstream}`
+function kindsOf({ modelId, endpoint, upstream }: PeriodQuery): RawBuilder<unknown> {
+  const ofModel = isOneOf('model_id', modelId)
+  return sql`${ofModel} ${isOneOf('endpoint', endpoint)} ${isOneOf('upstream', upstream)}`
+}
+
+/** By position: a column, and the values that its rows may have; undefined: any. */
+function isOneOf(
+  column: 'api_key_id' | 'model_id' | 'endpoint' | 'upstream',
+  values: string | readonly string[] | undefined,
+): RawBuilder<unknown> {
+  if (values === undefined) return sql``
+  return sql`and ${sql.ref(column)} in (${sql.join([values].flat())})`
 }
 
 function mostOf({ groupsMax }: PeriodQuery): RawBuilder<unknown> {

@@ -152,3 +152,22 @@ test('Live is not green while polls fail, and says since when', async ({ page, s
   await offline.waitFor()
   expect(await offline.getAttribute('class')).toBe('btn live away')
 })
+
+test('a tag is typed and filtered by; of more than a day, what was found so far is counted', async ({
+  page,
+  server,
+}) => {
+  const summaries = () => server.asked.filter((asked) => asked.includes('/requests/summary'))
+  await page.goto(`${server.address}/app/${HELIX.id}/activity?range=30d`)
+  await page.getByText('charged').waitFor()
+  expect(summaries().at(-1)).toContain('since=2026-10-23T00')
+  const before = summaries().length
+  await page.getByRole('button', { name: 'Tag', exact: true }).click()
+  await page.getByLabel('Find: Tag').fill('nightly')
+  await page.getByRole('dialog', { name: 'Tag' }).getByRole('button', { name: 'nightly' }).click()
+  await page.getByText('Tag: nightly').waitFor()
+  expect(searched(page).getAll('tag')).toEqual(['nightly'])
+  await expect.poll(() => polls(server).at(-1)).toContain('tag=nightly')
+  await page.getByText(`so far, back to`).waitFor()
+  expect(summaries()).toHaveLength(before)
+})

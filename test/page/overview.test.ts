@@ -158,14 +158,43 @@ describe('Activity', () => {
     expect((await summary('?failed=true')).json).toMatchObject({ requests: 0, charge: 0 })
   })
 
-  test.each(['since=2026-01-01T00:00:00Z', 'since=2099-01-01T00:00:00Z'])(
-    'is not counted over more than a day, nor backwards: %s',
+  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString()
+
+  test('is counted over more than a day by model, key, endpoint and error', async () => {
+    const month = (await summary(`?since=${daysAgo(30)}`)).json
+    expect(month).toMatchObject({ requests: 3, failed: 0, charge: await chargedMicros() })
+    const steps = month['steps'] as readonly { readonly requests: number }[]
+    expect(steps.length).toBeGreaterThanOrEqual(30)
+    expect(steps.reduce((sum, { requests }) => sum + requests, 0)).toBe(3)
+    const counted = async (filter: string) =>
+      (await summary(`?since=${daysAgo(30)}&${filter}`)).json['requests']
+    expect(await counted('model=sim/open')).toBe(1)
+    expect(await counted('model=sim/open&endpoint=messages')).toBe(0)
+    expect(await counted('failed=false&endpoint=chat,messages')).toBe(3)
+    expect(await counted('key=key_unknown')).toBe(0)
+    expect((await summary(`?since=${daysAgo(30)}&failed=true`)).json).toMatchObject({
+      requests: 0,
+      charge: null,
+    })
+  })
+
+  test.each(['since=2024-01-01T00:00:00Z', 'since=2099-01-01T00:00:00Z'])(
+    'is not counted over more than 400 days, nor backwards: %s',
     async (query) => {
       expect(errorOf(await summary(`?${query}`))).toEqual({
         httpStatus: 400,
         code: 'invalid_parameter',
         param: 'since',
       })
+    },
+  )
+
+  test.each(['state=final', 'tag=nightly'])(
+    'is not counted over more than a day by %s, which roll-ups do not have',
+    async (filter) => {
+      const refused = await summary(`?since=${daysAgo(2)}&${filter}`)
+      expect(errorOf(refused)).toMatchObject({ httpStatus: 400, param: 'since' })
+      expect(refused.text).toContain('24 hours')
     },
   )
 })

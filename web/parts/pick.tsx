@@ -69,6 +69,8 @@ interface PickManyProps {
   readonly label: string
   readonly options: readonly Option[]
   readonly picked: readonly string[]
+  /** Whether a text that is no option may be picked as it is typed. Default: it may not. */
+  readonly takesOthers?: true
   readonly onChange: (values: readonly string[]) => void
 }
 
@@ -107,13 +109,16 @@ export function PickMany(props: PickManyProps) {
   )
 }
 
-function Boxes({ label, options, picked, onChange, close }: PickManyProps & { close: () => void }) {
+function Boxes(props: PickManyProps & { close: () => void }) {
+  const { label, options, picked, takesOthers = false, onChange, close } = props
   const [text, setText] = useState('')
   const wanted = text.trim().toLowerCase()
   const found = options.filter((option) => option.text.toLowerCase().includes(wanted))
+  const typed = text.trim()
+  const isOther = takesOthers && typed !== '' && !options.some(({ value }) => value === typed)
   return (
     <>
-      {options.length >= FIND_FROM && (
+      {(takesOthers || options.length >= FIND_FROM) && (
         <input
           className="menu-find"
           type="search"
@@ -139,7 +144,21 @@ function Boxes({ label, options, picked, onChange, close }: PickManyProps & { cl
           <span>{option.text}</span>
         </label>
       ))}
-      {found.length === 0 && <p className="note px-2.5 py-2">Nothing has this name.</p>}
+      {isOther && (
+        <button
+          type="button"
+          className="menu-item"
+          onClick={() => {
+            close()
+            onChange([...picked, typed])
+          }}
+        >
+          <Icon name="plus" small /> <span>{typed}</span>
+        </button>
+      )}
+      {found.length === 0 && !takesOthers && (
+        <p className="note px-2.5 py-2">Nothing has this name.</p>
+      )}
       {found.length > SHOWN_MAX && (
         <p className="note px-2.5 py-2">{found.length - SHOWN_MAX} more: type to find them.</p>
       )}

@@ -51,6 +51,7 @@ export function ActivityScreen() {
         search={search}
         isLive={isLive}
         following={activity.following}
+        tags={[...new Set(activity.rows.flatMap((row) => row.tags))].sort()}
         onLive={setLive}
         onFind={open}
         onChange={(next) => change(() => next, { resetScroll: false })}

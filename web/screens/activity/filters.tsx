@@ -22,6 +22,8 @@ interface FiltersProps {
   readonly search: ActivitySearch
   readonly isLive: boolean
   readonly following: Following
+  /** The tags of the requests that are listed: others are typed. */
+  readonly tags: readonly string[]
   readonly onLive: (isLive: boolean) => void
   readonly onFind: (requestId: string) => void
   readonly onChange: (search: ActivitySearch) => void
@@ -38,7 +40,7 @@ const TODAY = { kind: 'moving', range: 'today' } as const
 
 /** What is looked for, and whether the list follows what happens. */
 export function Filters(props: FiltersProps) {
-  const { search, isLive, following, onLive, onFind, onChange, onRange } = props
+  const { search, isLive, following, tags, onLive, onFind, onChange, onRange } = props
   const change = (part: Partial<ActivitySearch>) => onChange(without({ ...search, ...part }))
   const picked = [...(search.state ?? []), ...(search.failed === true ? [FAILED] : [])]
   const range = rangeOf(search)
@@ -82,6 +84,17 @@ export function Filters(props: FiltersProps) {
         options={ENDPOINTS}
         picked={search.endpoint ?? []}
         onChange={(endpoint) => change({ endpoint })}
+      />
+      <PickMany
+        label="Tag"
+        className="hide-s"
+        options={withPicked(
+          tags.map((value) => ({ value, text: value })),
+          search.tag ?? [],
+        )}
+        picked={search.tag ?? []}
+        takesOthers
+        onChange={(tag) => change({ tag })}
       />
       <button
         type="button"

@@ -9,7 +9,7 @@ import { useExampleModel } from '../../parts/use-models.ts'
 import { useAccountId, useMe } from '../../shell/use-account.ts'
 import { RequestHeads, RequestRow } from './request-row.tsx'
 import { type ActivityRange, type ActivitySearch, LAST_HOURS, rangeOf } from './search.ts'
-import { Summary } from './summary.tsx'
+import { SoFar, Summary } from './summary.tsx'
 import { type useActivity, useFreshIds, useSummary } from './use-activity.ts'
 
 interface RequestListProps {
@@ -47,7 +47,7 @@ export function RequestList(props: RequestListProps) {
       aria-busy={newest.data === undefined}
     >
       <Stale query={newest} />
-      {summary !== null && !isEmpty && <Summary query={summary} />}
+      {!isEmpty && (summary === null ? <Found {...props} /> : <Summary query={summary} />)}
       {isEmpty ? (
         <NoRequests {...props} />
       ) : (
@@ -75,6 +75,13 @@ export function RequestList(props: RequestListProps) {
       {newest.data !== undefined && (!isEmpty || activity.hasOlder) && <Pager {...props} />}
     </section>
   )
+}
+
+function Found({ activity: { newest, hasOlder, rows, searchedBackTo } }: RequestListProps) {
+  const oldest = searchedBackTo ?? rows.at(-1)?.opened_at
+  if (newest.data === undefined) return null
+  const backTo = hasOlder && oldest !== undefined ? new Date(oldest) : null
+  return <SoFar requests={rows.length} backTo={backTo} />
 }
 
 function Pager({ activity, isLive, onOlder }: RequestListProps) {

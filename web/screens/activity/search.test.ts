@@ -8,9 +8,16 @@ describe('the address of Activity', () => {
         range: '1h',
         key: ['key_1', 'key_2'],
         state: 'final',
+        tag: ['nightly', 'team:search'],
         request: 'req_1',
       }),
-    ).toEqual({ range: '1h', key: ['key_1', 'key_2'], state: ['final'], request: 'req_1' })
+    ).toEqual({
+      range: '1h',
+      key: ['key_1', 'key_2'],
+      state: ['final'],
+      tag: ['nightly', 'team:search'],
+      request: 'req_1',
+    })
   })
 
   test('that was typed wrong is read without its mistakes', () => {

@@ -63,6 +63,7 @@ export interface ActivitySearch {
   readonly key?: readonly string[]
   readonly state?: readonly RequestState[]
   readonly endpoint?: readonly string[]
+  readonly tag?: readonly string[]
   /** Those with an error alone. */
   readonly failed?: true
   /** The id of the open request. */
@@ -81,6 +82,7 @@ export function readActivitySearch(search: Record<string, unknown>): ActivitySea
     ...listField('key', texts(search['key'])),
     ...listField('state', states),
     ...listField('endpoint', texts(search['endpoint'])),
+    ...listField('tag', texts(search['tag'])),
     ...(failed === 'true' || failed === true ? { failed: true as const } : {}),
     ...(isRequest ? { request } : {}),
   }

@@ -2,7 +2,7 @@ import type { UseQueryResult } from '@tanstack/react-query'
 import type { RequestSummary } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
 import { count } from '../../format/numbers.ts'
-import { minuteTime } from '../../format/time.ts'
+import { chartDay, dayOf, minuteTime } from '../../format/time.ts'
 import { Grey } from '../../parts/states.tsx'
 import { useWidth } from '../../parts/use-width.ts'
 
@@ -37,10 +37,12 @@ export function Summary({ query }: { query: UseQueryResult<RequestSummary> }) {
         <span>
           <b>{count(data.requests)}</b> {data.requests === 1 ? 'request' : 'requests'}
         </span>
-        <span>
-          <b>{money(data.charge)}</b> charged
-        </span>
-        {data.held > 0 && (
+        {data.charge !== null && (
+          <span>
+            <b>{money(data.charge)}</b> charged
+          </span>
+        )}
+        {data.held !== null && data.held > 0 && (
           <span className="hide-s">
             <b>{money(data.held)}</b> held
           </span>
@@ -54,7 +56,35 @@ export function Summary({ query }: { query: UseQueryResult<RequestSummary> }) {
   )
 }
 
+interface SoFarProps {
+  /** How many were found. */
+  readonly requests: number
+  /** How far back the search came; null: it is complete. */
+  readonly backTo: Date | null
+}
+
+/** How many requests were found, where no others are counted. */
+export function SoFar({ requests, backTo }: SoFarProps) {
+  return (
+    <p className="sum">
+      <span>
+        <b>{count(requests)}</b>{' '}
+        {backTo === null
+          ? requests === 1
+            ? 'request'
+            : 'requests'
+          : `so far, back to ${isToday(backTo) ? minuteTime(backTo) : dayOf(backTo, new Date())}`}
+      </span>
+    </p>
+  )
+}
+
+function isToday(at: Date): boolean {
+  return at.toDateString() === new Date().toDateString()
+}
+
 const NOW_WITHIN_MS = 120_000
+const DAY_MS = 86_400_000
 const HEIGHT_PX = 60
 const LABELS_PX = 16
 const FAILED_PX_MIN = 1.5
@@ -67,6 +97,8 @@ function Columns({ summary }: { summary: RequestSummary }) {
   const heightOf = (value: number) => (value / most) * (HEIGHT_PX - 4)
   const isNow = Math.abs(Date.now() - Date.parse(summary.to)) < NOW_WITHIN_MS
   const middle = steps[Math.floor(steps.length / 2)]
+  const isByDay = Date.parse(summary.to) - Date.parse(summary.from) > DAY_MS
+  const label = (at: string) => (isByDay ? chartDay(new Date(at)) : minuteTime(new Date(at)))
   return (
     <div className="hist" ref={ref}>
       <svg
@@ -81,22 +113,22 @@ function Columns({ summary }: { summary: RequestSummary }) {
           const bad = step.failed === 0 ? 0 : Math.max(FAILED_PX_MIN, heightOf(step.failed))
           return (
             <g key={step.at}>
-              <title>{`${minuteTime(new Date(step.at))}: ${count(step.requests)}, ${count(step.failed)} failed`}</title>
+              <title>{`${label(step.at)}: ${count(step.requests)}, ${count(step.failed)} failed`}</title>
               {all > 0 && <rect className="all" {...box} y={HEIGHT_PX - all} height={all} />}
               {bad > 0 && <rect className="failed" {...box} y={HEIGHT_PX - bad} height={bad} />}
             </g>
           )
         })}
         <text x={0} y={HEIGHT_PX + 14}>
-          {minuteTime(new Date(summary.from))}
+          {label(summary.from)}
         </text>
         {middle !== undefined && (
           <text x={widthPx / 2} y={HEIGHT_PX + 14} textAnchor="middle">
-            {minuteTime(new Date(middle.at))}
+            {label(middle.at)}
           </text>
         )}
         <text x={widthPx} y={HEIGHT_PX + 14} textAnchor="end">
-          {isNow ? 'now' : minuteTime(new Date(summary.to))}
+          {isNow ? 'now' : label(summary.to)}
         </text>
       </svg>
     </div>

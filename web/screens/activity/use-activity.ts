@@ -11,7 +11,8 @@ import { type ActivityRange, type ActivitySearch, LAST_HOURS, rangeOf } from './
 
 const ROWS = 50
 const MINUTE_MS = 60_000
-const SUMMARY_SPAN_MS_MAX = 24 * 60 * MINUTE_MS
+// Beyond it, roll-ups are read, which have no states and no tags.
+const REQUESTS_SPAN_MS_MAX = 24 * 60 * MINUTE_MS
 
 interface Failing {
   readonly errors: number
@@ -103,7 +104,10 @@ export function useActivity({ path, of }: RequestSource, search: ActivitySearch,
   }
 }
 
-/** Counts and columns over what matches; for a day at most. Read again when the list has changed. */
+/**
+ * Counts and columns over what matches; null: of more than a day, requests of a state or a tag are not counted. Read
+ * again when the list has changed.
+ */
 export function useSummary(
   accountId: string,
   search: ActivitySearch,
@@ -112,7 +116,8 @@ export function useSummary(
   const spanOf = useSpanOf()
   const range = rangeOf(search)
   const { fromMs, toMs } = activitySpan(range, spanOf)
-  const isShown = toMs - fromMs <= SUMMARY_SPAN_MS_MAX
+  const isLong = toMs - fromMs > REQUESTS_SPAN_MS_MAX
+  const isShown = !isLong || (search.state === undefined && search.tag === undefined)
   const filters = filtersOf(search)
   const query = useQuery({
     queryKey: ['summary', accountId, range, filters],
@@ -130,8 +135,8 @@ export function useSummary(
   })
   const { refetch } = query
   useEffect(() => {
-    if (isShown && changedWith !== undefined) void refetch()
-  }, [isShown, changedWith, refetch])
+    if (isShown && !isLong && changedWith !== undefined) void refetch()
+  }, [isShown, isLong, changedWith, refetch])
   return isShown ? query : null
 }
 
@@ -151,8 +156,8 @@ export function csvPath(
   return `/app/api/${withQuery(`${path}.csv`, query)}`
 }
 
-function filtersOf({ model, key, state, endpoint, failed }: ActivitySearch) {
-  return { model, key, state, endpoint, failed }
+function filtersOf({ model, key, state, endpoint, tag, failed }: ActivitySearch) {
+  return { model, key, state, endpoint, tag, failed }
 }
 
 type SpanOf = (range: DateRange) => TimeSpan
