@@ -4,6 +4,7 @@ import type { Model } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
 import { count } from '../../format/numbers.ts'
 import { priceLines, tierSentences } from '../../format/prices.ts'
+import { duration } from '../../format/time.ts'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
@@ -86,6 +87,9 @@ export function ModelDrawer({ model, use, onClose }: ModelDrawerProps) {
           <dl className="kv">
             <Line term="Requests">{count(use.requests)}</Line>
             <Line term="Spend">{money(use.chargeMicros)}</Line>
+            {use.firstByteMs !== null && (
+              <Line term="First byte, median">{duration(use.firstByteMs)}</Line>
+            )}
           </dl>
         )}
       </Part>

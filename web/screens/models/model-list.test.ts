@@ -34,7 +34,7 @@ const DRAWS = model('brush/draw', {
   architecture: { input_modalities: ['text'], output_modalities: ['image'] },
 })
 const ALL = [LARGE, SMALL, DRAWS]
-const USES = new Map([['brush/draw', { requests: 4, chargeMicros: 1 }]])
+const USES = new Map([['brush/draw', { requests: 4, chargeMicros: 1, firstByteMs: null }]])
 const ids = (search: Parameters<typeof matchingModels>[1]) =>
   matchingModels(ALL, search, USES).map(({ id }) => id)
 

@@ -5,6 +5,8 @@ import type { ModelSort, ModelsSearch, Writes } from './search.ts'
 export interface ModelUse {
   readonly requests: number
   readonly chargeMicros: number
+  /** The median; null: none had a first byte. */
+  readonly firstByteMs: number | null
 }
 
 /** The uses by model ID. */

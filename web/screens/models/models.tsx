@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { lastDays } from '../../../src/vocabulary/date-range.ts'
 import type { Model } from '../../api/answers.ts'
-import { modelsQuery, momentsOf, reportQuery } from '../../api/queries.ts'
+import { modelsQuery, momentsOf, usageQuery } from '../../api/queries.ts'
 import { counted, shortCount } from '../../format/numbers.ts'
 import { inputPrice, outputPrice, pricesText } from '../../format/prices.ts'
 import { minuteTime } from '../../format/time.ts'
@@ -96,12 +96,13 @@ function withoutEmpty(search: Change): ModelsSearch {
 /** What the account used of each model in the last 30 days. */
 function useUses(): ModelUses {
   const moments = momentsOf(lastDays(30, { nowMs: Date.now() }))
-  const { data } = useQuery(reportQuery(useAccountId(), moments, 'model'))
-  const rows = data?.by === 'model' ? data.data : []
+  const asked = { moments, by: 'model', step: 'day', compare: null } as const
+  const { data } = useQuery(usageQuery(useAccountId(), asked))
   return new Map(
-    rows.flatMap(({ id, figures: { requests, charge } }) =>
-      id === null ? [] : [[id, { requests, chargeMicros: charge }] as const],
-    ),
+    data?.groups.map(({ id, figures: { requests, charge, first_byte_ms_p50: firstByteMs } }) => [
+      id,
+      { requests, chargeMicros: charge, firstByteMs },
+    ]),
   )
 }
 
