@@ -17,6 +17,9 @@ const exclude = [
   '**/*.servers.test.ts',
 ]
 
+// A worker loads the code once, and not again for each of its files: a fifth less work for tests that import all of it.
+const ALL_PROJECTS = { ...HANG_LIMITS, isolate: false }
+
 // What a dialect can change of the contract. The rest is tried on OpenRouter's dialect, in every format, and what is
 // counted in `test/dialects/`.
 const OF_DIALECTS = [
@@ -40,7 +43,7 @@ const CONTRACTS = [
       name: 'toy format',
       include: ['test/contract/**/*.test.ts'],
       provide: { contractOf: 'toy' as const },
-      ...HANG_LIMITS,
+      ...ALL_PROJECTS,
     },
   },
   // And on each dialect that bills by its counts, in the formats that it speaks.
@@ -49,7 +52,7 @@ const CONTRACTS = [
       name: `contract of ${contractOf}`,
       include: OF_DIALECTS,
       provide: { contractOf },
-      ...HANG_LIMITS,
+      ...ALL_PROJECTS,
     },
   })),
 ]
@@ -66,7 +69,7 @@ export default defineConfig({
           include: [`${folders}/**/*.test.ts`],
           exclude,
           globalSetup: ['src/store/testing/one-server-a-run.ts'],
-          ...HANG_LIMITS,
+          ...ALL_PROJECTS,
         },
       },
       ...(isOfOneChange ? [] : CONTRACTS),
