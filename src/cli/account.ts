@@ -14,6 +14,7 @@ import {
   readPercent,
   shownRows,
 } from './rows.ts'
+import { STATEMENT_COMMAND } from './statement.ts'
 import { moment } from './table.ts'
 
 const ACCOUNTS = shownRows(accountShape, {
@@ -134,6 +135,7 @@ With --external-id the same command can be run again: it makes one account.
       takes: [account, ...listOptions('entries', 'place')],
       show: ENTRIES.page,
     },
+    STATEMENT_COMMAND,
     {
       name: 'update',
       runs: 'changeAccount',

@@ -235,3 +235,20 @@ describe('usage', () => {
     ])
   })
 })
+
+describe('account statement', () => {
+  test('shows the requests of each day and every top-up, between the balances', async () => {
+    const { account } = await makeRequests()
+    const { out } = await line.run('account', 'statement', account)
+    const day = expect.stringMatching(/^\d{4}-\d\d-\d\d$/)
+    expect(cells(out)).toEqual([
+      ['DATE', 'KIND', 'OF', 'AMOUNT', 'BALANCE'],
+      ['', 'closing', '$10.000000'],
+      [day, 'charge', '2 requests', '$0.000000', '$10.000000'],
+      [day, 'top_up', 'r', '$10.000000', '$10.000000'],
+      ['', 'opening', '$0.000000'],
+    ])
+    const csv = await line.run('account', 'statement', account, '--csv')
+    expect(csv.out).toMatch(/^date,kind,count,amount,balance,[\s\S]*,charge,2,0,10,/)
+  })
+})

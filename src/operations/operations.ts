@@ -18,6 +18,7 @@ import { requestSummaryOperations } from './request-summary.ts'
 import { requestOperations } from './requests.ts'
 import { saleOperations } from './sale.ts'
 import { saleStatusOperations } from './sale-status.ts'
+import { statementOperations } from './statement.ts'
 import { topUpOperations } from './top-ups.ts'
 import { upkeepOperations } from './upkeep.ts'
 import { upstreamOperations } from './upstreams.ts'
@@ -37,6 +38,7 @@ export const OPERATIONS: readonly OperationSource[] = [
   ['Account', ownAccountOperations],
   ['Accounts', accountOperations],
   ['Credit', creditOperations],
+  ['Credit', statementOperations],
   ['API keys', apiKeyOperations],
   ['Credit codes', creditCodeOperations],
   ['Purchases', purchaseOperations],

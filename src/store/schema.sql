@@ -226,6 +226,7 @@ CREATE INDEX api_keys_account_id_id on api_keys (account_id, id);
 CREATE UNIQUE INDEX "api_keys_previous_hash" on "api_keys" ("previous_key_hash") where "previous_key_hash" is not null;
 CREATE INDEX confirming_deposits_account_id on confirming_deposits (account_id);
 CREATE INDEX deposit_addresses_account_id on deposit_addresses (account_id, chain_id);
+CREATE INDEX "entries_other" on "entries" ("account_id", "created_at_ms") where kind <> 'charge' and kind <> 'write_off';
 CREATE INDEX entries_purchases on entries (account_id, number)
   where kind = 'top_up' or kind = 'activation' or kind = 'purchase' or kind = 'reversal';
 CREATE UNIQUE INDEX entries_reference on entries (account_id, reference) where reference is not null;

@@ -14,6 +14,7 @@ import { sqliteThreadDialect } from '../store/sqlite/sqlite-store.ts'
 import { firstIdOf } from '../vocabulary/ids.ts'
 import { DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
 import { type PeriodQuery, readPeriods } from './read-periods.ts'
+import { readStatement } from './read-statement.ts'
 import { readCharges, readUsage } from './read-usage.ts'
 
 const DAY_MS = DAY_HOURS * HOUR_MS
@@ -86,6 +87,20 @@ async function fill({ store: { db }, ...bench }: StoreBench): Promise<void> {
       }
     }),
   )
+  await fillEntries(db)
+}
+
+/** Entries of one account, of which one in ten is no charge. */
+async function fillEntries(db: Kysely<Tables>): Promise<void> {
+  await insert(
+    db,
+    'entries',
+    Array.from({ length: REQUESTS }, (_, number) => ({
+      ...{ account_id: 'acct_0', number: number + 1, purse: 'backed', amount_micros: 1 },
+      kind: number % 10 === 0 ? 'top_up' : 'charge',
+      created_at_ms: NOW_MS - Math.floor((number / REQUESTS) * ROLLED_DAYS * DAY_MS),
+    })),
+  )
 }
 
 /** What a key, and the members of one account, read of their usage over three days. */
@@ -108,6 +123,8 @@ async function readAll(db: Kysely<Tables>): Promise<void> {
   await readUsage(db, { ...range, by: 'model', step: 'hour' })
   await readUsage(db, { ...range, by: 'key', step: 'day' })
   await readCharges(db, { accountIds: ['acct_0', 'acct_1'], fromMs, toMs })
+  const days = { fromMs: (TODAY - 2) * DAY_MS, toMs: TODAY * DAY_MS }
+  await readStatement(db, { accountId, ...days, nowMs: NOW_MS, entriesMax: 100 })
   for (const beganMs of [null, NOW_MS - DAY_MS]) {
     const generation = { apiKeyId: 'key_0', generationId: 'gen-none', beganMs }
     await findGeneration(db, { ...generation, nowMs: NOW_MS })
@@ -137,6 +154,9 @@ test('on SQLite no report of an account or a key goes through a whole table', as
   expect(reads.length).toBeGreaterThan(15)
   expect(reads.filter(isScan)).toEqual([])
   expect(CANARIES.slice(0, 2).map((canary) => isScan(canary.sql))).toEqual([true, true])
+  for (const each of reads.filter((text) => text.includes('entries'))) {
+    expect(stepsOf(connection, each), each).toContain('entries_other')
+  }
   // What is looked for in an account, or in days, is found through both.
   for (const each of reads.filter((text) => /from "usage_(days|hours)"/.test(text))) {
     expect(stepsOf(connection, each), each).toMatch(/PRIMARY KEY \((day|hour)=\? AND account_id=\?/)

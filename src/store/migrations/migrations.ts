@@ -8,6 +8,7 @@ import { up as storeGaps } from './0030-store-gaps.ts'
 import { up as sessionGuard } from './0031-session-guard.ts'
 import { up as costs } from './0032-costs.ts'
 import { up as keyRotation } from './0033-key-rotation.ts'
+import { up as statements } from './0034-statements.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -28,6 +29,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 31, name: 'session-guard', up: sessionGuard },
   { number: 32, name: 'costs', up: costs },
   { number: 33, name: 'key-rotation', up: keyRotation },
+  { number: 34, name: 'statements', up: statements },
 ]
 
 /** The newest schema that this program knows. */

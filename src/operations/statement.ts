@@ -1,0 +1,190 @@
+import { Readable } from 'node:stream'
+import { z } from 'zod'
+import { readStatement, type Statement, type StatementLine } from '../usage/read-statement.ts'
+import { dateOf, lastDays } from '../vocabulary/date-range.ts'
+import { ENTRY_KINDS, PURSES } from '../vocabulary/money.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import { DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
+import { type CsvCell, csvLine, dollarsCell } from './csv.ts'
+import { idField, momentField, moneyField, timeAnswer, timeField, timeOrNull } from './fields.ts'
+import { notFound, type Operation, type OperationParts, operation } from './operation.ts'
+import { chartRange } from './usage.ts'
+
+const DAY_MS = DAY_HOURS * HOUR_MS
+// More of them would hold up the other requests while they are parsed and written.
+const ENTRIES_MAX = 10_000
+
+/** What changed the credit of an account, day by day. */
+export function statementOperations(parts: OperationParts): readonly Operation[] {
+  return [show(parts)]
+}
+
+function show({ store, clock }: OperationParts): Operation {
+  return operation({
+    name: 'getStatement',
+    method: 'GET',
+    scope: 'read',
+    paths: {
+      admin: '/v1/admin/accounts/{account_id}/statement',
+      member: '/app/api/accounts/{account_id}/statement',
+      operator: '/app/api/operator/accounts/{account_id}/statement',
+    },
+    summary:
+      "The account's statement, newest first: a line for the requests of each UTC day, for its corrections, and for each top-up, expiry and other change; JSON or CSV.",
+    query: z.strictObject({
+      from: momentField
+        .optional()
+        .describe('Moved down to the start of its UTC day. Default: 29 days before the last day.'),
+      to: momentField
+        .optional()
+        .describe(
+          'Exclusive; moved up to the end of its UTC day. Default: now. At most 400 days after `from`.',
+        ),
+      format: z
+        .enum(['json', 'csv'])
+        .optional()
+        .describe('Default: CSV where `accept` asks for `text/csv`, else JSON.'),
+    }),
+    answers: { 200: statementShape },
+    problems: ['not_found'],
+    async run({ reader, accountId, query: { format, ...asked }, acceptsCsv }) {
+      const nowMs = clock.nowMs()
+      const range = wholeDays(chartRange(asked, nowMs))
+      const read = { accountId, ...range, nowMs, entriesMax: ENTRIES_MAX }
+      const statement = await readStatement(store.searches(reader), read)
+      if (statement === null) throw notFound('account', accountId)
+      if (statement === 'tooLong') {
+        throw new Problem('invalid_parameter', {
+          message: `The statement has more than ${ENTRIES_MAX.toLocaleString('en-US')} top-ups and other changes. Ask for a shorter range.`,
+          param: 'from',
+        })
+      }
+      const asCsv = format === 'csv' || (format === undefined && acceptsCsv)
+      const body = statementAnswer(statement, { accountId, ...range })
+      return { httpStatus: 200, body: asCsv ? Readable.from([statementCsv(body)]) : body }
+    },
+  })
+}
+
+interface Days {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+function wholeDays({ fromMs, toMs }: Days): Days {
+  return {
+    fromMs: Math.floor(fromMs / DAY_MS) * DAY_MS,
+    toMs: lastDays(1, { nowMs: toMs - 1 }).toMs,
+  }
+}
+
+const lineShape = z.object({
+  date: z.iso.date().describe('The UTC day.'),
+  kind: z
+    .enum(ENTRY_KINDS)
+    .describe(
+      '`charge`: the requests that began on the day, together, less what was written off. `correction`: the corrections of the day, together. Else one entry.',
+    ),
+  count: z.int().describe('How many requests, or corrections; else 1.'),
+  amount: moneyField.describe('The change of the balance in micro-dollars.'),
+  balance: moneyField.describe('What both purses together have after it, in micro-dollars.'),
+  purse: z.enum(PURSES).nullable().describe('Of one entry.'),
+  reference: z.string().nullable().describe('Of one entry, as in `GET …/entries`.'),
+  request_id: idField('req').nullable().describe('Of corrections: that of the latest.'),
+  expires_at: timeField.nullable().describe('The expiry of free credit.'),
+  created_at: timeField
+    .nullable()
+    .describe('Of corrections: when the latest was posted. Null: the requests of a day.'),
+})
+
+/** An account's statement. */
+export const statementShape = z
+  .object({
+    object: z.literal('statement'),
+    account_id: idField('acct'),
+    from: timeField,
+    to: timeField.describe('Exclusive.'),
+    opening_balance: moneyField.describe('What both purses together had before the oldest line.'),
+    closing_balance: moneyField.describe('What both purses together have after the newest line.'),
+    lines: z.array(lineShape),
+  })
+  .meta({ id: 'Statement' })
+
+type StatementAnswer = z.infer<typeof statementShape>
+
+type LineAnswer = StatementAnswer['lines'][number]
+
+function statementAnswer(
+  { openingMicros, closingMicros, lines }: Statement,
+  { accountId, fromMs, toMs }: Days & { readonly accountId: string },
+): StatementAnswer {
+  return {
+    object: 'statement',
+    account_id: accountId,
+    from: timeAnswer(fromMs),
+    to: timeAnswer(toMs),
+    opening_balance: openingMicros,
+    closing_balance: closingMicros,
+    lines: lines.filter(isShown).map(lineAnswer),
+  }
+}
+
+/** A day of which all requests are still running, or free, has a line; a day without any has none. */
+function isShown(line: StatementLine): boolean {
+  return line.kind !== 'charge' || line.requests > 0 || line.amountMicros !== 0
+}
+
+function lineAnswer(line: StatementLine): LineAnswer {
+  return {
+    date: dateOf(line.dayMs),
+    amount: line.amountMicros,
+    balance: line.balanceMicros,
+    ...ownFields(line),
+  }
+}
+
+const NO_ENTRY = { purse: null, reference: null, request_id: null, expires_at: null } as const
+
+function ownFields(line: StatementLine): Omit<LineAnswer, 'date' | 'amount' | 'balance'> {
+  switch (line.kind) {
+    case 'charge':
+      return { kind: line.kind, count: line.requests, ...NO_ENTRY, created_at: null }
+    case 'correction':
+      return {
+        kind: line.kind,
+        count: line.corrections,
+        ...NO_ENTRY,
+        request_id: line.requestId,
+        created_at: timeAnswer(line.latestAtMs),
+      }
+    case 'entry':
+      return {
+        kind: line.entry.kind,
+        count: 1,
+        purse: line.entry.purse,
+        reference: line.entry.reference,
+        request_id: line.entry.requestId,
+        expires_at: timeOrNull(line.entry.expiresAtMs),
+        created_at: timeAnswer(line.entry.createdAtMs),
+      }
+  }
+}
+
+// Amounts are dollars, exact to the micro-dollar.
+const CSV_COLUMNS: Readonly<Record<keyof LineAnswer, (line: LineAnswer) => CsvCell>> = {
+  date: ({ date }) => date,
+  kind: ({ kind }) => kind,
+  count: ({ count }) => count,
+  amount: ({ amount }) => dollarsCell(amount),
+  balance: ({ balance }) => dollarsCell(balance),
+  purse: ({ purse }) => purse,
+  reference: ({ reference }) => reference,
+  request_id: (line) => line.request_id,
+  expires_at: (line) => line.expires_at,
+  created_at: (line) => line.created_at,
+}
+
+function statementCsv({ lines }: StatementAnswer): string {
+  const rows = lines.map((line) => csvLine(Object.values(CSV_COLUMNS).map((cell) => cell(line))))
+  return [csvLine(Object.keys(CSV_COLUMNS)), ...rows].join('')
+}

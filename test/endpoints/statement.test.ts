@@ -1,0 +1,72 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { ADMIN_TOKEN, Management } from './management.ts'
+
+/** What changed the credit of an account, day by day. */
+
+const NOW_MS = Date.parse('2027-03-10T12:00:00Z')
+
+let admin: Management
+let accountId: string
+
+beforeEach(async () => {
+  admin = await Management.start({ clock: { nowMs: () => NOW_MS } })
+  accountId = await admin.account(10_000_000)
+})
+afterEach(() => admin.close())
+
+const path = (query: string) => `/v1/admin/accounts/${accountId}/statement${query}`
+
+test('a statement has a line for the requests of a day and one for each top-up, as JSON and as CSV', async () => {
+  const { text: apiKey } = await admin.apiKey(accountId)
+  await admin.chat(apiKey)
+  await admin.world.gateway.settled()
+  const { json } = await admin.get(path('?from=2027-03-09T05:00:00Z'))
+  const chargeMicros = Number(json['closing_balance']) - 10_000_000
+  const nothing = { purse: null, reference: null, request_id: null, expires_at: null }
+  expect(chargeMicros).toBeLessThan(0)
+  expect(json).toEqual({
+    object: 'statement',
+    account_id: accountId,
+    from: '2027-03-09T00:00:00.000Z',
+    to: '2027-03-11T00:00:00.000Z',
+    opening_balance: 0,
+    closing_balance: 10_000_000 + chargeMicros,
+    lines: [
+      {
+        ...{ date: '2027-03-10', kind: 'charge', count: 1, amount: chargeMicros },
+        ...{ balance: 10_000_000 + chargeMicros, ...nothing, created_at: null },
+      },
+      {
+        ...{ date: '2027-03-10', kind: 'top_up', count: 1, amount: 10_000_000 },
+        ...{ balance: 10_000_000, ...nothing, purse: 'backed', reference: expect.any(String) },
+        created_at: '2027-03-10T12:00:00.000Z',
+      },
+    ],
+  })
+  const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, accept: 'text/csv' }
+  const csv = await fetch(admin.world.url(path('')), { headers })
+  expect((await csv.text()).split('\r\n')).toEqual([
+    'date,kind,count,amount,balance,purse,reference,request_id,expires_at,created_at',
+    expect.stringMatching(/^2027-03-10,charge,1,-0\.\d+,9\.\d+,,,,,$/),
+    expect.stringMatching(/^2027-03-10,top_up,1,10,10,backed,[^,]+,,,2027-03-10T12:00:00\.000Z$/),
+    '',
+  ])
+})
+
+test('a statement of days before the account had credit is empty, and its balances are those of then', async () => {
+  const { json } = await admin.get(path('?from=2027-03-01T00:00:00Z&to=2027-03-03T00:00:00Z'))
+  expect(json).toMatchObject({ opening_balance: 0, closing_balance: 0, lines: [] })
+})
+
+test.each([
+  ['?from=2027-03-02T00:00:00Z&to=2027-03-01T00:00:00Z', 'from'],
+  ['?from=2025-03-02T00:00:00Z', 'from'],
+  ['?to=yesterday', 'to'],
+])('the range %s is refused', async (query, param) => {
+  const { httpStatus, json } = await admin.get(path(query))
+  expect([httpStatus, json['error']]).toEqual([400, expect.objectContaining({ param })])
+})
+
+test('an unknown account has no statement', async () => {
+  expect((await admin.get('/v1/admin/accounts/acct_0/statement')).httpStatus).toBe(404)
+})
