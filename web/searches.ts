@@ -122,10 +122,10 @@ export function readKeysSearch({ create, find }: Record<string, unknown>): KeysS
   }
 }
 
-/** What the address of the credit says. */
-export interface CreditSearch {
-  /** Purchases alone. */
-  readonly list?: 'purchases'
+/** What the address of the credit says; what is left out is the statement of 30 days. */
+export interface CreditSearch extends RangeSearch {
+  /** In place of the statement. */
+  readonly list?: 'top-ups' | 'entries'
   /** Which form is open: that for a code, or that for a purchase. */
   readonly open?: 'redeem' | 'buy'
   /** The purchase whose receipt is open. */
@@ -137,8 +137,12 @@ export interface CreditSearch {
 /** Reads it. */
 export function readCreditSearch(search: Record<string, unknown>): CreditSearch {
   const { list, open, receipt, bought } = search
+  const range = readDateRange(search)
   return {
-    ...(list === 'purchases' ? { list } : {}),
+    ...(range === null ? {} : searchOf(range)),
+    // In 0.2.0 it was called purchases.
+    ...(list === 'top-ups' || list === 'purchases' ? { list: 'top-ups' as const } : {}),
+    ...(list === 'entries' ? { list } : {}),
     ...(open === 'redeem' || open === 'buy' ? { open } : {}),
     ...(isPurchaseId(receipt) ? { receipt } : {}),
     ...(isPurchaseId(bought) ? { bought } : {}),

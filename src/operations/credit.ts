@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { getAccount } from '../ledger/accounts.ts'
-import { findCredit, listStatement } from '../ledger/activity/activity.ts'
+import { findCredit, listStatement } from '../ledger/activity/entries.ts'
 import type { AddCreditInput } from '../ledger/ledger.ts'
 import type { OperatorAction } from '../ledger/operator-actions.ts'
 import { isReservedReference } from '../ledger/rules/credit.ts'
@@ -13,6 +13,7 @@ import { Problem } from '../vocabulary/problem.ts'
 import { type CsvCell, csvLine, dollarsCell } from './csv.ts'
 import {
   changeField,
+  entrySpanQuery,
   idField,
   listAnswer,
   listShape,
@@ -154,14 +155,20 @@ function entries({ store }: OperationParts): Operation {
     query: statementPageQuery(),
     answers: { 200: listShape(statementLineShape) },
     problems: ['not_found'],
-    async run({ reader, caller, accountId, query: { limit, cursor } }) {
+    async run({ reader, caller, accountId, query: { limit, cursor, from, to } }) {
       const account = await getAccount(readsFor({ caller, reader }, store), accountId)
       if (account === null) throw notFound('account', accountId)
-      const page = await listStatement(store.pages(reader), {
-        accountId,
-        place: cursor ?? null,
-        limit,
-      })
+      // Entries after the range are added up, of which there may be many.
+      const page = await listStatement(
+        to === undefined ? store.pages(reader) : store.searches(reader),
+        {
+          accountId,
+          place: cursor ?? null,
+          limit,
+          fromMs: from ?? null,
+          toMs: to ?? null,
+        },
+      )
       const lines = page.lines.map(({ entry, balanceMicros }) => ({
         ...entryAnswer(entry),
         balance: balanceMicros,
@@ -177,9 +184,12 @@ function download({ store }: OperationParts): Operation {
     method: 'GET',
     paths: { member: '/app/api/accounts/{account_id}/entries.csv' },
     summary: "The account's entries as CSV, newest first, with amounts in exact dollars.",
+    query: z.strictObject(entrySpanQuery),
     answers: { 200: z.string() },
-    async run({ reader, accountId }) {
-      return { httpStatus: 200, body: Readable.from(entryCsv(store.searches(reader), accountId)) }
+    async run({ reader, accountId, query: { from, to } }) {
+      const span = { fromMs: from ?? null, toMs: to ?? null }
+      const rows = entryCsv(store.searches(reader), { accountId, ...span })
+      return { httpStatus: 200, body: Readable.from(rows) }
     },
   })
 }
@@ -198,11 +208,19 @@ const CSV_COLUMNS: Readonly<Record<string, (entry: Entry) => CsvCell>> = {
   expires_at: ({ expiresAtMs }) => timeOrNull(expiresAtMs),
 }
 
+interface EntrySpan {
+  readonly fromMs: number | null
+  readonly toMs: number | null
+}
+
 /** Entries with the balance after each, a thousand at a time: each part is read when the one before was taken. */
-async function* entryCsv(db: Store['db'], accountId: string): AsyncGenerator<string> {
+async function* entryCsv(
+  db: Store['db'],
+  { toMs, ...entries }: EntrySpan & { readonly accountId: string },
+): AsyncGenerator<string> {
   yield csvLine([...Object.keys(CSV_COLUMNS), 'balance'])
   const limit = CSV_ROWS_AT_ONCE
-  let page = await listStatement(db, { accountId, limit })
+  let page = await listStatement(db, { ...entries, toMs, limit })
   while (page.lines.length > 0) {
     const lines = page.lines.map(({ entry, balanceMicros }) =>
       csvLine([
@@ -212,7 +230,7 @@ async function* entryCsv(db: Store['db'], accountId: string): AsyncGenerator<str
     )
     yield lines.join('')
     if (page.next === null) return
-    page = await listStatement(db, { accountId, limit, place: page.next })
+    page = await listStatement(db, { ...entries, limit, place: page.next })
   }
 }
 

@@ -123,9 +123,16 @@ export function entryPageQuery(list: ListName) {
   })
 }
 
+/** `?from=` and `?to=` of a list of entries. */
+export const entrySpanQuery = {
+  from: momentField.optional().describe('Entries from then on. Default: all.'),
+  to: momentField.optional().describe('Exclusive. Default: now.'),
+}
+
 /** `?limit=` and `?cursor=` of a statement: its cursor has the number of an entry and the balance before it. */
 export function statementPageQuery() {
   return z.strictObject({
+    ...entrySpanQuery,
     limit: limitField,
     cursor: cursorField('entries')
       .transform((after, checked) => {

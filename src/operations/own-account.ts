@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { type Balance, getBalance, listPurchases } from '../ledger/activity/activity.ts'
+import { type Balance, getBalance } from '../ledger/activity/activity.ts'
+import { listPurchases } from '../ledger/activity/entries.ts'
 import { getApiKey } from '../ledger/api-keys.ts'
 import { listPending } from '../ledger/purchases.ts'
 import { listConfirming } from '../sale/deposit-rows.ts'

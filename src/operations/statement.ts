@@ -6,7 +6,15 @@ import { ENTRY_KINDS, PURSES } from '../vocabulary/money.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
 import { type CsvCell, csvLine, dollarsCell } from './csv.ts'
-import { idField, momentField, moneyField, timeAnswer, timeField, timeOrNull } from './fields.ts'
+import {
+  anyOf,
+  idField,
+  momentField,
+  moneyField,
+  timeAnswer,
+  timeField,
+  timeOrNull,
+} from './fields.ts'
 import { notFound, type Operation, type OperationParts, operation } from './operation.ts'
 import { chartRange } from './usage.ts'
 
@@ -40,6 +48,10 @@ function show({ store, clock }: OperationParts): Operation {
         .describe(
           'Exclusive; moved up to the end of its UTC day. Default: now. At most 400 days after `from`.',
         ),
+      kind: anyOf(
+        z.enum(ENTRY_KINDS),
+        `must be one or more of ${ENTRY_KINDS.join(', ')}`,
+      ).optional(),
       format: z
         .enum(['json', 'csv'])
         .optional()
@@ -47,7 +59,7 @@ function show({ store, clock }: OperationParts): Operation {
     }),
     answers: { 200: statementShape },
     problems: ['not_found'],
-    async run({ reader, accountId, query: { format, ...asked }, acceptsCsv }) {
+    async run({ reader, accountId, query: { format, kind, ...asked }, acceptsCsv }) {
       const nowMs = clock.nowMs()
       const range = wholeDays(chartRange(asked, nowMs))
       const read = { accountId, ...range, nowMs, entriesMax: ENTRIES_MAX }
@@ -60,7 +72,9 @@ function show({ store, clock }: OperationParts): Operation {
         })
       }
       const asCsv = format === 'csv' || (format === undefined && acceptsCsv)
-      const body = statementAnswer(statement, { accountId, ...range })
+      const whole = statementAnswer(statement, { accountId, ...range })
+      const lines = whole.lines.filter((line) => kind === undefined || kind.includes(line.kind))
+      const body = { ...whole, lines }
       return { httpStatus: 200, body: asCsv ? Readable.from([statementCsv(body)]) : body }
     },
   })

@@ -4,6 +4,7 @@ import { expect } from 'vitest'
 import { type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
+import { BALANCE, NO_STATEMENT, STATEMENT } from './stand-in-credit.ts'
 import { HELIX, ME } from './stand-in-data.ts'
 import {
   BOUGHT_ID,
@@ -22,25 +23,63 @@ const at = (section: string) => `${HELIX.id}/${section}`
 const SCREENS: readonly Screen[] = [
   { name: 'credit', path: at('credit'), text: 'invoice-1042' },
   {
-    name: 'credit-purchases',
-    path: `${at('credit')}?list=purchases`,
-    text: 'Code redeemed',
-  },
-  {
-    name: 'credit-empty',
+    name: 'credit-day',
     path: at('credit'),
-    before: (server) => server.answer('/entries', json(EMPTY)),
-    text: 'No entries yet',
+    act: (page) => page.getByRole('button', { name: 'Models of Fri 20 Nov' }).click(),
+    text: 'Corrections and write-offs',
+  },
+  { name: 'credit-top-ups', path: `${at('credit')}?list=purchases`, text: 'Top-up bought' },
+  { name: 'credit-every-entry', path: `${at('credit')}?list=entries`, text: 'welcome' },
+  {
+    name: 'credit-new',
+    path: at('credit'),
+    before(server) {
+      server.answer('/statement', json(NO_STATEMENT))
+      server.answer('/balance', json({ ...BALANCE, has_backed_credit: false }))
+    },
+    text: 'No credit yet.',
   },
   {
-    name: 'credit-no-purchases',
-    path: `${at('credit')}?list=purchases`,
-    before: (server) => server.answer('GET /purchases', json(EMPTY)),
-    text: 'Nothing was bought yet',
+    name: 'credit-no-changes',
+    path: at('credit'),
+    before: (server) => server.answer('/statement', json(NO_STATEMENT)),
+    text: 'No changes in this period.',
+  },
+  {
+    name: 'credit-no-top-ups',
+    path: `${at('credit')}?list=top-ups`,
+    before: (server) => server.answer('/statement', json(NO_STATEMENT)),
+    text: 'No top-ups in this period.',
+  },
+  {
+    name: 'credit-in-debt',
+    path: at('credit'),
+    before(server) {
+      const [balance, owed] = [-4_200_000, { balance: -4_200_000, held: 0, available: 0 }]
+      const lines = STATEMENT.lines.map((one, place) => (place === 0 ? { ...one, balance } : one))
+      const closing = { closing_balance: balance, lines }
+      const credit = { ...HELIX.credit, backed: owed }
+      server.answer('/statement', json({ ...STATEMENT, ...closing }))
+      server.answer('/balance', json({ ...BALANCE, credit, total: owed }))
+      server.answer(`/accounts/${HELIX.id}`, json({ ...HELIX, credit }))
+    },
+    text: '−$4.20',
+  },
+  {
+    name: 'credit-statement-error',
+    path: at('credit'),
+    before: (server) => server.answer('/statement', down),
+    text: 'The statement could not be read.',
+  },
+  {
+    name: 'credit-no-entries',
+    path: `${at('credit')}?list=entries`,
+    before: (server) => server.answer('/entries', json(EMPTY)),
+    text: 'No entries in this period.',
   },
   {
     name: 'credit-entries-error',
-    path: at('credit'),
+    path: `${at('credit')}?list=entries`,
     before: (server) => server.answer('/entries', down),
     text: 'The entries could not be read.',
   },
@@ -85,9 +124,9 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'credit-loading',
     path: at('credit'),
-    before: (server) => server.answer('/entries', { kind: 'silence' }),
+    before: (server) => server.answer('/statement', { kind: 'silence' }),
     act: (page) => page.locator('.grey').first().waitFor(),
-    text: 'Entries',
+    text: 'Statement',
   },
 ]
 

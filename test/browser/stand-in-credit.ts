@@ -1,5 +1,5 @@
-import type { Balance, Entry, Session, StatementLine } from '../../web/api/answers.ts'
-import { ago, HELIX, NOW } from './stand-in-data.ts'
+import type { Balance, Entry, Session, Statement, StatementLine } from '../../web/api/answers.ts'
+import { ago, DAY_MS, HELIX, NOW } from './stand-in-data.ts'
 import { REQUESTS } from './stand-in-requests.ts'
 
 /** The purses of the account. */
@@ -55,6 +55,79 @@ export const ENTRIES: readonly StatementLine[] = NEWEST.map((one, at) => {
   const newer = NEWEST.slice(0, at).reduce((sum, { amount }) => sum + amount, 0)
   return { ...one, balance: BALANCE.total.balance - newer }
 })
+
+type Line = Statement['lines'][number]
+
+const DAYS = 30
+
+function dayBefore(days: number): string {
+  return ago(days * DAY_MS).slice(0, 10)
+}
+
+function change(
+  fields: Partial<Line> & Pick<Line, 'date' | 'kind' | 'amount'>,
+): Omit<Line, 'balance'> {
+  return {
+    ...{ count: 1, purse: null, reference: null, request_id: null, expires_at: null },
+    created_at: null,
+    ...fields,
+  }
+}
+
+/** What happened a number of days ago, newest first. */
+function changesOf(days: number): readonly Omit<Line, 'balance'>[] {
+  const date = dayBefore(days)
+  const requests = Math.round(900 + 700 * Math.sin(days * 1.7))
+  const charge = change({ date, kind: 'charge', count: requests, amount: -requests * 3_793 })
+  if (days === 2) {
+    const created_at = `${date}T09:12:00.000Z`
+    const reference = 'invoice-1042'
+    const fields = { purse: 'backed', amount: 150_000_000, reference, created_at } as const
+    return [charge, change({ date, kind: 'top_up', ...fields })]
+  }
+  if (days === 3) {
+    const request_id = REQUESTS[0]?.id ?? null
+    const created_at = `${date}T15:40:00.000Z`
+    return [charge, change({ date, kind: 'correction', amount: 3_800, request_id, created_at })]
+  }
+  if (days !== 22) return [charge]
+  const created_at = `${date}T10:00:00.000Z`
+  const bought = {
+    purse: 'backed',
+    reference: 'pur_01kbh0c7x5qv3m9t2r8w6e0003',
+    created_at,
+  } as const
+  const free = { purse: 'free', expires_at: '2026-11-30T00:00:00.000Z', created_at } as const
+  return [
+    charge,
+    change({ date, kind: 'grant', amount: 5_000_000, reference: 'welcome', ...free }),
+    change({ date, kind: 'purchase', amount: 100_000_000, ...bought }),
+  ]
+}
+
+const CHANGES = Array.from({ length: DAYS }, (_, days) => changesOf(days)).flat()
+const BALANCES = CHANGES.map((_, at) =>
+  CHANGES.slice(0, at).reduce((sum, { amount }) => sum - amount, BALANCE.total.balance),
+)
+
+/** What changed its credit in thirty days. */
+export const STATEMENT: Statement = {
+  object: 'statement',
+  account_id: HELIX.id,
+  from: `${dayBefore(DAYS - 1)}T00:00:00.000Z`,
+  to: `${dayBefore(-1)}T00:00:00.000Z`,
+  opening_balance: (BALANCES.at(-1) ?? 0) - (CHANGES.at(-1)?.amount ?? 0),
+  closing_balance: BALANCE.total.balance,
+  lines: CHANGES.map((one, at) => ({ ...one, balance: BALANCES[at] ?? 0 })),
+}
+
+/** Of an account without credit. */
+export const NO_STATEMENT: Statement = {
+  ...STATEMENT,
+  opening_balance: 0,
+  closing_balance: 0,
+  lines: [],
+}
 
 /** Where its owner is signed in. */
 export const SESSIONS: readonly Session[] = [

@@ -5,7 +5,7 @@ import { extname, join } from 'node:path'
 import { forCustomers } from '../../src/operations/customer-fields.ts'
 import { requestShape } from '../../src/operations/requests.ts'
 import { listenOnLoopback } from './listen.ts'
-import { BALANCE, ENTRIES, SESSIONS } from './stand-in-credit.ts'
+import { BALANCE, ENTRIES, SESSIONS, STATEMENT } from './stand-in-credit.ts'
 import * as data from './stand-in-data.ts'
 import { ACTIONS, UPSTREAMS, USERS } from './stand-in-desk.ts'
 import { MODEL_LIST, OFFERED_MODELS } from './stand-in-models.ts'
@@ -176,6 +176,7 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['/operator/models', OFFERED_MODELS],
     ['/playground/estimate', { object: 'hold_estimate', hold: 21_400, available: 184_270_000 }],
     ['/balance', BALANCE],
+    ['/statement', STATEMENT],
     ['/entries', list(ENTRIES, 'older')],
     ['/purchases', { ...list(PURCHASES), pending: PENDING }],
     ['/redeem', PURCHASES[2]],

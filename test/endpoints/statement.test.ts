@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { ADMIN_TOKEN, Management } from './management.ts'
+import { ADMIN_TOKEN, column, Management } from './management.ts'
 
 /** What changed the credit of an account, day by day. */
 
@@ -51,6 +51,22 @@ test('a statement has a line for the requests of a day and one for each top-up, 
     expect.stringMatching(/^2027-03-10,top_up,1,10,10,backed,[^,]+,,,2027-03-10T12:00:00\.000Z$/),
     '',
   ])
+})
+
+test('lines of some kinds are asked for alone, and entries of a range with the balances of then', async () => {
+  const { text: apiKey } = await admin.apiKey(accountId)
+  await admin.chat(apiKey)
+  await admin.world.gateway.settled()
+  const { json } = await admin.get(path('?kind=top_up,activation'))
+  expect(json['lines']).toEqual([expect.objectContaining({ kind: 'top_up' })])
+  const entries = (query: string) => admin.get(`/v1/admin/accounts/${accountId}/entries${query}`)
+  const kinds = async (query: string) => column(await entries(query), 'kind')
+  expect(await kinds('?from=2027-03-10T12:00:00Z&to=2027-03-10T12:00:01Z')).toEqual([
+    'charge',
+    'top_up',
+  ])
+  expect(await kinds('?from=2027-03-10T12:00:01Z')).toEqual([])
+  expect(await kinds('?to=2027-03-10T12:00:00Z')).toEqual([])
 })
 
 test('a statement of days before the account had credit is empty, and its balances are those of then', async () => {

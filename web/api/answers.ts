@@ -23,6 +23,7 @@ import type { balanceShape } from '../../src/operations/own-account.ts'
 import type { confirmingShape, purchaseShape } from '../../src/operations/purchases.ts'
 import type { requestSummaryShape } from '../../src/operations/request-summary.ts'
 import type { foundShape, requestShape } from '../../src/operations/requests.ts'
+import type { statementShape } from '../../src/operations/statement.ts'
 import type { usageShape } from '../../src/operations/usage.ts'
 import type { usageReportShape } from '../../src/operations/usage-report.ts'
 
@@ -92,6 +93,9 @@ export type Entry = z.infer<typeof entryShape>
 
 /** A line of the ledger, and what both purses have after it. */
 export type StatementLine = z.infer<typeof statementLineShape>
+
+/** What changed the credit of a range, day by day. */
+export type Statement = z.infer<typeof statementShape>
 
 /** A purchase of credit. */
 export type Purchase = z.infer<typeof purchaseShape>

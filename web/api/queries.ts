@@ -12,6 +12,7 @@ import type {
   Overview,
   Page,
   Start,
+  Statement,
   Usage,
   UsageReport,
 } from './answers.ts'
@@ -142,6 +143,17 @@ export function balanceQuery(accountId: string) {
   return queryOptions({
     queryKey: ['balance', accountId],
     queryFn: ({ signal }) => read<Balance>(`accounts/${accountId}/balance`, signal),
+  })
+}
+
+/** What changed the credit of a range. */
+export function statementQuery(accountId: string, moments: Moments) {
+  return queryOptions({
+    queryKey: ['entries', accountId, 'statement', moments],
+    queryFn: ({ signal }) =>
+      read<Statement>(withQuery(`accounts/${accountId}/statement`, { ...moments }), signal),
+    placeholderData: keepPreviousData,
+    refetchInterval: MINUTE_MS / 2,
   })
 }
 

@@ -1,5 +1,5 @@
 import { scaleBand, scaleLinear } from 'd3-scale'
-import { line, stack } from 'd3-shape'
+import { area, line, stack } from 'd3-shape'
 import { type PointerEvent, useState } from 'react'
 import { useWidth } from '../parts/use-width.ts'
 import { ColumnTip } from './column-tip.tsx'
@@ -27,6 +27,10 @@ export interface StepChartProps {
   readonly totals: readonly (number | null)[]
   /** The totals of the time that it is compared with, drawn as a dashed line, and what that time is called. */
   readonly compared?: { readonly name: string; readonly values: readonly (number | null)[] } | null
+  /** What happened at a step of the first line, in a few letters. Default: nothing. */
+  readonly marks?: readonly { readonly at: number; readonly text: string }[]
+  /** Whether the first line is filled down to zero. Default: no. */
+  readonly isFilled?: boolean
   /** Opens what a column is made of; the group is null where none was pointed at. */
   readonly onOpen?: (at: number, groupId: string | null) => void
   readonly showStep: (at: Date) => string
@@ -100,8 +104,10 @@ export function StepChart(props: StepChartProps) {
               series={series}
             />
           ))}
+        {props.isFilled === true && <Area plot={plot} values={series[0]?.values ?? []} />}
         {form === 'lines' && <Lines plot={plot} shown={shown} series={series} />}
         <Compared plot={plot} values={props.compared?.values ?? []} />
+        <Marks plot={plot} marks={props.marks ?? []} values={series[0]?.values ?? []} />
         <Ticks plot={plot} steps={steps} showTick={props.showTick} />
       </svg>
       {shown !== null && shownAt !== undefined && (
@@ -147,8 +153,9 @@ function layOut(widthPx: number, { form, steps, series, compared, showAxis }: St
       : series.flatMap(({ values }) => values.map((value) => value ?? 0))
   const comparedTops = (compared?.values ?? []).slice(0, steps.length).map((value) => value ?? 0)
   const most = [...tops, ...comparedTops].reduce((top, value) => Math.max(top, value), 1)
+  const least = form === 'columns' ? 0 : tops.reduce((low, value) => Math.min(low, value), 0)
   const y = scaleLinear()
-    .domain([0, most])
+    .domain([least, most])
     .nice(3)
     .range([height - BOTTOM_PX, TOP_PX])
   const ticks = y.ticks(3)
@@ -277,6 +284,49 @@ function Lines({ plot, shown, series }: LinesProps) {
       ))}
     </>
   )
+}
+
+interface OfLine {
+  readonly plot: Plot
+  readonly values: ChartSeries['values']
+}
+
+function Area({ plot, values }: OfLine) {
+  const draw = area<number | null>()
+    .defined((value) => value !== null)
+    .x((_, at) => plot.xOf(at) + plot.x.bandwidth() / 2)
+    .y0(plot.y(0))
+    .y1((value) => plot.y(value ?? 0))
+  return <path className="area" d={draw(values) ?? ''} />
+}
+
+const MARK_PX = 4.5
+const MARK_TEXT_PX = 46
+const MARK_ABOVE_PX = 10
+
+/** Each has a circle, and its text unless that of the one before is in its place. */
+function Marks({ plot, values, marks }: OfLine & Required<Pick<StepChartProps, 'marks'>>) {
+  let textUntil = -Infinity
+  return marks.map(({ at, text }) => {
+    const x = plot.xOf(at) + plot.x.bandwidth() / 2
+    const y = plot.y(values[at] ?? 0)
+    const hasText = x - MARK_TEXT_PX / 2 >= textUntil
+    if (hasText) textUntil = x + MARK_TEXT_PX / 2
+    return (
+      <g key={at} className="mark">
+        <circle cx={x} cy={y} r={MARK_PX} />
+        {hasText && (
+          <text
+            x={Math.min(x, plot.right - MARK_TEXT_PX / 2)}
+            y={y - MARK_ABOVE_PX}
+            textAnchor="middle"
+          >
+            {text}
+          </text>
+        )}
+      </g>
+    )
+  })
 }
 
 /** The time that the chart is compared with, step by step; what it has more of is left out. */

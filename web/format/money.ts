@@ -42,7 +42,7 @@ export function moneyTick(amountMicros: number, stepMicros: number): string {
   const dollars = amountMicros / MICROS_PER_DOLLAR
   const step = stepMicros / MICROS_PER_DOLLAR
   const places = step >= 1 ? 0 : Math.min(PLACES_MAX, Math.ceil(-Math.log10(step) - 1e-9))
-  return `$${dollars.toLocaleString('en-US', {
+  return `${dollars < 0 ? '−' : ''}$${Math.abs(dollars).toLocaleString('en-US', {
     minimumFractionDigits: places === 1 ? 2 : places,
     maximumFractionDigits: places === 1 ? 2 : places,
   })}`

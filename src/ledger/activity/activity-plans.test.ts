@@ -16,15 +16,8 @@ import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { greedy, type Query, stepsOf } from '../testing/plans.ts'
 import { createPostgresBench } from '../testing/postgres-bench.ts'
 import { createSqliteBench } from '../testing/sqlite-bench.ts'
-import {
-  findCredit,
-  getBalance,
-  getRequest,
-  listEntries,
-  listPurchases,
-  listRequests,
-  listStatement,
-} from './activity.ts'
+import { getBalance, getRequest, listRequests } from './activity.ts'
+import { findCredit, listEntries, listPurchases, listStatement } from './entries.ts'
 import { listUnsettled } from './unsettled.ts'
 
 interface Reader {

@@ -13,16 +13,13 @@ import { STORE_BENCHES } from '../testing/benches.ts'
 import { holdInput, runScript } from '../testing/script.ts'
 import type { StoreBench } from '../testing/store-bench.ts'
 import {
-  findCredit,
   getBalance,
   getRequest,
   hasPostedCredit,
-  listEntries,
-  listPurchases,
   listRequests,
-  listStatement,
   type RequestFilter,
 } from './activity.ts'
+import { findCredit, listEntries, listPurchases, listStatement } from './entries.ts'
 
 let bench: StoreBench
 
@@ -196,6 +193,36 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       expect(lines.map(({ balanceMicros }) => balanceMicros)).toEqual(sums)
     }
     expect(await read({ accountId: 'none' })).toEqual({ lines: [], next: null })
+  })
+
+  test('a statement of a range has its entries with their balances, however it is paged', async () => {
+    for (const [place, hour] of [11, 14, 14, 18].entries()) {
+      await runScript(bench, `at ${hour * HOUR}\ncredit A1 backed 10 s${place}`)
+    }
+    const all = await listStatement(bench.store.reports, { accountId: 'A1', limit: 99 })
+    const timeOf = (hour: number) => hour * HOUR * 1_000
+    for (const [from, to] of [
+      [11, 18],
+      [14, 15],
+      [12, 99],
+      [0, 14],
+      [15, 16],
+    ] as const) {
+      const span = { fromMs: timeOf(from), toMs: timeOf(to) }
+      const within = all.lines.filter(
+        ({ entry: { createdAtMs } }) => createdAtMs >= span.fromMs && createdAtMs < span.toMs,
+      )
+      for (const limit of [1, 2, 9]) {
+        const read = { accountId: 'A1', limit, ...span }
+        let page = await listStatement(bench.store.reports, read)
+        const lines = [...page.lines]
+        while (page.next !== null) {
+          page = await listStatement(bench.store.reports, { ...read, place: page.next })
+          lines.push(...page.lines)
+        }
+        expect(lines).toEqual(within)
+      }
+    }
   })
 
   test('purchases are top-ups and activations alone, newest first, by pages', async () => {

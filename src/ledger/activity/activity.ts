@@ -2,20 +2,12 @@ import { type Kysely, type RawBuilder, type Selectable, type SelectQueryBuilder,
 import {
   ACCOUNTS,
   type AccountRow,
-  ENTRIES,
-  type Entry,
   REQUESTS,
   type RequestRow,
   type Tables,
 } from '../../store/schema.ts'
 import { firstIdOf, ID_AGE_MS_MAX } from '../../vocabulary/ids.ts'
-import {
-  addMicros,
-  type Micros,
-  micros,
-  subtractMicros,
-  ZERO_MICROS,
-} from '../../vocabulary/money.ts'
+import { addMicros, type Micros, micros, ZERO_MICROS } from '../../vocabulary/money.ts'
 import type { RequestState } from '../../vocabulary/outcome.ts'
 import type { Page } from '../../vocabulary/page.ts'
 import { availableCredit, freeCreditExpired } from '../rules/credit.ts'
@@ -135,111 +127,6 @@ export async function getRequest(
   const query = db.selectFrom('requests').selectAll().where('id', '=', requestId)
   const row = await query.executeTakeFirst()
   return row === undefined ? null : REQUESTS.read(row)
-}
-
-/** Which page of an account's entries. */
-interface EntryPage {
-  readonly accountId: string
-  /** Entries numbered below it; null or absent: from the newest. */
-  readonly before?: number | null
-  readonly limit: number
-}
-
-/** A page of entries; `nextBefore` of the next one is null where there is none. */
-interface EntryList {
-  readonly entries: readonly Entry[]
-  readonly nextBefore: number | null
-}
-
-/** One page of an account's entries, newest first. */
-export function listEntries(db: Kysely<Tables>, page: EntryPage): Promise<EntryList> {
-  return entriesOf(db.selectFrom('entries').selectAll(), page)
-}
-
-/** Entries of added paid credit and of what went back of it. As literals: their index is chosen by the text of a query. */
-export const BOUGHT = sql<boolean>`(kind = 'top_up' or kind = 'activation' or kind = 'purchase' or kind = 'reversal')`
-
-/** One page of what an account bought or activated, and of what went back of it, newest first. */
-export function listPurchases(db: Kysely<Tables>, page: EntryPage): Promise<EntryList> {
-  return entriesOf(db.selectFrom('entries').selectAll().where(BOUGHT), page)
-}
-
-/** A page of a statement: entries, each with what both purses of the account have together after it. */
-interface Statement {
-  readonly lines: readonly { readonly entry: Entry; readonly balanceMicros: Micros }[]
-  /**
-   * Where the next page begins: with entries numbered below it, and what both purses had before the entry of
-   * that number, so that newer entries are not added up again. Null: there is no other page.
-   */
-  readonly next: { readonly before: number; readonly balanceMicros: Micros } | null
-}
-
-/** One page of an account's entries with the balance after each, newest first, in one view of the store. */
-export async function listStatement(
-  db: Kysely<Tables>,
-  {
-    accountId,
-    place,
-    limit,
-  }: {
-    readonly accountId: string
-    /** Null or absent: from the newest. */
-    readonly place?: Statement['next']
-    readonly limit: number
-  },
-): Promise<Statement> {
-  const page = { accountId, before: place?.before ?? null, limit }
-  const both = sql`select backed_balance_micros + free_balance_micros from accounts where id = ${accountId}`
-  const now = sql<number>`(${both})`.as('now_micros')
-  const rows = await pageOf(db.selectFrom('entries').selectAll().select(now), page).execute()
-  let balanceMicros = place?.balanceMicros ?? micros(rows[0]?.now_micros ?? 0)
-  const lines = rows.slice(0, limit).map((row) => {
-    const line = { entry: ENTRIES.read(row), balanceMicros }
-    balanceMicros = subtractMicros(balanceMicros, line.entry.amountMicros)
-    return line
-  })
-  const before = nextBeforeOf(rows, page)
-  return { lines, next: before === null ? null : { before, balanceMicros } }
-}
-
-async function entriesOf(
-  entries: SelectQueryBuilder<Tables, 'entries', Selectable<Tables['entries']>>,
-  page: EntryPage,
-): Promise<EntryList> {
-  const rows = await pageOf(entries, page).execute()
-  const shown = rows.slice(0, page.limit).map((row) => ENTRIES.read(row))
-  return { entries: shown, nextBefore: nextBeforeOf(rows, page) }
-}
-
-/** The rows of a page, and one more if there is another page. */
-function pageOf<Row>(
-  entries: SelectQueryBuilder<Tables, 'entries', Row>,
-  { accountId, before, limit }: EntryPage,
-): SelectQueryBuilder<Tables, 'entries', Row> {
-  let query = entries.where('account_id', '=', accountId)
-  if (before !== undefined && before !== null) query = query.where('number', '<', before)
-  return query.orderBy('number', 'desc').limit(limit + 1)
-}
-
-function nextBeforeOf(
-  rows: readonly Pick<Selectable<Tables['entries']>, 'number'>[],
-  { limit }: EntryPage,
-): number | null {
-  return rows.length > limit ? (rows[limit - 1]?.number ?? null) : null
-}
-
-/** The credit that an account was given under a reference; null: none. */
-export async function findCredit(
-  db: Kysely<Tables>,
-  { accountId, reference }: { readonly accountId: string; readonly reference: string },
-): Promise<Entry | null> {
-  const query = db
-    .selectFrom('entries')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('reference', '=', reference)
-  const row = await query.executeTakeFirst()
-  return row === undefined ? null : ENTRIES.read(row)
 }
 
 /** An account's two purses at a moment. */

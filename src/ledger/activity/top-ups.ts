@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../../store/schema.ts'
 import { addMicros, type Micros, micros, ZERO_MICROS } from '../../vocabulary/money.ts'
-import { BOUGHT } from './activity.ts'
+import { BOUGHT } from './entries.ts'
 
 /** Paid credit that was added, and how often, by who added it. */
 interface TopUps {

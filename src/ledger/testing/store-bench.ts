@@ -12,7 +12,8 @@ import {
   type Tables,
 } from '../../store/schema.ts'
 import type { Store } from '../../store/store.ts'
-import { getRequest, listEntries } from '../activity/activity.ts'
+import { getRequest } from '../activity/activity.ts'
+import { listEntries } from '../activity/entries.ts'
 import { auditStore } from '../audit/audit.ts'
 import type { BatchedLedger } from '../engines/batched-ledger.ts'
 import { findPurchase } from '../purchases.ts'

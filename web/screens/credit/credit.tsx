@@ -1,76 +1,89 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import type { Balance } from '../../api/answers.ts'
-import { accountQuery, balanceQuery } from '../../api/queries.ts'
+import {
+  comparedSpan,
+  type DateRange,
+  dateOf,
+  readDateRange,
+  type TimeSpan,
+} from '../../../src/vocabulary/date-range.ts'
+import { balanceQuery, momentsOf, statementQuery } from '../../api/queries.ts'
 import { saleQuery } from '../../api/sale.ts'
-import { money } from '../../format/money.ts'
-import { counted } from '../../format/numbers.ts'
-import { dayAndMinute, dayOf } from '../../format/time.ts'
+import { rangeText } from '../../format/ranges.ts'
 import { Icon } from '../../parts/icon.tsx'
-import { Failed, Grey, Stale } from '../../parts/states.tsx'
-import { AllowanceLine } from '../../parts/terms-lines.tsx'
 import { useTitle } from '../../parts/use-title.ts'
-import type { CreditSearch } from '../../searches.ts'
+import { type CreditSearch, DEFAULT_RANGE, withRange } from '../../searches.ts'
 import { useAccountId, useAccountName } from '../../shell/use-account.ts'
+import { useSpanOf } from '../../shell/use-span.ts'
 import { AddCredit } from './add-credit.tsx'
+import { BalanceCard } from './balance-card.tsx'
 import { EntryList } from './entry-list.tsx'
+import type { ListProps } from './list-header.tsx'
 import { Pending } from './pending.tsx'
 import { Receipt } from './receipt.tsx'
 import { RedeemCode } from './redeem-code.tsx'
+import { StatementList } from './statement-list.tsx'
 
 const route = getRouteApi('/$account/credit')
 
-/** The purses of an account, what was bought, and the entries that both are the sums of. */
+/** The credit of an account, how it came to be, and how more is added. */
 export function CreditScreen() {
   useTitle('Credit')
-  const { list = 'entries', open, receipt, bought = null } = route.useSearch()
+  const search = route.useSearch()
+  const { list = 'statement', open, receipt, bought = null } = search
   const navigate = route.useNavigate()
-  const query = useQuery({ ...balanceQuery(useAccountId()), refetchInterval: 15_000 })
+  const accountId = useAccountId()
+  const range = readDateRange(search) ?? DEFAULT_RANGE
+  const spanOf = useSpanOf()
+  const span = spanOf(range)
+  const moments = momentsOf(span)
+  const balance = useQuery({ ...balanceQuery(accountId), refetchInterval: 15_000 })
+  const statement = useQuery(statementQuery(accountId, moments))
   const isOwner = useAccountName().role !== 'member'
+  const isNew = balance.data?.has_backed_credit === false && statement.data?.closing_balance === 0
   const change = (next: CreditSearch) =>
     void navigate({
       search: ({ open: _, receipt: __, ...before }) => ({ ...before, ...next }),
       replace: true,
       resetScroll: false,
     })
+  const look = (next: DateRange) =>
+    void navigate({
+      search: (before) => withRange(before, { range: next, compare: null }),
+      resetScroll: false,
+    })
+  const lists: ListProps = {
+    list,
+    moments,
+    rangeWords: rangeText(range),
+    onList: (next) =>
+      navigate({
+        search: ({ list: _, ...before }) =>
+          next === 'statement' ? before : { ...before, list: next },
+        replace: true,
+        resetScroll: false,
+      }),
+    onEarlier: () => look(daysOf(comparedSpan(span, 'before'))),
+  }
   return (
     <>
       <div className="top flex-wrap">
         <h1>Credit</h1>
         {isOwner && <Buttons onOpen={(form) => change({ open: form })} />}
       </div>
-      {query.data === undefined && query.isError ? (
-        <section className="card mb-4">
-          <Failed
-            what="The balance could not be read."
-            error={query.error}
-            onRetry={() => query.refetch()}
-          />
-        </section>
-      ) : (
-        <section className="card mb-4 overflow-hidden" aria-label="Purses">
-          <Stale query={query} />
-          {query.data === undefined ? (
-            <div className="p-5">
-              <Grey width="60%" height={60} />
-            </div>
-          ) : (
-            <Purses balance={query.data} />
-          )}
-        </section>
-      )}
-      <Pending bought={bought} />
-      <EntryList
-        list={list}
-        onList={(next) =>
-          navigate({
-            search: ({ list: _, ...before }) =>
-              next === 'purchases' ? { ...before, list: next } : before,
-            replace: true,
-            resetScroll: false,
-          })
-        }
+      <BalanceCard
+        balance={balance}
+        statement={statement}
+        range={range}
+        spanOf={spanOf}
+        onRange={look}
       />
+      <Pending bought={bought} />
+      {list === 'entries' ? (
+        <EntryList {...lists} />
+      ) : (
+        <StatementList {...lists} query={statement} isNew={isNew} />
+      )}
       {receipt !== undefined && <Receipt purchaseId={receipt} onClose={() => change({})} />}
       {isOwner && open === 'redeem' && <RedeemCode onClose={() => change({})} />}
       {isOwner && open === 'buy' && <AddCredit onClose={() => change({})} />}
@@ -105,48 +118,6 @@ function Buttons({ onOpen }: { onOpen: (form: 'redeem' | 'buy') => void }) {
   )
 }
 
-function Purses({ balance: { credit, unresolved } }: { balance: Balance }) {
-  const { backed, free } = credit
-  const ends = free.expires_at === null ? null : new Date(free.expires_at)
-  const next = unresolved.next_release_at
-  const account = useQuery({ ...accountQuery(useAccountId()), refetchInterval: 15_000 })
-  const allowance = account.data?.allowance ?? null
-  return (
-    <>
-      <div className="stats">
-        <div className="stat">
-          <h2 className="lab">Paid credit</h2>
-          <b className={backed.balance < 0 ? 'neg' : ''}>
-            {money(backed.balance < 0 ? backed.balance : backed.available)}
-          </b>
-          <p>
-            of {money(backed.balance)}, {money(backed.held)} held
-          </p>
-        </div>
-        <div className="stat">
-          <h2 className="lab">Free credit</h2>
-          <b>{money(free.available)}</b>
-          <p>
-            {ends === null || free.balance === 0
-              ? 'none was given'
-              : `until ${dayOf(ends, new Date())}, for open-weight text models`}
-          </p>
-        </div>
-        <div className="stat">
-          <h2 className="lab">Unresolved</h2>
-          <b>{money(unresolved.held)}</b>
-          <p>
-            {unresolved.requests === 0 || next === null
-              ? 'no unresolved requests'
-              : `${counted(unresolved.requests, 'request')}, released by ${dayAndMinute(new Date(next))}`}
-          </p>
-        </div>
-      </div>
-      {allowance !== null && (
-        <p className="border-t border-line px-5 py-2.5 max-[760px]:px-4">
-          <AllowanceLine allowance={allowance} />
-        </p>
-      )}
-    </>
-  )
+function daysOf({ fromMs, toMs }: TimeSpan): DateRange {
+  return { kind: 'dates', from: dateOf(fromMs), to: dateOf(toMs - 1) }
 }

@@ -1,28 +1,15 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
-import type { Entry, Page, StatementLine } from '../../api/answers.ts'
+import type { Page, StatementLine } from '../../api/answers.ts'
 import { read, withQuery } from '../../api/client.ts'
 import { money } from '../../format/money.ts'
 import { count } from '../../format/numbers.ts'
 import { listTime } from '../../format/time.ts'
-import { Icon } from '../../parts/icon.tsx'
 import { type Head, ListCard, Older } from '../../parts/list-card.tsx'
-import { Segments } from '../../parts/segments.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
-
-const LISTS = [
-  { value: 'entries', text: 'Entries' },
-  { value: 'purchases', text: 'Purchases' },
-] as const
-
-type List = (typeof LISTS)[number]['value']
-
-interface EntryListProps {
-  readonly list: List
-  readonly onList: (list: List) => void
-}
+import { EntryWord, Origin, ReceiptLink } from './entry-words.tsx'
+import { ListHeader, type ListProps } from './list-header.tsx'
 
 const ROWS = 50
 
@@ -31,16 +18,18 @@ const HEADS: readonly Head[] = [
   { text: 'For' },
   { text: 'Time' },
   { text: 'Amount', className: 'num' },
+  { text: 'Balance', className: 'num' },
 ]
 
-/** Every change of the credit with the balance after it, or what was bought and redeemed alone. */
-export function EntryList({ list, onList }: EntryListProps) {
+/** Every change of the credit in the range, with the balance after it. */
+export function EntryList(list: ListProps) {
   const accountId = useAccountId()
+  const { from, to } = list.moments
   const query = useInfiniteQuery({
-    queryKey: ['entries', accountId, list],
+    queryKey: ['entries', accountId, 'entries', from, to],
     queryFn: ({ pageParam, signal }) =>
-      read<Page<Entry | StatementLine>>(
-        withQuery(`accounts/${accountId}/${list}`, { limit: ROWS, cursor: pageParam }),
+      read<Page<StatementLine>>(
+        withQuery(`accounts/${accountId}/entries`, { limit: ROWS, cursor: pageParam, from, to }),
         signal,
       ),
     initialPageParam: null as string | null,
@@ -48,28 +37,18 @@ export function EntryList({ list, onList }: EntryListProps) {
   })
   const rows = query.data?.pages.flatMap(({ data }) => data)
   return (
-    <ListCard<Entry | StatementLine>
+    <ListCard<StatementLine>
       label="Entries"
-      header={
-        <header className="flex-wrap">
-          <Segments label="List" options={LISTS} value={list} onChange={onList} />
-          {list === 'entries' && (
-            <a
-              className="btn ml-auto"
-              href={`/app/api/accounts/${accountId}/entries.csv`}
-              download="entries.csv"
-            >
-              <Icon name="download" small />
-              CSV
-            </a>
-          )}
-        </header>
-      }
+      header={<ListHeader {...list} />}
       query={query}
       rows={rows}
-      failed={`The ${list} could not be read.`}
-      empty={<Nothing list={list} />}
-      heads={list === 'entries' ? [...HEADS, { text: 'Balance', className: 'num' }] : HEADS}
+      failed="The entries could not be read."
+      empty={
+        <Empty title="No entries in this period.">
+          <p>Top-ups and charges appear here, each with the balance after it.</p>
+        </Empty>
+      }
+      heads={HEADS}
       greyRows={8}
       row={(entry) => <EntryRow key={entry.id} entry={entry} />}
     >
@@ -78,29 +57,14 @@ export function EntryList({ list, onList }: EntryListProps) {
   )
 }
 
-function Nothing({ list }: Pick<EntryListProps, 'list'>) {
-  return list === 'entries' ? (
-    <Empty title="No entries yet">
-      <p>Top-ups and charges appear here, each with the balance after it.</p>
-    </Empty>
-  ) : (
-    <Empty title="Nothing was bought yet">
-      <p>Purchases and redeemed codes appear here.</p>
-    </Empty>
-  )
-}
-
-function EntryRow({ entry }: { entry: Entry | StatementLine }) {
+function EntryRow({ entry }: { entry: StatementLine }) {
   const at = new Date(entry.created_at)
   const time = <Time at={at}>{listTime(at, new Date())}</Time>
   const amount = `${entry.amount > 0 ? '+' : ''}${money(entry.amount, 4)}`
   return (
     <tr>
       <td>
-        <b>{WORDS[entry.kind]}</b>
-        {entry.purse === 'free' && !WORDS[entry.kind].startsWith('Free') && (
-          <span className="dimmed"> free credit</span>
-        )}
+        <EntryWord kind={entry.kind} purse={entry.purse} />
       </td>
       <td className="only-s num">
         <b>{amount}</b>
@@ -115,66 +79,10 @@ function EntryRow({ entry }: { entry: Entry | StatementLine }) {
         <ReceiptLink entry={entry} />
       </td>
       <td className="num hide-s">{amount}</td>
-      {'balance' in entry && (
-        <td className="num text-ink-2">
-          <span className="only-s dimmed">left </span>
-          {money(entry.balance, 4)}
-        </td>
-      )}
+      <td className="num text-ink-2">
+        <span className="only-s dimmed">left </span>
+        {money(entry.balance, 4)}
+      </td>
     </tr>
   )
 }
-
-/** Of a purchase: its receipt. */
-function ReceiptLink({ entry: { kind, reference } }: { entry: Entry }) {
-  const account = useAccountId()
-  if (kind !== 'purchase' || reference === null) return null
-  return (
-    <Link
-      className="link font-sans"
-      from="/$account/credit"
-      to="/$account/credit"
-      params={{ account }}
-      search={(before) => ({ ...before, receipt: reference })}
-      resetScroll={false}
-    >
-      Receipt
-    </Link>
-  )
-}
-
-/** The request that was charged, or the reference of credit. */
-function Origin({ entry }: { entry: Entry }) {
-  const { request_id: request, reference } = entry
-  const account = useAccountId()
-  if (request === null) {
-    return (
-      <>
-        {reference} <ReceiptLink entry={entry} />
-      </>
-    )
-  }
-  return (
-    <Link
-      className="hover:underline"
-      to="/$account/activity"
-      params={{ account }}
-      search={{ range: 'all', request }}
-    >
-      {request}
-    </Link>
-  )
-}
-
-const WORDS = {
-  top_up: 'Credit added',
-  activation: 'Code redeemed',
-  purchase: 'Purchase',
-  reversal: 'Purchase changed',
-  grant: 'Free credit given',
-  expiry: 'Free credit ended',
-  charge: 'Charge',
-  correction: 'Correction',
-  chargeback: 'Credit removed',
-  write_off: 'Written off',
-} as const satisfies Record<Entry['kind'], string>

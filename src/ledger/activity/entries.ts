@@ -1,0 +1,137 @@
+import { type Kysely, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
+import { ENTRIES, type Entry, type Tables } from '../../store/schema.ts'
+import { type Micros, micros, subtractMicros } from '../../vocabulary/money.ts'
+
+/** Which page of an account's entries. */
+interface EntryPage {
+  readonly accountId: string
+  /** Entries numbered below it; null or absent: from the newest. */
+  readonly before?: number | null
+  readonly limit: number
+}
+
+/** A page of entries; `nextBefore` of the next one is null where there is none. */
+interface EntryList {
+  readonly entries: readonly Entry[]
+  readonly nextBefore: number | null
+}
+
+/** One page of an account's entries, newest first. */
+export function listEntries(db: Kysely<Tables>, page: EntryPage): Promise<EntryList> {
+  return entriesOf(db.selectFrom('entries').selectAll(), page)
+}
+
+/** Entries of added paid credit and of what went back of it. As literals: their index is chosen by the text of a query. */
+export const BOUGHT = sql<boolean>`(kind = 'top_up' or kind = 'activation' or kind = 'purchase' or kind = 'reversal')`
+
+/** One page of what an account bought or activated, and of what went back of it, newest first. */
+export function listPurchases(db: Kysely<Tables>, page: EntryPage): Promise<EntryList> {
+  return entriesOf(db.selectFrom('entries').selectAll().where(BOUGHT), page)
+}
+
+/** A page of a statement: entries, each with what both purses of the account have together after it. */
+interface Statement {
+  readonly lines: readonly { readonly entry: Entry; readonly balanceMicros: Micros }[]
+  /**
+   * Where the next page begins: with entries numbered below it, and what both purses had before the entry of
+   * that number, so that newer entries are not added up again. Null: there is no other page.
+   */
+  readonly next: { readonly before: number; readonly balanceMicros: Micros } | null
+}
+
+/** One page of an account's entries with the balance after each, newest first, in one view of the store. */
+export async function listStatement(
+  db: Kysely<Tables>,
+  {
+    accountId,
+    place = null,
+    limit,
+    fromMs = null,
+    toMs = null,
+  }: {
+    readonly accountId: string
+    /** Null or absent: from the newest. */
+    readonly place?: Statement['next']
+    readonly limit: number
+    /** Ends before the first entry that is older. Null or absent: with the oldest. */
+    readonly fromMs?: number | null
+    /** Without a place: begins with the newest entry from before. Null or absent: with the newest. */
+    readonly toMs?: number | null
+  },
+): Promise<Statement> {
+  if (place === null && toMs !== null) {
+    const begins = await placeBefore(db, { accountId, toMs })
+    return listStatement(db, { accountId, place: begins, limit, fromMs })
+  }
+  const page = { accountId, before: place?.before ?? null, limit }
+  const both = sql`select backed_balance_micros + free_balance_micros from accounts where id = ${accountId}`
+  const now = sql<number>`(${both})`.as('now_micros')
+  const rows = await pageOf(db.selectFrom('entries').selectAll().select(now), page).execute()
+  let balanceMicros = place?.balanceMicros ?? micros(rows[0]?.now_micros ?? 0)
+  const end = fromMs === null ? -1 : rows.findIndex((row) => row.created_at_ms < fromMs)
+  const shown = end === -1 ? rows : rows.slice(0, end)
+  const lines = shown.slice(0, limit).map((row) => {
+    const line = { entry: ENTRIES.read(row), balanceMicros }
+    balanceMicros = subtractMicros(balanceMicros, line.entry.amountMicros)
+    return line
+  })
+  const before = nextBeforeOf(shown, page)
+  return { lines, next: before === null ? null : { before, balanceMicros } }
+}
+
+/** The place of the newest entry from before a moment, in one statement: so that no entry comes between. */
+async function placeBefore(
+  db: Kysely<Tables>,
+  { accountId, toMs }: { readonly accountId: string; readonly toMs: number },
+): Promise<NonNullable<Statement['next']>> {
+  const { rows } = await sql<{ readonly newest: number; readonly balance_micros: number }>`
+    select newest, backed_balance_micros + free_balance_micros - (select
+      cast(coalesce(sum(amount_micros), 0) as bigint) from entries
+      where account_id = ${accountId} and number > newest) as balance_micros
+    from accounts, (select coalesce((select number from entries
+      where account_id = ${accountId} and created_at_ms < ${toMs}
+      order by number desc limit 1), 0) as newest) as place
+    where id = ${accountId}`.execute(db)
+  const { newest = 0, balance_micros: balanceMicros = 0 } = rows[0] ?? {}
+  return { before: newest + 1, balanceMicros: micros(balanceMicros) }
+}
+
+async function entriesOf(
+  entries: SelectQueryBuilder<Tables, 'entries', Selectable<Tables['entries']>>,
+  page: EntryPage,
+): Promise<EntryList> {
+  const rows = await pageOf(entries, page).execute()
+  const shown = rows.slice(0, page.limit).map((row) => ENTRIES.read(row))
+  return { entries: shown, nextBefore: nextBeforeOf(rows, page) }
+}
+
+/** The rows of a page, and one more if there is another page. */
+function pageOf<Row>(
+  entries: SelectQueryBuilder<Tables, 'entries', Row>,
+  { accountId, before, limit }: EntryPage,
+): SelectQueryBuilder<Tables, 'entries', Row> {
+  let query = entries.where('account_id', '=', accountId)
+  if (before !== undefined && before !== null) query = query.where('number', '<', before)
+  return query.orderBy('number', 'desc').limit(limit + 1)
+}
+
+function nextBeforeOf(
+  rows: readonly Pick<Selectable<Tables['entries']>, 'number'>[],
+  { limit }: EntryPage,
+): number | null {
+  return rows.length > limit ? (rows[limit - 1]?.number ?? null) : null
+}
+
+/** The credit that an account was given under a reference; null: none. */
+export async function findCredit(
+  db: Kysely<Tables>,
+  { accountId, reference }: { readonly accountId: string; readonly reference: string },
+): Promise<Entry | null> {
+  const query = db
+    .selectFrom('entries')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('reference', '=', reference)
+  const row = await query.executeTakeFirst()
+  return row === undefined ? null : ENTRIES.read(row)
+}

@@ -1,0 +1,238 @@
+import { type UseQueryResult, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { DateRange, TimeSpan } from '../../../src/vocabulary/date-range.ts'
+import type { Balance, Statement } from '../../api/answers.ts'
+import { accountQuery, startQuery } from '../../api/queries.ts'
+import { Chart } from '../../charts/chart.tsx'
+import { money, moneyParts, moneyTick } from '../../format/money.ts'
+import { counted } from '../../format/numbers.ts'
+import { dayAndMinute, dayOf } from '../../format/time.ts'
+import { useNow } from '../../parts/now.ts'
+import { RangePicker } from '../../parts/range-picker.tsx'
+import { Failed, Grey, Stale } from '../../parts/states.tsx'
+import { AllowanceLine } from '../../parts/terms-lines.tsx'
+import { useAccountId } from '../../shell/use-account.ts'
+import { balanceDays } from './balance-days.ts'
+
+const DAY_MS = 86_400_000
+const DOLLAR_MICROS = 1_000_000
+
+interface BalanceCardProps {
+  readonly balance: UseQueryResult<Balance>
+  readonly statement: UseQueryResult<Statement>
+  readonly range: DateRange
+  readonly spanOf: (range: DateRange) => TimeSpan
+  readonly onRange: (range: DateRange) => void
+}
+
+/** What may be spent, the balance of each day, and what is paid, held and free. */
+export function BalanceCard({ balance, statement, range, spanOf, onRange }: BalanceCardProps) {
+  if (balance.data === undefined && balance.isError) {
+    return (
+      <section className="card mb-4">
+        <Failed
+          what="The balance could not be read."
+          error={balance.error}
+          onRetry={() => balance.refetch()}
+        />
+      </section>
+    )
+  }
+  return (
+    <section className="card mb-4 overflow-hidden" aria-label="Balance">
+      <Stale query={balance} />
+      <div className="balance">
+        <div className="fig">
+          <div className="flex items-start gap-3 px-5 max-[760px]:px-4">
+            <div className="flex-1">
+              <h2 className="lab">Available credit</h2>
+              {balance.data === undefined ? (
+                <Grey width={150} height={34} />
+              ) : (
+                <Available balance={balance.data} />
+              )}
+            </div>
+            <RangePicker
+              range={range}
+              compare={null}
+              spanOf={spanOf}
+              onChange={(picked) => onRange(picked.range)}
+            />
+          </div>
+          <Days statement={statement} />
+        </div>
+        <div className="purses">
+          {balance.data === undefined ? (
+            <Grey width="100%" height={90} />
+          ) : (
+            <Purses balance={balance.data} statement={statement.data} />
+          )}
+        </div>
+      </div>
+    </section>
+  )
+}
+
+/** What is owed, below zero. */
+function Available({ balance: { credit, total } }: { balance: Balance }) {
+  const isDebt = credit.backed.balance < 0
+  const { whole, rest } = moneyParts(isDebt ? credit.backed.balance : total.available)
+  return (
+    <p className={isDebt ? 'big neg' : 'big'}>
+      {whole}
+      <small>{rest}</small>
+    </p>
+  )
+}
+
+function Days({ statement }: { statement: UseQueryResult<Statement> }) {
+  const { data } = statement
+  if (data === undefined) {
+    return (
+      <div className="px-5 pt-2 pb-4">
+        {statement.isError ? (
+          <Failed
+            what="The balance by day could not be read."
+            error={statement.error}
+            onRetry={() => statement.refetch()}
+          />
+        ) : (
+          <Grey width="100%" height={208} />
+        )}
+      </div>
+    )
+  }
+  const { days, balances, ahead, topUps } = balanceDays(data, Date.now())
+  return (
+    <Chart
+      form="lines"
+      isFilled
+      label="Balance by day"
+      step="day"
+      steps={days}
+      series={[
+        {
+          id: 'balance',
+          name: 'Balance at the end of the UTC day',
+          tone: 1,
+          values: balances,
+          text: money(data.closing_balance),
+        },
+      ]}
+      totals={balances}
+      compared={ahead.length === 0 ? null : { name: 'at the present rate', values: ahead }}
+      marks={topUps.map(({ at, amountMicros }) => ({ at, text: `+${markText(amountMicros)}` }))}
+      showValue={money}
+      showAxis={moneyTick}
+      isHistoryComplete
+    />
+  )
+}
+
+function markText(amountMicros: number): string {
+  return amountMicros % DOLLAR_MICROS === 0
+    ? moneyTick(amountMicros, DOLLAR_MICROS)
+    : money(amountMicros)
+}
+
+interface PursesProps {
+  readonly balance: Balance
+  /** Undefined: the answer is not there yet. */
+  readonly statement: Statement | undefined
+}
+
+function Purses({ balance, statement }: PursesProps) {
+  const account = useQuery({ ...accountQuery(useAccountId()), refetchInterval: 15_000 })
+  const allowance = account.data?.allowance ?? null
+  const { free } = balance.credit
+  const next = balance.unresolved.next_release_at
+  return (
+    <>
+      <dl className="legend gap-y-2">
+        {sharesOf(balance, useNow()).map(({ text, amountMicros, tone }) => (
+          <div key={text} className="contents">
+            <dt>
+              <i className={`swatch ${tone}`} />
+              {text}
+            </dt>
+            <dd className={amountMicros < 0 ? 'neg' : ''}>{money(amountMicros)}</dd>
+          </div>
+        ))}
+      </dl>
+      {next !== null && (
+        <p className="note mt-3">
+          Unresolved requests are released by {dayAndMinute(new Date(next))}.
+        </p>
+      )}
+      {free.balance > 0 && (
+        <p className="note mt-3">Free credit pays for open-weight text models only.</p>
+      )}
+      {statement !== undefined && <Pace balance={balance} statement={statement} />}
+      {allowance !== null && (
+        <div className="note mt-3 border-t border-line pt-3">
+          <AllowanceLine allowance={allowance} />
+        </div>
+      )}
+    </>
+  )
+}
+
+interface Share {
+  readonly text: string
+  readonly amountMicros: number
+  readonly tone: string
+}
+
+function sharesOf({ credit, total, unresolved }: Balance, now: Date): readonly Share[] {
+  const { backed, free } = credit
+  const paidMicros = backed.balance < 0 ? backed.balance : backed.available
+  const runningMicros = total.held - unresolved.held
+  const ends = free.expires_at === null ? '' : `, expires ${dayOf(new Date(free.expires_at), now)}`
+  const held = `Held by ${counted(unresolved.requests, 'unresolved request')}`
+  return [
+    { text: 'Paid credit', amountMicros: paidMicros, tone: 'of-accent' },
+    ...(runningMicros === 0
+      ? []
+      : [{ text: 'Held by running requests', amountMicros: runningMicros, tone: 'of-2' }]),
+    ...(unresolved.requests === 0
+      ? []
+      : [{ text: held, amountMicros: unresolved.held, tone: 'of-3' }]),
+    ...(free.balance === 0
+      ? []
+      : [{ text: `Free credit${ends}`, amountMicros: free.available, tone: 'hollow' }]),
+  ]
+}
+
+const LONG_DAYS = 365
+
+/** How long paid credit lasts at the rate of the last seven days, and who hears of it. */
+function Pace({ balance: { credit }, statement }: PursesProps & { readonly statement: Statement }) {
+  const { data: start } = useQuery(startQuery)
+  const now = useNow()
+  const { paceMicros } = balanceDays(statement, now.getTime())
+  const { available: availableMicros } = credit.backed
+  if (paceMicros === null || paceMicros === 0 || availableMicros <= 0) return null
+  const days = availableMicros / paceMicros
+  const until = new Date(now.getTime() + days * DAY_MS)
+  return (
+    <p className="note mt-3 border-t border-line pt-3">
+      At the rate of the last 7 days, paid credit lasts{' '}
+      {days > LONG_DAYS ? (
+        'over a year'
+      ) : (
+        <>
+          until about <b className="text-ink">{dayOf(until, now)}</b>
+        </>
+      )}
+      .{' '}
+      {start?.mail === true && (
+        <>
+          Owners get an email at 75%, 90% and 100%.{' '}
+          <Link className="link" to="/profile">
+            Alerts
+          </Link>
+        </>
+      )}
+    </p>
+  )
+}

@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest'
+import type { Statement } from '../../api/answers.ts'
+import { balanceDays } from './balance-days.ts'
+
+type Line = Statement['lines'][number]
+
+const NOW_MS = Date.parse('2026-11-10T12:00:00Z')
+
+const line = (fields: Partial<Line>): Line => ({
+  ...{ date: '2026-11-10', kind: 'charge', count: 1, amount: 0, balance: 0, purse: null },
+  ...{ reference: null, request_id: null, expires_at: null, created_at: null },
+  ...fields,
+})
+
+const statement = (from: string, to: string, lines: readonly Line[]): Statement => ({
+  ...{ object: 'statement', account_id: 'acct_1', opening_balance: 100, closing_balance: 0 },
+  ...{ from: `${from}T00:00:00.000Z`, to: `${to}T00:00:00.000Z`, lines: [...lines] },
+})
+
+test('a day has the balance of its newest line, and a day without lines that of the day before', () => {
+  const { balances, days, ahead } = balanceDays(
+    statement('2026-11-01', '2026-11-05', [
+      line({ date: '2026-11-03', amount: -20, balance: 130 }),
+      line({ date: '2026-11-03', kind: 'top_up', amount: 50, balance: 150 }),
+    ]),
+    NOW_MS,
+  )
+  expect(days.map((at) => at.slice(8, 10))).toEqual(['01', '02', '03', '04'])
+  expect(balances).toEqual([100, 100, 130, 130])
+  expect(ahead).toEqual([])
+})
+
+test('top-ups of a day are one mark, and what operators give or take is none', () => {
+  const { topUps } = balanceDays(
+    statement('2026-11-01', '2026-11-03', [
+      line({ date: '2026-11-02', kind: 'purchase', amount: 30 }),
+      line({ date: '2026-11-02', kind: 'activation', amount: 5 }),
+      line({ date: '2026-11-02', kind: 'grant', amount: 7 }),
+      line({ date: '2026-11-02', kind: 'chargeback', amount: -9 }),
+    ]),
+    NOW_MS,
+  )
+  expect(topUps).toEqual([{ at: 1, amountMicros: 35 }])
+})
+
+test('the rate is that of the last seven days, and never leads below zero', () => {
+  const { balances, ahead, paceMicros } = balanceDays(
+    statement('2026-11-03', '2026-11-11', [
+      line({ date: '2026-11-10', amount: -7, balance: 30 }),
+      line({ date: '2026-11-05', kind: 'correction', amount: -56, balance: 37 }),
+      line({ date: '2026-11-03', amount: -70, balance: 93 }),
+    ]),
+    NOW_MS,
+  )
+  expect(paceMicros).toBe(9)
+  expect(balances.slice(6)).toEqual([37, 30, ...Array(7).fill(null)])
+  expect(ahead.slice(6)).toEqual([null, 30, 21, 12, 3, 0, 0, 0, 0])
+})
+
+test.each([
+  ['ends before now', '2026-11-01', '2026-11-10'],
+  ['is of less than seven days', '2026-11-05', '2026-11-11'],
+])('a statement that %s has no rate', (_, from, to) => {
+  expect(balanceDays(statement(from, to, [line({ amount: -7 })]), NOW_MS).paceMicros).toBe(null)
+})

@@ -1,0 +1,81 @@
+import { dateOf, lastDays } from '../../../src/vocabulary/date-range.ts'
+import type { Statement } from '../../api/answers.ts'
+
+type Line = Statement['lines'][number]
+
+const DAY_MS = 86_400_000
+const PACE_DAYS = 7
+const AHEAD_DAYS = 7
+
+/** The balance at the end of each UTC day of a statement, and where it goes at the present rate. */
+interface BalanceDays {
+  /** When each day begins, RFC 3339: seven more after the last where a rate is known. */
+  readonly days: readonly string[]
+  /** Null: a day to come. */
+  readonly balances: readonly (number | null)[]
+  /** From today on; null before, and on all days where no rate is known. */
+  readonly ahead: readonly (number | null)[]
+  /** Top-ups of a day by its place, added up. */
+  readonly topUps: readonly { readonly at: number; readonly amountMicros: number }[]
+  /** What requests cost in a day, over the last seven; null: the statement is not of them. */
+  readonly paceMicros: number | null
+}
+
+/** Whether a line is paid credit that a customer or the operator has put in. */
+export function isTopUp({ kind }: Pick<Line, 'kind'>): boolean {
+  return kind === 'top_up' || kind === 'purchase' || kind === 'activation'
+}
+
+/** Reads the balance of each day from a statement. By position: the statement, and the time now. */
+export function balanceDays(statement: Statement, nowMs: number): BalanceDays {
+  const { from, to, opening_balance: openingMicros, lines } = statement
+  const fromMs = Date.parse(from)
+  const byDate = Map.groupBy(lines, ({ date }) => date)
+  const shown = Math.max(1, Math.round((Date.parse(to) - fromMs) / DAY_MS))
+  const paceMicros = paceOf(statement, nowMs)
+  let balanceMicros = openingMicros
+  const known = Array.from({ length: shown }, (_, place) => {
+    // Newest first: the first line of a day has the balance at its end.
+    const [newest] = byDate.get(dateOf(fromMs + place * DAY_MS)) ?? []
+    balanceMicros = newest?.balance ?? balanceMicros
+    return balanceMicros
+  })
+  const ahead =
+    paceMicros === null || paceMicros === 0 || balanceMicros <= 0
+      ? []
+      : Array.from({ length: AHEAD_DAYS }, (_, place) =>
+          Math.max(0, balanceMicros - (place + 1) * paceMicros),
+        )
+  const days = Array.from({ length: shown + ahead.length }, (_, place) =>
+    new Date(fromMs + place * DAY_MS).toISOString(),
+  )
+  const topUps = known.flatMap((_, at) => {
+    const own = (byDate.get(dateOf(fromMs + at * DAY_MS)) ?? []).filter(isTopUp)
+    return own.length === 0 ? [] : [{ at, amountMicros: sumOf(own) }]
+  })
+  return {
+    days,
+    balances: [...known, ...ahead.map(() => null)],
+    ahead: ahead.length === 0 ? [] : [...known.slice(1).map(() => null), balanceMicros, ...ahead],
+    topUps,
+    paceMicros,
+  }
+}
+
+/** What lines come to. */
+export function sumOf(lines: readonly Line[]): number {
+  return lines.reduce((sum, { amount }) => sum + amount, 0)
+}
+
+/** Whether a line is what requests cost. */
+export function isSpend({ kind }: Pick<Line, 'kind'>): boolean {
+  return kind === 'charge' || kind === 'correction'
+}
+
+function paceOf({ from, to, lines }: Statement, nowMs: number): number | null {
+  const week = lastDays(PACE_DAYS, { nowMs })
+  if (Date.parse(from) > week.fromMs || Date.parse(to) < nowMs) return null
+  const first = dateOf(week.fromMs)
+  const spent = lines.filter((line) => isSpend(line) && line.date >= first)
+  return Math.max(0, Math.round(-sumOf(spent) / PACE_DAYS))
+}

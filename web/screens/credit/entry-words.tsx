@@ -1,0 +1,71 @@
+import { Link } from '@tanstack/react-router'
+import type { Entry } from '../../api/answers.ts'
+import { useAccountId } from '../../shell/use-account.ts'
+
+const WORDS = {
+  top_up: 'Top-up',
+  activation: 'Code redeemed',
+  purchase: 'Top-up bought',
+  reversal: 'Refund or dispute',
+  grant: 'Free credit given',
+  expiry: 'Free credit expired',
+  charge: 'Charge',
+  correction: 'Correction',
+  chargeback: 'Credit removed',
+  write_off: 'Written off',
+} as const satisfies Record<Entry['kind'], string>
+
+/** What an entry is called, with its purse where that is not in the word. */
+export function EntryWord({ kind, purse }: Pick<Entry, 'kind'> & { purse: Entry['purse'] | null }) {
+  return (
+    <>
+      <b>{WORDS[kind]}</b>
+      {purse === 'free' && !WORDS[kind].startsWith('Free') && (
+        <span className="dimmed"> free credit</span>
+      )}
+    </>
+  )
+}
+
+type Origins = Pick<Entry, 'kind' | 'reference' | 'request_id'>
+
+/** Of a purchase: its receipt. */
+export function ReceiptLink({ entry: { kind, reference } }: { entry: Origins }) {
+  const account = useAccountId()
+  if (kind !== 'purchase' || reference === null) return null
+  return (
+    <Link
+      className="link font-sans"
+      from="/$account/credit"
+      to="/$account/credit"
+      params={{ account }}
+      search={(before) => ({ ...before, receipt: reference })}
+      resetScroll={false}
+    >
+      Receipt
+    </Link>
+  )
+}
+
+/** The request that was charged, or the reference of credit. */
+export function Origin({ entry }: { entry: Origins }) {
+  const { request_id: request, reference } = entry
+  const account = useAccountId()
+  if (request === null) {
+    return (
+      <>
+        {reference} <ReceiptLink entry={entry} />
+      </>
+    )
+  }
+  return (
+    <Link
+      className="hover:underline"
+      to="/$account/activity"
+      params={{ account }}
+      search={{ range: 'all', request }}
+    >
+      {request}
+    </Link>
+  )
+}

@@ -1,0 +1,49 @@
+import { withQuery } from '../../api/client.ts'
+import type { Moments } from '../../api/queries.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { Segments } from '../../parts/segments.tsx'
+import { useAccountId } from '../../shell/use-account.ts'
+
+const LISTS = [
+  { value: 'statement', text: 'Statement' },
+  { value: 'top-ups', text: 'Top-ups' },
+  { value: 'entries', text: 'Every entry' },
+] as const
+
+/** What is listed of the range. */
+export type CreditList = (typeof LISTS)[number]['value']
+
+/** Which list is shown, and of when. */
+export interface ListProps {
+  readonly list: CreditList
+  readonly moments: Moments
+  /** The range in words. */
+  readonly rangeWords: string
+  readonly onList: (list: CreditList) => void
+  /** Goes to the time just before the range. */
+  readonly onEarlier: () => void
+}
+
+/** The lists, and the one that is shown as CSV. */
+export function ListHeader({ list, moments, rangeWords, onList }: ListProps) {
+  const accountId = useAccountId()
+  const path = `/app/api/accounts/${accountId}`
+  const { from, to } = moments
+  const hrefs = {
+    statement: withQuery(`${path}/statement`, { from, to, format: 'csv' }),
+    'top-ups': withQuery(`${path}/statement`, {
+      ...{ from, to, format: 'csv', kind: 'top_up,purchase,activation' },
+    }),
+    entries: withQuery(`${path}/entries.csv`, { from, to }),
+  }
+  return (
+    <header className="flex-wrap gap-y-2">
+      <Segments label="List" options={LISTS} value={list} onChange={onList} />
+      <span className="note ml-auto">{rangeWords}</span>
+      <a className="btn" href={hrefs[list]} download={`${list}-${from.slice(0, 10)}.csv`}>
+        <Icon name="download" small />
+        CSV
+      </a>
+    </header>
+  )
+}

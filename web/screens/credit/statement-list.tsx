@@ -1,0 +1,258 @@
+import { type UseQueryResult, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { type ReactNode, useState } from 'react'
+import { dateOf } from '../../../src/vocabulary/date-range.ts'
+import type { Statement } from '../../api/answers.ts'
+import { usageQuery } from '../../api/queries.ts'
+import { money } from '../../format/money.ts'
+import { counted } from '../../format/numbers.ts'
+import { dateText } from '../../format/ranges.ts'
+import { chartWeekday, listTime } from '../../format/time.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { type Head, ListCard } from '../../parts/list-card.tsx'
+import { ModelName } from '../../parts/model-name.tsx'
+import { Empty } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
+import { useAccountId } from '../../shell/use-account.ts'
+import { isSpend, isTopUp, sumOf } from './balance-days.ts'
+import { EntryWord, Origin, ReceiptLink } from './entry-words.tsx'
+import { ListHeader, type ListProps } from './list-header.tsx'
+
+type Line = Statement['lines'][number]
+
+const DAY_MS = 86_400_000
+const HEADS: readonly Head[] = [
+  { text: 'Day' },
+  { text: 'For' },
+  { text: 'Amount', className: 'num' },
+  { text: 'Balance', className: 'num' },
+]
+
+interface StatementListProps extends ListProps {
+  readonly query: UseQueryResult<Statement>
+  /** Whether the account never had credit. */
+  readonly isNew: boolean
+}
+
+/** What changed the credit: a row for the requests of a day, or top-ups alone. */
+export function StatementList({ query, isNew, ...list }: StatementListProps) {
+  const isTopUps = list.list === 'top-ups'
+  const rows = query.data?.lines.filter((line) => !isTopUps || isTopUp(line))
+  return (
+    <ListCard<Line>
+      label={isTopUps ? 'Top-ups' : 'Statement'}
+      header={<ListHeader {...list} />}
+      query={query}
+      rows={rows}
+      failed="The statement could not be read."
+      empty={<Nothing isTopUps={isTopUps} isNew={isNew} />}
+      heads={HEADS}
+      greyRows={8}
+      row={(line) =>
+        line.kind === 'charge' ? (
+          <DayRows key={line.date} line={line} />
+        ) : (
+          <ChangeRow key={`${line.created_at} ${line.kind} ${line.reference}`} line={line} />
+        )
+      }
+    >
+      {rows !== undefined && (
+        <footer className="pager">
+          <span>{sumsText(rows)}</span>
+          <button type="button" className="btn ghost" onClick={list.onEarlier}>
+            Earlier
+          </button>
+        </footer>
+      )}
+    </ListCard>
+  )
+}
+
+function Nothing({ isTopUps, isNew }: { isTopUps: boolean; isNew: boolean }) {
+  if (isNew) {
+    return (
+      <Empty title="No credit yet.">
+        <p>Add credit or redeem a code to send requests.</p>
+      </Empty>
+    )
+  }
+  return isTopUps ? (
+    <Empty title="No top-ups in this period.">
+      <p>Purchases, redeemed codes and credit from the operator appear here.</p>
+    </Empty>
+  ) : (
+    <Empty title="No changes in this period.">
+      <p>Requests, top-ups and corrections appear here, each with the balance after it.</p>
+    </Empty>
+  )
+}
+
+function sumsText(lines: readonly Line[]): string {
+  const spent = -sumOf(lines.filter(isSpend))
+  const added = sumOf(lines.filter(isTopUp))
+  return `${money(spent, 4)} charged, ${money(added)} added`
+}
+
+function dayText(date: string): string {
+  const now = new Date()
+  if (date === dateOf(now.getTime())) return 'Today'
+  const isThisYear = date.slice(0, 4) === String(now.getUTCFullYear())
+  return isThisYear ? chartWeekday(new Date(date)) : dateText(date)
+}
+
+const CENT_MICROS = 10_000
+
+function amountText(amountMicros: number): string {
+  const places = amountMicros > 0 && amountMicros % CENT_MICROS === 0 ? 2 : 4
+  return `${amountMicros > 0 ? '+' : ''}${money(amountMicros, places)}`
+}
+
+interface CellsProps {
+  readonly line: Pick<Line, 'amount' | 'balance'>
+  readonly of: ReactNode
+}
+
+function Cells({ line: { amount: amountMicros, balance: balanceMicros }, of }: CellsProps) {
+  const amount = amountText(amountMicros)
+  const tone = amountMicros > 0 ? 'plus-amt' : ''
+  return (
+    <>
+      <td className="num only-s">
+        <b className={tone}>{amount}</b>
+      </td>
+      <td className="hide-s text-ink-2 wrap-anywhere">{of}</td>
+      <td className="only-s dimmed">{of}</td>
+      <td className="num hide-s">
+        <span className={tone}>{amount}</span>
+      </td>
+      <td className={balanceMicros < 0 ? 'num neg' : 'num dimmed'}>{money(balanceMicros)}</td>
+    </>
+  )
+}
+
+/** The requests of a day, and below them each model that they used. */
+function DayRows({ line }: { line: Line }) {
+  const [isOpen, setOpen] = useState(false)
+  const day = dayText(line.date)
+  return (
+    <>
+      <tr>
+        <td>
+          <span className="kind">
+            <button
+              type="button"
+              className="iconb"
+              aria-expanded={isOpen}
+              aria-label={`Models of ${day}`}
+              onClick={() => setOpen(!isOpen)}
+            >
+              <Icon name={isOpen ? 'down' : 'right'} small />
+            </button>
+            <b>{day}</b>
+          </span>
+        </td>
+        <Cells line={line} of={counted(line.count, 'request')} />
+      </tr>
+      {isOpen && <ModelRows line={line} />}
+    </>
+  )
+}
+
+function ModelRows({ line }: { line: Line }) {
+  const account = useAccountId()
+  const { date } = line
+  const to = new Date(Date.parse(date) + DAY_MS).toISOString()
+  const moments = { from: new Date(date).toISOString(), to }
+  const { data, error, isPlaceholderData } = useQuery(
+    usageQuery(account, { moments, by: 'model', step: 'day', compare: null }),
+  )
+  if (data === undefined || isPlaceholderData) {
+    return (
+      <tr className="sub">
+        <td className="wide" colSpan={HEADS.length} aria-busy={error === null}>
+          {error === null ? 'Reading the models' : `The models could not be read. ${error.message}`}
+        </td>
+      </tr>
+    )
+  }
+  const apartMicros = data.figures.charge + line.amount
+  return (
+    <>
+      {data.groups.map(({ id, name, figures }) => (
+        <tr key={id} className="sub">
+          <td className="model">
+            {id === 'pruned' ? (
+              name
+            ) : (
+              <Link
+                className="hover:underline"
+                to="/$account/activity"
+                params={{ account }}
+                search={{ from: date, to: date, model: [id] }}
+              >
+                <ModelName id={name} />
+              </Link>
+            )}
+          </td>
+          <SubCells amountMicros={-figures.charge} of={counted(figures.requests, 'request')} />
+        </tr>
+      ))}
+      {apartMicros !== 0 && (
+        <tr className="sub">
+          <td>Corrections and write-offs</td>
+          <SubCells amountMicros={apartMicros} of="listed separately" />
+        </tr>
+      )}
+    </>
+  )
+}
+
+function SubCells({ amountMicros, of }: { amountMicros: number; of: string }) {
+  const amount = amountText(amountMicros)
+  return (
+    <>
+      <td className="num only-s">{amount}</td>
+      <td className="hide-s">{of}</td>
+      <td className="only-s dimmed">{of}</td>
+      <td className="num hide-s">{amount}</td>
+      <td className="hide-s" />
+    </>
+  )
+}
+
+/** A top-up, the corrections of a day, or another change. */
+function ChangeRow({ line }: { line: Line }) {
+  const at = new Date(line.created_at ?? line.date)
+  return (
+    <tr>
+      <td>
+        <span className="kind">
+          <span className={line.amount > 0 ? 'dot plus' : 'dot'}>
+            <Icon name={line.amount > 0 ? 'plus' : 'clock'} small />
+          </span>
+          <span>
+            <EntryWord kind={line.kind} purse={line.purse} />
+            <small className="two">
+              <Time at={at}>{listTime(at, new Date())}</Time>
+            </small>
+          </span>
+        </span>
+      </td>
+      <Cells line={line} of={<For line={line} />} />
+    </tr>
+  )
+}
+
+function For({ line }: { line: Line }) {
+  if (line.kind === 'correction') {
+    const provider = `the provider billed ${line.amount > 0 ? 'less' : 'more'}`
+    if (line.count > 1) return `${counted(line.count, 'correction')}: ${provider}`
+    return (
+      <>
+        <Origin entry={line} />: {provider}
+      </>
+    )
+  }
+  if (line.reference === null) return <ReceiptLink entry={line} />
+  return <Origin entry={line} />
+}
