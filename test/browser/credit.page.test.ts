@@ -35,7 +35,11 @@ const SCREENS: readonly Screen[] = [
     path: at('credit'),
     before(server) {
       server.answer('/statement', json(NO_STATEMENT))
-      server.answer('/balance', json({ ...BALANCE, has_backed_credit: false }))
+      const nothing = { balance: 0, held: 0, available: 0 }
+      const credit = { backed: nothing, free: { ...nothing, expires_at: null } }
+      const unresolved = { requests: 0, held: 0, next_release_at: null }
+      const account = { credit, has_backed_credit: false }
+      server.answer('/balance', json({ ...BALANCE, ...account, total: nothing, unresolved }))
     },
     text: 'No credit yet.',
   },
@@ -55,7 +59,8 @@ const SCREENS: readonly Screen[] = [
     name: 'credit-in-debt',
     path: at('credit'),
     before(server) {
-      const [balance, owed] = [-4_200_000, { balance: -4_200_000, held: 0, available: 0 }]
+      const [balance, held] = [-4_200_000, BALANCE.unresolved.held]
+      const owed = { balance, held, available: 0 }
       const lines = STATEMENT.lines.map((one, place) => (place === 0 ? { ...one, balance } : one))
       const closing = { closing_balance: balance, lines }
       const credit = { ...HELIX.credit, backed: owed }

@@ -103,6 +103,8 @@ function Days({ statement }: { statement: UseQueryResult<Statement> }) {
     )
   }
   const { days, balances, ahead, topUps } = balanceDays(data, Date.now())
+  // An axis of nothing has labels of parts of a cent.
+  if (balances.every((balanceMicros) => balanceMicros === 0)) return <div className="pb-4" />
   return (
     <Chart
       form="lines"
@@ -191,7 +193,7 @@ function sharesOf({ credit, total, unresolved }: Balance, now: Date): readonly S
   const held = `Held by ${counted(unresolved.requests, 'unresolved request')}`
   return [
     { text: 'Paid credit', amountMicros: paidMicros, tone: 'of-accent' },
-    ...(runningMicros === 0
+    ...(runningMicros <= 0
       ? []
       : [{ text: 'Held by running requests', amountMicros: runningMicros, tone: 'of-2' }]),
     ...(unresolved.requests === 0
