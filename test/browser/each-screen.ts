@@ -26,8 +26,9 @@ export interface Screen {
 }
 
 /**
- * Tests screens in both themes, on a desk, a tablet and a phone of 360 pixels, and takes their pictures. A desk
- * that is made as narrow as a tablet, or dark, has the same elements: what may differ then is looked at again.
+ * Tests screens in both themes, on a desk, a tablet and a phone of 360 pixels, and takes their pictures where these
+ * are asked for. A desk that is made as narrow as a tablet, or dark, has the same elements: what may differ then is
+ * looked at again.
  */
 export function testScreens(screens: readonly Screen[]): void {
   describe.each(['desk', 'phone'] as const)('%s', (width) => {

@@ -6,10 +6,11 @@ import { findChromium } from './chromium.ts'
 
 /**
  * `npm run test:page`: the page in a Chromium. What follows on the command line names the tests to run;
- * without it, all do. A machine without a Chromium fails: as root of a Debian it is installed first.
+ * without it, all do. With `--pictures`, pictures of every screen are written to `build/pictures`. A machine without a Chromium fails: as root of a Debian it is installed first.
  */
 
 const ROOT = join(import.meta.dirname, '..', '..')
+const PICTURES_FLAG = '--pictures'
 
 if (findChromium() === null) installChromium()
 if (findChromium() === null) {
@@ -19,7 +20,11 @@ if (findChromium() === null) {
   execFileSync(process.execPath, [join(ROOT, 'web', 'build.ts'), '--if-stale'], {
     stdio: 'inherit',
   })
-  process.exitCode = (await areTestsPassed(process.argv.slice(2))) ? 0 : 1
+  const names = process.argv.slice(2).filter((argument) => argument !== PICTURES_FLAG)
+  if (process.argv.includes(PICTURES_FLAG)) {
+    process.env['PICTURES_FOLDER'] = join(ROOT, 'build', 'pictures')
+  }
+  process.exitCode = (await areTestsPassed(names)) ? 0 : 1
 }
 
 function installChromium(): void {
