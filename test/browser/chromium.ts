@@ -56,7 +56,10 @@ interface Look {
   readonly theme: 'light' | 'dark'
 }
 
-/** A window of a browser, whose tests have no other time-out than those of all tests. */
+// Ends a wait for what never comes. Most steps take a tenth of a second, and none takes five.
+const STEP_TIMEOUT_MS = 120_000
+
+/** A window of a browser. Its steps have no other time-out than one that a busy machine does not meet. */
 export async function openWindow(browser: Browser, look: Look): Promise<BrowserContext> {
   const context = await browser.newContext({
     viewport: SIZES[look.width],
@@ -67,7 +70,7 @@ export async function openWindow(browser: Browser, look: Look): Promise<BrowserC
     reducedMotion: 'reduce',
     hasTouch: look.width === 'phone',
   })
-  context.setDefaultTimeout(0)
+  context.setDefaultTimeout(STEP_TIMEOUT_MS)
   return context
 }
 

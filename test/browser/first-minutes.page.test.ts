@@ -95,7 +95,7 @@ test('a newcomer buys play credit, sees it arrive, and spends it', async ({ brow
   await page.getByRole('link', { name: 'Back to tollgate' }).click()
   await page.getByText('$50.00 was added').waitFor()
   // The first account begins with $10.
-  await page.getByText('of $60.00').waitFor()
+  await page.getByText('$60.00', { exact: true }).first().waitFor()
 
   await page.getByRole('link', { name: 'Playground' }).click()
   await page.getByLabel('Message').fill('Say hello.')
@@ -105,8 +105,8 @@ test('a newcomer buys play credit, sees it arrive, and spends it', async ({ brow
   await page.getByRole('link', { name: 'Open in Activity' }).click()
   await page.getByText('Charged', { exact: true }).waitFor()
   await page.getByRole('link', { name: 'Credit', exact: true }).click()
-  await page.getByText('Charge', { exact: true }).waitFor()
-  await page.getByRole('button', { name: 'Purchases' }).click()
+  await page.getByText('1 request', { exact: true }).first().waitFor()
+  await page.getByRole('button', { name: 'Top-ups' }).click()
   await page.getByRole('link', { name: 'Receipt' }).first().click()
   await page.getByRole('dialog').getByText('$50.00').first().waitFor()
   await context.close()
