@@ -6,7 +6,8 @@ import type { Tables } from '../schema.ts'
 export async function up(db: Kysely<Tables>): Promise<void> {
   // Rows of roll-ups are found by their keys alone.
   const end = isPostgres(db) ? '' : ' without rowid'
-  for (const statement of statements(end)) await sql.raw(statement).execute(db)
+  const statements = SCHEMA.replaceAll('{end}', end).replaceAll('{figures}', figures()).split(';')
+  for (const statement of statements) await sql.raw(statement).execute(db)
 }
 
 /** What roll-ups of 0.2.0 add up. */
@@ -32,14 +33,16 @@ export const WAITS = Array.from(
   (_, place) => `wait_${String(place).padStart(2, '0')}`,
 )
 
-/** Each makes a table or an index. `end` ends the tables of roll-ups. */
-function statements(end: string): readonly string[] {
-  const figures = [
+function figures(): string {
+  return [
     'requests bigint not null',
     ...AMOUNTS.slice(1).map((name) => `${name} bigint default 0 not null`),
     ...WAITS.map((name) => `${name} integer default 0 not null`),
   ].join(', ')
-  return `
+}
+
+// `{end}` ends the tables of roll-ups.
+const SCHEMA = `
 create table accounts (
   id text not null primary key, name text not null, email text, disabled integer default 0 not null,
   created_at_ms bigint not null, free_expires_at_ms bigint, has_backed_credit integer default 0 not null,
@@ -113,14 +116,14 @@ create table pruned_requests (
   latest_settled_at_ms bigint not null
 );
 create table usage_hours (
-  hour bigint not null, account_id text not null, model_id text not null, endpoint text not null, ${figures},
+  hour bigint not null, account_id text not null, model_id text not null, endpoint text not null, {figures},
   constraint usage_hours_pkey primary key (hour, account_id, model_id, endpoint)
-)${end};
+){end};
 create table usage_days (
   day bigint not null, account_id text not null, api_key_id text not null, model_id text not null,
-  endpoint text not null, ${figures},
+  endpoint text not null, {figures},
   constraint usage_days_pkey primary key (day, account_id, api_key_id, model_id, endpoint)
-)${end};
+){end};
 create table usage_rolled (
   step text not null, number bigint not null, requests bigint not null, rolled_at_ms bigint not null,
   constraint usage_rolled_pkey primary key (step, number)
@@ -294,5 +297,4 @@ create table passkeys (
   credential_id text not null unique, public_key text not null, host text not null, transports text not null,
   signatures bigint not null, created_at_ms bigint not null, last_used_at_ms bigint
 );
-create index passkeys_user on passkeys (user_id, id)`.split(';')
-}
+create index passkeys_user on passkeys (user_id, id)`
