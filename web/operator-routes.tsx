@@ -8,7 +8,13 @@ import {
   readAuditLogSearch,
   readPurchasesSearch,
 } from './screens/operator/search.ts'
-import { readComparedSearch, readKeysSearch, readNothing, readUsageSearch } from './searches.ts'
+import {
+  readComparedSearch,
+  readCreditHistorySearch,
+  readKeysSearch,
+  readNothing,
+  readUsageSearch,
+} from './searches.ts'
 
 const operator = createRoute({
   ...BEHIND_SIGN_IN,
@@ -140,7 +146,7 @@ const ACCOUNT_TABS = [
   ),
   ofAccount(
     '/credit',
-    readNothing,
+    readCreditHistorySearch,
     screen(() => import('./screens/operator/account-credit.tsx'), 'AccountCredit'),
   ),
   ofAccount(

@@ -122,29 +122,41 @@ export function readKeysSearch({ create, find }: Record<string, unknown>): KeysS
   }
 }
 
-/** What the address of the credit says; what is left out is the statement of 30 days. */
-export interface CreditSearch extends RangeSearch {
+/** What the address of an account's credit says; what is left out is the statement of 30 days. */
+export interface CreditHistorySearch extends RangeSearch {
   /** In place of the statement. */
   readonly list?: 'top-ups' | 'entries'
-  /** Which form is open: that for a code, or that for a purchase. */
-  readonly open?: 'redeem' | 'buy'
   /** The purchase whose receipt is open. */
   readonly receipt?: string
-  /** The purchase that a payment page has led back from. */
-  readonly bought?: string
 }
 
 /** Reads it. */
-export function readCreditSearch(search: Record<string, unknown>): CreditSearch {
-  const { list, open, receipt, bought } = search
+export function readCreditHistorySearch(search: Record<string, unknown>): CreditHistorySearch {
+  const { list, receipt } = search
   const range = readDateRange(search)
   return {
     ...(range === null ? {} : searchOf(range)),
     // In 0.2.0 it was called purchases.
     ...(list === 'top-ups' || list === 'purchases' ? { list: 'top-ups' as const } : {}),
     ...(list === 'entries' ? { list } : {}),
-    ...(open === 'redeem' || open === 'buy' ? { open } : {}),
     ...(isPurchaseId(receipt) ? { receipt } : {}),
+  }
+}
+
+/** What the address of the credit says to its customers. */
+export interface CreditSearch extends CreditHistorySearch {
+  /** Which form is open: that for a code, or that for a purchase. */
+  readonly open?: 'redeem' | 'buy'
+  /** The purchase that a payment page has led back from. */
+  readonly bought?: string
+}
+
+/** Reads it. */
+export function readCreditSearch(search: Record<string, unknown>): CreditSearch {
+  const { open, bought } = search
+  return {
+    ...readCreditHistorySearch(search),
+    ...(open === 'redeem' || open === 'buy' ? { open } : {}),
     ...(isPurchaseId(bought) ? { bought } : {}),
   }
 }

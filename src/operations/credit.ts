@@ -182,11 +182,17 @@ function download({ store }: OperationParts): Operation {
   return operation({
     name: 'downloadEntries',
     method: 'GET',
-    paths: { member: '/app/api/accounts/{account_id}/entries.csv' },
+    paths: {
+      member: '/app/api/accounts/{account_id}/entries.csv',
+      operator: '/app/api/operator/accounts/{account_id}/entries.csv',
+    },
     summary: "The account's entries as CSV, newest first, with amounts in exact dollars.",
     query: z.strictObject(entrySpanQuery),
     answers: { 200: z.string() },
+    problems: ['not_found'],
     async run({ reader, accountId, query: { from, to } }) {
+      const account = await getAccount(store.pages(reader), accountId)
+      if (account === null) throw notFound('account', accountId)
       const span = { fromMs: from ?? null, toMs: to ?? null }
       const rows = entryCsv(store.searches(reader), { accountId, ...span })
       return { httpStatus: 200, body: Readable.from(rows) }

@@ -50,13 +50,17 @@ function balance(parts: OperationParts): Operation {
   return operation({
     name: 'getBalance',
     method: 'GET',
-    paths: { key: '/v1/balance', member: '/app/api/accounts/{account_id}/balance' },
+    paths: {
+      key: '/v1/balance',
+      member: '/app/api/accounts/{account_id}/balance',
+      operator: '/app/api/operator/accounts/{account_id}/balance',
+    },
     summary: "The account's credit, held credit and unresolved requests.",
     answers: { 200: balanceShape },
     async run({ reader, caller, accountId }) {
       const reads = readsFor({ caller, reader }, store)
       const held = await getBalance(reads, { accountId, nowMs: clock.nowMs() })
-      if (held === null && caller.kind === 'member') throw notFound('account', accountId)
+      if (held === null && caller.kind !== 'key') throw notFound('account', accountId)
       if (held === null) throw new Problem('invalid_api_key')
       return {
         httpStatus: 200,

@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import { type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
-import { BALANCE, NO_STATEMENT, STATEMENT } from './stand-in-credit.ts'
+import { BALANCE, NO_BALANCE, NO_STATEMENT, STATEMENT } from './stand-in-credit.ts'
 import { HELIX, ME } from './stand-in-data.ts'
 import {
   BOUGHT_ID,
@@ -35,11 +35,7 @@ const SCREENS: readonly Screen[] = [
     path: at('credit'),
     before(server) {
       server.answer('/statement', json(NO_STATEMENT))
-      const nothing = { balance: 0, held: 0, available: 0 }
-      const credit = { backed: nothing, free: { ...nothing, expires_at: null } }
-      const unresolved = { requests: 0, held: 0, next_release_at: null }
-      const account = { credit, has_backed_credit: false }
-      server.answer('/balance', json({ ...BALANCE, ...account, total: nothing, unresolved }))
+      server.answer('/balance', json(NO_BALANCE))
     },
     text: 'No credit yet.',
   },

@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
+import { NO_BALANCE, NO_STATEMENT } from './stand-in-credit.ts'
 import { HELIX, ME } from './stand-in-data.ts'
 import { UNSETTLED } from './stand-in-operator.ts'
 import { REQUESTS } from './stand-in-requests.ts'
@@ -95,10 +96,29 @@ const SCREENS: readonly Screen[] = [
   { name: 'op-account-keys', path: `${ONE}/keys`, text: 'nightly evals' },
   { name: 'op-account-credit', path: `${ONE}/credit`, text: 'invoice-1042' },
   {
-    name: 'op-account-credit-empty',
+    name: 'op-account-credit-day',
     path: `${ONE}/credit`,
-    before: (server) => server.answer('/entries', json(EMPTY)),
-    text: 'No entries yet',
+    act: (page) => page.getByRole('button', { name: 'Models of Fri 20 Nov' }).click(),
+    text: 'Corrections and write-offs',
+  },
+  {
+    name: 'op-account-credit-top-ups',
+    path: `${ONE}/credit?list=top-ups`,
+    text: 'Top-up bought',
+  },
+  {
+    name: 'op-account-credit-every-entry',
+    path: `${ONE}/credit?list=entries`,
+    text: 'welcome',
+  },
+  {
+    name: 'op-account-credit-new',
+    path: `${ONE}/credit`,
+    before(server) {
+      server.answer('/statement', json(NO_STATEMENT))
+      server.answer('/balance', json(NO_BALANCE))
+    },
+    text: 'Add credit, and it appears here with its reference.',
   },
   { name: 'op-account-members', path: `${ONE}/members`, text: 'jonas@helix.example' },
   { name: 'op-account-settings', path: `${ONE}/settings`, text: 'Low-credit alert' },
@@ -210,6 +230,58 @@ test('links of a tab lead to the tabs of the same account', async ({ page, serve
   await page.locator('a.open-it').first().click()
   await page.waitForURL(/operator\/accounts\/.*activity\?.*request=req_/)
   await page.getByText('Provider cost').waitFor()
+})
+
+test('Credit of a tab is read as operators do, and its links lead to the tabs of the same account', async ({
+  page,
+  server,
+}) => {
+  const requests = page.getByRole('heading', { level: 2, name: 'Activity' })
+  await page.goto(`${server.address}/app/${ONE}/credit`)
+  await page.getByRole('button', { name: 'Models of Fri 20 Nov' }).click()
+  await page.locator('tr.sub a').first().click()
+  await page.waitForURL(/operator\/accounts\/.*\/activity\?from=2026-11-20&to=2026-11-20&model=/)
+  await requests.waitFor()
+  await page.goto(`${server.address}/app/${ONE}/credit`)
+  await page.getByRole('button', { name: 'Every entry' }).click()
+  await page.waitForURL(`${server.address}/app/${ONE}/credit?list=entries`)
+  const csv = page.getByRole('link', { name: 'CSV' })
+  expect(await csv.getAttribute('href')).toMatch(`/app/api/${ONE}/entries.csv?from=`)
+  await page.locator('main td a').filter({ visible: true }).first().click()
+  await page.waitForURL(/operator\/accounts\/.*\/activity\?range=all&request=req_/)
+  await requests.waitFor()
+  const paths = server.asked.map((call) => call.replace(/\?.*/, ''))
+  for (const read of ['balance', 'statement', 'entries']) {
+    expect(paths).toContain(`GET ${ONE}/${read}`)
+    expect(paths).not.toContain(`GET accounts/${HELIX.id}/${read}`)
+  }
+})
+
+test('Credit of a tab opens receipts, and has no buttons of customers', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/${ONE}/credit?list=top-ups`)
+  await page.getByRole('link', { name: 'Receipt' }).filter({ visible: true }).first().click()
+  await page.getByRole('dialog', { name: 'Receipt' }).getByText('DE 318 204 517').waitFor()
+  expect(page.url()).toMatch(`/app/${ONE}/credit?list=top-ups&receipt=pur_`)
+  await page.getByRole('button', { name: 'Close', exact: true }).last().click()
+  await page.waitForURL(`${server.address}/app/${ONE}/credit?list=top-ups`)
+  expect(await page.getByRole('button', { name: 'Redeem a code' }).count()).toBe(0)
+  await page.getByRole('link', { name: 'Changes by operators' }).click()
+  await page.waitForURL(`${server.address}/app/${at('audit-log')}?account=${HELIX.id}`)
+})
+
+test('credit that an operator adds is among the entries at once', async ({ page, server }) => {
+  server.answer('/credit', json({ object: 'entry' }))
+  await page.goto(`${server.address}/app/${ONE}/credit?list=entries`)
+  await page.getByText('welcome').filter({ visible: true }).waitFor()
+  server.answer('/entries', json(EMPTY))
+  await page.getByRole('button', { name: 'Add credit' }).click()
+  await page.getByLabel('Amount').fill('25')
+  await page.getByLabel('Reference').fill('invoice-1043')
+  await page.getByRole('button', { name: 'Add $25.00' }).click()
+  await page.getByText('No entries in this period.').waitFor()
 })
 
 test('an account as its members read it has no operator fields in Activity', async ({

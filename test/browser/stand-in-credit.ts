@@ -129,6 +129,17 @@ export const NO_STATEMENT: Statement = {
   lines: [],
 }
 
+const NOTHING = { balance: 0, held: 0, available: 0 }
+
+/** The purses of one that never had any. */
+export const NO_BALANCE: Balance = {
+  ...BALANCE,
+  credit: { backed: NOTHING, free: { ...NOTHING, expires_at: null } },
+  total: NOTHING,
+  has_backed_credit: false,
+  unresolved: { requests: 0, held: 0, next_release_at: null },
+}
+
 /** Where its owner is signed in. */
 export const SESSIONS: readonly Session[] = [
   {

@@ -26,7 +26,7 @@ import type {
   webhookShape,
 } from '../../src/operations/webhooks.ts'
 import type { Comparison, TimeSpan } from '../../src/vocabulary/date-range.ts'
-import type { Account, Page, StatementLine } from './answers.ts'
+import type { Account, Page } from './answers.ts'
 import { read, withQuery } from './client.ts'
 import { momentsOf } from './queries.ts'
 
@@ -79,20 +79,6 @@ export function oneAccountQuery(accountId: string) {
     queryKey: ['operator', 'account', accountId],
     queryFn: ({ signal }) => read<Account>(`operator/accounts/${accountId}`, signal),
     refetchInterval: LIVE_MS,
-  })
-}
-
-/** Every entry of an account with the balance after it, newest first. */
-export function accountEntriesQuery(accountId: string) {
-  return infiniteQueryOptions({
-    queryKey: ['operator', 'account', accountId, 'entries'],
-    queryFn: ({ pageParam, signal }) =>
-      read<Page<StatementLine>>(
-        withQuery(`operator/accounts/${accountId}/entries`, { limit: ROWS, cursor: pageParam }),
-        signal,
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.next_cursor,
   })
 }
 

@@ -138,20 +138,21 @@ export function keyPagesQuery(accountId: string, search: string) {
   })
 }
 
-/** The purses of an account. */
-export function balanceQuery(accountId: string) {
+/** The purses of an account; `path`: where the account is read. */
+export function balanceQuery(accountId: string, path: string) {
   return queryOptions({
-    queryKey: ['balance', accountId],
-    queryFn: ({ signal }) => read<Balance>(`accounts/${accountId}/balance`, signal),
+    queryKey: ['balance', accountId, path],
+    queryFn: ({ signal }) => read<Balance>(`${path}/balance`, signal),
+    refetchInterval: MINUTE_MS / 4,
   })
 }
 
-/** What changed the credit of a range. */
-export function statementQuery(accountId: string, moments: Moments) {
+/** What changed the credit of a range; `path`: where the account is read. */
+export function statementQuery(accountId: string, path: string, moments: Moments) {
   return queryOptions({
-    queryKey: ['entries', accountId, 'statement', moments],
+    queryKey: ['entries', accountId, 'statement', path, moments],
     queryFn: ({ signal }) =>
-      read<Statement>(withQuery(`accounts/${accountId}/statement`, { ...moments }), signal),
+      read<Statement>(withQuery(`${path}/statement`, { ...moments }), signal),
     placeholderData: keepPreviousData,
     refetchInterval: MINUTE_MS / 2,
   })

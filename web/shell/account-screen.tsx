@@ -1,17 +1,19 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { usePlace } from './use-account.ts'
+import { useAccountId, usePlace } from './use-account.ts'
 
 // Some screens of an account are at two places: among its own pages, and as tabs of the account for operators.
 
 const OWN_PATHS = {
   activity: '/$account/activity',
+  credit: '/$account/credit',
   keys: '/$account/keys',
   usage: '/$account/usage',
 } as const
 
 const TAB_PATHS = {
   activity: '/operator/accounts/$account/activity',
+  credit: '/operator/accounts/$account/credit',
   keys: '/operator/accounts/$account/keys',
   usage: '/operator/accounts/$account/usage',
 } as const
@@ -24,6 +26,12 @@ export function useAccountPaths(): typeof OWN_PATHS | typeof TAB_PATHS {
 /** Whether such a screen is shown as a tab, to operators. */
 export function useIsTab(): boolean {
   return usePlace().kind === 'operator'
+}
+
+/** Where the account is read, below the API of the page: operators have paths of their own. */
+export function useAccountReads(): string {
+  const accountId = useAccountId()
+  return useIsTab() ? `operator/accounts/${accountId}` : `accounts/${accountId}`
 }
 
 interface ChangeOptions {

@@ -11,6 +11,7 @@ import { useNow } from '../../parts/now.ts'
 import { RangePicker } from '../../parts/range-picker.tsx'
 import { Failed, Grey, Stale } from '../../parts/states.tsx'
 import { AllowanceLine } from '../../parts/terms-lines.tsx'
+import { useIsTab } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { balanceDays } from './balance-days.ts'
 
@@ -211,6 +212,7 @@ const LONG_DAYS = 365
 function Pace({ balance: { credit }, statement }: PursesProps & { readonly statement: Statement }) {
   const { data: start } = useQuery(startQuery)
   const now = useNow()
+  const isTab = useIsTab()
   const { paceMicros } = balanceDays(statement, now.getTime())
   const { available: availableMicros } = credit.backed
   if (paceMicros === null || paceMicros === 0 || availableMicros <= 0) return null
@@ -230,9 +232,12 @@ function Pace({ balance: { credit }, statement }: PursesProps & { readonly state
       {start?.mail === true && (
         <>
           Owners get an email at 75%, 90% and 100%.{' '}
-          <Link className="link" to="/profile">
-            Alerts
-          </Link>
+          {/* The profile of operators has their own alerts. */}
+          {!isTab && (
+            <Link className="link" to="/profile">
+              Alerts
+            </Link>
+          )}
         </>
       )}
     </p>

@@ -7,6 +7,7 @@ import { listTime } from '../../format/time.ts'
 import { type Head, ListCard, Older } from '../../parts/list-card.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
+import { useAccountReads } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { EntryWord, Origin, ReceiptLink } from './entry-words.tsx'
 import { ListHeader, type ListProps } from './list-header.tsx'
@@ -24,12 +25,13 @@ const HEADS: readonly Head[] = [
 /** Every change of the credit in the range, with the balance after it. */
 export function EntryList(list: ListProps) {
   const accountId = useAccountId()
+  const path = useAccountReads()
   const { from, to } = list.moments
   const query = useInfiniteQuery({
-    queryKey: ['entries', accountId, 'entries', from, to],
+    queryKey: ['entries', accountId, 'entries', path, from, to],
     queryFn: ({ pageParam, signal }) =>
       read<Page<StatementLine>>(
-        withQuery(`accounts/${accountId}/entries`, { limit: ROWS, cursor: pageParam, from, to }),
+        withQuery(`${path}/entries`, { limit: ROWS, cursor: pageParam, from, to }),
         signal,
       ),
     initialPageParam: null as string | null,

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import type { Entry } from '../../api/answers.ts'
+import { useAccountPaths } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 
 const WORDS = {
@@ -32,12 +33,13 @@ type Origins = Pick<Entry, 'kind' | 'reference' | 'request_id'>
 /** Of a purchase: its receipt. */
 export function ReceiptLink({ entry: { kind, reference } }: { entry: Origins }) {
   const account = useAccountId()
+  const paths = useAccountPaths()
   if (kind !== 'purchase' || reference === null) return null
   return (
     <Link
       className="link font-sans"
-      from="/$account/credit"
-      to="/$account/credit"
+      from={paths.credit}
+      to={paths.credit}
       params={{ account }}
       search={(before) => ({ ...before, receipt: reference })}
       resetScroll={false}
@@ -51,6 +53,7 @@ export function ReceiptLink({ entry: { kind, reference } }: { entry: Origins }) 
 export function Origin({ entry }: { entry: Origins }) {
   const { request_id: request, reference } = entry
   const account = useAccountId()
+  const paths = useAccountPaths()
   if (request === null) {
     return (
       <>
@@ -61,7 +64,7 @@ export function Origin({ entry }: { entry: Origins }) {
   return (
     <Link
       className="hover:underline"
-      to="/$account/activity"
+      to={paths.activity}
       params={{ account }}
       search={{ range: 'all', request }}
     >

@@ -2,7 +2,7 @@ import { withQuery } from '../../api/client.ts'
 import type { Moments } from '../../api/queries.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Segments } from '../../parts/segments.tsx'
-import { useAccountId } from '../../shell/use-account.ts'
+import { useAccountReads } from '../../shell/account-screen.tsx'
 
 const LISTS = [
   { value: 'statement', text: 'Statement' },
@@ -26,8 +26,7 @@ export interface ListProps {
 
 /** The lists, and the one that is shown as CSV. */
 export function ListHeader({ list, moments, rangeWords, onList }: ListProps) {
-  const accountId = useAccountId()
-  const path = `/app/api/accounts/${accountId}`
+  const path = `/app/api/${useAccountReads()}`
   const { from, to } = moments
   const hrefs = {
     statement: withQuery(`${path}/statement`, { from, to, format: 'csv' }),

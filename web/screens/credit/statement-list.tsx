@@ -13,6 +13,7 @@ import { type Head, ListCard } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
+import { useAccountPaths, useIsTab } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { isSpend, isTopUp, sumOf } from './balance-days.ts'
 import { EntryWord, Origin, ReceiptLink } from './entry-words.tsx'
@@ -69,10 +70,15 @@ export function StatementList({ query, isNew, ...list }: StatementListProps) {
 }
 
 function Nothing({ isTopUps, isNew }: { isTopUps: boolean; isNew: boolean }) {
+  const isTab = useIsTab()
   if (isNew) {
     return (
       <Empty title="No credit yet.">
-        <p>Add credit or redeem a code to send requests.</p>
+        <p>
+          {isTab
+            ? 'Add credit, and it appears here with its reference.'
+            : 'Add credit or redeem a code to send requests.'}
+        </p>
       </Empty>
     )
   }
@@ -160,6 +166,7 @@ function DayRows({ line }: { line: Line }) {
 
 function ModelRows({ line }: { line: Line }) {
   const account = useAccountId()
+  const paths = useAccountPaths()
   const { date } = line
   const to = new Date(Date.parse(date) + DAY_MS).toISOString()
   const moments = { from: new Date(date).toISOString(), to }
@@ -186,7 +193,7 @@ function ModelRows({ line }: { line: Line }) {
             ) : (
               <Link
                 className="hover:underline"
-                to="/$account/activity"
+                to={paths.activity}
                 params={{ account }}
                 search={{ from: date, to: date, model: [id] }}
               >

@@ -11,7 +11,7 @@ export function useOperatorWrite<Input, Answer>(
     // The answer may have a text that stays out of what is kept.
     gcTime: 0,
     onSuccess(answer: Answer) {
-      for (const read of ['operator', 'account', 'overview', 'balance']) {
+      for (const read of ['operator', 'account', 'overview', 'balance', 'entries']) {
         void queries.invalidateQueries({ queryKey: [read] })
       }
       onDone(answer)

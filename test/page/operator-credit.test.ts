@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startWorld, type TestAccount, type World } from '../world.ts'
+import { type Browser, errorOf, inviteGuest, setUpOperator } from './page-client.ts'
+
+/** The credit of an account, as operators read it on the page. */
+
+let world: World
+let account: TestAccount
+let operator: Browser
+let owner: Browser
+
+beforeAll(async () => {
+  world = await startWorld({ mode: 'simulator' })
+  // The first operator of a gateway with play money owns its first account.
+  await world.account()
+  account = await world.account()
+  operator = await setUpOperator(world)
+  owner = await inviteGuest(world, {
+    email: 'owner@example.org',
+    accountId: account.id,
+    role: 'owner',
+  })
+})
+afterAll(() => world.close())
+
+test.each(['balance', 'statement', 'entries', 'entries.csv'])(
+  '%s of an account is what its members read, and not found where there is no account',
+  async (list) => {
+    const ofOperators = await operator.get(`operator/accounts/${account.id}/${list}`)
+    const ofMembers = await owner.get(`accounts/${account.id}/${list}`)
+    expect(ofMembers.httpStatus).toBe(200)
+    expect(ofOperators.text).toBe(ofMembers.text)
+    const unknown = await operator.get(`operator/accounts/acct_unknown/${list}`)
+    expect(errorOf(unknown)).toEqual({ httpStatus: 404, code: 'not_found', param: null })
+  },
+)
