@@ -5,6 +5,7 @@ import { down, EMPTY, json } from './stand-in.ts'
 import { NO_BALANCE, NO_STATEMENT } from './stand-in-credit.ts'
 import { HELIX, ME } from './stand-in-data.ts'
 import { UNSETTLED } from './stand-in-operator.ts'
+import { OVERVIEW } from './stand-in-overview.ts'
 import { REQUESTS } from './stand-in-requests.ts'
 
 /** The desk of operators: each screen and each of its states. */
@@ -179,7 +180,7 @@ const SCREENS: readonly Screen[] = [
       await page.getByRole('button', { name: 'More actions' }).click()
       await page.getByRole('button', { name: 'Suspend account' }).click()
     },
-    text: /Its 6 keys are refused at once/,
+    text: /Its 6 keys are refused at once. 3 running requests finish and are charged: \$2.41 is held for them/,
   },
   {
     name: 'op-password',
@@ -292,6 +293,36 @@ test('an account as its members read it has no operator fields in Activity', asy
   await page.getByText('Held when it opened').waitFor()
   expect(await page.getByText(/Upstream|Provider cost|Margin|Generation ID/).count()).toBe(0)
   expect(server.asked.filter((call) => call.includes('operator/requests'))).toEqual([])
+})
+
+test.for([
+  [0, 'No request is running.'],
+  [1, '1 running request finishes and is charged: $0.38 is held for it.'],
+] as const)(
+  'the suspend dialog says what happens to running requests, on a tab that shows none: %i of them',
+  async ([requests, text], { page, server }) => {
+    const held_running = { requests, amount: requests * 380_000 }
+    server.answer('/overview', json({ ...OVERVIEW, credit: { ...OVERVIEW.credit, held_running } }))
+    await page.goto(`${server.address}/app/${ONE}/members`)
+    await page.getByRole('button', { name: 'More actions' }).click()
+    await page.getByRole('button', { name: 'Suspend account' }).click()
+    await page
+      .getByRole('dialog', { name: `Suspend ${HELIX.name}?` })
+      .getByText(text)
+      .waitFor()
+  },
+)
+
+test('a suspension is offered before the running requests were counted', async ({
+  page,
+  server,
+}) => {
+  server.answer('/overview', { kind: 'silence' })
+  await page.goto(`${server.address}/app/${ONE}/members`)
+  await page.getByRole('button', { name: 'More actions' }).click()
+  await page.getByRole('button', { name: 'Suspend account' }).click()
+  await page.getByText('Running requests finish and are charged.').waitFor()
+  await page.getByRole('button', { name: 'Suspend', exact: true }).click({ trial: true })
 })
 
 test('a section of the settings sends what is in it alone', async ({ page, server }) => {

@@ -1,11 +1,15 @@
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Account } from '../../api/answers.ts'
+import type { Account, Overview } from '../../api/answers.ts'
 import { write } from '../../api/client.ts'
+import { momentsOf, overviewQuery } from '../../api/queries.ts'
 import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Field } from '../../parts/field.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
+import { DEFAULT_RANGE } from '../../searches.ts'
+import { useSpanOf } from '../../shell/use-span.ts'
 import { useOperatorWrite } from './use-operator-write.ts'
 
 interface SuspendAccountProps {
@@ -19,6 +23,12 @@ interface SuspendAccountProps {
 export function SuspendAccount({ account, keyCount, onClose }: SuspendAccountProps) {
   const { id, name, disabled, credit } = account
   const [note, setNote] = useState('')
+  const moments = momentsOf(useSpanOf()(DEFAULT_RANGE))
+  const overview = useQuery({
+    // As the Summary asks for it.
+    ...overviewQuery(id, { moments, by: 'key', compare: 'before' }),
+    enabled: !disabled,
+  })
   const change = useOperatorWrite(
     (body: { readonly disabled: boolean; readonly note?: string }) =>
       write<Account>('PATCH', `operator/accounts/${id}`, body),
@@ -26,7 +36,6 @@ export function SuspendAccount({ account, keyCount, onClose }: SuspendAccountPro
   )
   const refusal = refusalOf(change.error, ['note'])
   const suspension = note.trim() === '' ? {} : { note: note.trim() }
-  const held = credit.backed.held + credit.free.held
   const keys = keyCount === null ? 'Its keys' : `Its ${counted(keyCount, 'key')}`
   return (
     <Confirm
@@ -48,9 +57,9 @@ export function SuspendAccount({ account, keyCount, onClose }: SuspendAccountPro
       ) : (
         <>
           <p>
-            {keys} {keyCount === 1 ? 'is' : 'are'} refused at once. Running requests finish and are
-            charged: {money(held)} is held for them. Its {money(credit.backed.balance)} stays. You
-            can resume it at any time.
+            {keys} {keyCount === 1 ? 'is' : 'are'} refused at once.{' '}
+            {runningText(overview.data?.credit.held_running)} Its {money(credit.backed.balance)}{' '}
+            stays. You can resume it at any time.
           </p>
           <Field
             label="Note for its members (optional)"
@@ -63,4 +72,18 @@ export function SuspendAccount({ account, keyCount, onClose }: SuspendAccountPro
       )}
     </Confirm>
   )
+}
+
+/** What happens to the requests that run; undefined: how many is not known yet. */
+function runningText(running: Overview['credit']['held_running'] | undefined): string {
+  if (running === undefined) return 'Running requests finish and are charged.'
+  const held = money(running.amount)
+  switch (running.requests) {
+    case 0:
+      return 'No request is running.'
+    case 1:
+      return `1 running request finishes and is charged: ${held} is held for it.`
+    default:
+      return `${counted(running.requests, 'running request')} finish and are charged: ${held} is held for them.`
+  }
 }
