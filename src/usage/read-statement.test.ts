@@ -17,6 +17,7 @@ const LIMITS = {
 const DAY_MS = 24 * HOUR_MS
 const ENTRIES_MAX = 1_000
 const RUNS = 8
+const THREAD_MICROSECONDS_MAX = 100_000
 
 const dayOf = (atMs: number): number => Math.floor(atMs / DAY_MS) * DAY_MS
 const sumOf = (rows: readonly { readonly amountMicros: number }[]): number =>
@@ -183,6 +184,16 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       ...{ kind: 'charge', dayMs: day, requests: 3, amountMicros: -21, balanceMicros: 99_979 },
     })
     expect(credit).toMatchObject({ kind: 'entry', amountMicros: 100_000, balanceMicros: 100_000 })
+  })
+
+  test('a statement of the year 0 costs the thread no more than one of today', async () => {
+    const fromMs = Date.parse('0000-01-01T00:00:00Z')
+    const range = { accountId: 'A1', fromMs, toMs: fromMs + DAY_MS }
+    await statementOf(history, range)
+    const before = process.threadCpuUsage()
+    expect(await statementOf(history, range)).toMatchObject({ closingMicros: 0, lines: [] })
+    const { user } = process.threadCpuUsage(before)
+    expect(user).toBeLessThan(THREAD_MICROSECONDS_MAX)
   })
 
   test('a range with more entries than a statement may have is refused, and so is an unknown account', async () => {

@@ -160,7 +160,10 @@ async function partsOf(view: Kysely<Tables>, hours: ReadHours): Promise<readonly
   const firstHour = (await requestHourFrom(view, fromHour)) ?? untilHour
   const ofHours: number[] = []
   const raw: { source: 'requests'; fromHour: number; untilHour: number }[] = []
-  for (let hour = fromHour; hour < untilHour; hour++) {
+  // A range may begin thousands of years before the first request.
+  const [firstRolled = untilHour] = rolled.keys()
+  const beginHour = Math.max(fromHour, Math.min(firstRolled, firstHour))
+  for (let hour = beginHour; hour < untilHour; hour++) {
     const isOfDay = days.has(Math.floor(hour / DAY_HOURS))
     if (isOfDay && hours.step === 'day') continue
     const last = raw.at(-1)
