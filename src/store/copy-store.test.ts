@@ -185,6 +185,22 @@ test('a PostgreSQL database that orders text as a language does is copied whole'
   expect(await readRawRows(to)).toEqual(await readRawRows(from))
 })
 
+test('heartbeats of older programs arrive whatever their clock said, and are the last of such programs', async () => {
+  const aheadMs = 2n ** 53n + 1n
+  const older = { started_at_ms: 1, heartbeat_at_ms: aheadMs, program_schema: 0 }
+  const from = await newStore('SQLite', {
+    instances: [
+      { id: 'inst_1', ...older, stopped_at_ms: null },
+      { id: 'inst_2', ...older, stopped_at_ms: aheadMs },
+    ],
+  })
+  const to = await newStore('PostgreSQL')
+  await copy(from, to)
+  expect(await readRawRows(to)).toEqual(await readRawRows(from))
+  const wake = 'update instances set heartbeat_at_ms = heartbeat_at_ms + 1, stopped_at_ms = null'
+  await expect(onStore(to, wake)).rejects.toThrow('instances_program_schema')
+})
+
 test('rows that are written during a copy are not in it', async () => {
   const from = await newStore('SQLite', ROWS)
   const before = await readRawRows(from)

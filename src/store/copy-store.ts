@@ -1,6 +1,7 @@
 import { CompiledQuery, Kysely, sql } from 'kysely'
 import { type DatabaseLocation, parseDatabaseUrl, showDatabaseUrl } from './database-url.ts'
-import { SchemaMismatch } from './migrate.ts'
+import { allowOlderPrograms, refuseOlderPrograms, SchemaMismatch } from './migrate.ts'
+import { PROGRAM_SCHEMA } from './migrations/migrations.ts'
 import { openStore } from './open-store.ts'
 import { postgresPoolDialect } from './postgres/postgres-store.ts'
 import { TABLES, type Tables } from './schema.ts'
@@ -59,11 +60,13 @@ export async function copyStore<Verified>(
     const copying = inLongTransaction(location, async (target) => {
       await lockTables(target, location)
       await refuseUnlessEmpty(target, input.to)
+      if (location.kind === 'postgres') await allowOlderPrograms(target)
       // Ends the snapshot before the audit, because a server can't shorten its log while a snapshot is open.
       const rows = await namingStore(
         input.from,
         source.snapshot((view) => copyRows(view, { ...input, target, location })),
       )
+      if (location.kind === 'postgres') await refuseOlderPrograms(target, PROGRAM_SCHEMA)
       await compareCounts(target, rows)
       await gatherStatistics(target, location)
       const verified = await input.verify(target)

@@ -111,15 +111,21 @@ async function refuseBesideGateways(trx: Kysely<Tables>): Promise<void> {
  * From now on the database refuses each heartbeat of a program that knows no schema so new: a gateway that was taken
  * for stopped opens no hold without one. On SQLite no two programs serve from one store.
  */
-async function refuseOlderPrograms(trx: Kysely<Tables>, schema: number): Promise<void> {
-  const { rows } = await sql<{ readonly now_ms: number }>`
-    select (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms`.execute(trx)
-  await sql`alter table instances drop constraint if exists instances_program_schema`.execute(trx)
-  // Earlier heartbeats of earlier programs stay: their instances are still to be marked as stopped.
+export async function refuseOlderPrograms(trx: Kysely<Tables>, schema: number): Promise<void> {
+  await allowOlderPrograms(trx)
+  // Rows of a copy have heartbeats by the clock of another store.
+  const { rows } = await sql<{ readonly latest: string }>`
+    select greatest((extract(epoch from clock_timestamp()) * 1000)::bigint, max(heartbeat_at_ms))::text as latest
+    from instances where program_schema < ${schema} and stopped_at_ms is null`.execute(trx)
+  // Earlier programs stay in the table: their instances are still to be marked as stopped, which no heartbeat is.
   await sql`alter table instances add constraint instances_program_schema
-    check (program_schema >= ${sql.lit(schema)} or heartbeat_at_ms <= ${sql.lit(rows[0]?.now_ms ?? 0)})`.execute(
-    trx,
-  )
+    check (program_schema >= ${sql.lit(schema)} or stopped_at_ms is not null
+      or heartbeat_at_ms <= ${sql.lit(rows[0]?.latest ?? '0')}::bigint)`.execute(trx)
+}
+
+/** Until {@link refuseOlderPrograms}, a PostgreSQL store takes what earlier programs wrote elsewhere. */
+export async function allowOlderPrograms(trx: Kysely<Tables>): Promise<void> {
+  await sql`alter table instances drop constraint if exists instances_program_schema`.execute(trx)
 }
 
 async function hasMigrations(db: Kysely<Tables>): Promise<boolean> {

@@ -71,6 +71,26 @@ test('an older schema is migrated on request, and a newer one refused', async ()
   await expect(open()).rejects.toThrow(SchemaMismatch)
 })
 
+test('an older schema is migrated although the clock was set back behind the last heartbeat of a gateway that stopped', async () => {
+  const { db } = await open()
+  const aheadMs = Date.now() + 60_000
+  const row = {
+    id: 'inst_1',
+    started_at_ms: 1,
+    heartbeat_at_ms: aheadMs,
+    program_schema: PROGRAM_SCHEMA,
+  }
+  await db
+    .insertInto('instances')
+    .values({ ...row, stopped_at_ms: aheadMs })
+    .execute()
+  const migrated = await open({ migrations: [...MIGRATIONS, NEXT], migrateStore: 'always' })
+  const wake = migrated.db
+    .updateTable('instances')
+    .set({ heartbeat_at_ms: aheadMs + 1, stopped_at_ms: null })
+  await expect(wake.execute()).rejects.toThrow('instances_program_schema')
+})
+
 test('a migration that fails leaves the database as it was', async () => {
   const { db } = await open()
   const broken: Migration = {

@@ -1,4 +1,5 @@
 import { CompiledQuery, sql } from 'kysely'
+import { allowOlderPrograms } from '../migrate.ts'
 import { openStore } from '../open-store.ts'
 
 /** A row with a value for each of its columns. */
@@ -7,10 +8,11 @@ export type RawRow = Readonly<Record<string, string | number | bigint | null>>
 /** Rows by their table; absent tables are empty. */
 export type RawRows = Readonly<Record<string, readonly RawRow[]>>
 
-/** Inserts rows as they are, in the order of the tables. */
+/** Inserts rows as they are, in the order of the tables, also those that only an earlier program could write. */
 export async function insertRawRows(url: string, tables: RawRows): Promise<void> {
   const store = await openStore({ url })
   try {
+    if (store.location.kind === 'postgres') await allowOlderPrograms(store.db)
     for (const [name, rows] of Object.entries(tables)) {
       for (const row of rows) {
         const columns = Object.keys(row)
