@@ -26,23 +26,25 @@ export function requestSummaryOperations({ store, clock }: OperationParts): read
       method: 'GET',
       paths: { member: '/app/api/accounts/{account_id}/requests/summary' },
       summary:
-        'Counts and charges of requests: those of at most a day from the requests themselves, those of more, without a filter by state or tag, from roll-ups.',
+        'Counts and charges of requests: those of at most a day from the requests themselves, those of more, without a filter by state or tag, from roll-ups from the start of a UTC day on.',
       query: z.strictObject(requestFilters),
       answers: { 200: requestSummaryShape },
       async run({ reader, accountId, query }) {
         const untilMs = query.until ?? clock.nowMs()
         const sinceMs = query.since ?? untilMs - HOUR_MS
-        const range = { sinceMs, untilMs }
         const isRolled = untilMs - sinceMs > REQUESTS_MS_MAX
-        checkRange(range, isRolled && (query.state !== undefined || query.tag !== undefined))
-        const filter = { ...filterOf(query), accountId, ...range }
+        const needsRequests = isRolled && (query.state !== undefined || query.tag !== undefined)
+        checkRange({ sinceMs, untilMs }, needsRequests)
+        // Steps that divide days would be read from the requests of those days, a key's always.
+        const fromMs = isRolled ? Math.floor(sinceMs / DAY_MS) * DAY_MS : sinceMs
+        const filter = { ...filterOf(query), accountId, sinceMs: fromMs, untilMs }
         const db = store.searches(reader)
         const summary = isRolled ? await sumRolled(db, filter) : await sumRequests(db, filter)
         return {
           httpStatus: 200,
           body: {
             object: 'request_summary',
-            from: timeAnswer(sinceMs),
+            from: timeAnswer(fromMs),
             to: timeAnswer(untilMs),
             ...summary,
           },

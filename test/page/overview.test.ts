@@ -178,6 +178,13 @@ describe('Activity', () => {
     })
   })
 
+  test('is counted over more than a day in whole UTC days, which roll-ups have of each key', async () => {
+    const { json } = await summary('?since=2026-01-02T15:04:05Z&until=2026-03-01T06:00:00Z')
+    const ats = (json['steps'] as readonly { readonly at: string }[]).map(({ at }) => at)
+    expect(json['from']).toBe('2026-01-02T00:00:00.000Z')
+    expect(ats.filter((at) => !at.endsWith('T00:00:00.000Z'))).toEqual([])
+  })
+
   test.each(['since=2024-01-01T00:00:00Z', 'since=2099-01-01T00:00:00Z'])(
     'is not counted over more than 400 days, nor backwards: %s',
     async (query) => {
