@@ -5,7 +5,7 @@ import type { Authenticator } from '../journey/gate/authenticator.ts'
 import { Gate, type GateSettings } from '../journey/gate/gate.ts'
 import { ModelAccess } from '../journey/gate/model-access.ts'
 import type { UnknownCallers } from '../journey/gate/unknown-callers.ts'
-import { getPlaygroundKeyHash, getPlaygroundKeyModels } from '../ledger/api-keys.ts'
+import { getPlaygroundKey, getPlaygroundKeyHash, NEW_PLAYGROUND_KEY } from '../ledger/api-keys.ts'
 import type { Ledger } from '../ledger/commands.ts'
 import type { Outbox } from '../mail/outbox.ts'
 import { notFound } from '../operations/operation.ts'
@@ -15,7 +15,7 @@ import { OutsideDoor } from '../people/outside/outside-door.ts'
 import { People } from '../people/people.ts'
 import { SignUp } from '../people/sign-up.ts'
 import { hasUsers } from '../people/users.ts'
-import { ACCOUNTS } from '../store/schema.ts'
+import { ACCOUNTS, API_KEYS } from '../store/schema.ts'
 import type { Store } from '../store/store.ts'
 import type { Arrival } from '../vocabulary/call.ts'
 import { systemClock } from '../vocabulary/clock.ts'
@@ -107,10 +107,13 @@ export function openPage(
         .where('id', '=', accountId)
         .executeTakeFirst()
       if (row === undefined) throw notFound('account', accountId)
-      const account = { allow: row.models_allow, deny: row.models_deny }
-      const apiKey = await getPlaygroundKeyModels(reads, accountId)
-      const models = ModelAccess.of({ account, apiKey })
-      return { account: ACCOUNTS.read(row), models }
+      const key = await getPlaygroundKey(reads, accountId)
+      const models = ModelAccess.of({
+        account: { allow: row.models_allow, deny: row.models_deny },
+        apiKey: key && { allow: key.models_allow, deny: key.models_deny },
+      })
+      const apiKey = key === null ? NEW_PLAYGROUND_KEY : API_KEYS.read(key)
+      return { account: ACCOUNTS.read(row), apiKey, models }
     },
   }
 }

@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { WireFormat } from '../formats/format.ts'
-import { creditFor } from '../ledger/rules/open-hold.ts'
+import { estimateGrant, type HoldEstimate, type KeySpending } from '../ledger/rules/open-hold.ts'
 import type { AccountRow } from '../store/schema.ts'
-import { type Micros, minMicros } from '../vocabulary/money.ts'
 import type { ModelAccess } from './gate/model-access.ts'
 import type { JourneyParts, JourneyRequest } from './journey-parts.ts'
 import { neededCredit, requireCredit } from './open-hold.ts'
@@ -12,6 +11,8 @@ import { byteOwner, sizeRequest } from './size-request.ts'
 export interface EstimateInput {
   readonly format: WireFormat
   readonly account: AccountRow
+  /** The key that it would be sent with. */
+  readonly apiKey: KeySpending
   /** Null: every model may be used. */
   readonly models: ModelAccess | null
   /** Who takes turns at the thread with the others. */
@@ -20,20 +21,13 @@ export interface EstimateInput {
   readonly readBody: JourneyRequest['readBody']
 }
 
-/** What a request would hold, and what the account has for it. */
-export interface HoldEstimate {
-  /** What would be held; the least that is needed, where the account has less. */
-  readonly holdMicros: Micros
-  readonly availableMicros: Micros
-}
-
 /**
  * Sizes the hold of a request as its journey would. Nothing is opened, stored or sent. Estimates always take turns at
  * the thread, so that many of one owner delay no other one and no request. Throws Problem as the journey does.
  */
 export async function estimateHold(
   parts: JourneyParts,
-  { format, account, models, owner, client, readBody }: EstimateInput,
+  { format, account, apiKey, models, owner, client, readBody }: EstimateInput,
 ): Promise<HoldEstimate> {
   const { id: accountId, hasBackedCredit, feeBasisPoints } = account
   const caller = { accountId, hasBackedCredit, feeBasisPoints, models }
@@ -51,11 +45,7 @@ export async function estimateHold(
       const sizing = { format, record, client, caller, bytes, tree, turn }
       const { call, heldOffer: offer, size } = await sizeRequest(parts, sizing)
       const needed = neededCredit({ call, offer, size })
-      const nowMs = parts.clock.nowMs()
-      const { availableMicros, leastMicros } = creditFor(account, needed, nowMs)
-      const granted = minMicros(needed.neededMicros, availableMicros)
-      const isEnough = availableMicros >= leastMicros
-      return { holdMicros: isEnough ? granted : leastMicros, availableMicros }
+      return estimateGrant({ account, apiKey }, needed, parts.clock.nowMs())
     } finally {
       turn.end()
     }

@@ -1,5 +1,5 @@
 import { hash, randomInt } from 'node:crypto'
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type Selectable, sql } from 'kysely'
 import { containsText } from '../store/contains-text.ts'
 import { API_KEYS, type ApiKeyRow, type Tables } from '../store/schema.ts'
 import { micros } from '../vocabulary/money.ts'
@@ -7,6 +7,7 @@ import type { Page } from '../vocabulary/page.ts'
 import type { CommandedLedger } from './commands.ts'
 import type { AddApiKeyInput } from './ledger.ts'
 import type { OperatorAction } from './operator-actions.ts'
+import type { KeySpending } from './rules/open-hold.ts'
 
 /** Makes a key for an account. Null where there is no such account. */
 export async function createApiKey(
@@ -92,19 +93,25 @@ export async function getPlaygroundKeyHash(
   return added?.keyHash ?? null
 }
 
-/** The lists of models of an account's key of the Playground, as they are stored; null: it has none yet. */
-export async function getPlaygroundKeyModels(
+/** The row of an account's key of the Playground; null: it has none yet. */
+export async function getPlaygroundKey(
   db: Kysely<Tables>,
   accountId: string,
-): Promise<{ readonly allow: string | null; readonly deny: string | null } | null> {
+): Promise<Selectable<Tables['api_keys']> | null> {
   const row = await db
     .selectFrom('api_keys')
-    .select(['models_allow as allow', 'models_deny as deny'])
+    .selectAll()
     .where('account_id', '=', accountId)
     .where('key_hash', 'like', 'playground/%')
     .where('deleted_at_ms', 'is', null)
     .executeTakeFirst()
   return row ?? null
+}
+
+/** What the key has and may spend that the first request of the Playground makes. */
+export const NEW_PLAYGROUND_KEY: KeySpending = {
+  ...API_KEYS.start,
+  creditLimitMicros: PLAYGROUND_LIMIT_MICROS,
 }
 
 /** Null where there is no such key, or it was deleted. */

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { getApiKey } from '../../src/ledger/api-keys.ts'
+import { micros } from '../../src/vocabulary/money.ts'
 import { startWorld, type TestAccount, type World } from '../world.ts'
 import { type Browser, errorOf, inviteGuest, setUpOperator } from './page-client.ts'
 
@@ -44,6 +46,14 @@ async function rowCounts(): Promise<unknown> {
   const { db } = world.gateway.store
   const counts = ['requests', 'api_keys', 'entries', 'operator_actions'] as const
   return Promise.all(counts.map(async (table) => db.selectFrom(table).selectAll().execute()))
+}
+
+function allowanceOf(amountMicros: number) {
+  return {
+    allowanceMicros: micros(amountMicros),
+    allowancePeriod: 'month',
+    allowanceTimeZone: 'UTC',
+  } as const
 }
 
 describe('an estimate', () => {
@@ -92,6 +102,25 @@ describe('an estimate', () => {
     const { json } = await estimate(member, uncapped)
     expect(json).toMatchObject({ hold: 2_000, available: 2_000 })
     expect(await heldByJourney('chat', uncapped)).toBe(2_000)
+  })
+
+  test('of a body without a cap is what an allowance and the limit of its key leave', async () => {
+    const { max_tokens: _, ...uncapped } = CHAT
+    const { ledger } = world.gateway
+    await ledger.updateAccount({ id: account.id, allowance: allowanceOf(1_000) }, null)
+    expect((await estimate(member, uncapped)).json).toMatchObject({ hold: 1_000, available: 1_000 })
+    expect(await heldByJourney('chat', uncapped)).toBe(1_000)
+    await ledger.updateAccount({ id: account.id, allowance: null }, null)
+    const { json } = await member.get(`accounts/${account.id}/keys`)
+    const keys = json['data'] as readonly { readonly id: string; readonly name: string }[]
+    const { id = '' } = keys.find(({ name }) => name === 'Playground') ?? {}
+    const key = await getApiKey(world.gateway.store.db, id)
+    await ledger.updateApiKey(
+      { id, creditLimitMicros: micros((key?.spendMicros ?? 0) + 700) },
+      null,
+    )
+    expect((await estimate(member, uncapped)).json['hold']).toBe(700)
+    expect(await heldByJourney('chat', uncapped)).toBe(700)
   })
 })
 

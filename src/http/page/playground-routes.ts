@@ -20,11 +20,11 @@ export interface PlaygroundInput extends PageCallsInput {
   readonly inference: Pick<Inference, 'serveAs' | 'estimate'>
   /** Who a request of the Playground is from: the account, by a key that has no text. Throws Problem. */
   readonly playgroundCaller: (accountId: string, arrival: Arrival) => Promise<Caller>
-  /** An account as it stands, and the models that its requests of the Playground may use. Throws Problem. */
+  /** An account and its key of the Playground as they stand, and the models that both may use. Throws Problem. */
   readonly playgroundAccount: (
     accountId: string,
     reader: Reader,
-  ) => Promise<Pick<EstimateInput, 'account' | 'models'>>
+  ) => Promise<Pick<EstimateInput, 'account' | 'apiKey' | 'models'>>
 }
 
 const PLAYGROUND_FORMATS = new Set(['chat', 'messages', 'responses'])

@@ -95,17 +95,27 @@ export function firstPeriod(allowance: Allowance | null | undefined, nowMs: numb
  * After a clock was set back over the start of a period, what was added up for the one before. Null: no allowance.
  */
 export function periodAt(
-  { id, allowance, period }: AllowedRow,
+  row: AllowedRow,
   { work, nowMs }: { readonly work: UnitOfWork; readonly nowMs: number },
+): Period | null {
+  const { id, allowance, period } = row
+  const known = knownPeriodAt(row, nowMs)
+  if (known !== null || allowance === null || period === null) return known
+  const counted = work.periodCount(id)
+  if (counted === undefined) throw new Error(`the period of ${id} was not added up`)
+  const next = periodOf(periodSpanAt(allowance, nowMs), counted)
+  const unusedFromMs = Math.max(next.periodUnusedFromMs, period.periodUnusedFromMs)
+  return { ...next, periodUnusedFromMs: unusedFromMs }
+}
+
+/** The same without a unit of work; null too where requests would have to be added up for it. */
+export function knownPeriodAt(
+  { allowance, period }: Omit<AllowedRow, 'id'>,
+  nowMs: number,
 ): Period | null {
   if (allowance === null || period === null || isWithin(period, nowMs)) return period
   const span = periodSpanAt(allowance, nowMs)
-  if (span.startsAtMs >= period.periodUnusedFromMs) return periodOf(span, undefined)
-  const counted = work.periodCount(id)
-  if (counted === undefined) throw new Error(`the period of ${id} was not added up`)
-  const next = periodOf(span, counted)
-  const unusedFromMs = Math.max(next.periodUnusedFromMs, period.periodUnusedFromMs)
-  return { ...next, periodUnusedFromMs: unusedFromMs }
+  return span.startsAtMs >= period.periodUnusedFromMs ? periodOf(span, undefined) : null
 }
 
 /** What is left of an allowance in a period, never below zero; null: there is no allowance. */

@@ -18,7 +18,7 @@ import type {
   OpenHoldVerdict,
 } from '../ledger.ts'
 import type { UnitOfWork } from '../work.ts'
-import { allowanceLeft, periodAfter, periodAt } from './allowance.ts'
+import { allowanceLeft, knownPeriodAt, periodAfter, periodAt } from './allowance.ts'
 import { availableCredit, freeCreditExpired, lapseFreeCredit } from './credit.ts'
 import { admittedBy, refusedFrequency } from './frequency.ts'
 
@@ -123,10 +123,7 @@ function grantHold(
   const keyLeft = keyCreditLeft(apiKey)
   const keyAllowanceLeft = allowanceLeft(apiKey)
   const accountAllowanceLeft = allowanceLeft(account)
-  const fittingMicros = [keyLeft, keyAllowanceLeft, accountAllowanceLeft].reduce<Micros>(
-    (least, leftMicros) => (leftMicros === null ? least : minMicros(least, leftMicros)),
-    availableMicros,
-  )
+  const fittingMicros = leastOf(availableMicros, [keyLeft, keyAllowanceLeft, accountAllowanceLeft])
   const needed = { neededMicros: input.leastMicros, fittingMicros }
   const ofPurses = { ...needed, availableMicros, heldMicros }
   if (!input.freeCreditQualifies && freeAlone && freeUnexpired) {
@@ -156,6 +153,50 @@ function grantHold(
   return opened(subtractMicros(grantedMicros, fromFree), fromFree)
 }
 
+/** By position: an amount, and what limits leave; null: there is no such limit. */
+function leastOf(amountMicros: Micros, leftMicros: readonly (Micros | null)[]): Micros {
+  return leftMicros.reduce<Micros>(
+    (least, left) => (left === null ? least : minMicros(least, left)),
+    amountMicros,
+  )
+}
+
+/** What a key may spend, and what it has spent and holds. */
+export type KeySpending = Pick<
+  ApiKeyRow,
+  'creditLimitMicros' | 'spendMicros' | 'heldMicros' | 'allowance' | 'period'
+>
+
+/** What a request would hold if it were opened now. */
+export interface HoldEstimate {
+  /** The least that is needed, where there is less. */
+  readonly holdMicros: Micros
+  /** What of the account's credit and its allowance a request could hold. */
+  readonly availableMicros: Micros
+}
+
+/** Sizes a hold that is not opened, as it would be granted. By position: the payer, the request, and the moment. */
+export function estimateGrant(
+  { account, apiKey }: { readonly account: AccountRow; readonly apiKey: KeySpending },
+  input: CreditInput & Pick<OpenHoldInput, 'neededMicros'>,
+  nowMs: number,
+): HoldEstimate {
+  const credit = creditFor(account, input, nowMs)
+  const allowanceLeftOf = (row: Pick<AccountRow, 'allowance' | 'period'>) =>
+    allowanceLeft({ ...row, period: knownPeriodAt(row, nowMs) })
+  const availableMicros = leastOf(credit.availableMicros, [allowanceLeftOf(account)])
+  const ofKey = [keyCreditLeft(apiKey), allowanceLeftOf(apiKey)]
+  const fittingMicros = leastOf(availableMicros, ofKey)
+  const isEnough = fittingMicros >= credit.leastMicros
+  const grantedMicros = minMicros(input.neededMicros, fittingMicros)
+  return { holdMicros: isEnough ? grantedMicros : credit.leastMicros, availableMicros }
+}
+
+type CreditInput = Pick<
+  OpenHoldInput,
+  'freeCreditQualifies' | 'freeCreditAloneRunsOnLess' | 'leastMicros'
+>
+
 /** What of an account's credit a request could hold. */
 interface CreditForRequest {
   readonly availableMicros: Micros
@@ -168,11 +209,7 @@ interface CreditForRequest {
 }
 
 /** What of an account's credit a request could hold. By position: the account, the request, and the moment. */
-export function creditFor(
-  account: AccountRow,
-  input: Pick<OpenHoldInput, 'freeCreditQualifies' | 'freeCreditAloneRunsOnLess' | 'leastMicros'>,
-  nowMs: number,
-): CreditForRequest {
+function creditFor(account: AccountRow, input: CreditInput, nowMs: number): CreditForRequest {
   const available = availableCredit(account, nowMs)
   const freeMicros = input.freeCreditQualifies ? available.freeMicros : ZERO_MICROS
   const freeAlone = account.backedBalanceMicros <= 0
@@ -201,7 +238,7 @@ function allowanceFacts(
 }
 
 /** What a key may still spend of its credit limit, never below zero; null: it has no limit. */
-function keyCreditLeft(apiKey: ApiKeyRow): Micros | null {
+function keyCreditLeft(apiKey: KeySpending): Micros | null {
   if (apiKey.creditLimitMicros === null) return null
   const usedMicros = addMicros(apiKey.spendMicros, apiKey.heldMicros)
   return maxMicros(ZERO_MICROS, subtractMicros(apiKey.creditLimitMicros, usedMicros))
