@@ -61,6 +61,7 @@ test.each([
   { OTEL_TRACES_SAMPLER: 'sometimes' },
   { OTEL_METRICS_EXPORTER: 'prometheus' },
   { OTEL_METRIC_EXPORT_INTERVAL: '0' },
+  { OTEL_METRIC_EXPORT_INTERVAL: '86400001' },
   { OTEL_TRACES_SAMPLER_ARG: '1.5' },
 ])('%j is refused at the start', (env) => {
   expect(() => readConfig(env)).toThrow(Object.keys(env)[0] ?? '')

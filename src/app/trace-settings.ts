@@ -31,7 +31,8 @@ export const TRACE_SETTINGS = {
     '`none`: the collector gets no metrics.',
   ),
   OTEL_METRIC_EXPORT_INTERVAL: wholeNumber(
-    { fallback: 60_000, min: 1 },
+    // Timers take no more than 2^31 milliseconds, and else run at once.
+    { fallback: 60_000, max: 86_400_000 },
     'Time in milliseconds between two exports of metrics.',
   ),
   OTEL_EXPORTER_OTLP_HEADERS: {
