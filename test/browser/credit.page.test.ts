@@ -87,7 +87,7 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'credit-redeem',
     path: `${at('credit')}?open=redeem`,
-    text: 'Each code works once. Its credit is paid credit, which does not end.',
+    text: 'Each code works once. Its credit is paid credit, which does not expire.',
   },
   {
     name: 'credit-redeem-refused',
@@ -213,7 +213,7 @@ const SALE_SCREENS: readonly Screen[] = [
     name: 'credit-pending-error',
     path: at('credit'),
     before: (server) => server.answer('GET /purchases', down),
-    text: 'The purchases that are on their way could not be read.',
+    text: 'The pending purchases could not be loaded.',
   },
   {
     name: 'credit-pending-stale',

@@ -108,7 +108,7 @@ const HEALTH_SCREENS: readonly Screen[] = [
       await page.getByText('google/gemini-3-flash').waitFor()
       await page.getByRole('button', { name: 'Switch on' }).click()
     },
-    text: /3 requests under way, with \$2.41 held, end as they are./,
+    text: /3 running requests, with \$2.41 held, finish normally./,
   },
 ]
 
@@ -149,7 +149,7 @@ const CODE_SCREENS: readonly Screen[] = [
       await page.getByText('It can be redeemed until it is revoked.').waitFor()
       await page.getByRole('button', { name: 'Create a code of $25.00' }).click()
     },
-    text: 'Copy it now: it is shown this once, and only its SHA-256 is stored.',
+    text: 'Copy it now: it is shown only once, and only its SHA-256 is stored.',
   },
   {
     name: 'op-code-revoke',
@@ -188,7 +188,7 @@ const TOKEN_SCREENS: readonly Screen[] = [
     name: 'op-token-revoke',
     path: at('tokens'),
     act: (page) => page.getByRole('button', { name: 'Revoke the token shop' }).click(),
-    text: /Calls with it are answered 401 at once and for good/,
+    text: /From now on, calls with this token are answered 401/,
   },
 ]
 

@@ -157,7 +157,7 @@ const SCREENS: readonly Screen[] = [
     name: 'set-up-second-factor',
     path: 'set-up-second-factor',
     before: (server) => server.answer('/me', json(FACTOR_REQUIRED)),
-    text: 'Operators of this gateway need one beside the password.',
+    text: 'Operators of this gateway need one in addition to the password.',
   },
   { name: 'members', path: at('members'), text: 'noor@helix.example' },
   {
@@ -218,7 +218,7 @@ const SCREENS: readonly Screen[] = [
     text: 'You get a mail with a code and a link.',
   },
   { name: 'forgot', path: 'forgot', text: 'You get a mail with a link.' },
-  { name: 'sign-in-link', path: 'sign-in-link#a-token', text: 'You opened the link of a mail.' },
+  { name: 'sign-in-link', path: 'sign-in-link#a-token', text: 'You opened a link from an email.' },
   {
     name: 'invitation',
     path: 'invite#a-token',

@@ -61,7 +61,7 @@ const SCREENS: readonly Screen[] = [
       await page.getByLabel('Address').fill('https://desk.helix.example/hooks/tollgate')
       await page.getByRole('dialog').getByRole('button', { name: 'Create webhook' }).click()
     },
-    text: 'Copy it now: it is shown this once.',
+    text: 'Copy it now: it is shown only once.',
   },
   { name: 'op-webhook', path: ONE, text: 'did not answer in time' },
   {
@@ -123,7 +123,7 @@ const SCREENS: readonly Screen[] = [
     name: 'op-webhook-delete',
     path: ONE,
     act: (page) => page.getByRole('button', { name: 'Delete' }).click(),
-    text: 'It goes for good, with its secret',
+    text: 'Its secret and the list of its messages are deleted too.',
   },
 ]
 

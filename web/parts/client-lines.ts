@@ -38,7 +38,7 @@ export const CLIENTS: readonly ClientSettings[] = [
     lines: ({ baseUrl, model }) => `curl ${baseUrl}/v1/chat/completions \\
   -H "authorization: Bearer $${KEY_VARIABLE}" -H "content-type: application/json" \\
   -d '{"model":"${model}","messages":[{"role":"user","content":"Say hello."}]}'`,
-    notes: ['With -i, curl also prints the headers, of which x-service-cost is the charge.'],
+    notes: ['With -i, curl also prints the headers; x-service-cost is the charge.'],
   },
   {
     id: 'curl-images',
@@ -50,7 +50,7 @@ export const CLIENTS: readonly ClientSettings[] = [
     lines: ({ baseUrl, model }) => `curl -s --max-time 180 ${baseUrl}/v1/images \\
   -H "authorization: Bearer $${KEY_VARIABLE}" -H "content-type: application/json" \\
   -d '{"model":"${model}","prompt":"A fjord"}'`,
-    notes: ['An image takes up to 180 seconds. Its bytes come as base64.'],
+    notes: ['An image takes up to 180 seconds. Its bytes are base64.'],
   },
   {
     id: 'openai-js',

@@ -20,7 +20,7 @@ export function MadeSecret({
   title,
   text,
   noun,
-  words = 'Copy it now: it is shown this once, and only its SHA-256 is stored.',
+  words = 'Copy it now: it is shown only once, and only its SHA-256 is stored.',
   onDone,
 }: MadeSecretProps) {
   const ref = useRef<HTMLInputElement>(null)

@@ -37,7 +37,7 @@ function explain(cause: unknown): never {
 function messageOf(name: string): string {
   switch (name) {
     case 'InvalidStateError':
-      return 'This device has a passkey of yours already.'
+      return 'This device already has a passkey of yours.'
     case 'NotAllowedError':
     case 'AbortError':
       return 'The browser used no passkey: you cancelled, or it waited too long. Try again.'

@@ -75,7 +75,7 @@ export function TermsInputs(props: Omit<TermsFieldsProps, 'isOpen'>) {
         label="Only these models"
         placeholder={of === 'key' ? 'All that the account may use' : 'All'}
         {...input('allow')}
-        hint="Ids, or author/* for all of an author, separated by commas."
+        hint="IDs, or author/* for all models of an author, separated by commas."
       />
       <Field label="Never these models" placeholder="None" {...input('deny')} />
       <div className="pair">
@@ -110,7 +110,7 @@ export function TermsInputs(props: Omit<TermsFieldsProps, 'isOpen'>) {
         {...input('timeZone')}
         hint={
           of === 'key'
-            ? 'The most that the key may spend in each period, beside its credit limit.'
+            ? 'The most that the key may spend in each period, in addition to its credit limit.'
             : 'The most that all keys of the account together may spend in each period.'
         }
       />

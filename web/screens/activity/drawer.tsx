@@ -49,7 +49,7 @@ export function Drawer({ requestId, row, keyNames, onClose }: DrawerProps) {
           </h2>
           <div className="idl">
             <span className="mono">{requestId}</span>
-            <CopyButton text={requestId} label="Copy the request id" bare className="-my-1.5" />
+            <CopyButton text={requestId} label="Copy the request ID" bare className="-my-1.5" />
           </div>
         </div>
         <button type="button" className="iconb" aria-label="Close the request" onClick={onClose}>

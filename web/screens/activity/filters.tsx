@@ -146,7 +146,7 @@ function Find({ onFind }: { onFind: (requestId: string) => void }) {
         <input
           id="find"
           value={text}
-          placeholder="Find a request id, req_…"
+          placeholder="Find a request ID, req_…"
           autoComplete="off"
           spellCheck={false}
           onChange={(event) => setText(event.target.value)}

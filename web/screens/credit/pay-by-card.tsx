@@ -97,12 +97,12 @@ function Price({ method, amountMicros }: PriceProps) {
         <>
           You pay <b className="num">${quote.pay.amount}</b>
           {quote.fee_bps > 0 && `, ${percentOf(quote.fee_bps)} of it for the service,`} and get{' '}
-          <b className="num">{money(quote.credit)}</b> of paid credit, which does not end.
+          <b className="num">{money(quote.credit)}</b> of paid credit, which does not expire.
         </>
       ) : amountMicros !== null && query.isError ? (
         <>The price could not be read: {query.error.message}</>
       ) : (
-        'Paid credit, which does not end.'
+        'Paid credit, which does not expire.'
       )}
     </p>
   )

@@ -24,7 +24,7 @@ export function Pending({ bought }: { bought: string | null }) {
     return (
       <section className="card mb-4">
         <Failed
-          what="The purchases that are on their way could not be read."
+          what="The pending purchases could not be loaded."
           error={query.error}
           onRetry={() => query.refetch()}
         />

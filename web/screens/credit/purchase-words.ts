@@ -19,14 +19,18 @@ const WORDS: Readonly<Partial<Record<string, StateWords>>> = {
   held: {
     word: 'Paid, being checked',
     tone: 'wait',
-    next: 'The operator looks at it. There is nothing to do.',
+    next: 'The operator is checking this payment. You need to do nothing.',
   },
   below_minimum: {
     word: 'Too small',
     tone: 'wait',
     next: 'It is below the minimum. The operator decides whether it is credited.',
   },
-  dismissed: { word: 'Dismissed', tone: 'off', next: 'It was decided that it adds no credit.' },
+  dismissed: {
+    word: 'Dismissed',
+    tone: 'off',
+    next: 'The operator decided that it adds no credit.',
+  },
 }
 
 /** A purchase's state as a word with its tone, and what comes next. */

@@ -50,7 +50,7 @@ function Lines({ receipt: { purchase, seller, account } }: { receipt: ReceiptAns
   const { id, method, credit, reversed, paid, created_at: createdAt } = purchase
   const lines: readonly (readonly [name: string, value: ReactNode])[] = [
     ...(seller.name === null ? [] : [['Seller', seller.name] as const]),
-    ...(seller.tax_id === null ? [] : [['Tax id of the seller', seller.tax_id] as const]),
+    ...(seller.tax_id === null ? [] : [['Tax ID of the seller', seller.tax_id] as const]),
     ['Buyer', account.name],
     ...(account.email === null ? [] : [['Email', account.email] as const]),
     [

@@ -47,7 +47,7 @@ export function RedeemCode({ onClose }: { onClose: () => void }) {
           value={code}
           onChange={(event) => setCode(event.target.value)}
           error={isOfField ? error.message : null}
-          hint="Each code works once. Its credit is paid credit, which does not end."
+          hint="Each code works once. Its credit is paid credit, which does not expire."
         />
         <FormEnd
           problem={

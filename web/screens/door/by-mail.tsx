@@ -73,7 +73,7 @@ export function Forgot() {
   if (email !== null) {
     return (
       <Door title="Look at your mail" lead={<MailIsOnItsWay email={email} />}>
-        <p className="note mt-4">The link in it is good for an hour, once.</p>
+        <p className="note mt-4">The link works once, within an hour.</p>
         <BackToSignIn />
       </Door>
     )

@@ -43,7 +43,7 @@ export function Setup() {
             autoComplete="username"
             required
             error={wrong('email')}
-            hint="What you sign in with. No mail is sent."
+            hint="You sign in with it. No email is sent."
           />
           <NewPassword error={wrong('password')} />
         </>
@@ -79,7 +79,7 @@ export function SignInLink() {
         <LinkDoor
           token={token}
           title="Sign in to tollgate"
-          lead="You opened the link of a mail. It works once."
+          lead="You opened a link from an email. It works once."
           path="auth/link"
           submit="Sign in"
         >

@@ -100,7 +100,7 @@ export function SetUpFactor() {
   return (
     <Door
       title="Set up a second factor"
-      lead="Operators of this gateway need one beside the password."
+      lead="Operators of this gateway need one in addition to the password."
     >
       <div className="factor">
         {codes !== null && <RecoveryCodes codes={codes} onDone={() => void goOn()} />}

@@ -148,8 +148,8 @@ export function DisableKey({ apiKey, onClose }: KeyDialogProps) {
         <p>Requests with it are accepted again at once.</p>
       ) : (
         <p>
-          Requests with it are refused with api_key_disabled at once; those under way end as they
-          are. {used} and has spent {money(apiKey.spend)}. It can be enabled again.
+          From now on, requests with it are refused with api_key_disabled. Running requests finish.{' '}
+          {used} and has spent {money(apiKey.spend)}. It can be enabled again.
         </p>
       )}
     </Confirm>
@@ -184,7 +184,7 @@ export function DeleteKey({ apiKey, onClose }: KeyDialogProps) {
       onClose={onClose}
     >
       <p>
-        Requests with it are refused with invalid_api_key at once and for good. {used}
+        From now on, requests with it are refused with invalid_api_key. {used}
         {held} Its requests stay in Activity.
       </p>
       <Field

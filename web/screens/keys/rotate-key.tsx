@@ -46,7 +46,7 @@ export function RotateKey({ apiKey, onClose, onRotated }: RotateKeyProps) {
           ' The text before the last rotation stops working at once.'}
       </p>
       <fieldset className="fld">
-        <legend className="mb-1">The text of today works for</legend>
+        <legend className="mb-1">The current text works for</legend>
         <div className="chips">
           {GRACES.map(({ text, seconds }) => (
             <button

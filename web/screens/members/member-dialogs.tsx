@@ -88,8 +88,8 @@ export function RemoveMember({ member, onClose }: { member: Member; onClose: () 
       onClose={onClose}
     >
       <p>
-        {member.name} can’t open this account any more, at once, until there is a new invitation.
-        Keys that {member.name} made belong to the account and go on: disable or delete them under
+        {member.name} loses access to this account at once, until invited again. Keys that{' '}
+        {member.name} made belong to the account and keep working: disable or delete them under
         Keys.
       </p>
     </Confirm>

@@ -119,7 +119,7 @@ function Contact({ account }: { readonly account: Account }) {
         label="Email"
         type="email"
         maxLength={320}
-        hint="Of the person to write to. It lets no one in."
+        hint="For contact only: it gives no access."
         {...field('email')}
       />
       <Field label="External ID" className="mono" {...field('external_id')} />

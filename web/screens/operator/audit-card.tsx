@@ -20,14 +20,18 @@ export function AuditCard() {
         )}
       </header>
       {audit.isError && !audit.isFetching ? (
-        <Failed what="The audit did not end." error={audit.error} onRetry={() => audit.refetch()} />
+        <Failed
+          what="The audit did not finish."
+          error={audit.error}
+          onRetry={() => audit.refetch()}
+        />
       ) : (
         <div className="flex flex-wrap items-center gap-3 px-[18px] pt-1 pb-[18px]">
           <p className="min-w-[200px] flex-1" role="status">
             {audit.isFetching
-              ? `Reading the store${rows === 0 ? '' : `: ${count(rows)} rows so far`}. It goes on if you leave this page.`
+              ? `Reading the store${rows === 0 ? '' : `: ${count(rows)} rows so far`}. It continues if you leave this page.`
               : audit.data === undefined
-                ? 'Recomputes every balance, hold, charge and roll-up from the entries and requests. Requests go on meanwhile.'
+                ? 'Recomputes every balance, hold, charge and roll-up from the entries and requests. Requests are served meanwhile.'
                 : resultText(audit.data, new Date(audit.dataUpdatedAt))}
           </p>
           <button
@@ -49,7 +53,7 @@ function resultText({ ok, checked }: Audit, at: Date): string {
   const rows = `${counted(checked.accounts, 'account')}, ${counted(checked.keys, 'key')}, ${counted(checked.requests, 'request')} and ${count(checked.entries)} ledger entries were recomputed at ${minuteTime(at)}.`
   return ok
     ? `Every figure is exact. ${rows}`
-    : `Some stored figures are not what the rows behind them come to. ${rows} Keep a copy of the store, and look at the log.`
+    : `Some stored figures differ from the sum of their rows. ${rows} Keep a copy of the store, and look at the log.`
 }
 
 function Differences({ audit: { differences } }: { audit: Audit }) {

@@ -67,7 +67,7 @@ function AccountForm({ create, onCancel }: AccountFormProps) {
         type="email"
         maxLength={320}
         autoComplete="off"
-        hint="Of the person to write to. It lets no one in."
+        hint="For contact only: it gives no access."
         error={refusal.at('email')}
       />
       <FeeField fee={fee} onChange={setFee} error={refusal.at('fee_basis_points')} />

@@ -114,7 +114,7 @@ function Costs({ costs: { lookups, doubted, key_usage_agrees: agrees } }: Pick<H
       )}
       {agrees === false && (
         <p className="problem">
-          The usage of the provider’s key rose by another amount than the booked costs.
+          The usage of the provider’s key rose by a different amount than the booked costs.
         </p>
       )}
     </div>
@@ -252,7 +252,7 @@ function TurnMaintenance({ isOn, health, onClose }: TurnProps) {
   const running =
     open === undefined || open.requests === 0
       ? 'No running requests.'
-      : `${counted(open.requests, 'request')} under way, with ${money(open.held)} held, ${open.requests === 1 ? 'ends as it is' : 'end as they are'}.`
+      : `${counted(open.requests, 'running request')}, with ${money(open.held)} held, ${open.requests === 1 ? 'finishes' : 'finish'} normally.`
   return (
     <Confirm
       title={isOn ? 'Switch maintenance off?' : 'Switch maintenance on?'}
@@ -264,11 +264,11 @@ function TurnMaintenance({ isOn, health, onClose }: TurnProps) {
       onClose={onClose}
     >
       {isOn ? (
-        <p>Inference is served again: in this process at once, in others within seconds.</p>
+        <p>Inference is served again: by this process at once, by others within seconds.</p>
       ) : (
         <p>
           New inference requests of all accounts are refused with 503 at once. {running} This page
-          and the lists of models stay. It stays on over a restart.
+          and the lists of models stay available. Maintenance stays on after a restart.
         </p>
       )}
     </Confirm>

@@ -72,7 +72,7 @@ export function MoveCredit({ account, first, onClose }: MoveCreditProps) {
           required
           maxLength={200}
           autoComplete="off"
-          hint={`Your own id of it, such as ${example}. A second time with the same reference changes nothing.`}
+          hint={`Your own ID for this credit, such as ${example}. A repeat with the same reference changes nothing.`}
           error={refusal.at('reference')}
         />
         <WhatHappens account={account} move={move} amountMicros={amountMicros ?? 0} day={day} />
@@ -135,7 +135,7 @@ function EndField({ day, onChange, error }: EndFieldProps) {
       min={localDay(new Date(useNow().getTime() + DAY_MS))}
       value={day}
       onChange={(event) => onChange(event.target.value)}
-      hint="At the start of this day. What is left of it then is gone."
+      hint="At the start of this day. Any unspent rest is then lost."
       error={error}
     />
   )

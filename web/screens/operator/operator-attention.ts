@@ -124,7 +124,7 @@ function ofHealth({ checks, catalog: { doubted }, costs }: Health): readonly Att
             tone: 'wait',
             icon: 'shield',
             title: 'The provider’s usage differs from the booked costs',
-            note: 'The usage of the provider’s key rose by another amount.',
+            note: 'The usage of the provider’s key rose by a different amount.',
             link,
           },
         ]

@@ -74,7 +74,7 @@ export function DismissPurchase({ purchase, onClose }: PurchaseDialogProps) {
           required
           maxLength={500}
           autoComplete="off"
-          hint="For those who ask later, such as: paid back on 21 November."
+          hint="For the record, such as: paid back on 21 November."
           error={isOfNote ? error.message : null}
         />
         <FormEnd

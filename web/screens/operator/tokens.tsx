@@ -33,8 +33,8 @@ export function TokensScreen() {
         <h1>Admin tokens</h1>
       </div>
       <p className="note mb-4">
-        What calls /v1/admin, beside the token of the settings, which is not in this list. Tokens
-        are made on the gateway’s machine: <code>npx tollgate token create</code>.
+        Programs call /v1/admin with these tokens. The token of the settings is not in this list.
+        Create tokens on the gateway’s machine: <code>npx tollgate token create</code>.
       </p>
       <ListCard
         label="Admin tokens"
@@ -141,8 +141,8 @@ function RevokeToken({ token, onClose }: { token: AdminToken; onClose: () => voi
       onClose={onClose}
     >
       <p>
-        Calls with it are answered 401 at once and for good, and so are those with tokens that it
-        made. What it has changed stays.
+        From now on, calls with this token are answered 401, and so are calls with tokens that it
+        made. Its changes stay.
       </p>
     </Confirm>
   )

@@ -137,7 +137,7 @@ function DisableWebhook({ webhook: { id, disabled }, onClose }: DialogProps) {
     >
       <p>
         {disabled
-          ? 'Events are sent to it from now on, and so are the messages that wait. Events of the time in which it was disabled are not.'
+          ? 'New events and queued messages are sent to it. Events from the time when it was disabled are not.'
           : 'Nothing more is sent to it until it is enabled again. Queued messages stay queued. Events during this time are not delivered.'}
       </p>
     </Confirm>
@@ -160,10 +160,7 @@ function DeleteWebhook({ webhook: { id, url }, onClose }: DialogProps) {
       onSubmit={() => remove.mutate(id)}
       onClose={onClose}
     >
-      <p>
-        It goes for good, with its secret and the list of its messages. Messages that wait are not
-        sent.
-      </p>
+      <p>Its secret and the list of its messages are deleted too. Queued messages are not sent.</p>
     </Confirm>
   )
 }

@@ -32,7 +32,7 @@ export function WebhooksScreen() {
           title={`The secret of the webhook at ${new URL(made.url).host}`}
           text={made.secret}
           noun="secret"
-          words="Copy it now: it is shown this once. The receiver verifies with it that messages are from this gateway."
+          words="Copy it now: it is shown only once. With it the receiver verifies that messages are from this gateway."
           onDone={() => setMade(null)}
         />
       )}

@@ -113,7 +113,7 @@ function shownOf(item: Item, { now, account }: Around): Shown {
       return {
         icon: 'calendar',
         tone: 'text-info',
-        title: `${money(item.amount)} of free credit ends on ${dayOf(new Date(item.expires_at), now)}`,
+        title: `${money(item.amount)} of free credit expires on ${dayOf(new Date(item.expires_at), now)}`,
         note: 'It pays for open-weight text models only.',
       }
     case 'credit_low':
@@ -155,7 +155,7 @@ function allowanceText({ kind, spend, allowance, period }: AllowanceItem): strin
 
 function resetNote({ kind, spend, allowance, resets_at }: AllowanceItem): string {
   const at = dayAndMinute(new Date(resets_at))
-  if (spend < allowance) return `It begins again on ${at}.`
+  if (spend < allowance) return `It resets on ${at}.`
   const code = kind === 'key_allowance' ? 'key_limit_reached' : 'insufficient_credit'
   return `Requests are refused with ${code} until ${at}.`
 }

@@ -42,7 +42,7 @@ export function AddPasskey({ cancel, onAdded }: AddPasskeyProps) {
         name="name"
         required
         maxLength={100}
-        hint="To know it by in this list."
+        hint="To recognize it in this list."
         value={name}
         onChange={(event) => setName(event.target.value)}
         error={isOfName ? message : null}

@@ -79,8 +79,8 @@ function LeaveAccount({ account, onClose }: LeaveProps) {
       onClose={onClose}
     >
       <p>
-        You can’t open this account any more, at once, until there is a new invitation. Keys belong
-        to the account and go on.
+        You lose access to this account at once, until you are invited again. Keys belong to the
+        account and keep working.
       </p>
     </Confirm>
   )

@@ -11,7 +11,7 @@ export function RecoveryCodes({ codes, onDone }: RecoveryCodesProps) {
     <>
       <p>
         Keep these ten codes away from your phone, printed or in a password manager. Each signs you
-        in once in place of your second factor. They are shown this once; only their SHA-256 is
+        in once in place of your second factor. They are shown only once; only their SHA-256 is
         stored.
       </p>
       <ul className="codes mono" aria-label="Recovery codes">

@@ -75,7 +75,7 @@ export function SecondFactor() {
       {data !== undefined && data.data.length === 0 && (
         <p className="note px-[18px] pt-1 pb-[18px]">
           Your password alone signs you in. With a passkey or an authenticator app, a person who has
-          learned it can’t.
+          learned it can’t sign in.
           {data.needs_proof && (
             <> Prove your email address first: sign out, then sign in by email or at a provider.</>
           )}
@@ -144,7 +144,7 @@ function RemoveFactor({ factor, isLast, onDone, onClose }: RemoveFactorProps) {
     >
       <p>
         {isLast
-          ? 'Your password alone signs you in then. The recovery codes go too.'
+          ? 'You then sign in with your password alone. The recovery codes are removed too.'
           : 'You can no longer sign in with it. Other second factors are unchanged.'}
       </p>
     </Confirm>
