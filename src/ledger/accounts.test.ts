@@ -140,7 +140,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       lastCreditNumber: 1,
       lastCreditBalanceMicros: 900,
     })
-    // The command line writes beside a server, which has these rows in memory.
+    // The command line writes while a server has these rows in memory.
     await store.db.updateTable('accounts').set({ email: 'a@b.example' }).execute()
     expect(await ledger.updateAccount({ id: 'acct_1', name: 'three' })).toMatchObject({
       name: 'three',

@@ -25,13 +25,13 @@ export interface AccountFilter {
   readonly state?: (typeof ACCOUNT_LIST_STATES)[number] | undefined
 }
 
-/** How accounts can be told apart in a list. */
+/** The states by which a list of accounts can be filtered. */
 export const ACCOUNT_LIST_STATES = ['active', 'suspended', 'in_debt'] as const
 
 /**
  * One page of accounts, newest first; the cursor of the next is null where there is none. `search` is a part
- * of a name, an email address or an id, in any case; `externalId` the whole id that another system knows one by; in debt
- * is one whose paid credit is below zero.
+ * of a name, an email address or an id, in any case; `externalId` the whole id that another system knows one by; in
+ * debt is one whose paid credit is below zero.
  */
 export async function listAccounts(
   db: Kysely<Tables>,

@@ -52,7 +52,7 @@ export function hasText({ keyHash }: Pick<ApiKeyRow, 'keyHash'>): boolean {
   return !keyHash.startsWith('playground/')
 }
 
-/** What the Playground's key of an account may spend until somebody changes its limit. */
+/** The credit limit of an account's Playground key until someone changes it. */
 const PLAYGROUND_LIMIT_MICROS = micros(5_000_000)
 
 /**

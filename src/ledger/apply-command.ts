@@ -25,7 +25,7 @@ export function applyCommand<Kind extends CommandKind>(
   const writesBefore = work.writes
   const earlier = by === null ? {} : before?.(work, input)
   const verdict = rule(work, input, terms)
-  // What an operator changes is recorded beside the change; a command that changes nothing leaves no record.
+  // A change by an operator is recorded in the same transaction; a command that changes nothing leaves no record.
   if (by !== null && subject !== undefined && work.writes > writesBefore) {
     const said = { ...subject(work, input), before: earlier, nowMs: terms.nowMs }
     work.operatorActions.insert(operatorActionRow(by, said))

@@ -66,9 +66,12 @@ import {
 } from './rules/settle-hold.ts'
 import type { UnitOfWork } from './work.ts'
 
-/** What the ledger knows of one kind of command. */
+/** The ledger's row for one kind of command. */
 interface Command<Input, Verdict> {
-  /** Names the rows that the command works on. By position: the rows; the input; whose request it is, where the caller knows. */
+  /**
+   * Names the rows that the command works on. By position: the rows; the input; whose request it is, where the caller
+   * knows.
+   */
   readonly rows: (named: NamedRows, input: Input, owner: RequestOwner | undefined) => void
   /** Applies it to rows that are loaded. Throws where the command or a row is impossible. */
   readonly rule: (work: UnitOfWork, input: Input, terms: Terms) => Verdict
@@ -83,7 +86,7 @@ interface Command<Input, Verdict> {
   readonly uncounted?: (work: UnitOfWork, input: Input, nowMs: number) => readonly Uncounted[]
 }
 
-/** What the ledger knows of a command that an operator may give. */
+/** The ledger's row for a command that an operator may give. */
 type Recorded<Input, Verdict> = Command<Input, Verdict> & Said<Input>
 
 function command<Input, Verdict>(row: Command<Input, Verdict>): Command<Input, Verdict> {
@@ -212,7 +215,7 @@ const ROWS = {
     rule: (work, requestIds, { nowMs }) => abandonHolds(work, requestIds, nowMs),
     isRunAgain: false,
   }),
-  /** Makes an account without credit; returns the one that has its external id already, unchanged. */
+  /** Makes an account without credit; returns the account that already has its external ID, unchanged. */
   createAccount: recorded<CreateAccountInput, AccountRow>({
     rows: nameAccount,
     rule: (work, input, { nowMs }) => createAccount(work, input, nowMs),
@@ -296,7 +299,7 @@ export type RecordedKind = {
   [Kind in CommandKind]: (typeof ROWS)[Kind] extends Recorded<infer _, unknown> ? Kind : never
 }[CommandKind]
 
-/** What a command of a kind is given. */
+/** The input of a command of a kind. */
 type InputOf<Kind extends CommandKind> = Parameters<(typeof ROWS)[Kind]['rule']>[1]
 
 /** A command of one of some kinds; by default, of any. */
@@ -333,8 +336,8 @@ export type Ledger = HoldLedger & {
   readonly [Kind in RecordedKind]: RecordedCommand<Kind>
 } & {
   /**
-   * Ends the wait of provisional requests whose reported cost stands: they become final, or are to be looked up like
-   * all others. Others stay as they are. Returns how many have changed.
+   * Ends the wait of provisional requests whose reported cost stands: they become final, or are looked up like all
+   * others. Others are unchanged. Returns how many have changed.
    */
   settleStanding(input: SettleStandingInput): Promise<number>
   /** Makes every open hold of a dead instance unresolved; returns how many. */

@@ -43,7 +43,7 @@ export interface OpenHoldInput {
   readonly freeCreditQualifies: boolean
   /** Messages: a request that free credit alone pays for runs on the available credit, even below `leastMicros`. */
   readonly freeCreditAloneRunsOnLess: boolean
-  /** The most tokens that it can come to, by its estimate: what limits of tokens count until it is settled. */
+  /** The most tokens that it can use, by its estimate: limits of tokens count these until it is settled. */
   readonly tokens: number
   readonly priceSnapshotId: string
   /** Default null: none. */
@@ -101,7 +101,7 @@ export type ReachedLimit =
       readonly kind: 'tokensPerMinute'
       readonly of: LimitOwner
       readonly max: number
-      /** What the request may come to. */
+      /** The most tokens that the request can use. */
       readonly tokens: number
     }
   | {
@@ -144,7 +144,7 @@ export type OwnLimits = Pick<
   'allowance' | 'requestsPerMinuteMax' | 'inFlightMax' | 'tokensPerMinuteMax'
 >
 
-/** What another system notes on an account. */
+/** Notes of another system on an account. */
 interface ExternalInput {
   /** At most one account has it; null: it has none. */
   readonly externalId?: string | null
@@ -152,7 +152,7 @@ interface ExternalInput {
   readonly metadataJson?: string | null
 }
 
-/** The account after a change; null: there is none. Nothing is changed where another account has the external id. */
+/** The account after a change; null: there is none. Nothing changes if another account has the external ID. */
 export type UpdateAccountVerdict = AccountRow | 'externalIdTaken' | null
 
 export interface CreateAccountInput extends ModelListsInput, ExternalInput, Partial<OwnLimits> {
@@ -175,7 +175,7 @@ export interface UpdateAccountInput extends ModelListsInput, ExternalInput, Part
   readonly email?: string | null
   /** The keys of a disabled account answer `account_suspended`. */
   readonly disabled?: boolean
-  /** What the members of a disabled account are shown of the reason; null: nothing. */
+  /** The reason that members of a disabled account can read; null: none. */
   readonly disabledNote?: string | null
   /** The platform fee of requests from now on, in hundredths of a percent; null: that of the model. */
   readonly feeBasisPoints?: number | null
@@ -253,7 +253,7 @@ export interface AddCreditInput {
   readonly purse: Purse
   /** Not zero. Negative for paid credit only: a chargeback, which may leave a negative balance. */
   readonly amountMicros: Micros
-  /** Of free credit, and in the future; null for paid credit, which does not expire. */
+  /** The expiry of free credit, in the future; null for paid credit, which does not expire. */
   readonly expiresAtMs: number | null
   /** The caller's id of this credit, unique for the account. */
   readonly reference: string
@@ -270,7 +270,7 @@ export type CreditVerdict =
 
 export interface RedeemCodeInput {
   readonly accountId: string
-  /** Of the code's text; see {@link hashCreditCode}. */
+  /** The hash of the code's text; see {@link hashCreditCode}. */
   readonly codeHash: string
 }
 

@@ -10,12 +10,12 @@ export interface RequestOwner {
 /** The rows that commands work on. */
 export interface NamedRows {
   readonly accountIds: Set<string>
-  /** Of accounts that are looked for by the id that another system knows them by: to be read alone. */
+  /** External IDs of accounts to look up. These accounts are only read. */
   readonly externalIds: Set<string>
   readonly apiKeyIds: Set<string>
   /** Requests that are there, if they were ever opened. */
   readonly requestIds: Set<string>
-  /** Those of them whose account and key are not named: they are to be found. */
+  /** The requests whose account and key are not named, and must be looked up. */
   readonly unownedIds: Set<string>
   /** Requests that are about to be made: there only where a command is repeated. */
   readonly openedIds: Set<string>
@@ -64,7 +64,7 @@ export function nameRequest(
   named.apiKeyIds.add(owner.apiKeyId)
 }
 
-/** Names an account, and another one that may have its external id. */
+/** Names an account, and another account that may have its external ID. */
 export function nameAccount(named: NamedRows, { id, externalId }: UpdateAccountInput): void {
   named.accountIds.add(id)
   if (externalId != null) named.externalIds.add(externalId)

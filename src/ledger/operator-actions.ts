@@ -5,7 +5,7 @@ import type { Page } from '../vocabulary/page.ts'
 
 /** Who changes something as an operator, or as an admin by token, to be recorded with the change. */
 export type OperatorAction = ActionBy & {
-  /** Of the record: of the prefix `act`. */
+  /** The ID of the record, with the prefix `act`. */
   readonly id: string
   /** The name of the operation. */
   readonly action: string
@@ -17,7 +17,7 @@ type ActionBy =
   /** An admin token; its id is null for the token of the settings. */
   | { readonly token: { readonly id: string | null; readonly name: string } }
 
-/** What an action was about. */
+/** The subject of an action. */
 export interface ActionSubject {
   /** Null: no account. */
   readonly accountId: string | null
@@ -41,7 +41,7 @@ export function operatorActionRow(
     nowMs,
     ...subject
   }: ActionSubject & {
-    /** What the fields were before it. Default: nothing is recorded of that. */
+    /** The fields before the change. Default: they are not recorded. */
     readonly before?: ActionFields | undefined
     readonly nowMs: number
   },

@@ -63,7 +63,7 @@ export class UnitOfWork {
     return this.#noted.writes
   }
 
-  /** What the store saves: in this order, rows before those that refer to them. */
+  /** The rows that the store saves, in an order in which each row precedes the rows that refer to it. */
   changes(): RowChanges {
     return {
       rows: {
@@ -118,12 +118,12 @@ export interface StatedTable {
   changedRecord(row: object): object
 }
 
-/** How a row is saved; a later one in this order saves all that an earlier one does. */
+/** How a row is saved. Each of these also saves everything that the ones before it save. */
 const MOVES = ['updated', 'written', 'inserted'] as const
 
 type Move = (typeof MOVES)[number]
 
-/** What happened to the rows of a batch. */
+/** The changes of the rows of a batch. */
 interface Noted {
   writes: number
   changesCallers: boolean
@@ -228,12 +228,12 @@ export interface Change<Row extends object = object> {
   readonly updated: readonly Row[]
 }
 
-/** What a batch has changed. */
+/** The changes that a batch made. */
 export interface RowChanges {
   readonly rows: {
     readonly [Kind in KindOfRow]: Change<UnitOfWork[Kind] extends Rows<infer Row> ? Row : never>
   }
-  /** Whether processes may have cached an account or a key as it was: `callers_version` is to be raised. */
+  /** Whether processes may have cached an account or a key that has changed: `callers_version` must be raised. */
   readonly changesCallers: boolean
 }
 
@@ -250,7 +250,7 @@ function entryName({ accountId, reference, number }: Entry): string {
   return reference === null ? `${accountId}#${number}` : creditName({ accountId, reference })
 }
 
-/** Whether requests of an account are to be answered otherwise before their hold. New accounts are cached nowhere. */
+/** Whether requests of an account must be answered differently before their hold. New accounts are cached nowhere. */
 function isAnotherCaller(before: AccountRow | undefined, after: AccountRow): boolean {
   if (before === undefined) return false
   return (
@@ -303,7 +303,7 @@ function isAnotherList(
   return before !== after && String(before) !== String(after)
 }
 
-/** What requests of one owner come to whose holds opened in a period, added up from their rows. */
+/** The sums of one owner's requests whose holds opened in a period, from their rows. */
 export interface PeriodCount {
   readonly spendMicros: Micros
   readonly heldMicros: Micros

@@ -129,7 +129,7 @@ const PRUNE = `with gone as (
   )
   select count(*) as requests from gone`
 
-/** Prunes a batch of a PostgreSQL store, beside other gateways that may do so too. */
+/** Prunes a batch of a PostgreSQL store. Other gateways may do so at the same time. */
 async function prunePostgres(
   db: Kysely<Tables>,
   { settledBeforeMs, untilId, afterId, rowsMax }: PruneBatch,

@@ -138,7 +138,7 @@ export interface AccountCredit {
 
 /** An account's money at a moment. */
 export interface Balance extends AccountCredit {
-  /** Of requests of unknown outcome. */
+  /** The holds of unresolved requests. */
   readonly unresolved: HeldCredit
 }
 
@@ -243,7 +243,7 @@ function creditOf(account: AccountRow, nowMs: number): AccountCredit {
   }
 }
 
-/** What the open or the unresolved requests of an account keep reserved. */
+/** The credit that an account's open or unresolved requests reserve. */
 export async function getHeld(
   db: Kysely<Tables>,
   { accountId, state }: { readonly accountId: string; readonly state: 'open' | 'unresolved' },

@@ -18,7 +18,7 @@ export interface PruneBatch {
 /** The result of a batch. */
 export interface Pruned {
   readonly requests: number
-  /** Where the next batch begins; null: that was the last. */
+  /** The start of the next batch; null: there is none. */
   readonly nextAfterId: string | null
 }
 

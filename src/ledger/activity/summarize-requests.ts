@@ -6,7 +6,7 @@ import { type RequestFilter, requestsLike } from './activity.ts'
 /** Sums of the requests that a filter matches. */
 export interface RequestSums {
   readonly requests: number
-  /** Those that ended with an error. */
+  /** The number of requests that ended with an error. */
   readonly failed: number
   readonly chargeMicros: Micros
 }

@@ -4,7 +4,7 @@ import { chargedMicros } from '../rules/charge.ts'
 
 type Period = NonNullable<AccountRow['period']>
 
-/** An account or a key that has an allowance, and what its period must come to. */
+/** An account or a key that has an allowance, and the sum that its period must have. */
 interface Watched {
   readonly period: Period
   spendMicros: number
@@ -36,8 +36,9 @@ export class PeriodTally {
   }
 
   /**
-   * What the period of an account or key must come to. Requests of the period may have been pruned where Activity is
-   * kept for less than a period: then the stored spend is right if it is between those that are left and all.
+   * The sum that the period of an account or key must have. Requests of the period may have been pruned where
+   * Activity is kept for less than a period: then the stored spend is right if it is between those that are left
+   * and all.
    */
   expected(
     { id, period }: Pick<AccountRow | ApiKeyRow, 'id' | 'period'>,

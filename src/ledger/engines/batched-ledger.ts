@@ -275,7 +275,7 @@ export interface CommitReport {
   readonly durationMs: number
   /** `refused`: the store works, and a command of the batch failed or met rows that stayed locked. */
   readonly outcome: 'committed' | 'refused' | 'unavailable'
-  /** What the store said where it was unavailable; else null. */
+  /** The error of the store if it was unavailable; else null. */
   readonly failure: string | null
 }
 

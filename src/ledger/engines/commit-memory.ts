@@ -19,7 +19,7 @@ export type Witness =
 /** A batch that was answered. */
 export interface KeptBatch {
   readonly witness: Witness
-  /** Those that are run again if it is lost, in their order. */
+  /** The commands to run again if the batch is lost, in their order. */
   readonly commands: readonly LedgerCommand[]
   /** The store's time of the batch. */
   readonly nowMs: number
@@ -32,8 +32,8 @@ const NEWEST_KEPT_MS_MAX = 3_600_000
 const KEPT_COMMANDS_MAX = 20_000
 
 /**
- * What one gateway was told that the store has committed: the batches of the last minute, and the holds that are open. A
- * store that goes back loses commits from their end, so that a batch is there if any row of it is.
+ * The commits that the store has confirmed to one gateway: the batches of the last minute, and the holds that are
+ * open. A store that goes back loses commits from their end, so that a batch is there if any row of it is.
  */
 export class CommitMemory {
   readonly #elapsedMs: () => number
@@ -99,7 +99,7 @@ export class CommitMemory {
     return [...this.#open.values()]
   }
 
-  /** Whether batches were forgotten that this gateway was told of. */
+  /** Whether batches that were confirmed to this gateway have been forgotten. */
   get hasForgotten(): boolean {
     return this.#hasForgotten
   }
@@ -111,7 +111,10 @@ export class CommitMemory {
     return lost
   }
 
-  /** Whether a hold was opened by an earlier batch, whose answer this gateway never got. By position: command, verdict. */
+  /**
+   * Whether a hold was opened by an earlier batch, whose answer this gateway never got. By position: command,
+   * verdict.
+   */
   #isUnknownRepeat(command: LedgerCommand, verdict: LedgerVerdict | undefined): boolean {
     if (command.kind !== 'openHold' || !isOpened(verdict) || !verdict.isRepeat) return false
     return !this.#open.has(command.input.requestId)
@@ -164,7 +167,7 @@ function isOpened(verdict: LedgerVerdict | undefined): verdict is OpenedHold['gr
   return typeof verdict === 'object' && verdict !== null && 'grantedMicros' in verdict
 }
 
-/** By position: a command, and its verdict. Null: its batch is to be known by another one, or by a mark. */
+/** By position: a command, and its verdict. Null: another command, or a mark, shows its batch. */
 function witnessOf(command: LedgerCommand, verdict: LedgerVerdict | undefined): Witness | null {
   switch (command.kind) {
     case 'openHold':

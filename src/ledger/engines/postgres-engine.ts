@@ -42,11 +42,11 @@ interface PostgresEngineInput extends PostgresWriterInput {
   readonly nowMs: (() => number) | null
   /** How long to wait for the server before the connection counts as lost. Default 5,000. */
   readonly answerTimeoutMs?: number
-  /** What becomes of commits that the database has lost. Absent: nothing is remembered of them. */
+  /** How commits that the database has lost are booked again. Absent: none are remembered. */
   readonly wentBack?: WentBackInput | undefined
 }
 
-/** What a gateway does where the database went back. */
+/** The gateway's part when its database went back. */
 export interface WentBackInput {
   /** The instance whose marks show which of its commits are there. */
   readonly instanceId: string
@@ -136,7 +136,7 @@ export class PostgresEngine implements LedgerEngine {
     return writer
   }
 
-  /** Looks whether a server that was not connected to before has what this gateway was told is committed. */
+  /** Checks whether a newly connected server has the commits that were confirmed to this gateway. */
   async #compare(writer: PostgresWriter): Promise<void> {
     const { wentBack } = this.#input
     if (this.#memory === null || wentBack === undefined) return
@@ -294,7 +294,7 @@ function failureOf(
 ): StoreRefused | StoreUnavailable {
   if (error instanceof StoreRefused) return error
   if (!(error instanceof StatementFailed)) {
-    return new CommandImpossible(`a command can not be: ${messageOf(error)}`, { cause: error })
+    return new CommandImpossible(`a command is impossible: ${messageOf(error)}`, { cause: error })
   }
   const { cause } = error
   if (isRowLocked(cause)) return new RowsLocked('a row stayed locked', { cause: error })

@@ -100,7 +100,7 @@ test('a commit whose wait for the standby was cancelled is no commit', async () 
   await refused
   await set(`alter system reset ${name}`, name, '')
   await ledger.sure()
-  // The hold was there after all, and nobody was told: it is given back.
+  // The hold was stored after all, but its commit was not confirmed: it is released.
   expect(await bench.account(owner)).toMatchObject({ backedHeldMicros: 100 })
   await bench.audit()
 })

@@ -307,7 +307,7 @@ describe('a connection that is lost', () => {
       url: proxy.url,
       limits: LIMITS,
       unsureRetryMs: 1,
-      // What is answered at all is answered by then, on a slow machine too.
+      // Every command that gets an answer has it by then, even on a slow machine.
       answerTimeoutMs: 2_000,
     })
     await ledger.openHold(holdOf('R1', 'KA'))

@@ -108,7 +108,7 @@ test('a server that is killed under load fails requests until it is back, and lo
   const rows = await store.reports.selectFrom('requests').select(['id', 'state']).execute()
   const finalIds = rows.filter(({ state }) => state === 'final').map(({ id }) => id)
   expect(finalIds.toSorted()).toEqual(load.settled.toSorted())
-  // What was not answered was committed or not; nothing is held for it any more.
+  // Commands without an answer may be committed or not, but they hold nothing.
   expect(rows.filter(({ state }) => state !== 'final' && state !== 'released')).toEqual([])
   const { backedBalanceMicros, backedHeldMicros } = await bench.account('A')
   expect(backedBalanceMicros).toBe(1_000_000_000 - 7 * load.settled.length)

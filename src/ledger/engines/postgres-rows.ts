@@ -70,7 +70,7 @@ export async function load(writer: PostgresWriter, input: LoadInput): Promise<nu
     input.asksTime ? writer.run(READ_TIME, []) : NO_ROWS,
   ])
   const [, , accounts, apiKeys, external, credits, codeCredits, requests, ...more] = replies
-  // Those that are locked are newer.
+  // Locked rows are newer.
   for (const row of external.rows) work.accounts.loadStored(row)
   for (const row of accounts.rows) work.accounts.loadStored(row)
   for (const row of apiKeys.rows) work.apiKeys.loadStored(row)
@@ -166,7 +166,7 @@ async function nameOpenRequests(
   const [found] = await writer.replies(() => [
     writer.run(READ_OPEN_REQUEST_IDS, [instanceId, ABANDONED_REQUESTS_MAX]),
   ])
-  // They are read again after their accounts are locked: those that have ended by then stay as they are.
+  // They are read again after their accounts are locked: requests that have ended meanwhile are unchanged.
   for (const row of found.rows) {
     named.requestIds.add(String(row['id']))
     named.accountIds.add(String(row['account_id']))

@@ -40,7 +40,7 @@ export const LOCK_ACCOUNTS_OF: PlannedStatement = {
     order by id for no key update`,
 }
 
-/** $1: external ids. Locks nothing: the index decides between two that give one away at a time. */
+/** $1: external IDs. Locks nothing: the index decides between two accounts that take the same one at a time. */
 export const READ_EXTERNAL_ACCOUNTS: PlannedStatement = {
   name: 'read_external_accounts',
   text: `select ${namesOf(ACCOUNTS)} from accounts where external_id = any($1::text[])`,
@@ -156,7 +156,7 @@ export const MAKE_FINAL: PlannedStatement = {
     where cost_stands = 1 and state = 'provisional' and id = any($1::text[])`,
 }
 
-/** $1: ids of requests. Those whose reported cost stands are to be looked up. */
+/** $1: IDs of requests. Requests whose reported cost stands must be looked up. */
 export const RECALL: PlannedStatement = {
   name: 'recall',
   text: `update requests set cost_stands = 0

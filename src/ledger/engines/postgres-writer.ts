@@ -4,7 +4,7 @@ import { dropConnection } from '../../store/postgres/postgres-servers.ts'
 import type { StoredRow } from '../../store/table.ts'
 import type { PlannedStatement } from './postgres-statements.ts'
 
-/** What the driver rejected a statement with, apart from what a rule throws. */
+/** The driver's error for a rejected statement, as distinct from an error thrown by a rule. */
 export class StatementFailed extends Error {
   override readonly cause: unknown
 

@@ -236,7 +236,7 @@ class RowCache {
   readonly #rowsMax: number
   readonly #accounts = new Map<string, AccountRow>()
   readonly #apiKeys = new Map<string, ApiKeyRow>()
-  // Those alone that will be asked for again within seconds, to be settled or looked up.
+  // Only requests that are asked for again within seconds, to be settled or looked up.
   readonly #movingRequests = new Map<string, RequestRow>()
 
   constructor(rowsMax: number) {

@@ -44,7 +44,7 @@ export class UnsureHolds {
     return new Promise((resolve) => this.#waiters.push(resolve))
   }
 
-  /** Asks no more; the next start of the gateway finds what is left by its instance. */
+  /** Stops asking. The next start of the gateway finds the remaining holds by their instance. */
   close(): void {
     this.#closed = true
     if (this.#timer !== null) clearTimeout(this.#timer)

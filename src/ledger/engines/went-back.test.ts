@@ -135,7 +135,7 @@ describe('a database that went back', () => {
 
   test('has credit again that was added beside a hold whose first answer was lost', async () => {
     await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 first')
-    // The store has the hold, and this gateway was not told so.
+    // The store has the hold, but the commit was not confirmed to this gateway.
     const other = postgresLedger({
       url: database.url,
       limits: LIMITS,
@@ -252,7 +252,7 @@ describe('a database that went back', () => {
   })
 })
 
-/** What a script was told is committed, by its lines. */
+/** The lines of a script whose commits were confirmed. */
 function acknowledged(answers: string) {
   const opened = new Set<string>()
   const settled = new Map<string, string>()

@@ -22,10 +22,10 @@ export interface StoreGap {
   readonly lost: number
 }
 
-/** Lost commands that are to be booked again, on whichever connection is there. */
+/** Lost commands to book again, on any open connection. */
 export class Rebooking {
   #waiting: LedgerCommand[]
-  /** Those that the store did not take yet: another gateway may have to book their account first. */
+  /** Commands that the store has not accepted yet: another gateway may have to book their account first. */
   readonly #refused: LedgerCommand[] = []
   #requests = 0
   #chargeMicros: Micros = ZERO_MICROS
@@ -56,7 +56,7 @@ export class Rebooking {
     return this.#waiting.slice(0, commandsMax)
   }
 
-  /** When a command is to happen: credit that has expired since was credit. A request ends now. */
+  /** The time of a command that is booked again: credit that has expired since was credit then. A request ends now. */
   timeOf(command: LedgerCommand): number | null {
     return this.#times.get(command) ?? null
   }
@@ -88,7 +88,7 @@ export class Rebooking {
     for (const [command, atMs] of earlier.#times) this.#times.set(command, atMs)
   }
 
-  /** What was found, and what has become of it by now. */
+  /** The lost commits that were found, and how many are booked again so far. */
   gap(): StoreGap {
     const [first] = this.#lost
     return {

@@ -10,7 +10,7 @@ import type {
 import type { ActionFields, ActionSubject } from '../operator-actions.ts'
 import type { UnitOfWork } from '../work.ts'
 
-/** What the record of a change of an account says. */
+/** The record of a change of an account. */
 export function accountSubject(accountId: string, detail: ActionFields): ActionSubject {
   return { accountId, targetId: accountId, amountMicros: null, detail }
 }
@@ -32,7 +32,7 @@ export function codeSubject(code: CreditCodeRow | undefined): ActionSubject {
   return { accountId: null, targetId, amountMicros, detail: fieldsOf({ expiresAtMs }) }
 }
 
-/** What the record of a command says. */
+/** The record of a command. */
 export interface Said<Input> {
   /** Once the command has been applied. */
   readonly subject: (work: UnitOfWork, input: Input) => ActionSubject

@@ -50,7 +50,7 @@ function uncountedOf(
   return span.startsAtMs >= row.period.periodUnusedFromMs ? NONE : [{ owner, id: row.id, span }]
 }
 
-/** The period of an allowance that is to be set, if no row has it. */
+/** The period of a new allowance, if no row has it. */
 export function uncountedChange(
   owner: Uncounted['owner'],
   {
@@ -118,7 +118,7 @@ export function knownPeriodAt(
   return span.startsAtMs >= period.periodUnusedFromMs ? periodOf(span, undefined) : null
 }
 
-/** What is left of an allowance in a period, never below zero; null: there is no allowance. */
+/** The rest of an allowance in a period, never below zero; null: there is no allowance. */
 export function allowanceLeft({ allowance, period }: Omit<AllowedRow, 'id'>): Micros | null {
   if (allowance === null || period === null) return null
   const usedMicros = addMicros(period.periodSpendMicros, period.periodHeldMicros)

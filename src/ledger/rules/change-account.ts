@@ -20,7 +20,9 @@ import type {
 import type { UnitOfWork } from '../work.ts'
 import { firstPeriod, periodUnder } from './allowance.ts'
 
-/** Makes an account without credit, and its owner a member; another account that has its external id is left as it is. */
+/**
+ * Makes an account without credit, and its owner a member. An account that already has its external ID is unchanged.
+ */
 export function createAccount(
   work: UnitOfWork,
   { ownerId = null, ...input }: CreateAccountInput,
@@ -36,7 +38,7 @@ export function createAccount(
   return account
 }
 
-/** Changes the given fields of an account, unless another one has its new external id. Null where there is no such account. */
+/** Changes the given fields of an account, unless another account has its new external ID. Null: no such account. */
 export function updateAccount(
   work: UnitOfWork,
   change: UpdateAccountInput,
@@ -64,7 +66,7 @@ function suspensionAfter(
   return { disabledAtMs: disabled ? disabledAtMs : nowMs, disabledNote: note }
 }
 
-/** What counts against limits once they are changed. A window of tokens ends with its limit. */
+/** The counters after a change of limits. A window of tokens ends with its limit. */
 function countsUnder<Row extends AccountRow | ApiKeyRow>(
   work: UnitOfWork,
   row: Row,

@@ -14,7 +14,7 @@ interface Payer {
 }
 
 interface FrequencyInput extends Payer {
-  /** The most tokens that the request can come to. */
+  /** The most tokens that the request can use. */
   readonly tokens: number
   readonly limits: LedgerLimits
   readonly nowMs: number

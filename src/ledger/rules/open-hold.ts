@@ -28,7 +28,7 @@ export interface HoldEnded {
   readonly state: RequestState
 }
 
-/** What the rules depend on, apart from rows. */
+/** The inputs of the rules, apart from rows. */
 export interface Terms {
   /** The moment at which the whole batch happens. */
   readonly nowMs: number
@@ -237,7 +237,7 @@ function allowanceFacts(
   }
 }
 
-/** What a key may still spend of its credit limit, never below zero; null: it has no limit. */
+/** The rest of a key's credit limit, never below zero; null: it has no limit. */
 function keyCreditLeft(apiKey: KeySpending): Micros | null {
   if (apiKey.creditLimitMicros === null) return null
   const usedMicros = addMicros(apiKey.spendMicros, apiKey.heldMicros)

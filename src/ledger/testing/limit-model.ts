@@ -91,7 +91,7 @@ export class LimitModel {
     })
   }
 
-  /** In how many seconds so many more fit. */
+  /** The number of seconds until so many more fit. */
   #wait(
     name: string,
     input: { readonly asking: Asking; readonly max: number; readonly more: number },

@@ -9,12 +9,12 @@ export interface Hold {
   readonly backed: number
   readonly free: number
   readonly openedAtMs: number
-  /** What it counts as in the limits of tokens. */
+  /** The tokens that it counts for in the limits of tokens. */
   readonly counted: Counted | null
   state: string
   reserved: 'whole' | 'rest' | 'nothing'
   swept: boolean
-  /** Where each micro-dollar of the charge came from. */
+  /** The source of each micro-dollar of the charge. */
   paid: ('backed' | 'free' | 'writtenOff')[]
   late: number
   generation: string | null
@@ -30,7 +30,7 @@ function chargedOf(hold: Hold, purse: 'backed' | 'free'): number {
   return purse === 'backed' ? countOf(hold, 'backed') : hold.paid.length - countOf(hold, 'backed')
 }
 
-/** What it still reserves of a purse. */
+/** The amount of a purse that it still reserves. */
 export function reservedOf(hold: Hold, purse: 'backed' | 'free'): number {
   if (hold.reserved === 'nothing') return 0
   if (hold.reserved === 'whole') return hold[purse]

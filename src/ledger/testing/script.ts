@@ -283,7 +283,7 @@ async function runShow(bench: Bench, [id = '']: Words): Promise<string> {
   return `${row.state}, ${charge}, ${held}${off}${late}${generation}${stands}`
 }
 
-/** What a settle has beside its money. */
+/** The fields of a settle other than its money. */
 export const FACTS: RequestFacts = {
   httpStatus: 200,
   errorCode: null,
@@ -319,14 +319,14 @@ function correctionOf([kind, value, estimate]: Words, feeBasisPoints: number): C
   throw new Error(`not a correction: ${kind}`)
 }
 
-/** A cost in dollars that comes to this charge with the fee, in hundredths of a percent. */
+/** A cost in dollars that makes this charge with the fee, which is in hundredths of a percent. */
 export function costOfCharge(chargeMicros: Micros, feeBasisPoints = FEE_BASIS_POINTS_DEFAULT) {
   const picos = BigInt(chargeMicros) * 1_000_000n
   const basis = 10_000n + BigInt(feeBasisPoints)
   return decimalOfPicos((picos * 10_000n + basis / 2n) / basis)
 }
 
-/** What an `openHold` has beside its money. */
+/** The fields of an `openHold` other than its money. */
 export function holdInput(
   requestId: string,
 ): Pick<
