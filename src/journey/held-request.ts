@@ -29,7 +29,7 @@ import { failureCodeOf } from './settle/failure-code.ts'
 import { resolveOutcome } from './settle/resolve.ts'
 import type { HeldSettle } from './settle/settler.ts'
 
-/** The header by which a client asks, with `include`, that a stream tells its charge in a comment before its end. */
+/** The header by which a client asks, with `include`, that a stream reports its charge in a comment before its end. */
 export const USAGE_HEADER = 'x-service-usage'
 
 /** How the relay of one answer ended. */
@@ -70,7 +70,7 @@ interface HeldRequestInput {
 export class HeldRequest {
   readonly request: JourneyRequest
   readonly wire: Wire
-  /** What goes upstream, by which a refusal is explained. */
+  /** Facts about the forwarded request, which explain a refusal by the provider. */
   sent: SentFacts = NOTHING_SENT
   readonly #parts: JourneyParts
   readonly #held: HeldRequestInput
@@ -192,8 +192,9 @@ export class HeldRequest {
 
   /**
    * The client of a stream has left before the headers, or before counts that nothing else will show. True if the call
-   * is read on without it, since the provider bills it all the same. Its place in flight is then free from this tick
-   * on, here and in the ledger, while its credit stays reserved; if its key has too many such calls, it keeps its place.
+   * is read on without it, since the provider bills it anyway. Its place in flight is then free from this tick
+   * on, here and in the ledger, while its credit stays reserved; if its key has too many such calls, it keeps its
+   * place.
    */
   clientLeftEarly(): boolean {
     this.#leftEarly = this.#held.upstream.readsOn
@@ -227,7 +228,7 @@ export class HeldRequest {
   }
 
   /**
-   * What a stream that was settled is charged, as JSON for a comment of it; null: its client did not ask for it, or its
+   * The charge of a settled stream, as JSON for its comment; null: its client did not ask for it, or its
    * charge is not known yet.
    */
   usageComment(): string | null {

@@ -119,7 +119,7 @@ export interface JourneyRecord {
   generationId: string | null
   /** Whether a success had no counts, though the provider bills by them. */
   isUncounted: boolean
-  /** What became of a stream's call whose client left before the headers; null for all other requests. */
+  /** Whether a stream whose client left before the headers was read on or cancelled; null for all other requests. */
   leftEarly: 'readOn' | 'cancelled' | null
   /** Why a request with a hold is marked failed; null: it is not. */
   errorCode: string | null

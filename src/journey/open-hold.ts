@@ -73,7 +73,7 @@ export async function requireCredit(
   })
 }
 
-/** What a sized call needs of an account's credit. */
+/** The credit that a sized call needs from its account. */
 export function neededCredit({ call, offer, size }: SizedCall) {
   return {
     neededMicros: size.neededMicros,

@@ -71,7 +71,7 @@ export async function sizeRequest(
   return { call, body, offer, heldOffer, size, upstream, wire }
 }
 
-/** Ends a part of a large body's turn, and goes on only for a client that is still there. */
+/** Ends a part of a large body's turn, and continues only for a client that is still there. */
 function restOf(turn: Turn, input: Pick<SizeRequestInput, 'client'>): () => Promise<void> {
   return async () => {
     await turn.rest()

@@ -21,7 +21,7 @@ export function parseAddressRange(text: string): AddressRange | null {
   const bitsMax = family === 'ipv4' ? 32 : 128
   if (bits === undefined) return { family, address, prefixBits: bitsMax }
   if (!/^\d{1,3}$/.test(bits)) return null
-  // Of `::ffff:10.0.0.0/104`, the first 96 bits only say that it is IPv4.
+  // The first 96 bits of `::ffff:10.0.0.0/104` only say that it is IPv4.
   const prefixBits = Number(bits) - (family === 'ipv4' && bare.includes(':') ? 96 : 0)
   return prefixBits < 0 || prefixBits > bitsMax ? null : { family, address, prefixBits }
 }
@@ -31,7 +31,10 @@ interface ClientAddressesInput {
   readonly trustedProxies: readonly string[]
   /** How many bits of an IPv6 address identify a client, 1 to 128. */
   readonly ipv6PrefixBits: number
-  /** Called once, with the address of the first peer that sends `x-forwarded-for` and is no such proxy. Default: nothing. */
+  /**
+   * Called once, with the address of the first peer that sends `x-forwarded-for` and is no such proxy. Default:
+   * nothing.
+   */
   readonly onUnnamedProxy?: (peerAddress: string) => void
 }
 
@@ -43,7 +46,7 @@ interface ClientAddressesInput {
 export class ClientAddresses {
   readonly #trusted = new BlockList()
   readonly #ipv6PrefixBits: number
-  /** Null: nobody is to be told, or was told. */
+  /** Null: no listener, or it has been called. */
   #onUnnamedProxy: ((peerAddress: string) => void) | null
 
   constructor({ trustedProxies, ipv6PrefixBits, onUnnamedProxy }: ClientAddressesInput) {

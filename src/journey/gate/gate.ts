@@ -5,7 +5,7 @@ import { IN_FLIGHT_RETRY_SECONDS, requestsInWords } from '../../vocabulary/reque
 import type { CallerLimits } from './authenticator.ts'
 import { RequestCount, RunningSeconds } from './request-count.ts'
 
-/** What is counted of whom, and how one is refused that has too much in flight. */
+/** The things that are counted, their owner, and the error code for too many in flight. */
 const COUNTED = {
   apiKey: { name: 'API key', things: 'requests', inFlightCode: 'too_many_concurrent_requests' },
   user: { name: 'user', things: 'requests', inFlightCode: 'rate_limited' },
@@ -63,7 +63,7 @@ export class Gate {
   readonly #seconds: RunningSeconds
   readonly #settings: GateSettings
   readonly #apiKeys = new Map<string, Counts>()
-  /** Those that have a limit. */
+  /** Accounts that have a limit. */
   readonly #accounts = new Map<string, Counts>()
   readonly #ofAllSlots: GateState
   #forgotAtSecond: number

@@ -120,7 +120,10 @@ export function capForGrant(size: HoldSize, grantedMicros: Micros): number | nul
   return Math.min(capTokens, paidTokens(size, grantedMicros))
 }
 
-/** The tokens of output that an amount pays for beside everything else; below zero if it does not pay for that. */
+/**
+ * The tokens of output that an amount pays for after everything else; below zero if it does not pay for everything
+ * else.
+ */
 function paidTokens({ readings, feeBasisPoints }: HoldSize, amountMicros: Micros): number {
   const paidPicos = picosWithinFee(amountMicros, feeBasisPoints)
   return Math.min(
@@ -249,7 +252,7 @@ function inlineImagePicos(
 
 interface TokenPricing {
   readonly offer: Offer
-  /** Of an input token of text. */
+  /** The price of an input token of text. */
   readonly tokenPicos: Picos
 }
 

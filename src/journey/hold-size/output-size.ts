@@ -17,7 +17,7 @@ export interface OutputSize {
   readonly leastTokens: number
   /** The cap to send if all of it is held; null: the body keeps its own. */
   readonly sentTokens: number | null
-  /** Thoughts that a server may count beside the cap, which a lower cap does not lower. */
+  /** Thoughts that a server may count in addition to the cap, which a lower cap does not reduce. */
   readonly besideTokens: number
 }
 

@@ -1,7 +1,10 @@
 import type { Call, InlineImage, PixelSize } from '../../vocabulary/call.ts'
 import { CONTEXT_TOKENS_UNKNOWN, type Offer, type PromptAdditions } from '../../vocabulary/offer.ts'
 
-/** Where nothing is known of a model: default system prompts of open models, and any provider's instructions for tools. */
+/**
+ * For a model of which nothing is known: default system prompts of open models, and any provider's instructions for
+ * tools.
+ */
 const UNKNOWN_ADDITIONS: PromptAdditions = { templateTokens: 400, toolTokens: 600 }
 
 /** The least tokens of an image of any size. */

@@ -78,7 +78,7 @@ export class LeftStream implements EventSink {
     })
   }
 
-  // What can't be looked up is estimated with the text that came after the counts so far.
+  // A call that can't be looked up is estimated from the text that came after the counts so far.
   #givenUp(): Outcome {
     const reported = this.#reader.reported()
     if (this.#held.hasLookUps) return { kind: 'leftEarly', reported }

@@ -119,7 +119,7 @@ class Relay implements AttemptObserver {
     return isWhole && this.#httpStatus < 400 && (isCutOff || kind === 'timedOut')
   }
 
-  // What can't be looked up is estimated, by its prompt alone if the provider did not even begin to answer.
+  // A call that can't be looked up is estimated, by its prompt alone if the provider did not even begin to answer.
   #unheardOutcome({ stage }: AttemptFailure): Outcome {
     const reported = NOTHING_REPORTED
     if (!this.#readsOn || this.#held.hasLookUps) return { kind: 'leftEarly', reported }

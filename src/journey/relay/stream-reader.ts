@@ -7,7 +7,7 @@ import { GrowingBytes } from '../../vocabulary/growing-bytes.ts'
 import { NOTHING_REPORTED, type Reported } from '../../vocabulary/outcome.ts'
 import type { HeldRequest, RelayEnding } from '../held-request.ts'
 
-/** A stream whose headers have come, and the place where the end of its relay is told. */
+/** A stream whose headers have come, and the listener for the end of its relay. */
 export interface StreamRelayInput {
   readonly attempt: Attempt
   readonly headers: IncomingHttpHeaders
@@ -17,7 +17,7 @@ export interface StreamRelayInput {
 /** Takes the events of one stream, in order. */
 export interface EventSink {
   onEvent(event: ReadEvent): void
-  /** Takes events that are to be relayed unchanged, and report nothing that the reader does not know. */
+  /** Takes events that are relayed unchanged and report nothing new to the reader. */
   onAlike(events: Buffer): void
 }
 

@@ -16,7 +16,7 @@ import {
 const CR = 13
 const LF = 10
 
-// Of more bytes, a copy costs more than the three further pieces that Node makes of a write.
+// For more bytes, a copy costs more than the three further pieces that Node makes of a write.
 const FRAMED_BYTES_MAX = 16 * 1024
 
 /**
@@ -31,14 +31,14 @@ export class StreamRelay implements EventSink {
   readonly #attempt: Attempt
   readonly #resolve: (ending: RelayEnding) => void
   readonly #reader: StreamReader
-  /** Events of the current chunk that are to be written, in order. */
+  /** Events of the current chunk to write, in order. */
   #ready: Buffer[] = []
   #hasGenerationId = false
   /** The code that the client got for the first error event; null: there was none. */
   #failure: ProblemCode | null = null
   #isSettled = false
   #ended = false
-  /** Whether a write is to follow in this tick. */
+  /** Whether a write follows in this tick. */
   #writesSoon = true
   #hasHead = false
   #paused = false

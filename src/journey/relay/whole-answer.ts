@@ -29,7 +29,7 @@ export class WholeAnswer {
   readonly #headers: IncomingHttpHeaders
   readonly #resolve: (ending: RelayEnding) => void
   readonly #bytes = new GrowingBytes()
-  /** Why reading stopped and the attempt was cancelled; null: it goes on. */
+  /** Why reading stopped and the attempt was cancelled; null: it continues. */
   #refusal: Problem | null = null
 
   constructor(held: HeldRequest, { attempt, httpStatus, headers, resolve }: WholeAnswerInput) {

@@ -96,7 +96,7 @@ function resolveUncounted(reported: Reported, ran: Ran): Resolution {
   return chargeReported(reported, ran) ?? { kind: 'unresolved', generationId: null }
 }
 
-/** What a model that reasons writes, about, while it shows nothing. */
+/** The approximate output of a reasoning model while it shows nothing. */
 const HIDDEN_TOKENS_PER_SECOND = 50
 
 // At least the prompt was read. The estimate stands, because no record will correct it.
@@ -144,7 +144,7 @@ function usageWhenClientLeft({
   return { ...counted, outputTokens: Math.max(counted.outputTokens, seen.outputTokens) }
 }
 
-/** What the model makes of text that is guessed at so many tokens. */
+/** The model's own count for text that is guessed at so many tokens. */
 function textTokensOf(guessedTokens: number, { tokenFactor }: Pick<Ran, 'tokenFactor'>): number {
   return Math.ceil(guessedTokens * tokenFactor)
 }

@@ -75,7 +75,7 @@ export class Settler {
     void this.#abandon(requestId)
   }
 
-  /** As `settle`, but resolves with null after `waitMs`; the settle goes on. */
+  /** As `settle`, but resolves with null after `waitMs`; the settle continues. */
   settleInTime(input: HeldSettle): Promise<Settled | null> {
     return new Promise((resolve) => {
       const wait = { untilMs: performance.now() + this.#parts.waitMs, resolve }

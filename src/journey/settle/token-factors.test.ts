@@ -29,7 +29,10 @@ const TEXTS = {
   hi: 'hi',
 } as const
 
-/** What chat models count beside the text of a message: its role, its borders and the start of the answer. */
+/**
+ * The tokens that chat models count in addition to the text of a message: its role, its borders and the start of the
+ * answer.
+ */
 const TEMPLATE_TOKENS = 7
 const COARSE = 'llama2'
 

@@ -7,7 +7,7 @@ import type { TokenUsage } from '../../vocabulary/outcome.ts'
 import { sizeOutput } from '../hold-size/output-size.ts'
 
 /**
- * What token counts cost, in dollars, at the prices of the tier that served them, without the fee.
+ * The cost of token counts, in dollars, at the prices of the tier that served them, without the fee.
  *
  * Reasoning and image tokens are part of the output, at their own prices if the model lists them.
  */
