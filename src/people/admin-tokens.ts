@@ -136,13 +136,13 @@ export async function listAdminTokens(
   return { adminTokens, nextCursor: rows.length > limit ? (adminTokens.at(-1)?.id ?? null) : null }
 }
 
-/** What a token may do. */
+/** The scopes of a token. */
 export function scopesOf({ scopes }: Pick<AdminTokenRow, 'scopes'>): readonly AdminScope[] {
   const names = scopes.split(',')
   return ADMIN_SCOPES.filter((scope) => names.includes(scope))
 }
 
-/** Null: the text has not the shape of a token. */
+/** Null: the text is not shaped like a token. */
 export function adminTokenHash(text: string): string | null {
   return SHAPE.test(text) ? hashOf(text) : null
 }

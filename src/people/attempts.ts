@@ -34,8 +34,8 @@ interface Attempt {
 /**
  * Counts attempts to sign in, by client address and email address together: never by email address
  * alone, which would let a stranger lock a person out. Attempts at a second factor count by the user, because only
- * who has passed the first factor gets to them. An attempt counts before it is checked, so that a hundred at the same time are no
- * more guesses than one after the other.
+ * users who have passed the first factor reach them. An attempt counts before it is checked, so that a hundred at
+ * the same time are no more guesses than one after the other.
  */
 export class SignInAttempts {
   readonly #db: Kysely<Tables>

@@ -9,13 +9,14 @@ import { getUser } from './users.ts'
 /** How long a browser stays known after a sign-in. */
 export const KNOWN_MS = 180 * 24 * 60 * 60_000
 
-/** What of a user a browser is known by. */
+/** The fields of a user that identify a known browser. */
 type KnownUser = Pick<UserRow, 'id' | 'emailVerified'>
 
 /**
- * Browsers in which a user signed in before: they have a text with the user's id, the time and a signature of the store. It
- * signs no one in. What strangers do with an e-mail address does not count against them. The first proof of an address ends
- * what was known before it, because another person may have signed in then.
+ * Browsers in which a user signed in before: they have a text with the user's id, the time and a signature of the
+ * store. It does not sign the user in. Attempts by strangers with an email address do not count against these
+ * browsers. The first proof of an address ends what was known before it, because another person may have signed in
+ * then.
  */
 export class KnownBrowsers {
   readonly #db: Kysely<Tables>

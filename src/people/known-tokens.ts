@@ -24,9 +24,10 @@ interface KnownTokensInput {
 }
 
 /**
- * The admin tokens that are good now, in memory. A token that is not known, which another process may just have made, waits
- * for a reading that begins after it came: there are at most ten of those in a second, whatever clients send. A token that
- * another process has revoked is refused with the next `readChanges`, one that this process has with `forget`.
+ * The valid admin tokens, in memory. A token that is not known, which another process may just have made, waits
+ * for a reading that begins after it came: there are at most ten of those in a second, whatever clients send. A
+ * token that another process has revoked is refused with the next `readChanges`, one that this process has with
+ * `forget`.
  */
 export class KnownTokens {
   readonly #input: KnownTokensInput
@@ -78,7 +79,7 @@ export class KnownTokens {
   /** Resolves after a reading that began later than now. */
   #readForUnknown(): Promise<void> {
     this.#nextReading ??= this.#restForUnknown().then(async () => {
-      // Whoever comes from here on waits for the reading after this one.
+      // Callers that come from here on wait for the reading after this one.
       this.#nextReading = null
       this.#readForUnknownAtMs = this.#input.clock.nowMs()
       await this.#reading
@@ -116,7 +117,7 @@ export class KnownTokens {
             or([eb('expires_at_ms', 'is', null), eb('expires_at_ms', '>', nowMs)]),
           )
           .execute()
-    // What was read may be older than a change of this process.
+    // These rows may be older than a change of this process.
     if (timesForgotten !== this.#timesForgotten) return
     if (rows !== null) {
       this.#byHash = new Map(rows.map((row) => [row.token_hash, ADMIN_TOKENS.read(row)]))

@@ -4,7 +4,7 @@ import type { Tables } from '../store/schema.ts'
 import type { LinkKind, Role } from '../vocabulary/role.ts'
 import { hashSecret } from './link-text.ts'
 
-/** What a person who has a link is told of it before it is taken. */
+/** The facts of a link that its holder sees before using it. */
 export interface LinkLook {
   /** Whether it can still be taken. */
   readonly isUsable: boolean
@@ -18,7 +18,7 @@ export interface LinkLook {
   readonly expiresAtMs: number
 }
 
-/** Looks at a link without taking it, also at one that was taken or has expired. Null: there is none of this text. */
+/** Reads a link without using it, also one that was used or has expired. Null: there is none of this text. */
 export async function lookAtLink(
   db: Kysely<Tables>,
   { kind, text, nowMs }: { readonly kind: LinkKind; readonly text: string; readonly nowMs: number },

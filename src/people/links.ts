@@ -11,14 +11,14 @@ import { lockPassword } from './users.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 
-/** How long links are good for, by kind. */
+/** How long links work, by kind. */
 const LINK_MS: Readonly<Record<LinkPurpose['kind'], number>> = {
   setup: DAY_MS,
   invitation: 7 * DAY_MS,
   reset: DAY_MS,
 }
 
-/** What links are made with. */
+/** The parts that make links. */
 interface LinkParts {
   readonly db: Kysely<Tables>
   readonly ids: IdSource
@@ -27,12 +27,12 @@ interface LinkParts {
 
 /** A link that has just been made: the only place that has its text. */
 export interface NewLink {
-  /** What follows `#` in the address of the link. */
+  /** The part after `#` in the address of the link. */
   readonly text: string
   readonly expiresAtMs: number
 }
 
-/** What a link allows, by its kind. */
+/** The purpose of a link, by its kind. */
 type LinkPurpose =
   | { readonly kind: 'setup' }
   | {
@@ -49,7 +49,7 @@ type LinkPurpose =
   | { readonly kind: 'reset'; readonly userId: string }
 
 /**
- * Makes a link. Links that have expired are removed, and a user's earlier reset link can't be taken any more. `by`:
+ * Makes a link. Links that have expired are removed, and a user's earlier reset link no longer works. `by`:
  * who is recorded as having made it; null: it is not recorded.
  */
 export async function makeLink(

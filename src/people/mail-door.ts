@@ -16,7 +16,7 @@ import { findUser } from './users.ts'
 
 const MINUTE_MS = 60_000
 
-/** How long mailed links and codes are good for: letters say so. Links outlast the wait for another mail. */
+/** How long mailed links and codes work: letters say so. Links outlast the wait for another mail. */
 const LINK_MS = 45 * MINUTE_MS
 const CODE_MS = 15 * MINUTE_MS
 

@@ -7,13 +7,13 @@ import { hashSecret } from './link-text.ts'
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-/** Who asks for a mail to whom. */
+/** The sender and the recipient of a requested mail. */
 interface Asked {
   /** The client address; an IPv6 address counts as its network. */
   readonly address: string
   readonly email: string
   readonly kind: 'sign_in' | 'reset'
-  /** What a browser has in which the user of the address signed in before; null: it is another's. */
+  /** The mark of a browser in which the user of the address signed in before; null: there is none. */
   readonly known: string | null
 }
 
@@ -30,9 +30,9 @@ interface Limit {
   readonly message: string
 }
 
-const FROM_NETWORK = 'Too many mails were asked for from your network. Try again later.'
+const FROM_NETWORK = 'Too many emails were requested from your network. Try again later.'
 const FROM_BROWSER =
-  'Too many mails were asked for from this browser. Use the newest one, or try again later.'
+  'Too many emails were requested from this browser. Use the newest one, or try again later.'
 const INVITATIONS_OF = 'This account sent 40 invitations today. Send the next ones tomorrow.'
 const INVITATIONS_TO =
   'Five invitations went to this address today. Ask the person to look for them, or try again tomorrow.'
@@ -44,9 +44,9 @@ const AT_ONCE_MAX = 5
 const ONE_EACH_MS = HOUR_MS / 2
 
 /**
- * Counts a mail that is asked for, whether or not a user has the address. Throws Problem `rate_limited`. A browser that is
- * known has a count of its own, which strangers can't use up. The link of a mail outlasts the wait for the next one, so
- * that a person whose address strangers flood always has one that works.
+ * Counts a mail that is asked for, whether or not a user has the address. Throws Problem `rate_limited`. A known
+ * browser has its own count, which strangers can't use up. The link of a mail outlasts the wait for the next one,
+ * so that a person whose address strangers flood always has one that works.
  */
 export async function countMail(
   parts: RateParts,

@@ -12,11 +12,11 @@ interface MembersInput {
   readonly clock: Clock
 }
 
-/** What a member of an account is to be. */
+/** The new role of a member of an account. */
 interface MemberChange {
   readonly accountId: string
   readonly userId: string
-  /** Null: no member any more. Open invitations of the person to the account end then too. */
+  /** Null: the membership ends. Open invitations of the person to the account end then too. */
   readonly role: Role | null
   /** The owner who changes it; null: an operator or an admin does, or a member leaves. */
   readonly ownerId: string | null
@@ -24,8 +24,8 @@ interface MemberChange {
 
 /**
  * Gives a member of an account another role, or ends the membership. False: there is no such member. Throws Problem
- * `last_owner` rather than take the last owner from an account, and `owner_required` where `ownerId` is none any more;
- * nothing changes then. `by`: who is recorded as having changed it; null: it is not recorded.
+ * `last_owner` rather than take the last owner from an account, and `owner_required` if `ownerId` is no longer an
+ * owner; nothing changes then. `by`: who is recorded as having changed it; null: it is not recorded.
  */
 export function changeMember(
   { db, clock }: MembersInput,

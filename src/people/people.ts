@@ -40,7 +40,7 @@ import {
   setPasswordHash,
 } from './users.ts'
 
-/** What sign-in is made of. */
+/** The parts of sign-in. */
 interface PeopleInput {
   readonly db: Kysely<Tables>
   readonly clock: Clock
@@ -71,7 +71,7 @@ interface ChangePasswordInput {
 }
 
 interface ConfirmInput extends Pick<ChangePasswordInput, 'signedIn' | 'password'> {
-  /** Of a user with a second factor. */
+  /** The second factor of a user who has one. */
   readonly proof: FactorProof
 }
 

@@ -38,8 +38,8 @@ export async function proveAddress(
 }
 
 /**
- * Notes that the operator vouches for a user, whose password is locked and was just set anew by a link of the operator. Outside
- * identities end that joined a user whose address was only claimed.
+ * Notes that the operator vouches for a user, whose password is locked and was just set by a link of the operator.
+ * Outside identities end that joined a user whose address was only claimed.
  */
 export async function vouchAnew(
   trx: Transaction<Tables>,

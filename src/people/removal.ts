@@ -8,20 +8,20 @@ import { endOwnLinks } from './links.ts'
 import { endOtherSessions } from './sessions.ts'
 import { findUser, lockPassword } from './users.ts'
 
-/** What to take from the person with an email address. */
+/** The rights to take from the person with an email address. */
 export interface Removal {
   readonly email: string
   /** The account that the person is removed from; null: none. */
   readonly accountId: string | null
-  /** Whether the person stops being an operator. With neither, the person may not sign in any more at all. */
+  /** Whether the person stops being an operator. With neither, the person can no longer sign in. */
   readonly asOperator: boolean
 }
 
 /**
- * Takes rights from a user, and ends the open invitations to them. Returns what was taken: whether a user can't sign
- * in any more, whether an operator is none any more, memberships by their accounts, and how many invitations. Throws
- * Problem `last_operator` rather than leave a store without operators, and changes nothing then. `by`: who is
- * recorded as having taken something; null: it is not recorded.
+ * Takes rights from a user, and ends the open invitations to them. Returns what was taken: whether the user can no
+ * longer sign in, whether the user is no longer an operator, memberships by their accounts, and how many
+ * invitations. Throws Problem `last_operator` rather than leave a store without operators, and changes nothing
+ * then. `by`: who is recorded as having taken something; null: it is not recorded.
  */
 export function remove(
   { db, clock }: { readonly db: Kysely<Tables>; readonly clock: Clock },

@@ -31,7 +31,7 @@ export interface Visitor {
   readonly address: string
   /** The `user-agent` of the browser. */
   readonly agent: string
-  /** What the browser has of an earlier sign-in; null: nothing. */
+  /** The mark of an earlier sign-in in this browser; null: none. */
   readonly known: string | null
 }
 
@@ -213,7 +213,7 @@ export class Sessions {
   }
 }
 
-/** What is kept of a `user-agent`: no control characters, of which PostgreSQL takes not all. */
+/** The part of a `user-agent` that is kept: no control characters, some of which PostgreSQL refuses. */
 function storableAgent(agent: string): string {
   return agent.slice(0, AGENT_CHARS_MAX).replace(/[^\x20-\x7e]/g, '')
 }

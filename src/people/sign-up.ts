@@ -21,7 +21,7 @@ interface SignUpInput {
   readonly db: Kysely<Tables>
   readonly clock: Clock
   readonly ids: IdSource
-  /** Makes an account, or finds the one that has the external id. */
+  /** Makes an account, or finds the account that has the external ID. */
   readonly createAccount: (input: CreateAccountInput) => Promise<unknown>
 }
 
@@ -41,14 +41,14 @@ export class SignUp {
     this.#input = input
   }
 
-  /** Whether people can sign up now: not before the first operator, whom they would keep from the setup link. */
+  /** Whether people can sign up now: not before the first operator, because a sign-up would end the setup link. */
   isOpen(): Promise<boolean> {
     return hasUsers(this.#input.db)
   }
 
   /**
-   * Counts a person who signs up from a client address, unless one with an open invitation. Throws Problem `rate_limited`
-   * from the sixth in a day on.
+   * Counts a person who signs up from a client address, unless one with an open invitation. Throws Problem
+   * `rate_limited` from the sixth in a day on.
    */
   async count({ email, address }: { readonly email: string; readonly address: string }) {
     const { db, clock } = this.#input

@@ -108,7 +108,7 @@ export async function listMembers(
   }))
 }
 
-/** What a user is in an account: null in place of a role where no member; null where no account has this id. */
+/** The role of a user in an account: null in place of the role for a non-member; null if no account has this ID. */
 export async function placeIn(
   db: Kysely<Tables>,
   { userId, accountId }: { readonly userId: string; readonly accountId: string },
@@ -141,8 +141,8 @@ interface AddUserInput {
 
 /**
  * Inserts a user who signs in by password, or lets one in again who was removed. Null: another transaction has made a
- * user with this email address meanwhile. A proof of the
- * address does not count for whoever is let in again: it was another's, unless it is shown anew.
+ * user with this email address meanwhile. A proof of the address does not count for a user who is let in again: it
+ * was another's, unless it is shown again.
  */
 export async function addUser(
   trx: Transaction<Tables>,

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
-/** What apps show beside their codes. */
+/** The name that apps show with their codes. */
 const ISSUER = 'tollgate'
 const SECRET_BYTES = 20
 /** Codes of the periods before and after now are right too: clocks of phones disagree. The nearest comes first. */
@@ -19,7 +19,7 @@ export function makeAppSecret(): string {
 /** Whether a text can be the secret of an app: as {@link makeAppSecret} makes them. */
 export const APP_SECRET = /^[A-Z2-7]{32}$/
 
-/** What an app reads as a QR code (`otpauth://totp/…`). */
+/** The address that an app reads as a QR code (`otpauth://totp/…`). */
 export function appUrl({ secret, email }: { readonly secret: string; readonly email: string }) {
   const label = [ISSUER, email].map(encodeURIComponent).join(':')
   const told = { issuer: ISSUER, secret, algorithm: 'SHA1', digits: DIGITS, period: PERIOD_SECONDS }
@@ -28,8 +28,8 @@ export function appUrl({ secret, email }: { readonly secret: string; readonly em
 }
 
 /**
- * The period of 30 seconds, counted from the Unix epoch, that a code of six digits is of (RFC 6238, with SHA-1 as all apps have
- * it); null: it is of none near now.
+ * The period of 30 seconds, counted from the Unix epoch, that a code of six digits is of (RFC 6238, with SHA-1 as
+ * all apps have it); null: it is of none near now.
  */
 export function stepOfCode({
   secret,

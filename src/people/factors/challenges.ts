@@ -9,7 +9,7 @@ interface OfSession {
   readonly nowMs: number
 }
 
-/** Keeps what a passkey is to sign in a session, in place of what it was to sign before. */
+/** Keeps the challenge that a passkey must sign in a session, in place of an earlier one. */
 export async function keepChallenge(
   db: Kysely<Tables>,
   { sessionId, challenge, nowMs }: OfSession & { readonly challenge: string },
@@ -21,7 +21,7 @@ export async function keepChallenge(
     .execute()
 }
 
-/** What a passkey was to sign in a session, once. Null: nothing, or it took more than five minutes. */
+/** Takes the challenge of a session, once. Null: there is none, or it is older than five minutes. */
 export async function takeChallenge(
   db: Kysely<Tables>,
   { sessionId, nowMs }: OfSession,

@@ -37,19 +37,19 @@ interface AddAppInput {
   readonly signedIn: OwnSession
   /** As {@link FactorSetup.beginApp} made it. */
   readonly secret: string
-  /** What the app shows. */
+  /** The code that the app shows. */
   readonly code: string
 }
 
 interface AddPasskeyInput {
   readonly signedIn: OwnSession
   readonly site: PasskeySite
-  /** What its user calls it. */
+  /** The user's name for it. */
   readonly name: string
   readonly answer: NewPasskeyAnswer
 }
 
-/** What sets up second factors and takes them away. Each change ends the user's other sessions. */
+/** Sets up second factors and removes them. Each change ends the user's other sessions. */
 export class FactorSetup {
   readonly #input: FactorSetupInput
 
@@ -151,13 +151,16 @@ export class FactorSetup {
       }
       if (!isRemoved) return false
       if ((await listFactors(trx, userId)).length === 0) await dropFactors(trx, userId)
-      // One that waits for a factor would need none any more.
+      // A session that waits for a factor would no longer need one.
       await endOtherSessions(trx, { userId, keptSessionId: signedIn.sessionId })
       return true
     })
   }
 
-  /** Ten new recovery codes in place of the earlier ones. Throws Problem `not_found` for a user without a second factor. */
+  /**
+   * Ten new recovery codes in place of the earlier ones. Throws Problem `not_found` for a user without a second
+   * factor.
+   */
   async renewRecoveryCodes(signedIn: OwnSession): Promise<readonly string[]> {
     const userId = signedIn.user.id
     return this.#input.db.transaction().execute(async (trx) => {
@@ -200,6 +203,6 @@ export class FactorSetup {
 
 function tooManyPasskeys(): Problem {
   return new Problem('invalid_parameter', {
-    message: `A user has ${PASSKEYS_MAX} passkeys at most. Remove one first.`,
+    message: `A user can have at most ${PASSKEYS_MAX} passkeys. Remove one first.`,
   })
 }

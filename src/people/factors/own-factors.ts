@@ -13,7 +13,7 @@ type OwnFactor = {
   | {
       readonly kind: 'passkey'
       readonly name: string
-      /** Of the page that it was made on. */
+      /** The host name of the page that it was made on. */
       readonly host: string
     }
 )
@@ -64,7 +64,7 @@ export async function listPasskeys(
     host = null,
   }: {
     readonly userId: string
-    /** Of the page that they were made on. Default: any. */
+    /** The host name of the page that they were made on. Default: any. */
     readonly host?: string | null
   },
 ): Promise<readonly PasskeyRow[]> {

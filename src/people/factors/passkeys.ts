@@ -7,37 +7,37 @@ import type {
 } from '@simplewebauthn/server'
 import type { PasskeyRow, UserRow } from '../../store/people-tables.ts'
 
-/** Where passkeys are made and used: the page at one host name. */
+/** The page at one host name, where passkeys are made and used. */
 export interface PasskeySite {
   /** As browsers send it. */
   readonly origin: string
   readonly host: string
 }
 
-/** What a browser answers when a passkey was made. */
+/** The answer of a browser that made a passkey. */
 export type NewPasskeyAnswer = RegistrationResponseJSON
 
-/** What a browser answers when a passkey has signed. */
+/** The answer of a browser whose passkey has signed. */
 export type PasskeyAnswer = AuthenticationResponseJSON
 
-/** What browsers are asked to make a passkey with. */
+/** The options by which browsers make a passkey. */
 export type NewPasskeyOptions = PublicKeyCredentialCreationOptionsJSON
 
-/** What browsers are asked to let a passkey sign. */
+/** The options by which browsers let a passkey sign. */
 export type PasskeyOptions = PublicKeyCredentialRequestOptionsJSON
 
-/** What a passkey is known by. */
+/** The fields that identify a passkey. */
 type Passkey = Pick<PasskeyRow, 'credentialId' | 'publicKey' | 'transports' | 'signatures'>
 
-/** What browsers show beside the user's name. */
+/** The name that browsers show with the user's name. */
 const ISSUER = 'tollgate'
 
 /** How browsers reach a device, as they may say it: WebAuthn adds words to these. */
 const TRANSPORT = /^[a-z][a-z-]{0,19}$/
 const TRANSPORTS_MAX = 8
 
-// Ed25519, ES256 and RS256 of COSE, which all devices have one of. Without the list the library asks Node for ML-DSA, which
-// prints a warning to the terminal.
+// Ed25519, ES256 and RS256 of COSE, which all devices have one of. Without the list the library asks Node for
+// ML-DSA, which prints a warning to the terminal.
 const ALGORITHMS = [-8, -7, -257]
 
 // The password came before, so that a touch is enough: a PIN would be asked for on top of it.
@@ -49,7 +49,7 @@ export function passkeySite(origin: string): PasskeySite | null {
   return host.startsWith('[') || isIP(host) !== 0 ? null : { origin, host }
 }
 
-/** What a browser is asked to make a passkey with, none of those that the user has. */
+/** The options for a new passkey, on a device that has none of the user's. */
 export async function newPasskeyOptions(
   { host }: PasskeySite,
   { user, known }: { readonly user: UserRow; readonly known: readonly Passkey[] },
@@ -68,7 +68,7 @@ export async function newPasskeyOptions(
   })
 }
 
-/** What a browser is asked to let one of a user's passkeys sign. */
+/** The options for a signature by one of the user's passkeys. */
 export async function passkeyOptions(
   { host }: PasskeySite,
   known: readonly Passkey[],

@@ -14,7 +14,10 @@ interface OfUser {
   readonly nowMs: number
 }
 
-/** Gives a user ten new recovery codes; earlier ones are good no more. Returns them: the only place that has their texts. */
+/**
+ * Gives a user ten new recovery codes; earlier ones no longer work. Returns them: the only place that has their
+ * texts.
+ */
 export async function replaceRecoveryCodes(
   trx: Transaction<Tables>,
   { userId, nowMs: createdAtMs }: OfUser,
@@ -29,7 +32,7 @@ export async function replaceRecoveryCodes(
   return codes
 }
 
-/** Uses up a recovery code. False: it is none of the user's, or was used before. */
+/** Uses up a recovery code. False: it is not the user's, or was used before. */
 export async function takeRecoveryCode(
   db: Kysely<Tables>,
   { userId, code, nowMs }: OfUser & { readonly code: string },

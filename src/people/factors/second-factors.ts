@@ -31,7 +31,7 @@ interface SignedByPasskey {
   readonly answer: PasskeyAnswer
 }
 
-/** What a person shows beside the password. */
+/** The proof of a second factor. */
 export type FactorProof =
   | {
       readonly kind: 'code'
@@ -42,7 +42,7 @@ export type FactorProof =
 
 const APP_CODE = /^\d{6}$/
 
-/** What users show beside the first proof of who they are. */
+/** Checks second factors, which users show in addition to the first proof of who they are. */
 export class SecondFactors {
   readonly #input: SecondFactorsInput
   readonly #attempts: SignInAttempts

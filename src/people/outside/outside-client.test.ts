@@ -7,7 +7,7 @@ import { type OidcSettings, openOidc } from './outside-client.ts'
 const OWN = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const FOREIGN = generateKeyPairSync('rsa', { modulusLength: 2048 })
 
-/** What the provider answers, beside what is right. */
+/** The deviations of the provider from a correct answer. */
 interface Script {
   readonly claims?: object
   readonly header?: object

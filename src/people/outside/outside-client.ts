@@ -1,14 +1,14 @@
 import * as openid from 'openid-client'
 import type { OutsideIdentity } from './outside-identity.ts'
 
-/** What a sign-in at a provider is bound to, beside the address that it leads back to. */
+/** The secrets that a sign-in at a provider is bound to, in addition to its return address. */
 export interface SignInSecrets {
   readonly state: string
   readonly nonce: string
   readonly codeVerifier: string
 }
 
-/** Where a sign-in leads back to, which the provider compares with what was registered there. */
+/** The return address of a sign-in, which the provider compares with the registered one. */
 interface Return {
   readonly redirectUri: string
 }
@@ -17,7 +17,10 @@ interface Return {
 export interface OutsideClient {
   /** Where to send the browser. Rejects where the provider is away. */
   signInUrl(begun: SignInSecrets & Return): Promise<URL>
-  /** Who came back; `query`: what the provider added to the address. Rejects with what the provider or its tokens lack. */
+  /**
+   * Who came back; `query`: what the provider added to the address. Rejects with what the provider or its tokens
+   * lack.
+   */
   identityOf(
     returned: SignInSecrets & Return & { readonly query: string },
   ): Promise<OutsideIdentity>

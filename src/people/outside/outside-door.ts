@@ -13,7 +13,7 @@ export const OUTSIDE_MS = 10 * 60_000
 export interface OutsideProvider {
   /** As it stands in the address that the provider leads back to. */
   readonly id: string
-  /** What its button says. */
+  /** The text of its button. */
   readonly name: string
   /** Loads what speaks to it. */
   readonly open: () => Promise<OutsideClient>
@@ -38,15 +38,15 @@ interface Begun {
 
 /** A browser that a provider sent back. */
 interface Returned extends Omit<Begun, 'linkText'> {
-  /** What the provider added to the address. */
+  /** The query that the provider added to the address. */
   readonly query: string
-  /** What the browser has of the beginning; null: nothing. */
+  /** The browser's ticket from the beginning of the sign-in; null: none. */
   readonly ticket: string | null
 }
 
 /**
- * Sign-in at providers outside of the gateway. The browser keeps a ticket, from which state, nonce and code verifier are made:
- * nothing of a sign-in is stored until a provider has answered, and no other browser can end it.
+ * Sign-in at providers outside of the gateway. The browser keeps a ticket, from which state, nonce and code
+ * verifier are made: nothing of a sign-in is stored until a provider has answered, and no other browser can end it.
  */
 export class OutsideDoor {
   readonly #input: OutsideDoorInput
@@ -62,8 +62,8 @@ export class OutsideDoor {
   }
 
   /**
-   * Where to send the browser, and the ticket that it is to keep for {@link OUTSIDE_MS}. Throws Problem
-   * `sign_in_unavailable`, and `not_found` where there is no such provider.
+   * Begins a sign-in: returns where to send the browser, and the ticket that it keeps for {@link OUTSIDE_MS}.
+   * Throws Problem `sign_in_unavailable`, and `not_found` where there is no such provider.
    */
   async begin({ providerId, origin, linkText }: Begun) {
     const provider = this.#provider(providerId)
@@ -161,12 +161,12 @@ function secretsOf({
   }
 }
 
-/** Of each provider another one, so that no provider's answer is taken for another's. */
+/** Each provider has its own, so that the answer of one is never taken for another's. */
 function redirectUriOf({ providerId, origin }: Pick<Begun, 'providerId' | 'origin'>): string {
   return `${origin}/app/sign-in-return/${providerId}`
 }
 
-// Of the library: the provider did not answer, or not as one that works.
+// Error codes of the library: the provider did not answer, or answered with a fault.
 const AWAY = new Set([
   'OAUTH_TIMEOUT',
   'OAUTH_ABORT',
@@ -186,7 +186,7 @@ function away({ name }: OutsideProvider, cause: unknown): Problem {
   return new Problem('sign_in_unavailable', { message, cause })
 }
 
-/** For the log: which check failed. Never what the browser or the provider sent beside a short name of an error. */
+/** For the log: which check failed. Of the text that the browser or the provider sent, only a short error name. */
 function reasonOf(thrown: unknown): string {
   const { message, code, error, cause } = Object(thrown)
   const { code: causeCode, message: causeMessage } = Object(cause)
