@@ -31,7 +31,7 @@ export function alertLetter({ to, accountName, accountUrl, about }: AlertLetter)
       {
         kind: 'words',
         words:
-          'You get this as an owner of the account. To get no such mails, change it under "Password and sessions".',
+          'You get this email because you own the account. You can turn these emails off under "Password and sessions".',
       },
     ],
   })
@@ -78,9 +78,9 @@ function saidOf(about: AlertAbout, account: string): Said {
     case 'free_credit_ends': {
       const { amountMicros, endsAtMs } = about
       return {
-        subject: `Free credit ends on ${moment(endsAtMs)}`,
+        subject: `Free credit expires on ${moment(endsAtMs)}`,
         words: [
-          `${dollars(amountMicros)} of free credit of ${account} ends then if it is not used.`,
+          `${dollars(amountMicros)} of free credit of ${account} expires then unless it is used.`,
         ],
         link: { words: 'See the credit', page: 'credit' },
       }
@@ -106,7 +106,7 @@ function allowanceWords({
   readonly code: string
 }): readonly string[] {
   const spent = `${of} spent ${dollars(spendMicros)} of the allowance of ${dollars(allowanceMicros)}.`
-  const resets = `It begins again on ${moment(resetsAtMs)}.`
+  const resets = `It resets on ${moment(resetsAtMs)}.`
   return step === 100
     ? [`${spent} ${resets}`, `Requests are refused with ${code} until then.`]
     : [`${spent} ${resets}`]

@@ -158,7 +158,7 @@ test.each(['1', '4', 'two'])(
   'WORKERS=%s is refused with the name of what to do instead',
   (WORKERS) => {
     expect(faultsOf({ WORKERS })[1]).toMatch(
-      /^WORKERS is no setting any more: leave it out\..+TOLLGATE_REUSE_PORT=on.+deploy\/tollgate@\.service.+docs\/scale\.md/,
+      /^WORKERS is no longer a setting: leave it out\..+TOLLGATE_REUSE_PORT=on.+deploy\/tollgate@\.service.+docs\/scale\.md/,
     )
     expect(faultsOf({ WORKERS: '' })).toEqual([])
   },

@@ -80,7 +80,7 @@ export const SETTINGS = {
   },
   ...UPSTREAM_VARIABLES,
   ADMIN_API_TOKEN: secretToken(
-    'The token that admins send to `/v1/admin` as `Authorization: Bearer`, beside those of [`tollgate token create`](admin-tokens.md). Unset: the admin API is off.',
+    'The token that admins send to `/v1/admin` as `Authorization: Bearer`, in addition to those of [`tollgate token create`](admin-tokens.md). Unset: the admin API is off.',
   ),
   METRICS_PORT: {
     schema: z
@@ -155,7 +155,7 @@ export const SETTINGS = {
   ),
   TOLLGATE_READ_ON_TIMEOUT_MS: wholeNumber(
     { fallback: 10_000 },
-    'How long a stream is read on, until it has an id or token counts, after its client left before the headers; without look-ups, also after its client left later, and six times as long while no text has come.',
+    'How long a stream is read on, until it has an ID or token counts, after its client left before the headers; without look-ups, also after its client left later, and six times as long while no text has come.',
   ),
   TOLLGATE_CONNECT_TIMEOUT_MS: wholeNumber(
     { fallback: 10_000 },
@@ -234,10 +234,10 @@ export const SETTINGS = {
     'Addresses and networks, comma-separated, such as `10.1.2.0/24`, that [webhooks](webhooks.md) may be sent to although they are not public. Unset: public addresses alone.',
   ),
   TOLLGATE_PER_SEARCH_MODELS: list(
-    'Model ids, comma-separated, that bill per search although the catalog does not show it. They are refused.',
+    'Model IDs, comma-separated, that bill per search although the catalog does not show it. They are refused.',
   ),
   TOLLGATE_NOT_PER_SEARCH_MODELS: list(
-    'Model ids, comma-separated, that do not bill per search although the catalog looks as if they did.',
+    'Model IDs, comma-separated, that do not bill per search although the catalog looks as if they did.',
   ),
   ...FEE_SETTINGS,
   ...PAGE_SETTINGS,
@@ -318,7 +318,7 @@ function sharedPortFaults(env: Readonly<Record<string, string | undefined>>): st
   const faults: string[] = []
   if ((env['WORKERS'] ?? '') !== '') {
     faults.push(
-      'WORKERS is no setting any more: leave it out. For several processes on one port, set TOLLGATE_REUSE_PORT=on and start each by itself, as deploy/tollgate@.service does; docs/scale.md says how',
+      'WORKERS is no longer a setting: leave it out. For several processes on one port, set TOLLGATE_REUSE_PORT=on and start each by itself, as deploy/tollgate@.service does; docs/scale.md says how',
     )
   }
   if (reusePort === 'on' && !/^postgres(ql)?:/i.test(databaseUrl)) {

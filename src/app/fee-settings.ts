@@ -10,7 +10,7 @@ export const FEE_SETTINGS = {
     "The platform fee on the provider's cost, in hundredths of a percent. The fee of an account (`tollgate account update --fee`) outranks that of its model, and the model's this one. A request is charged the fee that its hold opened with.",
   ),
   TOLLGATE_MODEL_FEES_BPS: modelFees(
-    'Platform fees of models, comma-separated, in hundredths of a percent: by id, or for all models of an author, such as `acme/sage=250, local/*=0`. Ids are compared in any case. The id outranks its author.',
+    'Platform fees of models, comma-separated, in hundredths of a percent: by ID, or for all models of an author, such as `acme/sage=250, local/*=0`. IDs are compared in any case. The ID outranks its author.',
   ),
   TOLLGATE_LISTED_PRICES: {
     schema: z

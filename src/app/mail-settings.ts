@@ -14,7 +14,7 @@ export const MAIL_SETTINGS = {
   },
   MAIL_FROM: {
     ...optional(
-      'Who mails are from: `gate@example.com` or `Example Gate <gate@example.com>`. Needed with `SMTP_URL`.',
+      'The sender of emails: `gate@example.com` or `Example Gate <gate@example.com>`. Needed with `SMTP_URL`.',
     ),
     schema: parsed(parseSender),
   },

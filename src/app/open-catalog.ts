@@ -132,7 +132,7 @@ function warnOfFees({ config, log }: Wiring, catalog: Catalog): void {
   if (names.length === 0) return
   log.warn(
     { fees: names.length, first: names.slice(0, SHOWN_IDS_MAX) },
-    'TOLLGATE_MODEL_FEES_BPS names models that are not in the catalog: if an id is mistyped, its model has another fee',
+    'TOLLGATE_MODEL_FEES_BPS names models that are not in the catalog: if an ID is mistyped, its model has another fee',
   )
 }
 
@@ -156,7 +156,7 @@ function openRefresher(wiring: Wiring, parts: RefresherParts): CatalogRefresher 
     shadowedBefore = shadowed
     log.warn(
       { upstream: name, shadowed: ids.length, first: ids.slice(0, SHOWN_IDS_MAX) },
-      'models of an upstream are shadowed: another upstream has their ids',
+      'models of an upstream are shadowed: another upstream has their IDs',
     )
   }
   const logSkipped = skippedLogger(log.child({ upstream: name }))

@@ -166,7 +166,7 @@ function openSettler(
     onFailure(requestId, cause) {
       const words =
         cause instanceof CommandImpossible
-          ? 'a charge can not be stored: reconciliation settles its request'
+          ? 'a charge cannot be stored: reconciliation settles its request'
           : 'a charge could not be stored and will be tried again'
       log.error({ requestId, cause: String(cause), sqlState: sqlStateOf(cause) }, words)
     },

@@ -222,7 +222,7 @@ class WatchedUpstream {
         booked: showMicros(bookedMicros),
         unsettled: showMicros(unsureMicros),
       },
-      "the usage of the key rose by another amount than the costs that were booked: if no other program uses the key, check the provider's bill",
+      "the usage of the key rose by a different amount than the costs that were booked: if no other program uses the key, check the provider's bill",
     )
   }
 

@@ -13,7 +13,7 @@ export const OUTSIDE_SETTINGS = {
     ),
     schema: parsed(parseProviderUrl),
   },
-  OIDC_CLIENT_ID: optional('What the gateway is called there. Needed with `OIDC_ISSUER`.'),
+  OIDC_CLIENT_ID: optional('The ID of the gateway as a client there. Needed with `OIDC_ISSUER`.'),
   OIDC_CLIENT_SECRET: secretToken('Its secret there. Needed with `OIDC_ISSUER`.'),
   OIDC_CLIENT_AUTH: {
     schema: z
@@ -26,10 +26,10 @@ export const OUTSIDE_SETTINGS = {
     secret: false,
   },
   OIDC_NAME: optional(
-    'What the button of `OIDC_ISSUER` says after "Continue with". Unset: its host name.',
+    'The name of `OIDC_ISSUER` on its button, after "Continue with". Unset: its host name.',
   ),
   GOOGLE_CLIENT_ID: optional(
-    'The id of an OAuth client of Google, for sign-in there. Unset: no sign-in with Google.',
+    'The ID of an OAuth client of Google, for sign-in there. Unset: no sign-in with Google.',
   ),
   GOOGLE_CLIENT_SECRET: secretToken('The secret of `GOOGLE_CLIENT_ID`. Needed with it.'),
   GOOGLE_ISSUER: providerUrl(
@@ -37,7 +37,7 @@ export const OUTSIDE_SETTINGS = {
     'The address of Google as a provider.',
   ),
   GITHUB_CLIENT_ID: optional(
-    'The id of an OAuth app of GitHub, for sign-in there. Unset: no sign-in with GitHub.',
+    'The ID of an OAuth app of GitHub, for sign-in there. Unset: no sign-in with GitHub.',
   ),
   GITHUB_CLIENT_SECRET: secretToken('The secret of `GITHUB_CLIENT_ID`. Needed with it.'),
   GITHUB_URL: providerUrl(

@@ -49,14 +49,14 @@ export const SALE_SETTINGS = {
   ),
   TOLLGATE_SALE_HOLD_ABOVE_DAILY: dollars(
     { fallback: '5000' },
-    'A payment is held if purchases of the last 24 hours would come to more credit than this, in dollars.',
+    'A payment is held if purchases of the last 24 hours would exceed this much credit, in dollars.',
   ),
   TOLLGATE_SALE_FEE_BPS: wholeNumber(
     { fallback: 0, min: 0, max: 5_000 },
-    'What the gateway keeps of a payment, in hundredths of a percent.',
+    'The part of a payment that the gateway keeps, in hundredths of a percent.',
   ),
   TOLLGATE_SELLER_NAME: optional('The name of the seller on receipts.'),
-  TOLLGATE_SELLER_TAX_ID: optional('The tax id of the seller on receipts.'),
+  TOLLGATE_SELLER_TAX_ID: optional('The tax ID of the seller on receipts.'),
 } as const satisfies Record<string, Setting<unknown>>
 
 /** What is wrong with settings of the sale together. */

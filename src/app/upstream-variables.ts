@@ -8,7 +8,7 @@ export const UPSTREAM_VARIABLES = {
   ),
   UPSTREAM_API_KEY: { ...optional("The gateway's own key at the provider."), secret: true },
   UPSTREAM_DIALECT: optional(
-    'What the provider speaks; see [upstreams.md](upstreams.md). Unset: `openrouter`.',
+    'The dialect of the provider; see [upstreams.md](upstreams.md). Unset: `openrouter`.',
   ),
   TOLLGATE_UPSTREAMS: optional(
     'A YAML file with several upstreams, in place of the three settings above; see [upstreams.md](upstreams.md).',

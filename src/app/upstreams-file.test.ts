@@ -143,7 +143,7 @@ describe('a file of upstreams', () => {
   test('has no price of images, which no answer counts', async () => {
     const file =
       'upstreams: { a: { dialect: own, base_url: "http://h/v1", models: [{ id: a/m, prices: { input: 1, output: 1, image: 0.001 } }] } }'
-    await expect(read(file)).rejects.toThrow(/line 1: .*prices.image can not be charged/)
+    await expect(read(file)).rejects.toThrow(/line 1: .*prices.image cannot be charged/)
   })
 
   test('has exact prices, which never were floats', async () => {

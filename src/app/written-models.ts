@@ -110,7 +110,7 @@ function readPrices(value: YamlValue | undefined): WrittenPrices | null {
   // Held it could be, but no answer counts the images that it is for.
   members
     ?.get('image')
-    ?.fault('can not be charged, since answers count no images: images are charged as input tokens')
+    ?.fault('cannot be charged, since answers count no images: images are charged as input tokens')
   if (value === undefined || members === undefined || members === null) return null
   const prices: Partial<Record<WrittenPriceName, Picos>> = {}
   for (const [name, member] of members) {

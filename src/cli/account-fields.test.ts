@@ -26,7 +26,7 @@ test('an external id and notes are set, shown and taken away', async () => {
   expect(data).toEqual([made])
   const { out } = await line.run('account', 'show', String(made['id']))
   expect(out.split('\n').slice(2)).toEqual([
-    'external id: customer-42',
+    'external ID: customer-42',
     'metadata: plan=gold, note=a=b, c',
     '',
   ])

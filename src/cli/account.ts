@@ -31,7 +31,7 @@ const ACCOUNTS = shownRows(accountShape, {
   },
   details: {
     'suspended because': ({ disabled_note }) => disabled_note,
-    'external id': ({ external_id }) => external_id,
+    'external ID': ({ external_id }) => external_id,
     ...MODEL_DETAILS,
     metadata: metadataDetail,
   },
@@ -50,7 +50,7 @@ const ENTRIES = shownRows(entryShape, {
   },
 })
 
-const account = { flags: '<account>', words: 'its id, acct_…', to: 'params.account_id' } as const
+const account = { flags: '<account>', words: 'its ID, acct_…', to: 'params.account_id' } as const
 
 const fee = {
   flags: '--fee <percent>',
@@ -82,7 +82,7 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
         fee,
         {
           flags: '--external-id <id>',
-          words: 'its id in another system; if an account has it already, that one is shown',
+          words: 'its ID in another system; if an account has it already, that one is shown',
           to: 'body.external_id',
         },
         ...MODEL_OPTIONS,
@@ -110,7 +110,7 @@ With --external-id the same command can be run again: it makes one account.
         ...listOptions('accounts', 'account id'),
         {
           flags: '--external-id <id>',
-          words: 'only the account that another system knows by this id',
+          words: 'only the account that another system knows by this ID',
           to: 'query.external_id',
         },
         {
@@ -140,7 +140,7 @@ With --external-id the same command can be run again: it makes one account.
       name: 'update',
       runs: 'changeAccount',
       words:
-        'change the name, email address, fee, external id, models, notes, allowance or limits of an account',
+        'change the name, email address, fee, external ID, models, notes, allowance or limits of an account',
       changes: true,
       takes: [
         account,
@@ -154,7 +154,7 @@ With --external-id the same command can be run again: it makes one account.
         fee,
         {
           flags: '--external-id <id>',
-          words: 'its id in another system, or none',
+          words: 'its ID in another system, or none',
           to: 'body.external_id',
           read: orNone(String),
         },
@@ -179,7 +179,7 @@ A list of models that is left out stays as it is; the keys' own lists apply too.
         account,
         {
           flags: '--note <text>',
-          words: 'what its members are shown of the reason',
+          words: 'the reason, which its members can read',
           to: 'body.note',
         },
       ],

@@ -90,7 +90,7 @@ test('an unresolved request is settled by its cost, exactly and once', async () 
 })
 
 test.each([
-  [['req_0', '1'], 3, 'No request that opened a hold has the id "req_0"'],
+  [['req_0', '1'], 3, 'No request that opened a hold has the ID "req_0"'],
   [['req_0', 'free'], 2, '`<dollars>` must be zero or more, in whole micro-dollars or in dollars'],
 ] as const)('request settle %j is refused', async (args, code, said) => {
   const { exitCode, out, notes } = await line.run('request', 'settle', ...args)

@@ -8,7 +8,7 @@ beforeEach(() => {
 })
 afterEach(() => line.close())
 
-const UNKNOWN_ACCOUNT = /^tollgate: No account has the id "acct_0"\.\n$/
+const UNKNOWN_ACCOUNT = /^tollgate: No account has the ID "acct_0"\.\n$/
 
 async function makeAccount(name = 'Ada'): Promise<string> {
   return String((await line.json('account', 'create', name))['id'])
@@ -283,12 +283,12 @@ describe('key', () => {
     [
       ['--models-allow', 'acme/*,*'],
       2,
-      '`--models-allow` must be an id as GET /v1/models lists it',
+      '`--models-allow` must be an ID as GET /v1/models lists it',
     ],
     [['--limit', '-1'], 2, '`--limit` must be zero or more'],
     [['--limit', 'all'], 2, '`--limit` must be dollars such as 10 or 0.25'],
     [['--expires', '2020-01-01'], 2, '`--expires` must be in the future'],
-    [['--name', 'x'], 3, 'No API key has the id "key_0"'],
+    [['--name', 'x'], 3, 'No API key has the ID "key_0"'],
   ])('update %j of no key fails', async (args, code, message) => {
     const { exitCode, notes } = await line.run('key', 'update', 'key_0', ...args)
     expect(exitCode).toBe(code)
@@ -307,7 +307,7 @@ describe('key', () => {
       const { exitCode, notes } = await line.run('key', verb, String(key))
       expect([exitCode, notes]).toEqual([
         3,
-        expect.stringContaining(`No API key has the id "${key}"`),
+        expect.stringContaining(`No API key has the ID "${key}"`),
       ])
     }
   })
@@ -351,7 +351,7 @@ describe('key', () => {
     expect(await line.run('key', verb, 'key_0')).toEqual({
       exitCode: 3,
       out: '',
-      notes: 'tollgate: No API key has the id "key_0".\n',
+      notes: 'tollgate: No API key has the ID "key_0".\n',
     })
   })
 })

@@ -82,10 +82,10 @@ test("a code that can't be redeemed says why", async () => {
   for (const [args, code, said] of [
     [['redeem', ada, revoked.code], 1, 'This credit code was revoked.'],
     [['redeem', ada, 'AAAAAA'], 3, 'No such credit code. Check it for mistyped characters.'],
-    [['redeem', 'acct_0', revoked.code], 3, 'No account has the id "acct_0"'],
+    [['redeem', 'acct_0', revoked.code], 3, 'No account has the ID "acct_0"'],
     [['code', 'create', '0'], 2, '`<dollars>` must be above zero'],
     [['code', 'create', '5', '--expires', '2020-01-01'], 2, '`--expires` must be in the future'],
-    [['code', 'revoke', 'code_0'], 3, 'No credit code has the id "code_0"'],
+    [['code', 'revoke', 'code_0'], 3, 'No credit code has the ID "code_0"'],
     [['code', 'revoke', redeemed.id], 1, `Account ${ada} has redeemed this credit code`],
   ] as const) {
     const { exitCode, out, notes } = await line.run('credit', ...args)

@@ -21,8 +21,8 @@ const CODES = shownRows(creditCodeShape, {
   },
 })
 
-const account = { flags: '<account>', words: 'its id, acct_…', to: 'params.account_id' } as const
-const code = { flags: '<code-id>', words: 'its id, code_…', to: 'params.code_id' } as const
+const account = { flags: '<account>', words: 'its ID, acct_…', to: 'params.account_id' } as const
+const code = { flags: '<code-id>', words: 'its ID, code_…', to: 'params.code_id' } as const
 
 const GRANT: OperationCommand = {
   name: 'grant',
@@ -39,7 +39,7 @@ const GRANT: OperationCommand = {
     },
     {
       flags: '--reference <id>',
-      words: 'required: your own id for this credit; a repeated grant adds nothing',
+      words: 'required: your own ID for this credit; a repeated grant adds nothing',
       to: 'body.reference',
     },
     {

@@ -35,10 +35,10 @@ const KEYS = shownRows(apiKeyShape, {
 
 const account = {
   flags: '<account>',
-  words: 'the id of the account whose credit it spends, acct_…',
+  words: 'the ID of the account whose credit it spends, acct_…',
   to: 'params.account_id',
 } as const
-const apiKey = { flags: '<key>', words: 'its id, key_…', to: 'params.key_id' } as const
+const apiKey = { flags: '<key>', words: 'its ID, key_…', to: 'params.key_id' } as const
 
 /** `tollgate key`: API keys. */
 export const KEY_COMMANDS: CommandGroup = {
@@ -86,7 +86,7 @@ export const KEY_COMMANDS: CommandGroup = {
         account,
         {
           flags: '--search <text>',
-          words: 'keys with this text in their name, prefix or id',
+          words: 'keys with this text in their name, prefix or ID',
           to: 'query.search',
         },
         ...listOptions('keys', 'key id'),

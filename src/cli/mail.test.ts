@@ -20,7 +20,10 @@ afterEach(async () => {
 
 test('a test mail is sent at once, and the answer of the mail server is printed', async () => {
   const { exitCode, out } = await line.run('mail', 'test', 'ada@example.org')
-  expect([exitCode, out]).toEqual([0, expect.stringContaining(`:${box.port} took the mail: 250`)])
+  expect([exitCode, out]).toEqual([
+    0,
+    expect.stringContaining(`:${box.port} accepted the mail: 250`),
+  ])
   expect((await box.mail(0)).text).toContain('https://gate.example.com/app/')
 })
 
@@ -52,7 +55,7 @@ test('an invitation that can not be mailed is printed, and says so', async () =>
     ...['user', 'invite', 'eve@example.org', '--operator', '--mail'],
   )
   expect([exitCode, out]).toEqual([1, expect.stringContaining('/app/invite#')])
-  expect(notes).toContain('the link was made, and no mail was sent: the mail server can not be')
+  expect(notes).toContain('the link was made, and no mail was sent: the mail server cannot be')
   const none = openCommandLine()
   await none.run('account', 'create', 'Ada')
   const refused = await none.run('user', 'invite', 'eve@example.org', '--operator', '--mail')

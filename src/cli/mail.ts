@@ -26,7 +26,7 @@ function mailTestCommand({ settings, terminal }: CommandInput): Command {
       const { host, port } = mail.server
       try {
         const answer = await new MailServer(mail).send(testLetter({ to, pageUrl }))
-        terminal.out(`${host}:${port} took the mail: ${answer}`)
+        terminal.out(`${host}:${port} accepted the mail: ${answer}`)
       } catch (error) {
         if (!(error instanceof MailRefused)) throw error
         throw new CommandFailure(`${host}:${port}: ${error.message}`, { cause: error })

@@ -124,11 +124,11 @@ describe('--help', () => {
 add credit to an account, or remove it
 
 Arguments:
-  account           its id, acct_…
+  account           its ID, acct_…
   dollars           the amount; a negative amount removes paid credit
 
 Options:
-  --reference <id>  required: your own id for this credit; a repeated grant adds nothing
+  --reference <id>  required: your own ID for this credit; a repeated grant adds nothing
   --free            free credit: pays for open-weight text models only, and expires
   --expires <date>  when free credit expires, such as 2027-01-31
   --json            print JSON
@@ -157,14 +157,14 @@ describe('a wrong command line fails, with the reason and a hint to --help', () 
     [['account', 'list', '--limit', '101'], /`--limit` must be a whole number from 1 to 100/],
     [['credit', 'grant', 'acct_1'], /missing required argument 'dollars'/],
     [['credit', 'grant', 'acct_1', 'ten'], /`<dollars>` must be dollars such as 10/],
-    [['credit', 'grant', 'acct_1', '0.0000001'], /at most six behind the point/],
+    [['credit', 'grant', 'acct_1', '0.0000001'], /at most six after the point/],
     [
       ['credit', 'grant', 'acct_1', '100000000.01', '--reference', 'r'],
       /`<dollars>` must be at most \$100,000,000/,
     ],
     [
       ['credit', 'grant', 'acct_1', '1'],
-      /`--reference` is required: your own id of this credit, such as invoice-1042, so that a repeat/,
+      /`--reference` is required: your own ID for this credit, such as invoice-1042, so that a repeat/,
     ],
     [
       ['credit', 'grant', 'acct_1', '1', '--free', '--expires', 'soon'],
@@ -179,8 +179,8 @@ describe('a wrong command line fails, with the reason and a hint to --help', () 
       /must be a time/,
     ],
     [['key', 'create', 'acct_1', '--name', ''], /`--name` must be 1 to 200 characters/],
-    [['request', 'list', '--account', 'Ada'], /`--account` must be an id that begins with acct_/],
-    [['request', 'list', '--key', 'sk-1'], /`--key` must be an id that begins with key_/],
+    [['request', 'list', '--account', 'Ada'], /`--account` must be an ID that begins with acct_/],
+    [['request', 'list', '--key', 'sk-1'], /`--key` must be an ID that begins with key_/],
     [['request', 'list', '--after', '2'], /`--after` must be the `next_cursor` of a page/],
     [['account', 'list', '--after', '2'], /`--after` must be the `next_cursor` of a page/],
     [['request', 'list', '--state', 'done'], /`--state` must be open, unresolved, provisional/],

@@ -77,8 +77,8 @@ test('a purchase is dismissed with a note, and only while it is held', async () 
   await makeHeld('pur_2')
   for (const [args, code, said] of [
     [['dismiss', 'pur_2'], 2, '`--note` is required'],
-    [['dismiss', 'pur_9', '--note', 'x'], 3, 'No purchase has the id "pur_9"'],
-    [['show', 'pur_9'], 3, 'No purchase has the id "pur_9"'],
+    [['dismiss', 'pur_9', '--note', 'x'], 3, 'No purchase has the ID "pur_9"'],
+    [['show', 'pur_9'], 3, 'No purchase has the ID "pur_9"'],
     [['list', '--state', 'lost'], 2, '`--state` must be one or more of open'],
   ] as const) {
     const { exitCode, notes } = await line.run('purchase', ...args)

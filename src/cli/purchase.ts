@@ -21,7 +21,7 @@ const PURCHASES = shownRows(listedPurchaseShape, {
   },
 })
 
-const purchase = { flags: '<purchase>', words: 'its id, pur_…', to: 'params.purchase_id' } as const
+const purchase = { flags: '<purchase>', words: 'its ID, pur_…', to: 'params.purchase_id' } as const
 
 /** `tollgate purchase`: credit that accounts have bought, and payments that are held. */
 export const PURCHASE_COMMANDS: CommandGroup = {
@@ -84,7 +84,7 @@ export const PURCHASE_COMMANDS: CommandGroup = {
         purchase,
         {
           flags: '--note <why>',
-          words: 'required: why, for those who ask later',
+          words: 'required: the reason, for the record',
           to: 'body.note',
         },
       ],

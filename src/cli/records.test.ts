@@ -147,7 +147,7 @@ describe('request', () => {
     expect(await line.run('request', 'show', 'req_0')).toEqual({
       exitCode: 3,
       out: '',
-      notes: 'tollgate: No request that opened a hold has the id "req_0".\n',
+      notes: 'tollgate: No request that opened a hold has the ID "req_0".\n',
     })
   })
 })

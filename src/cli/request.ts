@@ -22,7 +22,7 @@ const REQUESTS = shownRows(requestShape, {
 
 const request = {
   flags: '<request>',
-  words: 'its id, req_…, from the x-request-id of a response',
+  words: 'its ID, req_…, from the x-request-id of a response',
   to: 'params.request_id',
 } as const
 
@@ -40,7 +40,7 @@ export const REQUEST_COMMANDS: CommandGroup = {
         { flags: '--account <account>', words: 'only this account, acct_…', to: 'query.account' },
         { flags: '--key <key>', words: 'only this API key, key_…', to: 'query.key' },
         { flags: '--state <state>', words: `only ${REQUEST_STATES.join(', ')}`, to: 'query.state' },
-        { flags: '--model <model>', words: 'only this model id', to: 'query.model' },
+        { flags: '--model <model>', words: 'only this model ID', to: 'query.model' },
         { flags: '--tag <tag>', words: 'only with this tag of the client', to: 'query.tag' },
         {
           flags: '--since <time>',

@@ -70,7 +70,7 @@ export function readDollars(text: string): number {
   const dollars = parseDecimal(amount)
   if (dollars === null) {
     throw new UsageFailure(
-      'must be dollars such as 10 or 0.25: plain digits, at most six behind the point',
+      'must be dollars such as 10 or 0.25: plain digits, at most six after the point',
     )
   }
   const micros = Number(formatDecimal({ ...dollars, exponent: dollars.exponent + 6 }))

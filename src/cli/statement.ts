@@ -12,7 +12,7 @@ export const STATEMENT_COMMAND: OperationCommand = {
   runs: 'getStatement',
   words: 'show what changed the credit of the account, a line for the requests of each UTC day',
   takes: [
-    { flags: '<account>', words: 'its id, acct_…', to: 'params.account_id' },
+    { flags: '<account>', words: 'its ID, acct_…', to: 'params.account_id' },
     {
       flags: '--since <date>',
       words: 'from this date on, such as 2027-01-31; left out: 30 days',

@@ -39,7 +39,7 @@ export const TOKEN_COMMANDS: CommandGroup = {
         },
         {
           flags: '--expires-in <time>',
-          words: 'how long it is good for, such as 12h or 90d; left out: for ever',
+          words: 'how long it works, such as 12h or 90d; left out: for ever',
           to: 'body.expires_in_seconds',
           read: readSeconds,
         },
@@ -71,7 +71,7 @@ The admin API is on only while ADMIN_API_TOKEN is set; without it, no token work
       runs: 'revokeAdminToken',
       words:
         'refuse a token for ever, and those that were made by it; servers know within a second',
-      takes: [{ flags: '<token>', words: 'its id, atok_…', to: 'params.token_id' }],
+      takes: [{ flags: '<token>', words: 'its ID, atok_…', to: 'params.token_id' }],
       show: TOKENS.one,
     },
   ],

@@ -68,7 +68,7 @@ export function upstreamCommand(input: CommandInput): Command {
   command
     .command('check')
     .description(
-      'ask each upstream for its models: can it be reached, is its key good, what is offered',
+      'check that each upstream can be reached and accepts its key, and which models it offers',
     )
     .argument('[name]', 'the name of one upstream; default: all')
     .option('--spend', 'also pay for one token of the cheapest model of each')

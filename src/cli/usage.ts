@@ -9,7 +9,7 @@ import { table } from './table.ts'
 export const USAGE_COMMAND: OperationCommand = {
   name: 'usage',
   runs: 'getAllUsage',
-  words: 'show what requests came to, with provider cost and margin',
+  words: 'show requests, tokens and charges, with provider cost and margin',
   takes: [
     {
       flags: '--by <group>',

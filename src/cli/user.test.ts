@@ -24,7 +24,7 @@ test('an invitation is printed once, as a link to the page, for an operator or a
 test.each([
   [['user', 'invite', 'ada@example.org'], 2, /`--account` is required unless/],
   [['user', 'invite', 'ada', '--operator'], 2, /`<email>` must be an email address/],
-  [['user', 'invite', 'ada@example.org', '--account', 'acct_none'], 3, /No account has the id/],
+  [['user', 'invite', 'ada@example.org', '--account', 'acct_none'], 3, /No account has the ID/],
   [['user', 'reset', 'ada@example.org'], 3, /No user has this email address/],
 ] as const)('%j is refused', async (args, exitCode, message) => {
   const seen = await line.run(...args)
@@ -37,7 +37,10 @@ test('an open invitation is withdrawn, once', async () => {
   const removed = await line.run('user', 'remove', 'ADA@example.org')
   expect([removed.exitCode, removed.out]).toEqual([0, 'open invitations that have ended: 1\n'])
   const again = await line.run('user', 'remove', 'ada@example.org')
-  expect([again.exitCode, again.notes]).toEqual([3, expect.stringContaining('nothing of this')])
+  expect([again.exitCode, again.notes]).toEqual([
+    3,
+    expect.stringContaining('none of these rights'),
+  ])
 })
 
 test('a store without users says how people become users', async () => {

@@ -27,7 +27,7 @@ const email = {
 
 const account = {
   flags: '<account>',
-  words: 'the id of the account, acct_…',
+  words: 'the ID of the account, acct_…',
   to: 'params.account_id',
 } as const
 
@@ -61,7 +61,7 @@ export const USER_COMMANDS: CommandGroup = {
     {
       name: 'invite',
       runs: 'createInvitation',
-      words: 'print a link by which a person becomes a user, once, within 7 days',
+      words: 'print a link by which a person becomes a user; it works once, within 7 days',
       takes: [
         email,
         {
@@ -117,7 +117,7 @@ export const USER_COMMANDS: CommandGroup = {
       words: 'give a member of an account another role',
       takes: [
         account,
-        { flags: '<user>', words: 'the id of the user, user_…', to: 'params.user_id' },
+        { flags: '<user>', words: 'the ID of the user, user_…', to: 'params.user_id' },
         {
           flags: '<role>',
           words: 'member (keys and Activity) or owner (also credit and members)',
@@ -130,14 +130,14 @@ export const USER_COMMANDS: CommandGroup = {
       name: 'reset',
       runs: 'createResetLink',
       words:
-        'print a link by which a user sets a new password, once, within 24 hours; it also takes a second factor away',
+        'print a link by which a user sets a new password; it works once, within 24 hours, and removes second factors',
       takes: [email],
       show: showLink,
     },
     {
       name: 'remove',
       runs: 'removeUser',
-      words: 'let a person no longer sign in, or take one right from them; open invitations end',
+      words: 'stop a person from signing in, or remove one right; open invitations end',
       takes: [
         email,
         {

@@ -34,7 +34,7 @@ const DELIVERIES = shownRows(deliveryShape, {
   },
 })
 
-const webhook = { flags: '<webhook>', words: 'its id, hook_…', to: 'params.webhook_id' } as const
+const webhook = { flags: '<webhook>', words: 'its ID, hook_…', to: 'params.webhook_id' } as const
 
 const events = {
   flags: '--events <events>',
@@ -122,7 +122,7 @@ export const WEBHOOK_COMMANDS: CommandGroup = {
       takes: [webhook],
       show: show(deliveryShape, ({ id }) => ({
         out: id,
-        note: 'The running server sends it. `tollgate webhook deliveries` shows what came of it.',
+        note: 'The running server sends it. `tollgate webhook deliveries` shows the result.',
       })),
     },
     {

@@ -89,7 +89,7 @@ export const FIELDS = {
   objects: { type: 'array', items: object },
   textOrList: { type: ['string', 'array'] },
   textOrObject: { type: ['string', 'object'] },
-  model: { type: 'string', description: 'A model id, <author>/<name>.' },
+  model: { type: 'string', description: 'A model ID, <author>/<name>.' },
   stream: { type: 'boolean', default: false },
   cap,
   requiredCap: {

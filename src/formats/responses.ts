@@ -102,7 +102,7 @@ function refuseItems(root: JsonObject): void {
   for (const [index, item] of readObjects(root, 'input').entries()) {
     const place = `input[${index}]`
     if (isReference(item)) {
-      throw unsupported(place, 'Items are not stored: send the item itself instead of its id.')
+      throw unsupported(place, 'Items are not stored: send the item itself instead of its ID.')
     }
     if (field(item, 'tools') === undefined && !TOOL_ITEMS.has(item['type'])) continue
     throw unsupported(place, 'Tools are supported in `tools` only, not in items of `input`.')

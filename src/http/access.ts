@@ -36,7 +36,7 @@ export interface AnsweredCall {
 interface AdminAccessInput {
   /** The token of the settings. */
   readonly adminToken: string
-  /** Those that were made since. */
+  /** Tokens from `tollgate token create` and the admin API. */
   readonly knownTokens: Pick<KnownTokens, 'find'>
   /** Makes the ids of what is changed. */
   readonly ids: IdSource
@@ -96,7 +96,7 @@ export function countUntilAnswered(gate: Gate, caller: GateCaller, client: Serve
   finished(client, () => slot.leave())
 }
 
-/** How much a key may call beside inference. Limits of its requests do not change it. */
+/** The limits of a key's calls other than inference. Limits of its requests do not change it. */
 export const CALL_LIMITS: GateSettings = {
   counts: 'calls',
   inFlightMax: 256,
@@ -105,7 +105,10 @@ export const CALL_LIMITS: GateSettings = {
   unbackedRequestsPerMinuteMax: 0,
 }
 
-/** Of all keys of an account together, which bounds their memory. Long reports of an account wait for each other. */
+/**
+ * The limit for all keys of an account together, which bounds their memory. Long reports of an account wait for each
+ * other.
+ */
 const CALLS_OF_ACCOUNT = {
   keyRequestsPerMinuteMax: null,
   keyInFlightMax: null,

@@ -14,7 +14,7 @@ interface AnswerProblemInput {
   readonly family: EnvelopeFamily
   /** Null on the one path whose 404 has none. */
   readonly requestId: string | null
-  /** The limits of a minute that the request was under when it came. Default: they are not told. */
+  /** The limits of a minute that applied when the request came. Default: the answer does not state them. */
   readonly rateLimits?: readonly RateLimit[] | null
 }
 
@@ -24,7 +24,7 @@ const DRAIN_BYTES_MAX = 128 * 1024 * 1024
 const DRAIN_TIMEOUT_MS = 10_000
 const BROKEN_DRAIN_TIMEOUT_MS = 2_000
 
-// Node itself reads and drops the rest of a body this small, and goes on to the next request.
+// Node itself reads and drops the rest of a body this small, and then reads the next request.
 const SMALL_BODY_BYTES_MAX = 64 * 1024
 
 /** Turns anything thrown into a problem. An unknown error is `internal_error`; its text goes to the log only. */
@@ -42,7 +42,7 @@ function refusedRead({ why }: ReadRefused): Problem {
     case 'tooLong':
       return new Problem('service_unavailable', {
         message:
-          'The requests of so long a time could not be read within 20 seconds. Ask for fewer days.',
+          'The requests of this range could not be read within 20 seconds. Ask for fewer days.',
         isFinal: true,
       })
     case 'tooMany':
@@ -95,7 +95,7 @@ function problemHeaders(
   if (requestId !== null) headers['x-request-id'] = requestId
   if (requestId !== null && family === 'messages') headers['request-id'] = requestId
   if (problem.retryAfterSeconds !== null) headers['retry-after'] = String(problem.retryAfterSeconds)
-  // The provider's own limits are not told.
+  // The provider's own limits are not passed on.
   if (problem.httpStatus === 429 && problem.code !== 'provider_rate_limited')
     Object.assign(headers, rateLimitHeaders(problem.rateLimits ?? rateLimits))
   // On messages a header of the provider is already set, and is kept.

@@ -50,7 +50,7 @@ export class ClientRequest extends IncomingMessage {
     else super._read(bytes)
   }
 
-  /** Ends the reading of a body that can't become whole any more. */
+  /** Stops reading a body that can no longer become complete. */
   breakOff(problem: Problem): void {
     this.destroy(problem)
   }

@@ -15,7 +15,7 @@ export interface ReadinessCheck {
   readonly name: ReadinessCheckName
   /** The problem and what to do about it, without secrets; null: the check passes. */
   readonly fault: string | null
-  /** What an operator should know although the check passes. Default: nothing. */
+  /** A warning for operators although the check passes. Default: nothing. */
   readonly warning?: string
 }
 

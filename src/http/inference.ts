@@ -22,7 +22,7 @@ interface InferenceInput {
   readonly onEnded: (ended: EndedRequest) => void
 }
 
-/** What the log, the metrics and the traces say of one request. */
+/** The record of one request for the log, the metrics and the traces. */
 export interface EndedRequest {
   readonly requestId: string
   readonly format: Pick<WireFormat, 'endpoint' | 'path' | 'rules' | 'telemetry'>
@@ -41,7 +41,10 @@ export interface Inference {
   serve(clientRequest: IncomingMessage, client: ServerResponse): boolean
   /** Serves a request of another route, which has an authentication of its own. All else is the same. */
   serveAs(arrived: Arrived): void
-  /** What a request of another route would hold. Nothing is opened, stored, logged or sent. Rejects with a Problem. */
+  /**
+   * The hold that a request of another route would need. Nothing is opened, stored, logged or sent. Rejects with a
+   * Problem.
+   */
   estimate(arrived: ArrivedEstimate): Promise<HoldEstimate>
   /** Whether the journey of a request is under way: from before its hold can be opened. */
   isUnderWay(requestId: string): boolean
@@ -72,8 +75,8 @@ interface Sender {
   /** The caller that the request counts for. Throws Problem. */
   authenticate(): Promise<Caller>
   /**
-   * Called when the body has come, which may take minutes, and before a hold is opened. Throws Problem where the
-   * sender may not call any more.
+   * Called when the body has come, which may take minutes, and before a hold is opened. Throws Problem if the
+   * sender may no longer call.
    */
   bodyHasCome(): Promise<void>
 }

@@ -26,7 +26,7 @@ export class KnownRoutes {
 
   /** Adds each route of an app but those of all methods, and has the app answer every method that Node reads. */
   follow(app: FastifyInstance): void {
-    // Bodies are read by the routes, whatever their content-type says: the framework is told that there are none.
+    // The routes read bodies themselves, with any content-type: for the framework there are none.
     const isBodyRead = { hasBody: false, overrideExisting: true }
     for (const method of METHODS) if (method !== 'CONNECT') app.addHttpMethod(method, isBodyRead)
     app.addHook('onRoute', ({ method, url }) => {

@@ -20,7 +20,7 @@ interface OperationRoutesInput {
 /** A client that takes no byte of an answer for so long is gone. */
 export const ANSWER_STALL_TIMEOUT_MS = 60_000
 
-/** What an operation's body may have: an object of a few fields. */
+/** The largest body of an operation: an object of a few fields. */
 const BODY_BYTES_MAX = 64 * 1024
 
 /**
@@ -100,7 +100,7 @@ function isDownload(shape: z.ZodType | undefined): boolean {
   return shape instanceof z.ZodString
 }
 
-/** What is known of a request of Fastify's before it is read. */
+/** The facts of a Fastify request before its body is read. */
 export function arrivalOf({ headers, raw }: Pick<FastifyRequest, 'headers' | 'raw'>): Arrival {
   return { headers, peerAddress: raw.socket.remoteAddress }
 }

@@ -39,8 +39,8 @@ export function registerPlayPage(
 }
 
 /**
- * Throws Problem `foreign_origin` unless the page itself pays: a form of another site would pay for whoever has opened
- * it. By position: the request, and the address of the page.
+ * Throws Problem `foreign_origin` unless the page itself pays: a form on another site could pay in the name of its
+ * visitor. By position: the request, and the address of the page.
  */
 function requireOwn(
   { headers: { origin = '', host = '' } }: FastifyRequest,
@@ -48,7 +48,9 @@ function requireOwn(
 ): void {
   const own = [new URL(pageUrl).origin, `http://${host}`, `https://${host}`]
   if (own.includes(origin)) return
-  throw new Problem('foreign_origin', { message: 'This page is paid by its own button alone.' })
+  throw new Problem('foreign_origin', {
+    message: 'Only the button of this page can pay. Open the page, and pay there.',
+  })
 }
 
 interface PlayRoute {

@@ -10,7 +10,7 @@ import { Problem } from '../vocabulary/problem.ts'
 import { answerProblem } from './answer-problem.ts'
 import { arrivalOf } from './operation-routes.ts'
 
-/** What the routes that need no key show. */
+/** The parts of the routes that need no key. */
 export interface PublicRoutesInput {
   readonly version: string
   /** `simulator`: the built-in upstream answers, and all money is play money. */
@@ -146,7 +146,7 @@ export interface KeptAnswer {
   readonly contentType: string
 }
 
-/** Keeps the bytes of an answer. They must not be written to any more. */
+/** Keeps the bytes of an answer. They must not change afterwards. */
 export function keptAnswer(bytes: Buffer, contentType = 'application/json'): KeptAnswer {
   // 128 bits of a digest: enough that no two answers ever share them.
   const etag = `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"`

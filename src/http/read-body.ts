@@ -9,7 +9,7 @@ import { BodyPace, PACE_INTERVAL_MS } from './body-pace.ts'
 import { breakOfBody, ClientRequest } from './client-request.ts'
 
 interface ReadBodyInput {
-  /** Of the body as it is after inflating. */
+  /** The largest size of the body after inflating. */
   readonly bytesMax: number
   /** For the whole body to arrive. */
   readonly timeoutMs: number
@@ -28,11 +28,11 @@ export interface BodyAccount {
   readonly inflateTurn: () => Promise<Turn>
 }
 
-/** What one reads of any account that may call at all. */
+/** The size of body that is read for any account that may call. */
 const SMALL_BODY_BYTES_MAX = 64 * 1024
 
 /**
- * What is inflated of a body beyond this is inflated in turns, a piece at a time: thirty kilobytes can
+ * Beyond this size, a body is inflated in turns, a piece at a time: thirty kilobytes can
  * stand for thirty megabytes, and many such bodies at once would take every core of the machine.
  */
 const FREELY_INFLATED_BYTES_MAX = 256 * 1024

@@ -46,7 +46,7 @@ export interface ManagementInput {
   readonly sections: readonly OperationSection[]
   readonly access: readonly Access[]
   readonly bodyTimeoutMs: number
-  /** What documents say beside the operations. */
+  /** The facts in the documents other than the operations. */
   readonly document: Pick<OpenApiInput, 'version' | 'costHeader'>
   /** The page at `/app`; null: it is off. */
   readonly page: Omit<PageInput, 'bodyTimeoutMs'> | null

@@ -68,7 +68,7 @@ function escaped(text: string): string {
 
 const words = (text: string): Part => ({ kind: 'words', words: text })
 
-const NOT_ASKED = 'If you did not ask for this, do nothing: without this mail it can not be used.'
+const NOT_ASKED = 'If you did not ask for this, do nothing: without this mail it cannot be used.'
 
 /** What `tollgate mail test` sends. */
 export function testLetter({

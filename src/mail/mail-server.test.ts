@@ -114,7 +114,7 @@ test('a server that hangs, drips or is away is left at the deadline, and may be 
     expect([message, isTemporary]).toEqual([expect.stringContaining('within 0.05 seconds'), true])
   }
   const away = await refusal(serverAt('smtp://127.0.0.1:1?tls=off').send(LETTER))
-  expect([away.message, away.isTemporary]).toEqual(['the mail server can not be reached', true])
+  expect([away.message, away.isTemporary]).toEqual(['the mail server cannot be reached', true])
 })
 
 test("a refusal has the server's words, and is final for 5yz alone", async () => {

@@ -99,7 +99,7 @@ function wordsOf(code: string): string {
   if (code === 'EAUTH') return 'the mail server refused the user or the password of SMTP_URL'
   if (code === 'EDNS') return 'the name of the mail server has no address'
   if (code === 'ETLS') return 'the mail server has no TLS that can be trusted'
-  if (code === 'ECONNECTION' || code === 'ESOCKET') return 'the mail server can not be reached'
+  if (code === 'ECONNECTION' || code === 'ESOCKET') return 'the mail server cannot be reached'
   if (code === 'ETIMEDOUT') return 'the mail server did not answer in time'
   if (code === 'EENVELOPE') return 'the mail server refused the sender or the recipient'
   if (code === 'EABORT') return 'the gateway was stopped'

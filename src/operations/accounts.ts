@@ -58,7 +58,7 @@ function create(parts: OperationParts): Operation {
     scope: 'keys',
     paths: { admin: '/v1/admin/accounts', operator: '/app/api/operator/accounts' },
     summary:
-      'Create an account without credit. If an account has the `external_id` already, that one is answered with 200, and nothing of it is changed.',
+      'Create an account without credit. If an account already has the `external_id`, it is returned unchanged with 200.',
     body: newAccountBody.extend({ external_id: externalIdField.nullish() }),
     example: { name: 'Ada Lovelace' },
     answers: { 200: accountShape, 201: accountShape },
@@ -138,10 +138,10 @@ function list(parts: OperationParts): Operation {
       search: filterField
         .max(200, 'must be at most 200 characters')
         .optional()
-        .describe('A part of a name, an email address or an id.'),
+        .describe('A part of a name, an email address or an ID.'),
       external_id: externalIdField
         .optional()
-        .describe('The whole id that another system knows the account by.'),
+        .describe('The whole ID that another system knows the account by.'),
       state: z
         .enum(ACCOUNT_LIST_STATES)
         .optional()
@@ -222,7 +222,7 @@ function change(parts: OperationParts): Operation {
         .nullable()
         .optional()
         .describe(
-          `Why the account is suspended, at most ${NOTE_CHARS_MAX} characters; its members are shown it. With \`disabled: true\` alone.`,
+          `Why the account is suspended, at most ${NOTE_CHARS_MAX} characters; its members can read it. With \`disabled: true\` alone.`,
         ),
       fee_basis_points: feeField.optional(),
       models: modelsField,
@@ -311,7 +311,7 @@ export const accountShape = z
     disabled_note: z
       .string()
       .nullable()
-      .describe('What its members are shown of the reason; null: nothing.'),
+      .describe('The reason, which its members can read; null: none.'),
     fee_basis_points: feeShape
       .nullable()
       .describe(
@@ -324,7 +324,7 @@ export const accountShape = z
     external_id: z
       .string()
       .nullable()
-      .describe('The id that another system knows it by; no two accounts have the same.'),
+      .describe('The ID that another system knows it by; no two accounts have the same.'),
     metadata: metadataShape,
     credit: creditShape,
     has_backed_credit: z.boolean().describe('Whether the account ever bought or activated credit.'),
@@ -338,7 +338,7 @@ export const listedAccountShape = accountShape
   .extend({
     recent_charge: moneyField
       .optional()
-      .describe('For operators: what its requests of the last 30 days were charged.'),
+      .describe('For operators: the charges of its requests of the last 30 days.'),
     last_request_at: timeField
       .nullable()
       .optional()

@@ -50,7 +50,7 @@ function create({ store, ids, clock, onAdminTokensChanged }: OperationParts): Op
         .min(1, 'must be at least 1')
         .max(EXPIRES_SECONDS_MAX, 'must be at most ten years')
         .nullish()
-        .describe('How long it is good for. Absent or null: as long as the token that asks.'),
+        .describe('How long it works. Absent or null: as long as the token that asks.'),
     }),
     example: { name: 'shop', scopes: ['keys', 'credit'], expires_in_seconds: 7_776_000 },
     answers: { 201: createdAdminTokenShape },

@@ -119,7 +119,7 @@ function list({ store, clock }: OperationParts): Operation {
       search: filterField
         .max(200, 'must be at most 200 characters')
         .optional()
-        .describe('A part of a name, a prefix or an id.'),
+        .describe('A part of a name, a prefix or an ID.'),
     }),
     answers: { 200: listShape(apiKeyShape) },
     problems: ['not_found'],
@@ -222,7 +222,7 @@ function rotate(parts: OperationParts): Operation {
     scope: 'keys',
     paths: ROTATED_KEY,
     summary:
-      'Give an API key a new text, which only this answer has. The one before works for `grace_seconds`; a second rotation ends it.',
+      'Give an API key a new text, which only this answer has. The previous text works for `grace_seconds`; a second rotation ends it.',
     body: z.strictObject({
       grace_seconds: z
         .int('must be whole seconds')

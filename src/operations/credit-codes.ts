@@ -140,7 +140,7 @@ function redeem({ ledger, clock, onCallersChanged }: OperationParts): Operation 
     },
     needsOwner: true,
     summary:
-      'Give an account the credit of a code, once a code: a repeat by the same account answers 200 and the entry that is there.',
+      'Redeem a credit code for an account. A code can be redeemed once: a repeat by the same account answers 200 and the existing entry.',
     body: z.strictObject({ code: text({ charsMax: 100 }) }),
     example: { code: 'XXXXXX-XXXXXX-XXXXXX-XXXXXX' },
     answers: { 200: entryShape, 201: entryShape },

@@ -45,10 +45,10 @@ export function creditOperations(parts: OperationParts): readonly Operation[] {
 const referenceField = text({
   charsMax: 200,
   missing:
-    'is required: your own id of this credit, such as invoice-1042, so that a repeat adds nothing',
+    'is required: your own ID for this credit, such as invoice-1042, so that a repeat adds nothing',
 }).refine(
   (reference) => !isReservedReference(reference),
-  'must not begin with "code_" or "pur_", as the ids of credit codes and purchases do',
+  'must not begin with "code_" or "pur_", as the IDs of credit codes and purchases do',
 )
 
 const creditBody = z.discriminatedUnion(
@@ -85,7 +85,7 @@ function add(parts: OperationParts): Operation {
       operator: '/app/api/operator/accounts/{account_id}/credit',
     },
     summary:
-      'Add credit, or remove paid credit, once a reference: a repeat answers 200 and the entry that is there.',
+      'Add credit, or remove paid credit, once for each reference: a repeat answers 200 and the existing entry.',
     body: creditBody,
     example: { kind: 'backed', amount: 25_000_000, reference: 'invoice-1042' },
     answers: { 200: entryShape, 201: entryShape },

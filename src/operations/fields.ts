@@ -194,7 +194,7 @@ const VALUES_MAX = 50
 
 /** A filter of a list by an id. */
 export function idFilterField(prefix: IdPrefix) {
-  const message = `must be an id that begins with ${prefix}_`
+  const message = `must be an ID that begins with ${prefix}_`
   return filterField
     .refine((value) => value.startsWith(`${prefix}_`), message)
     .describe(`${prefix}_…`)

@@ -82,8 +82,7 @@ function remove({ store: { db }, clock }: OperationParts): Operation {
     method: 'DELETE',
     needsOwner: true,
     paths: { member: `${MEMBERS.member}/{user_id}` },
-    summary:
-      'Let a member no longer open the account. Counts from the next call on. The last owner stays.',
+    summary: 'Remove a member from the account, from the next call on. The last owner stays.',
     isHarmless: true,
     answers: { 200: removedMemberShape },
     problems: ['not_found', 'last_owner'],
@@ -101,7 +100,7 @@ function leave({ store: { db }, clock }: OperationParts): Operation {
     name: 'leaveAccount',
     method: 'POST',
     paths: { member: `${MEMBER}/leave` },
-    summary: 'Be no member of the account any more. The last owner stays.',
+    summary: 'Leave the account. The last owner stays.',
     isHarmless: true,
     answers: { 200: removedMemberShape },
     problems: ['not_found', 'last_owner'],

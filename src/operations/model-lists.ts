@@ -20,7 +20,7 @@ const patternsField = z
       .trim()
       .refine(
         isPattern,
-        `must be an id as GET /v1/models lists it, such as acme/sage-pro, or acme/* for all of an author's, with at most ${PATTERN_CHARS_MAX} characters`,
+        `must be an ID as GET /v1/models lists it, such as acme/sage-pro, or acme/* for all of an author's, with at most ${PATTERN_CHARS_MAX} characters`,
       ),
   )
   .max(PATTERNS_MAX, `must have at most ${PATTERNS_MAX} entries`)
@@ -31,7 +31,7 @@ const patternsField = z
 export const modelsField = z
   .strictObject({
     allow: patternsField.describe(
-      'The only models to be used: ids of `GET /v1/models`, and `author/*` for all of an author. Empty or null: all.',
+      'The only models to be used: IDs of `GET /v1/models`, and `author/*` for all of an author. Empty or null: all.',
     ),
     deny: patternsField.describe(
       'Models that may not be used, also if `allow` has them. Empty or null: none.',

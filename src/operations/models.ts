@@ -117,9 +117,7 @@ export const offeredModelShape = modelShape
     upstream: z.string(),
     provider_pricing: pricingShape.describe("The provider's prices, without the platform fee."),
     fee_basis_points: feeShape.describe('The platform fee of the model.'),
-    doubted: z
-      .boolean()
-      .describe('Whether one of its figures fell so far that it is not believed yet.'),
+    doubted: z.boolean().describe('Whether one of its figures fell so far that it is doubted.'),
   })
   .meta({ id: 'OfferedModel' })
 

@@ -346,6 +346,6 @@ export function notFound(
   namedId: string,
 ): Problem {
   const shown = echoed(namedId)
-  const named = shown === null ? 'this id' : `the id "${shown}"`
+  const named = shown === null ? 'this ID' : `the ID "${shown}"`
   return new Problem('not_found', { message: `No ${kind} has ${named}.` })
 }

@@ -36,7 +36,7 @@ export function operatorDeskOperations(parts: OperationParts): readonly Operatio
 
 const actionFilters = {
   account: idFilterField('acct').optional(),
-  by: anyOf(filterField, 'must be at most 50 ids')
+  by: anyOf(filterField, 'must be at most 50 IDs')
     .optional()
     .describe(
       'Ids of users and of admin tokens, comma-separated: any of them. `ADMIN_API_TOKEN` is the token of the settings.',
@@ -127,11 +127,11 @@ export const operatorActionShape = z
     token_name: z
       .string()
       .nullable()
-      .describe('The admin token; `ADMIN_API_TOKEN` without an id is that of the settings.'),
+      .describe('The admin token; `ADMIN_API_TOKEN` without an ID is that of the settings.'),
     action: z.string().describe('The name of the operation.'),
     account_id: idField('acct').nullable(),
     account_name: z.string().nullable(),
-    target_id: z.string().nullable().describe('The id of what was changed or made.'),
+    target_id: z.string().nullable().describe('The ID of what was changed or made.'),
     amount: moneyField.nullable(),
     detail: actionFields.describe('The fields that were given.'),
     before: actionFields
@@ -176,7 +176,7 @@ function listUnsettled({ store, server }: OperationParts): Operation {
     name: 'listUnsettledRequests',
     method: 'GET',
     paths: { operator: '/app/api/operator/unsettled' },
-    summary: 'Requests of all accounts that wait for their cost, the oldest first.',
+    summary: 'Unsettled requests of all accounts, the oldest first.',
     query: pageQuery('unsettled', {}),
     answers: { 200: listShape(unsettledRequestShape) },
     async run({ reader, query: { limit, cursor } }) {
@@ -198,7 +198,7 @@ export const unsettledRequestShape = requestShape
     next_lookup_by: timeField
       .nullable()
       .describe(
-        'When the provider is asked for its cost again, at the latest; null: its cost can not be looked up.',
+        'When the provider is asked for its cost again, at the latest; null: its cost cannot be looked up.',
       ),
     stands_at: timeField.describe(
       'When it is settled as it stands if the provider has no cost until then; later if it does not answer.',
@@ -227,7 +227,7 @@ function showHealth({ store, server, clock }: OperationParts): Operation {
     name: 'getHealth',
     method: 'GET',
     paths: { operator: '/app/api/operator/health' },
-    summary: 'The state of the process, of its catalog and of the holds that are not settled.',
+    summary: 'The state of the process, of its catalog and of unsettled holds.',
     answers: { 200: healthShape },
     async run({ reader }) {
       if (server === null) throw new TypeError('the process serves nothing')

@@ -32,7 +32,7 @@ function ownKey({ store, clock }: OperationParts): Operation {
     name: 'getOwnKey',
     method: 'GET',
     paths: { key: '/v1/key' },
-    summary: 'The calling key with its limit, its spend and the credit that it may use.',
+    summary: 'The calling key with its limit, its spend and the credit that it can use.',
     answers: { 200: ownKeyShape },
     async run({ caller: { apiKeyId, accountId } }) {
       const apiKey = await getApiKey(store.db, apiKeyId)
@@ -124,7 +124,7 @@ export const balanceShape = z
         next_release_at: timeField
           .nullable()
           .describe(
-            'When the first of them is released if the provider reports no cost until then.',
+            'When the first of them is released unless the provider reports its cost before.',
           ),
       })
       .describe('Unresolved requests: not charged yet, with their holds reserved.'),

@@ -44,7 +44,7 @@ function invite(parts: OperationParts): Operation {
     scope: 'everything',
     paths: { admin: '/v1/admin/invitations' },
     summary:
-      'Make a link that lets a person in to the page, once, within 7 days. Only this answer has it.',
+      'Make a link by which a person becomes a user of the page. It works once, within 7 days. Only this answer has it.',
     body: z
       .strictObject({
         email: emailField.describe('The address of the person.'),
@@ -98,7 +98,7 @@ function reset(parts: OperationParts): Operation {
     scope: 'everything',
     paths: { admin: '/v1/admin/reset-links' },
     summary:
-      'Make a link by which a user sets a new password, once, within 24 hours. Only this answer has it.',
+      'Make a link by which a user sets a new password. It works once, within 24 hours. Only this answer has it.',
     body: z.strictObject({ email: emailField.describe('The address of the user.') }),
     example: { email: 'ada@example.org' },
     answers: { 201: linkShape },
@@ -122,7 +122,7 @@ function removeRights({ store, clock }: OperationParts): Operation {
     scope: 'everything',
     paths: { admin: '/v1/admin/users/remove' },
     summary:
-      'Let a person no longer sign in, or take an account or the rights of an operator from them. Open invitations to it end.',
+      'Stop a person from signing in, or remove them from an account or from the operators. Open invitations to it end.',
     body: z.strictObject({
       email: emailField.describe('The address of the person.'),
       account_id: idFilterField('acct')
@@ -145,7 +145,7 @@ function removeRights({ store, clock }: OperationParts): Operation {
       )
       if (!isUser && !wasOperator && accountIds.length + invitations === 0) {
         throw new Problem('not_found', {
-          message: 'This email address has nothing of this, and no open invitation to it.',
+          message: 'This email address has none of these rights, and no open invitation to them.',
         })
       }
       return {
@@ -197,7 +197,7 @@ export const removalShape = z
     object: z.literal('removal'),
     email: z.string(),
     user: z.boolean().describe('Whether a user can no longer sign in: all sessions have ended.'),
-    operator: z.boolean().describe('Whether an operator is none any more.'),
+    operator: z.boolean().describe('Whether the person is no longer an operator.'),
     account_ids: z
       .array(idField('acct'))
       .describe('The accounts that the person is no longer a member of.'),

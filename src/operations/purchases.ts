@@ -138,7 +138,7 @@ function dismiss({ ledger }: OperationParts): Operation {
     },
     summary: 'Decide that a held purchase adds no credit. Its money is paid back elsewhere.',
     body: z.strictObject({
-      note: text({ charsMax: 500, missing: 'is required: why, for those who ask later' }),
+      note: text({ charsMax: 500, missing: 'is required: the reason, for the record' }),
     }),
     example: { note: 'paid back at the provider' },
     answers: { 200: adminPurchaseShape },
@@ -204,7 +204,7 @@ export const purchaseShape = z
 /** A deposit in a block that is not final, which may still go away. */
 export const confirmingShape = purchaseShape
   .extend({
-    id: z.null().describe('It becomes a purchase, with an id, once its block is final.'),
+    id: z.null().describe('It becomes a purchase, with an ID, once its block is final.'),
     state: z.literal('confirming'),
     created_at: timeField.describe('When it was last seen.'),
     credited_at: z.null(),

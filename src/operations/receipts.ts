@@ -15,7 +15,7 @@ function receipt({ store, seller }: OperationParts): Operation {
     name: 'getReceipt',
     method: 'GET',
     paths: { member: '/app/api/accounts/{account_id}/purchases/{purchase_id}/receipt' },
-    summary: 'What a purchase that was credited came to, with its seller and its buyer.',
+    summary: 'The receipt of a credited purchase, with its seller and its buyer.',
     answers: { 200: receiptShape },
     problems: ['not_found'],
     async run({ reader, caller, accountId, param }) {

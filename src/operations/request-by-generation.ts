@@ -23,9 +23,9 @@ export function generationOperations({ store, clock }: OperationParts): readonly
           .string('must be given once')
           .refine(
             (id) => /^[\w.:-]{1,200}$/.test(id),
-            'must be the id of a request or of a generation',
+            'must be the ID of a request or of a generation',
           )
-          .describe('The id of an answer, or its `x-request-id`.'),
+          .describe('The ID of an answer, or its `x-request-id`.'),
       }),
       answers: { 200: ownGenerationShape },
       problems: ['not_found'],

@@ -53,9 +53,9 @@ export async function noRequest(
 
 /** Which requests to read, as every query string says it. */
 export const requestFilters = {
-  key: anyOf(idFilterField('key'), 'must be an id that begins with key_').optional(),
+  key: anyOf(idFilterField('key'), 'must be an ID that begins with key_').optional(),
   state: anyOf(z.enum(REQUEST_STATES), `must be ${REQUEST_STATES.join(', ')}`).optional(),
-  model: anyOf(filterField, 'must be at most 50 model ids').optional(),
+  model: anyOf(filterField, 'must be at most 50 model IDs').optional(),
   endpoint: anyOf(filterField, 'must be at most 50 names').optional(),
   tag: anyOf(filterField, 'must be at most 50 tags').optional(),
   failed: z
@@ -281,7 +281,7 @@ export const requestShape = z
     ),
     overrun: moneyField.describe('The part of the charge above the hold, in micro-dollars.'),
     usage: usageShape.nullable(),
-    generation_id: z.string().nullable().describe("The provider's id of the generation."),
+    generation_id: z.string().nullable().describe("The provider's ID of the generation."),
     price_snapshot: z.string(),
     tags: z
       .array(z.string())

@@ -18,7 +18,7 @@ function show({ store, sale }: OperationParts): Operation {
     method: 'GET',
     scope: 'read',
     paths: { admin: '/v1/admin/sale', operator: '/app/api/operator/sale' },
-    summary: 'What was sold by each method, and when payments were last looked at.',
+    summary: 'Sales by each method, and when payments were last looked at.',
     answers: { 200: saleStatusShape },
     async run({ reader, caller }) {
       const { purchases, looks } = await saleFigures(readsFor({ caller, reader }, store))
@@ -93,7 +93,7 @@ function check({ store, sale, clock }: OperationParts): Operation {
 export const saleStatusShape = z
   .object({
     object: z.literal('sale_status'),
-    methods: z.array(z.string()).describe('What can be bought by now; none: nothing is sold.'),
+    methods: z.array(z.string()).describe('The methods of payment; none: nothing is sold.'),
     purchases: z.array(
       z.object({
         method: z.string(),
@@ -105,7 +105,7 @@ export const saleStatusShape = z
     ),
     looks: z.array(
       z.object({
-        source: z.string().describe('`play`, `stripe`, or `chain:` and the id of the chain.'),
+        source: z.string().describe('`play`, `stripe`, or `chain:` and the ID of the chain.'),
         position: z.string().describe('How far, as the source counts.'),
         looked_at: timeField,
       }),

@@ -78,7 +78,7 @@ function quote(sale: Sale, clock: Clock): Operation {
     name: 'getCreditQuote',
     method: 'GET',
     paths: { anyone: '/v1/credit/quote' },
-    summary: 'What an amount of credit costs.',
+    summary: 'The price of an amount of credit.',
     query: z.strictObject({
       amount: z
         .string('must be given once')

@@ -56,7 +56,7 @@ function audits({ store, ids, clock, server }: OperationParts): readonly Operati
     name: 'getAuditProgress',
     method: 'GET',
     paths: { operator: '/app/api/operator/audit/progress' },
-    summary: 'How far the audit is that this process runs.',
+    summary: 'The progress of the audit that this process runs.',
     answers: { 200: auditProgressShape },
     async run() {
       return {
@@ -186,9 +186,7 @@ export const auditShape = z
       ),
     differences: z
       .array(z.object({ what: z.string(), id: z.string(), stored: figure, recomputed: figure }))
-      .describe(
-        'Stored figures that are not what the rows behind them come to; the first thousand.',
-      ),
+      .describe('Stored figures that differ from the sum of their rows; the first thousand.'),
   })
   .meta({ id: 'Audit' })
 

@@ -31,7 +31,7 @@ function download({ store, clock }: OperationParts): Operation {
     method: 'GET',
     paths: { member: '/app/api/accounts/{account_id}/usage.csv' },
     summary:
-      'What an account used over time as CSV, a line for each step and group, in exact dollars.',
+      'The usage of an account over time as CSV, a line for each step and group, in exact dollars.',
     query: usageQuery,
     answers: { 200: z.string() },
     async run({ reader, accountId, query }) {

@@ -68,7 +68,7 @@ function ofKey(parts: OperationParts): Operation {
     method: 'GET',
     paths: { key: '/v1/usage' },
     summary:
-      'What the requests of the calling key came to, by day, month, model, key, endpoint or tag; JSON or CSV.',
+      'The usage of the calling key, by day, month, model, key, endpoint or tag; JSON or CSV.',
     query: customersQuery,
     answers: { 200: usageReportShape },
     run: ({ caller: { accountId, apiKeyId }, query, reader, acceptsCsv }) =>
@@ -81,8 +81,7 @@ function ofAccount(parts: OperationParts): Operation {
     name: 'getUsageReport',
     method: 'GET',
     paths: { member: '/app/api/accounts/{account_id}/usage/report' },
-    summary:
-      'What the requests of an account came to, by day, month, model, key, endpoint or tag; JSON or CSV.',
+    summary: 'The usage of an account, by day, month, model, key, endpoint or tag; JSON or CSV.',
     query: customersQuery,
     answers: { 200: usageReportShape },
     run: ({ accountId, query, reader, acceptsCsv }) =>
@@ -100,7 +99,7 @@ function ofAll(parts: OperationParts): Operation {
     method: 'GET',
     paths: { admin: '/v1/admin/usage', operator: '/app/api/operator/usage/report' },
     summary:
-      'What the requests of all accounts came to, with provider cost and margin, by day, month, account, key, model, endpoint, upstream or tag; JSON, CSV or FOCUS.',
+      'The usage of all accounts, with provider cost and margin, by day, month, account, key, model, endpoint, upstream or tag; JSON, CSV or FOCUS.',
     query: z.strictObject({
       ...reportQuery,
       format: z
@@ -303,7 +302,7 @@ const rowShape = z.object({
     .string()
     .nullable()
     .describe(
-      'A date such as 2027-01-31, a month such as 2027-01, the id or name of a group, or a tag; null: requests without tags, or pruned; by upstream: requests that were pruned before 0.3.0.',
+      'A date such as 2027-01-31, a month such as 2027-01, the ID or name of a group, or a tag; null: requests without tags, or pruned; by upstream: requests that were pruned before 0.3.0.',
     ),
   name: z.string().nullable().describe('Of a key or an account.'),
   date: z.string().optional().describe('With `step`: the day or the month.'),

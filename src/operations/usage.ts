@@ -63,7 +63,7 @@ function show({ store, clock }: OperationParts): Operation {
     name: 'getUsage',
     method: 'GET',
     paths: { member: '/app/api/accounts/{account_id}/usage' },
-    summary: 'What an account used over time, by model, key or endpoint.',
+    summary: 'The usage of an account over time, by model, key or endpoint.',
     query: usageQuery,
     answers: { 200: usageShape },
     async run({ reader, accountId, query }) {
@@ -100,7 +100,7 @@ function showAll({ store, clock }: OperationParts): Operation {
     method: 'GET',
     paths: { operator: '/app/api/operator/usage' },
     summary:
-      'What the requests of all accounts came to over time, with provider cost and margin, by account, model, key, endpoint or upstream.',
+      'The usage of all accounts over time, with provider cost and margin, by account, model, key, endpoint or upstream.',
     query: z.strictObject({
       ...usageQuery.shape,
       by: z.enum(OPERATORS_GROUPINGS).default('account'),

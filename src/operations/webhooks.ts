@@ -101,7 +101,7 @@ function change(parts: OperationParts): Operation {
       admin: '/v1/admin/webhooks/{webhook_id}',
       operator: '/app/api/operator/webhooks/{webhook_id}',
     },
-    summary: 'Change the given fields of a webhook. A disabled one is sent nothing.',
+    summary: 'Change the given fields of a webhook. A disabled webhook is sent nothing.',
     body: z.strictObject({
       url: urlField(parts).optional(),
       events: eventsField.optional(),

@@ -101,7 +101,7 @@ async function refuseBesideGateways(trx: Kysely<Tables>): Promise<void> {
   const ageMs = rows[0]?.age_ms ?? null
   if (ageMs === null || ageMs > STOPPED_AFTER_MS) return
   throw new SchemaMismatch(
-    'a gateway of an older version works with this store, and can not once it is migrated: stop all that do, ' +
+    'a gateway of an older version works with this store, and cannot once it is migrated: stop all that do, ' +
       'then start this one again. Nothing was changed. ' +
       `One that was killed counts as stopped ${STOPPED_AFTER_MS / 1_000} seconds after its last heartbeat`,
   )

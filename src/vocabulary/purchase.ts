@@ -131,7 +131,7 @@ export function reversedCredit({
   readonly reversedUnits: bigint
 }): Micros {
   if (paidUnits <= 0n || reversedUnits < 0n) {
-    throw new RangeError(`${reversedUnits} of ${paidUnits} units can not go back`)
+    throw new RangeError(`${reversedUnits} of ${paidUnits} units cannot go back`)
   }
   if (reversedUnits >= paidUnits) return creditMicros
   return micros(Number(divCeil(BigInt(creditMicros) * reversedUnits, paidUnits)))

@@ -54,7 +54,7 @@ test('a key in place of a model is not repeated', async () => {
     'This model is not in the catalog; GET /v1/models lists what is.',
     'This model is not in the catalog; GET /v1/models lists what is.',
     'This path does not exist: /docs lists the endpoints.',
-    'No account has this id.',
+    'No account has this ID.',
     '`…` is not a known field.',
   ])
 })

@@ -65,7 +65,7 @@ const toySource: OperationSource = ['Toys', toyOperations]
 /** The product's operations and the toys. */
 export const WITH_TOY: readonly OperationSource[] = [...OPERATIONS, toySource]
 
-const account = { flags: '<account>', words: 'its id, acct_…', to: 'params.account_id' } as const
+const account = { flags: '<account>', words: 'its ID, acct_…', to: 'params.account_id' } as const
 
 const toyCommands: CommandRow = {
   name: 'toy',

@@ -23,7 +23,7 @@ export interface DocumentedOperation {
   readonly path: string
   readonly summary: string
   readonly access: Access
-  /** What the token of an admin must be for. Default: none is asked for. */
+  /** The scope that an admin's token needs. Default: none. */
   readonly scope?: AdminScope | null
   readonly family: EnvelopeFamily
   readonly isRetired: boolean
@@ -51,7 +51,7 @@ interface Parameter {
 export interface DocumentedAnswer {
   readonly httpStatus: number
   readonly description: string
-  /** Descriptions of the headers beside `x-request-id`, by name. */
+  /** Descriptions of the headers other than `x-request-id`, by name. */
   readonly headers: Readonly<Record<string, string>>
   /** By media type. */
   readonly content: Readonly<Record<string, JsonSchema>>
@@ -60,7 +60,7 @@ export interface DocumentedAnswer {
 /** Operations under one title. */
 export interface DocumentSection {
   readonly title: string
-  /** What they are for, in a sentence. */
+  /** Their purpose, in a sentence. */
   readonly description: string
   readonly operations: readonly DocumentedOperation[]
 }
@@ -289,7 +289,7 @@ function parameterObject({ description: own, ...parameter }: Parameter): object 
   return description === undefined ? parameter : { ...parameter, description }
 }
 
-const REQUEST_ID = { 'x-request-id': 'The id of the request.' }
+const REQUEST_ID = { 'x-request-id': 'The ID of the request.' }
 
 function successes({ answers }: DocumentedOperation): Record<string, object> {
   return Object.fromEntries(

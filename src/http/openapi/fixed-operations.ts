@@ -38,7 +38,7 @@ const USAGE: DocumentedOperation['parameters'][number] = {
   in: 'header',
   required: false,
   description:
-    '`include`: a stream tells its charge in a comment just before its last event, if the charge is known by then.',
+    '`include`: a stream reports its charge in a comment just before its last event, if the charge is known by then.',
   schema: { enum: ['include'] },
   example: 'include',
 }
@@ -240,7 +240,7 @@ export const PUBLIC_OPERATIONS: readonly DocumentedOperation[] = [
     method: 'get',
     path: '/v1/models',
     summary:
-      'Every model with its prices, limits and modalities; with a good key, those that the key may use.',
+      'Every model with its prices, limits and modalities; with a valid key, those that the key may use.',
     answers: [
       json({
         type: 'object',
@@ -266,7 +266,7 @@ export const PUBLIC_OPERATIONS: readonly DocumentedOperation[] = [
     method: 'get',
     path: '/v1/models/{author}/{name}',
     parameters: pathParameters('/v1/models/{author}/{name}'),
-    summary: 'One model. The 404 of an unknown model has no request id.',
+    summary: 'One model. The 404 of an unknown model has no request ID.',
     answers: [json(MODEL)],
     problems: ['model_not_found', 'model_not_allowed', ...OF_CONNECTIONS],
   },

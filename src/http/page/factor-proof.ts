@@ -13,7 +13,7 @@ const bytesField = z.base64url('is not base64url').max(8_000, 'is too long')
 const idField = z.base64url('is not base64url').min(1, 'is required').max(1_400, 'is too long')
 const attachmentField = z.enum(['cross-platform', 'platform'])
 
-/** What `PublicKeyCredential.toJSON()` has for every passkey (WebAuthn section 5.1). */
+/** The fields of `PublicKeyCredential.toJSON()` for every passkey (WebAuthn section 5.1). */
 const passkeyFields = {
   id: idField,
   rawId: idField,
@@ -23,7 +23,7 @@ const passkeyFields = {
   clientExtensionResults: z.looseObject({}).transform(() => ({})),
 }
 
-/** A passkey that a browser has made; what browsers say beside it is left out. */
+/** A passkey that a browser has made; further fields of browsers are left out. */
 export const newPasskeyField = z.object({
   ...passkeyFields,
   response: z.object({
@@ -33,7 +33,7 @@ export const newPasskeyField = z.object({
   }),
 })
 
-/** What a passkey has signed. */
+/** A signature by a passkey. */
 const passkeyField = z.object({
   ...passkeyFields,
   response: z.object({
@@ -55,7 +55,7 @@ interface ProofBody {
   readonly passkey?: z.output<typeof passkeyField> | undefined
 }
 
-/** What is shown as a second factor. Without one, it is an empty code. */
+/** The second factor in a body. Without one, it is an empty code. */
 export function proofOf(
   site: PageSite,
   arrival: Arrival,

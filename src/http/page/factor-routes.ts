@@ -76,7 +76,7 @@ async function challenge(input: PageCallsInput, call: PageCall): Promise<object>
   countCall(input, { callerId, client: reply.raw })
   const asked = await people.factors.challenge(asking, requirePasskeySite(site, arrival))
   if (asked === null) {
-    throw new Problem('not_found', { message: 'You have no passkey of this address of the page.' })
+    throw new Problem('not_found', { message: 'You have no passkey for this address of the page.' })
   }
   return { object: 'passkey_challenge', options: asked }
 }
@@ -145,7 +145,7 @@ async function remove(input: PageCallsInput, call: PageCall): Promise<object> {
   const { factor_id: factorId = '' } = call.request.params
   const isId = /^fact_\w+$/.test(factorId)
   if (!isId || !(await input.people.factorSetup.remove(signedIn, factorId))) {
-    throw new Problem('not_found', { message: 'No second factor has this id.' })
+    throw new Problem('not_found', { message: 'No second factor has this ID.' })
   }
   return { id: factorId, object: 'factor', deleted: true }
 }

@@ -14,11 +14,11 @@ import { Problem } from '../../vocabulary/problem.ts'
 import { type Access, countUntilAnswered } from '../access.ts'
 import type { PageSite } from './page-site.ts'
 
-/** What tells who is signed in. */
+/** The parts that find out who is signed in. */
 export interface PageAccessInput {
   readonly people: Pick<People, 'sessions'>
   readonly site: PageSite
-  /** Of the store. Not for reads of pages: who asks is not to wait for another's chart. */
+  /** The store, without the queue of page reads: this check must not wait for another user's chart. */
   readonly db: Kysely<Tables>
   /** Counts, by address, the requests with a session that does not exist. */
   readonly unknownCallers: Pick<UnknownCallers, 'refusal' | 'isOver'>
@@ -66,7 +66,10 @@ export function countCall(
   countUntilAnswered(gate, caller, client)
 }
 
-/** Access by a session to an account: its members', and every operator's. To others, and where there is none, it does not exist. */
+/**
+ * Access by a session to an account, for its members and for every operator. For all others it is `not_found`, as an
+ * unknown account is.
+ */
 export function memberAccess(input: PageAccessInput): Access {
   return {
     kind: 'member',

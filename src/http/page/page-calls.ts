@@ -22,7 +22,7 @@ import {
   meAnswer,
 } from './session-answers.ts'
 
-/** What the page's own calls are made of: those that are no operations. */
+/** The parts of the page's own calls, which are not operations. */
 export interface PageCallsInput extends PageAccessInput {
   readonly people: People
   readonly clock: Clock
@@ -100,7 +100,7 @@ export async function letIn(
   return meOf(input, { signedIn, arrival })
 }
 
-/** What `GET me` answers. */
+/** The answer of `GET me`. */
 export async function meOf(
   input: PageCallsInput,
   { signedIn, arrival }: { readonly signedIn: SignedIn; readonly arrival: Arrival },
@@ -121,7 +121,7 @@ export async function meOf(
   })
 }
 
-/** What a user can show as a second factor beside a recovery code, where the page is. */
+/** The second factors of a user at this address of the page, other than recovery codes. */
 export async function factorKinds(
   { db, site }: Pick<PageCallsInput, 'db' | 'site'>,
   { userId, arrival }: { readonly userId: string; readonly arrival: Arrival },

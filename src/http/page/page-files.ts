@@ -3,7 +3,7 @@ import { extname, join, relative, sep } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type KeptAnswer, keptAnswer, sendKept } from '../public-routes.ts'
 
-/** What a browser may do on the page: run and show the files of this server, and call it. */
+/** The policy of the page: browsers run and show files of this server, and call it, and nothing else. */
 const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
@@ -28,7 +28,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 const THEMES = ['light', 'dark'] as const
 const HTML = '<html lang="en">'
 
-/** The encodings that the build makes beside a file, the smaller first. */
+/** The encodings that the build makes of a file, the smaller first. */
 const ENCODINGS = [
   { name: 'br', suffix: '.br' },
   { name: 'gzip', suffix: '.gz' },

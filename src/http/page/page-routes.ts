@@ -10,18 +10,18 @@ import { registerPageFiles } from './page-files.ts'
 import { type PlaygroundInput, registerPlayground } from './playground-routes.ts'
 import { registerSessionRoutes } from './session-routes.ts'
 
-/** What the page is made of. */
+/** The parts of the page. */
 export interface PageInput extends Omit<PlaygroundInput, keyof ServerParts> {
   /** The folder of its built files. */
   readonly folder: string
 }
 
-/** What the page's routes use of the server. */
+/** The parts of the server that the page's routes use. */
 interface ServerParts extends Pick<PlaygroundInput, 'formats' | 'inference'> {
   readonly operations: readonly Operation[]
 }
 
-/** What a call of the page is answered is for this browser, now. */
+/** Answers to the page are for this browser, now. */
 const API_HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',

@@ -67,7 +67,7 @@ export class PageSite {
     return this.#cookie(arrival, { cookie: SESSION_COOKIE, value: sessionToken, maxAgeSeconds })
   }
 
-  /** What a browser has of a sign-in that it began at a provider; null: nothing. */
+  /** The ticket of a sign-in that this browser began at a provider; null: none. */
   ticketOf(arrival: Pick<Arrival, 'headers'>): string | null {
     return this.#cookieOf(arrival, { cookie: TICKET_COOKIE, shape: /^\w+\.[\w-]+\.[\w-]*$/ })
   }
@@ -78,12 +78,12 @@ export class PageSite {
     return this.#cookie(arrival, { cookie: TICKET_COOKIE, value: ticket, maxAgeSeconds })
   }
 
-  /** What a browser has of an earlier sign-in; null: nothing. */
+  /** The mark of an earlier sign-in in this browser; null: none. */
   knownOf(arrival: Pick<Arrival, 'headers'>): string | null {
     return this.#cookieOf(arrival, { cookie: KNOWN_COOKIE, shape: /^user_\w+\.\w+\.[0-9a-f]{64}$/ })
   }
 
-  /** `Set-Cookie` by which a browser in which a user has signed in is known later. It signs nobody in. */
+  /** `Set-Cookie` that marks a browser in which a user has signed in. It does not sign the user in. */
   knownCookie(arrival: Pick<Arrival, 'headers'>, known: string): string {
     const maxAgeSeconds = KNOWN_MS / 1_000
     return this.#cookie(arrival, { cookie: KNOWN_COOKIE, value: known, maxAgeSeconds })

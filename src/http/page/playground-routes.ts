@@ -14,7 +14,7 @@ import { arrivalOf } from '../operation-routes.ts'
 import { memberAccess } from './page-access.ts'
 import type { PageCallsInput } from './page-calls.ts'
 
-/** What the Playground is made of. */
+/** The parts of the Playground. */
 export interface PlaygroundInput extends PageCallsInput {
   readonly formats: readonly WireFormat[]
   readonly inference: Pick<Inference, 'serveAs' | 'estimate'>
@@ -88,7 +88,7 @@ function registerConversation(
   )
 }
 
-/** What a conversation would hold, asked for while it is typed. `format` is that of the body. */
+/** The hold that a conversation would need, shown while it is typed. `format` is the format of the body. */
 function registerEstimate(api: FastifyInstance, input: PlaygroundInput): void {
   const members = memberAccess(input)
   const query = z.strictObject({

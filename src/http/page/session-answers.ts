@@ -20,13 +20,13 @@ export interface StartAnswer {
   readonly sign_up: 'invited' | 'open'
   /** Whether users can sign in, and choose another password, by a mail. */
   readonly mail: boolean
-  /** Where else people may sign in, in the order of the buttons. */
+  /** Providers at which people may sign in, in the order of the buttons. */
   readonly providers: readonly { readonly id: string; readonly name: string }[]
   readonly signed_in: boolean
   /** A session of this browser that waits for the second factor of its user; null: none does. */
   readonly factor_needed: {
     readonly email: string
-    /** What the user can show at this address of the page. */
+    /** The second factors that the user can use at this address of the page. */
     readonly kinds: readonly FactorKind[]
   } | null
   /** False where no session can be kept: without TLS, from another machine. */
@@ -48,7 +48,7 @@ export interface LinkLookAnswer {
   readonly expires_at: string | null
 }
 
-/** A link as it is looked at; null: there is none. */
+/** A link before it is used; null: there is none. */
 export function linkLookAnswer(look: LinkLook | null): LinkLookAnswer {
   return {
     object: 'link_look',
@@ -61,7 +61,7 @@ export function linkLookAnswer(look: LinkLook | null): LinkLookAnswer {
   }
 }
 
-/** What a sign-in answers that waits for the second factor of the user: `POST auth/factor` ends it. */
+/** The answer of a sign-in that waits for the second factor of the user: `POST auth/factor` completes it. */
 export interface FactorNeededAnswer {
   readonly object: 'factor_needed'
 }
@@ -80,7 +80,7 @@ export interface MeAnswer {
     readonly has_password: boolean
     /** `required`: the user has none, and may do nothing else before one is set up. */
     readonly second_factor: 'on' | 'off' | 'required'
-    /** What the user can show at this address of the page, beside a recovery code. */
+    /** The second factors that the user can use at this address of the page, other than recovery codes. */
     readonly second_factor_kinds: readonly FactorKind[]
     /** Whether the user has proved the address, by a mail or at a provider. */
     readonly email_verified: boolean
@@ -88,7 +88,7 @@ export interface MeAnswer {
     readonly alert_mails: boolean
     readonly created_at: string
   }
-  /** Those that the user is a member of, in the order of joining. */
+  /** The accounts of which the user is a member, in the order of joining. */
   readonly accounts: readonly {
     readonly id: string
     readonly name: string
@@ -100,7 +100,7 @@ export interface MeAnswer {
   readonly base_url: string
 }
 
-/** `GET auth/factors`: how the user proves a sign-in beside the password. */
+/** `GET auth/factors`: the user's second factors. */
 export interface FactorsAnswer {
   readonly object: 'factors'
   /** An app before passkeys in the order in which they were added. */
@@ -108,7 +108,7 @@ export interface FactorsAnswer {
     readonly id: string
     readonly object: 'factor'
     readonly kind: FactorKind
-    /** What its user calls a passkey; null: it is an app. */
+    /** The user's name for a passkey; null for an app. */
     readonly name: string | null
     /** The host name of the page that a passkey works at; null: it is an app. */
     readonly host: string | null
@@ -118,7 +118,7 @@ export interface FactorsAnswer {
   readonly recovery_codes_left: number
   /** Whether the user must prove the address before a second factor can be added. */
   readonly needs_proof: boolean
-  /** Where the page is, as passkeys have it; null: at an IP address, where browsers have none. */
+  /** The host name that passkeys are bound to; null: the page is at an IP address, where browsers have no passkeys. */
   readonly passkey_host: string | null
 }
 

@@ -107,7 +107,7 @@ export function registerSessionRoutes(app: FastifyInstance, input: PageCallsInpu
   registerCalls(app, input, routes)
 }
 
-/** What is answered to a person who has signed in. */
+/** The answer to a person who has signed in. */
 type Entered = MeAnswer | FactorNeededAnswer
 
 async function start(input: PageCallsInput, { arrival }: PageCall): Promise<StartAnswer> {
@@ -174,7 +174,7 @@ async function acceptInvitation(input: PageCallsInput, call: PageCall): Promise<
   return letIn(input, call, made)
 }
 
-/** What a link is for, and whether it still works. It is not taken by this; a wrong one counts as a guess. */
+/** Reads the purpose of a link, and whether it still works, without using it. A wrong link counts as a guess. */
 async function look(
   input: PageCallsInput,
   call: PageCall,
@@ -297,7 +297,7 @@ async function endSession(input: PageCallsInput, call: PageCall): Promise<object
   const { session_id: sessionId = '' } = request.params
   const isId = /^sess_\w+$/.test(sessionId)
   if (!isId || !(await input.people.sessions.end({ userId: user.id, sessionId }))) {
-    throw new Problem('not_found', { message: 'No session has this id.' })
+    throw new Problem('not_found', { message: 'No session has this ID.' })
   }
   if (sessionId === currentSessionId) {
     reply.header('set-cookie', input.site.sessionCookie(arrival, null))

@@ -184,7 +184,7 @@ class Server implements StandbyServer {
       await starting
     } catch (error) {
       const said = this.#written.slice(-20).join('')
-      throw new Error(`PostgreSQL can not start:\n${said}`, { cause: error })
+      throw new Error(`PostgreSQL cannot start:\n${said}`, { cause: error })
     }
   }
 }

@@ -256,7 +256,7 @@ function endpointPrices(endpoint: unknown): PriceTable {
     if (!(error instanceof RowRefusal)) throw error
   }
   // The refusal's message may quote the provider's text, which must not be logged.
-  throw new EndpointsRefused('the prices of an endpoint can not be read')
+  throw new EndpointsRefused('the prices of an endpoint cannot be read')
 }
 
 /**
