@@ -12,7 +12,7 @@ interface BlockRangeInput {
   readonly clock: Clock
 }
 
-/** What to ask nodes for. */
+/** The question to the nodes. */
 interface Asking<Answer> {
   /** How many blocks there are. */
   readonly blocks: number
@@ -75,7 +75,7 @@ export class BlockRange {
       }
       if (asked === 1) return answer
       if (Math.abs(clock.nowMs() - beganAtMs) < HALVE_FOR_MS) continue
-      // The next look goes on from here.
+      // The next look continues from here.
       this.#blocks = Math.floor(asked / 2)
       return answer
     }

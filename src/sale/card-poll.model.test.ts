@@ -75,7 +75,7 @@ class HeldLook {
 
 let worlds = 0
 
-/** What a test changes of a look before it is posted. */
+/** A test's change to a look before it is posted. */
 type Weaken = (input: PostPurchaseInput) => Promise<PostPurchaseInput>
 
 /** Purchases of an account by card on a store, and what the gateways of that store do about them. */

@@ -13,9 +13,9 @@ const CEILING_LOCK = 7_265_221_002
 
 /** Above which credit a payment is held, in micro-dollars. */
 export interface CeilingSettings {
-  /** Of one payment. */
+  /** The ceiling of one payment. */
   readonly holdAboveMicros: Micros
-  /** Of all payments within 24 hours that no admin has approved. */
+  /** The ceiling of all payments within 24 hours that no admin has approved. */
   readonly holdAboveDailyMicros: Micros
 }
 
@@ -73,7 +73,7 @@ export class Ceilings {
   }
 }
 
-/** What payments came to that were credited without an admin; those that were held have a note. */
+/** The credit of payments that were credited without an admin; held payments have a note. */
 async function creditedSince(db: Kysely<Tables>, sinceMs: number): Promise<number> {
   const row = await db
     .selectFrom('purchases')

@@ -4,7 +4,7 @@ export interface WaitReason {
     | 'noRate'
     /** Nodes do not answer, or do not agree on the blocks in which it is behind. */
     | 'nodes'
-    /** It has a rate, and is being scanned: the next look goes on. */
+    /** It has a rate, and is being scanned: the next look continues. */
     | 'catchingUp'
   /** In words for an operator. */
   readonly reason: string
@@ -13,13 +13,13 @@ export interface WaitReason {
 /** Tokens whose deposits wait, by their symbols. */
 export type Waiting = Readonly<Record<string, WaitReason>>
 
-/** What a look at the chain has come to. */
+/** The result of a look at the chain. */
 export type ChainLook =
   | {
       readonly kind: 'advanced'
       /** The block at which the cursor is now. */
       readonly to: number
-      /** The newest final block; the cursor is at it, or the next look goes on. */
+      /** The newest final block; the cursor is at it, or the next look continues. */
       readonly top: number
       /** How many deposits were added to the store. */
       readonly added: number

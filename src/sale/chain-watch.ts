@@ -29,7 +29,7 @@ import { type WaitingToken, WaitingTokens } from './waiting-tokens.ts'
 
 type Waits = ReadonlyMap<Stablecoin, WaitingToken>
 
-/** What a watch needs. */
+/** The parts of a watch. */
 export interface ChainWatchInput extends DepositScanInput, RatesInput {
   /** Called when the nightly scan has found deposits that the first one had not. */
   readonly onFoundLate: (deposits: number) => void
@@ -39,7 +39,7 @@ export interface ChainWatchInput extends DepositScanInput, RatesInput {
   readonly blocksAtOnceMax?: number
 }
 
-/** Where a scan of the chain has come to, as the store has it. */
+/** The block that a scan of the chain has reached, as the store has it. */
 interface Place {
   readonly source: string
   readonly block: number
@@ -213,7 +213,7 @@ export class ChainWatch {
     if (scanned.dust > 0) onDust(scanned.dust)
     const { number: to, hash } = scanned.last
     const moved: Place = { ...place, block: to, hash }
-    // Where another gateway has moved it, the blocks were scanned twice.
+    // If another gateway has moved it, the blocks were scanned twice.
     await this.#moveOn(place, { to: moved, coins })
     if (to === top) {
       await this.#showConfirming(nodes, { above: to, waits })
@@ -236,7 +236,7 @@ export class ChainWatch {
     })
   }
 
-  /** As `#move`; tokens that waited at the block go on with the others from now on, in one transaction. */
+  /** As `#move`; tokens that waited at the block are scanned with the others from now on, in one transaction. */
   #moveOn(
     from: Place | null,
     {

@@ -7,8 +7,8 @@ const ACCOUNTS_AT_ONCE = 100
 const ONE_DOLLAR_8 = 100_000_000n
 
 /**
- * Finds deposits of a token that the store lacks: an account whose addresses have more of it than all deposits of the
- * account came to. What was swept is not missed. Less than the minimum may be dust, which is no deposit. Rejects with
+ * Finds deposits of a token that the store lacks: an account whose addresses have more of it than the sum of its
+ * deposits. Swept tokens do not matter. Less than the minimum may be dust, which is no deposit. Rejects with
  * `PaymentUnavailable` where the nodes do not agree.
  */
 export async function checkBalances({

@@ -13,7 +13,7 @@ export interface PaymentDifference {
   readonly found: string
 }
 
-/** What payments are compared by. */
+/** The parts of a comparison of payments. */
 export interface CheckInput<Method> {
   readonly db: Kysely<Tables>
   readonly method: Method
@@ -23,7 +23,7 @@ export interface CheckInput<Method> {
   readonly onChecked: (payments: number) => void
 }
 
-/** What a comparison came to. */
+/** The result of a comparison. */
 export interface Checked {
   readonly checked: number
   readonly differences: readonly PaymentDifference[]
@@ -56,7 +56,7 @@ function unknownText({ kind }: PurchaseFact): string | null {
   return kind === 'paid' ? 'paid' : null
 }
 
-/** What a look found that a purchase does not say; null: they agree, or an admin decides. */
+/** The difference between a look and its purchase; null: they agree, or an admin decides. */
 function differenceOf(row: PurchaseRow, fact: PurchaseFact): string | null {
   if (fact.kind !== 'paid') return row.paid === null ? null : `not paid: ${fact.kind}`
   if (row.state === 'open' || row.state === 'expired') return 'paid'

@@ -64,7 +64,7 @@ export class TokenDeposits implements DepositMethod {
     return depositOfSource(source)?.chainId === this.chainId
   }
 
-  /** Asks the nodes for a deposit again: an admin decides on what is there now. */
+  /** Asks the nodes for a deposit again: an admin decides on its present state. */
   async look({ source, accountId, paid }: PurchaseRow): Promise<PurchaseFact> {
     const { chain, db } = this.#input
     const transfer = await this.#find(source)

@@ -12,7 +12,7 @@ export function cursorOf(chainId: number): string {
   return `chain:${chainId}`
 }
 
-/** The cursor of a token that waits for a rate while the others of its chain go on. */
+/** The cursor of a token that waits for a rate while the others of its chain are scanned. */
 export function waitingCursorOf(chainId: number, method: string): string {
   return `${cursorOf(chainId)}:waits:${method}`
 }
@@ -177,7 +177,7 @@ export async function listConfirming(
     .selectFrom('confirming_deposits')
     .selectAll()
     .where('account_id', '=', accountId)
-    // Those up to the cursor are credited already: the look that removes them has not ended.
+    // Deposits up to the cursor are already credited: the look that removes them has not ended.
     .where(
       sql<boolean>`block > coalesce(
         (select cast(position as bigint) from sale_cursors

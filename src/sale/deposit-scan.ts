@@ -18,7 +18,7 @@ import {
   valueDeposit,
 } from './deposit-value.ts'
 
-/** What a scan of blocks needs of the gateway. */
+/** The parts of the gateway that a scan of blocks needs. */
 export interface DepositScanInput {
   readonly chain: ChainTerms
   readonly terms: DepositTerms
@@ -31,7 +31,7 @@ export interface DepositScanInput {
   readonly onNodeFailure: (node: ChainNode, cause: unknown) => void
 }
 
-/** What became of a scan. Only after `scanned` is every deposit of the blocks in the store. */
+/** The result of a scan. Only after `scanned` is every deposit of the blocks in the store. */
 export type Scanned =
   | {
       readonly kind: 'scanned'
@@ -185,7 +185,7 @@ export class DepositScan {
           return assertNever(posted)
       }
     }
-    // What is left out would be lost: these tokens are scanned again once they have a rate.
+    // Deposits that are left out would be lost: these tokens are scanned again once they have a rate.
     if (unpriced.size > 0) return { kind: 'unpriced', reasons: unpriced, added }
     return { kind: 'scanned', last, added, dust }
   }

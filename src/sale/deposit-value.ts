@@ -4,7 +4,7 @@ import { type Micros, micros } from '../vocabulary/money.ts'
 import { creditOf, type ExchangeTerms, type PaymentJudgment } from '../vocabulary/purchase.ts'
 import type { TokenPrice } from './chain/terms.ts'
 
-/** What a token is worth, as the store has it. */
+/** The value of a token, as the store has it. */
 export type TokenRate = RowOf<typeof TOKEN_RATES>
 
 /** Whether deposits can be valued by a rate. */
@@ -18,7 +18,7 @@ type UsableRate =
     }
   | { readonly kind: 'unusable'; readonly reason: string }
 
-/** What an operator allows for deposits. They have no maximum: above a ceiling they are held. */
+/** An operator's terms for deposits. They have no maximum: above a ceiling they are held. */
 export interface DepositTerms {
   readonly minimumMicros: Micros
   readonly feeBps: number

@@ -3,13 +3,13 @@ import { SALE_CURSORS } from '../store/sale-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { type Micros, micros } from '../vocabulary/money.ts'
 
-/** What was sold so far, and when each source of payments was last looked at. */
+/** The sales so far, and when each source of payments was last looked at. */
 export interface SaleFigures {
   readonly purchases: readonly {
     readonly method: string
     readonly state: string
     readonly purchases: number
-    /** What they are worth, or would be. */
+    /** Their credit, or the credit that they would add. */
     readonly creditMicros: Micros
     /** The part that went back. */
     readonly reversedMicros: Micros

@@ -17,7 +17,7 @@ export interface DepositMethod {
   readonly token: {
     /** Such as `USDC`. */
     readonly symbol: string
-    /** Of its contract, with the checksum in its letters' case. */
+    /** The address of its contract, with the checksum in its letters' case. */
     readonly address: string
     readonly decimals: number
   }
@@ -25,10 +25,10 @@ export interface DepositMethod {
   readonly confirm: string
   /** Whether it has the payment of a source. */
   has(source: string): boolean
-  /** What is true now of a purchase that it has. Rejects where the nodes can't be asked. */
+  /** The present state of one of its purchases. Rejects if the nodes can't be asked. */
   look(row: PurchaseRow): Promise<PurchaseFact>
   /**
-   * What addresses have of the token in the last block that was searched for it, in their order. Rejects with
+   * The balances of addresses in the token, at the last block that was searched for it, in their order. Rejects with
    * `PaymentUnavailable` where the nodes do not agree.
    */
   balances(addresses: readonly string[]): Promise<readonly bigint[]>

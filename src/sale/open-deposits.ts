@@ -8,7 +8,7 @@ import { ChainWatch, type ChainWatchInput } from './chain-watch.ts'
 import { TokenDeposits } from './deposit-method.ts'
 import { rescanChain } from './rescan.ts'
 
-/** What the settings say of a chain. */
+/** The settings of a chain. */
 export interface ChainSettings {
   readonly chain: ChainTerms
   readonly rpcUrls: readonly string[]
@@ -23,7 +23,7 @@ export interface OpenDepositsInput
   readonly settings: ChainSettings
 }
 
-/** What a watch needs besides: the sale that it posts to, and who hears of what it finds. */
+/** The other parts of a watch: the sale that it posts to, and the listeners for its findings. */
 type FollowInput = Omit<ChainWatchInput, 'chain' | 'nodes' | keyof OpenDepositsInput>
 
 /** The sale on a chain, of which every part that needs `viem` is loaded with this file. */

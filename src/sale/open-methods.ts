@@ -9,7 +9,7 @@ import { Sale, type SaleInput } from './sale.ts'
 
 /** How credit is sold, by the settings. */
 export interface SaleSettings extends Pick<SaleInput, 'ceilings' | 'seller'> {
-  /** What one purchase by card may be. */
+  /** The terms of one purchase by card. */
   readonly terms: Omit<CardMethodInput, 'provider'>
   /** Null: no card is charged. */
   readonly stripe: StripeSettings | null
@@ -17,7 +17,7 @@ export interface SaleSettings extends Pick<SaleInput, 'ceilings' | 'seller'> {
   readonly chain: ChainSettings | null
 }
 
-/** What the sale is made of, in any process. */
+/** The parts of the sale, in any process. */
 interface SaleParts extends Pick<SaleInput, 'db' | 'ledger' | 'ids' | 'clock' | 'onCreditChanged'> {
   /** Where browsers reach the gateway. */
   readonly publicUrl: () => string

@@ -6,7 +6,7 @@ import { hasMoreToScan, type Waiting } from './chain-look.ts'
 import type { ChainWatch } from './chain-watch.ts'
 import { addDepositAddresses } from './deposit-rows.ts'
 
-/** What a rescan has come to. */
+/** The result of a rescan. */
 interface Rescanned {
   /** How many accounts' addresses were searched. */
   readonly addresses: number

@@ -41,7 +41,7 @@ export interface Seller {
   readonly taxId: string | null
 }
 
-/** What the sale is made of. */
+/** The parts of the sale. */
 export interface SaleInput {
   /** In the order in which they are offered. */
   readonly methods: readonly SaleMethod[]
@@ -158,7 +158,7 @@ export class Sale {
   }
 
   /**
-   * Looks at a purchase until nothing changes any more. Null: no method here has it. Throws where the provider
+   * Looks at a purchase until nothing changes. Null: no method here has it. Throws where the provider
    * can't be asked, or contradicts what was credited; nothing is changed then.
    */
   look(source: string): Promise<Looked | null> {

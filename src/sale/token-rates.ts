@@ -7,7 +7,7 @@ import type { ChainNode } from './chain/node.ts'
 import type { ChainTerms, Stablecoin } from './chain/terms.ts'
 import { readRates, removeRate, writeRate } from './deposit-rows.ts'
 
-/** What the rates of tokens are read with. */
+/** The parts that read the rates of tokens. */
 export interface RatesInput {
   readonly chain: ChainTerms
   readonly nodes: readonly ChainNode[]

@@ -21,8 +21,8 @@ export interface WaitingToken extends WaitReason {
 }
 
 /**
- * Tokens that have a deposit and no rate. Each has a cursor of its own from there on, so that the other tokens of its
- * chain go on, and is scanned from that cursor once it has a rate.
+ * Tokens that have a deposit and no rate. Each has a cursor of its own from there on, so that the other tokens of
+ * its chain do not wait, and is scanned from that cursor once it has a rate.
  */
 export class WaitingTokens {
   readonly #input: DepositScanInput
@@ -74,7 +74,7 @@ export class WaitingTokens {
 
   /**
    * Scans the next blocks of the tokens that wait and have a rate now, at most to the block that the others were scanned
-   * to. The others do not wait until a token is there: the next looks go on with it.
+   * to. The others do not wait until a token is there: the next looks continue with it.
    */
   async catchUp({
     nodes,
@@ -85,7 +85,7 @@ export class WaitingTokens {
     readonly to: Block
     readonly range: BlockRange
   }): Promise<{
-    /** Those that wait on. Any other has been scanned as far as the rest. */
+    /** Tokens that still wait. Any other has been scanned as far as the rest. */
     readonly waits: ReadonlyMap<Stablecoin, WaitingToken>
     /** How many deposits were added to the store. */
     readonly added: number

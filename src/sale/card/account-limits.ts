@@ -9,7 +9,7 @@ const OPEN_PURCHASES_MAX = 5
 const DAY_MS = 24 * 60 * 60_000
 const NEW_ACCOUNT_MS = 7 * DAY_MS
 
-/** What an account may begin to buy by card in 24 hours, in its first seven days. */
+/** The most credit that an account may begin to buy by card in 24 hours, in its first seven days. */
 const NEW_ACCOUNT_DAILY_MICROS = micros(50_000_000)
 
 /** Why an account may not begin a payment by card now. */

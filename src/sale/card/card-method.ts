@@ -56,7 +56,7 @@ export class CardMethod {
     return { ...(await this.provider.begin({ ...asked, cents })), priceUnits: cents }
   }
 
-  /** What is true now of a purchase, as its provider has it. Rejects with `PaymentUnavailable`. */
+  /** The present state of a purchase at its provider. Rejects with `PaymentUnavailable`. */
   async look(row: PurchaseRow): Promise<PurchaseFact> {
     return factOf(await this.provider.look(row), row)
   }
@@ -78,7 +78,7 @@ export class CardMethod {
 const UNKNOWN =
   'the store had no record of this payment when it was found: perhaps a backup was restored'
 
-/** What the totals of a payment mean for a purchase: only what was paid as asked becomes credit by itself. */
+/** Judges a purchase by the totals of its payment: only a payment as asked becomes credit automatically. */
 function factOf(fact: CardFact, row: PurchaseRow): PurchaseFact {
   switch (fact.kind) {
     case 'open':

@@ -2,17 +2,17 @@ import type { PurchaseRow } from '../../store/sale-tables.ts'
 import type { Micros } from '../../vocabulary/money.ts'
 import type { PurchaseFact } from '../../vocabulary/purchase.ts'
 
-/** The totals of a payment as its provider has them now. What they are good for, the method decides. */
+/** The totals of a payment as its provider has them now. The method decides how much credit they buy. */
 export type CardFact =
   | { readonly kind: 'open' | 'expired' }
   | (Omit<Extract<PurchaseFact, { kind: 'paid' }>, 'judgment'> & {
-      /** What of it was paid for the credit, without taxes. */
+      /** The part that was paid for the credit, without taxes. */
       readonly netUnits: bigint
       /** Why it is not the payment that was asked for; null: it looks like it. */
       readonly doubt: string | null
     })
 
-/** What a page is made for. */
+/** The purchase that a page is made for. */
 export interface CardAsked {
   /** The key of the attempt: a repeat makes no second page. */
   readonly purchaseId: string
@@ -48,7 +48,7 @@ export interface CardProvider {
   begin(asked: CardAsked): Promise<{
     /** The payment's name in the store. */
     readonly source: string
-    /** Where the browser goes. */
+    /** The address to which the browser is sent. */
     readonly url: string
     readonly expiresAtMs: number
   }>
@@ -60,7 +60,7 @@ export interface CardProvider {
   /** Rejects with `PaymentUnavailable` where the provider can't be asked. */
   look(payment: Pick<PurchaseRow, 'id' | 'source'>): Promise<CardFact>
   /**
-   * What was reported from a position on, in any order; null: from the oldest report that the provider has.
+   * The changes reported from a position on, in any order; null: from the oldest report that the provider has.
    * Absent: it reports nothing.
    */
   changedSince?(position: number | null): AsyncIterable<CardChange>

@@ -17,12 +17,12 @@ const NAME = 'stripe'
 // The least that Stripe takes is half an hour, by its own clock.
 const OPEN_MS = 60 * 60_000
 
-/** Of one call, which is repeated once: a purchase answers within half a minute. */
+/** The limit of one call, which is repeated once: a purchase answers within half a minute. */
 const CALL_TIMEOUT_MS = 12_000
 
 const OPEN_LOOK_MS = 5 * 60_000
 
-/** What the events say that a look has to follow. */
+/** The events that require a look. */
 const EVENT_TYPES = [
   'checkout.session.completed',
   'checkout.session.expired',
@@ -160,7 +160,7 @@ export class StripeCard implements CardProvider {
     )
   }
 
-  /** What disputes take, now: inquiries take nothing, and what was won is back. */
+  /** The units that disputes take now: inquiries take nothing, and won disputes are returned. */
   async #disputed(charge: Stripe.Charge): Promise<bigint> {
     const disputes = await this.#ask((stripe) =>
       stripe.disputes.list({ charge: charge.id, limit: 100 }),
@@ -253,7 +253,9 @@ function idOf(named: string | { readonly id: string } | null | undefined): strin
   return typeof named === 'string' ? named : (named?.id ?? null)
 }
 
-/** What of a payment is for the credit: without taxes and discounts, and in proportion to what was captured. */
+/**
+ * The part of a payment that is for the credit: without taxes and discounts, and in proportion to the captured amount.
+ */
 function netUnitsOf(checkout: Stripe.Checkout.Session, charge: Stripe.Charge | null): bigint {
   const total = BigInt(checkout.amount_total ?? 0)
   const subtotal = BigInt(checkout.amount_subtotal ?? 0)
@@ -291,7 +293,7 @@ function doubtOf({
   return null
 }
 
-/** What an event is about, if a look has to follow it: a session of this store, or any payment. */
+/** The subject of an event that requires a look: a session of this store, or any payment. */
 function subjectOf(event: Stripe.Event, storeId: string): CardChange['of'] | null {
   const { object } = event.data
   switch (object.object) {

@@ -1,12 +1,12 @@
 import type { ChainNode } from './node.ts'
 
-/** What a node has answered to a question. */
+/** The answer of a node to a question. */
 export interface Said<Answer> {
   readonly node: ChainNode
   readonly answer: Answer
 }
 
-/** What nodes say together. */
+/** The common answer of nodes. */
 type Agreement<Answer> =
   | { readonly kind: 'agreed'; readonly nodes: readonly ChainNode[]; readonly answer: Answer }
   /** Nodes contradict each other, and no answer, or more than one, has a quorum. */

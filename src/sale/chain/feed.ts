@@ -4,7 +4,7 @@ import type { ChainNode, RpcCall } from './node.ts'
 import { read } from './questions.ts'
 import type { Stablecoin } from './terms.ts'
 
-/** What a node says of a token and of its price. */
+/** A node's reading of a token and of its price. */
 export interface TokenReading {
   /** As the contract has it. */
   readonly decimals: number
@@ -18,7 +18,7 @@ const ONE_DOLLAR_8 = 100_000_000n
 const MS_PER_SECOND = 1_000n
 const FEED_DECIMALS = 8
 
-// Of ERC-20, and of Chainlink's AggregatorV3Interface.
+// From ERC-20, and from Chainlink's AggregatorV3Interface.
 const ABI = parseAbi([
   'function balanceOf(address) view returns (uint256)',
   'function decimals() view returns (uint8)',
@@ -27,7 +27,9 @@ const ABI = parseAbi([
 
 const bytes = z.templateLiteral(['0x', z.string().regex(/^(?:[\da-f]{64})+$/i)])
 
-/** Reads a token's decimals and its price. Rejects where the feed is none, or has other decimals than 8. */
+/**
+ * Reads a token's decimals and its price. Rejects if the address is not a feed, or the feed does not have 8 decimals.
+ */
 export async function askToken(
   node: ChainNode,
   { address, price }: Stablecoin,
@@ -57,7 +59,10 @@ export async function askToken(
   }
 }
 
-/** What addresses have of a token at the end of a block, in their order. Rejects where the node has forgotten it. */
+/**
+ * The balances of addresses in a token at the end of a block, in their order. Rejects where the node has forgotten
+ * it.
+ */
 export async function askBalances(
   node: ChainNode,
   {

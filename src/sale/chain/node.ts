@@ -64,13 +64,13 @@ export function httpNode({
   }
 }
 
-/** What the client adds to an error. */
+/** The fields that the client adds to an error. */
 interface RequestFailure extends Error {
   readonly details?: unknown
   readonly code?: unknown
 }
 
-/** What went wrong, without the address, the question, and the node's own words, which may repeat its key. */
+/** The cause of a failure, without the address, the question and the node's own words, which may repeat its key. */
 function causeOf(cause: unknown): string {
   if (!(cause instanceof Error)) return 'failed'
   const { name, details, code }: RequestFailure = cause

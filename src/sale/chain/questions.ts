@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { type ChainNode, NodeFailure, type RpcCall } from './node.ts'
 
-/** What must have happened to a block before its deposits count: a tag of the node, or so many blocks above it. */
+/** The confirmation that a block needs before its deposits count: a tag of the node, or so many blocks above it. */
 export type Confirm = 'finalized' | 'safe' | number
 
 /** A block by its number and hash. */
@@ -94,7 +94,7 @@ const receiptShape = z
     blockHash: hash,
     blockNumber: quantity,
     transactionHash: hash,
-    // Those of other contracts may be of any kind.
+    // Logs of other contracts may have any shape.
     logs: z.array(z.unknown()),
   })
   .nullable()

@@ -17,13 +17,13 @@ export interface Stablecoin {
   readonly symbol: string
   /** The id of the method on sale: `base-usdc`. */
   readonly method: string
-  /** Of its contract, in lower case: a name can be given to any contract. */
+  /** The address of its contract, in lower case: any contract can have the name. */
   readonly address: string
   readonly decimals: number
   readonly price: TokenPrice
 }
 
-/** Where the dollars of a token come from. */
+/** The source of a token's price in dollars. */
 export type TokenPrice =
   | {
       readonly kind: 'fixed'
@@ -76,7 +76,7 @@ export function sourceOfDeposit({
   return `chain:${chainId}:${txHash}:${place}`
 }
 
-/** What a source of a deposit names; null: it is the source of another payment. */
+/** The deposit that a source names; null: it is the source of another payment. */
 export function depositOfSource(
   source: string,
 ): { readonly chainId: number; readonly txHash: string; readonly place: number } | null {
