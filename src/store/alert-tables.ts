@@ -15,14 +15,14 @@ export const ALERTS = new Table('alerts', {
   },
 })
 
-/** Mails of alerts that are to be sent: one row for each user, until the mail server has taken it. */
+/** Mails of alerts to send: one row for each user, until the mail server has accepted it. */
 export const ALERT_LETTERS = new Table('alert_letters', {
   key: ['id'],
   fixed: {
     id: text,
     user_id: text,
     account_id: text,
-    /** What the alert says: an `AlertAbout`. */
+    /** The facts of the alert: an `AlertAbout`. */
     about_json: text,
     created_at_ms: integer,
     /** Tries that have ended. */

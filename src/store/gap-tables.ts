@@ -1,14 +1,14 @@
 import { amount, integer, type RowOf, Table, text } from './table.ts'
 
-/** Times at which the database went back: it had lost commits that a gateway was told of. */
+/** Times at which the database went back: it had lost commits that were confirmed to a gateway. */
 export const STORE_GAPS = new Table('store_gaps', {
   key: ['id'],
   fixed: {
     id: text,
-    /** Who found it, of its own commits. */
+    /** The instance that found the gap, in its own commits. */
     instance_id: text,
     found_at_ms: integer,
-    /** Of the first and the last commit that was gone. */
+    /** The times of the first and the last lost commit. */
     from_ms: integer,
     until_ms: integer,
     commits: integer,

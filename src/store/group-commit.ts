@@ -48,7 +48,10 @@ interface Queued<Command, Answer> {
 /** The longest that a client waits for a commit to begin. */
 const UNSENT_MS_MAX = 5_000
 
-/** The longest that a client waits for a commit to end: it is told that the store is away, whatever becomes of the commit. */
+/**
+ * The longest that a client waits for a commit to end: then its answer is that the store is away, even if the commit
+ * still succeeds.
+ */
 const AWAITED_MS_MAX = 7_500
 
 const LOOK_MS = 250
@@ -148,8 +151,8 @@ export class GroupCommit<Command, Answer> {
   }
 
   /**
-   * Those that came first: one that shares no commit, or all up to the next such one; and without the commands of owners
-   * whose rows were locked, unless one of these came first.
+   * The first commands in the queue: one that shares no commit, or all up to the next such one. Commands of owners
+   * whose rows were locked are left out, unless one of these came first.
    */
   #takeBatch(): Queued<Command, Answer>[] {
     const { batchCommandsMax, isAlone } = this.#input

@@ -32,7 +32,7 @@ export class LockedOwners {
     return owner !== null && this.#owners.has(owner)
   }
 
-  /** Whether nothing of this owner is to be sent now. */
+  /** Whether no command of this owner may be sent now. */
   isSetAside(owner: string | null): boolean {
     if (owner === null || this.#owners.size === 0) return false
     const aside = this.#owners.get(owner)

@@ -9,11 +9,11 @@ import { FairQueue, type QueuePlace } from '../vocabulary/fair-queue.ts'
 import type { Tables } from './schema.ts'
 import { ReadRefused } from './store-failure.ts'
 
-/** For whom a page is read. */
+/** The user for whom a page is read. */
 export interface Reader {
   /** The user, account or token that takes turns with the others. */
   readonly owner: string
-  /** Aborted when nobody waits for the page any more: its read leaves the queue. */
+  /** Aborted when no client waits for the page: its read leaves the queue. */
   readonly signal?: AbortSignal
 }
 
@@ -24,7 +24,7 @@ export type PageReads = (reader: Reader) => Kysely<Tables>
 const WAITING_MAX = 4_096
 const WAIT_TIMEOUT_MS = 60_000
 
-/** Reads that take turns at a few connections, of which an owner has one at a time. */
+/** Reads that take turns at a few connections. An owner has one connection at a time. */
 export function openPageReads(
   dialect: Dialect,
   { connectionsMax }: { readonly connectionsMax: number },

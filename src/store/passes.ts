@@ -7,7 +7,7 @@ interface PassesInput {
   readonly onFailure: (cause: unknown) => void
 }
 
-/** Upkeep of a store that is repeated beside requests until it is stopped. */
+/** Upkeep of a store that is repeated, while requests run, until it is stopped. */
 export class Passes {
   readonly #input: PassesInput
   #timer: NodeJS.Timeout | null = null

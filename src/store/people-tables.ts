@@ -36,7 +36,7 @@ export const USERS = new Table('users', {
 /** A person who signs in to the page. */
 export type UserRow = RowOf<typeof USERS>
 
-/** What users may do in accounts. */
+/** The roles of users in accounts. */
 export const MEMBERS = new Table('members', {
   key: ['account_id', 'user_id'],
   fixed: {
@@ -74,11 +74,11 @@ export const LINKS = new Table('links', {
     token_hash: text,
     /** In lower case. Of an invitation: who is invited; of a sign-in: who becomes a user by it. */
     email: orNull(text),
-    /** Of a reset: whose password it is. */
+    /** For a reset: the user whose password is set. */
     user_id: orNull(text),
-    /** Of an invitation: whether the user becomes an operator. */
+    /** For an invitation: whether the user becomes an operator. */
     is_operator: startsAs(false, flag),
-    /** Of an invitation: the account that the user becomes a member of. */
+    /** For an invitation: the account that the user becomes a member of. */
     account_id: orNull(text),
     role: orNull(oneOf(ROLES)),
     expires_at_ms: integer,
@@ -86,13 +86,13 @@ export const LINKS = new Table('links', {
     created_at_ms: integer,
     /** Whether its text went by mail alone, so that taking it proves the address. */
     mailed: startsAs(false, flag),
-    /** Of a mailed link: what the browser that asked has. */
+    /** For a mailed link: the hash of the ticket in the browser that asked. */
     ticket_hash: orNull(text),
-    /** Of a mailed link: of its ticket and its code. */
+    /** For a mailed link: the hash of its ticket and its code. */
     code_hash: orNull(text),
-    /** Of its code. */
+    /** Tries of its code. */
     tries: startsAs(0, integer),
-    /** Of an invitation: whether the operator made it. */
+    /** For an invitation: whether the operator made it. */
     vouched: startsAs(false, flag),
   },
 })
@@ -126,7 +126,7 @@ export const ADMIN_TOKENS = new Table('admin_tokens', {
 /** A token of the admin API, never with its text. */
 export type AdminTokenRow = RowOf<typeof ADMIN_TOKENS>
 
-/** What operators changed on the page, and admins by token: inserted once, never changed. */
+/** Changes by operators on the page, and by admins with a token: inserted once, never changed. */
 export const OPERATOR_ACTIONS = new Table('operator_actions', {
   key: ['id'],
   fixed: {
@@ -174,7 +174,7 @@ export const SESSIONS = new Table('sessions', {
     last_used_at_ms: orNull(integer),
     /** When the user's second factor was shown in it; null: it was not, and a user who has one is not signed in yet. */
     factor_passed_at_ms: orNull(integer),
-    /** What a passkey is to sign in it, in base64url; null: nothing. */
+    /** The challenge that a passkey must sign in it, in base64url; null: none. */
     challenge: orNull(text),
     challenge_at_ms: orNull(integer),
     /** When it last did what asks for the password again; null: not yet. */
@@ -267,7 +267,7 @@ const SIGN_IN_RATES = new Table('sign_in_rates', {
   },
 })
 
-/** Mails that were asked for, by the SHA-256 of who asked or whom they are to. */
+/** Requested mails, by the SHA-256 of the requester or of the recipient. */
 const MAIL_RATES = new Table('mail_rates', {
   key: ['subject_hash'],
   fixed: {
@@ -275,7 +275,7 @@ const MAIL_RATES = new Table('mail_rates', {
     mails: integer,
     /** When the count begins again. Of an address: when five mails may go again at once. */
     ends_at_ms: integer,
-    /** Of an address: when the last mail went there. */
+    /** For an address: when the last mail was sent there. */
     last_at_ms: orNull(integer),
   },
 })
@@ -293,5 +293,5 @@ export const PEOPLE_TABLES = [
   OPERATOR_ACTIONS,
 ] as const
 
-/** Those that each store has for itself. */
+/** The tables that each store has for itself. */
 export const UNCOPIED_PEOPLE_TABLES = [SESSIONS, VERIFICATIONS, SIGN_IN_RATES, MAIL_RATES] as const

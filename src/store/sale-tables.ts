@@ -24,17 +24,17 @@ export const PURCHASES = new Table('purchases', {
     method: text,
     /** Its own name at the provider or on the chain, which the name of the provider begins. */
     source: text,
-    /** What a card page asks for, in cents, however the fee has changed since; null: a deposit of any amount. */
+    /** The price on the card page, in cents, even if the fee has changed since; null: a deposit of any amount. */
     price_units: orNull(wholeNumber),
     created_at_ms: integer,
-    /** When it can't be paid any more; null: never. */
+    /** When it can no longer be paid; null: never. */
     expires_at_ms: orNull(integer),
   },
   moving: {
     state: oneOf(PURCHASE_STATES),
     /**
-     * What it is worth, by the rates and fees of its time. It changes at most once: the approval of a
-     * payment that was held adds what that payment is worth, never more than was asked for.
+     * Its credit, by the rates and fees of its time. It changes at most once: the approval of a held payment adds
+     * the credit of that payment, never more than was asked for.
      */
     credit_micros: amount,
     /** The part of its credit that went back with refunds and disputes. */
@@ -45,7 +45,7 @@ export const PURCHASES = new Table('purchases', {
     payment_ref: orNull(text),
     /** Whether a dispute of its payment is open or lost. */
     disputed: startsAs(false, flag),
-    /** What was paid; null until then. */
+    /** The payment; null until it is made. */
     paid: together({ paid_currency: text, paid_units: wholeNumber }),
     /** Why it is held, and why it was dismissed. */
     note: orNull(text),
@@ -85,7 +85,10 @@ export const SALE_CURSORS = new Table('sale_cursors', {
 /** How far the watcher of a source of payments has looked. */
 export type SaleCursorRow = RowOf<typeof SALE_CURSORS>
 
-/** Where accounts pay to on a chain, by a key that the gateway does not have. Each row is durable before it is shown. */
+/**
+ * The addresses to which accounts pay on a chain, of a key that the gateway does not have. Each row is durable before
+ * it is shown.
+ */
 export const DEPOSIT_ADDRESSES = new Table('deposit_addresses', {
   key: ['chain_id', 'address'],
   fixed: {
@@ -98,7 +101,7 @@ export const DEPOSIT_ADDRESSES = new Table('deposit_addresses', {
   },
 })
 
-/** What the tokens are worth that are paid with. A row is written only while nodes agree on it. */
+/** The rates of the tokens for payments. A row is written only while nodes agree on it. */
 export const TOKEN_RATES = new Table('token_rates', {
   key: ['chain_id', 'token'],
   fixed: {
@@ -135,7 +138,7 @@ export const CONFIRMING_DEPOSITS = new Table('confirming_deposits', {
   },
 })
 
-/** The tables of the sale beside its purchases. */
+/** The tables of the sale other than purchases. */
 export const SALE_TABLES = [
   PLAY_CHECKOUTS,
   SALE_CURSORS,

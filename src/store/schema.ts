@@ -53,14 +53,14 @@ const OWN_LIMITS = {
   tokens_per_minute_max: orNull(integer),
 }
 
-/** What counts against them. */
+/** The counters of these limits. */
 const LIMIT_COUNTS = {
   open_holds: startsAs(0, integer),
   /** Admitted requests by second; see `request-window`. Of an account: while a limit of its own counts them. */
   request_window: startsAs(EMPTY_WINDOW, requestWindow),
   /** Tokens of admitted requests by second, while the account or the key has a limit of them. */
   token_window: startsAs(EMPTY_WINDOW, requestWindow),
-  /** Of requests whose holds opened in one period of the allowance; null: there is no allowance. */
+  /** The sums of requests whose holds opened in one period of the allowance; null: there is no allowance. */
   period: together({
     period_starts_at_ms: integer,
     period_ends_at_ms: integer,
@@ -84,12 +84,12 @@ export const ACCOUNTS = new Table('accounts', {
     disabled: startsAs(false, flag),
     /** Since when it is disabled; null: it is not, or was before this was recorded. */
     disabled_at_ms: orNull(integer),
-    /** What its members are shown of the reason; null: nothing. */
+    /** The reason that its members can read; null: none. */
     disabled_note: orNull(text),
     /** The platform fee of its requests, in hundredths of a percent; null: that of the model. */
     fee_basis_points: orNull(integer),
     ...MODEL_LISTS,
-    /** The id that another system knows it by, which no two accounts share; null: none. */
+    /** Its ID in another system, which no two accounts share; null: none. */
     external_id: orNull(text),
     /** Texts by their names, as JSON; null: none. */
     metadata_json: orNull(text),
@@ -237,9 +237,9 @@ export const REQUESTS = new Table('requests', {
     /** The platform fee in its charges, in hundredths of a percent of the cost. */
     fee_basis_points: integer,
     opened_at_ms: integer,
-    /** What the client says that it is for: see `tags`; null: nothing. */
+    /** The client's tags: see `tags`; null: none. */
     tags: orNull(texts),
-    /** What it was counted as in the windows of tokens of its account and key; null: neither has such a limit. */
+    /** The tokens that it counted for in the windows of its account and key; null: neither has such a limit. */
     token_count: together({ counted_tokens: integer, counted_in_second: integer }),
   },
   moving: {

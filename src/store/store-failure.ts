@@ -14,7 +14,7 @@ export class StoreRefused extends Error {
   override readonly name = 'StoreRefused'
 }
 
-/** A rule says that the command can not be, whatever the store says: to ask again changes nothing. */
+/** A rule forbids the command, so that the store would never accept it: a repeat changes nothing. */
 export class CommandImpossible extends StoreRefused {}
 
 /** The read of a page was ended, or did not begin: it took too long, or too many others waited. */

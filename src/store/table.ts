@@ -134,7 +134,7 @@ function impossible(name: string, value: unknown): never {
   throw new TypeError(`the store has ${shown} in the column ${name}`)
 }
 
-/** What a table is made of: columns, and groups of them by the field that they share. */
+/** The parts of a table: columns, and groups of columns by the field that they share. */
 type Columns = Readonly<Record<string, Column | Together>>
 
 type ColumnName<Of extends Columns> = {

@@ -6,10 +6,10 @@ import { amount, integer, oneOf, startsAs, Table, text } from './table.ts'
 const USAGE = {
   model_id: text,
   endpoint: text,
-  /** Empty: not known, because the requests were pruned before roll-ups told upstreams apart. */
+  /** Empty: not known, because the requests were pruned before roll-ups distinguished upstreams. */
   upstream: text,
   requests: integer,
-  /** Those that ended with an error. */
+  /** The number of requests that ended with an error. */
   failed: startsAs(0, integer),
   backed_charge_micros: startsAs(ZERO_MICROS, amount),
   free_charge_micros: startsAs(ZERO_MICROS, amount),
@@ -95,8 +95,8 @@ export const USAGE_ROLLED = new Table('usage_rolled', {
 })
 
 /**
- * What the provider billed for requests whose holds were released: it is learned after their hour is rolled up, so that
- * roll-ups are without it. It stays when the request is pruned.
+ * The provider's bill for requests whose holds were released: it is learned after their hour is rolled up, so
+ * roll-ups do not include it. The row stays when the request is pruned.
  */
 export const LATE_COSTS = new Table('late_costs', {
   key: ['id'],

@@ -9,7 +9,7 @@ export const WEBHOOKS = new Table('webhooks', {
     url: text,
     /** Names of {@link WEBHOOK_EVENTS}, comma-separated. */
     events: text,
-    /** What messages are signed with, `whsec_…`: it can't be a hash. */
+    /** The secret that signs messages, `whsec_…`: it can't be a hash. */
     secret: text,
     disabled: startsAs(false, flag),
     created_at_ms: integer,
@@ -20,8 +20,8 @@ export const WEBHOOKS = new Table('webhooks', {
 export type WebhookRow = RowOf<typeof WEBHOOKS>
 
 /**
- * What holds at this moment and was reported, or held before the first webhook was made: it is reported again only after
- * it ended.
+ * Conditions that hold now and were reported, or held before the first webhook was made: they are reported again
+ * only after they end.
  */
 export const WEBHOOK_CONDITIONS = new Table('webhook_conditions', {
   key: ['event', 'subject_id'],
@@ -46,12 +46,12 @@ export const WEBHOOK_DELIVERIES = new Table('webhook_deliveries', {
     /** The bytes that are sent. */
     body: text,
     state: oneOf(DELIVERY_STATES),
-    /** Those that have ended. */
+    /** The number of attempts that have ended. */
     attempts: startsAs(0, integer),
     next_attempt_at_ms: integer,
     /** While a process sends it: until then no other does. */
     leased_until_ms: startsAs(0, integer),
-    /** Of the latest attempt; null: there was no answer. */
+    /** The status of the latest attempt; null: there was no answer. */
     http_status: orNull(integer),
     /** Why the latest attempt failed; null: it did not. */
     failure: orNull(text),

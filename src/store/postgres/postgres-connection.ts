@@ -15,7 +15,7 @@ const POOL_LOCK_TIMEOUT_MS = 2_000
 const WRITER_LOCK_TIMEOUT_MS_DEFAULT = 1_200
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000
 
-/** What connections of a pool are for. */
+/** The use of a pool's connections. */
 type PoolUse = 'shortStatements' | 'longReads' | 'migrations'
 
 // A client that freezes within a transaction blocks its rows for seconds at most.

@@ -1,7 +1,7 @@
 import { DatabaseError } from 'pg'
 import { StoreRefused, StoreUnavailable } from '../store-failure.ts'
 
-/** What an error of PostgreSQL, or of the connection to it, says. */
+/** The meaning of an error of PostgreSQL, or of the connection to it. */
 type Meaning =
   /** Another transaction won: nothing was done, and a second try may succeed. */
   | 'lostRace'
@@ -11,7 +11,7 @@ type Meaning =
   | 'cancelled'
   /** The fault of one statement or its values; the server works. */
   | 'refused'
-  /** The server can't be used now, or not at all: also any error that this program has never seen. */
+  /** The server can't be used now, or ever: also any unknown error. */
   | 'away'
 
 /** By their SQLSTATE. Every other error, with or without one, is about the server. */
@@ -24,7 +24,7 @@ const MEANINGS: readonly (readonly [RegExp, Meaning])[] = [
   [/^(21|22|23|42|44|54|P0)/, 'refused'],
 ]
 
-// An account was given an external id, or a request was opened, since this transaction looked: a second try sees that.
+// An account got an external ID, or a request was opened, since this transaction looked: a second try sees that.
 const RACED_INDEXES: ReadonlySet<string> = new Set(['accounts_external_id', 'requests_pkey'])
 
 function meaningOf(error: unknown): Meaning {
@@ -48,7 +48,7 @@ export function isCancelled(error: unknown): boolean {
   return meaningOf(error) === 'cancelled'
 }
 
-/** Whether a connection is good for the next transaction after this error, once its own is rolled back. */
+/** Whether a connection can serve the next transaction after this error, once its own is rolled back. */
 export function keepsConnection(error: unknown): boolean {
   const meaning = meaningOf(error)
   return meaning === 'lostRace' || meaning === 'rowLocked' || meaning === 'refused'

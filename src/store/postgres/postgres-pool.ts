@@ -12,7 +12,7 @@ const FREE_MS_MAX = 5_000
 
 const IDLE_MS_MAX = 30_000
 
-// No list is read for long from a server that takes writes no more.
+// The time for which a list may be read from a server that no longer takes writes.
 const LIFETIME_MS_MAX = 300_000
 
 interface PostgresPoolInput extends ConnectInput {
@@ -62,7 +62,7 @@ export class PostgresPool {
     else next.resolve(pooled)
   }
 
-  /** Gives out no more connections; resolves when all have ended. */
+  /** Stops giving out connections; resolves when all have ended. */
   async close(): Promise<void> {
     this.#closed ??= Promise.withResolvers<void>()
     for (const pooled of this.#idle.splice(0)) this.#end(pooled, 'politely')

@@ -6,7 +6,7 @@ export interface PostgresServer {
   readonly url: string
 }
 
-/** What a PostgreSQL URL says, in the syntax of libpq. */
+/** The parts of a PostgreSQL URL, in the syntax of libpq. */
 interface PostgresAddress {
   /** In their order, at least one. */
   readonly servers: readonly PostgresServer[]
@@ -75,7 +75,7 @@ interface UrlParts {
   readonly parameters: URLSearchParams
 }
 
-/** By position: what all servers have, and one of them. */
+/** By position: the parts that all servers share, and one server. */
 function urlOf({ scheme, userInfo, path, parameters }: UrlParts, { host, port }: Host): string {
   const own = new URLSearchParams(parameters)
   let place = port === null ? host : `${host}:${port}`
@@ -112,7 +112,7 @@ function placeOf(place: string): Host {
   return { host: decoded, port: port === undefined || port === '' ? null : port }
 }
 
-/** By position: hosts, and the ports that are given beside them. */
+/** By position: hosts, and the ports that are given separately. */
 function withPorts(hosts: readonly Host[], ports: readonly string[]): readonly Host[] {
   const [first = ''] = ports
   if (ports.length !== 1 && ports.length !== hosts.length) {

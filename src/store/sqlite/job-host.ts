@@ -5,7 +5,7 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 interface HostInput {
   /** The file that the host runs. */
   readonly entry: URL
-  /** What the host gets from `startedWith`. For a process it must be JSON. */
+  /** The value that the host gets from `startedWith`. For a process it must be JSON. */
   readonly startWith: unknown
   readonly onMessage: (message: unknown) => void
   /** Called once, after the last message. `cause`: the error that ended it; null: it ended by itself. */
@@ -69,7 +69,7 @@ export function startedWith(): unknown {
   return isMainThread ? JSON.parse(process.argv[2] ?? 'null') : workerData
 }
 
-/** The line to whoever started a host, in the host. */
+/** The line, in the host, to the process or thread that started it. */
 interface HostLine {
   onMessage(listener: (message: unknown) => void): void
   post(message: unknown): void
@@ -77,7 +77,7 @@ interface HostLine {
   close(): void
 }
 
-/** Opens the line of a host. Throws in a process that is none. */
+/** Opens the line of a host. Throws in a process that is not a host. */
 export function openHostLine(): HostLine {
   const thread = parentPort
   if (thread !== null) {
@@ -88,7 +88,7 @@ export function openHostLine(): HostLine {
     }
   }
   if (process.send === undefined) throw new Error('a store host is started by its server')
-  // The server is told to stop by the same signals, and then ends its hosts once it needs them no more.
+  // The server gets the same signals, and ends its hosts once it no longer needs them.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {})
   process.on('disconnect', () => process.exit())
   return {

@@ -14,7 +14,7 @@ type ThreadRequest<Job> =
   | { readonly number: number; readonly job: Job }
   | { readonly closing: true }
 
-/** What failed: the store as a whole, this one job at the store, or the job itself. */
+/** The failed part: the store as a whole, this one job at the store, or the job itself. */
 type JobFailure = 'unavailable' | 'refused' | 'impossible'
 
 /** The reply to a job. Errors don't cross threads as they are. */
@@ -30,7 +30,7 @@ type ThreadReply<Result> =
 interface StoreThreadInput {
   /** The file that the thread runs; it calls {@link serveThread}. */
   readonly entry: URL
-  /** What the thread gets from `startedWith`. */
+  /** The value that the thread gets from `startedWith`. */
   readonly startWith: unknown
   /**
    * How long a job may take. The thread is then a process of its own, which is killed. Jobs must come one after the
