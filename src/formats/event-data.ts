@@ -34,7 +34,7 @@ export function isPlainWord(text: string): boolean {
 
 type PlainValue = string | number | boolean | null
 
-/** Those of these members that hold no text: numbers, booleans, nulls and single words. */
+/** The members among these that hold no text: numbers, booleans, nulls and single words. */
 export function plainMembers(
   owner: JsonObject,
   names: readonly string[],

@@ -25,7 +25,7 @@ export interface WireFormat {
   /** Whether the client gets a header of the provider's answer; its name is in lower case. */
   returnsHeader(name: string, publicNames: PublicNames): boolean
   /**
-   * Reads the fields that routing, refusing and holding need, and the texts whose tokens are to be estimated.
+   * Reads the fields that routing, refusing and holding need, and the texts whose tokens are estimated.
    * Throws Problem for a field of the wrong type or one that no endpoint supports.
    */
   readCall(body: JsonBody, publicNames: PublicNames): UnsizedCall
@@ -63,7 +63,7 @@ export interface StreamEvent {
 /** A JSON Schema of the 2020-12 draft. */
 type FieldSchema = Readonly<Record<string, unknown>>
 
-/** What the gateway itself promises of an endpoint. */
+/** The gateway's own documentation of an endpoint. */
 interface FormatDocumentation {
   readonly summary: string
   readonly required: readonly string[]

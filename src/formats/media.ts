@@ -105,7 +105,10 @@ export function withBareImage(
 
 const PROMPT_CACHE_OPTION = /^prompt_cache_/i
 
-/** What options such as `prompt_cache_retention` may make of the prompt. A key alone only says where to look. */
+/**
+ * The cache writes of the prompt that options such as `prompt_cache_retention` may cause. A key alone only says where
+ * to look.
+ */
 function promptCacheWrites(root: JsonObject): CacheWrites {
   let writes: CacheWrites = 'none'
   for (const name in root) {

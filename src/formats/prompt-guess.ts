@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../json/walk.ts'
 import { guessText, SIXTIETHS } from '../tokens/guess.ts'
 
-/** What stands around each message, and around all of them. */
+/** The tokens around each message, and around all of them. */
 const MESSAGE = 4 * SIXTIETHS
 const CONVERSATION = 3 * SIXTIETHS
 
@@ -66,7 +66,7 @@ export class PromptGuess {
   }
 }
 
-/** What separates a member from the others. */
+/** The tokens that separate a member from the others. */
 const SEPARATOR = SIXTIETHS / 2
 
 /** All names and values of a definition, at any depth. */

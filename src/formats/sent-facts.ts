@@ -2,7 +2,7 @@ import type { JsonEdit } from '../json/edit.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../json/walk.ts'
 import { echoed } from '../vocabulary/problem.ts'
 
-/** What was sent to a provider, as far as a refusal of it may be explained. Kept while the call lasts: it is small. */
+/** The facts of a forwarded request that can explain its refusal. Kept while the call lasts: it is small. */
 export interface SentFacts {
   /** The fields of the client's own body. */
   readonly fields: readonly string[]
@@ -17,7 +17,7 @@ interface OwnCap {
   readonly tokens: number
 }
 
-/** Of a call that was not sent. */
+/** The facts of a call that was not sent. */
 export const NOTHING_SENT: SentFacts = { fields: [], tools: [], ownCap: null }
 
 /** The fields of output caps. */
@@ -30,7 +30,7 @@ export const CAP_PARAMETERS: readonly string[] = [
 const FIELDS_MAX = 64
 const TOOLS_MAX = 512
 
-/** What a refusal may be about. By position: the client's body, and what is replaced in it. */
+/** The facts that can explain a refusal. By position: the client's body, and the replacements in it. */
 export function sentFacts(root: JsonObject, edits: readonly JsonEdit[]): SentFacts {
   const tools: JsonValue = root['tools'] ?? []
   const hasCap = CAP_PARAMETERS.some((param) => (root[param] ?? null) !== null)

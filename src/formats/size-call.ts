@@ -7,12 +7,12 @@ export interface UnsizedCall
   readonly texts: CallTexts
 }
 
-/** The parts of a body whose tokens are to be estimated. They are views of its bytes. */
+/** The parts of a body whose tokens are estimated. They are views of its bytes. */
 export interface CallTexts {
   /** All of the body but the images' base64, as far as that was found in it. */
   readonly written: readonly Uint8Array[]
   readonly images: readonly UnsizedImage[]
-  /** What the client expects as the answer; null: nothing. */
+  /** The answer that the client predicts; null: none. */
   readonly prediction: Uint8Array | null
 }
 

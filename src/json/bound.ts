@@ -118,7 +118,7 @@ class SlowKeys {
   }
 }
 
-/** The first position from `start` on where a number or a literal can't go on. */
+/** The first position from `start` on where a number or a literal can't continue. */
 function scalarEnd(bytes: Buffer, start: number): number {
   let at = start
   while (at < bytes.length && isScalar(bytes[at] ?? 0)) at++

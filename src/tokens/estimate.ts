@@ -1,7 +1,7 @@
 import { COMMON_WORDS } from './common-words.ts'
 
 /**
- * How many tokens a text may come to, without knowing the model's tokenizer.
+ * The most tokens that a text may have, without knowing the model's tokenizer.
  *
  * The estimate rests on what byte-pair tokenizers have in common, so that none of them exceeds it:
  * - Every byte is a token at the worst.
@@ -61,7 +61,7 @@ const GROWING_RUNS =
   'fb40-fb41 fb43-fb44 fb46-fb4e 1d15e-1d164 1d1bb-1d1c0'
 const GROWTH_MAX = 3
 
-/** A combining mark, which may take a composed letter apart beside being tokens of its own. */
+/** A combining mark, which may split a composed letter in addition to its own tokens. */
 const COMBINING_TOKENS = 4
 
 const SPACE = 0x20
@@ -76,7 +76,7 @@ const growingPages = pagesOf(growing)
 const commonWords = commonWordsTable()
 
 /**
- * The most tokens that a UTF-8 text comes to: a whole number, never below what a tokenizer makes of
+ * The most tokens that a UTF-8 text has: a whole number, never below what a tokenizer makes of
  * it. Of a JSON body it counts escapes and structure as if they were text, which only adds. Bytes that
  * are no UTF-8 are taken as they come, for a figure that bounds nothing.
  */
@@ -102,7 +102,7 @@ export class TextEstimate {
     return this.#at >= this.#bytes.length
   }
 
-  /** Of what has been read. */
+  /** The tokens of the bytes read so far. */
   get tokens(): number {
     return Math.ceil(this.#thirds / THIRDS_PER_TOKEN)
   }
@@ -184,7 +184,7 @@ function spacesEnd(bytes: Uint8Array, start: number): number {
   return at
 }
 
-/** Tokenizers have runs of spaces, of sixteen at the least; the last space may go to what follows. */
+/** Tokenizers have runs of spaces, of at least sixteen; the last space may go to what follows. */
 function spaceTokens(spaces: number): number {
   return spaces <= 2 ? spaces : 2 + Math.ceil((spaces - 2) / 12)
 }
@@ -206,7 +206,7 @@ function characterTokens(bytes: Uint8Array, at: number): number {
   return grows ? GROWTH_MAX * length : length
 }
 
-/** What a byte adds after another, in thirds of a token: `[previous << 7 | byte]`. */
+/** The thirds of a token that a byte adds after another: `[previous << 7 | byte]`. */
 function asciiThirdsTable(): Uint8Array {
   const table = new Uint8Array(ASCII_END * ASCII_END).fill(THIRDS_PER_TOKEN)
   const discount = (first: number, second: string): void => {

@@ -1,6 +1,6 @@
 /**
- * How many tokens a text is likely to come to, where nothing counts it: a figure of its own beside the bound of
- * `estimate.ts`, which is made to be too high. In sixtieths of a token, so that every weight is a whole number.
+ * The likely number of tokens of a text that nothing counts. The bound of `estimate.ts` is separate: it is made to
+ * be too high. In sixtieths of a token, so that every weight is a whole number.
  */
 
 export const SIXTIETHS = 60

@@ -7,7 +7,7 @@ import { Problem } from '../vocabulary/problem.ts'
 import { type FieldTable, requireListed, type VouchedFields } from './fields.ts'
 import type { RewriteInput } from './upstream.ts'
 
-/* What is sent to providers that bill by their counts, and what is refused for them. */
+/* The edits and refusals of calls to providers that bill by their counts. */
 
 /** The usage of a stream, which such a provider sends only where it is asked for. */
 export function usageEdits(call: Call, root: JsonObject): readonly JsonEdit[] {
@@ -24,7 +24,7 @@ export function unstoredEdits(root: JsonObject): readonly JsonEdit[] {
 }
 
 /**
- * The held output cap in this field, if one is to be sent. Such a provider refuses a cap that does not fit into the
+ * The held output cap in this field, if one must be sent. Such a provider refuses a cap that does not fit into the
  * window beside the prompt, so it is lowered to what the prompt leaves.
  */
 export function capEditIn(

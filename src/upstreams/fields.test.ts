@@ -4,7 +4,7 @@ import { bodyOf, callOf, LEAST_BODIES, offerWith } from '../formats/testing/exch
 import { anthropic } from './anthropic/anthropic.ts'
 import { type COUNTED_DIALECTS, refusalOf } from './testing/refused-fields.ts'
 
-/* Which fields of a body go on to a provider that bills by its counts. */
+/* The fields of a body that are sent to a provider that bills by its counts. */
 
 const said = (content: unknown, members: object = {}) => ({
   messages: [{ role: 'user', content, ...members }],

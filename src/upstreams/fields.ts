@@ -3,8 +3,9 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../json/walk.ts'
 import { echoed, Problem } from '../vocabulary/problem.ts'
 
 /*
- * Which fields of a body go on to a provider that bills by its counts. A dialect has one closed table for each format:
- * a field that no row names is refused before a hold is opened, since the hold could not have covered what it does.
+ * The fields of a body that are sent to a provider that bills by its counts. A dialect has one closed table for
+ * each format: a field that no row names is refused before a hold is opened, since the hold could not have covered
+ * what it does.
  */
 
 /** A value of a field. Null counts as absent and is never judged. */
@@ -13,7 +14,7 @@ type Value = Exclude<JsonValue, null>
 /** Names that the operator of an upstream vouches for: `priority`, or `messages.partial`. */
 export type VouchedFields = ReadonlySet<string>
 
-/** Why a value may not go on. */
+/** Why a value may not be sent. */
 interface Fault {
   /** The path from the value that was judged: empty, `.name` or `[2].name`. Null: its name can't be shown. */
   readonly path: string | null
@@ -33,7 +34,7 @@ export interface FieldRow {
   readonly whyNotVouched: string | null
   /** The rows of the members of an object, or of each object in a list. */
   readonly members?: FieldTable
-  /** Null: the value goes on. */
+  /** Null: the value is sent. */
   judge(value: Value, vouched: VouchedFields): Fault | null
 }
 
@@ -77,7 +78,7 @@ const WHY_REFUSED = {
   price: 'costs what the answer does not count',
 } as const
 
-/** A field that no value of may go on. Default message: leave it out. */
+/** A field that is refused with any value. Default message: leave it out. */
 export function refused(why: keyof typeof WHY_REFUSED, message?: string): FieldRow {
   return refusing(WHY_REFUSED[why], message === undefined ? leaveOut : () => message)
 }
@@ -140,7 +141,7 @@ export function object<Rows extends FieldTable>(
   return { ...row, members: rows }
 }
 
-/** An object whose listed members are judged; any other member goes on. */
+/** An object whose listed members are judged; any other member is sent. */
 export function openObject(rows: FieldTable): FieldRow {
   return checked((value, vouched) => {
     if (!isJsonObject(value)) return notAnObject

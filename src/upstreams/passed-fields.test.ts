@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type COUNTED_DIALECTS, refusalOf } from './testing/refused-fields.ts'
 
-/* Fields that go on to a provider that bills by its counts. */
+/* Fields that are sent to a provider that bills by its counts. */
 
 const PASSED: readonly (readonly [keyof typeof COUNTED_DIALECTS, string, object])[] = [
   [

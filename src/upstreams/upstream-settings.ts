@@ -12,7 +12,7 @@ export interface UpstreamSettings {
   readonly apiKey: string | null
   /** The variable of the environment that has the key; null: there is no key. */
   readonly apiKeyVariable: string | null
-  /** Headers of every request beside the dialect's own: name and value in turn. */
+  /** Headers of every request in addition to the dialect's own: name and value in turn. */
   readonly headers: readonly string[]
   /** The formats that may be sent to it, by name; null: the dialect's own. */
   readonly formats: readonly string[] | null
@@ -23,8 +23,8 @@ export interface UpstreamSettings {
   /** The models that are written in the settings. */
   readonly models: readonly WrittenModel[]
   /**
-   * Fields that clients may send beside those that the dialect lists, which its operator vouches for: `priority`, or
-   * `messages.partial`. Default: none.
+   * Fields that clients may send in addition to those that the dialect lists. The operator vouches for them:
+   * `priority`, or `messages.partial`. Default: none.
    */
   readonly allowFields?: readonly string[]
   /** Whether a tag of the account is sent as `cache_salt`, so that accounts share no cached prompt. Default: no. */

@@ -19,7 +19,7 @@ import { openInFlight } from './in-flight.ts'
 import type { ListingSettings, ParsedCatalog } from './listing/listing.ts'
 import type { Claimant, UpstreamSettings } from './upstream-settings.ts'
 
-/** What a model may cost, and how much it may read, at any of its providers. */
+/** The dearest prices and the largest window of a model at any of its providers. */
 export interface DearestTerms {
   /** The dearest of each price. */
   readonly prices: PriceTable
@@ -80,7 +80,7 @@ export interface Dialect {
 export interface Wire {
   /** Below the upstream's base address. */
   readonly path: `/${string}`
-  /** The only fields that a body may have; left out: every field goes on. */
+  /** The only fields that a body may have; left out: every field is sent. */
   readonly fields?: FieldTable
   /** Headers in place of those of the format that the client did not send, by names in lower case. Default: none. */
   readonly usualHeaders?: Readonly<Record<string, string>>
@@ -129,7 +129,7 @@ export type AnswerReading =
 export interface StreamObserver {
   onEvent(event: StreamEvent): StreamEventReading
   /**
-   * Takes events that are to be relayed unchanged, without parsing them: from `start`, one after the other, each that
+   * Takes events that are relayed unchanged, without parsing them: from `start`, one after the other, each that
    * differs from an earlier event in nothing but its text. The end of the last one; `start` if there is none.
    */
   takeAlike(chunk: Buffer, start: number): number
@@ -141,11 +141,11 @@ export interface StreamObserver {
   hasText(): boolean
 }
 
-/** What an event is, and so what the relay does with it. */
+/** The reading of an event, which decides how the relay handles it. */
 export type StreamEventReading =
-  /** Relay it; the answer goes on. */
+  /** Relay it; the answer continues. */
   | { readonly kind: 'relay' }
-  /** Relay this data, in latin-1, in its place; the answer goes on. Only of events without names. */
+  /** Relay this data, in latin-1, in its place; the answer continues. Only for events without names. */
   | { readonly kind: 'replaced'; readonly data: string }
   /** Relay it; the answer is complete with it. */
   | { readonly kind: 'terminal' }
@@ -174,13 +174,13 @@ export type GenerationAnswer =
   /** No answer; worth another try. */
   | { readonly kind: 'unavailable'; readonly cause: unknown }
 
-/** What our key has used by now. */
+/** The usage of our key so far. */
 export type KeyUsageAnswer =
   | {
       readonly kind: 'found'
       /** In dollars since the key was made, exactly as sent. */
       readonly usageUsd: Decimal
-      /** What is left of the key's limit, in dollars; null: it has none, or the upstream does not say. */
+      /** The rest of the key's limit, in dollars; null: it has no limit, or the upstream does not report it. */
       readonly leftUsd: Decimal | null
     }
   /** The upstream does not know the key, does not allow it, or has no credit behind it. */
@@ -227,7 +227,7 @@ export class Upstream {
   readonly wires: ReadonlyMap<string, Wire>
   /** The calls that it may have at once; null: no limit. */
   readonly inFlight: FairQueue | null
-  /** Whether a stream that its client has left is read on, since it is billed all the same; if not, it is cancelled. */
+  /** Whether a stream that its client has left is read on, since it is billed anyway; if not, it is cancelled. */
   readonly readsOn: boolean
   /** How its operator has bodies checked and rewritten. */
   readonly bodyRules: Required<Pick<RewriteInput, 'vouched' | 'saltsCache'>>
@@ -271,7 +271,7 @@ export class Upstream {
     ]
   }
 
-  /** What it may list, and in which formats. */
+  /** The models that it may list, and in which formats. */
   get claimant(): Claimant {
     return {
       name: this.settings.name,

@@ -45,12 +45,15 @@ const MODELS: Readonly<Record<string, ModelFacts>> = {
   'claude-3-haiku': claude(4_096),
 }
 
-/** What Anthropic documents of a model; null: not known. */
+/** The facts that Anthropic documents about a model; null: not known. */
 export function anthropicFacts(upstreamModelId: string): ModelFacts | null {
   return MODELS[upstreamModelId] ?? MODELS[undated(upstreamModelId)] ?? null
 }
 
-/** A model by its author and name; null: not one of Anthropic's, but of a vendor that has their API at an address of its own. */
+/**
+ * A model by its author and name; null: not one of Anthropic's, but of a vendor that has their API at an address of
+ * its own.
+ */
 export function anthropicId(upstreamModelId: string): string | null {
   return upstreamModelId.startsWith('claude-') ? `anthropic/${upstreamModelId}` : null
 }

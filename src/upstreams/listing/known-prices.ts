@@ -1,7 +1,7 @@
 import { formatDecimal, parseDecimal } from '../../vocabulary/money.ts'
 import { decimalText } from './pricing.ts'
 
-/** What is known of a vendor's model beside its own list. */
+/** The facts about a vendor's model that its own list lacks. */
 export interface KnownModel {
   /** Prices in the layout of a listed row: dollars as decimal strings. */
   readonly pricing: Readonly<Record<string, unknown>>

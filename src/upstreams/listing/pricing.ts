@@ -19,7 +19,7 @@ import {
 /** Prices as the upstream lists them, with `overrides` by prompt size or time of day. */
 export type ListedPricing = Readonly<Record<string, string | readonly ListedOverride[]>>
 
-/** Prices that replace the listed ones under the conditions beside them. */
+/** Prices that replace the listed ones under their conditions. */
 type ListedOverride = Readonly<Record<string, string | number | readonly string[]>>
 
 /** The upstream's prices by name. Of prices with other names, only the sign is checked. */

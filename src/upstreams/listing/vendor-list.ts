@@ -7,7 +7,7 @@ import type { WrittenModel, WrittenPriceName, WrittenPrices } from '../upstream-
 import type { KnownModel } from './known-prices.ts'
 import type { ListingSettings, ParsedCatalog, SkippedRow } from './listing.ts'
 
-/** What a dialect's table says of a model, because its vendor's list does not. */
+/** The facts about a model in a dialect's table, which its vendor's list lacks. */
 export interface ModelFacts {
   /** Tokens; null: none is listed. */
   readonly outputTokensMax: number | null
@@ -80,13 +80,13 @@ function tokensOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : null
 }
 
-/** What is known of the models of one vendor. */
+/** The known facts about the models of one vendor. */
 export interface VendorKnowledge {
   /** The author in catalog ids, for models whose id is not written in the settings. */
   readonly author: string
   /** By an id of the vendor, the author and name of the model; null: any server may run any model by this id. */
   readonly authoredIdOf: (upstreamModelId: string) => string | null
-  /** What the vendor puts around prompts. Left out: it is not known. */
+  /** The tokens that the vendor adds to prompts. Left out: not known. */
   readonly promptAdditions?: PromptAdditions
   readonly knownModel: (upstreamModelId: string) => KnownModel | null
   readonly factsOf: (upstreamModelId: string) => ModelFacts | null
@@ -159,7 +159,7 @@ export function meetVendorList(
   }
 }
 
-/** What a row of OpenRouter's layout has no place for. */
+/** The facts that a row of OpenRouter's layout has no place for. */
 type UnlistedFacts = Pick<
   Offer,
   'upstreamModelId' | 'authoredId' | 'promptAdditions' | 'openWeights'

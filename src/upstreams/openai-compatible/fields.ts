@@ -84,7 +84,7 @@ const OWN_LENGTH = 'Set the length of the answer in `max_tokens`.'
 const ADDED: FieldTable = {
   ...Object.fromEntries(PASSED_NAMES.map((name) => [name, PASSED])),
   reasoning: object({ effort: PASSED, enabled: PASSED }),
-  // Some servers count thinking beside the cap: the hold is for both.
+  // Some servers count thinking in addition to the cap: the hold is for both.
   thinking_budget: HELD_COUNT,
   thinking_token_budget: HELD_COUNT,
   thinking_budget_tokens: HELD_COUNT,

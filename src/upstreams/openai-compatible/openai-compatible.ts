@@ -44,7 +44,7 @@ const responses = compatible(responsesLayout, {
   fields: responseFields,
   rewrites: (input) => [
     ...modelEdit(input.call, input.offer),
-    // Answers are not stored, whatever the server does where nothing says so.
+    // Answers are not stored, even if the server stores them by default.
     ...unstoredEdits(input.body.root),
     ...heldCapEdits(input),
     ...saltEdits(input),

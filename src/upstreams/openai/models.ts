@@ -92,15 +92,15 @@ const MODELS: Readonly<Record<string, ModelFacts>> = {
   'text-embedding-ada-002': { ...EMBEDDING, supportedParameters: [] },
 }
 
-/** What OpenAI documents of a model; null: not known. */
+/** The facts that OpenAI documents about a model; null: not known. */
 export function openaiFacts(upstreamModelId: string): ModelFacts | null {
   return MODELS[upstreamModelId] ?? MODELS[undated(upstreamModelId)] ?? null
 }
 
 /**
- * What OpenAI puts around a prompt. Its cookbook (How to count tokens with tiktoken, read 2026-11-25) counts three tokens a
- * message and three for the answer, which the JSON of a message is more than, and twelve around all tools. This is some eight
- * times as much.
+ * The tokens that OpenAI adds to a prompt. Its cookbook (How to count tokens with tiktoken, read 2026-11-25) counts
+ * three tokens a message and three for the answer, which the JSON of a message is more than, and twelve around all
+ * tools. This is some eight times as much.
  */
 export const OPENAI_ADDITIONS: PromptAdditions = { templateTokens: 64, toolTokens: 96 }
 

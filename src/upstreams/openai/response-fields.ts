@@ -25,7 +25,7 @@ const NO_STATE = 'Send the whole conversation instead of the ID of an earlier an
 
 const BREAKPOINT = { type: PASSED, prompt_cache_breakpoint: HELD } as const satisfies FieldTable
 
-// What a search or a file of the provider's own tools had to say, with the ids of stored files.
+// The annotations of a search or a file of the provider's own tools, with the IDs of stored files.
 const ANNOTATIONS = listOf(
   byType({
     url_citation: PASSED,

@@ -25,7 +25,7 @@ export async function fetchKeyUsage(upstream: Upstream): Promise<KeyUsageAnswer>
       bytesMax: ANSWER_BYTES_MAX,
     })
     if (httpStatus === 404 || httpStatus === 405 || httpStatus === 501) return NO_FIGURE
-    // Of a public list of models, nothing shows whether a key is good.
+    // A public list of models does not show whether a key is valid.
     const refusal = REFUSALS[httpStatus]
     if (refusal !== undefined) {
       const cause = new UpstreamRefusesAccount(`the upstream answers ${httpStatus}: ${refusal}`)

@@ -11,7 +11,7 @@ export function generationBeganMs(generationId: string): number | null {
   return seconds === undefined ? null : Number(seconds) * 1_000
 }
 
-// Fields that clients of OpenRouter read, and that this gateway knows nothing of.
+// Fields that clients of OpenRouter read, and that this gateway does not know.
 const UNKNOWN_FIELDS = [
   'upstream_inference_cost',
   'cache_discount',
@@ -108,7 +108,7 @@ export function ownGeneration(row: RequestRow): object {
   }
 }
 
-/** Of endpoints that are no text. */
+/** The types of endpoints other than text. */
 const API_TYPES: ReadonlyMap<string, string> = new Map([
   ['embeddings', 'embeddings'],
   ['images', 'image'],

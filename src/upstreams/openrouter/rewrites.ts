@@ -67,7 +67,7 @@ export function fileParserEdits({
     : [{ kind: 'append', path: ['plugins'], json: plugin }]
 }
 
-/** The output cap that was held, if one is to be sent, in the field that the model lists. */
+/** The output cap that was held, if one must be sent, in the field that the model lists. */
 export function capEdit(offer: Offer, outputCapTokens: number | null): readonly JsonEdit[] {
   if (outputCapTokens === null) return []
   const name = offer.supportedParameters.has('max_tokens') ? 'max_tokens' : 'max_completion_tokens'

@@ -14,7 +14,7 @@ export abstract class TallyObserver implements StreamObserver {
   #reported: Reported = NOTHING_REPORTED
   /** The likely tokens of the text so far, in sixtieths. */
   #textGuess = 0
-  /** Those up to the provider's last count. */
+  /** The guessed tokens up to the provider's last count. */
   #countedGuess = 0
 
   constructor(...members: ConstructorParameters<typeof StreamText>) {
@@ -35,7 +35,7 @@ export abstract class TallyObserver implements StreamObserver {
   /** True, with its text counted, for an event that differs from the template in nothing but its text. */
   protected matchesTemplate({ name, data }: StreamEvent): boolean {
     const bytes = Buffer.from(`${headOf(name)}${data}${END}`, 'latin1')
-    // Of several lines, one could end the event early.
+    // If the data has several lines, one of them could end the event early.
     return !data.includes('\n') && this.takeAlike(bytes, 0) === bytes.length
   }
 
@@ -150,7 +150,7 @@ export class StreamText {
 
   /**
    * The end of the event that begins here, if it differs from the template in nothing but text and counter, as most
-   * events of a stream do; -1 if it may report more, be no JSON, or go on in the next chunk.
+   * events of a stream do; -1 if it may report more, not be JSON, or continue in the next chunk.
    */
   matchTemplate(bytes: Buffer, eventStart: number): number {
     if (this.#template === null) return -1
@@ -177,7 +177,7 @@ interface Template {
 interface TemplatePart {
   /** All of them, or those up to the counter. */
   readonly start: Buffer
-  /** Those after the counter; null: no counter is on this side. */
+  /** The bytes after the counter; null: there is no counter on this side. */
   readonly end: Buffer | null
 }
 
