@@ -16,7 +16,7 @@ import { createIdSource, type IdSource } from '../vocabulary/ids.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
 import { CommandFailure, type Terminal } from './terminal.ts'
 
-/** An open store for commands. It is safe beside a running server: commands never mark its holds unresolved. */
+/** An open store for commands. It is safe while a server runs: commands never mark its holds unresolved. */
 export interface CommandContext {
   readonly store: Store
   readonly ledger: Ledger
@@ -25,7 +25,7 @@ export interface CommandContext {
   readonly terminal: Terminal
 }
 
-/** What commands read of the environment. */
+/** The part of the environment that commands read. */
 export interface CommandSettings {
   readonly storeUrl: string
   /** The `<tag>` of new API keys. */
@@ -50,7 +50,7 @@ export interface LiveUpstreams {
   readonly publicNames: PublicNames
 }
 
-/** What a command needs to begin: where the store is, what it may run, and where to write. */
+/** The inputs of a command: where the store is, which operations it may run, and where to write. */
 export interface CommandInput {
   /** Reads the environment when a command runs, so that `--help` needs none. Throws `ConfigError`. */
   readonly settings: () => CommandSettings

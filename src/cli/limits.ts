@@ -5,7 +5,7 @@ import type { Taken } from './operation-command.ts'
 import { orNone, readDollars } from './rows.ts'
 import { UsageFailure } from './terminal.ts'
 
-/** What was spent of an allowance in its period, such as `$2.50 of $20.00/day`. */
+/** The spend of an allowance in its period, such as `$2.50 of $20.00/day`. */
 export function allowanceText({
   allowance,
 }: Pick<z.output<typeof apiKeyShape>, 'allowance'>): string {

@@ -40,7 +40,7 @@ type Place = 'params' | 'query' | 'body'
 /** A command that runs an operation, as an admin. */
 export interface OperationCommand {
   readonly name: string
-  /** What the command was called in earlier releases: it still runs, and no help shows it. */
+  /** The command's name in earlier releases: it still runs, and no help shows it. */
   readonly formerly?: string
   /** The operation's name. */
   readonly runs: string
@@ -76,7 +76,7 @@ interface OwnCommand {
   readonly make: (input: CommandInput) => Command
 }
 
-/** An operation's response for a person: the result, and a remark beside it. */
+/** An operation's response for a person: the result, and a remark about it. */
 export interface Shown {
   readonly out: string
   readonly note?: string
@@ -184,7 +184,7 @@ async function operationOf(
       const { refreshCatalog } = await import('./refresh-catalog.ts')
       return refreshCatalog(opened, upstreams, onImageModel)
     },
-    // What a server has seen of them is not here.
+    // A command does not know what servers have seen of upstreams.
     async upstreams() {
       const configured = await upstreams?.load()
       return (configured?.upstreams ?? []).map(({ name, dialect, inFlightMax }) => {
@@ -201,7 +201,10 @@ async function operationOf(
   return found
 }
 
-/** Sends what an operation posted. Throws CommandFailure where the mail server takes it not: the operation stands. */
+/**
+ * Sends what an operation posted. Throws CommandFailure if the mail server refuses it: the operation is done
+ * nevertheless.
+ */
 async function sendLetters(
   { settings, terminal }: CommandInput,
   letters: readonly Letter[],
@@ -219,7 +222,7 @@ async function sendLetters(
   }
 }
 
-/** What is sold, to be looked at again, and the chain that deposits are on; null: none. */
+/** The sale, for looks at purchases, and the chain of deposits; null: none. */
 export async function openSale(
   { store: { db }, ledger, ids, clock, terminal }: CommandContext,
   { pageUrl, sale, upstreams }: CommandSettings,

@@ -56,18 +56,18 @@ export async function refreshCatalog(
             onImageModel(++imageModels)
             return price
           }),
-        // What a server has read of models' endpoints stays as it is.
+        // The prices of models' endpoints that a server has read are unchanged.
         endpoints: {
           restore: (modelId, stored) => void endpoints.set(modelId, JSON.stringify(stored ?? null)),
           encode: (modelId) => endpoints.get(modelId) ?? null,
         },
-        // The outcome of all has what each came to.
+        // The outcome of all includes the outcome of each.
         onRefreshed() {},
       }),
     )
   }
   try {
-    // What was believed before says which figures are doubted now.
+    // The figures that were believed before decide which are doubted now.
     for (const refresher of refreshers) await refresher.load()
     const outcome = await new CatalogRefreshers(catalog, refreshers).refreshNow()
     refuseFailure(outcome, configured)

@@ -16,7 +16,7 @@ interface Columns<Row> {
   readonly none: string
   /** Cells by heading. */
   readonly columns: Readonly<Record<string, (row: Row) => string>>
-  /** What is shown below a single row, by its name; null: nothing. Default: nothing. */
+  /** The lines below a single row, by name; null: not shown. Default: none. */
   readonly details?: Readonly<Record<string, (row: Row) => string | null>>
 }
 
@@ -148,7 +148,7 @@ function readPairs(texts: readonly string[]): Readonly<Record<string, string>> |
   return Object.fromEntries(pairs)
 }
 
-/** What {@link METADATA_OPTION} has set. */
+/** The notes that {@link METADATA_OPTION} sets. */
 export function metadataDetail({
   metadata,
 }: {
@@ -158,7 +158,7 @@ export function metadataDetail({
   return pairs.length === 0 ? null : pairs.join(', ')
 }
 
-/** What {@link MODEL_OPTIONS} have set. */
+/** The lists of models that {@link MODEL_OPTIONS} set. */
 export const MODEL_DETAILS = {
   'models allowed': ({ models }: WithModels) => listed(models?.allow),
   'models denied': ({ models }: WithModels) => listed(models?.deny),

@@ -17,7 +17,7 @@ import type { PublicNames } from '../vocabulary/public-names.ts'
 export interface SpentToken {
   /** Whether it answered, and said what the token cost, or counted it. */
   readonly isGood: boolean
-  /** What happened, for a person. */
+  /** The result, for a person. */
   readonly words: string
 }
 

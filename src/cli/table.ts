@@ -22,7 +22,7 @@ export function table(
   return [line(headings), ...cells.map(line)].join('\n')
 }
 
-/** A moment as it stands in a table; a dash where there is none. */
+/** A moment as a table shows it; a dash if there is none. */
 export function moment(at: string | number | null): string {
   return at === null ? '-' : new Date(at).toISOString()
 }

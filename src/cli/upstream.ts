@@ -10,7 +10,7 @@ import type { SpentToken } from './spend-token.ts'
 import { counted, moment, table } from './table.ts'
 import { CommandFailure } from './terminal.ts'
 
-/** What became of asking one upstream for its models. */
+/** The result of asking one upstream for its models. */
 interface Checked {
   readonly settings: UpstreamSettings
   readonly claimant: Claimant
@@ -18,7 +18,7 @@ interface Checked {
   readonly answer:
     | { readonly kind: 'listed'; readonly listed: ParsedCatalog }
     | { readonly kind: 'failed'; readonly cause: unknown }
-  /** What is left of the key's limit, in dollars; null: it has none, or the upstream does not say. */
+  /** The rest of the key's limit, in dollars; null: it has no limit, or the upstream does not report it. */
   readonly leftUsd: Decimal | null
   /** The result of asking for a token; null: none was asked for. */
   readonly spent: SpentToken | null
@@ -85,7 +85,7 @@ interface CheckInput {
   readonly spend: boolean
 }
 
-/** By position: what a command needs, and what is to be checked. */
+/** By position: the command's inputs, and the upstreams to check. */
 async function check(
   { settings, terminal }: CommandInput,
   { only, spend }: CheckInput,

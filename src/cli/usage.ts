@@ -5,7 +5,7 @@ import { showMicros } from '../vocabulary/money.ts'
 import type { OperationCommand } from './operation-command.ts'
 import { table } from './table.ts'
 
-/** `tollgate usage`: what requests came to. */
+/** `tollgate usage`: sums of requests. */
 export const USAGE_COMMAND: OperationCommand = {
   name: 'usage',
   runs: 'getAllUsage',

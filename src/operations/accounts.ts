@@ -63,7 +63,7 @@ function create(parts: OperationParts): Operation {
     example: { name: 'Ada Lovelace' },
     answers: { 200: accountShape, 201: accountShape },
     async run({ caller, by, body }) {
-      // What is charged is money.
+      // A fee decides what is charged: it needs the scope for credit.
       if (body.fee_basis_points !== undefined) requireScope(caller, 'credit')
       return made(parts, { ...body, ownerId: null }, by)
     },

@@ -22,7 +22,7 @@ import {
 } from './fields.ts'
 import { notFound, type Operation, type OperationParts, operation, readsFor } from './operation.ts'
 
-/** Tokens of the admin API beside that of the settings. */
+/** Tokens of the admin API, in addition to the token of the settings. */
 export function adminTokenOperations(parts: OperationParts): readonly Operation[] {
   return [create(parts), list(parts), revoke(parts)]
 }

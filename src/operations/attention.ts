@@ -62,11 +62,11 @@ interface AttentionInput {
   readonly daysLeft: number | null
   /** Keys with a limit, an allowance or an expiry. */
   readonly limitedKeys: readonly ApiKeyRow[]
-  /** What was spent lately, by key, and in how many days. */
+  /** The recent spend by key, and its number of days. */
   readonly pace: { readonly groups: readonly UsageGroupFigures[]; readonly days: number }
 }
 
-/** What needs attention, the most urgent first: what alerts are about, and what they will soon be about. */
+/** The items that need attention, the most urgent first: those of alerts, and those of alerts soon to come. */
 export function attentionOf(input: AttentionInput): readonly Attention[] {
   const { nowMs, account, balance, nextReleaseAtMs } = input
   const { free, unresolved } = balance

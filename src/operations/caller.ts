@@ -40,7 +40,7 @@ interface MemberCaller {
   /** Operators may do what owners may, in every account. */
   readonly role: Role
   readonly isOperator: boolean
-  /** Under which id a change is recorded as an operator's; null: of a member or an owner, it is not. */
+  /** The ID under which a change is recorded as an operator's; null: changes by members and owners are not recorded. */
   readonly actionId: string | null
   readonly password: RecentPassword
 }
@@ -118,7 +118,7 @@ export function requireScope(caller: Caller, scope: AdminScope): void {
   throw new Problem('admin_scope_missing', { message })
 }
 
-/** The operator or token whose action is recorded; null: the caller is none, or acts as a member. */
+/** The operator or token whose action is recorded; null: the caller is neither, or acts as a member. */
 export function operatorOf(caller: Caller, action: string): OperatorAction | null {
   if (caller.kind === 'admin') {
     return caller.token === null

@@ -196,7 +196,7 @@ function allowanceAnswer(
   nowMs: number,
 ): LimitsAnswer['allowance'] {
   if (allowance === null || period === null) return null
-  // The row goes on to the next period with the first request of it.
+  // The row changes to the next period with its first request.
   const hasEnded = nowMs >= period.periodEndsAtMs
   const endsAtMs = hasEnded ? periodSpanAt(allowance, nowMs).endsAtMs : period.periodEndsAtMs
   return {

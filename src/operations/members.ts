@@ -128,7 +128,7 @@ function invitations({ store, clock }: OperationParts): Operation {
   })
 }
 
-/** What one account may have open: each is a row of the store. */
+/** The most open invitations of an account: each is a row of the store. */
 const INVITATIONS_MAX = 100
 
 function invite(parts: OperationParts): Operation {

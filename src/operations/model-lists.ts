@@ -50,7 +50,7 @@ export const modelsShape = z
 
 type Lists = Pick<ApiKeyRow, 'modelsAllow' | 'modelsDeny'>
 
-/** What a body changes of the lists. */
+/** The changes of the lists by a body. */
 export function modelListsOf(models: z.output<typeof modelsField>): Partial<Lists> {
   if (models === undefined) return {}
   if (models === null) return { modelsAllow: null, modelsDeny: null }

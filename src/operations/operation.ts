@@ -39,7 +39,7 @@ interface Paths {
   readonly operator?: `/app/api/operator/${string}`
 }
 
-/** What people may do: input, rule and response, once for HTTP, its documents and the command line. */
+/** An operation: input, rule and response, defined once for HTTP, its documents and the command line. */
 export interface Operation {
   /** Its name in documents, and of the command that runs it. */
   readonly name: string
@@ -54,11 +54,11 @@ export interface Operation {
   readonly example: object | undefined
   /** The shape of each successful response to a kind of caller, by status. */
   answersTo(kind: CallerKind): Readonly<Record<number, z.ZodType>>
-  /** The refusals of its own, beside those of its callers and of its input. */
+  /** Its own refusals, in addition to those of its callers and of its input. */
   readonly problems: readonly ProblemCode[]
   /** Whether members must be owners of their account. */
   readonly needsOwner: boolean
-  /** What the token of an admin must be for; null: admins do not call it. */
+  /** The scope that an admin's token needs; null: admins do not call it. */
   readonly scope: AdminScope | null
   /** Throws Problem. */
   run(call: OperationCall): Promise<Answered>
@@ -103,7 +103,7 @@ interface CheckedCall<Kind extends CallerKind, Query, Body> {
   param(name: string): string
   readonly query: Query
   readonly body: Body
-  /** For whom the store's pages are read. */
+  /** The reader whose turn the reads of pages take. */
   readonly reader: Reader
   readonly acceptsCsv: boolean
   readonly onProgress: (done: number) => void
@@ -136,7 +136,7 @@ interface OperationInput<P extends Paths, Query extends z.ZodType, Body extends 
   ) => Promise<Answered>
 }
 
-/** What an operation of admins says besides: which scope it needs. Others have none. */
+/** An operation of admins also names the scope that it needs. Others have none. */
 type Scoped<P extends Paths> = P extends { readonly admin: string }
   ? { readonly scope: AdminScope }
   : { readonly scope?: undefined }
@@ -203,7 +203,7 @@ export function operation<
         acceptsCsv,
         onProgress,
       })
-      // What was made is answered also where this fails: the password is then asked for sooner.
+      // The answer is sent even if this fails: the page then asks for the password sooner.
       await password?.keepRecent().catch(() => {})
       const { httpStatus, body: answer } = answered
       const withoutHidden = toCustomers.get(httpStatus)?.withoutHidden ?? null
@@ -230,7 +230,7 @@ export interface KeyLimits {
   readonly inFlightMax: number
 }
 
-/** What a process has for its operations. */
+/** The parts of a process that operations use. */
 export interface OperationParts {
   readonly store: Store
   readonly ledger: CommandedLedger
@@ -251,7 +251,7 @@ export interface OperationParts {
   /** Networks that webhooks may be sent to although they are not public. */
   readonly webhookNetworks: readonly string[]
   readonly maintenance: MaintenanceSwitch
-  /** What a serving process knows of itself; null: it serves nothing. */
+  /** The state of a serving process; null: it serves nothing. */
   readonly server: {
     readonly version: string
     readonly mode: 'simulator' | 'live'
@@ -297,7 +297,7 @@ export interface OperationParts {
   readonly onAdminTokensChanged: () => void
 }
 
-/** What a process knows of an upstream. Its address and its key are not here. */
+/** The state of an upstream as a process knows it, without its address and its key. */
 export interface UpstreamFacts {
   readonly name: string
   readonly dialect: string
@@ -305,7 +305,7 @@ export interface UpstreamFacts {
   readonly inFlightMax: number | null
   /** Whether it last refused the gateway's key, or the credit behind it; false where that is not known. */
   readonly isAccountRefused: boolean
-  /** What is left of the limit of the gateway's key, in dollars; null: that is not known. */
+  /** The rest of the limit of the gateway's key, in dollars; null: not known. */
   readonly left: Decimal | null
 }
 

@@ -29,7 +29,7 @@ import {
 import { type Operation, type OperationParts, operation } from './operation.ts'
 import { requestAnswer, requestShape } from './requests.ts'
 
-/** What operators have on the page beside the operations of admins. */
+/** The operations of operators on the page, in addition to those of admins. */
 export function operatorDeskOperations(parts: OperationParts): readonly Operation[] {
   return [listActions(parts), listUnsettled(parts), showHealth(parts)]
 }
@@ -145,7 +145,7 @@ export const operatorActionShape = z
 
 const storedShape = z.looseObject({ before: actionFields.optional() })
 
-/** What was given, and what it was before. Throws where the record is none. */
+/** The given fields, and their values before. Throws if the record is not valid. */
 function fieldsOfAction({
   detailJson,
 }: NamedAction): Pick<z.infer<typeof operatorActionShape>, 'detail' | 'before'> {

@@ -34,7 +34,7 @@ const DAY_MS = 24 * HOUR_MS
 const PACE_DAYS = 7
 const KEYS_SHOWN = 10
 
-/** What an account has, spends and should look at. */
+/** The credit, the spend and the items for attention of an account. */
 export function overviewOperations(parts: OperationParts): readonly Operation[] {
   return [
     operation({

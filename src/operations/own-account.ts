@@ -97,7 +97,7 @@ function purchases({ store }: OperationParts): Operation {
   })
 }
 
-/** What an account bought, and what is pending. */
+/** An account's purchases, credited and pending. */
 export const boughtShape = listShape(entryShape).extend({
   pending: z
     .array(z.union([confirmingShape, purchaseShape]))

@@ -191,7 +191,7 @@ export const linkShape = z
   })
   .meta({ id: 'Link' })
 
-/** What was taken from a person. */
+/** The rights that were taken from a person. */
 export const removalShape = z
   .object({
     object: z.literal('removal'),

@@ -31,7 +31,7 @@ import {
   readsFor,
 } from './operation.ts'
 
-/** What accounts have bought, and what an admin decides about payments that are held. */
+/** The purchases of accounts, and an admin's decisions about held payments. */
 export function purchaseOperations(parts: OperationParts): readonly Operation[] {
   return [list(parts), show(parts), approve(parts), dismiss(parts)]
 }

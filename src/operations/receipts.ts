@@ -37,7 +37,7 @@ function receipt({ store, seller }: OperationParts): Operation {
   })
 }
 
-/** What a purchase came to, with its seller and its buyer. */
+/** The receipt of a purchase, with its seller and its buyer. */
 export const receiptShape = z
   .object({
     object: z.literal('receipt'),

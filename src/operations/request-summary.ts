@@ -118,7 +118,7 @@ async function sumRolled(db: Kysely<Tables>, filter: SummaryFilter): Promise<Sum
   }
 }
 
-/** Of failed requests alone, or of the others, roll-ups have the number, not the charge. */
+/** Roll-ups have the number of failed requests, not their charge. */
 function rolledSums(
   { requests, failed, ...charge }: UsageSums,
   onlyFailed: boolean | undefined,

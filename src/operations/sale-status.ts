@@ -7,7 +7,7 @@ import { moneyField, timeAnswer, timeField } from './fields.ts'
 import { type Operation, type OperationParts, operation, readsFor } from './operation.ts'
 import { rethrowUnavailable } from './purchases.ts'
 
-/** What was sold, how far payments were looked at, and whether providers say the same, for admins. */
+/** Sales, the progress of looks at payments, and the comparison with providers, for admins. */
 export function saleStatusOperations(parts: OperationParts): readonly Operation[] {
   return [show(parts), check(parts)]
 }

@@ -18,7 +18,7 @@ import {
 } from './operation.ts'
 import { purchaseAnswer, purchaseShape, rethrowUnavailable } from './purchases.ts'
 
-/** What is for sale, quotes, and buying. A gateway that sells nothing has none of them. */
+/** Methods of payment, quotes, and purchases. A gateway that sells nothing has none of them. */
 export function saleOperations({ sale, clock, store }: OperationParts): readonly Operation[] {
   if (sale === null) return []
   return [offers(sale), quote(sale, clock), buy(sale, clock), resume(sale, store)]

@@ -22,7 +22,7 @@ const DAY_MS = DAY_HOURS * HOUR_MS
 // More of them would hold up the other requests while they are parsed and written.
 const ENTRIES_MAX = 10_000
 
-/** What changed the credit of an account, day by day. */
+/** The changes of an account's credit, day by day. */
 export function statementOperations(parts: OperationParts): readonly Operation[] {
   return [show(parts)]
 }

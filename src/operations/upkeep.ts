@@ -13,7 +13,7 @@ import {
   operation,
 } from './operation.ts'
 
-/** What an audit checks beside the ledger. */
+/** The checks of an audit in addition to the ledger. */
 export const AUDIT_CHECKS: readonly AuditCheck[] = [auditUsage]
 
 /** The audit, refreshing the catalog, and maintenance. */

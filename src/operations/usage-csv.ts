@@ -20,7 +20,7 @@ import { CUSTOMERS_FIGURES, figuresAnswer } from './usage-figures.ts'
 const DAY_MS = 24 * HOUR_MS
 const CSV_STEPS_AT_ONCE = 7
 
-/** What an account used over time, as CSV. */
+/** The usage of an account over time, as CSV. */
 export function usageCsvOperations(parts: OperationParts): readonly Operation[] {
   return [download(parts)]
 }

@@ -5,7 +5,7 @@ import { moneyField } from './fields.ts'
 
 const count = z.int()
 
-/** What requests came to. */
+/** The sums of requests. */
 export const figuresShape = z.object({
   requests: count,
   failed: count.describe('Those that ended with an error.'),
@@ -43,7 +43,7 @@ export function moneyAnswer(money: UsageMoney) {
 
 type FiguresAnswer = z.infer<typeof figuresShape>
 
-/** What requests came to, as it is answered. */
+/** The sums of requests, as they are answered. */
 export function figuresAnswer(figures: UsageFigures): FiguresAnswer {
   const { requests, failed, chargeMicros, money, usage, firstByte } = figures
   return {

@@ -155,11 +155,14 @@ const COLUMNS: Readonly<Record<string, (row: FocusRow) => CsvCell>> = {
   x_ProviderCost: ofUsage(providerCost),
   x_ReasoningTokens: ofUsage((sums) => sums.reasoning_tokens),
   x_UncostedRequests: ofUsage((sums) => sums.uncosted),
-  // Null: pruned before roll-ups told upstreams apart.
+  // Null: pruned before roll-ups distinguished upstreams.
   x_Upstream: ({ group }) => group.upstream || null,
 }
 
-/** Usage is at its whole charge, and credit takes back the part that free credit paid: all rows come to the paid charge. */
+/**
+ * Usage is at its whole charge, and rows of credit subtract the part that free credit paid: the sum of all rows is
+ * the paid charge.
+ */
 function costCell({ category, sums }: FocusRow): CsvCell {
   if (category === 'Credit') return dollarsCell(-sums.free_charge_micros)
   return dollarsCell(sums.backed_charge_micros + sums.free_charge_micros)

@@ -8,7 +8,7 @@ const DAY_MS = 24 * HOUR_MS
 const RANGE_DAYS_DEFAULT = 30
 const RANGE_DAYS_MAX = 400
 
-/** What a report has rows for beside its groups. */
+/** The steps that a report can have rows for, in addition to its groups. */
 export const STEPS = ['day', 'month'] as const
 
 interface StepIn {

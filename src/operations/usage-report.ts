@@ -24,14 +24,14 @@ import { placeField, type ReportRange, rangeOf, STEPS, stepsIn } from './usage-r
 const TAGS_MAX = 10_000
 const ROWS_MAX = 50_000
 
-/** What a report is grouped by: the groupings of charts, and time and tags. */
+/** The groupings of a report: those of charts, and time and tags. */
 const GROUPINGS = [...STEPS, ...OPERATORS_GROUPINGS, 'tag'] as const
 
 const CUSTOMERS_GROUPINGS = [...STEPS, ...USAGE_GROUPINGS, 'tag'] as const
 
 type Grouping = (typeof GROUPINGS)[number]
 
-/** What requests came to over a range: of a key for itself, of an account on the page, of all for admins. */
+/** Sums of requests over a range: of a key for itself, of an account on the page, of all for admins. */
 export function usageReportOperations(parts: OperationParts): readonly Operation[] {
   return [ofKey(parts), ofAccount(parts), ofAll(parts)]
 }
@@ -267,7 +267,7 @@ function rowsOfTags(lists: readonly PeriodSums[], all: UsageSums): readonly Repo
   return [...rows, rowOf(null, { name: null, sums: untagged })]
 }
 
-/** What keys and accounts are called. By position: the store, the grouping and the groups. */
+/** The names of keys and accounts. By position: the store, the grouping and the groups. */
 async function namesOf(
   view: Kysely<Tables>,
   by: Grouping,
@@ -319,7 +319,7 @@ function byCharge(one: ReportRow, other: ReportRow): number {
   )
 }
 
-/** What requests came to over a range. */
+/** The sums of requests over a range. */
 export const usageReportShape = z
   .object({
     object: z.literal('usage_report'),

@@ -21,7 +21,7 @@ const DAY_MS = 24 * HOUR_MS
 const RANGE_DAYS_DEFAULT = 30
 const RANGE_MS_MAX = 400 * DAY_MS
 const HOURS_UP_TO_MS = 48 * HOUR_MS
-// Requests of hours are read one by one where keys are told apart.
+// Requests of hours are read one by one if they are grouped by key.
 const HOURLY_MS_MAX = {
   account: 14 * DAY_MS,
   model: 14 * DAY_MS,
@@ -31,7 +31,7 @@ const HOURLY_MS_MAX = {
 } as const
 const KEYS_AT_ONCE = 1_000
 
-/** What an account, or all of them, used over time. */
+/** The usage of an account, or of all accounts, over time. */
 export function usageOperations(parts: OperationParts): readonly Operation[] {
   return [show(parts), showAll(parts)]
 }
@@ -167,7 +167,7 @@ export function stepsOf({ step, by, ...asked }: AskedSteps, nowMs: number): Char
   return { ...range, step: step ?? range.step }
 }
 
-/** What people call a group. */
+/** The name of a group for people. */
 interface GroupName {
   readonly name: string
   /** Of a key: how its text begins and ends. Null: it is no key, or its row is gone. */
@@ -262,7 +262,7 @@ export const chartShape = {
   as_of: timeField,
 }
 
-/** What an account used over time. */
+/** The usage of an account over time. */
 export const usageShape = z
   .object({
     object: z.literal('usage'),
@@ -292,7 +292,7 @@ export const usageShape = z
   })
   .meta({ id: 'Usage' })
 
-/** What all accounts used over time. */
+/** The usage of all accounts over time. */
 export const operatorUsageShape = usageShape
   .extend({ account_id: z.null(), by: z.enum(OPERATORS_GROUPINGS) })
   .meta({ id: 'OperatorUsage' })
