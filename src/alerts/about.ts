@@ -1,7 +1,7 @@
 import { type AlertStep, stepsUpTo } from '../vocabulary/alert-step.ts'
 import type { AllowancePeriod } from '../vocabulary/allowance.ts'
 
-/** An allowance and what was spent of it in the period that goes on. */
+/** An allowance and its spend in the current period. */
 interface AllowanceUse {
   readonly step: AlertStep
   readonly spendMicros: number
@@ -10,13 +10,13 @@ interface AllowanceUse {
   readonly resetsAtMs: number
 }
 
-/** What an alert says, as it was when it was noted. */
+/** The facts of an alert at the time when it was noted. */
 export type AlertAbout =
   | {
       readonly kind: 'credit'
       readonly step: AlertStep
       readonly leftMicros: number
-      /** What there was right after the last credit. */
+      /** The balance right after the last credit. */
       readonly creditedMicros: number
     }
   | ({ readonly kind: 'account_allowance' } & AllowanceUse)
@@ -34,7 +34,10 @@ export type AlertAbout =
       readonly endsAtMs: number
     }
 
-/** What is noted of an alert: its step with those below it, which are not mailed any more then; 0 of one without steps. */
+/**
+ * The steps to note for an alert: its own and those below it, which are then not mailed; 0 for an alert without
+ * steps.
+ */
 export function notedSteps(about: AlertAbout): readonly number[] {
   return about.kind === 'free_credit_ends' ? [0] : stepsUpTo(about.step)
 }

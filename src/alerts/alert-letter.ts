@@ -12,7 +12,7 @@ export interface AlertLetter {
   readonly about: AlertAbout
 }
 
-/** What a letter says. */
+/** The text of a letter. */
 interface Said {
   readonly subject: string
   readonly words: readonly string[]

@@ -124,7 +124,7 @@ export class AlertPost {
       .execute()
   }
 
-  /** What is said to whom; null: the user is no owner any more, or wants no mails now. */
+  /** The letter and its recipient; null: the user is no longer an owner, or wants no mails now. */
   async #letterOf({ userId, accountId, aboutJson }: AlertLetterRow): Promise<AlertLetter | null> {
     const { db, pageUrl } = this.#input
     const found = await db

@@ -45,7 +45,10 @@ export class Alerts {
     await db.deleteFrom('alerts').where('ends_at_ms', '<=', clock.nowMs()).execute()
   }
 
-  /** What was crossed before there were alerts is noted without mails: else an upgrade would send one of each old account. */
+  /**
+   * Steps that were crossed before there were alerts are noted without mails: else an upgrade would mail every old
+   * account.
+   */
   async #begin(): Promise<void> {
     if (this.#isBegun) return
     const { db } = this.#input
@@ -130,7 +133,7 @@ async function* allOf(
   }
 }
 
-/** Those whose highest step was not noted. */
+/** The alerts whose highest step was not noted. */
 async function notNoted(
   db: Kysely<Tables>,
   crossings: readonly Crossing[],

@@ -13,7 +13,7 @@ import type { AlertAbout } from './about.ts'
 /** How long before its end free credit is named. */
 const FREE_CREDIT_ENDS_MS = 7 * 24 * 60 * 60_000
 
-/** Something that an account's owners are to hear, once. */
+/** An alert that an account's owners get once. */
 export interface Crossing {
   /** Another limit, period or credit is another subject. */
   readonly subject: string
@@ -23,7 +23,10 @@ export interface Crossing {
   readonly about: AlertAbout
 }
 
-/** What these accounts and keys have crossed. Disabled and deleted ones, and keys that have expired, have crossed nothing. */
+/**
+ * The steps that these accounts and keys have crossed. Disabled and deleted ones, and keys that have expired, have
+ * crossed nothing.
+ */
 export async function crossingsOf(
   db: Kysely<Tables>,
   {
@@ -63,7 +66,7 @@ export async function crossingsOf(
   ]
 }
 
-/** What an account has crossed at a moment. */
+/** The steps that an account has crossed at a moment. */
 export function crossingsOfAccount(account: AccountRow, nowMs: number): readonly Crossing[] {
   return [
     ...creditCrossing(account, nowMs),
@@ -72,7 +75,7 @@ export function crossingsOfAccount(account: AccountRow, nowMs: number): readonly
   ]
 }
 
-/** What an API key has crossed at a moment. */
+/** The steps that an API key has crossed at a moment. */
 export function crossingsOfKey(apiKey: ApiKeyRow, nowMs: number): readonly Crossing[] {
   const { id, accountId, name: keyName, expiresAtMs } = apiKey
   if (expiresAtMs !== null && expiresAtMs <= nowMs) return []

@@ -162,7 +162,7 @@ const TEST_CHAINS = new Set([
 
 const REQUIRED = ['CHAIN_ID', 'CHAIN_RPC_URLS', 'CHAIN_TOKENS', 'CHAIN_DEPOSIT_XPUB'] as const
 
-/** What is wrong with the settings of a chain together. */
+/** The faults of a combination of chain settings. */
 export function chainFaults(env: Readonly<Record<string, string | undefined>>): string[] {
   const isSet = (name: string): boolean => (env[name] ?? '') !== ''
   const set = Object.keys(CHAIN_SETTINGS).filter(isSet)

@@ -340,7 +340,7 @@ export function publicNamesOf(config: Config): PublicNames {
   }
 }
 
-/** What the operator decides about the catalog. */
+/** The operator's settings of the catalog. */
 export function catalogSettingsOf(config: Config): CatalogSettings {
   return {
     upstream: DEFAULT_CATALOG_SETTINGS.upstream,

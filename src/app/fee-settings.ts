@@ -40,7 +40,7 @@ function modelFees(description: string): Setting<ReadonlyMap<string, number>> {
 }
 
 function isFee([id = '', fee]: readonly string[]): boolean {
-  // Of all models of an author, as of one.
+  // The pattern of an author is judged as one model of it.
   const isNamed = isModelId(id.replace(/\/\*$/, '/any'))
   return isNamed && Number(fee) <= FEE_BASIS_POINTS_MAX
 }

@@ -62,7 +62,7 @@ export interface Gateway {
 
 /**
  * Wires the whole gateway by hand and starts it: each part's opening is followed by its closing, and
- * they close in reverse. Throws what a part throws on opening; what was open by then is closed.
+ * they close in reverse. If a part throws on opening, the open parts are closed, and it throws the same.
  */
 export function startGateway(input: StartGatewayInput): Promise<Gateway> {
   return openWhole((closing) => open(input, closing))

@@ -59,7 +59,7 @@ export function openLog({
   }
 }
 
-// Of no use on a terminal, or already at the beginning of the line.
+// These fields are of no use on a terminal, or already at the beginning of the line.
 const LEFT_OUT = new Set(['level', 'time', 'pid', 'hostname', 'msg'])
 
 /** Lines of JSON as a person reads them: time, level, message, then what has a value. */
@@ -136,7 +136,7 @@ export function requestLogger(log: Logger): (ended: EndedRequest) => void {
 }
 
 /**
- * What the log says of a cause: its name and stack frames. Its message is left out, because it may quote what
+ * The log's fields of a cause: its name and stack frames. Its message is left out, because it may quote what
  * a client or a provider sent. Null if it is no error.
  */
 export function faultOf(cause: unknown): object | null {

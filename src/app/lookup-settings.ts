@@ -3,7 +3,7 @@ import { type Setting, wholeNumber } from './setting.ts'
 
 const MINUTE_MS = 60_000
 
-/** What the operator decides about requests whose cost is not final. */
+/** The operator's settings of requests whose cost is not final. */
 export const LOOKUP_SETTINGS = {
   TOLLGATE_SETTLE_AFTER_MS: wholeNumber(
     { fallback: 24 * 60 * MINUTE_MS },

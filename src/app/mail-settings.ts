@@ -20,7 +20,7 @@ export const MAIL_SETTINGS = {
   },
 } as const satisfies Record<string, Setting<unknown>>
 
-/** What is wrong with settings of mail together. */
+/** The faults of a combination of mail settings. */
 export function mailFaults(env: Readonly<Record<string, string | undefined>>): string[] {
   const { SMTP_URL: url = '', MAIL_FROM: from = '' } = env
   if ((url === '') === (from === '')) return []

@@ -1,7 +1,7 @@
 type Names = readonly [string, string]
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** A variable that looks like a setting and is none. */
+/** A variable that looks like a setting but is not. */
 interface Misnomer {
   readonly name: string
   readonly rightName: string
@@ -42,14 +42,17 @@ export function misnomersIn(env: Environment, settings: readonly string[]): read
   })
 }
 
-/** What is wrong with names near those of settings. Unknown ones that begin with `TOLLGATE_` are refused in any case. */
+/** The faults of names near those of settings. Unknown ones that begin with `TOLLGATE_` are refused in any case. */
 export function misnomerFaults(env: Environment, settings: readonly string[]): string[] {
   return misnomersIn(env, settings)
     .filter(({ name, isLeftOver }) => !isLeftOver && !name.startsWith('TOLLGATE_'))
     .map(({ name, rightName }) => `${name} is not a setting: did you mean ${rightName}?`)
 }
 
-/** The end of a refusal of a name that begins with `TOLLGATE_`: the nearest setting, or that with most words in common. */
+/**
+ * The end of a refusal of a name that begins with `TOLLGATE_`: the nearest setting, or that with most words in
+ * common.
+ */
 export function suggestionFor(name: string, settings: readonly string[]): string {
   const bare = name.slice('TOLLGATE_'.length)
   const near = settings.includes(bare) ? bare : nearestName(name, settings)

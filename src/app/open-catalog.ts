@@ -189,7 +189,7 @@ function openRefresher(wiring: Wiring, parts: RefresherParts): CatalogRefresher 
   })
 }
 
-// A list with more is not read by anybody, and `tollgate upstream check` has the whole of it.
+// The log shows no more rows than this; `tollgate upstream check` shows all.
 const SKIPPED_LOGGED_MAX = 200
 
 /** Logs each model that is not offered once for each reason. */

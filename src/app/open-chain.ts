@@ -72,9 +72,9 @@ export async function openChain(
 /** Logs one line when a node begins to fail, and one when it answers a whole look again. */
 class NodeLog {
   readonly #log: Wiring['log']
-  /** Those that failed in the look before. */
+  /** The nodes that failed in the look before. */
   #failing: ReadonlySet<string> = new Set()
-  /** Those that have failed since. */
+  /** The nodes that have failed since. */
   #failed = new Set<string>()
 
   constructor(log: Wiring['log']) {

@@ -211,7 +211,7 @@ async function managementOf(
   }
 }
 
-/** What this process knows of its upstreams; nothing of the simulator, which stands in for them. */
+/** The state of this process's upstreams; none for the simulator, which replaces them. */
 function upstreamFacts(
   { configured }: Wiring,
   { verification, isAccountRefused }: Pick<HttpParts, 'verification' | 'isAccountRefused'>,
@@ -226,7 +226,7 @@ function upstreamFacts(
   }))
 }
 
-/** What operations ask the process that serves them. */
+/** The facts that operations read from the process that serves them. */
 function servingFacts(
   { configured, log }: Wiring,
   {

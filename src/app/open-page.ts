@@ -50,7 +50,7 @@ interface PageParts {
   readonly postLetter: Outbox['post'] | null
 }
 
-/** What the page is made of; null where it is off. Nothing of it is loaded or opened before its first call. */
+/** The parts of the page; null if it is off. Nothing of it is loaded or opened before its first call. */
 export function openPage(
   { config, configured: { mode }, log, clock, ids, passwords }: Wiring,
   { store, unknownCallers, addressOf, ledger, authenticator, pageUrl, postLetter }: PageParts,

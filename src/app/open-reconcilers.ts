@@ -26,8 +26,8 @@ type Opened = ServedStore & {
 
 /**
  * One reconciler for each upstream, so that one that hangs keeps no place of another's look-ups, and one for
- * requests of upstreams that are not in the settings any more: those wait to be settled by hand or for their time
- * to be up. Opened before the settler, which reports each settle to it, and so closed after the last one.
+ * requests of upstreams that are no longer in the settings: those wait to be settled by hand or for their time to
+ * be up. Opened before the settler, which reports each settle to it, and so closed after the last one.
  */
 export function openReconcilers(wiring: Wiring, opened: Opened): Reconcilers {
   const { upstreams } = opened

@@ -29,7 +29,7 @@ export interface TelemetryParts {
   readonly metricsAddress: string | null
   /** For the clients' own port; null: nothing is there. */
   readonly metricsRoute: { readonly page: MetricsPage; readonly metricsToken: string } | null
-  /** What `/readyz` on the port of the metrics asks; until all parts are open, it says that they are not. */
+  /** The checks behind `/readyz` on the port of the metrics; until all parts are open, it says that they are not. */
   readonly probed: { checks: () => readonly ReadinessCheck[] }
 }
 

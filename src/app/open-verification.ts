@@ -27,7 +27,7 @@ export interface Verification {
   /** An upstream has no look-ups. */
   noLookups(upstream: string): void
   report(): VerificationReport
-  /** What was last said to be left of the limit of our key at an upstream, in dollars; null: nothing was. */
+  /** The last known rest of our key's limit at an upstream, in dollars; null: not known. */
   creditLeft(upstream: string): Decimal | null
 }
 
@@ -36,7 +36,10 @@ interface VerificationReport {
   readonly lookups: 'verify' | 'all'
   /** The units whose reported costs are all looked up, in words. */
   readonly doubted: readonly string[]
-  /** Whether the usage of our key went with the booked costs when they were last compared; null: never, or it can't be. */
+  /**
+   * Whether the usage of our key went with the booked costs when they were last compared; null: never, or it can't
+   * be.
+   */
   readonly keyUsageAgrees: boolean | null
 }
 
@@ -135,7 +138,7 @@ function agreeTogether(each: readonly (boolean | null)[]): boolean | null {
   return compared.length === 0 ? null : compared.every((agrees) => agrees)
 }
 
-/** What one upstream shows of what it bills. */
+/** The verification of one upstream's reported costs. */
 class WatchedUpstream {
   readonly #log: Wiring['log']
   readonly #telemetry: Wiring['telemetry']
@@ -188,7 +191,7 @@ class WatchedUpstream {
     return this.#agrees
   }
 
-  /** What is left of the limit of our key, in dollars; null: it has none, or that is not known. */
+  /** The rest of our key's limit, in dollars; null: it has no limit, or the rest is not known. */
   get left(): Decimal | null {
     return this.#left
   }

@@ -13,7 +13,10 @@ import type { Wiring } from './wiring.ts'
 /** An upstream that has listed no models for so many refreshes is away. */
 const REFRESHES_MISSED = 3
 
-/** Looks for what is to be sent to webhooks and to owners of accounts, and sends it. `storeClock`: the same for all processes of the store. */
+/**
+ * Finds events for webhooks and alerts for owners of accounts, and sends them. `storeClock`: the same for all
+ * processes of the store.
+ */
 export function openWebhooks(
   { config, configured, log, ids, telemetry, closing }: Wiring,
   { store, storeClock: clock }: { readonly store: Store; readonly storeClock: Clock },

@@ -84,7 +84,7 @@ const TOGETHER = [
   ['GITHUB_CLIENT_ID', 'GITHUB_CLIENT_SECRET'],
 ] as const
 
-/** What is wrong with settings of providers together. */
+/** The faults of a combination of sign-in providers' settings. */
 export function outsideFaults(env: Readonly<Record<string, string | undefined>>): string[] {
   return TOGETHER.flatMap((names) => {
     const isSet = (name: string): boolean => (env[name] ?? '') !== ''

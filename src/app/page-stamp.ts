@@ -26,7 +26,7 @@ export async function sourceStamp(root: string): Promise<string> {
 }
 
 /**
- * What is wrong with the build of the page, in a checkout: it is not there, or was made from other sources.
+ * The fault of the page's build, in a checkout: it is not there, or was made from other sources.
  * Null: nothing is, or there are no sources to compare it with, as in an image.
  */
 export async function faultOfBuild(root = ROOT): Promise<string | null> {

@@ -59,7 +59,7 @@ export const SALE_SETTINGS = {
   TOLLGATE_SELLER_TAX_ID: optional('The tax ID of the seller on receipts.'),
 } as const satisfies Record<string, Setting<unknown>>
 
-/** What is wrong with settings of the sale together. */
+/** The faults of a combination of sale settings. */
 export function saleFaults(env: Readonly<Record<string, string | undefined>>): string[] {
   const faults: string[] = []
   const { STRIPE_SECRET_KEY: secretKey = '', STRIPE_WEBHOOK_SECRET: webhookSecret = '' } = env

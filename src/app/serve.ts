@@ -14,7 +14,7 @@ import { makeSetupLink } from './open-page.ts'
 import { faultOfBuild } from './page-stamp.ts'
 import { stopSignal } from './wiring.ts'
 
-/** What the simulator accepts as a key: anything. */
+/** The key for the simulator, which accepts any. */
 const SIMULATOR_API_KEY = 'simulator'
 
 /** `tollgate serve`: runs until a signal stops it. Rejects if it can't start. */
@@ -100,7 +100,7 @@ interface Greeting {
   readonly mode: ConfiguredUpstreams['mode']
 }
 
-/** What to do next, for who has not done it yet. */
+/** Prints the next steps that the operator has not done yet. */
 async function greet({ server, config, terminal, mode }: Greeting): Promise<void> {
   const { address, store } = server
   const [account] = (await listAccounts(store.db, { limit: 1 })).accounts

@@ -97,7 +97,9 @@ export function optional(description: string): Setting<string | null> {
   return { schema, fallback: null, description, secret: false }
 }
 
-/** What a function reads of a text, or null where it is unset. `parse` throws Error that says what is wrong. */
+/**
+ * The value that a function parses from a text, or null if it is unset. `parse` throws Error that says what is wrong.
+ */
 export function parsed<T>(parse: (text: string) => T): z.ZodType<T | null, string | undefined> {
   return z
     .string()

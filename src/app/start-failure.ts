@@ -7,7 +7,7 @@ class StartFailure extends Error {
   override readonly name = 'StartFailure'
 }
 
-/** What a system call or SQLite adds to an error. */
+/** The fields that a system call or SQLite adds to an error. */
 interface SystemError extends Error {
   readonly code?: unknown
   readonly syscall?: unknown
@@ -17,7 +17,7 @@ interface SystemError extends Error {
   readonly path?: unknown
 }
 
-/** The failure in words for the person who started the program; null where it is none of theirs. */
+/** The failure in words for the person who started the program; null if that person can't mend it. */
 export function startFailureOf(error: unknown, config: Config): StartFailure | null {
   if (!(error instanceof Error)) return null
   const words = listenFailure(error, config) ?? storeFailure(error, config)
@@ -66,7 +66,7 @@ function hostSetting(host: string, { HOST, METRICS_HOST }: Config): string {
   return host === METRICS_HOST && host !== HOST ? 'METRICS_HOST' : 'HOST'
 }
 
-// What keeps a folder or a file from being made or opened.
+// Error codes of a folder or a file that can't be made or opened.
 const FILE_CODES = ['EACCES', 'EEXIST', 'EISDIR', 'ENOTDIR', 'EPERM', 'EROFS', 'ENOSPC']
 
 function storeFailure(error: SystemError, config: Config): string | null {

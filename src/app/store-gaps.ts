@@ -8,7 +8,7 @@ import type { Wiring } from './wiring.ts'
 const DAY_MS = 86_400_000
 const RECORD_RETRY_MS = 1_000
 
-/** What a database that went back had lost, and what has become of it, in a sentence. */
+/** The commits that a database had lost when it went back, and how many are booked again, in a sentence. */
 function wordsOf({ isAtLeast, ...gap }: StoreGap): string {
   const seconds = Math.round(Math.max(0, gap.untilMs - gap.fromMs) / 100) / 10
   const dollars = formatDecimal({ digits: BigInt(gap.chargeMicros), exponent: -6 })

@@ -28,7 +28,7 @@ export function namesUpstream(settings: {
   return Boolean(UPSTREAM_BASE_URL || UPSTREAM_DIALECT || TOLLGATE_UPSTREAMS)
 }
 
-/** What is wrong with the settings of upstreams, each with what to write instead. */
+/** The faults of upstream settings, each with its remedy. */
 export function upstreamFaults(env: Environment): string[] {
   return env['TOLLGATE_UPSTREAMS'] ? fileFaults(env) : oneFaults(env)
 }

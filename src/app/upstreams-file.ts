@@ -12,7 +12,7 @@ import { ConfigError } from './config.ts'
 import { readWrittenModels } from './written-models.ts'
 import { YamlFile, type YamlValue } from './yaml-value.ts'
 
-/** What is read beside the file. */
+/** The inputs in addition to the file. */
 interface UpstreamsFileInput {
   /** Where its `"${NAME}"` come from. */
   readonly env: Readonly<Record<string, string | undefined>>
@@ -279,7 +279,7 @@ const TIMEOUTS = {
   queue_ms: 'queueTimeoutMs',
 } as const satisfies Record<string, keyof UpstreamTimeouts>
 
-// What a timer can wait.
+// The longest wait of a timer.
 const TIMER_MS_MAX = 2 ** 31 - 1
 
 function readTimeouts(value: YamlValue | undefined, usual: UpstreamTimeouts): UpstreamTimeouts {

@@ -15,14 +15,14 @@ export function markOf({ mode, upstreams: [first] }: ConfiguredUpstreams): strin
   return mode === 'simulator' ? 'simulator' : first.baseUrl
 }
 
-/** What every part of the wiring starts from. */
+/** The inputs of every part of the wiring. */
 export interface Wiring {
   readonly config: Config
-  /** What clients may speak. */
+  /** The formats that clients may speak. */
   readonly formats: readonly WireFormat[]
-  /** What callers may do, beside inference. */
+  /** The operations of callers, in addition to inference. */
   readonly operations: readonly OperationSource[]
-  /** What providers speak, by name. */
+  /** The dialects of providers, by name. */
   readonly dialects: typeof DIALECTS
   readonly configured: ConfiguredUpstreams
   readonly log: Logger
@@ -35,7 +35,7 @@ export interface Wiring {
   readonly closing: AsyncDisposableStack
 }
 
-/** Opens something of many parts. Where it rejects, the parts that are open by then are closed. */
+/** Opens something of many parts. Where it rejects, the parts that are already open are closed. */
 export async function openWhole<Opened>(
   open: (closing: AsyncDisposableStack) => Promise<Opened>,
 ): Promise<Opened> {

@@ -6,7 +6,7 @@ interface Fault {
   readonly message: string
 }
 
-/** A YAML file that is being read: all its faults are collected, so that they can be told at once. */
+/** A YAML file that is being read: all its faults are collected, so that they can be reported together. */
 export class YamlFile {
   /** The whole file. */
   readonly root: YamlValue

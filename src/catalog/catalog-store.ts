@@ -222,7 +222,7 @@ export function encodeModel(input: {
   readonly catalogRefreshedAtMs: number
   /** The prices of its endpoints as JSON text; null: none are known. */
   readonly endpointsJson: string | null
-  /** What the settings write of it, made by {@link writtenText}; null: nothing. */
+  /** Its lines in the settings, made by {@link writtenText}; null: none. */
   readonly written: string | null
 }): StoredModel {
   const { offer, listing, aliases, refreshedAtMs } = input.row
@@ -291,13 +291,13 @@ export function storedEndpoints({ itemJson }: StoredModel): unknown {
   return readRecord(parseJson(itemJson))?.['endpoints']
 }
 
-/** What the settings wrote of the model when it was stored, as {@link encodeModel} was given it. */
+/** The model's lines in the settings when it was stored, as given to {@link encodeModel}. */
 export function storedWritten({ itemJson }: StoredModel): string | null {
   const written = readRecord(parseJson(itemJson))?.['written']
   return typeof written === 'string' ? written : null
 }
 
-/** What the settings write of a model, as text: the same text for the same lines. */
+/** The settings' lines of a model, as text: the same text for the same lines. */
 export function writtenText(written: WrittenModel): string {
   return JSON.stringify(written, (_, value) => (typeof value === 'bigint' ? String(value) : value))
 }

@@ -27,7 +27,7 @@ export interface CatalogSettings extends ListingSettings {
 
 type IndexSettings = Pick<CatalogSettings, 'pricesStaleAfterMs' | 'aliases' | 'pricesListed'>
 
-/** Prices every five minutes, stale after an hour, a fee of 5%; no names or ids beside the upstream's own. */
+/** Prices every five minutes, stale after an hour, a fee of 5%; no names or IDs in addition to the upstream's own. */
 export const DEFAULT_CATALOG_SETTINGS: CatalogSettings = {
   upstream: 'openrouter',
   catalogRefreshMs: 5 * 60_000,
@@ -165,7 +165,7 @@ interface CatalogIndex {
   /** By lower-cased id or alias; null: two models share the name. */
   readonly byOtherName: ReadonlyMap<string, CatalogModel | null>
   readonly served: ServedModels
-  /** Of the youngest row; null where there are none. */
+  /** The refresh of the youngest row; null if there are no rows. */
   readonly refreshedAtMs: number | null
 }
 
@@ -189,7 +189,7 @@ function buildIndex(
   )
   // A later entry wins, also one that marks a name as ambiguous.
   const byOtherName = new Map([...namesOnce(listed), ...namesOnce(configured), ...ids])
-  // Of several upstreams, the figures are those of the first.
+  // With several upstreams, the figures are those of the first.
   const toServe = models.map(({ rows: [{ listing, offer }] }) => {
     const { endpoints, feeBasisPoints } = offer
     return { listing, endpoints, feeBasisPoints }

@@ -91,7 +91,7 @@ export class Claims {
     return ids.filter((modelId) => !this.#owners.get(modelId)?.includes(upstream))
   }
 
-  /** Of these upstreams, in their order, those that list the model and answer no format of one before them. */
+  /** The upstreams among these, in their order, that list the model and answer no format of an earlier one. */
   #apart(modelId: string, upstreams: readonly string[]): readonly string[] {
     const apart: string[] = []
     let answered: ReadonlySet<string> = new Set()

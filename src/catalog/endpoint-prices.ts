@@ -30,12 +30,12 @@ interface EndpointPricesInput {
     modelId: string,
     bounds: { readonly timeoutMs: number; readonly signal: AbortSignal },
   ) => Promise<DearestTerms>
-  /** Told of each reading, for the log and metrics. Must not throw. */
+  /** Called after each reading, for the log and metrics. Must not throw. */
   readonly onRead: (read: EndpointRead) => void
 }
 
 interface KnownModel {
-  /** Of its endpoints, as far as they are believed; null while they could never be read. */
+  /** The terms of its endpoints, as far as they are believed; null until they are first read. */
   terms: DearestTerms | null
   wasRead: boolean
   usedAtMs: number

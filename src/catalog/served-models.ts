@@ -23,7 +23,7 @@ export interface ServedModel extends ModelListing {
 /** A model as the account that is charged for it has it: `pricing` has the platform fee on each price. */
 export type ChargedModel = Omit<ServedModel, 'charged_pricing'>
 
-/** What an item of the list is made of. */
+/** The parts of an item of the list. */
 interface ModelToServe {
   readonly listing: ModelListing
   readonly endpoints: readonly string[]
@@ -72,7 +72,7 @@ const COMMA = Buffer.from(',')
 // A list can have a megabyte.
 const FEES_KEPT_MAX = 16
 
-/** What was made for the fees that were asked for last, in hundredths of a percent; null: each model's own. */
+/** Results for the fees that were asked for last, in hundredths of a percent; null: each model's own. */
 class KeptByFee<Made> {
   readonly #byFee = new Map<number | null, Made>()
   readonly #make: (feeBasisPoints: number | null) => Made

@@ -70,7 +70,7 @@ const words = (text: string): Part => ({ kind: 'words', words: text })
 
 const NOT_ASKED = 'If you did not ask for this, do nothing: without this mail it cannot be used.'
 
-/** What `tollgate mail test` sends. */
+/** The letter of `tollgate mail test`. */
 export function testLetter({
   to,
   pageUrl,

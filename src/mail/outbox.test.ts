@@ -6,7 +6,7 @@ import { type LetterEnd, Outbox } from './outbox.ts'
 const LETTER = testLetter({ to: 'ada@example.org', pageUrl: 'https://gate.example.com' })
 const UNTIL_MS = 1_000
 
-/** An outbox before a server that does as each try is told, and its letters' ends. */
+/** An outbox in front of a server with scripted tries, and the ends of its letters. */
 function openOutbox(tries: (letter: Letter, stopped?: AbortSignal) => Promise<string>) {
   const ends: LetterEnd[] = []
   let wake: () => void = () => {}

@@ -14,7 +14,7 @@ const RETRY_WAITS_MS: readonly number[] = [2_000, 10_000, 60_000, 300_000]
 /** How long a letter waits at least: no call is answered later because it has a letter, which would tell that it has. */
 const START_DELAY_MS = 250
 
-/** What became of a letter: it was taken by the server, given up, or found no place. */
+/** The end of a letter: the server accepted it, it was given up, or the outbox was full. */
 export type LetterEnd =
   | { readonly kind: 'taken'; readonly answer: string }
   | { readonly kind: 'given_up'; readonly reason: string }
@@ -52,7 +52,7 @@ export class Outbox {
     this.#input = input
   }
 
-  /** Sends a letter soon, unless 500 wait. After `untilMs` it is no use any more, and is given up. */
+  /** Sends a letter soon, unless 500 wait. After `untilMs` it is useless, and is given up. */
   post(letter: Letter, untilMs: number): void {
     if (this.#stopping.signal.aborted || this.#held >= WAITING_MAX) {
       this.#input.onEnd({ kind: 'dropped' })

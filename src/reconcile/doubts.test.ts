@@ -24,7 +24,7 @@ describe.each(STORE_BENCHES)('doubts on $engine', ({ open }) => {
     await bench.close()
   })
 
-  /** Those of one process. */
+  /** The doubts of one process. */
   async function startProcess(): Promise<Doubts> {
     const doubts = new Doubts({
       db: bench.store.db,

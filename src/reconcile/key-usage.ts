@@ -10,7 +10,7 @@ import { AGREED_COMPARISONS_MIN, type Doubts, wholeOf } from './doubts.ts'
 interface KeyUsageInput {
   /** The upstream's name in the rows of requests. */
   readonly upstream: string
-  /** What the upstream says that our key has used. Must never reject. */
+  /** Reads our key's usage from the upstream. Must never reject. */
   readonly fetchKeyUsage: () => Promise<KeyUsageAnswer>
   /** Where requests are read. */
   readonly db: Kysely<Tables>
@@ -31,16 +31,16 @@ export type KeyUsageLook =
   | { readonly kind: 'unavailable'; readonly cause: unknown }
   | ({ readonly kind: 'agrees' | 'differs' } & UsageComparison)
 
-/** What the key's usage rose by, and what it may have risen by, by the requests of the store. */
+/** The rise of the key's usage, and the rise that the requests of the store allow. */
 interface UsageComparison extends Booked {
   readonly riseMicros: Micros
 }
 
 /** Provider costs of a time. */
 interface Booked {
-  /** Those that fall into it. */
+  /** The costs that fall into the time between the two readings. */
   readonly bookedMicros: Micros
-  /** What may fall into it beside them: requests at either end, and those whose cost is not known. */
+  /** The costs that may also fall into it: requests at either end, and requests of unknown cost. */
   readonly unsureMicros: Micros
 }
 

@@ -48,7 +48,7 @@ export function firstLookupAtMs({ endedAtMs }: ScheduledRequest, nowMs: number):
   return endedAtMs > nowMs ? nowMs : endedAtMs + FIRST_LOOKUP_MS
 }
 
-/** What the schedule of a request depends on. */
+/** The fields that decide the schedule of a request. */
 export type ScheduledRequest = Pick<UnsettledRequest, 'state' | 'generationId' | 'endedAtMs'>
 
 /** When a request is looked up and settled, as far as is known now. */
@@ -103,7 +103,7 @@ export function nextLookupAtMs(input: ScheduleInput & { readonly nowMs: number }
   return standsAtMs > nowMs ? Math.min(nextAtMs, standsAtMs) : nextAtMs
 }
 
-/** What was asked for, and when it was done. */
+/** The input of a settle that was just made, and its time. */
 interface JustSettled {
   readonly input: SettleInput & Pick<UnsettledRequest, 'feeBasisPoints'>
   readonly nowMs: number

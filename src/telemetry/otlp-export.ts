@@ -35,7 +35,7 @@ export function resourceAttributesOf(
   return { 'service.version': version, ...resourceAttributes, 'service.name': serviceName }
 }
 
-/** What OpenTelemetry's exporters of spans and of metrics share. */
+/** The common interface of OpenTelemetry's exporters of spans and of metrics. */
 interface Exporter<Batch> {
   export(batch: Batch, onResult: (result: ExportResult) => void): void
   forceFlush?(): Promise<void>

@@ -1,7 +1,7 @@
 import type { ReadinessCheck } from '../http/health.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 
-/** What readiness reads at each request. Reads must be free of I/O. */
+/** The sources that readiness reads at each request. Reads must be free of I/O. */
 export interface ReadinessSources {
   readonly isDraining: () => boolean
   /** Whether this instance may open holds: false while other instances may have declared it dead. */
@@ -25,7 +25,7 @@ export interface AccountCall {
   /** The name of the upstream that it went to. */
   readonly upstream: string
   readonly asker: AccountAsker
-  /** Why the provider refuses it, in our words; absent: the status says no more. */
+  /** Why the provider refuses it, in our words; absent: only the status is known. */
   readonly said?: string
 }
 
@@ -47,12 +47,12 @@ export class Readiness {
   /** The age past which prices are too old to run a request on. */
   readonly #pricesStaleAfterMs: number
   #storeCommittedAtMs: number
-  /** What the store said when it failed; null: it has committed a write since. */
+  /** The error of the store when it last failed; null: it has committed a write since. */
   #storeFailure: string | null = null
   /** By upstream: why it refuses our key, where it says so. */
   readonly #saidOfKey = new Map<string, string>()
   #hasUnnamedProxy = false
-  /** What operators should know of the store, and until when. */
+  /** A warning about the store for operators, and until when it holds. */
   #storeWarning: { readonly words: string; readonly untilMs: number } | null = null
   readonly #upstreams: readonly KeyedUpstream[]
   readonly #refusedAtMs: ReadonlyMap<string, Record<AccountAsker, number | null>>

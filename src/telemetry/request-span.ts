@@ -71,7 +71,7 @@ export class RequestSpans {
     this.#makeStep('settle', { fromMs: outcomeAtMs, untilMs: settledAtMs, parent })
   }
 
-  /** Of a request that was refused before its model was known, the only upstream; null: there are several. */
+  /** For a request that was refused before its model was known, the only upstream; null: there are several. */
   #upstreamOf({ record }: EndedRequest): TracedUpstream | null {
     if (record.upstream !== null) return this.#upstreams.get(record.upstream) ?? null
     const [first] = this.#upstreams.values()

@@ -101,7 +101,7 @@ export function unresolved(generationId: string | null): Resolution {
   return { kind: 'unresolved', generationId }
 }
 
-/** What a settlement came to, in a line. */
+/** The result of a settlement, in a line. */
 export function describeSettlement({ requestId, correction, corrected }: Settlement): string {
   const cost = 'costUsd' in correction && correction.costUsd !== null
   const why = cost ? formatDecimal(correction.costUsd) : correction.kind
