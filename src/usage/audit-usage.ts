@@ -30,7 +30,7 @@ export async function auditUsage(view: Kysely<Tables>, findings: AuditFindings):
   for (const [day, requests] of days) {
     const rows = await rowsOf(view, { step: 'day', number: day })
     for (const row of rows) if (row.api_key_id !== '') charges.add(row)
-    // What was pruned before there were roll-ups has no hours.
+    // Requests that were pruned before there were roll-ups have no hours.
     if (day >= 0) findings.found(await auditDay(view, { day, requests, rows }))
     findings.read(rows.length)
   }
@@ -93,10 +93,10 @@ async function auditHour(
     select ${groups}, ${selectSums('requests')} from requests
     where id >= ${fromId} and id < ${untilId} group by ${groups}`.execute(view)
   const where = `usage_hours ${hour}`
-  // Of a day that was pruned before costs were rolled up, hours have neither costs nor upstreams.
+  // If a day was pruned before costs were rolled up, its hours have neither costs nor upstreams.
   const isOld = rows.some(({ upstream }) => upstream === '')
   const recomputed = withAll(isOld ? addedUp(present.map(asOld)) : present)
-  // Requests may have been pruned since: then days and their entries alone know what they came to.
+  // Requests may have been pruned since: then only days and their entries have their sums.
   const wasPruned = countOf(present) < requests
   return [
     ...differencesOf(where, [['requests', countOf(rows), requests]]),
@@ -231,7 +231,7 @@ interface Ids {
   readonly untilId: string | null
 }
 
-/** The ids between days that are rolled: some may be of no day at all. */
+/** The IDs between rolled days: some may belong to no day. */
 function notRolled(days: readonly number[]): readonly Ids[] {
   const runs: Ids[] = []
   let fromId = ''

@@ -67,12 +67,12 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await expectExact(20)
     await history.roll()
     await expectExact(20)
-    // Of the day, the one that was released late alone is there.
+    // Only the request of the day that was released late is left.
     await history.run({ kind: 'prune' })
     expect(history.hasPruned).toBe(true)
     await history.settle(late, finalOf(micros(42)))
     await expectExact(60)
-    // What was learned last counts.
+    // The cost that was learned last counts.
     await history.settle(late, finalOf(micros(84)))
     await expectExact(100)
     await history.roll()

@@ -14,10 +14,10 @@ import {
 
 const DAY_MS = DAY_HOURS * HOUR_MS
 
-/** What the requests of a period are grouped by. */
+/** The column by which the requests of a period are grouped. */
 type PeriodGrouping = keyof typeof COLUMNS
 
-/** Which requests to add up. */
+/** The requests to add up. */
 export interface PeriodQuery {
   /** Null: all accounts. */
   readonly accountId: string | null
@@ -30,17 +30,17 @@ export interface PeriodQuery {
   /** Default: all upstreams. */
   readonly upstream?: string | undefined
   /**
-   * Null: not at all. Tags: every list of tags is a group, as the column has it; requests without are left out. Finest: by all
-   * columns of {@link FinestGroup}, which {@link finestGroupOf} reads from the label.
+   * Null: not grouped. Tags: every list of tags is a group, as the column has it; requests without are left out.
+   * Finest: by all columns of {@link FinestGroup}, which {@link finestGroupOf} reads from the label.
    */
   readonly by: PeriodGrouping | null
   /** Where each period begins, ascending, and where the last one ends, in milliseconds since the Unix epoch. */
   readonly boundsMs: readonly number[]
-  /** Of each read of a part of the periods, how many groups by period are read. Default: all. */
+  /** How many groups by period each read of a part of the periods returns. Default: all. */
   readonly groupsMax?: number
 }
 
-/** What the requests of a group came to in a period; null: they are not grouped. First-byte times are left out. */
+/** The sums of a group's requests in a period; null: they are not grouped. First-byte times are left out. */
 export interface PeriodSums {
   readonly place: number
   readonly label: string | null
@@ -216,7 +216,7 @@ class Periods {
   }
 }
 
-/** Requests with ids from after this moment were not pruned: pruned ones were settled by then. */
+/** Requests with ids from after this moment were not pruned: pruned requests were already settled. */
 async function prunedUntilMs(view: Kysely<Tables>): Promise<number> {
   const row = await view
     .selectFrom('pruned_requests')
@@ -247,7 +247,7 @@ export interface FinestGroup {
   readonly accountId: string
   readonly apiKeyId: string
   readonly endpoint: string
-  /** Empty: not known, because the requests were pruned before roll-ups told upstreams apart. */
+  /** Empty: not known, because the requests were pruned before roll-ups distinguished upstreams. */
   readonly upstream: string
   readonly modelId: string
 }

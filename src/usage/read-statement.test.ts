@@ -43,7 +43,7 @@ async function statementOf(
   return read
 }
 
-/** What the lines of all time must be, from entries alone. */
+/** The expected lines of all time, from entries alone. */
 function expectedLines(entries: readonly Entry[]) {
   const isCharge = ({ kind }: Entry) => kind === 'charge' || kind === 'write_off'
   const requestDay = ({ requestId }: Entry) => dayOf(timeOfId(requestId ?? '') ?? 0)

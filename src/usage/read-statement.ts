@@ -19,7 +19,7 @@ interface StatementQuery {
   readonly entriesMax: number
 }
 
-/** What changed the balance of an account, with what both purses together have after it. */
+/** A change of an account's balance, with the balance of both purses together after it. */
 export type StatementLine = StatementChange & { readonly balanceMicros: Micros }
 
 type StatementChange = { readonly dayMs: number; readonly amountMicros: Micros } & (
@@ -100,7 +100,7 @@ function placeOf(change: StatementChange): { readonly atMs: number; readonly num
   }
 }
 
-/** What both purses have now; null: there is no such account. */
+/** The present balance of both purses; null: there is no such account. */
 async function balanceOf(view: Kysely<Tables>, accountId: string): Promise<Micros | null> {
   const row = await view
     .selectFrom('accounts')
@@ -135,7 +135,7 @@ async function othersOf(
   })
 }
 
-/** What such entries came to after the range. */
+/** The sum of such entries after the range. */
 async function othersAfter(
   view: Kysely<Tables>,
   { accountId, toMs }: StatementQuery,
@@ -158,7 +158,7 @@ interface Corrections {
   readonly latest_at_ms: number
 }
 
-/** Those of the range, and after it. */
+/** The corrections of the range, and after it. */
 async function correctionsOf(
   view: Kysely<Tables>,
   query: StatementQuery,
@@ -206,7 +206,7 @@ function linesOf(
   })
 }
 
-/** What the requests of a day came to, corrections included. */
+/** The charges of a day's requests, corrections included. */
 interface DailyCharge {
   readonly day: number
   readonly requests: number

@@ -12,7 +12,7 @@ import {
   type UsageSums,
 } from './sums.ts'
 
-/** Which requests to add up. */
+/** The requests to add up. */
 export interface ReadHours {
   /** One account, several, or null: all of them. */
   readonly accountId: string | readonly string[] | null
@@ -85,7 +85,7 @@ async function readSteps(
   const all = { hours: { ...hours, groupColumn: null }, part, label: NO_GROUP, step, columns }
   if (ownIds.length === 0) return readPart(view, all)
   if (part.source === 'usage_days' && hours.groupColumn === 'api_key_id') {
-    // An account may have a thousand keys: others are what all have above the own ones.
+    // An account may have a thousand keys: the others are the sum of all less the account's own groups.
     const own = await readPart(view, { hours, part, label, step, columns, ownIds })
     return [...(await readPart(view, all)), ...own, ...own.map(asTakenAway)]
   }
@@ -243,7 +243,7 @@ interface ReadPartInput {
   readonly ownIds?: readonly string[]
 }
 
-/** What the requests of a group came to in a step. */
+/** The sums of a group's requests in a step. */
 interface PartRow {
   readonly label: string | null
   readonly step: number

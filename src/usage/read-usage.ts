@@ -14,7 +14,7 @@ import {
   type UsageSums,
 } from './sums.ts'
 
-/** What the requests of a chart are grouped by. */
+/** The grouping of the requests of a chart. */
 export type UsageGrouping = (typeof OPERATORS_GROUPINGS)[number]
 
 /** Every grouping of one account. */
@@ -36,7 +36,7 @@ interface UsageRange {
 
 /** Which chart to read. */
 export interface UsageQuery extends UsageRange {
-  /** Null: not at all. */
+  /** Null: not grouped. */
   readonly by: UsageGrouping | null
   /** Which time `before` is of. Default: the time just before. */
   readonly comparison?: Comparison
@@ -49,10 +49,10 @@ export interface UsageQuery extends UsageRange {
   readonly firstByteOf?: 'groups' | 'totals'
 }
 
-/** What requests came to, all figures exact but for times. */
+/** The sums of requests. All figures are exact except for times. */
 export interface UsageFigures {
   readonly requests: number
-  /** Those that ended with an error. */
+  /** The number of requests that ended with an error. */
   readonly failed: number
   readonly chargeMicros: Micros
   readonly money: UsageMoney
@@ -61,7 +61,7 @@ export interface UsageFigures {
   readonly firstByte: { readonly p50Ms: number; readonly p95Ms: number } | null
 }
 
-/** What the charges of requests are of, and what the provider billed for them. */
+/** The parts of the charges of requests, and the provider's bill for them. */
 export interface UsageMoney {
   readonly backedChargeMicros: Micros
   readonly freeChargeMicros: Micros
@@ -77,7 +77,7 @@ export interface UsageMoney {
   readonly marginMicros: Micros | null
 }
 
-/** What the requests of one group came to. */
+/** The sums of the requests of one group. */
 export interface UsageGroupFigures {
   /**
    * A model id, key id or endpoint. Empty: requests by key and hour that were pruned, whose keys are known by
@@ -87,7 +87,7 @@ export interface UsageGroupFigures {
   readonly totals: UsageFigures
 }
 
-/** What the requests of a group came to by steps. */
+/** The sums of the requests of a group, by step. */
 export interface UsageSeries {
   /** Null: all other groups together, or all requests where they are not grouped. */
   readonly id: string | null
@@ -128,7 +128,7 @@ export function readUsage(db: Kysely<Tables>, query: UsageQuery): Promise<Usage>
   return view.execute((trx) => readView(trx, query))
 }
 
-/** What the requests of several accounts were charged in whole UTC days, by account id; without requests, none. */
+/** The charges of several accounts in whole UTC days, by account ID. An account without requests has none. */
 export async function readCharges(
   db: Kysely<Tables>,
   {
@@ -144,7 +144,7 @@ export async function readCharges(
   return new Map([...totals].map(([id, each]) => [id, figuresOf(each).chargeMicros]))
 }
 
-/** What the requests of each group came to, the one with the most charge first; without first-byte times. */
+/** The sums of each group's requests, the group with the most charge first; without first-byte times. */
 export async function readUsageGroups(
   db: Kysely<Tables>,
   query: UsageRange & { readonly by: UsageGrouping },
@@ -155,7 +155,7 @@ export async function readUsageGroups(
 }
 
 /**
- * What every group came to in every step in which it has requests: by step, which begins at `stepMs`, the most
+ * The sums of every group in every step in which it has requests: by step, which begins at `stepMs`, the most
  * charge first.
  */
 export async function readUsageCells(
@@ -216,7 +216,7 @@ async function readView(view: Kysely<Tables>, query: UsageQuery): Promise<Usage>
 
 interface Step {
   readonly startMs: number
-  /** Of the hours or days whose sums it has. */
+  /** The numbers of the hours or days whose sums it has. */
   readonly numbers: readonly number[]
 }
 

@@ -7,11 +7,11 @@ import { firstIdOf } from '../vocabulary/ids.ts'
 import { DAY_HOURS, HOUR_MS, requestIdsOf, type UsageStep } from '../vocabulary/usage-step.ts'
 import { addSums, GROUP_COLUMNS, selectSums, type UsageRow } from './sums.ts'
 
-/** What rolling works with. */
+/** The parts that rolling works with. */
 export interface RollInput {
   readonly store: Store
   readonly nowMs: number
-  /** Lets others have the store after a statement that took so long. Throws where rolling is to stop. */
+  /** Lets others have the store after a statement that took so long. Throws if rolling must stop. */
   readonly pause: (tookMs: number) => Promise<void>
 }
 

@@ -18,22 +18,22 @@ export const GROUPING_COLUMNS = {
   upstream: 'upstream',
 } as const
 
-/** What the provider billed for released requests: roll-ups are without it, because it is learned later. */
+/** The columns of the provider's bill for released requests: roll-ups lack them, because the bill is learned later. */
 const LATE_COLUMNS = ['uncharged_cost_micros', 'uncharged_cost_rest_pico'] as const
 
 type RolledSums = Omit<TableOf<typeof USAGE_HOURS>, 'hour' | (typeof GROUP_COLUMNS)['hour'][number]>
 
-/** What requests came to: the columns of a roll-up that are added up, and what was billed late. */
+/** The sums of requests: the columns of a roll-up that are added up, and the late bills. */
 export type UsageSums = RolledSums & Readonly<Record<(typeof LATE_COLUMNS)[number], number>>
 
 /** Sums of the requests of one group, with the values of its columns. */
 export type UsageRow = UsageSums &
   Readonly<Record<(typeof GROUP_COLUMNS)['hour'][number], string>> & {
-    /** Of days alone. */
+    /** Only for days. */
     readonly api_key_id?: string
   }
 
-/** Where sums are taken of: of requests themselves, of roll-ups of them, or of what was billed late for rolled ones. */
+/** The source of sums: requests themselves, their roll-ups, or the late bills of rolled requests. */
 type UsageSource = 'requests' | 'usage_hours' | 'usage_days' | 'late_costs'
 
 /** The columns of {@link UsageSums} that roll-ups have. */
@@ -114,7 +114,7 @@ export function lateRowsOf(
   return sql`day in (${sql.join(days)}) and hour in (${sql.join(numbers)})`
 }
 
-/** Requests of no kind at all. */
+/** The sums of no requests. */
 export const NO_USAGE: UsageSums = sumsBy(() => 0)
 
 /** Both together. */

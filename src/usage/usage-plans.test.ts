@@ -103,7 +103,7 @@ async function fillEntries(db: Kysely<Tables>): Promise<void> {
   )
 }
 
-/** What a key, and the members of one account, read of their usage over three days. */
+/** The reads of their usage over three days by a key and by the members of one account. */
 async function readAll(db: Kysely<Tables>): Promise<void> {
   const accountId = 'acct_0'
   const toMs = NOW_MS
@@ -157,7 +157,7 @@ test('on SQLite no report of an account or a key goes through a whole table', as
   for (const each of reads.filter((text) => text.includes('entries'))) {
     expect(stepsOf(connection, each), each).toContain('entries_other')
   }
-  // What is looked for in an account, or in days, is found through both.
+  // A search in an account and in days uses both columns of the index.
   for (const each of reads.filter((text) => /from "usage_(days|hours)"/.test(text))) {
     expect(stepsOf(connection, each), each).toMatch(/PRIMARY KEY \((day|hour)=\? AND account_id=\?/)
   }

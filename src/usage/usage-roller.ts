@@ -23,7 +23,7 @@ interface UsageRollerInput {
   readonly onRolled: (hours: number) => void
   /** Called for an hour that got a request after it was rolled: it is rolled again. */
   readonly onLate: (hour: number) => void
-  /** Called where the store failed; the next pass goes on. */
+  /** Called if the store failed; the next pass continues. */
   readonly onFailure: (cause: unknown) => void
   /** The share of time, from 0 to 1, in which the process was busy since the last call. Default: it is idle. */
   readonly readBusyShare?: () => number
@@ -42,9 +42,9 @@ const PAUSE_MS_MIN = 2
 const UNSETTLED_STATES = ['open', 'provisional', 'unresolved'] as const
 
 /**
- * Rolls requests up, hour by hour and the oldest first, beside requests: an hour once it gets no more
- * requests and all of it is settled, a day once its hours are. What is settled never changes, so that
- * roll-ups don't either. Several gateways may roll the same store.
+ * Rolls requests up, hour by hour and the oldest first, while requests run: an hour once it gets no more requests
+ * and all of them are settled, a day once its hours are rolled up. Settled requests never change, so roll-ups never
+ * do. Several gateways may roll the same store.
  */
 export class UsageRoller {
   readonly #input: UsageRollerInput

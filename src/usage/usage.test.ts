@@ -42,7 +42,7 @@ function wholeSeries({ steps, ...series }: UsageSeries) {
   return { ...series, totals: whole(series.totals), steps: steps.map(whole) }
 }
 
-/** What requests of each group come to, the most charge first. */
+/** The sums of each group's requests, the most charge first. */
 function addedUpBy(
   groupOf: (row: RequestRow) => string,
   rows: readonly RequestRow[],
@@ -133,7 +133,7 @@ async function expectExact(history: UsageHistory): Promise<void> {
         await expectChart(history, { accountId, by, step, fromMs, toMs, seriesMax: 1 })
       }
     }
-    // Of pruned requests, keys are known by day alone.
+    // The keys of pruned requests are known only by day.
     const by = history.hasPruned ? 'model' : 'key'
     await expectChart(history, { accountId, by, step: 'hour', fromMs: toMs - 2 * DAY_MS, toMs })
     const { totals } = await readUsage(pages, { accountId, by: null, step: 'day', fromMs, toMs })

@@ -1,6 +1,6 @@
 /** The facts of a request that routing, refusals and holds depend on. Pure data. */
 export interface Call {
-  /** Of the format that it came in. */
+  /** The rules of the format of the call. */
   readonly rules: FormatRules
   /** The model id as the client wrote it. */
   readonly modelName: string
@@ -17,13 +17,13 @@ export interface Call {
   readonly tools: ToolUse
   /** The longest cache write that the marks and options of the body ask for. */
   readonly cacheWrites: CacheWrites
-  /** Which dearer kinds of output the call can reach. */
+  /** The dearer kinds of output that the call can cause. */
   readonly outputKinds: { readonly image: boolean; readonly audio: boolean }
   /** Whether the body asks for a tier that may be dearer than the listed one: `service_tier`, `speed: fast`. */
   readonly priorityTier: boolean
   /** Tokens that the body lets each completion think for, which may be above its cap; zero: none are named. */
   readonly reasoningTokens: number
-  /** Tokens that a server of one's own may let each completion think for beside its cap; zero: none are named. */
+  /** Thinking tokens that a self-hosted server may add to the cap of each completion; zero: none are named. */
   readonly thinkingTokens: number
   /** Tokens of the output that the body predicts, billed as output where the answer differs; zero: none. */
   readonly predictionTokens: number
@@ -33,14 +33,14 @@ export interface Call {
   readonly fileParser: 'free' | 'native' | 'none'
   /** Text of the body as tokens, inline images left out, estimated never below what a tokenizer makes of it. */
   readonly textTokens: number
-  /** What the texts that a model reads are likely to come to, in sixtieths of a token, without pictures and files. */
+  /** The likely size of the texts that a model reads, in sixtieths of a token, without pictures and files. */
   readonly promptGuess: number
   /** The inline images whose base64 is left out of `textTokens`, or may be. */
   readonly inlineImages: readonly InlineImage[]
 }
 
 /**
- * How long parts of a prompt are to be cached, which decides the price of writing them: `none`: the body marks
+ * How long parts of a prompt must be cached, which decides the price of writing them: `none`: the body marks
  * nothing; `short`: five minutes; `long`: an hour, or a time that is not known.
  */
 export type CacheWrites = 'none' | 'short' | 'long'
@@ -105,7 +105,7 @@ export const NO_MEDIA: MediaCount = {
  * The rules of a format for holds, deadlines and the credit that may pay: plain data, one value for each format.
  */
 export interface FormatRules {
-  /** What sizes the hold: the tokens of the call, or a figure for each image that it asks for. */
+  /** The basis of the hold's size: the tokens of the call, or a figure for each image that it asks for. */
   readonly heldBy: 'tokens' | 'images'
   readonly prompt: PromptRule
   readonly output: OutputRule

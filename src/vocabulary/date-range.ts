@@ -20,7 +20,7 @@ export interface TimeSpan {
   readonly toMs: number
 }
 
-/** What a range is compared with. */
+/** The range with which a range is compared. */
 export type Comparison = (typeof COMPARISONS)[number]
 
 /** The time just before, or the same dates a year earlier. */

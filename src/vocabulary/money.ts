@@ -265,7 +265,10 @@ export function microsCeilAboveFee(picos: Picos, feeBasisPoints: number): Micros
   )
 }
 
-/** The most pico-dollars that come to no more than this with the platform fee, rounded up: what a hold pays for. */
+/**
+ * The most pico-dollars that cost no more than this with the platform fee, rounded up: the cost that a hold can pay
+ * for.
+ */
 export function picosWithinFee(amount: Micros, feeBasisPoints: number): Picos {
   return (BigInt(amount) * PICOS_PER_MICRO * COST_BASIS_POINTS) / basisPointsWithFee(feeBasisPoints)
 }
@@ -306,7 +309,7 @@ export const ENTRY_KINDS = [
   'purchase',
   /** The change of a purchase's credit by refunds and disputes, either way. */
   'reversal',
-  /** Paid credit taken back. */
+  /** Paid credit that was removed. */
   'chargeback',
   /** Free credit added. */
   'grant',

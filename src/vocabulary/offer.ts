@@ -5,9 +5,9 @@ export const CONTEXT_TOKENS_UNKNOWN = 1_000_000
 
 /** The most tokens that stand around the text of a prompt. */
 export interface PromptAdditions {
-  /** Of the chat template, and of the vendor's or the model's own system prompt. */
+  /** Tokens of the chat template, and of the vendor's or the model's own system prompt. */
   readonly templateTokens: number
-  /** Of instructions for calling tools, without the definitions of the tools. */
+  /** Tokens of the instructions for calling tools, without the definitions of the tools. */
   readonly toolTokens: number
 }
 
@@ -26,7 +26,7 @@ export interface Offer {
   readonly authoredId: string | null
   /** The formats in which it is answered, by name; once the catalog offers it, at this upstream or at another one. */
   readonly endpoints: readonly string[]
-  /** What its vendor puts around the text of a prompt, where that is documented. Left out: it is not known. */
+  /** The tokens that its vendor adds to a prompt, if documented. Left out: not known. */
   readonly promptAdditions?: PromptAdditions
   readonly inputModalities: ReadonlySet<string>
   readonly outputModalities: ReadonlySet<string>
@@ -50,7 +50,7 @@ export interface Offer {
 
 /** The operator's platform fees, in hundredths of a percent of the provider's cost. */
 export interface Fees {
-  /** Of models without a fee of their own. */
+  /** The fee of models without their own fee. */
   readonly everyModel: number
   /** By the id of a model, or of all models of an author as `<author>/*`, in lower case. */
   readonly models: ReadonlyMap<string, number>

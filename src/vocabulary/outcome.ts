@@ -15,9 +15,9 @@ export interface TokenUsage {
   readonly cacheWriteLongTokens: number
   /** All output, reasoning and image tokens within. */
   readonly outputTokens: number
-  /** Of `outputTokens`, those spent on reasoning. */
+  /** The part of `outputTokens` spent on reasoning. */
   readonly reasoningTokens: number
-  /** Of `outputTokens`, those of generated images. */
+  /** The part of `outputTokens` for generated images. */
   readonly imageOutputTokens: number
   /** Searches that the provider ran. */
   readonly searches: number
@@ -111,20 +111,22 @@ export type Resolution =
   /** Nothing is charged. */
   | {
       readonly kind: 'released'
-      /** What was billed by this id all the same is looked up and recorded, never charged. Absent: nothing. */
+      /**
+       * If the provider billed this ID anyway, the bill is looked up and recorded, never charged. Absent: no look-up.
+       */
       readonly billedAs?: string
     }
   /** Nothing is charged yet and the hold stays reserved, its place in flight free. */
   | { readonly kind: 'unresolved'; readonly generationId: string | null }
 
-/** What is learned of a provisional or unresolved request after its attempt has ended. */
+/** The facts learned about a provisional or unresolved request after its attempt has ended. */
 export type Correction =
   /** The provider's own cost, from its record or from an admin. */
   | {
       readonly kind: 'final'
       readonly chargeMicros: Micros
       readonly costUsd: Decimal
-      /** What the provider's record counts; left out where it has none. */
+      /** The counts of the provider's record; left out if it has none. */
       readonly usage?: TokenUsage
     }
   /** Moves an unresolved request to a charge that may still be corrected. */
@@ -139,7 +141,7 @@ export type Correction =
   /** Nothing more will be learned: a provisional charge stands, an unresolved hold is released. */
   | { readonly kind: 'givenUp' }
 
-/** What Activity shows of how a request went, beside the money. */
+/** The facts about a request that Activity shows, other than money. */
 export interface RequestFacts {
   readonly httpStatus: number
   /** Null: it ended well. */

@@ -8,7 +8,7 @@ import type { RateLimit } from './rate-limit.ts'
 /** Who must act for the same request to succeed. */
 type ProblemOwner = 'client' | 'billing' | 'upstream' | 'platform'
 
-/** What one problem is. Backticks in `meaning` and `remedy` mark code. */
+/** One problem. Backticks in `meaning` and `remedy` mark code. */
 interface ProblemRow {
   readonly httpStatus: number
   readonly owner: ProblemOwner
@@ -91,7 +91,7 @@ export const PROBLEMS = {
   rate_limited: row(429, 'client', 'retry', { message: 'Too many requests in a minute.', meaning: 'Too many requests within a minute from one key, from one account without paid credit, from one address without a known key, or from one user of the page; too many other calls of a key; or too many allowances set by members of an account.', remedy: 'Wait for `retry-after`.' }),
   too_many_concurrent_requests: row(429, 'client', 'retry', { message: 'This API key has too many requests in flight.', meaning: 'The key has reached its limit of requests in flight.', remedy: 'Wait for one of them to end.' }),
 
-  // What the provider said of the request, in our words.
+  // The problems that the provider reported about the request, in our words.
   context_length_exceeded: row(400, 'client', 'final', { message: 'prompt is too long: it does not fit the context window of this model. Shorten the input or lower the output cap.', meaning: "The prompt does not fit the model's context window.", remedy: 'Shorten it, or lower the output cap.' }),
   content_policy_violation: row(400, 'client', 'final', { message: 'The provider refused the content under its policy. Change the input.', meaning: 'The provider refused the content.', remedy: 'Change the input.' }),
   provider_rejected_request: row(400, 'client', 'final', { message: 'The provider refused the request.', meaning: 'The provider refused the request as invalid.', remedy: "Compare its fields with the model's `supported_parameters`." }),

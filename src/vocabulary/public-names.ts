@@ -16,7 +16,7 @@ export interface PublicNames {
 export interface UpstreamNames {
   /** The free file-parser engine. */
   readonly fileEngine: string
-  /** What the types of its own tools begin with. */
+  /** The prefix of the types of its own tools. */
   readonly toolPrefix: string
 }
 

@@ -30,7 +30,7 @@ export const PENDING_STATES = [
 export type PurchaseFact =
   | {
       readonly kind: 'open'
-      /** When it can't be paid any more; null: never. */
+      /** When it can no longer be paid; null: never. */
       readonly expiresAtMs: number | null
     }
   | { readonly kind: 'expired' }
@@ -51,7 +51,7 @@ export type PurchaseFact =
       readonly judgment: PaymentJudgment
     }
 
-/** What a payment is good for, if it is not credited yet. */
+/** The credit that a payment buys, if it is not credited yet. */
 export type PaymentJudgment =
   | { readonly kind: 'credit' }
   | {
@@ -88,7 +88,7 @@ export function creditOf(units: bigint, terms: ExchangeTerms): Micros | null {
   return credited > BigInt(Number.MAX_SAFE_INTEGER) ? null : micros(Number(credited))
 }
 
-/** The fewest units that come to at least this credit. Throws RangeError for impossible terms. */
+/** The fewest units that buy at least this credit. Throws RangeError for impossible terms. */
 export function unitsFor(creditMicros: Micros, terms: ExchangeTerms): bigint {
   const { over, under } = creditPerUnit(terms)
   return divCeil(BigInt(creditMicros) * under, over)

@@ -1,4 +1,4 @@
-/** A limit of what may be sent in a minute, and the rest of it, as clients are told. */
+/** A limit of requests or tokens in a minute, and the rest of it, as headers state them. */
 export interface RateLimit {
   readonly name: 'key' | 'account' | 'key-tokens' | 'account-tokens'
   /** The most in a minute. */
@@ -8,7 +8,10 @@ export interface RateLimit {
   readonly resetSeconds: number
 }
 
-/** The header fields of a draft of the IETF (draft-ietf-httpapi-ratelimit-headers) that tell limits; none without limits. */
+/**
+ * The header fields of a draft of the IETF (draft-ietf-httpapi-ratelimit-headers) that tell limits; none without
+ * limits.
+ */
 export function rateLimitHeaders(limits: readonly RateLimit[] | null): Record<string, string> {
   if (limits === null || limits.length === 0) return {}
   let policy = ''

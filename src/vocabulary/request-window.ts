@@ -106,8 +106,8 @@ export function parseWindow(text: string): RequestWindow {
 function windowAt({ window, nowMs }: WindowInput): RequestWindow {
   const nowSecond = Math.floor(nowMs / 1_000)
   const passed = nowSecond - window.second
-  // A clock set back by more than the window: the counted seconds mean nothing any more. Set back by
-  // less, counting goes on in the newest second.
+  // A clock set back by more than the window: the counted seconds are meaningless. Set back by less, counting
+  // continues in the newest second.
   if (window.counts.length === 0 || passed >= WINDOW_SECONDS || passed < -WINDOW_SECONDS)
     return { second: nowSecond, counts: [0] }
   if (passed <= 0) return window

@@ -1,16 +1,16 @@
-/** What a user may do in an account: a member sees it and manages its keys, an owner also its credit. */
+/** The role of a user in an account: a member sees it and manages its keys, an owner also its credit. */
 export type Role = (typeof ROLES)[number]
 
 /** Every role in an account. */
 export const ROLES = ['member', 'owner'] as const
 
-/** What an admin token may do: each scope is one kind of operation, and `everything` is all of them. */
+/** The scope of an admin token: each scope is one kind of operation, and `everything` is all of them. */
 export type AdminScope = (typeof ADMIN_SCOPES)[number]
 
 /** Every scope of an admin token. */
 export const ADMIN_SCOPES = ['read', 'keys', 'credit', 'everything'] as const
 
-/** What a link is for. */
+/** The purpose of a link. */
 export type LinkKind = (typeof LINK_KINDS)[number]
 
 /**

@@ -21,7 +21,7 @@ export const DAY_HOURS = 24
 // How long an hour is watched for requests that come late, after it is closed.
 const WATCHED_HOURS = 24
 
-/** At a moment, hours before this one ended so long ago that no hold opens in them any more. */
+/** Hours before this one are closed at a moment: they ended so long ago that no hold opens in them. */
 export function closedHourAt(nowMs: number): number {
   return Math.floor((nowMs - ID_AGE_MS_MAX) / HOUR_MS)
 }

@@ -10,7 +10,7 @@ import { eventsOf, listWebhooks } from './registry.ts'
 export interface Raised {
   readonly event: WebhookEvent
   readonly subjectId: string
-  /** When it came to hold, at the latest: webhooks that were made later are sent nothing. */
+  /** The latest time at which the condition began: webhooks that were made later are sent nothing. */
   readonly sinceMs: number
   /** Fields as the API names them: never a prompt, an answer or a key. */
   readonly fields: Readonly<Record<string, unknown>>
@@ -20,8 +20,8 @@ export interface Raised {
 const RAISED_AT_ONCE = 50
 
 /**
- * Sends webhooks conditions, each once for as long as it holds, also where several processes see it: the messages are made
- * in the transaction that notes the condition. A repeat does nothing.
+ * Sends webhooks conditions, each once for as long as it holds, also where several processes see it: the messages
+ * are made in the transaction that notes the condition. A repeat does nothing.
  */
 export async function raiseConditions(
   {
@@ -73,7 +73,7 @@ export async function endConditions(
     .execute()
 }
 
-/** Which of these subjects have a condition. */
+/** The subjects among these that have a condition. */
 export async function heldOf(
   db: Kysely<Tables>,
   { event, subjectIds }: { readonly event: WebhookEvent; readonly subjectIds: readonly string[] },

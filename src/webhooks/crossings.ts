@@ -13,7 +13,7 @@ interface Looked {
   readonly nowMs: number
 }
 
-/** Which of these accounts are low: their paid credit, held credit included, is below their amount. */
+/** The low accounts among these: their paid credit, held credit included, is below their amount. */
 export async function lowBalances(
   db: Kysely<Tables>,
   { subjectIds: accountIds, nowMs }: Looked,
@@ -35,8 +35,8 @@ export async function lowBalances(
 }
 
 /**
- * Which of these keys have spent nine tenths of their credit limit, and of their allowance in the period that goes on. A
- * key can be near both; each period is a subject of its own.
+ * The keys among these that have spent nine tenths of their credit limit, or of their allowance in the current
+ * period. A key can be near both; each period is a subject of its own.
  */
 export async function nearLimits(
   db: Kysely<Tables>,
@@ -83,7 +83,9 @@ function isNear(spendMicros: number | null, limitMicros: number | null): boolean
   return spendMicros * 10 >= limitMicros * 9
 }
 
-/** Requests that are looked up at once are mostly settled by then. */
+/**
+ * After this time a request is reported as unresolved: requests that are looked up at once are mostly settled before.
+ */
 const UNRESOLVED_AFTER_MS = 60_000
 
 /** A place in the list of unresolved requests. */
@@ -92,7 +94,10 @@ export interface UnresolvedPlace {
   readonly requestId: string
 }
 
-/** A page of the requests that have been unresolved for a minute, in the order of the index; `next` is null at its end. */
+/**
+ * A page of the requests that have been unresolved for a minute, in the order of the index; `next` is null at its
+ * end.
+ */
 export async function unresolvedRequests(
   db: Kysely<Tables>,
   {
@@ -139,7 +144,7 @@ export async function unresolvedRequests(
   return { raised, next }
 }
 
-/** Which of these requests are unresolved no longer. */
+/** The requests among these that are no longer unresolved. */
 export async function resolvedOf(
   db: Kysely<Tables>,
   requestIds: readonly string[],
@@ -156,8 +161,8 @@ export async function resolvedOf(
 }
 
 /**
- * Which upstreams have listed no models for a time, and which have listed some since. One that has never listed any is
- * neither until this process has run for that time: another may have waited longer.
+ * The upstreams that have listed no models for some time, and those that list models again. One that has never
+ * listed any is neither until this process has run for that time: another may have waited longer.
  */
 export async function awayUpstreams(
   db: Kysely<Tables>,

@@ -99,7 +99,7 @@ export class Deliverer {
     this.#prunedAtMs = nowMs
   }
 
-  /** Sends a message, and then what is due next at the same webhook, as that is by then. */
+  /** Sends a message, then the next due message of the same webhook, with the webhook read again. */
   async #run(first: WebhookRow, taken: WebhookDeliveryRow): Promise<void> {
     const { db, clock } = this.#input
     let webhook: WebhookRow | null = first

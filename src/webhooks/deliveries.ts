@@ -164,7 +164,7 @@ export async function recordAttempt(
   const attempts = message.attempts + 1
   const httpStatus = end.kind === 'answered' ? end.httpStatus : null
   const isDelivered = httpStatus !== null && httpStatus >= 200 && httpStatus < 300
-  // 410: the receiver wants no more of it.
+  // 410: the receiver wants no further messages.
   const waitMs = isDelivered || httpStatus === 410 ? undefined : RETRY_WAITS_MS[attempts - 1]
   const outcome = isDelivered ? 'delivered' : waitMs === undefined ? 'failed' : 'retried'
   const failure =

@@ -5,7 +5,7 @@ import type { WebhookDeliveryRow, WebhookRow } from '../store/webhook-tables.ts'
 import type { AttemptEnd } from './deliveries.ts'
 import type { AddressRules, PinnedAddress, Resolve } from './target.ts'
 
-/** What one attempt needs. */
+/** The inputs of one attempt. */
 interface SendInput {
   readonly webhook: Pick<WebhookRow, 'url' | 'secret'>
   readonly message: Pick<WebhookDeliveryRow, 'id' | 'body'>

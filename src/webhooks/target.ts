@@ -15,7 +15,7 @@ export type Resolve = (hostname: string) => Promise<readonly PinnedAddress[]>
 // All that is public so far. Outside are addresses that a network translates to IPv4, which may be any.
 const PUBLIC_IPV6 = ipaddr.parseCIDR('2000::/3')
 
-/** Which addresses webhooks may be sent to: public ones, and the networks of the settings. */
+/** The addresses that webhooks may be sent to: public ones, and the networks of the settings. */
 export class AddressRules {
   readonly #allowed = new BlockList()
 

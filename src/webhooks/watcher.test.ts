@@ -39,7 +39,7 @@ async function tellAll() {
   return createWebhook({ db: bench.store.db, ids, clock }, made)
 }
 
-/** What webhooks were told so far: events with their data. */
+/** The messages of webhooks so far: events with their data. */
 async function told() {
   const rows = await bench.store.db
     .selectFrom('webhook_deliveries')

@@ -33,7 +33,7 @@ interface WatcherInput {
   readonly upstreams: readonly string[]
   /** How long an upstream may list no models before it is away. */
   readonly awayAfterMs: number
-  /** What else looks at accounts and keys that may have changed, at each pass; null: nothing does. */
+  /** Another listener for accounts and keys that may have changed, called at each pass; null: none. */
   readonly alsoLook: ((looked: LookedAt) => Promise<void>) | null
   readonly onFailure: (cause: unknown) => void
 }
@@ -46,9 +46,10 @@ interface LookedAt {
 const START: UnresolvedPlace = { instanceId: '', requestId: '' }
 
 /**
- * Looks every ten seconds for what is to be sent to webhooks, while there are any, and for alerts. Requests are not slowed: of each that
- * ends only its account and key are remembered, and read later. Beside those, each pass reads a page of all accounts and
- * keys, and of the conditions that hold, so that nothing stays unseen after a crash, a command or another process's change.
+ * Looks every ten seconds for events to send to webhooks, while there are any, and for alerts. Requests are not
+ * slowed: of each that ends only its account and key are remembered, and read later. Beside those, each pass reads
+ * a page of all accounts and keys, and of the conditions that hold, so that nothing stays unseen after a crash, a
+ * command or another process's change.
  */
 export class Watcher {
   readonly #input: WatcherInput
@@ -153,14 +154,14 @@ export class Watcher {
   }
 }
 
-/** What an account or a key can come to, and how it is read. */
+/** The conditions of accounts and keys, and how each is read. */
 const READS = { 'balance.low': lowBalances, 'key.limit_near': nearLimits }
 
 type Parts = Pick<WatcherInput, 'db' | 'ids' | 'clock'>
 
 /**
- * Notes what holds of accounts and keys, and sends it to the webhooks that are for it: one that is made, or made to be for
- * these events, after that is sent only what comes to hold later.
+ * Notes what holds of accounts and keys, and sends it to the webhooks that are for it: one that is made, or made to
+ * be for these events, after that is sent only what comes to hold later.
  */
 export async function noteWhatHolds(parts: Parts, events: readonly WebhookEvent[]): Promise<void> {
   for (const [event, table] of [
@@ -202,7 +203,7 @@ async function raiseOthers(
   await raiseConditions({ db, ids, nowMs: clock.nowMs() }, others)
 }
 
-/** What was touched since the last time, and the next page of all. */
+/** The accounts and keys that were touched since the last pass, and the next page of all. */
 class Rotation {
   readonly #db: Kysely<Tables>
   readonly #table: 'accounts' | 'api_keys'

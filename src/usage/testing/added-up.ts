@@ -23,7 +23,7 @@ function costOf(rows: readonly RequestRow[]) {
   return micros(Number((attos + 5n * 10n ** 11n) / 10n ** 12n))
 }
 
-/** What requests come to, added up one by one. */
+/** The sums of requests, added up one by one. */
 export function addedUp(rows: readonly RequestRow[]): Whole {
   const sum = (of: (row: RequestRow) => number) => rows.reduce((all, row) => all + of(row), 0)
   return {

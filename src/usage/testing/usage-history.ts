@@ -76,7 +76,7 @@ const step: fc.Arbitrary<HistoryStep> = fc.oneof(
   { weight: 2, arbitrary: fc.constant<HistoryStep>({ kind: 'prune' }) },
 )
 
-/** What happens to a store over some days. */
+/** The events of a store over some days. */
 export const historySteps: fc.Arbitrary<readonly HistoryStep[]> = fc.array(step, {
   minLength: 20,
   maxLength: 70,
@@ -279,7 +279,7 @@ function modelOf(picked: number): string {
   return MODELS[picked % MODELS.length] ?? ''
 }
 
-/** Of a request whose hold was refused. */
+/** Accepts only the error of a request whose hold was refused. */
 function refused(error: Error): void {
   if (error.name !== 'StoreRefused') throw error
 }
