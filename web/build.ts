@@ -74,7 +74,7 @@ async function build(vite: NonNullable<Awaited<ReturnType<typeof loadVite>>>): P
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
-      // A note about a slow machine helps nobody at a first start.
+      // A note about a slow machine does not help at a first start.
       rolldownOptions: { checks: { bundlerTimings: false } },
     },
   })

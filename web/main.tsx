@@ -12,7 +12,7 @@ const queries = new QueryClient({
   queryCache: new QueryCache({ onError: leaveIfSignedOut }),
   defaultOptions: {
     queries: {
-      // What was refused is refused again; what did not arrive may.
+      // A refused request would be refused again; a request that did not arrive may succeed.
       retry: (count, error) =>
         count < RETRIES_MAX &&
         error instanceof ApiError &&

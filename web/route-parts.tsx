@@ -16,7 +16,7 @@ export const root = createRootRouteWithContext<{ readonly queries: QueryClient }
   notFoundComponent: NotFound,
 })
 
-/** What the pages behind the sign-in have in common. */
+/** The common parts of pages behind the sign-in. */
 export const BEHIND_SIGN_IN = {
   getParentRoute: () => root,
   component: Shell,

@@ -241,7 +241,7 @@ export function createPageRouter(queries: QueryClient) {
     context: { queries },
     defaultPreload: 'intent',
     scrollRestoration: true,
-    // What no page has read of an address is dropped: else it would be in its search, unread.
+    // Parameters of an address that no page reads are dropped: otherwise they would stay in its search.
     search: { strict: true },
     parseSearch,
     stringifySearch,

@@ -11,7 +11,7 @@ import {
 import type { Usage } from './api/answers.ts'
 import type { ChartSplit } from './api/queries.ts'
 
-// What the addresses of the smaller screens say, and how they are read. Routes read addresses before a
+// The searches of the smaller screens' addresses, and how they are read. Routes read addresses before a
 // screen is loaded.
 
 /** The address of a screen that reads nothing of it. */
@@ -46,7 +46,7 @@ export function withRange<Search extends ComparedSearch>(
   return { ...rest, ...searchOf(picked.range), ...compare }
 }
 
-/** What the address of the Overview says; what is left out is 30 days, by model. */
+/** The search of the Overview's address. Default: 30 days, by model. */
 export interface OverviewSearch extends ComparedSearch {
   readonly by?: ChartSplit
 }
@@ -62,16 +62,16 @@ export function readOverviewSearch(search: Record<string, unknown>): OverviewSea
   }
 }
 
-/** What can be measured, in the order of the menu. */
+/** The measures, in the order of the menu. */
 export const MEASURES = ['spend', 'requests', 'tokens', 'p50', 'p95'] as const
 
 /** One of them. */
 export type Measure = (typeof MEASURES)[number]
 
-/** What usage is split by: as a chart, or by tag in a table alone. */
+/** The splits of usage: those of charts, and by tag, in a table alone. */
 export type UsageSplit = ChartSplit | 'tag'
 
-/** What the address of the usage says; what is left out is the spend of 30 days by model and day. */
+/** The search of the usage's address. Default: the spend of 30 days by model and day. */
 export interface UsageSearch extends ComparedSearch {
   readonly by?: UsageSplit
   readonly measure?: Measure
@@ -106,7 +106,7 @@ export function chartStep(
   return step === 'hour' && hasSteps(span, by) ? 'hour' : stepOf(span)
 }
 
-/** What the address of the keys says. */
+/** The search of the keys' address. */
 export interface KeysSearch {
   /** A part of the name or prefix of the keys that are shown. */
   readonly find?: string

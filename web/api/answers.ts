@@ -29,19 +29,19 @@ import type { usageReportShape } from '../../src/operations/usage-report.ts'
 
 /** The answers of the API, as the server's own shapes have them: types alone. */
 
-/** What the page is before a sign-in. */
+/** The state of the page before a sign-in. */
 export type Start = StartAnswer
 
-/** What a link is for, before it is taken. */
+/** The purpose of a link, before it is used. */
 export type LinkLook = LinkLookAnswer
 
 /** The signed-in user and the accounts that it may open. */
 export type Me = MeAnswer
 
-/** What a sign-in answers: who is signed in, or that the second factor is needed. */
+/** The answer of a sign-in: who is signed in, or that the second factor is needed. */
 export type Entered = MeAnswer | FactorNeededAnswer
 
-/** How the user proves a sign-in beside the password. */
+/** The user's second factors. */
 export type Factors = FactorsAnswer
 
 /** An account with its credit. */
@@ -50,16 +50,16 @@ export type Account = z.infer<typeof accountShape>
 /** Credit, figures and spend of a range. */
 export type Overview = ForCustomers<z.infer<typeof overviewShape>>
 
-/** What was used over time. */
+/** Usage over time. */
 export type Usage = ForCustomers<z.infer<typeof usageShape>>
 
-/** What requests came to. */
+/** The sums of requests. */
 export type UsageFigures = Usage['figures']
 
-/** What requests came to over a range, without steps. */
+/** The sums of requests over a range, without steps. */
 export type UsageReport = ForCustomers<z.infer<typeof usageReportShape>>
 
-/** What needs attention. */
+/** The items that need attention. */
 export type Attention = Overview['attention'][number]
 
 /** An API key without its text. */
@@ -94,7 +94,7 @@ export type Entry = z.infer<typeof entryShape>
 /** A line of the ledger, and what both purses have after it. */
 export type StatementLine = z.infer<typeof statementLineShape>
 
-/** What changed the credit of a range, day by day. */
+/** The changes of credit in a range, day by day. */
 export type Statement = z.infer<typeof statementShape>
 
 /** A purchase of credit. */

@@ -1,4 +1,4 @@
-/** What the server refused, or that it could not be reached. */
+/** A refusal of the server, or a failure to reach it. */
 export class ApiError extends Error {
   /** 0: no answer came. */
   readonly httpStatus: number
@@ -133,7 +133,7 @@ export function withQuery(
 
 async function request(path: string, init: RequestInit): Promise<Response> {
   try {
-    // What begins with a slash is outside of the page's own API, such as what is for sale.
+    // A path that begins with a slash is outside of the page's own API, such as the sale's.
     return await fetch(path.startsWith('/') ? path : `${API}/${path}`, init)
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error

@@ -41,10 +41,10 @@ export type OperatorAction = z.infer<typeof operatorActionShape>
 /** A model at one of its upstreams, with the provider's prices. */
 export type OfferedModel = z.infer<typeof offeredModelShape>
 
-/** What all accounts used over time. */
+/** The usage of all accounts over time. */
 export type OperatorUsage = z.infer<typeof operatorUsageShape>
 
-/** What the requests of all accounts came to. */
+/** The sums of the requests of all accounts. */
 export type OperatorReport = z.infer<typeof usageReportShape>
 
 const ROWS = 50
@@ -158,7 +158,7 @@ export const healthQuery = queryOptions({
 /** The result of an audit. */
 export type Audit = z.infer<typeof auditShape>
 
-/** An audit of the whole store, which runs when it is asked for and goes on when the page is left. */
+/** An audit of the whole store, which runs when it is asked for and continues when the page is left. */
 export const auditQuery = queryOptions({
   queryKey: ['audit'],
   queryFn: () => read<Audit>('operator/audit'),
@@ -279,7 +279,7 @@ export function newestDeliveryQuery(webhookId: string) {
   })
 }
 
-/** What all accounts used over time, with cost and margin; `compare`: null: with nothing. */
+/** The usage of all accounts over time, with cost and margin. `compare`: null: no comparison. */
 export function operatorUsageQuery(
   span: TimeSpan,
   { by, compare }: { readonly by: OperatorUsage['by']; readonly compare: Comparison | null },
@@ -294,7 +294,7 @@ export function operatorUsageQuery(
   })
 }
 
-/** What is in a report of operators. */
+/** The input of an operators' report. */
 export interface ReportInput {
   readonly by: OperatorReport['by']
   /** Null: all accounts. */

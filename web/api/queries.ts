@@ -20,7 +20,7 @@ import { read, withQuery } from './client.ts'
 
 const MINUTE_MS = 60_000
 
-/** What the page is before a sign-in. */
+/** The state of the page before a sign-in. */
 export const startQuery = queryOptions({
   queryKey: ['start'],
   queryFn: ({ signal }) => read<Start>('start', signal),
@@ -41,7 +41,7 @@ export function accountQuery(accountId: string) {
   })
 }
 
-/** What charts are split by. */
+/** The splits of charts. */
 export type ChartSplit = Overview['by']
 
 /** The first moment of a range, and the one at which it has ended. */
@@ -76,7 +76,7 @@ export function overviewQuery(accountId: string, { moments, by, compare }: Chart
   })
 }
 
-/** What was used over time. */
+/** Usage over time. */
 export function usageQuery(
   accountId: string,
   { moments, by, step, compare }: ChartInput & Pick<Usage, 'step'>,

@@ -21,7 +21,7 @@ export type SaleMethod = z.infer<typeof saleShape>['methods'][number]
 /** Tokens that are sent to an address of the account. */
 export type DepositMethod = Extract<SaleMethod, { kind: 'deposit' }>
 
-/** What an amount costs. */
+/** The price of an amount. */
 export type Quote = z.infer<typeof quoteShape>
 
 /** A payment that has begun. */
@@ -33,7 +33,7 @@ export type PaymentPage = z.infer<typeof openPageShape>
 /** Where tokens are sent to. */
 export type Deposit = z.infer<typeof depositShape>
 
-/** What a purchase came to, and who sold it. */
+/** The receipt of a purchase. */
 export type Receipt = z.infer<typeof receiptShape>
 
 /** The ways to pay; none where nothing is sold. */
@@ -49,7 +49,7 @@ export const saleQuery = queryOptions({
   staleTime: MINUTE_MS,
 })
 
-/** What credit costs now. */
+/** The present price of credit. */
 export function quoteQuery(method: string, amountMicros: number) {
   return queryOptions({
     queryKey: ['sale', 'quote', method, amountMicros],
@@ -68,7 +68,7 @@ export function paymentPage(url: string): string {
 const WATCHED_MS = 2_000
 const IDLE_MS = 15_000
 
-/** What was bought last, and what may still become credit: that is watched until it has. */
+/** The last purchases, and those that may still become credit, which are polled until they do. */
 export function boughtQuery(accountId: string) {
   return queryOptions({
     queryKey: ['entries', accountId, 'bought'],

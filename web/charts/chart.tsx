@@ -6,11 +6,11 @@ import { Segments } from '../parts/segments.tsx'
 import { Grey } from '../parts/states.tsx'
 import type { ChartSeries, StepChartProps } from './step-chart.tsx'
 
-// Asked for beside the figures, not after them.
+// Loaded at the same time as the figures, not after them.
 const chart = import('./step-chart.tsx').then(({ StepChart }) => ({ default: StepChart }))
 const StepChart = lazy(() => chart)
 
-/** A series with what it comes to, in words. */
+/** A series with its sum, in words. */
 export interface LegendSeries extends ChartSeries {
   readonly text: string
 }
@@ -107,14 +107,14 @@ interface PickProps {
   readonly onChange: (value: ChartSplit) => void
 }
 
-/** What a chart can be split by. */
+/** The possible splits of a chart. */
 export const SPLITS = [
   { value: 'model', text: 'Model' },
   { value: 'key', text: 'Key' },
   { value: 'endpoint', text: 'Endpoint' },
 ] as const
 
-/** What a chart is split by. */
+/** The control for the split of a chart. */
 export function SplitSegments(props: PickProps) {
   return <Segments label="Split by" options={SPLITS} {...props} />
 }

@@ -4,7 +4,7 @@ interface ColumnTipProps {
   readonly leftPx: number
   readonly columnPx: number
   readonly widthPx: number
-  /** What the step that it is compared with came to; null: it is compared with nothing. */
+  /** The sum of the step that it is compared with; null: no comparison. */
   readonly compared: { readonly name: string; readonly text: string } | null
   readonly rows: readonly {
     readonly id: string
@@ -18,7 +18,7 @@ interface ColumnTipProps {
 const WIDTH_PX = 260
 const GAP_PX = 12
 
-/** What a column is made of, beside it: on its left once there is no room on its right. */
+/** The parts of a column, next to it: on its left if there is no room on its right. */
 export function ColumnTip({
   title,
   total,

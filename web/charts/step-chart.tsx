@@ -19,15 +19,15 @@ export interface StepChartProps {
   /** Columns are added up, lines are not. */
   readonly form: 'columns' | 'lines'
 
-  /** What is shown, for those who hear the page. */
+  /** The label of the chart for screen readers. */
   readonly label: string
   readonly steps: readonly Date[]
   readonly series: readonly ChartSeries[]
-  /** What all series come to in each step; null: there is nothing. */
+  /** The sum of all series in each step; null: no data. */
   readonly totals: readonly (number | null)[]
   /** The totals of the time that it is compared with, drawn as a dashed line, and what that time is called. */
   readonly compared?: { readonly name: string; readonly values: readonly (number | null)[] } | null
-  /** What happened at a step of the first line, in a few letters. Default: nothing. */
+  /** Events at a step of the first line, in a few letters. Default: none. */
   readonly marks?: readonly { readonly at: number; readonly text: string }[]
   /** Whether the first line is filled down to zero. Default: no. */
   readonly isFilled?: boolean

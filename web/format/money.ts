@@ -68,7 +68,7 @@ export function typedMoney(amountMicros: number): string {
   return `${digits.slice(0, -PLACES_MAX)}.${fraction}`
 }
 
-/** What was charged above the provider's cost, exactly: a cost has more places than a charge. */
+/** The charge above the provider's cost, exactly: a cost has more places than a charge. */
 export function feeText(chargeMicros: number, costUsd: string): string {
   const [whole = '0', fraction = ''] = costUsd.split('.')
   const places = Math.max(PLACES_MAX, fraction.length)

@@ -4,7 +4,7 @@ import { readMoney, typedMoney } from './money.ts'
 /** Over which time an allowance lasts. */
 type Period = NonNullable<ApiKey['allowance']>['period']
 
-/** What keys and accounts may use, as the API takes it; null: nothing of it is set. */
+/** The models, allowance and limits of keys and accounts, as the API takes them; null: not set. */
 export interface Terms {
   readonly models: { readonly allow: readonly string[]; readonly deny: readonly string[] } | null
   readonly allowance: Pick<
@@ -19,7 +19,7 @@ export interface Terms {
   }
 }
 
-/** What is sent of changed terms: of limits, those that are changed. */
+/** The part of changed terms that is sent: only the changed limits. */
 export type ChangedTerms = Partial<Omit<Terms, 'limits'> & { limits: Partial<Terms['limits']> }>
 
 /** The same as it is typed. */
@@ -38,7 +38,7 @@ export interface TypedTerms {
 /** The fields of the form of terms. */
 export type TermsField = keyof TypedTerms
 
-/** What was typed, read; a field with a fault has its sentence, and then there are no terms. */
+/** The typed fields, parsed. A field with a fault has its message, and then there are no terms. */
 export type ReadTerms =
   | { readonly terms: Terms; readonly faults: null }
   | { readonly terms: null; readonly faults: Readonly<Partial<Record<TermsField, string>>> }

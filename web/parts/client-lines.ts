@@ -1,4 +1,4 @@
-/** What the lines of a client name. */
+/** The values in the lines of a client. */
 interface LinesInput {
   /** Where the gateway is reached, without `/v1`. */
   readonly baseUrl: string
@@ -19,7 +19,7 @@ export interface ClientSettings {
   /** The format that it sends, by the name that models list it under. */
   readonly speaks: 'chat' | 'messages' | 'responses' | 'images'
   readonly lines: (input: LinesInput) => string
-  /** What to know beside the lines. */
+  /** Notes about the lines. */
   readonly notes: readonly string[]
 }
 

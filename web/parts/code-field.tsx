@@ -6,7 +6,7 @@ interface CodeFieldProps extends Partial<ComponentProps<typeof Field>> {
   readonly hasApp?: boolean
 }
 
-/** What a user types of a second factor: the code of an app, or a recovery code. */
+/** The field for a second factor: the code of an app, or a recovery code. */
 export function CodeField({ hasApp = true, ...input }: CodeFieldProps) {
   return (
     <Field

@@ -6,7 +6,7 @@ interface ConfirmProps {
   readonly submit: string
   /** The words of the button that leaves it. Default: Cancel. */
   readonly cancel?: string
-  /** What will happen. */
+  /** The consequences. */
   readonly children: ReactNode
   readonly isDangerous?: boolean
   /** Whether it may be done yet. */

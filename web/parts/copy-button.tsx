@@ -5,7 +5,7 @@ const SAID_MS = 1_600
 
 interface CopyButtonProps {
   readonly text: string
-  /** What is copied, for those who hear the page: "Copy the key". */
+  /** The label for screen readers: "Copy the key". */
   readonly label: string
   /** An icon alone. */
   readonly bare?: boolean

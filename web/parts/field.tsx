@@ -4,7 +4,7 @@ interface FieldProps extends ComponentProps<'input'> {
   readonly label: string
   /** A sentence below. */
   readonly hint?: ReactNode
-  /** What is wrong with it; shown in place of the hint. */
+  /** The fault of the field; shown in place of the hint. */
   readonly error?: string | null
   /** Stands inside, before what is typed. */
   readonly prefix?: string

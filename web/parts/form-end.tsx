@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 
 interface FormEndInput {
-  /** What went wrong with no single field; null: nothing did. */
+  /** A problem that belongs to no single field; null: none. */
   readonly problem: ReactNode
   readonly onCancel: () => void
   /** Default: it does something that can be undone. */

@@ -48,7 +48,7 @@ const PATHS = {
 /** The name of an icon. */
 export type IconName = keyof typeof PATHS
 
-/** A line drawing in the colour of its text; what it means stands beside it in words. */
+/** A line drawing in the colour of its text. Words next to it say what it means. */
 export function Icon({ name, small = false }: { name: IconName; small?: boolean }) {
   return (
     <svg className={small ? 'i s' : 'i'} viewBox="0 0 20 20" aria-hidden="true">

@@ -35,7 +35,7 @@ interface ListCardProps<Row> {
   readonly rows: readonly Row[] | undefined
   /** "The codes could not be read." */
   readonly failed: string
-  /** What stands there without a row. */
+  /** The content of a list without rows. */
   readonly empty: ReactNode
   readonly heads: readonly Head[]
   /** How many grey rows stand there until the answer is there. */
@@ -80,13 +80,13 @@ export function ListCard<Row>(props: ListCardProps<Row>) {
 
 interface OlderProps {
   readonly query: UseInfiniteQueryResult<unknown>
-  /** What is shown: "The newest 50 codes". */
+  /** The shown rows, in words: "The newest 50 codes". */
   readonly shown: string
-  /** What the button brings: "Older codes". */
+  /** The text of the button: "Older codes". */
   readonly text: string
 }
 
-/** Below a list that goes on: a button for the next page, and why that could not be read. */
+/** The end of a list with further pages: a button for the next page, and why that could not be loaded. */
 export function Older({ query, shown, text }: OlderProps) {
   if (!query.hasNextPage) return null
   return (

@@ -8,9 +8,9 @@ interface MadeSecretProps {
   /** "A code of $25.00 is ready". */
   readonly title: string
   readonly text: string
-  /** What it is: "code". */
+  /** The noun for it: "code". */
   readonly noun: string
-  /** What it is for, and how it is kept. Default: only its SHA-256 is stored. */
+  /** Its purpose, and how it is kept. Default: only its SHA-256 is stored. */
   readonly words?: string
   readonly onDone: () => void
 }

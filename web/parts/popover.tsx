@@ -6,7 +6,7 @@ const EDGE_PX = 12
 interface PopoverProps {
   /** The button that opens it. */
   readonly button: (props: ButtonProps) => ReactNode
-  /** What it shows, while it is open. */
+  /** Its content while it is open. */
   readonly children: (close: () => void) => ReactNode
   readonly label: string
   /** Which edge of the button it is aligned with. */
@@ -21,7 +21,7 @@ interface ButtonProps {
   readonly 'aria-haspopup': 'dialog'
 }
 
-/** A panel beside its button, in the browser's top layer: Esc and a click elsewhere close it. */
+/** A panel next to its button, in the browser's top layer: Esc and a click elsewhere close it. */
 export function Popover(props: PopoverProps) {
   const { button, children, label, align = 'start', className } = props
   const id = useId()

@@ -2,11 +2,11 @@ import encodeQR from 'qr'
 
 interface QrCodeProps {
   readonly text: string
-  /** What it leads to, for those who do not see it. */
+  /** The label for screen readers. */
   readonly label: string
 }
 
-// What scanners need around it.
+// The margin that scanners need around it.
 const QUIET = 4
 
 /** A text as a QR code, dark on white in both themes: scanners do not read the reverse. */

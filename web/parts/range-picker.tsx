@@ -26,7 +26,7 @@ export interface PickedRange {
   readonly compare: Comparison | null
 }
 
-/** A range that ends now, such as the last hour, beside those of days. */
+/** A range that ends now, such as the last hour, in addition to those of days. */
 interface Hours {
   readonly value: string
   readonly text: string
@@ -38,7 +38,7 @@ interface RangePickerProps extends PickedRange {
   /** The time that a range spans here. */
   readonly spanOf: (range: DateRange) => TimeSpan
   readonly onChange: (picked: PickedRange) => void
-  /** What the range can be compared with. Default: it can't. */
+  /** The possible comparisons of the range. Default: none. */
   readonly comparisons?: readonly (Comparison | null)[]
   readonly hours?: readonly Hours[]
 }
@@ -159,7 +159,7 @@ type Typed = Readonly<Record<(typeof ENDS)[number], string>>
 /** The range that would be applied, what is typed for it, and what is wrong with that. */
 function useDraft({ range: first, spanOf }: RangePickerProps, nowMs: number) {
   const [range, setRange] = useState(first)
-  // Of two days, the first is picked.
+  // Whether only the first of two days is picked.
   const [isHalf, setHalf] = useState(false)
   const [typed, setTyped] = useState<Typed | null>(null)
   const [error, setError] = useState<string | null>(null)
@@ -321,7 +321,7 @@ function lengthOf({ fromMs, toMs }: TimeSpan): number {
   return Math.round((toMs - fromMs) / DAY_MS)
 }
 
-/** The month of the first day; the one before this month at the latest, which is beside it. */
+/** The month of the first day, at the latest the month before this one, because this month is next to it. */
 function firstMonth({ from }: { readonly from: string }, nowMs: number): number {
   return Math.min(monthStart(Date.parse(from)), monthStart(nowMs, -1))
 }

@@ -2,15 +2,15 @@ import { ApiError } from '../api/client.ts'
 
 /** Where a form shows what the server refused. */
 interface Refusal {
-  /** What is wrong with a field; null: nothing that the server named. */
+  /** The server's fault of a field; null: none. */
   readonly at: (field: string) => string | null
-  /** What is wrong with no field of the form; null: nothing. */
+  /** A fault that belongs to no field of the form; null: none. */
   readonly rest: string | null
 }
 
 /**
- * What the server refused of a form: at the field that it names, or at the form's end. `isField` knows fields beside
- * `fields` that show it themselves; default: there are none.
+ * The server's refusal of a form: at the field that it names, or at the form's end. `isField` knows fields in
+ * addition to `fields` that show it themselves; default: there are none.
  */
 export function refusalOf(
   error: Error | null,

@@ -27,7 +27,7 @@ export function Snippet({ title, apiKey }: SnippetProps) {
   const [picked, setPicked] = useState<Tab>('curl')
   const account = useAccountId()
   const models = useModels(['chat', 'messages'])
-  // Those that a model of this gateway is answered to; all until the models are read.
+  // The clients that can use a model of this gateway; all clients until the models are loaded.
   const tabs = TABS.filter(
     ({ value }) =>
       models.length === 0 ||

@@ -4,13 +4,13 @@ import { ApiError, NO_ANSWER } from '../api/client.ts'
 import { minuteTime } from '../format/time.ts'
 
 interface FailedProps {
-  /** What could not be read: "The keys could not be read." */
+  /** The failure in words: "The keys could not be read." */
   readonly what: string
   readonly error: Error
   readonly onRetry: () => void
 }
 
-/** What could not be read, why, by which request, and a button to try again. */
+/** A failure to read, its cause, its request, and a button to try again. */
 export function Failed({ what, error, onRetry }: FailedProps) {
   if (error instanceof ApiError && error.code === NO_ANSWER) return <Away onRetry={onRetry} />
   const requestId = error instanceof ApiError ? error.requestId : null

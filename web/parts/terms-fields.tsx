@@ -33,7 +33,7 @@ export function useTerms(before: Terms): {
 interface TermsFieldsProps extends TypedProps {
   /** Whose terms they are. */
   readonly of: 'key' | 'account'
-  /** What the server refused; shown at its field, if it is one of these. */
+  /** The server's refusal; shown at its field, if it is one of these. */
   readonly error: Error | null
 }
 

@@ -6,7 +6,7 @@ import { Time } from './time.tsx'
 
 const PERIOD_WORDS = { day: 'today', week: 'this week', month: 'this month' } as const
 
-/** What is spent of an allowance in its period, and when it resets; nothing where there is none. */
+/** The spend of an allowance in its period, and when it resets; nothing without an allowance. */
 export function AllowanceLine({ allowance }: Pick<ApiKey, 'allowance'>) {
   const now = useNow()
   if (allowance === null) return null

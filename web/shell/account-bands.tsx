@@ -10,7 +10,7 @@ import { useMe, useNameOf } from './use-account.ts'
 
 const READ_AGAIN_MS = 60_000
 
-/** What concerns every page of an account: who views it, that it is suspended, and what it owes. */
+/** The bands above every page of an account: who views it, its suspension, and its debt. */
 export function AccountBands({ accountId }: { accountId: string }) {
   const account = useWatchedAccount(accountId)
   const isAt = useMatchRoute()

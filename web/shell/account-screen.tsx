@@ -39,7 +39,7 @@ interface ChangeOptions {
   readonly resetScroll?: boolean
 }
 
-/** What the address of such a screen says, as its route has read it, and how it is changed. */
+/** The search of such a screen's address, as its route has read it, and how it is changed. */
 export function useScreenSearch<Search extends object>() {
   // Read by whichever of the two routes is shown.
   const search: unknown = useSearch({ strict: false })

@@ -21,7 +21,7 @@ export interface Entry {
 const OF_A_KIND_MAX = 6
 const SEARCH_AFTER_MS = 150
 
-/** What matches the text, best known first; without a text, the sections and actions. */
+/** The entries that match the text, best known first; without a text, the sections and actions. */
 export function usePaletteEntries(navigation: Navigation, text: string): readonly Entry[] {
   const wanted = text.trim().toLowerCase()
   const sections = useSectionEntries(navigation)

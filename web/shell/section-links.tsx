@@ -40,7 +40,7 @@ export function SectionLink(props: SectionLinkProps) {
   )
 }
 
-/** What the side bar and the bars of a phone lead to. */
+/** The targets of the side bar and of the bars of a phone. */
 export interface Navigation {
   /** Null: the pages of operators. */
   readonly accountId: string | null

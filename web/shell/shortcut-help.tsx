@@ -13,7 +13,7 @@ interface ShortcutHelpProps extends Pick<Navigation, 'sections'> {
   readonly onClose: () => void
 }
 
-/** What the keys do. */
+/** The shortcuts and their effects. */
 export function ShortcutHelp({ sections, onClose }: ShortcutHelpProps) {
   const keys = [
     ...KEYS,

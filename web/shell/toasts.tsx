@@ -4,7 +4,7 @@ import { dropToast, showToast, type Toast, useToasts } from '../parts/toast.ts'
 
 const SHOWN_MS = 8_000
 
-/** What was done, at the edge of the window. */
+/** Confirmations of finished actions, at the edge of the window. */
 export function Toasts() {
   const toasts = useToasts()
   return (

@@ -114,7 +114,7 @@ export function Where({ request, keyName }: WhereProps) {
   )
 }
 
-/** What went wrong and what to do, in the words of the table of errors. */
+/** The cause of a failure and its remedy, in the words of the table of errors. */
 export function Failure({ code }: { code: string }) {
   const problem = Object.hasOwn(PROBLEMS, code) ? PROBLEMS[code as keyof typeof PROBLEMS] : null
   return (
@@ -135,7 +135,7 @@ export function Failure({ code }: { code: string }) {
   )
 }
 
-/** What stands in backticks is code. */
+/** Text in backticks is code. */
 function Prose({ text }: { text: string }) {
   return text.split('`').map((piece, at) =>
     at % 2 === 1 ? (

@@ -21,7 +21,7 @@ interface DrawerProps {
 
 const COVERS_THE_LIST = '(max-width: 1120px)'
 
-/** One request in full: beside the list, or over it on a small window. */
+/** One request in full: next to the list, or over it in a small window. */
 export function Drawer({ requestId, row, keyNames, onClose }: DrawerProps) {
   const query = useQuery({
     ...requestQuery(useAccountId(), requestId, useRequestSource().path),

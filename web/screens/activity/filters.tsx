@@ -38,7 +38,7 @@ const ENDPOINTS = ['chat', 'completions', 'messages', 'responses', 'embeddings',
 const FAILED = 'failed'
 const TODAY = { kind: 'moving', range: 'today' } as const
 
-/** What is looked for, and whether the list follows what happens. */
+/** The filters, and whether the list is live. */
 export function Filters(props: FiltersProps) {
   const { search, isLive, following, tags, onLive, onFind, onChange, onRange } = props
   const change = (part: Partial<ActivitySearch>) => onChange(without({ ...search, ...part }))
@@ -120,7 +120,7 @@ function followingText(following: Following): string {
   }
 }
 
-/** What is not filtered by is not in the address; another filter closes what was open. */
+/** Only filters that are set are in the address; a changed filter closes the open request. */
 function without({ request: _, ...search }: ActivitySearch): ActivitySearch {
   const kept = Object.entries(search).filter(
     ([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0),
@@ -200,7 +200,7 @@ function useUsed(by: 'model' | 'key', range: ActivityRange): readonly Option[] {
   return data.data.flatMap(({ id, name }) => (id === null ? [] : [{ value: id, text: name ?? id }]))
 }
 
-/** Picked values that are in no list any more, such as a deleted key, can still be taken back. */
+/** Picked values that are no longer in a list, such as a deleted key, can still be deselected. */
 function withPicked(
   options: readonly Option[] | undefined,
   picked: readonly string[],

@@ -50,7 +50,7 @@ export function RequestHeads() {
 interface RequestRowProps {
   readonly request: ActivityRequest | OperatorRequest
   readonly keyName: string
-  /** What the address says. */
+  /** The search of the address. */
   readonly search: ActivitySearch
   readonly isOpen: boolean
   readonly isFresh: boolean

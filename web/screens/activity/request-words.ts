@@ -20,7 +20,7 @@ export function requestWord({ state, error_code, http_status }: ActivityRequest)
   return { word, tone: state === 'final' ? 'good' : 'off' }
 }
 
-/** What the state means for the money. */
+/** The meaning of the state for the money. */
 export function stateNote({ state, charge }: ActivityRequest): string {
   switch (state) {
     case 'open':

@@ -64,7 +64,7 @@ export interface ActivitySearch {
   readonly state?: readonly RequestState[]
   readonly endpoint?: readonly string[]
   readonly tag?: readonly string[]
-  /** Those with an error alone. */
+  /** Only requests with an error. */
   readonly failed?: true
   /** The id of the open request. */
   readonly request?: string

@@ -17,7 +17,7 @@ const route = getRouteApi('/$account/connect')
 
 const FORMATS: readonly Endpoint[] = ['chat', 'messages', 'responses', 'images']
 
-/** What each client is set to, with lines to copy: the clients that the chosen model is answered to. */
+/** The settings of each client, with lines to copy, for the clients that can use the chosen model. */
 export function ConnectScreen() {
   useTitle('Connect')
   const { client: clientId = '', model: asked } = route.useSearch()

@@ -1,4 +1,4 @@
-/** What the address of Connect says. */
+/** The search of Connect's address. */
 export interface ConnectSearch {
   /** The id of a client. */
   readonly client?: string

@@ -26,7 +26,7 @@ interface BalanceCardProps {
   readonly onRange: (range: DateRange) => void
 }
 
-/** What may be spent, the balance of each day, and what is paid, held and free. */
+/** The available credit, the balance of each day, and the paid, held and free credit. */
 export function BalanceCard({ balance, statement, range, spanOf, onRange }: BalanceCardProps) {
   if (balance.data === undefined && balance.isError) {
     return (
@@ -74,7 +74,7 @@ export function BalanceCard({ balance, statement, range, spanOf, onRange }: Bala
   )
 }
 
-/** What is owed, below zero. */
+/** The debt, below zero. */
 function Available({ balance: { credit, total } }: { balance: Balance }) {
   const isDebt = credit.backed.balance < 0
   const { whole, rest } = moneyParts(isDebt ? credit.backed.balance : total.available)

@@ -17,7 +17,7 @@ interface BalanceDays {
   readonly ahead: readonly (number | null)[]
   /** Top-ups of a day by its place, added up. */
   readonly topUps: readonly { readonly at: number; readonly amountMicros: number }[]
-  /** What requests cost in a day, over the last seven; null: the statement is not of them. */
+  /** The average charge of a day, over the last seven; null: the statement does not cover them. */
   readonly paceMicros: number | null
 }
 
@@ -62,7 +62,7 @@ export function balanceDays(statement: Statement, nowMs: number): BalanceDays {
   }
 }
 
-/** What lines come to. */
+/** The sum of lines. */
 export function sumOf(lines: readonly Line[]): number {
   return lines.reduce((sum, { amount }) => sum + amount, 0)
 }

@@ -11,7 +11,7 @@ import { RedeemCode } from './redeem-code.tsx'
 
 const route = getRouteApi('/$account/credit')
 
-/** The credit of an account, how it came to be, and how more is added. */
+/** The credit of an account, its history, and how to add more. */
 export function CreditScreen() {
   useTitle('Credit')
   const { open, bought = null } = route.useSearch()
@@ -39,7 +39,7 @@ export function CreditScreen() {
   )
 }
 
-/** What an owner does here; buying comes first where something is sold. */
+/** The actions of an owner; buying comes first if credit is sold. */
 function Buttons({ onOpen }: { onOpen: (form: 'redeem' | 'buy') => void }) {
   const { data, isError } = useQuery(saleQuery)
   const isNothingSold = data?.methods.length === 0

@@ -16,7 +16,7 @@ const WORDS = {
   write_off: 'Written off',
 } as const satisfies Record<Entry['kind'], string>
 
-/** What an entry is called, with its purse where that is not in the word. */
+/** The name of an entry, with its purse unless the name implies it. */
 export function EntryWord({ kind, purse }: Pick<Entry, 'kind'> & { purse: Entry['purse'] | null }) {
   return (
     <>
@@ -30,7 +30,7 @@ export function EntryWord({ kind, purse }: Pick<Entry, 'kind'> & { purse: Entry[
 
 type Origins = Pick<Entry, 'kind' | 'reference' | 'request_id'>
 
-/** Of a purchase: its receipt. */
+/** The link to the receipt of a purchase. */
 export function ReceiptLink({ entry: { kind, reference } }: { entry: Origins }) {
   const account = useAccountId()
   const paths = useAccountPaths()

@@ -10,7 +10,7 @@ const LISTS = [
   { value: 'entries', text: 'Every entry' },
 ] as const
 
-/** What is listed of the range. */
+/** The list that is shown for the range. */
 export type CreditList = (typeof LISTS)[number]['value']
 
 /** Which list is shown, and of when. */

@@ -3,7 +3,7 @@ import type { Purchase } from '../../api/answers.ts'
 interface StateWords {
   readonly word: string
   readonly tone: 'good' | 'wait' | 'info' | 'off'
-  /** What comes next, for its account. */
+  /** The next step, for its account. */
   readonly next: string
 }
 
@@ -51,7 +51,7 @@ export function chainName(chainId: number): string {
   return CHAINS[chainId] ?? `chain ${chainId}`
 }
 
-/** What was paid, in its currency: `$25.00`, `12.5 USDC`. */
+/** The payment, in its currency: `$25.00`, `12.5 USDC`. */
 export function paidText({ currency, units }: NonNullable<Purchase['paid']>): string {
   if (currency === 'usd') {
     const digits = units.padStart(3, '0')
@@ -64,7 +64,7 @@ export function paidText({ currency, units }: NonNullable<Purchase['paid']>): st
   return `${digits.slice(0, -decimals)}.${fraction} ${currency}`
 }
 
-// Of the tokens that are usual; another is counted in its smallest units.
+// The decimals of the usual tokens; any other token is counted in its smallest units.
 const TOKEN_DECIMALS: Readonly<Partial<Record<string, number>>> = {
   USDC: 6,
   USDT: 6,

@@ -13,7 +13,7 @@ interface ReceiptProps {
   readonly onClose: () => void
 }
 
-/** What a purchase came to, with its seller and its buyer, to be printed. */
+/** The receipt of a purchase, with its seller and its buyer, for printing. */
 export function Receipt({ purchaseId, onClose }: ReceiptProps) {
   const query = useQuery(receiptQuery(useAccountId(), purchaseId))
   return (

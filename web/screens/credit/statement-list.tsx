@@ -35,7 +35,7 @@ interface StatementListProps extends ListProps {
   readonly isNew: boolean
 }
 
-/** What changed the credit: a row for the requests of a day, or top-ups alone. */
+/** The changes of credit: a row for the requests of a day, or top-ups alone. */
 export function StatementList({ query, isNew, ...list }: StatementListProps) {
   const isTopUps = list.list === 'top-ups'
   const rows = query.data?.lines.filter((line) => !isTopUps || isTopUp(line))

@@ -9,7 +9,7 @@ import { isOwnPath } from './own-path.ts'
 interface DoorFormProps {
   /** Where it is sent. */
   readonly path: string
-  /** What is sent beside the fields. */
+  /** The values sent in addition to the fields. */
   readonly body?: Readonly<Record<string, string>>
   readonly submit: string
   /** Where the user goes then. */
@@ -20,7 +20,7 @@ interface DoorFormProps {
   readonly children: (wrong: (name: string) => string | null) => ReactNode
 }
 
-/** A form whose answer is a session: its fields by name, and what the server refuses beside them. */
+/** A form whose answer is a session: its fields by name, and refusals that belong to no field. */
 export function DoorForm({
   path,
   body = {},
@@ -85,7 +85,7 @@ export function useEnter() {
   }
 }
 
-/** What went wrong, with how long to wait. */
+/** The failure, with how long to wait. */
 export function messageOf(error: Error): string {
   if (!(error instanceof ApiError)) return error.message
   const { retryAfterSeconds } = error

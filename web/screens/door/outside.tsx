@@ -12,7 +12,7 @@ const NEXT = 'tollgate-next'
 interface OutsideWaysProps {
   /** Where the user goes then. */
   readonly next?: string
-  /** Of an invitation that is to be accepted. Default: none. */
+  /** The token of an invitation to accept. Default: none. */
   readonly token?: string
 }
 

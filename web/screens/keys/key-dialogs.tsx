@@ -104,7 +104,7 @@ export function ChangeKey({ apiKey, onClose }: KeyDialogProps) {
 
 type ChangedFields = Partial<Omit<KeyFields, keyof Terms>> & ChangedTerms
 
-/** What was not touched is not sent: an expiry that has passed would be refused. */
+/** Unchanged fields are not sent: an expiry that has passed would be refused. */
 function changedFields(apiKey: ApiKey, fields: KeyFields): ChangedFields {
   const { name, credit_limit, expires_at } = fields
   return {

@@ -10,7 +10,7 @@ import { isOfTerms, TermsFields, useTerms } from '../../parts/terms-fields.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { type Expiry, ExpiryField, expiryTime } from './expiry-field.tsx'
 
-/** What the form of a key asks for. */
+/** The fields in the form of a key. */
 export interface KeyFields extends Terms {
   readonly name: string
   readonly credit_limit: number | null
@@ -19,7 +19,7 @@ export interface KeyFields extends Terms {
 
 interface KeyFormProps {
   readonly before: KeyFields
-  /** What it has spent; null for a new one. */
+  /** Its spend; null for a new key. */
   readonly spentMicros: number | null
   readonly submit: string
   readonly error: Error | null

@@ -27,7 +27,7 @@ export const KEY_HEADS = [
 
 interface KeyRowProps {
   readonly apiKey: ApiKey
-  /** What the account may spend; null: not known yet. */
+  /** The available credit of the account; null: not known yet. */
   readonly availableMicros: number | null
   readonly onRotated: (key: CreatedApiKey) => void
 }

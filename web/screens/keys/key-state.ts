@@ -1,6 +1,6 @@
 import type { ApiKey } from '../../api/answers.ts'
 
-/** What a key is, in a word, and the colour of its chip. */
+/** The state of a key, in a word, and the colour of its chip. */
 export interface KeyState {
   readonly word: 'Active' | 'Disabled' | 'Expired' | 'Limit reached'
   readonly tone: 'good' | 'off' | 'bad' | 'wait'

@@ -24,7 +24,7 @@ interface ModelFiltersProps {
   ) => void
 }
 
-/** What is looked for among the models, and their order. */
+/** The filters of the models, and their order. */
 export function ModelFilters({ models, search, onChange }: ModelFiltersProps) {
   const { find = '', sort = 'used', context, supports = [] } = search
   const parameters = [...new Set(models.flatMap((model) => model.supported_parameters))].sort()

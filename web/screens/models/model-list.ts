@@ -1,7 +1,7 @@
 import type { Model } from '../../api/answers.ts'
 import type { ModelSort, ModelsSearch, Writes } from './search.ts'
 
-/** What the account has used of a model. */
+/** The account's usage of a model. */
 export interface ModelUse {
   readonly requests: number
   readonly chargeMicros: number
@@ -66,7 +66,7 @@ function vendorOf({ id }: Pick<Model, 'id'>): string {
   return id.slice(0, Math.max(0, id.indexOf('/')))
 }
 
-/** What a model writes. */
+/** The kind of output of a model. */
 function writesOf({ architecture }: Model): Writes {
   const { output_modalities: outputs } = architecture
   if (outputs.includes('image')) return 'image'
@@ -98,7 +98,7 @@ const VENDOR_NAMES: Readonly<Record<string, string>> = {
   'z-ai': 'Z.ai',
 }
 
-/** What a vendor is called: `OpenAI`, `Black Forest`. */
+/** The name of a vendor: `OpenAI`, `Black Forest`. */
 export function vendorName(vendor: string): string {
   const words = () =>
     vendor.split('-').map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))

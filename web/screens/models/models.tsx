@@ -21,7 +21,7 @@ const route = getRouteApi('/$account/models')
 
 type Change = { readonly [K in keyof ModelsSearch]?: ModelsSearch[K] | undefined }
 
-/** What can be asked for, and at which prices. */
+/** The models, with their prices. */
 export function ModelsScreen() {
   useTitle('Models')
   const search = route.useSearch()
@@ -93,7 +93,7 @@ function withoutEmpty(search: Change): ModelsSearch {
   return Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined))
 }
 
-/** What the account used of each model in the last 30 days. */
+/** The account's usage of each model in the last 30 days. */
 function useUses(): ModelUses {
   const moments = momentsOf(lastDays(30, { nowMs: Date.now() }))
   const asked = { moments, by: 'model', step: 'day', compare: null } as const

@@ -10,17 +10,17 @@ export const MODEL_SORTS = {
 /** One of them. */
 export type ModelSort = keyof typeof MODEL_SORTS
 
-/** What models write, and what the chips call it. */
+/** The kinds of output of models, and their names on chips. */
 export const WRITES = { text: 'Text', image: 'Images', embeddings: 'Embeddings' } as const
 
 /** One of them. */
 export type Writes = keyof typeof WRITES
 
-/** What the address of the models says. */
+/** The search of the models' address. */
 export interface ModelsSearch {
   /** A part of an ID, a name or a description. */
   readonly find?: string
-  /** Those alone that free credit pays for. */
+  /** Only models that free credit pays for. */
   readonly open?: true
   readonly sort?: ModelSort
   /** The first part of the IDs. */

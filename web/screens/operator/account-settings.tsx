@@ -36,7 +36,7 @@ interface SectionProps {
   readonly title: string
   readonly note: string
   readonly change: ReturnType<typeof useChange>
-  /** What the server refused of no single field; null: nothing. */
+  /** A refusal that belongs to no single field; null: none. */
   readonly problem: string | null
   /** Called with the form; nothing is sent where a field is wrong. */
   readonly onSave: (form: HTMLFormElement) => void
@@ -85,7 +85,7 @@ function useChange({ id }: Account) {
   )
 }
 
-/** What was typed into a field; null: nothing. */
+/** The text typed into a field; null: none. */
 function textOf(form: HTMLFormElement, field: string): string | null {
   const typed = String(new FormData(form).get(field)).trim()
   return typed === '' ? null : typed

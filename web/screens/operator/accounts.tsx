@@ -204,7 +204,7 @@ const NONE_IN: Readonly<Record<AccountState, string>> = {
 
 interface AccountRowProps {
   readonly listed: ListedAccount
-  /** What its requests of the range came to; null: it has none; undefined: that is still read. */
+  /** The sums of its requests in the range; null: it has none; undefined: not loaded yet. */
   readonly figures: MarginTotals | null | undefined
 }
 

@@ -6,7 +6,7 @@ import { percentOf } from '../../format/numbers.ts'
 type Detail = OperatorAction['detail']
 
 interface Words {
-  /** What the operation does. */
+  /** The name of the operation. */
   readonly kind: string
   /** What one such change did, where its fields say more. */
   readonly of?: (action: Pick<OperatorAction, 'amount' | 'detail'>) => string
@@ -97,7 +97,7 @@ type Value = Detail[string]
 interface Field {
   readonly word: string
   readonly show?: (value: NonNullable<Value>) => string
-  /** What stands for null. Default: none. */
+  /** The word for null. Default: none. */
   readonly none?: string
 }
 
@@ -137,7 +137,7 @@ const FIELDS: Readonly<Record<string, Field>> = {
   metadata: { word: 'Metadata' },
 }
 
-/** What was changed, from what and to what: "Fee 5% → 2.5%, Email none → a@b.example". */
+/** The changes of an action, with old and new values: "Fee 5% → 2.5%, Email none → a@b.example". */
 export function changeWords({ action, amount, detail, before }: OperatorAction): string {
   const changes = Object.entries(FIELDS).flatMap(([field, shown]) => {
     const value = detail[field]

@@ -8,9 +8,9 @@ interface ChargeChartProps {
   readonly step: OperatorUsage['step']
   /** When each step begins, RFC 3339. */
   readonly steps: readonly string[]
-  /** What the steps are made of. */
+  /** The series that add up to the steps. */
   readonly series: readonly LegendSeries[]
-  /** What each step was charged, in micro-dollars. */
+  /** The charge of each step, in micro-dollars. */
   readonly charges: readonly number[]
   /** The charges of the time that it is compared with, and what that time is called; null: none. */
   readonly compared?: { readonly name: string; readonly values: readonly number[] } | null
@@ -55,8 +55,8 @@ type Figures = Pick<
 >
 
 /**
- * What charges are made of: provider cost, margin, and what free credit paid. Columns do not go below zero: of a loss,
- * all that was charged is cost. By position: the steps, and their sum.
+ * The parts of charges: provider cost, margin, and the part paid by free credit. Columns do not go below zero: with
+ * a loss, the whole charge is cost. By position: the steps, and their sum.
  */
 export function partsOf(all: readonly Figures[], sum: Figures): readonly LegendSeries[] {
   const costOf = ({ charge, cost }: Figures) => Math.min(charge, cost)
@@ -88,7 +88,7 @@ export function partsOf(all: readonly Figures[], sum: Figures): readonly LegendS
 const TONES = [1, 2, 3, 4, 6]
 const OTHERS_TONE = 5
 
-/** What charges are made of: the largest groups, and all others. */
+/** The parts of charges: the largest groups, and all others. */
 export function groupsOf({ series, others, groups, by }: OperatorUsage): readonly LegendSeries[] {
   const named = series.map(({ id, name, steps }, place) => {
     const figures = groups.find((group) => group.id === id)?.figures

@@ -5,7 +5,7 @@ interface FeeFieldProps {
   /** As it is typed, in percent. */
   readonly fee: string
   readonly onChange: (fee: string) => void
-  /** What the server refused; null: nothing. */
+  /** The refusal of the server; null: none. */
   readonly error: string | null
 }
 

@@ -2,7 +2,7 @@ import type { OperatorReport, TopUps } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { change, count, counted, percent } from '../../format/numbers.ts'
 
-/** What requests came to. */
+/** The sums of requests. */
 export type MarginTotals = OperatorReport['totals']
 
 interface Figure {

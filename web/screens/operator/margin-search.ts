@@ -1,6 +1,6 @@
 import { type ComparedSearch, readComparedSearch } from '../../searches.ts'
 
-/** What usage of all accounts is grouped by, in the order of the menu. */
+/** The groupings of the usage of all accounts, in the order of the menu. */
 export const GROUPS = [
   { value: 'account', text: 'Account', plural: 'accounts' },
   { value: 'key', text: 'Key', plural: 'keys' },
@@ -15,7 +15,7 @@ export const GROUPS = [
 /** One of them. */
 export type Group = (typeof GROUPS)[number]['value']
 
-/** What the address of usage and margin says; what is left out is 30 days by account, compared with nothing. */
+/** The search of the address of usage and margin. Default: 30 days by account, without a comparison. */
 export interface MarginSearch extends ComparedSearch {
   readonly by?: Group
 }
@@ -26,7 +26,7 @@ export function readMarginSearch(search: Record<string, unknown>): MarginSearch 
   return { ...readComparedSearch(search), ...(by === undefined ? {} : { by }) }
 }
 
-/** What the columns of Home are split by. */
+/** The splits of the columns of Home. */
 export const HOME_SPLITS = [
   { value: 'margin', text: 'Margin' },
   { value: 'account', text: 'Account' },
@@ -34,7 +34,7 @@ export const HOME_SPLITS = [
   { value: 'upstream', text: 'Upstream' },
 ] as const
 
-/** What the address of Home says; what is left out is 30 days by margin, compared with the 30 days before. */
+/** The search of Home's address. Default: 30 days by margin, compared with the 30 days before. */
 export interface HomeSearch extends ComparedSearch {
   readonly by?: (typeof HOME_SPLITS)[number]['value']
 }

@@ -25,7 +25,7 @@ import { ReportCsv } from './report-csv.tsx'
 
 const route = getRouteApi('/operator/usage')
 
-/** What all accounts were charged, what providers billed, and what was left of it. */
+/** The charges of all accounts, the provider cost, and the margin. */
 export function MarginScreen() {
   useTitle('Usage and margin')
   const search = route.useSearch()

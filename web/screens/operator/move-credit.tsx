@@ -11,7 +11,7 @@ import { refusalOf } from '../../parts/refusal.ts'
 import { Segments } from '../../parts/segments.tsx'
 import { useOperatorWrite } from './use-operator-write.ts'
 
-/** What is done with credit: paid or free credit is added, or paid credit is taken back. */
+/** The change of credit: paid or free credit is added, or paid credit is removed. */
 export type CreditMove = 'backed' | 'free' | 'chargeback'
 
 interface MoveCreditProps {

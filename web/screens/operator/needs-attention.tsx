@@ -14,7 +14,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { Failed, Grey } from '../../parts/states.tsx'
 import { attentionOf, type Known } from './operator-attention.ts'
 
-/** What an operator should look at, with a link to each. */
+/** The items that need an operator's attention, with a link to each. */
 export function NeedsAttention() {
   const { known, unread, failed } = useKnown()
   const items = attentionOf(known)

@@ -14,7 +14,7 @@ import { dayAndMinute } from '../../format/time.ts'
 import type { IconName } from '../../parts/icon.tsx'
 import { CHECKS } from './checks.ts'
 
-/** What Home leads to. */
+/** The targets of Home's links. */
 export type AttentionLink =
   | { readonly to: '/operator/upstreams/$name'; readonly params: { readonly name: string } }
   | { readonly to: '/operator/accounts/$account'; readonly params: { readonly account: string } }
@@ -30,7 +30,7 @@ export interface AttentionItem {
   readonly link: AttentionLink
 }
 
-/** What is known of the gateway; undefined: it is not read yet. */
+/** The state of the gateway; undefined: not loaded yet. */
 export interface Known {
   readonly upstreams: readonly ListedUpstream[] | undefined
   readonly held:
@@ -47,7 +47,7 @@ export interface Known {
   readonly webhooks: readonly { readonly webhook: Webhook; readonly newest: Delivery | undefined }[]
 }
 
-/** What needs attention, the most urgent first. */
+/** The items that need attention, the most urgent first. */
 export function attentionOf(known: Known): readonly AttentionItem[] {
   const items = [
     ...(known.upstreams ?? []).flatMap(ofUpstream),

@@ -10,7 +10,7 @@ import { FormEnd } from '../../parts/form-end.tsx'
 import { paidText } from '../credit/purchase-words.ts'
 import { useOperatorWrite } from './use-operator-write.ts'
 
-/** What is decided about. */
+/** The purchase to decide about. */
 export interface PurchaseDialogProps {
   readonly purchase: ListedPurchase
   readonly onClose: () => void

@@ -31,7 +31,7 @@ const HEADS = [
 
 type Decision = Omit<PurchaseDialogProps, 'onClose'> & { readonly kind: 'credit' | 'dismiss' }
 
-/** What accounts have bought, and what waits for a decision, for operators. */
+/** The purchases of accounts, and those that wait for a decision, for operators. */
 export function PurchasesScreen() {
   useTitle('Purchases')
   const { list = 'held' } = route.useSearch()

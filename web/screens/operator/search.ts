@@ -1,7 +1,7 @@
 import { type RangeSearch, readDateRange, searchOf } from '../../../src/vocabulary/date-range.ts'
 import type { AccountState } from '../../api/operator.ts'
 
-/** What the address of the accounts says; charge and margin are of its range, of 30 days where it names none. */
+/** The search of the accounts' address. Charge and margin are those of its range. Default: 30 days. */
 export interface AccountsSearch extends RangeSearch {
   /** A part of a name, an email address or an id. */
   readonly search?: string
@@ -28,7 +28,7 @@ export function readAccountsSearch({
   }
 }
 
-/** What the address of the purchases says. */
+/** The search of the purchases' address. */
 export interface PurchasesSearch {
   /** Left out: those that wait for a decision. */
   readonly list?: 'all'

@@ -15,7 +15,7 @@ interface Shown {
   readonly note: string
 }
 
-/** What soon refuses requests, or holds credit back. */
+/** The items that will soon cause refusals, or that hold credit. */
 export function Attention({ items }: { items: readonly Item[] }) {
   const now = useNow()
   const account = useAccountId()

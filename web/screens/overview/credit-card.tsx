@@ -20,7 +20,7 @@ interface CreditCardProps {
   readonly children?: ReactNode
 }
 
-/** What may be spent, what is held, and how long it lasts. */
+/** The available and the held credit, and how long it lasts. */
 export function CreditCard({ overview: { credit }, children }: CreditCardProps) {
   const now = useNow()
   const { whole, rest } = moneyParts(debtOr(credit))
@@ -56,7 +56,7 @@ export function CreditCard({ overview: { credit }, children }: CreditCardProps) 
   )
 }
 
-/** What is available, or what is owed, below zero. */
+/** The available credit, or the debt, below zero. */
 function debtOr({ available, backed }: Credit): number {
   return backed.balance < 0 ? backed.balance : available
 }

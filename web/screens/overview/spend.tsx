@@ -8,7 +8,7 @@ interface SpendProps {
   readonly onSplit: (by: Overview['by']) => void
 }
 
-/** What was spent by day or hour, split by model, key or endpoint. */
+/** Spend by day or hour, split by model, key or endpoint. */
 export function Spend({ overview, onSplit }: SpendProps) {
   const { spend, step, by, history } = overview
   const series = seriesOf(overview)

@@ -7,10 +7,10 @@ export type AnswerPiece =
   /** `length`: the cap of tokens ended it. */
   | { readonly kind: 'end'; readonly reason: string }
 
-/** What an event of a stream, or a whole answer, says. */
+/** The content of an event of a stream, or of a whole answer. */
 interface Said {
   readonly text: string
-  /** Why the answer ended; null: it goes on, or the event does not say. */
+  /** Why the answer ended; null: it continues, or the event does not say. */
   readonly reason: string | null
   readonly error: ErrorJson | null
   /** Whether the stream is whole with it. */

@@ -11,9 +11,9 @@ export interface Message {
   readonly id: number
   readonly role: Role
   readonly content: string
-  /** Of an answer: the model that wrote it. Null: a person wrote it. */
+  /** The model that wrote an answer. Null: a person wrote the message. */
   readonly model: string | null
-  /** Of an answer: its request. Null: there is none. */
+  /** The request of an answer. Null: there is none. */
   readonly requestId: string | null
 }
 
@@ -25,7 +25,7 @@ export type Run =
   | { readonly kind: 'stopped'; readonly requestId: string | null }
   | { readonly kind: 'failed'; readonly requestId: string | null; readonly error: Error }
 
-/** What is typed beside the messages. */
+/** The typed text other than messages. */
 export interface Typed {
   readonly system: string
   /** Empty: none. */
@@ -129,7 +129,7 @@ async function ask(before: readonly Message[], settings: ChatSettings): Promise<
   stopping = controller
   let answer: Message = { ...said('assistant', ''), model: settings.model.id }
   let reason = 'stop'
-  // After a sign-out or a change of account, nobody waits for the answer.
+  // After a sign-out or a change of account, the answer is not shown.
   const show = (part: Partial<Chat>) => {
     if (stopping === controller && chat.accountId === accountId) change(part)
   }

@@ -11,7 +11,7 @@ interface ComposerProps {
   readonly canContinue: boolean
   /** Whether the settings can be sent. */
   readonly isReady: boolean
-  /** What the next request would hold. */
+  /** The hold that the next request would need. */
   readonly estimate: ReactNode
   readonly onSend: (content: string) => void
   readonly onAdd: (role: Role, content: string) => void

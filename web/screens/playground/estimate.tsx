@@ -9,7 +9,7 @@ import { usePlaygroundKey } from './use-playground-key.ts'
 
 const AFTER_MS = 400
 
-/** What a request would hold and what the account has, in micro-dollars. */
+/** The hold that a request would need, and the account's credit, in micro-dollars. */
 interface HoldEstimate {
   readonly hold: number
   readonly available: number
@@ -20,7 +20,7 @@ interface EstimateProps {
   readonly next: { readonly body: object; readonly format: SpokenFormat } | null
 }
 
-/** What the next request would hold, asked for once nothing was typed for a while. */
+/** The hold that the next request would need, asked for after a pause in typing. */
 export function Estimate({ next }: EstimateProps) {
   const account = useAccountId()
   const asked = useSettled(next === null ? '' : JSON.stringify(next), AFTER_MS)
@@ -35,7 +35,7 @@ export function Estimate({ next }: EstimateProps) {
     },
     enabled: asked !== '',
     placeholderData: keepPreviousData,
-    // What was typed stays nowhere longer than it is shown.
+    // Typed text is kept no longer than it is shown.
     gcTime: 0,
     staleTime: AFTER_MS,
     retry: false,

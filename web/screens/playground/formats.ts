@@ -6,7 +6,7 @@ export const SPOKEN = ['chat', 'messages', 'responses'] as const
 /** One of them. */
 export type SpokenFormat = (typeof SPOKEN)[number]
 
-/** What the Playground must know of a model to ask it. */
+/** The facts about a model that the Playground needs. */
 export interface AskedModel {
   readonly id: string
   readonly format: SpokenFormat
@@ -16,7 +16,7 @@ export interface AskedModel {
   readonly usualCapTokens: number | null
 }
 
-/** What is asked for beside the messages. */
+/** The settings in addition to the messages. */
 export interface ChatSettings {
   readonly model: AskedModel
   /** Empty: none. */
@@ -28,7 +28,7 @@ export interface ChatSettings {
   readonly isStreamed: boolean
 }
 
-/** What is said, and by whom. */
+/** A message and its author. */
 export interface SaidMessage {
   readonly role: string
   readonly content: string

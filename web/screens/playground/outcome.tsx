@@ -52,7 +52,7 @@ export function Outcome({ run }: { run: Run }) {
 
 const ASK_AGAIN_MS = 700
 
-/** What a request was charged, followed until it is settled. */
+/** The charge of a request, polled until it is settled. */
 function Cost({ requestId }: { requestId: string | null }) {
   const account = useAccountId()
   const { data } = useQuery({
@@ -92,7 +92,7 @@ function costWords({ state, charge, held }: Pick<ActivityRequest, 'state' | 'cha
   return `Charged ${money(charge, 4)}`
 }
 
-/** Where an error can be put right. */
+/** The page on which an error can be fixed. */
 function NextStep({ error }: { error: Error }): ReactNode {
   const account = useAccountId()
   if (!(error instanceof ApiError)) return null

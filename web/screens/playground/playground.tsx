@@ -147,7 +147,7 @@ function Beginning({ modelId }: { modelId: string }) {
   )
 }
 
-/** What is kept of a chat, and what the key of the Playground has left. */
+/** A note on how chats are kept, and the rest of the Playground key's limit. */
 function PlaygroundNote() {
   const account = useAccountId()
   const key = usePlaygroundKey(account)
@@ -172,7 +172,7 @@ function isIn(format: string): (model: Model) => boolean {
   return ({ endpoints }) => endpoints.includes(format)
 }
 
-/** What the fields say; null: one of them can't be sent. */
+/** The settings in the fields; null: one of them can't be sent. */
 function settingsOf(
   { system, cap, temperature, isStreamed }: Typed,
   { model, takesTemperature }: { readonly model: AskedModel; readonly takesTemperature: boolean },

@@ -1,4 +1,4 @@
-/** What the address of the Playground says: nothing of what is written there. */
+/** The search of the Playground's address, without typed text. */
 export interface PlaygroundSearch {
   readonly model?: string
 }

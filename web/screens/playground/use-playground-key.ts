@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { keysQuery } from '../../api/queries.ts'
 
-/** What the key of the Playground may still hold, in micro-dollars; null: it has no limit, or is not made yet. */
+/** The rest of the Playground key's limit, in micro-dollars; null: it has no limit, or is not made yet. */
 export function usePlaygroundKey(
   accountId: string,
 ): { readonly limitMicros: number; readonly leftMicros: number } | null {

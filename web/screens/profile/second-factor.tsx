@@ -19,7 +19,7 @@ type Doing =
   | { readonly what: 'adding-app' | 'adding-passkey' | 'renewing' }
   | { readonly what: 'removing'; readonly factor: Factor }
 
-/** How the user proves a sign-in beside the password. */
+/** The user's second factors. */
 export function SecondFactor() {
   const query = useQuery({
     queryKey: FACTORS,
@@ -172,7 +172,7 @@ function RenewCodes({ onDone, onClose }: ChangeProps<(codes: readonly string[]) 
   )
 }
 
-/** Browsers have no passkeys for an IP address; on this machine there is a name beside it. */
+/** Browsers have no passkeys for an IP address; on this machine there is also a host name. */
 function NeedsHostName() {
   const { hostname, port, protocol } = location
   const isOwn = protocol === 'http:' && /^(?:127\.|\[::1\])/.test(hostname)

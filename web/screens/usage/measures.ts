@@ -13,7 +13,7 @@ interface MeasureRules {
   readonly axis: (value: number, step: number) => string
 }
 
-/** What each measure is of a group's figures, and how it is written. */
+/** How each measure is computed from a group's figures, and how it is written. */
 export const MEASURE_RULES: Readonly<Record<Measure, MeasureRules>> = {
   spend: {
     text: 'Spend',

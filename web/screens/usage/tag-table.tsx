@@ -12,7 +12,7 @@ interface TagTableProps {
   readonly measure: Measure
 }
 
-/** What the requests of each tag came to, the tag with most of the measure first, and those without tags last. */
+/** The sums of the requests of each tag, the tag with most of the measure first, and requests without tags last. */
 export function TagTable({ report: { data, totals }, measure }: TagTableProps) {
   const of = (figures: UsageReport['totals']) =>
     MEASURE_RULES[measure].of({ ...figures, first_byte_ms_p50: null, first_byte_ms_p95: null }) ?? 0

@@ -28,10 +28,13 @@ const FIRST_BYTE_HEADS = [
   { text: 'p95', className: 'num hide-m' },
 ] as const
 
-// A tablet has no room for tokens beside a column of the time before.
+// A tablet has no room for both tokens and a column of the time before.
 const TOKENS_COMPARED = 'num hide-m'
 
-/** The heads of {@link Figures}: with first-byte times where there are some. By position: that, and whether it is compared. */
+/**
+ * The heads of {@link Figures}: with first-byte times where there are some. By position: that, and whether it is
+ * compared.
+ */
 export function figureHeads(hasFirstByte: boolean, isCompared = false): readonly Head[] {
   const className = isCompared ? TOKENS_COMPARED : 'num'
   return [
@@ -101,11 +104,11 @@ type FirstByte = 'first_byte_ms_p50' | 'first_byte_ms_p95'
 interface FiguresProps {
   /** A report has no first-byte times. */
   readonly figures: Omit<UsageFigures, FirstByte> & Partial<Pick<UsageFigures, FirstByte>>
-  /** Whether a column of the time before stands beside them. Default false. */
+  /** Whether there is also a column of the time before. Default false. */
   readonly isCompared?: boolean
 }
 
-/** The cells of what requests came to. */
+/** The cells with the sums of requests. */
 export function Figures({ figures, isCompared = false }: FiguresProps) {
   const tokensClass = `hide-s ${isCompared ? TOKENS_COMPARED : 'num'}`
   const { requests, failed, charge, first_byte_ms_p50: p50, first_byte_ms_p95: p95 } = figures

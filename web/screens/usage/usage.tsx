@@ -48,7 +48,7 @@ const STEPS = [
   { value: 'hour', text: 'By hour' },
 ] as const
 
-/** What an account used over time, and of what it was made. */
+/** The usage of an account over time, and its parts. */
 export function UsageScreen() {
   useTitle('Usage')
   const accountId = useAccountId()
