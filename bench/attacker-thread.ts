@@ -5,7 +5,7 @@ import { ATTACKS, type Shot } from './attacks.ts'
 
 /*
  * Attacks until it is stopped. A key that has used up its minute waits a little, since more would only
- * be refused; everything else goes on as soon as the shot before it is over.
+ * be refused; everything else continues as soon as the shot before it is over.
  */
 const AFTER_LIMIT_MS = 200
 

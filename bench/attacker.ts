@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads'
 
 const ATTACKER_THREAD = new URL('./attacker-thread.ts', import.meta.url)
 
-/** What an attacker's thread is started with. */
+/** The input of an attacker's thread. */
 export interface AttackerInput {
   readonly address: string
   /** Names of attacks, each with the key that it is sent with. */

@@ -18,7 +18,7 @@ import type { Target } from './target.ts'
 /** One thing that can be measured. */
 export interface Scenario {
   readonly name: string
-  /** What it measures, for `--help`. */
+  /** Its measurement in words, for `--help`. */
   readonly summary: string
   /** When it runs without being named: in every run, not in a quick one, never. */
   readonly runs: 'always' | 'unlessQuick' | 'whenNamed'
@@ -74,7 +74,7 @@ export class Bench {
     return this.#simulator
   }
 
-  /** What everything is compared with. */
+  /** The target that all others are compared with. */
   bareProxy(): Promise<Target> {
     this.#bareProxy ??= this.#keep(
       this.simulator().then(({ address }) =>
@@ -151,7 +151,7 @@ export class Bench {
     )
   }
 
-  /** What went wrong so far, with what is running still. */
+  /** The failures so far, those of running processes included. */
   get failuresSoFar(): readonly string[] {
     return [...this.failures, ...this.#running.flatMap(({ witness }) => witness.failures)]
   }

@@ -11,12 +11,12 @@ export interface CheckLedgerInput {
   readonly url: string
   /** Who looked at every answer of that gateway. */
   readonly witness: Witness
-  /** What was in the store before. */
+  /** The content of the store before the run. */
   readonly seeded: SeededActivity
 }
 
 /**
- * What is wrong with the ledger that a gateway left behind: figures that don't add up, holds that are
+ * The faults of the ledger that a gateway left behind: figures that don't add up, holds that are
  * still open, requests without an answer, answers without a request.
  */
 export async function checkLedger(input: CheckLedgerInput): Promise<string[]> {
@@ -72,7 +72,7 @@ export interface LedgerReader {
   close(): Promise<void>
 }
 
-/** Opens a store to read along beside the gateway. */
+/** Opens a store to read it while the gateway runs. */
 export async function openLedgerReader(url: string): Promise<LedgerReader> {
   const store = await openStore({ url })
   return {

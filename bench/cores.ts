@@ -3,13 +3,13 @@ import { cpus } from 'node:os'
 
 /** Which cores the programs of a run may use, in the words of `taskset -c`. */
 export interface Cores {
-  /** Those of the gateway, and of the bare proxy in its turn. */
+  /** The cores of the gateway, and of the bare proxy in its turn. */
   readonly gateway: string
-  /** Those of everything else: the load, the provider, a database server. */
+  /** The cores of everything else: the load, the provider, a database server. */
   readonly others: string
 }
 
-/** What a machine can pin. */
+/** The cores that a machine can pin. */
 export interface CoresOfMachine {
   readonly cores: number
   readonly hasTaskset: boolean

@@ -2,11 +2,11 @@ import { type Measure, measure } from './measure.ts'
 import { cpuMicrosPerRequest, type Round } from './rounds.ts'
 import { pairedRatios } from './statistics.ts'
 
-/** What further upstreams may cost a request that goes to none of them. */
+/** The most that further upstreams may cost a request that goes to none of them. */
 const UPSTREAMS_RATIO_MAX = 1.03
 
 export interface CpuMeasuresInput {
-  /** What is counted: `request`, `stream`. */
+  /** The noun that is counted: `request`, `stream`. */
   readonly noun: string
   readonly gateway: readonly Round[]
   /** Of a gateway that looks each cost up; absent: it was not measured. */

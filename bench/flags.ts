@@ -13,7 +13,7 @@ export interface Flags {
   readonly rounds: number
   /** How many cores the gateway has; null: one, where the machine can pin. */
   readonly cores: number | null
-  /** Where stores are made: on the disk that is to be measured. */
+  /** Where stores are made: on the disk to measure. */
   readonly storeFolder: string
   /** Where the JSON goes; null: `bench/results/`, by time. */
   readonly resultFile: string | null

@@ -13,7 +13,7 @@ export interface HeldStreamsInput {
   readonly windowMs: number
 }
 
-/** What a target did while so many streams ran through it. */
+/** The figures of a target while so many streams ran through it. */
 export interface HeldStreams {
   readonly cpuMs: number
   readonly windowMs: number

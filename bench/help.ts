@@ -2,7 +2,7 @@ import type { Scenario } from './bench.ts'
 
 const WHEN = { always: '', unlessQuick: ' (not with --quick)', whenNamed: ' (only when named)' }
 
-/** What `npm run bench -- --help` prints. */
+/** The output of `npm run bench -- --help`. */
 export function helpText(scenarios: readonly Scenario[]): string {
   const width = Math.max(...scenarios.map(({ name }) => name.length))
   const listed = scenarios.map(

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Target } from './target.ts'
 
-/** What a gateway needs to be asked for {@link LiveMemory}. */
+/** The start settings by which a gateway can be asked for {@link LiveMemory}. */
 export interface LiveMemoryStart {
   readonly nodeArgs: readonly string[]
   readonly settings: Readonly<Record<string, string>>

@@ -12,7 +12,7 @@ export interface Answer {
   readonly endedAtMs: number
 }
 
-/** What a connection sends: the head with its empty line, and the body behind it. */
+/** The bytes that a connection sends: the head with its empty line, and the body behind it. */
 export interface Outgoing {
   readonly head: Buffer
   readonly body: Buffer
@@ -45,7 +45,7 @@ export class LoadConnection {
   readonly #socket: Socket
   #state: 'idle' | 'head' | 'sized' | 'chunkSize' | 'chunk' | 'chunkEnd' | 'trailer' = 'idle'
   #exchange: Exchange | null = null
-  /** What came of a head or of a chunk's size that is not whole yet. */
+  /** The received part of a head or of a chunk's size that is not complete yet. */
   #partial: Buffer = Buffer.alloc(0)
   /** Bytes that are missing from the piece that the state names. */
   #missing = 0
@@ -92,7 +92,7 @@ export class LoadConnection {
     })
   }
 
-  /** Ends it, whatever is under way. */
+  /** Ends it, even during a request. */
   close(): void {
     this.#socket.destroy()
   }

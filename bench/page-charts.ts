@@ -55,7 +55,7 @@ export function readCharts(store: Store, { large, ordinary, modelId }: PageReads
   ]
 }
 
-/** What is wrong with a chart of everything: its charge is what entries say, or the text says not. */
+/** The fault of a chart of everything if its charge differs from that of the entries. */
 export async function checkCharts(store: Store, accountId: string): Promise<readonly string[]> {
   const { totals } = await readUsage(store.pages({ owner: 'bench' }), {
     accountId,

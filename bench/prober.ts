@@ -4,7 +4,7 @@ import type { Probe, Target } from './target.ts'
 
 const PROBER_THREAD = new URL('./prober-thread.ts', import.meta.url)
 
-/** What a prober's thread is started with. */
+/** The input of a prober's thread. */
 export interface ProberInput {
   readonly address: string
   readonly probe: Probe

@@ -1,4 +1,4 @@
-/** What the operating system says of one process in `/proc/<pid>/stat`. */
+/** The figures of one process in `/proc/<pid>/stat`. */
 export interface ProcessStat {
   readonly pid: number
   readonly parentPid: number

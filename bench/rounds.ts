@@ -1,7 +1,7 @@
 import { closedLoop, type LoadResult, type Workload } from './load.ts'
 import type { Target } from './target.ts'
 
-/** What one round cost one target. */
+/** The cost of one round for one target. */
 export interface Round extends LoadResult {
   /** From the first request to the last answer. */
   readonly wallMs: number

@@ -12,7 +12,7 @@ export interface SeedStoreInput {
   readonly url: string
   /** How many keys each account has. */
   readonly apiKeyCounts: readonly number[]
-  /** What each account has bought, account by account; absent: more than any run can spend. */
+  /** The credit of each account, account by account; absent: more than any run can spend. */
   readonly creditMicros?: readonly number[]
 }
 

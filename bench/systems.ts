@@ -30,7 +30,7 @@ export function startSimulator(folder: string): Promise<RunningTarget> {
   return startSimulatorAs(folder, { name: 'direct', vendor: '' })
 }
 
-/** An upstream beside the one that requests go to. */
+/** An upstream in addition to the one that requests go to. */
 export interface OtherUpstream {
   readonly target: RunningTarget
   /** The simulator's vendor, and so the dialect. */
@@ -101,13 +101,13 @@ export interface StartGatewayInput extends StartProxyInput {
   readonly checkout?: string | undefined
   /** Of Node. Absent: none. */
   readonly nodeArgs?: readonly string[]
-  /** Settings beside what a bench needs. */
+  /** Settings in addition to those that a bench needs. */
   readonly settings?: Readonly<Record<string, string>>
   /** How many keys each account has. Default: 100 accounts with ten each. */
   readonly apiKeyCounts?: readonly number[]
-  /** What each account has bought. Default: more than any run can spend. */
+  /** The credit of each account. Default: more than any run can spend. */
   readonly creditMicros?: readonly number[]
-  /** Upstreams beside the one of the requests. Default: none. */
+  /** Upstreams in addition to the one of the requests. Default: none. */
   readonly others?: readonly OtherUpstream[]
   /** Requests of the past in its Activity. Default 0; only on SQLite. */
   readonly activityRows?: number

@@ -44,7 +44,7 @@ function figureText(value: number, unit: Unit): string {
   return `${numberText(value)} ${unit === 'x' ? '×' : unit}`
 }
 
-/** Three digits that mean something, and no more. */
+/** A number with three significant digits. */
 export function numberText(value: number): string {
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2
   return value.toLocaleString('en', {

@@ -1,6 +1,6 @@
 import type { Answer } from './load-connection.ts'
 
-/** What an answer has to be. */
+/** The expected answer. */
 export interface Expected {
   /** Its body, as {@link normalize} leaves it. */
   readonly body: string
@@ -40,7 +40,7 @@ export class Witness {
     return this.#answers
   }
 
-  /** What the answers themselves said that they were charged. Streams say nothing. */
+  /** The sum of the charges that answers reported. Streams report none. */
   get chargedMicros(): number {
     return this.#chargedMicros
   }

@@ -40,11 +40,11 @@ export const GROWTH: Scenario = {
       ),
       activityRows,
     })
-    // What a grown store costs requests is measured, not its upgrade.
+    // The cost of a grown store for requests is measured, not its upgrade.
     if (!quick) await grown.rolledUp()
     const { busy, others } = splitByKeys(grown.apiKeys)
     const othersEvery = Math.ceil(others.length / busy.length)
-    // The small store beside each of the others, so that both gateways serve as many requests.
+    // The small store runs with each of the others, so that both gateways serve as many requests.
     const targets = [
       small,
       { ...grown, callers: callersOf(busy) },

@@ -22,7 +22,7 @@ const VICTIM_API_KEYS = 100
 const ALMOST_NO_CREDIT_MICROS = 10_000
 
 /**
- * What the requests of one account wait for while another sends the worst it can: each attack alone, on a
+ * The latency of one account's requests while another account sends the worst it can: each attack alone, on a
  * gateway that has had no other, and all of them at once.
  */
 export const HOSTILE: Scenario = {

@@ -13,7 +13,7 @@ const FIRST_EVENT_ADDED_MS_MAX = 1
 const SLOWEST_RATIO_MAX = 2
 const SLOW_SHARE = 0.99
 
-/** What one client waits longer than if it called the provider itself. */
+/** The added latency for one client, compared with a direct call to the provider. */
 export const LATENCY: Scenario = {
   name: 'latency',
   summary: 'latency that is added to one client’s requests and to the first event of its streams',

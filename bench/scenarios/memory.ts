@@ -14,7 +14,7 @@ const BATCHES_BEFORE = 6
 const GROWTH_BYTES_MAX = 100
 const AT_REST_MB_MAX = 130
 
-// Its first passes over the store are done by then.
+// Its first passes over the store are done after this time.
 const AT_REST_AFTER_MS = 6_000
 
 /** In MB, of a gateway that nothing of the bench is loaded into. */
@@ -26,7 +26,7 @@ async function readAtRest(bench: Bench): Promise<number> {
   return residentBytes / MB
 }
 
-/** What the gateway keeps of requests that are over: nothing. */
+/** The memory that the gateway keeps for requests that are over: none. */
 export const MEMORY: Scenario = {
   name: 'memory',
   summary: 'memory at rest, under load and after an hour’s worth of requests, twenty a second',

@@ -19,7 +19,7 @@ const CLIENTS = 32
 const CPU_RATIO_MAX = 1.03
 const CHART_MS_MAX = 150
 const LIST_MS_MAX = 200
-// Of each thousand keys, what one large account has, and what each ordinary one has.
+// The keys of one large account and of each ordinary account, of each thousand.
 const API_KEY_COUNTS = [220, ...Array.from({ length: 87 }, () => 9)]
 const MODELS = Array.from({ length: 12 }, (_, place) => `sim/model-${place}`)
 const SIZES = {
@@ -28,7 +28,7 @@ const SIZES = {
   full: { rows: 5_000_000, days: 90 },
 }
 
-/** What people see in a browser: how long charts and lists take, and what they cost the gateway. */
+/** The page in a browser: how long charts and lists take, and their cost for the gateway. */
 export const PAGE: Scenario = {
   name: 'page',
   summary: 'charts and lists of the page on a grown store, and CPU a request beside them',

@@ -11,7 +11,7 @@ import { chatWorkload, textBody } from '../workloads.ts'
 
 const CLIENTS = 32
 
-/** Other gateways, which somebody has started before a provider of their own, beside tollgate and the bare proxy. */
+/** Other gateways, already started in front of their own provider, compared with tollgate and the bare proxy. */
 export const PEERS: Scenario = {
   name: 'peers',
   summary: 'CPU a request of gateways that run already (--peer), and of tollgate, in turns',
