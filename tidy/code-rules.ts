@@ -3,8 +3,8 @@ import { isCode, isServerCode, type SourceFile, type Violation } from './source-
 import { nameOf, walk } from './syntax.ts'
 
 /**
- * `as` claims a type that nothing checked. What comes from outside is parsed into its type; where an
- * assertion is true all the same, a comment right above it says why. Brands are made in vocabulary.
+ * `as` claims a type that nothing checked. Input from outside is parsed into its type; where an assertion is
+ * nevertheless true, a comment right above it says why. Brands are made in vocabulary.
  */
 export function checkAssertions(files: readonly SourceFile[]): Violation[] {
   const violations: Violation[] = []
@@ -40,7 +40,7 @@ const WORDS_BY_FOLDER: Readonly<Record<string, RegExp>> = {
 }
 
 /**
- * What a provider calls things is known to its dialect alone, so that another dialect can be added and this
+ * Only its dialect knows a provider's names for things, so that another dialect can be added and this
  * one taken out without a look at the rest.
  */
 export function checkDialectWords(files: readonly SourceFile[]): Violation[] {
@@ -83,7 +83,7 @@ export function checkFloats(files: readonly SourceFile[]): Violation[] {
 
 const LEFT_OVER = /\b(?:FIXME|HACK|TODO|XXX)\b/
 
-/** What is not finished is not merged: no notes to come back to. */
+/** Unfinished work is not merged: no notes to come back to. */
 export function checkLeftovers(files: readonly SourceFile[]): Violation[] {
   const violations: Violation[] = []
   for (const file of files) {
@@ -104,8 +104,8 @@ export function checkLeftovers(files: readonly SourceFile[]): Violation[] {
 
 /**
  * A call reads without its declaration: parameters that a caller could swap unseen (two strings, two
- * numbers) or that say nothing at the call (`true`) are fields of one named input object. Where every
- * call reads well all the same, a comment right above says why, after the words "By position:".
+ * numbers) or that say nothing at the call (`true`) are fields of one named input object. Where every call reads
+ * well nevertheless, a comment right above says why, after the words "By position:".
  */
 export function checkParameters(files: readonly SourceFile[]): Violation[] {
   const violations: Violation[] = []

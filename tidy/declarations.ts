@@ -20,7 +20,7 @@ export interface Declaration {
     | 'member'
   /** The written type; null where there is none. */
   readonly type: TSType | null
-  /** What it is set to where it is declared; null where nothing is. */
+  /** The value that its declaration sets; null if it sets none. */
   readonly value: Node | null
   /** Whether it is the only parameter of its function. */
   readonly lone: boolean

@@ -7,7 +7,7 @@ export interface HouseShape {
   readonly filesOver400Lines: number
   /** Paths of `src/` that one other file of `src/` imports. */
   readonly oneImporter: readonly string[]
-  /** Those of them that have fewer than 60 lines. */
+  /** The files among them with fewer than 60 lines. */
   readonly shortOneImporter: readonly string[]
   /** Groups of files of `src/` that import each other when they run. */
   readonly cycles: readonly (readonly string[])[]

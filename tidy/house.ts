@@ -2,7 +2,7 @@ import { importedNamesOf } from './imported-names.ts'
 import { isServerCode, isTest, type SourceFile, type Violation } from './source-tree.ts'
 import { nameOf, walk } from './syntax.ts'
 
-/** What can be counted of the house: `src/` without its tests. */
+/** The figures of the house: `src/` without its tests. */
 export interface HouseFigures {
   readonly files: number
   readonly lines: number
@@ -10,7 +10,7 @@ export interface HouseFigures {
   readonly exportsPer1000Lines: number
   /** `path name` of each export that no other file imports. */
   readonly exportsWithoutImporter: readonly string[]
-  /** `path name` of each interface that is named once beside its declaration. */
+  /** `path name` of each interface that is named once other than in its declaration. */
   readonly interfacesUsedOnce: readonly string[]
   /** `path:line path:line` of each run of six or more lines that stands twice. */
   readonly duplicates: readonly string[]

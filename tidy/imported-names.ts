@@ -3,7 +3,7 @@ import type { Node } from 'oxc-parser'
 import { isCode, type SourceFile } from './source-tree.ts'
 import { nameOf, walk } from './syntax.ts'
 
-/** `path name` of every export that some other file imports, a test or a program beside `src/` among them. */
+/** `path name` of every export that some other file imports, including tests and programs outside `src/`. */
 export function importedNamesOf(tree: readonly SourceFile[]): ReadonlySet<string> {
   const names = new Set<string>()
   for (const file of tree) {
@@ -37,7 +37,7 @@ export function importedNamesOf(tree: readonly SourceFile[]): ReadonlySet<string
   return names
 }
 
-/** What an awaited import loads; null for any other expression. */
+/** The path that an awaited import loads; null for any other expression. */
 function loadedPath(expression: Node | null): string | null {
   if (expression?.type === 'ParenthesizedExpression') return loadedPath(expression.expression)
   if (expression?.type !== 'AwaitExpression') return null

@@ -56,7 +56,7 @@ interface Link extends ProseLine {
 
 function linksOf(text: string): Link[] {
   return readMarkdown(text).prose.flatMap((line) => {
-    // What stands in backticks shows a link and is none.
+    // Text in backticks shows a link but is not one.
     const words = line.text.replace(/`[^`]*`/g, '')
     const targets = [
       ...words.matchAll(/\]\(\s*<?([^)\s>]+)>?[^)]*\)/g),

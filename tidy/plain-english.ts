@@ -30,6 +30,7 @@ const AVOIDED_PHRASES: readonly AvoidedPhrase[] = [
   { phrase: /\bis to be\b/i, say: 'must be, should be' },
   { phrase: /\bwaits? for its cost\b/i, say: 'is unsettled' },
   { phrase: /\bput right\b/i, say: 'fixed, corrected' },
+  { phrase: /\bcan not\b(?! only)/i, say: 'cannot' },
   { phrase: /\bwhether [^.]{1,60} or not\b/i, say: 'whether' },
 ]
 
@@ -44,6 +45,12 @@ const RETIRED_WORDS: readonly AvoidedPhrase[] = [
   { phrase: /\b(?:good|in|up) no more\b/i, say: 'no longer' },
   { phrase: /\bshows? up\b/i, say: 'appears' },
   { phrase: /\be-mail/i, say: 'email' },
+  { phrase: /\bany more\b(?! than)/i, say: 'no longer' },
+  {
+    phrase: /\bwhat (?:\S+ ){0,4}requests? (?:\S+ ){0,4}(?:came|comes?) to\b/i,
+    say: 'the usage, the sums',
+  },
+  { phrase: /\bexternal ids?\b/, say: 'external ID' },
 ]
 
 /**
@@ -79,7 +86,7 @@ interface ShownText {
 }
 
 function textsOf(file: SourceFile): readonly ShownText[] {
-  // What stands in backticks is code.
+  // Text in backticks is code.
   if (file.path.endsWith('.md')) {
     return readMarkdown(file.text).prose.map(({ text, line }) => ({
       text: text.replace(/`[^`]*`/g, ''),

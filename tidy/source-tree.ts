@@ -68,7 +68,7 @@ export interface Violation {
   readonly path: string
   /** Counted from 1; null where the file as a whole is at fault. */
   readonly line: number | null
-  /** What is wrong and what to write instead. */
+  /** The fault, and its remedy. */
   readonly message: string
 }
 

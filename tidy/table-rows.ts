@@ -4,7 +4,7 @@ import type { SourceFile, Violation } from './source-tree.ts'
 /** A page whose tables have a row for each entry of a table in the code. */
 export interface TablePage {
   readonly path: string
-  /** What the names begin with, where the page has other tables too. */
+  /** The prefix of the names, if the page also has other tables. */
   readonly prefix?: string
   /** By name, the cells that come from the code, which stand behind the name. */
   readonly rows: Readonly<Record<string, readonly string[]>>

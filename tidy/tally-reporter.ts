@@ -2,7 +2,7 @@ import type { Reporter, SerializedError, TestModule } from 'vitest/node'
 
 const SLOW_FILES = 5
 
-// Of what failed: enough for the seed of a random test.
+// The shown lines of an error: enough for the seed of a random test.
 const ERROR_LINES = 3
 
 /**
@@ -38,7 +38,7 @@ export class TallyReporter implements Reporter {
       for (const found of module.children.allTests()) {
         const { state, errors } = found.result()
         if (state === 'passed') passed += 1
-        // What was asked for and did not run to its end has not passed.
+        // A requested test that did not run to its end has not passed.
         else if (state !== 'skipped') failed.push(failure(`${path} > ${found.fullName}`, errors))
       }
     }

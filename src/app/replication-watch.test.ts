@@ -77,7 +77,7 @@ test('a gateway says at its start, and whenever it changes, whether commits wait
   expect(said()).toEqual([
     [40, `the standby s1 follows asynchronously: ${loses}`],
     [30, 'commits wait for a standby (synchronous_standby_names = s1)'],
-    [40, `no standby follows this server any more: ${loses}`],
+    [40, `no standby follows this server now: ${loses}`],
   ])
   await standby.start()
   await store.close()

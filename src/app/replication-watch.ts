@@ -27,7 +27,7 @@ export function openReplicationWatch(
       if (latest !== null && wordsOf(replication) === wordsOf(latest)) return
       const isWeaker = latest?.kind === 'synchronous' && replication.kind === 'none'
       latest = replication
-      if (isWeaker) log.warn(`${wordsOf(replication)} any more: ${LOSES}`)
+      if (isWeaker) log.warn(`${wordsOf(replication)} now: ${LOSES}`)
       else if (replication.kind === 'asynchronous') log.warn(wordsOf(replication))
       else log.info(wordsOf(replication))
     },
