@@ -5,7 +5,7 @@ import { mostBill } from './most.ts'
 import type { Counts } from './price.ts'
 import type { PromptCount } from './prompt-meter.ts'
 
-/** What a text request asks for, whatever its format. */
+/** The facts of a text request in any format. */
 export interface Ask {
   readonly streamed: boolean
   /** Null where the request sets none. */
@@ -17,7 +17,7 @@ export interface Ask {
   readonly question: string
   readonly tools: readonly Tool[]
   readonly toolChoice: ToolChoice
-  /** What a tool answered, where that is the last thing said. */
+  /** The answer of a tool, if that is the last message. */
   readonly toolResult: string | null
   /** The JSON Schema that the answer must fit. */
   readonly schema: JsonObject | null
@@ -44,7 +44,7 @@ export interface Tool {
 /** `auto`: the tool that the user names; `required`: the first; otherwise the one of this name. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string }
 
-/** What the simulator says, in pieces of one token each. */
+/** The text of an answer, in pieces of one token each. */
 export interface Answer {
   readonly reasoning: readonly string[]
   readonly text: readonly string[]
@@ -54,9 +54,9 @@ export interface Answer {
   readonly imageTokens: number
   /** Whether the cap cut it short. */
   readonly isCut: boolean
-  /** Of one choice. */
+  /** The tokens of one choice. */
   readonly choiceTokens: number
-  /** Of all choices. */
+  /** The tokens of all choices. */
   readonly outputTokens: number
   /** Milliseconds between events; null: as fast as they are taken. */
   readonly intervalMs: number | null
@@ -71,7 +71,7 @@ const PIECE = /\s*\S{1,7}|\s+$/g
 const ASKED_LENGTH = /\b(\d{1,6}) (?:words|tokens)\b/
 const ECHO_CHARS_MAX = 200
 const IMAGE_TOKENS = 1290
-/** What a summary of the conversation comes to. */
+/** The tokens of a summary of the conversation. */
 const SUMMARY_TOKENS = 64
 const PACED_EVENTS_MAX = 1_000_000
 const EXPLANATION = piecesOf(
@@ -90,7 +90,7 @@ export interface Answered {
   readonly ask: Ask
   readonly answer: Answer
   readonly input: AnswerInput
-  /** What the whole answer costs. */
+  /** The cost of the whole answer. */
   readonly bill: Bill
 }
 
@@ -162,7 +162,7 @@ function composeAnswer(ask: Ask, input: AnswerInput): Answer {
   }
 }
 
-/** What is counted once so many of an answer's output tokens are made. */
+/** The counts after so many of an answer's output tokens. */
 function countsAt(
   { ask, answer }: { readonly ask: Ask; readonly answer: Answer },
   outputTokens: number,

@@ -105,7 +105,7 @@ export function traitsOf(id: string): Traits {
   return TRAITS.get(id) ?? PLAIN_TRAITS
 }
 
-/** What a row can be changed in while the simulator runs. */
+/** The fields of a row that can change while the simulator runs. */
 export interface RowChange {
   readonly pricing?: Partial<Pricing>
   readonly context_length?: number | null

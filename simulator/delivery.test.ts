@@ -115,7 +115,7 @@ describe('answers that wait', () => {
         if (eventsOf(text).length === 2) abort.abort()
       }
     } catch {
-      // Aborting a read throws; what had come by then is what counts.
+      // Aborting a read throws; the bytes received before that are what counts.
     }
     expect(eventsOf(text)).toHaveLength(2)
     expect(await (await simulator.nextRequest()).ended).toBe('clientGone')

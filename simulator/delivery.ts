@@ -4,7 +4,7 @@ import { DONE_FRAME, type Frame } from './formats/format.ts'
 import { DEFAULT_GATE, type Gates } from './gates.ts'
 import type { Line } from './line.ts'
 
-/** What is to be sent: a whole body, or the frames of a stream. */
+/** The bytes to send: a whole body, or the frames of a stream. */
 export type Payload =
   | { readonly kind: 'whole'; readonly text: string; readonly contentType: string }
   | {

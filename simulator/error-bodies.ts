@@ -177,7 +177,7 @@ export function badRequest(message: string): Refusal {
   return new Refusal(400, message)
 }
 
-/** What the fault answers in the answer's place; null where it leaves the answer be. */
+/** The body that the fault sends in place of the answer; null if it does not replace the answer. */
 export function wrongAnswer(
   fault: Fault,
   path: { readonly skin: Skin; readonly failsInside: boolean },

@@ -255,7 +255,7 @@ async function deliverReply(
     vendor === null ? text : (vendorText(vendor, text, input.body) ?? text)
   current.record?.noteGeneration(input.generationId)
   if (!reply.streamed) {
-    // It runs, and is billed, whatever becomes of the connection.
+    // It runs, and is billed, even if the connection ends.
     recordGeneration(current, { input, reply, outputTokens: reply.outputTokens, cancelled: false })
     const payload = wholeJson(changedBody(worded(reply.whole()), fault))
     await deliver({ ...base, httpStatus: 200, headers, payload })

@@ -20,13 +20,13 @@ const place = z.union([
 const cutManner = z.enum(['reset', 'close', 'end'])
 
 /**
- * What an answer can leave out: `id` is the body's generation id, `generationHeader` the `x-generation-id`
+ * The parts that an answer can leave out: `id` is the body's generation id, `generationHeader` the `x-generation-id`
  * header, `done` is `data: [DONE]`, and `terminal` a stream's last event of substance: finish chunk,
  * `message_stop`, `response.completed`.
  */
 const omission = z.enum(['usage', 'cost', 'id', 'generationHeader', 'done', 'terminal'])
 
-/** What a model does of its own will: says this, or calls this tool with these arguments. */
+/** A scripted act of a model: it says this, or calls this tool with these arguments. */
 const act = z.union([
   z.strictObject({ say: z.string() }),
   z.strictObject({ call: z.string(), arguments: z.custom<JsonObject>(isObject) }),
@@ -68,7 +68,7 @@ const FAULT = z.strictObject({
   kind: errorKind.optional(),
   /** With `status`: what kind of body. Default `json`; `skinless` is the chat envelope on every path. */
   errorBody: z.enum(['json', 'skinless', 'html', 'empty']).optional(),
-  /** With `status`: the cost that the failed request reports all the same, in dollars. */
+  /** With `status`: the cost that the failed request reports although it failed, in dollars. */
   errorCostUsd: z.number().optional(),
   /** Answer these characters as the body, with `status` or 200. */
   rawBody: z.string().optional(),
@@ -81,12 +81,12 @@ const FAULT = z.strictObject({
   answer: z
     .enum(['errorObject', 'failedAnswer', 'malformedJson', 'truncatedJson', 'empty'])
     .optional(),
-  /** What a text model says or calls, whatever it was asked: a list of these plays out a task. */
+  /** A scripted act of a text model, for any prompt: a list of these plays out a task. */
   act: act.optional(),
   omit: z.array(omission).readonly().optional(),
   /** End a stream by the format's own error event after so many events. */
   errorEvent: errorEvent.optional(),
-  /** The cost that the answer reports, in dollars, whatever it would be. */
+  /** The cost that the answer reports, in dollars, in place of its own. */
   costUsd: z.number().optional(),
   /** The cost that the generation look-up reports, in dollars. */
   lookupCostUsd: z.number().optional(),
@@ -99,7 +99,7 @@ const FAULT = z.strictObject({
   /** A client that goes away does not stop the generation: it is billed in full. */
   ignoresCancel: z.boolean().optional(),
 
-  /** Headers of the answer, beside or instead of its own. */
+  /** Headers of the answer, in addition to its own or in their place. */
   headers: z.record(z.string(), z.string()).optional(),
   /** Waits at this place until the gate is released. */
   hold: place.optional(),
@@ -111,7 +111,7 @@ const FAULT = z.strictObject({
   /** Sends so many bytes a write, each flushed, with this pause between. */
   drip: z.strictObject({ bytes: positive, everyMs: z.number() }).optional(),
   eventsPerWrite: positive.optional(),
-  /** `most`: it costs the most that the request as it was sent allows, whatever the answer says. */
+  /** `most`: it costs the most that the sent request allows, for any answer. */
   bills: z.literal('most').optional(),
   lineEnds: z.literal('crlf').optional(),
   /** `broken`: says gzip and is none. */
@@ -127,7 +127,7 @@ export type Fault = Readonly<z.infer<typeof FAULT>>
 /** The error event that ends a stream. */
 export type ErrorEvent = z.infer<typeof errorEvent>
 
-/** What an answer can leave out. */
+/** A part that an answer can leave out. */
 export type Omission = z.infer<typeof omission>
 
 /** A point in the life of one answer. */
@@ -139,7 +139,7 @@ export type CutManner = z.infer<typeof cutManner>
 /** Errors that a provider words in a way that gateways recognise. */
 export type ErrorKind = z.infer<typeof errorKind>
 
-/** What a model does of its own will. */
+/** A scripted act of a model. */
 export type Act = Readonly<z.infer<typeof act>>
 
 /** Stands in leaky error texts unless a fault names its own. */

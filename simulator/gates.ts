@@ -5,12 +5,12 @@ export class Gate {
   #waiters: (() => void)[] = []
   #watchers: { readonly count: number; readonly seen: () => void }[] = []
 
-  /** How many answers have come to it, let go or not. */
+  /** How many answers have reached the gate, passed or not. */
   get arrivals(): number {
     return this.#entered
   }
 
-  /** Resolves once so many answers have come to the gate since it was made or closed. */
+  /** Resolves once so many answers have reached the gate since it was made or closed. */
   arrived(count = 1): Promise<void> {
     if (this.#entered >= count) return Promise.resolve()
     return new Promise((seen) => this.#watchers.push({ count, seen }))
@@ -22,7 +22,7 @@ export class Gate {
     for (const waiter of this.#waiters.splice(0, count ?? this.#waiters.length)) waiter()
   }
 
-  /** Holds whatever comes from now on, and counts arrivals from 0 again. */
+  /** Holds all answers from now on, and counts arrivals from 0 again. */
   close(): void {
     this.#isOpen = false
     this.#entered = 0

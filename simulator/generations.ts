@@ -1,7 +1,7 @@
 import type { JsonObject } from './json-value.ts'
 import type { Cost, Counts } from './price.ts'
 
-/** What the simulator remembers of one inference that ran. */
+/** The record of one inference that ran. */
 export interface Generation {
   readonly id: string
   readonly modelId: string
@@ -34,7 +34,7 @@ export class Generations {
     if (oldest.done !== true) this.#byId.delete(oldest.value)
   }
 
-  /** What the key has used, in dollars: all inferences that were recorded, also those that made room. */
+  /** The usage of the key, in dollars: all inferences that were recorded, also those that made room. */
   get usedUsd(): number {
     return Number(this.#usedPicos) / PICOS_PER_DOLLAR
   }
@@ -44,7 +44,7 @@ export class Generations {
     this.#usedPicos += BigInt(Math.round(usd * PICOS_PER_DOLLAR))
   }
 
-  /** The record as it is, whatever {@link answerUnknownFirst} says. */
+  /** The record, regardless of {@link answerUnknownFirst}. */
   find(id: string): Generation | null {
     return this.#byId.get(id) ?? null
   }
@@ -54,7 +54,7 @@ export class Generations {
     this.#unknownAsks = asks
   }
 
-  /** What `GET /generation` answers for an id; null for 404. Counts as an ask. */
+  /** The answer of `GET /generation` for an ID; null for 404. Counts as an ask. */
   ask(id: string): JsonObject | null {
     if (this.#unknownAsks > 0) {
       const asks = (this.#asks.get(id) ?? 0) + 1

@@ -6,13 +6,13 @@ import { FILE_TOKENS, IMAGE_TOKENS } from './prompt-meter.ts'
 
 /** The most that a provider may bill for a request, by what is documented of each of its options. */
 
-/** What an unknown window is taken for. */
+/** The size of an unknown window. */
 const WINDOW_TOKENS = 1_000_000
 
 /** An image whose bytes were sent, however large. */
 const INLINE_IMAGE_TOKENS = 2_000
 
-/** An image that comes with an answer, beside the cap. */
+/** The tokens of an image that comes with an answer, in addition to the cap. */
 const IMAGE_OUTPUT_TOKENS = 8_192
 
 /** The dearest search engine that a request may choose. */
@@ -131,7 +131,7 @@ function withSearches(
 /** One reading of the prompt. Media whose size the request does not show may fill the window. */
 function promptMost({ prompt }: Ask, { row, body }: AnswerInput): number {
   const windowTokens = row.context_length
-  // Of an earlier message, the conversation before it may fill the window.
+  // The conversation before an earlier message may fill the window.
   if (body['thread'] !== undefined) return windowTokens ?? WINDOW_TOKENS
   const counted =
     prompt.inputTokens +
@@ -192,7 +192,7 @@ const BUDGETS_BESIDE = [
   'reasoning_budget_tokens',
 ]
 
-/** Thoughts that servers of one's own count beside the cap. In messages they are within it. */
+/** Thoughts that self-hosted servers count in addition to the cap. In messages they are within it. */
 function besideMost(path: string, body: JsonObject): number {
   if (path === '/messages') return 0
   const budgets = [
@@ -263,7 +263,7 @@ const RESULTS = 5
 const RESULT_CHARACTERS = 4_000
 const CHARACTERS_PER_TOKEN = 4
 
-/** What one search puts into the prompt of the next step. */
+/** The tokens that one search adds to the prompt of the next step. */
 function searchResultTokens(body: JsonObject): number {
   const options = objectOr(body['web_search_options'])
   const settings = [

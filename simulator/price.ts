@@ -6,7 +6,7 @@ type Attos = bigint
 const ATTO_PLACES = 18
 const DECIMAL_TEXT = /^(-?)(\d{1,20})(?:\.(\d{1,18}))?$/
 
-/** What one inference used, each token in one field only. */
+/** The counts of one inference, each token in one field only. */
 export interface Counts {
   /** Input neither read from nor written to a cache. */
   readonly inputTokens: number
@@ -17,7 +17,7 @@ export interface Counts {
   /** All output, reasoning and images within. */
   readonly outputTokens: number
   readonly reasoningTokens: number
-  /** Of the output, what was predicted and is not in the answer. */
+  /** The predicted tokens of the output that are not in the answer. */
   readonly rejectedTokens: number
   readonly imageOutputTokens: number
   readonly inputImages: number
@@ -28,7 +28,7 @@ export interface Counts {
   readonly parsedFiles: number
 }
 
-/** What one inference costs, in dollars. The printed decimals of each are exact. */
+/** The cost of one inference, in dollars. The printed decimals of each are exact. */
 export interface Cost {
   readonly totalUsd: number
   readonly promptUsd: number

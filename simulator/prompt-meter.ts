@@ -71,7 +71,7 @@ export class PromptMeter {
     if (value !== undefined) this.text(JSON.stringify(value))
   }
 
-  /** A message's or item's content, whatever parts it has, and the cache marks on them. */
+  /** The content of a message or item, with any parts, and the cache marks on them. */
   content(content: JsonValue | undefined, depth = 0): void {
     if (typeof content === 'string') {
       this.text(content)
@@ -104,7 +104,7 @@ export class PromptMeter {
     else this.text(stringOr(part['text']) || stringOr(part['thinking']))
   }
 
-  /** Notes that everything up to here is to be cached, if the value says so. */
+  /** Notes that everything up to here must be cached, if the value says so. */
   cacheMark(control: JsonValue | undefined): void {
     if (!isObject(control)) return
     const tokens = this.#total()
@@ -150,7 +150,7 @@ export class PromptMeter {
   }
 }
 
-/** Whether an image's bytes are in the request: as a data URL, or as base64 beside their type. */
+/** Whether an image's bytes are in the request: as a data URL, or as base64 with their type. */
 function isInline(part: Readonly<Record<string, JsonValue | undefined>>): boolean {
   const image = part['image_url']
   const address = isObject(image) ? image['url'] : image

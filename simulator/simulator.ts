@@ -19,7 +19,7 @@ export interface SimulatorInput {
   readonly record?: boolean
   /** Whether `/simulator/…` answers on the port. Default true. */
   readonly control?: boolean
-  /** What `sim/paced` streams when its prompt does not say. Default 20 events, 50 ms apart. */
+  /** The pace of `sim/paced` if its prompt does not set one. Default 20 events, 50 ms apart. */
   readonly pace?: { readonly events: number; readonly intervalMs: number }
   /** The vendor to play. Default: OpenRouter. */
   readonly vendor?: VendorName
@@ -34,7 +34,7 @@ export interface Simulator {
   readonly port: number
   /** The rows on sale, to be replaced or changed. */
   readonly catalog: Catalog
-  /** What ran, for look-ups; and how long it stays unknown. */
+  /** The inferences that ran, for look-ups, and how long they stay unknown. */
   readonly generations: Generations
   /** Every request so far, in the order in which their bodies were read. Empty if not recording. */
   readonly requests: readonly RecordedRequest[]

@@ -28,7 +28,7 @@ export interface Vendor {
   list(catalog: Catalog): JsonObject
 }
 
-/** What went wrong, in OpenRouter's words. */
+/** The failure, in OpenRouter's words. */
 interface VendorError {
   readonly message: string
   /** `context_length_exceeded` and the like; null: no word for it. */
@@ -121,7 +121,7 @@ const OPENAI_TYPES: Readonly<Record<number, string>> = {
   503: 'server_error',
 }
 
-// What OpenRouter takes and OpenAI refuses by name.
+// Fields that OpenRouter accepts and OpenAI refuses by name.
 const UNKNOWN_TO_OPENAI = [
   'plugins',
   'models',

@@ -3,7 +3,7 @@ import { DEFAULT_MARKER, omits } from '../faults.ts'
 import { type JsonObject, objectOr } from '../json-value.ts'
 import { type AnswerInput, type Bill, dataFrame, type Frame, reportedCost } from './format.ts'
 
-/* What chat and legacy completions have in common. */
+/* The common parts of chat and legacy completions. */
 
 /** The `usage` of chat and legacy completions, whose prompt has the cache inside; undefined where left out. */
 export function chatUsage(input: AnswerInput, bill: Bill): JsonObject | undefined {

@@ -10,7 +10,7 @@ export interface Format {
   /** Below `/v1`. */
   readonly path: string
   readonly skin: Skin
-  /** What a model must put out to be asked here. */
+  /** The output that a model must have for this format. */
   readonly output: 'text' | 'embeddings' | 'image'
   /** Whether a body of status 200 has room for an answer that failed half-way. */
   readonly failsInside: boolean
@@ -19,7 +19,7 @@ export interface Format {
 }
 
 export interface AnswerInput {
-  /** Of the format, below `/v1`. */
+  /** The path of the format, below `/v1`. */
   readonly path: string
   readonly body: JsonObject
   readonly row: CatalogRow
@@ -30,7 +30,7 @@ export interface AnswerInput {
   readonly generationId: string
   readonly nowMs: number
   readonly prefixes: PrefixMemory
-  /** What a paced model does when its prompt does not say. */
+  /** The pace of a paced model whose prompt does not set one. */
   readonly pace: Pace
 }
 
@@ -47,7 +47,7 @@ export interface Reply {
   readonly finishReason: string | null
   /** Milliseconds between events; null: as fast as they are taken. */
   readonly intervalMs: number | null
-  /** What it costs to have generated so many output tokens of it. */
+  /** The bill for so many of its output tokens. */
   billAt(outputTokens: number): Bill
   /** All output tokens of it. */
   readonly outputTokens: number

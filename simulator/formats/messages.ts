@@ -63,7 +63,7 @@ function readAsk(input: AnswerInput): Ask {
   }
 }
 
-// More than the listed maximum is never written here, whatever was asked for.
+// Output never exceeds the listed maximum, even if the request asks for more.
 function capWithinModel({ body, row }: AnswerInput): number | null {
   const cap = readCap(body, 'max_tokens')
   const listed = row.top_provider.max_completion_tokens

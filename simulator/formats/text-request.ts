@@ -49,7 +49,7 @@ export function textOf(content: JsonValue | undefined): string {
     .join('')
 }
 
-/** What the user said last. */
+/** The last text of the user. */
 export function lastUserText(messages: readonly JsonObject[]): string {
   return textOf(messages.findLast((message) => message['role'] === 'user')?.['content'])
 }
@@ -160,13 +160,13 @@ function readParsedFiles(body: JsonObject, input: AnswerInput, prompt: PromptCou
 /** Tiers at the listed price, or below it. */
 const PLAIN_TIERS = ['auto', 'default', 'standard', 'standard_only', 'flex', 'batch']
 
-/** Whether the request asks for the fast tier, under whatever name a provider may have for it. */
+/** Whether the request asks for the fast tier, by any provider's name for it. */
 function readIsFast(body: JsonObject): boolean {
   const tier = body['service_tier'] ?? 'auto'
   return body['speed'] === 'fast' || !PLAIN_TIERS.includes(stringOr(tier))
 }
 
-/** What a request says of how it is to be billed, alike in all text formats. */
+/** The billing terms of a request, which are alike in all text formats. */
 export function readTerms(
   body: JsonObject,
 ): Pick<Ask, 'isFast' | 'budgetTokens' | 'predictionTokens' | 'compacts'> {

@@ -89,7 +89,7 @@ export const WEATHER = {
   },
 } as const
 
-/** What came over a bare socket until it ended. */
+/** The bytes received over a bare socket until it ended. */
 export interface RawAnswer {
   /** The status line and headers; empty where none came. */
   readonly head: string
