@@ -107,12 +107,12 @@ export function openPage(
         .where('id', '=', accountId)
         .executeTakeFirst()
       if (row === undefined) throw notFound('account', accountId)
-      const key = await getPlaygroundKey(reads, accountId)
+      const stored = await getPlaygroundKey(reads, accountId)
       const models = ModelAccess.of({
         account: { allow: row.models_allow, deny: row.models_deny },
-        apiKey: key && { allow: key.models_allow, deny: key.models_deny },
+        apiKey: stored && { allow: stored.models_allow, deny: stored.models_deny },
       })
-      const apiKey = key === null ? NEW_PLAYGROUND_KEY : API_KEYS.read(key)
+      const apiKey = stored === null ? NEW_PLAYGROUND_KEY : API_KEYS.read(stored)
       return { account: ACCOUNTS.read(row), apiKey, models }
     },
   }

@@ -181,15 +181,15 @@ export function estimateGrant(
   input: CreditInput & Pick<OpenHoldInput, 'neededMicros'>,
   nowMs: number,
 ): HoldEstimate {
-  const credit = creditFor(account, input, nowMs)
+  const needed = creditFor(account, input, nowMs)
   const allowanceLeftOf = (row: Pick<AccountRow, 'allowance' | 'period'>) =>
     allowanceLeft({ ...row, period: knownPeriodAt(row, nowMs) })
-  const availableMicros = leastOf(credit.availableMicros, [allowanceLeftOf(account)])
+  const availableMicros = leastOf(needed.availableMicros, [allowanceLeftOf(account)])
   const ofKey = [keyCreditLeft(apiKey), allowanceLeftOf(apiKey)]
   const fittingMicros = leastOf(availableMicros, ofKey)
-  const isEnough = fittingMicros >= credit.leastMicros
+  const isEnough = fittingMicros >= needed.leastMicros
   const grantedMicros = minMicros(input.neededMicros, fittingMicros)
-  return { holdMicros: isEnough ? grantedMicros : credit.leastMicros, availableMicros }
+  return { holdMicros: isEnough ? grantedMicros : needed.leastMicros, availableMicros }
 }
 
 type CreditInput = Pick<
