@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { README_PICTURES } from './readme-picture.ts'
+import { PICTURE_SIZE, PICTURES, picturePath } from './pictures.ts'
 import { type ServeProcess, serve, tollgate } from './tollgate-process.ts'
 
 /** README's snippets, run as a person pastes them; only the address is this test's own. */
@@ -37,12 +37,18 @@ function snippet(language: string, word: string): string {
   throw new Error(`README has no ${language} block with ${word}`)
 }
 
-test('the picture of README is there in both themes, in the size that `npm run picture` makes', () => {
-  const { width, height, paths } = README_PICTURES
+test('README and the tour show every picture that `npm run picture` takes, in its size', () => {
+  const { width, height } = PICTURE_SIZE
+  const ofReadme = Object.entries(PICTURES).flatMap(([name, themes]) =>
+    themes.length > 1 ? themes.map((theme) => picturePath(name, theme)) : [],
+  )
   const named = [...README.matchAll(/(?:src|srcset)="([^"]+)"/g)].map(([, path]) => path)
-  expect(named.toSorted()).toEqual(Object.values(paths).toSorted())
+  expect(named.toSorted()).toEqual(ofReadme.toSorted())
   expect(README).toContain(`width="${width}" height="${height}"`)
-  for (const path of Object.values(paths)) {
+  const tour = readFileSync(join(ROOT, 'docs', 'tour.md'), 'utf8')
+  const shown = [...tour.matchAll(/!\[[^\]]+\]\(([^)]+)\)/g)].map(([, path]) => `docs/${path}`)
+  expect(shown).toEqual(Object.keys(PICTURES).map((name) => picturePath(name, 'light')))
+  for (const path of new Set([...ofReadme, ...shown])) {
     const png = readFileSync(join(ROOT, path))
     expect(png.subarray(1, 4).toString()).toBe('PNG')
     // The first chunk of every PNG begins with its size.

@@ -1,4 +1,6 @@
+import { expect } from 'vitest'
 import { type Screen, testScreens } from './each-screen.ts'
+import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
 import { HELIX } from './stand-in-data.ts'
 import { ALERTED_OVERVIEW, FIRST_OVERVIEW } from './stand-in-overview.ts'
@@ -221,3 +223,20 @@ const SCREENS: readonly Screen[] = [
 ]
 
 testScreens(SCREENS)
+
+test('a chart has its width when it is first painted, before an observer tells it', async ({
+  page,
+  server,
+}) => {
+  await page.addInitScript(() => {
+    window.ResizeObserver = class {
+      observe() {}
+      unobserve() {}
+      disconnect() {}
+    }
+  })
+  await page.goto(`${server.address}/app/${at('overview')}`)
+  const chart = page.locator('.columns svg')
+  await chart.waitFor()
+  expect(Number(await chart.getAttribute('width'))).toBeGreaterThan(500)
+})

@@ -172,94 +172,180 @@ export const USAGE_WITHOUT_TAGS: UsageReport = {
   data: [{ id: null, name: null, figures: USAGE_BY_TAG.totals }],
 }
 
+type Money<Figures> = Figures &
+  Readonly<
+    Record<
+      | 'backed_charge'
+      | 'free_charge'
+      | 'written_off'
+      | 'cost'
+      | 'uncharged_cost'
+      | 'uncosted'
+      | 'margin',
+      number
+    >
+  >
+
 function withMoney<Figures extends Readonly<Record<'charge', number>>>(
   figures: Figures,
-  share = 0.93,
-) {
-  const costMicros = Math.round(figures.charge * share)
+  costMicros: number,
+): Money<Figures> {
   const charges = { backed_charge: figures.charge, free_charge: 0, written_off: 0 }
-  const costs = {
-    cost: costMicros,
-    uncharged_cost: 0,
-    uncosted: 0,
-    margin: figures.charge - costMicros,
-  }
-  return { ...figures, ...charges, ...costs }
+  const margin = figures.charge - costMicros
+  return { ...figures, ...charges, cost: costMicros, uncharged_cost: 0, uncosted: 0, margin }
 }
 
-/** The usage of all accounts, as operators read it. */
-export const OPERATOR_USAGE: OperatorUsage = {
+/** Three accounts, one of them at a loss: their part of all requests, and the cost of a dollar of charge. */
+const OWNERS = [
+  { id: 'acct_1', name: 'Northwind Support', part: 0.62, costShare: 0.87 },
+  { id: HELIX.id, name: HELIX.name, part: 0.27, costShare: 0.91 },
+  {
+    id: 'acct_3',
+    name: 'Ada Lovelace, whose account has a name that is longer than others',
+    part: 0.11,
+    costShare: 1.06,
+  },
+]
+
+const COST_SHARE = OWNERS.reduce((sum, { part, costShare }) => sum + part * costShare, 0)
+
+const priced = <Figures extends Readonly<Record<'charge', number>>>(figures: Figures) =>
+  withMoney(figures, Math.round(figures.charge * COST_SHARE))
+
+interface Slice {
+  readonly id: string
+  readonly name: string
+  /** Of all requests: all together are 1. */
+  readonly part: number
+  readonly costShare: number
+}
+
+const UPSTREAM_SLICES: readonly Slice[] = [
+  { name: 'openrouter', part: 0.48 },
+  { name: 'anthropic', part: 0.26 },
+  { name: 'openai', part: 0.18 },
+  { name: 'own-vllm-in-the-cellar', part: 0.08 },
+].map((slice) => ({ ...slice, id: slice.name, costShare: COST_SHARE }))
+
+/** A part of figures. */
+function partOf(figures: UsageFigures, part: number): UsageFigures {
+  const of = (count: number) => Math.round(count * part)
+  return {
+    ...figures,
+    requests: of(figures.requests),
+    failed: of(figures.failed),
+    charge: of(figures.charge),
+    input_tokens: of(figures.input_tokens),
+    cache_read_tokens: of(figures.cache_read_tokens),
+    output_tokens: of(figures.output_tokens),
+    reasoning_tokens: of(figures.reasoning_tokens),
+  }
+}
+
+function sliceOf(figures: UsageFigures, { part, costShare }: Slice) {
+  const own = partOf(figures, part)
+  return withMoney(own, Math.round(own.charge * costShare))
+}
+
+const BY_MODEL = {
   ...USAGE,
   account_id: null,
-  by: 'account',
-  figures: withMoney(USAGE.figures),
-  before: withMoney(USAGE.before),
-  all: USAGE.all.map((each) => withMoney(each)),
-  series: USAGE.series.map((one) => ({
-    ...one,
-    steps: one.steps.map((each) => withMoney(each)),
-  })),
+  figures: priced(USAGE.figures),
+  before: priced(USAGE.before),
+  all: USAGE.all.map(priced),
+  series: USAGE.series.map((one) => ({ ...one, steps: one.steps.map(priced) })),
   others: USAGE.others && {
     count: USAGE.others.count,
-    figures: withMoney(USAGE.others.figures),
-    steps: USAGE.others.steps.map((each) => withMoney(each)),
+    figures: priced(USAGE.others.figures),
+    steps: USAGE.others.steps.map(priced),
   },
-  groups: USAGE.groups.map((group) => ({ ...group, figures: withMoney(group.figures) })),
+  groups: USAGE.groups.map((group) => ({ ...group, figures: priced(group.figures) })),
   compared: USAGE_COMPARED.compared && {
     ...USAGE_COMPARED.compared,
     steps: USAGE_COMPARED.compared.steps.map(({ at, figures }) => ({
       at,
-      figures: withMoney(figures),
+      figures: priced(figures),
     })),
     groups: USAGE_COMPARED.compared.groups.map(({ id, figures }) => ({
       id,
-      figures: withMoney(figures),
+      figures: priced(figures),
     })),
   },
+} satisfies OperatorUsage
+
+function bySlice(by: OperatorUsage['by'], slices: readonly Slice[]): OperatorUsage {
+  const named = slices.map(({ id, name }) => ({ id, name, prefix: null, deleted: false }))
+  const sliced = slices.map((slice, place) => ({
+    ...named[place],
+    id: slice.id,
+    name: slice.name,
+    steps: USAGE.all.map((step) => sliceOf(step, slice)),
+  }))
+  return {
+    ...BY_MODEL,
+    by,
+    series: sliced.map(({ id, name, steps }) => ({ id, name, steps })),
+    others: null,
+    groups: slices.map(({ id, name, ...slice }) => ({
+      id,
+      name,
+      prefix: null,
+      deleted: false,
+      figures: sliceOf(USAGE.figures, { id, name, ...slice }),
+    })),
+  }
 }
 
-/** Usage by account, one at a loss, and one of which costs are not known. */
+/** The usage of all accounts, as operators read it, by a group. */
+export function operatorUsage(by: string | null): OperatorUsage {
+  if (by === 'account') return bySlice('account', OWNERS)
+  if (by === 'upstream') return bySlice('upstream', UPSTREAM_SLICES)
+  return BY_MODEL
+}
+
+/** Usage by account, one at a loss. */
 export const OPERATOR_REPORT: OperatorReport = {
   ...USAGE_BY_TAG,
   by: 'account',
-  totals: withMoney(USAGE_BY_TAG.totals),
-  data: [
-    { id: 'acct_1', name: 'Northwind Support', share: 0.89 },
-    { id: HELIX.id, name: HELIX.name, share: 0.95 },
-    {
-      id: 'acct_3',
-      name: 'Ada Lovelace, whose account has a name that is longer than others',
-      share: 1.06,
-    },
-  ].map(({ share, ...account }, place) => ({
-    ...account,
-    figures: withMoney(reportFigures(6_000 / (place + 1)), share),
-  })),
+  totals: priced(USAGE.figures),
+  data: operatorUsage('account').groups.map(({ id, name, figures }) => ({ id, name, figures })),
 }
 
 const REPORT_ROWS: Readonly<Record<string, OperatorReport['data']>> = {
-  day: OPERATOR_USAGE.all.map((figures, at) => ({
+  day: BY_MODEL.all.map((figures, at) => ({
     id: new Date(Date.UTC(2026, 9, 23) + at * DAY_MS).toISOString().slice(0, 10),
     name: null,
     figures,
   })),
-  model: OPERATOR_USAGE.groups.map(({ id, figures }, place) => ({
+  model: BY_MODEL.groups.map(({ id, figures }) => ({ id, name: null, figures })),
+  upstream: operatorUsage('upstream').groups.map(({ id, figures }) => ({
     id,
     name: null,
-    figures: withMoney(reportFigures(figures.requests), place === 3 ? 1.02 : 0.9),
-  })),
-  upstream: ['openrouter', 'anthropic', 'openai', 'own-vllm-in-the-cellar'].map((id, place) => ({
-    id,
-    name: null,
-    figures: withMoney(reportFigures(Math.round(4_000 / (place + 1)))),
+    figures,
   })),
 }
 
-/** The report of operators by a group; by account where it has no other rows. */
-export function operatorReport(by: string | null): OperatorReport {
+/** The report of operators by a group; by account where it has no other rows. Earlier times had less. */
+export function operatorReport(query: URLSearchParams): OperatorReport {
+  const by = query.get('by')
   const data = REPORT_ROWS[by ?? '']
-  if (data === undefined) return OPERATOR_REPORT
-  return { ...OPERATOR_REPORT, by: by as OperatorReport['by'], data }
+  const report =
+    data === undefined
+      ? OPERATOR_REPORT
+      : { ...OPERATOR_REPORT, by: by as OperatorReport['by'], data }
+  return Date.parse(query.get('from') ?? '') < Date.UTC(2026, 9, 20) ? earlier(report) : report
+}
+
+function earlier(report: OperatorReport): OperatorReport {
+  const less = (figures: OperatorReport['totals']) => {
+    const own = { ...figures, ...partOf({ ...NO_FIGURES, ...figures }, 0.86) }
+    return withMoney(own, Math.round(figures.cost * 0.87))
+  }
+  return {
+    ...report,
+    totals: less(report.totals),
+    data: report.data.map((row) => ({ ...row, figures: less(row.figures) })),
+  }
 }
 
 /** Paid credit that was added. */

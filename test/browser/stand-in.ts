@@ -24,7 +24,7 @@ import {
 import { OVERVIEW } from './stand-in-overview.ts'
 import { REQUESTS, SUMMARY } from './stand-in-requests.ts'
 import { DEPOSIT, HELD, OFFERS, PENDING, PURCHASES, QUOTE, RECEIPT } from './stand-in-sale.ts'
-import { OPERATOR_USAGE, operatorReport, TOP_UPS, USAGE, USAGE_BY_TAG } from './stand-in-usage.ts'
+import { operatorReport, operatorUsage, TOP_UPS, USAGE, USAGE_BY_TAG } from './stand-in-usage.ts'
 
 /**
  * The page's files and a made-up API: for states that a real server is in for a moment only, and for
@@ -139,7 +139,8 @@ const BY_QUERY: readonly (readonly [string, (query: URLSearchParams) => unknown]
           : ACCOUNTS,
       ),
   ],
-  ['/operator/usage/report', (query) => operatorReport(query.get('by'))],
+  ['/operator/usage', (query) => operatorUsage(query.get('by'))],
+  ['/operator/usage/report', operatorReport],
 ]
 
 const asCustomersReadIt = (request: unknown): unknown =>
@@ -188,7 +189,6 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['/auth/factors', data.NO_FACTORS],
     ['POST /auth/factors/app/begin', data.APP_BEGUN],
     ['POST /auth/factors/recovery-codes', data.NEW_RECOVERY_CODES],
-    ['/operator/usage', OPERATOR_USAGE],
     ['/operator/actions', list(ACTIONS)],
     ['/operator/top-ups', TOP_UPS],
     ['/operator/users', list(USERS)],
