@@ -68,6 +68,10 @@ test.each([
   [`${TOP}\n## 0.1.0\n`, '"0.1.0" is no version with its date'],
   [`${TOP}\n### Features\n`, '"Features": the buckets are'],
   [`${TOP}\n### Fixed\n\n### Added\n`, '"Added": the buckets are'],
+  [
+    `${TOP}\n### Added\n\n- A key can be rotated with a grace period.\n- A key can be rotated with a grace of 24 h.\n`,
+    'begins as the entry on line 7 does',
+  ],
 ])('a changelog fails: %j', async (text, reason) => {
   expect(await judgeToyTree(checkChangelog, { ...MANIFEST, 'CHANGELOG.md': text })).toEqual([
     expect.stringContaining(reason),

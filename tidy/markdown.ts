@@ -136,11 +136,13 @@ export function checkChangelog(files: readonly SourceFile[]): Violation[] {
   const add = (line: number, message: string) => violations.push({ path: CHANGELOG, line, message })
   let versions = 0
   let nextBucket = 0
+  const beginnings = new Map<string, number>()
   for (const { text, line } of readMarkdown(changelog.text).prose) {
     const [, marks, title = ''] = /^(##+) (.+)$/.exec(text) ?? []
     if (marks === '##') {
       versions += 1
       nextBucket = 0
+      beginnings.clear()
       const [, named] = /^(\d+\.\d+\.\d+) \(\d{4}-\d\d-\d\d\)$/.exec(title) ?? []
       if (named === undefined) add(line, `"${title}" is no version with its date`)
       else if (versions === 1 && named !== version)
@@ -150,11 +152,19 @@ export function checkChangelog(files: readonly SourceFile[]): Violation[] {
       if (bucket < nextBucket)
         add(line, `"${title}": the buckets are ${BUCKETS.join(', ')}, in this order`)
       nextBucket = bucket + 1
+    } else if (text.startsWith('- ')) {
+      // As a merge leaves an entry that two changes reworded.
+      const beginning = text.slice(0, ENTRY_BEGINNING_CHARS)
+      const earlier = beginnings.get(beginning)
+      if (earlier !== undefined) add(line, `begins as the entry on line ${earlier} does`)
+      beginnings.set(beginning, line)
     }
   }
   if (versions === 0) add(1, 'has no version')
   return violations
 }
+
+const ENTRY_BEGINNING_CHARS = 36
 
 /** The alerts and queries in code blocks of the docs ask for metrics that exist. */
 export function checkAlerts(
