@@ -11,7 +11,7 @@ export interface PromptCount {
   readonly files: number
   /** Files, videos, and images by URL, whose size the request does not show. */
   readonly unsizedMedia: number
-  /** The lifetime of the cache mark, whether it was written or read; null: nothing is marked. */
+  /** The longest lifetime of the cache marks, whether it was written or read; null: nothing is marked. */
   readonly cacheMark: 'short' | 'long' | null
 }
 
@@ -26,19 +26,28 @@ const PREFIXES_MAX = 10_000
 export class PrefixMemory {
   readonly #seen = new Set<string>()
 
-  /** Notes the last of these prefixes, the shortest first. The place of the longest that was there before; -1: none was. */
-  meet(digests: readonly string[]): number {
-    const known = digests.findLastIndex((digest) => this.#seen.has(digest))
-    const whole = digests.at(-1)
-    if (whole === undefined) return -1
+  /** The place of the longest of these prefixes, the shortest first, that was written before; -1: none was. */
+  longestKnown(digests: readonly string[]): number {
+    return digests.findLastIndex((digest) => this.#seen.has(digest))
+  }
+
+  write(digest: string): void {
     if (this.#seen.size >= PREFIXES_MAX) this.#seen.clear()
-    this.#seen.add(whole)
-    return known
+    this.#seen.add(digest)
   }
 
   clear(): void {
     this.#seen.clear()
   }
+}
+
+/** A mark in a prompt: everything up to it is to be cached. */
+interface Mark {
+  /** How many texts stand before it. */
+  readonly texts: number
+  readonly tokens: number
+  /** Whether for an hour. */
+  readonly isLong: boolean
 }
 
 /** Counts a prompt's tokens as it is walked: about one for four characters, as tokenizers do. */
@@ -49,7 +58,7 @@ export class PromptMeter {
   #files = 0
   #unsizedMedia = 0
   readonly #texts: { readonly text: string; readonly tokensTo: number }[] = []
-  #mark: { readonly texts: number; readonly tokens: number; readonly long: boolean } | null = null
+  readonly #marks: Mark[] = []
 
   text(text: string): void {
     this.#chars += text.length
@@ -107,8 +116,8 @@ export class PromptMeter {
   /** Notes that everything up to here must be cached, if the value says so. */
   cacheMark(control: JsonValue | undefined): void {
     if (!isObject(control)) return
-    const tokens = this.#total()
-    this.#mark = { texts: this.#texts.length, tokens, long: objectOr(control)['ttl'] === '1h' }
+    const isLong = control['ttl'] === '1h'
+    this.#marks.push({ texts: this.#texts.length, tokens: this.#total(), isLong })
   }
 
   #total(): number {
@@ -120,33 +129,47 @@ export class PromptMeter {
     return this.#total()
   }
 
-  /** What has been counted: of a marked prefix, the longest beginning that was marked before is read, the rest written. */
+  /**
+   * What has been counted. Of the longest beginning that was marked before, all is read from the cache. What follows is
+   * written up to the last mark: for an hour as far as a mark of an hour covers it, else for five minutes.
+   */
   count(prefixes: PrefixMemory): PromptCount {
     const total = Math.max(1, this.#total())
-    const mark = this.#mark
     const base = {
       inputImages: this.#images,
       files: this.#files,
       unsizedMedia: this.#unsizedMedia,
     }
-    if (mark === null) {
+    const last = this.#marks.at(-1)
+    if (last === undefined) {
       return { ...base, cacheMark: null, inputTokens: total, ...NOT_CACHED }
     }
-    const whole = createHash('sha256')
-    const marked = this.#texts.slice(0, mark.texts)
-    const known = prefixes.meet(
-      marked.map(({ text }) => whole.update(text).update('\0').copy().digest('base64')),
-    )
-    const read = known === marked.length - 1 ? mark.tokens : (marked[known]?.tokensTo ?? 0)
-    const written = mark.tokens - read
+    const read = this.#readTokens(last, prefixes)
+    const longTokens = this.#marks.findLast(({ isLong }) => isLong)?.tokens ?? 0
+    const writtenLong = Math.max(0, longTokens - read)
     return {
       ...base,
-      cacheMark: mark.long ? 'long' : 'short',
-      inputTokens: total - mark.tokens,
+      cacheMark: longTokens > 0 ? 'long' : 'short',
+      inputTokens: total - last.tokens,
       cacheReadTokens: read,
-      cacheWriteTokens: mark.long ? 0 : written,
-      cacheWriteLongTokens: mark.long ? written : 0,
+      cacheWriteTokens: last.tokens - read - writtenLong,
+      cacheWriteLongTokens: writtenLong,
     }
+  }
+
+  /** The tokens before the last mark that are in the cache by now; all of them are after this. */
+  #readTokens(last: Mark, prefixes: PrefixMemory): number {
+    const whole = createHash('sha256')
+    const marked = this.#texts.slice(0, last.texts)
+    const digests = marked.map(({ text }) =>
+      whole.update(text).update('\0').copy().digest('base64'),
+    )
+    const known = prefixes.longestKnown(digests)
+    for (const { texts } of this.#marks) {
+      const digest = digests[texts - 1]
+      if (digest !== undefined) prefixes.write(digest)
+    }
+    return known === marked.length - 1 ? last.tokens : (marked[known]?.tokensTo ?? 0)
   }
 }
 

@@ -31,6 +31,32 @@ describe('messages', () => {
     expect(at(body, 'usage', 'cost')).toBe(Number(`${3 * 4 + 6 * 100 + 15 * output}e-6`))
   })
 
+  test('a marked beginning is read, and the rest is written up to each mark at the time that it names', async () => {
+    const marked = (name: string, ttl: '5m' | '1h') => ({
+      type: 'text',
+      text: name.repeat(400),
+      cache_control: { type: 'ephemeral', ttl },
+    })
+    const countsOf = async (system: readonly unknown[]) => {
+      const asked = question('Hi', { model: 'sim/cached', max_tokens: 1, system })
+      return at(await jsonOf(await post(simulator, '/messages', asked)), 'usage')
+    }
+    const [first, second, third] = [marked('d', '1h'), marked('e', '5m'), marked('f', '5m')]
+    expect(await countsOf([first, second])).toMatchObject({
+      input_tokens: 4,
+      cache_read_input_tokens: 0,
+      cache_creation: { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 100 },
+    })
+    expect(await countsOf([first, third])).toMatchObject({
+      cache_read_input_tokens: 100,
+      cache_creation: { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 0 },
+    })
+    expect(await countsOf([first, second, third])).toMatchObject({
+      cache_read_input_tokens: 200,
+      cache_creation: { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 0 },
+    })
+  })
+
   test('a stream has its events in order, each under its own name', async () => {
     const asked = question('Hi', { max_tokens: 40, stream: true, thinking: { type: 'adaptive' } })
     const text = await (await post(simulator, '/messages', asked)).text()
