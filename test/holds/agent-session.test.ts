@@ -39,6 +39,20 @@ describe('a session of a coding agent', () => {
     },
   )
 
+  test.each([
+    { creditMicros: 5_000_000, capTokens: 32_000, turnsMax: 20 },
+    { creditMicros: 10_000_000, capTokens: 8_000, turnsMax: 59 },
+  ])(
+    'of $15/$75 on $creditMicros micro-dollars with a cap of $capTokens ends by turn $turnsMax even at the exact count of each prompt',
+    ({ turnsMax, ...input }) => {
+      const offer = catalog.offerFor('anthropic/claude-opus-4-1', 'chat')
+      const exact = runSession(offer, { ...input, turns: 60, isExact: true })
+      console.log(JSON.stringify({ ...input, ...exact }))
+      expect(exact.turns).toBeLessThanOrEqual(turnsMax)
+      expect(exact.turns).toBeGreaterThan(runSession(offer, { ...input, turns: 60 }).turns)
+    },
+  )
+
   test('comes further than one whose marks are held at the price of an hour', () => {
     const offer = catalog.offerFor('anthropic/claude-opus-4-1', 'chat')
     const input = { creditMicros: 5_000_000, capTokens: 32_000, turns: 60 }

@@ -110,12 +110,17 @@ interface RunInput extends SessionInput {
   readonly creditMicros: number
   /** The offer that the holds are sized at. Default: the one that charges. */
   readonly heldAt?: Offer
+  /**
+   * Whether a prompt is held at the very tokens that are counted of it, as if all were written to the cache: the least that is
+   * sure, since a cache may be gone. Default: no, at the gateway's bound.
+   */
+  readonly isExact?: boolean
 }
 
 /** Runs a session on an amount of credit: a turn is refused whose hold is above what is left. */
 export function runSession(
   offer: Offer,
-  { creditMicros, heldAt = offer, ...input }: RunInput,
+  { creditMicros, heldAt = offer, isExact = false, ...input }: RunInput,
 ): Session {
   const messages = FORMATS.find(({ endpoint }) => endpoint === 'messages')
   if (messages === undefined) throw new TypeError('no messages')
@@ -125,18 +130,16 @@ export function runSession(
   for (const turn of sessionTurns(offer.modelId, input)) {
     const body = parseJsonBody(Buffer.from(JSON.stringify(turn.body)))
     const call = sizeCall(messages.readCall(body, DEFAULT_PUBLIC_NAMES))
-    const { neededMicros } = sizeHold(call, heldAt)
+    const neededMicros = isExact
+      ? exactHoldMicros(turn, { offer, capTokens: input.capTokens })
+      : sizeHold(call, heldAt).neededMicros
     holds.push(neededMicros)
     if (neededMicros > leftMicros) break
     const usage = {
-      inputTokens: 0,
+      ...NO_USAGE,
       cacheReadTokens: turn.knownTokens,
       cacheWriteTokens: turn.newTokens,
-      cacheWriteLongTokens: 0,
       outputTokens: turn.answerTokens,
-      reasoningTokens: 0,
-      imageOutputTokens: 0,
-      searches: 0,
     }
     const charge = chargeForCost(costOfUsage({ usage, prices: offer.prices }), offer.feeBasisPoints)
     if (charge === null) throw new TypeError('the charge is too large')
@@ -152,6 +155,31 @@ export function runSession(
     medianChargeMicros: sorted[Math.floor(sorted.length / 2)] ?? 0,
     chargedAbove: charges.flatMap((charge, turn) => (charge > (holds[turn] ?? 0) ? [turn] : [])),
   }
+}
+
+const NO_USAGE = {
+  inputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWriteLongTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  imageOutputTokens: 0,
+  searches: 0,
+}
+
+function exactHoldMicros(
+  { knownTokens, newTokens }: Turn,
+  { offer, capTokens }: { readonly offer: Offer; readonly capTokens: number },
+): number {
+  const usage = {
+    ...NO_USAGE,
+    cacheWriteTokens: knownTokens + newTokens,
+    outputTokens: capTokens,
+  }
+  const hold = chargeForCost(costOfUsage({ usage, prices: offer.prices }), offer.feeBasisPoints)
+  if (hold === null) throw new TypeError('the hold is too large')
+  return hold
 }
 
 function read(path: string): string {
