@@ -117,15 +117,17 @@ describe('a file of upstreams', () => {
     const file = (dialect: string, lines: string): string =>
       `upstreams: { a: { dialect: ${dialect}, base_url: "http://h/v1", ${lines}, models: [{ id: a/m }] } }`
     const readAs = (dialect: string, lines: string) => read(file(dialect, lines), DIALECTS)
-    const lines = 'allow_fields: [priority, messages.partial], cache_salt: true'
+    const lines =
+      'allow_fields: [priority, messages.partial], cache_salt: true, leave_out: [user, stream_options]'
     const { upstreams } = await readAs('openai-compatible', lines)
     expect(upstreams[0]).toMatchObject({
       allowFields: ['priority', 'messages.partial'],
       saltsCache: true,
+      leavesOut: ['user', 'stream_options'],
     })
     const faulty = readAs(
       'openai-compatible',
-      'allow_fields: [n_predict, max_tokens, thread, messages.content, messages.audio, "a b"]',
+      'leave_out: [store], allow_fields: [n_predict, max_tokens, thread, messages.content, messages.audio, "a b"]',
     )
     await expect(faulty).rejects.toThrow(
       /allow_fields\[0\] can't be vouched for: `n_predict` sets the length of the answer, which a hold must know[\s\S]*`max_tokens` is listed already[\s\S]*`thread` reads what the vendor keeps[\s\S]*`messages.content` is listed already[\s\S]*`messages.audio` reads what the vendor keeps[\s\S]*must be a field/,
@@ -136,8 +138,10 @@ describe('a file of upstreams', () => {
       `api_key: "${variable}", allow_fields: [diagnostics]`,
     )
     expect(ofAnthropic.upstreams[0].allowFields).toEqual(['diagnostics'])
-    const elsewhere = readAs('openrouter', 'allow_fields: [x], cache_salt: true')
-    await expect(elsewhere).rejects.toThrow(/passes every field on[\s\S]*no such field/)
+    const elsewhere = readAs('openrouter', 'allow_fields: [x], cache_salt: true, leave_out: [user]')
+    await expect(elsewhere).rejects.toThrow(
+      /passes every field on[\s\S]*no such field[\s\S]*take what the gateway sends/,
+    )
   })
 
   test('has no price of images, which no answer counts', async () => {

@@ -3,10 +3,12 @@ import { loadDialect } from '../upstreams/dialects.ts'
 import { whyNotVouched } from '../upstreams/fields.ts'
 import { isModelId, MODEL_NAME_CHARS_MAX } from '../upstreams/listing/listing.ts'
 import { answeredFormats, type Dialect } from '../upstreams/upstream.ts'
-import type {
-  ConfiguredUpstreams,
-  UpstreamSettings,
-  UpstreamTimeouts,
+import {
+  type ConfiguredUpstreams,
+  OWN_FIELDS,
+  type OwnField,
+  type UpstreamSettings,
+  type UpstreamTimeouts,
 } from '../upstreams/upstream-settings.ts'
 import { ConfigError } from './config.ts'
 import { readWrittenModels } from './written-models.ts'
@@ -79,6 +81,7 @@ const KNOWN = [
   'read_on',
   'allow_fields',
   'cache_salt',
+  'leave_out',
   'timeouts',
 ]
 
@@ -123,6 +126,7 @@ async function readUpstream(
     readOn: readReadOn(members.get('read_on'), dialect),
     allowFields: readAllowedFields(members.get('allow_fields'), dialect),
     saltsCache: readCacheSalt(members.get('cache_salt'), dialectName),
+    leavesOut: readLeftOut(members.get('leave_out'), dialectName),
     timeouts: readTimeouts(members.get('timeouts'), input.timeouts),
   }
 }
@@ -158,6 +162,15 @@ function readCacheSalt(value: YamlValue | undefined, dialect: string): boolean {
   if (dialect === 'openai-compatible') return value.oneOf(['true', 'false']) === 'true'
   value.fault('is read for openai-compatible alone: other vendors have no such field')
   return false
+}
+
+function readLeftOut(value: YamlValue | undefined, dialect: string): OwnField[] {
+  if (value === undefined) return []
+  if (dialect === 'openai-compatible') {
+    return (value.items() ?? []).flatMap((item) => item.oneOf(OWN_FIELDS) ?? [])
+  }
+  value.fault('is read for openai-compatible alone: other vendors take what the gateway sends')
+  return []
 }
 
 function readBaseUrl(

@@ -22,6 +22,7 @@ const edited = (text: string, ...edits: readonly JsonEdit[]) =>
   Buffer.concat(editJson(bodyOf(text), edits)).toString()
 const set = (path: JsonPath, json: string): JsonEdit => ({ kind: 'set', path, json })
 const append = (path: JsonPath, json: string): JsonEdit => ({ kind: 'append', path, json })
+const remove = (path: JsonPath): JsonEdit => ({ kind: 'remove', path })
 
 describe('an edit', () => {
   test.each([
@@ -108,6 +109,22 @@ describe('an edit', () => {
       [set(['q'], '0'), append(['p'], '1'), set(['o', 'y'], '2'), set(['o', 'x'], '3')],
       '{"o":{"x":3,"y":2},"p":[1],"q":0}',
     ],
+    ['takes out the first member', '{ "a": 1, "b":2}', [remove(['a'])], '{ "b":2}'],
+    ['takes out the last member', '{"a":1 , "b":[2]}', [remove(['b'])], '{"a":1}'],
+    ['takes out all members', '{"a":1, "b":{"c":2} }', [remove(['a']), remove(['b'])], '{}'],
+    ['takes out one below', '{"a":{"b":1,"c":2}}', [remove(['a', 'b'])], '{"a":{"c":2}}'],
+    [
+      'adds where all others are taken out',
+      '{"a":1,"b":2 }',
+      [remove(['a']), remove(['b']), set(['c'], '3')],
+      '{"c":3}',
+    ],
+    [
+      'changes and adds beside what is taken out',
+      '{"a":1,"b":2,"c":3,"d":4}',
+      [remove(['b']), remove(['d']), set(['c'], '0'), set(['e'], '5')],
+      '{"a":1,"c":0,"e":5}',
+    ],
     ['keeps the white space around the body', ' \n{"a":1}\n ', [set(['a'], '2')], ' \n{"a":2}\n '],
     ['writes text beyond ASCII', '{"a":1}', [set(['a'], '"né😀"')], '{"a":"né😀"}'],
   ] as const)('%s', (_, before, edits, after) => {
@@ -141,11 +158,16 @@ describe('an edit', () => {
     ['an element of an object', '{"a":{"0":1}}', [set(['a', 0], '2')]],
     ['the end of what is no array', '{"a":{}}', [append(['a'], '2')]],
     ['the end of an array that is not there', '{}', [append(['a'], '2')]],
+    ['a member that is taken out and changed', '{"a":1}', [remove(['a']), set(['a'], '2')]],
+    ['a member to take out that is not there', '{}', [remove(['a'])]],
     ['an edit of the whole body', '{}', [set([], '{}')]],
   ] as const)('of %s is a bug and throws TypeError', (_, before, edits) => {
     expect(() => edited(before, ...edits)).toThrow(TypeError)
   })
 })
+
+/** An edit that puts something in. */
+type Put = Exclude<JsonEdit, { readonly kind: 'remove' }>
 
 /** Every place in a text: the values there are, and the containers. */
 function placesIn(node: JsonText, path: JsonPath = []): readonly Place[] {
@@ -172,7 +194,7 @@ interface Wish {
 }
 
 /** What a wish comes to at its place; null where it comes to nothing. */
-function editFor({ newMember, name, json }: Wish, { path, node }: Place): JsonEdit | null {
+function editFor({ newMember, name, json }: Wish, { path, node }: Place): Put | null {
   if (newMember && node.kind === 'array' && path.length > 0) return { kind: 'append', path, json }
   if (newMember && node.kind === 'object' && node.items.every((item) => item.name !== name)) {
     return { kind: 'set', path: [...path, name], json }
@@ -184,7 +206,7 @@ function startsWith(path: JsonPath, start: JsonPath): boolean {
   return start.every((segment, i) => path[i] === segment)
 }
 
-function overlap(a: JsonEdit, b: JsonEdit): boolean {
+function overlap(a: Put, b: Put): boolean {
   if (a.kind === 'append' && b.kind === 'append') return false
   if (a.kind === 'append') return startsWith(a.path, b.path)
   if (b.kind === 'append') return startsWith(b.path, a.path)
@@ -192,7 +214,7 @@ function overlap(a: JsonEdit, b: JsonEdit): boolean {
 }
 
 /** The text with one edit made in the model, where every node knows its own source. */
-function withEdit(node: JsonText, { edit, depth }: { edit: JsonEdit; depth: number }): JsonText {
+function withEdit(node: JsonText, { edit, depth }: { edit: Put; depth: number }): JsonText {
   const segment = edit.path[depth]
   if (segment === undefined) {
     if (edit.kind === 'set') return { kind: 'raw', source: edit.json }
@@ -226,7 +248,7 @@ test('random edits of random bodies change the bytes that they must and no other
   fc.assert(
     fc.property(jsonObjectTexts, wishes, (text, wishes) => {
       const places = placesIn(text)
-      const edits: JsonEdit[] = []
+      const edits: Put[] = []
       for (const wish of wishes) {
         const place = places[wish.place % places.length]
         const edit = place === undefined ? null : editFor(wish, place)
@@ -248,4 +270,25 @@ test('random edits of random bodies change the bytes that they must and no other
     { numRuns: 2_000 },
   )
   expect(editsMade).toBeGreaterThan(2_000)
+})
+
+test('random members that are taken out leave the others as they were, with what is added', () => {
+  const places = fc.array(fc.nat(), { maxLength: 4 })
+  fc.assert(
+    fc.property(jsonObjectTexts, places, fc.boolean(), (text, places, isAdded) => {
+      fc.pre(text.kind === 'object')
+      const names = [...new Set(text.items.map(({ name }) => name))]
+      fc.pre(names.length === text.items.length && !names.includes('added'))
+      const removed = new Set(places.map((place) => names[place % names.length] ?? ''))
+      const edits = names.filter((name) => removed.has(name)).map((name) => remove([name]))
+      if (isAdded) edits.push(set(['added'], '1'))
+      const items = text.items.filter(({ name }) => !removed.has(name))
+      const added = isAdded ? [{ name: 'added', source: '1' }] : []
+      const after = edited(printJson(text), ...edits)
+      expect(JSON.stringify(meaningOfValue(JSON.parse(after)))).toBe(
+        JSON.stringify(meaningOf({ ...text, items, added })),
+      )
+    }),
+    { numRuns: 2_000 },
+  )
 })

@@ -24,6 +24,8 @@ export type JsonEdit =
   | { readonly kind: 'set'; readonly path: JsonPath; readonly json: string }
   /** Adds an element at the end of the array at `path`, which must be there. */
   | { readonly kind: 'append'; readonly path: JsonPath; readonly json: string }
+  /** Takes the member at `path` out of its object, with its name; it must be there. */
+  | { readonly kind: 'remove'; readonly path: JsonPath }
 
 /** Bytes to replace; where `start` is `end`, text is added there. */
 interface Replacement {
@@ -75,7 +77,7 @@ class EditSearch {
   }
 
   #replace(start: number, { edits: [edit, ...others] }: Wanted): number {
-    if (edit === undefined || others.length > 0) throw new TypeError('edits that overlap')
+    if (edit?.kind !== 'set' || others.length > 0) throw new TypeError('edits that overlap')
     const end = skipValue(this.#bytes, start)
     this.placed++
     this.replacements.push({ start, end, text: edit.json })
@@ -85,9 +87,10 @@ class EditSearch {
   #visitObject(start: number, { edits, depth }: Wanted): number {
     const bytes = this.#bytes
     const absent = new Set(edits)
-    const first = enterContainer(bytes, start)
-    let at = first
-    let lastEnd = first
+    let at = enterContainer(bytes, start)
+    // Where the last member ends, and the last of those that stay; null: there is none.
+    let lastEnd: number | null = null
+    let keptEnd: number | null = null
     while (!closesAt(bytes, at)) {
       const key = { start: at, end: skipString(bytes, at) }
       const below = edits.filter(({ path }) => {
@@ -96,7 +99,13 @@ class EditSearch {
       })
       for (const edit of below) absent.delete(edit)
       const valueStart = skipColon(bytes, key.end)
-      lastEnd = this.#visitOrSkip(valueStart, { edits: below, depth: depth + 1 })
+      const inside = { edits: below, depth: depth + 1 }
+      if (isRemoved(inside)) {
+        lastEnd = this.#remove({ keyStart: key.start, valueStart, keptEnd }, inside)
+      } else {
+        lastEnd = this.#visitOrSkip(valueStart, inside)
+        keptEnd = lastEnd
+      }
       at = skipComma(bytes, lastEnd)
     }
     const names = new Set<string>()
@@ -108,8 +117,22 @@ class EditSearch {
       names.add(name)
       texts.push(`${JSON.stringify(name)}:${edit.json}`)
     }
-    this.#add({ afterBracket: start + 1, afterLast: at === first ? null : lastEnd, texts })
+    const isEmptied = keptEnd === null && lastEnd !== null
+    this.#add({ at: isEmptied ? at : (lastEnd ?? start + 1), isFirst: keptEnd === null, texts })
     return at + 1
+  }
+
+  /** Takes a member out, with the comma that stood between it and its neighbours; returns where it ended. */
+  #remove({ keyStart, valueStart, keptEnd }: Member, { edits }: Wanted): number {
+    if (edits.length > 1) throw new TypeError('edits that overlap')
+    const end = skipValue(this.#bytes, valueStart)
+    this.placed++
+    this.replacements.push(
+      keptEnd === null
+        ? { start: keyStart, end: skipComma(this.#bytes, end), text: '' }
+        : { start: keptEnd, end, text: '' },
+    )
+    return end
   }
 
   #visitArray(start: number, { edits, depth }: Wanted): number {
@@ -123,9 +146,11 @@ class EditSearch {
       at = skipComma(bytes, lastEnd)
     }
     const texts = edits
-      .filter(({ kind, path }) => kind === 'append' && path.length === depth)
+      .filter((edit) => edit.kind === 'append')
+      .filter(({ path }) => path.length === depth)
       .map(({ json }) => json)
-    this.#add({ afterBracket: start + 1, afterLast: at === first ? null : lastEnd, texts })
+    const isFirst = at === first
+    this.#add({ at: isFirst ? start + 1 : lastEnd, isFirst, texts })
     return at + 1
   }
 
@@ -135,19 +160,31 @@ class EditSearch {
       : this.visitValue(start, wanted)
   }
 
-  /** Adds members or elements at the end of a container; `afterLast` is null where it is empty. */
-  #add({ afterBracket, afterLast, texts }: Addition): void {
+  /** Adds members or elements at the end of a container. */
+  #add({ at, isFirst, texts }: Addition): void {
     if (texts.length === 0) return
     this.placed += texts.length
-    const at = afterLast ?? afterBracket
     const text = texts.join(',')
-    this.replacements.push({ start: at, end: at, text: afterLast === null ? text : `,${text}` })
+    this.replacements.push({ start: at, end: at, text: isFirst ? text : `,${text}` })
   }
 }
 
+function isRemoved({ edits, depth }: Wanted): boolean {
+  return edits.some(({ kind, path }) => kind === 'remove' && path.length === depth)
+}
+
+/** A member that is taken out of its object. */
+interface Member {
+  readonly keyStart: number
+  readonly valueStart: number
+  /** Where the last member before it ends that stays; null: none does. */
+  readonly keptEnd: number | null
+}
+
 interface Addition {
-  readonly afterBracket: number
-  readonly afterLast: number | null
+  readonly at: number
+  /** Whether nothing stands in the container before it. */
+  readonly isFirst: boolean
   readonly texts: readonly string[]
 }
 

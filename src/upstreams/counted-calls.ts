@@ -5,7 +5,9 @@ import type { Call } from '../vocabulary/call.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { type FieldTable, requireListed, type VouchedFields } from './fields.ts'
+import { userEdit } from './openrouter/rewrites.ts'
 import type { RewriteInput } from './upstream.ts'
+import type { OwnField } from './upstream-settings.ts'
 
 /* The edits and refusals of calls to providers that bill by their counts. */
 
@@ -16,6 +18,19 @@ export function usageEdits(call: Call, root: JsonObject): readonly JsonEdit[] {
     ? [{ kind: 'set', path: ['stream_options', 'include_usage'], json: 'true' }]
     : [{ kind: 'set', path: ['stream_options'], json: '{"include_usage":true}' }]
 }
+
+/** The fields of the gateway's own, as far as the server takes them: the account's tag, and usage in streams. */
+export function ownFieldEdits(input: RewriteInput): readonly JsonEdit[] {
+  const { call, body, accountTag, leavesOut = NOTHING_LEFT_OUT } = input
+  const removed = [...leavesOut].filter((name) => name in body.root)
+  return [
+    ...removed.map((name) => ({ kind: 'remove', path: [name] }) as const),
+    ...(leavesOut.has('user') ? [] : [userEdit(accountTag)]),
+    ...(leavesOut.has('stream_options') ? [] : usageEdits(call, body.root)),
+  ]
+}
+
+const NOTHING_LEFT_OUT: ReadonlySet<OwnField> = new Set()
 
 /** `store: false` where the client left it out: answers are kept otherwise, and the gateway promises that none is. */
 export function unstoredEdits(root: JsonObject): readonly JsonEdit[] {

@@ -1,5 +1,10 @@
 import type { Picos } from '../vocabulary/money.ts'
 
+/** Fields that the gateway sets in chats, completions and embeddings, and that not every server takes. */
+export const OWN_FIELDS = ['user', 'stream_options'] as const
+
+export type OwnField = (typeof OWN_FIELDS)[number]
+
 /** One upstream, as the operator has set it. */
 export interface UpstreamSettings {
   /** How records, metrics and the log name it. */
@@ -29,6 +34,8 @@ export interface UpstreamSettings {
   readonly allowFields?: readonly string[]
   /** Whether a tag of the account is sent as `cache_salt`, so that accounts share no cached prompt. Default: no. */
   readonly saltsCache?: boolean
+  /** Fields that the gateway sends of its own, and this server refuses. Default: none. */
+  readonly leavesOut?: readonly OwnField[]
   /** The most calls at once; null: no limit. */
   readonly inFlightMax: number | null
   /** Whether streams that their clients have left are read on, where the dialect's servers stop such calls. */

@@ -17,7 +17,7 @@ import { BufferedRequest, type BufferedResponse, type ResponseBounds } from './b
 import type { FieldTable, VouchedFields } from './fields.ts'
 import { openInFlight } from './in-flight.ts'
 import type { ListingSettings, ParsedCatalog } from './listing/listing.ts'
-import type { Claimant, UpstreamSettings } from './upstream-settings.ts'
+import type { Claimant, OwnField, UpstreamSettings } from './upstream-settings.ts'
 
 /** The dearest prices and the largest window of a model at any of its providers. */
 export interface DearestTerms {
@@ -115,6 +115,8 @@ export interface RewriteInput {
   readonly vouched?: VouchedFields
   /** Whether the account's tag keeps its prompts apart in the server's cache. Default: no. */
   readonly saltsCache?: boolean
+  /** Fields of the gateway's own that the server refuses, and gets from no client either. Default: none. */
+  readonly leavesOut?: ReadonlySet<OwnField>
 }
 
 /** A whole answer: a success, or an error with status 200. */
@@ -230,7 +232,7 @@ export class Upstream {
   /** Whether a stream that its client has left is read on, since it is billed anyway; if not, it is cancelled. */
   readonly readsOn: boolean
   /** How its operator has bodies checked and rewritten. */
-  readonly bodyRules: Required<Pick<RewriteInput, 'vouched' | 'saltsCache'>>
+  readonly bodyRules: Required<Pick<RewriteInput, 'vouched' | 'saltsCache' | 'leavesOut'>>
   readonly #pool: Pool
   readonly #basePath: string
   readonly #ownHeaders: readonly string[]
@@ -244,8 +246,12 @@ export class Upstream {
     this.readsOn = dialect.billsLeftCalls || settings.readOn
     const { inFlightMax, timeouts } = settings
     const { queueTimeoutMs } = timeouts
-    const { allowFields = [], saltsCache = false } = settings
-    this.bodyRules = { vouched: new Set(allowFields), saltsCache }
+    const { allowFields = [], leavesOut = [], saltsCache = false } = settings
+    this.bodyRules = {
+      vouched: new Set(allowFields),
+      leavesOut: new Set(leavesOut),
+      saltsCache,
+    }
     this.inFlight = inFlightMax === null ? null : openInFlight({ inFlightMax, queueTimeoutMs })
     const url = new URL(settings.baseUrl)
     this.#basePath = url.pathname.replace(/\/$/, '')

@@ -4,12 +4,12 @@ import { MESSAGE_FIELDS } from '../anthropic/fields.ts'
 import { type CountedStreams, counted, TELLS_NO_COST } from '../counted.ts'
 import {
   capEditIn,
+  ownFieldEdits,
   refuseCapAbove,
   refuseUncounted,
   refuseUnlistedFields,
   saltEdits,
   unstoredEdits,
-  usageEdits,
 } from '../counted-calls.ts'
 import type { FieldTable } from '../fields.ts'
 import { fetchVendorModels, meetVendorList } from '../listing/vendor-list.ts'
@@ -17,7 +17,7 @@ import { CHAT_STREAMS, COMPLETIONS_STREAMS, OTHER_STREAMS } from '../openai/open
 import * as layout from '../openrouter/chat.ts'
 import { messages as messagesLayout } from '../openrouter/messages.ts'
 import { responses as responsesLayout } from '../openrouter/responses.ts'
-import { modelEdit, userEdit } from '../openrouter/rewrites.ts'
+import { modelEdit } from '../openrouter/rewrites.ts'
 import type { Dialect, RewriteInput, Wire } from '../upstream.ts'
 import { COMPATIBLE_FIELDS } from './fields.ts'
 
@@ -37,7 +37,7 @@ const completions = compatible(layout.completions, {
 const embeddings = compatible(layout.embeddings, {
   streams: OTHER_STREAMS,
   fields: embeddingFields,
-  rewrites: ({ call, offer, accountTag }) => [...modelEdit(call, offer), userEdit(accountTag)],
+  rewrites: (input) => [...modelEdit(input.call, input.offer), ...ownFieldEdits(input)],
 })
 const responses = compatible(responsesLayout, {
   streams: OTHER_STREAMS,
@@ -98,8 +98,7 @@ function heldCapEdits({ call, offer }: RewriteInput): ReturnType<Wire['rewrites'
 function writingRewrites(input: RewriteInput): ReturnType<Wire['rewrites']> {
   return [
     ...modelEdit(input.call, input.offer),
-    userEdit(input.accountTag),
-    ...usageEdits(input.call, input.body.root),
+    ...ownFieldEdits(input),
     ...capEditIn('max_tokens', input),
     ...saltEdits(input),
   ]
