@@ -1,6 +1,9 @@
 import { z } from 'zod'
 import type { Balance } from '../ledger/activity/activity.ts'
 import type { ApiKeyRow } from '../store/schema.ts'
+import { ownKeyData, ownKeyDataShape } from '../upstreams/openrouter/own-key.ts'
+import type { AllowancePeriod } from '../vocabulary/allowance.ts'
+import type { Micros } from '../vocabulary/money.ts'
 import { idField, moneyField, timeAnswer, timeField, timeOrNull } from './fields.ts'
 import { limitShapes, limitsAnswer } from './limits.ts'
 import { metadataAnswer, metadataShape } from './metadata.ts'
@@ -64,6 +67,9 @@ export const ownKeyShape = z
     credit_available: moneyField.describe("The account's available paid credit."),
     free_credit_available: moneyField.describe("The account's available free credit."),
     free_credit_expires_at: timeField.nullable(),
+    data: ownKeyDataShape.describe(
+      'The key as clients of OpenRouter read it; amounts are dollars.',
+    ),
   })
   .meta({ id: 'OwnKey' })
 
@@ -84,7 +90,7 @@ export function apiKeyAnswer(
 /** The calling key as it is answered. */
 export function ownKeyAnswer(
   apiKey: ApiKeyRow,
-  { balance, nowMs }: { readonly balance: Balance; readonly nowMs: number },
+  { balance, spend, nowMs }: OwnKeyMoment,
 ): z.infer<typeof ownKeyShape> {
   return {
     // A key of a suspended account does not get this far.
@@ -93,7 +99,35 @@ export function ownKeyAnswer(
     credit_available: balance.backed.availableMicros,
     free_credit_available: balance.free.availableMicros,
     free_credit_expires_at: timeOrNull(balance.free.expiresAtMs),
+    data: ownKeyData({
+      prefix: apiKey.displayPrefix,
+      accountId: apiKey.accountId,
+      expiresAtMs: apiKey.expiresAtMs,
+      spendMicros: apiKey.spendMicros,
+      spendByPeriod: spend,
+      limit: ownLimit(apiKey, nowMs),
+      hasBackedCredit: balance.hasBackedCredit,
+    }),
   }
+}
+
+/** An allowance, which says when it resets; else the limit in total. */
+function ownLimit(apiKey: ApiKeyRow, nowMs: number): Parameters<typeof ownKeyData>[0]['limit'] {
+  const { allowance } = limitsAnswer(apiKey, nowMs)
+  if (allowance !== null) {
+    const { amount, spent, held, period } = allowance
+    return { micros: amount, remainingMicros: Math.max(0, amount - spent - held), period }
+  }
+  const { creditLimitMicros } = apiKey
+  if (creditLimitMicros === null) return null
+  return { micros: creditLimitMicros, remainingMicros: remainingOf(apiKey) ?? 0, period: null }
+}
+
+interface OwnKeyMoment {
+  readonly balance: Balance
+  /** Its charges since the present day, week and month began. */
+  readonly spend: Readonly<Record<AllowancePeriod, Micros>>
+  readonly nowMs: number
 }
 
 interface KeyMoment {

@@ -4,6 +4,7 @@ import { listPurchases } from '../ledger/activity/entries.ts'
 import { getApiKey } from '../ledger/api-keys.ts'
 import { listPending } from '../ledger/purchases.ts'
 import { listConfirming } from '../sale/deposit-rows.ts'
+import { readSpend } from '../usage/read-spend.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { creditAnswer, creditShape } from './accounts.ts'
 import { ownKeyAnswer, ownKeyShape } from './api-key-answer.ts'
@@ -34,13 +35,14 @@ function ownKey({ store, clock }: OperationParts): Operation {
     paths: { key: '/v1/key' },
     summary: 'The calling key with its limit, its spend and the credit that it can use.',
     answers: { 200: ownKeyShape },
-    async run({ caller: { apiKeyId, accountId } }) {
+    async run({ reader, caller: { apiKeyId, accountId } }) {
       const apiKey = await getApiKey(store.db, apiKeyId)
       const nowMs = clock.nowMs()
       const held = await getBalance(store.db, { accountId, nowMs })
       // The key was deleted after it had been authenticated.
       if (apiKey === null || held === null) throw new Problem('invalid_api_key')
-      return { httpStatus: 200, body: ownKeyAnswer(apiKey, { balance: held, nowMs }) }
+      const spend = await readSpend(store.pages(reader), { accountId, apiKeyId, nowMs })
+      return { httpStatus: 200, body: ownKeyAnswer(apiKey, { balance: held, spend, nowMs }) }
     },
   })
 }
