@@ -37,7 +37,7 @@ describe('messages', () => {
       text: name.repeat(400),
       cache_control: { type: 'ephemeral', ttl },
     })
-    const countsOf = async (system: readonly unknown[]) => {
+    const countsOf = async (system: readonly ReturnType<typeof marked>[]) => {
       const asked = question('Hi', { model: 'sim/cached', max_tokens: 1, system })
       return at(await jsonOf(await post(simulator, '/messages', asked)), 'usage')
     }
