@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, inject, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startSimulator } from '../../simulator/simulator.ts'
-import { pageBlock } from '../clients/page.ts'
 import { chatUpstream } from '../dialects/vendor-settings.ts'
+import { runClaude } from './claude-code.ts'
 import { expectExactLedger, openRoom, type Room } from './room.ts'
 
 /** Claude Code, with the settings of docs/clients.md as they stand there. */
@@ -16,27 +16,8 @@ beforeEach(async () => {
 afterEach(() => room.close())
 
 /** Gives it a task, and answers with what it printed last. */
-function claude(...args: readonly string[]): Promise<ReturnType<typeof JSON.parse>> {
-  return claudeWith({}, ...args)
-}
-
-/** The same, with further variables. */
-async function claudeWith(
-  variables: Readonly<Record<string, string>>,
-  ...args: readonly string[]
-): Promise<ReturnType<typeof JSON.parse>> {
-  const settings = pageBlock({
-    language: 'sh',
-    word: 'ANTHROPIC_BASE_URL',
-    address: room.world.url(''),
-  })
-  const script = settings.replace(/^claude$/m, 'exec "$0" "$@"')
-  const command = [inject('agentProgram'), '-p', 'Do it.', '--output-format', 'json', ...args]
-  const { out } = await room.run(['sh', '-c', script, process.execPath, ...command], {
-    TOLLGATE_API_KEY: room.account.apiKey,
-    ...variables,
-  })
-  return JSON.parse(out)
+function claude(...args: readonly string[]): ReturnType<typeof runClaude> {
+  return runClaude(room, { args })
 }
 
 test('a task of a written file and a command runs to its end, and calls nothing but the gateway', async () => {
@@ -116,7 +97,7 @@ test('a model at two upstreams answers it at the one that speaks messages', asyn
     })
     room.world.simulator.script({ act: { say: 'Done.' } })
     // The model's longest answer is below what Claude Code asks for.
-    const end = await claudeWith({ CLAUDE_CODE_MAX_OUTPUT_TOKENS: '8000' })
+    const end = await runClaude(room, { variables: { CLAUDE_CODE_MAX_OUTPUT_TOKENS: '8000' } })
     expect(end).toMatchObject({ is_error: false, result: 'Done.' })
     expect(room.forwarded('/messages')).toHaveLength(1)
     expect(chats.requests.filter(({ isInference }) => isInference)).toEqual([])

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 
 /** A command-line coding agent as the npm registry has it. */
 export interface Agent {
-  /** Its tests are `<name>.agent.test.ts`. */
+  /** Its tests are `<name>.agent.test.ts`, and `<name>.<subject>.agent.test.ts`. */
   readonly name: string
   readonly packageName: string
   readonly version: string

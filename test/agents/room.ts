@@ -13,6 +13,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** The script that starts the agent. */
     agentProgram: string
+    /** Whether sessions of sixty turns are played, in place of short ones. */
+    hasLongSessions: boolean
   }
 }
 
@@ -20,6 +22,8 @@ declare module 'vitest' {
 export interface Room {
   readonly world: World
   readonly account: TestAccount
+  /** What the account had at first. */
+  readonly creditMicros: number
   readonly home: string
   /** The folder that the agent works in. */
   readonly work: string
@@ -55,6 +59,7 @@ export async function openRoom(input: RoomInput = {}): Promise<Room> {
   return {
     world,
     account,
+    creditMicros,
     home,
     work,
     elsewhere,
@@ -76,14 +81,14 @@ export async function openRoom(input: RoomInput = {}): Promise<Room> {
 }
 
 /** Every request is settled, nothing is left open, and what they cost is what the account lacks. */
-export async function expectExactLedger({ world, account }: Room): Promise<void> {
+export async function expectExactLedger({ world, account, creditMicros }: Room): Promise<void> {
   await world.gateway.settled()
   expect(await world.audit()).toMatchObject({ ok: true, differences: [] })
   const { requests } = await listRequests(world.gateway.store.db, { limit: 100 })
   const charges = requests.map(({ backedChargeMicros }) => backedChargeMicros)
   expect(charges.every((charge) => charge > 0)).toBe(true)
   const spentMicros = charges.reduce<number>((sum, charge) => sum + charge, 0)
-  expect(await world.backedBalanceMicros(account.id)).toBe(10_000_000 - spentMicros)
+  expect(await world.backedBalanceMicros(account.id)).toBe(creditMicros - spentMicros)
 }
 
 function isTo(path: string): (request: RecordedRequest) => boolean {
