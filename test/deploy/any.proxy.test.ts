@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { type ClientHttp2Session, connect } from 'node:http2'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Agent, request } from 'undici'
@@ -95,4 +97,31 @@ test('a body of 31 MB reaches the gateway whole', async () => {
   const { statusCode, body } = await ask(question({ model: 'sim/none', x: 'x'.repeat(31 * MIB) }))
   expect(statusCode).toBe(404)
   expect(await body.json()).toMatchObject({ error: { code: 'model_not_found' } })
+})
+
+/** The status of a request on a connection of HTTP/2. */
+async function statusOn(session: ClientHttp2Session): Promise<number | undefined> {
+  const stream = session.request({ ':path': '/healthz' })
+  const [headers]: ReturnType<typeof JSON.parse> = await once(stream, 'response')
+  stream.resume()
+  await once(stream, 'close')
+  return headers[':status']
+}
+
+test('a connection of HTTP/2 stays open for more than 1,000 requests, and all are answered', async () => {
+  const session = connect(proxy.address, { ca: proxy.certificate })
+  let goodbyes = 0
+  session.on('goaway', () => {
+    goodbyes += 1
+  })
+  try {
+    const statuses = new Set<number | undefined>()
+    for (let round = 0; round < 22; round += 1) {
+      const asked = Array.from({ length: 50 }, () => statusOn(session))
+      for (const status of await Promise.all(asked)) statuses.add(status)
+    }
+    expect([[...statuses], goodbyes]).toEqual([[200], 0])
+  } finally {
+    session.destroy()
+  }
 })
