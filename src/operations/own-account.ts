@@ -5,6 +5,7 @@ import { getApiKey } from '../ledger/api-keys.ts'
 import { listPending } from '../ledger/purchases.ts'
 import { listConfirming } from '../sale/deposit-rows.ts'
 import { readSpend } from '../usage/read-spend.ts'
+import { micros } from '../vocabulary/money.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { creditAnswer, creditShape } from './accounts.ts'
 import { ownKeyAnswer, ownKeyShape } from './api-key-answer.ts'
@@ -28,6 +29,8 @@ export function ownAccountOperations(parts: OperationParts): readonly Operation[
   return [ownKey(parts), balance(parts), purchases(parts)]
 }
 
+const NOTHING_SPENT = { day: micros(0), week: micros(0), month: micros(0) }
+
 function ownKey({ store, clock }: OperationParts): Operation {
   return operation({
     name: 'getOwnKey',
@@ -41,7 +44,12 @@ function ownKey({ store, clock }: OperationParts): Operation {
       const held = await getBalance(store.db, { accountId, nowMs })
       // The key was deleted after it had been authenticated.
       if (apiKey === null || held === null) throw new Problem('invalid_api_key')
-      const spend = await readSpend(store.pages(reader), { accountId, apiKeyId, nowMs })
+      // A report of the account takes its own turns: the key does not wait for it.
+      const reads = store.pages({ ...reader, owner: apiKeyId })
+      const spend =
+        apiKey.spendMicros === 0
+          ? NOTHING_SPENT
+          : await readSpend(reads, { accountId, apiKeyId, nowMs })
       return { httpStatus: 200, body: ownKeyAnswer(apiKey, { balance: held, spend, nowMs }) }
     },
   })

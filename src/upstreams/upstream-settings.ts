@@ -3,6 +3,7 @@ import type { Picos } from '../vocabulary/money.ts'
 /** Fields that the gateway sets in chats, completions and embeddings, and that not every server takes. */
 export const OWN_FIELDS = ['user', 'stream_options'] as const
 
+/** One of them. */
 export type OwnField = (typeof OWN_FIELDS)[number]
 
 /** One upstream, as the operator has set it. */

@@ -9,9 +9,12 @@ import { failureOf } from './failure.ts'
 
 let world: World
 let client: OpenRouter
+const NOON_MS = Date.parse('2026-11-25T12:00:00Z')
 
 beforeAll(async () => {
-  world = await startWorld()
+  const startedMs = Date.now()
+  // Far from where a day, a week or a month begins.
+  world = await startWorld({ clock: { nowMs: () => NOON_MS + Date.now() - startedMs } })
   client = clientWith((await world.account()).apiKey, world)
 })
 afterAll(() => world.close())
@@ -69,10 +72,10 @@ test('the key has its limit and what it spent, in dollars', async () => {
   const asking = clientWith(apiKey, world)
   await chat(asking)
   await world.gateway.settled()
-  const spentUsd = 10 - (await world.backedBalanceMicros(id)) / 1_000_000
+  const spentMicros = 10_000_000 - (await world.backedBalanceMicros(id))
   const { data } = await asking.apiKeys.getCurrentKeyMetadata()
   expect(data.usage).toBeGreaterThan(0)
-  expect(data.usage).toBeCloseTo(spentUsd, 6)
+  expect(data.usage).toBe(spentMicros / 1_000_000)
   expect([data.usageDaily, data.usageWeekly, data.usageMonthly]).toEqual([
     data.usage,
     data.usage,

@@ -59,6 +59,14 @@ test('a key sees its limit, its spend and the credit that it may use, free credi
     credit_available: 10_000_000 - spent,
     free_credit_available: 3_000,
     free_credit_expires_at: expires_at,
+    data: expect.objectContaining({
+      limit: 2,
+      limit_remaining: (2_000_000 - spent) / 1_000_000,
+      limit_reset: null,
+      usage: spent / 1_000_000,
+      is_free_tier: false,
+      workspace_id: accountId,
+    }),
   }
   expect(await own('/v1/key')).toEqual(seen)
   nowMs += 60_000

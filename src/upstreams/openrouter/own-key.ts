@@ -66,20 +66,20 @@ const RESETS = { day: 'daily', week: 'weekly', month: 'monthly' } as const
 const MICROS_PER_DOLLAR = 1_000_000
 
 /** A key of the gateway in the layout of OpenRouter's keys. */
-export function ownKeyData(key: OwnKey): z.infer<typeof ownKeyDataShape> {
-  const { limit, spendByPeriod } = key
+export function ownKeyData(apiKey: OwnKey): z.infer<typeof ownKeyDataShape> {
+  const { limit, spendByPeriod } = apiKey
   return {
-    label: key.prefix,
+    label: apiKey.prefix,
     limit: limit === null ? null : limit.micros / MICROS_PER_DOLLAR,
     limit_remaining: limit === null ? null : limit.remainingMicros / MICROS_PER_DOLLAR,
     limit_reset: limit === null || limit.period === null ? null : RESETS[limit.period],
-    usage: key.spendMicros / MICROS_PER_DOLLAR,
+    usage: apiKey.spendMicros / MICROS_PER_DOLLAR,
     usage_daily: spendByPeriod.day / MICROS_PER_DOLLAR,
     usage_weekly: spendByPeriod.week / MICROS_PER_DOLLAR,
     usage_monthly: spendByPeriod.month / MICROS_PER_DOLLAR,
-    is_free_tier: !key.hasBackedCredit,
-    workspace_id: key.accountId,
-    expires_at: key.expiresAtMs === null ? null : new Date(key.expiresAtMs).toISOString(),
+    is_free_tier: !apiKey.hasBackedCredit,
+    workspace_id: apiKey.accountId,
+    expires_at: apiKey.expiresAtMs === null ? null : new Date(apiKey.expiresAtMs).toISOString(),
     byok_usage: 0,
     byok_usage_daily: 0,
     byok_usage_weekly: 0,
