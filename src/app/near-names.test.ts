@@ -34,6 +34,13 @@ describe('a name near that of a setting', () => {
     ['SMTP_URI', 'SMTP_URL'],
     ['CHAIN_RPC_URL', 'CHAIN_RPC_URLS'],
     ['LOG_LEVELS', 'LOG_LEVEL'],
+    ['database_url', 'DATABASE_URL'],
+    ['tollgate_upstreams', 'TOLLGATE_UPSTREAMS'],
+    ['ADMIN-API-TOKEN', 'ADMIN_API_TOKEN'],
+    ['DATABASE_ULR', 'DATABASE_URL'],
+    ['METRICS_TOKNE', 'METRICS_TOKEN'],
+    ['UPSTREAMS', 'TOLLGATE_UPSTREAMS'],
+    ['TOLLGATEADMIN_API_TOKEN', 'ADMIN_API_TOKEN'],
   ])('is refused while the right one is unset: %s, %s', (name, rightName) => {
     expect(refusals({ [name]: '1' })).toEqual([
       `${name} is not a setting: did you mean ${rightName}?`,
@@ -49,6 +56,15 @@ describe('a name near that of a setting', () => {
       if (NAMES.includes(typed)) continue
       const found = misnomersIn({ [typed]: '1' }, NAMES)
       expect(found).toEqual([{ name: typed, rightName: name, isLeftOver: false }])
+    }
+  })
+
+  test('of any setting of eight characters or more is found in lower case, and with hyphens', () => {
+    for (const name of NAMES.filter(({ length }) => length >= 8)) {
+      for (const typed of [name.toLowerCase(), name.toLowerCase().replaceAll('_', '-')]) {
+        const found = misnomersIn({ [typed]: '1' }, NAMES)
+        expect(found).toEqual([{ name: typed, rightName: name, isLeftOver: false }])
+      }
     }
   })
 
@@ -73,6 +89,7 @@ test('variables of other programs, and empty ones, are near nothing', () => {
     'OPENAI_API_KEY OPENAI_BASE_URL ANTHROPIC_API_KEY OPENROUTER_API_KEY GITHUB_TOKEN GOOGLE_API_KEY',
     'OTEL_TRACES_EXPORTER OTEL_METRICS_EXPORTER OTEL_EXPORTER_OTLP_METRICS_ENDPOINT',
     'OTEL_EXPORTER_OTLP_LOGS_HEADERS OTEL_PROPAGATORS OTEL_LOG_LEVEL PATH HOME LANG SHELL USER PWD',
+    'http_proxy https_proxy no_proxy all_proxy host port npm_config_loglevel npm_lifecycle_event',
     'KUBERNETES_SERVICE_HOST KUBERNETES_PORT SMTP_HOST SMTP_PORT AWS_SECRET_ACCESS_KEY STRIPE_API_KEY',
   ].flatMap((line) => line.split(' '))
   const env = Object.fromEntries(others.map((name) => [name, 'x']))

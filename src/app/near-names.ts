@@ -74,11 +74,15 @@ const CHARS_MIN = 8
 
 /** The setting that a name is nearest to, by its letters or by its words; null: it is near none. */
 function nearestName(name: string, settings: readonly string[]): string | null {
+  const typed = name.toUpperCase().replaceAll('-', '_')
+  const prefixed = `TOLLGATE_${typed}`
+  if (typed.length >= CHARS_MIN && settings.includes(prefixed)) return prefixed
   let nearest: string | null = null
   let fewest = Number.POSITIVE_INFINITY
   for (const setting of settings) {
-    const letters = editsBetween([name, setting])
-    if (letters < fewest && (areNear([name, setting], letters) || haveSameWords([name, setting]))) {
+    const letters = editsBetween([typed, setting])
+    const isNear = areNear([typed, setting], letters) || haveSameWords([typed, setting])
+    if (letters < fewest && isNear) {
       nearest = setting
       fewest = letters
     }
@@ -105,24 +109,32 @@ const LEFT_OUT = new Set(['TOLLGATE', 'API'])
 const ALIKE: Readonly<Record<string, string>> = { DB: 'DATABASE', URI: 'URL', KEY: 'TOKEN' }
 
 function wordsOf(name: string): readonly string[] {
-  const words = name.split('_').filter((word) => !LEFT_OUT.has(word))
+  const words = name
+    .replace(/^TOLLGATE(?=[A-Z])/, '')
+    .split('_')
+    .filter((word) => !LEFT_OUT.has(word))
   return words.map((word) => ALIKE[word] ?? word.replace(/IES$/, 'Y').replace(/S$/, ''))
 }
 
-/** How many letters must be added, left out or changed to make one text the other. */
+/** How many letters must be added, left out, changed or swapped with the next to make one text the other. */
 function editsBetween([one, other]: Names): number {
   // A start compares each variable with each setting: the rows are used again.
+  let earlier: number[] = []
   let before = Array.from({ length: other.length + 1 }, (_, at) => at)
   let next = [...before]
   for (let row = 0; row < one.length; row++) {
     next[0] = row + 1
     for (let column = 0; column < other.length; column++) {
       const changed = (before[column] ?? 0) + (one[row] === other[column] ? 0 : 1)
-      next[column + 1] = Math.min(changed, (before[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1)
+      const isSwap = one[row] === other[column - 1] && one[row - 1] === other[column]
+      const swapped = isSwap ? (earlier[column - 1] ?? row) + 1 : changed
+      const added = (before[column + 1] ?? 0) + 1
+      next[column + 1] = Math.min(changed, swapped, added, (next[column] ?? 0) + 1)
     }
-    const last = before
+    const free = earlier.length === 0 ? [...before] : earlier
+    earlier = before
     before = next
-    next = last
+    next = free
   }
   return before[other.length] ?? 0
 }
