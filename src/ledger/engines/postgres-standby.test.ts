@@ -1,6 +1,7 @@
+import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openStore } from '../../store/open-store.ts'
-import { NotSent, StoreUnavailable } from '../../store/store-failure.ts'
+import { NotSent, RowsLocked, StoreUnavailable } from '../../store/store-failure.ts'
 import {
   type PostgresServer,
   type StandbyServer,
@@ -21,6 +22,11 @@ const LIMITS = { ...LEDGER_LIMITS_DEFAULT, keyRequestsPerMinuteMax: 1_000_000, o
 const REFUSED_MS_MAX = 8_000
 const SERVED_MS_MAX = 6_000
 
+/** The most that a request waits while another account's row is locked. */
+const OTHERS_MS_MAX = 3_000
+
+const KEYS = { A: 'K', B: 'L' } as const
+
 let primary: PostgresServer
 let standby: StandbyServer
 let proxy: SeveringProxy
@@ -38,7 +44,9 @@ beforeAll(async () => {
   bench = benchOnStore({ store, ledger, setNowMs: () => {}, remove: async () => {} })
   await bench.createAccount('A')
   await bench.createApiKey('K', 'A')
-  await runScript(bench, 'credit A backed 1000000000 first')
+  await bench.createAccount('B')
+  await bench.createApiKey('L', 'B')
+  await runScript(bench, 'credit A backed 1000000000 first\ncredit B backed 1000000000 first')
 })
 
 afterAll(async () => {
@@ -57,13 +65,13 @@ function ledgerAt(url: string): BatchedLedger {
   })
 }
 
-/** Opens a hold on a ledger, and resolves with its request. */
-async function open(on = ledger): Promise<string> {
+/** Opens a hold on a ledger, and resolves with its request. By position: the ledger, and the key's account. */
+async function open(on = ledger, accountId: keyof typeof KEYS = 'A'): Promise<string> {
   const requestId = `R${opened++}`
   const verdict = await on.openHold({
     ...holdInput(requestId),
-    accountId: 'A',
-    apiKeyId: 'K',
+    accountId,
+    apiKeyId: KEYS[accountId],
     instanceId: 'I',
     neededMicros: micros(100),
     leastMicros: micros(100),
@@ -96,11 +104,11 @@ async function settleAtLast(requestId: string, on = ledger): Promise<void> {
 }
 
 /** Opens holds until one is refused, and resolves with why. */
-async function refusal(): Promise<Error> {
+async function refusal(on = ledger): Promise<Error> {
   for (;;) {
     const startedAtMs = performance.now()
     try {
-      await open()
+      await open(on)
     } catch (error) {
       expect(performance.now() - startedAtMs).toBeLessThan(REFUSED_MS_MAX)
       if (error instanceof StoreUnavailable) return error
@@ -136,9 +144,9 @@ describe('requests of a gateway', () => {
     proxy.to(standby.url('postgres'))
     // The first may still be sent on the connection that was cut.
     await refusal()
-    await expect(open()).rejects.toBeInstanceOf(NotSent)
+    expect(await refusal()).toBeInstanceOf(NotSent)
     const settled = Promise.all(streams.map((requestId) => settleAtLast(requestId)))
-    await expect(open()).rejects.toThrow('is read-only')
+    expect((await refusal()).message).toMatch(/is read-only$/)
     proxy.to(primary.url('postgres'))
     await served()
     await settled
@@ -165,6 +173,22 @@ describe('requests of a gateway', () => {
     await ledger.sure()
   })
 
+  test('are refused in seconds while their row is locked, and those of another account are taken in three', async () => {
+    const locking = new Client(primary.url('postgres'))
+    await locking.connect()
+    await locking.query("begin; select from accounts where id = 'A' for update")
+    const refused = refusal()
+    // One after another: each would wait for the row if its commit waited for it.
+    for (let count = 0; count < 10; count++) {
+      const startedAtMs = performance.now()
+      await open(ledger, 'B')
+      expect(performance.now() - startedAtMs).toBeLessThan(OTHERS_MS_MAX)
+    }
+    expect(await refused).toBeInstanceOf(RowsLocked)
+    await locking.end()
+    await served()
+  })
+
   test('that knows both servers go on after a failover, without a proxy, and lose nothing', async () => {
     const [a, b] = [new URL(primary.url('postgres')), new URL(standby.url('postgres'))]
     const url = `postgres://${a.username}:${a.password}@${a.host},${b.host}/postgres`
@@ -172,7 +196,7 @@ describe('requests of a gateway', () => {
     const answered: string[] = []
     for (let count = 0; count < 20; count++) answered.push(await open(both))
     await primary.kill()
-    await expect(open(both)).rejects.toThrow('no server of DATABASE_URL takes writes')
+    expect((await refusal(both)).message).toContain('no server of DATABASE_URL takes writes')
     await standby.promote()
     await served(both)
     for (const requestId of answered) await settleAtLast(requestId, both)

@@ -1,0 +1,98 @@
+import { once } from 'node:events'
+import { request } from 'undici'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  type PostgresServer,
+  type StandbyServer,
+  startPostgresServer,
+} from '../src/store/testing/postgres-server.ts'
+import { startSeveringProxy } from '../src/store/testing/severing-proxy.ts'
+import { startWorld, type World } from './world.ts'
+
+/** The most that a refused client waits, and the most until requests are served again. */
+const REFUSED_MS_MAX = 8_000
+const SERVED_MS_MAX = 6_000
+
+const STREAMS = 10
+
+let primary: PostgresServer
+let standby: StandbyServer
+
+beforeAll(async () => {
+  primary = await startPostgresServer({ settings: ['max_connections=60', 'fsync=off'] })
+  standby = await primary.standby('s1')
+})
+
+afterAll(async () => {
+  await standby.stop()
+  await primary.stop()
+})
+
+async function chat(
+  world: World,
+  { apiKey, stream = false }: { readonly apiKey: string; readonly stream?: boolean },
+) {
+  const startedAtMs = performance.now()
+  const answer = await request(world.url('/v1/chat/completions'), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}` },
+    body: JSON.stringify({
+      model: 'sim/text',
+      stream,
+      messages: [{ role: 'user', content: 'Hi' }],
+    }),
+  })
+  return { ...answer, waitedMs: performance.now() - startedAtMs }
+}
+
+/** The status of readiness, and what its check of the store says. */
+async function readiness(world: World) {
+  const { statusCode, body } = await request(world.url('/readyz'))
+  const { checks } = (await body.json()) as { checks: { name: string; message: string }[] }
+  return { statusCode, message: checks.find(({ name }) => name === 'store')?.message }
+}
+
+test('a gateway that lands on a standby answers 503 and is not ready; then it serves again, and each stream is charged', async () => {
+  const proxy = await startSeveringProxy(primary.url('postgres'))
+  const world = await startWorld({ settings: { DATABASE_URL: proxy.url } })
+  // A key has eight requests in flight at most.
+  const keys = await Promise.all(Array.from({ length: STREAMS }, () => world.account()))
+  world.simulator.script({ hold: { afterEvents: 1 }, times: STREAMS })
+  const streams = await Promise.all(keys.map(({ apiKey }) => chat(world, { apiKey, stream: true })))
+  await Promise.all(streams.map(({ body }) => once(body, 'readable')))
+  const streamIds = streams.map(({ headers }) => String(headers['x-request-id']))
+  const [{ apiKey } = { apiKey: '' }] = keys
+
+  proxy.to(standby.url('postgres'))
+  // The first may still be sent on the connection that was cut.
+  for (let count = 0; count < 3; count++) {
+    const refused = await chat(world, { apiKey })
+    expect(refused.statusCode).toBe(503)
+    expect(refused.waitedMs).toBeLessThan(REFUSED_MS_MAX)
+    await refused.body.dump()
+  }
+  expect(await readiness(world)).toMatchObject({
+    statusCode: 503,
+    message: expect.stringMatching(/^The store takes no writes: \S+ is read-only/),
+  })
+  world.simulator.gate().release()
+  for (const { body } of streams) expect(await body.text()).toMatch(/data: \[DONE\]\n\n$/)
+
+  proxy.to(primary.url('postgres'))
+  const backAtMs = performance.now()
+  while ((await chat(world, { apiKey })).statusCode !== 200);
+  expect(performance.now() - backAtMs).toBeLessThan(SERVED_MS_MAX)
+  expect(await readiness(world)).toMatchObject({ statusCode: 200 })
+  await world.gateway.settled()
+  const charged = await world.gateway.store.db
+    .selectFrom('requests')
+    .select('id')
+    .where('id', 'in', streamIds)
+    .where('state', 'in', ['provisional', 'final'])
+    .where(({ eb }) => eb(eb('backed_charge_micros', '+', eb.ref('free_charge_micros')), '>', 0))
+    .execute()
+  expect(charged).toHaveLength(STREAMS)
+  expect(await world.audit()).toMatchObject({ ok: true })
+  await world.close()
+  await proxy.close()
+})
