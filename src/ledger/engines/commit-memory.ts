@@ -1,6 +1,6 @@
 import { isRunAgain } from '../apply-command.ts'
 import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
-import type { SettleInput } from '../ledger.ts'
+import type { Settled, SettleInput } from '../ledger.ts'
 import type { OpenedHold } from '../rules/rebook.ts'
 
 /** The commands of a batch, with what was answered. */
@@ -112,10 +112,11 @@ export class CommitMemory {
   }
 
   /**
-   * Whether a hold was opened by an earlier batch, whose answer this gateway never got. By position: command,
-   * verdict.
+   * Whether a hold was opened, or its request has ended, by an earlier batch whose answer this gateway may never have got.
+   * By position: command, verdict.
    */
   #isUnknownRepeat(command: LedgerCommand, verdict: LedgerVerdict | undefined): boolean {
+    if (command.kind === 'settle') return isSettled(verdict) && !verdict.settledNow
     if (command.kind !== 'openHold' || !isOpened(verdict) || !verdict.isRepeat) return false
     return !this.#open.has(command.input.requestId)
   }
@@ -167,6 +168,15 @@ function isOpened(verdict: LedgerVerdict | undefined): verdict is OpenedHold['gr
   return typeof verdict === 'object' && verdict !== null && 'grantedMicros' in verdict
 }
 
+function isSettled(verdict: LedgerVerdict | undefined): verdict is Settled {
+  return (
+    typeof verdict === 'object' &&
+    verdict !== null &&
+    'overrunMicros' in verdict &&
+    'settledNow' in verdict
+  )
+}
+
 /** By position: a command, and its verdict. Null: another command, or a mark, shows its batch. */
 function witnessOf(command: LedgerCommand, verdict: LedgerVerdict | undefined): Witness | null {
   switch (command.kind) {
@@ -174,11 +184,9 @@ function witnessOf(command: LedgerCommand, verdict: LedgerVerdict | undefined): 
       // An earlier batch opened a hold that is asked for again: it shows nothing of this batch.
       if (!isOpened(verdict) || verdict.isRepeat) return null
       return { kind: 'opened', requestId: command.input.requestId }
-    case 'settle': {
-      const isSettled = typeof verdict === 'object' && verdict !== null && 'settledNow' in verdict
-      if (!isSettled || !verdict.settledNow) return null
+    case 'settle':
+      if (!isSettled(verdict) || !verdict.settledNow) return null
       return { kind: 'ended', requestId: command.input.requestId }
-    }
     case 'rebook': {
       const { opened, settle } = command.input
       const isBooked = typeof verdict === 'object' && verdict !== null && 'wasGone' in verdict

@@ -68,6 +68,17 @@ const HOLD_OF_A = {
   freeCreditAloneRunsOnLess: false,
 } as const
 
+const FINAL_70 = {
+  requestId: 'R1',
+  resolution: { kind: 'final', chargeMicros: micros(70), costUsd: costOfCharge(micros(70)) },
+  facts: FACTS,
+} as const
+
+/** A ledger on the same database, whose commits are not confirmed to the first. */
+function besides(): BatchedLedger {
+  return postgresLedger({ url: database.url, limits: LIMITS, clock: { nowMs: () => nowMs } })
+}
+
 /** Until the ledger has a connection again: the first command may still be sent on the one that was cut. */
 async function connected(): Promise<void> {
   for (;;) {
@@ -136,11 +147,7 @@ describe('a database that went back', () => {
   test('has credit again that was added beside a hold whose first answer was lost', async () => {
     await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 first')
     // The store has the hold, but the commit was not confirmed to this gateway.
-    const other = postgresLedger({
-      url: database.url,
-      limits: LIMITS,
-      clock: { nowMs: () => nowMs },
-    })
+    const other = besides()
     const asked = { ...holdInput('R1'), ...HOLD_OF_A }
     await other.openHold(asked)
     await other.close()
@@ -164,11 +171,7 @@ describe('a database that went back', () => {
     await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 first')
     await database.keep()
     await connected()
-    const other = postgresLedger({
-      url: database.url,
-      limits: LIMITS,
-      clock: { nowMs: () => nowMs },
-    })
+    const other = besides()
     const asked = { ...holdInput('R1'), ...HOLD_OF_A }
     await other.openHold(asked)
     await other.close()
@@ -177,6 +180,57 @@ describe('a database that went back', () => {
     await connected()
     expect(gaps).toMatchObject([{ commits: 1, requests: 1, lost: 0 }])
     expect(await runScript(bench, 'settle R1 final 70 →')).toBe('settle R1 final 70 → final 70')
+    await bench.audit()
+  })
+
+  test('has the end of a request again whose first answer was lost', async () => {
+    await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 first\nopen R1 K 100')
+    await database.keep()
+    await connected()
+    const other = besides()
+    await other.settle(FINAL_70)
+    await other.close()
+    expect(await ledger.settle(FINAL_70)).toMatchObject({ settledNow: false })
+    await database.goBack()
+    await connected()
+    expect(gaps).toMatchObject([{ commits: 1, requests: 1, chargeMicros: 70, lost: 0 }])
+    expect(await bench.request('R1')).toMatchObject({ state: 'final', backedChargeMicros: 70 })
+    await bench.audit()
+  })
+
+  test('has lost nothing where a hold is gone that was released because its answer was lost', async () => {
+    await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 first')
+    await database.keep()
+    await connected()
+    const asked = { ...holdInput('R1'), ...HOLD_OF_A }
+    const other = besides()
+    await other.openHold(asked)
+    await other.close()
+    ledger.releaseUnsure(asked)
+    await ledger.sure()
+    await database.goBack()
+    await connected()
+    expect(gaps).toMatchObject([{ commits: 1, requests: 0, commands: 0, lost: 0 }])
+    await bench.audit()
+  })
+
+  test('holds no credit of a hold that was given back, also where the answer about that was lost too', async () => {
+    await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 first')
+    const other = besides()
+    const asked = { ...holdInput('R1'), ...HOLD_OF_A }
+    await other.openHold(asked)
+    await other.close()
+    await database.keep()
+    await connected()
+    const giver = besides()
+    const resolution = { kind: 'released' } as const
+    await giver.settle({ requestId: 'R1', resolution, facts: FACTS })
+    await giver.close()
+    ledger.releaseUnsure(asked)
+    await ledger.sure()
+    await database.goBack()
+    await connected()
+    expect(await bench.request('R1')).toMatchObject({ state: 'released' })
     await bench.audit()
   })
 
@@ -200,11 +254,7 @@ describe('a database that went back', () => {
     await runScript(bench, 'open R1 K 60 free\nsettle R1 final 60')
     await database.goBack()
     // Another gateway has spent the credit meanwhile.
-    const other = postgresLedger({
-      url: database.url,
-      limits: LIMITS,
-      clock: { nowMs: () => nowMs },
-    })
+    const other = besides()
     const hold = { ...holdInput('other'), accountId: 'A', apiKeyId: 'K', instanceId: 'J' }
     await other.openHold({
       ...hold,

@@ -133,6 +133,8 @@ function merged(commands: readonly LedgerCommand[]): LedgerCommand[] {
 
 /** By position: a command that was run again, and its verdict. */
 function isBooked(command: LedgerCommand, verdict: LedgerVerdict | undefined): boolean {
+  // A hold whose answer was lost is released. Where the store has lost the hold too, there is nothing to release.
+  if (command.kind === 'settle' && command.input.resolution.kind === 'released') return true
   if (verdict === null || verdict === undefined) return false
   if (typeof verdict !== 'object' || !('kind' in verdict)) return true
   const { kind } = verdict
