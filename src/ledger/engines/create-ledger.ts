@@ -14,7 +14,7 @@ interface PostgresLedgerInput extends PostgresWriterInput {
   /** How long to wait for the server before the connection counts as lost. Default 5,000. */
   readonly answerTimeoutMs?: number
   /** Default: nothing is remembered of commits that the database may lose. */
-  readonly wentBack?: Omit<WentBackInput, 'nudge'> | undefined
+  readonly wentBack?: WentBackInput | undefined
 }
 
 interface LedgerInput extends BatchSettings {
@@ -43,20 +43,9 @@ export function createLedger({
  * works on them.
  */
 export function postgresLedger(input: LedgerInput & PostgresLedgerInput): BatchedLedger {
-  const { clock, wentBack, limits = LEDGER_LIMITS_DEFAULT } = input
+  const { clock, limits = LEDGER_LIMITS_DEFAULT } = input
   const nowMs = clock === undefined ? null : () => clock.nowMs()
-  const engine = new PostgresEngine({
-    ...input,
-    limits,
-    nowMs,
-    // Of no holds: it changes nothing.
-    wentBack: wentBack && {
-      ...wentBack,
-      nudge: () => void ledger.abandonHolds([]).catch(() => {}),
-    },
-  })
-  const ledger = new BatchedLedger({ ...input, engine })
-  return ledger
+  return new BatchedLedger({ ...input, engine: new PostgresEngine({ ...input, limits, nowMs }) })
 }
 
 /** The ledger in a SQLite store: a thread of its own applies and commits commands. */

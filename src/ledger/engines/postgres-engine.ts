@@ -52,8 +52,6 @@ export interface WentBackInput {
   readonly instanceId: string
   /** Called once what was lost is booked again, or could not be for a minute. Must not throw. */
   readonly onWentBack: (gap: StoreGap) => void
-  /** Makes a commit happen soon. */
-  readonly nudge: () => void
 }
 
 /** What one transaction does. */
@@ -69,7 +67,8 @@ interface Transaction {
 const ANSWER_TIMEOUT_MS_DEFAULT = 5_000
 
 const REBOOKED_AT_ONCE = 256
-const REBOOK_RETRY_MS = 1_000
+/** How long until a lost connection is made again, or what the store did not take is booked again. */
+const LOOK_AGAIN_MS = 1_000
 const REBOOK_MS_MAX = 60_000
 
 // A deadlock lets one of its transactions continue, so this many in a row are not chance.
@@ -81,6 +80,10 @@ export class PostgresEngine implements LedgerEngine {
   readonly #writers: PostgresWriters
   readonly #memory: CommitMemory | null
   #writer: PostgresWriter | null = null
+  /** One connection is made at a time: by a commit, or by a look. */
+  #connecting: Promise<PostgresWriter> | null = null
+  #lookTimer: NodeJS.Timeout | null = null
+  #isClosed = false
   #rebooking: Rebooking | null = null
   #rebookingSinceMs = 0
 
@@ -119,21 +122,44 @@ export class PostgresEngine implements LedgerEngine {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
+    if (this.#lookTimer !== null) clearTimeout(this.#lookTimer)
+    await this.#connecting?.catch(() => {})
     const writer = this.#writer
     this.#writer = null
     if (writer?.isOpen === true) await endConnection(writer.client)
   }
 
   async #connect(): Promise<PostgresWriter> {
+    if (this.#writer?.isOpen === true && this.#rebooking === null) return this.#writer
+    this.#connecting ??= this.#connectAgain().finally(() => {
+      this.#connecting = null
+    })
+    return this.#connecting
+  }
+
+  async #connectAgain(): Promise<PostgresWriter> {
     let writer = this.#writer
     if (writer?.isOpen !== true) {
       const { answerTimeoutMs = ANSWER_TIMEOUT_MS_DEFAULT } = this.#input
       writer = new PostgresWriter({ ...(await this.#writers.open()), answerTimeoutMs })
+      writer.client.once('end', () => this.#lookLater())
       await this.#compare(writer)
       this.#writer = writer
     }
     if (this.#rebooking !== null) await this.#bookAgain(writer, this.#rebooking)
     return writer
+  }
+
+  /** Connects again soon. A gateway without requests would else learn at its next one that the database went back. */
+  #lookLater(): void {
+    if (this.#memory === null || this.#isClosed || this.#lookTimer !== null) return
+    this.#lookTimer = setTimeout(() => {
+      this.#lookTimer = null
+      this.#rebooking?.tryAgain()
+      this.#connect().catch(() => this.#lookLater())
+    }, LOOK_AGAIN_MS)
+    this.#lookTimer.unref()
   }
 
   /** Checks whether a newly connected server has the commits that were confirmed to this gateway. */
@@ -161,11 +187,7 @@ export class PostgresEngine implements LedgerEngine {
     }
     const sinceMs = performance.now() - this.#rebookingSinceMs
     if (rebooking.gap().lost > 0 && sinceMs < REBOOK_MS_MAX) {
-      const { nudge } = this.#input.wentBack ?? {}
-      setTimeout(() => {
-        rebooking.tryAgain()
-        nudge?.()
-      }, REBOOK_RETRY_MS).unref()
+      this.#lookLater()
       return
     }
     this.#rebooking = null
@@ -181,7 +203,9 @@ export class PostgresEngine implements LedgerEngine {
   ): Promise<void> {
     try {
       const timeOf = (command: LedgerCommand) => rebooking.timeOf(command)
-      const verdicts = await this.#commitOn(writer, { commands, patience: 'usual', timeOf })
+      // One that is alone has met rows that are locked, which would hold up all others.
+      const patience = commands.length === 1 ? 'little' : 'usual'
+      const verdicts = await this.#commitOn(writer, { commands, patience, timeOf })
       rebooking.ran(commands, verdicts)
     } catch (error) {
       const isOfOne = error instanceof StoreRefused || error instanceof RowsLocked

@@ -6,6 +6,7 @@ import {
   createRewoundDatabase,
   type RewoundDatabase,
 } from '../../store/testing/rewound-database.ts'
+import { type SeveringProxy, startSeveringProxy } from '../../store/testing/severing-proxy.ts'
 import { micros } from '../../vocabulary/money.ts'
 import type { LedgerLimits } from '../ledger.ts'
 import { OWNERS, randomScript, SETUP } from '../testing/random-script.ts'
@@ -22,6 +23,8 @@ const LIMITS: LedgerLimits = {
 }
 
 let database: RewoundDatabase
+/** The way of the ledger to its database. */
+let proxy: SeveringProxy
 let bench: StoreBench
 let ledger: BatchedLedger
 let gaps: StoreGap[]
@@ -34,12 +37,13 @@ afterEach(() => bench.close())
 
 async function open(): Promise<void> {
   database = await createRewoundDatabase()
+  proxy = await startSeveringProxy(database.url)
   gaps = []
   nowMs = 0
   told = Promise.withResolvers()
   const store = await openStore({ url: database.url })
   ledger = postgresLedger({
-    url: database.url,
+    url: proxy.url,
     limits: LIMITS,
     clock: { nowMs: () => nowMs },
     unsureRetryMs: 1,
@@ -55,7 +59,11 @@ async function open(): Promise<void> {
   const setNowMs = (moment: number): void => {
     nowMs = moment
   }
-  bench = benchOnStore({ store, ledger, setNowMs, remove: database.remove })
+  const remove = async (): Promise<void> => {
+    await proxy.close()
+    await database.remove()
+  }
+  bench = benchOnStore({ store, ledger, setNowMs, remove })
 }
 
 const HOLD_OF_A = {
@@ -234,6 +242,16 @@ describe('a database that went back', () => {
     await bench.audit()
   })
 
+  test('is noticed by a gateway that has no request', async () => {
+    await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 first')
+    await database.keep()
+    await connected()
+    await runScript(bench, 'open R1 K 100\nsettle R1 final 70')
+    await database.goBack()
+    expect(await told.promise).toMatchObject({ requests: 1, chargeMicros: 70, lost: 0 })
+    expect(await bench.request('R1')).toMatchObject({ state: 'final' })
+  })
+
   test('has accounts, keys and codes of operators again, that no request shows', async () => {
     await ledger.createAccount({ id: 'A', name: 'before' })
     await database.keep()
@@ -252,6 +270,7 @@ describe('a database that went back', () => {
     await database.keep()
     await connected()
     await runScript(bench, 'open R1 K 60 free\nsettle R1 final 60')
+    proxy.shut()
     await database.goBack()
     // Another gateway has spent the credit meanwhile.
     const other = besides()
@@ -269,6 +288,7 @@ describe('a database that went back', () => {
       facts: FACTS,
     })
     await other.close()
+    proxy.open()
     await connected()
     expect(gaps).toMatchObject([{ requests: 1, chargeMicros: 60, lost: 0 }])
     expect(await runScript(bench, 'show A →')).toBe('show A → backed -50 held 0, free 0 held 0')
@@ -277,8 +297,9 @@ describe('a database that went back', () => {
 
   test('whose loss another gateway books first loses nothing: what needs it is tried again', async () => {
     await database.keep()
+    const way = await startSeveringProxy(database.url)
     const other = postgresLedger({
-      url: database.url,
+      url: way.url,
       limits: LIMITS,
       clock: { nowMs: () => nowMs },
       wentBack: { instanceId: 'J', onWentBack: () => {} },
@@ -292,13 +313,15 @@ describe('a database that went back', () => {
       keyHash: 'hash',
       displayPrefix: 'sk',
     })
+    way.shut()
     await database.goBack()
     await connected()
     expect(gaps).toEqual([])
-    await other.abandonHolds([]).catch(() => other.abandonHolds([]))
+    way.open()
     expect(await told.promise).toMatchObject({ commits: 1, commands: 1, lost: 0 })
     expect(await bench.apiKey('K')).toMatchObject({ accountId: 'A' })
     await other.close()
+    await way.close()
   })
 })
 
