@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { chat } from './chat.ts'
 import { FORMATS } from './formats.ts'
 import { callOf, LEAST_BODIES, refusalOf } from './testing/exchange.ts'
 
@@ -84,4 +85,13 @@ describe.each(FORMATS.map((format) => [format.endpoint, format] as const))('on %
   ])('%j has the wrong type', (members, param) => {
     expect(refusalOf(() => callWith(members))).toEqual({ code: 'invalid_parameter', param })
   })
+})
+
+test.each([
+  [{ thinking_budget: 500, reasoning_budget_tokens: 700 }, 700],
+  [{ thinking_token_budget: 1e300 }, Number.MAX_SAFE_INTEGER],
+  [{ thinking_budget_tokens: 2 ** 53 }, Number.MAX_SAFE_INTEGER],
+  [{ thinking_budget: -1, thinking_budget_tokens: '9', reasoning_budget_tokens: 1.5 }, 0],
+])('%j lets a chat think for %j tokens beside the cap', (members, thinkingTokens) => {
+  expect(callOf(chat, { ...LEAST_BODIES['chat'], ...members }).thinkingTokens).toBe(thinkingTokens)
 })

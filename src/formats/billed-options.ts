@@ -73,9 +73,9 @@ function readThinkingTokens(root: JsonObject): number {
   let tokens = readBudget(root, ['thinking', 'budget_tokens'])
   for (const name of THINKING_BUDGETS) {
     const budget = field(root, name)
-    if (Number.isSafeInteger(budget)) tokens = Math.max(tokens, Number(budget))
+    if (Number.isInteger(budget)) tokens = Math.max(tokens, Number(budget))
   }
-  return tokens
+  return Math.min(tokens, Number.MAX_SAFE_INTEGER)
 }
 
 function readBudget(root: JsonObject, [owner, name]: readonly [ClientName, ClientName]): number {
