@@ -140,9 +140,10 @@ function audioRefusal(param: string): Problem {
   })
 }
 
-// At other places, such as a tool's examples or arguments, a provider may pass a part to the model as text.
+// At other places, such as a tool's examples, arguments, or a model's reasoning, a provider may pass a part to the
+// model as text.
 const PLACES_READ_AS_PARTS =
-  /^(?:messages|input|system|prompt|input_references)\b(?!.*\.(?:arguments|input|input_examples)\b)/
+  /^(?:messages|input|system|prompt|input_references)(?:\[\d+\]|\.(?:content|output|source|images|annotations|file))*$/
 
 function partKind(node: JsonObject, path: () => string): PartKind | null {
   switch (node['type']) {
