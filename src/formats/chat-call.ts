@@ -32,7 +32,7 @@ export function readChatStyleFields(
   refuseFields(root)
   const fileParser = readPlugins(root, publicNames)
   const tools = readToolUse(root, toolStyle, publicNames)
-  const { media, inlineImages, cacheWrites, promptGuess } = surveyBody(root)
+  const { media, inlineImages, cacheWrites, promptGuess, layoutTokens } = surveyBody(root)
   return {
     modelName,
     media,
@@ -41,7 +41,11 @@ export function readChatStyleFields(
     promptGuess,
     ...readBilledOptions(root),
     fileParser,
-    texts: { ...findInlineImages(body.bytes, inlineImages), prediction: readPrediction(body) },
+    texts: {
+      ...findInlineImages(body.bytes, inlineImages),
+      layoutTokens,
+      prediction: readPrediction(body),
+    },
   }
 }
 

@@ -11,7 +11,7 @@ import type { CallTexts, UnsizedImage } from './size-call.ts'
 export function findInlineImages(
   body: Buffer,
   images: readonly ImageSource[],
-): Omit<CallTexts, 'prediction'> {
+): Pick<CallTexts, 'written' | 'images'> {
   const search = new ImageSearch(body)
   const written: Uint8Array[] = []
   let textStart = 0

@@ -34,6 +34,8 @@ export function surveyBody(root: JsonObject): {
   readonly cacheWrites: CacheWrites
   /** In sixtieths of a token. */
   readonly promptGuess: number
+  /** The most tokens that a template adds to definitions and inputs of tools. */
+  readonly layoutTokens: number
 } {
   const counts: Record<Exclude<PartKind, 'audio'>, number> = {
     file: 0,
@@ -67,6 +69,7 @@ export function surveyBody(root: JsonObject): {
     cacheWrites,
     inlineImages,
     promptGuess: guess.sixtieths,
+    layoutTokens: guess.layoutTokens,
     media: {
       files: counts.file + counts.videoFile,
       firstFilePath,

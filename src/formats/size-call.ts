@@ -12,6 +12,8 @@ export interface CallTexts {
   /** All of the body but the images' base64, as far as that was found in it. */
   readonly written: readonly Uint8Array[]
   readonly images: readonly UnsizedImage[]
+  /** The most tokens that a template adds as it prints definitions and inputs of tools again. */
+  readonly layoutTokens: number
   /** The answer that the client predicts; null: none. */
   readonly prediction: Uint8Array | null
 }
@@ -58,7 +60,7 @@ function* sizeInParts({ texts, ...call }: UnsizedCall): Generator<undefined, Cal
     }
     return reading.tokens
   }
-  let textTokens = 0
+  let textTokens = texts.layoutTokens
   for (const text of texts.written) textTokens += yield* estimate(text)
   const inlineImages: InlineImage[] = []
   for (const { text, ...image } of texts.images) {
