@@ -125,7 +125,7 @@ function noteRefusedCaps({ log }: Wiring): JourneyParts['ownCapRefused'] {
   return ({ upstream, modelId, tokens }) => {
     if (noted.has(modelId) || noted.size >= REFUSED_CAPS_MAX) return
     noted.add(modelId)
-    const advice = `\`max_output\` of the model, as it is listed or written for the upstream, is too large: write a lower one (docs/upstreams.md)`
+    const advice = `\`max_output\` of the model, as it is listed or written for the upstream, is too large: write a lower one; or the model takes its cap in another field: name that in \`parameters\` (docs/upstreams.md)`
     log.warn(
       { upstream, modelId, tokens, advice },
       'a provider refused the output cap that the gateway set',

@@ -83,6 +83,12 @@ test('what is kept of a body: its fields, the names of its tools, and a cap that
     tools: ['one', 'two', null, null],
     ownCap: { param: 'max_tokens', tokens: 4096 },
   })
-  expect(sentFacts({ max_completion_tokens: 9 }, [edit]).ownCap).toBeNull()
+  expect(sentFacts({ max_tokens: 9 }, [edit]).ownCap).toBeNull()
+  // The model takes the cap in another field than the client's.
+  const other = { kind: 'set', path: ['max_completion_tokens'], json: 'null' } as const
+  expect(sentFacts({ max_completion_tokens: 9 }, [edit, other]).ownCap).toEqual({
+    param: 'max_tokens',
+    tokens: 4096,
+  })
   expect(sentFacts({ max_tokens: null }, [edit]).ownCap).not.toBeNull()
 })

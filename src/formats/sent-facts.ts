@@ -8,7 +8,7 @@ export interface SentFacts {
   readonly fields: readonly string[]
   /** The names of its tools, by their place; null: a tool has none that can be shown. */
   readonly tools: readonly (string | null)[]
-  /** The output cap that the gateway set, for a client that set none; null: it set none. */
+  /** The output cap that the gateway set, in a field that the client did not set; null: it set none. */
   readonly ownCap: OwnCap | null
 }
 
@@ -33,11 +33,10 @@ const TOOLS_MAX = 512
 /** The facts that can explain a refusal. By position: the client's body, and the replacements in it. */
 export function sentFacts(root: JsonObject, edits: readonly JsonEdit[]): SentFacts {
   const tools: JsonValue = root['tools'] ?? []
-  const hasCap = CAP_PARAMETERS.some((param) => (root[param] ?? null) !== null)
   return {
     fields: Object.keys(root).slice(0, FIELDS_MAX),
     tools: isArray(tools) ? tools.slice(0, TOOLS_MAX).map(toolName) : [],
-    ownCap: hasCap ? null : capIn(edits),
+    ownCap: capIn(edits, root),
   }
 }
 
@@ -51,11 +50,12 @@ export function toolName(tool: JsonValue): string | null {
   return null
 }
 
-function capIn(edits: readonly JsonEdit[]): OwnCap | null {
+function capIn(edits: readonly JsonEdit[], root: JsonObject): OwnCap | null {
   for (const edit of edits) {
     if (edit.kind !== 'set') continue
     const [param, ...deeper] = edit.path
     if (typeof param !== 'string' || deeper.length > 0 || !CAP_PARAMETERS.includes(param)) continue
+    if ((root[param] ?? null) !== null) continue
     return { param, tokens: Number(edit.json) }
   }
   return null

@@ -2,7 +2,7 @@ import { field, unsupported } from '../formats/fields.ts'
 import type { JsonEdit } from '../json/edit.ts'
 import { isJsonObject, type JsonObject } from '../json/walk.ts'
 import type { Call } from '../vocabulary/call.ts'
-import type { Offer } from '../vocabulary/offer.ts'
+import { answerTokensMax, type Offer } from '../vocabulary/offer.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { type FieldTable, requireListed, type VouchedFields } from './fields.ts'
 import { userEdit } from './openrouter/rewrites.ts'
@@ -64,6 +64,47 @@ function roomBeside({ textTokens, media }: Call, { contextTokens }: Offer): numb
   return Math.max(contextTokens - promptTokens, ROOM_TOKENS_MIN)
 }
 
+type CapName = 'max_tokens' | 'max_completion_tokens' | 'max_output_tokens'
+
+const CHAT_CAPS: readonly CapName[] = ['max_tokens', 'max_completion_tokens']
+
+/**
+ * The cap of chat, held or the client's own, in the field that the model takes: servers that know one of its two names
+ * ignore the other, and would write as long an answer as they like.
+ */
+export function chatCapEdits(input: RewriteInput): readonly JsonEdit[] {
+  const { call, offer, body } = input
+  const taken = CHAT_CAPS.filter((name) => offer.supportedParameters.has(name))
+  const given = CHAT_CAPS.filter((name) => field(body.root, name) !== undefined)
+  const [own] = taken
+  if (own === undefined || given.some((name) => taken.includes(name)))
+    return withinHeld(given, input)
+  if (given.length === 0) return capEditIn(own, input)
+  const json = String(Math.min(call.outputCapTokens ?? 0, heldAnswerTokens(offer)))
+  return [
+    { kind: 'set', path: [own], json },
+    ...given.map((name) => ({ kind: 'set', path: [name], json: 'null' }) as const),
+  ]
+}
+
+/**
+ * The caps of the client, no longer than the window that they are held for: a server that moves its window on writes
+ * beyond it.
+ */
+export function withinHeld(
+  names: readonly CapName[],
+  { body, offer }: Pick<RewriteInput, 'body' | 'offer'>,
+): readonly JsonEdit[] {
+  const heldTokens = heldAnswerTokens(offer)
+  return names
+    .filter((name) => Number(field(body.root, name) ?? 0) > heldTokens)
+    .map((name) => ({ kind: 'set', path: [name], json: String(heldTokens) }))
+}
+
+function heldAnswerTokens(offer: Offer): number {
+  return answerTokensMax(offer) ?? Number.MAX_SAFE_INTEGER
+}
+
 /** A tag of the account, by which the server keeps its cached prompts apart from those of other accounts. */
 export function saltEdits({
   saltsCache = false,
@@ -86,14 +127,14 @@ export function refuseUnlistedFields(
 
 /**
  * Throws for a cap of messages above the longest answer of the model, up to which they are held: the provider may
- * know a longer one, as a beta header of Anthropic's allows it.
+ * know a longer one, as a beta header of Anthropic's allows it, or write beyond its window.
  */
 export function refuseCapAbove({ call, offer }: RefusalInput): void {
-  const { outputTokensMax } = offer
-  if (outputTokensMax === null || (call.outputCapTokens ?? 0) <= outputTokensMax) return
+  const longestTokens = offer.outputTokensMax ?? offer.contextTokens
+  if (longestTokens === null || (call.outputCapTokens ?? 0) <= longestTokens) return
   throw new Problem('invalid_parameter', {
     param: 'max_tokens',
-    message: `\`max_tokens\` is above the longest answer of this model: set it to ${outputTokensMax} or less.`,
+    message: `\`max_tokens\` is above the longest answer of this model: set it to ${longestTokens} or less.`,
   })
 }
 

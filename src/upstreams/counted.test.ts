@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { chat as chatFormat } from '../formats/chat.ts'
+import { completions } from '../formats/completions.ts'
 import type { WireFormat } from '../formats/format.ts'
 import { messages as messagesFormat } from '../formats/messages.ts'
 import { responses } from '../formats/responses.ts'
@@ -8,6 +10,7 @@ import {
   callOf,
   DEFAULT_PUBLIC_NAMES,
   eventOf,
+  LEAST_BODIES,
   offerWith,
   refusalOf,
 } from '../formats/testing/exchange.ts'
@@ -195,6 +198,87 @@ describe('the longest answer, which is held and a server may not know,', () => {
     })
     expect(() => refuse(4_097)).toThrow('4096')
     expect(() => refuse(4_096)).not.toThrow()
+  })
+})
+
+describe('the cap of a client', () => {
+  const sent = (
+    format: WireFormat,
+    {
+      parameters,
+      ...members
+    }: { readonly parameters?: readonly string[]; [name: string]: unknown },
+  ): Record<string, unknown> => {
+    const source = { ...LEAST_BODIES[format.endpoint], ...members }
+    const body = bodyOf(source)
+    const edits = wire(openaiCompatible, format.endpoint).rewrites({
+      call: callOf(format, source),
+      body,
+      offer: offerWith({
+        contextTokens: 32_768,
+        outputTokensMax: 4_096,
+        supportedParameters: new Set(parameters ?? ['max_tokens']),
+      }),
+      outputCapTokens: null,
+      accountTag: 'tag',
+      publicNames: DEFAULT_PUBLIC_NAMES,
+    })
+    const all = JSON.parse(Buffer.concat(editJson(body, edits)).toString())
+    return Object.fromEntries(Object.entries(all).filter(([name]) => name.startsWith('max_')))
+  }
+  const BOTH = ['max_tokens', 'max_completion_tokens']
+
+  test.each([
+    [{ max_completion_tokens: 9 }, { max_tokens: 9, max_completion_tokens: null }],
+    [{ max_tokens: 9 }, { max_tokens: 9 }],
+    [
+      { max_tokens: 9, max_completion_tokens: 5 },
+      { max_tokens: 9, max_completion_tokens: 5 },
+    ],
+    [
+      { parameters: ['max_completion_tokens'], max_tokens: 9 },
+      { max_tokens: null, max_completion_tokens: 9 },
+    ],
+    [{ parameters: BOTH, max_completion_tokens: 9 }, { max_completion_tokens: 9 }],
+    [{ parameters: [], max_completion_tokens: 9 }, { max_completion_tokens: 9 }],
+  ])(
+    'goes in the field that the model takes, since a server may ignore the other: %j',
+    (members, caps) => {
+      expect(sent(chatFormat, members)).toEqual(caps)
+    },
+  )
+
+  test.each([
+    [chatFormat, { max_tokens: 1e9 }, { max_tokens: 32_768 }],
+    [
+      chatFormat,
+      { max_completion_tokens: 32_769 },
+      { max_tokens: 32_768, max_completion_tokens: null },
+    ],
+    [
+      chatFormat,
+      { max_tokens: 9, max_completion_tokens: 40_000 },
+      { max_tokens: 9, max_completion_tokens: 32_768 },
+    ],
+    [completions, { max_tokens: 1e9 }, { max_tokens: 32_768 }],
+    [responses, { max_output_tokens: 1e9 }, { max_output_tokens: 32_768 }],
+  ])(
+    'is no longer than the window, up to which it is held: a server may write on beyond it',
+    (format, members, caps) => {
+      expect(sent(format, members)).toEqual(caps)
+    },
+  )
+
+  test('bounds messages of a model that lists no longest answer by its window', () => {
+    const source = { model: 'acme/sage-pro', messages: [], max_tokens: 32_769 }
+    const offer = offerWith({ contextTokens: 32_768, outputTokensMax: null })
+    const refuse = () =>
+      wire(openaiCompatible, 'messages').refuse?.({
+        call: callOf(messagesFormat, source),
+        body: bodyOf(source),
+        offer,
+      })
+    expect(refuse).toThrow('32768')
   })
 })
 

@@ -80,6 +80,17 @@ export function offerAtFee(offer: Offer, feeBasisPoints: number | null): Offer {
 }
 
 /**
+ * The longest answer that any cap allows, in tokens: the window, or the listed maximum where that is above it. Null
+ * where the window is not known.
+ */
+export function answerTokensMax({
+  contextTokens,
+  outputTokensMax,
+}: Pick<Offer, 'contextTokens' | 'outputTokensMax'>): number | null {
+  return contextTokens === null ? null : Math.max(contextTokens, outputTokensMax ?? 0)
+}
+
+/**
  * Prices in pico-dollars a unit. Absent prices are zero, except cache reads and writes, which fall
  * back to the input price (writes of the one-hour class to the price of other writes). Where a price
  * changes by time of day, it stands here at its dearest.

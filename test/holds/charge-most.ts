@@ -1,10 +1,10 @@
-import { traitsOf } from '../../simulator/catalog.ts'
+import { type CatalogRow, traitsOf } from '../../simulator/catalog.ts'
 import { Refusal } from '../../simulator/error-bodies.ts'
 import type { Fault } from '../../simulator/faults.ts'
 import { FORMATS_BY_PATH } from '../../simulator/formats/formats.ts'
-import { parseObject } from '../../simulator/json-value.ts'
+import { type JsonObject, parseObject } from '../../simulator/json-value.ts'
 import { PrefixMemory } from '../../simulator/prompt-meter.ts'
-import { vendorText } from '../../simulator/vendors.ts'
+import { VENDORS, vendorText } from '../../simulator/vendors.ts'
 import type { WireFormat } from '../../src/formats/format.ts'
 import { FORMATS } from '../../src/formats/formats.ts'
 import { checkOffer } from '../../src/formats/refusals.ts'
@@ -158,9 +158,10 @@ function answerOf(
   { reportsCost, world: { provider, vendor } = OPENROUTER }: ChargeInput,
 ): string {
   const format = FORMATS_BY_PATH.get(path)
-  const body = parseObject(sent)
-  const row = provider.find(String(body?.['model']))
-  if (format === undefined || body === null || row === null) throw new TypeError('unknown to it')
+  const written = parseObject(sent)
+  const row = provider.find(String(written?.['model']))
+  if (format === undefined || written === null || row === null) throw new TypeError('unknown to it')
+  const body = vendor === VENDORS['openai-compatible'] ? heard(written, row) : written
   vendor?.checkBody(path, body, row)
   const fault: Fault = reportsCost ? { bills: 'most' } : { bills: 'most', omit: ['cost'] }
   const text = format
@@ -178,4 +179,13 @@ function answerOf(
     })
     .whole()
   return vendor === null ? text : (vendorText(vendor, text, body) ?? text)
+}
+
+const CAPS = ['max_tokens', 'max_completion_tokens']
+
+/** The body as a server of one's own understands it: it knows the names of the cap that its model lists. */
+function heard(body: JsonObject, { supported_parameters: known }: CatalogRow): JsonObject {
+  const isHeard = ([name]: readonly [string, unknown]) =>
+    !CAPS.includes(name) || known.includes(name)
+  return Object.fromEntries(Object.entries(body).filter(isHeard))
 }

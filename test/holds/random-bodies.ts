@@ -65,6 +65,15 @@ export const ROWS: readonly CatalogRow[] = [
     outputTokensMax: 2_000,
     parameters: ['temperature', 'tools'],
   }),
+  catalogRow({
+    id: 'sim/one-cap',
+    name: 'Simulator: One Cap',
+    description: 'Knows one name of the cap.',
+    pricing: { prompt: '0.000001', completion: '0.000003' },
+    contextTokens: 32_000,
+    outputTokensMax: 4_000,
+    parameters: ['max_tokens', 'temperature', 'tools'],
+  }),
 ]
 
 const TEXT_MODELS = [
@@ -80,6 +89,7 @@ const TEXT_MODELS = [
   'sim/dated',
   'sim/thinker',
   'sim/heedless',
+  'sim/one-cap',
 ]
 
 const IMAGE_URL = 'https://example.com/a.png'

@@ -1,6 +1,6 @@
 import { assertNever } from '../../vocabulary/assert-never.ts'
 import type { Call } from '../../vocabulary/call.ts'
-import { CONTEXT_TOKENS_UNKNOWN, type Offer } from '../../vocabulary/offer.ts'
+import { answerTokensMax, CONTEXT_TOKENS_UNKNOWN, type Offer } from '../../vocabulary/offer.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 
 /** The cap of a chat or legacy completion that sets none, if the model allows as much. */
@@ -93,10 +93,8 @@ function withinModel(capTokens: number, offer: Offer): number {
   return Math.min(capTokens, modelMax(offer) ?? capTokens)
 }
 
-// A listed maximum above the context window counts.
-function withinWindow(tokens: number, { contextTokens, outputTokensMax }: Offer): number {
-  if (contextTokens === null) return tokens
-  return Math.min(tokens, Math.max(contextTokens, outputTokensMax ?? 0))
+function withinWindow(tokens: number, offer: Offer): number {
+  return Math.min(tokens, answerTokensMax(offer) ?? tokens)
 }
 
 /** The longest answer of the model; null if the catalog does not know it. */

@@ -4,12 +4,14 @@ import { MESSAGE_FIELDS } from '../anthropic/fields.ts'
 import { type CountedStreams, counted, TELLS_NO_COST } from '../counted.ts'
 import {
   capEditIn,
+  chatCapEdits,
   ownFieldEdits,
   refuseCapAbove,
   refuseUncounted,
   refuseUnlistedFields,
   saltEdits,
   unstoredEdits,
+  withinHeld,
 } from '../counted-calls.ts'
 import type { FieldTable } from '../fields.ts'
 import { fetchVendorModels, meetVendorList } from '../listing/vendor-list.ts'
@@ -27,12 +29,16 @@ const { embeddings: embeddingFields, responses: responseFields } = COMPATIBLE_FI
 const chat = compatible(layout.chat, {
   streams: CHAT_STREAMS,
   fields: chatFields,
-  rewrites: writingRewrites,
+  rewrites: (input) => [...writingRewrites(input), ...chatCapEdits(input)],
 })
 const completions = compatible(layout.completions, {
   streams: COMPLETIONS_STREAMS,
   fields: completionFields,
-  rewrites: writingRewrites,
+  rewrites: (input) => [
+    ...writingRewrites(input),
+    ...capEditIn('max_tokens', input),
+    ...withinHeld(['max_tokens'], input),
+  ],
 })
 const embeddings = compatible(layout.embeddings, {
   streams: OTHER_STREAMS,
@@ -47,6 +53,7 @@ const responses = compatible(responsesLayout, {
     // Answers are not stored, even if the server stores them by default.
     ...unstoredEdits(input.body.root),
     ...heldCapEdits(input),
+    ...withinHeld(['max_output_tokens'], input),
     ...saltEdits(input),
   ],
 })
@@ -99,7 +106,6 @@ function writingRewrites(input: RewriteInput): ReturnType<Wire['rewrites']> {
   return [
     ...modelEdit(input.call, input.offer),
     ...ownFieldEdits(input),
-    ...capEditIn('max_tokens', input),
     ...saltEdits(input),
   ]
 }
