@@ -193,6 +193,18 @@ const REFUSED: readonly Row[] = [
     { chat_template_kwargs: { documents: ['x'] } },
     'chat_template_kwargs.documents',
   ],
+  [
+    'openai-compatible',
+    'chat',
+    { chat_template_kwargs: { padding: 'max_length', max_length: 30_000 } },
+    'chat_template_kwargs.padding',
+  ],
+  [
+    'openai-compatible',
+    'chat',
+    { chat_template_kwargs: { max_length: 30_000 } },
+    'chat_template_kwargs.max_length',
+  ],
   ['openai-compatible', 'chat', { thinking_budget: -1 }, 'thinking_budget'],
   ['openai-compatible', 'chat', { reasoning: { max_tokens: 9 } }, 'reasoning.max_tokens'],
   ['openai-compatible', 'messages', { thread: { type: 'continue' } }, 'thread'],
