@@ -159,6 +159,7 @@ describe('a stream', () => {
     [{ reasoning_content: 'Assume' }],
     [{ refusal: 'I will not' }],
     [{ tool_calls: [{ function: { arguments: '{"city":"Oslo"}' } }] }],
+    [{ tool_calls: [{ type: 'custom', custom: { input: 'ls -l' } }] }],
   ])('%j counts as relayed text', (members) => {
     const observer = chat.observeStream({})
     observer.onEvent(delta(members))

@@ -39,7 +39,7 @@ export const chat: Wire = {
   readAnswer,
   readError: readProviderError,
   observeStream: chunkObservers({
-    textMembers: ['content', 'reasoning', 'reasoning_content', 'arguments', 'refusal'],
+    textMembers: ['content', 'reasoning', 'reasoning_content', 'arguments', 'input', 'refusal'],
     hasGenerationId: true,
   }),
 }
