@@ -67,7 +67,12 @@ export type Outcome =
   /** Written in full, then no whole answer: the connection broke or the answer made no sense. */
   | { readonly kind: 'lost'; readonly stage: AttemptStage; readonly reported: Reported }
   /** The provider answered in full, as far as is known, and its answer is coded or larger than is read. */
-  | { readonly kind: 'unreadable'; readonly reported: Reported }
+  | {
+      readonly kind: 'unreadable'
+      readonly reported: Reported
+      /** As when a client leaves. Left out: the client got nothing of the answer. */
+      readonly relayedTokens?: number
+    }
   /** One of our deadlines passed. */
   | { readonly kind: 'timedOut'; readonly stage: AttemptStage; readonly reported: Reported }
   /** The client left a stream, and the upstream call was cancelled. */

@@ -88,7 +88,8 @@ export class StreamRelay implements EventSink {
     }
     if (!whole) {
       this.#failure ??= 'upstream_error'
-      this.#settle({ kind: 'unreadable', reported: this.#reader.reported() })
+      const [reported, relayedTokens] = [this.#reader.reported(), this.#reader.relayedTokens()]
+      this.#settle({ kind: 'unreadable', reported, relayedTokens })
       this.#attempt.cancel()
     }
   }

@@ -183,10 +183,29 @@ test.each(['lost', 'timedOut'] as const)(
   },
 )
 
-test('a stream that can not be read on is never free: unresolved, or its whole counts', () => {
-  expect(resolve({ kind: 'unreadable', reported: NOTHING_REPORTED })).toEqual(UNRESOLVED)
-  expect(resolve({ kind: 'unreadable', reported: PARTIAL })).toEqual(UNRESOLVED)
-  expect(resolve({ kind: 'unreadable', reported: COUNTED })).toMatchObject(FINAL)
+describe('an answer that can not be read on', () => {
+  test('is unresolved where its client has none of it, or has its whole counts', () => {
+    expect(resolve({ kind: 'unreadable', reported: NOTHING_REPORTED })).toEqual(UNRESOLVED)
+    expect(resolve({ kind: 'unreadable', reported: PARTIAL })).toEqual(UNRESOLVED)
+    expect(resolve({ kind: 'unreadable', reported: COUNTED })).toMatchObject(FINAL)
+  })
+
+  test('is charged the text that its client has, within the hold', () => {
+    const unreadable = {
+      kind: 'unreadable',
+      reported: NOTHING_REPORTED,
+      relayedTokens: 25,
+    } as const
+    const estimate = { kind: 'provisional', costUsd: null, generationId: null }
+    expect(resolve(unreadable)).toEqual({ ...estimate, chargeMicros: 210 })
+    expect(resolve({ ...unreadable, reported: PARTIAL })).toEqual({
+      ...estimate,
+      chargeMicros: 214,
+    })
+    const grantedMicros = micros(7)
+    expect(resolve(unreadable, { grantedMicros })).toMatchObject({ chargeMicros: 7 })
+    expect(resolve({ ...unreadable, reported: COUNTED })).toMatchObject(FINAL)
+  })
 })
 
 test('an error without counts costs nothing', () => {

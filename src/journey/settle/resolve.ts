@@ -57,11 +57,16 @@ export function resolveOutcome(input: ResolveInput): Resolution {
       return hasLookUps ? resolveBrokenStream(reported, ran) : resolveUncounted(reported, ran)
     }
     case 'unreadable': {
-      const { usage, generationId } = outcome.reported
-      if (!hasLookUps) return resolveUncounted(outcome.reported, ran)
+      const { reported, relayedTokens } = outcome
+      const { usage, generationId } = reported
+      if (!hasLookUps) {
+        return relayedTokens === undefined
+          ? resolveUncounted(reported, ran)
+          : resolveLeftUncounted({ reported, relayedTokens }, { ...ran, grantedMicros })
+      }
       const isWaitedFor = usage === null && (generationId !== null || !call.stream)
       if (isWaitedFor) return { kind: 'unresolved', generationId }
-      return resolveBrokenStream(outcome.reported, ran)
+      return resolveBrokenStream(reported, ran)
     }
     case 'clientGone':
       if (outcome.stage === 'notWritten') return { kind: 'released' }
@@ -101,7 +106,11 @@ const HIDDEN_TOKENS_PER_SECOND = 50
 
 // At least the prompt was read. The estimate stands, because no record will correct it.
 function resolveLeftUncounted(
-  { reported, relayedTokens, silentMs = 0 }: Extract<Outcome, { kind: 'clientGone' }>,
+  {
+    reported,
+    relayedTokens,
+    silentMs = 0,
+  }: Pick<Extract<Outcome, { kind: 'clientGone' }>, 'reported' | 'relayedTokens' | 'silentMs'>,
   { grantedMicros, ...ran }: Ran & Pick<ResolveInput, 'grantedMicros'>,
 ): Resolution {
   const charged = chargeReported(reported, ran)
