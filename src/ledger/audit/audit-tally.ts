@@ -305,8 +305,14 @@ function differencesOf(
     })
 }
 
-/** Recomputes a request's charge from its entries and from its cost, and its hold from its state. */
-export function auditRequest(row: RequestRow, entries: readonly Entry[]): readonly Difference[] {
+/**
+ * Recomputes a request's charge from its entries and from its cost, and its hold from its state. `keepsCost`: whether
+ * the program that opened it writes costs beside charges.
+ */
+export function auditRequest(
+  row: RequestRow,
+  { entries, keepsCost }: { readonly entries: readonly Entry[]; readonly keepsCost: boolean },
+): readonly Difference[] {
   const differences: Difference[] = []
   const expect = (what: string, figure: Omit<Difference, 'what' | 'id'>): void => {
     if (figure.stored !== figure.recomputed) {
@@ -329,15 +335,17 @@ export function auditRequest(row: RequestRow, entries: readonly Entry[]): readon
 
   const charge = row.backedChargeMicros + row.freeChargeMicros
   expect('charge', { stored: charge, recomputed: chargeOf(row, charge) })
-  const cost = costBehind({ ...row, chargeMicros: micros(charge) })
-  expect('cost_micros', {
-    stored: row.cost?.costMicros ?? null,
-    recomputed: cost?.costMicros ?? null,
-  })
-  expect('cost_rest_pico', {
-    stored: row.cost?.costRestPico ?? null,
-    recomputed: cost?.costRestPico ?? null,
-  })
+  if (keepsCost || row.cost !== null) {
+    const cost = costBehind({ ...row, chargeMicros: micros(charge) })
+    expect('cost_micros', {
+      stored: row.cost?.costMicros ?? null,
+      recomputed: cost?.costMicros ?? null,
+    })
+    expect('cost_rest_pico', {
+      stored: row.cost?.costRestPico ?? null,
+      recomputed: cost?.costRestPico ?? null,
+    })
+  }
   if (row.costStands) {
     const mayStand = row.costUsd !== null && (row.state === 'provisional' || row.state === 'final')
     expect('cost_stands', { stored: 1, recomputed: mayStand ? 1 : 0 })

@@ -100,14 +100,16 @@ export async function auditView(
     readOf('entries', rows.length)
   }
   for (const row of await rowsWithPeriods(view)) tally.watchPeriod(row)
+  const withoutCosts = await instancesWithoutCosts(view)
   let newestRequest: Audit['newestRequest'] = null
   for await (const { rows, after, last } of pagesById(view, 'requests')) {
     const entries = await entriesBetween(view, { after, last })
     for (const row of rows) {
       const request = REQUESTS.read(row)
-      const { id, openedAtMs } = request
+      const { id, openedAtMs, instanceId } = request
       tally.addRequest(request)
-      found(auditRequest(request, entries.get(id) ?? []))
+      const keepsCost = !withoutCosts.has(instanceId)
+      found(auditRequest(request, { entries: entries.get(id) ?? [], keepsCost }))
       if (openedAtMs >= (newestRequest?.openedAtMs ?? 0)) newestRequest = { id, openedAtMs }
     }
     readOf('requests', rows.length)
@@ -139,6 +141,22 @@ export async function auditView(
   for (const check of checks) await check(view, { found, read })
   const wentBack = await listStoreGaps(view, Date.now() - WENT_BACK_SHOWN_MS)
   return { ok: differences.length === 0, checked, newestRequest, wentBack, differences }
+}
+
+/** The schema whose migration gave requests columns for their cost, and filled them. */
+const SCHEMA_OF_COSTS = 32
+
+/**
+ * The instances of programs that write no cost beside a charge. One that was frozen with a call under way may settle it
+ * after the migration: reports count such a request among those whose cost is not known.
+ */
+async function instancesWithoutCosts(view: Kysely<Tables>): Promise<ReadonlySet<string>> {
+  const rows = await view
+    .selectFrom('instances')
+    .select('id')
+    .where('program_schema', '<', SCHEMA_OF_COSTS)
+    .execute()
+  return new Set(rows.map(({ id }) => id))
 }
 
 /** The accounts and keys that have an allowance: as many as operators have given one. */
