@@ -194,3 +194,29 @@ test('on PostgreSQL, a 0.2.0 that was taken for stopped can store no heartbeat, 
   await frozen.stop('SIGKILL')
   await expectExact('this')
 })
+
+test('on PostgreSQL, a 0.2.0 that was frozen with a call under way settles it after the migration, and the audit is exact', async () => {
+  await openDatabase('PostgreSQL')
+  simulator.reset()
+  simulator.script({ hold: 'beforeHeaders', costUsd: 0.001, lookupCostUsd: 0.001 })
+  const frozen = await start('0.2.0')
+  const answering = fetch(`${frozen.address}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'x-api-key': apiKeys[0] ?? '' },
+    body: '{"model":"sim/text","max_tokens":16,"messages":[{"role":"user","content":"Hi"}]}',
+  })
+  await simulator.gate().arrived()
+  frozen.signal('SIGSTOP')
+  await onPostgres('update instances set heartbeat_at_ms = heartbeat_at_ms - 60000')
+  const current = await start('this')
+  frozen.signal('SIGCONT')
+  simulator.gate().release()
+  const answer = await answering
+  expect([answer.status, await answer.json()]).toMatchObject([200, { object: 'chat.completion' }])
+  expect(await current.stop('SIGTERM')).toEqual({ code: 0, signal: null })
+  await frozen.stop('SIGKILL')
+  const uncosted = 'backed_charge_micros > 0 and cost_micros is null'
+  expect(await onPostgres(`select id from requests where ${uncosted}`)).toHaveLength(1)
+  await expectExact('this')
+  await expectCharged([answer.headers.get('x-request-id') ?? ''])
+})
