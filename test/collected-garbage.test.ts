@@ -1,6 +1,5 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { collectGarbage } from '../src/store/sqlite/collect-garbage.ts'
 import { startWorld, type TestAccount, type World } from './world.ts'
 
 const KEYS = 5
@@ -8,11 +7,8 @@ const IN_FLIGHT = 8
 
 let world: World
 let account: TestAccount
-let collectGarbage: () => void
 
 beforeAll(async () => {
-  setFlagsFromString('--expose-gc')
-  collectGarbage = runInNewContext('gc')
   world = await startWorld()
   account = await world.account({ apiKeys: KEYS })
 })

@@ -1,4 +1,5 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import { collectGarbage } from './collect-garbage.ts'
 import { startedWith } from './job-host.ts'
 import {
   checkpointAndClose,
@@ -22,6 +23,8 @@ export interface SqlResult {
 
 // Each shape of query is a separate statement; filters make many shapes, and each keeps memory.
 const STATEMENTS_MAX = 256
+
+const COLLECT_AFTER_MS = 3_000
 
 class StatementRunner implements JobRunner<SqlJob, SqlResult> {
   readonly #connection: DatabaseSync
@@ -57,3 +60,5 @@ class StatementRunner implements JobRunner<SqlJob, SqlResult> {
 // The store that started this host says so.
 const connectionInput = startedWith() as SqliteConnectionInput
 serveThread(() => new StatementRunner(connectionInput))
+// A start leaves as much garbage as a thread needs. Not at once: a command of a moment is spared it.
+setTimeout(collectGarbage, COLLECT_AFTER_MS).unref()
