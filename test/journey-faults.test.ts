@@ -55,7 +55,7 @@ function failingObserver(part: keyof StreamObserver): Partial<Wire> {
         takeAlike: (chunk, start) =>
           part === 'takeAlike' && seen === 1 ? fail() : observer.takeAlike(chunk, start),
         reported: () => (part === 'reported' ? fail() : observer.reported()),
-        hasText: () => observer.hasText(),
+        textTokens: () => observer.textTokens(),
         relayedTokens: () => (part === 'relayedTokens' ? fail() : observer.relayedTokens()),
       }
       return broken

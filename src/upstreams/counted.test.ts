@@ -39,7 +39,7 @@ const LAST = chunk({ choices: [], usage: COUNTS })
 function read(of: Wire, events: readonly string[], call: { asksForUsage?: true } = {}) {
   const observer = of.observeStream(call)
   const readings = events.map((data) => observer.onEvent(eventOf(data, null)))
-  return { readings, reported: observer.reported() }
+  return { readings, reported: observer.reported(), relayedTokens: observer.relayedTokens() }
 }
 
 const NOTHING = { usage: null, costUsd: null, generationId: null }
@@ -112,17 +112,19 @@ describe('a stream of a server like OpenAI', () => {
     })
   })
 
+  const zero = { prompt_tokens: 0, completion_tokens: 0 }
   test.each([
-    ['no counts', []],
-    [
-      'counts of nothing',
-      [chunk({ choices: [], usage: { prompt_tokens: 0, completion_tokens: 0 } })],
-    ],
-  ])('that ends with %s is estimated by its text', (_, chunks) => {
-    const { reported } = read(chat, [TEXT, ...chunks, '[DONE]'])
-    expect(reported).toMatchObject(NOTHING)
-    expect(reported.countsAreCost).toBeUndefined()
-    expect(reported.uncountedTokens ?? 0).toBeGreaterThanOrEqual(chunks.length === 0 ? 3 : 0)
+    ['without counts', [TEXT]],
+    ['with counts of zero at its end', [TEXT, chunk({ choices: [], usage: zero })]],
+    ['with counts of zero in each chunk', [TEXT.replace('null', JSON.stringify(zero))]],
+    ['with an answer counted for no prompt', [TEXT, LAST.replace('30', '0')]],
+  ])('%s is estimated by all of its text, also where its client left', (_, chunks) => {
+    const tokens = 3
+    expect(read(chat, chunks).relayedTokens).toBe(tokens)
+    expect(read(chat, [...chunks, '[DONE]']).reported).toEqual({
+      ...NOTHING,
+      uncountedTokens: tokens,
+    })
   })
 
   test('a cost that it names is not believed: its prices are those of the settings', () => {

@@ -105,15 +105,18 @@ class CountedObserver implements StreamObserver {
     })
     const isUncounted = this.#hasEnded && this.#streams.isEstimated && reported.usage === null
     if (!isUncounted) return reported
-    return { ...reported, uncountedTokens: this.#inner.relayedTokens() }
+    return { ...reported, uncountedTokens: this.#inner.textTokens() }
   }
 
+  // Counts that are taken for none have counted no text.
   relayedTokens(): number {
-    return this.#inner.relayedTokens()
+    const { usage } = this.#inner.reported()
+    const isCounted = usage !== null && countsPrompt(usage)
+    return isCounted ? this.#inner.relayedTokens() : this.#inner.textTokens()
   }
 
-  hasText(): boolean {
-    return this.#inner.hasText()
+  textTokens(): number {
+    return this.#inner.textTokens()
   }
 }
 

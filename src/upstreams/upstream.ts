@@ -139,8 +139,8 @@ export interface StreamObserver {
   reported(): Reported
   /** Estimated output tokens of the text since the provider's last count. */
   relayedTokens(): number
-  /** Whether any event so far had text. */
-  hasText(): boolean
+  /** Estimated output tokens of all text so far. */
+  textTokens(): number
 }
 
 /** The reading of an event, which decides how the relay handles it. */

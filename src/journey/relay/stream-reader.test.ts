@@ -24,7 +24,7 @@ function readAll(
       takeAlike: (chunk, start) => (takesAlike ? observer.takeAlike(chunk, start) : start),
       reported: () => observer.reported(),
       relayedTokens: () => observer.relayedTokens(),
-      hasText: () => observer.hasText(),
+      textTokens: () => observer.textTokens(),
     }),
     limits: { eventBytesMax: 1_000_000 },
     request: { format },

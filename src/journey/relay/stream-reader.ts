@@ -72,7 +72,7 @@ export class StreamReader {
 
   /** Whether any event had text. */
   get hasText(): boolean {
-    return this.#observer.hasText()
+    return this.#observer.textTokens() > 0
   }
 
   relayedTokens(): number {

@@ -69,8 +69,8 @@ export abstract class TallyObserver implements StreamObserver {
     return Math.ceil((this.#textGuess - this.#countedGuess) / SIXTIETHS)
   }
 
-  hasText(): boolean {
-    return this.#textGuess > 0
+  textTokens(): number {
+    return Math.ceil(this.#textGuess / SIXTIETHS)
   }
 
   // Latin-1: one character for each byte of UTF-8.
