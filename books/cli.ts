@@ -8,7 +8,7 @@ import { wordsOf } from './json.ts'
 import { PRICES } from './provider/bill.ts'
 import { PRICED, PROVIDER_KEY, startProvider, UNPRICED } from './provider/provider.ts'
 import { lineOf, scoresPage, tallyOf } from './report.ts'
-import { type Result, runChecks } from './run.ts'
+import { type Outcome, type Result, runChecks } from './run.ts'
 
 // The package's folder: of the sources, or of what the compiler made of them.
 const HOME = existsSync(join(import.meta.dirname, 'package.json'))
@@ -18,7 +18,7 @@ const ADAPTERS = join(HOME, 'adapters')
 
 // The options, what each is given, and what it does.
 const OPTIONS = {
-  variant: { type: 'string', of: 'NAME', does: 'its settings; default: the first of the adapter' },
+  variant: { type: 'string', of: 'NAME', does: 'its settings; default: those named default' },
   only: { type: 'string', of: 'A,B', does: 'checks or groups' },
   rounds: { type: 'string', of: 'N', does: 'default 3; --quick: 1' },
   quick: { type: 'boolean', does: 'fewer requests, without clock and cost' },
@@ -27,10 +27,7 @@ const OPTIONS = {
   postgres: { type: 'string', of: 'URL', does: 'a server for a new database' },
   redis: { type: 'string', of: 'URL', does: 'the same, of Redis' },
   json: { type: 'string', of: 'FILE', does: 'write a result file' },
-  announced: {
-    type: 'boolean',
-    does: 'exit with 0 where each failure has a footnote of the docs',
-  },
+  announced: { type: 'boolean', does: 'exit with 0 where each failure has a footnote' },
   verbose: { type: 'boolean', does: 'print each request and its bill' },
   yes: { type: 'boolean', does: "take an adapter's commands without a question" },
   'my-own-server': { type: 'boolean', does: "also an address that is not this machine's" },
@@ -38,19 +35,16 @@ const OPTIONS = {
   help: { type: 'boolean', does: 'this text' },
 } as const
 
-const OPTION_LINES = Object.entries(OPTIONS).map(([name, option]) => {
-  const given = 'of' in option ? `--${name} ${option.of}` : `--${name}`
-  return `      ${given.padEnd(18)} ${option.does}`
-})
-
 const HELP = `gateway-books: does this gateway keep its books?
 
-  gateway-books run GATEWAY|FILE   start a gateway and run the checks
-${OPTION_LINES.join('\n')}
+  gateway-books run GATEWAY|FILE      start a gateway and run the checks
   gateway-books provider [--port N]   the played provider alone
   gateway-books checks                what is checked
   gateway-books scores FILE…          print the page of result files
-`
+
+${Object.entries(OPTIONS)
+  .map(([name, more]) => `  ${`--${name} ${'of' in more ? more.of : ''}`.padEnd(18)} ${more.does}`)
+  .join('\n')}`
 
 /** Carries out a command line, and returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
@@ -64,11 +58,9 @@ export async function main(args: readonly string[]): Promise<number> {
     if (command === 'run' && named[0] !== undefined) return await run(named[0], values, args)
     if (command === 'provider') return await serveProvider(Number(values.port ?? 9_100))
     if (command === 'checks') return say(LIST.join('\n'))
-    if (command === 'scores' && named.length > 0) {
-      const results = named.map((file): Result => JSON.parse(readFileSync(file, 'utf8')))
-      return say(scoresPage(results, Date.now()).trimEnd())
-    }
-    return say(HELP, 2)
+    if (command !== 'scores' || named.length === 0) return say(HELP, 2)
+    const results = named.map((file): Result => JSON.parse(readFileSync(file, 'utf8')))
+    return say(scoresPage(results, Date.now()).trimEnd())
   } catch (error) {
     if (error instanceof TypeError && 'code' in error) return say(`${error.message}\n\n${HELP}`, 2)
     return say(wordsOf(error), 3)
@@ -84,12 +76,11 @@ type Options = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values
 async function run(name: string, values: Options, args: readonly string[]): Promise<number> {
   const built = join(ADAPTERS, `${name}.yaml`)
   const isBuiltIn = existsSync(built)
-  const names = readdirSync(ADAPTERS).map((file) => file.replace('.yaml', ''))
+  const names = readdirSync(ADAPTERS).join(', ').replaceAll('.yaml', '')
   if (!isBuiltIn && !existsSync(name))
-    throw new AdapterError(`no adapter ${name}. Built in: ${names.join(', ')}`)
+    throw new AdapterError(`no adapter ${name}. Built in: ${names}`)
   const file = isBuiltIn ? built : resolve(name)
-  const { variant = 'default', quick = false, busy = false, binary } = values
-  const isTerminal = process.stdout.isTTY === true
+  const { variant = 'default', quick = false, busy = false, binary, postgres, redis } = values
   const shownFile = relative(isBuiltIn ? HOME : process.cwd(), file)
   const adapter = { ...readAdapter(file, variant), file: shownFile }
   refuseFarAddress(adapter, values['my-own-server'] ?? false)
@@ -97,21 +88,14 @@ async function run(name: string, values: Options, args: readonly string[]): Prom
   // Where the program lay on this machine tells a reader nothing.
   const shown = args.map((arg) => (arg === binary ? basename(arg) : arg))
   const result = await runChecks({
-    ...{ adapter, variant, quick, busy, postgres: values.postgres, redis: values.redis },
+    ...{ adapter, variant, quick, busy, postgres, redis },
     suite: JSON.parse(readFileSync(join(HOME, 'package.json'), 'utf8')).version,
     command: `npx gateway-books ${shown.join(' ')}`,
     only: values.only?.split(',') ?? (quick ? QUICK : []),
     rounds: Number(values.rounds ?? (quick ? 1 : 3)),
     patienceMs: quick ? 30_000 : 60_000,
     binary: binary === undefined ? undefined : resolve(binary),
-    tell(told) {
-      if (isTerminal) process.stdout.write('\r\u001b[K')
-      if (typeof told !== 'string') console.log(lineOf(told, isTerminal))
-      else if (isTerminal) process.stdout.write(`… ${told}`)
-      if (!values.verbose || typeof told === 'string') return
-      for (const { id, status, billed } of told.rounds.flatMap(({ requests }) => requests))
-        console.log(`         ${id}: ${status}, billed ${billed}`)
-    },
+    tell: tellOn(process.stdout, values.verbose ?? false),
   })
   console.log(tallyOf(result))
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(result, null, 1)}\n`)
@@ -122,17 +106,26 @@ async function run(name: string, values: Options, args: readonly string[]): Prom
   return counted.some(({ verdict }) => verdict === 'broken') ? 3 : 0
 }
 
+/** Prints a line for each check that ended, and on a terminal what runs now. */
+function tellOn(stdout: NodeJS.WriteStream, isVerbose: boolean): (told: Outcome | string) => void {
+  return (told) => {
+    if (stdout.isTTY) stdout.write('\r\u001b[K')
+    if (typeof told === 'string') return void (stdout.isTTY && stdout.write(`… ${told}`))
+    console.log(lineOf(told, stdout.isTTY))
+    for (const { id, status, billed } of told.rounds.flatMap(({ requests }) => requests))
+      if (isVerbose) console.log(`         ${id}: ${status}, billed ${billed}`)
+  }
+}
+
 // Two minutes: all but what takes longest.
 const QUICK = CHECKS.map(({ name }) => name).filter((name) => !['clock', 'cost'].includes(name))
 
 /** Load and faults are for a machine of one's own. */
 function refuseFarAddress({ url, file }: Adapter, isOwn: boolean): void {
   if (url === undefined || isOwn) return
-  const { hostname } = new URL(url)
-  if (!['127.0.0.1', 'localhost', '[::1]'].includes(hostname))
-    throw new AdapterError(
-      `${file} ${url} is not this machine: checks are load and faults. If it is your own server, add --my-own-server`,
-    )
+  if (['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname)) return
+  const words = 'is not this machine: checks are load and faults. If it is your own server, add'
+  throw new AdapterError(`${file} ${url} ${words} --my-own-server`)
 }
 
 async function isAgreed({ install, start, file }: Adapter): Promise<boolean> {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { isNode, parseDocument } from 'yaml'
 
 /** Whether a value is an object with members. */
@@ -36,7 +37,11 @@ export function rawMember(json: string, name: string): string {
   return isNode(node) && node.range ? json.slice(node.range[0], node.range[1]) : ''
 }
 
-/** What an error says. */
-export function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+/** The SHA-256 of a text, in hexadecimal digits. */
+export function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
 }
+
+/** What an error says. */
+export const wordsOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error)

@@ -1,16 +1,13 @@
 import { CHECKS } from './checks/checks.ts'
-import type { Outcome, Result } from './run.ts'
+import { isJudged, type Outcome, type Result } from './run.ts'
 
 const COLOURS: Readonly<Record<string, number>> = { pass: 32, fail: 31, broken: 35, figure: 36 }
 
 /** One line of the terminal for a check that ended. */
-export function lineOf(
-  { group, check, verdict, words, seconds }: Outcome,
-  isColoured: boolean,
-): string {
+export function lineOf(outcome: Outcome, isColoured: boolean): string {
+  const { group, check, verdict, words, seconds } = outcome
   const cell = verdict.padEnd(9)
-  const colour = COLOURS[verdict]
-  const shown = isColoured && colour !== undefined ? `\u001b[${colour}m${cell}\u001b[0m` : cell
+  const shown = isColoured ? `\u001b[${COLOURS[verdict] ?? 0}m${cell}\u001b[0m` : cell
   return `${group.padEnd(8)} ${shown} ${check.padEnd(17)} ${words.replaceAll('\n', ' ')}  ${seconds} s`
 }
 
@@ -51,35 +48,29 @@ ${sorted.map((result) => sectionOf(result, now)).join('\n\n')}
 `
 }
 
-function nameOf({ gateway, variant }: Result): string {
-  return `${gateway} ${variant}`
-}
+const nameOf = ({ gateway, variant }: Result): string => `${gateway} ${variant}`
 
-function isOld({ startedAt }: Result, now: number): boolean {
-  return now - Date.parse(startedAt) > GREY_DAYS * DAY_MS
-}
+const isOld = ({ startedAt }: Result, now: number): boolean =>
+  now - Date.parse(startedAt) > GREY_DAYS * DAY_MS
 
 function cellOf(result: Result, name: string, now: number): string {
+  if (result.disputed?.includes(name)) return 'disputed'
   const outcome = result.checks.find(({ check }) => check === name)
   if (outcome === undefined) return 'not run'
   const { verdict, rounds, words } = outcome
   const failed = rounds.filter((round) => round.verdict === 'fail').length
   const part = rounds.length > 1 ? ` ${failed}/${rounds.length}` : ''
-  const share = /[\d.]+ ×/.exec(words)
-  const cell = [
-    verdict === 'fail' ? `**fail**${part}` : verdict,
-    share !== null && ['pass', 'fail', 'figure'].includes(verdict) ? `, ${share[0]}` : '',
-    verdict === 'fail' && result.footnotes[name] !== undefined ? ' *' : '',
-  ].join('')
+  const [share] = /[\d.]+ ×/.exec(words) ?? []
+  const told = share !== undefined && isJudged(outcome) ? `, ${share}` : ''
+  const mark = verdict === 'fail' && result.footnotes[name] !== undefined ? ' *' : ''
+  const cell = `${verdict === 'fail' ? `**fail**${part}` : verdict}${told}${mark}`
   return isOld(result, now) ? `<sub>${cell}</sub>` : cell
 }
 
 function sectionOf(result: Result, now: number): string {
   const { version, reported, machine, adapter, docs, checks, replies } = result
-  const measured = [
-    `Version ${version}${reported === null ? '' : ` (it says ${reported})`}`,
-    `suite ${result.suite}, ${result.startedAt.slice(0, 10)}, ${machine}`,
-  ]
+  const said = reported === null ? '' : ` (it says ${reported})`
+  const measured = `suite ${result.suite}, ${result.startedAt.slice(0, 10)}, ${machine}`
   const warnings = [
     result.busy ? ' **The machine had other work**.' : '',
     result.quick ? ' A quick run.' : '',
@@ -89,7 +80,7 @@ function sectionOf(result: Result, now: number): string {
   const listed = checks.filter(({ verdict }) => ['fail', 'figure', 'broken'].includes(verdict))
   return [
     `## ${nameOf(result)}`,
-    `${measured.join(', ')}.${warnings.join('')}`,
+    `Version ${version}${said}, ${measured}.${warnings.join('')}`,
     `Settings: ${docs}.`,
     `Command: \`${result.command}\`. Adapter: ${adapter}, SHA-256 ${result.adapterHash.slice(0, 16)}.`,
     result.gateway === MAKER ? 'This is our own.' : (replies ?? unsent),
@@ -99,9 +90,7 @@ function sectionOf(result: Result, now: number): string {
     ...listed
       .filter(({ check, verdict }) => verdict === 'fail' && result.footnotes[check] !== undefined)
       .map(({ check }) => `\\* ${check}: ${result.footnotes[check]}`),
-    listed
-      .map(({ check, verdict, words }) => `- ${check}, ${verdict}: ${oneLine(words)}`)
-      .join('\n'),
+    listed.map((each) => `- ${each.check}, ${each.verdict}: ${oneLine(each.words)}`).join('\n'),
   ]
     .filter((text) => text !== '')
     .join('\n\n')

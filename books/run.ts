@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { cpus, loadavg, platform, totalmem } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Adapter, AdapterError } from './adapter/adapter.ts'
@@ -6,8 +5,8 @@ import { Gateway, type Machine } from './adapter/gateway.ts'
 import { CHECKS } from './checks/checks.ts'
 import { type Check, Lab, PLAIN_MICROS } from './checks/lab.ts'
 import { mustAnswer } from './checks/sent.ts'
-import { Broken, Lacking, type Verdict } from './checks/verdict.ts'
-import { wordsOf } from './json.ts'
+import { Lacking, type Verdict } from './checks/verdict.ts'
+import { hashOf, wordsOf } from './json.ts'
 import { microsOf } from './provider/bill.ts'
 import { startProvider } from './provider/provider.ts'
 
@@ -24,17 +23,17 @@ interface Round extends Verdict {
   readonly requests: readonly { id: string; status: number; billed: number }[]
 }
 
-type Told = Pick<Adapter, 'gateway' | 'version' | 'docs' | 'lacks' | 'footnotes' | 'policy'>
-
 /** A run, as it is written to a result file. */
 export interface Result
-  extends Told,
+  extends Pick<Adapter, 'gateway' | 'version' | 'docs' | 'lacks' | 'footnotes' | 'policy'>,
     Pick<RunInput, 'suite' | 'variant' | 'busy' | 'quick' | 'command'> {
   /** The version as the gateway itself reports it; null where the adapter does not ask. */
   readonly reported: string | null
   readonly adapter: string
   readonly adapterHash: string
   readonly replies: string | null
+  /** Checks whose cells a maker disputes; written by hand until a new run settles it. */
+  readonly disputed?: readonly string[]
   readonly machine: string
   readonly startedAt: string
   readonly seconds: number
@@ -58,7 +57,6 @@ interface RunInput extends Machine {
   readonly tell: (told: Outcome | string) => void
 }
 
-const CHECK_S = 120
 const LOAD_MAX = 0.5
 // Requests of a check in a result file: enough to see what went wrong.
 const REQUESTS_KEPT = 20
@@ -67,14 +65,12 @@ const REQUESTS_KEPT = 20
 export async function runChecks(input: RunInput): Promise<Result> {
   const { adapter, only, tell } = input
   const load = (loadavg()[0] ?? 0) / cpus().length
-  if (load > LOAD_MAX && !input.busy)
-    throw new AdapterError(
-      `the machine is busy: a load of ${load.toFixed(2)} a core; --busy runs nevertheless, and the result says so`,
-    )
-  const names = [...new Set(CHECKS.flatMap(({ group, name }) => [group, name]))]
-  const unknown = only.find((name) => !names.includes(name))
+  const words = `the machine is busy: a load of ${load.toFixed(2)} a core; --busy runs nevertheless`
+  if (load > LOAD_MAX && !input.busy) throw new AdapterError(`${words}, and the result says so`)
+  const names = new Set(CHECKS.flatMap(({ group, name }) => [group, name]))
+  const unknown = only.find((name) => !names.has(name))
   if (unknown !== undefined)
-    throw new AdapterError(`no check or group ${unknown}. These are: ${names.join(', ')}`)
+    throw new AdapterError(`no check or group ${unknown}. These are: ${[...names].join(', ')}`)
   const startedAt = Date.now()
   const provider = await startProvider(adapter.provider_port)
   const gateway = new Gateway(adapter, provider.port, input)
@@ -87,20 +83,15 @@ export async function runChecks(input: RunInput): Promise<Result> {
     for (const { group, name, check } of CHECKS) {
       if (only.length > 0 && !only.includes(group) && !only.includes(name)) continue
       tell(name)
-      const labs = Array.from(
-        { length: input.rounds },
-        (_, round) => new Lab(bench, `${name}-${round + 1}-`),
-      )
-      const outcome = { group, check: name, ...(await roundsOf(check, labs)) }
-      checks.push(outcome)
-      tell(outcome)
+      const begunAt = Date.now()
+      const rounds: Round[] = []
+      while (rounds.length < input.rounds && rounds.every(isJudged))
+        rounds.push(await roundOf(check, new Lab(bench, `${name}-${rounds.length + 1}-`)))
+      const seconds = Math.round((Date.now() - begunAt) / 100) / 10
+      checks.push({ group, check: name, seconds, rounds, ...sumUp(rounds) })
+      tell(checks.at(-1) ?? name)
     }
-    const { reported } = adapter
-    return {
-      ...describe(input, startedAt),
-      reported: reported === undefined ? null : await gateway.readText(reported),
-      checks,
-    }
+    return { ...describe(input, startedAt), reported: await gateway.version(), checks }
   } finally {
     await gateway.close()
     await provider.close()
@@ -108,14 +99,12 @@ export async function runChecks(input: RunInput): Promise<Result> {
 }
 
 function describe(input: RunInput, startedAt: number): Omit<Result, 'reported' | 'checks'> {
-  const { adapter, suite, variant, busy, quick, command } = input
-  const { gateway, version, docs, lacks, footnotes, policy, replies = null } = adapter
+  const { suite, variant, busy, quick, command } = input
+  const { gateway, version, docs, lacks, footnotes, policy, replies = null } = input.adapter
   const memoryGb = Math.round(totalmem() / 2 ** 30)
   return {
     ...{ suite, gateway, version, variant, docs, lacks, footnotes, policy, busy, quick, command },
-    adapter: adapter.file,
-    adapterHash: createHash('sha256').update(adapter.text).digest('hex'),
-    replies,
+    ...{ adapter: input.adapter.file, adapterHash: hashOf(input.adapter.text), replies },
     machine: `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, ${memoryGb} GB, ${platform()}`,
     startedAt: new Date(startedAt).toISOString(),
     seconds: Math.round((Date.now() - startedAt) / 1_000),
@@ -130,51 +119,30 @@ async function passGate(lab: Lab): Promise<void> {
     mustAnswer([await lab.send(purse)])
     const charged = spent === undefined ? 1 : await lab.spent(purse)
     if (lab.billed() === PLAIN_MICROS * fee_factor && charged > 0) return
-    throw new Broken(
-      `billed ${lab.billed()}, charged ${charged}: is there a price in its settings?`,
-    )
+    throw new Error(`billed ${lab.billed()}, charged ${charged}: is there a price in its settings?`)
   } catch (error) {
     const words = `one plain request did not work, so nothing is judged: ${wordsOf(error)}`
     throw new AdapterError(words, { cause: error })
   }
 }
 
-/** Runs a check in one lab after another, as long as it is judged. */
-async function roundsOf(
-  check: Check,
-  labs: readonly Lab[],
-): Promise<Omit<Outcome, 'group' | 'check'>> {
-  const startedAt = Date.now()
-  const rounds: Round[] = []
-  for (const lab of labs) {
-    const verdict = await Promise.race([judged(check, lab), tooLong(check)])
-    const requests = lab.sent.slice(0, REQUESTS_KEPT).map((sent) => ({
-      id: sent.id,
-      status: sent.answer.httpStatus,
-      billed: microsOf(...lab.lines([sent])),
-    }))
-    rounds.push({ ...verdict, settledMs: lab.settledMs, requests })
-    if (!JUDGED.includes(verdict.verdict)) break
-  }
-  const seconds = Math.round((Date.now() - startedAt) / 100) / 10
-  return { seconds, rounds, ...sumUp(rounds) }
-}
+/** Whether a promise was put to the test. */
+export const isJudged = ({ verdict }: Verdict): boolean =>
+  ['pass', 'fail', 'figure'].includes(verdict)
 
-const JUDGED = ['pass', 'fail', 'figure']
-
-async function judged(check: Check, lab: Lab): Promise<Verdict> {
-  try {
-    return await check.run(lab)
-  } catch (error) {
-    const words = wordsOf(error)
-    if (error instanceof Lacking) return { verdict: error.isByDocs ? 'n/a' : 'not tried', words }
-    return { verdict: 'broken', words }
-  }
-}
-
-async function tooLong({ within = CHECK_S }: Check): Promise<Verdict> {
-  await sleep(within * 1_000, undefined, { ref: false })
-  return { verdict: 'broken', words: `no verdict in ${within} s` }
+/** What a check finds in one lab, in its time. */
+async function roundOf({ run, within }: Check, lab: Lab): Promise<Round> {
+  const tooLong = { verdict: 'broken', words: `no verdict in ${within} s` } as const
+  const late = sleep<Verdict>(within * 1_000, tooLong, { ref: false })
+  const verdict = await Promise.race([run(lab), late]).catch((error) => ({
+    verdict: error instanceof Lacking ? error.verdict : ('broken' as const),
+    words: wordsOf(error),
+  }))
+  const requests = lab.sent.slice(0, REQUESTS_KEPT).map((sent) => {
+    const billed = microsOf(...lab.lines([sent]))
+    return { id: sent.id, status: sent.answer.httpStatus, billed }
+  })
+  return { ...verdict, settledMs: lab.settledMs, requests }
 }
 
 /** Of several rounds, the worst counts. */
@@ -183,6 +151,5 @@ function sumUp(rounds: readonly Round[]): Verdict {
   const worst = rounds.find(({ verdict }) => verdict === 'broken') ?? failed[0] ?? rounds.at(-1)
   const { verdict = 'broken', words = 'no round', figures = {} } = worst ?? {}
   const isSome = verdict === 'fail' && rounds.length > 1
-  const share = isSome ? `   ${failed.length}/${rounds.length}` : ''
-  return { verdict, words: words + share, figures }
+  return { verdict, words: words + (isSome ? `   ${failed.length}/${rounds.length}` : ''), figures }
 }

@@ -5,7 +5,7 @@ import { afterAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { main } from '../cli.ts'
 import { readAdapter } from './adapter.ts'
-import { fill, fillAll } from './template.ts'
+import { fill } from './template.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'books-adapter-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -65,7 +65,7 @@ test('an address that is not this machine is refused', async () => {
 
 test('a body that is one template of money has a number, and other texts stay texts', () => {
   const values = { micros: '3500', dollars: '0.0035', key: '17' }
-  expect(fillAll({ a: ['{micros}', '{dollars}'], b: '{key}', c: 'x{micros}' }, values)).toEqual({
+  expect(fill({ a: ['{micros}', '{dollars}'], b: '{key}', c: 'x{micros}' }, values)).toEqual({
     a: [3_500, 0.0035],
     b: '17',
     c: 'x3500',

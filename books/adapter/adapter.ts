@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from 'yaml'
+import { isMap, isSeq, LineCounter, type Node, parseDocument, visit } from 'yaml'
 import { isRecord } from '../json.ts'
 import { TEMPLATE, type Values } from './template.ts'
 
@@ -13,7 +13,6 @@ export interface Step extends Partial<Readonly<Record<(typeof METHODS)[number], 
   readonly run?: string
   /** Writes the files again with the values so far, and starts the gateway again. */
   readonly restart?: true
-  readonly bearer?: string
   readonly headers?: Values
   readonly body?: unknown
   readonly keep?: Values
@@ -51,9 +50,10 @@ const DEFAULTS = {
   install: [] as readonly string[],
   files: {} as Values,
   provider_port: 0,
+  // The bearer token of all steps; '': none.
+  bearer: '',
   // Headers of every request, beside the key.
   headers: {} as Values,
-  setup: [] as readonly Step[],
   after_restart: [] as readonly Step[],
   unpriced_model: 'books-unpriced',
   logs: [] as readonly string[],
@@ -67,38 +67,31 @@ const DEFAULTS = {
   set: {} as Values,
 }
 
+const TEXTS = ['replies', 'binary', 'build', 'url', 'instances'] as const
+const NEEDED = ['gateway', 'version', 'model'] as const
 const STEPS = ['new_account', 'top_up', 'reprice', 'step_clock'] as const
 const READINGS = ['spent', 'left', 'held', 'reported'] as const
 
-type Optional = Partial<
-  Record<(typeof STEPS)[number], readonly Step[]> & Record<(typeof READINGS)[number], Reading>
->
+type Of<Names extends readonly string[], Value> = Readonly<Record<Names[number], Value>>
+type Optional = Of<typeof TEXTS, string> &
+  Of<typeof STEPS, readonly Step[]> &
+  Of<typeof READINGS, Reading>
+type Whole = Of<typeof NEEDED | readonly ['file', 'text'], string>
 
 /** A gateway, as one YAML file tells it. */
-export interface Adapter extends Readonly<Optional & typeof DEFAULTS> {
-  readonly file: string
-  readonly text: string
-  readonly gateway: string
-  readonly version: string
-  readonly replies?: string
-  readonly binary?: string
-  readonly build?: string
-  readonly url?: string
+export interface Adapter extends Whole, Partial<Optional>, Readonly<typeof DEFAULTS> {
   readonly start?: { readonly run: string; readonly ready: string; readonly within_s: number }
-  readonly instances?: 'shared'
-  readonly model: string
   readonly new_key: readonly Step[]
   readonly rows?: Rows
 }
 
-const STEP = [...METHODS, 'run', 'restart', 'bearer', 'headers', 'body', 'keep']
+const STEP = [...METHODS, 'run', 'restart', 'headers', 'body', 'keep']
 const READING = [...STEP, 'value', 'unit', 'settles_within_s', 'flushes_every_s']
-const FREE = 'gateway version maker replies build binary url instances model variants'
 
 /** The keys of each section: null for any. A section of steps is checked in each of them. */
 const SECTIONS: Readonly<Record<string, readonly string[] | null>> = {
-  ...keysOf([...FREE.split(' '), ...Object.keys(DEFAULTS)], null),
-  ...keysOf([...STEPS, 'new_key', 'setup', 'after_restart'], STEP),
+  ...keysOf([...NEEDED, ...TEXTS, 'variants', ...Object.keys(DEFAULTS)], null),
+  ...keysOf([...STEPS, 'new_key', 'after_restart'], STEP),
   ...keysOf(READINGS, READING),
   rows: [...STEP, 'each', 'id', 'cost', 'unit', 'next'],
   start: ['run', 'ready', 'within_s'],
@@ -110,7 +103,7 @@ function keysOf(sections: readonly string[], keys: readonly string[] | null): ty
 
 /** Names that the suite gives a value, beside those that steps keep and variants set. */
 const GIVEN =
-  'dir home port url provider provider_port provider_key postgres redis binary micros dollars prefix factor hours next model key account'
+  'dir home port url provider provider_port provider_key postgres redis binary bearer micros dollars prefix factor hours next model key account'
 
 // Of these releases, two had a thief's code in them and one its successor's.
 const REFUSED: Readonly<Record<string, readonly string[]>> = {
@@ -128,34 +121,33 @@ export function readAdapter(file: string, variant: string): Adapter {
   const [error] = document.errors
   if (error !== undefined) refuse(error.pos[0], error.message)
   const known = new Set(GIVEN.split(' '))
+  const used: [string, number | undefined][] = []
   visit(document, {
     Pair(_, { key, value }) {
-      if (!isScalar(key) || !['keep', 'set'].includes(String(key.value)) || !isMap(value)) return
+      if (!/^(?:keep|set)$/.test(String(key)) || !isMap(value)) return
       for (const pair of value.items) known.add(String(pair.key))
     },
-  })
-  visit(document, {
     Scalar(_, { value, range }) {
-      for (const [, name = ''] of String(value).matchAll(TEMPLATE))
-        if (!known.has(name))
-          refuse(range?.[0], `{${name}} has no value. These have: ${[...known].sort().join(', ')}`)
+      for (const [, name = ''] of String(value).matchAll(TEMPLATE)) used.push([name, range?.[0]])
     },
   })
+  const [name = '', at] = used.find(([name]) => !known.has(name)) ?? []
+  if (name !== '') refuse(at, `{${name}} has no value. These have: ${[...known].sort().join(', ')}`)
   const sections = isMap<Node, Node>(document.contents) ? document.contents.items : []
   for (const { key, value } of sections) {
     const name = String(key)
     const keys = SECTIONS[name]
     const all = Object.keys(SECTIONS).sort().join(', ')
-    if (keys === undefined)
-      refuse(key.range?.[0], `${name} is no key of an adapter. These are: ${all}`)
+    const at = key.range?.[0]
+    if (keys === undefined) refuse(at, `${name} is no key of an adapter. These are: ${all}`)
     for (const step of keys ? (isSeq<Node>(value) ? value.items : [value]) : []) {
-      if (!isMap<Node>(step)) return refuse(key.range?.[0], `${name} has a step that is no map`)
+      if (!isMap<Node>(step)) return refuse(at, `${name} has a step that is no map`)
       const odd = step.items.find((item) => !keys?.includes(String(item.key)))?.key
       if (odd) refuse(odd.range?.[0], `${odd} is no key of ${name}. These are: ${keys?.join(', ')}`)
     }
   }
   const root: Record<string, unknown> = document.toJS() ?? {}
-  for (const name of ['gateway', 'version', 'model', 'new_key'])
+  for (const name of [...NEEDED, 'new_key'])
     if (root[name] === undefined) refuse(0, `${name} is missing`)
   const { variants = { default: {} }, ...base } = root
   const chosen = isRecord(variants) ? variants[variant] : null

@@ -8,13 +8,10 @@ import { PROVIDER_KEY } from '../provider/provider.ts'
 import { type Adapter, AdapterError, type Reading, type Rows, type Step } from './adapter.ts'
 import { freePort, launch, openStore, type Running, runCommand, type Store } from './processes.ts'
 import { DOLLAR, labelOf, microsIn, moneyIn, takeStep } from './steps.ts'
-import { fill, fillAll, type Values } from './template.ts'
+import { fill, type Values } from './template.ts'
 
-/** Where a gateway's own list of requests says what each cost. */
-export interface Row {
-  readonly id: string
-  readonly micros: number
-}
+/** What a gateway's own list of requests says that one of them cost. */
+export type Row = Readonly<{ id: string; micros: number }>
 
 /** What a run is told on its command line about the machine. */
 export type Machine = Readonly<Record<'binary' | 'postgres' | 'redis', string | undefined>>
@@ -27,21 +24,17 @@ export class Gateway {
   readonly dir: string
   readonly stores: Store[] = []
   readonly #machine: Machine
-  readonly #home: string
   #values: Values
   #main: Running | null = null
-  readonly #others: Running[] = []
 
   constructor(adapter: Adapter, providerPort: number, machine: Machine) {
-    const { gateway, version, binary = '', model, url = '', set } = adapter
+    const { gateway, version, binary = '', model, url = '', bearer, set } = adapter
     const home = join(homedir(), '.cache', 'gateway-books', `${gateway}-${version}`)
-    const dir = mkdtempSync(join(tmpdir(), `gateway-books-${gateway}-`))
     this.adapter = adapter
-    this.dir = dir
+    this.dir = mkdtempSync(join(tmpdir(), `gateway-books-${gateway}-`))
     this.#machine = machine
-    this.#home = home
     this.#values = {
-      ...{ ...set, home, dir, model, url, ...moneyIn(DOLLAR) },
+      ...{ ...set, home, dir: this.dir, model, url, bearer, ...moneyIn(DOLLAR) },
       binary: machine.binary ?? fill(binary, { home }),
       provider: `http://127.0.0.1:${providerPort}`,
       provider_port: String(providerPort),
@@ -63,12 +56,11 @@ export class Gateway {
     }
     this.#writeFiles()
     if (isOurs) await this.start()
-    this.#values = await this.run(adapter.setup)
   }
 
   async #install(): Promise<void> {
     const { install, gateway, build } = this.adapter
-    const home = this.#home
+    const { home = '' } = this.#values
     const done = join(home, '.installed')
     const commands = install.map((command) => fill(command, { home }))
     if (existsSync(done) && readFileSync(done, 'utf8') === commands.join('\n')) return
@@ -93,7 +85,7 @@ export class Gateway {
 
   /** Headers of every request to it, beside the key. */
   get headers(): Values {
-    return fillAll(this.adapter.headers, this.#values) as Values
+    return fill(this.adapter.headers, this.#values)
   }
 
   /** The leader of its process group; null where the suite did not start it. */
@@ -108,17 +100,13 @@ export class Gateway {
     this.#values = await this.run(this.adapter.after_restart, at)
   }
 
-  /** Starts a second one on the same store and returns its address. */
-  async startSecond(): Promise<string> {
+  /** Starts a second one on the same store. */
+  async startSecond(): Promise<{ url: string; stop: () => Promise<void> }> {
     const { running, at } = await this.#launch(undefined, {})
-    this.#others.push(running)
-    return at.url
+    return { url: at.url, stop: () => running.stop('SIGTERM') }
   }
 
-  async #launch(
-    former: string | undefined,
-    env: NodeJS.ProcessEnv,
-  ): Promise<{ running: Running; at: { port: string; url: string } }> {
+  async #launch(former: string | undefined, env: NodeJS.ProcessEnv) {
     const { start, gateway, file } = this.adapter
     if (start === undefined) throw new AdapterError(`${file} has neither start nor url`)
     const log = join(this.dir, 'gateway.log')
@@ -126,7 +114,7 @@ export class Gateway {
       port ??= String(await freePort())
       const at = { port, url: `http://127.0.0.1:${port}` }
       const command = fill(start.run, { ...this.#values, ...at })
-      const running = launch(command, { dir: this.dir, log, env })
+      const running = launch(command, this.dir, { log, env })
       const until = Date.now() + start.within_s * 1_000
       const url = at.url + start.ready.replace('GET ', '')
       while (!running.isOver() && Date.now() < until) {
@@ -153,14 +141,8 @@ export class Gateway {
     await this.start(env)
   }
 
-  /** Ends second instances. */
-  async stopOthers(): Promise<void> {
-    for (const other of this.#others.splice(0)) await other.stop('SIGTERM')
-  }
-
   /** Ends everything and removes its folder. */
   async close(): Promise<void> {
-    await this.stopOthers()
     await this.stop('SIGTERM')
     for (const store of this.stores) await store.close()
     rmSync(this.dir, { recursive: true, force: true })
@@ -170,7 +152,14 @@ export class Gateway {
   async run(steps: readonly Step[], given: Values = {}): Promise<Values> {
     let values: Values = { ...this.#values, ...given }
     for (const step of steps) {
-      const answer = step.restart ? await this.#restartWith(values) : await this.#take(step, values)
+      if (step.restart) {
+        await this.stop('SIGTERM')
+        this.#values = values
+        this.#writeFiles()
+        await this.start()
+        continue
+      }
+      const answer = await this.#take(step, values)
       for (const [name, path] of Object.entries(step.keep ?? {})) {
         const value = valueAt(parseJson(answer), path)
         if (value === undefined) throw new Error(`no ${path} in the answer of ${labelOf(step)}`)
@@ -185,25 +174,21 @@ export class Gateway {
     return takeStep(step, { ...this.#values, ...given }, { dir: this.dir, file: this.adapter.file })
   }
 
-  async #restartWith(values: Values): Promise<string> {
-    await this.stop('SIGTERM')
-    this.#values = values
-    this.#writeFiles()
-    await this.start()
-    return ''
-  }
-
   /** Reads a sum, in micro-dollars. */
   async read(reading: Reading, given: Values): Promise<number> {
+    const { value, unit } = reading
     const json = parseJson(await this.#take(reading, given))
-    const where = `${labelOf(reading)}, ${reading.value}`
-    return microsIn(valueAt(json, reading.value), reading.unit, where)
+    return microsIn(valueAt(json, value), unit, `${labelOf(reading)}, ${value}`)
   }
 
-  /** Reads a text, such as the version that the gateway says it is. */
-  async readText(reading: Reading): Promise<string> {
-    const answer = await this.#take(reading, {})
-    return reading.value === '' ? answer.trim() : String(valueAt(parseJson(answer), reading.value))
+  /** The version that the gateway itself reports; null where the adapter does not ask. */
+  async version(): Promise<string | null> {
+    const { reported } = this.adapter
+    if (reported === undefined) return null
+    const answer = await this.#take(reported, {})
+    return String(
+      reported.value === '' ? answer : valueAt(parseJson(answer), reported.value),
+    ).trim()
   }
 
   /** Reads its list of requests, to the last page. */
@@ -214,13 +199,12 @@ export class Gateway {
       const json = parseJson(await this.#take(rows, { ...given, next: more }))
       const page = valueAt(json, rows.each)
       if (!Array.isArray(page)) throw new Error(`no list at "${rows.each}" in ${labelOf(rows)}`)
-      for (const row of page)
-        found.push({
-          id: id === undefined ? String(found.length) : String(valueAt(row, id)),
-          micros: microsIn(valueAt(row, cost) ?? 0, unit, `a row of ${labelOf(rows)}`),
-        })
-      const after = next === undefined || page.length === 0 ? null : valueAt(json, next.path)
-      more = after === null || after === undefined ? null : `${next?.as}${after}`
+      for (const row of page) {
+        const micros = microsIn(valueAt(row, cost) ?? 0, unit, `a row of ${labelOf(rows)}`)
+        found.push({ id: String(id === undefined ? found.length : valueAt(row, id)), micros })
+      }
+      const after = next && page.length > 0 ? valueAt(json, next.path) : null
+      more = (after ?? null) === null ? null : `${next?.as}${after}`
     }
     return found
   }

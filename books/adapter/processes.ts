@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process'
+import { execFile, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { openSync, readdirSync, readFileSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
@@ -8,13 +8,7 @@ import { promisify } from 'node:util'
 import { listen } from '../provider/provider.ts'
 
 /** A shell command that runs, as the leader of a process group. */
-export interface Running {
-  readonly pid: number
-  /** Whether it has ended. */
-  isOver(): boolean
-  /** Sends a signal to the group, and resolves when it has ended. */
-  stop(signal: NodeJS.Signals): Promise<void>
-}
+export type Running = ReturnType<typeof launch>
 
 const STOP_MS = 30_000
 const running = new Set<number>()
@@ -25,22 +19,22 @@ process.on('exit', () => {
 /** Starts a command in a folder; what it prints is added to a file. */
 export function launch(
   command: string,
-  where: { dir: string; log: string; env: NodeJS.ProcessEnv },
-): Running {
-  const log = openSync(where.log, 'a')
-  const child = spawn('/bin/sh', ['-c', command], {
-    cwd: where.dir,
-    env: { ...process.env, ...where.env },
-    detached: true,
-    stdio: ['ignore', log, log],
-  })
-  const pid = child.pid ?? 0
+  cwd: string,
+  given: { log: string; env: NodeJS.ProcessEnv },
+) {
+  const log = openSync(given.log, 'a')
+  const env = { ...process.env, ...given.env }
+  const options = { cwd, env, detached: true, stdio: ['ignore', log, log] as SpawnOptions['stdio'] }
+  const child = spawn('/bin/sh', ['-c', command], options)
+  const { pid = 0 } = child
   running.add(pid)
   const isOver = (): boolean => child.exitCode !== null || child.signalCode !== null
   return {
     pid,
+    /** Whether it has ended. */
     isOver,
-    async stop(signal) {
+    /** Sends a signal to the group, and resolves when it has ended. */
+    async stop(signal: NodeJS.Signals): Promise<void> {
       killGroup(pid, signal)
       const startedAt = Date.now()
       while (groupOf(pid).length > 0 || !isOver()) {
@@ -59,9 +53,9 @@ export async function runCommand(command: string, dir: string): Promise<string> 
   return (await ran).stdout
 }
 
-function killGroup(pid: number, signal: NodeJS.Signals): void {
+function killGroup(leader: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(-pid, signal)
+    process.kill(-leader, signal)
   } catch {
     // It has ended.
   }
@@ -83,11 +77,9 @@ function groupOf(leader: number): readonly number[] {
   })
 }
 
-const MICROS_PER_TICK = 10_000
-
-/** The CPU time that the processes of a group have used, in microseconds. */
+/** The CPU time that the processes of a group have used, in microseconds; Linux counts it in ticks of 10,000. */
 export function cpuMicrosOf(leader: number): number {
-  return groupOf(leader).reduce((sum, ticks) => sum + ticks * MICROS_PER_TICK, 0)
+  return groupOf(leader).reduce((sum, ticks) => sum + ticks * 10_000, 0)
 }
 
 /** A port that no program listens on. */
@@ -99,15 +91,10 @@ export async function freePort(): Promise<number> {
 }
 
 /** A database as a gateway sees it: behind a relay that can be cut. */
-export interface Store {
-  readonly url: string
-  /** While it is away, its connections are broken and new ones refused. */
-  setAway(isAway: boolean): Promise<unknown>
-  close(): Promise<void>
-}
+export type Store = Awaited<ReturnType<typeof openStore>>
 
 /** Opens a database for one run; of PostgreSQL, a new one on the server of the URL. */
-export async function openStore(url: string): Promise<Store> {
+export async function openStore(url: string) {
   const address = new URL(url)
   const isPostgres = address.protocol.startsWith('postgres')
   const port = Number(address.port) || (isPostgres ? 5432 : 6379)
@@ -131,8 +118,9 @@ export async function openStore(url: string): Promise<Store> {
   address.host = `127.0.0.1:${at}`
   return {
     url: address.href,
-    setAway: (isAway) => (isAway ? cut() : listen(server, at)),
-    async close() {
+    /** While it is away, its connections are broken and new ones refused. */
+    setAway: (isAway: boolean): Promise<unknown> => (isAway ? cut() : listen(server, at)),
+    async close(): Promise<void> {
       if (server.listening) await cut()
       await tell(`drop database ${database} with (force)`)
     },

@@ -1,7 +1,7 @@
 import { ask } from '../client.ts'
 import { AdapterError, METHODS, type Reading, type Step } from './adapter.ts'
 import { runCommand } from './processes.ts'
-import { fillAll, type Values } from './template.ts'
+import { fill, type Values } from './template.ts'
 
 /** In micro-dollars. */
 export const DOLLAR = 1_000_000
@@ -12,13 +12,14 @@ export async function takeStep(
   values: Values,
   { dir, file }: { readonly dir: string; readonly file: string },
 ): Promise<string> {
-  const { run, bearer, body, headers, ...calls } = fillAll(step, values) as Step
+  const { run, body, headers, ...calls } = fill(step, values)
   if (run !== undefined) return runCommand(run, dir)
   const method = METHODS.find((name) => calls[name] !== undefined)
   if (method === undefined) throw new AdapterError(`${file} a step has neither a method nor run`)
-  const authorization = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }
+  const { url, bearer } = values
+  const authorization = bearer ? { authorization: `Bearer ${bearer}` } : {}
   const { httpStatus, broke, text } = await ask({
-    url: `${values['url']}${calls[method]}`,
+    url: `${url}${calls[method]}`,
     method: method.toUpperCase(),
     headers: { 'content-type': 'application/json', ...authorization, ...headers },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),

@@ -6,24 +6,20 @@ export type Values = Readonly<Record<string, string>>
 /** A place in a text that a value is put into. */
 export const TEMPLATE = /\{([a-z_]+)\}/g
 
-/** A text with its templates replaced, and those in their values; those without a value stay. */
-export function fill(text: string, values: Values): string {
-  return text.replace(TEMPLATE, (whole, name: string) => {
-    const value = values[name]
-    return value === undefined ? whole : fill(value, values)
-  })
-}
-
-/** The same in every text of a value; a text that is one template of a number becomes that number. */
-export function fillAll(value: unknown, values: Values): unknown {
+/**
+ * The same value with the templates in its texts replaced, and those in their values; those without a value stay. A
+ * text that is one template of a number becomes that number.
+ */
+export function fill<Value>(value: Value, values: Values): Value
+export function fill(value: unknown, values: Values): unknown {
   if (typeof value === 'string') {
-    const filled = fill(value, values)
+    const filled = value.replace(TEMPLATE, (whole, name) =>
+      String(fill(values[name], values) ?? whole),
+    )
     return /^\{(?:micros|dollars|factor|hours)\}$/.test(value) ? Number(filled) : filled
   }
-  if (Array.isArray(value)) return value.map((item) => fillAll(item, values))
+  if (Array.isArray(value)) return value.map((item) => fill(item, values))
   if (!isRecord(value)) return value
-  const entries = Object.entries(value)
-  return Object.fromEntries(
-    entries.map(([key, item]) => [fill(key, values), fillAll(item, values)]),
-  )
+  const filled = Object.entries(value).map((entry) => entry.map((part) => fill(part, values)))
+  return Object.fromEntries(filled)
 }

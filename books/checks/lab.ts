@@ -14,7 +14,7 @@ import { Lacking, type Verdict } from './verdict.ts'
 export interface Check {
   readonly promise: string
   /** Seconds after which it is broken. */
-  readonly within?: number
+  readonly within: number
   run(lab: Lab): Promise<Verdict>
 }
 
@@ -22,8 +22,8 @@ export interface Check {
 export type Checks = Readonly<Record<string, Check>>
 
 /** A check of a promise. */
-export function check(promise: string, run: Check['run']): Check {
-  return { promise, run }
+export function check(promise: string, run: Check['run'], within = 120): Check {
+  return { promise, run, within }
 }
 
 /** An account or key with a budget: what the steps that opened it kept, the `key` with it. */
@@ -52,17 +52,10 @@ export const PLAIN_MICROS = 3_500
 export type Way = Readonly<Parameters<Lab['send']>>
 
 const AMPLE_MICROS = 100_000_000
-const STILL_MS = 4_000
-const STILL_QUICK_MS = 1_000
 const SETTLES_S = 60
 
 /** What the checks of a run have in common. */
-interface Bench {
-  readonly gateway: Gateway
-  readonly provider: Provider
-  readonly quick: boolean
-  readonly patienceMs: number
-}
+type Bench = Readonly<{ gateway: Gateway; provider: Provider; quick: boolean; patienceMs: number }>
 
 /** What a check works with: a gateway, the provider's bill, and clients. */
 export class Lab {
@@ -82,7 +75,7 @@ export class Lab {
     this.prefix = prefix
   }
 
-  /** A section of the adapter, or a store or format. Throws Lacking where the adapter has none. */
+  /** A section of the adapter. Throws Lacking where it has none. */
   need<Section extends keyof Adapter>(section: Section): NonNullable<Adapter[Section]> {
     return this.adapter[section] ?? this.lack(section)
   }
@@ -92,12 +85,12 @@ export class Lab {
     const { lacks, untried, spent } = this.adapter
     // Who knows no money has none of the rest.
     const of = spent === undefined && name !== 'start' ? 'spent' : name
-    if (lacks[of] !== undefined) throw new Lacking(lacks[of], true)
+    if (lacks[of] !== undefined) throw new Lacking(lacks[of], 'n/a')
     throw new Lacking(untried[of] ?? `the adapter has no ${of}`)
   }
 
   /** A new account with a key, and no more money than this. */
-  fund(micros: number): Promise<Purse> {
+  fund(micros = AMPLE_MICROS): Promise<Purse> {
     this.need('spent')
     return this.client(micros)
   }
@@ -119,15 +112,13 @@ export class Lab {
 
   /** Sends one request, of which the script says what the provider does. */
   async send(purse: Purse, scripted: Scripted = {}, sending: Sending = {}): Promise<Sent> {
-    const { stream = false, format = 'chat', unasked = false, url = this.gateway.url } = sending
-    const isChat = format === 'chat'
+    const { stream = false, unasked = false, url = this.gateway.url, leaveOnceThereMs } = sending
+    const isChat = sending.format !== 'messages'
     const id = `${this.prefix}${this.sent.length + 1}`
-    const script = scriptOf(id, scripted)
-    const cap = sending.cap === undefined ? script.out : sending.cap
-    const content = promptOf(script)
+    const { cap = scripted.out ?? 50, model = this.adapter.model } = sending
+    const content = promptOf(scriptOf(id, scripted))
     const plain = {
-      model: sending.model ?? this.adapter.model,
-      messages: [{ role: 'user', content }],
+      ...{ model, messages: [{ role: 'user', content }] },
       ...(cap === null ? {} : { max_tokens: cap }),
       ...(stream ? { stream } : {}),
       ...(stream && !unasked && isChat ? { stream_options: { include_usage: true } } : {}),
@@ -136,18 +127,19 @@ export class Lab {
     const body = sending.body?.replace('{prompt}', () => prompt) ?? JSON.stringify(plain)
     const sent = { id, body, answer: NO_ANSWER }
     this.sent.push(sent)
-    const { leaveOnceThereMs: stayMs } = sending
-    const isThere = (): boolean => this.lines([sent]).length > 0
-    const stay = stayMs === undefined ? undefined : this.until(isThere).then(() => sleep(stayMs))
+    const stay = async (): Promise<unknown> => {
+      await this.until(() => this.lines([sent]).length > 0)
+      return sleep(leaveOnceThereMs)
+    }
+    const key = purse['key'] ?? ''
     sent.answer = await ask({
       ...sending,
-      leaveAfter: stay,
+      leaveAfter: leaveOnceThereMs === undefined ? undefined : stay(),
       url: `${url}${isChat ? '/v1/chat/completions' : '/v1/messages'}`,
       headers: {
-        'content-type': 'application/json',
-        ...this.gateway.headers,
-        authorization: `Bearer ${purse['key']}`,
-        ...(isChat ? {} : { 'anthropic-version': '2023-06-01', 'x-api-key': purse['key'] ?? '' }),
+        ...{ 'content-type': 'application/json', ...this.gateway.headers },
+        authorization: `Bearer ${key}`,
+        ...(isChat ? {} : { 'anthropic-version': '2023-06-01', 'x-api-key': key }),
       },
       body,
     })
@@ -157,12 +149,9 @@ export class Lab {
   /** Sends so many, in these ways by turns and at most so many at once; resolves with them in order. */
   async many(count: number, most: number, ...ways: readonly Way[]): Promise<Sent[]> {
     const sent: Sent[] = []
-    const turns = Array.from({ length: count }, () => ways)
-      .flat()
-      .slice(0, count)
-      .entries()
+    const turns = Array.from({ length: count }, (_, turn) => ways[turn % ways.length]).entries()
     const work = async (): Promise<void> => {
-      for (const [turn, way] of turns) sent[turn] = await this.send(...way)
+      for (const [turn, way] of turns) if (way) sent[turn] = await this.send(...way)
     }
     await Promise.all(Array.from({ length: most }, work))
     return sent
@@ -188,12 +177,11 @@ export class Lab {
   /** Waits until no request runs and the sum stands still, and returns what the purse was charged. */
   async spent(purse: Purse): Promise<number> {
     const { spent } = this.adapter
-    const { quick } = this.bench
     const mostMs = (spent?.settles_within_s ?? SETTLES_S) * 1_000
     const hasEnded = (): boolean => this.lines().every(({ end }) => end !== 'running')
-    await this.until(hasEnded, quick ? Math.min(10_000, mostMs) : mostMs)
+    await this.until(hasEnded, this.few(Math.min(10_000, mostMs), mostMs))
     if (spent === undefined) return 0
-    const usualMs = quick ? STILL_QUICK_MS : STILL_MS
+    const usualMs = this.few(1_000, 4_000)
     const stillMs = Math.min(Math.max(usualMs, (spent.flushes_every_s ?? 0) * 1_000), mostMs)
     const startedAt = Date.now()
     let since = startedAt
@@ -208,18 +196,16 @@ export class Lab {
     return micros
   }
 
-  /** The gateway's own rows of a purse. Throws Lacking where it lists none. */
-  rows(purse: Purse): Promise<readonly Row[]> {
-    return this.gateway.rows(this.need('rows'), purse)
+  /** The gateway's own rows of a purse, and their sum; null where the adapter lists none. */
+  async rows(purse: Purse): Promise<{ list: readonly Row[]; sum: number } | null> {
+    const { rows } = this.adapter
+    if (rows === undefined) return null
+    const list = await this.gateway.rows(rows, purse)
+    return { list, sum: list.reduce((sum, { micros }) => sum + micros, 0) }
   }
 
   /** The smaller count of a quick run, else the full one. */
   few(quick: number, full: number): number {
     return this.bench.quick ? quick : full
   }
-}
-
-/** The sum of rows. */
-export function sumOf(rows: readonly Row[]): number {
-  return rows.reduce((sum, { micros }) => sum + micros, 0)
 }

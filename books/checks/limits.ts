@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { moneyIn } from '../adapter/steps.ts'
 import { UNPRICED } from '../provider/provider.ts'
-import { type Checks, check, type Lab, PLAIN_MICROS, type Purse } from './lab.ts'
-import { answered, isRefused, mustAnswer, type Sent } from './sent.ts'
-import { adding, Broken, judge, ratio, tell, type Verdict } from './verdict.ts'
+import { type Checks, check, type Lab, PLAIN_MICROS, type Purse, type Way } from './lab.ts'
+import { answered, isRefused, mustAnswer, NO_ANSWER, type Sent } from './sent.ts'
+import { adding, judge, ratio, tell, type Verdict } from './verdict.ts'
 
 /** Judges that no more was billed than there was money for. */
 function within(lab: Lab, budgetMicros: number, sent: readonly Sent[]): Verdict {
@@ -19,28 +19,23 @@ function within(lab: Lab, budgetMicros: number, sent: readonly Sent[]): Verdict 
 const budgetOf = (lab: Lab): number => lab.few(10, 25) * PLAIN_MICROS
 
 /** Sends many at once, with each key to each address by turns. */
-function sendRace(lab: Lab, purses: readonly Purse[], urls: readonly string[]): Promise<Sent[]> {
+function sendRace(lab: Lab, purses: readonly Purse[], urls = [lab.gateway.url]): Promise<Sent[]> {
   const count = lab.few(40, 100)
-  const ways = purses.flatMap((purse) =>
-    urls.map((url) => [purse, { wait: 1_000 }, { url }] as const),
-  )
-  return lab.many(count, count, ...ways)
+  const toEach = (purse: Purse): Way[] => urls.map((url) => [purse, { wait: 1_000 }, { url }])
+  return lab.many(count, count, ...purses.flatMap(toEach))
 }
 
-async function race(lab: Lab, keys = 1, urls = [lab.gateway.url]): Promise<Verdict> {
-  const purse = await lab.fund(budgetOf(lab))
-  const purses = [purse]
-  while (purses.length < keys) purses.push(await lab.anotherKey(purse))
+async function race(lab: Lab, keys = 1, urls?: string[]): Promise<Verdict> {
+  const purses = [await lab.fund(budgetOf(lab))]
+  for (const [purse] = purses; purse && purses.length < keys; )
+    purses.push(await lab.anotherKey(purse))
   return within(lab, budgetOf(lab), await sendRace(lab, purses, urls))
 }
 
 async function raceInstances(lab: Lab): Promise<Verdict> {
   lab.need('instances')
-  try {
-    return await race(lab, 1, [lab.gateway.url, await lab.gateway.startSecond()])
-  } finally {
-    await lab.gateway.stopOthers()
-  }
+  const second = await lab.gateway.startSecond()
+  return race(lab, 1, [lab.gateway.url, second.url]).finally(second.stop)
 }
 
 /** Sends plain requests one after another until one is not answered, at most so many. */
@@ -84,7 +79,7 @@ async function phantom(lab: Lab): Promise<Verdict> {
 }
 
 /** Whether no more than there is can be spent, and all of that. */
-export const LIMITS: Checks = {
+export const limits: Checks = {
   'race-key': check('N at once never spend more than the key has', (lab) => race(lab)),
   'race-account': check('four keys share one budget', async (lab) => {
     lab.need('new_account')
@@ -113,18 +108,16 @@ export const LIMITS: Checks = {
     const told = tell`budget ${{ budget }}: ${ran}, billed ${{ billed }}`
     return judge(billed <= budget * lab.adapter.fee_factor, told)
   }),
-  phantom: { ...check('nothing stays reserved for requests that ended', phantom), within: 240 },
+  phantom: check('nothing stays reserved for requests that ended', phantom, 240),
   negative: check('money is never below zero', async (lab) => {
     const left = lab.need('left')
     const purse = await lab.fund(budgetOf(lab))
     const seen: number[] = []
     const look = async (): Promise<unknown> => seen.push(await lab.gateway.read(left, purse))
-    await look()
-    let isOver = false
-    const racing = sendRace(lab, [purse], [lab.gateway.url]).finally(() => {
-      isOver = true
-    })
-    while (!isOver) await sleep(100).then(look)
+    const racing = sendRace(lab, [purse])
+    const isOver = (): boolean => lab.sent.every(({ answer }) => answer !== NO_ANSWER)
+    do await look().then(() => sleep(100))
+    while (!isOver())
     mustAnswer(await racing, 1)
     await lab.spent(purse)
     await look()
@@ -132,8 +125,7 @@ export const LIMITS: Checks = {
     return judge(lowest >= 0, tell`the lowest that was read: ${{ lowest }}`)
   }),
   'top-up': check('money that is added while money is spent is all there', async (lab) => {
-    const steps = lab.need('top_up')
-    const readLeft = lab.need('left')
+    const [steps, left] = [lab.need('top_up'), lab.need('left')]
     const start = 120 * PLAIN_MICROS
     const purse = await lab.fund(start)
     const spending = lab.many(60, 10, [purse, { wait: 50 }])
@@ -143,10 +135,10 @@ export const LIMITS: Checks = {
     }
     mustAnswer(await spending)
     const charged = await lab.spent(purse)
-    const left = await lab.gateway.read(readLeft, purse)
+    const there = await lab.gateway.read(left, purse)
     const expected = start * lab.adapter.fee_factor + 20 * 10_000 - charged
-    const told = tell`expected ${{ expected }}, left ${{ left }}`
-    return judge(Math.abs(left - expected) <= 60, told)
+    const told = tell`expected ${{ expected }}, left ${{ left: there }}`
+    return judge(Math.abs(there - expected) <= 60, told)
   }),
   unpriced: check('what has no price is not free', async (lab) => {
     const purse = await lab.fund(20 * PLAIN_MICROS)
@@ -155,6 +147,6 @@ export const LIMITS: Checks = {
     const hasRun = lab.lines().some(({ model }) => model === UNPRICED)
     if (hasRun) return judge(charged > 0, tell`ran, charged ${{ charged }}`)
     if (answer.httpStatus >= 400) return judge(true, tell`refused with ${answer.httpStatus}`)
-    throw new Broken(`answered ${answer.httpStatus} without a call`)
+    throw new Error(`answered ${answer.httpStatus} without a call`)
   }),
 }

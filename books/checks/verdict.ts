@@ -1,22 +1,20 @@
 import type { Policy } from '../adapter/adapter.ts'
+import type { Sent } from './sent.ts'
 
-/** What a check found in one round. */
+/** What a check found in one round. An error that is thrown is `broken`: shown, never counted. */
 export interface Verdict {
   readonly verdict: 'pass' | 'fail' | 'figure' | 'n/a' | 'not tried' | 'broken'
   readonly words: string
   readonly figures?: Readonly<Record<string, number>>
 }
 
-/** The suite could not put the promise to the test; shown, never counted. */
-export class Broken extends Error {}
-
 /** The gateway, its adapter or the machine lacks what a check needs. */
 export class Lacking extends Error {
-  readonly isByDocs: boolean
+  readonly verdict: Verdict['verdict']
 
-  constructor(words: string, isByDocs = false) {
+  constructor(words: string, verdict: 'n/a' | 'not tried' = 'not tried') {
     super(words)
-    this.isByDocs = isByDocs
+    this.verdict = verdict
   }
 }
 
@@ -30,10 +28,10 @@ export function ratio(micros: number, of: number): string {
   return of === 0 ? (micros === 0 ? '0 of 0' : 'of 0') : `${(micros / of).toFixed(2)} ×`
 }
 
-type Told = Pick<Verdict, 'words' | 'figures'>
+type Told = Required<Pick<Verdict, 'words' | 'figures'>>
 
 /** Words of a verdict and its figures at once: `{ charged }` in the text is a sum of this name. */
-export function tell(texts: TemplateStringsArray, ...values: readonly unknown[]): Required<Told> {
+export function tell(texts: TemplateStringsArray, ...values: readonly unknown[]): Told {
   const figures: Record<string, number> = {}
   const shown = values.map((value) => {
     if (typeof value !== 'object' || value === null) return String(value)
@@ -44,12 +42,12 @@ export function tell(texts: TemplateStringsArray, ...values: readonly unknown[])
 }
 
 /** Pass or fail; null: a figure, which no promise is judged by. */
-export function judge(isKept: boolean | null, told: Told): Verdict {
+export function judge(isKept: boolean | null, told: Omit<Verdict, 'verdict'>): Verdict {
   return { verdict: isKept === null ? 'figure' : isKept ? 'pass' : 'fail', ...told }
 }
 
 /** What was charged, beside the bill. */
-export function beside(charged: number, billed: number): Required<Told> {
+export function beside(charged: number, billed: number): Told {
   return tell`charged ${{ charged }}, billed ${{ billed }} (${ratio(charged, billed)})`
 }
 
@@ -59,30 +57,22 @@ export function compare(charged: number, billed: number, requests: number): Verd
 }
 
 /** Requests that ended the same way: what they were charged, and the sums of which one is the rule. */
-export interface Ending {
-  readonly sent: readonly unknown[]
-  readonly charged: number
-  readonly prompt: number
-  readonly billed: number
-  readonly whole: number
+export interface Ending
+  extends Readonly<Record<'charged' | 'prompt' | 'billed' | 'whole', number>> {
+  readonly sent: readonly Sent[]
 }
 
 /** Holds a gateway to its own written rule, or else to bounds; null: without a rule it is a figure. */
-export function byRule(
-  policy: Policy | undefined,
-  ending: Ending,
-  isKept: boolean | null,
-): Verdict {
+export function byRule(rule: Policy | undefined, ending: Ending, isKept: boolean | null): Verdict {
   const { charged, billed, sent } = ending
   const { words, figures } = beside(charged, billed)
-  if (policy === undefined)
+  if (rule === undefined)
     return judge(isKept, { words: isKept === null ? `no written rule: ${words}` : words, figures })
-  const expected = policy.charge === 'nothing' ? 0 : ending[policy.charge]
-  const tolerance = policy.charge === 'billed' ? Math.max(sent.length, expected / 4) : sent.length
-  return judge(Math.abs(charged - expected) <= tolerance, {
-    words: `by its rule (${policy.charge} is charged), ${words}`,
-    figures: { ...figures, expected },
-  })
+  const expected = rule.charge === 'nothing' ? 0 : ending[rule.charge]
+  const tolerance = rule.charge === 'billed' ? Math.max(sent.length, expected / 4) : sent.length
+  const told = `by its rule (${rule.charge} is charged), ${words}`
+  const isByRule = Math.abs(charged - expected) <= tolerance
+  return judge(isByRule, { words: told, figures: { ...figures, expected } })
 }
 
 /** The same verdict with more words. */

@@ -4,10 +4,10 @@ import { rawMember } from '../json.ts'
 import { promptOf, scriptOf, wordsOf } from '../provider/script.ts'
 import { type Checks, check, type Lab, PLAIN_MICROS } from './lab.ts'
 import { answered, mustAnswer, otherOf, type Sent } from './sent.ts'
-import { Broken, judge, Lacking, tell, type Verdict } from './verdict.ts'
+import { judge, Lacking, tell, type Verdict } from './verdict.ts'
 
 // Odd order, escapes, forms of numbers, white space and fields that no maker knows.
-const ODD = `{"stream":false, "tools":[ {"function":{"parameters":{"type":"object","properties":{"n":{"maximum":1.50,"type":"number"}}},"name":"note","description":"caf\\u00e9 \\/ 1e2"},"type":"function"} ],
+const ODD = `{"stream":false, "tools":[ {"function":{"parameters":{"type":"object","x-books":[1e2],"properties":{"n":{"maximum":1.50,"type":"number"}}},"name":"note","description":"caf\\u00e9 \\/ 1e2"},"type":"function"} ],
   "max_tokens":50 ,"messages":[ {"content":"caf\\u00e9 \\ud83d\\ude00 <&> \\/", "role":"system"},{"content":"{prompt}" , "role":"user"} ],"model":"{model}"}`
 
 /** Sends so many at once on one budget until one is refused, and returns the part of it that was billed. */
@@ -56,7 +56,7 @@ async function cost(lab: Lab): Promise<Verdict> {
 }
 
 /** Whether bytes pass as they are, and what it costs to pass them. */
-export const WIRE: Checks = {
+export const wire: Checks = {
   bytes: check("the provider's prompt cache still hits", async (lab) => {
     const odd = ODD.replace('{model}', lab.adapter.model)
     const sent = await lab.send(await lab.client(), {}, { body: odd })
@@ -74,7 +74,7 @@ export const WIRE: Checks = {
     const out = lab.few(500, 2_000)
     const purse = await lab.client()
     const sent = await lab.many(count, count, [purse, { out }, { stream: true }])
-    if (lab.lines().length < count) throw new Broken(`${lab.lines().length} of ${count} arrived`)
+    if (lab.lines().length < count) throw new Error(`${lab.lines().length} of ${count} arrived`)
     const expected = wordsOf(out)
     const whole = answered(sent).filter(({ answer }) => textOf(answer.events) === expected).length
     const told = tell`${{ whole }} of ${count} streams of ${out} events whole and in order${otherOf(sent)}`

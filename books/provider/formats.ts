@@ -42,19 +42,20 @@ const countsOf = ({ script, out }: Answer): typeof NO_COUNTS =>
 const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
 
 function chatUsage(answer: Answer): object {
-  const counts = countsOf(answer)
+  const { in: prompt_tokens, out: completion_tokens, cached, reason } = countsOf(answer)
   return {
-    prompt_tokens: counts.in,
-    completion_tokens: counts.out,
-    total_tokens: counts.in + counts.out,
-    prompt_tokens_details: { cached_tokens: counts.cached },
-    completion_tokens_details: { reasoning_tokens: counts.reason },
+    ...{ prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens },
+    prompt_tokens_details: { cached_tokens: cached },
+    completion_tokens_details: { reasoning_tokens: reason },
   }
 }
 
-function toolCall({ script }: Answer): object {
-  const call = { name: 'note', arguments: JSON.stringify({ text: script.say }) }
-  return { tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: call }] }
+/** Text, or a call of a tool with what is to be said. */
+function saidAs({ script: { tool, say } }: Answer, content: string): object {
+  const call = { name: 'note', arguments: JSON.stringify({ text: say }) }
+  return tool
+    ? { tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: call }] }
+    : { content }
 }
 
 /** `POST /v1/chat/completions`. */
@@ -62,59 +63,45 @@ export const CHAT: Format = {
   caps: ['max_completion_tokens', 'max_tokens'],
   wantsUsage: ({ stream_options: asked }) => isRecord(asked) && asked['include_usage'] === true,
   body(answer) {
-    const { script, counted } = answer
-    const said = script.tool ? toolCall(answer) : { content: wholeText(answer) }
-    const message = { role: 'assistant', content: null, ...said }
-    return {
-      ...chatHead(answer, 'chat.completion'),
-      choices: [{ index: 0, message, finish_reason: finishOf(answer) }],
-      ...(counted ? { usage: chatUsage(answer) } : {}),
-    }
+    const message = { role: 'assistant', content: null, ...saidAs(answer, wholeText(answer)) }
+    const choice = { index: 0, message, finish_reason: finishOf(answer) }
+    const usage = answer.counted ? { usage: chatUsage(answer) } : {}
+    return { ...chatHead(answer, ''), choices: [choice], ...usage }
   },
   events(answer) {
-    const chunk = (more: object): string =>
-      data({ ...chatHead(answer, 'chat.completion.chunk'), ...more })
+    const chunk = (more: object): string => data({ ...chatHead(answer, '.chunk'), ...more })
     const delta = (value: object, finish: string | null = null): string =>
       chunk({ choices: [{ index: 0, delta: value, finish_reason: finish }] })
     const counts = answer.counted ? [chunk({ choices: [], usage: chatUsage(answer) })] : []
     return {
       before: [delta({ role: 'assistant', content: '' })],
-      token: (index) =>
-        delta(
-          index === 0 && answer.script.tool ? toolCall(answer) : { content: textAt(answer, index) },
-        ),
+      token(index) {
+        const content = textAt(answer, index)
+        return delta(index === 0 ? saidAs(answer, content) : { content })
+      },
       after: [delta({}, finishOf(answer))],
       usage: [...counts, 'data: [DONE]\n\n'],
     }
   },
 }
 
-const chatHead = ({ script, model }: Answer, object: string): object => ({
-  id: `chatcmpl-${script.id}`,
-  object,
-  created: 1_700_000_000,
-  model,
-})
+const chatHead = ({ script, model }: Answer, part: '' | '.chunk'): object => {
+  const object = `chat.completion${part}`
+  return { id: `chatcmpl-${script.id}`, object, created: 1_700_000_000, model }
+}
 
 const finishOf = ({ script }: Answer): string => (script.tool ? 'tool_calls' : 'stop')
 
 function messagesUsage(answer: Answer): object {
   if (!answer.counted) return {}
-  const counts = countsOf(answer)
-  return {
-    input_tokens: counts.in - counts.cached - counts.written,
-    cache_read_input_tokens: counts.cached,
-    cache_creation_input_tokens: counts.written,
-    output_tokens: counts.out,
-  }
+  const { in: all, cached, written, out } = countsOf(answer)
+  const caches = { cache_read_input_tokens: cached, cache_creation_input_tokens: written }
+  return { input_tokens: all - cached - written, ...caches, output_tokens: out }
 }
 
-const messagesHead = ({ script, model }: Answer): object => ({
-  id: `msg_${script.id}`,
-  type: 'message',
-  role: 'assistant',
-  model,
-})
+const messagesHead = ({ script: { id }, model }: Answer): object => {
+  return { id: `msg_${id}`, type: 'message', role: 'assistant', model }
+}
 
 const ENDED = { stop_reason: 'end_turn', stop_sequence: null }
 
@@ -122,12 +109,10 @@ const ENDED = { stop_reason: 'end_turn', stop_sequence: null }
 export const MESSAGES: Format = {
   caps: ['max_tokens'],
   wantsUsage: () => true,
-  body: (answer) => ({
-    ...messagesHead(answer),
-    content: [{ type: 'text', text: wholeText(answer) }],
-    ...ENDED,
-    usage: messagesUsage(answer),
-  }),
+  body(answer) {
+    const content = [{ type: 'text', text: wholeText(answer) }]
+    return { ...messagesHead(answer), content, ...ENDED, usage: messagesUsage(answer) }
+  },
   events(answer) {
     const event = (type: string, more: object): string =>
       `event: ${type}\n${data({ type, ...more })}`
@@ -135,20 +120,12 @@ export const MESSAGES: Format = {
     const begun = answer.counted ? { ...usage, output_tokens: 1 } : {}
     const message = { ...messagesHead(answer), content: [], stop_reason: null, usage: begun }
     const block = { index: 0, content_block: { type: 'text', text: '' } }
+    const delta = (text: string): object => ({ index: 0, delta: { type: 'text_delta', text } })
     return {
       before: [event('message_start', { message }), event('content_block_start', block)],
-      token(index) {
-        const delta = { type: 'text_delta', text: textAt(answer, index) }
-        return event('content_block_delta', { index: 0, delta })
-      },
+      token: (index) => event('content_block_delta', delta(textAt(answer, index))),
       after: [event('content_block_stop', { index: 0 })],
       usage: [event('message_delta', { delta: ENDED, usage }), event('message_stop', {})],
     }
   },
-}
-
-/** A refusal, as both formats say it. */
-export function errorOf(httpStatus: number, message: string): object {
-  const type = httpStatus < 500 ? 'invalid_request_error' : 'api_error'
-  return { type: 'error', error: { message, type, param: null, code: null } }
 }

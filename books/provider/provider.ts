@@ -1,20 +1,15 @@
-import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Server } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isRecord, parseJson, rawMember, textsIn } from '../json.ts'
+import { hashOf, isRecord, parseJson, rawMember, textsIn } from '../json.ts'
 import { ANSWER_TOKENS_MAX, Bill, endLine, type Line, microsOf } from './bill.ts'
-import { CHAT, type Events, errorOf, MESSAGES } from './formats.ts'
+import { CHAT, type Events, MESSAGES } from './formats.ts'
 import { readScript } from './script.ts'
 
 /** The provider that the suite plays, while it listens. */
-export interface Provider {
-  readonly port: number
-  readonly bill: Bill
-  close(): Promise<void>
-}
+export type Provider = Awaited<ReturnType<typeof startProvider>>
 
 /** The key that a gateway is given for the provider. */
 export const PROVIDER_KEY = 'sk-books-provider-4f1d7c2a9e6b8350'
@@ -31,9 +26,10 @@ const FORMATS = new Map([
 // Data right before a reset is thrown away by the kernel, and a fault would test that.
 const BEFORE_FAULT_MS = 5
 const LATE_MS = 2_000
+const JSON_TYPE = { 'content-type': 'application/json' }
 
 /** Starts the provider; port 0 takes a free one. */
-export async function startProvider(port = 0): Promise<Provider> {
+export async function startProvider(port = 0) {
   const bill = new Bill()
   const server = createServer((request, response) => {
     // The gateway's end of a connection is an ending like others.
@@ -44,7 +40,7 @@ export async function startProvider(port = 0): Promise<Provider> {
   return {
     port: await listen(server, port),
     bill,
-    async close() {
+    async close(): Promise<void> {
       server.closeAllConnections()
       await once(server.close(), 'close')
     },
@@ -57,18 +53,14 @@ export async function listen(server: Server, port = 0): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-async function answer(
-  bill: Bill,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
+const MODELS = [PRICED, UNPRICED].map((id) => ({ id, object: 'model', owned_by: 'books' }))
+
+type Answering = readonly [Bill, IncomingMessage, ServerResponse]
+
+async function answer(...[bill, request, response]: Answering): Promise<void> {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://provider')
   const json = await text(request)
-  if (pathname === '/v1/models') {
-    const rest = { object: 'model', created: 1_700_000_000, owned_by: 'books' }
-    const rows = [PRICED, UNPRICED].map((id) => ({ id, ...rest }))
-    return sendJson(response, 200, { object: 'list', data: rows })
-  }
+  if (pathname === '/v1/models') return sendJson(response, 200, { object: 'list', data: MODELS })
   if (pathname === '/bill')
     return sendJson(response, 200, bill.lines(searchParams.get('prefix') ?? '').map(shown))
   const format = FORMATS.get(pathname)
@@ -100,8 +92,7 @@ async function answer(
 /** A line of the bill, as `GET /bill` prints it. */
 function shown(line: Line): object {
   const { script: _, fault: __, json, ...more } = line
-  const hash = (name: string): string =>
-    createHash('sha256').update(rawMember(json, name)).digest('hex')
+  const hash = (name: string): string => hashOf(rawMember(json, name))
   const hashes = { messagesHash: hash('messages'), toolsHash: hash('tools') }
   return { ...more, micros: microsOf(line), ...hashes }
 }
@@ -119,8 +110,7 @@ async function sendWhole(line: Line, response: ServerResponse, json: string): Pr
     await sleep(gap)
     if (line.end !== 'running') return
   }
-  const head = { 'content-type': 'application/json', 'content-length': json.length }
-  response.writeHead(200, head)
+  response.writeHead(200, { ...JSON_TYPE, 'content-length': json.length })
   if (line.fault === 'drop' || line.fault === 'lost') {
     line.out = Math.min(after, line.outMax)
     response.write(json.slice(0, json.length / 2))
@@ -156,11 +146,12 @@ async function breakOff(line: Line, response: ServerResponse): Promise<void> {
   response.socket?.resetAndDestroy()
 }
 
+/** Refuses, as both formats say it. */
 function refuse(response: ServerResponse, httpStatus: number, message: string): void {
-  sendJson(response, httpStatus, errorOf(httpStatus, message))
+  const type = httpStatus < 500 ? 'invalid_request_error' : 'api_error'
+  sendJson(response, httpStatus, { type: 'error', error: { message, type } })
 }
 
 function sendJson(response: ServerResponse, httpStatus: number, body: unknown): void {
-  response.writeHead(httpStatus, { 'content-type': 'application/json' })
-  response.end(JSON.stringify(body))
+  response.writeHead(httpStatus, JSON_TYPE).end(JSON.stringify(body))
 }

@@ -34,17 +34,17 @@ export type Script = Readonly<typeof PLAIN> & { readonly id: string }
 export type Scripted = Partial<Omit<Script, 'id'>>
 
 /** A whole script. */
-export function scriptOf(id: string, fields: Scripted): Script {
-  return { id, ...PLAIN, ...fields }
-}
+export const scriptOf = (id: string, fields: Scripted): Script => ({
+  id,
+  ...PLAIN,
+  ...fields,
+})
 
 // Each is one token of o200k, with the space in front of it.
 const WORDS = [' one', ' two', ' three', ' four', ' five', ' six', ' seven', ' eight', ' nine']
 
 /** The token of an answer at this place. */
-export function wordAt(index: number): string {
-  return WORDS[index % WORDS.length] ?? ''
-}
+export const wordAt = (index: number): string => WORDS[index % WORDS.length] ?? ''
 
 /** Text of so many tokens. */
 export function wordsOf(tokens: number): string {
