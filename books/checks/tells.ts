@@ -3,7 +3,7 @@ import { join, relative } from 'node:path'
 import { runCommand } from '../adapter/processes.ts'
 import { PROVIDER_KEY } from '../provider/provider.ts'
 import { type Checks, check, type Lab, type Purse } from './lab.ts'
-import { answered, mustAnswer } from './sent.ts'
+import { answered, mustAnswer, otherOf } from './sent.ts'
 import { judge, tell } from './verdict.ts'
 
 /** The places where a gateway keeps one of these texts: its logs, the files that it wrote, and its database. */
@@ -65,10 +65,12 @@ export const tells: Checks = {
     }
     // Who can't stream is judged by whole answers.
     mustAnswer(lab.sent, 2)
+    const other = otherOf(lab.sent)
     await lab.send(purse, { text: echo, fault: '400' })
     await lab.spent(purse)
     const places = await placesOf(lab, [text, answer, call, echo])
-    return judge(places.length === 0, { words: places.join(', ') || 'no mark is kept' })
+    const words = `${places.join(', ') || 'no mark is kept'}${other}`
+    return judge(places.length === 0, { words })
   }),
   secrets: check('keys are not kept or shown', async (lab) => {
     lab.need('start')
