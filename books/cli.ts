@@ -11,9 +11,8 @@ import { lineOf, scoresPage, tallyOf } from './report.ts'
 import { type Outcome, type Result, runChecks } from './run.ts'
 
 // The package's folder: of the sources, or of what the compiler made of them.
-const HOME = existsSync(join(import.meta.dirname, 'package.json'))
-  ? import.meta.dirname
-  : join(import.meta.dirname, '..')
+const HERE = import.meta.dirname
+const HOME = existsSync(join(HERE, 'package.json')) ? HERE : join(HERE, '..')
 const ADAPTERS = join(HOME, 'adapters')
 
 // The options, what each is given, and what it does.
@@ -149,7 +148,6 @@ The bill: http://127.0.0.1:${port}/bill?prefix=`)
 }
 
 function say(text: string, code = 0): number {
-  const print = code === 0 ? console.log : console.error
-  print(text)
+  console[code === 0 ? 'log' : 'error'](text)
   return code
 }

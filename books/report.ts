@@ -13,27 +13,21 @@ export function lineOf(outcome: Outcome, isColoured: boolean): string {
 
 /** The last line: how many checks came to which verdict. */
 export function tallyOf({ checks, seconds, busy }: Result): string {
-  const counts = new Map<string, number>()
-  for (const { verdict } of checks) counts.set(verdict, (counts.get(verdict) ?? 0) + 1)
-  const tally = [...counts].map(([verdict, count]) => `${count} ${verdict}`).join(', ')
+  const groups = Object.entries(Object.groupBy(checks, ({ verdict }) => verdict))
+  const tally = groups.map(([verdict, { length }]) => `${length} ${verdict}`).join(', ')
   return `${tally} in ${seconds} s${busy ? ', on a busy machine' : ''}`
 }
 
-const DAY_MS = 86_400_000
-const GREY_DAYS = 120
+const GREY_MS = 120 * 86_400_000
 const MAKER = 'tollgate'
 
 /** The page of scores, of result files. */
 export function scoresPage(results: readonly Result[], now: number): string {
   const sorted = [...results].sort((one, other) => nameOf(one).localeCompare(nameOf(other)))
-  const table = [
-    `| check | ${sorted.map(nameOf).join(' | ')} |`,
-    `|---|${sorted.map(() => '---').join('|')}|`,
-    ...CHECKS.map(({ name }) => {
-      const cells = sorted.map((result) => cellOf(result, name, now))
-      return `| ${name} | ${cells.join(' | ')} |`
-    }),
-  ]
+  const row = (name: string, cell: (result: Result) => string): string =>
+    `| ${[name, ...sorted.map(cell)].join(' | ')} |`
+  const rows = CHECKS.map(({ name }) => row(name, (result) => cellOf(result, name, now)))
+  const table = [row('check', nameOf), row('---', () => '---'), ...rows]
   return `# Scores
 
 Made by the makers of ${MAKER}, which is one of the gateways below.
@@ -50,8 +44,7 @@ ${sorted.map((result) => sectionOf(result, now)).join('\n\n')}
 
 const nameOf = ({ gateway, variant }: Result): string => `${gateway} ${variant}`
 
-const isOld = ({ startedAt }: Result, now: number): boolean =>
-  now - Date.parse(startedAt) > GREY_DAYS * DAY_MS
+const isOld = ({ startedAt }: Result, now: number): boolean => now - Date.parse(startedAt) > GREY_MS
 
 function cellOf(result: Result, name: string, now: number): string {
   if (result.disputed?.includes(name)) return 'disputed'
@@ -96,6 +89,5 @@ function sectionOf(result: Result, now: number): string {
     .join('\n\n')
 }
 
-function oneLine(words: string): string {
-  return words.replace(/\s+/g, ' ').replaceAll('|', '\\|').replaceAll('<', '&lt;').slice(0, 400)
-}
+const oneLine = (words: string): string =>
+  words.replace(/\s+/g, ' ').replaceAll('|', '\\|').replaceAll('<', '&lt;').slice(0, 400)

@@ -18,26 +18,15 @@ export interface Outcome extends Verdict {
   readonly rounds: readonly Round[]
 }
 
-interface Round extends Verdict {
-  readonly settledMs: number
-  readonly requests: readonly { id: string; status: number; billed: number }[]
-}
+type Round = Awaited<ReturnType<typeof roundOf>>
 
 /** A run, as it is written to a result file. */
-export interface Result
-  extends Pick<Adapter, 'gateway' | 'version' | 'docs' | 'lacks' | 'footnotes' | 'policy'>,
-    Pick<RunInput, 'suite' | 'variant' | 'busy' | 'quick' | 'command'> {
+export type Result = ReturnType<typeof describe> & {
   /** The version as the gateway itself reports it; null where the adapter does not ask. */
   readonly reported: string | null
-  readonly adapter: string
-  readonly adapterHash: string
-  readonly replies: string | null
-  /** Checks whose cells a maker disputes; written by hand until a new run settles it. */
-  readonly disputed?: readonly string[]
-  readonly machine: string
-  readonly startedAt: string
-  readonly seconds: number
   readonly checks: readonly Outcome[]
+  /** Checks whose cells a maker disputes: written by hand, until a new run settles it. */
+  readonly disputed?: readonly string[]
 }
 
 interface RunInput extends Machine {
@@ -98,7 +87,7 @@ export async function runChecks(input: RunInput): Promise<Result> {
   }
 }
 
-function describe(input: RunInput, startedAt: number): Omit<Result, 'reported' | 'checks'> {
+function describe(input: RunInput, startedAt: number) {
   const { suite, variant, busy, quick, command } = input
   const { gateway, version, docs, lacks, footnotes, policy, replies = null } = input.adapter
   const memoryGb = Math.round(totalmem() / 2 ** 30)
@@ -131,11 +120,11 @@ export const isJudged = ({ verdict }: Verdict): boolean =>
   ['pass', 'fail', 'figure'].includes(verdict)
 
 /** What a check finds in one lab, in its time. */
-async function roundOf({ run, within }: Check, lab: Lab): Promise<Round> {
+async function roundOf({ run, within }: Check, lab: Lab) {
   const tooLong = { verdict: 'broken', words: `no verdict in ${within} s` } as const
   const late = sleep<Verdict>(within * 1_000, tooLong, { ref: false })
-  const verdict = await Promise.race([run(lab), late]).catch((error) => ({
-    verdict: error instanceof Lacking ? error.verdict : ('broken' as const),
+  const verdict: Verdict = await Promise.race([run(lab), late]).catch((error) => ({
+    verdict: error instanceof Lacking ? error.verdict : 'broken',
     words: wordsOf(error),
   }))
   const requests = lab.sent.slice(0, REQUESTS_KEPT).map((sent) => {

@@ -85,7 +85,8 @@ export interface Adapter extends Whole, Partial<Optional>, Readonly<typeof DEFAU
   readonly rows?: Rows
 }
 
-const STEP = [...METHODS, 'run', 'restart', 'headers', 'body', 'keep']
+const ACTS = [...METHODS, 'run', 'restart']
+const STEP = [...ACTS, 'headers', 'body', 'keep']
 const READING = [...STEP, 'value', 'unit', 'settles_within_s', 'flushes_every_s']
 
 /** The keys of each section: null for any. A section of steps is checked in each of them. */
@@ -96,6 +97,7 @@ const SECTIONS: Readonly<Record<string, readonly string[] | null>> = {
   rows: [...STEP, 'each', 'id', 'cost', 'unit', 'next'],
   start: ['run', 'ready', 'within_s'],
 }
+const ALL = Object.keys(SECTIONS).sort().join(', ')
 
 function keysOf(sections: readonly string[], keys: readonly string[] | null): typeof SECTIONS {
   return Object.fromEntries(sections.map((section) => [section, keys]))
@@ -137,11 +139,11 @@ export function readAdapter(file: string, variant: string): Adapter {
   for (const { key, value } of sections) {
     const name = String(key)
     const keys = SECTIONS[name]
-    const all = Object.keys(SECTIONS).sort().join(', ')
     const at = key.range?.[0]
-    if (keys === undefined) refuse(at, `${name} is no key of an adapter. These are: ${all}`)
+    if (keys === undefined) refuse(at, `${name} is no key of an adapter. These are: ${ALL}`)
     for (const step of keys ? (isSeq<Node>(value) ? value.items : [value]) : []) {
       if (!isMap<Node>(step)) return refuse(at, `${name} has a step that is no map`)
+      if (!ACTS.some((act) => step.has(act))) refuse(at, `${name} has a step that does nothing`)
       const odd = step.items.find((item) => !keys?.includes(String(item.key)))?.key
       if (odd) refuse(odd.range?.[0], `${odd} is no key of ${name}. These are: ${keys?.join(', ')}`)
     }

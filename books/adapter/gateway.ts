@@ -6,7 +6,15 @@ import { ask } from '../client.ts'
 import { parseJson, valueAt } from '../json.ts'
 import { PROVIDER_KEY } from '../provider/provider.ts'
 import { type Adapter, AdapterError, type Reading, type Rows, type Step } from './adapter.ts'
-import { freePort, launch, openStore, type Running, runCommand, type Store } from './processes.ts'
+import {
+  freePort,
+  LOG,
+  launch,
+  openStore,
+  type Running,
+  runCommand,
+  type Store,
+} from './processes.ts'
 import { DOLLAR, labelOf, microsIn, moneyIn, takeStep } from './steps.ts'
 import { fill, type Values } from './template.ts'
 
@@ -23,9 +31,12 @@ export class Gateway {
   readonly adapter: Adapter
   readonly dir: string
   readonly stores: Store[] = []
+  /** Headers of every request to it, beside the key. */
+  readonly headers: Values
+  /** What was started; null where the suite did not start it. */
+  main: Running | null = null
   readonly #machine: Machine
   #values: Values
-  #main: Running | null = null
 
   constructor(adapter: Adapter, providerPort: number, machine: Machine) {
     const { gateway, version, binary = '', model, url = '', bearer, set } = adapter
@@ -40,6 +51,7 @@ export class Gateway {
       provider_port: String(providerPort),
       provider_key: PROVIDER_KEY,
     }
+    this.headers = fill(adapter.headers, this.#values)
   }
 
   /** Installs it where that was not done, starts it, and sets it up. */
@@ -83,20 +95,10 @@ export class Gateway {
     return this.#values['url'] ?? ''
   }
 
-  /** Headers of every request to it, beside the key. */
-  get headers(): Values {
-    return fill(this.adapter.headers, this.#values)
-  }
-
-  /** The leader of its process group; null where the suite did not start it. */
-  get pid(): number | null {
-    return this.#main?.pid ?? null
-  }
-
   /** Starts it, at its former port where it had one. */
   async start(env: NodeJS.ProcessEnv = {}): Promise<void> {
     const { running, at } = await this.#launch(this.#values['port'], env)
-    this.#main = running
+    this.main = running
     this.#values = await this.run(this.adapter.after_restart, at)
   }
 
@@ -109,12 +111,11 @@ export class Gateway {
   async #launch(former: string | undefined, env: NodeJS.ProcessEnv) {
     const { start, gateway, file } = this.adapter
     if (start === undefined) throw new AdapterError(`${file} has neither start nor url`)
-    const log = join(this.dir, 'gateway.log')
     for (let port = former, tries = 1; ; tries++, port = undefined) {
       port ??= String(await freePort())
       const at = { port, url: `http://127.0.0.1:${port}` }
       const command = fill(start.run, { ...this.#values, ...at })
-      const running = launch(command, this.dir, { log, env })
+      const running = launch(command, this.dir, env)
       const until = Date.now() + start.within_s * 1_000
       const url = at.url + start.ready.replace('GET ', '')
       while (!running.isOver() && Date.now() < until) {
@@ -124,15 +125,15 @@ export class Gateway {
       }
       const words = running.isOver() ? 'ended' : `was not ready in ${start.within_s} s`
       await running.stop('SIGKILL')
-      const last = readFileSync(log, 'utf8').slice(-2_000)
+      const last = readFileSync(join(this.dir, LOG), 'utf8').slice(-2_000)
       if (tries === STARTS) throw new Error(`${gateway} ${words}. Its last words:\n${last}`)
     }
   }
 
   /** Ends it with a signal. */
   async stop(signal: NodeJS.Signals): Promise<void> {
-    await this.#main?.stop(signal)
-    this.#main = null
+    await this.main?.stop(signal)
+    this.main = null
   }
 
   /** Ends it by its own means, and starts it again. */
@@ -153,10 +154,9 @@ export class Gateway {
     let values: Values = { ...this.#values, ...given }
     for (const step of steps) {
       if (step.restart) {
-        await this.stop('SIGTERM')
         this.#values = values
         this.#writeFiles()
-        await this.start()
+        await this.restart()
         continue
       }
       const answer = await this.#take(step, values)
@@ -170,8 +170,8 @@ export class Gateway {
   }
 
   /** Takes one step and returns the text that it is answered. */
-  #take(step: Step, given: Values): Promise<string> {
-    return takeStep(step, { ...this.#values, ...given }, { dir: this.dir, file: this.adapter.file })
+  #take(step: Step, given: Values = {}): Promise<string> {
+    return takeStep(step, { ...this.#values, ...given })
   }
 
   /** Reads a sum, in micro-dollars. */
@@ -185,10 +185,9 @@ export class Gateway {
   async version(): Promise<string | null> {
     const { reported } = this.adapter
     if (reported === undefined) return null
-    const answer = await this.#take(reported, {})
-    return String(
-      reported.value === '' ? answer : valueAt(parseJson(answer), reported.value),
-    ).trim()
+    const answer = await this.#take(reported)
+    const { value } = reported
+    return String(value === '' ? answer : valueAt(parseJson(answer), value)).trim()
   }
 
   /** Reads its list of requests, to the last page. */

@@ -1,7 +1,8 @@
-import { execFile, type SpawnOptions, spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { openSync, readdirSync, readFileSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { pipeline } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -16,16 +17,20 @@ process.on('exit', () => {
   for (const pid of running) killGroup(pid, 'SIGKILL')
 })
 
-/** Starts a command in a folder; what it prints is added to a file. */
-export function launch(
-  command: string,
-  cwd: string,
-  given: { log: string; env: NodeJS.ProcessEnv },
-) {
-  const log = openSync(given.log, 'a')
-  const env = { ...process.env, ...given.env }
-  const options = { cwd, env, detached: true, stdio: ['ignore', log, log] as SpawnOptions['stdio'] }
-  const child = spawn('/bin/sh', ['-c', command], options)
+/** The file of a folder that has what its commands print. */
+export const LOG = 'gateway.log'
+
+/** Starts a command in a folder. */
+export function launch(command: string, cwd: string, more: NodeJS.ProcessEnv) {
+  const env = { ...process.env, ...more }
+  const log = openSync(join(cwd, LOG), 'a')
+  const child = spawn(command, {
+    shell: true,
+    cwd,
+    env,
+    detached: true,
+    stdio: ['ignore', log, log],
+  })
   const { pid = 0 } = child
   running.add(pid)
   const isOver = (): boolean => child.exitCode !== null || child.signalCode !== null
@@ -78,9 +83,8 @@ function groupOf(leader: number): readonly number[] {
 }
 
 /** The CPU time that the processes of a group have used, in microseconds; Linux counts it in ticks of 10,000. */
-export function cpuMicrosOf(leader: number): number {
-  return groupOf(leader).reduce((sum, ticks) => sum + ticks * 10_000, 0)
-}
+export const cpuMicrosOf = (leader: number): number =>
+  groupOf(leader).reduce((sum, ticks) => sum + ticks * 10_000, 0)
 
 /** A port that no program listens on. */
 export async function freePort(): Promise<number> {

@@ -1,22 +1,20 @@
 import { ask } from '../client.ts'
-import { AdapterError, METHODS, type Reading, type Step } from './adapter.ts'
+import { METHODS, type Reading, type Step } from './adapter.ts'
 import { runCommand } from './processes.ts'
 import { fill, type Values } from './template.ts'
 
 /** In micro-dollars. */
 export const DOLLAR = 1_000_000
 
-/** Takes a step in a folder, and returns the text that it is answered. */
-export async function takeStep(
-  step: Step,
-  values: Values,
-  { dir, file }: { readonly dir: string; readonly file: string },
-): Promise<string> {
+const methodOf = (step: Step): (typeof METHODS)[number] =>
+  METHODS.find((name) => step[name] !== undefined) ?? 'get'
+
+/** Takes a step, and returns the text that it is answered. */
+export async function takeStep(step: Step, values: Values): Promise<string> {
   const { run, body, headers, ...calls } = fill(step, values)
+  const { url, bearer, dir = '.' } = values
   if (run !== undefined) return runCommand(run, dir)
-  const method = METHODS.find((name) => calls[name] !== undefined)
-  if (method === undefined) throw new AdapterError(`${file} a step has neither a method nor run`)
-  const { url, bearer } = values
+  const method = methodOf(step)
   const authorization = bearer ? { authorization: `Bearer ${bearer}` } : {}
   const { httpStatus, broke, text } = await ask({
     url: `${url}${calls[method]}`,
@@ -30,8 +28,8 @@ export async function takeStep(
 
 /** A step, in words of an error. */
 export function labelOf(step: Step): string {
-  const method = METHODS.find((name) => step[name] !== undefined)
-  return method === undefined ? `RUN ${step.run}` : `${method.toUpperCase()} ${step[method]}`
+  const method = methodOf(step)
+  return step.run === undefined ? `${method.toUpperCase()} ${step[method]}` : `RUN ${step.run}`
 }
 
 /** A sum, as steps are given it. */

@@ -2,17 +2,10 @@ import { PRICES, promptMicros } from '../provider/bill.ts'
 import { type Scripted, scriptOf } from '../provider/script.ts'
 import { type Checks, check, type Lab, type Way } from './lab.ts'
 import { answered, mustAnswer, otherOf } from './sent.ts'
-import { adding, beside, byRule, type Ending, judge, tell, type Verdict } from './verdict.ts'
-
-interface Ended extends Ending {
-  readonly lab: Lab
-  /** What the gateway made of them. */
-  readonly words: string
-  readonly rows: number | null
-}
+import { adding, beside, byRule, judge, tell, type Verdict } from './verdict.ts'
 
 /** Sends some streams that end the same way, and adds up what they cost. */
-async function endLike(lab: Lab, scripted: Scripted, leaving: Way[2] = {}): Promise<Ended> {
+async function endLike(lab: Lab, scripted: Scripted, leaving: Way[2] = {}) {
   const count = lab.few(5, 20)
   const script = scriptOf('', scripted)
   const each = promptMicros(script) + script.out * PRICES.output
@@ -31,6 +24,8 @@ async function endLike(lab: Lab, scripted: Scripted, leaving: Way[2] = {}): Prom
     : `; ${lines.length} calls for ${count} requests, rows: ${rows ?? 'not read'}`
   return { lab, sent, charged, billed: lab.billed(), ...sums, rows, words }
 }
+
+type Ended = Awaited<ReturnType<typeof endLike>>
 
 function judged(ended: Ended, rule: string, isKept: boolean | null): Verdict {
   return adding(byRule(ended.lab.adapter.policy[rule], ended, isKept), ended.words)

@@ -34,8 +34,8 @@ const EVENTS = 53
 async function unasked(lab: Lab): Promise<Verdict> {
   const verdict = await charge(lab, {}, [{ stream: true, unasked: true }])
   const events = lab.sent.reduce((sum, { answer }) => sum + answer.events.length, 0)
-  const extra = events / lab.sent.length - EVENTS
-  return adding(verdict, `; events more than the provider sent: ${extra}`)
+  const more = events / lab.sent.length - EVENTS
+  return adding(verdict, `; events more than the provider sent: ${more}`)
 }
 
 async function withoutCounts(lab: Lab): Promise<Verdict> {
@@ -101,8 +101,7 @@ async function drift(lab: Lab): Promise<Verdict> {
 }
 
 async function zero(lab: Lab): Promise<Verdict> {
-  const { figures = {} } = await charge(lab, { usage: 'zero' }, BOTH)
-  const charged = figures['charged'] ?? 0
+  const { figures: { charged = 0 } = {} } = await charge(lab, { usage: 'zero' }, BOTH)
   const told = tell`${lab.sent.length} answers that count zero: charged ${{ charged }}`
   return judge(charged === 0, told)
 }
@@ -113,11 +112,7 @@ export const charges: Checks = {
   stream: exact('the charge of a stream is the bill', {}, [STREAM]),
   'stream-unasked': check('also when the client did not ask for counts', unasked),
   cached: exact('cached tokens cost what they cost, once', { in: 1_000, cached: 900 }, BOTH),
-  written: exact(
-    'tokens that are written to a cache cost what they cost',
-    { in: 1_000, written: 900 },
-    MESSAGES,
-  ),
+  written: exact('written tokens cost what they cost', { in: 1_000, written: 900 }, MESSAGES),
   reasoning: exact('hidden tokens are charged', { out: 200, reason: 180 }, BOTH),
   'late-usage': exact('counts that come late count', { usage: 'late' }, [STREAM]),
   'no-usage': check('an answer without counts follows a rule', withoutCounts),

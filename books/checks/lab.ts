@@ -85,8 +85,9 @@ export class Lab {
     const { lacks, untried, spent } = this.adapter
     // Who knows no money has none of the rest.
     const of = spent === undefined && name !== 'start' ? 'spent' : name
-    if (lacks[of] !== undefined) throw new Lacking(lacks[of], 'n/a')
-    throw new Lacking(untried[of] ?? `the adapter has no ${of}`)
+    const lacking = new Lacking(lacks[of] ?? untried[of] ?? `the adapter has no ${of}`)
+    if (lacks[of] !== undefined) lacking.verdict = 'n/a'
+    throw lacking
   }
 
   /** A new account with a key, and no more money than this. */

@@ -13,7 +13,7 @@ async function setClock(lab: Lab, hours: number): Promise<void> {
   const folders = ['x86_64', 'aarch64'].map((machine) => `/usr/lib/${machine}-linux-gnu/faketime`)
   const library = folders.map((folder) => join(folder, 'libfaketime.so.1')).find(existsSync)
   if (library === undefined) throw new Lacking('no libfaketime on this machine')
-  if (lab.gateway.pid === null) throw new Lacking('the suite did not start the gateway')
+  if (lab.gateway.main === null) throw new Lacking('the suite did not start the gateway')
   const file = join(lab.gateway.dir, 'clock')
   const isFaked = existsSync(file)
   writeFileSync(file, `${hours < 0 ? '' : '+'}${hours}h\n`)
@@ -29,9 +29,8 @@ async function kill(lab: Lab): Promise<Verdict> {
   mustAnswer(settled)
   await lab.spent(purse)
   const running = lab.many(10, 10, [purse, { out: 200, gap: 50 }, { stream: true }])
-  const begun = (): number =>
-    lab.lines().filter(({ end, out }) => end === 'running' && out > 2).length
-  await lab.until(() => begun() === 10)
+  const begun = () => lab.lines().filter(({ end, out }) => end === 'running' && out > 2)
+  await lab.until(() => begun().length === 10)
   await lab.gateway.stop('SIGKILL')
   await running
   await lab.gateway.start()
@@ -63,10 +62,8 @@ async function storeAway(lab: Lab): Promise<Verdict> {
   const charged = await lab.spent(purse)
   const whole = answered(sent).length
   const refused = sent.filter(({ answer }) => answer.httpStatus >= 500).length
-  return adding(
-    compare(charged, lab.billed(), lab.sent.length),
-    `; of ${sent.length} requests while it was away, ${whole} answered, ${refused} refused with 5xx, ${sent.length - whole - refused} others`,
-  )
+  const words = `; of ${sent.length} requests while it was away, ${whole} answered, ${refused} refused with 5xx, ${sent.length - whole - refused} others`
+  return adding(compare(charged, lab.billed(), lab.sent.length), words)
 }
 
 /** Spends all of a small budget, and looks whether it stays spent after each of some events. */

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { runCommand } from '../adapter/processes.ts'
 import { PROVIDER_KEY } from '../provider/provider.ts'
-import { type Checks, check, type Lab, type Purse } from './lab.ts'
+import { type Checks, check, type Lab, type Purse, type Way } from './lab.ts'
 import { answered, mustAnswer, otherOf } from './sent.ts'
 import { judge, tell } from './verdict.ts'
 
@@ -27,8 +27,8 @@ async function placesOf({ gateway, adapter }: Lab, marks: readonly string[]): Pr
 
 /** Requests that are refused and broken in every way that the suite knows. */
 async function refuseAll(lab: Lab, purse: Purse): Promise<void> {
-  for (const fault of ['400', '401', '429', '500', 'lost'] as const)
-    await lab.send(purse, { fault })
+  const whole = ['400', '401', '429', '500', 'lost'] as const
+  for (const fault of whole) await lab.send(purse, { fault })
   await lab.send(purse, { fault: 'drop', after: 5 }, { stream: true })
   await lab.send(purse, {}, { body: '{"model":' })
   await lab.send(purse, {}, { model: 'no-such-model' })
@@ -41,10 +41,8 @@ export const tells: Checks = {
   rows: check('each answered request has one row; they add up', async (lab) => {
     lab.need('rows')
     const purse = await lab.fund(2_000_000)
-    const stream = [purse, {}, { stream: true }] as const
-    const sent = await lab.many(lab.few(60, 200), 10, [purse, { fault: '500' }], [purse], stream, [
-      purse,
-    ])
+    const ways: Way[] = [[purse, { fault: '500' }], [purse], [purse, {}, { stream: true }], [purse]]
+    const sent = await lab.many(lab.few(60, 200), 10, ...ways)
     mustAnswer(sent, sent.length / 2)
     const whole = answered(sent).length
     const spent = await lab.spent(purse)

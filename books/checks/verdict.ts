@@ -10,12 +10,7 @@ export interface Verdict {
 
 /** The gateway, its adapter or the machine lacks what a check needs. */
 export class Lacking extends Error {
-  readonly verdict: Verdict['verdict']
-
-  constructor(words: string, verdict: 'n/a' | 'not tried' = 'not tried') {
-    super(words)
-    this.verdict = verdict
-  }
+  verdict: 'n/a' | 'not tried' = 'not tried'
 }
 
 /** A sum with thousands marked. */

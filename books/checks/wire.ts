@@ -1,7 +1,6 @@
 import { cpuMicrosOf } from '../adapter/processes.ts'
-import { ask } from '../client.ts'
 import { rawMember } from '../json.ts'
-import { promptOf, scriptOf, wordsOf } from '../provider/script.ts'
+import { wordsOf } from '../provider/script.ts'
 import { type Checks, check, type Lab, PLAIN_MICROS } from './lab.ts'
 import { answered, mustAnswer, otherOf, type Sent } from './sent.ts'
 import { judge, Lacking, tell, type Verdict } from './verdict.ts'
@@ -23,22 +22,20 @@ async function usable(lab: Lab, most: number): Promise<number> {
 }
 
 /** The median time of some requests one after another, in milliseconds. */
-async function medianMs(count: number, send: () => Promise<{ tookMs: number }>): Promise<number> {
+async function medianMs(count: number, send: () => Promise<Sent>): Promise<number> {
   const times: number[] = []
-  for (let turn = 0; turn < count; turn++) times.push((await send()).tookMs)
+  for (let turn = 0; turn < count; turn++) times.push((await send()).answer.tookMs)
   return times.sort((one, other) => one - other)[Math.floor(count / 2)] ?? 0
 }
 
-/** The text of a stream's events. */
-function textOf(events: readonly string[]): string {
-  const pieces = events.map((event) => /"content":\s*"((?:[^"\\]|\\.)*)"/.exec(event)?.[1] ?? '')
-  return pieces.join('')
-}
+/** The text of a stream's event. */
+const textOf = (event: string): string => /"content":\s*"((?:[^"\\]|\\.)*)"/.exec(event)?.[1] ?? ''
 
 async function cost(lab: Lab): Promise<Verdict> {
   lab.need('start')
-  const { pid } = lab.gateway
-  if (pid === null || process.platform !== 'linux') throw new Lacking('CPU time is read from /proc')
+  const { pid } = lab.gateway.main ?? {}
+  if (pid === undefined || process.platform !== 'linux')
+    throw new Lacking('CPU time is read from /proc')
   const purse = await lab.client()
   mustAnswer(await lab.many(lab.few(20, 500), 32, [purse]))
   const before = cpuMicrosOf(pid)
@@ -46,11 +43,9 @@ async function cost(lab: Lab): Promise<Verdict> {
   mustAnswer(await lab.many(count, 32, [purse]))
   const micros = Math.round((cpuMicrosOf(pid) - before) / count)
   const turns = lab.few(20, 100)
-  const through = await medianMs(turns, async () => (await lab.send(purse)).answer)
-  const url = `http://127.0.0.1:${lab.bench.provider.port}/v1/chat/completions`
-  const messages = [{ role: 'user', content: promptOf(scriptOf(`direct-${lab.prefix}`, {})) }]
-  const body = JSON.stringify({ model: 'books-1', messages, max_tokens: 50 })
-  const direct = await medianMs(turns, () => ask({ url, body }))
+  const through = await medianMs(turns, () => lab.send(purse))
+  const url = `http://127.0.0.1:${lab.bench.provider.port}`
+  const direct = await medianMs(turns, () => lab.send(purse, {}, { url }))
   const added = Math.round((through - direct) * 100) / 100
   return judge(null, tell`${{ micros }} µs of CPU a request, ${{ added }} ms added`)
 }
@@ -62,9 +57,9 @@ export const wire: Checks = {
     const sent = await lab.send(await lab.client(), {}, { body: odd })
     mustAnswer([sent])
     const arrived = lab.lines()[0]?.json ?? ''
-    const changed = ['messages', 'tools'].filter(
-      (name) => rawMember(arrived, name) !== rawMember(sent.body, name),
-    )
+    const isChanged = (name: string): boolean =>
+      rawMember(arrived, name) !== rawMember(sent.body, name)
+    const changed = ['messages', 'tools'].filter(isChanged)
     const isKept = changed.length === 0
     const words = isKept ? 'messages and tools unchanged' : `${changed.join(' and ')} changed`
     return judge(isKept, { words })
@@ -75,19 +70,14 @@ export const wire: Checks = {
     const purse = await lab.client()
     const sent = await lab.many(count, count, [purse, { out }, { stream: true }])
     if (lab.lines().length < count) throw new Error(`${lab.lines().length} of ${count} arrived`)
-    const expected = wordsOf(out)
-    const whole = answered(sent).filter(({ answer }) => textOf(answer.events) === expected).length
+    const texts = answered(sent).map(({ answer }) => answer.events.map(textOf).join(''))
+    const whole = texts.filter((text) => text === wordsOf(out)).length
     const told = tell`${{ whole }} of ${count} streams of ${out} events whole and in order${otherOf(sent)}`
     return judge(whole === count, told)
   }),
-  usable: check(
-    'how much of the money can be used, where answers take a quarter of their cap',
-    async (lab) => {
-      const single = await usable(lab, 1)
-      const together = await usable(lab, 30)
-      const told = tell`one by one ${{ single }}%, all at once ${{ together }}% of the money spent when refused`
-      return judge(null, told)
-    },
-  ),
+  usable: check('how much of the money answers can use that end early', async (lab) => {
+    const told = tell`one by one ${{ single: await usable(lab, 1) }}%, all at once ${{ together: await usable(lab, 30) }}% of the money spent when refused`
+    return judge(null, told)
+  }),
   cost: check('what a request costs the machine', cost),
 }

@@ -18,7 +18,6 @@ export interface Line {
   readonly json: string
   /** Which arrival of its id it is, from 1. */
   readonly arrival: number
-  readonly startedAt: number
   /** What it meets, which may be meant for earlier arrivals alone. */
   readonly fault: Script['fault']
   /** Tokens of the answer that were asked for, and those generated so far. */
@@ -29,13 +28,11 @@ export interface Line {
 
 /** What lines cost, in micro-dollars. */
 export function microsOf(...lines: readonly Line[]): number {
-  return lines.reduce((sum, line) => sum + lineMicros(line), 0)
-}
-
-function lineMicros({ script, out, outMax, end }: Line): number {
-  if (script.usage === 'zero' || end === 'refused' || end === 'hung') return 0
-  const isAll = end === 'whole' || end === 'lost'
-  return promptMicros(script) + (isAll ? outMax : out) * PRICES.output
+  return lines.reduce((sum, { script, out, outMax, end }) => {
+    if (script.usage === 'zero' || end === 'refused' || end === 'hung') return sum
+    const isAll = end === 'whole' || end === 'lost'
+    return sum + promptMicros(script) + (isAll ? outMax : out) * PRICES.output
+  }, 0)
 }
 
 /** What the prompt alone costs, in micro-dollars. */
@@ -55,7 +52,7 @@ export class Bill {
     const arrival = (this.#arrivals.get(id) ?? 0) + 1
     this.#arrivals.set(id, arrival)
     const fault = script.times === null || arrival <= script.times ? script.fault : null
-    const more = { arrival, fault, startedAt: Date.now(), out: 0, end: 'running' as const }
+    const more = { arrival, fault, out: 0, end: 'running' as const }
     const line: Line = { ...arrived, ...more }
     this.#lines.push(line)
     return line

@@ -1,20 +1,8 @@
 import { isRecord } from '../json.ts'
 import { type Script, wordAt } from './script.ts'
 
-/** What one wire format says. A body is one text, a stream a list of events in order. */
-export interface Format {
-  /** The fields that cap an answer, the first that is there. */
-  readonly caps: readonly string[]
-  /** Whether counts are sent in a stream. */
-  wantsUsage(body: Record<string, unknown>): boolean
-  body(answer: Answer): object
-  /** Events before the first token, of each token, and after the last; `usage` is the last one of all. */
-  events(answer: Answer): Events
-}
-
-export interface Events extends Readonly<Record<'before' | 'after' | 'usage', readonly string[]>> {
-  token(index: number): string
-}
+/** Events before the first token, of each token, and after the last; `usage` are the last of all. */
+export type Events = ReturnType<typeof CHAT.events>
 
 /** What is answered: tokens, those of reasoning with them, and whether they are counted. */
 export interface Answer {
@@ -58,24 +46,27 @@ function saidAs({ script: { tool, say } }: Answer, content: string): object {
     : { content }
 }
 
-/** `POST /v1/chat/completions`. */
-export const CHAT: Format = {
+/** `POST /v1/chat/completions`: the whole body of an answer, or a stream of events in order. */
+const CHAT = {
+  /** The fields that cap an answer, the first that is there. */
   caps: ['max_completion_tokens', 'max_tokens'],
-  wantsUsage: ({ stream_options: asked }) => isRecord(asked) && asked['include_usage'] === true,
-  body(answer) {
+  /** Whether counts are sent in a stream. */
+  wantsUsage: ({ stream_options: asked }: Record<string, unknown>) =>
+    isRecord(asked) && asked['include_usage'] === true,
+  body(answer: Answer): object {
     const message = { role: 'assistant', content: null, ...saidAs(answer, wholeText(answer)) }
     const choice = { index: 0, message, finish_reason: finishOf(answer) }
     const usage = answer.counted ? { usage: chatUsage(answer) } : {}
     return { ...chatHead(answer, ''), choices: [choice], ...usage }
   },
-  events(answer) {
+  events(answer: Answer) {
     const chunk = (more: object): string => data({ ...chatHead(answer, '.chunk'), ...more })
     const delta = (value: object, finish: string | null = null): string =>
       chunk({ choices: [{ index: 0, delta: value, finish_reason: finish }] })
     const counts = answer.counted ? [chunk({ choices: [], usage: chatUsage(answer) })] : []
     return {
       before: [delta({ role: 'assistant', content: '' })],
-      token(index) {
+      token(index: number): string {
         const content = textAt(answer, index)
         return delta(index === 0 ? saidAs(answer, content) : { content })
       },
@@ -106,7 +97,7 @@ const messagesHead = ({ script: { id }, model }: Answer): object => {
 const ENDED = { stop_reason: 'end_turn', stop_sequence: null }
 
 /** `POST /v1/messages`. */
-export const MESSAGES: Format = {
+const MESSAGES: typeof CHAT = {
   caps: ['max_tokens'],
   wantsUsage: () => true,
   body(answer) {
@@ -129,3 +120,9 @@ export const MESSAGES: Format = {
     }
   },
 }
+
+/** The formats by their paths. */
+export const FORMATS = new Map([
+  ['/v1/chat/completions', CHAT],
+  ['/v1/messages', MESSAGES],
+])

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { hashOf, isRecord, parseJson, rawMember, textsIn } from '../json.ts'
 import { ANSWER_TOKENS_MAX, Bill, endLine, type Line, microsOf } from './bill.ts'
-import { CHAT, type Events, MESSAGES } from './formats.ts'
+import { type Events, FORMATS } from './formats.ts'
 import { readScript } from './script.ts'
 
 /** The provider that the suite plays, while it listens. */
@@ -17,11 +17,6 @@ export const PROVIDER_KEY = 'sk-books-provider-4f1d7c2a9e6b8350'
 /** The models: the first has a price in the gateway, the other none. */
 export const PRICED = 'books-1'
 export const UNPRICED = 'books-unpriced'
-
-const FORMATS = new Map([
-  ['/v1/chat/completions', CHAT],
-  ['/v1/messages', MESSAGES],
-])
 
 // Data right before a reset is thrown away by the kernel, and a fault would test that.
 const BEFORE_FAULT_MS = 5

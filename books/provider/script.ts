@@ -1,7 +1,6 @@
 import { isRecord, parseJson } from '../json.ts'
 
-const FAULTS = ['400', '401', '429', '500', 'drop', 'lost', 'hang'] as const
-type Fault = (typeof FAULTS)[number]
+const FAULTS = [null, '400', '401', '429', '500', 'drop', 'lost', 'hang'] as const
 
 const PLAIN = {
   // Tokens of the prompt, of which some are read from a cache, and some written to one.
@@ -15,7 +14,7 @@ const PLAIN = {
   wait: 0,
   gap: 0,
   usage: 'asked' as 'asked' | 'never' | 'zero' | 'late',
-  fault: null as Fault | null,
+  fault: null as (typeof FAULTS)[number],
   // The events after which `drop` breaks off.
   after: 0,
   // The first arrivals of this id that meet the fault; null: all.
@@ -34,11 +33,7 @@ export type Script = Readonly<typeof PLAIN> & { readonly id: string }
 export type Scripted = Partial<Omit<Script, 'id'>>
 
 /** A whole script. */
-export const scriptOf = (id: string, fields: Scripted): Script => ({
-  id,
-  ...PLAIN,
-  ...fields,
-})
+export const scriptOf = (id: string, fields: Scripted): Script => ({ id, ...PLAIN, ...fields })
 
 // Each is one token of o200k, with the space in front of it.
 const WORDS = [' one', ' two', ' three', ' four', ' five', ' six', ' seven', ' eight', ' nine']
@@ -67,8 +62,6 @@ export function readScript(text: string): Script | null {
   const fields = parseJson(/books:(\{[^{}]*\})/.exec(text)?.[1] ?? '')
   if (!isRecord(fields) || typeof fields['id'] !== 'string') return null
   const script = { ...PLAIN, id: '', ...fields } as Script
-  const isKnown = script.fault === null || FAULTS.includes(script.fault)
-  return isKnown && Object.keys(script).every((name) => name === 'id' || name in PLAIN)
-    ? script
-    : null
+  const isWhole = Object.keys(script).every((name) => name === 'id' || name in PLAIN)
+  return isWhole && FAULTS.includes(script.fault) ? script : null
 }
