@@ -56,7 +56,7 @@ export async function spendAll(lab: Lab): Promise<Purse> {
 
 async function phantom(lab: Lab): Promise<Verdict> {
   const fee = lab.adapter.fee_factor
-  const unused = 3 * PLAIN_MICROS * fee - (await lab.spent(await spendAll(lab)))
+  const unused = Math.max(0, 3 * PLAIN_MICROS * fee - (await lab.spent(await spendAll(lab))))
   const count = lab.few(40, 100)
   const budget = count * PLAIN_MICROS
   const purse = await lab.fund(budget)

@@ -61,6 +61,11 @@ describe.concurrent('a gateway with one planted fault', () => {
     expect(faulty?.figures?.['single']).toBeLessThan(honest?.figures?.['single'] ?? 0)
   })
 
+  test('that lets too much be spent is not blamed for what stays reserved', async () => {
+    const [outcome] = await found('last-cent', 'phantom')
+    expect([outcome?.verdict, outcome?.words]).toEqual(['pass', expect.any(String)])
+  })
+
   test('that works 5 ms more on a request costs at least that of CPU', async () => {
     const [[honest], [faulty]] = [await found('none', 'cost'), await found('cost', 'cost')]
     // The kernel counts CPU time in ticks of 10 ms: over 100 requests, 100 µs each.
