@@ -50,13 +50,13 @@ function cellOf(result: Result, name: string, now: number): string {
   if (result.disputed?.includes(name)) return 'disputed'
   const outcome = result.checks.find(({ check }) => check === name)
   if (outcome === undefined) return 'not run'
-  const { verdict, rounds, words } = outcome
-  const failed = rounds.filter((round) => round.verdict === 'fail').length
-  const part = rounds.length > 1 ? ` ${failed}/${rounds.length}` : ''
+  const { verdict, words } = outcome
+  const [part = ''] = / \d+\/\d+$/.exec(words) ?? []
+  const rule = words.startsWith('by its rule') ? ' by its rule' : ''
   const [share] = /[\d.]+ ×/.exec(words) ?? []
   const told = share !== undefined && isJudged(outcome) ? `, ${share}` : ''
   const mark = verdict === 'fail' && result.footnotes[name] !== undefined ? ' *' : ''
-  const cell = `${verdict === 'fail' ? `**fail**${part}` : verdict}${told}${mark}`
+  const cell = `${verdict === 'fail' ? `**fail**${part}` : verdict}${rule}${told}${mark}`
   return isOld(result, now) ? `<sub>${cell}</sub>` : cell
 }
 
