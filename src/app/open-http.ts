@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { RefreshOfAll } from '../catalog/catalog-refreshers.ts'
 import {
@@ -29,7 +30,7 @@ import { type Config, pageUrlOf } from './config.ts'
 import { faultOf, requestLogger } from './log.ts'
 import { mailSettingsOf } from './mail-settings.ts'
 import type { OpenUpstream } from './open-catalog.ts'
-import { openPage } from './open-page.ts'
+import { BUILT_FOLDER, openPage } from './open-page.ts'
 import type { Reconcilers } from './open-reconcilers.ts'
 import { openSale } from './open-sale.ts'
 import type { TelemetryParts } from './open-telemetry.ts'
@@ -204,6 +205,7 @@ async function managementOf(
     document: {
       version: VERSION,
       costHeader: config.TOLLGATE_COST_HEADER,
+      fontsFolder: join(BUILT_FOLDER, 'assets'),
     },
     page: openPage(wiring, { ...http, pageUrl, postLetter }),
     playPage: sold?.playPage ?? null,

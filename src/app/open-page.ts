@@ -24,7 +24,8 @@ import type { Config } from './config.ts'
 import { outsideProvidersOf } from './outside-settings.ts'
 import type { Wiring } from './wiring.ts'
 
-const BUILT_FOLDER = join(import.meta.dirname, '..', '..', 'build', 'web')
+/** The folder of the built page. */
+export const BUILT_FOLDER = join(import.meta.dirname, '..', '..', 'build', 'web')
 
 /**
  * The limits of a user. Each of many windows of the page that load at once makes a few calls, and then a few in two

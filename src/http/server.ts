@@ -47,7 +47,7 @@ export interface ManagementInput {
   readonly access: readonly Access[]
   readonly bodyTimeoutMs: number
   /** The facts in the documents other than the operations. */
-  readonly document: Pick<OpenApiInput, 'version' | 'costHeader'>
+  readonly document: Pick<OpenApiInput, 'version' | 'costHeader' | 'fontsFolder'>
   /** The page at `/app`; null: it is off. */
   readonly page: Omit<PageInput, 'bodyTimeoutMs'> | null
   /** The pages on which play money is paid; null: there are none. */

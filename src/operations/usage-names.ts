@@ -3,7 +3,7 @@ import type { Tables } from '../store/schema.ts'
 
 const NAMES_AT_ONCE = 1_000
 
-/** The names of accounts or API keys by their ids; null: an account has none. By position: the store, the table and the ids. */
+/** The names of accounts or API keys by their IDs; null: an account has none. By position: the store, the table and the IDs. */
 export async function readNames(
   db: Kysely<Tables>,
   table: 'accounts' | 'api_keys',

@@ -68,32 +68,72 @@ function commands(): Map<string, string> {
   )
 }
 
-test('it loads nothing, and is allowed nothing but its own script, its own style and its own address', () => {
+test('it loads the fonts of its own address alone, and runs its own script and style', () => {
   const hashOf = (tag: string): string => {
     const [, text = ''] = new RegExp(`<${tag}[^>]*>(.*?)</${tag}>`, 's').exec(source) ?? []
     return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
   }
   expect(policy).toBe(
-    `default-src 'none'; script-src ${hashOf('script')}; style-src ${hashOf('style')}; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    `default-src 'none'; script-src ${hashOf('script')}; style-src ${hashOf('style')}; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   )
   expect(source).toContain(readFileSync(SCRIPT, 'utf8').replace('export ', ''))
-  expect(page).not.toMatch(/<script|<link|<img|<iframe|@import|url\(|\son\w+=|\sstyle=/)
+  expect(page).not.toMatch(/<script|<link|<img|<iframe|@import|\son\w+=|\sstyle=/)
+  expect([...page.matchAll(/url\(([^)]*)\)/g)].map(([, url]) => url)).toEqual([
+    '"/docs/inter.woff2"',
+    '"/docs/jetbrains-mono.woff2"',
+  ])
   for (const [, address = ''] of page.matchAll(/\s(?:href|src|action)="([^"]*)"/g)) {
-    expect(address).toMatch(/^(?:#[\w-]+|\/openapi\.json)$/)
+    expect(address).toMatch(/^(?:#main|\/docs(?:\/\w+|#[\w-]+)?|\/openapi\.json)$/)
   }
+})
+
+test('its colours, fonts and radii are the tokens of the page', () => {
+  const tokens = readFileSync(new URL('../../web/styles/tokens.css', import.meta.url), 'utf8')
+  const own = [...source.matchAll(/^ {2}--[\w-]+: .*;$/gm)].map(([line]) => line)
+  expect(own.length).toBeGreaterThan(15)
+  for (const line of own) expect(tokens).toContain(line)
+  const [, rules = ''] = source.split('color-scheme: light dark;')
+  expect(rules).not.toMatch(/#[0-9a-f]{3,8}\b(?=[;,)])|rgb\(/)
+})
+
+test('it follows the theme that was chosen on the page', async () => {
+  const htmlOf = async (cookie: string): Promise<string> => {
+    const answer = await request(admin.world.url('/docs'), { headers: { cookie } })
+    expect(answer.headers['vary']).toBe('cookie')
+    return answer.body.text()
+  }
+  for (const theme of ['light', 'dark']) {
+    expect(await htmlOf(`other=1; theme=${theme}`)).toContain(
+      `<html lang="en" data-theme="${theme}">`,
+    )
+  }
+  for (const cookie of ['', 'theme=', 'theme=plaid']) {
+    expect(await htmlOf(cookie)).toContain('<html lang="en">')
+  }
+})
+
+test('each operation has an address, and no other name has', async () => {
+  const document = (await admin.get('/openapi.json', null)).json
+  for (const { name } of operationsOf(document)) {
+    const answer = await request(admin.world.url(`/docs/${name}`))
+    expect([answer.statusCode, await answer.body.text()]).toEqual([200, source])
+  }
+  expect((await request(admin.world.url('/docs/nothing'))).statusCode).toBe(404)
 })
 
 test('each id stands once, and every link within the page has its end', () => {
   const ids = [...page.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id)
   expect(new Set(ids).size).toBe(ids.length)
-  for (const [, id] of page.matchAll(/href="#([^"]*)"/g)) expect(ids).toContain(id)
+  for (const [, id] of page.matchAll(/href="(?:\/docs)?[#/]([^"]*)"/g)) {
+    if (id !== 'docs' && id !== 'openapi.json') expect(ids).toContain(id)
+  }
 })
 
 test('it has every operation, every error and every word that is there to explain a field', async () => {
   const document = (await admin.get('/openapi.json', null)).json
   for (const { name } of operationsOf(document)) {
     expect(page).toContain(`<article id="${name}">`)
-    expect(page).toContain(`<li><a href="#${name}">`)
+    expect(page).toContain(`<li><a href="/docs/${name}">`)
   }
   for (const code of Object.keys(PROBLEMS)) expect(page).toContain(`<tr id="error-${code}">`)
   const text = unescaped(page.replace(/<\/?code>/g, '`'))

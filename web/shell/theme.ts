@@ -21,8 +21,11 @@ export function chooseTheme(theme: Theme): void {
   if (isSystem) delete document.documentElement.dataset['theme']
   else document.documentElement.dataset['theme'] = theme
   const value = isSystem ? 'theme=; max-age=0' : `theme=${theme}; max-age=${YEAR_SECONDS}`
-  // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is not in every browser
-  document.cookie = `${value}; path=/app; samesite=lax`
+  // At /, because /docs has the theme too. A cookie of an earlier release at /app would outrank it.
+  for (const cookie of ['theme=; max-age=0; path=/app', `${value}; path=/`]) {
+    // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is not in every browser
+    document.cookie = `${cookie}; samesite=lax`
+  }
   for (const listener of listeners) listener()
 }
 

@@ -1,6 +1,3 @@
-import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import type { OperationSection } from '../../operations/operations.ts'
 import { keptAnswer, RETIRED_PATHS, sendKept } from '../public-routes.ts'
@@ -16,6 +13,7 @@ import {
   PUBLIC_OPERATIONS,
   retiredOperations,
 } from './fixed-operations.ts'
+import { registerReferencePage } from './reference-page.ts'
 import type { JsonSchema, NamedSchemas } from './schemas.ts'
 
 export interface OpenApiInput {
@@ -26,6 +24,8 @@ export interface OpenApiInput {
   readonly sections: readonly OperationSection[]
   /** Whether there is a page at `/app`. */
   readonly hasPage: boolean
+  /** The folder of the page's built fonts; without a build `/docs` has the fonts of the system. */
+  readonly fontsFolder: string
 }
 
 /**
@@ -38,7 +38,6 @@ export function registerOpenApiRoutes(app: FastifyInstance, input: OpenApiInput)
   const document = keptAnswer(
     Buffer.from(JSON.stringify(openApiDocument(input.version, sections, named))),
   )
-  const page = keptAnswer(Buffer.from(REFERENCE_PAGE), 'text/html; charset=utf-8')
   app.get('/openapi.json', (_request, reply) => sendKept(reply, document))
   // For a person who opens the bare address in a browser.
   app.get('/', (request, reply) => {
@@ -46,12 +45,9 @@ export function registerOpenApiRoutes(app: FastifyInstance, input: OpenApiInput)
     reply.header('x-request-id', request.id).header('vary', 'accept')
     reply.redirect(input.hasPage && isBrowser ? '/app' : '/docs')
   })
-  app.get('/docs', (_request, reply) => {
-    reply
-      .header('content-security-policy', REFERENCE_POLICY)
-      .header('x-content-type-options', 'nosniff')
-      .header('referrer-policy', 'no-referrer')
-    sendKept(reply, page)
+  registerReferencePage(app, {
+    operationIds: sections.flatMap(({ operations }) => operations.map(({ name }) => name)),
+    fontsFolder: input.fontsFolder,
   })
 }
 
@@ -93,36 +89,4 @@ function sectionsOf(
       operations: retiredOperations(RETIRED_PATHS),
     },
   ]
-}
-
-const FOLDER = join(import.meta.dirname, 'page')
-
-const style = read('page.css')
-// One script: the import of draw.js is replaced by the imported module.
-const script = read('draw.js').replace(/^import .*\n/, () =>
-  read('render.js').replace('export ', ''),
-)
-
-/** The page at `/docs`. It fetches and draws the `/openapi.json` of its own address. */
-const REFERENCE_PAGE = read('page.html')
-  .replace('<style>', () => `<style>${style}`)
-  .replace('<script type="module">', () => `<script type="module">${script}`)
-
-/** Its content security policy: its own script, its own style, and requests to its own address. */
-const REFERENCE_POLICY = [
-  "default-src 'none'",
-  `script-src '${hashOf(script)}'`,
-  `style-src '${hashOf(style)}'`,
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
-
-function read(name: string): string {
-  return readFileSync(join(FOLDER, name), 'utf8')
-}
-
-function hashOf(text: string): string {
-  return `sha256-${createHash('sha256').update(text).digest('base64')}`
 }

@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { extname, join, relative, sep } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type KeptAnswer, keptAnswer, sendKept } from '../public-routes.ts'
+import { ThemedHtml } from '../themed-html.ts'
 
 /** The policy of the page: browsers run and show files of this server, and call it, and nothing else. */
 const PAGE_HEADERS: Readonly<Record<string, string>> = {
@@ -25,9 +26,6 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.webmanifest': 'application/manifest+json',
 }
 
-const THEMES = ['light', 'dark'] as const
-const HTML = '<html lang="en">'
-
 /** The encodings that the build makes of a file, the smaller first. */
 const ENCODINGS = [
   { name: 'br', suffix: '.br' },
@@ -43,8 +41,8 @@ type BuiltFile = Readonly<Partial<Record<'identity' | 'br' | 'gzip', KeptAnswer>
 interface BuiltPage {
   /** By path below `/app/`. */
   readonly files: ReadonlyMap<string, BuiltFile>
-  /** `index.html` by theme; an empty name for the theme of the system. */
-  readonly index: ReadonlyMap<string, KeptAnswer>
+  /** `index.html`. */
+  readonly index: ThemedHtml
 }
 
 /**
@@ -72,11 +70,7 @@ export function registerPageFiles(app: FastifyInstance, folder: string): void {
         reply.callNotFound()
         return reply
       }
-      const index = read.index.get(themeOf(request.headers.cookie)) ?? read.index.get('')
-      if (index === undefined)
-        throw new TypeError('the page has an index for the theme of the system')
-      reply.header('vary', 'cookie')
-      sendKept(reply, index)
+      sendKept(reply.header('vary', 'cookie'), read.index.of(request.headers.cookie))
       return reply
     }
     sendFile({ request, reply }, { file, isHashed: path.startsWith('assets/') })
@@ -127,24 +121,10 @@ async function readPage(folder: string): Promise<BuiltPage | null> {
   }
   const html = files.get('index.html')?.['identity']
   files.delete('index.html')
-  return html === undefined ? null : { files, index: indexByTheme(html) }
-}
-
-function indexByTheme({ bytes, contentType }: KeptAnswer): ReadonlyMap<string, KeptAnswer> {
-  const text = bytes.toString()
-  const themed = THEMES.map((theme): [string, KeptAnswer] => {
-    const html = text.replace(HTML, `${HTML.slice(0, -1)} data-theme="${theme}">`)
-    return [theme, keptAnswer(Buffer.from(html), contentType)]
-  })
-  return new Map([['', keptAnswer(bytes, contentType)], ...themed])
+  return html === undefined ? null : { files, index: new ThemedHtml(html.bytes.toString()) }
 }
 
 function pathOf(url: string): string {
   const [path = ''] = url.split('?')
   return path.replace(/^\/app\/?/, '')
-}
-
-function themeOf(cookies = ''): string {
-  const [, theme = ''] = /(?:^|;\s*)theme=(\w+)(?:;|$)/.exec(cookies) ?? []
-  return theme
 }

@@ -1,5 +1,7 @@
 import { renderReference } from './render.js'
 
+const TITLE = document.title
+
 document.getElementById('gateway').textContent = location.origin
 try {
   const answer = await fetch('/openapi.json')
@@ -7,9 +9,46 @@ try {
   for (const [elementId, html] of Object.entries(renderReference(await answer.json()))) {
     document.getElementById(elementId).innerHTML = html
   }
-  // The browser looked for the end of a link to an operation before the operation was there.
-  if (location.hash !== '') location.replace(location.hash)
+  // The browser looked for the place of this address before it was drawn.
+  showPlace()
 } catch (error) {
   const place = document.getElementById('operations')
   place.textContent = `openapi.json could not be loaded (${error.message}). Reload the page to try again.`
+}
+
+// All addresses of the reference are this one page, so that a link between them loads nothing.
+addEventListener('click', (event) => {
+  const link = event.target.closest?.('a[href^="/docs"]')
+  const isPlain = !(
+    event.button ||
+    event.ctrlKey ||
+    event.metaKey ||
+    event.shiftKey ||
+    event.altKey
+  )
+  if (!link || !isPlain) return
+  event.preventDefault()
+  if (link.href !== location.href) history.pushState(null, '', link.href)
+  showPlace()
+})
+addEventListener('popstate', showPlace)
+
+/** Scrolls to the place of the address, and marks it: `/docs/{operation}`, or `#{element}`. */
+function showPlace() {
+  const operationId = location.pathname.slice('/docs/'.length)
+  const place = document.getElementById(location.hash.slice(1) || operationId)
+  document.querySelector('.here')?.classList.remove('here')
+  document.querySelector('nav [aria-current]')?.removeAttribute('aria-current')
+  place?.classList.add('here')
+  const link = document.querySelector(`nav a[href="/docs/${place?.id}"]`)
+  link?.setAttribute('aria-current', 'true')
+  link?.scrollIntoView({ block: 'nearest' })
+  const names = [...(link?.children ?? [])].map(({ textContent }) => textContent)
+  document.title = link ? `${names.join(' ')} · ${TITLE}` : TITLE
+  if (!place) scrollTo(0, 0)
+  else {
+    place.scrollIntoView()
+    place.tabIndex = -1
+    place.focus({ preventScroll: true })
+  }
 }

@@ -1,7 +1,7 @@
 // Draws the reference from an OpenAPI document, as HTML. It runs in the browser, which has the document
 // from the address that the page was asked at; nothing is loaded from anywhere else.
 
-/** The parts of the page: what stands in the elements of these ids. */
+/** The HTML of each element of the page, by the element's ID. */
 export function renderReference(openapi) {
   const sections = sectionsOf(openapi)
   return {
@@ -9,7 +9,7 @@ export function renderReference(openapi) {
     contents: sections
       .map(
         ({ title, operations }) =>
-          `<h2><a href="#${sectionId(title)}">${escapeHtml(title)}</a></h2>${links(operations)}`,
+          `<h2><a href="/docs#${sectionId(title)}">${escapeHtml(title)}</a></h2>${links(operations)}`,
       )
       .join(''),
     operations: sections
@@ -38,7 +38,7 @@ const sectionId = (title) => title.toLowerCase().replace(/\W+/g, '-')
 function links(operations) {
   const entries = operations.map(
     (operation) =>
-      `<li><a href="#${operation.operationId}">${badge(operation)}<span>${breakable(operation.path)}</span></a></li>`,
+      `<li><a href="/docs/${operation.operationId}">${badge(operation)}<span>${breakable(operation.path)}</span></a></li>`,
   )
   return `<ul>${entries.join('')}</ul>`
 }
@@ -47,7 +47,7 @@ const badge = ({ method }) => `<span class="method ${method}">${method.toUpperCa
 
 function article(operation, openapi) {
   const { operationId, path, summary } = operation
-  const heading = `<h3>${badge(operation)} <code>${breakable(path)}</code> <a class="anchor" href="#${operationId}" aria-label="Link to ${operationId}">#</a></h3>`
+  const heading = `<h3>${badge(operation)} <code>${breakable(path)}</code> <a class="anchor" href="/docs/${operationId}" aria-label="Link to ${operationId}">#</a></h3>`
   if (operation.deprecated)
     return `<article id="${operationId}">${heading}<p>${prose(summary)}</p></article>`
   const body = operation.requestBody?.content['application/json'].schema
@@ -134,7 +134,7 @@ function problemLinks(responses) {
   const count = refusals.reduce((sum, [, response]) => sum + response['x-codes'].length, 0)
   const rows = refusals.map(([httpStatus, response]) => {
     const codes = response['x-codes'].map(
-      (code) => `<a href="#error-${code}"><code>${code}</code></a>`,
+      (code) => `<a href="/docs#error-${code}"><code>${code}</code></a>`,
     )
     return `<tr><th scope="row">${httpStatus}</th><td>${codes.join(' ')}</td></tr>`
   })

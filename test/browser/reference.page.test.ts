@@ -1,0 +1,63 @@
+import { expect } from 'vitest'
+import {
+  expectFits,
+  expectGoodPage,
+  expectReadable,
+  openPage,
+  openWindow,
+  takePicture,
+} from './chromium.ts'
+import { test } from './on-gateway.ts'
+
+/** `/docs` in a browser: at the address of one operation, in both themes, on a desk and on a phone. */
+
+test('an endpoint opens at its own address, in the fonts of the page, and every width and theme can read it', async ({
+  browser,
+  gateway,
+}) => {
+  for (const width of ['desk', 'phone'] as const) {
+    const window = await openWindow(browser, { width, theme: 'light' })
+    const { page, complaints } = await openPage(window)
+    await page.goto(`${gateway.address}/docs/createKey`)
+    await expect
+      .poll(() => page.title())
+      .toBe('POST /v1/admin/accounts/{account_id}/keys · tollgate API')
+    expect(
+      await page.locator('#createKey').evaluate((at) => at.getBoundingClientRect().top),
+    ).toBeLessThan(100)
+    await page.evaluate(() => document.fonts.ready)
+    const loaded = await page.evaluate(() =>
+      [...document.fonts].filter(({ status }) => status === 'loaded').map(({ family }) => family),
+    )
+    expect(loaded.map((family) => family.replaceAll('"', '')).sort()).toEqual([
+      'Inter',
+      'JetBrains Mono',
+    ])
+    await takePicture(page, `reference-${width}-light`)
+    await expectFits(page)
+    await expectGoodPage(page)
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await takePicture(page, `reference-${width}-dark`)
+    await expectReadable(page)
+    expect(complaints).toEqual([])
+    await window.close()
+  }
+})
+
+test('a link to another place changes the address, and Back returns, without loading the page again', async ({
+  browser,
+  gateway,
+}) => {
+  const window = await openWindow(browser, { width: 'desk', theme: 'light' })
+  const { page } = await openPage(window)
+  await page.goto(`${gateway.address}/docs`)
+  await page.locator('nav a[href="/docs/create_chat"]').click()
+  expect(new URL(page.url()).pathname).toBe('/docs/create_chat')
+  const kept = await page.evaluateHandle(() => document.body)
+  await page.locator('nav a[href="/docs#errors"]').click()
+  expect(page.url().endsWith('/docs#errors')).toBe(true)
+  await page.goBack()
+  await expect.poll(() => page.title()).toBe('POST /v1/chat/completions · tollgate API')
+  expect(await page.evaluate((body) => body === document.body, kept)).toBe(true)
+  await window.close()
+})
