@@ -39,6 +39,19 @@ test('an external id and notes are set, shown and taken away', async () => {
   expect([exitCode, said]).toEqual([2, expect.stringContaining('`--metadata` must be a key')])
 })
 
+test('billing details are set, shown and taken away', async () => {
+  const billing = ['--billing', 'name=Acme GmbH', '--billing', 'address=Kai 3, Hamburg']
+  expect(await line.json('account', 'update', id, ...billing)).toMatchObject({
+    billing: { name: 'Acme GmbH', address: 'Kai 3, Hamburg', tax_id: null },
+  })
+  expect((await line.run('account', 'show', id)).out).toContain(
+    'billing: Acme GmbH, Kai 3, Hamburg',
+  )
+  expect(await line.json('account', 'update', id, '--billing', 'none')).toMatchObject({
+    billing: null,
+  })
+})
+
 test('update changes the models of a key one list at a time, and show has both', async () => {
   const { id: key } = await line.json('key', 'create', id, '--models-allow', 'acme/*, nova/a')
   const update = (...args: string[]) => line.json('key', 'update', String(key), ...args)

@@ -4,6 +4,7 @@ import { showMicros } from '../vocabulary/money.ts'
 import { allowanceText, limitOptions } from './limits.ts'
 import { type CommandGroup, show } from './operation-command.ts'
 import {
+  BILLING_OPTION,
   listOptions,
   METADATA_OPTION,
   MODEL_DETAILS,
@@ -34,6 +35,8 @@ const ACCOUNTS = shownRows(accountShape, {
     'external ID': ({ external_id }) => external_id,
     ...MODEL_DETAILS,
     metadata: metadataDetail,
+    billing: ({ billing }) =>
+      billing && [billing.name, billing.address, billing.tax_id].filter(Boolean).join(', '),
   },
 })
 
@@ -89,6 +92,7 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
         ...limitOptions('new'),
         lowBalance,
         METADATA_OPTION,
+        BILLING_OPTION,
       ],
       help: `
 With --external-id the same command can be run again: it makes one account.
@@ -140,7 +144,7 @@ With --external-id the same command can be run again: it makes one account.
       name: 'update',
       runs: 'changeAccount',
       words:
-        'change the name, email address, fee, external ID, models, notes, allowance or limits of an account',
+        'change the name, email address, fee, external ID, models, notes, billing details, allowance or limits of an account',
       changes: true,
       takes: [
         account,
@@ -162,6 +166,7 @@ With --external-id the same command can be run again: it makes one account.
         ...limitOptions('changed'),
         lowBalance,
         METADATA_OPTION,
+        BILLING_OPTION,
       ],
       help: `
 A list of models that is left out stays as it is; the keys' own lists apply too.

@@ -134,6 +134,15 @@ export const METADATA_OPTION: Taken = {
   readAll: readPairs,
 }
 
+/** Sets who the receipts of an account are for. */
+export const BILLING_OPTION: Taken = {
+  flags: '--billing <key=value>',
+  words:
+    'who its receipts are for: name, address or tax_id, given once for each; together they replace all earlier ones; none removes them',
+  to: 'body.billing',
+  readAll: readPairs,
+}
+
 function readPairs(texts: readonly string[]): Readonly<Record<string, string>> | null {
   if (texts.length === 1 && texts[0] === 'none') return null
   const pairs = texts.map((text): readonly [string, string] => {

@@ -54,6 +54,7 @@ import {
   type PurchaseVerdict,
   postPurchase,
   purchaseSubject,
+  RECEIPTS,
 } from './rules/post-purchase.ts'
 import { type RebookInput, type RebookVerdict, rebook } from './rules/rebook.ts'
 import {
@@ -182,6 +183,9 @@ const ROWS = {
     rows(named, input) {
       named.accountIds.add(input.accountId)
       named.looks.push({ of: 'purchases', by: 'source', value: input.source })
+      if (input.fact.kind === 'paid') {
+        named.looks.push({ of: 'receiptNumbers', by: 'id', value: RECEIPTS })
+      }
     },
     rule: (work, input, { nowMs }) => postPurchase(work, input, nowMs),
     locks: accountIdOf,

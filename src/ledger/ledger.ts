@@ -150,6 +150,8 @@ interface ExternalInput {
   readonly externalId?: string | null
   /** Texts by their names, as JSON; null: none. */
   readonly metadataJson?: string | null
+  /** Who receipts are for, as JSON; null: the account and its email address. */
+  readonly billingJson?: string | null
 }
 
 /** The account after a change; null: there is none. Nothing changes if another account has the external ID. */

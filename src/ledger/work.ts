@@ -1,5 +1,5 @@
 import { MEMBERS, OPERATOR_ACTIONS } from '../store/people-tables.ts'
-import { PURCHASES } from '../store/sale-tables.ts'
+import { PURCHASES, RECEIPT_NUMBERS } from '../store/sale-tables.ts'
 import {
   ACCOUNTS,
   type AccountRow,
@@ -26,13 +26,15 @@ export class UnitOfWork {
   readonly creditCodes = new Rows(CREDIT_CODES, this.#noted, { nameOf: (row) => row.codeHash })
   readonly requests = new Rows(REQUESTS, this.#noted, { nameOf: idOf })
   readonly purchases = new Rows(PURCHASES, this.#noted, { nameOf: (row) => row.source })
+  /** The last number of the receipts, for purchases that are paid. */
+  readonly receiptNumbers = new Rows(RECEIPT_NUMBERS, this.#noted, { nameOf: idOf })
   /** Entries that are loaded are those of credit that was added under a reference. */
   readonly entries = new Rows(ENTRIES, this.#noted, { nameOf: entryName })
   /** Members of accounts that are made in the same batch. */
   readonly members = new Rows(MEMBERS, this.#noted, {
     nameOf: ({ accountId, userId }) => `${accountId} ${userId}`,
   })
-  /** What the provider billed for released requests, by their ids. */
+  /** What the provider billed for released requests, by their IDs. */
   readonly lateCosts = new Rows(LATE_COSTS, this.#noted, { nameOf: idOf })
   /** The records of what operators did. */
   readonly operatorActions = new Rows(OPERATOR_ACTIONS, this.#noted, { nameOf: idOf })
@@ -72,6 +74,7 @@ export class UnitOfWork {
         creditCodes: this.creditCodes.changes(),
         requests: this.requests.changes(),
         purchases: this.purchases.changes(),
+        receiptNumbers: this.receiptNumbers.changes(),
         entries: this.entries.changes(),
         members: this.members.changes(),
         lateCosts: this.lateCosts.changes(),
@@ -92,6 +95,7 @@ export class UnitOfWork {
 export const FOUND = {
   creditCodes: { table: CREDIT_CODES, by: ['code_hash', 'id'] },
   purchases: { table: PURCHASES, by: ['source', 'id'] },
+  receiptNumbers: { table: RECEIPT_NUMBERS, by: ['id'] },
 } as const
 
 /** The kinds of rows that {@link FOUND} has. */

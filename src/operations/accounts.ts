@@ -13,6 +13,7 @@ import { readCharges } from '../usage/read-usage.ts'
 import { lastDays } from '../vocabulary/date-range.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { accountCsv } from './account-csv.ts'
+import { billingAnswer, billingField, billingShape } from './billing.ts'
 import { requireScope } from './caller.ts'
 import { hasOnly } from './check-input.ts'
 import {
@@ -100,6 +101,7 @@ const newAccountBody = z.strictObject({
   models: modelsField,
   ...limitFields,
   metadata: metadataField,
+  billing: billingField,
   low_balance: lowBalanceField,
 })
 
@@ -112,9 +114,10 @@ async function made(
   by: OperatorAction | null,
 ): Promise<Answered> {
   const { name, email = null, fee_basis_points: feeBasisPoints = null, ownerId } = fields
-  const { models, external_id: externalId = null, metadata = null, low_balance, ...limits } = fields
+  const { models, external_id: externalId = null, metadata = null, ...rest } = fields
+  const { billing = null, low_balance: lowBalanceMicros = null, ...limits } = rest
   const accountId = parts.ids.next('acct')
-  const noted = { externalId, metadataJson: metadata, lowBalanceMicros: low_balance ?? null }
+  const noted = { externalId, metadataJson: metadata, billingJson: billing, lowBalanceMicros }
   const own = { feeBasisPoints, ...modelListsOf(models), ...limitChanges(limits), ...noted }
   const account = await parts.ledger.createAccount(
     { id: accountId, name, email, ownerId, ...own },
@@ -229,16 +232,17 @@ function change(parts: OperationParts): Operation {
       ...limitFields,
       external_id: externalIdField.nullable().optional(),
       metadata: metadataField,
+      billing: billingField,
       low_balance: lowBalanceField,
     }),
     example: { disabled: false },
     isHarmless: ({ disabled, ...rest }) =>
-      disabled !== false && hasOnly(rest, ['name', 'metadata', 'note']),
+      disabled !== false && hasOnly(rest, ['name', 'metadata', 'billing', 'note']),
     answers: { 200: accountShape },
     problems: ['not_found', 'external_id_taken'],
     async run({ caller, accountId, by, body }) {
       const { name, email, disabled, note, fee_basis_points, models, low_balance, ...rest } = body
-      const { external_id, metadata, ...limits } = rest
+      const { external_id, metadata, billing, ...limits } = rest
       if (note !== undefined && disabled !== true) {
         const message = '`note` can be given only with `disabled: true`.'
         throw new Problem('invalid_parameter', { message, param: 'note' })
@@ -256,6 +260,7 @@ function change(parts: OperationParts): Operation {
         ...(low_balance === undefined ? {} : { lowBalanceMicros: low_balance }),
         ...(external_id === undefined ? {} : { externalId: external_id }),
         ...(metadata === undefined ? {} : { metadataJson: metadata }),
+        ...(billing === undefined ? {} : { billingJson: billing }),
       }
       const account = await parts.ledger.updateAccount(changes, by)
       if (account === 'externalIdTaken') {
@@ -326,6 +331,7 @@ export const accountShape = z
       .nullable()
       .describe('The ID that another system knows it by; no two accounts have the same.'),
     metadata: metadataShape,
+    billing: billingShape,
     credit: creditShape,
     has_backed_credit: z.boolean().describe('Whether the account ever bought or activated credit.'),
     ...limitShapes,
@@ -366,6 +372,7 @@ function accountAnswer(
     low_balance: account.lowBalanceMicros,
     external_id: account.externalId,
     metadata: metadataAnswer(account.metadataJson),
+    billing: billingAnswer(account.billingJson),
     credit: creditAnswer(purses),
     has_backed_credit: purses.hasBackedCredit,
     ...limitsAnswer(account, nowMs),

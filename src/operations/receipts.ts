@@ -1,7 +1,12 @@
 import { z } from 'zod'
 import { getAccount } from '../ledger/accounts.ts'
 import { getPurchase } from '../ledger/purchases.ts'
-import { idField } from './fields.ts'
+import { depositOfSource } from '../sale/chain/terms.ts'
+import type { PurchaseRow } from '../store/sale-tables.ts'
+import type { AccountRow } from '../store/schema.ts'
+import { feeOf, receiptNumberText } from '../vocabulary/purchase.ts'
+import { billingAnswer } from './billing.ts'
+import { idField, moneyField } from './fields.ts'
 import { notFound, type Operation, type OperationParts, operation, readsFor } from './operation.ts'
 import { purchaseAnswer, purchaseShape } from './purchases.ts'
 
@@ -28,19 +33,68 @@ function receipt({ store, seller }: OperationParts): Operation {
       }
       const body: z.infer<typeof receiptShape> = {
         object: 'receipt',
+        ...numbered(purchase),
         purchase: purchaseAnswer(purchase),
         seller: { name: seller.name, tax_id: seller.taxId },
         account: { id: account.id, name: account.name, email: account.email },
+        buyer: buyerOf(account),
       }
       return { httpStatus: 200, body }
     },
   })
 }
 
+/** The figures that only a receipt has. */
+function numbered(purchase: PurchaseRow) {
+  const { receiptNumber, creditedAtMs, paid, taxUnits, paymentRef } = purchase
+  if (receiptNumber === null || creditedAtMs === null) {
+    throw new TypeError('a credited purchase has a receipt number')
+  }
+  const hasTax = paid !== null && taxUnits !== null
+  return {
+    number: receiptNumberText({ receiptNumber, creditedAtMs }),
+    fee: feeOf(purchase),
+    tax: hasTax ? { currency: paid.paidCurrency, units: String(taxUnits) } : null,
+    reference: paymentRef ?? depositOfSource(purchase.source)?.txHash ?? null,
+  }
+}
+
+function buyerOf({ name, email, billingJson }: AccountRow): z.infer<typeof receiptShape>['buyer'] {
+  const billing = billingAnswer(billingJson)
+  return {
+    name: billing?.name ?? name,
+    address: billing?.address ?? null,
+    tax_id: billing?.tax_id ?? null,
+    email,
+  }
+}
+
 /** The receipt of a purchase, with its seller and its buyer. */
 export const receiptShape = z
   .object({
     object: z.literal('receipt'),
+    number: z
+      .string()
+      .describe(
+        '`R`, the UTC year of the credit and a number: the gateway counts its receipts without gaps.',
+      ),
+    fee: moneyField
+      .nullable()
+      .describe(
+        'The part of the payment that is neither credit nor tax; null: it was not paid in dollars.',
+      ),
+    tax: z
+      .object({ currency: z.string(), units: z.string().describe('Whole units: cents of `usd`.') })
+      .nullable()
+      .describe(
+        'The part of the payment that was tax, as the card provider reported it; null: it reports none.',
+      ),
+    reference: z
+      .string()
+      .nullable()
+      .describe(
+        "The provider's name of the payment, or the hash of the transaction; null: there is none.",
+      ),
     purchase: purchaseShape,
     seller: z.object({
       name: z.string().nullable().describe('Null: the operator has not set it.'),
@@ -51,5 +105,13 @@ export const receiptShape = z
       name: z.string(),
       email: z.string().nullable(),
     }),
+    buyer: z
+      .object({
+        name: z.string(),
+        address: z.string().nullable(),
+        tax_id: z.string().nullable(),
+        email: z.string().nullable(),
+      })
+      .describe('The billing details of the account, else its name and email address.'),
   })
   .meta({ id: 'Receipt' })

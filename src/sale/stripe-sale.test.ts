@@ -230,6 +230,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     change(source, { amount_total: 1_200, total_details })
     await pass()
     expect(await bench.balance()).toBe(CREDIT)
+    expect(await bench.purchase(source)).toMatchObject({ taxUnits: 200n })
     stripe.refund(source, 600)
     await pass()
     expect(await bench.balance()).toBe(CREDIT / 2)

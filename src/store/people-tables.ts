@@ -94,6 +94,8 @@ export const LINKS = new Table('links', {
     tries: startsAs(0, integer),
     /** For an invitation: whether the operator made it. */
     vouched: startsAs(false, flag),
+    /** For an invitation: the user who made it; null: the command line or a token did. */
+    inviter_id: orNull(text),
   },
 })
 

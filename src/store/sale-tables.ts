@@ -50,11 +50,25 @@ export const PURCHASES = new Table('purchases', {
     /** Why it is held, and why it was dismissed. */
     note: orNull(text),
     credited_at_ms: orNull(integer),
+    /** The number of its receipt, which no other purchase has; null until it is credited. */
+    receipt_number: orNull(integer),
+    /** The part of `paid` that was tax, as the provider reported it; null: it reported none. */
+    tax_units: orNull(wholeNumber),
   },
 })
 
 /** Credit that an account buys. */
 export type PurchaseRow = RowOf<typeof PURCHASES>
+
+/**
+ * The last number of the receipts, in one row. Purchases take numbers in the transaction that credits them, so that
+ * there are no gaps.
+ */
+export const RECEIPT_NUMBERS = new Table('receipt_numbers', {
+  key: ['id'],
+  fixed: { id: text },
+  moving: { last_number: integer },
+})
 
 /** Pages on which play money is paid for credit, while the simulator is the provider. */
 export const PLAY_CHECKOUTS = new Table('play_checkouts', {
@@ -140,6 +154,7 @@ export const CONFIRMING_DEPOSITS = new Table('confirming_deposits', {
 
 /** The tables of the sale other than purchases. */
 export const SALE_TABLES = [
+  RECEIPT_NUMBERS,
   PLAY_CHECKOUTS,
   SALE_CURSORS,
   DEPOSIT_ADDRESSES,

@@ -9,7 +9,7 @@ CREATE TABLE accounts (
   period_starts_at_ms bigint, period_ends_at_ms bigint, period_unused_from_ms bigint,
   period_spend_micros bigint, period_held_micros bigint, token_window text default '' not null,
   open_holds bigint default 0 not null, low_balance_micros bigint, external_id text, metadata_json text,
-  last_credit_number bigint default 0 not null, last_credit_balance_micros bigint default 0 not null, "disabled_at_ms" bigint, "disabled_note" text,
+  last_credit_number bigint default 0 not null, last_credit_balance_micros bigint default 0 not null, "disabled_at_ms" bigint, "disabled_note" text, "billing_json" text,
   constraint accounts_held check (backed_held_micros >= 0 and free_held_micros >= 0
     and free_balance_micros >= free_held_micros)
 );
@@ -89,7 +89,7 @@ CREATE TABLE links (
   account_id text references accounts (id), role text, expires_at_ms bigint not null, used_at_ms bigint,
   created_at_ms bigint not null, mailed integer default 0 not null, ticket_hash text, code_hash text,
   tries integer default 0 not null
-, "vouched" integer default 0 not null);
+, "vouched" integer default 0 not null, "inviter_id" text);
 CREATE TABLE lookup_doubts (
   upstream text not null, model_id text not null, endpoint text not null, stream integer not null,
   differences bigint not null, opened_at_ms bigint not null,
@@ -134,12 +134,13 @@ CREATE TABLE purchases (
   source text not null unique, credit_micros bigint not null, created_at_ms bigint not null,
   expires_at_ms bigint, state text not null, reversed_micros bigint default 0 not null,
   reversals bigint default 0 not null, payment_ref text, paid_currency text, paid_units text, note text,
-  credited_at_ms bigint, price_units text, disputed bigint default 0 not null,
+  credited_at_ms bigint, price_units text, disputed bigint default 0 not null, "receipt_number" bigint, "tax_units" text,
   constraint purchases_reversed check (credit_micros > 0 and 0 <= reversed_micros and reversed_micros <= credit_micros
     and (reversals = 0 or state = 'credited') and (reversed_micros = 0 or reversals > 0)),
   constraint purchases_credited check ((state = 'credited') = (credited_at_ms is not null)
     and (paid_currency is null) = (paid_units is null) and (state <> 'credited' or paid_units is not null))
 );
+CREATE TABLE "receipt_numbers" ("id" text not null primary key, "last_number" bigint not null);
 CREATE TABLE recovery_codes (
   user_id text not null references users (id), code_hash text not null, created_at_ms bigint not null,
   used_at_ms bigint,
@@ -242,6 +243,7 @@ CREATE INDEX purchases_credited_at_ms on purchases (credited_at_ms) where credit
 CREATE INDEX purchases_payment_ref on purchases (payment_ref) where payment_ref is not null;
 CREATE INDEX purchases_pending on purchases (state, account_id, id)
   where state = 'open' or state = 'held' or state = 'below_minimum';
+CREATE UNIQUE INDEX "purchases_receipt_number" on "purchases" ("receipt_number");
 CREATE INDEX requests_account_id_id on requests (account_id, id);
 CREATE INDEX requests_api_key_id_id on requests (api_key_id, id);
 CREATE INDEX requests_standing on requests (id) where cost_stands = 1 and state = 'provisional';

@@ -93,6 +93,8 @@ export const ACCOUNTS = new Table('accounts', {
     external_id: orNull(text),
     /** Texts by their names, as JSON; null: none. */
     metadata_json: orNull(text),
+    /** Who receipts are for, as JSON: name, address and tax ID; null: none. */
+    billing_json: orNull(text),
     created_at_ms: integer,
     ...OWN_LIMITS,
     /** Webhooks report low credit when paid credit falls below this amount; null: the default. */

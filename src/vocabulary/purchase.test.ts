@@ -1,7 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Micros, micros } from './money.ts'
-import { creditOf, type ExchangeTerms, formatUnits, reversedCredit, unitsFor } from './purchase.ts'
+import {
+  creditOf,
+  type ExchangeTerms,
+  feeOf,
+  formatUnits,
+  receiptNumberText,
+  reversedCredit,
+  unitsFor,
+} from './purchase.ts'
 
 const CENTS: ExchangeTerms = { decimals: 2, rate8: 100_000_000n, feeBps: 0 }
 const USDC: ExchangeTerms = { decimals: 6, rate8: 100_000_000n, feeBps: 0 }
@@ -125,4 +133,28 @@ describe('the credit that goes back', () => {
     expect(() => of(1, 0n, 0n)).toThrow(RangeError)
     expect(() => of(1, 1n, -1n)).toThrow(RangeError)
   })
+})
+
+describe('a receipt', () => {
+  test('has the year in which the purchase was credited, and at least four digits', () => {
+    const of = (receiptNumber: number, moment: string) =>
+      receiptNumberText({ receiptNumber, creditedAtMs: Date.parse(moment) })
+    expect(of(118, '2026-12-31T23:59:59.999Z')).toBe('R-2026-0118')
+    expect(of(119, '2027-01-01T00:00:00Z')).toBe('R-2027-0119')
+    expect(of(12_345, '2027-01-01T00:00:00Z')).toBe('R-2027-12345')
+  })
+
+  test.each([
+    ['usd', 2_625n, null, 1_250_000],
+    ['usd', 3_000n, 375n, 1_250_000],
+    ['usd', 2_500n, 0n, 0],
+    // Another rate than a dollar for one: the fee is not known.
+    ['USDC', 26_000_000n, null, null],
+  ])(
+    'of 25 dollars of credit for %s %s with %s tax has the fee %s',
+    (paidCurrency, paidUnits, taxUnits, fee) => {
+      const paid = { paidCurrency, paidUnits }
+      expect(feeOf({ creditMicros: micros(25_000_000), paid, taxUnits })).toBe(fee)
+    },
+  )
 })

@@ -42,6 +42,8 @@ export type PurchaseFact =
         readonly currency: string
         readonly units: bigint
       }
+      /** The part of what was paid that was tax, in the same units; absent: the provider reports none. */
+      readonly taxUnits?: bigint
       /** All that went back by now, of the units that were paid. */
       readonly reversedUnits: bigint
       /** The provider's name of the payment, by which it reports refunds and disputes; null: none. */
@@ -92,6 +94,35 @@ export function creditOf(units: bigint, terms: ExchangeTerms): Micros | null {
 export function unitsFor(creditMicros: Micros, terms: ExchangeTerms): bigint {
   const { over, under } = creditPerUnit(terms)
   return divCeil(BigInt(creditMicros) * under, over)
+}
+
+const MICROS_PER_CENT = 10_000
+
+/** The part of a payment that is neither credit nor tax; null: it was not in dollars, so that its rate is not known. */
+export function feeOf({
+  creditMicros,
+  paid,
+  taxUnits,
+}: {
+  readonly creditMicros: Micros
+  readonly paid: { readonly paidCurrency: string; readonly paidUnits: bigint } | null
+  readonly taxUnits: bigint | null
+}): Micros | null {
+  if (paid?.paidCurrency !== 'usd') return null
+  const netCents = Number(paid.paidUnits - (taxUnits ?? 0n))
+  return micros(Math.max(0, netCents * MICROS_PER_CENT - creditMicros))
+}
+
+/** The number of a receipt as a person reads it, with the UTC year in which its purchase was credited: `R-2026-0118`. */
+export function receiptNumberText({
+  receiptNumber,
+  creditedAtMs,
+}: {
+  readonly receiptNumber: number
+  readonly creditedAtMs: number
+}): string {
+  const year = new Date(creditedAtMs).getUTCFullYear()
+  return `R-${year}-${String(receiptNumber).padStart(4, '0')}`
 }
 
 /** Units as a person writes the currency: `10.00` for 1000 cents. */

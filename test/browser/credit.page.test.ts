@@ -14,6 +14,7 @@ import {
   OFFERS,
   PENDING,
   PURCHASES,
+  RECEIPT,
 } from './stand-in-sale.ts'
 
 /** Credit and its sale: each screen and each of its states, and how credit is bought. */
@@ -236,7 +237,7 @@ const SALE_SCREENS: readonly Screen[] = [
     path: `${at('credit')}?bought=${BOUGHT_ID}`,
     text: '$25.00 was added',
   },
-  { name: 'credit-receipt', path: `${at('credit')}?receipt=${BOUGHT_ID}`, text: 'DE 318 204 517' },
+  { name: 'credit-receipt', path: `${at('credit')}?receipt=${BOUGHT_ID}`, text: 'R-2026-0118' },
   {
     name: 'credit-receipt-loading',
     path: `${at('credit')}?receipt=${BOUGHT_ID}`,
@@ -253,6 +254,21 @@ const SALE_SCREENS: readonly Screen[] = [
 ]
 
 testScreens([...SCREENS, ...SALE_SCREENS])
+
+test('a receipt is called an invoice only where the seller has a name and a tax ID, and has what was paid', async ({
+  page,
+  server,
+}) => {
+  const path = `${server.address}/app/${at('credit')}?receipt=${BOUGHT_ID}`
+  await page.goto(path)
+  const invoice = page.getByRole('dialog', { name: 'Invoice' })
+  for (const text of ['R-2026-0118', 'DE 811 907 301', '$1.25', '$4.99', '$31.24', '$25.00']) {
+    await invoice.getByText(text).waitFor()
+  }
+  server.answer('/receipt', json({ ...RECEIPT, seller: { ...RECEIPT.seller, tax_id: null } }))
+  await page.goto(path)
+  await page.getByRole('dialog', { name: 'Receipt' }).getByText('R-2026-0118').waitFor()
+})
 
 test('an amount that was typed leads to the page of its payment, by keys alone', async ({
   page,

@@ -148,6 +148,11 @@ export const HELIX: Account = {
   low_balance: 20_000_000,
   external_id: 'crm-20418',
   metadata: { plan: 'team', region: 'eu' },
+  billing: {
+    name: 'Helix Lab GmbH',
+    address: 'Kai 3, 20457 Hamburg, Germany',
+    tax_id: 'DE 811 907 301',
+  },
   allowance: {
     amount: 900_000_000,
     period: 'month',

@@ -124,9 +124,19 @@ export function begunAt(url: string): Begun {
 /** The receipt of what was credited. */
 export const RECEIPT: Receipt = {
   object: 'receipt',
-  purchase: CREDITED,
+  number: 'R-2026-0118',
+  fee: 1_250_000,
+  tax: { currency: 'usd', units: '499' },
+  reference: 'pi_3Qm7x2Kf8',
+  purchase: { ...CREDITED, paid: { currency: 'usd', units: '3124' } },
   seller: { name: 'Tidewater Compute GmbH', tax_id: 'DE 318 204 517' },
   account: { id: HELIX.id, name: HELIX.name, email: HELIX.email },
+  buyer: {
+    name: 'Helix Lab GmbH',
+    address: 'Kai 3, 20457 Hamburg, Germany',
+    tax_id: 'DE 811 907 301',
+    email: HELIX.email,
+  },
 }
 
 function held(place: number, fields: Partial<ListedPurchase>): ListedPurchase {

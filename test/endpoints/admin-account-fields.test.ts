@@ -76,6 +76,20 @@ describe('an external id', () => {
   )
 })
 
+test('billing details are replaced as a whole, and taken away by null or by three nulls', async () => {
+  const { json } = await create(null, { billing: { name: 'Acme', tax_id: 'DE1' } })
+  expect(json['billing']).toEqual({ name: 'Acme', address: null, tax_id: 'DE1' })
+  const path = `${ACCOUNTS}/${textOf(json, 'id')}`
+  const billingAfter = async (body: object) => (await admin.patch(path, body)).json['billing']
+  expect(await billingAfter({ name: 'other' })).toEqual(json['billing'])
+  const moved = { name: null, address: 'Kai 3, Hamburg', tax_id: null }
+  expect(await billingAfter({ billing: { address: 'Kai 3, Hamburg' } })).toEqual(moved)
+  expect(await billingAfter({ billing: { name: null, address: null, tax_id: null } })).toBeNull()
+  expect(await billingAfter({ billing: moved })).toEqual(moved)
+  expect(await billingAfter({ billing: null })).toBeNull()
+  expect((await admin.patch(path, { billing: { vat: 'x' } })).httpStatus).toBe(400)
+})
+
 describe('metadata', () => {
   const full = Object.fromEntries(
     Array.from({ length: 16 }, (_, place) => [`${place}`.padStart(64, 'k'), 'v'.repeat(512)]),

@@ -28,6 +28,7 @@ test('an account is made, shown, changed in what is given alone, and listed', as
     models: null,
     external_id: null,
     metadata: {},
+    billing: null,
     low_balance: null,
     credit: { backed: EMPTY, free: { ...EMPTY, expires_at: null } },
     has_backed_credit: false,

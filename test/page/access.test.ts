@@ -309,8 +309,9 @@ test('a receipt has what was paid and credited, its buyer, and the seller of the
       credit: 25_000_000,
       paid: { currency: 'usd', units: '2500' },
     },
+    number: expect.stringMatching(/^R-\d{4}-\d{4}$/),
     seller: { name: 'Tidewater Compute', tax_id: null },
-    account: { id: own.account.id },
+    ...{ fee: 0, tax: null, buyer: { name: 'test', address: null, tax_id: null } },
   })
   const purchases = `accounts/${own.account.id}/purchases`
   const unpaid = await browsers.member.get(`${purchases}/${await begunPurchase()}/receipt`)

@@ -1,7 +1,6 @@
 import { randomFillSync } from 'node:crypto'
 import fc from 'fast-check'
 import { sql } from 'kysely'
-import { Client } from 'pg'
 import { expect, test } from 'vitest'
 import { auditStore } from '../../src/ledger/audit/audit.ts'
 import { AUDIT_CHECKS } from '../../src/operations/upkeep.ts'
@@ -13,6 +12,7 @@ import { readPeriods } from '../../src/usage/read-periods.ts'
 import { UsageRoller } from '../../src/usage/usage-roller.ts'
 import { createIdSource, firstIdOf } from '../../src/vocabulary/ids.ts'
 import { costBehind, formatDecimal, micros } from '../../src/vocabulary/money.ts'
+import { emptyDatabase } from './empty-database.ts'
 
 /** The migration that keeps costs in columns, on the schema before it. */
 
@@ -40,13 +40,7 @@ const request = (id: string, more: Row): Row => ({
 
 /** A store with the schema before it, and an account with a key. */
 async function openBefore(database: TestDatabase): Promise<Store> {
-  if (database.url.startsWith('postgres')) {
-    const client = new Client({ connectionString: database.url })
-    await client.connect()
-    // A test's database has the tables of today.
-    await client.query('drop schema public cascade; create schema public')
-    await client.end()
-  }
+  await emptyDatabase(database)
   const store = await openStore({ url: database.url, migrations: BEFORE })
   await insert(store, 'accounts', [{ id: 'A', name: 'test', created_at_ms: 0 }])
   const hashes = { key_hash: 'hash', display_prefix: 'prefix' }

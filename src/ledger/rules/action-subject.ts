@@ -108,6 +108,7 @@ interface Changeable extends Partial<OwnLimits> {
   readonly modelsDeny?: readonly string[] | null
   readonly externalId?: string | null
   readonly metadataJson?: string | null
+  readonly billingJson?: string | null
 }
 
 function wordsOf(list: readonly string[] | null | undefined): string | null | undefined {
@@ -128,6 +129,7 @@ export function fieldsOf({
   modelsDeny,
   externalId,
   metadataJson,
+  billingJson,
   ...limits
 }: Changeable): ActionSubject['detail'] {
   const expiresAt = expiresAtMs == null ? expiresAtMs : new Date(expiresAtMs).toISOString()
@@ -148,6 +150,7 @@ export function fieldsOf({
     tokens_per_minute: limits.tokensPerMinuteMax,
     external_id: externalId,
     metadata: metadataJson,
+    billing: billingJson,
   }
   const given = Object.entries(fields).flatMap(([field, value]) =>
     value === undefined ? [] : [[field, value] as const],

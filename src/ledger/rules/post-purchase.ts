@@ -12,6 +12,9 @@ import type { ActionSubject } from '../operator-actions.ts'
 import type { UnitOfWork } from '../work.ts'
 import { post } from './credit.ts'
 
+/** The row of the last number of the receipts. */
+export const RECEIPTS = 'receipts'
+
 export interface PostPurchaseInput
   extends Pick<PurchaseRow, 'accountId' | 'method' | 'source' | 'creditMicros' | 'priceUnits'> {
   /** An id of the prefix `pur`. It, `creditMicros` and `priceUnits` are for a new row; if the source is known, unused. */
@@ -64,15 +67,32 @@ export function postPurchase(
     return { kind: 'conflict', purchase: earlier }
   }
   const before = earlier ?? newPurchase(input, nowMs)
-  const after = purchaseAfter(before, input, nowMs)
-  if (after === before && earlier !== undefined) return { kind: 'unchanged', purchase: earlier }
+  const found = purchaseAfter(before, input, nowMs)
+  if (found === before && earlier !== undefined) return { kind: 'unchanged', purchase: earlier }
   // An answer from before the latest reversal may be older than what that reversal followed.
   if (before.reversals !== input.seenReversals) return { kind: 'stale', purchase: before }
 
+  const after = isCredited(before, found)
+    ? { ...found, receiptNumber: takeReceiptNumber(work) }
+    : found
   if (earlier === undefined) work.purchases.insert(after)
   else work.purchases.update(after)
   postChanges(work, { account, before, after, nowMs })
   return { kind: 'posted', purchase: after }
+}
+
+function isCredited(before: PurchaseRow, after: PurchaseRow): boolean {
+  return before.state !== 'credited' && after.state === 'credited'
+}
+
+/** The next number, saved in the same transaction as the credit: what is rolled back has taken none. */
+function takeReceiptNumber(work: UnitOfWork): number {
+  const row = work.receiptNumbers.get(RECEIPTS)
+  const lastNumber = (row?.lastNumber ?? 0) + 1
+  // Two gateways that take the very first number insert the same row, and the second is run again.
+  if (row === undefined) work.receiptNumbers.insert({ id: RECEIPTS, lastNumber })
+  else work.receiptNumbers.update({ ...row, lastNumber })
+  return lastNumber
 }
 
 /** Whether a look contradicts what the row says once and for all. */
@@ -116,6 +136,7 @@ function purchaseAfter(row: PurchaseRow, input: PostPurchaseInput, nowMs: number
           state,
           creditMicros: state === 'credited' ? worthOf(row, fact.judgment) : row.creditMicros,
           paid: { paidCurrency: fact.paid.currency, paidUnits: fact.paid.units },
+          taxUnits: fact.taxUnits ?? null,
           paymentRef: fact.paymentRef,
           note: fact.judgment.kind === 'hold' ? fact.judgment.reason : row.note,
           creditedAtMs: state === 'credited' ? nowMs : null,
@@ -182,7 +203,7 @@ function postChanges(
 ): void {
   if (after.state !== 'credited') return
   const line = { ...ENTRIES.start, purse: 'backed', createdAtMs: nowMs } as const
-  const creditMicros: Micros = before.state === 'credited' ? ZERO_MICROS : after.creditMicros
+  const creditMicros: Micros = isCredited(before, after) ? after.creditMicros : ZERO_MICROS
   const credited = post(work, account, {
     ...line,
     kind: 'purchase',

@@ -1,4 +1,4 @@
-import type { PurchaseRow } from '../../store/sale-tables.ts'
+import type { PurchaseRow, RECEIPT_NUMBERS } from '../../store/sale-tables.ts'
 import {
   ACCOUNTS,
   type AccountRow,
@@ -9,6 +9,7 @@ import {
   type RequestRow,
 } from '../../store/schema.ts'
 import { StoreRefused } from '../../store/store-failure.ts'
+import type { RowOf } from '../../store/table.ts'
 import { micros } from '../../vocabulary/money.ts'
 import { applyCommand, uncountedBy } from '../apply-command.ts'
 import type { Ledger, LedgerCommand, LedgerVerdict, VerdictOf } from '../commands.ts'
@@ -39,6 +40,7 @@ class MemoryBench implements Bench {
   readonly #requests = new Map<string, RequestRow>()
   readonly #creditCodes = new Map<string, CreditCodeRow>()
   readonly #purchases = new Map<string, PurchaseRow>()
+  readonly #receiptNumbers = new Map<string, RowOf<typeof RECEIPT_NUMBERS>>()
   readonly #entries: Entry[] = []
   #nowMs = 0
 
@@ -139,17 +141,20 @@ class MemoryBench implements Bench {
     for (const row of this.#requests.values()) work.requests.load(row)
     for (const row of this.#creditCodes.values()) work.creditCodes.load(row)
     for (const row of this.#purchases.values()) work.purchases.load(row)
+    for (const row of this.#receiptNumbers.values()) work.receiptNumbers.load(row)
     for (const entry of this.#entries) work.entries.load(entry)
     for (const uncounted of uncountedBy(work, command, this.#nowMs)) {
       work.loadPeriodCount(uncounted.id, this.#periodCount(uncounted))
     }
     const verdict = this.#verdict(work, command)
-    const { accounts, apiKeys, requests, creditCodes, purchases, entries } = work.changes().rows
+    const { accounts, apiKeys, requests, creditCodes, ...others } = work.changes().rows
+    const { purchases, receiptNumbers, entries } = others
     for (const row of changed(accounts)) this.#accounts.set(row.id, row)
     for (const row of changed(apiKeys)) this.#apiKeys.set(row.id, row)
     for (const row of changed(requests)) this.#requests.set(row.id, row)
     for (const row of changed(creditCodes)) this.#creditCodes.set(row.codeHash, row)
     for (const row of changed(purchases)) this.#purchases.set(row.source, row)
+    for (const row of changed(receiptNumbers)) this.#receiptNumbers.set(row.id, row)
     this.#entries.push(...entries.inserted)
     // Rules with a bug too answer a command of a kind with a verdict of that kind.
     return verdict as VerdictOf<Command>

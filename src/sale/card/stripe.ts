@@ -144,6 +144,7 @@ export class StripeCard implements CardProvider {
         currency: checkout.currency ?? '',
         units: BigInt(charge?.amount_captured ?? 0),
       },
+      taxUnits: BigInt(checkout.total_details?.amount_tax ?? 0),
       reversedUnits: refundedUnits + disputedUnits,
       paymentRef,
       isDisputed: disputedUnits > 0n,

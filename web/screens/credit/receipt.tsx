@@ -17,7 +17,7 @@ interface ReceiptProps {
 export function Receipt({ purchaseId, onClose }: ReceiptProps) {
   const query = useQuery(receiptQuery(useAccountId(), purchaseId))
   return (
-    <Dialog title="Receipt" onClose={onClose}>
+    <Dialog title={titleOf(query.data)} onClose={onClose}>
       {query.data !== undefined ? (
         <Lines receipt={query.data} />
       ) : query.isError ? (
@@ -46,21 +46,33 @@ export function Receipt({ purchaseId, onClose }: ReceiptProps) {
   )
 }
 
-function Lines({ receipt: { purchase, seller, account } }: { receipt: ReceiptAnswer }) {
-  const { id, method, credit, reversed, paid, created_at: createdAt } = purchase
+/** It is called an invoice only where the seller has a name and a tax ID. */
+function titleOf(receipt: ReceiptAnswer | undefined): string {
+  const { name = null, tax_id: taxId = null } = receipt?.seller ?? {}
+  return name === null || taxId === null ? 'Receipt' : 'Invoice'
+}
+
+function Lines({ receipt }: { readonly receipt: ReceiptAnswer }) {
+  const { purchase, seller, buyer, fee, tax, reference } = receipt
+  const { method, credit, reversed, paid, created_at: createdAt } = purchase
   const lines: readonly (readonly [name: string, value: ReactNode])[] = [
-    ...(seller.name === null ? [] : [['Seller', seller.name] as const]),
-    ...(seller.tax_id === null ? [] : [['Tax ID of the seller', seller.tax_id] as const]),
-    ['Buyer', account.name],
-    ...(account.email === null ? [] : [['Email', account.email] as const]),
+    ['Number', receipt.number],
+    ['Date', dayAndMinute(new Date(purchase.credited_at ?? createdAt))],
+    ...line('Seller', seller.name),
+    ...line('Tax ID of the seller', seller.tax_id),
+    ['Buyer', buyer.name],
+    ...line('Address', buyer.address),
+    ...line('Tax ID of the buyer', buyer.tax_id),
+    ...line('Email', buyer.email),
+    ['Paid by', method],
     [
-      'Purchase',
-      <span className="mono" key="id">
-        {id}
+      'Reference',
+      <span className="mono" key="reference">
+        {reference ?? purchase.id}
       </span>,
     ],
-    ['Credited', dayAndMinute(new Date(purchase.credited_at ?? createdAt))],
-    ['Paid by', method],
+    ...(fee === null ? [] : [['Fee', money(fee)] as const]),
+    ...(tax === null || tax.units === '0' ? [] : [['Tax', paidText(tax)] as const]),
     ...(paid === null ? [] : [['Paid', paidText(paid)] as const]),
     ...(reversed === 0 ? [] : [['Went back', money(reversed)] as const]),
   ]
@@ -73,6 +85,11 @@ function Lines({ receipt: { purchase, seller, account } }: { receipt: ReceiptAns
       <dd className="tot">{money(credit - reversed)}</dd>
     </dl>
   )
+}
+
+/** A line with a value; none without. By position: its name and its value. */
+function line(name: string, value: ReactNode): readonly (readonly [string, ReactNode])[] {
+  return value === null ? [] : [[name, value]]
 }
 
 function Line({ name, value }: { readonly name: string; readonly value: ReactNode }) {

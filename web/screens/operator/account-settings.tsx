@@ -27,6 +27,7 @@ export function AccountSettings() {
       <Contact account={account} />
       <Money account={account} />
       <Terms account={account} />
+      <Billing account={account} />
       <Metadata account={account} />
     </div>
   )
@@ -187,6 +188,38 @@ function Terms({ account }: { readonly account: Account }) {
       }}
     >
       <TermsInputs of="account" {...typed} error={change.error} />
+    </Section>
+  )
+}
+
+function Billing({ account }: { readonly account: Account }) {
+  const change = useChange(account)
+  const refusal = refusalOf(change.error, ['billing'])
+  const field = (name: keyof NonNullable<Account['billing']>) => ({
+    name,
+    defaultValue: account.billing?.[name] ?? '',
+    autoComplete: 'off',
+    error: null,
+  })
+  return (
+    <Section
+      title="Billing details"
+      note="Who receipts are for. If they are empty, receipts have the name and the email of the account."
+      change={change}
+      problem={refusal.at('billing') ?? refusal.rest}
+      onSave={(form) =>
+        change.mutate({
+          billing: {
+            name: textOf(form, 'name'),
+            address: textOf(form, 'address'),
+            tax_id: textOf(form, 'tax_id'),
+          },
+        })
+      }
+    >
+      <Field label="Billing name" maxLength={200} {...field('name')} />
+      <Field label="Address" maxLength={500} {...field('address')} />
+      <Field label="Tax ID" maxLength={50} {...field('tax_id')} />
     </Section>
   )
 }

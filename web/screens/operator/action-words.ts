@@ -135,6 +135,13 @@ const FIELDS: Readonly<Record<string, Field>> = {
   events: { word: 'Events', show: asList },
   scopes: { word: 'Scopes', show: asList },
   metadata: { word: 'Metadata' },
+  billing: { word: 'Billing details', show: asBilling },
+}
+
+/** The billing details are recorded as JSON, in the order of their lines on a receipt. */
+function asBilling(value: Value): string {
+  const lines: unknown = JSON.parse(String(value))
+  return Object.values(Object(lines)).filter(Boolean).join(', ')
 }
 
 /** The changes of an action, with old and new values: "Fee 5% → 2.5%, Email none → a@b.example". */

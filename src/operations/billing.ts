@@ -1,0 +1,42 @@
+import { z } from 'zod'
+import { text } from './fields.ts'
+
+const NAME_CHARS_MAX = 200
+const ADDRESS_CHARS_MAX = 500
+const TAX_ID_CHARS_MAX = 50
+
+const line = (charsMax: number) => text({ charsMax }).nullable().default(null)
+
+/** The name, address and tax ID that the receipts of an account are for, as the text that is stored; null: none. */
+export const billingField = z
+  .strictObject({
+    name: line(NAME_CHARS_MAX),
+    address: line(ADDRESS_CHARS_MAX).describe(
+      'In one line, such as `Kai 3, 20457 Hamburg, Germany`.',
+    ),
+    tax_id: line(TAX_ID_CHARS_MAX),
+  })
+  .nullable()
+  .transform((billing) => {
+    const isEmpty = billing === null || Object.values(billing).every((value) => value === null)
+    return isEmpty ? null : JSON.stringify(billing)
+  })
+  .optional()
+  .describe(
+    'Who receipts are for. It replaces all earlier billing details. Null: the name and the email address of the account.',
+  )
+
+/** Billing details as they are answered. */
+export const billingShape = z
+  .object({
+    name: z.string().nullable(),
+    address: z.string().nullable(),
+    tax_id: z.string().nullable(),
+  })
+  .nullable()
+  .describe('Who receipts are for. Null: the name and the email address of the account.')
+
+/** Billing details of an account as they are answered. */
+export function billingAnswer(stored: string | null): z.infer<typeof billingShape> {
+  return stored === null ? null : billingShape.parse(JSON.parse(stored))
+}

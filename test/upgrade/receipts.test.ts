@@ -1,0 +1,53 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { createLedger } from '../../src/ledger/engines/create-ledger.ts'
+import { getPurchase } from '../../src/ledger/purchases.ts'
+import { MIGRATIONS } from '../../src/store/migrations/migrations.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { micros } from '../../src/vocabulary/money.ts'
+import { emptyDatabase } from './empty-database.ts'
+
+/** The migration that numbers receipts, on the schema before it. */
+
+const BEFORE = MIGRATIONS.filter(({ number }) => number < 35)
+
+const PURCHASES = [
+  { id: 'pur_a', state: 'credited', currency: 'usd', units: '10', creditedAtMs: 3_000 },
+  { id: 'pur_b', state: 'expired', currency: null, units: null, creditedAtMs: null },
+  { id: 'pur_c', state: 'credited', currency: 'usd', units: '10', creditedAtMs: 1_000 },
+]
+
+test.each(TEST_DATABASES)(
+  'on $engine purchases that were credited before get numbers in their order, and the next one counts on',
+  async ({ create }) => {
+    const database = await create()
+    await emptyDatabase(database)
+    const old = await openStore({ url: database.url, migrations: BEFORE })
+    await sql`insert into accounts (id, name, created_at_ms) values ('A', 'A', 0)`.execute(old.db)
+    for (const { id, state, currency, units, creditedAtMs } of PURCHASES) {
+      const values = sql.join([id, `play:${id}`, state, currency, units, creditedAtMs].map(sql.lit))
+      await sql`
+        insert into purchases (account_id, method, credit_micros, created_at_ms,
+          id, source, state, paid_currency, paid_units, credited_at_ms)
+        values ('A', 'card', 1000, 0, ${values})`.execute(old.db)
+    }
+    await old.close()
+    const store = await openStore({ url: database.url, migrateStore: 'always' })
+    const ledger = createLedger({ location: store.location })
+    await ledger.postPurchase({
+      ...{ id: 'pur_d', accountId: 'A', method: 'card', source: 'play:pur_d' },
+      ...{ creditMicros: micros(1_000), priceUnits: null, seenReversals: 0, approved: false },
+      fact: {
+        ...{ kind: 'paid', paid: { currency: 'usd', units: 10n }, reversedUnits: 0n },
+        ...{ paymentRef: null, isDisputed: false, judgment: { kind: 'credit' } },
+      },
+    })
+    const numberOf = async (id: string) => (await getPurchase(store.db, id))?.receiptNumber
+    const numbers = await Promise.all(['pur_c', 'pur_a', 'pur_d', 'pur_b'].map(numberOf))
+    expect(numbers).toEqual([1, 2, 3, null])
+    await ledger.close()
+    await store.close()
+    await database.remove()
+  },
+)
