@@ -12,6 +12,7 @@ import {
   readComparedSearch,
   readCreditHistorySearch,
   readKeysSearch,
+  readMembersSearch,
   readNothing,
   readUsageSearch,
 } from './searches.ts'
@@ -151,7 +152,7 @@ const ACCOUNT_TABS = [
   ),
   ofAccount(
     '/members',
-    readNothing,
+    readMembersSearch,
     screen(() => import('./screens/members/members.tsx'), 'MembersScreen'),
   ),
   ofAccount(

@@ -13,6 +13,7 @@ import { readPlaygroundSearch } from './screens/playground/search.ts'
 import {
   readCreditSearch,
   readKeysSearch,
+  readMembersSearch,
   readNothing,
   readOverviewSearch,
   readUsageSearch,
@@ -175,7 +176,7 @@ const ACCOUNT_SCREENS = [
   ),
   ofAccount(
     '/members',
-    readNothing,
+    readMembersSearch,
     screen(() => import('./screens/members/members.tsx'), 'MembersScreen'),
   ),
 ] as const

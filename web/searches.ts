@@ -122,6 +122,17 @@ export function readKeysSearch({ create, find }: Record<string, unknown>): KeysS
   }
 }
 
+/** The search of the members' address. */
+export interface MembersSearch {
+  /** Whether the form for an invitation is open. */
+  readonly invite?: true
+}
+
+/** Reads it. */
+export function readMembersSearch({ invite }: Record<string, unknown>): MembersSearch {
+  return invite === 'true' || invite === true ? { invite: true } : {}
+}
+
 /** What the address of an account's credit says; what is left out is the statement of 30 days. */
 export interface CreditHistorySearch extends RangeSearch {
   /** In place of the statement. */

@@ -164,6 +164,7 @@ function invite(parts: OperationParts): Operation {
           isOperator: false,
           isVouched: caller.isOperator,
           isMailed,
+          inviterId: caller.userId,
           membership: { accountId, role },
         },
         by,

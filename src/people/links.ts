@@ -43,13 +43,15 @@ type LinkPurpose =
       readonly isVouched?: boolean
       /** Whether its text goes by mail alone, so that taking it proves the address. Default: no. */
       readonly isMailed?: boolean
+      /** The user who makes it. Default null: the command line or a token does. */
+      readonly inviterId?: string | null
       /** Null: of no account yet. */
       readonly membership: { readonly accountId: string; readonly role: Role } | null
     }
   | { readonly kind: 'reset'; readonly userId: string }
 
 /**
- * Makes a link. Links that have expired are removed, and a user's earlier reset link no longer works. `by`:
+ * Makes a link. Links that have expired are removed, invitations a month later, and a user's earlier reset link no longer works. `by`:
  * who is recorded as having made it; null: it is not recorded.
  */
 export async function makeLink(
@@ -83,9 +85,20 @@ export async function makeLink(
   return { text, expiresAtMs }
 }
 
-/** Removes links that have expired. */
+/** How long an invitation that has expired is kept: it names the person who can send a new one. */
+const EXPIRED_INVITATION_MS = 30 * DAY_MS
+
+/** Removes links that have expired, invitations a month later. */
 export async function removeExpiredLinks(db: Kysely<Tables>, nowMs: number): Promise<void> {
-  await db.deleteFrom('links').where('expires_at_ms', '<', nowMs).execute()
+  await db
+    .deleteFrom('links')
+    .where(({ eb, or, and }) =>
+      or([
+        eb('expires_at_ms', '<', nowMs - EXPIRED_INVITATION_MS),
+        and([eb('expires_at_ms', '<', nowMs), eb('kind', '<>', 'invitation')]),
+      ]),
+    )
+    .execute()
 }
 
 /** Ends the links by which a user, whose password is locked, sets another or signs in without it. */
@@ -105,10 +118,10 @@ export async function endOwnLinks(
 function fieldsOf(purpose: LinkPurpose): Partial<LinkRow> {
   if (purpose.kind === 'setup') return {}
   if (purpose.kind === 'reset') return { userId: purpose.userId }
-  const { email, isOperator, membership, isMailed: mailed = false } = purpose
+  const { email, isOperator, membership, isMailed: mailed = false, inviterId = null } = purpose
   const { isVouched: vouched = isOperator } = purpose
   const { accountId = null, role = null } = membership ?? {}
-  return { email: email.toLowerCase(), isOperator, vouched, mailed, accountId, role }
+  return { email: email.toLowerCase(), isOperator, vouched, mailed, accountId, role, inviterId }
 }
 
 /** Which link a person has. */

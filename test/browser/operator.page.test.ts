@@ -325,6 +325,15 @@ test('a suspension is offered before the running requests were counted', async (
   await page.getByRole('button', { name: 'Suspend', exact: true }).click({ trial: true })
 })
 
+test('“Invite a member” of an account opens the form', async ({ page, server }) => {
+  await page.goto(`${server.address}/app/${ONE}`)
+  await page.getByRole('button', { name: 'More actions' }).click()
+  await page.getByRole('link', { name: 'Invite a member' }).click()
+  await page.getByRole('dialog', { name: 'Invite a person' }).waitFor()
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await page.waitForURL((url) => url.search === '')
+})
+
 test('a section of the settings sends what is in it alone', async ({ page, server }) => {
   const save = async (name: string) => {
     const changed = page.waitForRequest((request) => request.method() === 'PATCH')
@@ -342,6 +351,10 @@ test('a section of the settings sends what is in it alone', async ({ page, serve
   expect(await save('Save fee and alert')).toEqual({ low_balance: 50_000_000 })
   await page.getByLabel('Requests in flight').fill('20')
   expect(await save('Save models, allowance and limits')).toEqual({ limits: { in_flight: 20 } })
+  await page.getByLabel('Address').fill('')
+  expect(await save('Save billing details')).toEqual({
+    billing: { ...HELIX.billing, address: null },
+  })
   await page.getByLabel('Notes').fill('plan: team\nregion: us')
   expect(await save('Save metadata')).toEqual({ metadata: { plan: 'team', region: 'us' } })
 })

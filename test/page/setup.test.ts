@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { makeLink } from '../../src/people/links.ts'
+import { lookAtLink } from '../../src/people/link-look.ts'
+import { makeLink, removeExpiredLinks } from '../../src/people/links.ts'
 import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { startWorld, type World, type WorldInput } from '../world.ts'
 import { ADA, Browser, errorOf, inviteGuest, linkParts, setUpOperator } from './page-client.ts'
@@ -211,7 +212,31 @@ describe('a look at a link', () => {
     expect([after.httpStatus, after.json]).toEqual([200, { ...seen, usable: false }])
   })
 
-  test('names the one owner of the account where an owner made it, and nobody for the command line', async () => {
+  test('names the inviter for a month after the end, also where an account has two owners', async () => {
+    const world = await open()
+    const { db } = world.gateway.store
+    const { id: accountId } = await world.account()
+    await setUpOperator(world)
+    const invited = (email: string) => inviteGuest(world, { email, accountId, role: 'owner' })
+    const owner = await invited('eve@example.org')
+    await invited('mallory@example.org')
+    const body = { email: 'bob@example.org', role: 'member' }
+    const { json } = await owner.post(`accounts/${accountId}/invitations`, body)
+    const text = String(json['url']).split('#')[1] ?? ''
+    const lookedAt = async (daysLater: number) => {
+      const nowMs = Date.parse(String(json['expires_at'])) + daysLater * 86_400_000
+      await removeExpiredLinks(db, nowMs)
+      return lookAtLink(db, { kind: 'invitation', text, nowMs })
+    }
+    expect(await lookedAt(29)).toMatchObject({
+      isUsable: false,
+      accountName: 'test',
+      inviterName: 'eve@example.org',
+    })
+    expect(await lookedAt(31)).toBeNull()
+  })
+
+  test('names the owner of the account who made it, and nobody for the command line', async () => {
     const world = await open()
     const { id: accountId } = await world.account()
     await setUpOperator(world)

@@ -12,7 +12,8 @@ import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { showToast } from '../../parts/toast.ts'
 import { useTitle } from '../../parts/use-title.ts'
-import { ScreenTop } from '../../shell/account-screen.tsx'
+import type { MembersSearch } from '../../searches.ts'
+import { ScreenTop, useScreenSearch } from '../../shell/account-screen.tsx'
 import { useAccountId, useMe } from '../../shell/use-account.ts'
 import { InviteMember, RemoveMember, WithdrawInvitation } from './member-dialogs.tsx'
 import { useMemberWrite } from './use-member-write.ts'
@@ -20,7 +21,9 @@ import { useMemberWrite } from './use-member-write.ts'
 /** The members of an account and its invitations, for owners. */
 export function MembersScreen() {
   useTitle('Members')
-  const [isInviting, setInviting] = useState(false)
+  const { search, change } = useScreenSearch<MembersSearch>()
+  const setInviting = (isInviting: boolean) =>
+    change(() => (isInviting ? { invite: true } : {}), { replace: true })
   // In the memory of this page alone, until it is left.
   const [made, setMade] = useState<NewInvitation | null>(null)
   return (
@@ -48,7 +51,7 @@ export function MembersScreen() {
         <MemberTable />
         <InvitationTable />
       </div>
-      {isInviting && (
+      {search.invite === true && (
         <InviteMember
           onClose={() => setInviting(false)}
           onMade={(link) => {

@@ -40,6 +40,7 @@ export function AccountMenu({ account, onOpen }: AccountMenuProps) {
               className="menu-item"
               to="/operator/accounts/$account/members"
               params={params}
+              search={{ invite: true }}
               onClick={close}
             >
               <Icon name="user" small />
