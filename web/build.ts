@@ -56,6 +56,7 @@ async function loadVite() {
 }
 
 async function build(vite: NonNullable<Awaited<ReturnType<typeof loadVite>>>): Promise<void> {
+  const { routesOfPage } = await import('./routes-of-page.ts')
   const startedMs = performance.now()
   console.log('The page at /app is being built. This takes some seconds, and only after a change.')
   await vite.build({
@@ -65,6 +66,7 @@ async function build(vite: NonNullable<Awaited<ReturnType<typeof loadVite>>>): P
     envDir: false,
     logLevel: 'warn',
     plugins: vite.plugins,
+    define: { PAGE_ROUTES: JSON.stringify(routesOfPage()) },
     build: {
       outDir: OUT,
       emptyOutDir: true,

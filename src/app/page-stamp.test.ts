@@ -9,7 +9,9 @@ let root: string
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'tollgate-stale-'))
   write('package-lock.json', '{}')
-  write('web/main.tsx', 'first')
+  for (const path of ['web/main.tsx', 'src/operations/keys.ts', 'src/vocabulary/money.ts']) {
+    write(path, 'first')
+  }
 })
 afterEach(() => rmSync(root, { recursive: true, force: true }))
 
@@ -27,7 +29,7 @@ test('a page that is built from its sources has no fault', async () => {
   expect(await faultOfBuild(root)).toBeNull()
 })
 
-test.each(['web/main.tsx', 'web/parts/new.tsx', 'package-lock.json'])(
+test.each(['web/main.tsx', 'web/parts/new.tsx', 'src/operations/keys.ts', 'package-lock.json'])(
   'a page is stale once %s has changed',
   async (path) => {
     await build()

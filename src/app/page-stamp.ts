@@ -5,13 +5,19 @@ import { join, relative } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
+// The page has the paths of the operations, and texts of the vocabulary.
+const FOLDERS = ['web', 'src/operations', 'src/vocabulary']
+
 /**
- * The SHA-256 of what the page is built from, in hex: paths and bytes of `web/` and of the lock file
+ * The SHA-256 of what the page is built from, in hex: paths and bytes of its folders and of the lock file
  * below the root. The build writes it into `stamp.json`.
  */
 export async function sourceStamp(root: string): Promise<string> {
-  const entries = await readdir(join(root, 'web'), { recursive: true, withFileTypes: true })
+  const entries = await Promise.all(
+    FOLDERS.map((folder) => readdir(join(root, folder), { recursive: true, withFileTypes: true })),
+  )
   const paths = entries
+    .flat()
     .filter((entry) => entry.isFile())
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
   paths.push('package-lock.json')

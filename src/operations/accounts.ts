@@ -38,21 +38,14 @@ import {
 import { limitChanges, limitFields, limitShapes, limitsAnswer } from './limits.ts'
 import { metadataAnswer, metadataField, metadataShape } from './metadata.ts'
 import { modelListsOf, modelsAnswer, modelsField, modelsShape } from './model-lists.ts'
-import {
-  type Answered,
-  notFound,
-  type Operation,
-  type OperationParts,
-  operation,
-  readsFor,
-} from './operation.ts'
+import { type Answered, notFound, type OperationParts, operation, readsFor } from './operation.ts'
 
 /** Accounts, which own credit. */
-export function accountOperations(parts: OperationParts): readonly Operation[] {
+export function accountOperations(parts: OperationParts) {
   return [create(parts), createOwn(parts), list(parts), show(parts), change(parts)]
 }
 
-function create(parts: OperationParts): Operation {
+function create(parts: OperationParts) {
   return operation({
     name: 'createAccount',
     method: 'POST',
@@ -71,7 +64,7 @@ function create(parts: OperationParts): Operation {
   })
 }
 
-function createOwn(parts: OperationParts): Operation {
+function createOwn(parts: OperationParts) {
   return operation({
     name: 'createOwnAccount',
     method: 'POST',
@@ -128,7 +121,7 @@ async function made(
 
 const RECENT_DAYS = 30
 
-function list(parts: OperationParts): Operation {
+function list(parts: OperationParts) {
   const { store, clock } = parts
   return operation({
     name: 'listAccounts',
@@ -184,7 +177,7 @@ function list(parts: OperationParts): Operation {
   })
 }
 
-function show(parts: OperationParts): Operation {
+function show(parts: OperationParts) {
   return operation({
     name: 'getAccount',
     method: 'GET',
@@ -206,7 +199,7 @@ function show(parts: OperationParts): Operation {
   })
 }
 
-function change(parts: OperationParts): Operation {
+function change(parts: OperationParts) {
   return operation({
     name: 'changeAccount',
     method: 'PATCH',

@@ -20,17 +20,17 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
-import { notFound, type Operation, type OperationParts, operation, readsFor } from './operation.ts'
+import { notFound, type OperationParts, operation, readsFor } from './operation.ts'
 
 /** Tokens of the admin API, in addition to the token of the settings. */
-export function adminTokenOperations(parts: OperationParts): readonly Operation[] {
+export function adminTokenOperations(parts: OperationParts) {
   return [create(parts), list(parts), revoke(parts)]
 }
 
 /** Ten years. */
 const EXPIRES_SECONDS_MAX = 10 * 366 * 24 * 60 * 60
 
-function create({ store, ids, clock, onAdminTokensChanged }: OperationParts): Operation {
+function create({ store, ids, clock, onAdminTokensChanged }: OperationParts) {
   return operation({
     name: 'createAdminToken',
     method: 'POST',
@@ -84,7 +84,7 @@ function expiryOf(
   })
 }
 
-function list({ store }: OperationParts): Operation {
+function list({ store }: OperationParts) {
   return operation({
     name: 'listAdminTokens',
     method: 'GET',
@@ -104,7 +104,7 @@ function list({ store }: OperationParts): Operation {
   })
 }
 
-function revoke({ store, clock, onAdminTokensChanged }: OperationParts): Operation {
+function revoke({ store, clock, onAdminTokensChanged }: OperationParts) {
   return operation({
     name: 'revokeAdminToken',
     method: 'DELETE',

@@ -33,7 +33,7 @@ import {
 } from './limits.ts'
 import { metadataField } from './metadata.ts'
 import { modelListsOf, modelsField } from './model-lists.ts'
-import { notFound, type Operation, type OperationParts, operation, readsFor } from './operation.ts'
+import { notFound, type OperationParts, operation, readsFor } from './operation.ts'
 
 const MEMBER = '/app/api/accounts/{account_id}'
 const OPERATOR = '/app/api/operator'
@@ -60,11 +60,11 @@ const GRACE_SECONDS_DEFAULT = 86_400
 const GRACE_SECONDS_MAX = 604_800
 
 /** API keys. */
-export function apiKeyOperations(parts: OperationParts): readonly Operation[] {
+export function apiKeyOperations(parts: OperationParts) {
   return [create(parts), list(parts), show(parts), change(parts), rotate(parts), remove(parts)]
 }
 
-function create(parts: OperationParts): Operation {
+function create(parts: OperationParts) {
   const { ledger, ids, clock, keyTag, keyLimits } = parts
   return operation({
     name: 'createKey',
@@ -108,7 +108,7 @@ function create(parts: OperationParts): Operation {
   })
 }
 
-function list({ store, clock }: OperationParts): Operation {
+function list({ store, clock }: OperationParts) {
   return operation({
     name: 'listKeys',
     method: 'GET',
@@ -149,7 +149,7 @@ function list({ store, clock }: OperationParts): Operation {
   })
 }
 
-function show(parts: OperationParts): Operation {
+function show(parts: OperationParts) {
   return operation({
     name: 'getKey',
     method: 'GET',
@@ -165,7 +165,7 @@ function show(parts: OperationParts): Operation {
   })
 }
 
-function change(parts: OperationParts): Operation {
+function change(parts: OperationParts) {
   const { store, ledger, clock, onCallersChanged, keyLimits } = parts
   // Lists of operations are also made without a process, to be read alone.
   let allowances: Gate | null = null
@@ -214,7 +214,7 @@ function change(parts: OperationParts): Operation {
   })
 }
 
-function rotate(parts: OperationParts): Operation {
+function rotate(parts: OperationParts) {
   const { store, ledger, keyTag, onCallersChanged } = parts
   return operation({
     name: 'rotateKey',
@@ -252,7 +252,7 @@ function rotate(parts: OperationParts): Operation {
   })
 }
 
-function remove({ store, ledger, onCallersChanged }: OperationParts): Operation {
+function remove({ store, ledger, onCallersChanged }: OperationParts) {
   return operation({
     name: 'deleteKey',
     method: 'DELETE',

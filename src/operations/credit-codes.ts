@@ -24,7 +24,7 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
-import { notFound, type Operation, type OperationParts, operation } from './operation.ts'
+import { notFound, type OperationParts, operation } from './operation.ts'
 
 const ONE_CODE = {
   admin: '/v1/admin/codes/{code_id}',
@@ -32,11 +32,11 @@ const ONE_CODE = {
 } as const
 
 /** Credit codes: each can be redeemed once, for paid credit. */
-export function creditCodeOperations(parts: OperationParts): readonly Operation[] {
+export function creditCodeOperations(parts: OperationParts) {
   return [create(parts), list(parts), show(parts), revoke(parts), redeem(parts)]
 }
 
-function create({ ledger, ids, clock }: OperationParts): Operation {
+function create({ ledger, ids, clock }: OperationParts) {
   return operation({
     name: 'createCode',
     method: 'POST',
@@ -58,7 +58,7 @@ function create({ ledger, ids, clock }: OperationParts): Operation {
   })
 }
 
-function list({ store }: OperationParts): Operation {
+function list({ store }: OperationParts) {
   return operation({
     name: 'listCodes',
     method: 'GET',
@@ -75,7 +75,7 @@ function list({ store }: OperationParts): Operation {
   })
 }
 
-function show({ store }: OperationParts): Operation {
+function show({ store }: OperationParts) {
   return operation({
     name: 'getCode',
     method: 'GET',
@@ -93,7 +93,7 @@ function show({ store }: OperationParts): Operation {
   })
 }
 
-function revoke({ ledger }: OperationParts): Operation {
+function revoke({ ledger }: OperationParts) {
   return operation({
     name: 'revokeCode',
     method: 'DELETE',
@@ -126,7 +126,7 @@ const TRIES: GateSettings = {
   unbackedRequestsPerMinuteMax: 0,
 }
 
-function redeem({ ledger, clock, onCallersChanged }: OperationParts): Operation {
+function redeem({ ledger, clock, onCallersChanged }: OperationParts) {
   // Lists of operations are also made without a process, to be read alone.
   let tries: Gate | null = null
   return operation({

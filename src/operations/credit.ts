@@ -28,17 +28,10 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
-import {
-  type Answered,
-  notFound,
-  type Operation,
-  type OperationParts,
-  operation,
-  readsFor,
-} from './operation.ts'
+import { type Answered, notFound, type OperationParts, operation, readsFor } from './operation.ts'
 
 /** Adding credit to accounts, and their entries. */
-export function creditOperations(parts: OperationParts): readonly Operation[] {
+export function creditOperations(parts: OperationParts) {
   return [add(parts), entries(parts), download(parts)]
 }
 
@@ -75,7 +68,7 @@ const creditBody = z.discriminatedUnion(
   'must be backed or free',
 )
 
-function add(parts: OperationParts): Operation {
+function add(parts: OperationParts) {
   return operation({
     name: 'addCredit',
     method: 'POST',
@@ -141,7 +134,7 @@ async function addCredit(
   }
 }
 
-function entries({ store }: OperationParts): Operation {
+function entries({ store }: OperationParts) {
   return operation({
     name: 'listEntries',
     method: 'GET',
@@ -178,7 +171,7 @@ function entries({ store }: OperationParts): Operation {
   })
 }
 
-function download({ store }: OperationParts): Operation {
+function download({ store }: OperationParts) {
   return operation({
     name: 'downloadEntries',
     method: 'GET',

@@ -11,10 +11,10 @@ import {
   timeAnswer,
   timeField,
 } from './fields.ts'
-import { type Operation, type OperationParts, operation } from './operation.ts'
+import { type OperationParts, operation } from './operation.ts'
 
 /** Where accounts pay to on a chain, with the paths for the wallet that has the seed, for admins. */
-export function depositAddressOperations({ store, sale }: OperationParts): readonly Operation[] {
+export function depositAddressOperations({ store, sale }: OperationParts) {
   /** The address by the public key of the settings; null: deposits of this chain are not taken. */
   const derivedOf = ({ chainId, accountId }: { chainId: number; accountId: string }) => {
     for (const method of sale?.methods ?? []) {

@@ -10,11 +10,11 @@ import { Problem } from '../vocabulary/problem.ts'
 import { ROLES } from '../vocabulary/role.ts'
 import type { Caller } from './caller.ts'
 import { emailField, idField, listAnswer, listShape, timeAnswer, timeField } from './fields.ts'
-import { notFound, type Operation, type OperationParts, operation } from './operation.ts'
+import { notFound, type OperationParts, operation } from './operation.ts'
 import { linkAnswer, linkShape } from './people.ts'
 
 /** Who may open the pages of an account. */
-export function memberOperations(parts: OperationParts): readonly Operation[] {
+export function memberOperations(parts: OperationParts) {
   return [
     list(parts),
     change(parts),
@@ -32,7 +32,7 @@ const MEMBERS = {
   member: `${MEMBER}/members`,
 } as const
 
-function list({ store }: OperationParts): Operation {
+function list({ store }: OperationParts) {
   return operation({
     name: 'listMembers',
     method: 'GET',
@@ -51,7 +51,7 @@ function list({ store }: OperationParts): Operation {
   })
 }
 
-function change({ store: { db }, clock }: OperationParts): Operation {
+function change({ store: { db }, clock }: OperationParts) {
   return operation({
     name: 'changeMember',
     method: 'PATCH',
@@ -76,7 +76,7 @@ function change({ store: { db }, clock }: OperationParts): Operation {
   })
 }
 
-function remove({ store: { db }, clock }: OperationParts): Operation {
+function remove({ store: { db }, clock }: OperationParts) {
   return operation({
     name: 'removeMember',
     method: 'DELETE',
@@ -95,7 +95,7 @@ function remove({ store: { db }, clock }: OperationParts): Operation {
   })
 }
 
-function leave({ store: { db }, clock }: OperationParts): Operation {
+function leave({ store: { db }, clock }: OperationParts) {
   return operation({
     name: 'leaveAccount',
     method: 'POST',
@@ -113,7 +113,7 @@ function leave({ store: { db }, clock }: OperationParts): Operation {
   })
 }
 
-function invitations({ store, clock }: OperationParts): Operation {
+function invitations({ store, clock }: OperationParts) {
   return operation({
     name: 'listInvitations',
     method: 'GET',
@@ -131,7 +131,7 @@ function invitations({ store, clock }: OperationParts): Operation {
 /** The most open invitations of an account: each is a row of the store. */
 const INVITATIONS_MAX = 100
 
-function invite(parts: OperationParts): Operation {
+function invite(parts: OperationParts) {
   const { ids, clock } = parts
   const { db } = parts.store
   return operation({
@@ -178,7 +178,7 @@ function invite(parts: OperationParts): Operation {
   })
 }
 
-function withdraw({ store: { db }, clock }: OperationParts): Operation {
+function withdraw({ store: { db }, clock }: OperationParts) {
   return operation({
     name: 'withdrawInvitation',
     method: 'DELETE',

@@ -3,14 +3,14 @@ import type { CatalogRow } from '../catalog/claims.ts'
 import { type ChargedModel, chargedModel } from '../catalog/served-models.ts'
 import { ModelAccess } from '../journey/gate/model-access.ts'
 import { feeShape, listAnswer, listShape } from './fields.ts'
-import { notFound, type Operation, type OperationParts, operation, readsFor } from './operation.ts'
+import { notFound, type OperationParts, operation, readsFor } from './operation.ts'
 
 /** The models of an account at its prices, and those of every upstream with the provider's. */
-export function modelOperations(parts: OperationParts): readonly Operation[] {
+export function modelOperations(parts: OperationParts) {
   return [ofAccount(parts), ofUpstreams(parts)]
 }
 
-function ofAccount({ store, server }: OperationParts): Operation {
+function ofAccount({ store, server }: OperationParts) {
   return operation({
     name: 'listAccountModels',
     method: 'GET',
@@ -34,7 +34,7 @@ function ofAccount({ store, server }: OperationParts): Operation {
   })
 }
 
-function ofUpstreams({ server }: OperationParts): Operation {
+function ofUpstreams({ server }: OperationParts) {
   return operation({
     name: 'listOfferedModels',
     method: 'GET',

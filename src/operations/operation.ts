@@ -109,11 +109,35 @@ interface CheckedCall<Kind extends CallerKind, Query, Body> {
   readonly onProgress: (done: number) => void
 }
 
-interface OperationInput<P extends Paths, Query extends z.ZodType, Body extends z.ZodType>
-  extends Pick<Operation, 'name' | 'method' | 'summary'> {
+/** An operation with the types that it is written with: those of its calls follow from them. */
+export interface TypedOperation<
+  Name extends string,
+  P extends Paths,
+  Query extends z.ZodType,
+  Body extends z.ZodType,
+  Answers extends AnswerShapes,
+> extends Operation {
+  readonly name: Name
+  readonly paths: P
+  readonly query: Query | null
+  readonly body: Body | null
+  /** The shape of each successful response to operators, by status. */
+  readonly answers: Answers
+}
+
+type AnswerShapes = Readonly<Record<number, z.ZodType>>
+
+interface OperationInput<
+  Name extends string,
+  P extends Paths,
+  Query extends z.ZodType,
+  Body extends z.ZodType,
+  Answers extends AnswerShapes,
+> extends Pick<Operation, 'method' | 'summary'> {
+  readonly name: Name
   readonly paths: P
   /** The shape of each successful response, by status: customers get it without what operators alone may see. */
-  readonly answers: Readonly<Record<number, z.ZodType>>
+  readonly answers: Answers
   /** Default: the query string is ignored. */
   readonly query?: Query
   /** Default: the body is ignored. */
@@ -143,10 +167,14 @@ type Scoped<P extends Paths> = P extends { readonly admin: string }
 
 /** Makes an operation that checks its input before it runs. */
 export function operation<
+  const Name extends string,
   const P extends Paths,
+  Answers extends AnswerShapes,
   Query extends z.ZodType = z.ZodUndefined,
   Body extends z.ZodType = z.ZodUndefined,
->(input: OperationInput<P, Query, Body> & Scoped<P>): Operation {
+>(
+  input: OperationInput<Name, P, Query, Body, Answers> & Scoped<P>,
+): TypedOperation<Name, P, Query, Body, Answers> {
   const {
     query,
     body,
@@ -169,6 +197,7 @@ export function operation<
     typeof isHarmless === 'function' ? isHarmless(sent) : isHarmless
   return {
     ...described,
+    answers,
     answersTo: (kind) => (readsAsOperator(kind) ? answers : shownAnswers),
     query: query ?? null,
     body: body ?? null,

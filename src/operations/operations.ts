@@ -34,7 +34,7 @@ export type OperationSource = readonly [
 ]
 
 /** Every operation of the product, in the order of the documents: a new file is a line here. */
-export const OPERATIONS: readonly OperationSource[] = [
+export const OPERATIONS = [
   ['Account', ownAccountOperations],
   ['Accounts', accountOperations],
   ['Credit', creditOperations],
@@ -62,7 +62,10 @@ export const OPERATIONS: readonly OperationSource[] = [
   ['Upstreams', upstreamOperations],
   ['Upkeep', upkeepOperations],
   ['Operators', operatorDeskOperations],
-]
+] as const satisfies readonly OperationSource[]
+
+/** An operation of the product, with its types. */
+export type ProductOperation = ReturnType<(typeof OPERATIONS)[number][1]>[number]
 
 /** Operations that documents show under one title. */
 export interface OperationSection {
@@ -80,4 +83,10 @@ export function makeOperations(
     title,
     operations: ofTitle.flatMap(([, make]) => make(parts)),
   }))
+}
+
+/** Every operation as it is described. None of them runs: they have no parts. */
+export function describedOperations(): readonly Operation[] {
+  const parts = new Proxy(Object(null), { get: () => ({}) })
+  return makeOperations(OPERATIONS, parts).flatMap(({ operations }) => operations)
 }

@@ -26,11 +26,11 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
-import { type Operation, type OperationParts, operation } from './operation.ts'
+import { type OperationParts, operation } from './operation.ts'
 import { requestAnswer, requestShape } from './requests.ts'
 
 /** The operations of operators on the page, in addition to those of admins. */
-export function operatorDeskOperations(parts: OperationParts): readonly Operation[] {
+export function operatorDeskOperations(parts: OperationParts) {
   return [listActions(parts), listUnsettled(parts), showHealth(parts)]
 }
 
@@ -46,7 +46,7 @@ const actionFilters = {
     .describe('Names of operations such as `changeAccount`, comma-separated: any of them.'),
 }
 
-function listActions({ store }: OperationParts): Operation {
+function listActions({ store }: OperationParts) {
   return operation({
     name: 'listOperatorActions',
     method: 'GET',
@@ -171,7 +171,7 @@ function actionAnswer(row: NamedAction): z.infer<typeof operatorActionShape> {
   }
 }
 
-function listUnsettled({ store, server }: OperationParts): Operation {
+function listUnsettled({ store, server }: OperationParts) {
   return operation({
     name: 'listUnsettledRequests',
     method: 'GET',
@@ -222,7 +222,7 @@ function unsettledAnswer(
   }
 }
 
-function showHealth({ store, server, clock }: OperationParts): Operation {
+function showHealth({ store, server, clock }: OperationParts) {
   return operation({
     name: 'getHealth',
     method: 'GET',

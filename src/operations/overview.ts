@@ -17,7 +17,7 @@ import { creditAnswer, creditShape } from './accounts.ts'
 import { attentionOf, attentionShape, daysLeft } from './attention.ts'
 import { idField, moneyField, timeAnswer, timeField, timeOrNull } from './fields.ts'
 import { nextReleaseAtMs } from './next-release.ts'
-import { notFound, type Operation, type OperationParts, operation } from './operation.ts'
+import { notFound, type OperationParts, operation } from './operation.ts'
 import {
   type ChartRange,
   chartQuery,
@@ -35,7 +35,7 @@ const PACE_DAYS = 7
 const KEYS_SHOWN = 10
 
 /** The credit, the spend and the items for attention of an account. */
-export function overviewOperations(parts: OperationParts): readonly Operation[] {
+export function overviewOperations(parts: OperationParts) {
   return [
     operation({
       name: 'getOverview',

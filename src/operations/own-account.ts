@@ -21,17 +21,17 @@ import {
   timeOrNull,
 } from './fields.ts'
 import { nextReleaseAtMs } from './next-release.ts'
-import { notFound, type Operation, type OperationParts, operation, readsFor } from './operation.ts'
+import { notFound, type OperationParts, operation, readsFor } from './operation.ts'
 import { confirmingAnswer, confirmingShape, purchaseAnswer, purchaseShape } from './purchases.ts'
 
 /** The calling key, and the credit of its account: `/v1/key`, `/v1/balance`, `/v1/credit/purchases`. */
-export function ownAccountOperations(parts: OperationParts): readonly Operation[] {
+export function ownAccountOperations(parts: OperationParts) {
   return [ownKey(parts), balance(parts), purchases(parts)]
 }
 
 const NOTHING_SPENT = { day: micros(0), week: micros(0), month: micros(0) }
 
-function ownKey({ store, clock }: OperationParts): Operation {
+function ownKey({ store, clock }: OperationParts) {
   return operation({
     name: 'getOwnKey',
     method: 'GET',
@@ -55,7 +55,7 @@ function ownKey({ store, clock }: OperationParts): Operation {
   })
 }
 
-function balance(parts: OperationParts): Operation {
+function balance(parts: OperationParts) {
   const { store, clock } = parts
   return operation({
     name: 'getBalance',
@@ -80,7 +80,7 @@ function balance(parts: OperationParts): Operation {
   })
 }
 
-function purchases({ store }: OperationParts): Operation {
+function purchases({ store }: OperationParts) {
   return operation({
     name: 'listPurchases',
     method: 'GET',

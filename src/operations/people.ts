@@ -15,14 +15,14 @@ import {
   timeAnswer,
   timeField,
 } from './fields.ts'
-import { notFound, type Operation, type OperationParts, operation } from './operation.ts'
+import { notFound, type OperationParts, operation } from './operation.ts'
 
 /** Who may sign in to the page. */
-export function peopleOperations(parts: OperationParts): readonly Operation[] {
+export function peopleOperations(parts: OperationParts) {
   return [list(parts), invite(parts), reset(parts), removeRights(parts)]
 }
 
-function list({ store }: OperationParts): Operation {
+function list({ store }: OperationParts) {
   return operation({
     name: 'listUsers',
     method: 'GET',
@@ -37,7 +37,7 @@ function list({ store }: OperationParts): Operation {
   })
 }
 
-function invite(parts: OperationParts): Operation {
+function invite(parts: OperationParts) {
   return operation({
     name: 'createInvitation',
     method: 'POST',
@@ -91,7 +91,7 @@ const NO_MAIL = {
   message: '`mail` needs a mail server: set SMTP_URL and MAIL_FROM.',
 }
 
-function reset(parts: OperationParts): Operation {
+function reset(parts: OperationParts) {
   return operation({
     name: 'createResetLink',
     method: 'POST',
@@ -115,7 +115,7 @@ function reset(parts: OperationParts): Operation {
   })
 }
 
-function removeRights({ store, clock }: OperationParts): Operation {
+function removeRights({ store, clock }: OperationParts) {
   return operation({
     name: 'removeUser',
     method: 'POST',

@@ -22,17 +22,10 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
-import {
-  type Answered,
-  notFound,
-  type Operation,
-  type OperationParts,
-  operation,
-  readsFor,
-} from './operation.ts'
+import { type Answered, notFound, type OperationParts, operation, readsFor } from './operation.ts'
 
 /** The purchases of accounts, and an admin's decisions about held payments. */
-export function purchaseOperations(parts: OperationParts): readonly Operation[] {
+export function purchaseOperations(parts: OperationParts) {
   return [list(parts), show(parts), approve(parts), dismiss(parts)]
 }
 
@@ -41,7 +34,7 @@ const stateFilter = anyOf(
   `must be one or more of ${PURCHASE_STATES.join(', ')}`,
 )
 
-function list({ store }: OperationParts): Operation {
+function list({ store }: OperationParts) {
   return operation({
     name: 'listAllPurchases',
     method: 'GET',
@@ -70,7 +63,7 @@ function list({ store }: OperationParts): Operation {
   })
 }
 
-function show({ store }: OperationParts): Operation {
+function show({ store }: OperationParts) {
   return operation({
     name: 'getPurchase',
     method: 'GET',
@@ -89,7 +82,7 @@ function show({ store }: OperationParts): Operation {
   })
 }
 
-function approve(parts: OperationParts): Operation {
+function approve(parts: OperationParts) {
   return operation({
     name: 'creditPurchase',
     method: 'POST',
@@ -127,7 +120,7 @@ export function rethrowUnavailable(cause: unknown): never {
   throw cause
 }
 
-function dismiss({ ledger }: OperationParts): Operation {
+function dismiss({ ledger }: OperationParts) {
   return operation({
     name: 'dismissPurchase',
     method: 'POST',

@@ -7,15 +7,15 @@ import type { AccountRow } from '../store/schema.ts'
 import { feeOf, receiptNumberText } from '../vocabulary/purchase.ts'
 import { billingAnswer } from './billing.ts'
 import { idField, moneyField } from './fields.ts'
-import { notFound, type Operation, type OperationParts, operation, readsFor } from './operation.ts'
+import { notFound, type OperationParts, operation, readsFor } from './operation.ts'
 import { purchaseAnswer, purchaseShape } from './purchases.ts'
 
 /** Receipts of purchases, for the people who bought. */
-export function receiptOperations(parts: OperationParts): readonly Operation[] {
+export function receiptOperations(parts: OperationParts) {
   return [receipt(parts)]
 }
 
-function receipt({ store, seller }: OperationParts): Operation {
+function receipt({ store, seller }: OperationParts) {
   return operation({
     name: 'getReceipt',
     method: 'GET',

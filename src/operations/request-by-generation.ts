@@ -7,11 +7,11 @@ import {
   ownGeneration,
   ownGenerationShape,
 } from '../upstreams/openrouter/own-generation.ts'
-import { type Operation, type OperationParts, operation } from './operation.ts'
+import { type OperationParts, operation } from './operation.ts'
 import { noRequest } from './requests.ts'
 
 /** A request of the calling key, in the layout of OpenRouter's generations. */
-export function generationOperations({ store, clock }: OperationParts): readonly Operation[] {
+export function generationOperations({ store, clock }: OperationParts) {
   return [
     operation({
       name: 'getGeneration',

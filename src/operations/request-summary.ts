@@ -9,7 +9,7 @@ import { micros, ZERO_MICROS } from '../vocabulary/money.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { HOUR_MS } from '../vocabulary/usage-step.ts'
 import { moneyField, timeAnswer, timeField } from './fields.ts'
-import { type Operation, type OperationParts, operation } from './operation.ts'
+import { type OperationParts, operation } from './operation.ts'
 import { filterOf, requestFilters } from './requests.ts'
 
 const MINUTE_MS = 60_000
@@ -19,7 +19,7 @@ const ROLLED_MS_MAX = 400 * DAY_MS
 const STEPS_MAX = 60
 
 /** Counts of Activity above its list, and over time. */
-export function requestSummaryOperations({ store, clock }: OperationParts): readonly Operation[] {
+export function requestSummaryOperations({ store, clock }: OperationParts) {
   return [
     operation({
       name: 'summarizeRequests',

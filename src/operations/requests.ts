@@ -28,14 +28,14 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
-import { notFound, type Operation, type OperationParts, operation, readsFor } from './operation.ts'
+import { notFound, type OperationParts, operation, readsFor } from './operation.ts'
 import { marginOf, requestCsv } from './request-csv.ts'
 
 const MEMBER = '/app/api/accounts/{account_id}'
 const OPERATOR = '/app/api/operator'
 
 /** Activity: of all accounts for admins, of one for its members. */
-export function requestOperations(parts: OperationParts): readonly Operation[] {
+export function requestOperations(parts: OperationParts) {
   return [list(parts), listOfKey(parts), download(parts), show(parts), settle(parts)]
 }
 
@@ -88,7 +88,7 @@ function readsOf(filter: RequestFilter, { pages, searches }: OperationParts['sto
   return Object.keys(filter).length === 0 ? pages : searches
 }
 
-function list({ store }: OperationParts): Operation {
+function list({ store }: OperationParts) {
   return operation({
     name: 'listRequests',
     method: 'GET',
@@ -120,7 +120,7 @@ function list({ store }: OperationParts): Operation {
   })
 }
 
-function listOfKey({ store }: OperationParts): Operation {
+function listOfKey({ store }: OperationParts) {
   const { key: _, ...filters } = requestFilters
   return operation({
     name: 'listKeyRequests',
@@ -139,7 +139,7 @@ function listOfKey({ store }: OperationParts): Operation {
   })
 }
 
-function download({ store }: OperationParts): Operation {
+function download({ store }: OperationParts) {
   return operation({
     name: 'downloadRequests',
     method: 'GET',
@@ -160,7 +160,7 @@ function download({ store }: OperationParts): Operation {
   })
 }
 
-function show({ store }: OperationParts): Operation {
+function show({ store }: OperationParts) {
   return operation({
     name: 'getRequest',
     method: 'GET',
@@ -187,7 +187,7 @@ function show({ store }: OperationParts): Operation {
   })
 }
 
-function settle({ store, ledger }: OperationParts): Operation {
+function settle({ store, ledger }: OperationParts) {
   return operation({
     name: 'settleRequest',
     method: 'POST',

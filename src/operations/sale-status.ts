@@ -4,15 +4,15 @@ import { type Checked, checkCards } from '../sale/check-cards.ts'
 import { checkDeposits } from '../sale/check-deposits.ts'
 import { saleFigures } from '../sale/figures.ts'
 import { moneyField, timeAnswer, timeField } from './fields.ts'
-import { type Operation, type OperationParts, operation, readsFor } from './operation.ts'
+import { type OperationParts, operation, readsFor } from './operation.ts'
 import { rethrowUnavailable } from './purchases.ts'
 
 /** Sales, the progress of looks at payments, and the comparison with providers, for admins. */
-export function saleStatusOperations(parts: OperationParts): readonly Operation[] {
+export function saleStatusOperations(parts: OperationParts) {
   return [show(parts), check(parts)]
 }
 
-function show({ store, sale }: OperationParts): Operation {
+function show({ store, sale }: OperationParts) {
   return operation({
     name: 'getSaleStatus',
     method: 'GET',
@@ -45,7 +45,7 @@ function show({ store, sale }: OperationParts): Operation {
 
 const DAY_MS = 24 * 60 * 60_000
 
-function check({ store, sale, clock }: OperationParts): Operation {
+function check({ store, sale, clock }: OperationParts) {
   return operation({
     name: 'checkSale',
     method: 'POST',

@@ -9,24 +9,18 @@ import { type Micros, micros, showMicros } from '../vocabulary/money.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { type ExchangeTerms, formatUnits, unitsFor } from '../vocabulary/purchase.ts'
 import { filterField, moneyField, timeAnswer, timeField } from './fields.ts'
-import {
-  type Answered,
-  notFound,
-  type Operation,
-  type OperationParts,
-  operation,
-} from './operation.ts'
+import { type Answered, notFound, type OperationParts, operation } from './operation.ts'
 import { purchaseAnswer, purchaseShape, rethrowUnavailable } from './purchases.ts'
 
 /** Methods of payment, quotes, and purchases. A gateway that sells nothing has none of them. */
-export function saleOperations({ sale, clock, store }: OperationParts): readonly Operation[] {
+export function saleOperations({ sale, clock, store }: OperationParts) {
   if (sale === null) return []
   return [offers(sale), quote(sale, clock), buy(sale, clock), resume(sale, store)]
 }
 
 const amountWords = 'The credit, in micro-dollars: whole cents by card.'
 
-function offers({ methods, seller }: Sale): Operation {
+function offers({ methods, seller }: Sale) {
   return operation({
     name: 'getCreditSale',
     method: 'GET',
@@ -73,7 +67,7 @@ function tokenAnswer({ chainId, token: { symbol, address, decimals } }: DepositM
   return { chain_id: chainId, token: symbol, token_address: address, decimals }
 }
 
-function quote(sale: Sale, clock: Clock): Operation {
+function quote(sale: Sale, clock: Clock) {
   return operation({
     name: 'getCreditQuote',
     method: 'GET',
@@ -132,7 +126,7 @@ function rateText({ rate8 }: ExchangeTerms): string {
   return formatUnits(counted, 8).replace(/\.?0+$/, '')
 }
 
-function buy(sale: Sale, clock: Clock): Operation {
+function buy(sale: Sale, clock: Clock) {
   return operation({
     name: 'createPurchase',
     method: 'POST',
@@ -171,7 +165,7 @@ function buy(sale: Sale, clock: Clock): Operation {
   })
 }
 
-function resume(sale: Sale, { db }: OperationParts['store']): Operation {
+function resume(sale: Sale, { db }: OperationParts['store']) {
   return operation({
     name: 'resumePurchase',
     method: 'GET',

@@ -15,7 +15,7 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
-import { notFound, type Operation, type OperationParts, operation } from './operation.ts'
+import { notFound, type OperationParts, operation } from './operation.ts'
 import { chartRange } from './usage.ts'
 
 const DAY_MS = DAY_HOURS * HOUR_MS
@@ -23,11 +23,11 @@ const DAY_MS = DAY_HOURS * HOUR_MS
 const ENTRIES_MAX = 10_000
 
 /** The changes of an account's credit, day by day. */
-export function statementOperations(parts: OperationParts): readonly Operation[] {
+export function statementOperations(parts: OperationParts) {
   return [show(parts)]
 }
 
-function show({ store, clock }: OperationParts): Operation {
+function show({ store, clock }: OperationParts) {
   return operation({
     name: 'getStatement',
     method: 'GET',

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { sumTopUps } from '../ledger/activity/top-ups.ts'
 import { idFilterField, momentField, moneyField, timeAnswer, timeField } from './fields.ts'
-import { type Operation, type OperationParts, operation } from './operation.ts'
+import { type OperationParts, operation } from './operation.ts'
 import { chartRange } from './usage.ts'
 
 /** Paid credit that was added over a range, for operators. */
-export function topUpOperations({ store, clock }: OperationParts): readonly Operation[] {
+export function topUpOperations({ store, clock }: OperationParts) {
   return [
     operation({
       name: 'getTopUps',

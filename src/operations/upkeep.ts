@@ -6,22 +6,17 @@ import { auditUsage } from '../usage/audit-usage.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { endConditions, raiseConditions } from '../webhooks/conditions.ts'
 import { idField, moneyField, timeAnswer, timeField } from './fields.ts'
-import {
-  type MaintenanceSwitch,
-  type Operation,
-  type OperationParts,
-  operation,
-} from './operation.ts'
+import { type MaintenanceSwitch, type OperationParts, operation } from './operation.ts'
 
 /** The checks of an audit in addition to the ledger. */
 export const AUDIT_CHECKS: readonly AuditCheck[] = [auditUsage]
 
 /** The audit, refreshing the catalog, and maintenance. */
-export function upkeepOperations(parts: OperationParts): readonly Operation[] {
+export function upkeepOperations(parts: OperationParts) {
   return [...audits(parts), refreshCatalog(parts), showMaintenance(parts), turnMaintenance(parts)]
 }
 
-function audits({ store, ids, clock, server }: OperationParts): readonly Operation[] {
+function audits({ store, ids, clock, server }: OperationParts) {
   // An audit reads the whole store, so calls that come meanwhile are given the same one.
   let underWay: Promise<Audit> | null = null
   let rows = 0
@@ -89,7 +84,7 @@ export const auditProgressShape = z.object({
   rows: z.int().describe('The rows read so far.'),
 })
 
-function refreshCatalog(parts: OperationParts): Operation {
+function refreshCatalog(parts: OperationParts) {
   return operation({
     name: 'refreshCatalog',
     method: 'POST',
@@ -268,7 +263,7 @@ export const maintenanceShape = z.object({
   enabled: z.boolean().describe('Whether new inference requests are answered 503.'),
 })
 
-function showMaintenance({ maintenance }: OperationParts): Operation {
+function showMaintenance({ maintenance }: OperationParts) {
   return operation({
     name: 'getMaintenance',
     method: 'GET',
@@ -282,7 +277,7 @@ function showMaintenance({ maintenance }: OperationParts): Operation {
   })
 }
 
-function turnMaintenance({ maintenance }: OperationParts): Operation {
+function turnMaintenance({ maintenance }: OperationParts) {
   return operation({
     name: 'setMaintenance',
     method: 'PUT',

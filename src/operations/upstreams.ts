@@ -12,7 +12,7 @@ import type { Decimal } from '../vocabulary/money.ts'
 import { PROBLEMS } from '../vocabulary/problem.ts'
 import { HOUR_MS } from '../vocabulary/usage-step.ts'
 import { listAnswer, listShape, timeAnswer, timeField, timeOrNull } from './fields.ts'
-import { type Operation, type OperationParts, operation, type UpstreamFacts } from './operation.ts'
+import { type OperationParts, operation, type UpstreamFacts } from './operation.ts'
 
 const COUNTED_MS = 24 * HOUR_MS
 const JUDGED_MS = HOUR_MS / 4
@@ -25,11 +25,11 @@ const LOW_CREDIT_DOLLARS = 5
 const UPSTREAM_STATES = ['key_refused', 'credit_low', 'unreachable', 'failing', 'healthy'] as const
 
 /** How the configured upstreams are. */
-export function upstreamOperations(parts: OperationParts): readonly Operation[] {
+export function upstreamOperations(parts: OperationParts) {
   return [list(parts)]
 }
 
-function list({ store, clock, upstreams }: OperationParts): Operation {
+function list({ store, clock, upstreams }: OperationParts) {
   return operation({
     name: 'listUpstreams',
     method: 'GET',

@@ -6,7 +6,7 @@ import { monthStart } from '../vocabulary/date-range.ts'
 import { type ChartStep, HOUR_MS } from '../vocabulary/usage-step.ts'
 import { csvLine, dollarsCell } from './csv.ts'
 import { timeAnswer } from './fields.ts'
-import { type Operation, type OperationParts, operation } from './operation.ts'
+import { type OperationParts, operation } from './operation.ts'
 import {
   type ChartRange,
   type GroupNamesInput,
@@ -21,11 +21,11 @@ const DAY_MS = 24 * HOUR_MS
 const CSV_STEPS_AT_ONCE = 7
 
 /** The usage of an account over time, as CSV. */
-export function usageCsvOperations(parts: OperationParts): readonly Operation[] {
+export function usageCsvOperations(parts: OperationParts) {
   return [download(parts)]
 }
 
-function download({ store, clock }: OperationParts): Operation {
+function download({ store, clock }: OperationParts) {
   return operation({
     name: 'downloadUsage',
     method: 'GET',

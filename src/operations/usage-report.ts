@@ -10,7 +10,7 @@ import { isTimeZone } from '../vocabulary/allowance.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { type CsvCell, csvLine, dollarsCell } from './csv.ts'
 import { filterField, idFilterField, timeAnswer, timeField } from './fields.ts'
-import { notFound, type Operation, type OperationParts, operation } from './operation.ts'
+import { notFound, type OperationParts, operation } from './operation.ts'
 import {
   CUSTOMERS_FIGURES,
   figuresShape as chartFiguresShape,
@@ -32,7 +32,7 @@ const CUSTOMERS_GROUPINGS = [...STEPS, ...USAGE_GROUPINGS, 'tag'] as const
 type Grouping = (typeof GROUPINGS)[number]
 
 /** Sums of requests over a range: of a key for itself, of an account on the page, of all for admins. */
-export function usageReportOperations(parts: OperationParts): readonly Operation[] {
+export function usageReportOperations(parts: OperationParts) {
   return [ofKey(parts), ofAccount(parts), ofAll(parts)]
 }
 
@@ -62,7 +62,7 @@ const customersQuery = z.strictObject({
   by: z.enum(CUSTOMERS_GROUPINGS).default('day').describe(TAGS_BOUND),
 })
 
-function ofKey(parts: OperationParts): Operation {
+function ofKey(parts: OperationParts) {
   return operation({
     name: 'getKeyUsage',
     method: 'GET',
@@ -76,7 +76,7 @@ function ofKey(parts: OperationParts): Operation {
   })
 }
 
-function ofAccount(parts: OperationParts): Operation {
+function ofAccount(parts: OperationParts) {
   return operation({
     name: 'getUsageReport',
     method: 'GET',
@@ -92,7 +92,7 @@ function ofAccount(parts: OperationParts): Operation {
   })
 }
 
-function ofAll(parts: OperationParts): Operation {
+function ofAll(parts: OperationParts) {
   return operation({
     name: 'getAllUsage',
     scope: 'read',

@@ -13,7 +13,7 @@ import { COMPARISONS, comparedSpan, lastDays, stepOf } from '../vocabulary/date-
 import { Problem } from '../vocabulary/problem.ts'
 import { CHART_STEPS, type ChartStep, HOUR_MS } from '../vocabulary/usage-step.ts'
 import { idField, momentField, timeAnswer, timeField, timeOrNull } from './fields.ts'
-import { type Operation, type OperationParts, operation } from './operation.ts'
+import { type OperationParts, operation } from './operation.ts'
 import { figuresAnswer, figuresShape } from './usage-figures.ts'
 import { readNames } from './usage-names.ts'
 
@@ -32,7 +32,7 @@ const HOURLY_MS_MAX = {
 const KEYS_AT_ONCE = 1_000
 
 /** The usage of an account, or of all accounts, over time. */
-export function usageOperations(parts: OperationParts): readonly Operation[] {
+export function usageOperations(parts: OperationParts) {
   return [show(parts), showAll(parts)]
 }
 
@@ -58,7 +58,7 @@ export const usageQuery = z.strictObject({
     .describe('Default: hours up to 48 hours, UTC days up to 92 days, else months.'),
 })
 
-function show({ store, clock }: OperationParts): Operation {
+function show({ store, clock }: OperationParts) {
   return operation({
     name: 'getUsage',
     method: 'GET',
@@ -94,7 +94,7 @@ function show({ store, clock }: OperationParts): Operation {
   })
 }
 
-function showAll({ store, clock }: OperationParts): Operation {
+function showAll({ store, clock }: OperationParts) {
   return operation({
     name: 'getOperatorUsage',
     method: 'GET',

@@ -25,10 +25,10 @@ import {
   timeField,
   timeOrNull,
 } from './fields.ts'
-import { notFound, type Operation, type OperationParts, operation, readsFor } from './operation.ts'
+import { notFound, type OperationParts, operation, readsFor } from './operation.ts'
 
 /** Addresses that events are sent to. */
-export function webhookOperations(parts: OperationParts): readonly Operation[] {
+export function webhookOperations(parts: OperationParts) {
   return [create(parts), list(parts), change(parts), remove(parts), test(parts), deliveries(parts)]
 }
 
@@ -53,7 +53,7 @@ const eventsField = z
   .max(WEBHOOK_EVENTS.length, 'must name each event once')
   .describe('What is sent to it.')
 
-function create(parts: OperationParts): Operation {
+function create(parts: OperationParts) {
   const { store, ids, clock } = parts
   return operation({
     name: 'createWebhook',
@@ -75,7 +75,7 @@ function create(parts: OperationParts): Operation {
   })
 }
 
-function list({ store }: OperationParts): Operation {
+function list({ store }: OperationParts) {
   return operation({
     name: 'listWebhooks',
     method: 'GET',
@@ -91,7 +91,7 @@ function list({ store }: OperationParts): Operation {
   })
 }
 
-function change(parts: OperationParts): Operation {
+function change(parts: OperationParts) {
   const { store, ids, clock } = parts
   return operation({
     name: 'changeWebhook',
@@ -125,7 +125,7 @@ function change(parts: OperationParts): Operation {
   })
 }
 
-function remove({ store, clock }: OperationParts): Operation {
+function remove({ store, clock }: OperationParts) {
   return operation({
     name: 'deleteWebhook',
     method: 'DELETE',
@@ -147,7 +147,7 @@ function remove({ store, clock }: OperationParts): Operation {
   })
 }
 
-function test({ store, ids, clock }: OperationParts): Operation {
+function test({ store, ids, clock }: OperationParts) {
   return operation({
     name: 'testWebhook',
     method: 'POST',
@@ -181,7 +181,7 @@ function test({ store, ids, clock }: OperationParts): Operation {
   })
 }
 
-function deliveries({ store }: OperationParts): Operation {
+function deliveries({ store }: OperationParts) {
   return operation({
     name: 'listDeliveries',
     method: 'GET',

@@ -117,7 +117,7 @@ export async function openAnswer(
   })
 }
 
-/** A path with a query; undefined and empty values are left out, lists are repeated. */
+/** A path with a query; undefined and null are left out, and lists are written with commas. */
 export function withQuery(
   path: string,
   query: Readonly<Record<string, string | number | boolean | readonly string[] | null | undefined>>,
@@ -125,8 +125,7 @@ export function withQuery(
   const params = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined || value === null) continue
-    if (typeof value === 'object') for (const one of value) params.append(name, one)
-    else params.set(name, String(value))
+    params.set(name, String(value))
   }
   return params.size === 0 ? path : `${path}?${params}`
 }

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { ApiKey, CreatedApiKey } from '../../api/answers.ts'
-import { write } from '../../api/client.ts'
+import { asMember } from '../../api/calls.ts'
 import { money } from '../../format/money.ts'
 import { type ChangedTerms, changedTerms, NO_TERMS, type Terms } from '../../format/terms.ts'
 import { ago } from '../../format/time.ts'
@@ -15,13 +15,13 @@ import { type KeyFields, KeyForm } from './key-form.tsx'
 
 /** A change of a key; afterwards, what shows keys is read again. */
 export function useKeyWrite<Input, Answer>(
-  send: (keysPath: string, input: Input) => Promise<Answer>,
+  send: (account_id: string, input: Input) => Promise<Answer>,
   onDone: (answer: Answer) => void,
 ) {
   const queries = useQueryClient()
   const accountId = useAccountId()
   return useMutation({
-    mutationFn: (input: Input) => send(`accounts/${accountId}/keys`, input),
+    mutationFn: (input: Input) => send(accountId, input),
     // The answer of a new key has its text, which stays out of what is kept.
     gcTime: 0,
     onSuccess(answer: Answer) {
@@ -38,7 +38,7 @@ function useKeyUndo(apiKey: ApiKey) {
   const accountId = useAccountId()
   return (text: string, before: ChangedFields & { readonly disabled?: boolean }) =>
     showToast(text, async () => {
-      await write<ApiKey>('PATCH', `accounts/${accountId}/keys/${apiKey.id}`, before)
+      await asMember('changeKey', { account_id: accountId, key_id: apiKey.id, ...before })
       await queries.invalidateQueries({ queryKey: ['keys', accountId] })
     })
 }
@@ -53,7 +53,7 @@ const NEW: KeyFields = { name: '', credit_limit: null, expires_at: null, ...NO_T
 /** The form for a new key. */
 export function CreateKey({ onClose, onMade }: CreateKeyProps) {
   const create = useKeyWrite(
-    (path, fields: KeyFields) => write<CreatedApiKey>('POST', path, fields),
+    (account_id, fields: KeyFields) => asMember('createKey', { account_id, ...fields }),
     onMade,
   )
   return (
@@ -81,7 +81,8 @@ export interface KeyDialogProps {
 export function ChangeKey({ apiKey, onClose }: KeyDialogProps) {
   const say = useKeyUndo(apiKey)
   const change = useKeyWrite(
-    (path, fields: ChangedFields) => write<ApiKey>('PATCH', `${path}/${apiKey.id}`, fields),
+    (account_id, fields: ChangedFields) =>
+      asMember('changeKey', { account_id, key_id: apiKey.id, ...fields }),
     (changed) => {
       onClose()
       say('Key changed.', changedFields(changed, apiKey))
@@ -125,7 +126,8 @@ export function DisableKey({ apiKey, onClose }: KeyDialogProps) {
   const now = useNow()
   const say = useKeyUndo(apiKey)
   const change = useKeyWrite(
-    (path, disabled: boolean) => write<ApiKey>('PATCH', `${path}/${apiKey.id}`, { disabled }),
+    (account_id, disabled: boolean) =>
+      asMember('changeKey', { account_id, key_id: apiKey.id, disabled }),
     ({ disabled }) => {
       onClose()
       say(disabled ? 'Key disabled.' : 'Key enabled.', { disabled: !disabled })
@@ -161,7 +163,7 @@ export function DeleteKey({ apiKey, onClose }: KeyDialogProps) {
   const now = useNow()
   const [typed, setTyped] = useState('')
   const remove = useKeyWrite(
-    (path, id: string) => write<unknown>('DELETE', `${path}/${id}`),
+    (account_id, key_id: string) => asMember('deleteKey', { account_id, key_id }),
     onClose,
   )
   const used =

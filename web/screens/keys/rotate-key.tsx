@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import type { CreatedApiKey } from '../../api/answers.ts'
-import { write } from '../../api/client.ts'
+import { asMember } from '../../api/calls.ts'
 import { dayAndMinute } from '../../format/time.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { useNow } from '../../parts/now.ts'
@@ -25,8 +25,8 @@ export function RotateKey({ apiKey, onClose, onRotated }: RotateKeyProps) {
   const now = useNow()
   const [graceSeconds, setGraceSeconds] = useState<number>(24 * HOUR_SECONDS)
   const rotate = useKeyWrite(
-    (path, grace_seconds: number) =>
-      write<CreatedApiKey>('POST', `${path}/${apiKey.id}/rotate`, { grace_seconds }),
+    (account_id, grace_seconds: number) =>
+      asMember('rotateKey', { account_id, key_id: apiKey.id, grace_seconds }),
     onRotated,
   )
   const ends = new Date(now.getTime() + graceSeconds * 1_000)

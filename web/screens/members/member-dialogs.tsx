@@ -1,6 +1,7 @@
 import { type FormEvent, useId, useState } from 'react'
 import type { Invitation, Member, NewInvitation } from '../../api/answers.ts'
-import { ApiError, write } from '../../api/client.ts'
+import { asMember, type Input } from '../../api/calls.ts'
+import { ApiError } from '../../api/client.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
@@ -24,14 +25,15 @@ export function InviteMember({ onClose, onMade }: InviteProps) {
   const [role, setRole] = useState<Role>('member')
   const roleId = useId()
   const invite = useMemberWrite(
-    (account, body: object) => write<NewInvitation>('POST', `${account}/invitations`, body),
+    (account_id, fields: Omit<Input<'inviteMember', 'member'>, 'account_id'>) =>
+      asMember('inviteMember', { account_id, ...fields }),
     onMade,
   )
   const { error } = invite
   const isOfEmail = error instanceof ApiError && error.param === 'email'
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
-    invite.mutate({ email: new FormData(event.currentTarget).get('email'), role })
+    invite.mutate({ email: String(new FormData(event.currentTarget).get('email')), role })
   }
   return (
     <Dialog title="Invite a person" onClose={onClose}>
@@ -74,7 +76,7 @@ export function InviteMember({ onClose, onMade }: InviteProps) {
 /** Ends the membership of another person. */
 export function RemoveMember({ member, onClose }: { member: Member; onClose: () => void }) {
   const remove = useMemberWrite(
-    (account) => write<unknown>('DELETE', `${account}/members/${member.user_id}`),
+    (account_id) => asMember('removeMember', { account_id, user_id: member.user_id }),
     onClose,
   )
   return (
@@ -104,7 +106,7 @@ interface WithdrawProps {
 /** Ends an invitation. */
 export function WithdrawInvitation({ invitation, onClose }: WithdrawProps) {
   const withdraw = useMemberWrite(
-    (account) => write<unknown>('DELETE', `${account}/invitations/${invitation.id}`),
+    (account_id) => asMember('withdrawInvitation', { account_id, invitation_id: invitation.id }),
     onClose,
   )
   return (

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Invitation, Member, NewInvitation } from '../../api/answers.ts'
-import { write } from '../../api/client.ts'
+import { asMember } from '../../api/calls.ts'
 import { invitationsQuery, membersQuery } from '../../api/queries.ts'
 import { dayOf } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
@@ -101,8 +101,8 @@ function MemberRow({ member, onRemove }: { member: Member; onRemove: () => void 
   const { user } = useMe()
   const isSelf = member.user_id === user.id
   const joinedAt = new Date(member.joined_at)
-  const send = (account: string, role: string) =>
-    write<Member>('PATCH', `${account}/members/${member.user_id}`, { role })
+  const send = (account_id: string, role: Member['role']) =>
+    asMember('changeMember', { account_id, user_id: member.user_id, role })
   const back = useMemberWrite(send)
   const change = useMemberWrite(send, () =>
     showToast('Role changed.', () => back.mutateAsync(member.role)),
@@ -119,7 +119,9 @@ function MemberRow({ member, onRemove }: { member: Member; onRemove: () => void 
           aria-label={`Role of ${member.name}`}
           value={member.role}
           disabled={change.isPending}
-          onChange={(event) => change.mutate(event.target.value)}
+          onChange={({ target: { value } }) =>
+            change.mutate(value === 'owner' ? 'owner' : 'member')
+          }
         >
           <option value="member">member</option>
           <option value="owner">owner</option>

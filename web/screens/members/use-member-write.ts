@@ -1,15 +1,15 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useAccountId } from '../../shell/use-account.ts'
 
-/** A change of who may open the account at `account`, such as `accounts/acct_…`; then the members are read again. */
+/** A change of who may open the account; then the members are read again. */
 export function useMemberWrite<Input, Answer>(
-  send: (account: string, input: Input) => Promise<Answer>,
+  send: (account_id: string, input: Input) => Promise<Answer>,
   onDone: (answer: Answer) => void = () => {},
 ) {
   const queries = useQueryClient()
   const accountId = useAccountId()
   return useMutation({
-    mutationFn: (input: Input) => send(`accounts/${accountId}`, input),
+    mutationFn: (input: Input) => send(accountId, input),
     // The answer of an invitation has its link, which stays out of what is kept.
     gcTime: 0,
     onSuccess(answer: Answer) {
