@@ -47,6 +47,9 @@ export type Factors = FactorsAnswer
 /** An account with its credit. */
 export type Account = z.infer<typeof accountShape>
 
+/** The same as its members read it. */
+export type OwnAccount = ForCustomers<Account>
+
 /** Credit, figures and spend of a range. */
 export type Overview = ForCustomers<z.infer<typeof overviewShape>>
 

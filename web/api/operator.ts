@@ -9,14 +9,9 @@ import type {
   operatorActionShape,
   unsettledRequestShape,
 } from '../../src/operations/operator-desk.ts'
-import type { userShape } from '../../src/operations/people.ts'
 import type { adminPurchaseShape, listedPurchaseShape } from '../../src/operations/purchases.ts'
 import type { topUpsShape } from '../../src/operations/top-ups.ts'
-import type {
-  auditProgressShape,
-  auditShape,
-  maintenanceShape,
-} from '../../src/operations/upkeep.ts'
+import type { auditShape } from '../../src/operations/upkeep.ts'
 import type { upstreamShape } from '../../src/operations/upstreams.ts'
 import type { operatorUsageShape } from '../../src/operations/usage.ts'
 import type { usageReportShape } from '../../src/operations/usage-report.ts'
@@ -26,8 +21,7 @@ import type {
   webhookShape,
 } from '../../src/operations/webhooks.ts'
 import type { Comparison, TimeSpan } from '../../src/vocabulary/date-range.ts'
-import type { Account, Page } from './answers.ts'
-import { read, withQuery } from './client.ts'
+import { asOperator, type Input } from './calls.ts'
 import { momentsOf } from './queries.ts'
 
 /** The reads of operators, below `/app/api/operator`. */
@@ -58,13 +52,9 @@ export function accountsQuery(search: string, state: AccountState | null = null)
   return infiniteQueryOptions({
     queryKey: ['operator', 'accounts', search, state],
     queryFn: ({ pageParam, signal }) =>
-      read<Page<ListedAccount>>(
-        withQuery('operator/accounts', {
-          limit: ROWS,
-          search: search === '' ? null : search,
-          state,
-          cursor: pageParam,
-        }),
+      asOperator(
+        'listAccounts',
+        { limit: ROWS, search: search === '' ? null : search, state, cursor: pageParam },
         signal,
       ),
     initialPageParam: null as string | null,
@@ -77,7 +67,7 @@ export function accountsQuery(search: string, state: AccountState | null = null)
 export function oneAccountQuery(accountId: string) {
   return queryOptions({
     queryKey: ['operator', 'account', accountId],
-    queryFn: ({ signal }) => read<Account>(`operator/accounts/${accountId}`, signal),
+    queryFn: ({ signal }) => asOperator('getAccount', { account_id: accountId }, signal),
     refetchInterval: LIVE_MS,
   })
 }
@@ -91,13 +81,13 @@ export interface ActionFilter {
   readonly kind?: readonly string[] | undefined
 }
 
-/** Where the audit log is read, below the API of the page. */
-export function actionsPath(
-  { account, by, kind }: ActionFilter,
-  more: Readonly<Record<string, string | number | null>>,
-): string {
-  const filters = { account, by: by?.join(','), action: kind?.join(',') }
-  return withQuery('operator/actions', { ...filters, ...more })
+/** The filter as the query of `listOperatorActions`. */
+export function actionFields({
+  account,
+  by,
+  kind,
+}: ActionFilter): Pick<Input<'listOperatorActions', 'operator'>, 'account' | 'by' | 'action'> {
+  return { account, by: by?.join(','), action: kind?.join(',') }
 }
 
 /** Changes by operators and admin tokens, newest first. */
@@ -105,7 +95,11 @@ export function actionsQuery(filter: ActionFilter, limit = ROWS) {
   return infiniteQueryOptions({
     queryKey: ['operator', 'actions', filter, limit],
     queryFn: ({ pageParam, signal }) =>
-      read<Page<OperatorAction>>(actionsPath(filter, { limit, cursor: pageParam }), signal),
+      asOperator(
+        'listOperatorActions',
+        { ...actionFields(filter), limit, cursor: pageParam },
+        signal,
+      ),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
     placeholderData: keepPreviousData,
@@ -115,8 +109,7 @@ export function actionsQuery(filter: ActionFilter, limit = ROWS) {
 /** The users of the page, oldest first. */
 export const usersQuery = queryOptions({
   queryKey: ['operator', 'users'],
-  queryFn: ({ signal }) =>
-    read<Pick<Page<z.infer<typeof userShape>>, 'data'>>('operator/users', signal),
+  queryFn: ({ signal }) => asOperator('listUsers', {}, signal),
 })
 
 /** A request that waits for its cost. */
@@ -126,10 +119,7 @@ export type UnsettledRequest = z.infer<typeof unsettledRequestShape>
 export const unsettledQuery = infiniteQueryOptions({
   queryKey: ['operator', 'unsettled'],
   queryFn: ({ pageParam, signal }) =>
-    read<Page<UnsettledRequest>>(
-      withQuery('operator/unsettled', { limit: ROWS, cursor: pageParam }),
-      signal,
-    ),
+    asOperator('listUnsettledRequests', { limit: ROWS, cursor: pageParam }, signal),
   initialPageParam: null as string | null,
   getNextPageParam: (page) => page.next_cursor,
   refetchInterval: 10_000,
@@ -141,7 +131,7 @@ export type ListedUpstream = z.infer<typeof upstreamShape>
 /** The configured upstreams; none where the built-in simulator answers. */
 export const upstreamsQuery = queryOptions({
   queryKey: ['operator', 'upstreams'],
-  queryFn: ({ signal }) => read<Pick<Page<ListedUpstream>, 'data'>>('operator/upstreams', signal),
+  queryFn: ({ signal }) => asOperator('listUpstreams', {}, signal),
   refetchInterval: LIVE_MS,
 })
 
@@ -151,7 +141,7 @@ export type Health = z.infer<typeof healthShape>
 /** Checks, catalog and holds. */
 export const healthQuery = queryOptions({
   queryKey: ['operator', 'health'],
-  queryFn: ({ signal }) => read<Health>('operator/health', signal),
+  queryFn: ({ signal }) => asOperator('getHealth', {}, signal),
   refetchInterval: 5_000,
 })
 
@@ -161,7 +151,7 @@ export type Audit = z.infer<typeof auditShape>
 /** An audit of the whole store, which runs when it is asked for and continues when the page is left. */
 export const auditQuery = queryOptions({
   queryKey: ['audit'],
-  queryFn: () => read<Audit>('operator/audit'),
+  queryFn: () => asOperator('audit', {}),
   enabled: false,
   retry: false,
   staleTime: Number.POSITIVE_INFINITY,
@@ -171,15 +161,14 @@ export const auditQuery = queryOptions({
 /** How far the audit is. */
 export const auditProgressQuery = queryOptions({
   queryKey: ['audit', 'progress'],
-  queryFn: ({ signal }) =>
-    read<z.infer<typeof auditProgressShape>>('operator/audit/progress', signal),
+  queryFn: ({ signal }) => asOperator('getAuditProgress', {}, signal),
   refetchInterval: 1_000,
 })
 
 /** Whether inference is refused. */
 export const maintenanceQuery = queryOptions({
   queryKey: ['operator', 'maintenance'],
-  queryFn: ({ signal }) => read<z.infer<typeof maintenanceShape>>('operator/maintenance', signal),
+  queryFn: ({ signal }) => asOperator('getMaintenance', {}, signal),
   refetchInterval: 5_000,
 })
 
@@ -194,12 +183,13 @@ export function purchasesQuery(which: 'held' | 'all') {
   return infiniteQueryOptions({
     queryKey: ['operator', 'purchases', which],
     queryFn: ({ pageParam, signal }) =>
-      read<Page<ListedPurchase>>(
-        withQuery('operator/purchases', {
+      asOperator(
+        'listAllPurchases',
+        {
           limit: ROWS,
           state: which === 'held' ? 'held,below_minimum' : null,
           cursor: pageParam,
-        }),
+        },
         signal,
       ),
     initialPageParam: null as string | null,
@@ -218,7 +208,7 @@ export type CreatedCode = z.infer<typeof createdCreditCodeShape>
 export const codesQuery = infiniteQueryOptions({
   queryKey: ['operator', 'codes'],
   queryFn: ({ pageParam, signal }) =>
-    read<Page<CreditCode>>(withQuery('operator/codes', { limit: ROWS, cursor: pageParam }), signal),
+    asOperator('listCodes', { limit: ROWS, cursor: pageParam }, signal),
   initialPageParam: null as string | null,
   getNextPageParam: (page) => page.next_cursor,
 })
@@ -230,10 +220,7 @@ export type AdminToken = z.infer<typeof adminTokenShape>
 export const tokensQuery = infiniteQueryOptions({
   queryKey: ['operator', 'tokens'],
   queryFn: ({ pageParam, signal }) =>
-    read<Page<AdminToken>>(
-      withQuery('operator/tokens', { limit: ROWS, cursor: pageParam }),
-      signal,
-    ),
+    asOperator('listAdminTokens', { limit: ROWS, cursor: pageParam }, signal),
   initialPageParam: null as string | null,
   getNextPageParam: (page) => page.next_cursor,
 })
@@ -247,7 +234,7 @@ export type CreatedWebhook = z.infer<typeof createdWebhookShape>
 /** Every webhook, the oldest first. */
 export const webhooksQuery = queryOptions({
   queryKey: ['operator', 'webhooks'],
-  queryFn: ({ signal }) => read<Page<Webhook>>('operator/webhooks', signal),
+  queryFn: ({ signal }) => asOperator('listWebhooks', {}, signal),
   refetchInterval: LIVE_MS,
 })
 
@@ -259,8 +246,9 @@ export function deliveriesQuery(webhookId: string) {
   return infiniteQueryOptions({
     queryKey: ['operator', 'deliveries', webhookId],
     queryFn: ({ pageParam, signal }) =>
-      read<Page<Delivery>>(
-        withQuery(`operator/webhooks/${webhookId}/deliveries`, { limit: ROWS, cursor: pageParam }),
+      asOperator(
+        'listDeliveries',
+        { webhook_id: webhookId, limit: ROWS, cursor: pageParam },
         signal,
       ),
     initialPageParam: null as string | null,
@@ -274,7 +262,7 @@ export function newestDeliveryQuery(webhookId: string) {
   return queryOptions({
     queryKey: ['operator', 'deliveries', webhookId, 'newest'],
     queryFn: ({ signal }) =>
-      read<Page<Delivery>>(`operator/webhooks/${webhookId}/deliveries?limit=1`, signal),
+      asOperator('listDeliveries', { webhook_id: webhookId, limit: 1 }, signal),
     refetchInterval: 4 * LIVE_MS,
   })
 }
@@ -287,8 +275,7 @@ export function operatorUsageQuery(
   const moments = momentsOf(span)
   return queryOptions({
     queryKey: ['operator', 'usage', moments, by, compare],
-    queryFn: ({ signal }) =>
-      read<OperatorUsage>(withQuery('operator/usage', { ...moments, by, compare }), signal),
+    queryFn: ({ signal }) => asOperator('getOperatorUsage', { ...moments, by, compare }, signal),
     placeholderData: keepPreviousData,
     refetchInterval: 2 * LIVE_MS,
   })
@@ -301,20 +288,15 @@ export interface ReportInput {
   readonly account: string | null
 }
 
-/** Where a report is read, below the API of the page. */
-export function operatorReportPath(span: TimeSpan, { by, account }: ReportInput): string {
-  return withQuery('operator/usage/report', { ...momentsOf(span), by, account })
-}
-
 /** Paid credit that was added. */
 export type TopUps = z.infer<typeof topUpsShape>
 
 /** The paid credit that was added in a range; `account`: null: of all accounts. */
 export function topUpsQuery(span: TimeSpan, account: string | null) {
-  const path = withQuery('operator/top-ups', { ...momentsOf(span), account })
+  const asked = { ...momentsOf(span), account }
   return queryOptions({
-    queryKey: ['operator', 'top-ups', path],
-    queryFn: ({ signal }) => read<TopUps>(path, signal),
+    queryKey: ['operator', 'top-ups', asked],
+    queryFn: ({ signal }) => asOperator('getTopUps', asked, signal),
     placeholderData: keepPreviousData,
     refetchInterval: 4 * LIVE_MS,
   })
@@ -324,7 +306,7 @@ export function topUpsQuery(span: TimeSpan, account: string | null) {
 export function operatorReportQuery(span: TimeSpan, input: ReportInput) {
   return queryOptions({
     queryKey: ['operator', 'usage', 'report', span.fromMs, span.toMs, input],
-    queryFn: ({ signal }) => read<OperatorReport>(operatorReportPath(span, input), signal),
+    queryFn: ({ signal }) => asOperator('getAllUsage', { ...momentsOf(span), ...input }, signal),
     placeholderData: keepPreviousData,
     refetchInterval: 2 * LIVE_MS,
   })
@@ -333,6 +315,6 @@ export function operatorReportQuery(span: TimeSpan, input: ReportInput) {
 /** The models at every upstream. */
 export const offeredModelsQuery = queryOptions({
   queryKey: ['operator', 'models'],
-  queryFn: ({ signal }) => read<Page<OfferedModel>>('operator/models', signal),
+  queryFn: ({ signal }) => asOperator('listOfferedModels', {}, signal),
   staleTime: LIVE_MS,
 })

@@ -1,22 +1,8 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import type { Comparison, TimeSpan } from '../../src/vocabulary/date-range.ts'
-import type {
-  Account,
-  ActivityRequest,
-  ApiKey,
-  Balance,
-  Invitation,
-  Me,
-  Member,
-  Model,
-  Overview,
-  Page,
-  Start,
-  Statement,
-  Usage,
-  UsageReport,
-} from './answers.ts'
-import { read, withQuery } from './client.ts'
+import type { ActivityRequest, Me, Overview, Start, Usage } from './answers.ts'
+import { asMember, asOperator, callAs } from './calls.ts'
+import { read } from './client.ts'
 
 const MINUTE_MS = 60_000
 
@@ -37,7 +23,7 @@ export const meQuery = queryOptions({
 export function accountQuery(accountId: string) {
   return queryOptions({
     queryKey: ['account', accountId],
-    queryFn: ({ signal }) => read<Account>(`accounts/${accountId}`, signal),
+    queryFn: ({ signal }) => asMember('getAccount', { account_id: accountId }, signal),
   })
 }
 
@@ -66,11 +52,8 @@ interface ChartInput {
 export function overviewQuery(accountId: string, { moments, by, compare }: ChartInput) {
   return queryOptions({
     queryKey: ['overview', accountId, moments, by, compare],
-    queryFn: ({ signal }) => {
-      const query = { ...moments, by, compare: compare ?? undefined }
-      const path = withQuery(`accounts/${accountId}/overview`, query)
-      return read<Overview>(path, signal)
-    },
+    queryFn: ({ signal }) =>
+      asMember('getOverview', { account_id: accountId, ...moments, by, compare }, signal),
     placeholderData: keepPreviousData,
     refetchInterval: MINUTE_MS / 2,
   })
@@ -83,11 +66,8 @@ export function usageQuery(
 ) {
   return queryOptions({
     queryKey: ['usage', accountId, moments, by, step, compare],
-    queryFn: ({ signal }) => {
-      const query = { ...moments, by, step, compare: compare ?? undefined }
-      const path = withQuery(`accounts/${accountId}/usage`, query)
-      return read<Usage>(path, signal)
-    },
+    queryFn: ({ signal }) =>
+      asMember('getUsage', { account_id: accountId, ...moments, by, step, compare }, signal),
     placeholderData: keepPreviousData,
     refetchInterval: MINUTE_MS / 2,
   })
@@ -97,10 +77,8 @@ export function usageQuery(
 export function reportQuery(accountId: string, moments: Moments, by: 'tag' | 'model' | 'key') {
   return queryOptions({
     queryKey: ['usage', accountId, 'report', by, moments],
-    queryFn: ({ signal }) => {
-      const query = { ...moments, by }
-      return read<UsageReport>(withQuery(`accounts/${accountId}/usage/report`, query), signal)
-    },
+    queryFn: ({ signal }) =>
+      asMember('getUsageReport', { account_id: accountId, ...moments, by }, signal),
     placeholderData: keepPreviousData,
     staleTime: MINUTE_MS,
   })
@@ -113,7 +91,7 @@ export function keysQuery(accountId: string) {
   return queryOptions({
     queryKey: ['keys', accountId],
     queryFn: ({ signal }) =>
-      read<Page<ApiKey>>(withQuery(`accounts/${accountId}/keys`, { limit: KEYS_MAX }), signal),
+      asMember('listKeys', { account_id: accountId, limit: KEYS_MAX }, signal),
     staleTime: MINUTE_MS / 4,
   })
 }
@@ -125,12 +103,14 @@ export function keyPagesQuery(accountId: string, search: string) {
   return infiniteQueryOptions({
     queryKey: ['keys', accountId, 'pages', search],
     queryFn: ({ pageParam, signal }) =>
-      read<Page<ApiKey>>(
-        withQuery(`accounts/${accountId}/keys`, {
+      asMember(
+        'listKeys',
+        {
+          account_id: accountId,
           limit: KEYS_A_PAGE,
           cursor: pageParam,
-          search: search === '' ? undefined : search,
-        }),
+          search: search === '' ? null : search,
+        },
         signal,
       ),
     initialPageParam: null as string | null,
@@ -138,36 +118,40 @@ export function keyPagesQuery(accountId: string, search: string) {
   })
 }
 
-/** The purses of an account; `path`: where the account is read. */
-export function balanceQuery(accountId: string, path: string) {
+/** As what an account is read: as its members, or by operators. */
+type AccountCaller = 'member' | 'operator'
+
+/** The purses of an account. */
+export function balanceQuery(accountId: string, as: AccountCaller) {
   return queryOptions({
-    queryKey: ['balance', accountId, path],
-    queryFn: ({ signal }) => read<Balance>(`${path}/balance`, signal),
+    queryKey: ['balance', accountId, as],
+    queryFn: ({ signal }) => callAs(as)('getBalance', { account_id: accountId }, signal),
     refetchInterval: MINUTE_MS / 4,
   })
 }
 
-/** What changed the credit of a range; `path`: where the account is read. */
-export function statementQuery(accountId: string, path: string, moments: Moments) {
+/** What changed the credit of a range. */
+export function statementQuery(accountId: string, as: AccountCaller, moments: Moments) {
   return queryOptions({
-    queryKey: ['entries', accountId, 'statement', path, moments],
+    queryKey: ['entries', accountId, 'statement', as, moments],
     queryFn: ({ signal }) =>
-      read<Statement>(withQuery(`${path}/statement`, { ...moments }), signal),
+      callAs(as)('getStatement', { account_id: accountId, ...moments }, signal),
     placeholderData: keepPreviousData,
     refetchInterval: MINUTE_MS / 2,
   })
 }
 
-/** One request of an account. Default of `path`: as the account's members read it. */
+/** One request of an account. */
 export function requestQuery(
-  accountId: string,
   requestId: string,
-  path = `accounts/${accountId}/requests`,
+  { as, accountId }: { readonly as: AccountCaller; readonly accountId: string },
 ) {
   return queryOptions({
-    queryKey: ['request', path, requestId],
-    queryFn: ({ signal }) =>
-      read<ActivityRequest>(`${path}/${encodeURIComponent(requestId)}`, signal),
+    queryKey: ['request', as, accountId, requestId],
+    queryFn: ({ signal }): Promise<ActivityRequest> =>
+      as === 'operator'
+        ? asOperator('getRequest', { request_id: requestId }, signal)
+        : asMember('getRequest', { account_id: accountId, request_id: requestId }, signal),
   })
 }
 
@@ -175,7 +159,7 @@ export function requestQuery(
 export function membersQuery(accountId: string) {
   return queryOptions({
     queryKey: ['members', accountId],
-    queryFn: ({ signal }) => read<Page<Member>>(`accounts/${accountId}/members`, signal),
+    queryFn: ({ signal }) => asMember('listMembers', { account_id: accountId }, signal),
   })
 }
 
@@ -183,7 +167,7 @@ export function membersQuery(accountId: string) {
 export function invitationsQuery(accountId: string) {
   return queryOptions({
     queryKey: ['invitations', accountId],
-    queryFn: ({ signal }) => read<Page<Invitation>>(`accounts/${accountId}/invitations`, signal),
+    queryFn: ({ signal }) => asMember('listInvitations', { account_id: accountId }, signal),
   })
 }
 
@@ -191,7 +175,7 @@ export function invitationsQuery(accountId: string) {
 export function modelsQuery(accountId: string) {
   return queryOptions({
     queryKey: ['models', accountId],
-    queryFn: ({ signal }) => read<Page<Model>>(`accounts/${accountId}/models`, signal),
+    queryFn: ({ signal }) => asMember('listAccountModels', { account_id: accountId }, signal),
     staleTime: 10 * MINUTE_MS,
   })
 }

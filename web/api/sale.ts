@@ -1,15 +1,9 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { z } from 'zod'
-import type { boughtShape } from '../../src/operations/own-account.ts'
 import type { receiptShape } from '../../src/operations/receipts.ts'
-import type {
-  begunShape,
-  depositShape,
-  openPageShape,
-  quoteShape,
-  saleShape,
-} from '../../src/operations/sale.ts'
-import { ApiError, read, withQuery } from './client.ts'
+import type { quoteShape, saleShape } from '../../src/operations/sale.ts'
+import { asAnyone, asMember, type Input } from './calls.ts'
+import { ApiError } from './client.ts'
 
 /** How credit is bought. */
 
@@ -24,15 +18,6 @@ export type DepositMethod = Extract<SaleMethod, { kind: 'deposit' }>
 /** The price of an amount. */
 export type Quote = z.infer<typeof quoteShape>
 
-/** A payment that has begun. */
-export type Begun = z.infer<typeof begunShape>
-
-/** Where a payment that has begun is continued. */
-export type PaymentPage = z.infer<typeof openPageShape>
-
-/** Where tokens are sent to. */
-export type Deposit = z.infer<typeof depositShape>
-
 /** The receipt of a purchase. */
 export type Receipt = z.infer<typeof receiptShape>
 
@@ -40,12 +25,10 @@ export type Receipt = z.infer<typeof receiptShape>
 export const saleQuery = queryOptions({
   queryKey: ['sale'],
   queryFn: ({ signal }) =>
-    read<Pick<z.infer<typeof saleShape>, 'methods'>>('/v1/credit', signal).catch(
-      (error: unknown) => {
-        if (error instanceof ApiError && error.httpStatus === 404) return { methods: [] }
-        throw error
-      },
-    ),
+    asAnyone('getCreditSale', {}, signal).catch((error: unknown) => {
+      if (error instanceof ApiError && error.httpStatus === 404) return { methods: [] }
+      throw error
+    }),
   staleTime: MINUTE_MS,
 })
 
@@ -53,10 +36,25 @@ export const saleQuery = queryOptions({
 export function quoteQuery(method: string, amountMicros: number) {
   return queryOptions({
     queryKey: ['sale', 'quote', method, amountMicros],
-    queryFn: ({ signal }) =>
-      read<Quote>(withQuery('/v1/credit/quote', { method, amount: amountMicros }), signal),
+    queryFn: ({ signal }) => asAnyone('getCreditQuote', { method, amount: amountMicros }, signal),
     staleTime: MINUTE_MS / 2,
   })
+}
+
+type PurchaseInput = Input<'createPurchase', 'member'>
+
+/** Begins a payment by card; the answer has the page on which it is paid. */
+export async function beginPayment(input: PurchaseInput) {
+  const begun = await asMember('createPurchase', input)
+  if ('deposit' in begun) throw new TypeError('a deposit has no page to pay on')
+  return begun
+}
+
+/** Where tokens of a deposit are sent to. */
+export async function depositAddress(input: PurchaseInput) {
+  const begun = await asMember('createPurchase', input)
+  if ('url' in begun) throw new TypeError('a payment by card has no address')
+  return begun.deposit
 }
 
 /** Play money is paid on the gateway itself: at the address that this page has, where the session is. */
@@ -73,10 +71,7 @@ export function boughtQuery(accountId: string) {
   return queryOptions({
     queryKey: ['entries', accountId, 'bought'],
     queryFn: ({ signal }) =>
-      read<z.infer<typeof boughtShape>>(
-        withQuery(`accounts/${accountId}/purchases`, { limit: 20 }),
-        signal,
-      ),
+      asMember('listPurchases', { account_id: accountId, limit: 20 }, signal),
     refetchInterval: ({ state: { data } }) =>
       (data?.pending?.length ?? 0) > 0 ? WATCHED_MS : IDLE_MS,
   })
@@ -87,6 +82,6 @@ export function receiptQuery(accountId: string, purchaseId: string) {
   return queryOptions({
     queryKey: ['receipt', accountId, purchaseId],
     queryFn: ({ signal }) =>
-      read<Receipt>(`accounts/${accountId}/purchases/${purchaseId}/receipt`, signal),
+      asMember('getReceipt', { account_id: accountId, purchase_id: purchaseId }, signal),
   })
 }

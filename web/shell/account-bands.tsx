@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useMatchRoute } from '@tanstack/react-router'
-import type { Account } from '../api/answers.ts'
+import type { OwnAccount } from '../api/answers.ts'
 import { accountQuery } from '../api/queries.ts'
 import { money } from '../format/money.ts'
 import { dayOf } from '../format/time.ts'
@@ -65,7 +65,7 @@ function asSentence(note: string | null): string {
 }
 
 /** An account as it is, read again each minute. */
-export function useWatchedAccount(accountId: string): Account | undefined {
+export function useWatchedAccount(accountId: string): OwnAccount | undefined {
   return useQuery({
     ...accountQuery(accountId),
     staleTime: READ_AGAIN_MS / 4,

@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { useAccountId, usePlace } from './use-account.ts'
+import { usePlace } from './use-account.ts'
 
 // Some screens of an account are at two places: among its own pages, and as tabs of the account for operators.
 
@@ -28,10 +28,9 @@ export function useIsTab(): boolean {
   return usePlace().kind === 'operator'
 }
 
-/** Where the account is read, below the API of the page: operators have paths of their own. */
-export function useAccountReads(): string {
-  const accountId = useAccountId()
-  return useIsTab() ? `operator/accounts/${accountId}` : `accounts/${accountId}`
+/** As what the account is read: operators have paths of their own. */
+export function useAccountCaller(): 'member' | 'operator' {
+  return useIsTab() ? 'operator' : 'member'
 }
 
 interface ChangeOptions {

@@ -11,7 +11,7 @@ import { Drawer } from './drawer.tsx'
 import { Filters } from './filters.tsx'
 import { RequestList } from './request-list.tsx'
 import { type ActivityRange, type ActivitySearch, activityRangeSearch } from './search.ts'
-import { csvPath, useActivity, useRequestSource } from './use-activity.ts'
+import { csvHref, useActivity, useRequestSource } from './use-activity.ts'
 
 /** Every request of an account with its tokens, time and charge; live. */
 export function ActivityScreen() {
@@ -42,7 +42,7 @@ export function ActivityScreen() {
   return (
     <>
       <ScreenTop title="Activity">
-        <a className="btn" href={csvPath(source, search, spanOf)} download>
+        <a className="btn" href={csvHref(source, search, spanOf)} download>
           <Icon name="download" />
           CSV
         </a>

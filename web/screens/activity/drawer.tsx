@@ -6,7 +6,6 @@ import { requestQuery } from '../../api/queries.ts'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Failed, Grey } from '../../parts/states.tsx'
-import { useAccountId } from '../../shell/use-account.ts'
 import { Failure, Money, Timeline, Tokens, Where } from './drawer-parts.tsx'
 import { isUnsettled, requestWord, stateNote } from './request-words.ts'
 import { useRequestSource } from './use-activity.ts'
@@ -24,7 +23,7 @@ const COVERS_THE_LIST = '(max-width: 1120px)'
 /** One request in full: next to the list, or over it in a small window. */
 export function Drawer({ requestId, row, keyNames, onClose }: DrawerProps) {
   const query = useQuery({
-    ...requestQuery(useAccountId(), requestId, useRequestSource().path),
+    ...requestQuery(requestId, useRequestSource()),
     enabled: row === undefined,
     retry: false,
     refetchInterval: ({ state }) =>

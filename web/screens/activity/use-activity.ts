@@ -1,10 +1,10 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import type { DateRange, TimeSpan } from '../../../src/vocabulary/date-range.ts'
-import type { FoundRequests, RequestSummary } from '../../api/answers.ts'
-import { read, withQuery } from '../../api/client.ts'
+import type { FoundRequests } from '../../api/answers.ts'
+import { asMember, asOperator, hrefOf, type Input } from '../../api/calls.ts'
 import { pollDelayMs } from '../../api/live.ts'
-import { useIsTab } from '../../shell/account-screen.tsx'
+import { useAccountCaller } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { useSpanOf } from '../../shell/use-span.ts'
 import { type ActivityRange, type ActivitySearch, LAST_HOURS, rangeOf } from './search.ts'
@@ -38,33 +38,41 @@ function followingOf({ errors, sinceMs }: Failing): Following {
 
 const NO_FAILURE: Failing = { errors: 0, sinceMs: 0 }
 
-/** Where the requests of an account are read, and what says whose they are. */
+/** Whose requests are read, and as what. */
 export interface RequestSource {
-  /** Below the API of the page. */
-  readonly path: string
-  readonly of: { readonly account?: string }
+  readonly as: 'member' | 'operator'
+  readonly accountId: string
 }
 
 /** Operators read the same requests with costs, margin and upstream. */
 export function useRequestSource(): RequestSource {
-  const accountId = useAccountId()
-  return useIsTab()
-    ? { path: 'operator/requests', of: { account: accountId } }
-    : { path: `accounts/${accountId}/requests`, of: {} }
+  return { as: useAccountCaller(), accountId: useAccountId() }
+}
+
+type RequestQuery = Omit<Input<'listRequests', 'operator'>, 'account'>
+
+function listRequests(
+  { as, accountId }: RequestSource,
+  query: RequestQuery,
+  signal: AbortSignal,
+): Promise<FoundRequests> {
+  return as === 'operator'
+    ? asOperator('listRequests', { ...query, account: accountId }, signal)
+    : asMember('listRequests', { ...query, account_id: accountId }, signal)
 }
 
 /** The requests that match, newest first: the first page live, older ones once they are asked for. */
-export function useActivity({ path, of }: RequestSource, search: ActivitySearch, isLive: boolean) {
-  const filters = { ...filtersOf(search), ...of }
+export function useActivity(source: RequestSource, search: ActivitySearch, isLive: boolean) {
+  const filters = filtersOf(search)
   const spanOf = useSpanOf()
   const range = rangeOf(search)
-  const name = JSON.stringify([path, range, filters])
+  const name = JSON.stringify([source, range, filters])
   const newest = useQuery({
     queryKey: ['requests', name],
     queryFn: async ({ signal }) => {
       try {
         const query = { limit: ROWS, ...listBounds(range, spanOf), ...filters }
-        const page = await read<FoundRequests>(withQuery(path, query), signal)
+        const page = await listRequests(source, query, signal)
         failing.delete(name)
         return page
       } catch (error) {
@@ -83,7 +91,7 @@ export function useActivity({ path, of }: RequestSource, search: ActivitySearch,
     queryKey: ['requests', name, 'older', cursor],
     queryFn: ({ pageParam, signal }) => {
       const query = { limit: ROWS, ...listBounds(range, spanOf), ...filters, cursor: pageParam }
-      return read<FoundRequests>(withQuery(path, query), signal)
+      return listRequests(source, query, signal)
     },
     initialPageParam: cursor,
     getNextPageParam: (page) => page.next_cursor,
@@ -122,11 +130,9 @@ export function useSummary(
   const query = useQuery({
     queryKey: ['summary', accountId, range, filters],
     queryFn: ({ signal }) =>
-      read<RequestSummary>(
-        withQuery(`accounts/${accountId}/requests/summary`, {
-          ...bounds(activitySpan(range, spanOf)),
-          ...filters,
-        }),
+      asMember(
+        'summarizeRequests',
+        { account_id: accountId, ...bounds(activitySpan(range, spanOf)), ...filters },
         signal,
       ),
     enabled: isShown && changedWith !== undefined,
@@ -140,9 +146,9 @@ export function useSummary(
   return isShown ? query : null
 }
 
-/** Where the requests that match are read as CSV. */
-export function csvPath(
-  { path, of }: RequestSource,
+/** The address of the requests that match as CSV. */
+export function csvHref(
+  { as, accountId }: RequestSource,
   search: ActivitySearch,
   spanOf: SpanOf,
 ): string {
@@ -151,9 +157,10 @@ export function csvPath(
   const query = {
     ...(isAll ? {} : bounds(activitySpan(range, spanOf))),
     ...filtersOf(search),
-    ...of,
   }
-  return `/app/api/${withQuery(`${path}.csv`, query)}`
+  return as === 'operator'
+    ? hrefOf('operator', 'downloadRequests', { ...query, account: accountId })
+    : hrefOf('member', 'downloadRequests', { ...query, account_id: accountId })
 }
 
 function filtersOf({ model, key, state, endpoint, tag, failed }: ActivitySearch) {

@@ -10,7 +10,7 @@ import {
 import { balanceQuery, momentsOf, statementQuery } from '../../api/queries.ts'
 import { rangeText } from '../../format/ranges.ts'
 import { type CreditHistorySearch, DEFAULT_RANGE, withRange } from '../../searches.ts'
-import { useAccountReads, useScreenSearch } from '../../shell/account-screen.tsx'
+import { useAccountCaller, useScreenSearch } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { useSpanOf } from '../../shell/use-span.ts'
 import { BalanceCard } from './balance-card.tsx'
@@ -27,15 +27,15 @@ interface CreditHistoryProps {
 /** The balance of an account by day, and its statement, top-ups or entries: range and list are in the address. */
 export function CreditHistory({ children }: CreditHistoryProps) {
   const accountId = useAccountId()
-  const path = useAccountReads()
+  const as = useAccountCaller()
   const { search, change } = useScreenSearch<CreditHistorySearch>()
   const { list = 'statement', receipt } = search
   const range = readDateRange(search) ?? DEFAULT_RANGE
   const spanOf = useSpanOf()
   const span = spanOf(range)
   const moments = momentsOf(span)
-  const balance = useQuery(balanceQuery(accountId, path))
-  const statement = useQuery(statementQuery(accountId, path, moments))
+  const balance = useQuery(balanceQuery(accountId, as))
+  const statement = useQuery(statementQuery(accountId, as, moments))
   const isNew = balance.data?.has_backed_credit === false && statement.data?.closing_balance === 0
   const look = (next: DateRange) =>
     change((before) => withRange(before, { range: next, compare: null }), { resetScroll: false })

@@ -1,11 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { write } from '../../api/client.ts'
-import {
-  type Deposit as DepositAnswer,
-  type DepositMethod,
-  quoteQuery,
-  type SaleMethod,
-} from '../../api/sale.ts'
+import { type DepositMethod, depositAddress, quoteQuery, type SaleMethod } from '../../api/sale.ts'
 import { money } from '../../format/money.ts'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { QrCode } from '../../parts/qr-code.tsx'
@@ -23,8 +17,7 @@ export function Deposit({ method, onClose }: DepositProps) {
   const accountId = useAccountId()
   const query = useQuery({
     queryKey: ['deposit', accountId, method.id],
-    queryFn: () =>
-      write<DepositAnswer>('POST', `accounts/${accountId}/purchases`, { method: method.id }),
+    queryFn: () => depositAddress({ account_id: accountId, method: method.id }),
     // The address of an account is the same for ever.
     staleTime: Number.POSITIVE_INFINITY,
   })
@@ -39,7 +32,7 @@ export function Deposit({ method, onClose }: DepositProps) {
       <GreyForm />
     )
   }
-  const { address, uri } = query.data.deposit
+  const { address, uri } = query.data
   const chain = chainName(method.chain_id)
   return (
     <>

@@ -1,13 +1,13 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import type { Page, StatementLine } from '../../api/answers.ts'
-import { read, withQuery } from '../../api/client.ts'
+import type { StatementLine } from '../../api/answers.ts'
+import { callAs } from '../../api/calls.ts'
 import { money } from '../../format/money.ts'
 import { count } from '../../format/numbers.ts'
 import { listTime } from '../../format/time.ts'
 import { type Head, ListCard, Older } from '../../parts/list-card.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
-import { useAccountReads } from '../../shell/account-screen.tsx'
+import { useAccountCaller } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { EntryWord, Origin, ReceiptLink } from './entry-words.tsx'
 import { ListHeader, type ListProps } from './list-header.tsx'
@@ -25,13 +25,14 @@ const HEADS: readonly Head[] = [
 /** Every change of the credit in the range, with the balance after it. */
 export function EntryList(list: ListProps) {
   const accountId = useAccountId()
-  const path = useAccountReads()
+  const as = useAccountCaller()
   const { from, to } = list.moments
   const query = useInfiniteQuery({
-    queryKey: ['entries', accountId, 'entries', path, from, to],
+    queryKey: ['entries', accountId, 'entries', as, from, to],
     queryFn: ({ pageParam, signal }) =>
-      read<Page<StatementLine>>(
-        withQuery(`${path}/entries`, { limit: ROWS, cursor: pageParam, from, to }),
+      callAs(as)(
+        'listEntries',
+        { account_id: accountId, limit: ROWS, cursor: pageParam, from, to },
         signal,
       ),
     initialPageParam: null as string | null,

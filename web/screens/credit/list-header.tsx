@@ -1,8 +1,9 @@
-import { withQuery } from '../../api/client.ts'
+import { hrefOf } from '../../api/calls.ts'
 import type { Moments } from '../../api/queries.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Segments } from '../../parts/segments.tsx'
-import { useAccountReads } from '../../shell/account-screen.tsx'
+import { useAccountCaller } from '../../shell/account-screen.tsx'
+import { useAccountId } from '../../shell/use-account.ts'
 
 const LISTS = [
   { value: 'statement', text: 'Statement' },
@@ -26,20 +27,19 @@ export interface ListProps {
 
 /** The lists, and the one that is shown as CSV. */
 export function ListHeader({ list, moments, rangeWords, onList }: ListProps) {
-  const path = `/app/api/${useAccountReads()}`
-  const { from, to } = moments
+  const as = useAccountCaller()
+  const asked = { account_id: useAccountId(), ...moments }
+  const kind = 'top_up,purchase,activation'
   const hrefs = {
-    statement: withQuery(`${path}/statement`, { from, to, format: 'csv' }),
-    'top-ups': withQuery(`${path}/statement`, {
-      ...{ from, to, format: 'csv', kind: 'top_up,purchase,activation' },
-    }),
-    entries: withQuery(`${path}/entries.csv`, { from, to }),
+    statement: hrefOf(as, 'getStatement', { ...asked, format: 'csv' }),
+    'top-ups': hrefOf(as, 'getStatement', { ...asked, format: 'csv', kind }),
+    entries: hrefOf(as, 'downloadEntries', asked),
   }
   return (
     <header className="flex-wrap gap-y-2">
       <Segments label="List" options={LISTS} value={list} onChange={onList} />
       <span className="note ml-auto">{rangeWords}</span>
-      <a className="btn" href={hrefs[list]} download={`${list}-${from.slice(0, 10)}.csv`}>
+      <a className="btn" href={hrefs[list]} download={`${list}-${moments.from.slice(0, 10)}.csv`}>
         <Icon name="download" small />
         CSV
       </a>

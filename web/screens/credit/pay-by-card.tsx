@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { ApiError, write } from '../../api/client.ts'
-import { type Begun, paymentPage, quoteQuery, type SaleMethod } from '../../api/sale.ts'
+import { ApiError } from '../../api/client.ts'
+import { beginPayment, paymentPage, quoteQuery, type SaleMethod } from '../../api/sale.ts'
 import { money, readMoney } from '../../format/money.ts'
 import { percentOf } from '../../format/numbers.ts'
 import { Field } from '../../parts/field.tsx'
@@ -22,10 +22,7 @@ export function PayByCard({ method, onClose }: PayByCardProps) {
   const [typed, setTyped] = useState('25')
   const begin = useMutation({
     mutationFn: (amountMicros: number) =>
-      write<Begun>('POST', `accounts/${accountId}/purchases`, {
-        method: method.id,
-        amount: amountMicros,
-      }),
+      beginPayment({ account_id: accountId, method: method.id, amount: amountMicros }),
     onSuccess: ({ url }) => window.location.assign(paymentPage(url)),
   })
   const read = readMoney(typed)

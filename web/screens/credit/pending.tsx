@@ -1,8 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import type { Entry, PendingPurchase } from '../../api/answers.ts'
-import { read } from '../../api/client.ts'
-import { boughtQuery, type PaymentPage, paymentPage } from '../../api/sale.ts'
+import { asMember } from '../../api/calls.ts'
+import { boughtQuery, paymentPage } from '../../api/sale.ts'
 import { money } from '../../format/money.ts'
 import { ago } from '../../format/time.ts'
 import { useNow } from '../../parts/now.ts'
@@ -83,7 +83,8 @@ function PendingItem({ purchase }: { purchase: PendingPurchase }) {
 function Continue({ purchaseId }: { purchaseId: string }) {
   const accountId = useAccountId()
   const resume = useMutation({
-    mutationFn: () => read<PaymentPage>(`accounts/${accountId}/purchases/${purchaseId}/page`),
+    mutationFn: () =>
+      asMember('resumePurchase', { account_id: accountId, purchase_id: purchaseId }),
     onSuccess: ({ url }) => window.location.assign(paymentPage(url)),
   })
   return (

@@ -1,7 +1,8 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Entry } from '../../api/answers.ts'
-import { ApiError, write } from '../../api/client.ts'
+import { asMember } from '../../api/calls.ts'
+import { ApiError } from '../../api/client.ts'
 import { money } from '../../format/money.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
@@ -14,8 +15,7 @@ export function RedeemCode({ onClose }: { onClose: () => void }) {
   const queries = useQueryClient()
   const [code, setCode] = useState('')
   const redeem = useMutation({
-    mutationFn: (text: string) =>
-      write<Entry>('POST', `accounts/${accountId}/redeem`, { code: text }),
+    mutationFn: (text: string) => asMember('redeemCode', { account_id: accountId, code: text }),
     onSuccess() {
       for (const name of ['balance', 'entries', 'overview', 'account']) {
         void queries.invalidateQueries({ queryKey: [name, accountId] })

@@ -1,8 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
-import type { Account } from '../../api/answers.ts'
-import { write } from '../../api/client.ts'
+import { asOperator } from '../../api/calls.ts'
 import { meQuery } from '../../api/queries.ts'
 import { Field } from '../../parts/field.tsx'
 import { Door } from './door.tsx'
@@ -34,9 +33,9 @@ function NewAccountForm() {
   const [error, setError] = useState<string | null>(null)
   const create = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
-    const name = new FormData(event.currentTarget).get('name')
+    const name = String(new FormData(event.currentTarget).get('name'))
     try {
-      const account = await write<Account>('POST', 'operator/own-accounts', { name, email: null })
+      const account = await asOperator('createOwnAccount', { name, email: null })
       await queries.invalidateQueries({ queryKey: meQuery.queryKey })
       await navigate({ to: '/$account/overview', params: { account: account.id } })
     } catch (thrown) {

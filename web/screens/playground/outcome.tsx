@@ -56,7 +56,7 @@ const ASK_AGAIN_MS = 700
 function Cost({ requestId }: { requestId: string | null }) {
   const account = useAccountId()
   const { data } = useQuery({
-    ...requestQuery(account, requestId ?? ''),
+    ...requestQuery(requestId ?? '', { as: 'member', accountId: account }),
     enabled: requestId !== null,
     refetchInterval: ({ state: { data: request } }) =>
       request === undefined || request.state === 'open' || request.state === 'provisional'

@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Me } from '../../api/answers.ts'
-import { write } from '../../api/client.ts'
+import { asMember } from '../../api/calls.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Heads } from '../../parts/list-card.tsx'
 import { useMe } from '../../shell/use-account.ts'
@@ -64,7 +64,7 @@ interface LeaveProps {
 
 function LeaveAccount({ account, onClose }: LeaveProps) {
   const leave = useMutation({
-    mutationFn: () => write('POST', `accounts/${account.id}/leave`),
+    mutationFn: () => asMember('leaveAccount', { account_id: account.id }),
     // The pages that are open may be of this account.
     onSuccess: () => location.assign('/app/'),
   })

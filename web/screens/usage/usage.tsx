@@ -10,7 +10,7 @@ import {
   type TimeSpan,
 } from '../../../src/vocabulary/date-range.ts'
 import type { Usage, UsageReport } from '../../api/answers.ts'
-import { withQuery } from '../../api/client.ts'
+import { hrefOf } from '../../api/calls.ts'
 import { momentsOf, reportQuery, usageQuery } from '../../api/queries.ts'
 import { Answer } from '../../charts/answer.tsx'
 import { Chart, GreyChartCard, type LegendSeries, SPLITS } from '../../charts/chart.tsx'
@@ -157,10 +157,13 @@ interface DownloadProps {
 function Download({ accountId, usage }: DownloadProps) {
   if (usage === undefined) return null
   const { from, to, by } = usage
+  const asked = { account_id: accountId, from, to }
+  // Only operators' reports are by account or by upstream.
+  if (by === 'account' || by === 'upstream') return null
   const path =
     usage.object === 'usage'
-      ? withQuery(`/app/api/accounts/${accountId}/usage.csv`, { from, to, by, step: usage.step })
-      : withQuery(`/app/api/accounts/${accountId}/usage/report`, { from, to, by, format: 'csv' })
+      ? hrefOf('member', 'downloadUsage', { ...asked, by: usage.by, step: usage.step })
+      : hrefOf('member', 'getUsageReport', { ...asked, by, format: 'csv' })
   return (
     <a className="btn ml-auto" href={path} download={`usage-${from.slice(0, 10)}-by-${by}.csv`}>
       <Icon name="download" small />
