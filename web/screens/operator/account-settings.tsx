@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useId, useState } from 'react'
 import type { Account } from '../../api/answers.ts'
-import { write } from '../../api/client.ts'
+import { asOperator, type Input } from '../../api/calls.ts'
 import { oneAccountQuery } from '../../api/operator.ts'
 import { readMetadata, typedMetadata } from '../../format/metadata.ts'
 import { readMoney, typedMoney } from '../../format/money.ts'
@@ -81,7 +81,8 @@ function Section({ title, note, change, problem, onSave, children }: SectionProp
 
 function useChange({ id }: Account) {
   return useOperatorWrite(
-    (body: object) => write<Account>('PATCH', `operator/accounts/${id}`, body),
+    (fields: Omit<Input<'changeAccount', 'operator'>, 'account_id'>) =>
+      asOperator('changeAccount', { account_id: id, ...fields }),
     () => showToast('Settings saved.'),
   )
 }

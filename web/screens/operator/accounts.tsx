@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { readDateRange, searchOf, type TimeSpan } from '../../../src/vocabulary/date-range.ts'
-import { withQuery } from '../../api/client.ts'
+import { hrefOf } from '../../api/calls.ts'
 import {
   type AccountState,
   accountsQuery,
@@ -33,7 +33,7 @@ export function AccountsScreen() {
   useTitle('Accounts')
   const { create = false, ...filters } = route.useSearch()
   const { search = '', state, ...dates } = filters
-  const csvPath = withQuery('operator/accounts', {
+  const csv = hrefOf('operator', 'listAccounts', {
     search: search === '' ? null : search,
     state,
     format: 'csv',
@@ -59,7 +59,7 @@ export function AccountsScreen() {
             })
           }
         />
-        <a className="btn" href={`/app/api/${csvPath}`} download="accounts.csv">
+        <a className="btn" href={csv} download="accounts.csv">
           <Icon name="download" />
           CSV
         </a>

@@ -1,7 +1,8 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
+import { hrefOf } from '../../api/calls.ts'
 import {
-  actionsPath,
+  actionFields,
   actionsQuery,
   type OperatorAction,
   tokensQuery,
@@ -35,7 +36,10 @@ export function AuditLogScreen() {
         <h1>Audit log</h1>
         <a
           className="btn"
-          href={`/app/api/${actionsPath(search, { format: 'csv' })}`}
+          href={hrefOf('operator', 'listOperatorActions', {
+            ...actionFields(search),
+            format: 'csv',
+          })}
           download="audit-log.csv"
         >
           <Icon name="download" />

@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { write } from '../../api/client.ts'
+import { asOperator } from '../../api/calls.ts'
 import { type CreatedCode, type CreditCode, codesQuery } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
@@ -154,7 +154,7 @@ function codeState(code: CreditCode, now: Date) {
 
 function RevokeCode({ code, onClose }: { code: CreditCode; onClose: () => void }) {
   const revoke = useOperatorWrite(
-    (id: string) => write<unknown>('DELETE', `operator/codes/${id}`),
+    (code_id: string) => asOperator('revokeCode', { code_id }),
     onClose,
   )
   return (

@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from 'react'
 import type { Account } from '../../api/answers.ts'
-import { write } from '../../api/client.ts'
+import { asOperator } from '../../api/calls.ts'
 import { readPercent } from '../../format/numbers.ts'
 import { NO_TERMS, type Terms } from '../../format/terms.ts'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -19,7 +19,7 @@ interface CreateAccountProps {
 /** A new account, without credit. */
 export function CreateAccount({ onClose, onMade }: CreateAccountProps) {
   const create = useOperatorWrite(
-    (fields: AccountFields) => write<Account>('POST', 'operator/accounts', fields),
+    (fields: AccountFields) => asOperator('createAccount', fields),
     onMade,
   )
   return (

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react'
-import { write } from '../../api/client.ts'
+import { asOperator, type Input } from '../../api/calls.ts'
 import type { CreatedCode } from '../../api/operator.ts'
 import { money, readMoney } from '../../format/money.ts'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -19,7 +19,7 @@ export function CreateCode({ onClose, onMade }: CreateCodeProps) {
   const [amount, setAmount] = useState('')
   const [expiry, setExpiry] = useState<Expiry>({ kind: 'never' })
   const create = useOperatorWrite(
-    (body: object) => write<CreatedCode>('POST', 'operator/codes', body),
+    (fields: Input<'createCode', 'operator'>) => asOperator('createCode', fields),
     onMade,
   )
   const amountMicros = readMoney(amount)

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { write } from '../../api/client.ts'
+import { type Answer, asOperator } from '../../api/calls.ts'
 import { type Health, healthQuery, maintenanceQuery } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { count, counted } from '../../format/numbers.ts'
@@ -121,20 +121,10 @@ function Costs({ costs: { lookups, doubted, key_usage_agrees: agrees } }: Pick<H
   )
 }
 
-interface Refreshed {
-  readonly models: number
-  readonly doubted: readonly string[]
-  readonly skipped: readonly unknown[]
-  readonly failed: readonly { readonly upstream: string; readonly why: string }[]
-}
-
 function Catalog({ health: { catalog } }: { health: Health }) {
   const now = useNow()
-  const [done, setDone] = useState<Refreshed | null>(null)
-  const refresh = useOperatorWrite(
-    () => write<Refreshed>('POST', 'operator/catalog/refresh'),
-    setDone,
-  )
+  const [done, setDone] = useState<Answer<'refreshCatalog', 'operator'> | null>(null)
+  const refresh = useOperatorWrite(() => asOperator('refreshCatalog', {}), setDone)
   const { models, refreshed_at: refreshedAt, doubted } = catalog
   return (
     <div className="grid gap-3 px-[18px] pt-1 pb-[18px]">
@@ -245,7 +235,7 @@ interface TurnProps {
 
 function TurnMaintenance({ isOn, health, onClose }: TurnProps) {
   const turn = useOperatorWrite(
-    (enabled: boolean) => write<unknown>('PUT', 'operator/maintenance', { enabled }),
+    (enabled: boolean) => asOperator('setMaintenance', { enabled }),
     onClose,
   )
   const open = health?.holds.find(({ state }) => state === 'open')

@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from 'react'
-import type { Account, Entry } from '../../api/answers.ts'
-import { write } from '../../api/client.ts'
+import type { Account } from '../../api/answers.ts'
+import { asOperator, type Input } from '../../api/calls.ts'
 import { money, readMoney } from '../../format/money.ts'
 import { dayOf } from '../../format/time.ts'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -97,7 +97,7 @@ function useMove({ account, first }: Omit<MoveCreditProps, 'onClose'>, onClose: 
   const [typed, setAmount] = useState('')
   const [day, setDay] = useState(() => localDay(new Date(now.getTime() + FREE_DAYS * DAY_MS)))
   const send = useOperatorWrite(
-    (body: object) => write<Entry>('POST', `operator/accounts/${account.id}/credit`, body),
+    (added: Input<'addCredit', 'operator'>) => asOperator('addCredit', added),
     onClose,
   )
   const read = readMoney(typed)
@@ -108,13 +108,12 @@ function useMove({ account, first }: Omit<MoveCreditProps, 'onClose'>, onClose: 
     if (amountMicros === null) return
     const reference = String(new FormData(event.currentTarget).get('reference')).trim()
     const signed = move === 'chargeback' ? -amountMicros : amountMicros
-    const expires = move === 'free' ? { expires_at: new Date(`${day}T00:00`).toISOString() } : {}
-    send.mutate({
-      kind: move === 'free' ? 'free' : 'backed',
-      amount: signed,
-      reference,
-      ...expires,
-    })
+    const added = { account_id: account.id, amount: signed, reference }
+    send.mutate(
+      move === 'free'
+        ? { ...added, kind: 'free', expires_at: new Date(`${day}T00:00`).toISOString() }
+        : { ...added, kind: 'backed' },
+    )
   }
   return { move, setMove, amount, setAmount, day, setDay, send, submit }
 }

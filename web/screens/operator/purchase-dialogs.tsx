@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import type { FormEvent } from 'react'
-import { ApiError, write } from '../../api/client.ts'
-import { type AdminPurchase, type ListedPurchase, oneAccountQuery } from '../../api/operator.ts'
+import { asOperator } from '../../api/calls.ts'
+import { ApiError } from '../../api/client.ts'
+import { type ListedPurchase, oneAccountQuery } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -21,7 +22,7 @@ export function CreditPurchase({ purchase, onClose }: PurchaseDialogProps) {
   const { id, account_id: accountId, credit, note } = purchase
   const { data: account } = useQuery(oneAccountQuery(accountId))
   const decide = useOperatorWrite(
-    (purchaseId: string) => write<AdminPurchase>('POST', `operator/purchases/${purchaseId}/credit`),
+    (purchase_id: string) => asOperator('creditPurchase', { purchase_id }),
     onClose,
   )
   return (
@@ -50,8 +51,7 @@ export function CreditPurchase({ purchase, onClose }: PurchaseDialogProps) {
 /** Decides that a held purchase adds no credit, with the reason. */
 export function DismissPurchase({ purchase, onClose }: PurchaseDialogProps) {
   const decide = useOperatorWrite(
-    (note: string) =>
-      write<AdminPurchase>('POST', `operator/purchases/${purchase.id}/dismiss`, { note }),
+    (note: string) => asOperator('dismissPurchase', { purchase_id: purchase.id, note }),
     onClose,
   )
   const { error } = decide

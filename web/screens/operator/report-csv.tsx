@@ -1,5 +1,6 @@
 import { dateOf, type TimeSpan } from '../../../src/vocabulary/date-range.ts'
-import { operatorReportPath } from '../../api/operator.ts'
+import { hrefOf } from '../../api/calls.ts'
+import { momentsOf } from '../../api/queries.ts'
 import { Icon } from '../../parts/icon.tsx'
 import type { Group } from './margin-search.ts'
 
@@ -10,13 +11,9 @@ interface ReportCsvProps {
 
 /** Leads to the report of all accounts as CSV. */
 export function ReportCsv({ span, by }: ReportCsvProps) {
-  const path = operatorReportPath(span, { by, account: null })
+  const href = hrefOf('operator', 'getAllUsage', { ...momentsOf(span), by, format: 'csv' })
   return (
-    <a
-      className="btn"
-      href={`/app/api/${path}&format=csv`}
-      download={`usage-${dateOf(span.fromMs)}-by-${by}.csv`}
-    >
+    <a className="btn" href={href} download={`usage-${dateOf(span.fromMs)}-by-${by}.csv`}>
       <Icon name="download" small />
       CSV
     </a>

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { chargeForSaidCost, parseDecimal } from '../../../src/vocabulary/money.ts'
-import type { ActivityRequest } from '../../api/answers.ts'
-import { ApiError, write } from '../../api/client.ts'
+import { asOperator } from '../../api/calls.ts'
+import { ApiError } from '../../api/client.ts'
 import { oneAccountQuery, type UnsettledRequest } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { percentOf } from '../../format/numbers.ts'
@@ -20,8 +20,7 @@ interface SettleRequestProps {
 export function SettleRequest({ request, onClose }: SettleRequestProps) {
   const [cost, setCost] = useState('')
   const settle = useOperatorWrite(
-    (typed: string) =>
-      write<ActivityRequest>('POST', `operator/requests/${request.id}/settle`, { cost: typed }),
+    (typed: string) => asOperator('settleRequest', { request_id: request.id, cost: typed }),
     onClose,
   )
   const typed = cost.trim().replace(/^\$/, '')

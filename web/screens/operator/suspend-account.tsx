@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Account, Overview } from '../../api/answers.ts'
-import { write } from '../../api/client.ts'
+import { asOperator } from '../../api/calls.ts'
 import { momentsOf, overviewQuery } from '../../api/queries.ts'
 import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
@@ -30,8 +30,8 @@ export function SuspendAccount({ account, keyCount, onClose }: SuspendAccountPro
     enabled: !disabled,
   })
   const change = useOperatorWrite(
-    (body: { readonly disabled: boolean; readonly note?: string }) =>
-      write<Account>('PATCH', `operator/accounts/${id}`, body),
+    (fields: { readonly disabled: boolean; readonly note?: string }) =>
+      asOperator('changeAccount', { account_id: id, ...fields }),
     onClose,
   )
   const refusal = refusalOf(change.error, ['note'])

@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { write } from '../../api/client.ts'
+import { asOperator } from '../../api/calls.ts'
 import { type AdminToken, tokensQuery } from '../../api/operator.ts'
 import { counted } from '../../format/numbers.ts'
 import { ago, dayOf } from '../../format/time.ts'
@@ -127,7 +127,7 @@ function tokenState({ revoked_at: revokedAt, expires_at: expiresAt }: AdminToken
 
 function RevokeToken({ token, onClose }: { token: AdminToken; onClose: () => void }) {
   const revoke = useOperatorWrite(
-    (id: string) => write<unknown>('DELETE', `operator/tokens/${id}`),
+    (token_id: string) => asOperator('revokeAdminToken', { token_id }),
     onClose,
   )
   return (

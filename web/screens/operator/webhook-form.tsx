@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from 'react'
 import { WEBHOOK_EVENTS, type WebhookEvent } from '../../../src/vocabulary/webhook-event.ts'
-import { write } from '../../api/client.ts'
+import { asOperator } from '../../api/calls.ts'
 import type { CreatedWebhook, Webhook } from '../../api/operator.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
@@ -25,7 +25,7 @@ interface CreateWebhookProps {
 /** The form for a new webhook. */
 export function CreateWebhook({ onClose, onMade }: CreateWebhookProps) {
   const create = useOperatorWrite(
-    (fields: WebhookFields) => write<CreatedWebhook>('POST', 'operator/webhooks', fields),
+    (fields: WebhookFields) => asOperator('createWebhook', fields),
     onMade,
   )
   return (
@@ -48,7 +48,7 @@ interface ChangeWebhookProps {
 /** Another address, or other events. */
 export function ChangeWebhook({ webhook, onClose }: ChangeWebhookProps) {
   const change = useOperatorWrite(
-    (fields: WebhookFields) => write<Webhook>('PATCH', `operator/webhooks/${webhook.id}`, fields),
+    (fields: WebhookFields) => asOperator('changeWebhook', { webhook_id: webhook.id, ...fields }),
     onClose,
   )
   return (

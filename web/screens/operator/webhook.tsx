@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { write } from '../../api/client.ts'
+import { asOperator } from '../../api/calls.ts'
 import { type Delivery, deliveriesQuery, type Webhook, webhooksQuery } from '../../api/operator.ts'
 import { Answer } from '../../charts/answer.tsx'
 import { counted } from '../../format/numbers.ts'
@@ -83,7 +83,7 @@ function Buttons({ webhook }: WebhookProps) {
   const [opened, setOpened] = useState<'change' | 'disable' | 'delete' | null>(null)
   const close = () => setOpened(null)
   const test = useOperatorWrite(
-    (webhookId: string) => write<Delivery>('POST', `operator/webhooks/${webhookId}/test`),
+    (webhook_id: string) => asOperator('testWebhook', { webhook_id }),
     () => {},
   )
   return (
@@ -123,7 +123,7 @@ interface DialogProps extends WebhookProps {
 
 function DisableWebhook({ webhook: { id, disabled }, onClose }: DialogProps) {
   const change = useOperatorWrite(
-    (to: boolean) => write<Webhook>('PATCH', `operator/webhooks/${id}`, { disabled: to }),
+    (to: boolean) => asOperator('changeWebhook', { webhook_id: id, disabled: to }),
     onClose,
   )
   return (
@@ -147,7 +147,7 @@ function DisableWebhook({ webhook: { id, disabled }, onClose }: DialogProps) {
 function DeleteWebhook({ webhook: { id, url }, onClose }: DialogProps) {
   const navigate = useNavigate()
   const remove = useOperatorWrite(
-    (webhookId: string) => write<unknown>('DELETE', `operator/webhooks/${webhookId}`),
+    (webhook_id: string) => asOperator('deleteWebhook', { webhook_id }),
     () => void navigate({ to: '/operator/webhooks' }),
   )
   return (
