@@ -9,8 +9,8 @@ let root: string
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'tollgate-stale-'))
   write('package-lock.json', '{}')
-  for (const path of ['web/main.tsx', 'src/operations/keys.ts', 'src/vocabulary/money.ts']) {
-    write(path, 'first')
+  for (const folder of ['web', 'src/http/page', 'src/operations', 'src/vocabulary']) {
+    write(`${folder}/main.tsx`, 'first')
   }
 })
 afterEach(() => rmSync(root, { recursive: true, force: true }))
@@ -29,7 +29,7 @@ test('a page that is built from its sources has no fault', async () => {
   expect(await faultOfBuild(root)).toBeNull()
 })
 
-test.each(['web/main.tsx', 'web/parts/new.tsx', 'src/operations/keys.ts', 'package-lock.json'])(
+test.each(['web/main.tsx', 'web/parts/new.tsx', 'src/operations/main.tsx', 'package-lock.json'])(
   'a page is stale once %s has changed',
   async (path) => {
     await build()

@@ -5,8 +5,8 @@ import { join, relative } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
-// The page has the paths of the operations, and texts of the vocabulary.
-const FOLDERS = ['web', 'src/operations', 'src/vocabulary']
+// The page has the paths of its calls, and texts of the vocabulary.
+const FOLDERS = ['web', 'src/http/page', 'src/operations', 'src/vocabulary']
 
 /**
  * The SHA-256 of what the page is built from, in hex: paths and bytes of its folders and of the lock file

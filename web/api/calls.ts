@@ -1,25 +1,35 @@
 import type { z } from 'zod'
+import type { FACTOR_CALLS } from '../../src/http/page/factor-routes.ts'
+import type { SESSION_CALLS } from '../../src/http/page/session-routes.ts'
+import type { USER_CALLS } from '../../src/http/page/user-routes.ts'
 import type { ForCustomers } from '../../src/operations/customer-fields.ts'
 import type { ProductOperation } from '../../src/operations/operations.ts'
 import type { PageCaller, PageRoutes } from '../routes-of-page.ts'
 import { read, withQuery, write } from './client.ts'
 
-/** Calls of operations. Path, method, input and answer are those of the operation's description on the server. */
+/** Calls of the server. Path, method, input and answer are those of the description that the server has of each. */
 
-type Operations = { readonly [O in ProductOperation as O['name']]: O }
+type Call =
+  | ProductOperation
+  | (typeof SESSION_CALLS | typeof FACTOR_CALLS | typeof USER_CALLS)[number]
 
-/** Names of the operations that a caller has; of several callers: that each of them has. */
+type Calls = { readonly [C in Call as C['name']]: C }
+
+/** Names of the calls that a caller has; of several callers: that each of them has. */
 type NameFor<As extends PageCaller> = {
-  [Name in keyof Operations]: [As] extends [keyof Operations[Name]['paths']] ? Name : never
-}[keyof Operations]
+  [Name in keyof Calls]: [As] extends [keyof Calls[Name]['paths']] ? Name : never
+}[keyof Calls]
 
-type PathOf<O extends ProductOperation, As> = O['paths'][As & keyof O['paths']]
+type PathOf<C extends Call, As> = C['paths'][As & keyof C['paths']]
 
 type Params<Path> = Path extends `${string}{${infer Param}}${infer Rest}`
   ? { readonly [Name in Param]: string } & Params<Rest>
   : unknown
 
-type Sent<Shape extends z.ZodType> = Shape extends z.ZodUndefined ? unknown : Given<z.input<Shape>>
+// It does not distribute: a call without a query has the type never there.
+type Sent<Shape extends z.ZodType> = [Shape] extends [z.ZodUndefined]
+  ? unknown
+  : Given<z.input<Shape>>
 
 type Given<T> = T extends readonly (infer Item)[]
   ? readonly Given<Item>[]
@@ -41,20 +51,24 @@ type AsText<Field> = string extends Field
     : Field
 
 /** The parameters of the path, and the fields of the query or of the body. */
-export type Input<Name extends keyof Operations, As extends PageCaller> = Params<
-  PathOf<Operations[Name], As>
+export type Input<Name extends keyof Calls, As extends PageCaller> = Params<
+  PathOf<Calls[Name], As>
 > &
-  QueryFields<Sent<NonNullable<Operations[Name]['query']>>> &
-  Sent<NonNullable<Operations[Name]['body']>>
+  QueryFields<Sent<NonNullable<Calls[Name]['query']>>> &
+  Sent<NonNullable<Calls[Name]['body']>>
 
-type Answers<O extends ProductOperation> = z.infer<O['answers'][keyof O['answers']]>
+type Answers<C extends Call> = C extends ProductOperation
+  ? z.infer<C['answers'][keyof C['answers']]>
+  : Awaited<ReturnType<C['run']>>
 
 /** What an operation answers to a caller: to operators alone with what customers must not see. */
-export type Answer<Name extends keyof Operations, As extends PageCaller> = [As] extends ['operator']
-  ? Answers<Operations[Name]>
-  : ForCustomers<Answers<Operations[Name]>>
+export type Answer<Name extends keyof Calls, As extends PageCaller> = [As] extends [
+  'browser' | 'operator',
+]
+  ? Answers<Calls[Name]>
+  : ForCustomers<Answers<Calls[Name]>>
 
-/** Makes the function that calls operations as a caller; as one of several: those that each of them has. */
+/** Makes the function that calls the server as a caller; as one of several: what each of them may call. */
 export function callAs<As extends PageCaller>(as: As) {
   return <Name extends NameFor<As>>(
     name: Name,
@@ -74,6 +88,9 @@ export const asOperator = callAs('operator')
 
 /** Calls an operation that needs no session. Throws as {@link asMember} does. */
 export const asAnyone = callAs('anyone')
+
+/** Calls what reads or sets the cookies of this browser, signed in or not. Throws as {@link asMember} does. */
+export const asBrowser = callAs('browser')
 
 /** The address of an operation's answer, for a link that downloads it. */
 export function hrefOf<As extends PageCaller, Name extends NameFor<As>>(

@@ -1,21 +1,20 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import type { Comparison, TimeSpan } from '../../src/vocabulary/date-range.ts'
-import type { ActivityRequest, Me, Overview, Start, Usage } from './answers.ts'
-import { asMember, asOperator, callAs } from './calls.ts'
-import { read } from './client.ts'
+import type { ActivityRequest, Overview, Usage } from './answers.ts'
+import { asBrowser, asMember, asOperator, callAs } from './calls.ts'
 
 const MINUTE_MS = 60_000
 
 /** The state of the page before a sign-in. */
 export const startQuery = queryOptions({
   queryKey: ['start'],
-  queryFn: ({ signal }) => read<Start>('start', signal),
+  queryFn: ({ signal }) => asBrowser('getStart', {}, signal),
 })
 
 /** The signed-in user. */
 export const meQuery = queryOptions({
   queryKey: ['me'],
-  queryFn: ({ signal }) => read<Me>('me', signal),
+  queryFn: ({ signal }) => asBrowser('getMe', {}, signal),
   staleTime: 5 * MINUTE_MS,
 })
 

@@ -1,32 +1,27 @@
-import type {
-  PublicKeyCredentialCreationOptionsJSON,
-  PublicKeyCredentialRequestOptionsJSON,
-} from '@simplewebauthn/browser'
-import { write } from '../api/client.ts'
+import { asBrowser } from '../api/calls.ts'
 
 /** Whether this browser has passkeys. */
 export function hasPasskeys(): boolean {
   return 'PublicKeyCredential' in window
 }
 
+// None is asked for.
+const NO_EXTENSIONS = { clientExtensionResults: {} }
+
 /** Lets the browser make a passkey. Throws ApiError, and Error with what to tell the user. */
-export async function makePasskey(): Promise<object> {
-  const { options } = await write<{ options: PublicKeyCredentialCreationOptionsJSON }>(
-    'POST',
-    'auth/factors/passkey/begin',
-  )
+export async function makePasskey() {
+  const { options } = await asBrowser('beginPasskey', {})
   const { startRegistration } = await import('@simplewebauthn/browser')
-  return startRegistration({ optionsJSON: options }).catch(explain)
+  const made = await startRegistration({ optionsJSON: options }).catch(explain)
+  return { ...made, ...NO_EXTENSIONS }
 }
 
 /** Lets one of the user's passkeys sign. Throws ApiError, and Error with what to tell the user. */
-export async function signByPasskey(): Promise<object> {
-  const { options } = await write<{ options: PublicKeyCredentialRequestOptionsJSON }>(
-    'POST',
-    'auth/factor/challenge',
-  )
+export async function signByPasskey() {
+  const { options } = await asBrowser('challengePasskey', {})
   const { startAuthentication } = await import('@simplewebauthn/browser')
-  return startAuthentication({ optionsJSON: options }).catch(explain)
+  const signed = await startAuthentication({ optionsJSON: options }).catch(explain)
+  return { ...signed, ...NO_EXTENSIONS }
 }
 
 /** Browsers name what went wrong, and say nothing that a user could do. */

@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { forgetAnswers, write } from '../api/client.ts'
+import { asBrowser } from '../api/calls.ts'
+import { forgetAnswers } from '../api/client.ts'
 import { Icon, type IconName } from '../parts/icon.tsx'
 import { chooseTheme, type Theme, useTheme } from './theme.ts'
 
@@ -68,7 +69,7 @@ export function UserMenu({ onPick, onHelp }: { onPick: () => void; onHelp: () =>
 function useSignOut(): () => void {
   const queries = useQueryClient()
   return () => {
-    const leaving = write('POST', 'auth/sign-out').finally(() => {
+    const leaving = asBrowser('signOut', {}).finally(() => {
       queries.clear()
       forgetAnswers()
       location.assign('/app/sign-in')

@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { nameField } from '../../operations/fields.ts'
 import { APP_SECRET } from '../../people/factors/authenticator-app.ts'
@@ -15,12 +14,12 @@ import {
 } from './factor-proof.ts'
 import { countCall, requireSignedIn } from './page-access.ts'
 import {
+  type AnyCall,
   enter,
   letIn,
   type PageCall,
   type PageCallsInput,
-  readBody,
-  registerCalls,
+  pageCall,
 } from './page-calls.ts'
 import type { FactorNeededAnswer, FactorsAnswer, MeAnswer } from './session-answers.ts'
 
@@ -37,35 +36,23 @@ const appBody = z.strictObject({
 
 const passkeyBody = z.strictObject({ name: nameField, passkey: newPasskeyField })
 
-/** Second factors: what ends a sign-in of a user who has one, and what sets them up. */
-export function registerFactorRoutes(app: FastifyInstance, input: PageCallsInput): void {
-  registerCalls(app, input, [
-    ['POST', 'auth/factor', (call) => show(input, call)],
-    ['POST', 'auth/factor/challenge', (call) => challenge(input, call)],
-    ['GET', 'auth/factors', (call) => list(input, call)],
-    ['POST', 'auth/factors/app/begin', (call) => beginApp(input, call)],
-    ['POST', 'auth/factors/app', (call) => addApp(input, call)],
-    ['POST', 'auth/factors/passkey/begin', (call) => beginPasskey(input, call)],
-    ['POST', 'auth/factors/passkey', (call) => addPasskey(input, call)],
-    ['POST', 'auth/factors/recovery-codes', (call) => renewRecoveryCodes(input, call)],
-    ['DELETE', 'auth/factors/:factor_id', (call) => remove(input, call)],
-  ])
-}
-
-async function show(input: PageCallsInput, call: PageCall): Promise<MeAnswer | FactorNeededAnswer> {
+async function show(
+  input: PageCallsInput,
+  call: PageCall<typeof showBody>,
+): Promise<MeAnswer | FactorNeededAnswer> {
   const { people, site, unknownCallers } = input
   const { arrival } = call
   const sessionToken = site.sessionTokenOf(arrival)
   if (sessionToken === null) throw new Problem('not_signed_in')
   const waiting = await people.sessions.findWaiting(sessionToken)
   if (waiting === null) throw unknownCallers.refusal(arrival, { code: 'not_signed_in' })
-  const shown = await readBody(showBody, { input, call })
+  const shown = await call.readBody()
   await people.factors.letIn(waiting, proofOf(site, arrival, shown))
   return letIn(input, call, { sessionToken })
 }
 
 /** Asks for a signature by a passkey, at a sign-in or where the password is asked for again. */
-async function challenge(input: PageCallsInput, call: PageCall): Promise<object> {
+async function challenge(input: PageCallsInput, call: PageCall) {
   const { people, site } = input
   const { arrival, reply } = call
   const sessionToken = site.sessionTokenOf(arrival)
@@ -103,44 +90,44 @@ async function list(input: PageCallsInput, call: PageCall): Promise<FactorsAnswe
   }
 }
 
-async function beginApp(input: PageCallsInput, call: PageCall): Promise<object> {
+async function beginApp(input: PageCallsInput, call: PageCall) {
   const { user } = await enterToAdd(input, call)
   return { object: 'app_begun', ...input.people.factorSetup.beginApp(user) }
 }
 
-async function addApp(input: PageCallsInput, call: PageCall): Promise<object> {
+async function addApp(input: PageCallsInput, call: PageCall<typeof appBody>) {
   const signedIn = await enterToAdd(input, call)
-  const body = await readBody(appBody, { input, call })
+  const body = await call.readBody()
   const { recoveryCodes } = await input.people.factorSetup.addApp({ signedIn, ...body })
   call.reply.code(201)
   return { object: 'factor_added', recovery_codes: recoveryCodes }
 }
 
-async function beginPasskey(input: PageCallsInput, call: PageCall): Promise<object> {
+async function beginPasskey(input: PageCallsInput, call: PageCall) {
   const signedIn = await enterToAdd(input, call)
   const site = requirePasskeySite(input.site, call.arrival)
   const asked = await input.people.factorSetup.beginPasskey(signedIn, site)
   return { object: 'passkey_begun', options: asked }
 }
 
-async function addPasskey(input: PageCallsInput, call: PageCall): Promise<object> {
+async function addPasskey(input: PageCallsInput, call: PageCall<typeof passkeyBody>) {
   const signedIn = await enterToAdd(input, call)
   const site = requirePasskeySite(input.site, call.arrival)
-  const { name, passkey: answer } = await readBody(passkeyBody, { input, call })
+  const { name, passkey: answer } = await call.readBody()
   const { factorSetup } = input.people
   const { recoveryCodes } = await factorSetup.addPasskey({ signedIn, site, name, answer })
   call.reply.code(201)
   return { object: 'factor_added', recovery_codes: recoveryCodes }
 }
 
-async function renewRecoveryCodes(input: PageCallsInput, call: PageCall): Promise<object> {
+async function renewRecoveryCodes(input: PageCallsInput, call: PageCall) {
   const signedIn = await enterRecently(input, call)
   const codes = await input.people.factorSetup.renewRecoveryCodes(signedIn)
   call.reply.code(201)
   return { object: 'recovery_codes', recovery_codes: codes }
 }
 
-async function remove(input: PageCallsInput, call: PageCall): Promise<object> {
+async function remove(input: PageCallsInput, call: PageCall) {
   const signedIn = await enterRecently(input, call)
   const { factor_id: factorId = '' } = call.request.params
   const isId = /^fact_\w+$/.test(factorId)
@@ -151,7 +138,7 @@ async function remove(input: PageCallsInput, call: PageCall): Promise<object> {
 }
 
 /** Who may add a second factor. Throws Problem `address_not_proved`, and as {@link enterRecently} does. */
-async function enterToAdd(input: PageCallsInput, call: PageCall): Promise<SignedIn> {
+async function enterToAdd(input: PageCallsInput, call: AnyCall): Promise<SignedIn> {
   const signedIn = await enterRecently(input, call)
   if (needsProof(input, signedIn)) throw new Problem('address_not_proved')
   return signedIn
@@ -169,10 +156,60 @@ function needsProof(
 }
 
 /** Who is signed in, by a recent password, which is kept so. Throws Problem `sign_in_again`. */
-async function enterRecently(input: PageCallsInput, call: PageCall): Promise<SignedIn> {
+async function enterRecently(input: PageCallsInput, call: AnyCall): Promise<SignedIn> {
   const { sessions } = input.people
   const signedIn = await enter(input, call)
   if (!sessions.isRecent(signedIn)) throw new Problem('sign_in_again')
   await sessions.keepRecent(signedIn.sessionId)
   return signedIn
 }
+
+/** Second factors: the call that ends a sign-in of a user who has one, and those that set them up. */
+export const FACTOR_CALLS = [
+  pageCall({ name: 'showFactor', method: 'POST', path: 'auth/factor', body: showBody, run: show }),
+  pageCall({
+    name: 'challengePasskey',
+    method: 'POST',
+    path: 'auth/factor/challenge',
+    run: challenge,
+  }),
+  pageCall({ name: 'listFactors', method: 'GET', path: 'auth/factors', run: list }),
+  pageCall({
+    name: 'beginAppFactor',
+    method: 'POST',
+    path: 'auth/factors/app/begin',
+    run: beginApp,
+  }),
+  pageCall({
+    name: 'addAppFactor',
+    method: 'POST',
+    path: 'auth/factors/app',
+    body: appBody,
+    run: addApp,
+  }),
+  pageCall({
+    name: 'beginPasskey',
+    method: 'POST',
+    path: 'auth/factors/passkey/begin',
+    run: beginPasskey,
+  }),
+  pageCall({
+    name: 'addPasskey',
+    method: 'POST',
+    path: 'auth/factors/passkey',
+    body: passkeyBody,
+    run: addPasskey,
+  }),
+  pageCall({
+    name: 'renewRecoveryCodes',
+    method: 'POST',
+    path: 'auth/factors/recovery-codes',
+    run: renewRecoveryCodes,
+  }),
+  pageCall({
+    name: 'removeFactor',
+    method: 'DELETE',
+    path: 'auth/factors/{factor_id}',
+    run: remove,
+  }),
+]

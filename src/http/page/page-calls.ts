@@ -37,44 +37,90 @@ export interface PageCallsInput extends PageAccessInput {
   readonly bodyTimeoutMs: number
 }
 
-/** One call of the page. */
-export interface PageCall {
+/** A call of the page, whatever is in its body. */
+export interface AnyCall {
   readonly request: FastifyRequest<{ Params: Record<string, string> }>
   readonly reply: FastifyReply
   readonly arrival: Arrival
   readonly visitor: Visitor
 }
 
-/** Answers a call. Throws Problem. */
-export type Answer = (call: PageCall) => Promise<object>
+/** A call of the page whose body has this schema. */
+export interface PageCall<Body extends z.ZodType = z.ZodUndefined> extends AnyCall {
+  /** Reads the body. Throws Problem `invalid_json`, `invalid_parameter`. */
+  readBody(): Promise<z.output<Body>>
+}
 
-/** Serves calls by their method and their path below `/app/api`. */
+/** A call of the page that is no operation: it reads or writes cookies. The page's client follows from its types. */
+export interface DescribedCall<
+  Name extends string,
+  Path extends string,
+  Body extends z.ZodType,
+  Answer extends object,
+> {
+  readonly name: Name
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  /** From the root, with parameters in braces. The caller is a browser, signed in or not. */
+  readonly paths: { readonly browser: Path }
+  readonly query: null
+  /** Null: the body is ignored. */
+  readonly body: Body | null
+  /** Answers it. Throws Problem. */
+  run(input: PageCallsInput, call: PageCall<Body>): Promise<Answer>
+}
+
+interface CallInput<Name, Path, Body extends z.ZodType, Answer>
+  extends Pick<DescribedCall<string, string, Body, object>, 'method'> {
+  readonly name: Name
+  /** Below `/app/api/`. */
+  readonly path: Path
+  /** Default: the body is ignored. */
+  readonly body?: Body
+  readonly run: (input: PageCallsInput, call: PageCall<Body>) => Promise<Answer>
+}
+
+/** Describes a call of the page. */
+export function pageCall<
+  const Name extends string,
+  const Path extends string,
+  Answer extends object,
+  Body extends z.ZodType = z.ZodUndefined,
+>({
+  path,
+  body,
+  ...described
+}: CallInput<Name, Path, Body, Answer>): DescribedCall<Name, `/app/api/${Path}`, Body, Answer> {
+  return { ...described, paths: { browser: `/app/api/${path}` }, query: null, body: body ?? null }
+}
+
+/** Serves calls of the page. */
 export function registerCalls(
   app: FastifyInstance,
   input: PageCallsInput,
-  calls: readonly (readonly ['GET' | 'POST' | 'DELETE', string, Answer])[],
+  calls: readonly DescribedCall<string, string, z.ZodType, object>[],
 ): void {
-  for (const [method, path, answer] of calls) {
+  for (const { method, paths, body, run } of calls) {
     app.route<{ Params: Record<string, string> }>({
       method,
-      url: `/app/api/${path}`,
+      url: paths.browser.replace(/\{(\w+)\}/g, ':$1'),
       async handler(request, reply) {
         const arrival = arrivalOf(request)
         const agent = String(request.headers['user-agent'] ?? '')
         const known = input.site.knownOf(arrival)
         const visitor = { address: input.addressOf(arrival), agent, known }
-        const body = await answer({ request, reply, arrival, visitor })
-        return reply.header('x-request-id', request.id).send(body)
+        const readBody = async () => {
+          if (body === null) return undefined
+          return checkInput(body, await readJson(request.raw, reply.raw, input.bodyTimeoutMs))
+        }
+        const answer = await run(input, { request, reply, arrival, visitor, readBody })
+        return reply.header('x-request-id', request.id).send(answer)
       },
     })
   }
 }
 
 /** Who is signed in; the call is counted. Throws Problem as `requireSignedIn` and `countCall` do. */
-export async function enter(
-  input: PageCallsInput,
-  { arrival, reply }: PageCall,
-): Promise<SignedIn> {
+export async function enter(input: PageCallsInput, { arrival, reply }: AnyCall): Promise<SignedIn> {
   const signedIn = await requireSignedIn(input, arrival)
   countCall(input, { callerId: signedIn.user.id, client: reply.raw })
   return signedIn
@@ -86,7 +132,7 @@ export async function enter(
  */
 export async function letIn(
   input: PageCallsInput,
-  { arrival, reply }: PageCall,
+  { arrival, reply }: AnyCall,
   { sessionToken }: NewSession,
 ): Promise<MeAnswer | FactorNeededAnswer> {
   const { people, site } = input
@@ -133,7 +179,7 @@ export async function factorKinds(
   )
 }
 
-interface GuessingCall extends PageCall {
+interface GuessingCall extends AnyCall {
   /** Whose password is typed: then the browser must be that user's. Default: no password is. */
   readonly email?: string
 }
@@ -162,13 +208,4 @@ export async function guessing<T>(
     const user = known === null ? null : await findUser(db, email)
     return user !== null && people.knownBrowsers.isOf(known, user)
   }
-}
-
-/** The body of a call. Throws Problem `invalid_json`, `invalid_parameter`. */
-export async function readBody<Schema extends z.ZodType>(
-  schema: Schema,
-  { input, call }: { readonly input: PageCallsInput; readonly call: PageCall },
-): Promise<z.output<Schema>> {
-  const { request, reply } = call
-  return checkInput(schema, await readJson(request.raw, reply.raw, input.bodyTimeoutMs))
 }

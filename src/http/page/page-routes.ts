@@ -4,11 +4,13 @@ import type { Operation } from '../../operations/operation.ts'
 import { UnknownRoute } from '../known-routes.ts'
 import { arrivalOf, registerOperations } from '../operation-routes.ts'
 import { isNamed } from '../public-routes.ts'
-import { registerFactorRoutes } from './factor-routes.ts'
+import { FACTOR_CALLS } from './factor-routes.ts'
 import { memberAccess, operatorAccess } from './page-access.ts'
+import { registerCalls } from './page-calls.ts'
 import { registerPageFiles } from './page-files.ts'
 import { type PlaygroundInput, registerPlayground } from './playground-routes.ts'
-import { registerSessionRoutes } from './session-routes.ts'
+import { SESSION_CALLS } from './session-routes.ts'
+import { USER_CALLS } from './user-routes.ts'
 
 /** The parts of the page. */
 export interface PageInput extends Omit<PlaygroundInput, keyof ServerParts> {
@@ -54,8 +56,7 @@ export function registerPage(
       reply.code(304)
       return ''
     })
-    registerSessionRoutes(api, input)
-    registerFactorRoutes(api, input)
+    registerCalls(api, input, [...SESSION_CALLS, ...FACTOR_CALLS, ...USER_CALLS])
     const { bodyTimeoutMs } = input
     for (const access of [memberAccess(input), operatorAccess(input)]) {
       registerOperations(api, { operations, access, bodyTimeoutMs })

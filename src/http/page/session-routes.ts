@@ -1,24 +1,18 @@
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { emailField, nameField } from '../../operations/fields.ts'
 import { lookAtLink } from '../../people/link-look.ts'
 import type { MailDoor } from '../../people/mail-door.ts'
-import { hasUsers, setAlertMails } from '../../people/users.ts'
+import { hasUsers } from '../../people/users.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import type { LinkKind } from '../../vocabulary/role.ts'
-import { proofFields, proofOf } from './factor-proof.ts'
 import {
-  type Answer,
-  enter,
   factorKinds,
   guessing,
   letIn,
-  meOf,
   type PageCall,
   type PageCallsInput,
-  readBody,
-  registerCalls,
+  pageCall,
 } from './page-calls.ts'
 import type { PageSite } from './page-site.ts'
 import {
@@ -27,20 +21,22 @@ import {
   linkLookAnswer,
   type MeAnswer,
   type StartAnswer,
-  sessionAnswer,
 } from './session-answers.ts'
 
 const PASSWORD_CHARS_MIN = 12
 const PASSWORD_CHARS_MAX = 128
 const QUERY_CHARS_MAX = 8_000
 
-const newPasswordField = z
+/** A password that a user chooses. */
+export const newPasswordField = z
   .string()
   .refine(
     ({ length }) => length >= PASSWORD_CHARS_MIN && length <= PASSWORD_CHARS_MAX,
     `must be ${PASSWORD_CHARS_MIN} to ${PASSWORD_CHARS_MAX} characters`,
   )
-const passwordField = z.string().min(1, 'is required').max(PASSWORD_CHARS_MAX, 'is too long')
+
+/** A password as typed at a sign-in. */
+export const passwordField = z.string().min(1, 'is required').max(PASSWORD_CHARS_MAX, 'is too long')
 const tokenField = z.string().max(200, 'is not the token of a link')
 
 const setUpBody = z.strictObject({
@@ -71,41 +67,6 @@ const finishBody = z.strictObject({
   provider: tokenField,
   query: z.string().max(QUERY_CHARS_MAX, 'is too long'),
 })
-const confirmBody = z.strictObject({ password: passwordField, ...proofFields })
-const alertMailsBody = z.strictObject({ on: z.boolean() })
-const changeBody = z.strictObject({
-  current_password: passwordField,
-  new_password: newPasswordField,
-})
-
-/** Sign-in, sessions, and who is signed in. They are no operations: they read and write cookies. */
-export function registerSessionRoutes(app: FastifyInstance, input: PageCallsInput): void {
-  const routes: readonly ['GET' | 'POST' | 'DELETE', string, Answer][] = [
-    ['GET', 'start', (call) => start(input, call)],
-    ['GET', 'me', (call) => me(input, call)],
-    ['POST', 'setup', (call) => setUp(input, call)],
-    ['POST', 'auth/sign-in', (call) => signIn(input, call)],
-    ['POST', 'auth/sign-out', (call) => signOut(input, call)],
-    ['POST', 'auth/invitation', (call) => acceptInvitation(input, call)],
-    ['POST', 'auth/invitation/look', (call) => look(input, call, 'invitation')],
-    ['POST', 'auth/reset/look', (call) => look(input, call, 'reset')],
-    ['POST', 'auth/link/look', (call) => look(input, call, 'sign_in')],
-    ['POST', 'auth/reset', (call) => resetPassword(input, call)],
-    ['POST', 'auth/mail/sign-in', (call) => askSignIn(input, call)],
-    ['POST', 'auth/mail/reset', (call) => askReset(input, call)],
-    ['POST', 'auth/link', (call) => signInByLink(input, call)],
-    ['POST', 'auth/code', (call) => signInByCode(input, call)],
-    ['POST', 'auth/outside/begin', (call) => beginOutside(input, call)],
-    ['POST', 'auth/outside/finish', (call) => finishOutside(input, call)],
-    ['POST', 'auth/password', (call) => changePassword(input, call)],
-    ['POST', 'auth/confirm', (call) => confirm(input, call)],
-    ['POST', 'auth/alert-mails', (call) => changeAlertMails(input, call)],
-    ['GET', 'auth/sessions', (call) => listSessions(input, call)],
-    ['DELETE', 'auth/sessions', (call) => endOtherSessions(input, call)],
-    ['DELETE', 'auth/sessions/:session_id', (call) => endSession(input, call)],
-  ]
-  registerCalls(app, input, routes)
-}
 
 /** The answer to a person who has signed in. */
 type Entered = MeAnswer | FactorNeededAnswer
@@ -137,13 +98,8 @@ async function start(input: PageCallsInput, { arrival }: PageCall): Promise<Star
   }
 }
 
-async function me(input: PageCallsInput, call: PageCall): Promise<MeAnswer> {
-  const signedIn = await enter(input, call)
-  return meOf(input, { signedIn, arrival: call.arrival })
-}
-
-async function setUp(input: PageCallsInput, call: PageCall): Promise<Entered> {
-  const { token: linkText, ...person } = await readBody(setUpBody, { input, call })
+async function setUp(input: PageCallsInput, call: PageCall<typeof setUpBody>): Promise<Entered> {
+  const { token: linkText, ...person } = await call.readBody()
   const made = await guessing(input, call, () =>
     input.people.setUp({ linkText, ...person }, call.visitor),
   )
@@ -151,22 +107,25 @@ async function setUp(input: PageCallsInput, call: PageCall): Promise<Entered> {
   return letIn(input, call, made)
 }
 
-async function signIn(input: PageCallsInput, call: PageCall): Promise<Entered> {
-  const credentials = await readBody(signInBody, { input, call })
+async function signIn(input: PageCallsInput, call: PageCall<typeof signInBody>): Promise<Entered> {
+  const credentials = await call.readBody()
   const take = () => input.people.signIn(credentials, call.visitor)
   const made = await guessing(input, { ...call, email: credentials.email }, take)
   return letIn(input, call, made)
 }
 
-async function signOut(input: PageCallsInput, { arrival, reply }: PageCall): Promise<object> {
+async function signOut(input: PageCallsInput, { arrival, reply }: PageCall) {
   const sessionToken = input.site.sessionTokenOf(arrival)
   if (sessionToken !== null) await input.people.sessions.endByToken(sessionToken)
   reply.header('set-cookie', input.site.sessionCookie(arrival, null))
   return { object: 'signed_out' }
 }
 
-async function acceptInvitation(input: PageCallsInput, call: PageCall): Promise<Entered> {
-  const { token: linkText, ...person } = await readBody(invitationBody, { input, call })
+async function acceptInvitation(
+  input: PageCallsInput,
+  call: PageCall<typeof invitationBody>,
+): Promise<Entered> {
+  const { token: linkText, ...person } = await call.readBody()
   const made = await guessing(input, call, () =>
     input.people.acceptInvitation({ linkText, ...person }, call.visitor),
   )
@@ -177,10 +136,10 @@ async function acceptInvitation(input: PageCallsInput, call: PageCall): Promise<
 /** Reads the purpose of a link, and whether it still works, without using it. A wrong link counts as a guess. */
 async function look(
   input: PageCallsInput,
-  call: PageCall,
+  call: PageCall<typeof linkBody>,
   kind: Exclude<LinkKind, 'setup'>,
 ): Promise<LinkLookAnswer> {
-  const { token: text } = await readBody(linkBody, { input, call })
+  const { token: text } = await call.readBody()
   const found = await guessing(input, call, async () => {
     const link = await lookAtLink(input.db, { kind, text, nowMs: input.clock.nowMs() })
     if (link === null) throw new Problem('invalid_link')
@@ -192,8 +151,11 @@ async function look(
   return linkLookAnswer(found)
 }
 
-async function resetPassword(input: PageCallsInput, call: PageCall): Promise<Entered> {
-  const { token: linkText, password } = await readBody(resetBody, { input, call })
+async function resetPassword(
+  input: PageCallsInput,
+  call: PageCall<typeof resetBody>,
+): Promise<Entered> {
+  const { token: linkText, password } = await call.readBody()
   const made = await guessing(input, call, () =>
     input.people.resetPassword({ linkText, password }, call.visitor),
   )
@@ -206,34 +168,40 @@ function requireMail({ mailDoor }: PageCallsInput): MailDoor {
   throw new Problem('not_found', { message })
 }
 
-async function askSignIn(input: PageCallsInput, call: PageCall): Promise<object> {
-  const { email } = await readBody(mailBody, { input, call })
+async function askSignIn(input: PageCallsInput, call: PageCall<typeof mailBody>) {
+  const { email } = await call.readBody()
   const ticket = await requireMail(input).askSignIn({ ...call.visitor, email })
   return { object: 'mail_asked', ticket }
 }
 
-async function askReset(input: PageCallsInput, call: PageCall): Promise<object> {
-  const { email } = await readBody(mailBody, { input, call })
+async function askReset(input: PageCallsInput, call: PageCall<typeof mailBody>) {
+  const { email } = await call.readBody()
   await requireMail(input).askReset({ ...call.visitor, email })
   return { object: 'mail_asked' }
 }
 
-async function signInByLink(input: PageCallsInput, call: PageCall): Promise<Entered> {
-  const { token } = await readBody(linkBody, { input, call })
+async function signInByLink(
+  input: PageCallsInput,
+  call: PageCall<typeof linkBody>,
+): Promise<Entered> {
+  const { token } = await call.readBody()
   const made = await guessing(input, call, () => input.people.signInByLink(token, call.visitor))
   return letIn(input, call, made)
 }
 
-async function signInByCode(input: PageCallsInput, call: PageCall): Promise<Entered> {
-  const presented = await readBody(codeBody, { input, call })
+async function signInByCode(
+  input: PageCallsInput,
+  call: PageCall<typeof codeBody>,
+): Promise<Entered> {
+  const presented = await call.readBody()
   const made = await guessing(input, call, () => input.people.signInByCode(presented, call.visitor))
   return letIn(input, call, made)
 }
 
-async function beginOutside(input: PageCallsInput, call: PageCall): Promise<object> {
+async function beginOutside(input: PageCallsInput, call: PageCall<typeof beginBody>) {
   const { outsideDoor, site } = input
   const { arrival, reply } = call
-  const { provider: providerId, token = '' } = await readBody(beginBody, { input, call })
+  const { provider: providerId, token = '' } = await call.readBody()
   const linkText = token === '' ? null : token
   const begun = { providerId, origin: ownOrigin(site, arrival), linkText }
   const { url, ticket } = await outsideDoor.begin(begun)
@@ -241,10 +209,13 @@ async function beginOutside(input: PageCallsInput, call: PageCall): Promise<obje
   return { object: 'sign_in_begun', url }
 }
 
-async function finishOutside(input: PageCallsInput, call: PageCall): Promise<Entered> {
+async function finishOutside(
+  input: PageCallsInput,
+  call: PageCall<typeof finishBody>,
+): Promise<Entered> {
   const { outsideDoor, site, people } = input
   const { arrival, reply, visitor } = call
-  const { provider: providerId, query } = await readBody(finishBody, { input, call })
+  const { provider: providerId, query } = await call.readBody()
   const made = await guessing(input, call, async () => {
     const returned = { providerId, origin: ownOrigin(site, arrival), query }
     const proof = await outsideDoor.finish({ ...returned, ticket: site.ticketOf(arrival) })
@@ -261,53 +232,87 @@ function ownOrigin(site: PageSite, arrival: Arrival): string {
   return origin
 }
 
-async function changePassword(input: PageCallsInput, call: PageCall): Promise<object> {
-  const signedIn = await enter(input, call)
-  const body = await readBody(changeBody, { input, call })
-  const { current_password: currentPassword, new_password: password } = body
-  await input.people.changePassword({ signedIn, currentPassword, password }, call.visitor)
-  return { object: 'password_changed' }
-}
-
-async function confirm(input: PageCallsInput, call: PageCall): Promise<object> {
-  const signedIn = await enter(input, call)
-  const { password, ...shown } = await readBody(confirmBody, { input, call })
-  const proof = proofOf(input.site, call.arrival, shown)
-  await input.people.confirm({ signedIn, password, proof }, call.visitor)
-  return { object: 'confirmed' }
-}
-
-async function changeAlertMails(input: PageCallsInput, call: PageCall): Promise<object> {
-  const { user } = await enter(input, call)
-  const { on } = await readBody(alertMailsBody, { input, call })
-  await setAlertMails(input.db, { userId: user.id, isOn: on, nowMs: input.clock.nowMs() })
-  return { object: 'alert_mails', on }
-}
-
-async function listSessions(input: PageCallsInput, call: PageCall): Promise<object> {
-  const signedIn = await enter(input, call)
-  const rows = await input.people.sessions.list(signedIn)
-  const sessions = rows.map((row) => sessionAnswer(row, signedIn.sessionId))
-  return { object: 'list', data: sessions, has_more: false, next_cursor: null }
-}
-
-async function endSession(input: PageCallsInput, call: PageCall): Promise<object> {
-  const { request, reply, arrival } = call
-  const { user, sessionId: currentSessionId } = await enter(input, call)
-  const { session_id: sessionId = '' } = request.params
-  const isId = /^sess_\w+$/.test(sessionId)
-  if (!isId || !(await input.people.sessions.end({ userId: user.id, sessionId }))) {
-    throw new Problem('not_found', { message: 'No session has this ID.' })
-  }
-  if (sessionId === currentSessionId) {
-    reply.header('set-cookie', input.site.sessionCookie(arrival, null))
-  }
-  return { id: sessionId, object: 'session', deleted: true }
-}
-
-/** Signs the user out everywhere else. */
-async function endOtherSessions(input: PageCallsInput, call: PageCall): Promise<object> {
-  const { user, sessionId: keptSessionId } = await enter(input, call)
-  const ended = await input.people.sessions.endOthers({ userId: user.id, keptSessionId })
-  return { object: 'sessions_ended', ended }
-}
+/** Sign-in and sign-out. They are no operations: they read and write cookies. */
+export const SESSION_CALLS = [
+  pageCall({ name: 'getStart', method: 'GET', path: 'start', run: start }),
+  pageCall({ name: 'setUp', method: 'POST', path: 'setup', body: setUpBody, run: setUp }),
+  pageCall({ name: 'signIn', method: 'POST', path: 'auth/sign-in', body: signInBody, run: signIn }),
+  pageCall({ name: 'signOut', method: 'POST', path: 'auth/sign-out', run: signOut }),
+  pageCall({
+    name: 'acceptInvitation',
+    method: 'POST',
+    path: 'auth/invitation',
+    body: invitationBody,
+    run: acceptInvitation,
+  }),
+  pageCall({
+    name: 'lookAtInvitation',
+    method: 'POST',
+    path: 'auth/invitation/look',
+    body: linkBody,
+    run: (input, call) => look(input, call, 'invitation'),
+  }),
+  pageCall({
+    name: 'lookAtResetLink',
+    method: 'POST',
+    path: 'auth/reset/look',
+    body: linkBody,
+    run: (input, call) => look(input, call, 'reset'),
+  }),
+  pageCall({
+    name: 'lookAtSignInLink',
+    method: 'POST',
+    path: 'auth/link/look',
+    body: linkBody,
+    run: (input, call) => look(input, call, 'sign_in'),
+  }),
+  pageCall({
+    name: 'resetPassword',
+    method: 'POST',
+    path: 'auth/reset',
+    body: resetBody,
+    run: resetPassword,
+  }),
+  pageCall({
+    name: 'mailSignInLink',
+    method: 'POST',
+    path: 'auth/mail/sign-in',
+    body: mailBody,
+    run: askSignIn,
+  }),
+  pageCall({
+    name: 'mailResetLink',
+    method: 'POST',
+    path: 'auth/mail/reset',
+    body: mailBody,
+    run: askReset,
+  }),
+  pageCall({
+    name: 'signInByLink',
+    method: 'POST',
+    path: 'auth/link',
+    body: linkBody,
+    run: signInByLink,
+  }),
+  pageCall({
+    name: 'signInByCode',
+    method: 'POST',
+    path: 'auth/code',
+    body: codeBody,
+    run: signInByCode,
+  }),
+  pageCall({
+    name: 'beginOutsideSignIn',
+    method: 'POST',
+    path: 'auth/outside/begin',
+    body: beginBody,
+    run: beginOutside,
+  }),
+  pageCall({
+    name: 'finishOutsideSignIn',
+    method: 'POST',
+    path: 'auth/outside/finish',
+    body: finishBody,
+    run: finishOutside,
+  }),
+]

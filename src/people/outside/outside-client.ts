@@ -129,7 +129,8 @@ export function insecure(address: string) {
 export const boundedFetch: openid.CustomFetch = async (url, { body, ...rest }) => {
   const answer = await fetch(url, {
     ...rest,
-    ...(body == null ? {} : { body }),
+    // A copy of bytes is in a buffer of its own: by the types of browsers, `fetch` takes no shared one.
+    ...(body == null ? {} : { body: body instanceof Uint8Array ? body.slice() : body }),
     redirect: 'manual',
   })
   const parts: Uint8Array[] = []

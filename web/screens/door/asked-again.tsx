@@ -2,7 +2,8 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useLocation } from '@tanstack/react-router'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import type { Entered, Me } from '../../api/answers.ts'
-import { ApiError, write } from '../../api/client.ts'
+import { asBrowser, type Input } from '../../api/calls.ts'
+import { ApiError } from '../../api/client.ts'
 import { meQuery, startQuery } from '../../api/queries.ts'
 import { CodeField } from '../../parts/code-field.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -58,7 +59,7 @@ function ByPassword({ me, onRight, onClose, children }: StepProps & { children: 
   const factor = useFactor(me)
   const confirm = useMutation({
     mutationFn: async (password: string) =>
-      write('POST', 'auth/confirm', { password, ...(await factor.shown()) }),
+      asBrowser('confirmPassword', { password, ...(await factor.shown()) }),
     gcTime: 0,
     onSuccess: onRight,
   })
@@ -99,12 +100,11 @@ function SignInAgain({ me, onRight, onClose }: StepProps) {
     }
     queries.setQueryData(meQuery.queryKey, answer)
     // It was this browser's until now.
-    void write('DELETE', `auth/sessions/${me.session_id}`).catch(() => undefined)
+    void asBrowser('endSession', { session_id: me.session_id }).catch(() => undefined)
     onRight()
   }
   const ask = useMutation({
-    mutationFn: () =>
-      write<{ ticket: string }>('POST', 'auth/mail/sign-in', { email: me.user.email }),
+    mutationFn: () => asBrowser('mailSignInLink', { email: me.user.email }),
     onSuccess: (asked) => setTicket(asked.ticket),
   })
   if (isFactorNeeded) return <FactorStep me={me} onEntered={entered} onClose={onClose} />
@@ -146,7 +146,7 @@ interface EnterProps {
 
 function CodeStep({ ticket, onEntered, onClose }: EnterProps & { readonly ticket: string }) {
   const enter = useMutation({
-    mutationFn: (code: string) => write<Entered>('POST', 'auth/code', { ticket, code }),
+    mutationFn: (code: string) => asBrowser('signInByCode', { ticket, code }),
     gcTime: 0,
     onSuccess: onEntered,
   })
@@ -176,7 +176,7 @@ function CodeStep({ ticket, onEntered, onClose }: EnterProps & { readonly ticket
 function FactorStep({ me, onEntered, onClose }: EnterProps & Pick<StepProps, 'me'>) {
   const factor = useFactor(me)
   const enter = useMutation({
-    mutationFn: async () => write<Entered>('POST', 'auth/factor', await factor.shown()),
+    mutationFn: async () => asBrowser('showFactor', await factor.shown()),
     gcTime: 0,
     onSuccess: onEntered,
   })
@@ -222,7 +222,7 @@ function useFactor({ user }: Me) {
   const isByPasskey = hasPasskeys() && kinds.includes('passkey') && !isByCode
   const by = state !== 'on' ? null : isByPasskey ? 'passkey' : 'code'
   return {
-    async shown(): Promise<object> {
+    async shown(): Promise<Input<'showFactor', 'browser'>> {
       if (by === null) return {}
       return by === 'code' ? { code } : { passkey: await signByPasskey() }
     },

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { type FormEvent, type ReactNode, useState } from 'react'
-import { write } from '../../api/client.ts'
+import { asBrowser } from '../../api/calls.ts'
 import { startQuery } from '../../api/queries.ts'
 import { Field } from '../../parts/field.tsx'
 import { Door } from './door.tsx'
@@ -26,9 +26,9 @@ export function SignInByMail() {
         }
       >
         <AskForm
-          path="auth/mail/sign-in"
+          ask={(email) => asBrowser('mailSignInLink', { email })}
           submit="Send the mail"
-          onAsked={(email, { ticket = '' }) => setAsked({ email, ticket })}
+          onAsked={(email, { ticket }) => setAsked({ email, ticket })}
         />
         <BackToSignIn />
       </Door>
@@ -37,8 +37,7 @@ export function SignInByMail() {
   return (
     <Door title="Enter the code" lead={<MailIsOnItsWay email={asked.email} isOpen={isOpen} />}>
       <DoorForm
-        path="auth/code"
-        body={{ ticket: asked.ticket }}
+        send={({ code = '' }) => asBrowser('signInByCode', { ticket: asked.ticket, code })}
         submit="Sign in"
         next={next}
         ownFields={['code']}
@@ -83,7 +82,11 @@ export function Forgot() {
       title="Choose a new password"
       lead="You get a mail with a link. Your other sessions end when you use it."
     >
-      <AskForm path="auth/mail/reset" submit="Send the mail" onAsked={setEmail} />
+      <AskForm
+        ask={(email) => asBrowser('mailResetLink', { email })}
+        submit="Send the mail"
+        onAsked={setEmail}
+      />
       <BackToSignIn />
     </Door>
   )
@@ -105,29 +108,29 @@ function BackToSignIn(): ReactNode {
   )
 }
 
-interface AskFormProps {
-  readonly path: string
+interface AskFormProps<Answer> {
+  readonly ask: (email: string) => Promise<Answer>
   readonly submit: string
-  readonly onAsked: (email: string, answer: { readonly ticket?: string }) => void
+  readonly onAsked: (email: string, answer: Answer) => void
 }
 
-function AskForm({ path, submit, onAsked }: AskFormProps) {
+function AskForm<Answer>({ ask, submit, onAsked }: AskFormProps<Answer>) {
   const [error, setError] = useState<Error | null>(null)
   const [isSending, setSending] = useState(false)
-  const ask = async (event: FormEvent<HTMLFormElement>) => {
+  const send = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
     const email = String(new FormData(event.currentTarget).get('email'))
     setSending(true)
     setError(null)
     try {
-      onAsked(email, await write<{ ticket?: string }>('POST', path, { email }))
+      onAsked(email, await ask(email))
     } catch (thrown) {
       setError(thrown instanceof Error ? thrown : new Error(String(thrown)))
       setSending(false)
     }
   }
   return (
-    <form className="mt-5 grid gap-4" onSubmit={(event) => void ask(event)}>
+    <form className="mt-5 grid gap-4" onSubmit={(event) => void send(event)}>
       <Field
         label="Email"
         name="email"

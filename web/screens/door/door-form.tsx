@@ -2,15 +2,16 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import type { Entered } from '../../api/answers.ts'
-import { ApiError, forgetAnswers, write } from '../../api/client.ts'
+import { ApiError, forgetAnswers } from '../../api/client.ts'
 import { meQuery } from '../../api/queries.ts'
 import { isOwnPath } from './own-path.ts'
 
-interface DoorFormProps {
-  /** Where it is sent. */
-  readonly path: string
-  /** The values sent in addition to the fields. */
-  readonly body?: Readonly<Record<string, string>>
+type Fields = Readonly<Partial<Record<'email' | 'name' | 'password' | 'code', string>>>
+
+/** A form of a door. */
+export interface DoorFormProps {
+  /** Sends its fields, by name. */
+  readonly send: (fields: Fields) => Promise<Entered>
   readonly submit: string
   /** Where the user goes then. */
   readonly next?: string
@@ -21,23 +22,16 @@ interface DoorFormProps {
 }
 
 /** A form whose answer is a session: its fields by name, and refusals that belong to no field. */
-export function DoorForm({
-  path,
-  body = {},
-  submit,
-  next = '/',
-  ownFields = [],
-  children,
-}: DoorFormProps) {
+export function DoorForm({ send, submit, next = '/', ownFields = [], children }: DoorFormProps) {
   const enter = useEnter()
   const [error, setError] = useState<Error | null>(null)
   const [isSending, setSending] = useState(false)
-  const send = async (form: HTMLFormElement) => {
+  const submitForm = async (form: HTMLFormElement) => {
     setSending(true)
     setError(null)
     try {
-      const fields = Object.fromEntries(new FormData(form))
-      await enter(await write<Entered>('POST', path, { ...body, ...fields }), next)
+      const fields = textsOf(form)
+      await enter(await send(fields), next)
     } catch (thrown) {
       setError(thrown instanceof Error ? thrown : new Error(String(thrown)))
       setSending(false)
@@ -51,7 +45,7 @@ export function DoorForm({
       className="mt-5 grid gap-4"
       onSubmit={(event) => {
         event.preventDefault()
-        void send(event.currentTarget)
+        void submitForm(event.currentTarget)
       }}
     >
       {children((name) => (error !== null && param === name ? error.message : null))}
@@ -65,6 +59,11 @@ export function DoorForm({
       </button>
     </form>
   )
+}
+
+/** The texts that are typed into a form, by the names of its fields. */
+export function textsOf(form: HTMLFormElement): Readonly<Record<string, string>> {
+  return Object.fromEntries([...new FormData(form)].map(([name, typed]) => [name, String(typed)]))
 }
 
 /** Opens the page for a user who has just signed in, or asks for the second factor; `next`: where the user was going. */

@@ -2,13 +2,13 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useState } from 'react'
 import type { LinkLook } from '../../api/answers.ts'
-import { write } from '../../api/client.ts'
+import { asBrowser } from '../../api/calls.ts'
 import { startQuery } from '../../api/queries.ts'
 import { dayOf } from '../../format/time.ts'
 import { Field } from '../../parts/field.tsx'
 import { GreyForm } from '../../parts/states.tsx'
 import { Door } from './door.tsx'
-import { DoorForm } from './door-form.tsx'
+import { DoorForm, type DoorFormProps } from './door-form.tsx'
 import { OutsideWays } from './outside.tsx'
 
 /** The first operator, by the link of the first start. */
@@ -30,7 +30,9 @@ export function Setup() {
       token={token}
       title="Set up tollgate"
       lead="You become the operator: you see every account and manage credit."
-      path="setup"
+      send={({ email = '', name = '', password = '' }) =>
+        asBrowser('setUp', { token, email, name, password })
+      }
       submit="Create the operator"
     >
       {(wrong) => (
@@ -55,13 +57,13 @@ export function Setup() {
 /** A new password, by a link of `tollgate user reset` or of a mail. */
 export function Reset() {
   return (
-    <LookedAt title="Choose a new password" path="auth/reset">
+    <LookedAt title="Choose a new password" look="lookAtResetLink">
       {(token) => (
         <LinkDoor
           token={token}
           title="Choose a new password"
           lead="All other sessions of this user end."
-          path="auth/reset"
+          send={({ password = '' }) => asBrowser('resetPassword', { token, password })}
           submit="Save the password"
         >
           {(wrong) => <NewPassword error={wrong('password')} />}
@@ -74,13 +76,13 @@ export function Reset() {
 /** Sign-in by the link of a mail. It is used by the button alone: programs that look at links open the page too. */
 export function SignInLink() {
   return (
-    <LookedAt title="Sign in to tollgate" path="auth/link">
+    <LookedAt title="Sign in to tollgate" look="lookAtSignInLink">
       {(token) => (
         <LinkDoor
           token={token}
           title="Sign in to tollgate"
           lead="You opened a link from an email. It works once."
-          path="auth/link"
+          send={() => asBrowser('signInByLink', { token })}
           submit="Sign in"
         >
           {() => null}
@@ -93,13 +95,15 @@ export function SignInLink() {
 /** A new user, by an invitation. */
 export function Invitation() {
   return (
-    <LookedAt title="Join tollgate" path="auth/invitation">
+    <LookedAt title="Join tollgate" look="lookAtInvitation">
       {(token, look) => (
         <LinkDoor
           token={token}
           title={look === null ? 'Join tollgate' : `Join ${look.account_name ?? 'tollgate'}`}
           lead={look === null ? 'You are invited.' : <Invited look={look} />}
-          path="auth/invitation"
+          send={({ name = '', password = '' }) =>
+            asBrowser('acceptInvitation', { token, name, password })
+          }
           submit="Join"
           otherWays={<OutsideWays token={token} />}
         >
@@ -134,18 +138,18 @@ function Invited({ look }: { look: LinkLook }) {
 
 interface LookedAtProps {
   readonly title: string
-  /** Where the link is taken; below it, `/look` looks at it. */
-  readonly path: 'auth/invitation' | 'auth/reset' | 'auth/link'
+  /** The call that looks at the link. */
+  readonly look: 'lookAtInvitation' | 'lookAtResetLink' | 'lookAtSignInLink'
   /** By position: the token, and what the server says of its link; null: it could not be asked. */
   readonly children: (token: string, look: LinkLook | null) => ReactNode
 }
 
 /** Looks at a link, and shows the form only where it can still be taken. */
-function LookedAt({ title, path, children }: LookedAtProps) {
+function LookedAt({ title, look: call, children }: LookedAtProps) {
   const token = useToken()
   const { data: look, isError } = useQuery({
-    queryKey: ['look', path, token],
-    queryFn: () => write<LinkLook>('POST', `${path}/look`, { token }),
+    queryKey: ['look', call, token],
+    queryFn: () => asBrowser(call, { token }),
     enabled: token !== '',
     retry: false,
     staleTime: Number.POSITIVE_INFINITY,
@@ -191,14 +195,14 @@ interface LinkDoorProps {
   readonly token: string
   readonly title: string
   readonly lead: ReactNode
-  readonly path: string
+  readonly send: DoorFormProps['send']
   readonly submit: string
   /** Ways to use the link that are no form. Default: none. */
   readonly otherWays?: ReactNode
   readonly children: (wrong: (name: string) => string | null) => ReactNode
 }
 
-function LinkDoor({ token, title, lead, path, submit, otherWays, children }: LinkDoorProps) {
+function LinkDoor({ token, title, lead, send, submit, otherWays, children }: LinkDoorProps) {
   if (token === '') {
     return (
       <Door
@@ -209,7 +213,7 @@ function LinkDoor({ token, title, lead, path, submit, otherWays, children }: Lin
   }
   return (
     <Door title={title} lead={lead}>
-      <DoorForm path={path} body={{ token }} submit={submit}>
+      <DoorForm send={send} submit={submit}>
         {children}
       </DoorForm>
       {otherWays}

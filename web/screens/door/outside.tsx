@@ -1,8 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
-import type { Entered } from '../../api/answers.ts'
-import { write } from '../../api/client.ts'
+import { asBrowser } from '../../api/calls.ts'
 import { startQuery } from '../../api/queries.ts'
 import { Door } from './door.tsx'
 import { messageOf, useEnter } from './door-form.tsx'
@@ -27,10 +26,7 @@ export function OutsideWays({ next = '/', token = '' }: OutsideWaysProps) {
     setLeaving(true)
     setError(null)
     try {
-      const { url } = await write<{ url: string }>('POST', 'auth/outside/begin', {
-        provider,
-        token,
-      })
+      const { url } = await asBrowser('beginOutsideSignIn', { provider, token })
       sessionStorage.setItem(NEXT, next)
       location.assign(url)
     } catch (thrown) {
@@ -76,7 +72,7 @@ export function SignInReturn() {
     history.replaceState(history.state, '', location.pathname)
     const next = sessionStorage.getItem(NEXT) ?? '/'
     sessionStorage.removeItem(NEXT)
-    write<Entered>('POST', 'auth/outside/finish', { provider, query })
+    asBrowser('finishOutsideSignIn', { provider, query })
       .then((entered) => enter(entered, next))
       .catch((thrown: unknown) =>
         setError(thrown instanceof Error ? thrown : new Error(String(thrown))),

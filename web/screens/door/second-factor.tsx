@@ -1,8 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { Entered, Factors, Me } from '../../api/answers.ts'
-import { read, write } from '../../api/client.ts'
+import { asBrowser } from '../../api/calls.ts'
 import { CodeField } from '../../parts/code-field.tsx'
 import { hasPasskeys, signByPasskey } from '../../parts/passkey.ts'
 import { AddPasskey } from '../profile/add-passkey.tsx'
@@ -25,7 +24,12 @@ export function ShowFactor() {
       {canSign && !isByCode ? (
         <ByPasskey next={next} onCode={() => setByCode(true)} />
       ) : (
-        <DoorForm path="auth/factor" submit="Sign in" next={next} ownFields={['code']}>
+        <DoorForm
+          send={({ code = '' }) => asBrowser('showFactor', { code })}
+          submit="Sign in"
+          next={next}
+          ownFields={['code']}
+        >
           {(wrong) => <CodeField autoFocus hasApp={kinds.includes('app')} error={wrong('code')} />}
         </DoorForm>
       )}
@@ -47,8 +51,7 @@ interface ByPasskeyProps {
 function ByPasskey({ next, onCode }: ByPasskeyProps) {
   const enter = useEnter()
   const sign = useMutation({
-    mutationFn: async () =>
-      write<Entered>('POST', 'auth/factor', { passkey: await signByPasskey() }),
+    mutationFn: async () => asBrowser('showFactor', { passkey: await signByPasskey() }),
     onSuccess: (entered) => enter(entered, next),
   })
   return (
@@ -89,13 +92,13 @@ export function SetUpFactor() {
   const [isPasskey, setPasskey] = useState(false)
   const { data: factors } = useQuery({
     queryKey: ['factors'],
-    queryFn: ({ signal }) => read<Factors>('auth/factors', signal),
+    queryFn: ({ signal }) => asBrowser('listFactors', {}, signal),
   })
   const canAddPasskey = hasPasskeys() && factors !== undefined && factors.passkey_host !== null
   const onAdded = (made: readonly string[] | null) => (made === null ? void goOn() : setCodes(made))
   const goOn = async () => {
     queries.clear()
-    await enter(await read<Me>('me'), '/')
+    await enter(await asBrowser('getMe', {}), '/')
   }
   return (
     <Door
@@ -126,7 +129,7 @@ function Leave() {
         type="button"
         className="link"
         onClick={() => {
-          void write('POST', 'auth/sign-out').then(() => location.assign('/app/sign-in'))
+          void asBrowser('signOut', {}).then(() => location.assign('/app/sign-in'))
         }}
       >
         Start again as another user

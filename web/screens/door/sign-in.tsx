@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
+import { asBrowser } from '../../api/calls.ts'
 import { startQuery } from '../../api/queries.ts'
 import { Field } from '../../parts/field.tsx'
 import { Door } from './door.tsx'
@@ -29,7 +30,11 @@ export function SignIn() {
   return (
     <Door title="Sign in" lead="To your keys, your credit and your requests.">
       {start?.secure === false && <Insecure />}
-      <DoorForm path="auth/sign-in" submit="Sign in" next={next}>
+      <DoorForm
+        send={({ email = '', password = '' }) => asBrowser('signIn', { email, password })}
+        submit="Sign in"
+        next={next}
+      >
         {(wrong) => (
           <>
             <Field

@@ -1,13 +1,10 @@
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
-import { ApiError, write } from '../../api/client.ts'
+import { asBrowser } from '../../api/calls.ts'
+import { ApiError } from '../../api/client.ts'
 import { Field } from '../../parts/field.tsx'
 import { makePasskey } from '../../parts/passkey.ts'
 import { browserName } from './browser-name.ts'
-
-interface Added {
-  readonly recovery_codes: readonly string[] | null
-}
 
 interface AddPasskeyProps {
   /** Beside the button that adds it. */
@@ -21,7 +18,7 @@ export function AddPasskey({ cancel, onAdded }: AddPasskeyProps) {
   const [name, setName] = useState(() => browserName(navigator.userAgent))
   const add = useMutation({
     mutationFn: async (typed: string) =>
-      write<Added>('POST', 'auth/factors/passkey', { name: typed, passkey: await makePasskey() }),
+      asBrowser('addPasskey', { name: typed, passkey: await makePasskey() }),
     gcTime: 0,
     onSuccess: (added) => onAdded(added.recovery_codes),
   })

@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { write } from '../../api/client.ts'
+import { asBrowser } from '../../api/calls.ts'
 import { meQuery, startQuery } from '../../api/queries.ts'
 import { useMe } from '../../shell/use-account.ts'
 
@@ -9,7 +9,7 @@ export function AlertMails() {
   const { data: start } = useQuery(startQuery)
   const queries = useQueryClient()
   const change = useMutation({
-    mutationFn: (on: boolean) => write('POST', 'auth/alert-mails', { on }),
+    mutationFn: (on: boolean) => asBrowser('changeAlertMails', { on }),
     onSuccess: () => queries.invalidateQueries({ queryKey: meQuery.queryKey }),
   })
   const isOwner = accounts.some(({ role }) => role === 'owner')

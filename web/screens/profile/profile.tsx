@@ -1,7 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import type { Page, Session } from '../../api/answers.ts'
-import { ApiError, read, write } from '../../api/client.ts'
+import type { Session } from '../../api/answers.ts'
+import { asBrowser, type Input } from '../../api/calls.ts'
+import { ApiError } from '../../api/client.ts'
 import { ago, dayOf } from '../../format/time.ts'
 import { Field } from '../../parts/field.tsx'
 import { useNow } from '../../parts/now.ts'
@@ -9,6 +10,7 @@ import { Failed, GreyRows } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { useMe } from '../../shell/use-account.ts'
+import { textsOf } from '../door/door-form.tsx'
 import { AlertMails } from './alert-mails.tsx'
 import { browserName } from './browser-name.ts'
 import { OwnAccounts } from './own-accounts.tsx'
@@ -48,7 +50,7 @@ function PasswordForm() {
   const queries = useQueryClient()
   const [isDone, setDone] = useState(false)
   const change = useMutation({
-    mutationFn: (body: object) => write('POST', 'auth/password', body),
+    mutationFn: (typed: Input<'changePassword', 'browser'>) => asBrowser('changePassword', typed),
     gcTime: 0,
     onSuccess: () => {
       setDone(true)
@@ -59,7 +61,8 @@ function PasswordForm() {
     event.preventDefault()
     const form = event.currentTarget
     setDone(false)
-    change.mutate(Object.fromEntries(new FormData(form)), { onSuccess: () => form.reset() })
+    const { current_password = '', new_password = '' } = textsOf(form)
+    change.mutate({ current_password, new_password }, { onSuccess: () => form.reset() })
   }
   const { error } = change
   const param = error instanceof ApiError ? error.param : null
@@ -105,7 +108,7 @@ function PasswordForm() {
 function Sessions() {
   const query = useQuery({
     queryKey: SESSIONS,
-    queryFn: ({ signal }) => read<Pick<Page<Session>, 'data'>>('auth/sessions', signal),
+    queryFn: ({ signal }) => asBrowser('listSessions', {}, signal),
   })
   return (
     <section className="card overflow-hidden" aria-label="Sessions" aria-busy={query.isPending}>
@@ -150,7 +153,7 @@ function Sessions() {
 function EndOthers() {
   const queries = useQueryClient()
   const end = useMutation({
-    mutationFn: () => write('DELETE', 'auth/sessions'),
+    mutationFn: () => asBrowser('endOtherSessions', {}),
     onSuccess: () => queries.invalidateQueries({ queryKey: SESSIONS }),
   })
   return (
@@ -174,7 +177,7 @@ function SessionRow({ session }: { session: Session }) {
   const usedAt = new Date(session.last_used_at)
   const action = session.current ? 'Sign out' : 'End'
   const end = useMutation({
-    mutationFn: () => write('DELETE', `auth/sessions/${session.id}`),
+    mutationFn: () => asBrowser('endSession', { session_id: session.id }),
     onSuccess: () => {
       if (session.current) location.assign('/app/sign-in')
       return queries.invalidateQueries({ queryKey: SESSIONS })

@@ -1,8 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { Factors } from '../../api/answers.ts'
-import { read, write } from '../../api/client.ts'
+import { asBrowser } from '../../api/calls.ts'
 import { meQuery } from '../../api/queries.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -23,7 +22,7 @@ type Doing =
 export function SecondFactor() {
   const query = useQuery({
     queryKey: FACTORS,
-    queryFn: ({ signal }) => read<Factors>('auth/factors', signal),
+    queryFn: ({ signal }) => asBrowser('listFactors', {}, signal),
   })
   const [doing, setDoing] = useState<Doing | null>(null)
   const [codes, setCodes] = useState<readonly string[] | null>(null)
@@ -129,7 +128,7 @@ interface RemoveFactorProps extends ChangeProps<() => void> {
 
 function RemoveFactor({ factor, isLast, onDone, onClose }: RemoveFactorProps) {
   const remove = useMutation({
-    mutationFn: () => write('DELETE', `auth/factors/${factor.id}`),
+    mutationFn: () => asBrowser('removeFactor', { factor_id: factor.id }),
     onSuccess: onDone,
   })
   return (
@@ -153,8 +152,7 @@ function RemoveFactor({ factor, isLast, onDone, onClose }: RemoveFactorProps) {
 
 function RenewCodes({ onDone, onClose }: ChangeProps<(codes: readonly string[]) => void>) {
   const renew = useMutation({
-    mutationFn: () =>
-      write<{ recovery_codes: readonly string[] }>('POST', 'auth/factors/recovery-codes'),
+    mutationFn: () => asBrowser('renewRecoveryCodes', {}),
     gcTime: 0,
     onSuccess: (answer) => onDone(answer.recovery_codes),
   })

@@ -1,18 +1,12 @@
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
-import { ApiError, write } from '../../api/client.ts'
+import { type Answer, asBrowser } from '../../api/calls.ts'
+import { ApiError } from '../../api/client.ts'
 import { CodeField } from '../../parts/code-field.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { QrCode } from '../../parts/qr-code.tsx'
 
-interface Begun {
-  readonly secret: string
-  readonly url: string
-}
-
-interface Added {
-  readonly recovery_codes: readonly string[] | null
-}
+type Begun = Answer<'beginAppFactor', 'browser'>
 
 interface SetUpAppProps {
   /** Beside the button that begins and the one that ends it. */
@@ -25,7 +19,7 @@ interface SetUpAppProps {
 export function SetUpApp({ cancel, onAdded }: SetUpAppProps) {
   const [begun, setBegun] = useState<Begun | null>(null)
   const begin = useMutation({
-    mutationFn: () => write<Begun>('POST', 'auth/factors/app/begin'),
+    mutationFn: () => asBrowser('beginAppFactor', {}),
     // The answer has the secret of the app, which stays out of what is kept.
     gcTime: 0,
     onSuccess: setBegun,
@@ -56,8 +50,7 @@ export function SetUpApp({ cancel, onAdded }: SetUpAppProps) {
 function ProveApp({ begun, cancel, onAdded }: SetUpAppProps & { readonly begun: Begun }) {
   const [code, setCode] = useState('')
   const add = useMutation({
-    mutationFn: (typed: string) =>
-      write<Added>('POST', 'auth/factors/app', { secret: begun.secret, code: typed }),
+    mutationFn: (typed: string) => asBrowser('addAppFactor', { secret: begun.secret, code: typed }),
     gcTime: 0,
     onSuccess: (added) => onAdded(added.recovery_codes),
   })

@@ -1,0 +1,109 @@
+import { z } from 'zod'
+import { setAlertMails } from '../../people/users.ts'
+import { Problem } from '../../vocabulary/problem.ts'
+import { proofFields, proofOf } from './factor-proof.ts'
+import { enter, meOf, type PageCall, type PageCallsInput, pageCall } from './page-calls.ts'
+import { type MeAnswer, sessionAnswer } from './session-answers.ts'
+import { newPasswordField, passwordField } from './session-routes.ts'
+
+const confirmBody = z.strictObject({ password: passwordField, ...proofFields })
+const alertMailsBody = z.strictObject({ on: z.boolean() })
+const changeBody = z.strictObject({
+  current_password: passwordField,
+  new_password: newPasswordField,
+})
+
+async function me(input: PageCallsInput, call: PageCall): Promise<MeAnswer> {
+  const signedIn = await enter(input, call)
+  return meOf(input, { signedIn, arrival: call.arrival })
+}
+
+async function changePassword(input: PageCallsInput, call: PageCall<typeof changeBody>) {
+  const signedIn = await enter(input, call)
+  const body = await call.readBody()
+  const { current_password: currentPassword, new_password: password } = body
+  await input.people.changePassword({ signedIn, currentPassword, password }, call.visitor)
+  return { object: 'password_changed' }
+}
+
+async function confirm(input: PageCallsInput, call: PageCall<typeof confirmBody>) {
+  const signedIn = await enter(input, call)
+  const { password, ...shown } = await call.readBody()
+  const proof = proofOf(input.site, call.arrival, shown)
+  await input.people.confirm({ signedIn, password, proof }, call.visitor)
+  return { object: 'confirmed' }
+}
+
+async function changeAlertMails(input: PageCallsInput, call: PageCall<typeof alertMailsBody>) {
+  const { user } = await enter(input, call)
+  const { on } = await call.readBody()
+  await setAlertMails(input.db, { userId: user.id, isOn: on, nowMs: input.clock.nowMs() })
+  return { object: 'alert_mails', on }
+}
+
+async function listSessions(input: PageCallsInput, call: PageCall) {
+  const signedIn = await enter(input, call)
+  const rows = await input.people.sessions.list(signedIn)
+  const sessions = rows.map((row) => sessionAnswer(row, signedIn.sessionId))
+  return { object: 'list', data: sessions, has_more: false, next_cursor: null }
+}
+
+async function endSession(input: PageCallsInput, call: PageCall) {
+  const { request, reply, arrival } = call
+  const { user, sessionId: currentSessionId } = await enter(input, call)
+  const { session_id: sessionId = '' } = request.params
+  const isId = /^sess_\w+$/.test(sessionId)
+  if (!isId || !(await input.people.sessions.end({ userId: user.id, sessionId }))) {
+    throw new Problem('not_found', { message: 'No session has this ID.' })
+  }
+  if (sessionId === currentSessionId) {
+    reply.header('set-cookie', input.site.sessionCookie(arrival, null))
+  }
+  return { id: sessionId, object: 'session', deleted: true }
+}
+
+/** Signs the user out everywhere else. */
+async function endOtherSessions(input: PageCallsInput, call: PageCall) {
+  const { user, sessionId: keptSessionId } = await enter(input, call)
+  const ended = await input.people.sessions.endOthers({ userId: user.id, keptSessionId })
+  return { object: 'sessions_ended', ended }
+}
+
+/** What a signed-in user reads and changes of itself: profile, password and sessions. */
+export const USER_CALLS = [
+  pageCall({ name: 'getMe', method: 'GET', path: 'me', run: me }),
+  pageCall({
+    name: 'changePassword',
+    method: 'POST',
+    path: 'auth/password',
+    body: changeBody,
+    run: changePassword,
+  }),
+  pageCall({
+    name: 'confirmPassword',
+    method: 'POST',
+    path: 'auth/confirm',
+    body: confirmBody,
+    run: confirm,
+  }),
+  pageCall({
+    name: 'changeAlertMails',
+    method: 'POST',
+    path: 'auth/alert-mails',
+    body: alertMailsBody,
+    run: changeAlertMails,
+  }),
+  pageCall({ name: 'listSessions', method: 'GET', path: 'auth/sessions', run: listSessions }),
+  pageCall({
+    name: 'endOtherSessions',
+    method: 'DELETE',
+    path: 'auth/sessions',
+    run: endOtherSessions,
+  }),
+  pageCall({
+    name: 'endSession',
+    method: 'DELETE',
+    path: 'auth/sessions/{session_id}',
+    run: endSession,
+  }),
+]
