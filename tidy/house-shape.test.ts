@@ -56,10 +56,12 @@ test('lines beside the server are counted by place, and the longest function of 
     'src/a.ts': 'function f() {\n  return 1\n}\n',
     'src/a.test.ts': 'f()\n',
     'test/b.test.ts': 'f()\nf()\n',
-    'web/c.tsx': "const g = () => {\n  read<A>('a/b')\n  write(one)\n  return 2\n}\n",
+    'web/c.tsx':
+      "const g = () => {\n  read<A>('a/b')\n  write(one)\n  return 2\n}\n// ../api/client.ts\n",
+    'web/d.ts': "read('of another file')\n",
     'bench/d.ts': 'const d = 1\n',
   })
-  expect(linesBeside).toEqual({ bench: 1, 'tests in src': 1, 'tests in test': 2, web: 5 })
+  expect(linesBeside).toEqual({ bench: 1, 'tests in src': 1, 'tests in test': 2, web: 7 })
   expect(longestFunction).toEqual({ server: 3, page: 5 })
   expect(pathsOfThePage).toBe(2)
 })
