@@ -110,7 +110,7 @@ interface CheckedCall<Kind extends CallerKind, Query, Body> {
 }
 
 /** An operation with the types that it is written with: those of its calls follow from them. */
-export interface TypedOperation<
+interface TypedOperation<
   Name extends string,
   P extends Paths,
   Query extends z.ZodType,

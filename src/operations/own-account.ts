@@ -108,7 +108,7 @@ function purchases({ store }: OperationParts) {
 }
 
 /** An account's purchases, credited and pending. */
-export const boughtShape = listShape(entryShape).extend({
+const boughtShape = listShape(entryShape).extend({
   pending: z
     .array(z.union([confirmingShape, purchaseShape]))
     .optional()

@@ -338,7 +338,7 @@ export const quoteShape = z
   .meta({ id: 'CreditQuote' })
 
 /** A payment that has begun, with its page. */
-export const begunShape = z
+const begunShape = z
   .object({
     purchase: purchaseShape,
     url: z.string().describe('The page to pay on.'),
@@ -347,7 +347,7 @@ export const begunShape = z
   .meta({ id: 'BegunPurchase' })
 
 /** Where a payment that has begun is continued. */
-export const openPageShape = z
+const openPageShape = z
   .object({
     object: z.literal('payment_page'),
     url: z.string().describe('The page to pay on.'),
@@ -355,7 +355,7 @@ export const openPageShape = z
   .meta({ id: 'PaymentPage' })
 
 /** Where tokens are sent to. */
-export const depositShape = z
+const depositShape = z
   .object({
     deposit: z.object({
       address: z.string().describe('Of this account alone. Any amount may be sent, at any time.'),

@@ -78,7 +78,7 @@ async function reportAudit(
 }
 
 /** How far an audit is. */
-export const auditProgressShape = z.object({
+const auditProgressShape = z.object({
   object: z.literal('audit_progress'),
   running: z.boolean(),
   rows: z.int().describe('The rows read so far.'),

@@ -9,7 +9,7 @@ import type {
   operatorActionShape,
   unsettledRequestShape,
 } from '../../src/operations/operator-desk.ts'
-import type { adminPurchaseShape, listedPurchaseShape } from '../../src/operations/purchases.ts'
+import type { listedPurchaseShape } from '../../src/operations/purchases.ts'
 import type { topUpsShape } from '../../src/operations/top-ups.ts'
 import type { auditShape } from '../../src/operations/upkeep.ts'
 import type { upstreamShape } from '../../src/operations/upstreams.ts'
@@ -171,9 +171,6 @@ export const maintenanceQuery = queryOptions({
   queryFn: ({ signal }) => asOperator('getMaintenance', {}, signal),
   refetchInterval: 5_000,
 })
-
-/** A purchase as operators see it. */
-export type AdminPurchase = z.infer<typeof adminPurchaseShape>
 
 /** A purchase in the operator's list. */
 export type ListedPurchase = z.infer<typeof listedPurchaseShape>

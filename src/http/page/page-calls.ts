@@ -52,7 +52,7 @@ export interface PageCall<Body extends z.ZodType = z.ZodUndefined> extends AnyCa
 }
 
 /** A call of the page that is no operation: it reads or writes cookies. The page's client follows from its types. */
-export interface DescribedCall<
+interface DescribedCall<
   Name extends string,
   Path extends string,
   Body extends z.ZodType,
