@@ -188,11 +188,7 @@ export function operation<
     run,
     ...described
   } = input
-  const shown = Object.entries(answers).map(([httpStatus, shape]) => {
-    return [Number(httpStatus), forCustomers(shape)] as const
-  })
-  const toCustomers = new Map(shown)
-  const shownAnswers = Object.fromEntries(shown.map(([status, { shape }]) => [status, shape]))
+  const { toCustomers, shownAnswers } = answersForCustomers(answers)
   const isHarmlessWith = (sent: z.output<Body>) =>
     typeof isHarmless === 'function' ? isHarmless(sent) : isHarmless
   return {
@@ -241,6 +237,17 @@ export function operation<
         ? answered
         : { httpStatus, body: Object(withoutHidden(answer)) }
     },
+  }
+}
+
+/** The successful responses of customers, by status: their shapes, and what takes operators' fields out. */
+function answersForCustomers(answers: AnswerShapes) {
+  const shown = Object.entries(answers).map(([httpStatus, shape]) => {
+    return [Number(httpStatus), forCustomers(shape)] as const
+  })
+  return {
+    toCustomers: new Map(shown),
+    shownAnswers: Object.fromEntries(shown.map(([status, { shape }]) => [status, shape])),
   }
 }
 
