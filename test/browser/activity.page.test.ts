@@ -60,7 +60,7 @@ test('filters are in the address, and are asked of the server', async ({ page, s
   await page.getByText('any of 2').waitFor()
   const [third, fourth] = searched(page).getAll('key')
   expect([third, fourth].every((id) => id?.startsWith('key_'))).toBe(true)
-  await expect.poll(() => polls(server).at(-1)).toContain(`key=${third}&key=${fourth}`)
+  await expect.poll(() => polls(server).at(-1)).toContain(`key=${third}%2C${fourth}`)
   await page.reload()
   await page.getByText('any of 2').waitFor()
   await page.goBack()
