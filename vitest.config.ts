@@ -18,7 +18,12 @@ const exclude = [
 ]
 
 // A worker loads the code once, and not again for each of its files: a fifth less work for tests that import all of it.
-const ALL_PROJECTS = { ...HANG_LIMITS, isolate: false }
+// The threads of its stores stay for the stores of its next tests.
+const ALL_PROJECTS = {
+  ...HANG_LIMITS,
+  isolate: false,
+  setupFiles: [join(import.meta.dirname, 'src/store/testing/keep-threads.ts')],
+}
 
 // What a dialect can change of the contract. The rest is tried on OpenRouter's dialect, in every format, and what is
 // counted in `test/dialects/`.

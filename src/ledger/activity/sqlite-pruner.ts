@@ -1,5 +1,4 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { workerData } from 'node:worker_threads'
 import {
   openSqliteConnection,
   type SqliteConnectionInput,
@@ -77,5 +76,8 @@ class SqlitePruner implements JobRunner<PruneBatch, Pruned> {
   }
 }
 
-const connectionInput: SqliteConnectionInput = workerData
-serveThread(() => new SqlitePruner(openSqliteConnection(connectionInput)))
+serveThread((startWith) => {
+  // The pruner that started it says so.
+  const connection = openSqliteConnection(startWith as SqliteConnectionInput)
+  return new SqlitePruner(connection)
+})

@@ -1,4 +1,3 @@
-import { workerData } from 'node:worker_threads'
 import {
   openSqliteConnection,
   type SqliteConnectionInput,
@@ -15,9 +14,9 @@ export interface WriterJob {
 }
 
 // The entry file of the thread that writes the ledger of a SQLite store.
-const connectionInput: SqliteConnectionInput = workerData
-serveThread<WriterJob, readonly LedgerVerdict[]>(() => {
-  const connection = openSqliteConnection(connectionInput)
+serveThread<WriterJob, readonly LedgerVerdict[]>((startWith) => {
+  // The ledger that started it says so.
+  const connection = openSqliteConnection(startWith as SqliteConnectionInput)
   const engine = new SqliteEngine(connection)
   return {
     run: ({ commands, terms }) => engine.apply(commands, terms),

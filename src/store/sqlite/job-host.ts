@@ -1,11 +1,12 @@
 import { fork } from 'node:child_process'
+import { flushCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
+import { type MessagePort, parentPort, Worker, workerData } from 'node:worker_threads'
 
 interface HostInput {
   /** The file that the host runs. */
   readonly entry: URL
-  /** The value that the host gets from `startedWith`. For a process it must be JSON. */
+  /** The value that the host begins with, at {@link serveHost}. For a process it must be JSON. */
   readonly startWith: unknown
   readonly onMessage: (message: unknown) => void
   /** Called once, after the last message. `cause`: the error that ended it; null: it ended by itself. */
@@ -19,24 +20,76 @@ export interface JobHost {
   kill(): void
 }
 
-/** Starts a thread of this process. */
+/** The value that a thread of this process begins with, and whether the thread stays for another line. */
+interface ThreadStart {
+  readonly startWith: unknown
+  readonly isKept: boolean
+}
+
+// The last message of a line whose thread stays.
+const THREAD_IS_IDLE = 'idle'
+
+const idleThreads = new Map<string, Worker[]>()
+let idleThreadsMax = 0
+
+/**
+ * Lets threads that have closed their connection stay and begin with the next one of their file, so many of each file:
+ * starting a thread and loading its code costs as much as hundreds of statements. Default none, which is right for a
+ * server: it opens its connections once.
+ */
+export function keepThreads(threadsMax: number): void {
+  idleThreadsMax = threadsMax
+}
+
+/** Starts a thread of this process, or lets one that has stayed begin again. */
 export function startThread({ entry, startWith, onMessage, onExit }: HostInput): JobHost {
-  const worker = new Worker(entry, {
-    workerData: startWith,
-    execArgv: [],
-    // The objects of a job are garbage when it is done: a larger young generation would only stay resident.
-    resourceLimits: { maxYoungGenerationSizeMb: 12 },
-  })
+  const worker = takeIdleThread(entry, startWith) ?? newThread(entry, startWith)
   let cause: string | null = null
-  worker.on('message', onMessage)
-  worker.on('error', (error: Error) => {
+  const fail = (error: Error): void => {
     cause = error.message
-  })
-  worker.on('exit', () => onExit(cause))
+  }
+  const end = (): void => {
+    worker.off('message', hear).off('error', fail).off('exit', end)
+    onExit(cause)
+  }
+  const hear = (message: unknown): void => {
+    if (message === THREAD_IS_IDLE) {
+      end()
+      keepThread(entry, worker)
+    } else onMessage(message)
+  }
+  worker.on('message', hear).on('error', fail).on('exit', end)
   return {
     post: (message) => worker.postMessage(message),
     kill: () => void worker.terminate(),
   }
+}
+
+function newThread(entry: URL, startWith: unknown): Worker {
+  return new Worker(entry, {
+    workerData: { startWith, isKept: idleThreadsMax > 0 } satisfies ThreadStart,
+    execArgv: [],
+    // The objects of a job are garbage when it is done: a larger young generation would only stay resident.
+    resourceLimits: { maxYoungGenerationSizeMb: 12 },
+  })
+}
+
+function takeIdleThread(entry: URL, startWith: unknown): Worker | undefined {
+  const worker = idleThreads.get(entry.href)?.pop()
+  worker?.ref()
+  worker?.postMessage(startWith)
+  return worker
+}
+
+function keepThread(entry: URL, worker: Worker): void {
+  const idle = idleThreads.get(entry.href) ?? []
+  idleThreads.set(entry.href, idle)
+  if (idle.length >= idleThreadsMax) {
+    void worker.terminate()
+    return
+  }
+  worker.unref()
+  idle.push(worker)
 }
 
 /** Starts a process: a statement of SQLite that runs in a thread cannot be ended. */
@@ -64,37 +117,61 @@ export function startProcess({ entry, startWith, onMessage, onExit }: HostInput)
   }
 }
 
-/** The value that a host was started with, in the host. */
-export function startedWith(): unknown {
-  return isMainThread ? JSON.parse(process.argv[2] ?? 'null') : workerData
-}
-
 /** The line, in the host, to the process or thread that started it. */
 interface HostLine {
   onMessage(listener: (message: unknown) => void): void
   post(message: unknown): void
-  /** Closes the line; a host without one ends by itself. */
+  /** Closes the line, after which nothing is posted. A host without one ends by itself. */
   close(): void
 }
 
-/** Opens the line of a host. Throws in a process that is not a host. */
-export function openHostLine(): HostLine {
-  const thread = parentPort
-  if (thread !== null) {
-    return {
-      onMessage: (listener) => void thread.on('message', listener),
-      post: (message) => thread.postMessage(message),
-      close: () => thread.close(),
-    }
+/**
+ * The host's side. Begins with the value that the host was started with; a thread that stays begins again, with
+ * another value and another line. Throws in a process that is not a host.
+ */
+export function serveHost(begin: (startWith: unknown, line: HostLine) => void): void {
+  if (parentPort === null) serveInProcess(begin)
+  else serveInThread(parentPort, begin)
+}
+
+function serveInThread(
+  port: MessagePort,
+  begin: (startWith: unknown, line: HostLine) => void,
+): void {
+  const { startWith, isKept }: ThreadStart = workerData
+  let listen: ((message: unknown) => void) | null = null
+  const line: HostLine = {
+    onMessage: (listener) => {
+      listen = listener
+    },
+    post: (message) => port.postMessage(message),
+    close() {
+      listen = null
+      if (!isKept) {
+        port.close()
+        return
+      }
+      // It ends with its process, too suddenly to keep what it has compiled.
+      flushCompileCache()
+      port.postMessage(THREAD_IS_IDLE)
+    },
   }
+  port.on('message', (message) => {
+    if (listen === null) begin(message, line)
+    else listen(message)
+  })
+  begin(startWith, line)
+}
+
+function serveInProcess(begin: (startWith: unknown, line: HostLine) => void): void {
   if (process.send === undefined) throw new Error('a store host is started by its server')
   // The server gets the same signals, and ends its hosts once it no longer needs them.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {})
   process.on('disconnect', () => process.exit())
-  return {
+  begin(JSON.parse(process.argv[2] ?? 'null'), {
     onMessage: (listener) =>
       void process.on('message', (sent: { readonly message: unknown }) => listener(sent.message)),
     post: (message) => void process.send?.(message),
     close: () => process.disconnect(),
-  }
+  })
 }

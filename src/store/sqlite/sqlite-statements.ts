@@ -1,6 +1,5 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { collectGarbage } from './collect-garbage.ts'
-import { startedWith } from './job-host.ts'
 import {
   checkpointAndClose,
   openSqliteConnection,
@@ -58,7 +57,6 @@ class StatementRunner implements JobRunner<SqlJob, SqlResult> {
 }
 
 // The store that started this host says so.
-const connectionInput = startedWith() as SqliteConnectionInput
-serveThread(() => new StatementRunner(connectionInput))
+serveThread((startWith) => new StatementRunner(startWith as SqliteConnectionInput))
 // A start leaves as much garbage as a thread needs. Not at once: a command of a moment is spared it.
 setTimeout(collectGarbage, COLLECT_AFTER_MS).unref()

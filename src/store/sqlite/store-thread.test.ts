@@ -48,6 +48,17 @@ test('a thread that is closed finishes its jobs, closes its runner and takes no 
   await expect(thread.call('later')).rejects.toBeInstanceOf(StoreUnavailable)
 })
 
+test('a thread that stays begins the next connection as a new thread does', async () => {
+  await thread.call('up')
+  await thread.close()
+  const ofNext = new Int32Array(new SharedArrayBuffer(4))
+  const next = new StoreThread<string, string>({ entry: ENTRY, startWith: ofNext })
+  await expect(next.call('first')).rejects.toThrow('not open yet')
+  expect(await next.call('second')).toBe('second answered')
+  await next.close()
+  expect([closings, ofNext].map((counted) => Atomics.load(counted, 0))).toEqual([1, 1])
+})
+
 test('a thread that hangs is terminated, and its jobs fail', async () => {
   const hanging = new StoreThread<string, string>({
     entry: ENTRY,

@@ -7,7 +7,7 @@ import {
   StoreRefused,
   StoreUnavailable,
 } from '../store-failure.ts'
-import { type JobHost, openHostLine, startProcess, startThread } from './job-host.ts'
+import { type JobHost, serveHost, startProcess, startThread } from './job-host.ts'
 
 /** A message to a store thread: a job, or the request to close. The number of a job returns in its reply. */
 type ThreadRequest<Job> =
@@ -30,7 +30,7 @@ type ThreadReply<Result> =
 interface StoreThreadInput {
   /** The file that the thread runs; it calls {@link serveThread}. */
   readonly entry: URL
-  /** The value that the thread gets from `startedWith`. */
+  /** The value that the thread opens its job runner with. */
   readonly startWith: unknown
   /**
    * How long a job may take. The thread is then a process of its own, which is killed. Jobs must come one after the
@@ -174,29 +174,35 @@ export interface JobRunner<Job, Result> {
 }
 
 /**
- * The thread's side of {@link StoreThread}. The first job opens the runner; after a failure to open it, the
- * next job tries again, so that the thread recovers when the store comes back.
+ * The thread's side of {@link StoreThread}. The first job opens the runner with the thread's `startWith`; after a
+ * failure to open it, the next job tries again, so that the thread recovers when the store comes back.
  */
-export function serveThread<Job, Result>(openRunner: () => JobRunner<Job, Result>): void {
-  const line = openHostLine()
-  let runner: JobRunner<Job, Result> | null = null
-  const replyTo = (number: number, job: Job): ThreadReply<Result> => {
-    try {
-      runner ??= openRunner()
-      return { number, kind: 'done', result: runner.run(job) }
-    } catch (error) {
-      const message = error instanceof Error ? error.message : String(error)
-      return { number, kind: 'failed', message, failure: failureOf(error) }
+export function serveThread<Job, Result>(
+  openRunner: (startWith: unknown) => JobRunner<Job, Result>,
+): void {
+  serveHost((startWith, line) => {
+    let runner: JobRunner<Job, Result> | null = null
+    const replyTo = (number: number, job: Job): ThreadReply<Result> => {
+      try {
+        runner ??= openRunner(startWith)
+        return { number, kind: 'done', result: runner.run(job) }
+      } catch (error) {
+        const message = error instanceof Error ? error.message : String(error)
+        return { number, kind: 'failed', message, failure: failureOf(error) }
+      }
     }
-  }
-  line.onMessage((message) => {
-    // Both sides are this program's.
-    const request = message as ThreadRequest<Job>
-    if ('job' in request) {
-      line.post(replyTo(request.number, request.job))
-      return
-    }
-    line.close()
-    runner?.close()
+    line.onMessage((message) => {
+      // Both sides are this program's.
+      const request = message as ThreadRequest<Job>
+      if ('job' in request) {
+        line.post(replyTo(request.number, request.job))
+        return
+      }
+      try {
+        runner?.close()
+      } finally {
+        line.close()
+      }
+    })
   })
 }

@@ -1,14 +1,16 @@
-import { workerData } from 'node:worker_threads'
 import { serveThread } from '../sqlite/store-thread.ts'
 import { StoreRefused } from '../store-failure.ts'
 
-const closings: Int32Array = workerData
-let runners = 0
+// Each thread has a copy of its own.
+const tried = new WeakSet<Int32Array>()
 
 /** A thread whose jobs say their own result. */
-serveThread<string, string>(() => {
-  runners++
-  if (runners === 1) throw new Error('not open yet')
+serveThread<string, string>((startWith) => {
+  const closings = startWith as Int32Array
+  if (!tried.has(closings)) {
+    tried.add(closings)
+    throw new Error('not open yet')
+  }
   return {
     run(job) {
       if (job === 'die') process.exit(1)
