@@ -4,6 +4,8 @@ import { inject } from 'vitest'
 import type {} from './one-server-a-run.ts'
 import type { TestDatabase } from './test-databases.ts'
 
+let admin: Promise<Client> | undefined
+
 /** A new database on the server of this test run, with the tables and nothing in them. */
 export async function createPostgresDatabase(): Promise<TestDatabase> {
   const { adminUrl, template } = inject('postgres')
@@ -17,9 +19,16 @@ export async function createPostgresDatabase(): Promise<TestDatabase> {
   }
 }
 
+/** All of a worker's databases are made on one connection. */
 async function onServer(url: string, statement: string): Promise<void> {
+  admin ??= connect(url)
+  await (await admin).query(statement)
+}
+
+async function connect(url: string): Promise<Client> {
   const client = new Client(url)
+  // The server of the run is stopped while workers may still be there.
+  client.on('error', () => {})
   await client.connect()
-  await client.query(statement)
-  await client.end()
+  return client
 }
