@@ -1,5 +1,5 @@
 import { openStore } from '../../store/open-store.ts'
-import { createPostgresDatabase } from '../../store/testing/postgres.ts'
+import { takePostgresDatabase } from '../../store/testing/used-databases.ts'
 import { postgresLedger } from '../engines/create-ledger.ts'
 import type { LedgerLimits } from '../ledger.ts'
 import { benchOnStore, type StoreBench } from './store-bench.ts'
@@ -12,7 +12,7 @@ export interface PostgresBench extends StoreBench {
 export async function createPostgresBench(input: {
   readonly limits: LedgerLimits
 }): Promise<PostgresBench> {
-  const { url, remove } = await createPostgresDatabase()
+  const { url, remove } = await takePostgresDatabase()
   const store = await openStore({ url })
   let nowMs = 0
   const ledger = postgresLedger({
