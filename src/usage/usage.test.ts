@@ -73,11 +73,16 @@ function areSteps({ stepsMs, fromMs, toMs }: Usage, step: UsageQuery['step']): b
   })
 }
 
+interface ChartInput {
+  readonly pages: Parameters<typeof readUsage>[0]
+  /** Every request that there ever was. */
+  readonly requests: readonly RequestRow[]
+}
+
 /** Compares a chart with the requests that it is of. */
-async function expectChart(history: UsageHistory, query: UsageQuery): Promise<void> {
-  const pages = history.bench.store.pages({ owner: 'test' })
+async function expectChart({ pages, requests }: ChartInput, query: UsageQuery): Promise<void> {
   const usage = await readUsage(pages, query)
-  const rows = (await history.requests()).filter(
+  const rows = requests.filter(
     ({ accountId }) => query.accountId === null || accountId === query.accountId,
   )
   const between = (fromMs: number, toMs: number, some = rows) =>
@@ -126,16 +131,17 @@ async function expectExact(history: UsageHistory): Promise<void> {
   const [fromMs, toMs] = [HISTORY_FROM_MS - DAY_MS, history.nowMs + 1]
   const { db } = history.bench.store
   const pages = history.bench.store.pages({ owner: 'test' })
+  const charts = { pages, requests: await history.requests() }
   const charges = await readCharges(pages, { accountIds: ['A1', 'A2'], fromMs, toMs })
   for (const accountId of [null, 'A1', 'A2']) {
     for (const by of [null, 'account', 'model', 'key', 'endpoint', 'upstream'] as const) {
       for (const step of ['day', 'month'] as const) {
-        await expectChart(history, { accountId, by, step, fromMs, toMs, seriesMax: 1 })
+        await expectChart(charts, { accountId, by, step, fromMs, toMs, seriesMax: 1 })
       }
     }
     // The keys of pruned requests are known only by day.
     const by = history.hasPruned ? 'model' : 'key'
-    await expectChart(history, { accountId, by, step: 'hour', fromMs: toMs - 2 * DAY_MS, toMs })
+    await expectChart(charts, { accountId, by, step: 'hour', fromMs: toMs - 2 * DAY_MS, toMs })
     const { totals } = await readUsage(pages, { accountId, by: null, step: 'day', fromMs, toMs })
     const { posted } = await db
       .selectFrom('entries')
