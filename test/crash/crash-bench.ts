@@ -103,10 +103,14 @@ export async function openCrashBench(input: CrashBenchInput): Promise<CrashBench
       }),
     until: (reached) =>
       look(async (store) => {
-        for (;;) {
-          const rows = await allRequests(store)
-          if (reached(rows)) return rows
+        let rows: readonly RequestRow[] = []
+        // Asking without a pause would take the time of the gateway that is waited for.
+        const isReached = async () => {
+          rows = await allRequests(store)
+          return reached(rows)
         }
+        await expect.poll(isReached, { interval: 10 }).toBe(true)
+        return rows
       }),
     audit: () =>
       look(async (store) => {

@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { Client } from 'pg'
+import { expect } from 'vitest'
 import { parseDatabaseUrl } from '../../src/store/database-url.ts'
 import { HANG_LIMITS } from '../hang-limits.ts'
 
@@ -78,7 +79,7 @@ export async function holdCommit(url: string, commit: CommitOf): Promise<HeldCom
       if (how === 'done') await holder.query(`select pg_advisory_unlock(${LOCK})`)
       else await holder.query('select pg_terminate_backend($1)', [backend])
       // Its client is dead, so it ends as soon as it comes to answer.
-      while (await hasBackend(holder, backend));
+      await expect.poll(() => hasBackend(holder, backend), { interval: 10 }).toBe(false)
       await holder.query(`select pg_advisory_unlock_all(); drop function wait_in_commit cascade`)
       await holder.end()
     },
@@ -86,15 +87,19 @@ export async function holdCommit(url: string, commit: CommitOf): Promise<HeldCom
 }
 
 async function waitingBackend(holder: Client): Promise<number> {
-  for (;;) {
+  let pid = 0
+  const hasOne = async () => {
     // Within a transaction the server would answer what it answered first.
     await holder.query('select pg_stat_clear_snapshot()')
     const { rows } = await holder.query<{ pid: number }>(
       `select pid from pg_stat_activity
        where datname = current_database() and wait_event_type = 'Lock'`,
     )
-    if (rows[0] !== undefined) return rows[0].pid
+    pid = rows[0]?.pid ?? 0
+    return rows.length > 0
   }
+  await expect.poll(hasOne, { interval: 10 }).toBe(true)
+  return pid
 }
 
 async function hasBackend(holder: Client, pid: number): Promise<boolean> {

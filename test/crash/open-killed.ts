@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { createLedger } from '../../src/ledger/engines/create-ledger.ts'
 import type { SaleInput } from '../../src/sale/sale.ts'
 import { openStore } from '../../src/store/open-store.ts'
@@ -30,6 +31,8 @@ export async function openKilled({
     step()
     return done
   }
+  // A killed process keeps nothing of what it has compiled for the next one.
+  flushCompileCache()
   const store = await openStore({ url: databaseUrl })
   const ledger = createLedger({ location: store.location, clock })
   const db = store.db.withPlugin({
