@@ -103,11 +103,7 @@ function heldCapEdits({ call, offer }: RewriteInput): ReturnType<Wire['rewrites'
 }
 
 function writingRewrites(input: RewriteInput): ReturnType<Wire['rewrites']> {
-  return [
-    ...modelEdit(input.call, input.offer),
-    ...ownFieldEdits(input),
-    ...saltEdits(input),
-  ]
+  return [...modelEdit(input.call, input.offer), ...ownFieldEdits(input), ...saltEdits(input)]
 }
 
 interface CompatibleWire {
