@@ -47,7 +47,7 @@ const SCREENS: readonly Screen[] = [
     name: 'overview-error',
     path: at('overview'),
     before: (server) => server.answer('/overview', down),
-    text: 'The overview could not be read.',
+    text: 'The overview could not be loaded.',
   },
   {
     name: 'overview-loading',
@@ -93,7 +93,7 @@ const SCREENS: readonly Screen[] = [
     name: 'activity-error',
     path: at('activity'),
     before: (server) => server.answer('/requests', down),
-    text: 'The requests could not be read.',
+    text: 'The requests could not be loaded.',
   },
   {
     name: 'activity-loading',
@@ -176,7 +176,7 @@ const SCREENS: readonly Screen[] = [
     name: 'usage-by-tag-error',
     path: `${at('usage')}?by=tag&measure=p95`,
     before: (server) => server.answer('/usage/report', down),
-    text: 'The usage could not be read.',
+    text: 'The usage could not be loaded.',
   },
   {
     name: 'usage-by-tag-loading',
@@ -201,7 +201,7 @@ const SCREENS: readonly Screen[] = [
     name: 'usage-error',
     path: at('usage'),
     before: (server) => server.answer('/usage', down),
-    text: 'The usage could not be read.',
+    text: 'The usage could not be loaded.',
   },
   {
     name: 'usage-loading',

@@ -71,7 +71,7 @@ const SCREENS: readonly Screen[] = [
     name: 'credit-statement-error',
     path: at('credit'),
     before: (server) => server.answer('/statement', down),
-    text: 'The statement could not be read.',
+    text: 'The statement could not be loaded.',
   },
   {
     name: 'credit-no-entries',
@@ -83,7 +83,7 @@ const SCREENS: readonly Screen[] = [
     name: 'credit-entries-error',
     path: `${at('credit')}?list=entries`,
     before: (server) => server.answer('/entries', down),
-    text: 'The entries could not be read.',
+    text: 'The entries could not be loaded.',
   },
   {
     name: 'credit-redeem',
@@ -121,7 +121,7 @@ const SCREENS: readonly Screen[] = [
     name: 'credit-error',
     path: at('credit'),
     before: (server) => server.answer('/balance', down),
-    text: 'The balance could not be read.',
+    text: 'The balance could not be loaded.',
   },
   {
     name: 'credit-loading',
@@ -166,7 +166,7 @@ const SALE_SCREENS: readonly Screen[] = [
     name: 'credit-buy-no-quote',
     path: buy,
     before: (server) => server.answer('/v1/credit/quote', down),
-    text: 'The price could not be read: The store is busy.',
+    text: 'The price could not be loaded: The store is busy.',
   },
   {
     name: 'credit-buy-loading',
@@ -179,7 +179,7 @@ const SALE_SCREENS: readonly Screen[] = [
     name: 'credit-buy-error',
     path: buy,
     before: (server) => server.answer('/v1/credit', down),
-    text: 'The ways to pay could not be read.',
+    text: 'The ways to pay could not be loaded.',
   },
   { name: 'credit-deposit', path: buy, act: deposit, text: 'Send only USDC on Base to it.' },
   {
@@ -197,7 +197,7 @@ const SALE_SCREENS: readonly Screen[] = [
     path: buy,
     before: (server) => server.answer('POST /purchases', down),
     act: deposit,
-    text: 'The address could not be read.',
+    text: 'The address could not be loaded.',
   },
   {
     name: 'credit-deposit-unavailable',
@@ -249,7 +249,7 @@ const SALE_SCREENS: readonly Screen[] = [
     name: 'credit-receipt-error',
     path: `${at('credit')}?receipt=${BOUGHT_ID}`,
     before: (server) => server.answer('/receipt', down),
-    text: 'The receipt could not be read.',
+    text: 'The receipt could not be loaded.',
   },
 ]
 

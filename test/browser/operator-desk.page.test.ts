@@ -28,7 +28,7 @@ const TO_SETTLE: readonly Screen[] = [
       server.answer('/operator/unsettled', down)
       server.answer('/operator/health', down)
     },
-    text: 'The requests could not be read.',
+    text: 'The requests could not be loaded.',
   },
   {
     name: 'op-unsettled-loading',
@@ -69,7 +69,7 @@ const HEALTH_SCREENS: readonly Screen[] = [
     name: 'op-health-error',
     path: at('health'),
     before: (server) => server.answer('/operator/health', down),
-    text: 'The health could not be read.',
+    text: 'The health could not be loaded.',
   },
   {
     name: 'op-health-loading',
@@ -124,7 +124,7 @@ const CODE_SCREENS: readonly Screen[] = [
     name: 'op-codes-error',
     path: at('codes'),
     before: (server) => server.answer('/operator/codes', down),
-    text: 'The codes could not be read.',
+    text: 'The codes could not be loaded.',
   },
   {
     name: 'op-code-new',
@@ -175,7 +175,7 @@ const TOKEN_SCREENS: readonly Screen[] = [
     name: 'op-tokens-error',
     path: at('tokens'),
     before: (server) => server.answer('/operator/tokens', down),
-    text: 'The admin tokens could not be read.',
+    text: 'The admin tokens could not be loaded.',
   },
   {
     name: 'op-tokens-loading',

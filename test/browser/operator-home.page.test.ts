@@ -33,7 +33,7 @@ const SCREENS: readonly Screen[] = [
       server.answer('/operator/health', down)
     },
     act: (page) => page.getByText('A part of it could not be loaded.').waitFor(),
-    text: 'The figures could not be read.',
+    text: 'The figures could not be loaded.',
   },
 ]
 

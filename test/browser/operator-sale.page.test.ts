@@ -28,7 +28,7 @@ const SCREENS: readonly Screen[] = [
     name: 'op-purchases-error',
     path: PATH,
     before: (server) => server.answer('/operator/purchases', down),
-    text: 'The purchases could not be read.',
+    text: 'The purchases could not be loaded.',
   },
   {
     name: 'op-purchases-loading',

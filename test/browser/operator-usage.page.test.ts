@@ -20,7 +20,7 @@ const SCREENS: readonly Screen[] = [
     name: 'op-usage-error',
     path: 'operator/usage',
     before: (server) => server.answer('/operator/usage/report', down),
-    text: 'The usage could not be read.',
+    text: 'The usage could not be loaded.',
   },
   { name: 'op-models', path: 'operator/models', text: '$42.00 an M image tokens' },
   {

@@ -30,7 +30,7 @@ const SCREENS: readonly Screen[] = [
     name: 'keys-error',
     path: at('keys'),
     before: (server) => server.answer('/keys', down),
-    text: 'The keys could not be read.',
+    text: 'The keys could not be loaded.',
   },
   {
     name: 'keys-loading',
@@ -100,7 +100,7 @@ const SCREENS: readonly Screen[] = [
     name: 'profile-factors-error',
     path: 'profile',
     before: (server) => server.answer('/auth/factors', down),
-    text: 'The second factors could not be read.',
+    text: 'The second factors could not be loaded.',
   },
   {
     name: 'factor-new',
@@ -170,7 +170,7 @@ const SCREENS: readonly Screen[] = [
     name: 'members-error',
     path: at('members'),
     before: (server) => server.answer('/members', down),
-    text: 'The members could not be read.',
+    text: 'The members could not be loaded.',
   },
   {
     name: 'member-invite',

@@ -23,7 +23,7 @@ const SCREENS: readonly Screen[] = [
     name: 'op-webhooks-error',
     path: LIST,
     before: (server) => server.answer('/operator/webhooks', down),
-    text: 'The webhooks could not be read.',
+    text: 'The webhooks could not be loaded.',
   },
   {
     name: 'op-webhooks-loading',
@@ -77,13 +77,13 @@ const SCREENS: readonly Screen[] = [
       server.answer('/operator/webhooks', down)
       server.answer('/deliveries', down)
     },
-    text: 'The webhook could not be read.',
+    text: 'The webhook could not be loaded.',
   },
   {
     name: 'op-webhook-messages-error',
     path: ONE,
     before: (server) => server.answer('/deliveries', down),
-    text: 'The messages could not be read.',
+    text: 'The messages could not be loaded.',
   },
   {
     name: 'op-webhook-loading',

@@ -11,14 +11,14 @@ interface AnswerProps<Data> {
   readonly children: (data: Data) => ReactNode
 }
 
-/** Cards of one answer, or that it is still read, could not be read, or is old. */
+/** Cards of one answer, or that it is still read, could not be loaded, or is old. */
 export function Answer<Data>({ query, noun, grey, children }: AnswerProps<Data>) {
   const { data } = query
   if (data === undefined && query.isError) {
     return (
       <section className="card">
         <Failed
-          what={`The ${noun} could not be read.`}
+          what={`The ${noun} could not be loaded.`}
           error={query.error}
           onRetry={() => query.refetch()}
         />

@@ -33,7 +33,7 @@ interface ListCardProps<Row> {
   readonly query: UseQueryResult<unknown>
   /** Undefined: the answer is not there yet. */
   readonly rows: readonly Row[] | undefined
-  /** "The codes could not be read." */
+  /** "The codes could not be loaded." */
   readonly failed: string
   /** The content of a list without rows. */
   readonly empty: ReactNode

@@ -4,7 +4,7 @@ import { ApiError, NO_ANSWER } from '../api/client.ts'
 import { minuteTime } from '../format/time.ts'
 
 interface FailedProps {
-  /** The failure in words: "The keys could not be read." */
+  /** The failure in words: "The keys could not be loaded." */
   readonly what: string
   readonly error: Error
   readonly onRetry: () => void

@@ -40,7 +40,7 @@ export function useAccountName(): { readonly name: string; readonly role: string
 interface NamedAccount {
   readonly name: string
   readonly role: string
-  /** Why its name could not be read; null: it was, or still is being read. */
+  /** Why its name could not be loaded; null: it was, or still is being read. */
   readonly error: Error | null
 }
 

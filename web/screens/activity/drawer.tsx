@@ -59,7 +59,7 @@ export function Drawer({ requestId, row, keyNames, onClose }: DrawerProps) {
         <Parts request={request} keyName={keyNames.get(request.key_id) ?? null} />
       ) : query.isError ? (
         <Failed
-          what="The request could not be read."
+          what="The request could not be loaded."
           error={query.error}
           onRetry={() => query.refetch()}
         />

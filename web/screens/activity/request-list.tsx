@@ -32,7 +32,7 @@ export function RequestList(props: RequestListProps) {
     return (
       <section className="card">
         <Failed
-          what="The requests could not be read."
+          what="The requests could not be loaded."
           error={newest.error}
           onRetry={() => newest.refetch()}
         />

@@ -12,7 +12,7 @@ export function Summary({ query }: { query: UseQueryResult<RequestSummary> }) {
   if (data === undefined && query.isError) {
     return (
       <p className="sum">
-        The counts could not be read: {query.error.message}
+        The counts could not be loaded: {query.error.message}
         <button type="button" className="link" onClick={() => query.refetch()}>
           Try again
         </button>

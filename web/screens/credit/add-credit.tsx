@@ -20,7 +20,7 @@ export function AddCredit({ onClose }: { onClose: () => void }) {
       <Dialog title="Add credit" onClose={onClose}>
         {query.isError ? (
           <Failed
-            what="The ways to pay could not be read."
+            what="The ways to pay could not be loaded."
             error={query.error}
             onRetry={() => query.refetch()}
           />

@@ -32,7 +32,7 @@ export function BalanceCard({ balance, statement, range, spanOf, onRange }: Bala
     return (
       <section className="card mb-4">
         <Failed
-          what="The balance could not be read."
+          what="The balance could not be loaded."
           error={balance.error}
           onRetry={() => balance.refetch()}
         />
@@ -93,7 +93,7 @@ function Days({ statement }: { statement: UseQueryResult<Statement> }) {
       <div className="px-5 pt-2 pb-4">
         {statement.isError ? (
           <Failed
-            what="The balance by day could not be read."
+            what="The balance by day could not be loaded."
             error={statement.error}
             onRetry={() => statement.refetch()}
           />

@@ -45,7 +45,7 @@ export function EntryList(list: ListProps) {
       header={<ListHeader {...list} />}
       query={query}
       rows={rows}
-      failed="The entries could not be read."
+      failed="The entries could not be loaded."
       empty={
         <Empty title="No entries in this period.">
           <p>Top-ups and charges appear here, each with the balance after it.</p>

@@ -97,7 +97,7 @@ function Price({ method, amountMicros }: PriceProps) {
           <b className="num">{money(quote.credit)}</b> of paid credit, which does not expire.
         </>
       ) : amountMicros !== null && query.isError ? (
-        <>The price could not be read: {query.error.message}</>
+        <>The price could not be loaded: {query.error.message}</>
       ) : (
         'Paid credit, which does not expire.'
       )}

@@ -22,7 +22,7 @@ export function Receipt({ purchaseId, onClose }: ReceiptProps) {
         <Lines receipt={query.data} />
       ) : query.isError ? (
         <Failed
-          what="The receipt could not be read."
+          what="The receipt could not be loaded."
           error={query.error}
           onRetry={() => query.refetch()}
         />

@@ -45,7 +45,7 @@ export function StatementList({ query, isNew, ...list }: StatementListProps) {
       header={<ListHeader {...list} />}
       query={query}
       rows={rows}
-      failed="The statement could not be read."
+      failed="The statement could not be loaded."
       empty={<Nothing isTopUps={isTopUps} isNew={isNew} />}
       heads={HEADS}
       greyRows={8}
@@ -177,7 +177,9 @@ function ModelRows({ line }: { line: Line }) {
     return (
       <tr className="sub">
         <td className="wide" colSpan={HEADS.length} aria-busy={error === null}>
-          {error === null ? 'Reading the models' : `The models could not be read. ${error.message}`}
+          {error === null
+            ? 'Reading the models'
+            : `The models could not be loaded. ${error.message}`}
         </td>
       </tr>
     )

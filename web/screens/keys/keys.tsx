@@ -113,7 +113,7 @@ function KeyTable({ find, onFind, onRotated }: KeyTableProps) {
       }
       query={query}
       rows={keys}
-      failed="The keys could not be read."
+      failed="The keys could not be loaded."
       empty={
         search !== '' ? (
           <Empty title={`No key matches “${search}”.`}>

@@ -79,7 +79,7 @@ function MemberTable() {
       label="Members"
       query={query}
       rows={query.data?.data}
-      failed="The members could not be read."
+      failed="The members could not be loaded."
       empty={
         <Empty title="No members yet">
           <p>Invite people by email. They choose their own password.</p>
@@ -173,7 +173,7 @@ function InvitationTable() {
       }
       query={query}
       rows={query.data?.data}
-      failed="The invitations could not be read."
+      failed="The invitations could not be loaded."
       empty={<p className="note px-[18px] pb-4">None.</p>}
       heads={INVITATION_HEADS}
       greyRows={1}

@@ -71,7 +71,7 @@ function CodeTable() {
       label="Codes"
       query={query}
       rows={codes}
-      failed="The codes could not be read."
+      failed="The codes could not be loaded."
       empty={
         <Empty title="No codes yet">
           <p>A credit code can be redeemed once. Create one and send it to your customer.</p>

@@ -27,7 +27,7 @@ export function HealthScreen() {
         {query.data === undefined && query.isError ? (
           <section className="card">
             <Failed
-              what="The health could not be read."
+              what="The health could not be loaded."
               error={query.error}
               onRetry={() => query.refetch()}
             />

@@ -79,7 +79,7 @@ function ofUpstream(upstream: ListedUpstream): readonly AttentionItem[] {
       return item('bad', `${name} ${share}`, note)
     }
     case 'unreachable':
-      return item('bad', `${name} is unreachable`, 'Its list of models could not be read.')
+      return item('bad', `${name} is unreachable`, 'Its list of models could not be loaded.')
     case 'key_refused':
       return item('bad', `${name} refuses its key`, 'Requests to it fail until it has a new key.')
     case 'credit_low':

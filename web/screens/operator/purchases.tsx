@@ -57,7 +57,7 @@ export function PurchasesScreen() {
         label="Purchases"
         query={query}
         rows={purchases}
-        failed="The purchases could not be read."
+        failed="The purchases could not be loaded."
         empty={
           list === 'held' ? (
             <Empty title="No purchases on hold">

@@ -40,7 +40,7 @@ export function TokensScreen() {
         label="Admin tokens"
         query={query}
         rows={tokens}
-        failed="The admin tokens could not be read."
+        failed="The admin tokens could not be loaded."
         empty={<NoTokens />}
         heads={HEADS}
         greyRows={4}

@@ -31,7 +31,7 @@ export function UnsettledScreen() {
       <section className="card mb-4 overflow-hidden" aria-label="What waits">
         {health.data === undefined && health.isError ? (
           <Failed
-            what="The sums could not be read."
+            what="The sums could not be loaded."
             error={health.error}
             onRetry={() => health.refetch()}
           />
@@ -97,7 +97,7 @@ function Waiting() {
       label="Requests"
       query={query}
       rows={requests}
-      failed="The requests could not be read."
+      failed="The requests could not be loaded."
       empty={
         <Empty title="No unsettled requests">
           <p>All finished requests have a final charge.</p>

@@ -185,7 +185,7 @@ function Deliveries({ webhookId }: { webhookId: string }) {
       }
       query={query}
       rows={deliveries}
-      failed="The messages could not be read."
+      failed="The messages could not be loaded."
       empty={
         <Empty title="No messages yet">
           <p>Send a test to see that the receiver answers.</p>

@@ -118,7 +118,7 @@ function Sessions() {
       </header>
       {query.data === undefined && query.isError ? (
         <Failed
-          what="The sessions could not be read."
+          what="The sessions could not be loaded."
           error={query.error}
           onRetry={() => query.refetch()}
         />

@@ -66,7 +66,7 @@ export function SecondFactor() {
       </header>
       {data === undefined && query.isError && (
         <Failed
-          what="The second factors could not be read."
+          what="The second factors could not be loaded."
           error={query.error}
           onRetry={() => query.refetch()}
         />
