@@ -188,7 +188,7 @@ export function operation<
     run,
     ...described
   } = input
-  const { toCustomers, shownAnswers } = answersForCustomers(answers)
+  const { toCustomer, shownAnswers } = answersForCustomers(answers)
   const isHarmlessWith = (sent: z.output<Body>) =>
     typeof isHarmless === 'function' ? isHarmless(sent) : isHarmless
   return {
@@ -230,23 +230,24 @@ export function operation<
       })
       // The answer is sent even if this fails: the page then asks for the password sooner.
       await password?.keepRecent().catch(() => {})
-      const { httpStatus, body: answer } = answered
-      const withoutHidden = toCustomers.get(httpStatus)?.withoutHidden ?? null
-      if (withoutHidden === null || readsAsOperator(caller.kind)) return answered
-      return answer instanceof Readable
-        ? answered
-        : { httpStatus, body: Object(withoutHidden(answer)) }
+      return readsAsOperator(caller.kind) ? answered : toCustomer(answered)
     },
   }
 }
 
-/** The successful responses of customers, by status: their shapes, and what takes operators' fields out. */
+/** The successful responses of customers: their shapes by status, and what takes operators' fields out of one. */
 function answersForCustomers(answers: AnswerShapes) {
   const shown = Object.entries(answers).map(([httpStatus, shape]) => {
     return [Number(httpStatus), forCustomers(shape)] as const
   })
+  const byStatus = new Map(shown)
   return {
-    toCustomers: new Map(shown),
+    toCustomer(answered: Answered): Answered {
+      const { httpStatus, body } = answered
+      const withoutHidden = byStatus.get(httpStatus)?.withoutHidden ?? null
+      if (withoutHidden === null || body instanceof Readable) return answered
+      return { httpStatus, body: Object(withoutHidden(body)) }
+    },
     shownAnswers: Object.fromEntries(shown.map(([status, { shape }]) => [status, shape])),
   }
 }

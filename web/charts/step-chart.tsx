@@ -54,7 +54,7 @@ const DOT_PX = 3
 
 /** Columns by time, each split into its parts, or lines. Arrow keys move through the steps. */
 export function StepChart(props: StepChartProps) {
-  const { label, form, steps, series, totals, showStep, showValue } = props
+  const { label, form, steps, series } = props
   const [ref, widthPx] = useWidth()
   const [shown, setShown] = useState<number | null>(null)
   const plot = layOut(widthPx, props)
@@ -63,7 +63,6 @@ export function StepChart(props: StepChartProps) {
     const at = Math.floor((x - plot.left) / plot.x.step())
     setShown(at >= 0 && at < steps.length ? at : null)
   }
-  const shownAt = shown === null ? undefined : steps[shown]
   return (
     <div className={props.onOpen === undefined ? 'columns' : 'columns opens'} ref={ref}>
       <input
@@ -110,31 +109,38 @@ export function StepChart(props: StepChartProps) {
         <Marks plot={plot} marks={props.marks ?? []} values={series[0]?.values ?? []} />
         <Ticks plot={plot} steps={steps} showTick={props.showTick} />
       </svg>
-      {shown !== null && shownAt !== undefined && (
-        <ColumnTip
-          title={showStep(shownAt)}
-          total={textOf(totals[shown], showValue)}
-          leftPx={plot.xOf(shown)}
-          columnPx={plot.x.bandwidth()}
-          widthPx={widthPx}
-          compared={
-            props.compared === undefined || props.compared === null
-              ? null
-              : {
-                  name: props.compared.name,
-                  text: textOf(props.compared.values[shown], showValue),
-                }
-          }
-          rows={series.map(({ id, name, tone, values }) => ({
-            id,
-            name,
-            tone,
-            value: values[shown] ?? 0,
-            text: textOf(values[shown], showValue),
-          }))}
-        />
-      )}
+      {shown !== null && <Tip {...props} plot={plot} at={shown} widthPx={widthPx} />}
     </div>
+  )
+}
+
+interface TipProps extends StepChartProps {
+  readonly plot: Plot
+  readonly at: number
+  readonly widthPx: number
+}
+
+function Tip({ plot, at, widthPx, steps, series, totals, compared = null, ...show }: TipProps) {
+  const step = steps[at]
+  if (step === undefined) return null
+  return (
+    <ColumnTip
+      title={show.showStep(step)}
+      total={textOf(totals[at], show.showValue)}
+      leftPx={plot.xOf(at)}
+      columnPx={plot.x.bandwidth()}
+      widthPx={widthPx}
+      compared={
+        compared && { name: compared.name, text: textOf(compared.values[at], show.showValue) }
+      }
+      rows={series.map(({ id, name, tone, values }) => ({
+        id,
+        name,
+        tone,
+        value: values[at] ?? 0,
+        text: textOf(values[at], show.showValue),
+      }))}
+    />
   )
 }
 

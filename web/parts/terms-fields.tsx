@@ -87,22 +87,7 @@ export function TermsInputs(props: Omit<TermsFieldsProps, 'isOpen'>) {
           className="num"
           inputMode="decimal"
         />
-        <label className="fld content-start">
-          Resets every
-          <select
-            className="inp"
-            value={typed.period}
-            onChange={({ target: { value } }) => {
-              if (value === 'day' || value === 'week' || value === 'month') {
-                onChange({ ...typed, period: value })
-              }
-            }}
-          >
-            <option value="day">Day</option>
-            <option value="week">Week, on Monday</option>
-            <option value="month">Month</option>
-          </select>
-        </label>
+        <PeriodField typed={typed} onChange={onChange} />
       </div>
       <Field
         label="Time zone of the allowance"
@@ -125,6 +110,27 @@ export function TermsInputs(props: Omit<TermsFieldsProps, 'isOpen'>) {
       </div>
       <Field label="Tokens a minute" {...number('tokensPerMinute')} placeholder="No limit" />
     </>
+  )
+}
+
+function PeriodField({ typed, onChange }: Pick<TypedProps, 'typed' | 'onChange'>) {
+  return (
+    <label className="fld content-start">
+      Resets every
+      <select
+        className="inp"
+        value={typed.period}
+        onChange={({ target: { value } }) => {
+          if (value === 'day' || value === 'week' || value === 'month') {
+            onChange({ ...typed, period: value })
+          }
+        }}
+      >
+        <option value="day">Day</option>
+        <option value="week">Week, on Monday</option>
+        <option value="month">Month</option>
+      </select>
+    </label>
   )
 }
 

@@ -55,24 +55,26 @@ interface Around {
   readonly account: string
 }
 
-function shownOf(item: Item, { now, account }: Around): Shown {
+function shownOf(item: Item, around: Around): Shown {
+  switch (item.kind) {
+    case 'key_limit':
+    case 'key_expires':
+    case 'key_allowance':
+      return shownOfKey(item, around)
+    default:
+      return shownOfCredit(item, around)
+  }
+}
+
+type KeyItem = Extract<Item, { kind: 'key_limit' | 'key_expires' | 'key_allowance' }>
+
+function shownOfKey(item: KeyItem, { now, account }: Around): Shown {
   const keys = (text: string) => (
     <Link className="hover:underline" to="/$account/keys" params={{ account }}>
       {text}
     </Link>
   )
   switch (item.kind) {
-    case 'no_credit':
-      return {
-        icon: 'credit',
-        tone: 'text-bad',
-        title: (
-          <Link className="hover:underline" to="/$account/credit" params={{ account }}>
-            The account has no credit
-          </Link>
-        ),
-        note: 'Requests are refused with insufficient_credit until some is added.',
-      }
     case 'key_limit':
       return {
         icon: 'key',
@@ -88,6 +90,29 @@ function shownOf(item: Item, { now, account }: Around): Shown {
         tone: 'text-wait',
         title: keys(`“${item.name}” expires on ${dayOf(new Date(item.expires_at), now)}`),
         note: `Requests with it are refused from ${dayAndMinute(new Date(item.expires_at))}.`,
+      }
+    case 'key_allowance':
+      return {
+        icon: 'key',
+        tone: item.spend >= item.allowance ? 'text-bad' : 'text-wait',
+        title: keys(`“${item.name}” has spent ${allowanceText(item)}`),
+        note: resetNote(item),
+      }
+  }
+}
+
+function shownOfCredit(item: Exclude<Item, KeyItem>, { now, account }: Around): Shown {
+  switch (item.kind) {
+    case 'no_credit':
+      return {
+        icon: 'credit',
+        tone: 'text-bad',
+        title: (
+          <Link className="hover:underline" to="/$account/credit" params={{ account }}>
+            The account has no credit
+          </Link>
+        ),
+        note: 'Requests are refused with insufficient_credit until some is added.',
       }
     case 'unresolved':
       return {
@@ -131,13 +156,6 @@ function shownOf(item: Item, { now, account }: Around): Shown {
         icon: 'credit',
         tone: item.spend >= item.allowance ? 'text-bad' : 'text-wait',
         title: `${allowanceText(item)} are spent`,
-        note: resetNote(item),
-      }
-    case 'key_allowance':
-      return {
-        icon: 'key',
-        tone: item.spend >= item.allowance ? 'text-bad' : 'text-wait',
-        title: keys(`“${item.name}” has spent ${allowanceText(item)}`),
         note: resetNote(item),
       }
   }

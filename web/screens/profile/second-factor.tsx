@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
 import { useState } from 'react'
+import type { Factors } from '../../api/answers.ts'
 import { asBrowser } from '../../api/calls.ts'
 import { meQuery } from '../../api/queries.ts'
 import { Confirm } from '../../parts/confirm.tsx'
@@ -41,27 +42,12 @@ export function SecondFactor() {
     setCodes(made)
   }
   const { data } = query
-  const hasApp = data?.data.some(({ kind }) => kind === 'app') === true
-  const canAddPasskey = hasPasskeys() && data !== undefined && data.passkey_host !== null
   return (
     <section className="card" aria-label="Second factor" aria-busy={query.isPending}>
       <header>
         <h2>Second factor</h2>
         {data !== undefined && !data.needs_proof && (
-          <span className="flex flex-wrap justify-end gap-2">
-            {canAddPasskey && (
-              <button
-                type="button"
-                className="btn"
-                onClick={() => setDoing({ what: 'adding-passkey' })}
-              >
-                Add a passkey
-              </button>
-            )}
-            <button type="button" className="btn" onClick={() => setDoing({ what: 'adding-app' })}>
-              {hasApp ? 'Set up another phone' : 'Set up an app'}
-            </button>
-          </span>
+          <AddButtons factors={data} onAdd={(what) => setDoing({ what })} />
         )}
       </header>
       {data === undefined && query.isError && (
@@ -71,16 +57,7 @@ export function SecondFactor() {
           onRetry={() => query.refetch()}
         />
       )}
-      {data !== undefined && data.data.length === 0 && (
-        <p className="note px-[18px] pt-1 pb-[18px]">
-          Your password alone signs you in. With a passkey or an authenticator app, a person who has
-          learned it can’t sign in.
-          {data.needs_proof && (
-            <> Prove your email address first: sign out, then sign in by email or at a provider.</>
-          )}
-          {data.passkey_host === null && !data.needs_proof && <NeedsHostName />}
-        </p>
-      )}
+      {data?.data.length === 0 && <NoFactor factors={data} />}
       {data !== undefined && data.data.length > 0 && (
         <FactorLines
           factors={data}
@@ -113,6 +90,40 @@ export function SecondFactor() {
         </Dialog>
       )}
     </section>
+  )
+}
+
+interface AddButtonsProps {
+  readonly factors: Factors
+  readonly onAdd: (what: 'adding-app' | 'adding-passkey') => void
+}
+
+function AddButtons({ factors, onAdd }: AddButtonsProps) {
+  const hasApp = factors.data.some(({ kind }) => kind === 'app')
+  return (
+    <span className="flex flex-wrap justify-end gap-2">
+      {hasPasskeys() && factors.passkey_host !== null && (
+        <button type="button" className="btn" onClick={() => onAdd('adding-passkey')}>
+          Add a passkey
+        </button>
+      )}
+      <button type="button" className="btn" onClick={() => onAdd('adding-app')}>
+        {hasApp ? 'Set up another phone' : 'Set up an app'}
+      </button>
+    </span>
+  )
+}
+
+function NoFactor({ factors }: { factors: Factors }) {
+  return (
+    <p className="note px-[18px] pt-1 pb-[18px]">
+      Your password alone signs you in. With a passkey or an authenticator app, a person who has
+      learned it can’t sign in.
+      {factors.needs_proof && (
+        <> Prove your email address first: sign out, then sign in by email or at a provider.</>
+      )}
+      {factors.passkey_host === null && !factors.needs_proof && <NeedsHostName />}
+    </p>
   )
 }
 
