@@ -126,6 +126,7 @@ test('a newcomer who may sign up types the code of a mail, and is in an account 
 
 test('the link of a mail waits for the button, and works once', async ({ door, mailed }) => {
   await door.getByRole('link', { name: 'Sign in by email' }).click()
+  await door.getByRole('heading', { name: 'Sign in by email' }).waitFor()
   await door.getByLabel('Email').fill(EMAIL)
   await door.getByRole('button', { name: 'Send the mail' }).click()
   const link = linkOf(await mailed.box.mail(0))
@@ -149,6 +150,8 @@ test('a forgotten password is set anew by a mail, and an unknown address sees th
 }) => {
   const forget = async (email: string): Promise<void> => {
     await door.getByRole('link', { name: 'Forgot your password?' }).click()
+    // Else the field of the screen before it is filled, while this one still loads.
+    await door.getByRole('heading', { name: 'Choose a new password' }).waitFor()
     await door.getByLabel('Email').fill(email)
     await door.getByRole('button', { name: 'Send the mail' }).click()
     await door.getByRole('heading', { name: 'Look at your mail' }).waitFor()
