@@ -98,7 +98,7 @@ export interface Answered {
 export function answerTo(ask: Ask, input: AnswerInput): Answered {
   const answer = composeAnswer(ask, input)
   const bill =
-    input.fault.bills === 'most'
+    input.fault.bills !== undefined
       ? mostBill(ask, input)
       : billOf(input, {
           counts: countsAt({ ask, answer }, answer.outputTokens),

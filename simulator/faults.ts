@@ -111,8 +111,11 @@ const FAULT = z.strictObject({
   /** Sends so many bytes a write, each flushed, with this pause between. */
   drip: z.strictObject({ bytes: positive, everyMs: z.number() }).optional(),
   eventsPerWrite: positive.optional(),
-  /** `most`: it costs the most that the sent request allows, for any answer. */
-  bills: z.literal('most').optional(),
+  /**
+   * `most`: it costs the most that the sent request allows, for any answer. `mostByMarks`: but of a prompt with cache
+   * marks nothing behind the last one is written, as Anthropic documents.
+   */
+  bills: z.enum(['most', 'mostByMarks']).optional(),
   lineEnds: z.literal('crlf').optional(),
   /** `broken`: says gzip and is none. */
   contentEncoding: z.enum(['gzip', 'br', 'broken']).optional(),

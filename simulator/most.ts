@@ -76,7 +76,8 @@ function billOfRun(run: Run): Bill {
   const bills: Bill[] = []
   const read = (tokens: number, counts: Partial<Counts>): void => {
     const { inputImages, parsedFiles } = mediaFees(ask, input)
-    const whole = { ...NOTHING, inputImages, parsedFiles, [cache]: tokens, ...counts }
+    const prompt = searches > 0 ? { [cache]: tokens } : promptCounts(run, tokens)
+    const whole = { ...NOTHING, inputImages, parsedFiles, ...prompt, ...counts }
     bills.push(billOf(input, { isFast, counts: whole }))
   }
   if (ask.compacts) read(promptTokens, { outputTokens: summaryMost(ask, input) })
@@ -86,6 +87,19 @@ function billOfRun(run: Run): Bill {
     read(tokens, step === searches ? output : {})
   }
   return withSearches(sumOf(bills), { searches, input, isFast })
+}
+
+/** A prompt that no search adds to. A vendor that writes by marks alone writes nothing behind the last of them. */
+function promptCounts({ ask, input, cache }: Run, tokens: number): Partial<Counts> {
+  const { prompt } = ask
+  const isWrite = cache === 'cacheWriteTokens' || cache === 'cacheWriteLongTokens'
+  const hasMedia = prompt.unsizedMedia + prompt.inputImages + prompt.files > 0
+  const byMarks = input.fault.bills === 'mostByMarks' && !ask.compacts && !hasMedia
+  const writesUnasked = input.row.pricing.input_cache_write_1h === undefined
+  if (!isWrite || !byMarks || writesUnasked || prompt.cacheMark === null) return { [cache]: tokens }
+  const marked = prompt.cacheReadTokens + prompt.cacheWriteTokens + prompt.cacheWriteLongTokens
+  const written = Math.min(tokens, marked)
+  return { [cache]: written, inputTokens: tokens - written }
 }
 
 function sumOf(bills: readonly Bill[]): Bill {

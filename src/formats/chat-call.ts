@@ -43,6 +43,7 @@ export function readChatStyleFields(
     fileParser,
     texts: {
       ...findInlineImages(body.bytes, inlineImages),
+      unmarked: [],
       layoutTokens,
       prediction: readPrediction(body),
     },

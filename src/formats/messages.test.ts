@@ -39,6 +39,7 @@ describe('a call', () => {
       compacts: false,
       fileParser: 'none',
       textTokens: expect.any(Number),
+      unmarkedTokens: 0,
       promptGuess: expect.any(Number),
       inlineImages: [],
     })

@@ -13,6 +13,7 @@ import {
 } from './format.ts'
 import type { UnsizedCall } from './size-call.ts'
 import { MESSAGES_TOOLS, searchToolsOf } from './tools.ts'
+import { splitAtMark } from './unmarked-text.ts'
 
 const RULES: FormatRules = {
   heldBy: 'tokens',
@@ -80,6 +81,7 @@ function readCall(body: JsonBody, publicNames: PublicNames): UnsizedCall {
   return {
     ...fields,
     rules: RULES,
+    texts: splitAtMark(body, fields),
     stream: readBoolean(root, 'stream'),
     outputCapTokens: readCount(root, 'max_tokens'),
     completions: 1,

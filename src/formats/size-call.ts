@@ -3,14 +3,16 @@ import type { Call, InlineImage } from '../vocabulary/call.ts'
 
 /** A call as a format reads it: its texts are not sized yet. */
 export interface UnsizedCall
-  extends Omit<Call, 'textTokens' | 'inlineImages' | 'predictionTokens'> {
+  extends Omit<Call, 'textTokens' | 'unmarkedTokens' | 'inlineImages' | 'predictionTokens'> {
   readonly texts: CallTexts
 }
 
 /** The parts of a body whose tokens are estimated. They are views of its bytes. */
 export interface CallTexts {
-  /** All of the body but the images' base64, as far as that was found in it. */
+  /** All of the body but `unmarked` and the images' base64, as far as that was found in it. */
   readonly written: readonly Uint8Array[]
+  /** What stands behind the last cache mark. */
+  readonly unmarked: readonly Uint8Array[]
   readonly images: readonly UnsizedImage[]
   /** The most tokens that a template adds as it prints definitions and inputs of tools again. */
   readonly layoutTokens: number
@@ -62,10 +64,13 @@ function* sizeInParts({ texts, ...call }: UnsizedCall): Generator<undefined, Cal
   }
   let textTokens = texts.layoutTokens
   for (const text of texts.written) textTokens += yield* estimate(text)
+  let unmarkedTokens = 0
+  for (const text of texts.unmarked) unmarkedTokens += yield* estimate(text)
+  textTokens += unmarkedTokens
   const inlineImages: InlineImage[] = []
   for (const { text, ...image } of texts.images) {
     inlineImages.push({ ...image, textTokens: yield* estimate(text) })
   }
   const predictionTokens = yield* estimate(texts.prediction)
-  return { ...call, textTokens, inlineImages, predictionTokens }
+  return { ...call, textTokens, unmarkedTokens, inlineImages, predictionTokens }
 }

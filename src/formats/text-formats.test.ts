@@ -84,6 +84,7 @@ describe.each(ROWS)('in $name', ({ format, base, cap }) => {
       priorityTier: false,
       reasoningTokens: 0,
       thinkingTokens: 0,
+      unmarkedTokens: 0,
       predictionTokens: 0,
       compacts: false,
       fileParser: 'none',

@@ -3,6 +3,7 @@ import {
   enterContainer,
   isObjectAt,
   opens,
+  type Span,
   skipColon,
   skipComma,
   skipSpace,
@@ -213,18 +214,40 @@ export function numberSource(body: JsonBody, path: readonly string[]): string | 
 }
 
 /**
- * The source bytes of the value at a path of member names, a slice of the body; null where none is
- * there. Of duplicate members the last counts, as in the parsed tree.
+ * The source bytes of the value at a path, a slice of the body; null where none is there. Of duplicate members the
+ * last counts, as in the parsed tree.
  */
-export function valueSource({ bytes }: JsonBody, path: readonly string[]): Buffer | null {
+export function valueSource(body: JsonBody, path: JsonPath): Buffer | null {
+  const span = valueSpan(body, path)
+  return span === null ? null : body.bytes.subarray(span.start, span.end)
+}
+
+/** The place of {@link valueSource} in the body's bytes. */
+export function valueSpan({ bytes }: JsonBody, path: JsonPath): Span | null {
   let start = skipSpace(bytes, 0)
-  for (const name of path) {
-    if (!isObjectAt(bytes, start)) return null
-    const memberStart = findMember(bytes, start, name)
-    if (memberStart === null) return null
-    start = memberStart
+  for (const segment of path) {
+    if (!opens(bytes[start]) || isObjectAt(bytes, start) !== (typeof segment === 'string'))
+      return null
+    const found =
+      typeof segment === 'string'
+        ? findMember(bytes, start, segment)
+        : findElement(bytes, { arrayStart: start, index: segment })
+    if (found === null) return null
+    start = found
   }
-  return bytes.subarray(start, skipValue(bytes, start))
+  return { start, end: skipValue(bytes, start) }
+}
+
+/** Where the array's element of this index starts; null where there is none. */
+function findElement(
+  bytes: Buffer,
+  { arrayStart, index }: { readonly arrayStart: number; readonly index: number },
+): number | null {
+  let at = enterContainer(bytes, arrayStart)
+  for (let before = 0; before < index && !closesAt(bytes, at); before++) {
+    at = skipComma(bytes, skipValue(bytes, at))
+  }
+  return closesAt(bytes, at) ? null : at
 }
 
 /** Where the value of the object's last member of this name starts; null where there is none. */

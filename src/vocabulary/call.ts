@@ -33,6 +33,8 @@ export interface Call {
   readonly fileParser: 'free' | 'native' | 'none'
   /** Text of the body as tokens, inline images left out, estimated never below what a tokenizer makes of it. */
   readonly textTokens: number
+  /** Of `textTokens`, those behind the last cache mark, as far as its format says what a mark covers. */
+  readonly unmarkedTokens: number
   /** The likely size of the texts that a model reads, in sixtieths of a token, without pictures and files. */
   readonly promptGuess: number
   /** The inline images whose base64 is left out of `textTokens`, or may be. */

@@ -28,6 +28,11 @@ export interface Offer {
   readonly endpoints: readonly string[]
   /** The tokens that its vendor adds to a prompt, if documented. Left out: not known. */
   readonly promptAdditions?: PromptAdditions
+  /**
+   * Whether no cache is written of what stands behind the last mark of a body in the format messages, as its vendor
+   * documents. Left out: not known.
+   */
+  readonly cachesOnlyMarked?: true
   readonly inputModalities: ReadonlySet<string>
   readonly outputModalities: ReadonlySet<string>
   readonly supportedParameters: ReadonlySet<string>

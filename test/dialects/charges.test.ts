@@ -225,6 +225,33 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
         expect((await rowOf(streamed.requestId)).backedChargeMicros).toBe(chargeDue())
       }
     })
+
+    const writes = vendor === 'openai-compatible'
+    test(`what stands behind the last mark is held at the price of ${writes ? 'writes' : 'input'}`, async () => {
+      const said = 'Say hello. '.repeat(2_000)
+      const mark = { cache_control: { type: 'ephemeral' } }
+      const bodyWith = (system: object, content: object) => ({
+        model: 'sim/cached',
+        max_tokens: 64,
+        system: [{ type: 'text', text: LONG, ...system }],
+        messages: [{ role: 'user', content: [{ type: 'text', text: said, ...content }] }],
+      })
+      const heldFor = async (body: object): Promise<number> => {
+        const { requestId } = await send('/v1/messages', body)
+        const { backedGrantedMicros, backedChargeMicros } = await rowOf(requestId)
+        expect(backedChargeMicros).toBe(chargeDue())
+        expect(backedChargeMicros).toBeLessThanOrEqual(backedGrantedMicros)
+        return backedGrantedMicros
+      }
+      const none = await heldFor(bodyWith({}, {}))
+      const first = await heldFor(bodyWith(mark, {}))
+      const again = await heldFor(bodyWith(mark, {}))
+      const whole = await heldFor(bodyWith(mark, mark))
+      expect(again).toBe(first)
+      const share = (first - none) / (whole - none)
+      expect(share).toBeGreaterThan(writes ? 0.99 : 0)
+      expect(share).toBeLessThan(writes ? 1.01 : 0.3)
+    })
   }
 
   if (vendor === 'openai-compatible') {

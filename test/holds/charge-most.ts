@@ -57,6 +57,8 @@ export interface ChargeInput {
   readonly plant?: Plant
   /** Default: OpenRouter. */
   readonly world?: HoldWorld
+  /** The cache of a provider that bills what it counts. Default: it bills the most that the body allows. */
+  readonly prefixes?: PrefixMemory
 }
 
 const GENERATION_ID = 'gen-1790000000-0123456789abcdefghij'
@@ -155,7 +157,7 @@ function charge(held: Held, input: ChargeInput): Micros | null {
 /** The provider's whole answer. Throws Refusal. */
 function answerOf(
   { wire: { path }, sent }: Held,
-  { reportsCost, world: { provider, vendor } = OPENROUTER }: ChargeInput,
+  { reportsCost, prefixes, world: { provider, vendor, bills } = OPENROUTER }: ChargeInput,
 ): string {
   const format = FORMATS_BY_PATH.get(path)
   const written = parseObject(sent)
@@ -163,7 +165,10 @@ function answerOf(
   if (format === undefined || written === null || row === null) throw new TypeError('unknown to it')
   const body = vendor === VENDORS['openai-compatible'] ? heard(written, row) : written
   vendor?.checkBody(path, body, row)
-  const fault: Fault = reportsCost ? { bills: 'most' } : { bills: 'most', omit: ['cost'] }
+  const fault: Fault = {
+    ...(prefixes === undefined ? { bills } : {}),
+    ...(reportsCost ? {} : { omit: ['cost'] }),
+  }
   const text = format
     .answer({
       path,
@@ -174,7 +179,7 @@ function answerOf(
       fault,
       generationId: GENERATION_ID,
       nowMs: NOW_MS,
-      prefixes: new PrefixMemory(),
+      prefixes: prefixes ?? new PrefixMemory(),
       pace: { events: 1, intervalMs: 0 },
     })
     .whole()

@@ -1,6 +1,7 @@
 import { findProvider } from '@pydantic/genai-prices'
 import { Catalog as SimulatorCatalog } from '../../simulator/catalog.ts'
 import { catalogRow } from '../../simulator/catalog-rows.ts'
+import type { Fault } from '../../simulator/faults.ts'
 import { VENDORS, type Vendor, type VendorName } from '../../simulator/vendors.ts'
 import { Catalog, DEFAULT_CATALOG_SETTINGS } from '../../src/catalog/catalog.ts'
 import { FORMATS } from '../../src/formats/formats.ts'
@@ -31,6 +32,8 @@ export interface HoldWorld {
   readonly provider: Pick<SimulatorCatalog, 'find' | 'fastTierOf'>
   /** How it words its answers; null: as OpenRouter. */
   readonly vendor: Vendor | null
+  /** What it bills at the most: Anthropic documents what its marks cover. */
+  readonly bills: NonNullable<Fault['bills']>
 }
 
 export const NOW_MS = 1_790_000_000_000
@@ -44,7 +47,14 @@ function openrouterWorld(): HoldWorld {
   const list = provider.list(new URLSearchParams({ output_modalities: 'all' }))
   const { models } = parseModels(JSON.parse(JSON.stringify(list)), DEFAULT_CATALOG_SETTINGS)
   const { wires } = openrouter
-  return { catalog: catalogOf({ models, wires }), wires, hasLookUps: true, provider, vendor: null }
+  return {
+    catalog: catalogOf({ models, wires }),
+    wires,
+    hasLookUps: true,
+    provider,
+    vendor: null,
+    bills: 'most',
+  }
 }
 
 function catalogOf({
@@ -103,6 +113,7 @@ export async function vendorWorld(vendor: VendorName): Promise<HoldWorld> {
     hasLookUps: false,
     provider,
     vendor: VENDORS[vendor],
+    bills: vendor === 'anthropic' ? 'mostByMarks' : 'most',
   }
 }
 
@@ -112,6 +123,7 @@ async function knownModels(vendor: 'openai' | 'anthropic'): Promise<readonly Lis
   const knowledge: VendorKnowledge = {
     author: vendor,
     authoredIdOf: AUTHORED_IDS[vendor],
+    ...(vendor === 'anthropic' ? { cachesOnlyMarked: true } : {}),
     knownModel: await loadKnownPrices(vendor, NOW_MS),
     factsOf: FACTS[vendor],
   }

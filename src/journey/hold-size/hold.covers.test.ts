@@ -66,11 +66,13 @@ const offer: fc.Arbitrary<Offer> = fc
     fastPrices: fc.option(prices),
     cap: fc.subarray(['max_tokens', 'max_completion_tokens']),
     outputs: fc.subarray(['image', 'audio']),
+    cachesOnlyMarked: fc.boolean(),
     feeBasisPoints: fc.oneof(fc.constantFrom(0, 500, 10_000), fc.integer({ min: 0, max: 10_000 })),
   })
-  .map(({ prices, cap, outputs, ...rest }) =>
+  .map(({ prices, cap, outputs, cachesOnlyMarked, ...rest }) =>
     offerWith(prices, {
       ...rest,
+      ...(cachesOnlyMarked ? { cachesOnlyMarked } : {}),
       supportedParameters: new Set(cap),
       outputModalities: new Set(['text', ...outputs]),
     }),
@@ -103,10 +105,12 @@ const call: fc.Arbitrary<TestCall> = fc
     predictionTokens: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 60_000 })),
     compacts: fc.boolean(),
     textTokens: fc.integer({ min: 0, max: 80_000 }),
+    unmarkedTokens: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 80_000 })),
   })
   .map((fields) =>
     callWith({
       ...fields,
+      unmarkedTokens: Math.min(fields.textTokens, fields.unmarkedTokens),
       completions:
         fields.endpoint === 'chat' || fields.endpoint === 'completions' ? fields.completions : 1,
     }),
@@ -128,15 +132,22 @@ const shares = fc.record({
 })
 type Shares = typeof shares extends fc.Arbitrary<infer T> ? T : never
 
+/** The text that a model reads at once. */
+function textMax(
+  { textTokens, endpoint, completions }: Pick<TestCall, 'textTokens' | 'endpoint' | 'completions'>,
+  { contextTokens }: Pick<Offer, 'contextTokens'>,
+): number {
+  if (contextTokens === null || endpoint === 'embeddings') return textTokens
+  return Math.min(textTokens, contextTokens * (endpoint === 'completions' ? completions : 1))
+}
+
 /** The most that one reading of the prompt may cost, written from the rules and not from the code. */
 function promptMax(
   { textTokens, media, endpoint, completions }: TestCall,
   { contextTokens }: Offer,
 ): number {
   const window = contextTokens ?? 1_000_000
-  const prompts = endpoint === 'completions' ? completions : 1
-  const isBounded = contextTokens !== null && endpoint !== 'embeddings'
-  const text = isBounded ? Math.min(textTokens, window * prompts) : textTokens
+  const text = textMax({ textTokens, endpoint, completions }, { contextTokens })
   const byWindow = media.files + media.imagesByUrl + media.videosByUrl
   const video = media.videosInline > 0 ? Math.max(0, window - text) : 0
   return text + media.imagesInline * 2_000 + byWindow * Math.max(text, window) + video
@@ -182,6 +193,15 @@ function resultTokensRead(
   return tokens
 }
 
+/** The most that stands before a mark, of which alone a vendor that documents so writes a cache. */
+function markedMax(call: TestCall, offer: Offer): number {
+  const { media, tools, compacts, textTokens, unmarkedTokens } = call
+  const marksMore = tools.serverTools || compacts || media.videosInline > 0
+  if (offer.cachesOnlyMarked !== true || marksMore) return Number.MAX_SAFE_INTEGER
+  const unmarked = unmarkedTokens - Math.max(0, textTokens - textMax(call, offer))
+  return promptMax(call, offer) - Math.max(0, unmarked)
+}
+
 function usageWithin(
   shares: Shares,
   call: TestCall,
@@ -197,7 +217,8 @@ function usageWithin(
   const writesUnasked = [prices, ...prices.tiers].every(
     ({ cacheWrite, cacheWriteLong }) => cacheWriteLong === cacheWrite,
   )
-  const written = call.cacheWrites !== 'none' || writesUnasked ? part(cached, shares.written) : 0
+  const asked = call.cacheWrites !== 'none' || writesUnasked ? part(cached, shares.written) : 0
+  const written = writesUnasked ? asked : Math.min(asked, markedMax(call, offer))
   const writtenLong = call.cacheWrites === 'long' ? part(written, shares.writtenLong) : 0
   const answerTokens = outputMax(call, offer, cap)
   const most = answerTokens * call.completions + besideMax(call, offer, answerTokens)

@@ -66,6 +66,19 @@ const PROMPTS: readonly HoldRow[] = [
     offer: SAGE,
     neededMicros: 3_150,
   },
+  // (600 × 3.75 + 400 × 3) × 1.05
+  {
+    name: 'text behind the last mark is not written where the vendor documents so',
+    call: { ...capped, cacheWrites: 'short', unmarkedTokens: 400 },
+    offer: { ...SAGE, cachesOnlyMarked: true },
+    neededMicros: 3_623,
+  },
+  {
+    name: 'text behind the last mark may be written where no vendor says otherwise',
+    call: { ...capped, cacheWrites: 'short', unmarkedTokens: 400 },
+    offer: SAGE,
+    neededMicros: 3_938,
+  },
   {
     name: 'without them another model may write unasked',
     call: capped,

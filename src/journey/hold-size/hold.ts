@@ -47,6 +47,7 @@ interface HoldReading {
  *
  * - The prompt at its estimate, at the dearest price that its tokens can have: read from a cache, or written to
  *   one, at the longest lifetime that the body asks for, if it marks anything for it or the model may do so unasked.
+ *   Text behind the last mark is not written where the vendor documents so.
  *   If the provider may summarize the conversation first, the prompt twice and the summary.
  * - The output cap for each completion, at the dearest price that a token of the answer can have, the prediction in the
  *   body, and thoughts that a server may count beside the cap. If images may come with the answer, one for each completion.
@@ -207,9 +208,11 @@ function tokensBeyondCap(
 function promptPicos(call: Call, { offer, prompt }: Sizing): Picos {
   const { prices } = offer
   const { tools } = call
+  const tokenPrices = pricesOf(call, { offer, prompt })
   const steps = tools.serverTools ? BigInt(tools.steps) : 0n
-  const tokenPicos = inputTokenPicos(call, pricesOf(call, { offer, prompt }))
-  const once = promptTokenPicos(call, { offer, prompt, tokenPicos })
+  const tokenPicos = inputTokenPicos(call, tokenPrices)
+  const unmarkedPicos = inputTokenPicos({ cacheWrites: 'none' }, tokenPrices)
+  const once = promptTokenPicos(call, { offer, prompt, tokenPicos, unmarkedPicos })
   const { resultTokens } = sizeStepGrowth(call, { offer, prompt })
   const beforeSteps = once + prices.request
   return (
@@ -219,10 +222,17 @@ function promptPicos(call: Call, { offer, prompt }: Sizing): Picos {
   )
 }
 
+interface PromptPricing extends Sizing {
+  /** The dearest price of a token of text. */
+  readonly tokenPicos: Picos
+  /** That of one behind the last cache mark. */
+  readonly unmarkedPicos: Picos
+}
+
 /** One prompt. Images count by their tokens or by the image, at the dearer of the two. */
 function promptTokenPicos(
   call: Call,
-  { offer, prompt, tokenPicos }: Sizing & { readonly tokenPicos: Picos },
+  { offer, prompt, tokenPicos, unmarkedPicos }: PromptPricing,
 ): Picos {
   const { media } = call
   const { imageInput } = offer.prices
@@ -232,7 +242,8 @@ function promptTokenPicos(
   // An inline video counts as text, and fills the window.
   const textTokenPicos = media.videosInline > 0 ? videoTokenPicos : tokenPicos
   return (
-    BigInt(prompt.textTokens) * textTokenPicos +
+    BigInt(prompt.textTokens - prompt.unmarkedTokens) * textTokenPicos +
+    BigInt(prompt.unmarkedTokens) * unmarkedPicos +
     inlineImagePicos(prompt, { imageTokenPicos, imageInput }) +
     BigInt(media.imagesByUrl) * dearest(mediumTokens * imageTokenPicos, imageInput) +
     BigInt(media.files) * mediumTokens * imageTokenPicos +
@@ -273,7 +284,7 @@ function pricesOf(call: Call, { offer, prompt }: Sizing): TokenPrices {
 }
 
 /** The dearest price of a token of the prompt. */
-function inputTokenPicos(call: Call, prices: TokenPrices): Picos {
+function inputTokenPicos(call: Pick<Call, 'cacheWrites'>, prices: TokenPrices): Picos {
   const unmarked = dearest(prices.input, prices.cacheRead)
   switch (call.cacheWrites) {
     case 'none':

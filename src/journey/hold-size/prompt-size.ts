@@ -14,6 +14,8 @@ const IMAGE_TOKENS_MIN = 2_000
 export interface PromptSize {
   /** Text, including inline content that is neither a file nor an image. */
   readonly textTokens: number
+  /** Of `textTokens`, those of which no cache is written although the body marks others. */
+  readonly unmarkedTokens: number
   /** The tokens of each inline image, in addition to the text. */
   readonly imageTokens: readonly number[]
   /** The tokens of each file, each image by URL and each video by URL, in addition to the text. */
@@ -43,11 +45,29 @@ export function sizePrompt(call: Call, offer: Offer): PromptSize {
   const images = inlineImageTokens(call, offer)
   return {
     textTokens,
+    unmarkedTokens: unmarkedTokens(call, { offer, written, textTokens }),
     imageTokens: images,
     mediumTokens,
     promptTokens:
       textTokens + images.reduce((sum, tokens) => sum + tokens, 0) + mediaByWindow * mediumTokens,
   }
+}
+
+/**
+ * What is behind the last mark, as far as the window has room for it beside the rest. Where the provider runs tools or
+ * summarizes the conversation, it may mark what these add, and so everything before it.
+ */
+function unmarkedTokens(
+  call: Call,
+  {
+    offer,
+    written,
+    textTokens,
+  }: { readonly offer: Offer; readonly written: number; readonly textTokens: number },
+): number {
+  const addsMarks = call.tools.serverTools || call.compacts || call.media.videosInline > 0
+  if (offer.cachesOnlyMarked !== true || addsMarks) return 0
+  return Math.max(0, textTokens - (written - call.unmarkedTokens))
 }
 
 /** Images at places where no provider reads any are text, and also count as the smallest images. */

@@ -88,6 +88,8 @@ export interface VendorKnowledge {
   readonly authoredIdOf: (upstreamModelId: string) => string | null
   /** The tokens that the vendor adds to prompts. Left out: not known. */
   readonly promptAdditions?: PromptAdditions
+  /** As in {@link Offer}. */
+  readonly cachesOnlyMarked?: true
   readonly knownModel: (upstreamModelId: string) => KnownModel | null
   readonly factsOf: (upstreamModelId: string) => ModelFacts | null
 }
@@ -98,9 +100,10 @@ export interface VendorKnowledge {
  */
 export function meetVendorList(
   listed: readonly VendorModel[],
-  { author, authoredIdOf, promptAdditions, knownModel, factsOf }: VendorKnowledge,
+  knowledge: VendorKnowledge,
   settings: ListingSettings & { readonly written: readonly WrittenModel[] },
 ): ParsedCatalog {
+  const { author, authoredIdOf, promptAdditions, cachesOnlyMarked, knownModel, factsOf } = knowledge
   const listedById = new Map(listed.map((model) => [model.upstreamModelId, model]))
   const writtenIds = new Set(settings.written.map(({ id }) => id))
   const writtenUpstreamIds = new Set(settings.written.map(({ upstreamModelId }) => upstreamModelId))
@@ -139,6 +142,7 @@ export function meetVendorList(
       upstreamModelId: model.upstreamModelId,
       authoredId: authoredIdOf(model.upstreamModelId),
       ...(promptAdditions === undefined ? {} : { promptAdditions }),
+      ...(cachesOnlyMarked === undefined ? {} : { cachesOnlyMarked }),
       openWeights: written?.openWeights === true,
     })
     rows.push(rowOf({ modelId, model, written, known, facts, pricing }))
@@ -162,7 +166,7 @@ export function meetVendorList(
 /** The facts that a row of OpenRouter's layout has no place for. */
 type UnlistedFacts = Pick<
   Offer,
-  'upstreamModelId' | 'authoredId' | 'promptAdditions' | 'openWeights'
+  'upstreamModelId' | 'authoredId' | 'promptAdditions' | 'cachesOnlyMarked' | 'openWeights'
 >
 
 const NOT_LISTED = { name: null, created: null, contextTokens: null, outputTokensMax: null }

@@ -84,6 +84,7 @@ export function callWith(fields: Partial<TestCall> = {}): TestCall {
     compacts: false,
     fileParser: 'none',
     textTokens: 600,
+    unmarkedTokens: 0,
     promptGuess: 60 * (fields.textTokens ?? 600),
     inlineImages: [],
     ...fields,
