@@ -212,7 +212,10 @@ test('on PostgreSQL no statement of the ledger goes through all of Activity, wha
   const named = [...Object.values(single), ...LOCK_FOUND.values(), ...ROW_STATEMENTS.values()].map(
     ({ name }) => name,
   )
-  for (const statement of LOCK_FOUND.values()) values.set(statement, [['play:1'], ['pur_1']])
+  // The parameters by which rows are found: as many as the statement has.
+  for (const statement of LOCK_FOUND.values()) {
+    values.set(statement, [['play:1'], ['pur_1']].slice(0, statement.text.includes('$2') ? 2 : 1))
+  }
   for (const statement of ROW_STATEMENTS.values()) {
     const [table, id] = FILLED.find(([of]) => statement.name.endsWith(`_${of}`)) ?? []
     const isRow = table !== undefined && id !== undefined && !statement.name.startsWith('insert')
