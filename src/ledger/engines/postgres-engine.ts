@@ -82,6 +82,7 @@ export class PostgresEngine implements LedgerEngine {
   #writer: PostgresWriter | null = null
   /** One connection is made at a time: by a commit, or by a look. */
   #connecting: Promise<PostgresWriter> | null = null
+  #isCommitting = false
   #lookTimer: NodeJS.Timeout | null = null
   #isClosed = false
   #rebooking: Rebooking | null = null
@@ -101,7 +102,13 @@ export class PostgresEngine implements LedgerEngine {
     commands: readonly LedgerCommand[],
     patience: CommitPatience,
   ): Promise<LedgerVerdict[]> {
-    return this.#commitOn(await this.#connect(), { commands, patience })
+    const writer = await this.#connect()
+    this.#isCommitting = true
+    try {
+      return await this.#commitOn(writer, { commands, patience })
+    } finally {
+      this.#isCommitting = false
+    }
   }
 
   async #commitOn(
@@ -157,7 +164,9 @@ export class PostgresEngine implements LedgerEngine {
     this.#lookTimer = setTimeout(() => {
       this.#lookTimer = null
       this.#rebooking?.tryAgain()
-      this.#connect().catch(() => this.#lookLater())
+      // A connection has one transaction at a time. The next commit books again before its own.
+      if (this.#isCommitting) this.#lookLater()
+      else this.#connect().catch(() => this.#lookLater())
     }, LOOK_AGAIN_MS)
     this.#lookTimer.unref()
   }

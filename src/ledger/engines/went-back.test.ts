@@ -323,6 +323,34 @@ describe('a database that went back', () => {
     await other.close()
     await way.close()
   })
+
+  test('is booked again between commits, never within one', async () => {
+    await runScript(bench, 'account A')
+    await database.keep()
+    const other = besides()
+    await other.createAccount({ id: 'B', name: 'new' })
+    await other.close()
+    await connected()
+    const apiKey = { id: 'K', accountId: 'B', name: 'key', keyHash: 'hash', displayPrefix: 'sk' }
+    await ledger.addApiKey(apiKey)
+    await database.goBack()
+    await connected()
+    // No gateway books the account of the key again, so that booking the key is tried again each second.
+    const startedAtMs = performance.now()
+    let credits = 0
+    // One that waits while another is committed, so that there is always a commit.
+    const addCredits = async (): Promise<void> => {
+      while (performance.now() - startedAtMs < 2_500) {
+        const answer = await runScript(bench, `credit A backed 1 ${credits++} →`)
+        expect(answer).toMatch(/added top_up 1$/)
+      }
+    }
+    await Promise.all([addCredits(), addCredits()])
+    expect(await runScript(bench, 'show A →')).toBe(
+      `show A → backed ${credits} held 0, free 0 held 0`,
+    )
+    await bench.audit()
+  })
 })
 
 /** The lines of a script whose commits were confirmed. */
