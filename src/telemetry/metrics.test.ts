@@ -285,13 +285,14 @@ test('without an answer of the store only the figures of holds are missing', asy
 
 test('commits count with the size of their batches, and failed ones count apart', async () => {
   const metrics = new Metrics({ version: '1', mode: 'live' })
-  metrics.committed({ commands: 12, durationMs: 2, outcome: 'committed', failure: null })
+  metrics.committed({ commands: 11, durationMs: 2, outcome: 'committed', failure: null })
+  metrics.committed({ commands: 1, durationMs: 2, outcome: 'unwritten', failure: null })
   metrics.committed({ commands: 1, durationMs: 500, outcome: 'unavailable', failure: 'x' })
   expect(await linesOf(metrics, 'tollgate_commit_commands_sum')).toEqual([
     'tollgate_commit_commands_sum 13',
   ])
   expect(await linesOf(metrics, 'tollgate_commit_duration_seconds_count')).toEqual([
-    'tollgate_commit_duration_seconds_count 2',
+    'tollgate_commit_duration_seconds_count 3',
   ])
   expect(await linesOf(metrics, 'tollgate_commit_failures_total')).toEqual([
     'tollgate_commit_failures_total 1',

@@ -110,7 +110,7 @@ export class Metrics {
   committed({ commands, durationMs, outcome }: CommitReport): void {
     this.#own.commitCommands.observe(commands)
     this.#own.commitDuration.observe(durationMs / MS_PER_SECOND)
-    if (outcome !== 'committed') this.#own.commitFailures.inc()
+    if (outcome === 'refused' || outcome === 'unavailable') this.#own.commitFailures.inc()
   }
 
   /** Counts a time at which the database went back, and what was booked again. */

@@ -75,7 +75,7 @@ export class Telemetry {
   /** The ledger has tried to commit a batch. */
   committed(report: CommitReport): void {
     this.#parts.metrics?.committed(report)
-    // A refused command proves nothing: a server that takes no writes refuses too.
+    // A refused command proves nothing, nor does a commit without a write: a server that takes no writes does both.
     if (report.failure !== null) this.#parts.readiness.storeFailed(report.failure)
     else if (report.outcome === 'committed') this.#parts.readiness.storeCommitted()
   }

@@ -176,7 +176,7 @@ function tornFrame(
 /** Opens a store as the writer does, and ends what the dead process left open. */
 function checkRecovered(file: string, expected: Expected | undefined): void {
   const connection = openSqliteConnection({ file })
-  const [verdict] = new SqliteEngine(connection).apply(
+  const { verdicts } = new SqliteEngine(connection).apply(
     [{ kind: 'abandonInstance', input: DEAD_INSTANCE }],
     { nowMs: Date.now(), limits: LIMITS },
   )
@@ -185,7 +185,7 @@ function checkRecovered(file: string, expected: Expected | undefined): void {
   const account = connection.prepare('select * from accounts').get()
   const entries = connection.prepare('select sum(amount_micros) as sum from entries').get()
   expect({
-    verdict,
+    verdict: verdicts[0],
     states,
     balanceMicros: account?.['backed_balance_micros'],
     postedMicros: entries?.['sum'],

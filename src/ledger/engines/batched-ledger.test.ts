@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { micros } from '../../vocabulary/money.ts'
 import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
 import type { OpenHoldInput, Settled } from '../ledger.ts'
-import { BatchedLedger } from './batched-ledger.ts'
+import { BatchedLedger, type LedgerEngine } from './batched-ledger.ts'
 
 const OPENED = {
   kind: 'opened',
@@ -51,10 +51,15 @@ function verdictOf({ kind }: LedgerCommand): LedgerVerdict {
   return kind === 'openHold' ? OPENED : RELEASED
 }
 
+const ENGINE: LedgerEngine = {
+  commit: async (commands) => ({ verdicts: commands.map(verdictOf), hasWritten: true }),
+  close: async () => {},
+}
+
 test('commits are held apart only while many holds are open', async () => {
   const delaysMs: number[] = []
   const ledger = new BatchedLedger({
-    engine: { commit: async (commands) => commands.map(verdictOf), close: async () => {} },
+    engine: ENGINE,
     delay: async (delayMs) => void delaysMs.push(delayMs),
   })
   const ids = Array.from({ length: 65 }, (_, place) => `R${place}`)
@@ -71,7 +76,7 @@ test('commits are held apart only while many holds are open', async () => {
 test('holds that are released because nothing may run on them hold no commit apart', async () => {
   const delaysMs: number[] = []
   const ledger = new BatchedLedger({
-    engine: { commit: async (commands) => commands.map(verdictOf), close: async () => {} },
+    engine: ENGINE,
     delay: async (delayMs) => void delaysMs.push(delayMs),
     unsureRetryMs: 1,
   })

@@ -41,6 +41,14 @@ export interface BatchSettings {
   readonly onCommit?: (report: CommitReport) => void
 }
 
+/** A batch that is committed. */
+export interface CommittedBatch {
+  /** In the order of the commands. */
+  readonly verdicts: readonly LedgerVerdict[]
+  /** Whether rows were written. A commit without any succeeds even where no write is taken. */
+  readonly hasWritten: boolean
+}
+
 /** Commits commands to a store. */
 export interface LedgerEngine {
   /**
@@ -48,10 +56,7 @@ export interface LedgerEngine {
    * the commit may or may not have happened), with `NotSent` if nothing of them was sent, with `RowsLocked` if rows of
    * theirs stayed locked, and with any other error if a command failed.
    */
-  commit(
-    commands: readonly LedgerCommand[],
-    patience: CommitPatience,
-  ): Promise<readonly LedgerVerdict[]>
+  commit(commands: readonly LedgerCommand[], patience: CommitPatience): Promise<CommittedBatch>
   /** Closes the engine after the last `commit`. */
   close(): Promise<void>
 }
@@ -107,11 +112,10 @@ export class BatchedLedger implements Ledger {
       readonly engine: LedgerEngine
     },
   ) {
-    const { engine } = input
+    const { engine, onCommit = () => {} } = input
     this.#engine = engine
-    const commit: Commit = (commands, patience) => engine.commit(commands, patience)
     this.#commits = new GroupCommit({
-      commit: input.onCommit === undefined ? commit : timedCommit(commit, input.onCommit),
+      commit: timedCommit((commands, patience) => engine.commit(commands, patience), onCommit),
       rank: rankOfCommand,
       isAlone: mayAddUp,
       isAwaited: ({ kind }) => kind === 'openHold',
@@ -273,16 +277,23 @@ function mayAddUp(given: LedgerCommand): boolean {
 export interface CommitReport {
   readonly commands: number
   readonly durationMs: number
-  /** `refused`: the store works, and a command of the batch failed or met rows that stayed locked. */
-  readonly outcome: 'committed' | 'refused' | 'unavailable'
+  /**
+   * `unwritten`: it succeeded and had nothing to write, which does not show that the store takes writes. `refused`: the store
+   * works, and a command of the batch failed or met rows that stayed locked.
+   */
+  readonly outcome: 'committed' | 'unwritten' | 'refused' | 'unavailable'
   /** The error of the store if it was unavailable; else null. */
   readonly failure: string | null
 }
 
-type Commit = LedgerEngine['commit']
-
-/** Reports the result of each commit to `onCommit`, which must not throw. */
-export function timedCommit(commit: Commit, onCommit: (report: CommitReport) => void): Commit {
+/** Reports the result of each commit to `onCommit`, which must not throw, and passes the verdicts on. */
+export function timedCommit(
+  commit: LedgerEngine['commit'],
+  onCommit: (report: CommitReport) => void,
+): (
+  commands: readonly LedgerCommand[],
+  patience: CommitPatience,
+) => Promise<readonly LedgerVerdict[]> {
   return async (commands, patience) => {
     const startedAtMs = performance.now()
     const tell = (outcome: CommitReport['outcome'], failure: string | null): void => {
@@ -290,8 +301,8 @@ export function timedCommit(commit: Commit, onCommit: (report: CommitReport) => 
       onCommit({ commands: commands.length, durationMs, outcome, failure })
     }
     try {
-      const verdicts = await commit(commands, patience)
-      tell('committed', null)
+      const { verdicts, hasWritten } = await commit(commands, patience)
+      tell(hasWritten ? 'committed' : 'unwritten', null)
       return verdicts
     } catch (error) {
       const isAway = error instanceof StoreUnavailable && !(error instanceof RowsLocked)

@@ -3,9 +3,8 @@ import type { PostgresWriterInput } from '../../store/postgres/postgres-connecti
 import type { SqliteConnectionInput } from '../../store/sqlite/sqlite-connection.ts'
 import { StoreThread } from '../../store/sqlite/store-thread.ts'
 import { type Clock, systemClock } from '../../vocabulary/clock.ts'
-import type { LedgerVerdict } from '../commands.ts'
 import { LEDGER_LIMITS_DEFAULT, type LedgerLimits } from '../ledger.ts'
-import { BatchedLedger, type BatchSettings } from './batched-ledger.ts'
+import { BatchedLedger, type BatchSettings, type CommittedBatch } from './batched-ledger.ts'
 import { PostgresEngine, type WentBackInput } from './postgres-engine.ts'
 import type { WriterJob } from './sqlite-writer.ts'
 
@@ -54,7 +53,7 @@ export function sqliteLedger(
 ): BatchedLedger {
   const { file, busyTimeoutMs, clock = systemClock, limits = LEDGER_LIMITS_DEFAULT } = input
   const connection: SqliteConnectionInput = { file, busyTimeoutMs }
-  const thread = new StoreThread<WriterJob, readonly LedgerVerdict[]>({
+  const thread = new StoreThread<WriterJob, CommittedBatch>({
     entry: new URL('./sqlite-writer.ts', import.meta.url),
     startWith: connection,
   })

@@ -23,7 +23,7 @@ import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
 import type { LedgerLimits } from '../ledger.ts'
 import type { Uncounted } from '../rules/allowance.ts'
 import { UnitOfWork } from '../work.ts'
-import type { LedgerEngine } from './batched-ledger.ts'
+import type { CommittedBatch, LedgerEngine } from './batched-ledger.ts'
 import { CommitMemory } from './commit-memory.ts'
 import { periodCountValues, readPeriodCount } from './period-count.ts'
 import { load, Repeated, save, settleUnread, type UnreadStanding } from './postgres-rows.ts'
@@ -101,7 +101,7 @@ export class PostgresEngine implements LedgerEngine {
   async commit(
     commands: readonly LedgerCommand[],
     patience: CommitPatience,
-  ): Promise<LedgerVerdict[]> {
+  ): Promise<CommittedBatch> {
     const writer = await this.#connect()
     this.#isCommitting = true
     try {
@@ -114,7 +114,7 @@ export class PostgresEngine implements LedgerEngine {
   async #commitOn(
     writer: PostgresWriter,
     how: Omit<Transaction, 'mayRepeat'>,
-  ): Promise<LedgerVerdict[]> {
+  ): Promise<CommittedBatch> {
     for (let tries = 1; ; tries++) {
       try {
         return await this.#transact(writer, { ...how, mayRepeat: tries > 1 })
@@ -214,7 +214,7 @@ export class PostgresEngine implements LedgerEngine {
       const timeOf = (command: LedgerCommand) => rebooking.timeOf(command)
       // One that is alone has met rows that are locked, which would hold up all others.
       const patience = commands.length === 1 ? 'little' : 'usual'
-      const verdicts = await this.#commitOn(writer, { commands, patience, timeOf })
+      const { verdicts } = await this.#commitOn(writer, { commands, patience, timeOf })
       rebooking.ran(commands, verdicts)
     } catch (error) {
       const isOfOne = error instanceof StoreRefused || error instanceof RowsLocked
@@ -231,7 +231,7 @@ export class PostgresEngine implements LedgerEngine {
   async #transact(
     writer: PostgresWriter,
     { commands, timeOf, ...how }: Transaction,
-  ): Promise<LedgerVerdict[]> {
+  ): Promise<CommittedBatch> {
     const work = new UnitOfWork()
     const { limits, nowMs: ownNowMs } = this.#input
     const asksTime = ownNowMs === null
@@ -258,11 +258,14 @@ export class PostgresEngine implements LedgerEngine {
       ...save(writer, changes),
       ...this.#sendMark(writer, mark),
     ])
+    let unreadRows = 0
     for (const [number, { place }] of standing.entries()) {
-      verdicts[place] = Number(verdicts[place]) + (replies[number]?.rowCount ?? 0)
+      const rows = replies[number]?.rowCount ?? 0
+      unreadRows += rows
+      verdicts[place] = Number(verdicts[place]) + rows
     }
     this.#memory?.keep({ commands, verdicts, nowMs, mark })
-    return verdicts
+    return { verdicts, hasWritten: work.writes + unreadRows > 0 || mark !== null }
   }
 
   /** By position: the connection, and the number of this commit; null: it needs none. */

@@ -9,10 +9,10 @@ import {
 } from '../../store/testing/postgres-server.ts'
 import { type SeveringProxy, startSeveringProxy } from '../../store/testing/severing-proxy.ts'
 import { micros } from '../../vocabulary/money.ts'
-import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
+import { LEDGER_LIMITS_DEFAULT, type OpenHoldVerdict } from '../ledger.ts'
 import { costOfCharge, FACTS, holdInput, runScript } from '../testing/script.ts'
 import { benchOnStore, type StoreBench } from '../testing/store-bench.ts'
-import type { BatchedLedger } from './batched-ledger.ts'
+import type { BatchedLedger, CommitReport } from './batched-ledger.ts'
 import { postgresLedger } from './create-ledger.ts'
 import type { StoreGap } from './went-back.ts'
 
@@ -33,6 +33,7 @@ let proxy: SeveringProxy
 let ledger: BatchedLedger
 let bench: StoreBench
 const gaps: StoreGap[] = []
+const outcomes: CommitReport['outcome'][] = []
 let opened = 0
 
 beforeAll(async () => {
@@ -61,25 +62,34 @@ function ledgerAt(url: string): BatchedLedger {
     url,
     limits: LIMITS,
     unsureRetryMs: 20,
+    onCommit: ({ outcome }) => outcomes.push(outcome),
     wentBack: { instanceId: `I${opened}`, onWentBack: (gap) => gaps.push(gap) },
   })
 }
 
 /** Opens a hold on a ledger, and resolves with its request. By position: the ledger, and the key's account. */
 async function open(on = ledger, accountId: keyof typeof KEYS = 'A'): Promise<string> {
-  const requestId = `R${opened++}`
-  const verdict = await on.openHold({
-    ...holdInput(requestId),
+  const requestId = `R${opened}`
+  expect(await ask(on, accountId, 100)).toMatchObject({ kind: 'opened' })
+  return requestId
+}
+
+/** Asks for the next hold. By position: the ledger, the key's account, and the amount in micro-dollars. */
+function ask(
+  on: BatchedLedger,
+  accountId: keyof typeof KEYS,
+  amount: number,
+): Promise<OpenHoldVerdict> {
+  return on.openHold({
+    ...holdInput(`R${opened++}`),
     accountId,
     apiKeyId: KEYS[accountId],
     instanceId: 'I',
-    neededMicros: micros(100),
-    leastMicros: micros(100),
+    neededMicros: micros(amount),
+    leastMicros: micros(amount),
     freeCreditQualifies: false,
     freeCreditAloneRunsOnLess: false,
   })
-  expect(verdict).toMatchObject({ kind: 'opened' })
-  return requestId
 }
 
 function settle(requestId: string, on = ledger): Promise<unknown> {
@@ -164,8 +174,18 @@ describe('requests of a gateway', () => {
   })
 
   test('whose commit waits for a standby that is gone are refused in seconds, with the reason', async () => {
+    const other = ledgerAt(primary.url('postgres'))
+    outcomes.length = 0
+    expect((await ask(other, 'B', 2_000_000_000)).kind).toBe('refused')
+    expect(outcomes).toEqual(['unwritten'])
     await set('synchronous_standby_names', 'gone')
     expect((await refusal()).message).toMatch(/the commit waits for the standby$/)
+    // The server has nothing to wait for where nothing is written: that is no sign that it takes writes.
+    outcomes.length = 0
+    expect(await other.abandonHolds([])).toBe(0)
+    expect(outcomes).toContain('unwritten')
+    expect(outcomes).not.toContain('committed')
+    await other.close()
     await set('synchronous_standby_names', 's1')
     // A standby that comes back streams at once; this one was there, and says how far it is when something is written.
     await primary.run(`select pg_logical_emit_message(false, 'test', 'written')`)

@@ -10,7 +10,7 @@ import {
 import { RAISE_CALLERS_VERSION } from '../../store/settings.ts'
 import type { NamedColumn, StoredRow } from '../../store/table.ts'
 import { applyCommand, rowsNamedBy, uncountedBy } from '../apply-command.ts'
-import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
+import type { LedgerCommand } from '../commands.ts'
 import type { SettleStandingInput } from '../ledger.ts'
 import type { NamedRows } from '../named-rows.ts'
 import type { Uncounted } from '../rules/allowance.ts'
@@ -23,6 +23,7 @@ import {
   type StatedTable,
   UnitOfWork,
 } from '../work.ts'
+import type { CommittedBatch } from './batched-ledger.ts'
 import { periodCountText, periodCountValues, readPeriodCount } from './period-count.ts'
 
 const CACHED_ROWS_MAX = 10_000
@@ -49,7 +50,7 @@ export class SqliteEngine {
    * Applies commands in order and commits them, all or none. Throws what SQLite or a rule throws, and
    * then the store is as it was.
    */
-  apply(commands: readonly LedgerCommand[], terms: Terms): LedgerVerdict[] {
+  apply(commands: readonly LedgerCommand[], terms: Terms): CommittedBatch {
     this.#statements.begin.run()
     try {
       this.#forgetWhereOthersWrote()
@@ -61,6 +62,7 @@ export class SqliteEngine {
         this.#save(changes)
         saved.push(changes)
       }
+      let unreadRows = 0
       const verdicts = commands.map((command) => {
         const uncounted = uncountedBy(work, command, terms.nowMs)
         if (uncounted.length > 0) {
@@ -70,12 +72,14 @@ export class SqliteEngine {
         }
         const verdict = applyCommand(work, command, terms)
         if (command.kind !== 'settleStanding') return verdict
-        return Number(verdict) + this.#settleUnread(work, command.input, terms)
+        const rows = this.#settleUnread(work, command.input, terms)
+        unreadRows += rows
+        return Number(verdict) + rows
       })
       save()
       this.#statements.commit.run()
       for (const changes of saved) this.#committed.commit(changes)
-      return verdicts
+      return { verdicts, hasWritten: work.writes + unreadRows > 0 }
     } catch (error) {
       // After a full disk or an I/O error SQLite may have rolled back by itself.
       if (this.#connection.isTransaction) this.#connection.exec('rollback')

@@ -3,8 +3,9 @@ import {
   type SqliteConnectionInput,
 } from '../../store/sqlite/sqlite-connection.ts'
 import { serveThread } from '../../store/sqlite/store-thread.ts'
-import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
+import type { LedgerCommand } from '../commands.ts'
 import type { Terms } from '../rules/open-hold.ts'
+import type { CommittedBatch } from './batched-ledger.ts'
 import { SqliteEngine } from './sqlite-engine.ts'
 
 /** One commit: the commands of a batch, in the order to apply them. */
@@ -14,7 +15,7 @@ export interface WriterJob {
 }
 
 // The entry file of the thread that writes the ledger of a SQLite store.
-serveThread<WriterJob, readonly LedgerVerdict[]>((startWith) => {
+serveThread<WriterJob, CommittedBatch>((startWith) => {
   // The ledger that started it says so.
   const connection = openSqliteConnection(startWith as SqliteConnectionInput)
   const engine = new SqliteEngine(connection)

@@ -16,7 +16,8 @@ async function reportsOf(commit: Parameters<typeof timedCommit>[0]): Promise<Com
 }
 
 test.each([
-  ['committed', null, async () => COMMANDS.map(() => 0)],
+  ['committed', null, async () => ({ verdicts: COMMANDS.map(() => 0), hasWritten: true })],
+  ['unwritten', null, async () => ({ verdicts: COMMANDS.map(() => 0), hasWritten: false })],
   ['unavailable', 'away', () => Promise.reject(new StoreUnavailable('away'))],
   ['refused', null, () => Promise.reject(new StoreRefused('no such hold'))],
   // The store works: another session has these rows.
@@ -34,7 +35,7 @@ test('the verdicts and the error of a commit are passed on unchanged', async () 
   const verdicts = COMMANDS.map(() => 3)
   expect(
     await timedCommit(
-      async () => verdicts,
+      async () => ({ verdicts, hasWritten: true }),
       () => {},
     )(COMMANDS, 'usual'),
   ).toBe(verdicts)
