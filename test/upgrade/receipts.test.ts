@@ -51,3 +51,38 @@ test.each(TEST_DATABASES)(
     await database.remove()
   },
 )
+
+test.each(TEST_DATABASES)(
+  'on $engine invitations that operators made before keep who made them, and links of other kinds name nobody',
+  async ({ create }) => {
+    const database = await create()
+    await emptyDatabase(database)
+    const old = await openStore({ url: database.url, migrations: BEFORE })
+    await sql`insert into users (id, email, name, created_at_ms, updated_at_ms) values ('U', 'u@example.com', 'U', 0, 0)`.execute(
+      old.db,
+    )
+    for (const [id, kind] of [
+      ['L1', 'invitation'],
+      ['L2', 'invitation'],
+      ['L3', 'reset'],
+    ]) {
+      await sql`
+        insert into links (id, kind, token_hash, expires_at_ms, created_at_ms)
+        values (${id}, ${kind}, ${id}, 1, 0)`.execute(old.db)
+      if (id === 'L2') continue
+      await sql`
+        insert into operator_actions (id, user_id, action, target_id, created_at_ms)
+        values (${`act_${id}`}, 'U', 'invite', ${id}, 0)`.execute(old.db)
+    }
+    await old.close()
+    const store = await openStore({ url: database.url, migrateStore: 'always' })
+    const rows = await store.db.selectFrom('links').select(['id', 'inviter_id']).execute()
+    expect(Object.fromEntries(rows.map((row) => [row.id, row.inviter_id]))).toEqual({
+      L1: 'U',
+      L2: null,
+      L3: null,
+    })
+    await store.close()
+    await database.remove()
+  },
+)

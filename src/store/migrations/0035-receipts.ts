@@ -9,10 +9,14 @@ export async function up(db: Kysely<Tables>): Promise<void> {
   await db.schema.alterTable('accounts').addColumn('billing_json', 'text').execute()
   await db.schema.alterTable('links').addColumn('inviter_id', 'text').execute()
   // Those of operators are recorded; the others are open for a week at most.
+  // One pass over the actions, which can be many and are not indexed by what they were done to.
   await sql`
-    update links set inviter_id = (
-      select min(user_id) from operator_actions where operator_actions.target_id = links.id)
-    where kind = 'invitation'`.execute(db)
+    update links set inviter_id = made.user_id
+    from (
+      select target_id, min(user_id) as user_id from operator_actions
+      where target_id in (select id from links where kind = 'invitation') group by target_id
+    ) as made
+    where made.target_id = links.id`.execute(db)
   await db.schema.alterTable('purchases').addColumn('receipt_number', 'bigint').execute()
   await db.schema.alterTable('purchases').addColumn('tax_units', 'text').execute()
   await db.schema
