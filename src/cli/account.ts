@@ -109,9 +109,15 @@ With --external-id the same command can be run again: it makes one account.
     {
       name: 'list',
       runs: 'listAccounts',
-      words: 'list accounts, newest first, with their credit',
+      words: 'list accounts, newest first or by --sort, with their credit',
       takes: [
         ...listOptions('accounts', 'account id'),
+        {
+          flags: '--sort <value>',
+          words:
+            'name, available, held, last_request or created; with -, the greatest first, such as -held',
+          to: 'query.sort',
+        },
         {
           flags: '--external-id <id>',
           words: 'only the account that another system knows by this ID',

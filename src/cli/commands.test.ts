@@ -47,6 +47,26 @@ describe('account', () => {
     })
   })
 
+  test('list sorts accounts, and continues where a page ended', async () => {
+    for (const name of ['Bob', 'ada', 'Cy']) await makeAccount(name)
+    const list = async (...args: string[]) => {
+      const { out, notes } = await line.run('account', 'list', ...args)
+      return {
+        names: cells(out)
+          .slice(1)
+          .map(([, name]) => name),
+        notes,
+      }
+    }
+    expect((await list('--sort', 'name')).names).toEqual(['ada', 'Bob', 'Cy'])
+    const first = await list('--sort', '-name', '--limit', '2')
+    expect(first.names).toEqual(['Cy', 'Bob'])
+    const place = /--after (\w+)/.exec(first.notes)?.[1] ?? ''
+    expect((await list('--sort', '-name', '--after', place)).names).toEqual(['ada'])
+    const wrong = await line.run('account', 'list', '--sort', 'height')
+    expect([wrong.exitCode, wrong.notes]).toEqual([2, expect.stringContaining('--sort')])
+  })
+
   test('update changes the name and the email address, and none removes the address', async () => {
     const id = await makeAccount()
     const update = (...args: string[]) => line.json('account', 'update', id, ...args)

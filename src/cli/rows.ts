@@ -183,7 +183,8 @@ function listed(patterns: readonly string[] = []): string | null {
 
 const PLACES = {
   actions: /^act_\w+$/,
-  accounts: /^acct_\w+$/,
+  // Of a sorted list, behind the value of the account.
+  accounts: /^([\da-f]+_)?acct_\w+$/,
   keys: /^key_\w+$/,
   admin_tokens: /^atok_\w+$/,
   deliveries: /^msg_\w+$/,

@@ -4,6 +4,9 @@ import type { Store } from '../store/store.ts'
 import { micros } from '../vocabulary/money.ts'
 import {
   type ACCOUNT_LIST_STATES,
+  ACCOUNT_SORTS,
+  type AccountOrder,
+  type AccountPlace,
   createAccountTagger,
   getAccount,
   listAccounts,
@@ -13,6 +16,7 @@ import { createApiKey, getApiKey, hashApiKey, listApiKeys } from './api-keys.ts'
 import type { Ledger } from './commands.ts'
 import { LEDGER_LIMITS_DEFAULT } from './ledger.ts'
 import { STORE_BENCHES } from './testing/benches.ts'
+import { runScript } from './testing/script.ts'
 import type { StoreBench } from './testing/store-bench.ts'
 
 let bench: StoreBench
@@ -54,9 +58,10 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     for (const id of ['key_1', 'key_2', 'key_3']) {
       await createApiKey(ledger, { id, accountId: 'acct_1', name: id, keyTag: 't' })
     }
-    const ofAccounts = async (cursor: string | null) => {
-      const page = await listAccounts(store.db, { cursor, limit: 2 })
-      return [page.accounts.map(({ id }) => id), page.nextCursor]
+    const ofAccounts = async (after: string | null) => {
+      const place = after === null ? null : { id: after, value: null }
+      const page = await listAccounts(store.db, { after: place, limit: 2 })
+      return [page.accounts.map(({ id }) => id), page.next?.id ?? null]
     }
     expect(await ofAccounts(null)).toEqual([['acct_3', 'acct_2'], 'acct_2'])
     expect(await ofAccounts('acct_2')).toEqual([['acct_1'], null])
@@ -80,6 +85,75 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await listed('active')).toEqual(['acct_3', 'acct_1'])
     expect(await listed('suspended')).toEqual(['acct_2'])
     expect(await listed('in_debt')).toEqual(['acct_3'])
+  })
+
+  describe('accounts are sorted', () => {
+    beforeEach(() =>
+      runScript(
+        bench,
+        `account acct_1
+       account acct_2
+       account acct_3
+       account acct_4
+       key K1 acct_1
+       key K2 acct_2
+       at 0
+       credit acct_1 backed 100 r
+       credit acct_2 backed 70 r
+       credit acct_2 free 1 r expires 999
+       at 20
+       open req_1 K2 30
+       at 30
+       open req_2 K1 10
+       settle req_2 final 10`,
+      ),
+    )
+
+    const pages = async (order: AccountOrder, limit: number) => {
+      const ids: string[] = []
+      let after: AccountPlace | null = null
+      do {
+        const page: Awaited<ReturnType<typeof listAccounts>> = await listAccounts(store.db, {
+          ...{ order, limit, after },
+        })
+        ids.push(...page.accounts.map(({ id }) => id))
+        after = page.next
+      } while (after !== null)
+      return ids
+    }
+
+    const SORTED: Readonly<Record<AccountOrder['sort'], readonly string[]>> = {
+      created: ['acct_1', 'acct_2', 'acct_3', 'acct_4'],
+      name: ['acct_4', 'acct_2', 'acct_1', 'acct_3'],
+      available: ['acct_3', 'acct_4', 'acct_2', 'acct_1'],
+      held: ['acct_1', 'acct_3', 'acct_4', 'acct_2'],
+      last_request: ['acct_3', 'acct_4', 'acct_2', 'acct_1'],
+    }
+
+    test.each(ACCOUNT_SORTS)('by %s, in both directions and in pages of any size', async (sort) => {
+      for (const [id, name] of [
+        ...[['acct_1', 'lemon'] as const, ['acct_2', 'Apple'] as const],
+        ...[['acct_3', 'Melon'] as const, ['acct_4', 'Ant'] as const],
+      ]) {
+        await ledger.updateAccount({ id, name })
+      }
+      const taken = { purse: 'backed', amountMicros: micros(-5), expiresAtMs: null } as const
+      await ledger.addCredit({ accountId: 'acct_3', reference: 'taken', ...taken })
+      for (const limit of [1, 2, 3, 9]) {
+        expect(await pages({ sort, isDescending: false }, limit)).toEqual(SORTED[sort])
+        expect(await pages({ sort, isDescending: true }, limit)).toEqual(SORTED[sort].toReversed())
+      }
+    })
+
+    test('and a change of the last account of a page neither repeats nor leaves out another', async () => {
+      const order = { sort: 'available', isDescending: true } as const
+      const first = await listAccounts(store.db, { order, limit: 2 })
+      expect(first.accounts.map(({ id }) => id)).toEqual(['acct_1', 'acct_2'])
+      const added = { purse: 'backed', amountMicros: micros(900), expiresAtMs: null } as const
+      await ledger.addCredit({ accountId: 'acct_2', reference: 'more', ...added })
+      const second = await listAccounts(store.db, { order, limit: 2, after: first.next })
+      expect(second.accounts.map(({ id }) => id)).toEqual(['acct_4', 'acct_3'])
+    })
   })
 
   test('a key is created with its limits, changed and deleted, and fields that are not given stay', async () => {

@@ -1,9 +1,8 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type RawBuilder, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
 import { containsText } from '../store/contains-text.ts'
 import { ACCOUNTS, type AccountRow, type Tables } from '../store/schema.ts'
 import { settingOnce } from '../store/settings.ts'
-import type { Page } from '../vocabulary/page.ts'
 
 /** Null where there is no such account. */
 export async function getAccount(
@@ -19,7 +18,7 @@ export async function getAccount(
 }
 
 /** Which accounts to list; undefined filters nothing. */
-export interface AccountFilter {
+interface AccountFilter {
   readonly search?: string | undefined
   readonly externalId?: string | undefined
   readonly state?: (typeof ACCOUNT_LIST_STATES)[number] | undefined
@@ -28,29 +27,89 @@ export interface AccountFilter {
 /** The states by which a list of accounts can be filtered. */
 export const ACCOUNT_LIST_STATES = ['active', 'suspended', 'in_debt'] as const
 
+/** The values of accounts by which the store can sort a list. */
+export const ACCOUNT_SORTS = ['created', 'name', 'available', 'held', 'last_request'] as const
+
+/** The order of a list of accounts. Accounts with one value follow each other by age, in the same direction. */
+export interface AccountOrder {
+  readonly sort: (typeof ACCOUNT_SORTS)[number]
+  readonly isDescending: boolean
+}
+
+type SortValue = string | number | null
+
+/** The place of an account in a list: its value when its page was read, so that a later change moves no other one. */
+export interface AccountPlace {
+  readonly id: string
+  /** Null where accounts are sorted by their age, which the id has. */
+  readonly value: SortValue
+}
+
+interface AccountsPage extends AccountFilter {
+  readonly limit: number
+  /** The place of the last account of the page before. Default: the first page. */
+  readonly after?: AccountPlace | null
+  /** Default: newest first. */
+  readonly order?: AccountOrder
+}
+
+const SORT_VALUES: Readonly<Record<AccountOrder['sort'], RawBuilder<SortValue> | null>> = {
+  created: null,
+  name: sql<SortValue>`lower(name)`,
+  // As it is shown: a debt below zero, else what is not held.
+  available: sql<SortValue>`case when backed_balance_micros < 0 then backed_balance_micros
+    when backed_balance_micros < backed_held_micros then 0
+    else backed_balance_micros - backed_held_micros end`,
+  held: sql<SortValue>`backed_held_micros + free_held_micros`,
+  last_request: sql<SortValue>`coalesce((select requests.opened_at_ms from requests
+    where requests.account_id = accounts.id order by requests.id desc limit 1), 0)`,
+}
+
 /**
- * One page of accounts, newest first; the cursor of the next is null where there is none. `search` is a part
- * of a name, an email address or an id, in any case; `externalId` the whole id that another system knows one by; in
- * debt is one whose paid credit is below zero.
+ * One page of accounts, and the place of its last one; null where no page follows. `search` is a part of a name, an
+ * email address or an id, in any case; `externalId` the whole id that another system knows one by; in debt is one
+ * whose paid credit is below zero.
  */
 export async function listAccounts(
   db: Kysely<Tables>,
-  { cursor, limit, search, externalId, state }: Page & AccountFilter,
-): Promise<{ readonly accounts: readonly AccountRow[]; readonly nextCursor: string | null }> {
+  { after = null, limit, order = { sort: 'created', isDescending: true }, ...filter }: AccountsPage,
+): Promise<{ readonly accounts: readonly AccountRow[]; readonly next: AccountPlace | null }> {
+  const value = SORT_VALUES[order.sort]
+  const direction = order.isDescending ? 'desc' : 'asc'
+  const follows = sql.raw(order.isDescending ? '<' : '>')
+  let query = accountsLike(db, filter).select((value ?? sql<SortValue>`null`).as('sort_value'))
+  if (after !== null) {
+    query = query.where(
+      value === null
+        ? sql<boolean>`accounts.id ${follows} ${after.id}`
+        : sql<boolean>`(${value}, accounts.id) ${follows} (${after.value}, ${after.id})`,
+    )
+  }
+  if (value !== null) query = query.orderBy('sort_value', direction)
+  const rows = await query
+    .orderBy('accounts.id', direction)
+    .limit(limit + 1)
+    .execute()
+  const listed = rows.slice(0, limit)
+  const last = rows.length > limit ? listed.at(-1) : undefined
+  return {
+    accounts: listed.map((row) => ACCOUNTS.read(row)),
+    next: last === undefined ? null : { id: last.id, value: last.sort_value },
+  }
+}
+
+function accountsLike(
+  db: Kysely<Tables>,
+  { search, externalId, state }: AccountFilter,
+): SelectQueryBuilder<Tables, 'accounts', Selectable<Tables['accounts']>> {
   let query = db.selectFrom('accounts').selectAll()
-  if (cursor !== undefined && cursor !== null) query = query.where('id', '<', cursor)
   if (externalId !== undefined) query = query.where('external_id', '=', externalId)
   if (state === 'in_debt') query = query.where('backed_balance_micros', '<', 0)
   else if (state !== undefined) query = query.where('disabled', '=', state === 'active' ? 0 : 1)
   if (search !== undefined) {
     query = query.where(containsText(search, sql`name || ' ' || coalesce(email, '') || ' ' || id`))
   }
-  const rows = await query
-    .orderBy('id', 'desc')
-    .limit(limit + 1)
-    .execute()
-  const accounts = rows.slice(0, limit).map((row) => ACCOUNTS.read(row))
-  return { accounts, nextCursor: rows.length > limit ? (accounts.at(-1)?.id ?? null) : null }
+  return query
 }
 
 /** When the newest request of each account was opened; an account without any is left out. */

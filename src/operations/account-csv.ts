@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { type AccountFilter, lastRequestTimes, listAccounts } from '../ledger/accounts.ts'
+import { type AccountPlace, lastRequestTimes, type listAccounts } from '../ledger/accounts.ts'
 import { getCredits } from '../ledger/activity/activity.ts'
 import type { Tables } from '../store/schema.ts'
 import { csvLine, dollarsCell } from './csv.ts'
@@ -7,18 +7,27 @@ import { timeAnswer, timeOrNull } from './fields.ts'
 
 const ROWS_AT_ONCE = 500
 
-/** Accounts as CSV, newest first, with amounts in exact dollars: each part is read when the one before was taken. */
+/** Reads a page of the accounts to list. */
+export type ReadAccounts = (page: {
+  readonly after: AccountPlace | null
+  readonly limit: number
+}) => ReturnType<typeof listAccounts>
+
+/** Accounts as CSV, with amounts in exact dollars: each part is read when the one before was taken. */
 export async function* accountCsv(
   db: Kysely<Tables>,
-  { filter, nowMs }: { readonly filter: AccountFilter; readonly nowMs: number },
+  { read, nowMs }: { readonly read: ReadAccounts; readonly nowMs: number },
 ): AsyncGenerator<string> {
   yield csvLine([
     ...['id', 'name', 'email', 'external_id', 'state', 'available', 'balance', 'held'],
     ...['free_available', 'last_request_at', 'created_at'],
   ])
-  let cursor: string | null = null
+  let after: AccountPlace | null = null
   do {
-    const page = await listAccounts(db, { ...filter, cursor, limit: ROWS_AT_ONCE })
+    const page: Awaited<ReturnType<ReadAccounts>> = await read({
+      after,
+      limit: ROWS_AT_ONCE,
+    })
     const accountIds = page.accounts.map(({ id }) => id)
     const credits = await getCredits(db, { accountIds, nowMs })
     const times = await lastRequestTimes(db, accountIds)
@@ -41,6 +50,6 @@ export async function* accountCsv(
       ])
     })
     yield lines.join('')
-    cursor = page.nextCursor
-  } while (cursor !== null)
+    after = page.next
+  } while (after !== null)
 }

@@ -1,18 +1,9 @@
-import { Readable } from 'node:stream'
 import { z } from 'zod'
-import {
-  ACCOUNT_LIST_STATES,
-  getAccount,
-  lastRequestTimes,
-  listAccounts,
-} from '../ledger/accounts.ts'
+import { getAccount } from '../ledger/accounts.ts'
 import { type AccountCredit, getCredits, type PurseBalance } from '../ledger/activity/activity.ts'
 import type { OperatorAction } from '../ledger/operator-actions.ts'
 import type { AccountRow } from '../store/schema.ts'
-import { readCharges } from '../usage/read-usage.ts'
-import { lastDays } from '../vocabulary/date-range.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { accountCsv } from './account-csv.ts'
 import { billingAnswer, billingField, billingShape } from './billing.ts'
 import { requireScope } from './caller.ts'
 import { hasOnly } from './check-input.ts'
@@ -22,14 +13,9 @@ import {
   externalIdField,
   feeField,
   feeShape,
-  filterField,
-  idCursor,
   idField,
-  listAnswer,
-  listShape,
   moneyField,
   nameField,
-  pageQuery,
   text,
   timeAnswer,
   timeField,
@@ -42,7 +28,7 @@ import { type Answered, notFound, type OperationParts, operation, readsFor } fro
 
 /** Accounts, which own credit. */
 export function accountOperations(parts: OperationParts) {
-  return [create(parts), createOwn(parts), list(parts), show(parts), change(parts)]
+  return [create(parts), createOwn(parts), show(parts), change(parts)]
 }
 
 function create(parts: OperationParts) {
@@ -117,64 +103,6 @@ async function made(
     by,
   )
   return { httpStatus: account.id === accountId ? 201 : 200, body: await answerOf(parts, account) }
-}
-
-const RECENT_DAYS = 30
-
-function list(parts: OperationParts) {
-  const { store, clock } = parts
-  return operation({
-    name: 'listAccounts',
-    method: 'GET',
-    scope: 'read',
-    paths: { admin: '/v1/admin/accounts', operator: '/app/api/operator/accounts' },
-    summary:
-      'Accounts with their credit, newest first; JSON or CSV. CSV has all of them, with amounts in exact dollars.',
-    query: pageQuery('accounts', {
-      search: filterField
-        .max(200, 'must be at most 200 characters')
-        .optional()
-        .describe('A part of a name, an email address or an ID.'),
-      external_id: externalIdField
-        .optional()
-        .describe('The whole ID that another system knows the account by.'),
-      state: z
-        .enum(ACCOUNT_LIST_STATES)
-        .optional()
-        .describe('`in_debt`: its paid credit is below zero. Default: all.'),
-      format: z
-        .enum(['json', 'csv'])
-        .optional()
-        .describe('Default: CSV where `accept` asks for `text/csv`, else JSON.'),
-    }),
-    answers: { 200: listShape(listedAccountShape) },
-    async run({ reader, caller, query, acceptsCsv }) {
-      const { limit, cursor = null, search, state, external_id: externalId } = query
-      const filter = { search, state, externalId }
-      const nowMs = clock.nowMs()
-      if (query.format === 'csv' || (query.format === undefined && acceptsCsv)) {
-        const rows = accountCsv(store.pages(reader), { filter, nowMs })
-        return { httpStatus: 200, body: Readable.from(rows) }
-      }
-      const page = await listAccounts(store.pages(reader), { limit, cursor, ...filter })
-      const accountIds = page.accounts.map(({ id }) => id)
-      const credits = await getCredits(store.pages(reader), { accountIds, nowMs })
-      const days = { accountIds, ...lastDays(RECENT_DAYS, { nowMs }) }
-      const charges =
-        caller.kind === 'operator' ? await readCharges(store.pages(reader), days) : null
-      const times =
-        charges === null ? null : await lastRequestTimes(store.pages(reader), accountIds)
-      const answers = page.accounts.flatMap((account) => {
-        const purses = credits.get(account.id)
-        if (purses === undefined) return []
-        const recent = charges?.get(account.id) ?? 0
-        const lastAt = timeOrNull(times?.get(account.id) ?? null)
-        const used = charges === null ? {} : { recent_charge: recent, last_request_at: lastAt }
-        return [{ ...accountAnswer(account, purses, nowMs), ...used }]
-      })
-      return { httpStatus: 200, body: listAnswer(answers, idCursor('accounts', page.nextCursor)) }
-    },
-  })
 }
 
 function show(parts: OperationParts) {
@@ -332,21 +260,8 @@ export const accountShape = z
   })
   .meta({ id: 'Account' })
 
-/** An account in a list of them. */
-export const listedAccountShape = accountShape
-  .extend({
-    recent_charge: moneyField
-      .optional()
-      .describe('For operators: the charges of its requests of the last 30 days.'),
-    last_request_at: timeField
-      .nullable()
-      .optional()
-      .describe('For operators: when its newest request was opened; null: it has none.'),
-  })
-  .meta({ id: 'ListedAccount' })
-
 /** An account as it is answered. */
-function accountAnswer(
+export function accountAnswer(
   account: AccountRow,
   purses: AccountCredit,
   nowMs: number,

@@ -1,3 +1,4 @@
+import { accountListOperations } from './account-list.ts'
 import { accountOperations } from './accounts.ts'
 import { adminTokenOperations } from './admin-tokens.ts'
 import { apiKeyOperations } from './api-keys.ts'
@@ -37,6 +38,7 @@ export type OperationSource = readonly [
 export const OPERATIONS = [
   ['Account', ownAccountOperations],
   ['Accounts', accountOperations],
+  ['Accounts', accountListOperations],
   ['Credit', creditOperations],
   ['Credit', statementOperations],
   ['API keys', apiKeyOperations],

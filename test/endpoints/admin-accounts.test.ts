@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ADMIN_TOKEN, errorOf, Management, textOf } from './management.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { writeCursor } from '../../src/operations/fields.ts'
+import { ADMIN_TOKEN, column, errorOf, Management, textOf } from './management.ts'
 
 let admin: Management
 
@@ -62,6 +63,79 @@ test('accounts are downloaded as CSV with exact dollars, by state', async () => 
   )
   expect(row).toContain(`${id},"Late, Ltd",,,suspended,2.5,2.5,0,0,,20`)
   expect(rest).toEqual([''])
+})
+
+describe('accounts are sorted', () => {
+  let ids: readonly string[]
+
+  beforeAll(async () => {
+    // Found by their name alone among the accounts of the other tests.
+    const made = [3_000_000, 0, 2_000_000].map((creditMicros) => admin.account(creditMicros))
+    const [most = '', none = '', some = ''] = await Promise.all(made)
+    ids = [most, none, some]
+    for (const [place, id] of ids.entries()) {
+      await admin.patch(`/v1/admin/accounts/${id}`, { name: `sorted ${'bca'[place]} – ${place}` })
+    }
+    for (const [id, times] of [[some, 3] as const, [most, 1] as const]) {
+      const { text } = await admin.apiKey(id)
+      for (let sent = 0; sent < times; sent++) {
+        expect((await admin.chat(text)).httpStatus).toBe(200)
+      }
+    }
+  })
+
+  const listed = (query: string) => admin.get(`/v1/admin/accounts?search=sorted&${query}`)
+  const placesOf = (answer: Awaited<ReturnType<typeof listed>>) =>
+    column(answer, 'id').map((id) => ids.indexOf(String(id)))
+
+  test.each([
+    ['-created', null],
+    ['name', [2, 0, 1]],
+    ['-name', [1, 0, 2]],
+    ['available', [1, 2, 0]],
+    ['-available', [0, 2, 1]],
+    ['last_request', [1, 2, 0]],
+  ])('by %s, in pages as in whole', async (sort, places) => {
+    const whole = await listed(`sort=${sort}`)
+    if (places !== null) expect(placesOf(whole)).toEqual(places)
+    const paged: number[] = []
+    for (let cursor = ''; ; ) {
+      const page = await listed(`sort=${sort}&limit=1${cursor}`)
+      paged.push(...placesOf(page))
+      if (page.json['next_cursor'] === null) break
+      cursor = `&cursor=${textOf(page.json, 'next_cursor')}`
+    }
+    expect(paged).toEqual(placesOf(whole))
+  })
+
+  test.each(['-available', 'name'])('by %s in CSV too', async (sort) => {
+    const path = `/v1/admin/accounts?search=sorted&sort=${sort}&format=csv`
+    const answer = await fetch(admin.world.url(path), {
+      headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+    })
+    const lines = (await answer.text()).trim().split('\r\n').slice(1)
+    expect(lines.map((line) => line.slice(0, line.indexOf(',')))).toEqual(
+      column(await listed(`sort=${sort}`), 'id'),
+    )
+  })
+
+  test('and a cursor of another order, or one that was made up, is refused', async () => {
+    const cursor = textOf((await listed('sort=-held&limit=1')).json, 'next_cursor')
+    const text = (value: string) =>
+      writeCursor('accounts', `${Buffer.from(value).toString('hex')}_acct_1`)
+    for (const query of [
+      ...[`sort=name&cursor=${cursor}`, `cursor=${cursor}`],
+      ...[`sort=held&cursor=${text('["held","text"]')}`, `sort=name&cursor=${text('["name",5]')}`],
+      ...[`sort=held&cursor=${text('["held",1e300]')}`, `sort=held&cursor=${text('[')}`],
+      ...[`sort=name&cursor=${text('["name","\\u0000"]')}`, 'sort=held&cursor=x'],
+    ]) {
+      const refused = await listed(query)
+      expect([query, refused.httpStatus, refused.json]).toEqual([
+        ...[query, 400, errorOf('invalid_parameter', 'cursor')],
+      ])
+    }
+    expect((await listed('sort=fee')).json).toEqual(errorOf('invalid_parameter', 'sort'))
+  })
 })
 
 test('an account is made with the credit below which it is low', async () => {

@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import type { z } from 'zod'
-import type { listedAccountShape } from '../../src/operations/accounts.ts'
+import type { listedAccountShape } from '../../src/operations/account-list.ts'
 import type { adminTokenShape } from '../../src/operations/admin-tokens.ts'
 import type { createdCreditCodeShape, creditCodeShape } from '../../src/operations/credit-codes.ts'
 import type { offeredModelShape } from '../../src/operations/models.ts'
@@ -47,16 +47,28 @@ const LIVE_MS = 15_000
 /** By which accounts are listed. */
 export type AccountState = 'active' | 'suspended' | 'in_debt'
 
-/** All accounts, or those in a state, newest first; `search` is a part of a name, an email address or an id. */
-export function accountsQuery(search: string, state: AccountState | null = null) {
+/** Values by which accounts are listed; behind a `-`, the greatest first. */
+export type AccountsOrder = NonNullable<Input<'listAccounts', 'operator'>['sort']>
+
+interface AccountsInput {
+  /** Default: all. */
+  readonly state?: AccountState | undefined
+  /** Default: newest first. */
+  readonly sort?: AccountsOrder | undefined
+}
+
+/** What the list of accounts is asked for; `search` is a part of a name, an email address or an id. */
+export function accountsInput(search: string, { state, sort }: AccountsInput = {}) {
+  return { search: search === '' ? null : search, state, sort }
+}
+
+/** Accounts in pages. */
+export function accountsQuery(search: string, input: AccountsInput = {}) {
+  const asked = accountsInput(search, input)
   return infiniteQueryOptions({
-    queryKey: ['operator', 'accounts', search, state],
+    queryKey: ['operator', 'accounts', asked],
     queryFn: ({ pageParam, signal }) =>
-      asOperator(
-        'listAccounts',
-        { limit: ROWS, search: search === '' ? null : search, state, cursor: pageParam },
-        signal,
-      ),
+      asOperator('listAccounts', { ...asked, limit: ROWS, cursor: pageParam }, signal),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
     placeholderData: keepPreviousData,

@@ -9,6 +9,11 @@ export interface Head {
   readonly className?: string
   /** Whether it is only heard, such as that of a column of buttons. */
   readonly isHidden?: true
+  /** Sorts the rows by this column, on phones too narrow for heads not. Default: it can't be sorted by. */
+  readonly sort?: {
+    readonly direction: 'ascending' | 'descending' | 'none'
+    readonly onSort: () => void
+  }
 }
 
 /** The heads of a table. */
@@ -16,13 +21,34 @@ export function Heads({ heads }: { heads: readonly Head[] }) {
   return (
     <thead>
       <tr>
-        {heads.map(({ text, className, isHidden }) => (
-          <th key={text} scope="col" className={className}>
-            {isHidden === true ? <span className="vh">{text}</span> : text}
+        {heads.map(({ text, className, isHidden, sort }) => (
+          <th key={text} scope="col" className={className} aria-sort={sort?.direction}>
+            {isHidden === true ? (
+              <span className="vh">{text}</span>
+            ) : sort === undefined ? (
+              text
+            ) : (
+              <SortButton text={text} {...sort} />
+            )}
           </th>
         ))}
       </tr>
     </thead>
+  )
+}
+
+function SortButton({ text, direction, onSort }: NonNullable<Head['sort']> & { text: string }) {
+  return (
+    <>
+      <button type="button" className="sort hide-s" onClick={onSort}>
+        {text}
+        <svg viewBox="0 0 8 12" aria-hidden="true" className={direction}>
+          <path d="M4 1 7 4.5H1z" />
+          <path d="M4 11 1 7.5h6z" />
+        </svg>
+      </button>
+      <span className="only-s">{text}</span>
+    </>
   )
 }
 

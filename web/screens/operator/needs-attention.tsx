@@ -62,7 +62,7 @@ function useKnown() {
   const upstreams = useQuery(upstreamsQuery)
   const held = useInfiniteQuery(purchasesQuery('held'))
   const unsettled = useInfiniteQuery(unsettledQuery)
-  const debtors = useInfiniteQuery(accountsQuery('', 'in_debt'))
+  const debtors = useInfiniteQuery(accountsQuery('', { state: 'in_debt' }))
   const health = useQuery(healthQuery)
   const audit = useQuery(auditQuery)
   const webhooks = useQuery(webhooksQuery)

@@ -1,5 +1,6 @@
 import { type RangeSearch, readDateRange, searchOf } from '../../../src/vocabulary/date-range.ts'
-import type { AccountState } from '../../api/operator.ts'
+import type { AccountState, AccountsOrder } from '../../api/operator.ts'
+import { ACCOUNT_ORDERS } from './account-orders.ts'
 
 /** The search of the accounts' address. Charge and margin are those of its range. Default: 30 days. */
 export interface AccountsSearch extends RangeSearch {
@@ -7,6 +8,8 @@ export interface AccountsSearch extends RangeSearch {
   readonly search?: string
   /** Left out: all. */
   readonly state?: AccountState
+  /** Left out: newest first. */
+  readonly sort?: AccountsOrder
   /** Whether the form for a new account is open. */
   readonly create?: true
 }
@@ -15,14 +18,17 @@ export interface AccountsSearch extends RangeSearch {
 export function readAccountsSearch({
   search,
   state,
+  sort,
   create,
   ...rest
 }: Record<string, unknown>): AccountsSearch {
   const range = readDateRange(rest)
+  const order = ACCOUNT_ORDERS.find(({ value }) => value === sort)
   const known = (['active', 'suspended', 'in_debt'] as const).find((one) => one === state)
   return {
     ...(typeof search === 'string' && search !== '' ? { search } : {}),
     ...(known === undefined ? {} : { state: known }),
+    ...(order === undefined ? {} : { sort: order.value }),
     ...(range === null ? {} : searchOf(range)),
     ...(create === 'true' || create === true ? { create: true as const } : {}),
   }

@@ -1,0 +1,40 @@
+import { expect } from 'vitest'
+import { testScreens } from './each-screen.ts'
+import { test } from './page-test.ts'
+
+/** The list of accounts, sorted. */
+
+testScreens([
+  {
+    name: 'op-accounts-sorted',
+    path: 'operator/accounts?sort=-available',
+    text: 'Night Shift',
+  },
+])
+
+test('the heads of accounts sort them, in the address and the CSV too', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/operator/accounts?state=active`)
+  await page.getByText('Night Shift').first().waitFor()
+  const head = page.getByRole('columnheader', { name: 'Available' })
+  const csv = page.getByRole('link', { name: 'CSV' })
+  const sortIn = (address: string | null) =>
+    new URL(address ?? '', page.url()).searchParams.get('sort')
+  for (const [direction, sort] of [
+    ['descending', '-available'],
+    ['ascending', 'available'],
+    ['none', null],
+  ] as const) {
+    const asked = page.waitForResponse((answer) =>
+      answer
+        .url()
+        .includes(`/operator/accounts?state=active${sort === null ? '' : `&sort=${sort}`}`),
+    )
+    await head.getByRole('button').click()
+    await asked
+    await page.locator(`th[aria-sort="${direction}"]`, { hasText: 'Available' }).waitFor()
+    expect([sortIn(page.url()), sortIn(await csv.getAttribute('href'))]).toEqual([sort, sort])
+  }
+})

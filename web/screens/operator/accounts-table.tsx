@@ -1,0 +1,175 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { TimeSpan } from '../../../src/vocabulary/date-range.ts'
+import {
+  type AccountState,
+  type AccountsOrder,
+  accountsQuery,
+  type ListedAccount,
+  operatorReportQuery,
+} from '../../api/operator.ts'
+import { money } from '../../format/money.ts'
+import { counted } from '../../format/numbers.ts'
+import { ago } from '../../format/time.ts'
+import { type Head, ListCard, Older } from '../../parts/list-card.tsx'
+import { Empty } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
+import { directionOf, nextOrder } from './account-orders.ts'
+import type { MarginTotals } from './margin-figures.tsx'
+import { Margin } from './margin-table.tsx'
+import type { AccountsSearch } from './search.ts'
+
+const COLUMNS = [
+  { text: 'Account', sort: 'name' },
+  { text: 'Available', className: 'num', sort: 'available' },
+  { text: 'Held', className: 'num hide-m', sort: 'held' },
+  { text: 'Charged', className: 'num' },
+  { text: 'Margin', className: 'num' },
+  { text: 'State' },
+  { text: 'Last request', className: 'hide-m', sort: 'last_request' },
+] as const
+
+function headsOf(
+  order: AccountsOrder | undefined,
+  onSort: AccountTableProps['onSort'],
+): readonly Head[] {
+  return COLUMNS.map((column) => {
+    if (!('sort' in column)) return column
+    const { sort, ...head } = column
+    const direction = directionOf(sort, order)
+    return { ...head, sort: { direction, onSort: () => onSort(nextOrder(sort, order)) } }
+  })
+}
+
+interface AccountTableProps {
+  readonly filters: Pick<AccountsSearch, 'search' | 'state' | 'sort'>
+  /** The time that was charged for. */
+  readonly span: TimeSpan
+  readonly onCreate: () => void
+  /** Undefined: newest first. */
+  readonly onSort: (order: AccountsOrder | undefined) => void
+}
+
+/** The accounts that match. */
+export function AccountTable({ filters, span, onCreate, onSort }: AccountTableProps) {
+  const { search = '', state, sort } = filters
+  const report = useQuery(operatorReportQuery(span, { by: 'account', account: null }))
+  const figures = new Map(report.data?.data.map((row) => [row.id, row.figures]))
+  const query = useInfiniteQuery({
+    ...accountsQuery(search, { state, sort }),
+    refetchInterval: 30_000,
+  })
+  const accounts = query.data?.pages.flatMap(({ data }) => data)
+  return (
+    <ListCard
+      label="Accounts"
+      query={query}
+      rows={accounts}
+      failed="The accounts could not be loaded."
+      empty={
+        search !== '' ? (
+          <Empty title={`No account matches “${search}”.`}>
+            <p>Search by a part of a name, an email or an ID.</p>
+          </Empty>
+        ) : state !== undefined ? (
+          <Empty title={NONE_IN[state]}>
+            <p>Other accounts are under All.</p>
+          </Empty>
+        ) : (
+          <Empty title="No accounts yet.">
+            <p>An account holds credit and API keys.</p>
+            <button type="button" className="btn" onClick={onCreate}>
+              Create account
+            </button>
+          </Empty>
+        )
+      }
+      heads={headsOf(sort, onSort)}
+      greyRows={10}
+      row={(each) => (
+        <AccountRow
+          key={each.id}
+          listed={each}
+          figures={report.data === undefined ? undefined : (figures.get(each.id) ?? null)}
+        />
+      )}
+    >
+      <Older
+        query={query}
+        shown={`${counted(accounts?.length ?? 0, 'account')}${sort === undefined ? ', newest first' : ''}`}
+        text={sort === undefined ? 'Older accounts' : 'More accounts'}
+      />
+    </ListCard>
+  )
+}
+
+const NONE_IN: Readonly<Record<AccountState, string>> = {
+  active: 'No account is active.',
+  suspended: 'No account is suspended.',
+  in_debt: 'No account is in debt.',
+}
+
+interface AccountRowProps {
+  readonly listed: ListedAccount
+  /** The sums of its requests in the range; null: it has none; undefined: not loaded yet. */
+  readonly figures: MarginTotals | null | undefined
+}
+
+function AccountRow({ listed, figures }: AccountRowProps) {
+  const { id, name, email, disabled, credit } = listed
+  const held = credit.backed.held + credit.free.held
+  const lastAt = listed.last_request_at == null ? null : new Date(listed.last_request_at)
+  return (
+    <tr className={disabled ? 'dim' : ''}>
+      <td className="name">
+        <Link className="hover:underline" to="/operator/accounts/$account" params={{ account: id }}>
+          <b title={name}>{name}</b>
+        </Link>
+        <span className="two" title={email ?? id}>
+          {email ?? id}
+        </span>
+      </td>
+      <td className="num">
+        {credit.backed.balance < 0 ? (
+          <>
+            <span className="neg">{money(credit.backed.balance)}</span>
+            <span className="two neg">owes {money(-credit.backed.balance)}</span>
+          </>
+        ) : (
+          money(credit.backed.available)
+        )}
+        {credit.free.available > 0 && (
+          <span className="two">{money(credit.free.available)} free</span>
+        )}
+      </td>
+      <td className="num hide-s hide-m">
+        {held === 0 ? <span className="dimmed">–</span> : money(held)}
+      </td>
+      <td className="num hide-s">
+        {figures == null ? <span className="dimmed">–</span> : money(figures.charge)}
+      </td>
+      <td className="num nowrap hide-s">
+        {figures == null ? <span className="dimmed">–</span> : <Margin figures={figures} />}
+      </td>
+      <td>
+        <span className={`chip ${disabled ? 'bad' : 'good'}`}>
+          {disabled ? 'Suspended' : 'Active'}
+        </span>
+      </td>
+      <td className="hide-s hide-m text-ink-2">
+        {lastAt === null ? (
+          <span className="dimmed">none</span>
+        ) : (
+          <Time at={lastAt}>{ago(lastAt, new Date())}</Time>
+        )}
+      </td>
+      <td className="only-s num dimmed">
+        {figures === undefined
+          ? ''
+          : figures === null
+            ? 'nothing charged'
+            : `${money(figures.charge)} charged`}
+      </td>
+    </tr>
+  )
+}
