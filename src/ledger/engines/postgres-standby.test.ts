@@ -74,19 +74,19 @@ async function open(on = ledger, accountId: keyof typeof KEYS = 'A'): Promise<st
   return requestId
 }
 
-/** Asks for the next hold. By position: the ledger, the key's account, and the amount in micro-dollars. */
+/** Asks for the next hold. By position: the ledger, the key's account, and the amount. */
 function ask(
   on: BatchedLedger,
   accountId: keyof typeof KEYS,
-  amount: number,
+  amountMicros: number,
 ): Promise<OpenHoldVerdict> {
   return on.openHold({
     ...holdInput(`R${opened++}`),
     accountId,
     apiKeyId: KEYS[accountId],
     instanceId: 'I',
-    neededMicros: micros(amount),
-    leastMicros: micros(amount),
+    neededMicros: micros(amountMicros),
+    leastMicros: micros(amountMicros),
     freeCreditQualifies: false,
     freeCreditAloneRunsOnLess: false,
   })
