@@ -46,13 +46,14 @@ function receipt({ store, seller }: OperationParts) {
 
 /** The figures that only a receipt has. */
 function numbered(purchase: PurchaseRow) {
-  const { receiptNumber, creditedAtMs, paid, taxUnits, paymentRef } = purchase
-  if (receiptNumber === null || creditedAtMs === null) {
-    throw new TypeError('a credited purchase has a receipt number')
-  }
+  const { receiptNumber, creditedAtMs, createdAtMs, paid, taxUnits, paymentRef } = purchase
+  const creditTimeMs = creditedAtMs ?? createdAtMs
   const hasTax = paid !== null && taxUnits !== null
   return {
-    number: receiptNumberText({ receiptNumber, creditedAtMs }),
+    number:
+      receiptNumber === null
+        ? null
+        : receiptNumberText({ receiptNumber, creditedAtMs: creditTimeMs }),
     fee: feeOf(purchase),
     tax: hasTax ? { currency: paid.paidCurrency, units: String(taxUnits) } : null,
     reference: paymentRef ?? depositOfSource(purchase.source)?.txHash ?? null,
@@ -75,8 +76,9 @@ export const receiptShape = z
     object: z.literal('receipt'),
     number: z
       .string()
+      .nullable()
       .describe(
-        '`R`, the UTC year of the credit and a number: the gateway counts its receipts without gaps.',
+        '`R`, the UTC year of the credit and a number: the gateway counts its receipts without gaps; null: a 0.2.0 that still ran credited it after the upgrade.',
       ),
     fee: moneyField
       .nullable()

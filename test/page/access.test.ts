@@ -300,9 +300,7 @@ test('Activity is downloaded as CSV, of the own account alone, and an unknown fi
 
 test('a receipt has what was paid and credited, its buyer, and the seller of the settings', async () => {
   const path = `accounts/${own.account.id}/purchases/${own.purchaseId}/receipt`
-  const { httpStatus, json } = await browsers.member.get(path)
-  expect(httpStatus).toBe(200)
-  expect(json).toMatchObject({
+  expect((await browsers.member.get(path)).json).toMatchObject({
     purchase: {
       id: own.purchaseId,
       state: 'credited',
@@ -313,9 +311,11 @@ test('a receipt has what was paid and credited, its buyer, and the seller of the
     seller: { name: 'Tidewater Compute', tax_id: null },
     ...{ fee: 0, tax: null, buyer: { name: 'test', address: null, tax_id: null } },
   })
-  const purchases = `accounts/${own.account.id}/purchases`
-  const unpaid = await browsers.member.get(`${purchases}/${await begunPurchase()}/receipt`)
+  const unpaid = await browsers.member.get(path.replace(own.purchaseId, await begunPurchase()))
   expect(errorOf(unpaid)).toEqual({ httpStatus: 404, code: 'not_found', param: null })
+  // As a 0.2.0 leaves it that credits after the migration.
+  await world.gateway.store.db.updateTable('purchases').set({ receipt_number: null }).execute()
+  expect((await browsers.member.get(path)).json).toMatchObject({ number: null })
 })
 
 test('a payment that was left goes on at its own page, until it is paid', async () => {

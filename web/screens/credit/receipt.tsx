@@ -56,7 +56,7 @@ function Lines({ receipt }: { readonly receipt: ReceiptAnswer }) {
   const { purchase, seller, buyer, fee, tax, reference } = receipt
   const { method, credit, reversed, paid, created_at: createdAt } = purchase
   const lines: readonly (readonly [name: string, value: ReactNode])[] = [
-    ['Number', receipt.number],
+    ...line('Number', receipt.number),
     ['Date', dayAndMinute(new Date(purchase.credited_at ?? createdAt))],
     ...line('Seller', seller.name),
     ...line('Tax ID of the seller', seller.tax_id),
