@@ -30,7 +30,6 @@ test('a page with the rows that the code has passes, in any order, beside other 
 
 test.each([
   ['another cell', [REQUESTS.replace('counter', 'gauge'), WAITS]],
-  ['a row missing', [REQUESTS]],
   ['an unknown row', [REQUESTS, WAITS, WAITS.replace('wait', 'sleep')]],
   ['a row twice', [REQUESTS, WAITS, REQUESTS]],
 ])('a page with %s fails, and is put right by writing the rows', async (_, rows) => {
@@ -39,6 +38,14 @@ test.each([
   expect(written).toContain(REQUESTS)
   expect(written).toContain('| `tollgate_wait` | gauge | Waits. |')
   expect(withRows(written, PAGE)).toBe(written)
+})
+
+test('a page without a row for a name fails, and says how to add it where it belongs', async () => {
+  expect(await judgeRows(REQUESTS)).toEqual([
+    'docs/metrics.md has no row for tollgate_wait: add | `tollgate_wait` | | to the table it belongs to, and run `npm run docs`',
+  ])
+  const placed = pageOf('| `tollgate_wait` | |', REQUESTS)
+  expect(withRows(placed, PAGE)).toBe(pageOf('| `tollgate_wait` | gauge | Waits. |  |', REQUESTS))
 })
 
 test('a row whose own cell is empty fails, and keeps its own cell when rows are written', async () => {

@@ -15,14 +15,13 @@ export interface TablePage {
 const ROW = /^\| *`(\w+)` *\|(.*)\| *$/
 
 /**
- * The page with its rows as the code has them. Rows of unknown and repeated names go; a name without a
- * row comes behind the last one, with its own cells empty.
+ * The page with its rows as the code has them. Rows of unknown and repeated names go. A name without a row gets none: which table it
+ * belongs to is for the writer of the page to say.
  */
 export function withRows(text: string, { rows, ownCells, prefix = '' }: TablePage): string {
   const rowLines = new Set(readMarkdown(text).prose.map(({ line }) => line))
   const lines: string[] = []
   const written = new Set<string>()
-  let lastRow = 0
   for (const [index, line] of text.split('\n').entries()) {
     const [, name, told = ''] = (rowLines.has(index + 1) && ROW.exec(line)) || []
     if (name === undefined || !name.startsWith(prefix)) {
@@ -34,11 +33,7 @@ export function withRows(text: string, { rows, ownCells, prefix = '' }: TablePag
     written.add(name)
     const before = told.split('|').map((cell) => cell.trim())
     lines.push(rowOf(name, [...cells, ...before.slice(before.length - ownCells)]))
-    lastRow = lines.length
   }
-  const missing = Object.entries(rows).filter(([name]) => !written.has(name))
-  const added = missing.map(([name, cells]) => rowOf(name, [...cells, ...Array(ownCells).fill('')]))
-  lines.splice(lastRow, 0, ...added)
   return lines.join('\n')
 }
 
@@ -46,7 +41,11 @@ function rowOf(name: string, cells: readonly string[]): string {
   return `| \`${name}\` | ${cells.join(' | ')} |`
 }
 
-/** A page of tables is as the code has it, and none of its own cells is empty. */
+function missingRow(name: string): string {
+  return `has no row for ${name}: add | \`${name}\` | | to the table it belongs to, and run \`npm run docs\``
+}
+
+/** A page of tables has a row for each name, as the code has it, and none of its own cells is empty. */
 export function checkTablePage(files: readonly SourceFile[], page: TablePage): Violation[] {
   const { path } = page
   const text = files.find((file) => file.path === path)?.text
@@ -54,6 +53,8 @@ export function checkTablePage(files: readonly SourceFile[], page: TablePage): V
   const lines = text.split('\n')
   const empty = lines.findIndex((line) => ROW.test(line) && /\| *\|$/.test(line))
   if (empty !== -1) return [{ path, line: empty + 1, message: 'leaves its last cell empty' }]
+  const absent = Object.keys(page.rows).find((name) => !text.includes(`\n| \`${name}\` |`))
+  if (absent !== undefined) return [{ path, line: null, message: missingRow(absent) }]
   const made = withRows(text, page).split('\n')
   const differs = made.findIndex((line, index) => line !== lines[index])
   if (differs === -1 && made.length === lines.length) return []
