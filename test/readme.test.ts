@@ -89,5 +89,5 @@ test('the commands of README list requests, audit, and make an account that has 
     accountId = /acct_[0-9a-z]+/.exec(out)?.[0] ?? accountId
   }
   const { out } = await tollgate(['account', 'show', accountId], { folder })
-  expect(out).toContain('$25.000000')
+  expect(out).toContain('$25.00')
 })

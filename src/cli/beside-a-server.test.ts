@@ -8,6 +8,7 @@ import { DEFAULT_PUBLIC_NAMES } from '../formats/testing/exchange.ts'
 import { backupStore } from '../store/sqlite/backup.ts'
 import { openrouter } from '../upstreams/openrouter/openrouter.ts'
 import { upstreamSettings } from '../upstreams/testing/upstream-settings.ts'
+import { showMicros } from '../vocabulary/money.ts'
 import { type CommandLine, cells, openCommandLine } from './testing/command-line.ts'
 
 /** Commands on the store of a server that runs. */
@@ -91,7 +92,7 @@ test('an unresolved request is settled by its cost, exactly and once', async () 
 
 test.each([
   [['req_0', '1'], 3, 'No request that opened a hold has the ID "req_0"'],
-  [['req_0', 'free'], 2, '`<dollars>` must be zero or more, in whole micro-dollars or in dollars'],
+  [['req_0', 'free'], 2, '`<dollars>` must be zero or more dollars, such as 0.0123'],
 ] as const)('request settle %j is refused', async (args, code, said) => {
   const { exitCode, out, notes } = await line.run('request', 'settle', ...args)
   expect([exitCode, out]).toEqual([code, ''])
@@ -198,7 +199,7 @@ test('the catalog is listed with prices per million tokens, and refreshed', asyn
   const text = rows.find(([id]) => id === 'sim/text')
   expect(text?.slice(1, 3)).toEqual([
     String(served.context_length),
-    `$${(Number(served.pricing.prompt) * 1e6).toFixed(6)}`,
+    showMicros(Number(served.pricing.prompt) * 1e6 * 1e6),
   ])
   const listed = await line.json('catalog', 'list')
   expect(listed['data']).toContainEqual(served)

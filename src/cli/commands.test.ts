@@ -27,9 +27,9 @@ describe('account', () => {
         expect.stringMatching(/^acct_\w{26}$/),
         'Ada Lovelace',
         'active',
-        '$0.000000',
-        '$0.000000',
-        '$0.000000',
+        '$0.00',
+        '$0.00',
+        '$0.00',
         '-',
       ],
     ])
@@ -89,11 +89,11 @@ describe('account', () => {
     const first = await line.run('account', 'entries', id, '--limit', '1')
     expect(cells(first.out)).toEqual([
       ['ENTRY', 'AT', 'KIND', 'PURSE', 'AMOUNT', 'OF'],
-      ['2', expect.any(String), 'chargeback', 'backed', '-$5.000000', 'chargeback-1'],
+      ['2', expect.any(String), 'chargeback', 'backed', '−$5.00', 'chargeback-1'],
     ])
     const [, cursor = ''] = /^more: --after (\S+)\n$/.exec(first.notes) ?? []
     const second = await line.run('account', 'entries', id, '--after', cursor)
-    expect(cells(second.out)[1]?.slice(2)).toEqual(['top_up', 'backed', '$25.000000', 'invoice-1'])
+    expect(cells(second.out)[1]?.slice(2)).toEqual(['top_up', 'backed', '$25.00', 'invoice-1'])
     const { next_cursor } = await line.json('account', 'entries', id, '--limit', '1')
     const after = await line.json('account', 'entries', id, '--after', String(next_cursor))
     expect(after).toMatchObject({ data: [{ reference: 'invoice-1' }], has_more: false })
@@ -149,7 +149,7 @@ describe('credit grant', () => {
   test('adds paid credit', async () => {
     expect(await grant('25')).toEqual({
       exitCode: 0,
-      out: `added $25.000000 of paid credit to ${id}\n`,
+      out: `added $25.00 of paid credit to ${id}\n`,
       notes: '',
     })
     expect(await credit()).toMatchObject({ backed: { balance: 25_000_000 }, free: { balance: 0 } })
@@ -166,7 +166,7 @@ describe('credit grant', () => {
       exitCode: 1,
       out: '',
       notes:
-        'tollgate: The account already has $25.000000 of paid credit with this reference. Use another reference.\n',
+        'tollgate: The account already has $25.00 of paid credit with this reference. Use another reference.\n',
     })
     expect(await credit()).toMatchObject({ backed: { balance: 25_000_000 } })
   })
@@ -174,13 +174,13 @@ describe('credit grant', () => {
   test('of a negative amount takes paid credit back, also below zero', async () => {
     await grant('1')
     const { out } = await grant('-2.5', '--reference', 'chargeback-1')
-    expect(out).toBe(`took $2.500000 of paid credit from ${id}\n`)
+    expect(out).toBe(`took $2.50 of paid credit from ${id}\n`)
     expect(await credit()).toMatchObject({ backed: { balance: -1_500_000, available: 0 } })
   })
 
   test('adds free credit that expires', async () => {
     const { out } = await grant('5', '--free', '--expires', '2999-01-31')
-    expect(out).toBe(`added $5.000000 of free credit to ${id}\n`)
+    expect(out).toBe(`added $5.00 of free credit to ${id}\n`)
     expect(await credit()).toMatchObject({
       backed: { balance: 0 },
       free: { balance: 5_000_000, expires_at: '2999-01-31T00:00:00.000Z' },
@@ -264,8 +264,8 @@ describe('key', () => {
     const { out } = await line.run('key', 'list', id)
     expect(cells(out)).toEqual([
       ['ID', 'KEY', 'NAME', 'STATE', 'SPENT', 'LIMIT', 'ALLOWANCE', 'EXPIRES'],
-      [limited['id'], limited['prefix'], 'ci', 'disabled', '$0.000000', '$0.500000', '-', '-'],
-      [plain['id'], plain['prefix'], 'default', 'active', '$0.000000', '-', '-', '-'],
+      [limited['id'], limited['prefix'], 'ci', 'disabled', '$0.00', '$0.50', '-', '-'],
+      [plain['id'], plain['prefix'], 'default', 'active', '$0.00', '-', '-', '-'],
     ])
     const enabled = await line.json('key', 'enable', String(limited['id']))
     expect(enabled).toMatchObject({ disabled: false })
@@ -291,8 +291,8 @@ describe('key', () => {
       expect.any(String),
       'ci',
       'active',
-      '$0.000000',
-      '$1.000000',
+      '$0.00',
+      '$1.00',
       '-',
       '-',
     ])

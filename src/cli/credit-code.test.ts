@@ -26,7 +26,7 @@ test('a code is shown once, and gives its credit to one account', async () => {
   const redeemed = await line.run('credit', 'redeem', ada, code)
   expect(redeemed).toMatchObject({
     exitCode: 0,
-    out: `added $5.000000 of paid credit to ${ada}\n`,
+    out: `added $5.00 of paid credit to ${ada}\n`,
   })
   expect(await line.run('credit', 'redeem', ada, code)).toMatchObject({
     exitCode: 0,
@@ -54,16 +54,9 @@ test('codes are listed newest first, with the accounts that redeemed them', asyn
   const { out } = await line.run('credit', 'code', 'list')
   expect(cells(out)).toEqual([
     ['ID', 'CODE', 'WORTH', 'STATE', 'ACCOUNT', 'EXPIRES'],
-    [third.id, `…${third.code.slice(-6)}`, '$5.000000', 'unredeemed', '-', '-'],
-    [second.id, `…${second.code.slice(-6)}`, '$5.000000', 'revoked', '-', '-'],
-    [
-      first.id,
-      `…${first.code.slice(-6)}`,
-      '$5.000000',
-      'redeemed',
-      ada,
-      '2999-01-31T00:00:00.000Z',
-    ],
+    [third.id, `…${third.code.slice(-6)}`, '$5.00', 'unredeemed', '-', '-'],
+    [second.id, `…${second.code.slice(-6)}`, '$5.00', 'revoked', '-', '-'],
+    [first.id, `…${first.code.slice(-6)}`, '$5.00', 'redeemed', ada, '2999-01-31T00:00:00.000Z'],
   ])
   const page = await line.run('credit', 'code', 'list', '--limit', '2')
   expect(page.notes).toBe(`more: --after ${second.id}\n`)

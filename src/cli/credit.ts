@@ -2,7 +2,7 @@ import { entryShape } from '../operations/credit.ts'
 import { createdCreditCodeShape, creditCodeShape } from '../operations/credit-codes.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { type CommandGroup, type OperationCommand, show } from './operation-command.ts'
-import { listOptions, readDollars, readMoment, readPurse, shownRows } from './rows.ts'
+import { listOptions, readDollars, readExpiry, readPurse, shownRows } from './rows.ts'
 import { moment } from './table.ts'
 
 const CODES = shownRows(creditCodeShape, {
@@ -49,10 +49,10 @@ const GRANT: OperationCommand = {
       read: readPurse,
     },
     {
-      flags: '--expires <date>',
-      words: 'when free credit expires, such as 2027-01-31',
+      flags: '--expires <when>',
+      words: 'when free credit expires, such as 2027-01-31 or 90d',
       to: 'body.expires_at',
-      read: readMoment,
+      read: readExpiry,
     },
   ],
   show: show(entryShape, (entry, httpStatus) => {
@@ -101,10 +101,10 @@ const CODE_COMMANDS: CommandGroup = {
       takes: [
         { flags: '<dollars>', words: 'the amount of credit', to: 'body.amount', read: readDollars },
         {
-          flags: '--expires <date>',
-          words: 'when it expires, such as 2027-01-31',
+          flags: '--expires <when>',
+          words: 'when it expires, such as 2027-01-31 or 90d',
           to: 'body.expires_at',
-          read: readMoment,
+          read: readExpiry,
         },
       ],
       show: show(createdCreditCodeShape, (made) => ({

@@ -20,10 +20,10 @@ const REFUSED: readonly (readonly [args: readonly string[], message: string])[] 
   [['--allowance', '20'], '`--allowance` must be dollars and a period such as 20/day'],
   [['--allowance', '20/day/UTC'], '`--allowance` must be dollars and a period such as 20/day'],
   [['--allowance', 'all/day'], '`--allowance` must be dollars such as 10 or 0.25'],
-  [['--allowance', '20/year'], '`allowance.period` must be day, week or month'],
-  [['--allowance', '-1/day'], '`allowance.amount` must be zero or more'],
+  [['--allowance', '20/year'], '`--allowance` must be dollars and a period such as 20/day'],
+  [['--allowance', '-1/day'], '`--allowance` must be zero or more'],
   [['--allowance', '20/day', '--allowance-time-zone', 'Mars/Olympus'], 'must be a time zone'],
-  [['--allowance-time-zone', 'Europe/Berlin'], '`allowance.amount` is required'],
+  [['--allowance-time-zone', 'Europe/Berlin'], '`--allowance` is required'],
   [['--allowance', 'none', '--allowance-time-zone', 'UTC'], 'allowance'],
   [['--in-flight', '0'], '`--in-flight` must be at least 1'],
   [['--in-flight', '-1'], '`--in-flight` must be a whole number'],
@@ -90,6 +90,6 @@ describe.each(['account', 'key'] as const)('%s', (of) => {
       ? line.run('account', 'list')
       : line.run('key', 'list', accountId))
     const [head = [], row = []] = cells(out)
-    expect(row[head.indexOf('ALLOWANCE')]).toBe('$0.000000 of $20.000000/day')
+    expect(row[head.indexOf('ALLOWANCE')]).toBe('$0.00 of $20.00/day')
   })
 })

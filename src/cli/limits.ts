@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { apiKeyShape } from '../operations/api-key-answer.ts'
+import { ALLOWANCE_PERIODS } from '../vocabulary/allowance.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import type { Taken } from './operation-command.ts'
 import { orNone, readDollars } from './rows.ts'
@@ -54,7 +55,7 @@ export function limitOptions(of: 'new' | 'changed'): readonly Taken[] {
 
 function readAllowance(text: string): object {
   const [dollars = '', period = '', ...more] = text.split('/')
-  if (period === '' || more.length > 0) {
+  if (!ALLOWANCE_PERIODS.some((each) => each === period) || more.length > 0) {
     throw new UsageFailure('must be dollars and a period such as 20/day, 100/week or 500/month')
   }
   return { amount: readDollars(dollars), period }

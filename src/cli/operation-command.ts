@@ -10,6 +10,7 @@ import type { OpenedDeposits } from '../sale/open-deposits.ts'
 import { makeSale, openChainSale } from '../sale/open-methods.ts'
 import type { Sale } from '../sale/sale.ts'
 import { readSetting, writeSetting } from '../store/settings.ts'
+import { systemClock } from '../vocabulary/clock.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import {
   type CommandContext,
@@ -27,8 +28,10 @@ export interface Taken {
   readonly words: string
   /** Where the field is, such as `params.account_id`, `query.limit`, `body.name` or `body.models.allow`. */
   readonly to: `${Place}.${string}`
+  /** Its flags in earlier releases: they still work, and no help shows them. */
+  readonly formerly?: string
   /** Converts the typed text to the field's value; absent: the text itself. The schema checks it. */
-  readonly read?: (text: string) => unknown
+  readonly read?: (text: string, nowMs: number) => unknown
   /** In place of `read`, for an option that may be given several times: all of its texts. */
   readonly readAll?: (texts: readonly string[]) => unknown
   /** The value of an option that is left out. */
@@ -109,7 +112,8 @@ export function operationCommand(input: CommandInput, row: CommandRow): Command 
 
 function commandOf(input: CommandInput, row: OperationCommand): Command {
   const command = new Command(row.name).description(row.words)
-  for (const { flags, words, fallback, readAll } of row.takes) {
+  for (const { flags, formerly, words, fallback, readAll } of row.takes) {
+    if (formerly !== undefined) command.addOption(new Option(formerly, words).hideHelp())
     if (readAll !== undefined) {
       const texts = (text: string, before: readonly string[] = []) => [...before, text]
       command.option(flags, words, texts)
@@ -120,7 +124,7 @@ function commandOf(input: CommandInput, row: OperationCommand): Command {
   if (row.help !== undefined) command.addHelpText('after', row.help)
   return command.action(async () => {
     const options: Readonly<Record<string, unknown>> = command.opts()
-    const sent = sentOf(row, command.args, options)
+    const sent = sentOf(row, command.args, { options, nowMs: systemClock.nowMs() })
     const begins = row.begins?.(input)
     const open = row.makesStore === true ? withNewStore : withStore
     await open(input, async (opened) => {
@@ -244,7 +248,10 @@ export async function openSale(
 function sentOf(
   { takes, body, changes }: OperationCommand,
   words: readonly string[],
-  options: Readonly<Record<string, unknown>>,
+  {
+    options,
+    nowMs,
+  }: { readonly options: Readonly<Record<string, unknown>>; readonly nowMs: number },
 ) {
   const sent: {
     params: Record<string, string>
@@ -253,14 +260,15 @@ function sentOf(
   } = { params: {}, query: {}, body: { ...body } }
   let isChanged = false
   for (const [index, taken] of takes.entries()) {
-    const { flags, to } = taken
+    const { flags, formerly = flags, to } = taken
     const isOption = flags.startsWith('--')
-    const value = isOption ? options[new Option(flags).attributeName()] : words[index]
+    const given = (name: string) => options[new Option(name).attributeName()]
+    const value = isOption ? (given(flags) ?? given(formerly)) : words[index]
     if (value === undefined) continue
     isChanged ||= isOption
     const [place, ...path] = to.split('.')
     const owner = place === 'params' || place === 'query' ? sent[place] : sent.body
-    put(owner, { path, value: readTyped(value, taken), flags })
+    put(owner, { path, value: readTyped(value, { taken, nowMs }), flags })
   }
   if (changes === true && !isChanged) {
     const names = takes.map(nameOf).filter((name) => name.startsWith('--'))
@@ -292,11 +300,15 @@ function put(
   owner[field] = inner
 }
 
-function readTyped(value: unknown, { flags, read = String, readAll }: Taken): unknown {
+function readTyped(
+  value: unknown,
+  { taken, nowMs }: { readonly taken: Taken; readonly nowMs: number },
+): unknown {
+  const { flags, read = String, readAll } = taken
   try {
     return Array.isArray(value) && readAll !== undefined
       ? readAll(value.map(String))
-      : read(String(value))
+      : read(String(value), nowMs)
   } catch (error) {
     if (!(error instanceof UsageFailure)) throw error
     throw new UsageFailure(`\`${nameOf({ flags })}\` ${error.message}.`, { cause: error })
@@ -313,9 +325,9 @@ function rethrowTyped(error: unknown, { takes }: OperationCommand): never {
   if (!(error instanceof Problem)) throw error
   const names = new Map(takes.map((taken) => [taken.to.replace(/^\w+\./, ''), nameOf(taken)]))
   const message = error.message.replace(/`([^`]+)`/g, (_quoted, field: string) => {
-    // An element of a list is a part of what was typed.
-    const [, list = field] = /^(.+)\.\d+$/.exec(field) ?? []
-    return `\`${names.get(field) ?? names.get(list) ?? field}\``
+    // A field of what was typed, such as an element of a list, has the name of the whole.
+    const [, whole] = [...names].find(([name]) => field.startsWith(`${name}.`)) ?? []
+    return `\`${names.get(field) ?? whole ?? field}\``
   })
   throw new Problem(error.code, { message, cause: error })
 }

@@ -130,7 +130,7 @@ Arguments:
 Options:
   --reference <id>  required: your own ID for this credit; a repeated grant adds nothing
   --free            free credit: pays for open-weight text models only, and expires
-  --expires <date>  when free credit expires, such as 2027-01-31
+  --expires <when>  when free credit expires, such as 2027-01-31 or 90d
   --json            print JSON
   -h, --help        display help for command
 
@@ -158,6 +158,18 @@ describe('a wrong command line fails, with the reason and a hint to --help', () 
     [['credit', 'grant', 'acct_1'], /missing required argument 'dollars'/],
     [['credit', 'grant', 'acct_1', 'ten'], /`<dollars>` must be dollars such as 10/],
     [['credit', 'grant', 'acct_1', '0.0000001'], /at most six after the point/],
+    [['credit', 'grant', 'acct_1', '99999999999'], /`<dollars>` must be at most \$100,000,000/],
+    [['account', 'update', 'acct_1', '--fee', '200'], /`--fee` must be 0 to 100 percent, such as/],
+    [
+      ['account', 'update', 'acct_1', '--fee', '2.555'],
+      /`--fee` must be 0 to 100 percent, such as/,
+    ],
+    [['request', 'settle', 'req_1', '-4'], /`<dollars>` must be zero or more dollars, such as/],
+    [['request', 'settle', 'req_1', 'ten'], /`<dollars>` must be zero or more dollars, such as/],
+    [['usage', '--since', '2027-13-40'], /`--since` must be a date such as 2027-01-31, or a time/],
+    [['usage', '--until', 'soon'], /`--until` must be a date such as 2027-01-31, or a time/],
+    [['token', 'create', '--name', 'a', '--expires', 'soon'], /`--expires` must be a date such as/],
+    [['token', 'create', '--name', 'a', '--expires', '2020-01-31'], /must be in the future/],
     [
       ['credit', 'grant', 'acct_1', '100000000.01', '--reference', 'r'],
       /`<dollars>` must be at most \$100,000,000/,

@@ -53,15 +53,15 @@ test('a held purchase is listed, shown and credited once', async () => {
     'Ada',
     'card',
     'held',
-    '$25.000000',
-    '$0.000000',
+    '$25.00',
+    '$0.00',
   ])
   const shown = cells((await line.run('purchase', 'show', 'pur_1')).out)
   expect(shown).toContainEqual(['note', 'a dollar short'])
   expect(shown).toContainEqual(['paid', '2400 usd'])
   expect(await line.run('purchase', 'credit', 'pur_1')).toMatchObject({
     exitCode: 0,
-    out: `added $24.000000 of paid credit to ${accountId}\n`,
+    out: `added $24.00 of paid credit to ${accountId}\n`,
   })
   expect(await line.run('purchase', 'credit', 'pur_1')).toMatchObject({
     exitCode: 1,
@@ -98,7 +98,7 @@ test('the status of the sale has purchases by state, and a check of play money f
   const { out } = await line.run('sale', 'status')
   expect(out).toContain('sold by card')
   expect(cells(out.split('\n\n')[1] ?? '')).toContainEqual(
-    expect.arrayContaining(['card', 'held', '1', '$25.000000']),
+    expect.arrayContaining(['card', 'held', '1', '$25.00']),
   )
   expect(await line.run('sale', 'check')).toMatchObject({
     exitCode: 0,

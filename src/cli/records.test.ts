@@ -83,18 +83,9 @@ describe('request', () => {
         '502',
         'released',
         '$0.001234',
-        '$0.000000',
+        '$0.00',
       ],
-      [
-        requests[0],
-        expect.any(String),
-        'chat',
-        'acme/first',
-        '-',
-        'open',
-        '$0.001234',
-        '$0.000000',
-      ],
+      [requests[0], expect.any(String), 'chat', 'acme/first', '-', 'open', '$0.001234', '$0.00'],
     ])
   })
 
@@ -209,10 +200,10 @@ describe('usage', () => {
     const { out } = await line.run('usage', '--by', 'tag')
     expect(cells(out)).toEqual([
       ['TAG', 'REQUESTS', 'FAILED', 'INPUT', 'OUTPUT', 'CHARGED', 'COST', 'MARGIN'],
-      ['nightly', '1', '0', '0', '0', '$0.000000', '$0.000000', '$0.000000'],
-      ['team two', '1', '0', '0', '0', '$0.000000', '$0.000000', '$0.000000'],
-      ['without tags, or pruned', '1', '1', '0', '0', '$0.000000', '$0.000000', '$0.000000'],
-      ['total', '2', '1', '0', '0', '$0.000000', '$0.000000', '$0.000000'],
+      ['nightly', '1', '0', '0', '0', '$0.00', '$0.00', '$0.00'],
+      ['team two', '1', '0', '0', '0', '$0.00', '$0.00', '$0.00'],
+      ['without tags, or pruned', '1', '1', '0', '0', '$0.00', '$0.00', '$0.00'],
+      ['total', '2', '1', '0', '0', '$0.00', '$0.00', '$0.00'],
     ])
     expect(await line.json('usage', '--by', 'model')).toMatchObject({ totals: { requests: 2 } })
     const csv = await line.run('usage', '--by', 'model', '--csv')
@@ -243,10 +234,10 @@ describe('account statement', () => {
     const day = expect.stringMatching(/^\d{4}-\d\d-\d\d$/)
     expect(cells(out)).toEqual([
       ['DATE', 'KIND', 'OF', 'AMOUNT', 'BALANCE'],
-      ['', 'closing', '$10.000000'],
-      [day, 'charge', '2 requests', '$0.000000', '$10.000000'],
-      [day, 'top_up', 'r', '$10.000000', '$10.000000'],
-      ['', 'opening', '$0.000000'],
+      ['', 'closing', '$10.00'],
+      [day, 'charge', '2 requests', '$0.00', '$10.00'],
+      [day, 'top_up', 'r', '$10.00', '$10.00'],
+      ['', 'opening', '$0.00'],
     ])
     const csv = await line.run('account', 'statement', account, '--csv')
     expect(csv.out).toMatch(/^date,kind,count,amount,balance,[\s\S]*,charge,2,0,10,/)

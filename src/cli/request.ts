@@ -2,7 +2,7 @@ import { requestShape } from '../operations/requests.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { REQUEST_STATES } from '../vocabulary/outcome.ts'
 import { type CommandGroup, show } from './operation-command.ts'
-import { listOptions, readMoment, shownRows } from './rows.ts'
+import { listOptions, readCost, readMoment, shownRows } from './rows.ts'
 import { moment, table } from './table.ts'
 
 const REQUESTS = shownRows(requestShape, {
@@ -77,6 +77,7 @@ export const REQUEST_COMMANDS: CommandGroup = {
           flags: '<dollars>',
           words: "the provider's cost; the charge is the cost plus the fee",
           to: 'body.cost',
+          read: readCost,
         },
       ],
       show: show(requestShape, ({ charge }) => ({ out: `settled: charged ${showMicros(charge)}` })),

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { type ListName, listShape, readCursor, writeCursor } from '../operations/fields.ts'
 import type { modelsShape } from '../operations/model-lists.ts'
 import type { Answered } from '../operations/operation.ts'
-import { formatDecimal, parseDecimal } from '../vocabulary/money.ts'
+import { FEE_BASIS_POINTS_MAX, formatDecimal, parseDecimal } from '../vocabulary/money.ts'
 import { type Shown, show, type Taken } from './operation-command.ts'
 import { table } from './table.ts'
 import { UsageFailure } from './terminal.ts'
@@ -66,13 +66,15 @@ export function listOptions(list: PagedList, what: string): readonly Taken[] {
 
 /** Dollars such as `10`, `$0.50` or `-2.25` as micro-dollars. */
 export function readDollars(text: string): number {
-  const [, sign = '', amount = ''] = /^(-?)\$?(\d{1,9}(?:\.\d{1,6})?)$/.exec(text.trim()) ?? []
+  const [, sign = '', amount = ''] = /^(-?)\$?(\d{1,15}(?:\.\d{1,6})?)$/.exec(text.trim()) ?? []
   const dollars = parseDecimal(amount)
   if (dollars === null) {
     throw new UsageFailure(
       'must be dollars such as 10 or 0.25: plain digits, at most six after the point',
     )
   }
+  // More than any schema takes, and not exact as a number of micro-dollars.
+  if (Number(amount) >= 1e9) throw new UsageFailure('must be at most $100,000,000')
   const micros = Number(formatDecimal({ ...dollars, exponent: dollars.exponent + 6 }))
   return sign === '-' ? -micros : micros
 }
@@ -80,10 +82,20 @@ export function readDollars(text: string): number {
 /** A percentage such as `2.5` or `5%`, as hundredths of a percent. */
 export function readPercent(text: string): number {
   const [, whole, places = ''] = /^(\d{1,3})(?:\.(\d{1,2}))?%?$/.exec(text.trim()) ?? []
-  if (whole === undefined) {
-    throw new UsageFailure('must be a percentage such as 5 or 2.25: at most two places')
+  const hundredths = Number(whole + places.padEnd(2, '0'))
+  if (whole === undefined || hundredths > FEE_BASIS_POINTS_MAX) {
+    throw new UsageFailure('must be 0 to 100 percent, such as 5 or 2.25: at most two places')
   }
-  return Number(whole + places.padEnd(2, '0'))
+  return hundredths
+}
+
+/** A provider's cost in dollars, such as `0.0123`, as the exact text. */
+export function readCost(text: string): string {
+  const [, amount] = /^\$?(\d{1,9}(?:\.\d{1,30})?)$/.exec(text.trim()) ?? []
+  if (amount === undefined) {
+    throw new UsageFailure('must be zero or more dollars, such as 0.0123: plain digits')
+  }
+  return amount
 }
 
 /** A date such as `2027-01-31`, read as its start in UTC; any other text goes to the API unchanged. */
@@ -91,11 +103,31 @@ export function readMoment(text: string): string {
   return /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text
 }
 
+/** A date or time of expiry, or how long from now, such as `90d`. */
+export function readExpiry(text: string, nowMs: number): string {
+  return isSpan(text) ? new Date(nowMs + readSeconds(text) * 1_000).toISOString() : readMoment(text)
+}
+
+/** The same as seconds from now. */
+export function readExpirySeconds(text: string, nowMs: number): number {
+  if (isSpan(text)) return readSeconds(text)
+  const expiresAtMs = Date.parse(readMoment(text))
+  if (Number.isNaN(expiresAtMs)) {
+    throw new UsageFailure('must be a date such as 2027-01-31, or how long, such as 12h or 90d')
+  }
+  if (expiresAtMs <= nowMs) throw new UsageFailure('must be in the future')
+  return Math.floor((expiresAtMs - nowMs) / 1_000)
+}
+
+const SPAN = /^(\d{1,6})([mhd])$/
+
+const isSpan = (text: string): boolean => SPAN.test(text.trim())
+
 const SECONDS = { m: 60, h: 3_600, d: 86_400 } as const
 
 /** A time such as `30m`, `12h` or `90d` as seconds. */
 export function readSeconds(text: string): number {
-  const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text.trim()) ?? []
+  const [, count, unit] = SPAN.exec(text.trim()) ?? []
   if (unit === 'm' || unit === 'h' || unit === 'd') return Number(count) * SECONDS[unit]
   throw new UsageFailure('must be minutes, hours or days such as 30m, 12h or 90d')
 }
@@ -105,9 +137,11 @@ export function readWords(text: string): readonly string[] {
   return text.split(',').map((word) => word.trim())
 }
 
+type Reader = NonNullable<Taken['read']>
+
 /** A value, or `none`, which removes it. */
-export function orNone(read: (text: string) => unknown): (text: string) => unknown {
-  return (text) => (text === 'none' ? null : read(text))
+export function orNone(read: Reader): Reader {
+  return (text, nowMs) => (text === 'none' ? null : read(text, nowMs))
 }
 
 /** The options of the models that an account's keys, or a key, may use. */

@@ -1,6 +1,6 @@
 import { adminTokenShape, createdAdminTokenShape } from '../operations/admin-tokens.ts'
 import { type CommandGroup, show } from './operation-command.ts'
-import { listOptions, readSeconds, readWords, shownRows } from './rows.ts'
+import { listOptions, readExpirySeconds, readWords, shownRows } from './rows.ts'
 import { moment } from './table.ts'
 
 const TOKENS = shownRows(adminTokenShape, {
@@ -38,10 +38,11 @@ export const TOKEN_COMMANDS: CommandGroup = {
           read: readWords,
         },
         {
-          flags: '--expires-in <time>',
-          words: 'how long it works, such as 12h or 90d; left out: for ever',
+          flags: '--expires <when>',
+          formerly: '--expires-in <time>',
+          words: 'when it expires, such as 2027-01-31 or 90d; left out: never',
           to: 'body.expires_in_seconds',
-          read: readSeconds,
+          read: readExpirySeconds,
         },
       ],
       help: `
@@ -53,7 +54,7 @@ everything  these, and all else: users, tokens, webhooks, maintenance
 A token may do what its scopes say and nothing else: for a shop that also lists its keys, --scope read,keys.
 The admin API is on only while ADMIN_API_TOKEN is set; without it, no token works.
 
-  tollgate token create --name shop --scope keys,credit --expires-in 90d`,
+  tollgate token create --name shop --scope keys,credit --expires 90d`,
       show: show(createdAdminTokenShape, (made) => ({
         out: made.token,
         note: `This is the only time the token ${made.id} is shown.`,

@@ -16,14 +16,11 @@ interface StepIn {
   readonly zone: string
 }
 
-const dateField = z.iso.date()
+const PLACE_WORDS = 'must be a date such as 2027-01-31, or a time such as 2027-01-31T12:00:00Z'
 
 /** A moment, or a date for its start in the time zone of a report. */
 export const placeField = z
-  .union(
-    [dateField, momentField],
-    'must be a date such as 2027-01-31, or a time such as 2027-01-31T12:00:00Z',
-  )
+  .union([z.iso.date(PLACE_WORDS), momentField], PLACE_WORDS)
   .describe('A date, for its start in `time_zone`, or a time (RFC 3339).')
 
 interface AskedRange {

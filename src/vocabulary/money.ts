@@ -104,7 +104,8 @@ export function formatDecimal(value: Decimal): string {
 /** Micro-dollars as a person reads them: `$0.001234`. */
 export function showMicros(amountMicros: number): string {
   const digits = String(Math.abs(amountMicros)).padStart(7, '0')
-  return `${amountMicros < 0 ? '-' : ''}$${digits.slice(0, -6)}.${digits.slice(-6)}`
+  const places = digits.slice(-6).replace(/0{1,4}$/, '')
+  return `${amountMicros < 0 ? '−' : ''}$${digits.slice(0, -6)}.${places}`
 }
 
 /** The exact sum of two decimals. */

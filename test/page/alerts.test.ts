@@ -41,7 +41,7 @@ test('an owner gets a mail when a key has used nine tenths of its limit, and see
 
   const { to, text } = await box.mail(1)
   expect(to).toEqual([ADA.email])
-  expect(text).toContain('The key "nightly" of the account "Ada’s" has spent $0.000900')
+  expect(text).toContain('The key "nightly" of the account "Ada’s" has spent $0.0009')
   expect(text).toContain(`https://gate.example.com/app/${made.json['id']}/keys`)
   const { json } = await owner.get(`${path}/overview`)
   expect(json['attention']).toContainEqual(

@@ -1,0 +1,54 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type CommandLine, openCommandLine } from './testing/command-line.ts'
+
+const DAY_MS = 86_400_000
+
+let line: CommandLine
+let accountId: string
+
+beforeEach(async () => {
+  line = openCommandLine()
+  accountId = String((await line.json('account', 'create', 'Ada'))['id'])
+})
+afterEach(() => line.close())
+
+/** Runs a command, and checks that what it made expires that many days after it ran. */
+async function expectExpiry(days: number, args: readonly string[]): Promise<void> {
+  const beforeMs = Date.now()
+  const { expires_at } = await line.json(...args)
+  const ranMs = Date.parse(String(expires_at)) - days * DAY_MS
+  expect(ranMs).toBeGreaterThanOrEqual(beforeMs)
+  expect(ranMs).toBeLessThanOrEqual(Date.now())
+}
+
+describe('--expires takes a date, or how long from now', () => {
+  test('of a key', async () => {
+    await expectExpiry(90, ['key', 'create', accountId, '--expires', '90d'])
+    const { id } = await line.json('key', 'create', accountId)
+    await expectExpiry(0.5, ['key', 'update', String(id), '--expires', '12h'])
+    const dated = await line.json('key', 'update', String(id), '--expires', '2999-01-31')
+    expect(dated).toMatchObject({ expires_at: '2999-01-31T00:00:00.000Z' })
+    const without = await line.json('key', 'update', String(id), '--expires', 'none')
+    expect(without).toMatchObject({ expires_at: null })
+  })
+
+  test('of free credit and of a credit code', async () => {
+    const grant = ['credit', 'grant', accountId, '5', '--free', '--reference', 'welcome-1']
+    await expectExpiry(30, [...grant, '--expires', '30d'])
+    await expectExpiry(7, ['credit', 'code', 'create', '5', '--expires', '7d'])
+  })
+
+  test.each(['--expires', '--expires-in'])(
+    'of an admin token, also by the name of before: %s',
+    async (option) => {
+      const create = ['token', 'create', '--name', 'shop', '--scope', 'read', option]
+      await expectExpiry(90, [...create, '90d'])
+      const date = new Date(Date.now() + 100 * DAY_MS).toISOString().slice(0, 10)
+      const { expires_at } = await line.json(...create, date)
+      // The API takes whole seconds from now on.
+      const offMs = Date.parse(date) - Date.parse(String(expires_at))
+      expect(offMs).toBeLessThan(1_000)
+      expect((await line.run('token', 'create', '--help')).out).not.toContain('--expires-in')
+    },
+  )
+})
