@@ -107,8 +107,9 @@ export class Connections {
 function refusalOf(error: NodeJS.ErrnoException): string {
   const problem = problemOf(error)
   const body = errorEnvelope('openai', { problem, requestId: null })
+  const shouldRetry = problem.isFinal ? 'x-should-retry: false\r\n' : ''
   return (
-    `HTTP/1.1 ${problem.httpStatus} Refused\r\ncontent-type: application/json\r\n` +
+    `HTTP/1.1 ${problem.httpStatus} Refused\r\ncontent-type: application/json\r\n${shouldRetry}` +
     `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`
   )
 }

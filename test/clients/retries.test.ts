@@ -2,6 +2,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PROBLEMS, type ProblemCode } from '../../src/vocabulary/problem.ts'
+import { PROBLEM_PLACES } from '../../src/vocabulary/problem-places.ts'
 import { Management, textOf } from '../endpoints/management.ts'
 
 /** How often the official clients send a request that failed, as docs/errors.md says under "Again". */
@@ -53,17 +54,29 @@ interface Attempt {
   readonly shouldRetry: string | null
 }
 
+/** What a test changes of a request that the client has made whole. */
+type OnTheWire = (init: RequestInit) => RequestInit
+
 /** A `fetch` that records each attempt, and waits for none: a `retry-after` becomes a millisecond. */
-function recordingFetch(): { readonly attempts: Attempt[]; readonly fetch: typeof fetch } {
+function recordingFetch(onTheWire: OnTheWire): {
+  readonly attempts: Attempt[]
+  /** What the gateway answered to each. */
+  readonly texts: string[]
+  readonly fetch: typeof fetch
+} {
   const attempts: Attempt[] = []
+  const texts: string[] = []
   return {
     attempts,
+    texts,
     async fetch(input, init) {
-      const answer = await fetch(input, init)
+      const answer = await fetch(input, onTheWire(init ?? {}))
       const headers = new Headers(answer.headers)
       attempts.push({ httpStatus: answer.status, shouldRetry: headers.get('x-should-retry') })
       headers.set('retry-after-ms', '1')
-      return new Response(answer.body, { status: answer.status, headers })
+      const text = await answer.text()
+      texts.push(text)
+      return new Response(text, { status: answer.status, headers })
     },
   }
 }
@@ -79,8 +92,12 @@ interface Sent {
   readonly isLate?: boolean
 }
 
-/** Sends a chat in each client's format. By position: the key's text, then the body but for its cap. */
-type Send = (key: string, body: Body) => Promise<Attempt[]>
+/** A request by the client's own way for any path and any body, since its types have none like it. */
+interface SentRaw {
+  readonly path?: string
+  readonly body?: object
+  readonly onTheWire?: OnTheWire
+}
 
 interface Body {
   readonly model: string
@@ -88,25 +105,46 @@ interface Body {
   readonly messages: ReturnType<typeof JSON.parse>
 }
 
-const CLIENTS: readonly (readonly [string, Send])[] = [
+interface ClientInput {
+  readonly apiKey: string
+  readonly fetch: typeof fetch
+}
+
+interface Client {
+  /** Where its chats go, for the way of any path. */
+  readonly path: string
+  /** Sends a chat. */
+  send(body: Body): PromiseLike<unknown>
+  post(path: string, options: { readonly body: object }): PromiseLike<unknown>
+}
+
+type StartClient = (input: ClientInput) => Client
+
+const CLIENTS: readonly (readonly [string, StartClient])[] = [
   [
     'openai',
-    async (apiKey, body) => {
-      const { attempts, fetch } = recordingFetch()
-      const baseURL = admin.world.url('/v1')
-      const client = new OpenAI({ apiKey, baseURL, fetch, maxRetries: RETRIES_MAX })
-      await client.chat.completions.create(body).catch(() => undefined)
-      return attempts
+    ({ apiKey, fetch }) => {
+      const baseURL = admin.world.url('')
+      const options = { apiKey, fetch, maxRetries: RETRIES_MAX }
+      const client = new OpenAI({ ...options, baseURL: admin.world.url('/v1') })
+      const anyPath = new OpenAI({ ...options, baseURL })
+      return {
+        path: '/v1/chat/completions',
+        send: (body) => client.chat.completions.create(body),
+        post: (path, { body }) => anyPath.post(path, { body }),
+      }
     },
   ],
   [
     '@anthropic-ai/sdk',
-    async (apiKey, body) => {
-      const { attempts, fetch } = recordingFetch()
+    ({ apiKey, fetch }) => {
       const baseURL = admin.world.url('')
       const client = new Anthropic({ apiKey, baseURL, fetch, maxRetries: RETRIES_MAX })
-      await client.messages.create({ ...body, max_tokens: 20 }).catch(() => undefined)
-      return attempts
+      return {
+        path: '/v1/messages',
+        send: (body) => client.messages.create({ ...body, max_tokens: 20 }),
+        post: (path, { body }) => client.post(path, { body }),
+      }
     },
   ],
 ]
@@ -119,7 +157,7 @@ function refusal(errorType: string): Readonly<Record<string, unknown>> {
   return { status: 400, rawBody: JSON.stringify({ error }) }
 }
 
-/** The codes of inference that docs/errors.md marks "Again: no", as far as an SDK can cause them. */
+/** The codes of inference that docs/errors.md marks "Again: no", as far as a typed call of an SDK causes them. */
 const FINAL: readonly (readonly [ProblemCode, Sent])[] = [
   ['invalid_api_key', { key: 'unknown' }],
   ['api_key_disabled', { key: 'disabled' }],
@@ -142,13 +180,59 @@ const FINAL: readonly (readonly [ProblemCode, Sent])[] = [
   ['provider_unprocessable', { fault: { status: 422 } }],
 ]
 
-describe.each(CLIENTS)('%s', (_, send) => {
+const HELLO = { model: 'sim/text', messages: [{ role: 'user', content: 'Say hello.' }] }
+
+function withHeader(name: string, value: string): OnTheWire {
+  return (init) => {
+    const headers = new Headers(init.headers)
+    headers.set(name, value)
+    return { ...init, headers }
+  }
+}
+
+function withoutKey(init: RequestInit): RequestInit {
+  const headers = new Headers(init.headers)
+  headers.delete('authorization')
+  headers.delete('x-api-key')
+  return { ...init, headers }
+}
+
+const UNCAPPED = { model: 'sim/uncapped', input: 'Say hello.', messages: undefined }
+const TOO_LARGE = [{ role: 'user', content: 'x'.repeat(32 * 1024 * 1024) }]
+
+/** The other codes of inference that docs/errors.md marks "Again: no". */
+const FINAL_RAW: readonly (readonly [ProblemCode, SentRaw])[] = [
+  ['missing_api_key', { onTheWire: withoutKey }],
+  ['invalid_json', { onTheWire: (init) => ({ ...init, body: '{"model":' }) }],
+  ['bad_request', { onTheWire: withHeader('content-encoding', 'gzip') }],
+  ['invalid_parameter', { body: { max_tokens: 'many' } }],
+  ['output_cap_required', { path: '/v1/responses', body: UNCAPPED }],
+  ['missing_prompt', { path: '/v1/completions', body: { messages: undefined } }],
+  ['request_too_large', { body: { messages: TOO_LARGE } }],
+  ['headers_too_large', { onTheWire: withHeader('x-long', 'x'.repeat(100_000)) }],
+]
+
+test('every code of inference that is marked "Again: no" is counted below', () => {
+  const codes = Object.keys(PROBLEM_PLACES).filter(isProblemCode)
+  const final = codes.filter(
+    (code) => PROBLEM_PLACES[code].includes('inference') && !PROBLEMS[code].retryable,
+  )
+  expect([...FINAL, ...FINAL_RAW].map(([code]) => code).sort()).toEqual(final.sort())
+})
+
+function isProblemCode(text: string): text is ProblemCode {
+  return Object.hasOwn(PROBLEMS, text)
+}
+
+describe.each(CLIENTS)('%s', (_, start) => {
   async function attemptsOf(sent: Sent): Promise<Attempt[]> {
     const { key = 'usual', model = 'sim/text', content, fault, isLate = false } = sent
     if (fault !== undefined) admin.world.simulator.script(fault)
     aheadMs = isLate ? EXPIRES_AFTER_MS : 0
+    const { attempts, fetch } = recordingFetch((init) => init)
+    const client = start({ apiKey: keys.get(key) ?? UNKNOWN_KEY, fetch })
     const messages = [{ role: 'user', content: content ?? 'Say hello.' }]
-    const attempts = await send(keys.get(key) ?? UNKNOWN_KEY, { model, messages })
+    await Promise.resolve(client.send({ model, messages })).catch(() => undefined)
     aheadMs = 0
     return attempts
   }
@@ -156,6 +240,18 @@ describe.each(CLIENTS)('%s', (_, send) => {
   test.each(FINAL)('sends a request once that is refused with %s', async (code, sent) => {
     const { httpStatus } = PROBLEMS[code]
     expect(await attemptsOf(sent)).toEqual([{ httpStatus, shouldRetry: 'false' }])
+  })
+
+  test.each(FINAL_RAW)('sends a raw request once that is refused with %s', async (code, sent) => {
+    const { attempts, texts, fetch } = recordingFetch(sent.onTheWire ?? ((init) => init))
+    const client = start({ apiKey: keys.get('usual') ?? UNKNOWN_KEY, fetch })
+    const { path = client.path, body = {} } = sent
+    const posted = Promise.resolve(client.post(path, { body: { ...HELLO, ...body } }))
+    await posted.catch(() => undefined)
+    const { httpStatus } = PROBLEMS[code]
+    expect(attempts).toEqual([{ httpStatus, shouldRetry: 'false' }])
+    // Errors of messages have no codes.
+    if (!texts[0]?.startsWith('{"type":"error"')) expect(texts[0]).toContain(`"code":"${code}"`)
   })
 
   test('sends a request once that alone is above the limit of tokens', async () => {
