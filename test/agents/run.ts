@@ -8,7 +8,7 @@ import { AGENTS, type Agent, installAgent } from './install.ts'
 /**
  * `npm run test:agents`: installs each agent and runs its tests. Says of each what became of it; one
  * that can't be installed here is not run, and is no failure. With `-- --sessions` Claude Code's sessions have sixty
- * turns, as in docs/decisions/text-token-bound.md, which takes about ten minutes.
+ * turns, as in docs/decisions/text-token-bound.md, which takes one to ten minutes.
  */
 
 const HAS_LONG_SESSIONS = process.argv.includes('--sessions')
