@@ -1,9 +1,7 @@
-import type { Kysely } from 'kysely'
 import type { MailRefused, MailServer } from '../mail/mail-server.ts'
 import { ALERT_LETTERS, type AlertLetterRow } from '../store/alert-tables.ts'
 import { Passes } from '../store/passes.ts'
-import type { Tables } from '../store/schema.ts'
-import type { Clock } from '../vocabulary/clock.ts'
+import type { DbWithClock } from '../store/store.ts'
 import type { AlertAbout } from './about.ts'
 import { type AlertLetter, alertLetter } from './alert-letter.ts'
 
@@ -21,9 +19,7 @@ const RETRY_WAITS_MS: readonly number[] = [60_000, 5 * 60_000, 30 * 60_000, 2 * 
 /** A letter that could not be sent for a day is given up: what it says is old. */
 const GIVEN_UP_AFTER_MS = 24 * 3_600_000
 
-interface AlertPostInput {
-  readonly db: Kysely<Tables>
-  readonly clock: Clock
+interface AlertPostInput extends DbWithClock {
   readonly server: Pick<MailServer, 'send'>
   /** Where browsers reach the page, without `/app`. */
   readonly pageUrl: () => string

@@ -2,8 +2,7 @@ import type { Kysely, Transaction } from 'kysely'
 import { ALERT_LETTERS, ALERTS } from '../store/alert-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { readSetting, writeSetting } from '../store/settings.ts'
-import type { Clock } from '../vocabulary/clock.ts'
-import type { IdSource } from '../vocabulary/ids.ts'
+import type { DbWithIds } from '../store/store.ts'
 import { notedSteps } from './about.ts'
 import { type Crossing, crossingsOf } from './crossings.ts'
 
@@ -13,10 +12,7 @@ const NOTED_AT_ONCE = 50
 /** Rows that are read at once. */
 const PAGE = 500
 
-interface AlertsInput {
-  readonly db: Kysely<Tables>
-  readonly ids: IdSource
-  readonly clock: Clock
+interface AlertsInput extends DbWithIds {
   /** Whether owners get mails. */
   readonly mails: boolean
 }

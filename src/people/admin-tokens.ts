@@ -4,20 +4,13 @@ import { type OperatorAction, recordAction } from '../ledger/operator-actions.ts
 import { ADMIN_TOKENS, type AdminTokenRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { RAISE_CALLERS_VERSION } from '../store/settings.ts'
-import type { Clock } from '../vocabulary/clock.ts'
-import type { IdSource } from '../vocabulary/ids.ts'
+import type { DbWithClock, DbWithIds } from '../store/store.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { ADMIN_SCOPES, type AdminScope } from '../vocabulary/role.ts'
 
 const PREFIX = 'tollgate-admin-'
 const RANDOM_BYTES = 32
 const SHAPE = /^tollgate-admin-[\w-]{43}$/
-
-interface TokenParts {
-  readonly db: Kysely<Tables>
-  readonly ids: IdSource
-  readonly clock: Clock
-}
 
 interface NewTokenInput {
   readonly name: string
@@ -37,7 +30,7 @@ interface NewAdminToken {
 
 /** Makes a token. Throws Problem `invalid_admin_token` where the token that asks was revoked meanwhile. */
 export function createAdminToken(
-  { db, ids, clock }: TokenParts,
+  { db, ids, clock }: DbWithIds,
   { name, scopes, expiresAtMs, madeBy, by }: NewTokenInput,
 ): Promise<NewAdminToken> {
   const random = randomBytes(RANDOM_BYTES).toString('base64url')
@@ -86,7 +79,7 @@ async function lockMaker(trx: Transaction<Tables>, adminTokenId: string): Promis
  * changes nothing. Null where there is no such token.
  */
 export function revokeAdminToken(
-  { db, clock }: Pick<TokenParts, 'db' | 'clock'>,
+  { db, clock }: DbWithClock,
   { adminTokenId, by }: { readonly adminTokenId: string; readonly by: OperatorAction | null },
 ): Promise<AdminTokenRow | null> {
   return db.transaction().execute(async (trx) => {

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../store/schema.ts'
+import type { DbWithClock } from '../store/store.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { hashSecret } from './link-text.ts'
@@ -41,7 +42,7 @@ export class SignInAttempts {
   readonly #db: Kysely<Tables>
   readonly #clock: Clock
 
-  constructor({ db, clock }: { readonly db: Kysely<Tables>; readonly clock: Clock }) {
+  constructor({ db, clock }: DbWithClock) {
     this.#db = db
     this.#clock = clock
   }

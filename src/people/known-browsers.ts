@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely'
 import type { UserRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { settingOnce } from '../store/settings.ts'
+import type { DbWithClock } from '../store/store.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { getUser } from './users.ts'
 
@@ -23,7 +24,7 @@ export class KnownBrowsers {
   readonly #clock: Clock
   #secret: Promise<string> | null = null
 
-  constructor({ db, clock }: { readonly db: Kysely<Tables>; readonly clock: Clock }) {
+  constructor({ db, clock }: DbWithClock) {
     this.#db = db
     this.#clock = clock
   }

@@ -1,8 +1,7 @@
-import type { Kysely } from 'kysely'
 import { ADMIN_TOKENS, type AdminTokenRow } from '../store/people-tables.ts'
-import type { Tables } from '../store/schema.ts'
 import { readSetting } from '../store/settings.ts'
-import { type Clock, type StartTimer, startUnrefTimer } from '../vocabulary/clock.ts'
+import type { DbWithClock } from '../store/store.ts'
+import { type StartTimer, startUnrefTimer } from '../vocabulary/clock.ts'
 import { adminTokenHash } from './admin-tokens.ts'
 
 /** How old the tokens in memory may be. They are read again each second. */
@@ -14,9 +13,7 @@ const UNKNOWN_MS = 100
 /** `last_used_at_ms` is written no more often than this. */
 const USE_MS = 60 * 60_000
 
-interface KnownTokensInput {
-  readonly db: Kysely<Tables>
-  readonly clock: Clock
+interface KnownTokensInput extends DbWithClock {
   /** Called when the last use of a token could not be written. */
   readonly onFailure: (cause: unknown) => void
   /** Default: a timer that does not keep the process alive. */

@@ -2,8 +2,7 @@ import type { Kysely, Transaction } from 'kysely'
 import { type OperatorAction, recordAction } from '../ledger/operator-actions.ts'
 import { LINKS, type LinkRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
-import type { Clock } from '../vocabulary/clock.ts'
-import type { IdSource } from '../vocabulary/ids.ts'
+import type { DbWithIds } from '../store/store.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { LinkKind, Role } from '../vocabulary/role.ts'
 import { hashSecret, makeLinkText } from './link-text.ts'
@@ -16,13 +15,6 @@ const LINK_MS: Readonly<Record<LinkPurpose['kind'], number>> = {
   setup: DAY_MS,
   invitation: 7 * DAY_MS,
   reset: DAY_MS,
-}
-
-/** The parts that make links. */
-interface LinkParts {
-  readonly db: Kysely<Tables>
-  readonly ids: IdSource
-  readonly clock: Clock
 }
 
 /** A link that has just been made: the only place that has its text. */
@@ -55,7 +47,7 @@ type LinkPurpose =
  * who is recorded as having made it; null: it is not recorded.
  */
 export async function makeLink(
-  { db, ids, clock }: LinkParts,
+  { db, ids, clock }: DbWithIds,
   purpose: LinkPurpose,
   by: OperatorAction | null = null,
 ): Promise<NewLink> {

@@ -3,8 +3,7 @@ import type { Kysely } from 'kysely'
 import { type Letter, resetLetter, signInLetter, signUpLetter } from '../mail/letter.ts'
 import { LINKS, type LinkRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
-import type { Clock } from '../vocabulary/clock.ts'
-import type { IdSource } from '../vocabulary/ids.ts'
+import type { DbWithIds } from '../store/store.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { KnownBrowsers } from './known-browsers.ts'
 import { hashSecret, makeLinkText } from './link-text.ts'
@@ -25,10 +24,7 @@ const CODES = 1_000_000
 /** With so many tries of one code, right or wrong, it has ended. */
 const TRIES_MAX = 5
 
-interface MailDoorInput {
-  readonly db: Kysely<Tables>
-  readonly clock: Clock
-  readonly ids: IdSource
+interface MailDoorInput extends DbWithIds {
   /** Where browsers reach the page, without `/app`: links begin with it. */
   readonly pageUrl: () => string
   /** How people become users without an invitation; null: they do not. */

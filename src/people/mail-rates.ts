@@ -1,6 +1,5 @@
-import { type Kysely, sql } from 'kysely'
-import type { Tables } from '../store/schema.ts'
-import type { Clock } from '../vocabulary/clock.ts'
+import { sql } from 'kysely'
+import type { DbWithClock } from '../store/store.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { hashSecret } from './link-text.ts'
 
@@ -15,11 +14,6 @@ interface Asked {
   readonly kind: 'sign_in' | 'reset'
   /** The mark of a browser in which the user of the address signed in before; null: there is none. */
   readonly known: string | null
-}
-
-interface RateParts {
-  readonly db: Kysely<Tables>
-  readonly clock: Clock
 }
 
 /** A count of mails, and the most of it. */
@@ -49,7 +43,7 @@ const ONE_EACH_MS = HOUR_MS / 2
  * so that a person whose address strangers flood always has one that works.
  */
 export async function countMail(
-  parts: RateParts,
+  parts: DbWithClock,
   { address, email, kind, known }: Asked,
 ): Promise<void> {
   if (known !== null) {
@@ -70,7 +64,7 @@ export async function countMail(
 }
 
 /** Counts a mail to an address. */
-async function countTo({ db, clock }: RateParts, subject: string): Promise<void> {
+async function countTo({ db, clock }: DbWithClock, subject: string): Promise<void> {
   const nowMs = clock.nowMs()
   const subject_hash = hashSecret(subject)
   const endsBeforeMs = nowMs + (AT_ONCE_MAX - 1) * ONE_EACH_MS
@@ -107,7 +101,7 @@ function minutes(count: number): string {
 }
 
 /** Counts a person who signs up from a client address. Throws Problem `rate_limited` from the sixth in a day on. */
-export function countSignUp(parts: RateParts, address: string): Promise<void> {
+export function countSignUp(parts: DbWithClock, address: string): Promise<void> {
   const subject = `sign-up ${address}`
   const limit = { subject, mailsMax: 5, windowMs: 24 * HOUR_MS, message: SIGN_UPS }
   return countAll(parts, [limit])
@@ -118,7 +112,7 @@ export function countSignUp(parts: RateParts, address: string): Promise<void> {
  * forty-first of an account, in a day on.
  */
 export function countInvitation(
-  parts: RateParts,
+  parts: DbWithClock,
   { email, accountId }: { readonly email: string; readonly accountId: string },
 ): Promise<void> {
   const windowMs = 24 * HOUR_MS
@@ -133,7 +127,7 @@ export function countInvitation(
   ])
 }
 
-async function countAll({ db, clock }: RateParts, limits: readonly Limit[]): Promise<void> {
+async function countAll({ db, clock }: DbWithClock, limits: readonly Limit[]): Promise<void> {
   const nowMs = clock.nowMs()
   await db.deleteFrom('mail_rates').where('ends_at_ms', '<=', nowMs).execute()
   for (const { subject, mailsMax, windowMs, message } of limits) {

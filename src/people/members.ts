@@ -1,16 +1,11 @@
-import type { Kysely, Transaction } from 'kysely'
+import type { Transaction } from 'kysely'
 import { type OperatorAction, recordAction } from '../ledger/operator-actions.ts'
 import { LINKS, type LinkRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
-import type { Clock } from '../vocabulary/clock.ts'
+import type { DbWithClock } from '../store/store.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { Role } from '../vocabulary/role.ts'
 import { endInvitations } from './removal.ts'
-
-interface MembersInput {
-  readonly db: Kysely<Tables>
-  readonly clock: Clock
-}
 
 /** The new role of a member of an account. */
 interface MemberChange {
@@ -28,7 +23,7 @@ interface MemberChange {
  * owner; nothing changes then. `by`: who is recorded as having changed it; null: it is not recorded.
  */
 export function changeMember(
-  { db, clock }: MembersInput,
+  { db, clock }: DbWithClock,
   { accountId, userId, role, ownerId }: MemberChange,
   by: OperatorAction | null,
 ): Promise<boolean> {
@@ -84,7 +79,7 @@ async function setRole(
 
 /** The invitations to an account that can still be accepted, newest first. */
 export async function listInvitations(
-  { db, clock }: MembersInput,
+  { db, clock }: DbWithClock,
   accountId: string,
 ): Promise<readonly LinkRow[]> {
   const rows = await db
@@ -101,7 +96,7 @@ export async function listInvitations(
 
 /** Ends an invitation to an account. False: there is none, or it was accepted or has expired. */
 export function withdrawInvitation(
-  { db, clock }: MembersInput,
+  { db, clock }: DbWithClock,
   { accountId, invitationId }: { readonly accountId: string; readonly invitationId: string },
   by: OperatorAction | null,
 ): Promise<boolean> {

@@ -1,8 +1,8 @@
-import type { Kysely, Transaction } from 'kysely'
+import type { Transaction } from 'kysely'
 import type { LinkRow, UserRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
-import type { Clock, StartTimer } from '../vocabulary/clock.ts'
-import type { IdSource } from '../vocabulary/ids.ts'
+import type { DbWithIds } from '../store/store.ts'
+import type { StartTimer } from '../vocabulary/clock.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { SignInAttempts } from './attempts.ts'
 import { FactorSetup } from './factors/factor-setup.ts'
@@ -34,17 +34,14 @@ import {
   getUser,
   hasStill,
   hasUsers,
-  joinAccount,
+  joinFirstAccount,
   lockPassword,
   type StoredPassword,
   setPasswordHash,
 } from './users.ts'
 
 /** The parts of sign-in. */
-interface PeopleInput {
-  readonly db: Kysely<Tables>
-  readonly clock: Clock
-  readonly ids: IdSource
+interface PeopleInput extends DbWithIds {
   /** Whether the first user becomes the owner of the first account: with play money. */
   readonly joinsFirstAccount: boolean
   /** How people become users without an invitation; null: they do not. */
@@ -391,13 +388,4 @@ export class People {
 
 function wrongPassword(field: string): Problem {
   return new Problem('invalid_sign_in', { message: 'The password is wrong.', param: field })
-}
-
-async function joinFirstAccount(
-  trx: Transaction<Tables>,
-  { userId, nowMs }: { readonly userId: string; readonly nowMs: number },
-): Promise<void> {
-  const first = await trx.selectFrom('accounts').select('id').orderBy('id').executeTakeFirst()
-  if (first === undefined) return
-  await joinAccount(trx, { userId, accountId: first.id, role: 'owner', nowMs })
 }

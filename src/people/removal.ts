@@ -1,7 +1,7 @@
-import type { Kysely, Transaction } from 'kysely'
+import type { Transaction } from 'kysely'
 import { type OperatorAction, recordAction } from '../ledger/operator-actions.ts'
 import type { Tables } from '../store/schema.ts'
-import type { Clock } from '../vocabulary/clock.ts'
+import type { DbWithClock } from '../store/store.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { dropFactors } from './factors/own-factors.ts'
 import { endOwnLinks } from './links.ts'
@@ -24,7 +24,7 @@ export interface Removal {
  * then. `by`: who is recorded as having taken something; null: it is not recorded.
  */
 export function remove(
-  { db, clock }: { readonly db: Kysely<Tables>; readonly clock: Clock },
+  { db, clock }: DbWithClock,
   removal: Removal,
   by: OperatorAction | null = null,
 ) {

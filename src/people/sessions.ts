@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { SESSIONS, type SessionRow, USERS, type UserRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
+import type { DbWithIds } from '../store/store.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { readHasFactor, selectHasFactor } from './factors/own-factors.ts'
@@ -56,19 +57,13 @@ interface Found extends Pick<SignedIn, 'user' | 'hasFactor'> {
   readonly found: SessionRow
 }
 
-interface SessionsInput {
-  readonly db: Kysely<Tables>
-  readonly clock: Clock
-  readonly ids: IdSource
-}
-
 /** The sessions of a store. */
 export class Sessions {
   readonly #db: Kysely<Tables>
   readonly #clock: Clock
   readonly #ids: IdSource
 
-  constructor({ db, clock, ids }: SessionsInput) {
+  constructor({ db, clock, ids }: DbWithIds) {
     this.#db = db
     this.#clock = clock
     this.#ids = ids

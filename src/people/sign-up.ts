@@ -1,8 +1,7 @@
 import type { Kysely, Transaction } from 'kysely'
 import type { CreateAccountInput } from '../ledger/ledger.ts'
 import type { Tables } from '../store/schema.ts'
-import type { Clock } from '../vocabulary/clock.ts'
-import type { IdSource } from '../vocabulary/ids.ts'
+import type { DbWithIds } from '../store/store.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { grant, hasOpenInvitation, takeOpenInvitations } from './invitations.ts'
 import { countSignUp } from './mail-rates.ts'
@@ -17,21 +16,12 @@ import {
   type StoredPassword,
 } from './users.ts'
 
-interface SignUpInput {
-  readonly db: Kysely<Tables>
-  readonly clock: Clock
-  readonly ids: IdSource
+interface SignUpInput extends DbWithIds {
   /** Makes an account, or finds the account that has the external ID. */
   readonly createAccount: (input: CreateAccountInput) => Promise<unknown>
 }
 
 const ACCOUNTS_MAX = 5
-
-/** A person who has proved an address that no user has. */
-interface Newcomer {
-  readonly email: string
-  readonly nowMs: number
-}
 
 /** How people who were not invited become users: by an address that they prove, with an account of their own. */
 export class SignUp {
@@ -57,7 +47,10 @@ export class SignUp {
   }
 
   /** Makes a user, who has what open invitations of the address allow too. Throws Problem `invalid_link` where there is one. */
-  async addNewcomer(trx: Transaction<Tables>, { email, nowMs }: Newcomer): Promise<StoredPassword> {
+  async addNewcomer(
+    trx: Transaction<Tables>,
+    { email, nowMs }: { readonly email: string; readonly nowMs: number },
+  ): Promise<StoredPassword> {
     const { ids } = this.#input
     if ((await findUser(trx, email)) !== null) throw new Problem('invalid_link')
     const invitations = await takeOpenInvitations(trx, { email, nowMs })

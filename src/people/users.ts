@@ -322,3 +322,13 @@ export async function setAlertMails(
     .where('id', '=', userId)
     .execute()
 }
+
+/** Makes a user an owner of the oldest account, if there is one. */
+export async function joinFirstAccount(
+  trx: Transaction<Tables>,
+  { userId, nowMs }: { readonly userId: string; readonly nowMs: number },
+): Promise<void> {
+  const first = await trx.selectFrom('accounts').select('id').orderBy('id').executeTakeFirst()
+  if (first === undefined) return
+  await joinAccount(trx, { userId, accountId: first.id, role: 'owner', nowMs })
+}

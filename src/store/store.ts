@@ -1,4 +1,6 @@
 import type { Kysely } from 'kysely'
+import type { Clock } from '../vocabulary/clock.ts'
+import type { IdSource } from '../vocabulary/ids.ts'
 import type { DatabaseLocation } from './database-url.ts'
 import type { PageReads } from './page-reads.ts'
 import type { Tables } from './schema.ts'
@@ -20,4 +22,15 @@ export interface Store {
   /** Runs `read` on one unchanging view of the store and a connection of its own. Read-only. */
   snapshot<T>(read: (view: Kysely<Tables>) => Promise<T>): Promise<T>
   close(): Promise<void>
+}
+
+/** The database, and the clock of the times in its rows. */
+export interface DbWithClock {
+  readonly db: Kysely<Tables>
+  readonly clock: Clock
+}
+
+/** The database, its clock, and the ids of new rows. */
+export interface DbWithIds extends DbWithClock {
+  readonly ids: IdSource
 }

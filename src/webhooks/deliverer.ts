@@ -1,8 +1,6 @@
-import type { Kysely } from 'kysely'
 import { Passes } from '../store/passes.ts'
-import type { Tables } from '../store/schema.ts'
+import type { DbWithClock } from '../store/store.ts'
 import type { WebhookDeliveryRow, WebhookRow } from '../store/webhook-tables.ts'
-import type { Clock } from '../vocabulary/clock.ts'
 import {
   type DeliveryOutcome,
   giveBack,
@@ -24,9 +22,7 @@ const LANES = 4
 /** The deadline of an attempt. */
 const TIMEOUT_MS = 5_000
 
-interface DelivererInput {
-  readonly db: Kysely<Tables>
-  readonly clock: Clock
+interface DelivererInput extends DbWithClock {
   readonly rules: AddressRules
   readonly resolve: Resolve
   /** A number from 0 to below 1, another each time: how much longer than the least wait a retry waits. */

@@ -2,9 +2,8 @@ import { randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { type OperatorAction, recordAction } from '../ledger/operator-actions.ts'
 import type { Tables } from '../store/schema.ts'
+import type { DbWithClock, DbWithIds } from '../store/store.ts'
 import { WEBHOOKS, type WebhookRow } from '../store/webhook-tables.ts'
-import type { Clock } from '../vocabulary/clock.ts'
-import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { WEBHOOK_EVENTS, type WebhookEvent } from '../vocabulary/webhook-event.ts'
 
@@ -13,15 +12,9 @@ const WEBHOOKS_MAX = 20
 
 const SECRET_BYTES = 32
 
-interface Parts {
-  readonly db: Kysely<Tables>
-  readonly ids: IdSource
-  readonly clock: Clock
-}
-
 /** Makes a webhook, with a secret of its own. Throws Problem `invalid_parameter` where there are too many. */
 export function createWebhook(
-  { db, ids, clock }: Parts,
+  { db, ids, clock }: DbWithIds,
   {
     url,
     events,
@@ -83,7 +76,7 @@ interface WebhookChange {
 
 /** Changes the given fields. Null where there is no such webhook. */
 export function changeWebhook(
-  { db, clock }: Pick<Parts, 'db' | 'clock'>,
+  { db, clock }: DbWithClock,
   { webhookId, url, events, disabled, by }: WebhookChange,
 ): Promise<WebhookRow | null> {
   return db.transaction().execute(async (trx) => {
@@ -110,7 +103,7 @@ export function changeWebhook(
 
 /** Deletes a webhook and all messages to it, sent or not. False where there is no such webhook. */
 export function deleteWebhook(
-  { db, clock }: Pick<Parts, 'db' | 'clock'>,
+  { db, clock }: DbWithClock,
   { webhookId, by }: Pick<WebhookChange, 'webhookId' | 'by'>,
 ): Promise<boolean> {
   return db.transaction().execute(async (trx) => {

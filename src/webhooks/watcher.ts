@@ -1,8 +1,7 @@
 import type { Kysely } from 'kysely'
 import { Passes } from '../store/passes.ts'
 import type { Tables } from '../store/schema.ts'
-import type { Clock } from '../vocabulary/clock.ts'
-import type { IdSource } from '../vocabulary/ids.ts'
+import type { DbWithIds } from '../store/store.ts'
 import type { WebhookEvent } from '../vocabulary/webhook-event.ts'
 import { endConditions, heldOf, type Raised, raiseConditions, subjectsOf } from './conditions.ts'
 import {
@@ -25,10 +24,7 @@ const PAGE = 500
 /** Accounts and keys whose requests have ended since the last pass; more are found by the reading of all. */
 const TOUCHED_MAX = 5_000
 
-interface WatcherInput {
-  readonly db: Kysely<Tables>
-  readonly ids: IdSource
-  readonly clock: Clock
+interface WatcherInput extends DbWithIds {
   /** The names of the upstreams. */
   readonly upstreams: readonly string[]
   /** How long an upstream may list no models before it is away. */

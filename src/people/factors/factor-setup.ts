@@ -1,8 +1,7 @@
-import type { Kysely, Transaction } from 'kysely'
+import type { Transaction } from 'kysely'
 import { AUTHENTICATOR_APPS, PASSKEYS, type UserRow } from '../../store/people-tables.ts'
 import type { Tables } from '../../store/schema.ts'
-import type { Clock } from '../../vocabulary/clock.ts'
-import type { IdSource } from '../../vocabulary/ids.ts'
+import type { DbWithIds } from '../../store/store.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { endOtherSessions, hasSession, passFactor } from '../sessions.ts'
 import { lockPassword } from '../users.ts'
@@ -20,12 +19,6 @@ import { replaceRecoveryCodes } from './recovery-codes.ts'
 import { type OwnSession, wrongCode, wrongPasskey } from './second-factors.ts'
 
 const PASSKEYS_MAX = 10
-
-interface FactorSetupInput {
-  readonly db: Kysely<Tables>
-  readonly clock: Clock
-  readonly ids: IdSource
-}
 
 /** A factor that has just been added. */
 interface AddedFactor {
@@ -51,9 +44,9 @@ interface AddPasskeyInput {
 
 /** Sets up second factors and removes them. Each change ends the user's other sessions. */
 export class FactorSetup {
-  readonly #input: FactorSetupInput
+  readonly #input: DbWithIds
 
-  constructor(input: FactorSetupInput) {
+  constructor(input: DbWithIds) {
     this.#input = input
   }
 

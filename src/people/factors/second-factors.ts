@@ -1,7 +1,5 @@
-import type { Kysely } from 'kysely'
 import { AUTHENTICATOR_APPS } from '../../store/people-tables.ts'
-import type { Tables } from '../../store/schema.ts'
-import type { Clock } from '../../vocabulary/clock.ts'
+import type { DbWithClock } from '../../store/store.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { SignInAttempts } from '../attempts.ts'
 import { passFactor, type SignedIn } from '../sessions.ts'
@@ -16,11 +14,6 @@ import {
   readSignature,
 } from './passkeys.ts'
 import { takeRecoveryCode } from './recovery-codes.ts'
-
-interface SecondFactorsInput {
-  readonly db: Kysely<Tables>
-  readonly clock: Clock
-}
 
 /** A session of a user. */
 export type OwnSession = Pick<SignedIn, 'user' | 'sessionId'>
@@ -44,10 +37,10 @@ const APP_CODE = /^\d{6}$/
 
 /** Checks second factors, which users show in addition to the first proof of who they are. */
 export class SecondFactors {
-  readonly #input: SecondFactorsInput
+  readonly #input: DbWithClock
   readonly #attempts: SignInAttempts
 
-  constructor(input: SecondFactorsInput) {
+  constructor(input: DbWithClock) {
     this.#input = input
     this.#attempts = new SignInAttempts(input)
   }

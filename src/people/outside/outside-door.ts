@@ -1,6 +1,4 @@
-import type { Kysely } from 'kysely'
-import type { Tables } from '../../store/schema.ts'
-import type { Clock } from '../../vocabulary/clock.ts'
+import type { DbWithClock } from '../../store/store.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { hashSecret, makeLinkText } from '../link-text.ts'
 import type { OutsideClient, SignInSecrets } from './outside-client.ts'
@@ -19,9 +17,7 @@ export interface OutsideProvider {
   readonly open: () => Promise<OutsideClient>
 }
 
-interface OutsideDoorInput {
-  readonly db: Kysely<Tables>
-  readonly clock: Clock
+interface OutsideDoorInput extends DbWithClock {
   readonly providers: readonly OutsideProvider[]
   /** Reports why a sign-in was not taken; its text never has a secret. */
   readonly onFault: (fault: { readonly provider: string; readonly reason: string }) => void
