@@ -8,12 +8,6 @@ import type {
 import { type Picos, parseDecimal } from '../vocabulary/money.ts'
 import type { YamlValue } from './yaml-value.ts'
 
-/** A model as it is written in the file, and where. */
-interface WrittenAt {
-  readonly model: WrittenModel
-  readonly value: YamlValue
-}
-
 interface Owner {
   /** The name of the upstream that they are written for. */
   readonly upstream: string
@@ -24,7 +18,7 @@ interface Owner {
 export function readWrittenModels(
   value: YamlValue | undefined,
   owner: Owner,
-): readonly WrittenAt[] {
+): readonly { readonly model: WrittenModel; readonly value: YamlValue }[] {
   return (value?.items() ?? []).flatMap((item) => {
     const model = readModel(item, owner)
     return model === null ? [] : [{ model, value: item }]

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
-import { PRICE_SNAPSHOTS, type PriceSnapshotRow, type Tables } from '../store/schema.ts'
+import { PRICE_SNAPSHOTS, type PriceSnapshotRow } from '../store/catalog-tables.ts'
+import type { Tables } from '../store/schema.ts'
 import { isTokenCount, readRecord, readStrings } from '../upstreams/json-reading.ts'
 import type { ListedModel, ListingSettings } from '../upstreams/listing/listing.ts'
 import { parseRow } from '../upstreams/listing/listing.ts'

@@ -7,11 +7,6 @@ export interface CatalogRow extends ListedModel {
   readonly refreshedAtMs: number
 }
 
-interface List {
-  readonly rows: readonly CatalogRow[]
-  readonly modelIds: ReadonlySet<string>
-}
-
 /**
  * Which upstreams have which model id: several, if no format is answered by two of them. An id that is written in
  * the settings belongs to the upstreams that it is written for; any other to the first upstream, in the order of the
@@ -23,7 +18,10 @@ export class Claims {
   readonly #order: readonly string[]
   readonly #formats: ReadonlyMap<string, ReadonlySet<string>>
   readonly #written: ReadonlyMap<string, readonly string[]>
-  readonly #lists = new Map<string, List>()
+  readonly #lists = new Map<
+    string,
+    { readonly rows: readonly CatalogRow[]; readonly modelIds: ReadonlySet<string> }
+  >()
   /** The upstreams that have shown a list in this process. */
   readonly #seen = new Set<string>()
   #owners: ReadonlyMap<string, readonly string[]> = new Map()

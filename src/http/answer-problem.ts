@@ -4,7 +4,7 @@ import type { EnvelopeFamily } from '../formats/format.ts'
 import { ReadRefused, StoreUnavailable } from '../store/store-failure.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { type RateLimit, rateLimitHeaders } from '../vocabulary/rate-limit.ts'
+import { type RateLimit, rateLimitHeaders } from '../vocabulary/request-window.ts'
 import { breakOfBody } from './client-request.ts'
 
 interface AnswerProblemInput {

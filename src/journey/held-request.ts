@@ -20,13 +20,12 @@ import {
   type Resolution,
 } from '../vocabulary/outcome.ts'
 import { Problem, type ProblemCode } from '../vocabulary/problem.ts'
-import { rateLimitHeaders } from '../vocabulary/rate-limit.ts'
+import { rateLimitHeaders } from '../vocabulary/request-window.ts'
 import { answerHeaders, clientClosed, clientLeft, returnedHeaders } from './client-answer.ts'
 import type { ByteReservation } from './gate/byte-budget.ts'
 import type { GateSlot } from './gate/gate.ts'
 import type { JourneyParts, JourneyRequest } from './journey-parts.ts'
-import { failureCodeOf } from './settle/failure-code.ts'
-import { resolveOutcome } from './settle/resolve.ts'
+import { chargeOf, failureCodeOf, resolveOutcome } from './settle/resolve.ts'
 import type { HeldSettle } from './settle/settler.ts'
 
 /** The header by which a client asks, with `include`, that a stream reports its charge in a comment before its end. */
@@ -387,16 +386,3 @@ interface ClientAnswer {
 }
 
 const ANSWERED_OK: ClientAnswer = { httpStatus: 200, code: null }
-
-function chargeOf(resolution: Resolution): number {
-  switch (resolution.kind) {
-    case 'final':
-    case 'provisional':
-      return resolution.chargeMicros
-    case 'released':
-    case 'unresolved':
-      return 0
-    default:
-      return assertNever(resolution)
-  }
-}

@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { checkBalances } from '../sale/check-balances.ts'
 import { type Checked, checkCards } from '../sale/check-cards.ts'
-import { checkDeposits } from '../sale/check-deposits.ts'
+import { checkBalances, checkDeposits } from '../sale/check-chain.ts'
 import { saleFigures } from '../sale/figures.ts'
 import { moneyField, timeAnswer, timeField } from './fields.ts'
 import { type OperationParts, operation, readsFor } from './operation.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { sumTopUps } from '../ledger/activity/top-ups.ts'
+import { sumTopUps } from '../ledger/activity/entries.ts'
 import { idFilterField, momentField, moneyField, timeAnswer, timeField } from './fields.ts'
 import { type OperationParts, operation } from './operation.ts'
 import { chartRange } from './usage.ts'

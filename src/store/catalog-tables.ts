@@ -1,4 +1,4 @@
-import { integer, Table, text } from './table.ts'
+import { integer, type RowOf, Table, text } from './table.ts'
 
 /** The last good list of each upstream, so that a restart has prices. */
 export const CATALOG_MODELS = new Table('catalog_models', {
@@ -23,3 +23,19 @@ export const CATALOG_STATE = new Table('catalog_state', {
     refreshed_at_ms: integer,
   },
 })
+
+/** Prices that charges were computed with: exact tables of one model each, kept for ever. */
+export const PRICE_SNAPSHOTS = new Table('price_snapshots', {
+  key: ['id'],
+  fixed: {
+    id: text,
+    model_id: text,
+    /** Canonical JSON, prices as decimal strings of pico-dollars. */
+    prices_json: text,
+    /** When they were first seen. */
+    created_at_ms: integer,
+  },
+})
+
+/** An exact price table of one model, which charges refer to. */
+export type PriceSnapshotRow = RowOf<typeof PRICE_SNAPSHOTS>

@@ -3,7 +3,7 @@ import { ENTRY_KINDS, PURSES, ZERO_MICROS } from '../vocabulary/money.ts'
 import { REQUEST_STATES } from '../vocabulary/outcome.ts'
 import { EMPTY_WINDOW } from '../vocabulary/request-window.ts'
 import { ALERT_LETTERS, ALERTS } from './alert-tables.ts'
-import { CATALOG_MODELS, CATALOG_STATE } from './catalog-tables.ts'
+import { CATALOG_MODELS, CATALOG_STATE, PRICE_SNAPSHOTS } from './catalog-tables.ts'
 import { COMMIT_MARKS, STORE_GAPS } from './gap-tables.ts'
 import { PEOPLE_TABLES, UNCOPIED_PEOPLE_TABLES } from './people-tables.ts'
 import { PURCHASES, SALE_TABLES } from './sale-tables.ts'
@@ -201,22 +201,6 @@ const INSTANCES = new Table('instances', {
     program_schema: integer,
   },
 })
-
-/** Prices that charges were computed with: exact tables of one model each, kept for ever. */
-export const PRICE_SNAPSHOTS = new Table('price_snapshots', {
-  key: ['id'],
-  fixed: {
-    id: text,
-    model_id: text,
-    /** Canonical JSON, prices as decimal strings of pico-dollars. */
-    prices_json: text,
-    /** When they were first seen. */
-    created_at_ms: integer,
-  },
-})
-
-/** An exact price table of one model, which charges refer to. */
-export type PriceSnapshotRow = RowOf<typeof PRICE_SNAPSHOTS>
 
 /** One row for each hold that was opened: the request's place in Activity. */
 export const REQUESTS = new Table('requests', {

@@ -1,4 +1,4 @@
-import type { RateLimit } from './rate-limit.ts'
+import type { RateLimit } from './request-window.ts'
 
 /**
  * Every refusal and failure that a client can see, in one table. A problem has two audiences: its

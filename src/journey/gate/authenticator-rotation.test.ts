@@ -6,7 +6,8 @@ import { openStore } from '../../store/open-store.ts'
 import type { Store } from '../../store/store.ts'
 import { TEST_DATABASES, type TestDatabase } from '../../store/testing/test-databases.ts'
 import { Problem } from '../../vocabulary/problem.ts'
-import { Authenticator, type Caller } from './authenticator.ts'
+import { Authenticator } from './authenticator.ts'
+import type { Caller } from './caller.ts'
 
 let database: TestDatabase
 let store: Store

@@ -12,7 +12,8 @@ import type { Store } from '../../store/store.ts'
 import { TEST_DATABASES, type TestDatabase } from '../../store/testing/test-databases.ts'
 import type { RequestHeaders } from '../../vocabulary/call.ts'
 import { Problem } from '../../vocabulary/problem.ts'
-import { Authenticator, type Caller } from './authenticator.ts'
+import { Authenticator } from './authenticator.ts'
+import type { Caller } from './caller.ts'
 
 const FLOODING = '192.0.2.66'
 

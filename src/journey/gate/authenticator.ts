@@ -5,33 +5,9 @@ import { readSetting } from '../../store/settings.ts'
 import type { Arrival, RequestHeaders } from '../../vocabulary/call.ts'
 import { type Clock, type StartTimer, startUnrefTimer } from '../../vocabulary/clock.ts'
 import { Problem } from '../../vocabulary/problem.ts'
+import type { Caller, CallerLimits, ChangedCallers } from './caller.ts'
 import { ModelAccess } from './model-access.ts'
 import type { UnknownCallers } from './unknown-callers.ts'
-
-/** The sender of a request: an account, by one of its keys. */
-export interface Caller {
-  readonly accountId: string
-  readonly apiKeyId: string
-  /** Whether paid credit was ever added to the account. */
-  readonly hasBackedCredit: boolean
-  /** The account's platform fee, in hundredths of a percent; null: that of the model. */
-  readonly feeBasisPoints: number | null
-  /** Null: it may use every model. */
-  readonly models: ModelAccess | null
-  /** Limits of their own that the key and the account have; left out: neither has any. */
-  readonly ownLimits?: CallerLimits
-}
-
-/** Limits of a key and of its account; null: that of the deployment. */
-export interface CallerLimits {
-  readonly keyRequestsPerMinuteMax: number | null
-  readonly keyInFlightMax: number | null
-  readonly accountRequestsPerMinuteMax: number | null
-  readonly accountInFlightMax: number | null
-}
-
-/** An API key that has changed, or an account with all of its keys. */
-export type ChangedCallers = { readonly apiKeyId: string } | { readonly accountId: string }
 
 interface AuthenticatorInput {
   readonly db: Kysely<Tables>

@@ -8,7 +8,8 @@ import type { Tables } from '../../store/schema.ts'
 import type { Store } from '../../store/store.ts'
 import { TEST_DATABASES, type TestDatabase } from '../../store/testing/test-databases.ts'
 import { Problem } from '../../vocabulary/problem.ts'
-import { Authenticator, type Caller } from './authenticator.ts'
+import { Authenticator } from './authenticator.ts'
+import type { Caller } from './caller.ts'
 
 /** Keys that another process changes: the ledger here is not the authenticator's. */
 

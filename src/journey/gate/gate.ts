@@ -1,8 +1,8 @@
 import type { Clock } from '../../vocabulary/clock.ts'
 import { Problem } from '../../vocabulary/problem.ts'
-import type { RateLimit } from '../../vocabulary/rate-limit.ts'
+import type { RateLimit } from '../../vocabulary/request-window.ts'
 import { IN_FLIGHT_RETRY_SECONDS, requestsInWords } from '../../vocabulary/request-window.ts'
-import type { CallerLimits } from './authenticator.ts'
+import type { CallerLimits } from './caller.ts'
 import { RequestCount, RunningSeconds } from './request-count.ts'
 
 /** The things that are counted, their owner, and the error code for too many in flight. */

@@ -12,6 +12,7 @@ import {
 } from '../../vocabulary/money.ts'
 import type { Offer } from '../../vocabulary/offer.ts'
 import type { Outcome, Reported, Resolution, TokenUsage } from '../../vocabulary/outcome.ts'
+import type { FailureCode, ProblemCode } from '../../vocabulary/problem.ts'
 import { costOfUsage, estimateUsage } from './usage-charge.ts'
 
 /** A call, and the model with its prices. */
@@ -238,4 +239,39 @@ function costAtTier(
 ): Decimal {
   const priorityTier = call.priorityTier && servedTier !== 'standard'
   return costOfUsage({ usage, prices: pricesAtTier(offer, { priorityTier }) })
+}
+
+/** Why a request is marked failed, which one answered with 200 may be too; null if it is not. */
+export function failureCodeOf(outcome: Outcome, code: ProblemCode | null): FailureCode | null {
+  switch (outcome.kind) {
+    case 'completed':
+      return null
+    case 'clientGone':
+    case 'leftEarly':
+      return 'client_gone'
+    case 'timedOut':
+      return code ?? 'upstream_timeout'
+    case 'lost':
+      return code ?? 'upstream_disconnected'
+    case 'failed':
+    case 'unreadable':
+    case 'neverOpened':
+      return code ?? 'upstream_error'
+    default:
+      return assertNever(outcome)
+  }
+}
+
+/** The charge in micro-dollars that a resolution settles; 0 where it is not known. */
+export function chargeOf(resolution: Resolution): number {
+  switch (resolution.kind) {
+    case 'final':
+    case 'provisional':
+      return resolution.chargeMicros
+    case 'released':
+    case 'unresolved':
+      return 0
+    default:
+      return assertNever(resolution)
+  }
 }

@@ -8,11 +8,6 @@ export interface HeldSettle extends SettleInput {
   readonly feeBasisPoints: number
 }
 
-interface Wait {
-  readonly untilMs: number
-  readonly resolve: (outOfTime: null) => void
-}
-
 interface SettlerParts {
   readonly ledger: HoldLedger
   /** How long a whole answer waits for its settle to be durable; then it is delivered anyway. */
@@ -42,7 +37,10 @@ export class Settler {
   /** Holds whose abandoning is retried until their settle is queued, which has the same effect. */
   readonly #abandoning = new Set<string>()
   /** Answers that wait for their settle, in the order in which their time is up. */
-  readonly #waits = new Set<Wait>()
+  readonly #waits = new Set<{
+    readonly untilMs: number
+    readonly resolve: (outOfTime: null) => void
+  }>()
   #timer: NodeJS.Timeout | null = null
 
   constructor(parts: SettlerParts) {

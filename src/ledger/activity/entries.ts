@@ -1,6 +1,12 @@
 import { type Kysely, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
 import { ENTRIES, type Entry, type Tables } from '../../store/schema.ts'
-import { type Micros, micros, subtractMicros } from '../../vocabulary/money.ts'
+import {
+  addMicros,
+  type Micros,
+  micros,
+  subtractMicros,
+  ZERO_MICROS,
+} from '../../vocabulary/money.ts'
 
 /** Which page of an account's entries. */
 interface EntryPage {
@@ -22,7 +28,7 @@ export function listEntries(db: Kysely<Tables>, page: EntryPage): Promise<EntryL
 }
 
 /** Entries of added paid credit and of what went back of it. As literals: their index is chosen by the text of a query. */
-export const BOUGHT = sql<boolean>`(kind = 'top_up' or kind = 'activation' or kind = 'purchase' or kind = 'reversal')`
+const BOUGHT = sql<boolean>`(kind = 'top_up' or kind = 'activation' or kind = 'purchase' or kind = 'reversal')`
 
 /** One page of what an account bought or activated, and of what went back of it, newest first. */
 export function listPurchases(db: Kysely<Tables>, page: EntryPage): Promise<EntryList> {
@@ -134,4 +140,53 @@ export async function findCredit(
     .where('reference', '=', reference)
   const row = await query.executeTakeFirst()
   return row === undefined ? null : ENTRIES.read(row)
+}
+
+/** Paid credit that was added, and how often, by who added it. */
+interface TopUps {
+  readonly amountMicros: Micros
+  /** By operators and programs. */
+  readonly topUps: number
+  readonly purchases: number
+  /** Redeemed credit codes. */
+  readonly codes: number
+}
+
+interface TopUpRange {
+  /** Null: all accounts. */
+  readonly accountId: string | null
+  readonly fromMs: number
+  /** Exclusive. */
+  readonly toMs: number
+}
+
+/** Adds up the paid credit that was added in a range; what went back of it later does not lessen it. */
+export async function sumTopUps(
+  db: Kysely<Tables>,
+  { accountId, fromMs, toMs }: TopUpRange,
+): Promise<TopUps> {
+  const all = db
+    .selectFrom('entries')
+    .select(({ fn }) => [
+      'kind',
+      fn.countAll<number | string>().as('entries'),
+      fn.sum<number | string>('amount_micros').as('amount'),
+    ])
+    .where(BOUGHT)
+    .where('kind', '!=', 'reversal')
+    .where('created_at_ms', '>=', fromMs)
+    .where('created_at_ms', '<', toMs)
+    .groupBy('kind')
+  const query = accountId === null ? all : all.where('account_id', '=', accountId)
+  const rows = await query.execute()
+  const entriesOf = (kind: string) => Number(rows.find((row) => row.kind === kind)?.entries ?? 0)
+  return {
+    amountMicros: rows.reduce(
+      (sum, { amount }) => addMicros(sum, micros(Number(amount))),
+      ZERO_MICROS,
+    ),
+    topUps: entriesOf('top_up'),
+    purchases: entriesOf('purchase'),
+    codes: entriesOf('activation'),
+  }
 }

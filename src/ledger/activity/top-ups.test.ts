@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { STORE_BENCHES } from '../testing/benches.ts'
 import { runScript } from '../testing/script.ts'
 import type { StoreBench } from '../testing/store-bench.ts'
-import { sumTopUps } from './top-ups.ts'
+import { sumTopUps } from './entries.ts'
 
 let bench: StoreBench
 

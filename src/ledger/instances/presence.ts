@@ -204,11 +204,6 @@ interface HeartbeatSighting {
   readonly heartbeats: ReadonlyMap<string, number | null>
 }
 
-interface Still {
-  readonly heartbeatMs: number | null
-  readonly sinceMs: number
-}
-
 const DEAD_AFTER_MS_DEFAULT = 30_000
 
 /** When two looks are further apart than this, the time between them is unknown. */
@@ -221,7 +216,10 @@ const GAP_MS_MAX = 12_000
  */
 export class HeartbeatWatch {
   readonly #deadAfterMs: number
-  readonly #watched = new Map<string, Still>()
+  readonly #watched = new Map<
+    string,
+    { readonly heartbeatMs: number | null; readonly sinceMs: number }
+  >()
   #latest: Pick<HeartbeatSighting, 'databaseMs' | 'elapsedMs'> | null = null
 
   /** `deadAfterMs`: for how long a heartbeat must stand still. Default 30,000. */

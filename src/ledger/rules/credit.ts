@@ -53,14 +53,11 @@ function lastCredit({
   return { lastCreditNumber, lastCreditBalanceMicros }
 }
 
-/** The credit that a request could hold, if it qualifies for both purses. */
-interface AvailableCredit {
-  readonly backedMicros: Micros
-  readonly freeMicros: Micros
-}
-
 /** The balances less held credit, never below zero; free credit counts until it expires. */
-export function availableCredit(account: AccountRow, nowMs: number): AvailableCredit {
+export function availableCredit(
+  account: AccountRow,
+  nowMs: number,
+): { readonly backedMicros: Micros; readonly freeMicros: Micros } {
   const backed = subtractMicros(account.backedBalanceMicros, account.backedHeldMicros)
   const free = subtractMicros(account.freeBalanceMicros, account.freeHeldMicros)
   return {

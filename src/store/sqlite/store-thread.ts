@@ -43,19 +43,20 @@ interface StoreThreadInput {
 
 const CLOSE_TIMEOUT_MS_DEFAULT = 60_000
 
-interface WaitingJob<Result> {
-  readonly resolve: (result: Result) => void
-  readonly reject: (error: Error) => void
-  readonly stopTimer: () => void
-}
-
 /**
  * A worker thread that owns one connection to the store, or a process where jobs have a time limit. When a thread
  * dies, the jobs that it was given fail with `StoreUnavailable`, and the next job starts another thread.
  */
 export class StoreThread<Job, Result> {
   readonly #input: StoreThreadInput
-  readonly #waiting = new Map<number, WaitingJob<Result>>()
+  readonly #waiting = new Map<
+    number,
+    {
+      readonly resolve: (result: Result) => void
+      readonly reject: (error: Error) => void
+      readonly stopTimer: () => void
+    }
+  >()
   #jobs = 0
   #host: JobHost | null = null
   #closed = false
