@@ -1,11 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../store/schema.ts'
-import {
-  type FinestGroup,
-  finestGroupOf,
-  type PeriodQuery,
-  readPeriods,
-} from '../usage/read-periods.ts'
+import { type PeriodQuery, readPeriods } from '../usage/read-periods.ts'
+import { type FinestGroup, finestGroupOf } from '../usage/sum-rows.ts'
 import type { UsageSums } from '../usage/sums.ts'
 import { type PeriodSpan, periodSpanAt } from '../vocabulary/allowance.ts'
 import { Problem } from '../vocabulary/problem.ts'

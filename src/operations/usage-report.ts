@@ -3,8 +3,9 @@ import type { Kysely } from 'kysely'
 import { z } from 'zod'
 import type { Reader } from '../store/page-reads.ts'
 import type { Tables } from '../store/schema.ts'
-import { type PeriodSums, readPeriods } from '../usage/read-periods.ts'
+import { readPeriods } from '../usage/read-periods.ts'
 import { moneyOf, OPERATORS_GROUPINGS, USAGE_GROUPINGS } from '../usage/read-usage.ts'
+import type { SumRow } from '../usage/sum-rows.ts'
 import { addSums, NO_USAGE, subtractSums, type UsageSums } from '../usage/sums.ts'
 import { isTimeZone } from '../vocabulary/allowance.ts'
 import { Problem } from '../vocabulary/problem.ts'
@@ -232,7 +233,7 @@ function rowOf(
   return { id: label === '' ? null : label, name, figures: figuresOf(sums) }
 }
 
-function allOf(sums: readonly PeriodSums[]): UsageSums {
+function allOf(sums: readonly SumRow[]): UsageSums {
   return sums.reduce((all, each) => addSums(all, each.sums), NO_USAGE)
 }
 
@@ -254,7 +255,7 @@ function tooManyRows(): Problem {
  * A request counts in each of its tags; those without any, or pruned, are the rest, which stands last. Throws Problem
  * `invalid_parameter` for more tags than a report has.
  */
-function rowsOfTags(lists: readonly PeriodSums[], all: UsageSums): readonly ReportRow[] {
+function rowsOfTags(lists: readonly SumRow[], all: UsageSums): readonly ReportRow[] {
   const tags = new Map<string, UsageSums>()
   for (const { label, sums } of lists) {
     const tagged: readonly string[] = JSON.parse(label ?? '[]')
@@ -271,7 +272,7 @@ function rowsOfTags(lists: readonly PeriodSums[], all: UsageSums): readonly Repo
 async function namesOf(
   view: Kysely<Tables>,
   by: Grouping,
-  groups: readonly PeriodSums[],
+  groups: readonly SumRow[],
 ): Promise<(label: string | null) => string | null> {
   if (by !== 'key' && by !== 'account') return () => null
   const ids = groups.flatMap(({ label }) => label ?? [])

@@ -148,12 +148,13 @@ function addedUp(rows: readonly UsageRow[]): readonly UsageRow[] {
   return [...sums.values()]
 }
 
-interface Compared {
-  readonly stored: readonly UsageRow[]
-  readonly recomputed: readonly UsageRow[]
-}
-
-function compare(where: string, { stored, recomputed }: Compared): readonly Difference[] {
+function compare(
+  where: string,
+  {
+    stored,
+    recomputed,
+  }: { readonly stored: readonly UsageRow[]; readonly recomputed: readonly UsageRow[] },
+): readonly Difference[] {
   const rows = new Map(stored.map((row) => [placeOf(row), row]))
   const expected = new Map(recomputed.map((row) => [placeOf(row), row]))
   const places = new Set([...rows.keys(), ...expected.keys()])

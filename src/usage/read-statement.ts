@@ -223,7 +223,7 @@ async function dailyCharges(
     view,
     {
       accountId,
-      groupColumn: null,
+      by: null,
       step: 'day',
       fromHour: fromMs / HOUR_MS,
       untilHour: untilMs / HOUR_MS,

@@ -4,15 +4,9 @@ import { type Comparison, comparedSpan, monthStart } from '../vocabulary/date-ra
 import { addMicros, type Micros, micros, roundedCost, subtractMicros } from '../vocabulary/money.ts'
 import type { TokenUsage } from '../vocabulary/outcome.ts'
 import { type ChartStep, DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
-import { NO_KEY, type ReadHours, readSums } from './read-sums.ts'
-import {
-  addSums,
-  firstByteMs,
-  GROUPING_COLUMNS,
-  NO_USAGE,
-  type SelectedSums,
-  type UsageSums,
-} from './sums.ts'
+import { type ReadHours, readSums } from './read-sums.ts'
+import { NO_KEY } from './sum-rows.ts'
+import { addSums, firstByteMs, NO_USAGE, type SelectedSums, type UsageSums } from './sums.ts'
 
 /** The grouping of the requests of a chart. */
 export type UsageGrouping = (typeof OPERATORS_GROUPINGS)[number]
@@ -139,7 +133,7 @@ export async function readCharges(
   if (accountIds.length === 0) return new Map()
   const hours = hoursOf({ ...range, accountId: null, by: null, step: 'day' })
   const view = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
-  const asked: ReadHours = { ...hours, accountId: accountIds, groupColumn: 'account_id' }
+  const asked: ReadHours = { ...hours, accountId: accountIds, by: 'account' }
   const { totals } = await view.execute((trx) => readSums(trx, asked, 'amounts'))
   return new Map([...totals].map(([id, each]) => [id, figuresOf(each).chargeMicros]))
 }
@@ -183,7 +177,7 @@ async function readView(view: Kysely<Tables>, query: UsageQuery): Promise<Usage>
   const hours = hoursOf(query)
   const columns: SelectedSums = query.firstByteOf === 'totals' ? 'amounts' : 'all'
   const byGroup = await readSums(view, hours, columns)
-  const all = { ...hours, groupColumn: null }
+  const all = { ...hours, by: null }
   const { totals } = columns === 'all' ? byGroup : await readSums(view, all, 'all')
   const before = await readSums(view, { ...all, ...comparedHours(query, hours) }, 'all')
   const groups = groupsOf(byGroup.totals)
@@ -248,7 +242,7 @@ function hoursOf(query: UsageRange & Pick<UsageQuery, 'by'>): ReadHours {
   const untilStep = Math.max(fromStep + 1, Math.ceil(query.toMs / HOUR_MS / stepHours))
   return {
     accountId: query.accountId,
-    groupColumn: query.by === null ? null : GROUPING_COLUMNS[query.by],
+    by: query.by,
     step: query.step === 'hour' ? 'hour' : 'day',
     fromHour: fromStep * stepHours,
     untilHour: untilStep * stepHours,
