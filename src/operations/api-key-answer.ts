@@ -111,16 +111,19 @@ export function ownKeyAnswer(
   }
 }
 
-/** An allowance, which says when it resets; else the limit in total. */
+/** An allowance, which says when it resets, else the limit in total; with what both together leave the key. */
 function ownLimit(apiKey: ApiKeyRow, nowMs: number): Parameters<typeof ownKeyData>[0]['limit'] {
   const { allowance } = limitsAnswer(apiKey, nowMs)
+  const { creditLimitMicros } = apiKey
+  const totalMicros = remainingOf(apiKey)
   if (allowance !== null) {
     const { amount, spent, held, period } = allowance
-    return { micros: amount, remainingMicros: Math.max(0, amount - spent - held), period }
+    const restMicros = Math.max(0, amount - spent - held)
+    const remainingMicros = Math.min(restMicros, totalMicros ?? restMicros)
+    return { micros: amount, remainingMicros, period }
   }
-  const { creditLimitMicros } = apiKey
   if (creditLimitMicros === null) return null
-  return { micros: creditLimitMicros, remainingMicros: remainingOf(apiKey) ?? 0, period: null }
+  return { micros: creditLimitMicros, remainingMicros: totalMicros ?? 0, period: null }
 }
 
 interface OwnKeyMoment {

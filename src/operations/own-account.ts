@@ -44,8 +44,8 @@ function ownKey({ store, clock }: OperationParts) {
       const held = await getBalance(store.db, { accountId, nowMs })
       // The key was deleted after it had been authenticated.
       if (apiKey === null || held === null) throw new Problem('invalid_api_key')
-      // A report of the account takes its own turns: the key does not wait for it.
-      const reads = store.pages({ ...reader, owner: apiKeyId })
+      // All keys of an account take turns as one: no other waits for its many. The account's pages take turns of their own.
+      const reads = store.pages({ ...reader, owner: `keys of ${accountId}` })
       const spend =
         apiKey.spendMicros === 0
           ? NOTHING_SPENT

@@ -10,7 +10,9 @@ export const ownKeyDataShape = z.object({
   limit: dollars
     .nullable()
     .describe('Its allowance, else its credit limit, in dollars; null: neither.'),
-  limit_remaining: dollars.nullable(),
+  limit_remaining: dollars
+    .nullable()
+    .describe('What its allowance and its credit limit together leave it; null: neither.'),
   limit_reset: z.enum(['daily', 'weekly', 'monthly']).nullable().describe('Null: never.'),
   usage: dollars.describe('Its charges with corrections.'),
   usage_daily: dollars.describe('Since the UTC day began.'),
