@@ -28,7 +28,7 @@ async function bench(...args: readonly string[]): Promise<BenchExit> {
 }
 
 const oneRound = (resultFile: string) => [
-  ...['requests', '--quick', '--rounds', '1'],
+  ...['arrivals', '--quick', '--rounds', '1'],
   ...['--store-folder', folder, '--result', resultFile],
 ]
 
