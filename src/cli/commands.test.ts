@@ -88,12 +88,12 @@ describe('account', () => {
     await line.run('credit', 'grant', id, '-5', '--reference', 'chargeback-1')
     const first = await line.run('account', 'entries', id, '--limit', '1')
     expect(cells(first.out)).toEqual([
-      ['ENTRY', 'AT', 'KIND', 'PURSE', 'AMOUNT', 'OF'],
-      ['2', expect.any(String), 'chargeback', 'backed', '−$5.00', 'chargeback-1'],
+      ['ENTRY', 'AT', 'KIND', 'CREDIT', 'AMOUNT', 'OF'],
+      ['2', expect.any(String), 'chargeback', 'paid', '−$5.00', 'chargeback-1'],
     ])
     const [, cursor = ''] = /^more: --after (\S+)\n$/.exec(first.notes) ?? []
     const second = await line.run('account', 'entries', id, '--after', cursor)
-    expect(cells(second.out)[1]?.slice(2)).toEqual(['top_up', 'backed', '$25.00', 'invoice-1'])
+    expect(cells(second.out)[1]?.slice(2)).toEqual(['top_up', 'paid', '$25.00', 'invoice-1'])
     const { next_cursor } = await line.json('account', 'entries', id, '--limit', '1')
     const after = await line.json('account', 'entries', id, '--after', String(next_cursor))
     expect(after).toMatchObject({ data: [{ reference: 'invoice-1' }], has_more: false })
@@ -174,7 +174,7 @@ describe('credit grant', () => {
   test('of a negative amount takes paid credit back, also below zero', async () => {
     await grant('1')
     const { out } = await grant('-2.5', '--reference', 'chargeback-1')
-    expect(out).toBe(`took $2.50 of paid credit from ${id}\n`)
+    expect(out).toBe(`removed $2.50 of paid credit from ${id}\n`)
     expect(await credit()).toMatchObject({ backed: { balance: -1_500_000, available: 0 } })
   })
 

@@ -2,7 +2,7 @@ import { entryShape } from '../operations/credit.ts'
 import { createdCreditCodeShape, creditCodeShape } from '../operations/credit-codes.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { type CommandGroup, type OperationCommand, show } from './operation-command.ts'
-import { listOptions, readDollars, readExpiry, readPurse, shownRows } from './rows.ts'
+import { listOptions, PURSE_WORDS, readDollars, readExpiry, readPurse, shownRows } from './rows.ts'
 import { moment } from './table.ts'
 
 const CODES = shownRows(creditCodeShape, {
@@ -59,7 +59,7 @@ const GRANT: OperationCommand = {
     const { account_id, amount, purse } = entry
     if (httpStatus === 200) return { out: 'this reference was added before: nothing changed' }
     return amount < 0
-      ? { out: `took ${showMicros(-amount)} of ${PURSE_WORDS[purse]} credit from ${account_id}` }
+      ? { out: `removed ${showMicros(-amount)} of ${PURSE_WORDS[purse]} credit from ${account_id}` }
       : { out: `added ${showMicros(amount)} of ${PURSE_WORDS[purse]} credit to ${account_id}` }
   }),
   help: `
@@ -135,8 +135,6 @@ const CODE_COMMANDS: CommandGroup = {
     },
   ],
 }
-
-const PURSE_WORDS = { backed: 'paid', free: 'free' } as const
 
 /** `tollgate credit`: adding credit to accounts, and credit codes. */
 export const CREDIT_COMMANDS: CommandGroup = {

@@ -67,9 +67,7 @@ test('a held purchase is listed, shown and credited once', async () => {
     exitCode: 1,
     notes: 'tollgate: This purchase is credited.\n',
   })
-  expect((await line.run('purchase', 'list', '--state', 'held')).out).toBe(
-    'no purchases like this yet\n',
-  )
+  expect((await line.run('purchase', 'list', '--state', 'held')).out).toBe('no purchases match\n')
   expect(await line.json('audit')).toMatchObject({ ok: true, checked: { purchases: 1 } })
 })
 

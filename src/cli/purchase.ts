@@ -7,7 +7,7 @@ import { moment, table } from './table.ts'
 
 const PURCHASES = shownRows(listedPurchaseShape, {
   list: 'all_purchases',
-  none: 'no purchases like this yet',
+  none: 'no purchases match',
   columns: {
     ID: ({ id }) => id,
     ACCOUNT: ({ account_id }) => account_id,

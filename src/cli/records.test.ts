@@ -65,7 +65,7 @@ describe('request', () => {
   test('list is empty before the first', async () => {
     expect(await line.run('request', 'list')).toEqual({
       exitCode: 0,
-      out: 'no requests like this yet\n',
+      out: 'no requests match\n',
       notes: '',
     })
   })

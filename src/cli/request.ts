@@ -7,7 +7,7 @@ import { moment, table } from './table.ts'
 
 const REQUESTS = shownRows(requestShape, {
   list: 'requests',
-  none: 'no requests like this yet',
+  none: 'no requests match',
   columns: {
     REQUEST: ({ id }) => id,
     OPENED: ({ opened_at }) => moment(opened_at),

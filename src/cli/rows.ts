@@ -241,6 +241,9 @@ function nextPlace(list: ListName, nextCursor: string | null): string | null {
   return nextCursor === null ? null : readCursor(list, nextCursor)
 }
 
+/** What people call the two kinds of credit. */
+export const PURSE_WORDS = { backed: 'paid', free: 'free' } as const
+
 /** The purse that `--free` selects. */
 export function readPurse(free: string): 'free' | 'backed' {
   return free === 'true' ? 'free' : 'backed'

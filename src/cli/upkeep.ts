@@ -74,7 +74,7 @@ export function differenceTable(differences: readonly Audit['differences'][numbe
 const STATE = show(maintenanceShape, ({ enabled }) => ({
   out: enabled
     ? 'maintenance is on: inference requests are answered 503'
-    : 'maintenance is off: inference requests are served',
+    : 'maintenance is off: inference requests are accepted',
 }))
 
 /** `tollgate maintenance`: refuses inference for a while. */
