@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { HANG_LIMITS } from './test/hang-limits.ts'
+import { SlowFirst } from './tidy/slow-first.ts'
 import { TallyReporter } from './tidy/tally-reporter.ts'
 
 // As `bin/tollgate.js` does: threads and processes of tests begin in half the time.
@@ -65,6 +66,7 @@ const CONTRACTS = [
 export default defineConfig({
   test: {
     reporters: ['default', new TallyReporter()],
+    sequence: { sequencer: SlowFirst },
     // One more than two cores: some tests wait for a deadline or a process, and the others fill the time.
     maxWorkers: 3,
     projects: [
