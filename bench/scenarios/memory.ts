@@ -8,7 +8,7 @@ import { type Point, slopeOf } from '../statistics.ts'
 import { chatWorkload, streamBody, textBody } from '../workloads.ts'
 
 const MB = 1024 * 1024
-const BATCHES = 18
+const BATCHES = { full: 18, quick: 9 }
 // Caches fill in the first of them, and the counts of the last minute.
 const BATCHES_BEFORE = 6
 const GROWTH_BYTES_MAX = 100
@@ -39,10 +39,11 @@ export const MEMORY: Scenario = {
     const whole = await chatWorkload(simulator, textBody())
     const stream = await chatWorkload(simulator, streamBody({ events: 100, intervalMs: 0 }))
     gateway.tree.resetPeak()
-    const requests = bench.scaled({ full: 72_000, quick: 1_800 }) / BATCHES
+    const batches = bench.scaled(BATCHES)
+    const requests = bench.scaled({ full: 72_000, quick: 900 }) / batches
     const resident: Point[] = []
     const heap: Point[] = []
-    for (let batch = 1; batch <= BATCHES; batch++) {
+    for (let batch = 1; batch <= batches; batch++) {
       const load = { target: gateway, clients: 32 }
       await closedLoop({ ...load, workload: whole, requests: requests * 0.9 })
       await closedLoop({ ...load, workload: stream, requests: requests * 0.1 })
