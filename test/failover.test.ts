@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { request } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
   type PostgresServer,
@@ -7,6 +6,7 @@ import {
   startPostgresServer,
 } from '../src/store/testing/postgres-server.ts'
 import { startSeveringProxy } from '../src/store/testing/severing-proxy.ts'
+import { readReadiness, sendChat } from './readiness.ts'
 import { startWorld, type World } from './world.ts'
 
 /** The most that a refused client waits, and the most until requests are served again. */
@@ -28,28 +28,16 @@ afterAll(async () => {
   await primary.stop()
 })
 
-async function chat(
-  world: World,
-  { apiKey, stream = false }: { readonly apiKey: string; readonly stream?: boolean },
-) {
+async function chat(world: World, sent: Parameters<typeof sendChat>[1]) {
   const startedAtMs = performance.now()
-  const answer = await request(world.url('/v1/chat/completions'), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}` },
-    body: JSON.stringify({
-      model: 'sim/text',
-      stream,
-      messages: [{ role: 'user', content: 'Hi' }],
-    }),
-  })
+  const answer = await sendChat(world, sent)
   return { ...answer, waitedMs: performance.now() - startedAtMs }
 }
 
 /** The status of readiness, and what its check of the store says. */
 async function readiness(world: World) {
-  const { statusCode, body } = await request(world.url('/readyz'))
-  const { checks } = (await body.json()) as { checks: { name: string; message: string }[] }
-  return { statusCode, message: checks.find(({ name }) => name === 'store')?.message }
+  const { httpStatus, checks } = await readReadiness(world)
+  return { httpStatus, message: checks.find(({ name }) => name === 'store')?.message }
 }
 
 test('a gateway that lands on a standby answers 503 and is not ready; then it serves again, and each stream is charged', async () => {
@@ -74,7 +62,7 @@ test('a gateway that lands on a standby answers 503 and is not ready; then it se
     await refused.body.dump()
   }
   expect(await readiness(world)).toMatchObject({
-    statusCode: 503,
+    httpStatus: 503,
     message: expect.stringMatching(/^The store takes no writes: \S+ is read-only/),
   })
   world.simulator.gate().release()
@@ -84,7 +72,7 @@ test('a gateway that lands on a standby answers 503 and is not ready; then it se
   const backAtMs = performance.now()
   while ((await chat(world, { apiKey })).statusCode !== 200);
   expect(performance.now() - backAtMs).toBeLessThan(SERVED_MS_MAX)
-  expect(await readiness(world)).toMatchObject({ statusCode: 200 })
+  expect(await readiness(world)).toMatchObject({ httpStatus: 200 })
   await world.gateway.settled()
   const charged = await world.gateway.store.db
     .selectFrom('requests')

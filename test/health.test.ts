@@ -6,6 +6,7 @@ import { createHealth } from '../src/http/health.ts'
 import { createPostgresDatabase } from '../src/store/testing/postgres.ts'
 import { startSeveringProxy } from '../src/store/testing/severing-proxy.ts'
 import { createIdSource } from '../src/vocabulary/ids.ts'
+import { readReadiness, sendChat } from './readiness.ts'
 import { startWorld, type World } from './world.ts'
 
 let world: World | null = null
@@ -22,21 +23,8 @@ async function ask(to: World, path: string) {
 
 /** The checks that fail by now, by name; with the status that says whether any does. */
 async function readiness(to: World): Promise<{ httpStatus: number; failing: string[] }> {
-  const { httpStatus, json } = await ask(to, '/readyz')
-  const { checks } = json as { checks: { name: string; ok: boolean }[] }
+  const { httpStatus, checks } = await readReadiness(to)
   return { httpStatus, failing: checks.filter(({ ok }) => !ok).map(({ name }) => name) }
-}
-
-async function chat(to: World, { apiKey, stream = false }: { apiKey: string; stream?: boolean }) {
-  return request(to.url('/v1/chat/completions'), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}` },
-    body: JSON.stringify({
-      model: 'sim/text',
-      stream,
-      messages: [{ role: 'user', content: 'Hi' }],
-    }),
-  })
 }
 
 const READY = { httpStatus: 200, failing: [] }
@@ -63,7 +51,7 @@ test('from the first moment of stopping it is alive and not ready, while request
   world = await startWorld()
   const { apiKey } = await world.account()
   world.simulator.script({ hold: { afterEvents: 1 } })
-  const stream = await chat(world, { apiKey, stream: true })
+  const stream = await sendChat(world, { apiKey, stream: true })
   await once(stream.body, 'readable')
   const closed = world.gateway.close()
   expect(await readiness(world)).toEqual({ httpStatus: 503, failing: ['serving'] })
@@ -80,7 +68,7 @@ test('while the database is away it is not ready, and once it answers it is', as
   const { apiKey } = await world.account()
   expect(await readiness(world)).toEqual(READY)
   proxy.shut()
-  const refused = await chat(world, { apiKey })
+  const refused = await sendChat(world, { apiKey })
   expect(refused.statusCode).toBe(503)
   await refused.body.dump()
   expect(await readiness(world)).toEqual({ httpStatus: 503, failing: ['store'] })
@@ -98,14 +86,14 @@ test.each([401, 402])(
     world = await startWorld()
     const { apiKey } = await world.account()
     world.simulator.script({ status })
-    const refused = await chat(world, { apiKey })
+    const refused = await sendChat(world, { apiKey })
     expect(refused.statusCode).toBe(503)
     await refused.body.dump()
     expect(await readiness(world)).toEqual({ httpStatus: 503, failing: ['upstream_account'] })
     expect(JSON.stringify(await ask(world, '/readyz'))).not.toMatch(/upstream-key|\b40[12]\b/)
     const said = world.log.filter((line) => line.includes('the provider refuses the gateway'))
     expect(said.map((line) => JSON.parse(line).level)).toEqual([50])
-    await (await chat(world, { apiKey })).body.dump()
+    await (await sendChat(world, { apiKey })).body.dump()
     expect(await readiness(world)).toEqual(READY)
   },
 )
@@ -159,9 +147,8 @@ test('a proxy that is not named is one warning in the log, and a check that does
   const warning =
     '127.0.0.1 sends x-forwarded-for and is not in TOLLGATE_TRUSTED_PROXIES: all its clients count as one'
   expect(world.log.filter((line) => JSON.parse(line).msg === warning)).toHaveLength(1)
-  const { httpStatus, json } = await ask(world, '/readyz')
+  const { httpStatus, checks } = await readReadiness(world)
   expect(httpStatus).toBe(200)
-  const { checks } = json as { checks: { name: string; ok: boolean; message: string }[] }
   const check = checks.find(({ name }) => name === 'proxies')
   expect(check).toMatchObject({ ok: true, message: expect.stringContaining('count as one') })
   expect(check?.message).not.toContain('127.0.0.1')
@@ -177,8 +164,7 @@ test.each([
     world.simulator.script({ path: '/key', status, times: 'always' })
     await world.gateway.refresher.refreshNow()
     expect(await world.logged('the provider refuses the gateway')).toContain(why)
-    const { httpStatus, json } = await ask(world, '/readyz')
-    const { checks } = json as { checks: { name: string; message: string }[] }
+    const { httpStatus, checks } = await readReadiness(world)
     expect(httpStatus).toBe(503)
     expect(checks.find(({ name }) => name === 'upstream_account')?.message).toContain(why)
   },

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { OPERATOR_ONLY } from '../../src/operations/customer-fields.ts'
-import { makeOperations, OPERATIONS } from '../../src/operations/operations.ts'
+import { describedOperations } from '../../src/operations/operations.ts'
 import { pricingWithFee } from '../../src/upstreams/listing/pricing.ts'
 import { type Browser, inviteGuest, setUpOperator } from '../page/page-client.ts'
 import { startWorld, type TestAccount, type World } from '../world.ts'
@@ -69,8 +69,7 @@ function hiddenIn(value: unknown): string[] {
 }
 
 // Operations say what they take and answer before they have a store.
-const SECTIONS = makeOperations(OPERATIONS, new Proxy(Object(null), { get: () => ({}) }))
-const ALL = SECTIONS.flatMap(({ operations }) => operations)
+const ALL = describedOperations()
 
 describe('a customer reads no field of operators', () => {
   const surfaces = ALL.flatMap((operation) =>

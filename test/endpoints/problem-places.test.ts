@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { makeOperations, OPERATIONS } from '../../src/operations/operations.ts'
+import { describedOperations } from '../../src/operations/operations.ts'
 import type { ProblemCode } from '../../src/vocabulary/problem.ts'
 import { PROBLEM_PLACES, type ProblemPlace } from '../../src/vocabulary/problem-places.ts'
 import { ROWS } from '../contract/rows.ts'
@@ -57,9 +57,7 @@ test('a refusal that only some formats have is said of those alone', async () =>
 })
 
 test('no operation of the page names a problem that can not occur there', () => {
-  const parts = new Proxy(Object(null), { get: () => ({}) })
-  const operations = makeOperations(OPERATIONS, parts).flatMap((section) => section.operations)
-  const said = operations.flatMap(({ name, paths, problems }) => {
+  const said = describedOperations().flatMap(({ name, paths, problems }) => {
     if (paths.member === undefined && paths.operator === undefined) return []
     return misplaced(problems, 'page').map((code) => `${name}: ${code}`)
   })

@@ -9,6 +9,7 @@ import { costOfUsage } from '../../src/journey/settle/usage-charge.ts'
 import { parseJsonBody } from '../../src/json/body.ts'
 import { chargeForCost } from '../../src/vocabulary/money.ts'
 import type { Offer } from '../../src/vocabulary/offer.ts'
+import type { TokenUsage } from '../../src/vocabulary/outcome.ts'
 
 /** What became of a session of a coding agent on an amount of credit. */
 export interface Session {
@@ -135,14 +136,11 @@ export function runSession(
       : sizeHold(call, heldAt).neededMicros
     holds.push(neededMicros)
     if (neededMicros > leftMicros) break
-    const usage = {
-      ...NO_USAGE,
+    const charge = chargeOf(offer, {
       cacheReadTokens: turn.knownTokens,
       cacheWriteTokens: turn.newTokens,
       outputTokens: turn.answerTokens,
-    }
-    const charge = chargeForCost(costOfUsage({ usage, prices: offer.prices }), offer.feeBasisPoints)
-    if (charge === null) throw new TypeError('the charge is too large')
+    })
     charges.push(charge)
     leftMicros -= charge
   }
@@ -172,14 +170,14 @@ function exactHoldMicros(
   { knownTokens, newTokens }: Turn,
   { offer, capTokens }: { readonly offer: Offer; readonly capTokens: number },
 ): number {
-  const usage = {
-    ...NO_USAGE,
-    cacheWriteTokens: knownTokens + newTokens,
-    outputTokens: capTokens,
-  }
-  const hold = chargeForCost(costOfUsage({ usage, prices: offer.prices }), offer.feeBasisPoints)
-  if (hold === null) throw new TypeError('the hold is too large')
-  return hold
+  return chargeOf(offer, { cacheWriteTokens: knownTokens + newTokens, outputTokens: capTokens })
+}
+
+function chargeOf({ prices, feeBasisPoints }: Offer, used: Partial<TokenUsage>): number {
+  const cost = costOfUsage({ usage: { ...NO_USAGE, ...used }, prices })
+  const charge = chargeForCost(cost, feeBasisPoints)
+  if (charge === null) throw new TypeError('the charge is too large')
+  return charge
 }
 
 function read(path: string): string {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createCreditCode } from '../../src/ledger/credit-codes.ts'
 import type { Operation } from '../../src/operations/operation.ts'
-import { makeOperations, OPERATIONS } from '../../src/operations/operations.ts'
+import { describedOperations } from '../../src/operations/operations.ts'
 import { makeLink } from '../../src/people/links.ts'
 import { joinAccount } from '../../src/people/users.ts'
 import { micros } from '../../src/vocabulary/money.ts'
@@ -123,13 +123,9 @@ async function bought({ apiKey }: TestAccount): Promise<string> {
 }
 
 /** Every operation of the page, as a list made without a process has it. */
-const OPERATIONS_OF_MEMBERS: readonly Operation[] = makeOperations(
-  OPERATIONS,
-  // Nothing runs: only paths and bodies are read.
-  new Proxy(Object(null), { get: () => ({}) }),
+const OPERATIONS_OF_MEMBERS = describedOperations().filter(
+  ({ paths }) => paths.member !== undefined,
 )
-  .flatMap(({ operations }) => operations)
-  .filter(({ paths }) => paths.member !== undefined)
 
 function callOf(
   { method, paths, example }: Operation,

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Operation } from '../../src/operations/operation.ts'
-import { makeOperations, OPERATIONS } from '../../src/operations/operations.ts'
+import { describedOperations } from '../../src/operations/operations.ts'
 import { createAdminToken } from '../../src/people/admin-tokens.ts'
 import { micros } from '../../src/vocabulary/money.ts'
 import { startWorld, type TestAccount, type World } from '../world.ts'
@@ -42,13 +42,9 @@ afterAll(async () => {
   await world.close()
 })
 
-const OPERATIONS_OF_OPERATORS: readonly Operation[] = makeOperations(
-  OPERATIONS,
-  // Nothing runs: only paths and bodies are read.
-  new Proxy(Object(null), { get: () => ({}) }),
+const OPERATIONS_OF_OPERATORS = describedOperations().filter(
+  ({ paths }) => paths.operator !== undefined,
 )
-  .flatMap(({ operations }) => operations)
-  .filter(({ paths }) => paths.operator !== undefined)
 
 const NAMED = OPERATIONS_OF_OPERATORS.map((each) => [each.name, each] as const)
 
@@ -135,9 +131,9 @@ test('an operator sees who the members of an account are', async () => {
 })
 
 test('operators have the operations of admins on accounts, credit, codes, requests and upkeep', () => {
-  const ofAdmins = makeOperations(OPERATIONS, new Proxy(Object(null), { get: () => ({}) }))
-    .flatMap(({ operations }) => operations)
-    .filter(({ paths }) => paths.admin !== undefined && paths.operator === undefined)
+  const ofAdmins = describedOperations().filter(
+    ({ paths }) => paths.admin !== undefined && paths.operator === undefined,
+  )
   // People are let in and removed by the command line and the admin API, and payments are compared there.
   expect(ofAdmins.map(({ name }) => name).sort()).toEqual([
     'changeMember',

@@ -87,6 +87,15 @@ function besides(): BatchedLedger {
   return postgresLedger({ url: database.url, limits: LIMITS, clock: { nowMs: () => nowMs } })
 }
 
+/** Opens a hold whose commit is not confirmed to the ledger, and returns what the ledger asks for again. */
+async function openUnconfirmed() {
+  const asked = { ...holdInput('R1'), ...HOLD_OF_A }
+  const other = besides()
+  await other.openHold(asked)
+  await other.close()
+  return asked
+}
+
 /** Until the ledger has a connection again: the first command may still be sent on the one that was cut. */
 async function connected(): Promise<void> {
   for (;;) {
@@ -154,11 +163,7 @@ describe('a database that went back', () => {
 
   test('has credit again that was added beside a hold whose first answer was lost', async () => {
     await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 first')
-    // The store has the hold, but the commit was not confirmed to this gateway.
-    const other = besides()
-    const asked = { ...holdInput('R1'), ...HOLD_OF_A }
-    await other.openHold(asked)
-    await other.close()
+    const asked = await openUnconfirmed()
     await database.keep()
     await connected()
     const second = { accountId: 'A', purse: 'backed', reference: 'second' } as const
@@ -179,10 +184,7 @@ describe('a database that went back', () => {
     await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 first')
     await database.keep()
     await connected()
-    const other = besides()
-    const asked = { ...holdInput('R1'), ...HOLD_OF_A }
-    await other.openHold(asked)
-    await other.close()
+    const asked = await openUnconfirmed()
     await ledger.openHold(asked)
     await database.goBack()
     await connected()
@@ -210,10 +212,7 @@ describe('a database that went back', () => {
     await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 first')
     await database.keep()
     await connected()
-    const asked = { ...holdInput('R1'), ...HOLD_OF_A }
-    const other = besides()
-    await other.openHold(asked)
-    await other.close()
+    const asked = await openUnconfirmed()
     ledger.releaseUnsure(asked)
     await ledger.sure()
     await database.goBack()
@@ -224,10 +223,7 @@ describe('a database that went back', () => {
 
   test('holds no credit of a hold that was given back, also where the answer about that was lost too', async () => {
     await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 first')
-    const other = besides()
-    const asked = { ...holdInput('R1'), ...HOLD_OF_A }
-    await other.openHold(asked)
-    await other.close()
+    const asked = await openUnconfirmed()
     await database.keep()
     await connected()
     const giver = besides()
@@ -274,14 +270,8 @@ describe('a database that went back', () => {
     await database.goBack()
     // Another gateway has spent the credit meanwhile.
     const other = besides()
-    const hold = { ...holdInput('other'), accountId: 'A', apiKeyId: 'K', instanceId: 'J' }
-    await other.openHold({
-      ...hold,
-      neededMicros: micros(90),
-      leastMicros: micros(90),
-      freeCreditQualifies: true,
-      freeCreditAloneRunsOnLess: false,
-    })
+    const hold = { ...holdInput('other'), ...HOLD_OF_A, instanceId: 'J', freeCreditQualifies: true }
+    await other.openHold({ ...hold, neededMicros: micros(90), leastMicros: micros(90) })
     await other.settle({
       requestId: 'other',
       resolution: { kind: 'final', chargeMicros: micros(90), costUsd: costOfCharge(micros(90)) },

@@ -7,10 +7,10 @@ import { createLedger } from '../engines/create-ledger.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { findPurchase } from '../purchases.ts'
 import { STORE_BENCHES } from '../testing/benches.ts'
+import { paidLook } from '../testing/paid-look.ts'
 import { runScript } from '../testing/script.ts'
 import { describeScripts } from '../testing/scripts.ts'
 import type { StoreBench } from '../testing/store-bench.ts'
-import type { PostPurchaseInput } from './post-purchase.ts'
 
 describeScripts(['account A', 'account A2', 'key K A'], (holds) => {
   test('a purchase becomes credit once it is paid, however often a look finds it so', () =>
@@ -246,7 +246,7 @@ describe.each(STORE_BENCHES)('over two connections to $engine', ({ open }) => {
   test('of 50 looks that find a payment at once, one adds its credit', async () => {
     const verdicts = await Promise.all(
       Array.from({ length: 50 }, (_, place) =>
-        ledgerOf(place).postPurchase({ ...looked('P', 0n), id: `pur_${place}` }),
+        ledgerOf(place).postPurchase({ ...paidLook('P'), id: `pur_${place}` }),
       ),
     )
     const kinds = verdicts.map(({ kind }) => kind).sort()
@@ -255,9 +255,11 @@ describe.each(STORE_BENCHES)('over two connections to $engine', ({ open }) => {
   })
 
   test('of 50 looks that find a refund at once, one takes the credit back', async () => {
-    await bench.ledger.postPurchase(looked('P', 0n))
+    await bench.ledger.postPurchase(paidLook('P'))
     const verdicts = await Promise.all(
-      Array.from({ length: 50 }, (_, place) => ledgerOf(place).postPurchase(looked('P', 3n))),
+      Array.from({ length: 50 }, (_, place) =>
+        ledgerOf(place).postPurchase(paidLook('P', { reversedUnits: 3n })),
+      ),
     )
     const kinds = verdicts.map(({ kind }) => kind).sort()
     expect(kinds).toEqual(['posted', ...new Array(49).fill('unchanged')])
@@ -268,7 +270,7 @@ describe.each(STORE_BENCHES)('over two connections to $engine', ({ open }) => {
     for (let round = 0; round < 10; round++) {
       const claimed = await Promise.allSettled(
         ['A', 'A2'].map((accountId, place) =>
-          ledgerOf(place).postPurchase({ ...looked(`P${round}`, 0n), accountId }),
+          ledgerOf(place).postPurchase({ ...paidLook(`P${round}`), accountId }),
         ),
       )
       // The one that comes second finds the row, or the store refuses its row.
@@ -293,7 +295,10 @@ describe.each(STORE_BENCHES)('over two connections to $engine', ({ open }) => {
           for (;;) {
             const row = await findPurchase(bench.store.db, `play:${name}`)
             const seenReversals = row?.reversals ?? 0
-            const verdict = await ledger.postPurchase({ ...looked(name, back), seenReversals })
+            const verdict = await ledger.postPurchase({
+              ...paidLook(name, { reversedUnits: back }),
+              seenReversals,
+            })
             if (verdict.kind === 'unchanged') return
           }
         }
@@ -316,25 +321,3 @@ describe.each(STORE_BENCHES)('over two connections to $engine', ({ open }) => {
     )
   })
 })
-
-/** A look that found 10 units paid for 1,000 micro-dollars, when nothing had gone back before. */
-function looked(name: string, reversedUnits: bigint): PostPurchaseInput {
-  return {
-    id: `pur_${name}`,
-    accountId: 'A',
-    method: 'card',
-    source: `play:${name}`,
-    creditMicros: micros(1_000),
-    priceUnits: null,
-    seenReversals: 0,
-    fact: {
-      kind: 'paid',
-      paid: { currency: 'usd', units: 10n },
-      reversedUnits,
-      paymentRef: null,
-      isDisputed: false,
-      judgment: { kind: 'credit' },
-    },
-    approved: false,
-  }
-}

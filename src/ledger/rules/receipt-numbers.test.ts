@@ -2,38 +2,22 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { copyStore } from '../../store/copy-store.ts'
 import { openStore } from '../../store/open-store.ts'
 import { TEST_DATABASES } from '../../store/testing/test-databases.ts'
-import { micros } from '../../vocabulary/money.ts'
 import type { Ledger } from '../commands.ts'
 import { createLedger } from '../engines/create-ledger.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { getPurchase } from '../purchases.ts'
 import { STORE_BENCHES } from '../testing/benches.ts'
+import { paidLook } from '../testing/paid-look.ts'
 import { runScript } from '../testing/script.ts'
 import type { StoreBench } from '../testing/store-bench.ts'
 import type { PostPurchaseInput } from './post-purchase.ts'
 
 const ACCOUNTS = ['A', 'A2', 'A3', 'A4']
 
-/** A payment of 10 cents in which so much went back. A negative amount is impossible: the ledger refuses it. */
-function paid(id: string, reversedUnits = 0n): PostPurchaseInput {
-  return {
-    id,
-    accountId: ACCOUNTS[Number(/\d+$/.exec(id)?.[0] ?? 0) % ACCOUNTS.length] ?? 'A',
-    method: 'card',
-    source: `play:${id}`,
-    creditMicros: micros(1_000),
-    priceUnits: null,
-    seenReversals: 0,
-    fact: {
-      kind: 'paid',
-      paid: { currency: 'usd', units: 10n },
-      reversedUnits,
-      paymentRef: null,
-      isDisputed: false,
-      judgment: { kind: 'credit' },
-    },
-    approved: false,
-  }
+/** Payments of several accounts, by number. */
+function paid(place: number, reversedUnits = 0n): PostPurchaseInput {
+  const accountId = ACCOUNTS[place % ACCOUNTS.length] ?? 'A'
+  return paidLook(String(place), { accountId, reversedUnits })
 }
 
 const upTo = (count: number) => Array.from({ length: count }, (_, place) => place + 1)
@@ -62,17 +46,13 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 
   test('20 purchases that are credited at once by two processes have the numbers 1 to 20', async () => {
     const ledgers = [bench.ledger, other]
-    await Promise.all(
-      upTo(20).map((place) => ledgers[place % 2]?.postPurchase(paid(`pur_${place}`))),
-    )
+    await Promise.all(upTo(20).map((place) => ledgers[place % 2]?.postPurchase(paid(place))))
     expect(await numbers()).toEqual(upTo(20))
   })
 
   test('what is rolled back takes no number, whatever else was in its commit', async () => {
     const posted = await Promise.allSettled(
-      upTo(12).map((place) =>
-        bench.ledger.postPurchase(paid(`pur_${place}`, place % 3 === 0 ? -1n : 0n)),
-      ),
+      upTo(12).map((place) => bench.ledger.postPurchase(paid(place, place % 3 === 0 ? -1n : 0n))),
     )
     expect(posted.filter(({ status }) => status === 'rejected')).toHaveLength(4)
     expect(await numbers()).toEqual(upTo(8))
@@ -80,19 +60,19 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 
   test('a number is taken once, and refunds, repeats and unpaid purchases take none', async () => {
     const open = { kind: 'open', expiresAtMs: null } as const
-    await bench.ledger.postPurchase({ ...paid('pur_1'), fact: open })
+    await bench.ledger.postPurchase({ ...paid(1), fact: open })
     expect((await getPurchase(bench.store.db, 'pur_1'))?.receiptNumber).toBeNull()
-    await bench.ledger.postPurchase(paid('pur_1'))
-    await bench.ledger.postPurchase(paid('pur_1'))
-    await bench.ledger.postPurchase(paid('pur_1', 5n))
-    await bench.ledger.postPurchase(paid('pur_2'))
+    await bench.ledger.postPurchase(paid(1))
+    await bench.ledger.postPurchase(paid(1))
+    await bench.ledger.postPurchase(paid(1, 5n))
+    await bench.ledger.postPurchase(paid(2))
     expect(await numbers()).toEqual([1, 2])
     expect((await getPurchase(bench.store.db, 'pur_1'))?.receiptNumber).toBe(1)
   })
 
   test('a copy of the store counts on where the store was', async () => {
-    await bench.ledger.postPurchase(paid('pur_1'))
-    await bench.ledger.postPurchase(paid('pur_2'))
+    await bench.ledger.postPurchase(paid(1))
+    await bench.ledger.postPurchase(paid(2))
     const target = await TEST_DATABASES[0]?.create()
     if (target === undefined) throw new Error('there is no store to copy to')
     const { location } = bench.store
@@ -100,7 +80,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await copyStore({ from, to: target.url, verify: async () => {} })
     const copy = await openStore({ url: target.url })
     const ledger = createLedger({ location: copy.location })
-    await ledger.postPurchase(paid('pur_3'))
+    await ledger.postPurchase(paid(3))
     expect((await getPurchase(copy.db, 'pur_3'))?.receiptNumber).toBe(3)
     await ledger.close()
     await copy.close()
