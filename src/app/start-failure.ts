@@ -82,7 +82,7 @@ function storeFailure(error: SystemError, config: Config): string | null {
   if (isOther && !isOfStore) return null
   const advice =
     location.kind === 'postgres'
-      ? 'Check that the database is running and that DATABASE_URL is right.'
+      ? 'Check that the database is running and that DATABASE_URL is right, then try again.'
       : sqliteAdvice(message)
   return `the store ${showDatabaseUrl(url)} cannot be used: ${message}. ${advice}`
 }

@@ -93,15 +93,19 @@ async function namingStore<T>(url: string, work: Promise<T>): Promise<T> {
       error instanceof StoreRefused ||
       error instanceof SchemaMismatch
     if (!isOfStore) throw error
-    throw new CopyFailed(`${showDatabaseUrl(url)}: ${error.message}`, { cause: error })
+    const isAway = error instanceof StoreUnavailable && parseDatabaseUrl(url).kind === 'postgres'
+    const advice = isAway ? '. Check that the database is running, then copy again' : ''
+    throw new CopyFailed(`${showDatabaseUrl(url)}: ${error.message}${advice}`, { cause: error })
   }
 }
 
-function unconfirmed(cause: CopyFailed): CopyUnconfirmed {
+function unconfirmed(failure: CopyFailed): CopyUnconfirmed {
+  const { cause } = failure
+  const reason = cause instanceof Error ? cause.message : failure.message
   return new CopyUnconfirmed(
     'the commit was not confirmed, so the copy has every row or none: ' +
-      `\`tollgate audit\` on it shows which (${cause.message})`,
-    { cause },
+      `\`tollgate audit\` on it shows which; if it is empty, copy again (${reason})`,
+    { cause: failure },
   )
 }
 

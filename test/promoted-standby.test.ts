@@ -1,0 +1,239 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { MIGRATIONS, PROGRAM_SCHEMA } from '../src/store/migrations/migrations.ts'
+import { openStore } from '../src/store/open-store.ts'
+import {
+  type PostgresServer,
+  type StandbyServer,
+  startPostgresServer,
+} from '../src/store/testing/postgres-server.ts'
+import { readRawRows } from '../src/store/testing/raw-rows.ts'
+import { type SeveringProxy, startSeveringProxy } from '../src/store/testing/severing-proxy.ts'
+import { type Finished, serve, tollgate } from './tollgate-process.ts'
+
+/**
+ * A standby that is promoted while a command works with the store: what is half done is never called whole, and the
+ * command says what to do. Commands reach the database by one address, which then leads to the new primary.
+ */
+
+const ROWS = 1_000
+const OLDER = MIGRATIONS.slice(0, -1)
+
+let folder: string
+/** The server that takes writes: after a failover the one that was promoted. */
+let primary: PostgresServer
+const proxies = new Map<string, SeveringProxy>()
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-promoted-'))
+  primary = await startPostgresServer({ settings: ['max_connections=60', 'fsync=off'] })
+  await fill(file('full'))
+})
+afterAll(async () => {
+  for (const proxy of proxies.values()) await proxy.close()
+  await primary.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const file = (name: string) => `sqlite:${join(folder, `${name}.db`)}`
+
+async function fill(url: string): Promise<void> {
+  const store = await openStore({ url })
+  const settings = Array.from({ length: ROWS }, (_, place) => ({ name: `n${place}`, value: 'v' }))
+  await store.db.insertInto('settings').values(settings).execute()
+  await store.close()
+}
+
+/** Makes the database of each case. */
+async function makeDatabases(names: Readonly<Record<string, 'full' | 'empty' | 'older'>>) {
+  for (const [name, kind] of Object.entries(names)) {
+    await primary.run(`create database ${name}`)
+    const url = primary.url(name)
+    if (kind === 'full') await fill(url)
+    else {
+      const migrations = kind === 'older' ? OLDER : MIGRATIONS
+      await openStore({ url, migrations }).then((store) => store.close())
+    }
+    proxies.set(name, await startSeveringProxy(url))
+  }
+}
+
+function way(name: string): SeveringProxy {
+  const proxy = proxies.get(name)
+  if (proxy === undefined) throw new Error(`no database ${name}`)
+  return proxy
+}
+
+/** Resolves when a standby has all that was committed. */
+async function arrived(): Promise<void> {
+  const asked = 'select 1 from pg_stat_replication where replay_lsn >= pg_current_wal_lsn()'
+  while ((await primary.run(asked)).length === 0);
+}
+
+/** Kills the primary, promotes the standby, and leads every address there. */
+async function failOver(standby: StandbyServer): Promise<void> {
+  const lost = primary
+  await lost.kill()
+  await standby.promote()
+  for (const [name, proxy] of proxies) proxy.to(standby.url(name))
+  primary = standby
+  await lost.stop()
+}
+
+function run(args: readonly string[], databaseUrl: string): Promise<Finished> {
+  return tollgate(args, { folder, env: { DATABASE_URL: databaseUrl, PORT: '0' } })
+}
+
+/** By position: the database whose answers stop when the command sends this text to it, and the command. */
+async function stalling(
+  [name, text]: readonly [string, string],
+  start: () => Promise<Finished>,
+): Promise<{ readonly ended: Promise<Finished> }> {
+  const stalled = Promise.withResolvers<void>()
+  way(name).stallAfter(text, stalled.resolve)
+  const ended = start()
+  const early = ended.then((finished) => {
+    throw new Error(`ended before: ${finished.notes}`)
+  })
+  early.catch(() => undefined)
+  await Promise.race([stalled.promise, early])
+  return { ended }
+}
+
+async function schemaOf(name: string): Promise<number> {
+  const client = new Client(primary.url(name))
+  await client.connect()
+  const { rows } = await client.query<{ newest: number }>(
+    'select max(number) as newest from migrations',
+  )
+  await client.end()
+  return Number(rows[0]?.newest)
+}
+
+const AWAY = /: Connection terminated unexpectedly\. Check that the database is running/
+const UNCONFIRMED =
+  /the commit was not confirmed, so the copy has every row or none: `tollgate audit` on it shows which; if it is empty, copy again/
+
+describe('a standby is promoted', () => {
+  let reading: Finished
+  let writing: Finished
+  let auditing: Finished
+  let migrating: Finished
+  let copied: Finished
+  let migrated: Finished
+
+  beforeAll(async () => {
+    await makeDatabases({
+      reading: 'full',
+      writing: 'empty',
+      auditing: 'full',
+      migrating: 'older',
+      copied: 'empty',
+      migrated: 'older',
+    })
+    const standby = await primary.standby('s1')
+    way('copied').severAfter('commit\0')
+    copied = await run(['copy', '--to', way('copied').url], file('full'))
+    way('migrated').severAfter('commit\0')
+    migrated = await run(['serve'], way('migrated').url)
+    const [toFile, toDatabase] = [file('read'), way('writing').url]
+    const running = {
+      reading: await stalling(['reading', 'from "requests"'], () =>
+        run(['copy', '--to', toFile], way('reading').url),
+      ),
+      writing: await stalling(['writing', 'analyze "settings"'], () =>
+        run(['copy', '--to', toDatabase], file('full')),
+      ),
+      auditing: await stalling(['auditing', 'from "accounts"'], () =>
+        run(['audit'], way('auditing').url),
+      ),
+      migrating: await stalling(['migrating', 'insert into "migrations"'], () =>
+        run(['serve'], way('migrating').url),
+      ),
+    }
+    await arrived()
+    await failOver(standby)
+    reading = await running.reading.ended
+    writing = await running.writing.ended
+    auditing = await running.auditing.ended
+    migrating = await running.migrating.ended
+  })
+
+  test('while a copy reads: nothing is copied, and a second one is whole', async () => {
+    expect(reading).toMatchObject({ code: 1, out: '', notes: expect.stringMatching(AWAY) })
+    expect(reading.notes).toMatch(/^tollgate: nothing was copied: .+, then copy again$/m)
+    expect(Object.values(await readRawRows(file('read'))).flat()).toEqual([])
+    expect(await run(['copy', '--to', file('read')], way('reading').url)).toMatchObject({ code: 0 })
+    expect(await readRawRows(file('read'))).toEqual(await readRawRows(primary.url('reading')))
+  })
+
+  test('while a copy writes: nothing is copied, and a second one is whole', async () => {
+    expect(writing).toMatchObject({ code: 1, out: '', notes: expect.stringMatching(AWAY) })
+    expect(writing.notes).toMatch(/^tollgate: nothing was copied: .+, then copy again$/m)
+    expect(Object.values(await readRawRows(primary.url('writing'))).flat()).toEqual([])
+    const again = await run(['copy', '--to', way('writing').url], file('full'))
+    expect(again).toMatchObject({ code: 0 })
+    expect(await readRawRows(primary.url('writing'))).toEqual(await readRawRows(file('full')))
+  })
+
+  test('after the commit of a copy that was not confirmed: it is whole, and is not called so', async () => {
+    expect(copied).toMatchObject({ code: 1, out: '', notes: expect.stringMatching(UNCONFIRMED) })
+    expect(await readRawRows(primary.url('copied'))).toEqual(await readRawRows(file('full')))
+  })
+
+  test('during an audit: it fails, and calls nothing exact', () => {
+    expect(auditing).toMatchObject({ code: 1, out: '', notes: expect.stringMatching(AWAY) })
+    expect(auditing.notes).toMatch(/DATABASE_URL is right, then try again\.$/m)
+  })
+
+  test('during a migration: nothing of it is there, and the next start makes it', async () => {
+    expect(migrating).toMatchObject({ code: 1, notes: expect.stringMatching(AWAY) })
+    expect(await schemaOf('migrating')).toBe(PROGRAM_SCHEMA - 1)
+    const server = await serve({ folder, env: { DATABASE_URL: way('migrating').url } })
+    await server.stop('SIGTERM')
+    expect(await schemaOf('migrating')).toBe(PROGRAM_SCHEMA)
+  })
+
+  test('after the commit of a migration that was not confirmed: it is whole, and the next start serves', async () => {
+    expect(migrated).toMatchObject({ code: 1, notes: expect.stringMatching(AWAY) })
+    expect(await schemaOf('migrated')).toBe(PROGRAM_SCHEMA)
+    const server = await serve({ folder, env: { DATABASE_URL: way('migrated').url } })
+    await server.stop('SIGTERM')
+  })
+})
+
+describe('a standby that was behind is promoted', () => {
+  let copied: Finished
+  let migrated: Finished
+
+  beforeAll(async () => {
+    await makeDatabases({ copy_lost: 'empty', migration_lost: 'older' })
+    const standby = await primary.standby('s2')
+    await arrived()
+    await standby.cutReplication()
+    way('copy_lost').severAfter('commit\0')
+    copied = await run(['copy', '--to', way('copy_lost').url], file('full'))
+    way('migration_lost').severAfter('commit\0')
+    migrated = await run(['serve'], way('migration_lost').url)
+    await failOver(standby)
+  })
+
+  test('after the commit of a copy: it has no row, and a second one is whole', async () => {
+    expect(copied).toMatchObject({ code: 1, out: '', notes: expect.stringMatching(UNCONFIRMED) })
+    expect(Object.values(await readRawRows(primary.url('copy_lost'))).flat()).toEqual([])
+    const again = await run(['copy', '--to', way('copy_lost').url], file('full'))
+    expect(again).toMatchObject({ code: 0 })
+    expect(await readRawRows(primary.url('copy_lost'))).toEqual(await readRawRows(file('full')))
+  })
+
+  test('after the commit of a migration: nothing of it is there, and the next start makes it', async () => {
+    expect(migrated).toMatchObject({ code: 1, notes: expect.stringMatching(AWAY) })
+    expect(await schemaOf('migration_lost')).toBe(PROGRAM_SCHEMA - 1)
+    const server = await serve({ folder, env: { DATABASE_URL: way('migration_lost').url } })
+    await server.stop('SIGTERM')
+    expect(await schemaOf('migration_lost')).toBe(PROGRAM_SCHEMA)
+  })
+})
