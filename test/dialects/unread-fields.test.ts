@@ -45,7 +45,6 @@ describe.each(UNREAD)('%s at %s', (vendor, path, body, param) => {
     const world = await startWorld({ vendor })
     try {
       const { apiKey, id } = await world.account({ creditMicros: 30_000 })
-      const sent = world.simulator.requests.length
       const answers = await Promise.all(
         Array.from({ length: 8 }, async () => {
           const answer = await request(world.url(path), {
@@ -60,7 +59,9 @@ describe.each(UNREAD)('%s at %s', (vendor, path, body, param) => {
         expect(httpStatus, text).toBe(400)
         expect(text).toMatch(/Files are not kept|Send the whole|Set the length|is not supported/)
       }
-      expect(world.simulator.requests).toHaveLength(sent)
+      // Its list of models may be read at any time.
+      const sent = world.simulator.requests.filter(({ isInference }) => isInference)
+      expect(sent).toEqual([])
       const { requests } = await listRequests(world.gateway.store.db, { accountId: id, limit: 1 })
       expect(requests).toEqual([])
       // One line for the operator, however often it is refused.
