@@ -2,6 +2,7 @@ import { isRunAgain } from '../apply-command.ts'
 import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
 import type { Settled, SettleInput } from '../ledger.ts'
 import type { OpenedHold } from '../rules/rebook.ts'
+import { packHold, packRequest, unpackHold, unpackRequest } from './packed-requests.ts'
 
 /** The commands of a batch, with what was answered. */
 interface Answered {
@@ -16,15 +17,27 @@ export type Witness =
   | { readonly kind: 'opened' | 'ended'; readonly requestId: string }
   | { readonly kind: 'mark'; readonly commits: number }
 
-/** A batch that was answered. */
-export interface KeptBatch {
-  readonly witness: Witness
-  /** The commands to run again if the batch is lost, in their order. */
+/** A batch that was answered and is gone. */
+export interface LostBatch {
+  /** The commands to run again, in their order. */
   readonly commands: readonly LedgerCommand[]
   /** The store's time of the batch. */
   readonly nowMs: number
+}
+
+/** A batch that was answered. */
+interface KeptBatch {
+  readonly witness: Witness
+  /** A line for each command to run again, in their order: a packed request, or empty for the next of `others`. */
+  readonly lines: string
+  readonly others: readonly LedgerCommand[]
+  /** How many lines. */
+  readonly commands: number
+  readonly nowMs: number
   readonly keptAtMs: number
 }
+
+const NO_OTHERS: readonly LedgerCommand[] = []
 
 /** For how long a batch is kept; the newest one is kept for longer. */
 const KEPT_MS_MAX = 60_000
@@ -43,7 +56,8 @@ export class CommitMemory {
   #commands = 0
   #marks = 0
   #hasForgotten = false
-  readonly #open = new Map<string, OpenedHold>()
+  /** Packed, by the id of its request. */
+  readonly #open = new Map<string, string>()
 
   /** `elapsedMs`: a clock that never steps. */
   constructor(elapsedMs: () => number) {
@@ -64,39 +78,42 @@ export class CommitMemory {
 
   /** A batch was committed, with this mark if it has one. */
   keep({ commands, verdicts, nowMs, mark }: Answered & { readonly mark: number | null }): void {
-    let witness: Witness | null = null
-    const kept: LedgerCommand[] = []
+    let witness: Witness | null = mark === null ? null : { kind: 'mark', commits: mark }
+    const lines: string[] = []
+    let others = NO_OTHERS
     for (const [place, command] of commands.entries()) {
       const verdict = verdicts[place]
       const own = witnessOf(command, verdict)
       witness ??= own
-      if (own !== null || this.#isUnknownRepeat(command, verdict))
-        kept.push(this.#keepRequest(command, { verdict, nowMs }))
-      else if (isRunAgain(command)) kept.push(command)
+      const isRequest = own !== null || this.#isUnknownRepeat(command, verdict)
+      const line = isRequest ? this.#keepRequest(command, { verdict, nowMs }) : null
+      if (line === null && !isRequest && !isRunAgain(command)) continue
+      lines.push(line ?? '')
+      if (line === null) others = [...others, command]
     }
-    if (mark !== null) witness = { kind: 'mark', commits: mark }
-    if (kept.length === 0 || witness === null) return
+    if (lines.length === 0 || witness === null) return
     const keptAtMs = this.#elapsedMs()
-    this.#batches.push({ witness, commands: kept, nowMs, keptAtMs })
-    this.#commands += kept.length
+    const kept = { lines: lines.join('\n'), others, commands: lines.length }
+    this.#batches.push({ witness, ...kept, nowMs, keptAtMs })
+    this.#commands += lines.length
     this.#forget(keptAtMs)
   }
 
-  /** The batches that are kept, oldest first. */
-  kept(): readonly KeptBatch[] {
-    return this.#batches.slice(this.#oldest)
+  /** What shows that each batch that is kept is in the store, oldest first. */
+  witnesses(): readonly Witness[] {
+    return this.#batches.slice(this.#oldest).map(({ witness }) => witness)
   }
 
-  /** The newest batch that was committed; null: none is kept. */
-  newest(): KeptBatch | null {
+  /** What shows that the newest batch that was committed is in the store; null: none is kept. */
+  newest(): Witness | null {
     const newest = this.#batches.at(-1)
     if (newest === undefined || this.#batches.length === this.#oldest) return null
-    return this.#elapsedMs() - newest.keptAtMs > NEWEST_KEPT_MS_MAX ? null : newest
+    return this.#elapsedMs() - newest.keptAtMs > NEWEST_KEPT_MS_MAX ? null : newest.witness
   }
 
   /** Holds that are open, of batches that are kept no longer too. */
   openHolds(): readonly OpenedHold[] {
-    return [...this.#open.values()]
+    return [...this.#open.values()].map(unpackHold)
   }
 
   /** Whether batches that were confirmed to this gateway have been forgotten. */
@@ -104,11 +121,11 @@ export class CommitMemory {
     return this.#hasForgotten
   }
 
-  /** Takes the lost batches out, from this one of {@link kept} on. */
-  cut(first: number): readonly KeptBatch[] {
+  /** Takes the lost batches out, from the one of this place among {@link witnesses} on. */
+  cut(first: number): readonly LostBatch[] {
     const lost = this.#batches.splice(this.#oldest + first)
-    for (const { commands } of lost) this.#commands -= commands.length
-    return lost
+    for (const { commands } of lost) this.#commands -= commands
+    return lost.map(unpacked)
   }
 
   /**
@@ -121,28 +138,29 @@ export class CommitMemory {
     return !this.#open.has(command.input.requestId)
   }
 
-  /** What a lost request is booked again from. */
+  /** The line that a lost request is booked again from; null: its command is kept as it is. */
   #keepRequest(
     command: LedgerCommand,
     { verdict, nowMs }: { readonly verdict: LedgerVerdict | undefined; readonly nowMs: number },
-  ): LedgerCommand {
+  ): string | null {
     if (command.kind === 'openHold' && isOpened(verdict)) {
-      const opened = { input: command.input, grant: verdict, openedAtMs: nowMs }
-      this.#open.set(command.input.requestId, opened)
-      return { kind: 'rebook', input: { opened, settle: null } }
+      const hold = packHold({ input: command.input, grant: verdict, openedAtMs: nowMs })
+      this.#open.set(command.input.requestId, hold)
+      return packRequest(hold, null)
     }
-    if (command.kind === 'settle') return this.#ended(command.input) ?? command
-    if (command.kind === 'rebook' && command.input.settle === null) {
-      this.#open.set(command.input.opened.input.requestId, command.input.opened)
-    }
-    return command
+    if (command.kind === 'settle') return this.#ended(command.input)
+    if (command.kind !== 'rebook') return null
+    const { opened, settle } = command.input
+    const hold = packHold(opened)
+    if (settle === null) this.#open.set(opened.input.requestId, hold)
+    return packRequest(hold, settle)
   }
 
-  #ended(settle: SettleInput): LedgerCommand | null {
-    const opened = this.#open.get(settle.requestId)
-    if (opened === undefined) return null
+  #ended(settle: SettleInput): string | null {
+    const hold = this.#open.get(settle.requestId)
+    if (hold === undefined) return null
     this.#open.delete(settle.requestId)
-    return { kind: 'rebook', input: { opened, settle } }
+    return packRequest(hold, settle)
   }
 
   #forget(nowMs: number): void {
@@ -151,7 +169,7 @@ export class CommitMemory {
       const isOnly = this.#oldest + 1 >= this.#batches.length
       if (oldest === undefined || isOnly) break
       if (this.#commands <= KEPT_COMMANDS_MAX && nowMs - oldest.keptAtMs <= KEPT_MS_MAX) break
-      this.#commands -= oldest.commands.length
+      this.#commands -= oldest.commands
       this.#oldest++
       this.#hasForgotten = true
     }
@@ -163,6 +181,16 @@ export class CommitMemory {
 
 /** Batches that are forgotten before their places are given back. */
 const FORGOTTEN_MAX = 4_096
+
+function unpacked({ lines, others, nowMs }: KeptBatch): LostBatch {
+  let next = 0
+  const commands = lines.split('\n').flatMap<LedgerCommand>((line) => {
+    if (line !== '') return [{ kind: 'rebook', input: unpackRequest(line) }]
+    const other = others[next++]
+    return other === undefined ? [] : [other]
+  })
+  return { commands, nowMs }
+}
 
 function isOpened(verdict: LedgerVerdict | undefined): verdict is OpenedHold['grant'] {
   return typeof verdict === 'object' && verdict !== null && 'grantedMicros' in verdict

@@ -1,7 +1,7 @@
 import { type Micros, micros, ZERO_MICROS } from '../../vocabulary/money.ts'
 import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
 import type { RebookInput } from '../rules/rebook.ts'
-import type { CommitMemory, KeptBatch, Witness } from './commit-memory.ts'
+import type { CommitMemory, LostBatch, Witness } from './commit-memory.ts'
 import { READ_COMMIT_MARK, READ_WITNESSES } from './postgres-statements.ts'
 import type { PostgresWriter } from './postgres-writer.ts'
 
@@ -32,12 +32,12 @@ export class Rebooking {
   #commands = 0
   /** When they happened, by the store's time. */
   readonly #times = new Map<LedgerCommand, number>()
-  readonly #lost: readonly KeptBatch[]
+  readonly #lost: readonly LostBatch[]
   readonly #isAtLeast: boolean
 
   /** By position: the batches that are gone, and holds that are open and may be; whether more may be gone. */
   constructor(
-    lost: readonly KeptBatch[],
+    lost: readonly LostBatch[],
     { open, isAtLeast }: { readonly open: readonly RebookInput[]; readonly isAtLeast: boolean },
   ) {
     this.#lost = lost
@@ -151,16 +151,13 @@ export async function findLost(
 ): Promise<Rebooking | null> {
   const newest = memory.newest()
   if (newest === null) return null
-  const [isThere] = await areThere(writer, { witnesses: [newest.witness], instanceId })
+  const [isThere] = await areThere(writer, { witnesses: [newest], instanceId })
   if (isThere === true) return null
-  const batches = memory.kept()
-  const there = await areThere(writer, {
-    witnesses: batches.map(({ witness }) => witness),
-    instanceId,
-  })
+  const witnesses = memory.witnesses()
+  const there = await areThere(writer, { witnesses, instanceId })
   // Commits are lost from the end: all that stand behind the first that is gone.
   const gone = there.indexOf(false)
-  const first = gone === -1 ? batches.length : gone
+  const first = gone === -1 ? witnesses.length : gone
   const open = memory.openHolds().map((opened) => ({ opened, settle: null }))
   return new Rebooking(memory.cut(first), {
     open: first === 0 ? open : [],

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { type Decimal, micros, parseDecimal } from '../../vocabulary/money.ts'
+import type { Resolution } from '../../vocabulary/outcome.ts'
+import type { SettleInput } from '../ledger.ts'
+import type { OpenedHold } from '../rules/rebook.ts'
+import { packHold, packRequest, unpackHold, unpackRequest } from './packed-requests.ts'
+
+const OPENED: OpenedHold = {
+  input: {
+    requestId: 'R1',
+    accountId: 'A',
+    apiKeyId: 'K',
+    instanceId: 'I',
+    endpoint: 'chat',
+    upstream: 'openrouter',
+    modelId: 'a/b',
+    stream: true,
+    neededMicros: micros(100),
+    leastMicros: micros(90),
+    freeCreditQualifies: true,
+    freeCreditAloneRunsOnLess: false,
+    tokens: 4_411,
+    priceSnapshotId: 'S',
+    tags: ['one "of"\ntwo lines', 'ü'],
+    feeBasisPoints: 500,
+  },
+  grant: {
+    kind: 'opened',
+    grantedMicros: micros(100),
+    backedMicros: micros(70),
+    freeMicros: micros(30),
+    isRepeat: false,
+  },
+  openedAtMs: 1_795_681_345_652,
+}
+
+const COST = parseDecimal('0.12345678901234567890123') as Decimal
+
+const RESOLUTIONS: readonly Resolution[] = [
+  { kind: 'final', chargeMicros: micros(5), costUsd: COST },
+  { kind: 'provisional', chargeMicros: micros(5), costUsd: COST, generationId: 'G', stands: true },
+  { kind: 'provisional', chargeMicros: micros(5), costUsd: null, generationId: null },
+  { kind: 'released' },
+  { kind: 'released', billedAs: 'G' },
+  { kind: 'unresolved', generationId: 'G' },
+]
+
+const USAGE = {
+  inputTokens: 1,
+  cacheReadTokens: 2,
+  cacheWriteTokens: 3,
+  cacheWriteLongTokens: 4,
+  outputTokens: 5,
+  reasoningTokens: 6,
+  imageOutputTokens: 7,
+  searches: 8,
+}
+
+test('a packed hold is read as it was, on one line', () => {
+  expect(packHold(OPENED)).not.toContain('\n')
+  expect(unpackHold(packHold(OPENED))).toEqual(OPENED)
+})
+
+test.each(RESOLUTIONS)(
+  'a packed request that ended as $kind is read as it was, on one line',
+  (resolution) => {
+    const facts = { httpStatus: 200, errorCode: null, generationId: 'G', firstByteAtMs: 12 }
+    for (const usage of [USAGE, null]) {
+      const settle: SettleInput = { requestId: 'R1', resolution, facts: { ...facts, usage } }
+      const line = packRequest(packHold(OPENED), settle)
+      expect(line).not.toContain('\n')
+      expect(unpackRequest(line)).toEqual({ opened: OPENED, settle })
+    }
+  },
+)
+
+test('a packed request that is open is read as it was', () => {
+  const open = packRequest(packHold(OPENED), null)
+  expect(unpackRequest(open)).toEqual({ opened: OPENED, settle: null })
+})

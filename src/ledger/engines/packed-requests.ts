@@ -1,0 +1,133 @@
+import { formatDecimal, parseDecimal } from '../../vocabulary/money.ts'
+import type { RequestFacts, Resolution, TokenUsage } from '../../vocabulary/outcome.ts'
+import type { OpenHoldInput, SettleInput } from '../ledger.ts'
+import type { OpenedHold, RebookInput } from '../rules/rebook.ts'
+
+// Ten thousand requests as objects are a million of them for the garbage collector to visit. As one text a batch they
+// are some thousand. Values stand in the order of these fields, since their names would be most of the text.
+
+const HOLD_FIELDS = fieldsOf<OpenHoldInput>({
+  requestId: true,
+  accountId: true,
+  apiKeyId: true,
+  instanceId: true,
+  endpoint: true,
+  upstream: true,
+  modelId: true,
+  stream: true,
+  neededMicros: true,
+  leastMicros: true,
+  freeCreditQualifies: true,
+  freeCreditAloneRunsOnLess: true,
+  tokens: true,
+  priceSnapshotId: true,
+  tags: true,
+  feeBasisPoints: true,
+})
+
+const GRANT_FIELDS = fieldsOf<OpenedHold['grant']>({
+  kind: true,
+  grantedMicros: true,
+  backedMicros: true,
+  freeMicros: true,
+  isRepeat: true,
+})
+
+const FACTS_FIELDS = fieldsOf<RequestFacts>({
+  httpStatus: true,
+  errorCode: true,
+  usage: true,
+  generationId: true,
+  firstByteAtMs: true,
+})
+
+const USAGE_FIELDS = fieldsOf<TokenUsage>({
+  inputTokens: true,
+  cacheReadTokens: true,
+  cacheWriteTokens: true,
+  cacheWriteLongTokens: true,
+  outputTokens: true,
+  reasoningTokens: true,
+  imageOutputTokens: true,
+  searches: true,
+})
+
+/** A packed hold or settle, once its text is read. */
+type Packed = readonly [unknown[], unknown[], unknown]
+
+/** A hold as a line of text, which {@link packRequest} takes. */
+export function packHold({ input, grant, openedAtMs }: OpenedHold): string {
+  return JSON.stringify([valuesOf(HOLD_FIELDS, input), valuesOf(GRANT_FIELDS, grant), openedAtMs])
+}
+
+/** The hold that {@link packHold} packed. */
+export function unpackHold(text: string): OpenedHold {
+  return holdOf(JSON.parse(text))
+}
+
+/** A request as a line of text. By position: its packed hold; how its attempt ended, null: it has not. */
+export function packRequest(hold: string, settle: SettleInput | null): string {
+  return `[${hold},${settle === null ? 'null' : packSettle(settle)}]`
+}
+
+/** The request that {@link packRequest} packed. */
+export function unpackRequest(text: string): RebookInput {
+  const [hold, settle]: [Packed, Packed | null] = JSON.parse(text)
+  return { opened: holdOf(hold), settle: settle === null ? null : settleOf(settle) }
+}
+
+function packSettle({ requestId, resolution, facts }: SettleInput): string {
+  const { usage } = facts
+  const values = valuesOf(FACTS_FIELDS, facts)
+  values[FACTS_FIELDS.indexOf('usage')] = usage === null ? null : valuesOf(USAGE_FIELDS, usage)
+  // JSON has no number that holds each cost exactly.
+  const cost = costOf(resolution)
+  const packed = cost === null ? resolution : { ...resolution, costUsd: formatDecimal(cost) }
+  return JSON.stringify([[requestId, packed], values, cost !== null])
+}
+
+function costOf(resolution: Resolution) {
+  return 'costUsd' in resolution ? resolution.costUsd : null
+}
+
+function holdOf([input, grant, openedAtMs]: Packed): OpenedHold {
+  return {
+    input: objectOf(HOLD_FIELDS, input),
+    grant: objectOf(GRANT_FIELDS, grant),
+    openedAtMs: Number(openedAtMs),
+  }
+}
+
+function settleOf([[requestId, packed], values, hasCost]: Packed): SettleInput {
+  const facts = objectOf(FACTS_FIELDS, values)
+  const usage = values[FACTS_FIELDS.indexOf('usage')]
+  // As packSettle made it.
+  const resolution = packed as Resolution & { readonly costUsd: unknown }
+  return {
+    requestId: String(requestId),
+    resolution:
+      hasCost === true
+        ? // What formatDecimal has made is always read again.
+          ({ ...resolution, costUsd: parseDecimal(String(resolution.costUsd)) } as Resolution)
+        : resolution,
+    facts: {
+      ...facts,
+      usage: Array.isArray(usage) ? objectOf<TokenUsage>(USAGE_FIELDS, usage) : null,
+    },
+  }
+}
+
+/** Every field of a kind of object, in a fixed order: one that is missing does not compile. */
+function fieldsOf<T>(fields: Readonly<Record<keyof T, true>>): readonly (keyof T)[] {
+  // The keys of the record are those of T.
+  return Object.keys(fields) as (keyof T)[]
+}
+
+function valuesOf<T>(fields: readonly (keyof T)[], object: T): unknown[] {
+  return fields.map((field) => object[field])
+}
+
+/** By position: fields, and what {@link valuesOf} made of an object by them. */
+function objectOf<T>(fields: readonly (keyof T)[], values: readonly unknown[]): T {
+  return Object.fromEntries(fields.map((field, place) => [field, values[place]])) as T
+}
