@@ -1,6 +1,6 @@
 import { createRoute, redirect } from '@tanstack/react-router'
 import { BEHIND_SIGN_IN, screen, signedIn } from './route-parts.tsx'
-import { readActivitySearch } from './screens/activity/search.ts'
+import { readActivitySearch, readAllActivitySearch } from './screens/activity/search.ts'
 import { readFindSearch } from './screens/models/search.ts'
 import { readHomeSearch, readMarginSearch } from './screens/operator/margin-search.ts'
 import {
@@ -61,6 +61,11 @@ const OPERATOR_SCREENS = [
     '/codes',
     readNothing,
     screen(() => import('./screens/operator/codes.tsx'), 'CodesScreen'),
+  ),
+  ofOperator(
+    '/activity',
+    readAllActivitySearch,
+    screen(() => import('./screens/activity/activity.tsx'), 'ActivityScreen'),
   ),
   ofOperator(
     '/unsettled',

@@ -8,6 +8,7 @@ import { depositAddressOperations } from './deposit-addresses.ts'
 import { memberOperations } from './members.ts'
 import { modelOperations } from './models.ts'
 import type { Operation, OperationParts } from './operation.ts'
+import { operatorActivityOperations } from './operator-activity.ts'
 import { operatorDeskOperations } from './operator-desk.ts'
 import { overviewOperations } from './overview.ts'
 import { ownAccountOperations } from './own-account.ts'
@@ -64,6 +65,7 @@ export const OPERATIONS = [
   ['Upstreams', upstreamOperations],
   ['Upkeep', upkeepOperations],
   ['Operators', operatorDeskOperations],
+  ['Operators', operatorActivityOperations],
 ] as const satisfies readonly OperationSource[]
 
 /** An operation of the product, with its types. */

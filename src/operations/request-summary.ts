@@ -8,13 +8,13 @@ import { addSums, NO_USAGE, type UsageSums } from '../usage/sums.ts'
 import { micros, ZERO_MICROS } from '../vocabulary/money.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { HOUR_MS } from '../vocabulary/usage-step.ts'
-import { moneyField, timeAnswer, timeField } from './fields.ts'
+import { idFilterField, moneyField, timeAnswer, timeField } from './fields.ts'
 import { type OperationParts, operation } from './operation.ts'
 import { filterOf, requestFilters } from './requests.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * HOUR_MS
-const REQUESTS_MS_MAX = DAY_MS
+const HOURS_UP_TO_MS = 2 * DAY_MS
 const ROLLED_MS_MAX = 400 * DAY_MS
 const STEPS_MAX = 60
 
@@ -24,22 +24,35 @@ export function requestSummaryOperations({ store, clock }: OperationParts) {
     operation({
       name: 'summarizeRequests',
       method: 'GET',
-      paths: { member: '/app/api/accounts/{account_id}/requests/summary' },
+      paths: {
+        member: '/app/api/accounts/{account_id}/requests/summary',
+        operator: '/app/api/operator/requests/summary',
+      },
       summary:
-        'Counts and charges of requests: those of at most a day from the requests themselves, those of more, without a filter by state or tag, from roll-ups from the start of a UTC day on.',
-      query: z.strictObject(requestFilters),
+        'Counts and charges of requests: those of at most a day, of all accounts of at most an hour, from the requests themselves; those of more, without a filter by state or tag, from roll-ups from the start of a UTC day on, of all accounts up to 48 hours of an hour.',
+      query: z.strictObject({
+        account: idFilterField('acct')
+          .optional()
+          .describe('For operators. Default: all accounts, which have no filter by key.'),
+        ...requestFilters,
+      }),
       answers: { 200: requestSummaryShape },
-      async run({ reader, accountId, query }) {
+      async run({ reader, caller, query }) {
+        const accountId = caller.kind === 'member' ? caller.accountId : (query.account ?? null)
+        checkKey(accountId, query)
         const untilMs = query.until ?? clock.nowMs()
         const sinceMs = query.since ?? untilMs - HOUR_MS
-        const isRolled = untilMs - sinceMs > REQUESTS_MS_MAX
-        const needsRequests = isRolled && (query.state !== undefined || query.tag !== undefined)
-        checkRange({ sinceMs, untilMs }, needsRequests)
+        const isRolled = untilMs - sinceMs > requestsMsMax(accountId)
+        checkRange(query, { accountId, sinceMs, untilMs })
         // Steps that divide days would be read from the requests of those days, a key's always.
-        const fromMs = isRolled ? Math.floor(sinceMs / DAY_MS) * DAY_MS : sinceMs
+        const rolledMs =
+          accountId === null && untilMs - sinceMs <= HOURS_UP_TO_MS ? HOUR_MS : DAY_MS
+        const fromMs = isRolled ? Math.floor(sinceMs / rolledMs) * rolledMs : sinceMs
         const filter = { ...filterOf(query), accountId, sinceMs: fromMs, untilMs }
         const db = store.searches(reader)
-        const summary = isRolled ? await sumRolled(db, filter) : await sumRequests(db, filter)
+        const summary = isRolled
+          ? await sumRolled(db, { ...filter, rolledMs })
+          : await sumRequests(db, filter)
         return {
           httpStatus: 200,
           body: {
@@ -56,32 +69,58 @@ export function requestSummaryOperations({ store, clock }: OperationParts) {
 
 type Summary = Omit<z.input<typeof requestSummaryShape>, 'object' | 'from' | 'to'>
 
-interface SummaryFilter extends RequestFilter {
-  readonly accountId: string
+interface SummaryFilter extends Omit<RequestFilter, 'accountId'> {
+  /** Null: all accounts. */
+  readonly accountId: string | null
   readonly sinceMs: number
   readonly untilMs: number
 }
 
-/** Throws Problem `invalid_parameter`. By position: the range, and whether roll-ups can't tell its requests apart. */
+/** The longest range whose requests are read one by one. */
+function requestsMsMax(accountId: string | null): number {
+  return accountId === null ? HOUR_MS : DAY_MS
+}
+
+/** Throws Problem `invalid_parameter`: roll-ups of all accounts don't tell keys apart. */
+function checkKey(accountId: string | null, { key }: { readonly key?: unknown }): void {
+  if (accountId !== null || key === undefined) return
+  throw new Problem('invalid_parameter', { message: '`key` needs `account`.', param: 'key' })
+}
+
+/** Throws Problem `invalid_parameter`. By position: the filters, and the range, which roll-ups may not tell apart. */
 function checkRange(
-  { sinceMs, untilMs }: Pick<SummaryFilter, 'sinceMs' | 'untilMs'>,
-  needsRequests: boolean,
+  { state, tag }: { readonly state?: unknown; readonly tag?: unknown },
+  { accountId, sinceMs, untilMs }: Pick<SummaryFilter, 'accountId' | 'sinceMs' | 'untilMs'>,
 ): void {
+  const needsRequests = state !== undefined || tag !== undefined
+  const requestsMs = requestsMsMax(accountId)
   const isLong = untilMs - sinceMs > ROLLED_MS_MAX
-  if (untilMs > sinceMs && !isLong && !needsRequests) return
-  const most = needsRequests && !isLong ? '24 hours with `state` or `tag`' : '400 days'
+  const isUncounted = needsRequests && untilMs - sinceMs > requestsMs
+  if (untilMs > sinceMs && !isLong && !isUncounted) return
+  const most =
+    isUncounted && !isLong
+      ? `${counted(requestsMs / HOUR_MS)} with \`state\` or \`tag\``
+      : '400 days'
   throw new Problem('invalid_parameter', {
     message: `\`since\` must be before \`until\`, by at most ${most}.`,
     param: 'since',
   })
 }
 
+function counted(hours: number): string {
+  return hours === 1 ? '1 hour' : `${hours} hours`
+}
+
 /** Reads every request of the range. */
 async function sumRequests(db: Kysely<Tables>, filter: SummaryFilter): Promise<Summary> {
-  const { sinceMs, untilMs } = filter
+  const { accountId, sinceMs, untilMs, ...more } = filter
+  const whose = accountId === null ? {} : { accountId }
   const rangeMs = untilMs - sinceMs
   const stepMs = MINUTE_MS * Math.ceil(rangeMs / MINUTE_MS / STEPS_MAX)
-  const { steps, heldMicros, ...sums } = await summarizeRequests(db, { ...filter, stepMs })
+  const { steps, heldMicros, ...sums } = await summarizeRequests(db, {
+    ...{ ...more, ...whose, sinceMs, untilMs },
+    stepMs,
+  })
   return {
     ...sumsAnswer(sums),
     held: heldMicros,
@@ -92,11 +131,13 @@ async function sumRequests(db: Kysely<Tables>, filter: SummaryFilter): Promise<S
   }
 }
 
-/** Reads roll-ups by whole UTC days. */
-async function sumRolled(db: Kysely<Tables>, filter: SummaryFilter): Promise<Summary> {
+/** Reads roll-ups by whole hours or UTC days. */
+async function sumRolled(
+  db: Kysely<Tables>,
+  { rolledMs, ...filter }: SummaryFilter & { readonly rolledMs: number },
+): Promise<Summary> {
   const { accountId, apiKeyId = null, modelId, endpoint, failed, sinceMs, untilMs } = filter
-  const days = Math.ceil((untilMs - sinceMs) / DAY_MS)
-  const stepMs = DAY_MS * Math.ceil(days / STEPS_MAX)
+  const stepMs = rolledMs * Math.ceil(Math.ceil((untilMs - sinceMs) / rolledMs) / STEPS_MAX)
   const startsMs = Array.from(
     { length: Math.ceil((untilMs - sinceMs) / stepMs) },
     (_, step) => sinceMs + step * stepMs,

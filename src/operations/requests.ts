@@ -84,7 +84,10 @@ export function filterOf({ key: apiKeyId, model, failed, since, until, ...same }
 }
 
 /** Where a list is read: a search may take longer than a page of the newest. */
-function readsOf(filter: RequestFilter, { pages, searches }: OperationParts['store']): PageReads {
+export function readsOf(
+  filter: RequestFilter,
+  { pages, searches }: OperationParts['store'],
+): PageReads {
   return Object.keys(filter).length === 0 ? pages : searches
 }
 
@@ -93,11 +96,7 @@ function list({ store }: OperationParts) {
     name: 'listRequests',
     method: 'GET',
     scope: 'read',
-    paths: {
-      admin: '/v1/admin/requests',
-      member: `${MEMBER}/requests`,
-      operator: `${OPERATOR}/requests`,
-    },
+    paths: { admin: '/v1/admin/requests', member: `${MEMBER}/requests` },
     summary: 'Requests, newest first.',
     query: pageQuery('requests', {
       account: idFilterField('acct').optional(),

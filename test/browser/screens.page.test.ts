@@ -204,7 +204,7 @@ const SCREENS: readonly Screen[] = [
       await page.getByText('nightly evals').waitFor()
       await page.keyboard.press('?')
     },
-    text: 'Find a request',
+    text: 'Move to the search field',
   },
   {
     name: 'sign-in',

@@ -1,4 +1,4 @@
-import type { Invitation, Member } from '../../web/api/answers.ts'
+import type { Invitation, Member, NamedRequest } from '../../web/api/answers.ts'
 import type {
   AdminToken,
   Audit,
@@ -9,7 +9,7 @@ import type {
   UnsettledRequest,
   Webhook,
 } from '../../web/api/operator.ts'
-import { ago, DAY_MS, HELIX } from './stand-in-data.ts'
+import { ago, DAY_MS, HELIX, KEYS } from './stand-in-data.ts'
 import { OVERVIEW } from './stand-in-overview.ts'
 import { REQUESTS } from './stand-in-requests.ts'
 
@@ -65,6 +65,21 @@ export const ACCOUNTS: readonly ListedAccount[] = [
   { ...HELIX, recent_charge: OVERVIEW.figures.charge },
   listed(9, { name: 'Old pilot', email: 'pilot@example.org', available: 3_100 }),
 ]
+
+const [FJORD, NIGHT_SHIFT] = ACCOUNTS
+const REQUESTERS = [HELIX, NIGHT_SHIFT ?? HELIX, HELIX, FJORD ?? HELIX]
+
+/** The newest requests of all accounts; the key of one of them has been deleted. */
+export const NAMED_REQUESTS: readonly NamedRequest[] = REQUESTS.map((request, at) => {
+  const { id, name } = REQUESTERS[at % REQUESTERS.length] ?? HELIX
+  return {
+    ...request,
+    account_id: id,
+    account_name: name,
+    key_name: KEYS.find((each) => each.id === request.key_id)?.name ?? null,
+    key_deleted: at === 7,
+  }
+})
 
 const [RUNNING] = REQUESTS
 

@@ -18,6 +18,7 @@ import type {
   memberShape,
 } from '../../src/operations/members.ts'
 import type { modelShape } from '../../src/operations/models.ts'
+import type { namedRequestShape } from '../../src/operations/operator-activity.ts'
 import type { overviewShape } from '../../src/operations/overview.ts'
 import type { balanceShape } from '../../src/operations/own-account.ts'
 import type { confirmingShape, purchaseShape } from '../../src/operations/purchases.ts'
@@ -77,7 +78,10 @@ export type ActivityRequest = ForCustomers<z.infer<typeof requestShape>>
 /** A request in Activity as operators read it: with costs, fee, margin and upstream. */
 export type OperatorRequest = z.infer<typeof requestShape>
 
-/** A page of requests that were searched for. */
+/** A request in the operator's Activity, with the names of its account and key. */
+export type NamedRequest = z.infer<typeof namedRequestShape>
+
+/** A page of requests that were searched for; those of operators are {@link NamedRequest}s. */
 export type FoundRequests = ForCustomers<z.infer<typeof foundShape>>
 
 /** Counts and columns over Activity. */

@@ -23,7 +23,7 @@ test('a parameter of a path can not lead to another path', () => {
 
 test('several values of a filter are one field of the query, as the API takes them', () => {
   const filters = { model: ['acme/sage', 'acme/ink'], state: null, failed: true }
-  expect(hrefOf('operator', 'listRequests', filters)).toBe(
+  expect(hrefOf('operator', 'listOperatorRequests', filters)).toBe(
     '/app/api/operator/requests?model=acme%2Fsage%2Cacme%2Fink&failed=true',
   )
 })

@@ -140,17 +140,19 @@ export function statementQuery(accountId: string, as: AccountCaller, moments: Mo
   })
 }
 
-/** One request of an account. */
+/** One request: for members of their account. */
 export function requestQuery(
   requestId: string,
-  { as, accountId }: { readonly as: AccountCaller; readonly accountId: string },
+  source:
+    | { readonly as: 'member'; readonly accountId: string }
+    | { readonly as: 'operator'; readonly accountId: string | null },
 ) {
   return queryOptions({
-    queryKey: ['request', as, accountId, requestId],
+    queryKey: ['request', source, requestId],
     queryFn: ({ signal }): Promise<ActivityRequest> =>
-      as === 'operator'
+      source.as === 'operator'
         ? asOperator('getRequest', { request_id: requestId }, signal)
-        : asMember('getRequest', { account_id: accountId, request_id: requestId }, signal),
+        : asMember('getRequest', { account_id: source.accountId, request_id: requestId }, signal),
   })
 }
 

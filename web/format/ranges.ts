@@ -2,6 +2,7 @@ import {
   type Comparison,
   comparedSpan,
   type DateRange,
+  dateOf,
   type MovingRange,
   monthOf,
   type TimeSpan,
@@ -43,6 +44,16 @@ export function rangeText(range: DateRange): string {
   if (from === to) return dateText(from)
   const isOneYear = from.slice(0, 4) === to.slice(0, 4)
   return `${isOneYear ? day.format(new Date(from)) : dateText(from)} to ${dateText(to)}`
+}
+
+/** The UTC days of a step of a chart. By position: the chart, and the place of the step. */
+export function daysOfStep(
+  { steps, to }: { readonly steps: readonly string[]; readonly to: string },
+  at: number,
+): DateRange {
+  const fromMs = Date.parse(steps[at] ?? to)
+  const endMs = Date.parse(steps[at + 1] ?? to)
+  return { kind: 'dates', from: dateOf(fromMs), to: dateOf(endMs - 1) }
 }
 
 /** The time that a range is compared with, in words: `September`, `the 30 days before`, `a year before`. */

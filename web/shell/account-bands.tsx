@@ -64,10 +64,11 @@ function asSentence(note: string | null): string {
   return /[.!?…]$/.test(note.trim()) ? `${note.trim()} ` : `${note.trim()}. `
 }
 
-/** An account as it is, read again each minute. */
-export function useWatchedAccount(accountId: string): OwnAccount | undefined {
+/** An account as it is, read again each minute; null: none is read. */
+export function useWatchedAccount(accountId: string | null): OwnAccount | undefined {
   return useQuery({
-    ...accountQuery(accountId),
+    ...accountQuery(accountId ?? ''),
+    enabled: accountId !== null,
     staleTime: READ_AGAIN_MS / 4,
     refetchInterval: READ_AGAIN_MS,
   }).data

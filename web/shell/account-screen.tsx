@@ -1,4 +1,4 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { usePlace } from './use-account.ts'
 
@@ -23,14 +23,15 @@ export function useAccountPaths(): typeof OWN_PATHS | typeof TAB_PATHS {
   return useIsTab() ? TAB_PATHS : OWN_PATHS
 }
 
-/** Whether such a screen is shown as a tab, to operators. */
+/** Whether such a screen is shown as a tab of an account, to operators. */
 export function useIsTab(): boolean {
-  return usePlace().kind === 'operator'
+  const { account } = useParams({ strict: false })
+  return usePlace().kind === 'operator' && account !== undefined
 }
 
-/** As what the account is read: operators have paths of their own. */
+/** As what accounts are read: operators have paths of their own. */
 export function useAccountCaller(): 'member' | 'operator' {
-  return useIsTab() ? 'operator' : 'member'
+  return usePlace().kind === 'operator' ? 'operator' : 'member'
 }
 
 interface ChangeOptions {
@@ -40,7 +41,7 @@ interface ChangeOptions {
 
 /** The search of such a screen's address, as its route has read it, and how it is changed. */
 export function useScreenSearch<Search extends object>() {
-  // Read by whichever of the two routes is shown.
+  // Read by whichever of its routes is shown.
   const search: unknown = useSearch({ strict: false })
   const navigate = useNavigate()
   return {

@@ -175,7 +175,14 @@ function useIdEntries(accountId: string | null, text: string): readonly Entry[] 
         : void navigate({ to: '/$account/overview', params: { account: text } }),
     )
   }
-  if (accountId === null) return []
+  if (accountId === null) {
+    if (kind !== 'req') return []
+    return entry(
+      'activity',
+      'Request',
+      () => void navigate({ to: '/operator/activity', search: { range: 'all', request: text } }),
+    )
+  }
   const params = { account: accountId }
   switch (kind) {
     case 'req':

@@ -36,6 +36,7 @@ export const OPERATOR_GROUPS = [
   {
     title: 'Traffic',
     sections: [
+      { to: '/operator/activity', text: 'Activity', icon: 'activity', key: 't' },
       { to: '/operator/unsettled', text: 'Unsettled', icon: 'clock', key: 's' },
       { to: '/operator/models', text: 'Models and prices', icon: 'models', key: 'm' },
       { to: '/operator/upstreams', text: 'Upstreams', icon: 'upstream', key: 'r' },

@@ -2,7 +2,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import type { Navigation } from './section-links.tsx'
 
 const KEYS: readonly (readonly [keys: readonly string[], text: string])[] = [
-  [['/'], 'Find a request'],
+  [['/'], 'Move to the search field'],
   [['j', 'k'], 'Next, previous request'],
   [['Enter'], 'Open the request'],
   [['Esc'], 'Close'],

@@ -44,11 +44,12 @@ interface NamedAccount {
   readonly error: Error | null
 }
 
-/** The name of any account that the user can open, the user's role in it, and whether there is one. */
+/** The name of any account that the user can open, the user's role in it, and whether there is one; of an empty ID, none. */
 export function useNameOf(accountId: string): NamedAccount {
   const me = useMe()
   const own = me.accounts.find(({ id }) => id === accountId)
-  const other = useQuery({ ...accountQuery(accountId), enabled: own === undefined, retry: false })
+  const enabled = own === undefined && accountId !== ''
+  const other = useQuery({ ...accountQuery(accountId), enabled, retry: false })
   if (own !== undefined) return { name: own.name, role: own.role, error: null }
   const role = me.user.is_operator ? 'operator' : 'not a member'
   return { name: other.data?.name ?? 'Account', role, error: other.error }

@@ -1,3 +1,4 @@
+import { useParams } from '@tanstack/react-router'
 import {
   type DateRange,
   monthStart,
@@ -5,7 +6,6 @@ import {
   type TimeSpan,
 } from '../../src/vocabulary/date-range.ts'
 import { useWatchedAccount } from './account-bands.tsx'
-import { useAccountId } from './use-account.ts'
 
 // Thirteen months are at most 397 days: reports and charts have at most 400.
 const MONTHS_BEFORE_MAX = 12
@@ -16,9 +16,14 @@ export function operatorSpanOf(range: DateRange): TimeSpan {
   return spanOf(range, { nowMs, firstMs: monthStart(nowMs, -MONTHS_BEFORE_MAX) })
 }
 
-/** How a range becomes a span on the pages of an account: all time begins with it, or a year ago. */
+/**
+ * How a range becomes a span on the pages of an account: all time begins with it, or a year ago. On those of operators
+ * that belong to no account it begins a year ago.
+ */
 export function useSpanOf(): (range: DateRange) => TimeSpan {
-  const account = useWatchedAccount(useAccountId())
+  const { account: accountId = null } = useParams({ strict: false })
+  const account = useWatchedAccount(accountId)
+  if (accountId === null) return operatorSpanOf
   return (range) => {
     const nowMs = Date.now()
     const createdMs = account === undefined ? nowMs : Date.parse(account.created_at)

@@ -1,27 +1,26 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import { keysQuery } from '../../api/queries.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { ScreenTop, useScreenSearch } from '../../shell/account-screen.tsx'
 import { useShortcuts } from '../../shell/shortcuts.ts'
-import { useAccountId } from '../../shell/use-account.ts'
 import { useSpanOf } from '../../shell/use-span.ts'
 import { Drawer } from './drawer.tsx'
 import { Filters } from './filters.tsx'
 import { RequestList } from './request-list.tsx'
+import type { KeyNameOf } from './request-words.ts'
 import { type ActivityRange, type ActivitySearch, activityRangeSearch } from './search.ts'
 import { csvHref, useActivity, useRequestSource } from './use-activity.ts'
 
-/** Every request of an account with its tokens, time and charge; live. */
+/** Every request of an account, or for operators of all of them, with its tokens, time and charge; live. */
 export function ActivityScreen() {
   useTitle('Activity')
-  const accountId = useAccountId()
   const { search, change } = useScreenSearch<ActivitySearch>()
   const [isLive, setLive] = useState(true)
   const source = useRequestSource()
   const activity = useActivity(source, search, isLive)
-  const keyNames = useKeyNames(accountId)
+  const keyNameOf = useKeyNames(source.accountId)
   const spanOf = useSpanOf()
   const look = (range: ActivityRange) => change(() => inRange(search, range))
   const listRef = useRef<HTMLDivElement>(null)
@@ -36,7 +35,6 @@ export function ActivityScreen() {
   useShortcuts({
     j: () => move(1),
     k: () => move(-1),
-    '/': () => document.getElementById('find')?.focus(),
     ...(search.request === undefined ? {} : { Escape: close }),
   })
   return (
@@ -48,6 +46,7 @@ export function ActivityScreen() {
         </a>
       </ScreenTop>
       <Filters
+        source={source}
         search={search}
         isLive={isLive}
         following={activity.following}
@@ -63,7 +62,8 @@ export function ActivityScreen() {
             activity={activity}
             search={search}
             isLive={isLive}
-            keyNames={keyNames}
+            source={source}
+            keyNameOf={keyNameOf}
             onOpen={open}
             onOlder={() => {
               setLive(false)
@@ -77,7 +77,8 @@ export function ActivityScreen() {
             key={search.request}
             requestId={search.request}
             row={activity.rows.find(({ id }) => id === search.request)}
-            keyNames={keyNames}
+            source={source}
+            keyNameOf={keyNameOf}
             onClose={close}
           />
         )}
@@ -94,10 +95,15 @@ function inRange(
   return { ...rest, ...activityRangeSearch(range) }
 }
 
-/** The names of the keys by id; a deleted one has none. */
-function useKeyNames(accountId: string): ReadonlyMap<string, string> {
-  const { data } = useQuery({ ...keysQuery(accountId), placeholderData: keepPreviousData })
-  return new Map(data?.data.map(({ id, name }) => [id, name]))
+/** How the key of a request is called: operators are told it with the request, members have the keys of their account. */
+function useKeyNames(accountId: string | null): KeyNameOf {
+  const { data } = useQuery({ ...keysQuery(accountId ?? ''), enabled: accountId !== null })
+  const names = new Map(data?.data.map(({ id, name }) => [id, name]))
+  return (request) => {
+    const name = 'key_name' in request ? request.key_name : names.get(request.key_id)
+    if (name == null) return data?.has_more === false ? 'deleted key' : null
+    return 'key_deleted' in request && request.key_deleted ? `${name} (deleted)` : name
+  }
 }
 
 interface RowKeys {

@@ -1,6 +1,7 @@
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { PROBLEMS } from '../../../src/vocabulary/problem.ts'
-import type { ActivityRequest, OperatorRequest } from '../../api/answers.ts'
+import type { ActivityRequest, NamedRequest, OperatorRequest } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
 import { count, percentOf } from '../../format/numbers.ts'
 import { dayAndMinute, duration, exactTime } from '../../format/time.ts'
@@ -84,15 +85,30 @@ export function Tokens({ usage }: { usage: Usage }) {
 }
 
 interface WhereProps {
-  readonly request: ActivityRequest | OperatorRequest
+  readonly request: ActivityRequest | OperatorRequest | NamedRequest
   readonly keyName: string | null
+  /** Whether it is one of the requests of all accounts. */
+  readonly isOfAll: boolean
 }
 
 /** The endpoint, key and status of a request; for operators, also its upstream and generation ID. */
-export function Where({ request, keyName }: WhereProps) {
+export function Where({ request, keyName, isOfAll }: WhereProps) {
   const { endpoint, stream, http_status, settled_at } = request
   return (
     <dl className="kv">
+      {isOfAll && (
+        <Line term="Account">
+          <Link
+            className="hover:underline"
+            to="/operator/accounts/$account"
+            params={{ account: request.account_id }}
+          >
+            {('account_name' in request ? request.account_name : null) ?? (
+              <span className="mono">{request.account_id}</span>
+            )}
+          </Link>
+        </Line>
+      )}
       <Line term="Endpoint">
         {endpoint}
         {stream ? ', streamed' : ''}

@@ -7,23 +7,24 @@ import { CopyButton } from '../../parts/copy-button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Failed, Grey } from '../../parts/states.tsx'
 import { Failure, Money, Timeline, Tokens, Where } from './drawer-parts.tsx'
-import { isUnsettled, requestWord, stateNote } from './request-words.ts'
-import { useRequestSource } from './use-activity.ts'
+import { isUnsettled, type KeyNameOf, requestWord, stateNote } from './request-words.ts'
+import { type RequestSource, useIsOfAll } from './use-activity.ts'
 
 interface DrawerProps {
   readonly requestId: string
   /** The request as the list has it, which is asked for anyway; undefined: it is not in the list. */
   readonly row: ActivityRequest | undefined
-  readonly keyNames: ReadonlyMap<string, string>
+  readonly source: RequestSource
+  readonly keyNameOf: KeyNameOf
   readonly onClose: () => void
 }
 
 const COVERS_THE_LIST = '(max-width: 1120px)'
 
 /** One request in full: next to the list, or over it in a small window. */
-export function Drawer({ requestId, row, keyNames, onClose }: DrawerProps) {
+export function Drawer({ requestId, row, source, keyNameOf, onClose }: DrawerProps) {
   const query = useQuery({
-    ...requestQuery(requestId, useRequestSource()),
+    ...requestQuery(requestId, source),
     enabled: row === undefined,
     retry: false,
     refetchInterval: ({ state }) =>
@@ -56,7 +57,7 @@ export function Drawer({ requestId, row, keyNames, onClose }: DrawerProps) {
         </button>
       </header>
       {request !== undefined ? (
-        <Parts request={request} keyName={keyNames.get(request.key_id) ?? null} />
+        <Parts request={request} keyName={keyNameOf(request)} />
       ) : query.isError ? (
         <Failed
           what="The request could not be loaded."
@@ -77,6 +78,7 @@ interface PartsProps {
 
 function Parts({ request, keyName }: PartsProps) {
   const { word, tone } = requestWord(request)
+  const isOfAll = useIsOfAll()
   return (
     <>
       <section>
@@ -96,7 +98,7 @@ function Parts({ request, keyName }: PartsProps) {
         </Part>
       )}
       <Part title="Request">
-        <Where request={request} keyName={keyName} />
+        <Where request={request} keyName={keyName} isOfAll={isOfAll} />
       </Part>
     </>
   )

@@ -6,17 +6,25 @@ import { clientOf } from '../../parts/client-lines.ts'
 import { CodeLines } from '../../parts/code-lines.tsx'
 import { Empty, Failed, GreyRows, Stale } from '../../parts/states.tsx'
 import { useExampleModel } from '../../parts/use-models.ts'
-import { useAccountId, useMe } from '../../shell/use-account.ts'
+import { useMe } from '../../shell/use-account.ts'
 import { RequestHeads, RequestRow } from './request-row.tsx'
+import type { KeyNameOf } from './request-words.ts'
 import { type ActivityRange, type ActivitySearch, LAST_HOURS, rangeOf } from './search.ts'
 import { SoFar, Summary } from './summary.tsx'
-import { type useActivity, useFreshIds, useSummary } from './use-activity.ts'
+import {
+  type RequestSource,
+  type useActivity,
+  useFreshIds,
+  useIsOfAll,
+  useSummary,
+} from './use-activity.ts'
 
 interface RequestListProps {
   readonly activity: ReturnType<typeof useActivity>
   readonly search: ActivitySearch
   readonly isLive: boolean
-  readonly keyNames: ReadonlyMap<string, string>
+  readonly source: RequestSource
+  readonly keyNameOf: KeyNameOf
   readonly onOpen: (requestId: string) => void
   readonly onOlder: () => void
   readonly onRange: (range: ActivityRange) => void
@@ -24,10 +32,11 @@ interface RequestListProps {
 
 /** Counts, columns by time and rows of what matches. */
 export function RequestList(props: RequestListProps) {
-  const { activity, search, isLive, keyNames, onOpen } = props
+  const { activity, search, isLive, source, keyNameOf, onOpen } = props
   const { newest, rows } = activity
-  const summary = useSummary(useAccountId(), search, newest.data)
+  const summary = useSummary(source, search, newest.data)
   const fresh = useFreshIds(newest.data)
+  const isOfAll = useIsOfAll()
   if (newest.data === undefined && newest.isError) {
     return (
       <section className="card">
@@ -51,8 +60,8 @@ export function RequestList(props: RequestListProps) {
       {isEmpty ? (
         <NoRequests {...props} />
       ) : (
-        <table className="cards requests">
-          <RequestHeads />
+        <table className={isOfAll ? 'cards requests of-all' : 'cards requests'}>
+          <RequestHeads isForOperators={source.as === 'operator'} isOfAll={isOfAll} />
           {newest.data === undefined ? (
             <GreyRows rows={10} columns={7} />
           ) : (
@@ -61,7 +70,8 @@ export function RequestList(props: RequestListProps) {
                 <RequestRow
                   key={request.id}
                   request={request}
-                  keyName={keyNames.get(request.key_id) ?? 'deleted key'}
+                  keyName={keyNameOf(request) ?? `key …${request.key_id.slice(-6)}`}
+                  isOfAll={isOfAll}
                   search={search}
                   isOpen={request.id === search.request}
                   isFresh={isLive && fresh.has(request.id)}
@@ -105,9 +115,7 @@ function Pager({ activity, isLive, onOlder }: RequestListProps) {
   )
 }
 
-function NoRequests({ activity, search, onRange }: RequestListProps) {
-  const { base_url: baseUrl } = useMe()
-  const model = useExampleModel()
+function NoRequests({ activity, search, source, onRange }: RequestListProps) {
   const { range: _, from: __, to: ___, request: ____, ...filters } = search
   const range = rangeOf(search)
   const isAll = range.kind === 'moving' && range.range === 'all'
@@ -135,9 +143,15 @@ function NoRequests({ activity, search, onRange }: RequestListProps) {
       isAll={isAll}
     >
       <p>Requests appear here as soon as they start.</p>
-      <CodeLines lines={clientOf('curl').lines({ baseUrl, model })} />
+      {source.as === 'member' && <FirstRequest />}
     </Wider>
   )
+}
+
+function FirstRequest() {
+  const { base_url: baseUrl } = useMe()
+  const model = useExampleModel()
+  return <CodeLines lines={clientOf('curl').lines({ baseUrl, model })} />
 }
 
 function activityRangeText(range: ActivityRange): string {

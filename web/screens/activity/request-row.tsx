@@ -1,23 +1,27 @@
 import { Link } from '@tanstack/react-router'
-import type { ActivityRequest, OperatorRequest } from '../../api/answers.ts'
+import type { ActivityRequest, NamedRequest, OperatorRequest } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
 import { count } from '../../format/numbers.ts'
 import { duration, listTime } from '../../format/time.ts'
 import { ModelName } from '../../parts/model-name.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Time } from '../../parts/time.tsx'
-import { useAccountPaths, useIsTab } from '../../shell/account-screen.tsx'
-import { useAccountId } from '../../shell/use-account.ts'
 import { requestWord, takenMs } from './request-words.ts'
 import type { ActivitySearch } from './search.ts'
 
+interface RequestHeadsProps {
+  readonly isForOperators: boolean
+  /** Whether the requests are of several accounts. */
+  readonly isOfAll: boolean
+}
+
 /** The heads of the table of requests; operators also have upstream and cost. */
-export function RequestHeads() {
-  const isForOperators = useIsTab()
+export function RequestHeads({ isForOperators, isOfAll }: RequestHeadsProps) {
   return (
     <thead>
       <tr>
         <th scope="col">Time</th>
+        {isOfAll && <th scope="col">Account</th>}
         <th scope="col">Model</th>
         <th scope="col" className="hide-s hide-m beside">
           Key
@@ -27,7 +31,7 @@ export function RequestHeads() {
             Upstream
           </th>
         )}
-        <th scope="col" className="num">
+        <th scope="col" className={isOfAll ? 'num hide-m' : 'num'}>
           Tokens
         </th>
         <th scope="col" className="num hide-m">
@@ -48,8 +52,9 @@ export function RequestHeads() {
 }
 
 interface RequestRowProps {
-  readonly request: ActivityRequest | OperatorRequest
+  readonly request: ActivityRequest | NamedRequest
   readonly keyName: string
+  readonly isOfAll: boolean
   /** The search of the address. */
   readonly search: ActivitySearch
   readonly isOpen: boolean
@@ -59,9 +64,7 @@ interface RequestRowProps {
 
 /** A request: on a phone, a card of two lines. */
 export function RequestRow(props: RequestRowProps) {
-  const { request, keyName, search, isOpen, isFresh, onOpen } = props
-  const account = useAccountId()
-  const paths = useAccountPaths()
+  const { request, keyName, isOfAll, search, isOpen, isFresh, onOpen } = props
   const { word, tone } = requestWord(request)
   const openedAt = new Date(request.opened_at)
   const time = <Time at={openedAt}>{listTime(openedAt, new Date())}</Time>
@@ -74,13 +77,17 @@ export function RequestRow(props: RequestRowProps) {
       }}
     >
       <td className="hide-s">{time}</td>
+      {isOfAll && (
+        <td className="hide-s of-account">
+          <AccountName request={request} />
+        </td>
+      )}
       <td className="model">
         <Link
           className="open-it"
           data-request={request.id}
-          to={paths.activity}
-          params={{ account }}
-          search={{ ...search, request: request.id }}
+          to="."
+          search={{ ...search, request: request.id } as never}
           replace={isOpen}
           resetScroll={false}
           preload={false}
@@ -89,11 +96,13 @@ export function RequestRow(props: RequestRowProps) {
           <ModelName id={request.model} />
         </Link>
       </td>
-      <td className="hide-s hide-m beside text-ink-2">{keyName}</td>
+      <td className="hide-s hide-m beside of-key text-ink-2" title={keyName}>
+        {keyName}
+      </td>
       {'upstream' in request && (
         <td className="hide-s hide-m beside text-ink-2">{request.upstream}</td>
       )}
-      <td className="num hide-s">
+      <td className={isOfAll ? 'num hide-s hide-m' : 'num hide-s'}>
         <Tokens request={request} />
       </td>
       <td className="num hide-s hide-m">
@@ -108,13 +117,18 @@ export function RequestRow(props: RequestRowProps) {
         </td>
       )}
       <td className="only-s dimmed">
-        {time} · {keyName}
+        {time} · {isOfAll ? <AccountName request={request} /> : keyName}
       </td>
       <td>
         <span className={`chip ${tone}`}>{word}</span>
       </td>
     </tr>
   )
+}
+
+function AccountName({ request }: { request: ActivityRequest | NamedRequest }) {
+  const name = 'account_name' in request ? request.account_name : null
+  return <span title={request.account_id}>{name ?? request.account_id}</span>
 }
 
 function Tokens({ request: { usage } }: { request: ActivityRequest }) {

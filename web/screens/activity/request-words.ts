@@ -1,6 +1,9 @@
 import { assertNever } from '../../../src/vocabulary/assert-never.ts'
-import type { ActivityRequest } from '../../api/answers.ts'
+import type { ActivityRequest, NamedRequest } from '../../api/answers.ts'
 import { STATE_WORDS } from './search.ts'
+
+/** The name of a request's key; null: it is not known here. */
+export type KeyNameOf = (request: ActivityRequest | NamedRequest) => string | null
 
 /** The state of a request in a word, and the colour of its chip. */
 export interface RequestWord {

@@ -59,6 +59,8 @@ export interface ActivitySearch {
   readonly range?: MovingRange | LastHours
   readonly from?: string
   readonly to?: string
+  /** Of the requests of all accounts: those of one. */
+  readonly account?: string
   readonly model?: readonly string[]
   readonly key?: readonly string[]
   readonly state?: readonly RequestState[]
@@ -86,6 +88,16 @@ export function readActivitySearch(search: Record<string, unknown>): ActivitySea
     ...(failed === 'true' || failed === true ? { failed: true as const } : {}),
     ...(isRequest ? { request } : {}),
   }
+}
+
+/** The same of all accounts. */
+export function readAllActivitySearch(search: Record<string, unknown>): ActivitySearch {
+  const { account } = search
+  const read = readActivitySearch(search)
+  if (typeof account === 'string' && account.startsWith('acct_')) return { ...read, account }
+  // Keys are those of an account.
+  const { key: _, ...rest } = read
+  return rest
 }
 
 function isState(text: string): text is RequestState {

@@ -1,18 +1,17 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useParams, useSearch } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 import type { DateRange, TimeSpan } from '../../../src/vocabulary/date-range.ts'
 import type { FoundRequests } from '../../api/answers.ts'
 import { asMember, asOperator, hrefOf, type Input } from '../../api/calls.ts'
 import { pollDelayMs } from '../../api/live.ts'
 import { useAccountCaller } from '../../shell/account-screen.tsx'
-import { useAccountId } from '../../shell/use-account.ts'
 import { useSpanOf } from '../../shell/use-span.ts'
 import { type ActivityRange, type ActivitySearch, LAST_HOURS, rangeOf } from './search.ts'
 
 const ROWS = 50
 const MINUTE_MS = 60_000
-// Beyond it, roll-ups are read, which have no states and no tags.
-const REQUESTS_SPAN_MS_MAX = 24 * 60 * MINUTE_MS
+const HOUR_MS = 60 * MINUTE_MS
 
 interface Failing {
   readonly errors: number
@@ -38,27 +37,36 @@ function followingOf({ errors, sinceMs }: Failing): Following {
 
 const NO_FAILURE: Failing = { errors: 0, sinceMs: 0 }
 
-/** Whose requests are read, and as what. */
-export interface RequestSource {
-  readonly as: 'member' | 'operator'
-  readonly accountId: string
-}
+/** Whose requests are read, and as what. Operators read the same ones with costs, margin and upstream. */
+export type RequestSource =
+  | { readonly as: 'member'; readonly accountId: string }
+  /** Null: the requests of all accounts. */
+  | { readonly as: 'operator'; readonly accountId: string | null }
 
-/** Operators read the same requests with costs, margin and upstream. */
+/** The account of the address, or the one that is picked among all. */
 export function useRequestSource(): RequestSource {
-  return { as: useAccountCaller(), accountId: useAccountId() }
+  const as = useAccountCaller()
+  const { account } = useParams({ strict: false })
+  const search: Pick<ActivitySearch, 'account'> = useSearch({ strict: false })
+  if (as === 'operator') return { as, accountId: account ?? search.account ?? null }
+  return { as, accountId: account ?? '' }
 }
 
-type RequestQuery = Omit<Input<'listRequests', 'operator'>, 'account'>
+/** Whether the requests of all accounts are shown, or those of one that is picked among all. */
+export function useIsOfAll(): boolean {
+  return useParams({ strict: false }).account === undefined
+}
+
+type RequestQuery = Omit<Input<'listOperatorRequests', 'operator'>, 'account'>
 
 function listRequests(
-  { as, accountId }: RequestSource,
+  source: RequestSource,
   query: RequestQuery,
   signal: AbortSignal,
 ): Promise<FoundRequests> {
-  return as === 'operator'
-    ? asOperator('listRequests', { ...query, account: accountId }, signal)
-    : asMember('listRequests', { ...query, account_id: accountId }, signal)
+  return source.as === 'operator'
+    ? asOperator('listOperatorRequests', { ...query, account: source.accountId }, signal)
+    : asMember('listRequests', { ...query, account_id: source.accountId }, signal)
 }
 
 /** The requests that match, newest first: the first page live, older ones once they are asked for. */
@@ -112,55 +120,57 @@ export function useActivity(source: RequestSource, search: ActivitySearch, isLiv
   }
 }
 
+/** The longest range that is counted from requests themselves: roll-ups have no states and no tags. */
+function requestsSpanMsMax({ accountId }: RequestSource): number {
+  return accountId === null ? HOUR_MS : 24 * HOUR_MS
+}
+
 /**
- * Counts and columns over what matches; null: of more than a day, requests of a state or a tag are not counted. Read
- * again when the list has changed.
+ * Counts and columns over what matches; null: of more than a day, of all accounts more than an hour, requests of a state
+ * or a tag are not counted. Read again when the list has changed; of all accounts, each minute.
  */
 export function useSummary(
-  accountId: string,
+  source: RequestSource,
   search: ActivitySearch,
   changedWith: FoundRequests | undefined,
 ) {
   const spanOf = useSpanOf()
   const range = rangeOf(search)
   const { fromMs, toMs } = activitySpan(range, spanOf)
-  const isLong = toMs - fromMs > REQUESTS_SPAN_MS_MAX
+  const isLong = toMs - fromMs > requestsSpanMsMax(source)
   const isShown = !isLong || (search.state === undefined && search.tag === undefined)
   const filters = filtersOf(search)
   const query = useQuery({
-    queryKey: ['summary', accountId, range, filters],
-    queryFn: ({ signal }) =>
-      asMember(
-        'summarizeRequests',
-        { account_id: accountId, ...bounds(activitySpan(range, spanOf)), ...filters },
-        signal,
-      ),
+    queryKey: ['summary', source, range, filters],
+    queryFn: ({ signal }) => {
+      const query = { ...bounds(activitySpan(range, spanOf)), ...filters }
+      return source.as === 'operator'
+        ? asOperator('summarizeRequests', { ...query, account: source.accountId }, signal)
+        : asMember('summarizeRequests', { ...query, account_id: source.accountId }, signal)
+    },
     enabled: isShown && changedWith !== undefined,
     staleTime: MINUTE_MS,
     refetchInterval: MINUTE_MS,
   })
   const { refetch } = query
+  const follows = isShown && !isLong && source.accountId !== null
   useEffect(() => {
-    if (isShown && !isLong && changedWith !== undefined) void refetch()
-  }, [isShown, isLong, changedWith, refetch])
+    if (follows && changedWith !== undefined) void refetch()
+  }, [follows, changedWith, refetch])
   return isShown ? query : null
 }
 
 /** The address of the requests that match as CSV. */
-export function csvHref(
-  { as, accountId }: RequestSource,
-  search: ActivitySearch,
-  spanOf: SpanOf,
-): string {
+export function csvHref(source: RequestSource, search: ActivitySearch, spanOf: SpanOf): string {
   const range = rangeOf(search)
   const isAll = range.kind === 'moving' && range.range === 'all'
   const query = {
     ...(isAll ? {} : bounds(activitySpan(range, spanOf))),
     ...filtersOf(search),
   }
-  return as === 'operator'
-    ? hrefOf('operator', 'downloadRequests', { ...query, account: accountId })
-    : hrefOf('member', 'downloadRequests', { ...query, account_id: accountId })
+  return source.as === 'operator'
+    ? hrefOf('operator', 'downloadRequests', { ...query, account: source.accountId })
+    : hrefOf('member', 'downloadRequests', { ...query, account_id: source.accountId })
 }
 
 function filtersOf({ model, key, state, endpoint, tag, failed }: ActivitySearch) {

@@ -4,6 +4,7 @@ import type { CreatedApiKey } from '../../api/answers.ts'
 import { accountQuery, keyPagesQuery } from '../../api/queries.ts'
 import { counted } from '../../format/numbers.ts'
 import { KEY_VARIABLE } from '../../parts/client-lines.ts'
+import { FindField } from '../../parts/find-field.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { ListCard, Older } from '../../parts/list-card.tsx'
 import { MadeSecret } from '../../parts/made-secret.tsx'
@@ -94,20 +95,12 @@ function KeyTable({ find, onFind, onRotated }: KeyTableProps) {
       header={
         find === '' && query.data !== undefined && query.data.pages[0]?.data.length === 0 ? null : (
           <header>
-            <label className="find">
-              <Icon name="search" small />
-              <span className="vh">Name or prefix of a key</span>
-              <input
-                id="find"
-                type="search"
-                value={find}
-                placeholder="Find by name or prefix"
-                autoComplete="off"
-                spellCheck={false}
-                maxLength={200}
-                onChange={({ target }) => onFind(target.value)}
-              />
-            </label>
+            <FindField
+              label="Name or prefix of a key"
+              placeholder="Find by name or prefix"
+              value={find}
+              onChange={onFind}
+            />
           </header>
         )
       }

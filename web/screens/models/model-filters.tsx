@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import type { Model } from '../../api/answers.ts'
-import { Icon } from '../../parts/icon.tsx'
+import { FindField } from '../../parts/find-field.tsx'
 import { Choose, PickMany } from '../../parts/pick.tsx'
 import { vendorName, vendorsOf } from './model-list.ts'
 import { MODEL_SORTS, type ModelSort, type ModelsSearch, WRITES, type Writes } from './search.ts'
@@ -31,22 +31,11 @@ export function ModelFilters({ models, search, onChange }: ModelFiltersProps) {
   return (
     <>
       <div className="filters">
-        <label className="find">
-          <Icon name="search" small />
-          <span className="vh">Name, ID or description</span>
-          <input
-            id="find"
-            type="search"
-            value={find}
-            placeholder="Name, ID or description"
-            autoComplete="off"
-            spellCheck={false}
-            onChange={({ target: { value } }) =>
-              onChange({ find: value === '' ? undefined : value })
-            }
-          />
-          <kbd className="hide-s">/</kbd>
-        </label>
+        <FindField
+          label="Name, ID or description"
+          value={find}
+          onChange={(text) => onChange({ find: text === '' ? undefined : text })}
+        />
         <Choose
           label="Sort"
           options={SORTS}

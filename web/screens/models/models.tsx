@@ -37,10 +37,7 @@ export function ModelsScreen() {
       resetScroll: false,
     })
   const close = () => change({ model: undefined })
-  useShortcuts({
-    '/': () => document.getElementById('find')?.focus(),
-    ...(opened === undefined ? {} : { Escape: close }),
-  })
+  useShortcuts(opened === undefined ? {} : { Escape: close })
   return (
     <>
       <div className="top">

@@ -3,12 +3,11 @@ import { getRouteApi } from '@tanstack/react-router'
 import { type OfferedModel, offeredModelsQuery } from '../../api/operator.ts'
 import { counted, percentOf } from '../../format/numbers.ts'
 import { pricesText } from '../../format/prices.ts'
-import { Icon } from '../../parts/icon.tsx'
+import { FindField } from '../../parts/find-field.tsx'
 import { ListCard } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { useTitle } from '../../parts/use-title.ts'
-import { useShortcuts } from '../../shell/shortcuts.ts'
 
 const route = getRouteApi('/operator/models')
 
@@ -33,7 +32,6 @@ export function OfferedModelsScreen() {
   )
   const look = (text: string) =>
     void navigate({ search: text === '' ? {} : { find: text }, replace: true, resetScroll: false })
-  useShortcuts({ '/': () => document.getElementById('find')?.focus() })
   return (
     <>
       <div className="top">
@@ -41,20 +39,7 @@ export function OfferedModelsScreen() {
         {models !== undefined && <p className="note">{counted(models.length, 'model')}</p>}
       </div>
       <div className="filters">
-        <label className="find">
-          <Icon name="search" small />
-          <span className="vh">Model or upstream</span>
-          <input
-            id="find"
-            type="search"
-            value={find}
-            placeholder="Model or upstream"
-            autoComplete="off"
-            spellCheck={false}
-            onChange={({ target: { value } }) => look(value)}
-          />
-          <kbd className="hide-s">/</kbd>
-        </label>
+        <FindField label="Model or upstream" value={find} onChange={look} />
       </div>
       <ListCard
         label="Models and prices"

@@ -2,13 +2,13 @@ import { getRouteApi } from '@tanstack/react-router'
 import { readDateRange, searchOf } from '../../../src/vocabulary/date-range.ts'
 import { hrefOf } from '../../api/calls.ts'
 import { type AccountsOrder, accountsInput } from '../../api/operator.ts'
+import { FindField } from '../../parts/find-field.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Choose } from '../../parts/pick.tsx'
 import { RangePicker } from '../../parts/range-picker.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { DEFAULT_RANGE } from '../../searches.ts'
-import { useShortcuts } from '../../shell/shortcuts.ts'
 import { operatorSpanOf } from '../../shell/use-span.ts'
 import { ACCOUNT_ORDERS } from './account-orders.ts'
 import { AccountTable } from './accounts-table.tsx'
@@ -27,7 +27,6 @@ export function AccountsScreen() {
   const asked = accountsInput(search.trim(), { state, sort })
   const csv = hrefOf('operator', 'listAccounts', { ...asked, format: 'csv' })
   const navigate = route.useNavigate()
-  useShortcuts({ '/': () => document.getElementById('find')?.focus() })
   const change = (next: AccountsSearch) =>
     void navigate({ search: next, replace: true, resetScroll: false })
   const sortBy = (order: AccountsOrder | undefined) => change(withPart(filters, { sort: order }))
@@ -92,23 +91,12 @@ function Filters({ filters, onChange }: FiltersProps) {
   const { search = '', state, sort } = filters
   return (
     <div className="filters">
-      <label className="find">
-        <Icon name="search" small />
-        <span className="vh">Name, email or ID</span>
-        <input
-          id="find"
-          type="search"
-          value={search}
-          placeholder="Search by name, email or ID"
-          autoComplete="off"
-          spellCheck={false}
-          maxLength={200}
-          onChange={({ target: { value } }) =>
-            onChange(withPart(filters, { search: value === '' ? undefined : value }))
-          }
-        />
-        <kbd className="hide-s">/</kbd>
-      </label>
+      <FindField
+        label="Name, email or ID"
+        placeholder="Search by name, email or ID"
+        value={search}
+        onChange={(text) => onChange(withPart(filters, { search: text === '' ? undefined : text }))}
+      />
       <Segments
         label="State"
         options={STATES}

@@ -14,11 +14,11 @@ import { listTime } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { ListCard, Older } from '../../parts/list-card.tsx'
 import { type Option, PickMany } from '../../parts/pick.tsx'
+import { PickAccount } from '../../parts/pick-account.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { ACTION_KINDS, actionWords, changeWords } from './action-words.ts'
-import { PickAccount } from './pick-account.tsx'
 import type { AuditLogSearch } from './search.ts'
 
 const route = getRouteApi('/operator/audit-log')

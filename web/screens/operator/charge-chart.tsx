@@ -16,7 +16,8 @@ interface ChargeChartProps {
   readonly compared?: { readonly name: string; readonly values: readonly number[] } | null
   /** Whether all days are rolled up. Default: they are. */
   readonly isHistoryComplete?: boolean
-  readonly onOpen?: (at: number) => void
+  /** A column was chosen: its place, and the part of it that was clicked; null: none. */
+  readonly onOpen?: (at: number, seriesId: string | null) => void
   /** On the right of its head. */
   readonly children: ReactNode
 }

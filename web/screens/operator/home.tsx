@@ -10,7 +10,7 @@ import {
 import { operatorReportQuery, operatorUsageQuery, topUpsQuery } from '../../api/operator.ts'
 import { Answer } from '../../charts/answer.tsx'
 import { GreyChartCard } from '../../charts/chart.tsx'
-import { comparedText } from '../../format/ranges.ts'
+import { comparedText, daysOfStep } from '../../format/ranges.ts'
 import { RangePicker } from '../../parts/range-picker.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { useTitle } from '../../parts/use-title.ts'
@@ -167,6 +167,12 @@ function Columns({ span, search }: OfRange) {
                 }
           }
           isHistoryComplete={usage.history.complete}
+          onOpen={(at) =>
+            void navigate({
+              to: '/operator/activity',
+              search: searchOf(daysOfStep(usage, at)),
+            })
+          }
         >
           <Segments
             label="Split by"

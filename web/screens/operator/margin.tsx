@@ -1,22 +1,24 @@
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import {
   COMPARISONS,
   comparedSpan,
   readDateRange,
+  searchOf,
   type TimeSpan,
 } from '../../../src/vocabulary/date-range.ts'
 import { operatorReportQuery, operatorUsageQuery } from '../../api/operator.ts'
 import { Answer } from '../../charts/answer.tsx'
 import { GreyChartCard } from '../../charts/chart.tsx'
 import { money } from '../../format/money.ts'
-import { comparedText } from '../../format/ranges.ts'
+import { comparedText, daysOfStep } from '../../format/ranges.ts'
 import { Choose } from '../../parts/pick.tsx'
 import { RangePicker } from '../../parts/range-picker.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { DEFAULT_RANGE, withRange } from '../../searches.ts'
 import { operatorSpanOf } from '../../shell/use-span.ts'
+import type { ActivitySearch } from '../activity/search.ts'
 import { ChargeChart, groupsOf, partsOf } from './charge-chart.tsx'
 import { MarginFigures } from './margin-figures.tsx'
 import { GROUPS, type Group, type MarginSearch } from './margin-search.ts'
@@ -91,6 +93,13 @@ export function MarginScreen() {
 
 const CHARTED = ['account', 'key', 'model', 'endpoint', 'upstream'] as const
 
+/** The filter of Activity for a group. By position: the grouping, and the group. */
+function filterOf(by: Group, groupId: string): ActivitySearch {
+  if (groupId === 'others' || groupId === 'pruned') return {}
+  if (by === 'account') return { account: groupId }
+  return by === 'model' || by === 'endpoint' ? { [by]: [groupId] } : {}
+}
+
 interface ColumnsProps {
   readonly span: TimeSpan
   readonly search: MarginSearch
@@ -99,6 +108,7 @@ interface ColumnsProps {
 /** Charges by time, by group; or what they are made of, where time or tags are the groups. */
 function Columns({ span, search }: ColumnsProps) {
   const { by = 'account', compare = null } = search
+  const navigate = useNavigate()
   const charted = CHARTED.find((each) => each === by)
   const query = useQuery(operatorUsageQuery(span, { by: charted ?? 'upstream', compare }))
   return (
@@ -118,6 +128,11 @@ function Columns({ span, search }: ColumnsProps) {
                 }
           }
           isHistoryComplete={usage.history.complete}
+          onOpen={(at, groupId) => {
+            const days = searchOf(daysOfStep(usage, at))
+            const filter = groupId === null ? {} : filterOf(by, groupId)
+            void navigate({ to: '/operator/activity', search: { ...days, ...filter } })
+          }}
         >
           <p className="note num">{money(usage.figures.charge)} in all</p>
         </ChargeChart>

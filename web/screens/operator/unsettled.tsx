@@ -132,9 +132,8 @@ function WaitingRow({ request, onSettle }: WaitingRowProps) {
       <td className="model wrap-anywhere">
         <Link
           className="hover:underline"
-          to="/$account/activity"
-          params={{ account }}
-          search={{ range: 'all', request: id }}
+          to="/operator/activity"
+          search={{ range: 'all', account, request: id }}
         >
           <ModelName id={request.model} />
         </Link>

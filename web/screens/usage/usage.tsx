@@ -4,7 +4,6 @@ import {
   COMPARISONS,
   type Comparison,
   type DateRange,
-  dateOf,
   readDateRange,
   searchOf,
   type TimeSpan,
@@ -15,7 +14,7 @@ import { momentsOf, reportQuery, usageQuery } from '../../api/queries.ts'
 import { Answer } from '../../charts/answer.tsx'
 import { Chart, GreyChartCard, type LegendSeries, SPLITS } from '../../charts/chart.tsx'
 import { counted } from '../../format/numbers.ts'
-import { comparedText } from '../../format/ranges.ts'
+import { comparedText, daysOfStep } from '../../format/ranges.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Choose } from '../../parts/pick.tsx'
 import { RangePicker } from '../../parts/range-picker.tsx'
@@ -215,7 +214,7 @@ function Cards({ usage, measure, range, span, compare, onRange }: CardsProps) {
     void navigate({
       to: paths.activity,
       params: { account },
-      search: { ...searchOf(daysOf(usage, at)), ...(isNamed ? { [by]: [groupId] } : {}) },
+      search: { ...searchOf(daysOfStep(usage, at)), ...(isNamed ? { [by]: [groupId] } : {}) },
     })
   }
   return (
@@ -259,13 +258,6 @@ function Cards({ usage, measure, range, span, compare, onRange }: CardsProps) {
       />
     </>
   )
-}
-
-/** The UTC days of a step. */
-function daysOf({ steps, to }: Usage, at: number): DateRange {
-  const fromMs = Date.parse(steps[at] ?? to)
-  const endMs = Date.parse(steps[at + 1] ?? to)
-  return { kind: 'dates', from: dateOf(fromMs), to: dateOf(endMs - 1) }
 }
 
 // The fifth colour is for all others.

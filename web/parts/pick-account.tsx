@@ -1,9 +1,9 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { accountsQuery, oneAccountQuery } from '../../api/operator.ts'
-import { Icon } from '../../parts/icon.tsx'
-import { Popover } from '../../parts/popover.tsx'
-import { useSettled } from '../../parts/use-settled.ts'
+import { accountsQuery, oneAccountQuery } from '../api/operator.ts'
+import { Icon } from './icon.tsx'
+import { Popover } from './popover.tsx'
+import { useSettled } from './use-settled.ts'
 
 interface PickAccountProps {
   /** Undefined: all accounts. */

@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Browser, setUpOperator } from '../page/page-client.ts'
+import { errorOf, Management } from './management.ts'
+
+/** Activity of all accounts, as operators have it on the page. */
+
+let admin: Management
+let operator: Browser
+let accountIds: string[]
+
+beforeAll(async () => {
+  admin = await Management.start()
+  operator = await setUpOperator(admin.world)
+  accountIds = [await admin.account(5_000_000), await admin.account(2_000_000)]
+  const [first = '', second = ''] = accountIds
+  const kept = await admin.apiKey(first)
+  const deleted = await admin.apiKey(second)
+  for (const apiKey of [kept, deleted, kept]) await admin.chat(apiKey.text)
+  await admin.world.gateway.settled()
+  await admin.call({ method: 'DELETE', path: `/v1/admin/keys/${deleted.id}` })
+})
+afterAll(() => admin.close())
+
+const idsOf = (json: Record<string, unknown>) =>
+  (json['data'] as readonly { readonly id: string }[]).map(({ id }) => id)
+
+const read = (path: string) => operator.get(`operator/requests${path}`)
+
+test('operators list the requests of all accounts page by page, newest first, with the names of account and key', async () => {
+  const [first, second] = accountIds
+  const page = await read('?limit=2')
+  expect(page.httpStatus).toBe(200)
+  expect(page.json).toMatchObject({
+    has_more: true,
+    data: [
+      { account_id: first, account_name: 'test', key_name: 'test', key_deleted: false },
+      { account_id: second, account_name: 'test', key_name: 'test', key_deleted: true },
+    ],
+  })
+  const next = await read(`?limit=2&cursor=${String(page.json['next_cursor'])}`)
+  expect(next.json).toMatchObject({ has_more: false, data: [{ account_id: first }] })
+  const ids = [page, next].flatMap(({ json }) => idsOf(json))
+  expect(ids.toSorted().toReversed()).toEqual(ids)
+})
+
+test('operators list the requests of one account, and find them by model, tag and error', async () => {
+  const [, second] = accountIds
+  expect((await read(`?account=${second}`)).json).toMatchObject({ data: [{ account_id: second }] })
+  const found = async (query: string) => ((await read(query)).json['data'] as unknown[]).length
+  expect(await found('?model=sim/text')).toBe(3)
+  expect(await found('?failed=true')).toBe(0)
+  expect(await found('?tag=nightly')).toBe(0)
+})
+
+test('all requests of an hour, of a day by the hour and of a month by the day have one sum', async () => {
+  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString()
+  const sums = []
+  for (const since of ['', `?since=${daysAgo(1)}`, `?since=${daysAgo(30)}`]) {
+    const { httpStatus, json } = await read(`/summary${since}`)
+    expect(httpStatus).toBe(200)
+    const steps = json['steps'] as readonly { readonly requests: number }[]
+    expect(steps.reduce((sum, { requests }) => sum + requests, 0)).toBe(3)
+    sums.push({ requests: json['requests'], failed: json['failed'], charge: json['charge'] })
+  }
+  const { json } = await operator.get('operator/usage/report')
+  const { requests, failed, charge } = json['totals'] as Record<string, number>
+  expect(sums).toEqual(new Array(3).fill({ requests, failed, charge }))
+  expect(requests).toBe(3)
+})
+
+test('one account of all is counted as its members count it', async () => {
+  const [first] = accountIds
+  const range = '?since=2026-01-01T00:00:00Z&until=2026-01-01T00:30:00Z'
+  const own = await operator.get(`accounts/${first}/requests/summary${range}`)
+  expect((await read(`/summary${range}&account=${first}`)).json).toEqual(own.json)
+})
+
+test.each([
+  ['key=key_1', 'key'],
+  ['state=final&since=2026-01-01T00:00:00Z&until=2026-01-01T02:00:00Z', 'since'],
+])('all accounts are not counted by %s, which their roll-ups do not have', async (query, param) => {
+  const { httpStatus, json } = await read(`/summary?${query}`)
+  expect([httpStatus, json]).toEqual([400, errorOf('invalid_parameter', param)])
+})

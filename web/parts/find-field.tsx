@@ -1,0 +1,41 @@
+import { useRef } from 'react'
+import { useShortcuts } from '../shell/shortcuts.ts'
+import { Icon } from './icon.tsx'
+
+interface FindFieldProps {
+  /** What is searched for: "Name, email or ID". */
+  readonly label: string
+  /** Default: the label. */
+  readonly placeholder?: string
+  readonly value: string
+  readonly onChange: (text: string) => void
+}
+
+const CHARS_MAX = 200
+
+/** The field of a screen that finds something in its list; the key / moves there. */
+export function FindField({ label, placeholder = label, value, onChange }: FindFieldProps) {
+  const field = useRef<HTMLInputElement>(null)
+  useShortcuts({ '/': () => field.current?.focus() })
+  return (
+    <label className="find">
+      <Icon name="search" small />
+      <span className="vh">{label}</span>
+      <input
+        ref={field}
+        type="search"
+        value={value}
+        placeholder={placeholder}
+        autoComplete="off"
+        spellCheck={false}
+        maxLength={CHARS_MAX}
+        onChange={(event) => onChange(event.target.value)}
+        onKeyDown={(event) => {
+          // With a text in it, browsers clear it.
+          if (event.key === 'Escape' && value === '') event.currentTarget.blur()
+        }}
+      />
+      <kbd className="hide-s">/</kbd>
+    </label>
+  )
+}

@@ -1,0 +1,83 @@
+import { useQuery } from '@tanstack/react-query'
+import { lastDays } from '../../../src/vocabulary/date-range.ts'
+import { offeredModelsQuery, operatorReportQuery } from '../../api/operator.ts'
+import { keysQuery, modelsQuery, momentsOf, reportQuery } from '../../api/queries.ts'
+import { type Option, PickMany } from '../../parts/pick.tsx'
+import { useSpanOf } from '../../shell/use-span.ts'
+import type { ActivityRange } from './search.ts'
+import type { RequestSource } from './use-activity.ts'
+
+const MINUTE_MS = 60_000
+
+interface ListedProps {
+  readonly range: ActivityRange
+  readonly picked: readonly string[]
+  readonly onChange: (values: readonly string[]) => void
+}
+
+/** The models of the range, among them those that have left the catalog, then the others of the catalog. */
+export function ModelFilter({
+  source,
+  range,
+  ...props
+}: ListedProps & { readonly source: RequestSource }) {
+  const isMember = source.as === 'member'
+  const own = useQuery({ ...modelsQuery(source.accountId ?? ''), enabled: isMember })
+  const offered = useQuery({ ...offeredModelsQuery, enabled: !isMember })
+  const catalog = (isMember ? own : offered).data?.data.map(({ id }) => id) ?? []
+  const used = useUsed('model', { source, range })
+  const rest = [...new Set(catalog)].filter((id) => !used.some(({ value }) => value === id))
+  const options = [...used, ...rest.map((id) => ({ value: id, text: id }))]
+  return <PickMany label="Model" options={withPicked(options, props.picked)} {...props} />
+}
+
+/** The keys of the range, among them deleted ones, then the others of the account. */
+export function KeyFilter({
+  source,
+  range,
+  ...props
+}: ListedProps & { readonly source: RequestSource & { readonly accountId: string } }) {
+  const { data } = useQuery(keysQuery(source.accountId))
+  const isWhole = data?.has_more === false
+  const used = useUsed('key', { source, range }).map(({ value, text }) => {
+    const isDeleted = isWhole && data.data.every(({ id }) => id !== value)
+    return { value, text: isDeleted ? `${text} (deleted)` : text }
+  })
+  const rest = data?.data.filter(({ id }) => !used.some(({ value }) => value === id)) ?? []
+  const options = [...used, ...rest.map(({ id, name }) => ({ value: id, text: name }))]
+  return <PickMany label="Key" options={withPicked(options, props.picked)} {...props} />
+}
+
+interface UsedInput {
+  readonly source: RequestSource
+  readonly range: ActivityRange
+}
+
+/** The models or keys that have requests in the range. */
+function useUsed(by: 'model' | 'key', { source, range }: UsedInput): readonly Option[] {
+  const spanOf = useSpanOf()
+  const span = range.kind === 'hours' ? lastDays(2, { nowMs: Date.now() }) : spanOf(range)
+  const isMember = source.as === 'member'
+  const own = useQuery({
+    ...reportQuery(source.accountId ?? '', momentsOf(span), by),
+    enabled: isMember,
+  })
+  const all = useQuery({
+    ...operatorReportQuery(span, { by, account: source.accountId }),
+    enabled: !isMember,
+    staleTime: MINUTE_MS,
+    refetchInterval: false,
+  })
+  const { data } = isMember ? own : all
+  if (data?.by !== by) return []
+  return data.data.flatMap(({ id, name }) => (id === null ? [] : [{ value: id, text: name ?? id }]))
+}
+
+/** Picked values that are no longer in a list, such as a deleted key, can still be deselected. */
+export function withPicked(
+  options: readonly Option[],
+  picked: readonly string[],
+): readonly Option[] {
+  const unlisted = picked.filter((value) => !options.some((option) => option.value === value))
+  return [...unlisted.map((value) => ({ value, text: value })), ...options]
+}
