@@ -127,6 +127,8 @@ const MOVES = ['updated', 'written', 'inserted'] as const
 
 type Move = (typeof MOVES)[number]
 
+const NO_ROWS: readonly never[] = []
+
 /** The changes of the rows of a batch. */
 interface Noted {
   writes: number
@@ -197,12 +199,16 @@ export class Rows<Row extends object> {
   }
 
   changes(): Change<Row> {
+    const table = this.#table
+    // As of most kinds of rows in most batches.
+    if (this.#moves.size === 0)
+      return { table, updated: NO_ROWS, written: NO_ROWS, inserted: NO_ROWS }
     const changed: Record<Move, Row[]> = { updated: [], written: [], inserted: [] }
     for (const [name, move] of this.#moves) {
       const row = this.#rows.get(name)
       if (row !== undefined) changed[move].push(row)
     }
-    return { table: this.#table, ...changed }
+    return { table, ...changed }
   }
 
   saved(): void {

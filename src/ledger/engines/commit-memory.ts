@@ -3,6 +3,7 @@ import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
 import type { Settled, SettleInput } from '../ledger.ts'
 import type { OpenedHold } from '../rules/rebook.ts'
 import { packHold, packRequest, unpackHold, unpackRequest } from './packed-requests.ts'
+import { type PackedText, PackedTexts, readText } from './packed-texts.ts'
 
 /** The commands of a batch, with what was answered. */
 interface Answered {
@@ -29,7 +30,7 @@ export interface LostBatch {
 interface KeptBatch {
   readonly witness: Witness
   /** A line for each command to run again, in their order: a packed request, or empty for the next of `others`. */
-  readonly lines: string
+  readonly text: PackedText
   readonly others: readonly LedgerCommand[]
   /** How many lines. */
   readonly commands: number
@@ -50,6 +51,7 @@ const KEPT_COMMANDS_MAX = 20_000
  */
 export class CommitMemory {
   readonly #elapsedMs: () => number
+  readonly #texts = new PackedTexts()
   #batches: KeptBatch[] = []
   /** The place of the oldest batch that is kept. */
   #oldest = 0
@@ -93,7 +95,7 @@ export class CommitMemory {
     }
     if (lines.length === 0 || witness === null) return
     const keptAtMs = this.#elapsedMs()
-    const kept = { lines: lines.join('\n'), others, commands: lines.length }
+    const kept = { text: this.#texts.keep(lines.join('\n')), others, commands: lines.length }
     this.#batches.push({ witness, ...kept, nowMs, keptAtMs })
     this.#commands += lines.length
     this.#forget(keptAtMs)
@@ -180,15 +182,17 @@ export class CommitMemory {
 }
 
 /** Batches that are forgotten before their places are given back. */
-const FORGOTTEN_MAX = 4_096
+const FORGOTTEN_MAX = 256
 
-function unpacked({ lines, others, nowMs }: KeptBatch): LostBatch {
+function unpacked({ text, others, nowMs }: KeptBatch): LostBatch {
   let next = 0
-  const commands = lines.split('\n').flatMap<LedgerCommand>((line) => {
-    if (line !== '') return [{ kind: 'rebook', input: unpackRequest(line) }]
-    const other = others[next++]
-    return other === undefined ? [] : [other]
-  })
+  const commands = readText(text)
+    .split('\n')
+    .flatMap<LedgerCommand>((line) => {
+      if (line !== '') return [{ kind: 'rebook', input: unpackRequest(line) }]
+      const other = others[next++]
+      return other === undefined ? [] : [other]
+    })
   return { commands, nowMs }
 }
 

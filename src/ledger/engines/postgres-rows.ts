@@ -174,6 +174,8 @@ async function nameOpenRequests(
   }
 }
 
+const NONE: readonly Promise<Reply>[] = []
+
 /** Sends what a batch has changed: one statement saves what every settle changes. */
 export function save(
   writer: PostgresWriter,
@@ -182,7 +184,9 @@ export function save(
   const { accounts, apiKeys, requests, entries, ...others } = rows
   return [
     ...Object.values(rows).flatMap(({ table, written }) =>
-      saveRows(writer, `write_${table.name}`, written.map(table.record)),
+      written.length === 0
+        ? NONE
+        : saveRows(writer, `write_${table.name}`, written.map(table.record)),
     ),
     writer.run(SAVE, [
       JSON.stringify(accounts.updated.map(accounts.table.changedRecord)),
@@ -191,10 +195,14 @@ export function save(
       JSON.stringify(requests.updated.map(requests.table.changedRecord)),
       JSON.stringify(entries.inserted.map(entries.table.record)),
     ]),
-    ...Object.values(others).flatMap(({ table, inserted, updated }) => [
-      ...saveRows(writer, `insert_${table.name}`, inserted.map(table.record)),
-      ...saveRows(writer, `update_${table.name}`, updated.map(table.changedRecord)),
-    ]),
+    ...Object.values(others).flatMap(({ table, inserted, updated }) =>
+      inserted.length + updated.length === 0
+        ? NONE
+        : [
+            ...saveRows(writer, `insert_${table.name}`, inserted.map(table.record)),
+            ...saveRows(writer, `update_${table.name}`, updated.map(table.changedRecord)),
+          ],
+    ),
     ...(changesCallers ? [writer.run(RAISE_VERSION, [])] : []),
   ]
 }
