@@ -165,6 +165,14 @@ export async function expectFits(page: Page): Promise<void> {
   expect({ over, cut }).toEqual({ over: 0, cut: [] })
 }
 
+/** Copies by the button of this label, and waits until it says so: for 1.6 s, which is over before a late wait begins. */
+export async function copyBy(page: Page, label: string): Promise<void> {
+  await Promise.all([
+    page.getByRole('button', { name: 'Copied' }).waitFor(),
+    page.getByRole('button', { name: label }).click(),
+  ])
+}
+
 /** Writes a picture of the window, where pictures are asked for. */
 export async function takePicture(page: Page, name: string): Promise<void> {
   if (PICTURES === undefined) return

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import decodeQR from 'qr/decode.js'
 import { expect } from 'vitest'
+import { copyBy } from './chromium.ts'
 import { type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
@@ -350,8 +351,7 @@ test('the whole address is shown, and copied as it is', async ({ page, server })
   await deposit(page)
   const { address } = DEPOSIT.deposit
   expect(await page.locator('.address').textContent()).toBe(address)
-  await page.getByRole('button', { name: 'Copy the address' }).click()
-  await page.getByText('Copied').waitFor()
+  await copyBy(page, 'Copy the address')
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(address)
 })
 

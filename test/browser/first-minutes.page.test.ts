@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect } from 'vitest'
-import { expectGoodPage, openWindow, takePicture } from './chromium.ts'
+import { copyBy, expectGoodPage, openWindow, takePicture } from './chromium.ts'
 import { PASSWORD, setUp, setupLink, test } from './on-gateway.ts'
 
 /** What a person does in the first minutes, on a real gateway: from the link of the first start on. */
@@ -38,8 +38,7 @@ test('the printed link leads to a key, a completion with it, and its row in Acti
 
   // Else the page asks before the key is left.
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
-  await page.getByRole('button', { name: 'Copy the key' }).click()
-  await page.getByRole('button', { name: 'Copied' }).waitFor()
+  await copyBy(page, 'Copy the key')
   await page.getByRole('link', { name: 'Activity' }).click()
   await page.getByText('Final', { exact: true }).waitFor()
   await page.getByRole('link', { name: 'sim/text' }).click()

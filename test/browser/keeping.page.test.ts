@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
+import { copyBy } from './chromium.ts'
 import { type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { json } from './stand-in.ts'
@@ -119,8 +120,7 @@ describe('a new key', () => {
     server.answer('POST /keys', json(MADE))
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await create(page, server.address)
-    await page.getByRole('button', { name: 'Copy the key' }).click()
-    await page.getByRole('button', { name: 'Copied' }).waitFor()
+    await copyBy(page, 'Copy the key')
     await page.getByRole('link', { name: 'Credit' }).first().click()
     await page.waitForURL(`${server.address}/app/${at('credit')}`)
   })

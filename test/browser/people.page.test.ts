@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Browser, Page } from 'playwright-core'
 import { expect } from 'vitest'
-import { expectGoodPage, openWindow } from './chromium.ts'
+import { copyBy, expectGoodPage, openWindow } from './chromium.ts'
 import { listenOnLoopback } from './listen.ts'
 import { PASSWORD, setUp, test } from './on-gateway.ts'
 
@@ -24,8 +24,7 @@ async function invite(owner: Page): Promise<string> {
   const link = await owner.getByLabel('The new link').inputValue()
   // Else the page asks before the link is left.
   await owner.context().grantPermissions(['clipboard-read', 'clipboard-write'])
-  await owner.getByRole('button', { name: 'Copy the link' }).click()
-  await owner.getByRole('button', { name: 'Copied' }).waitFor()
+  await copyBy(owner, 'Copy the link')
   return link
 }
 
