@@ -6,7 +6,7 @@ import { countRequests, requestHourFrom, rolledBetween } from './rolled.ts'
 const DAY_MS = DAY_HOURS * HOUR_MS
 
 /** Spans of time side by side, each with a number, its place. Later ones have higher places. */
-export interface Periods {
+interface Periods {
   readonly fromMs: number
   /** Exclusive. */
   readonly untilMs: number

@@ -183,7 +183,7 @@ function keyIs(apiKeyId: RowsQuery['apiKeyId'], by: RowsQuery['by']): RawBuilder
   return isByKey(by) ? sql`and api_key_id <> ''` : sql`and api_key_id = ''`
 }
 
-/** Whether a grouping tells keys apart. */
+/** Whether a grouping distinguishes keys. */
 export function isByKey(by: RowsQuery['by']): boolean {
   return by === 'key' || by === 'finest'
 }
