@@ -35,7 +35,7 @@ export type AlertAbout =
     }
 
 /**
- * The steps to note for an alert: its own and those below it, which are then not mailed; 0 for an alert without
+ * The steps to note for an alert: its own and those below it, which are then not emailed; 0 for an alert without
  * steps.
  */
 export function notedSteps(about: AlertAbout): readonly number[] {

@@ -3,7 +3,7 @@ import { assertNever } from '../vocabulary/assert-never.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import type { AlertAbout } from './about.ts'
 
-/** A mail of an alert to one owner of the account. */
+/** An email of an alert to one owner of the account. */
 export interface AlertLetter {
   readonly to: string
   readonly accountName: string
@@ -120,7 +120,7 @@ function dollars(amountMicros: number): string {
   return `$${whole.toLocaleString('en-US')}.${String(cents % 100).padStart(2, '0')}`
 }
 
-/** "2027-01-01 00:00 UTC": a mail does not know the reader's time zone. */
+/** "2027-01-01 00:00 UTC": an email does not know the reader's time zone. */
 function moment(atMs: number): string {
   return `${new Date(atMs).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }

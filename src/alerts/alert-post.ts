@@ -28,7 +28,7 @@ interface AlertPostInput extends DbWithClock {
   readonly onFailure: (cause: unknown) => void
 }
 
-/** Sends the mails of alerts from their table, so that none is lost with a process or while the mail server is away. */
+/** Sends the emails of alerts from their table, so that none is lost when a process ends or the mail server is away. */
 export class AlertPost {
   readonly #input: AlertPostInput
   readonly #passes: Passes
@@ -120,7 +120,7 @@ export class AlertPost {
       .execute()
   }
 
-  /** The letter and its recipient; null: the user is no longer an owner, or wants no mails now. */
+  /** The letter and its recipient; null: the user is no longer an owner, or wants no emails now. */
   async #letterOf({ userId, accountId, aboutJson }: AlertLetterRow): Promise<AlertLetter | null> {
     const { db, pageUrl } = this.#input
     const found = await db

@@ -33,7 +33,7 @@ async function look(processes = 1, mails = true): Promise<void> {
   )
 }
 
-/** What waits to be mailed, in the order in which it was noted. */
+/** What waits to be emailed, in the order in which it was noted. */
 async function letters(): Promise<readonly object[]> {
   const rows = await bench.store.db
     .selectFrom('alert_letters')

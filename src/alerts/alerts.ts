@@ -13,7 +13,7 @@ const NOTED_AT_ONCE = 50
 const PAGE = 500
 
 interface AlertsInput extends DbWithIds {
-  /** Whether owners get mails. */
+  /** Whether owners get emails. */
   readonly mails: boolean
 }
 
@@ -23,7 +23,7 @@ interface LookedAt {
   readonly apiKeyIds: readonly string[]
 }
 
-/** Notes what accounts and keys cross, each once, also where several processes see it, with the mails about it. */
+/** Notes what accounts and keys cross, each once, also where several processes see it, with the emails about it. */
 export class Alerts {
   readonly #input: AlertsInput
   #isBegun = false
@@ -42,7 +42,7 @@ export class Alerts {
   }
 
   /**
-   * Steps that were crossed before there were alerts are noted without mails: else an upgrade would mail every old
+   * Steps that were crossed before there were alerts are noted without emails: else an upgrade would email every old
    * account.
    */
   async #begin(): Promise<void> {
@@ -158,7 +158,7 @@ async function forgetEarlierCredit(
     .execute()
 }
 
-/** The owners of an account who have proved their addresses and want mails of alerts. */
+/** The owners of an account who have proved their addresses and want emails of alerts. */
 async function mailedOwners(db: Kysely<Tables>, accountId: string): Promise<readonly string[]> {
   const rows = await db
     .selectFrom('members')

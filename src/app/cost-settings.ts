@@ -3,7 +3,7 @@ import { isModelId } from '../upstreams/listing/listing.ts'
 import { FEE_BASIS_POINTS_DEFAULT, FEE_BASIS_POINTS_MAX } from '../vocabulary/money.ts'
 import { list, type Setting, wholeNumber } from './setting.ts'
 
-/** The platform fees of models. That of an account is set on the account, and outranks them. */
+/** The platform fees of models. An account's own fee is set on the account, and outranks them. */
 export const FEE_SETTINGS = {
   TOLLGATE_FEE_BPS: wholeNumber(
     { fallback: FEE_BASIS_POINTS_DEFAULT, min: 0, max: FEE_BASIS_POINTS_MAX },

@@ -3,13 +3,13 @@ import type { MailSettings } from '../mail/mail-server.ts'
 import { parseSender, parseSmtpUrl } from '../mail/smtp-url.ts'
 import { optional, parsed, type Setting } from './setting.ts'
 
-/** The settings of mail. */
+/** The settings of email. */
 export const MAIL_SETTINGS = {
   SMTP_URL: {
     schema: parsed(parseSmtpUrl),
     fallback: null,
     description:
-      'The mail server: `smtps://user:password@host:465`, or `smtp://user:password@host:587` with STARTTLS, which is then required; see [people.md](people.md). `smtp://host:25?tls=off` is for a relay on a network that you trust. Unset: no mail is sent.',
+      'The mail server: `smtps://user:password@host:465`, or `smtp://user:password@host:587` with STARTTLS, which is then required; see [people.md](people.md). `smtp://host:25?tls=off` is for a relay on a network that you trust. Unset: no email is sent.',
     secret: true,
   },
   MAIL_FROM: {
@@ -20,7 +20,7 @@ export const MAIL_SETTINGS = {
   },
 } as const satisfies Record<string, Setting<unknown>>
 
-/** The faults of a combination of mail settings. */
+/** The faults of a combination of email settings. */
 export function mailFaults(env: Readonly<Record<string, string | undefined>>): string[] {
   const { SMTP_URL: url = '', MAIL_FROM: from = '' } = env
   if ((url === '') === (from === '')) return []
@@ -28,7 +28,7 @@ export function mailFaults(env: Readonly<Record<string, string | undefined>>): s
   return [`${set} is set without ${unset}: set both`]
 }
 
-/** How mails are sent; null: none are. */
+/** How emails are sent; null: none are. */
 export function mailSettingsOf({
   SMTP_URL: server,
   MAIL_FROM: from,

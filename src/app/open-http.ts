@@ -259,19 +259,19 @@ function servingFacts(
   }
 }
 
-/** Sends letters later; null: no mail is sent. */
+/** Sends letters later; null: no email is sent. */
 function openOutbox({ config, log, clock, closing }: Wiring): Outbox['post'] | null {
   const settings = mailSettingsOf(config)
   if (settings === null) return null
   if (config.TOLLGATE_PUBLIC_URL === null) {
-    log.warn('links in mails lead to this machine alone: set TOLLGATE_PUBLIC_URL')
+    log.warn('links in emails lead to this machine alone: set TOLLGATE_PUBLIC_URL')
   }
   const outbox = new Outbox({
     server: new MailServer(settings),
     clock,
     onEnd(end) {
-      if (end.kind === 'taken') log.debug(end, 'mail')
-      else log.warn(end, 'a mail could not be sent')
+      if (end.kind === 'taken') log.debug(end, 'email')
+      else log.warn(end, 'an email could not be sent')
     },
   })
   closing.defer(() => outbox.stop())

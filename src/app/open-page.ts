@@ -47,7 +47,7 @@ interface PageParts {
   readonly authenticator: Pick<Authenticator, 'callerOf'>
   /** Where browsers reach the page, without `/app`. */
   readonly pageUrl: () => string
-  /** Null: no mail is sent. */
+  /** Null: no email is sent. */
   readonly postLetter: Outbox['post'] | null
 }
 

@@ -31,7 +31,7 @@ export function openWebhooks(
     clock,
     upstreams: configured.upstreams.map(({ name }) => name),
     awayAfterMs: REFRESHES_MISSED * config.TOLLGATE_CATALOG_REFRESH_MS,
-    // Users are of the page. Without mail they are noted too, so that mail that is set up later is about what follows.
+    // Only the page has users. Without a mail server alerts are noted too, so that emails begin with later ones.
     alsoLook: hasPage ? (looked) => alerts.look(looked) : null,
     onFailure: (cause) =>
       log.warn({ cause: String(cause) }, 'events for webhooks and alerts could not be looked for'),
@@ -42,9 +42,9 @@ export function openWebhooks(
       clock,
       server: new MailServer(settings),
       pageUrl: () => pageUrlOf(config),
-      onGivenUp: (reason) => log.warn({ reason }, 'a mail of an alert could not be sent'),
+      onGivenUp: (reason) => log.warn({ reason }, 'an email of an alert could not be sent'),
       onFailure: (cause) =>
-        log.warn({ cause: String(cause) }, 'mails of alerts could not be read or recorded'),
+        log.warn({ cause: String(cause) }, 'emails of alerts could not be read or recorded'),
     })
     closing.defer(() => post.stop())
     post.start()

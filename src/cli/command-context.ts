@@ -35,7 +35,7 @@ export interface CommandSettings {
   /** Networks that webhooks may be sent to although they are not public. */
   readonly webhookNetworks: readonly string[]
   readonly sale: SaleSettings
-  /** Null: no mail is sent. */
+  /** Null: no email is sent. */
   readonly mail: MailSettings | null
   /** The providers; absent: none is configured, and the simulator stands in for them. */
   readonly upstreams?: LiveUpstreams

@@ -18,16 +18,16 @@ afterEach(async () => {
   await box.close()
 })
 
-test('a test mail is sent at once, and the answer of the mail server is printed', async () => {
+test('a test email is sent at once, and the answer of the mail server is printed', async () => {
   const { exitCode, out } = await line.run('mail', 'test', 'ada@example.org')
   expect([exitCode, out]).toEqual([
     0,
-    expect.stringContaining(`:${box.port} accepted the mail: 250`),
+    expect.stringContaining(`:${box.port} accepted the email: 250`),
   ])
   expect((await box.mail(0)).text).toContain('https://gate.example.com/app/')
 })
 
-test('a test mail that fails says why, and so does one without a mail server', async () => {
+test('a test email that fails says why, and so does one without a mail server', async () => {
   const bad = await line.run('mail', 'test', 'ada')
   expect([bad.exitCode, bad.notes]).toEqual([1, expect.stringContaining('name@example.com')])
   const none = openCommandLine()
@@ -41,7 +41,7 @@ test('an invitation is mailed, with the link that is printed', async () => {
   const account = /acct_\w+/.exec((await line.run('account', 'list')).out)?.[0] ?? ''
   const invite = ['user', 'invite', 'eve@example.org', '--account', account, '--mail']
   const { exitCode, out, notes } = await line.run(...invite)
-  expect([exitCode, notes]).toEqual([0, expect.stringContaining('mailed to eve@example.org')])
+  expect([exitCode, notes]).toEqual([0, expect.stringContaining('emailed to eve@example.org')])
   const { to, text, html } = await box.mail(0)
   expect(to).toEqual(['eve@example.org'])
   expect(text).toContain(out.trim())
@@ -55,7 +55,7 @@ test('an invitation that can not be mailed is printed, and says so', async () =>
     ...['user', 'invite', 'eve@example.org', '--operator', '--mail'],
   )
   expect([exitCode, out]).toEqual([1, expect.stringContaining('/app/invite#')])
-  expect(notes).toContain('the link was made, and no mail was sent: the mail server cannot be')
+  expect(notes).toContain('the link was made, and no email was sent: the mail server cannot be')
   const none = openCommandLine()
   await none.run('account', 'create', 'Ada')
   const refused = await none.run('user', 'invite', 'eve@example.org', '--operator', '--mail')

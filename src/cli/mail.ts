@@ -5,28 +5,28 @@ import type { CommandInput } from './command-context.ts'
 import type { CommandGroup } from './operation-command.ts'
 import { CommandFailure } from './terminal.ts'
 
-/** `tollgate mail`: whether the gateway can send mail. */
+/** `tollgate mail`: whether the gateway can send email. */
 export const MAIL_COMMANDS: CommandGroup = {
   name: 'mail',
-  words: 'send a test mail',
+  words: 'send a test email',
   commands: [{ make: mailTestCommand }],
 }
 
 function mailTestCommand({ settings, terminal }: CommandInput): Command {
   return new Command('test')
     .description(
-      'send a mail with the settings of this moment, and print what the mail server said',
+      'send an email with the settings of this moment, and print what the mail server said',
     )
     .argument('<address>', 'who gets it')
     .action(async (to: string) => {
       const { mail, pageUrl } = settings()
       if (mail === null) {
-        throw new CommandFailure('no mail is sent: set SMTP_URL and MAIL_FROM (docs/config.md)')
+        throw new CommandFailure('no email is sent: set SMTP_URL and MAIL_FROM (docs/config.md)')
       }
       const { host, port } = mail.server
       try {
         const answer = await new MailServer(mail).send(testLetter({ to, pageUrl }))
-        terminal.out(`${host}:${port} accepted the mail: ${answer}`)
+        terminal.out(`${host}:${port} accepted the email: ${answer}`)
       } catch (error) {
         if (!(error instanceof MailRefused)) throw error
         throw new CommandFailure(`${host}:${port}: ${error.message}`, { cause: error })

@@ -218,11 +218,11 @@ async function sendLetters(
   for (const letter of letters) {
     await new MailServer(mail).send(letter).catch((error: unknown) => {
       const reason = error instanceof Error ? error.message : String(error)
-      throw new CommandFailure(`the link was made, and no mail was sent: ${reason}`, {
+      throw new CommandFailure(`the link was made, and no email was sent: ${reason}`, {
         cause: error,
       })
     })
-    terminal.note(`The link was mailed to ${letter.to}.`)
+    terminal.note(`The link was emailed to ${letter.to}.`)
   }
 }
 

@@ -83,7 +83,7 @@ export const USER_COMMANDS: CommandGroup = {
         },
         {
           flags: '--mail',
-          words: 'mail the link to the person, too',
+          words: 'email the link to the person, too',
           to: 'body.mail',
           read: () => true,
         },

@@ -3,7 +3,7 @@ import type { WireFormat } from '../formats/format.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
 
-// Node writes only these characters. It throws for others, when the answer has already been paid for.
+// Node writes no other characters in a header: it throws, and the answer has already been paid for.
 const PLAIN_VALUE = /^[\t\x20-\x7e]*$/
 
 /** The provider's headers that clients get: an allow-list of the format. */

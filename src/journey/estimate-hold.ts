@@ -15,7 +15,7 @@ export interface EstimateInput {
   readonly apiKey: KeySpending
   /** Null: every model may be used. */
   readonly models: ModelAccess | null
-  /** Who takes turns at the thread with the others. */
+  /** The owner whose estimates take turns at the thread with those of others. */
   readonly owner: string
   readonly client: ServerResponse
   readonly readBody: JourneyRequest['readBody']

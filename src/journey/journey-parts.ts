@@ -44,7 +44,7 @@ export interface JourneyParts {
   readonly fieldRefused: (upstream: string, field: UnlistedField) => void
   /** Tells the operator of an output cap of the gateway's own that a provider refused. */
   readonly ownCapRefused: (refusal: OwnCapRefusal) => void
-  /** By the names that offers have. */
+  /** Upstreams by the names that offers have. */
   readonly upstreams: ReadonlyMap<string, Upstream>
   readonly accountTag: (accountId: string) => string
   readonly clock: Clock
@@ -78,7 +78,7 @@ export interface JourneyRequest extends Arrival {
   readonly format: WireFormat
   readonly requestId: string
   readonly headers: IncomingHttpHeaders
-  /** Who sends it, where another route knows; null: its API key says. Throws Problem. */
+  /** Finds the sender, if another route knows it; null: the sender follows from the API key. Throws Problem. */
   readonly authenticate: (() => Promise<Caller>) | null
   readonly client: ServerResponse
   /** Reads the whole body, inflated, within the limits of the format and the account. */

@@ -124,7 +124,7 @@ function wireOf({ settings: { name }, wires }: Upstream, { endpoint }: WireForma
 
 type ByteCaller = Pick<Caller, 'accountId' | 'hasBackedCredit'>
 
-/** Whose memory a body takes. */
+/** The owner whose share of memory a body takes. */
 export function byteOwner(
   { accountId, hasBackedCredit }: ByteCaller,
   format: Pick<WireFormat, 'bodyBytesMax'>,

@@ -1,4 +1,4 @@
-/** A mail to one person. */
+/** An email to one person. */
 export interface Letter {
   readonly to: string
   readonly subject: string
@@ -39,7 +39,7 @@ function textOf(part: Part): string {
   return part.kind === 'link' ? `${part.words}:\n${part.url}` : part.code
 }
 
-/** No pictures, scripts or addresses of others: opening the mail tells no one. */
+/** No pictures, scripts or addresses of others: opening the email tells no one. */
 function htmlOf(part: Part): string {
   if (part.kind === 'words') return `<p>${escaped(oneLine(part.words))}</p>`
   if (part.kind === 'code') {
@@ -82,7 +82,7 @@ export function testLetter({
     to,
     subject: 'A test of your gateway',
     parts: [
-      words('Your gateway can send mail. This is the test that you asked for.'),
+      words('Your gateway can send email. This is the test that you asked for.'),
       { kind: 'link', words: 'Links in its mails lead to the page at', url: `${pageUrl}/app/` },
     ],
   })

@@ -70,7 +70,7 @@ test('a mail has plain text and HTML that say the same, and no picture, script o
     ]),
   )
   for (const body of [text, html]) {
-    expect(body).toContain('Your gateway can send mail.')
+    expect(body).toContain('Your gateway can send email.')
     expect(body).toContain('https://gate.example.com/app/')
   }
   expect(html).not.toMatch(/<img|<script|<link|url\(|src=/i)

@@ -1,7 +1,7 @@
 import type { Letter } from './letter.ts'
 import { isMailAddress, type Sender, type SmtpAddress } from './smtp-url.ts'
 
-/** How mails are sent. */
+/** How emails are sent. */
 export interface MailSettings {
   readonly server: SmtpAddress
   readonly from: Sender
@@ -49,7 +49,7 @@ export class MailServer {
     const timedOut = AbortSignal.timeout(timeoutMs)
     const signal = stopped === undefined ? timedOut : AbortSignal.any([timedOut, stopped])
     try {
-      // 1 MB that a gateway without mail never loads.
+      // 1 MB that a gateway without email never loads.
       const { createTransport } = await import('nodemailer')
       const sent = await createTransport({
         host: server.host,

@@ -4,11 +4,11 @@ export interface SmtpAddress {
   readonly port: number
   /** `implicit`: from the first byte on. `required`: by STARTTLS, or nothing is sent. `off`: never. */
   readonly tls: 'implicit' | 'required' | 'off'
-  /** Null: the server takes mail without a sign-in. */
+  /** Null: the server takes email without a sign-in. */
   readonly login: { readonly user: string; readonly password: string } | null
 }
 
-/** Who mails are from. */
+/** Who emails are from. */
 export interface Sender {
   /** Null: the address alone. */
   readonly name: string | null

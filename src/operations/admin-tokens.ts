@@ -69,7 +69,10 @@ function create({ store, ids, clock, onAdminTokensChanged }: OperationParts) {
   })
 }
 
-/** By position: who asks, and until when. Throws Problem `invalid_parameter` where the caller itself expires earlier. */
+/**
+ * By position: the caller, and when the new token shall expire. Throws Problem `invalid_parameter` where the caller's
+ * own token expires earlier.
+ */
 function expiryOf(
   { token }: Extract<Caller, { kind: 'admin' }>,
   askedAtMs: number | null,

@@ -4,7 +4,7 @@ import { Problem } from '../vocabulary/problem.ts'
 import type { AdminScope, Role } from '../vocabulary/role.ts'
 import { oneOf } from './check-input.ts'
 
-/** Who calls an operation: an admin, by token or on the command line, or an API key for its own account. */
+/** The caller of an operation: an admin, by token or on the command line, or an API key for its own account. */
 export type Caller =
   | AdminCaller
   /** Without a key. */
@@ -13,7 +13,7 @@ export type Caller =
   | MemberCaller
   | OperatorCaller
 
-/** Who has an admin token, or types commands where the store is. */
+/** A person or program with an admin token, or with the command line beside the store. */
 interface AdminCaller {
   readonly kind: 'admin'
   /** Null: the command line, which may do everything and is not recorded. */

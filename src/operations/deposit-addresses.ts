@@ -13,7 +13,7 @@ import {
 } from './fields.ts'
 import { type OperationParts, operation } from './operation.ts'
 
-/** Where accounts pay to on a chain, with the paths for the wallet that has the seed, for admins. */
+/** The deposit addresses of accounts on a chain, with the paths for the wallet that has the seed, for admins. */
 export function depositAddressOperations({ store, sale }: OperationParts) {
   /** The address by the public key of the settings; null: deposits of this chain are not taken. */
   const derivedOf = ({ chainId, accountId }: { chainId: number; accountId: string }) => {

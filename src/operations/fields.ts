@@ -249,7 +249,7 @@ export function timeAnswer(atMs: number): string {
   return new Date(atMs).toISOString()
 }
 
-/** As {@link timeAnswer}; null stays null. */
+/** Formats a time as {@link timeAnswer} does; null stays null. */
 export function timeOrNull(atMs: number | null): string | null {
   return atMs === null ? null : timeAnswer(atMs)
 }

@@ -13,7 +13,7 @@ import { emailField, idField, listAnswer, listShape, timeAnswer, timeField } fro
 import { notFound, type OperationParts, operation } from './operation.ts'
 import { linkAnswer, linkShape } from './people.ts'
 
-/** Who may open the pages of an account. */
+/** The people who may open the pages of an account. */
 export function memberOperations(parts: OperationParts) {
   return [
     list(parts),
@@ -140,7 +140,7 @@ function invite(parts: OperationParts) {
     needsOwner: true,
     paths: { member: `${MEMBER}/invitations` },
     summary:
-      'Invite a person to the account. Where the gateway sends mail, the link goes to the address alone; else only this answer has it. It works once, within 7 days.',
+      'Invite a person to the account. Where the gateway sends email, the link goes to the address alone; else only this answer has it. It works once, within 7 days.',
     body: z.strictObject({
       email: emailField.describe('The address of the person.'),
       role: z.enum(ROLES).describe('What the person may do in the account.'),
@@ -211,7 +211,7 @@ export const memberInvitationShape = linkShape
     url: linkShape.shape.url.optional(),
     mailed: z
       .boolean()
-      .describe('Whether the link went to the address by mail. There is no `url` then.'),
+      .describe('Whether the link went to the address by email. There is no `url` then.'),
   })
   .meta({ id: 'MemberInvitation' })
 

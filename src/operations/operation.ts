@@ -28,7 +28,7 @@ import { checkInput } from './check-input.ts'
 import { forCustomers } from './customer-fields.ts'
 
 /**
- * Who may call an operation, and the path of its route for each: from the root, parameters in braces,
+ * The kinds of callers of an operation, each with the path of its route: from the root, parameters in braces,
  * such as `/v1/admin/accounts/{account_id}`.
  */
 interface Paths {
@@ -273,7 +273,7 @@ export interface OperationParts {
   readonly ledger: CommandedLedger
   /** Null: the gateway sells no credit. */
   readonly sale: Sale | null
-  /** Who sells, for receipts; null: not said. */
+  /** The seller that receipts name; null: it is not set. */
   readonly seller: { readonly name: string | null; readonly taxId: string | null }
   readonly ids: IdSource
   readonly clock: Clock
@@ -281,9 +281,9 @@ export interface OperationParts {
   readonly keyTag: string
   /** The limits of keys that have none of their own. */
   readonly keyLimits: KeyLimits
-  /** Where browsers reach the page, without `/app`: links begin with it. */
+  /** The address of the page for browsers, without `/app`: links begin with it. */
   readonly pageUrl: string
-  /** Sends a letter later, without a wait; null: no mail is sent. */
+  /** Sends a letter later, without a wait; null: no email is sent. */
   readonly postLetter: ((letter: Letter, untilMs: number) => void) | null
   /** Networks that webhooks may be sent to although they are not public. */
   readonly webhookNetworks: readonly string[]
@@ -346,7 +346,7 @@ export interface UpstreamFacts {
   readonly left: Decimal | null
 }
 
-/** Where an operation reads a few rows: for the page, on a connection of its own. */
+/** The connection on which an operation reads a few rows: for the page, a connection of its own. */
 export function readsFor(
   { caller, reader }: { readonly caller: Caller; readonly reader: Reader },
   { db, pages }: Pick<Store, 'db' | 'pages'>,
@@ -354,7 +354,7 @@ export function readsFor(
   return caller.kind === 'member' || caller.kind === 'operator' ? pages(reader) : db
 }
 
-/** Whose reads of pages take turns with those of others. */
+/** The owner whose reads of pages take turns with those of others. */
 function ownerOf(caller: Caller): string {
   if ('userId' in caller) return caller.userId
   if ('accountId' in caller) return caller.accountId

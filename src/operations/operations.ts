@@ -89,7 +89,7 @@ export function makeOperations(
   }))
 }
 
-/** Every operation as it is described. None of them runs: they have no parts. */
+/** All operations, to read their descriptions. They have no parts, so that none of them can run. */
 export function describedOperations(): readonly Operation[] {
   const parts = new Proxy(Object(null), { get: () => ({}) })
   return makeOperations(OPERATIONS, parts).flatMap(({ operations }) => operations)

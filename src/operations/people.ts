@@ -17,7 +17,7 @@ import {
 } from './fields.ts'
 import { notFound, type OperationParts, operation } from './operation.ts'
 
-/** Who may sign in to the page. */
+/** The people who may sign in to the page. */
 export function peopleOperations(parts: OperationParts) {
   return [list(parts), invite(parts), reset(parts), removeRights(parts)]
 }
@@ -57,7 +57,7 @@ function invite(parts: OperationParts) {
         mail: z
           .boolean()
           .default(false)
-          .describe('Whether the gateway also mails the link to the person.'),
+          .describe('Whether the gateway also emails the link to the person.'),
       })
       .refine(({ operator, account_id }) => operator || account_id !== undefined, {
         message: 'is required unless the person becomes an operator',

@@ -83,7 +83,7 @@ export function filterOf({ key: apiKeyId, model, failed, since, until, ...same }
   } satisfies RequestFilter
 }
 
-/** Where a list is read: a search may take longer than a page of the newest. */
+/** The connection that a list is read on: a search may take longer than a page of the newest requests. */
 export function readsOf(
   filter: RequestFilter,
   { pages, searches }: OperationParts['store'],

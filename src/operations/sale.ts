@@ -223,7 +223,7 @@ async function beginCard(
   }
 }
 
-/** By position: why, and how long from now. */
+/** By position: the reason, and the time from now. */
 function laterProblem(message: string, waitMs: number): Problem {
   const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1_000))
   return new Problem('rate_limited', { message, retryAfterSeconds })
@@ -346,7 +346,7 @@ const begunShape = z
   })
   .meta({ id: 'BegunPurchase' })
 
-/** Where a payment that has begun is continued. */
+/** The address at which a payment that has begun is continued. */
 const openPageShape = z
   .object({
     object: z.literal('payment_page'),
@@ -354,7 +354,7 @@ const openPageShape = z
   })
   .meta({ id: 'PaymentPage' })
 
-/** Where tokens are sent to. */
+/** The address that tokens are sent to. */
 const depositShape = z
   .object({
     deposit: z.object({

@@ -57,7 +57,7 @@ const CSV_STEPS: Readonly<
   month: { head: 'utc_month', write: (began) => began.slice(0, 7) },
 }
 
-/** Where the part ends that is read at once: at the end of a step, so that no step has two lines. */
+/** The end of the part that is read at once: it is the end of a step, so that no step has two lines. */
 function csvPartEnd(atMs: number, step: ChartStep): number {
   if (step === 'month') return monthStart(atMs, 1)
   const stepMs = step === 'day' ? DAY_MS : HOUR_MS

@@ -18,7 +18,7 @@ interface FocusInput extends ReportRange {
   readonly query: Omit<PeriodQuery, 'by' | 'boundsMs' | 'groupsMax'>
   /** How long a charge period is. */
   readonly step: (typeof STEPS)[number]
-  /** Whose days and months they are. */
+  /** The time zone of days and months. */
   readonly zone: string
 }
 

@@ -77,7 +77,7 @@ function startOfDate({ date, zone }: { readonly date: string; readonly zone: str
   return day.startsAtMs
 }
 
-/** Where each day or month of a range begins in a zone, and where the last one ends; the first and the last may be parts. */
+/** The starts of the days or months of a range in a zone, and the end of the last; the outer ones may be parts. */
 function boundsOf({ fromMs, toMs }: ReportRange, { step, zone }: StepIn): readonly number[] {
   const period = { allowancePeriod: step, allowanceTimeZone: zone }
   const boundsMs = [fromMs]

@@ -177,7 +177,7 @@ interface GroupName {
 
 type GroupNames = (groupId: string) => GroupName
 
-/** Whose groups are named. */
+/** Groups to name, and the account that they are of. */
 export interface GroupNamesInput {
   /** Null: all accounts. */
   readonly accountId: string | null

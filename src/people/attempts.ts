@@ -7,10 +7,10 @@ import { hashSecret } from './link-text.ts'
 
 const WINDOW_MS = 10 * 60_000
 
-/** With this many wrong attempts in ten minutes, the last of them is refused with 429 already. */
+/** The number of wrong attempts in ten minutes of which the last is already refused with 429. */
 const WRONG_MAX = 5
 
-/** Who tries to sign in: as whom, from where; or, with the right password, a user by a second factor. */
+/** The sender of an attempt: an address that signs in by password, or a user who then shows a second factor. */
 type Attempter =
   | {
       /** The client address; an IPv6 address counts as its network. */

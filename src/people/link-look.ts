@@ -13,7 +13,7 @@ export interface LinkLook {
   /** The account that it lets the person into; null: none. */
   readonly accountName: string | null
   readonly role: Role | null
-  /** Who made it; null: nobody of the page did. */
+  /** The user who made it; null: the command line or a token did. */
   readonly inviterName: string | null
   readonly expiresAtMs: number
 }

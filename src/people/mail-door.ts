@@ -15,17 +15,17 @@ import { findUser } from './users.ts'
 
 const MINUTE_MS = 60_000
 
-/** How long mailed links and codes work: letters say so. Links outlast the wait for another mail. */
+/** How long emailed links and codes work: letters say so. Links outlast the wait for another email. */
 const LINK_MS = 45 * MINUTE_MS
 const CODE_MS = 15 * MINUTE_MS
 
 const CODES = 1_000_000
 
-/** With so many tries of one code, right or wrong, it has ended. */
+/** The number of tries, right or wrong, after which a code no longer works. */
 const TRIES_MAX = 5
 
 interface MailDoorInput extends DbWithIds {
-  /** Where browsers reach the page, without `/app`: links begin with it. */
+  /** The address of the page for browsers, without `/app`: links begin with it. */
   readonly pageUrl: () => string
   /** How people become users without an invitation; null: they do not. */
   readonly signUp: Pick<SignUp, 'isOpen'> | null
@@ -34,12 +34,12 @@ interface MailDoorInput extends DbWithIds {
   readonly post: (letter: Letter, untilMs: number) => void
 }
 
-/** Who asks for a mail to an email address. */
+/** A request for an email: the address that it goes to, and who asks. */
 interface Asking extends Pick<Visitor, 'address' | 'known'> {
   readonly email: string
 }
 
-/** A link of one mail: the only place that has its texts. */
+/** A link of one email: the only place that has its texts. */
 interface MailedLink {
   readonly text: string
   readonly code: string
@@ -48,8 +48,8 @@ interface MailedLink {
 }
 
 /**
- * Mails by which users sign in or choose another password. An address that no user has is answered alike, after the same
- * work: a link is made for it too, which is mailed to no one, or where people may sign up makes a user.
+ * Emails by which users sign in or choose another password. An address that no user has is answered alike, after the same
+ * work: a link is made for it too, which is emailed to no one, or where people may sign up makes a user.
  */
 export class MailDoor {
   readonly #input: MailDoorInput
@@ -59,7 +59,7 @@ export class MailDoor {
   }
 
   /**
-   * Mails a link and a code. Returns the ticket, which the browser that asked needs for the code: others may guess at
+   * Emails a link and a code. Returns the ticket, which the browser that asked needs for the code: others may guess at
    * codes of their own tickets alone. Throws Problem `rate_limited`.
    */
   async askSignIn(asking: Asking): Promise<string> {
@@ -76,7 +76,7 @@ export class MailDoor {
     return link.ticket
   }
 
-  /** Mails a link that sets another password. Throws Problem `rate_limited`. */
+  /** Emails a link that sets another password. Throws Problem `rate_limited`. */
   async askReset(asking: Asking): Promise<void> {
     const { user, link } = await this.#makeLink(asking, 'reset')
     const letter = resetLetter({
@@ -130,7 +130,7 @@ function codeHash({ ticket, code }: Pick<MailedLink, 'ticket' | 'code'>): string
 }
 
 /**
- * The link of a code that was mailed; it is not taken by this. A try counts before its code is compared, so that
+ * The link of a code that was emailed; it is not taken by this. A try counts before its code is compared, so that
  * a hundred at the same time are five. Throws Problem `invalid_code`, also for a ticket that never was.
  */
 export async function tryCode(

@@ -6,7 +6,7 @@ import { hashSecret } from './link-text.ts'
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-/** The sender and the recipient of a requested mail. */
+/** The sender and the recipient of a requested email. */
 interface Asked {
   /** The client address; an IPv6 address counts as its network. */
   readonly address: string
@@ -16,7 +16,7 @@ interface Asked {
   readonly known: string | null
 }
 
-/** A count of mails, and the most of it. */
+/** A count of emails, and the most of it. */
 interface Limit {
   readonly subject: string
   readonly mailsMax: number
@@ -33,13 +33,13 @@ const INVITATIONS_TO =
 const SIGN_UPS =
   'Too many people signed up from your network today. Try again tomorrow, or ask the operator for an invitation.'
 
-/** So many mails of a kind go to an address at once, then one in each of these times. */
+/** So many emails of a kind go to an address at once, then one in each of these times. */
 const AT_ONCE_MAX = 5
 const ONE_EACH_MS = HOUR_MS / 2
 
 /**
- * Counts a mail that is asked for, whether or not a user has the address. Throws Problem `rate_limited`. A known
- * browser has its own count, which strangers can't use up. The link of a mail outlasts the wait for the next one,
+ * Counts an email that is asked for, whether or not a user has the address. Throws Problem `rate_limited`. A known
+ * browser has its own count, which strangers can't use up. The link of an email outlasts the wait for the next one,
  * so that a person whose address strangers flood always has one that works.
  */
 export async function countMail(
@@ -63,7 +63,7 @@ export async function countMail(
   await countTo(parts, `${kind} to ${email.toLowerCase()}`)
 }
 
-/** Counts a mail to an address. */
+/** Counts an email to an address. */
 async function countTo({ db, clock }: DbWithClock, subject: string): Promise<void> {
   const nowMs = clock.nowMs()
   const subject_hash = hashSecret(subject)
@@ -91,7 +91,7 @@ async function countTo({ db, clock }: DbWithClock, subject: string): Promise<voi
     .executeTakeFirstOrThrow()
   const waitMs = Math.max(1, Number(full.ends_at_ms) - endsBeforeMs)
   const ago = minutes(Math.floor((nowMs - Number(full.last_at_ms)) / MINUTE_MS))
-  const message = `A mail went to this address ${ago} ago, and its link still works. Another can be asked for in ${minutes(Math.ceil(waitMs / MINUTE_MS))}.`
+  const message = `An email went to this address ${ago} ago, and its link still works. Another can be asked for in ${minutes(Math.ceil(waitMs / MINUTE_MS))}.`
   throw new Problem('rate_limited', { message, retryAfterSeconds: Math.ceil(waitMs / 1_000) })
 }
 
@@ -108,8 +108,8 @@ export function countSignUp(parts: DbWithClock, address: string): Promise<void> 
 }
 
 /**
- * Counts a mail by which an account invites a person. Throws Problem `rate_limited` from the sixth to an address, and the
- * forty-first of an account, in a day on.
+ * Counts an email by which an account invites a person. Throws Problem `rate_limited` from the sixth email to an
+ * address, and from the forty-first of an account, in a day.
  */
 export function countInvitation(
   parts: DbWithClock,

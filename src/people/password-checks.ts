@@ -11,7 +11,7 @@ const KNOWN_WAITING_MAX = 8
 const REFUSED_AFTER_MS = 2_000
 const REFUSED_LATER_MAX = 256
 
-/** Whose password is checked: a user's who is signed in or was before in this browser, or a stranger's. */
+/** The owner of a password that is checked: a user who is signed in, or was before in this browser, or a stranger. */
 export type Checked =
   | { readonly knownUserId: string }
   /** The client address; an IPv6 address counts as its network. */

@@ -12,7 +12,7 @@ export interface Passwords {
   }): Promise<boolean>
 }
 
-/** What each hash costs: N × r × 128 bytes of memory, and time in proportion. */
+/** The cost of each hash: N × r × 128 bytes of memory, and time in proportion. */
 interface ScryptCost {
   /** A power of two. */
   readonly N: number
@@ -51,7 +51,7 @@ export function makeScryptPasswords(cost: ScryptCost): Passwords {
   }
 }
 
-/** At the cost of every gateway: some 60 ms and 32 MB a hash. */
+/** The cost that every gateway uses: some 60 ms and 32 MB a hash. */
 export const scryptPasswords = makeScryptPasswords({ N: 16_384, r: 16 })
 
 /**

@@ -152,7 +152,7 @@ export class People {
     const { email, mailed } = await readLink(db, { ...presented, nowMs: clock.nowMs() })
     if (email === null) throw new Problem('invalid_link')
     const known = await findUser(db, email)
-    // Who has the mail owns the address, and another person may have set the password that was there before.
+    // The person who has the email owns the address; another person may have set the present password.
     const isTakenOver = mailed && known !== null && !known.emailVerified
     const proved =
       known === null || isTakenOver
@@ -182,8 +182,8 @@ export class People {
   }
 
   /**
-   * Sets a new password by a link, and ends all sessions. A link that did not go by mail comes from the operator, and takes
-   * the second factors away: it is also the way back to a user who lost them. Throws Problem `invalid_link`.
+   * Sets a new password by a link, and ends all sessions. A link that did not go by email comes from the operator, and
+   * removes the second factors: it also lets a user back in who lost them. Throws Problem `invalid_link`.
    */
   async resetPassword(
     { linkText, password }: Pick<SetUpInput, 'linkText' | 'password'>,
@@ -210,14 +210,14 @@ export class People {
     return this.#startSession({ userId: user.id, passwordHash }, visitor)
   }
 
-  /** Signs a user in by the link of a mail. Throws Problem `invalid_link`. */
+  /** Signs a user in by the link of an email. Throws Problem `invalid_link`. */
   async signInByLink(linkText: string, visitor: Visitor): Promise<NewSession> {
     const { db, clock } = this.#input
     const presented = { kind: 'sign_in', text: linkText, nowMs: clock.nowMs() } as const
     return this.#enterByMail(await readLink(db, presented), visitor)
   }
 
-  /** Signs a user in by the code of a mail, in the browser that asked for it. Throws Problem `invalid_code`. */
+  /** Signs a user in by the code of an email, in the browser that asked for it. Throws Problem `invalid_code`. */
   async signInByCode(
     presented: { readonly ticket: string; readonly code: string },
     visitor: Visitor,
@@ -251,7 +251,7 @@ export class People {
     return made
   }
 
-  /** Makes the user of an address that is proved by its mail. Throws Problem `invalid_link` and `rate_limited`. */
+  /** Makes the user of an address that is proved by its email. Throws Problem `invalid_link` and `rate_limited`. */
   async #signUpByMail({ id, email }: LinkRow, visitor: Visitor): Promise<NewSession> {
     const { db, clock, signUp } = this.#input
     if (email === null || signUp === null) throw new Problem('invalid_link')

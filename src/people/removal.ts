@@ -33,7 +33,7 @@ export function remove(
   return db.transaction().execute(async (trx) => {
     const nowMs = clock.nowMs()
     const known = await findUser(trx, email)
-    // The same order as where an invitation is accepted, so that the two never wait for each other.
+    // Rows are locked in the order in which accepting an invitation locks them, so that the two never deadlock.
     if (known !== null) await lockPassword(trx, known.id)
     const invitations = await endInvitations(trx, { ...removal, isAll, nowMs })
     // An invitation that was being accepted has made its user by now.

@@ -14,10 +14,10 @@ const SESSION_MS = 7 * 24 * 60 * 60_000
 /** How long a session waits for the second factor of its user. */
 const WAIT_MS = 10 * 60_000
 
-/** For how long a password is recent: after it was asked for, and after each use of that. */
+/** How long a password counts as recent after it was asked for, and after each use. */
 const RECENT_MS = 10 * 60_000
 
-/** For how long uses keep it recent. */
+/** The longest time for which uses keep a password recent. */
 const KEPT_MS = 60 * 60_000
 
 /** The last use of a session is written no more often than this. */
@@ -26,7 +26,7 @@ const USE_MS = 5 * 60_000
 const TOKEN_BYTES = 24
 const AGENT_CHARS_MAX = 300
 
-/** Where a person signs in from. */
+/** The browser that a person signs in from. */
 export interface Visitor {
   /** The client address; an IPv6 address counts as its network. */
   readonly address: string
@@ -88,7 +88,7 @@ export class Sessions {
     return { sessionToken }
   }
 
-  /** Who has a session; null: it has ended, never was, or waits for the second factor of its user. */
+  /** The user of a session; null: it has ended, never existed, or waits for the second factor of its user. */
   async find(sessionToken: string): Promise<SignedIn | null> {
     const nowMs = this.#clock.nowMs()
     const read = await this.#read(sessionToken, nowMs)

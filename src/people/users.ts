@@ -307,7 +307,7 @@ export async function vouchFor(
     .execute()
 }
 
-/** Whether a user gets mails of alerts, as an owner of accounts. */
+/** Whether a user gets emails of alerts, as an owner of accounts. */
 export async function setAlertMails(
   db: Kysely<Tables>,
   {

@@ -16,7 +16,7 @@ interface BlockRangeInput {
 interface Asking<Answer> {
   /** How many blocks there are. */
   readonly blocks: number
-  /** Asks for the first of them. */
+  /** Asks for the first of these blocks. */
   ask(blocks: number): Promise<Answer>
   /** Whether too few nodes answered. */
   isRefused(answer: Answer): boolean

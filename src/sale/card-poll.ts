@@ -79,7 +79,7 @@ export class CardPoll {
     }
   }
 
-  /** One look at all that changed, and at what is open. Rejects where the provider can't say what changed. */
+  /** Looks at all payments that changed, and at those that are open. Rejects where the provider can't list changes. */
   async look(): Promise<void> {
     try {
       await this.#followReports()

@@ -39,7 +39,7 @@ export interface DepositMethod {
   /** The address of an account; its row is durable before this resolves. */
   depositAddress(accountId: string): Promise<{
     readonly address: string
-    /** For wallets: `ethereum:…`. */
+    /** The payment request for wallets: `ethereum:…`. */
     readonly uri: string
   }>
 }

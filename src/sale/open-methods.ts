@@ -19,7 +19,7 @@ export interface SaleSettings extends Pick<SaleInput, 'ceilings' | 'seller'> {
 
 /** The parts of the sale, in any process. */
 interface SaleParts extends Pick<SaleInput, 'db' | 'ledger' | 'ids' | 'clock' | 'onCreditChanged'> {
-  /** Where browsers reach the gateway. */
+  /** The address of the gateway for browsers. */
   readonly publicUrl: () => string
   readonly isSimulator: boolean
   /** The methods by which deposits on a chain are sold. */
@@ -42,7 +42,7 @@ export function makeSale(
   return { card, sale: new Sale({ ...parts, methods, ceilings, seller }) }
 }
 
-/** At Stripe where its key is set, else with play money where the simulator answers; null: not at all. */
+/** Opens Stripe if its key is set, else play money if the simulator answers; null: cards are not taken. */
 function makeCard(
   { terms, stripe: settings }: Pick<SaleSettings, 'terms' | 'stripe'>,
   { db, ids, clock, publicUrl, isSimulator }: SaleParts,

@@ -35,7 +35,7 @@ export class LookContradicted extends Error {
   override readonly name = 'LookContradicted'
 }
 
-/** Who sells the credit. */
+/** The seller of the credit. */
 export interface Seller {
   readonly name: string
   readonly taxId: string | null
@@ -50,7 +50,7 @@ export interface SaleInput {
   readonly ids: IdSource
   readonly clock: Clock
   readonly ceilings: CeilingSettings
-  /** Who sells, for receipts; null: it is not set. */
+  /** The seller that receipts name; null: it is not set. */
   readonly seller: Seller | null
   /** Called when the credit of an account has changed. */
   readonly onCreditChanged: (accountId: string) => Promise<void>

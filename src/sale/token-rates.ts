@@ -23,7 +23,7 @@ export interface RatesInput {
 // was set back.
 const REWRITE_AFTER_MS = 30_000
 
-/** Asks the nodes what each token is worth, and writes what a quorum says alike. */
+/** Asks the nodes for the rate of each token, and stores a rate on which a quorum agrees. */
 export async function refreshRates(input: RatesInput): Promise<void> {
   const { chain, nodes, onNodeFailure } = input
   await Promise.all(

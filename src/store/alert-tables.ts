@@ -15,7 +15,7 @@ export const ALERTS = new Table('alerts', {
   },
 })
 
-/** Mails of alerts to send: one row for each user, until the mail server has accepted it. */
+/** Emails of alerts to send: one row for each user, until the mail server has accepted it. */
 export const ALERT_LETTERS = new Table('alert_letters', {
   key: ['id'],
   fixed: {
@@ -32,5 +32,5 @@ export const ALERT_LETTERS = new Table('alert_letters', {
   },
 })
 
-/** A mail of an alert. */
+/** An email of an alert. */
 export type AlertLetterRow = RowOf<typeof ALERT_LETTERS>

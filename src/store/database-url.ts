@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { readPostgresUrl } from './postgres/postgres-url.ts'
 
-/** Where the store is. */
+/** The location of the store. */
 export type DatabaseLocation =
   | { readonly kind: 'sqlite'; readonly file: string }
   /** The whole address, password included. */

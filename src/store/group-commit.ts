@@ -17,7 +17,7 @@ interface GroupCommitInput<Command, Answer> {
   readonly isAlone: (command: Command) => boolean
   /** Whether a client waits for a command, and is refused where the store fails or takes too long. */
   readonly isAwaited: (command: Command) => boolean
-  /** Whose rows a command locks; null: it is not known. */
+  /** The owner whose rows a command locks; null: it is not known. */
   readonly ownerOf: (command: Command) => string | null
   readonly batchCommandsMax: number
   /** The longest that an idle command waits for a commit. */
@@ -189,7 +189,7 @@ export class GroupCommit<Command, Answer> {
     for (const { reject } of failed) reject(new NotSent(error.message, { cause: error }))
   }
 
-  // One timer for all that wait, since nearly none waits for long.
+  // One timer for all waits, since nearly all of them are short.
   #lookLater(): NodeJS.Timeout {
     const timer = setTimeout(() => {
       this.#lookTimer = this.#running === null ? null : this.#lookLater()
@@ -266,7 +266,7 @@ export class GroupCommit<Command, Answer> {
     for (const [place, commands] of apart.entries()) {
       try {
         if (elapsedMs() > untilMs) throw lockedRows()
-        // One that is alone has waited already.
+        // A command that is alone has already waited.
         if (apart.length > 1) await this.#answer(commands, 'little')
         else this.#setAside(commands)
       } catch (error) {

@@ -39,7 +39,7 @@ export class LockedOwners {
     return aside !== undefined && this.#elapsedMs() < aside.untilMs
   }
 
-  /** Its rows were locked. */
+  /** Sets aside an owner whose rows were locked. */
   setAside(owner: string | null): void {
     if (owner === null) return
     const nowMs = this.#elapsedMs()

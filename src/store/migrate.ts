@@ -152,7 +152,7 @@ export async function bringUpToDate(
   input: UpToDateInput & {
     /** Called with the store's schema before it is migrated. */
     readonly beforeMigration?: (version: number) => Promise<unknown>
-    /** By schema: the newest copy that a program of it can use, of those made before migrations; null: none. */
+    /** Finds the newest copy from before a migration that a program of a schema can use; null: none. */
     readonly findCopy?: (version: number) => string | null
   },
 ): Promise<void> {

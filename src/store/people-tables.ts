@@ -26,7 +26,7 @@ export const USERS = new Table('users', {
     is_operator: startsAs(false, flag),
     created_at_ms: integer,
     updated_at_ms: integer,
-    /** Whether the user gets mails of alerts, as an owner of accounts. */
+    /** Whether the user gets emails of alerts, as an owner of accounts. */
     alert_mails: startsAs(true, flag),
     /** Whether the operator let the user in, by the setup link or a link of the operator's own. */
     vouched: startsAs(false, flag),
@@ -84,11 +84,11 @@ export const LINKS = new Table('links', {
     expires_at_ms: integer,
     used_at_ms: orNull(integer),
     created_at_ms: integer,
-    /** Whether its text went by mail alone, so that taking it proves the address. */
+    /** Whether its text went by email alone, so that taking it proves the address. */
     mailed: startsAs(false, flag),
-    /** For a mailed link: the hash of the ticket in the browser that asked. */
+    /** For an emailed link: the hash of the ticket in the browser that asked. */
     ticket_hash: orNull(text),
-    /** For a mailed link: the hash of its ticket and its code. */
+    /** For an emailed link: the hash of its ticket and its code. */
     code_hash: orNull(text),
     /** Tries of its code. */
     tries: startsAs(0, integer),
@@ -209,7 +209,7 @@ export const PASSKEYS = new Table('passkeys', {
   fixed: {
     id: text,
     user_id: text,
-    /** As its user called it. */
+    /** The name that its user gave it. */
     name: text,
     /** In base64url, as the device chose it. */
     credential_id: text,
@@ -269,15 +269,15 @@ const SIGN_IN_RATES = new Table('sign_in_rates', {
   },
 })
 
-/** Requested mails, by the SHA-256 of the requester or of the recipient. */
+/** Requested emails, by the SHA-256 of the requester or of the recipient. */
 const MAIL_RATES = new Table('mail_rates', {
   key: ['subject_hash'],
   fixed: {
     subject_hash: text,
     mails: integer,
-    /** When the count begins again. Of an address: when five mails may go again at once. */
+    /** When the count begins again. Of an address: when five emails may go again at once. */
     ends_at_ms: integer,
-    /** For an address: when the last mail was sent there. */
+    /** For an address: when the last email was sent there. */
     last_at_ms: orNull(integer),
   },
 })

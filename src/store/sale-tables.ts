@@ -74,7 +74,7 @@ export const RECEIPT_NUMBERS = new Table('receipt_numbers', {
 export const PLAY_CHECKOUTS = new Table('play_checkouts', {
   key: ['id'],
   fixed: {
-    /** That of the purchase. */
+    /** The ID of the purchase. */
     id: text,
     cents: integer,
     state: oneOf(['open', 'paid', 'expired'] as const),
@@ -109,7 +109,7 @@ export const DEPOSIT_ADDRESSES = new Table('deposit_addresses', {
     chain_id: integer,
     /** In lower case. */
     address: text,
-    /** It has another address once the operator has set another public key. */
+    /** An account gets another address once the operator has set another public key. */
     account_id: text,
     created_at_ms: integer,
   },

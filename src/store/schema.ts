@@ -93,7 +93,7 @@ export const ACCOUNTS = new Table('accounts', {
     external_id: orNull(text),
     /** Texts by their names, as JSON; null: none. */
     metadata_json: orNull(text),
-    /** Who receipts are for, as JSON: name, address and tax ID; null: none. */
+    /** The buyer that receipts name, as JSON: name, address and tax ID; null: none. */
     billing_json: orNull(text),
     created_at_ms: integer,
     ...OWN_LIMITS,
@@ -145,7 +145,7 @@ export const API_KEYS = new Table('api_keys', {
     /** The most that the key may ever spend; null: there is no limit. */
     credit_limit_micros: orNull(amount),
     ...MODEL_LISTS,
-    /** As of an account. */
+    /** Texts by their names, as JSON; null: none. */
     metadata_json: orNull(text),
     created_at_ms: integer,
     ...OWN_LIMITS,

@@ -50,7 +50,7 @@ export interface AttemptObserver {
   onResponseError(failure: AttemptFailure): void
 }
 
-// For a provider that keeps the connection open after its last event.
+// A deadline for providers that keep the connection open after their last event.
 const END_TIMEOUT_MS = 2_000
 
 class DeadlinePassed extends Error {}

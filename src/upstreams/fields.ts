@@ -83,7 +83,7 @@ export function refused(why: keyof typeof WHY_REFUSED, message?: string): FieldR
   return refusing(WHY_REFUSED[why], message === undefined ? leaveOut : () => message)
 }
 
-/** As {@link refused}, for a field that an operator can vouch for. */
+/** Refuses a field as {@link refused} does, unless the operator vouches for it. */
 export function refusedUnlessVouched(): FieldRow {
   return refusing(null, leaveOut)
 }

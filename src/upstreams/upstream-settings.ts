@@ -46,25 +46,25 @@ export interface UpstreamSettings {
 
 /** An upstream as far as it lists models, with the formats in which it answers them. */
 export interface Claimant extends Pick<UpstreamSettings, 'name' | 'models'> {
-  /** By name. */
+  /** The endpoints of these formats. */
   readonly formats: ReadonlySet<string>
 }
 
 /** The time limits of one upstream. */
 export interface UpstreamTimeouts {
-  /** For a connection to open. */
+  /** The time for a connection to open. */
   readonly connectTimeoutMs: number
   /** Until an answer's headers. */
   readonly headersTimeoutMs: number
   /** Between two pieces of an answer's body. */
   readonly stallTimeoutMs: number
-  /** For a whole answer. A stream has none. */
+  /** The time for a whole answer. A stream has no such limit. */
   readonly totalTimeoutMs: number
-  /** For an image, from being forwarded to its end, streamed or not. */
+  /** The time for an image, from the forwarding of its request to its end, streamed or not. */
   readonly imageTimeoutMs: number
   /** From the headers of a stream whose client has left until the call is cancelled. */
   readonly readOnTimeoutMs: number
-  /** For a place of `inFlightMax` to become free. */
+  /** How long a call waits for a place of `inFlightMax`. */
   readonly queueTimeoutMs: number
 }
 

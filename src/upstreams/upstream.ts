@@ -29,7 +29,7 @@ export interface DearestTerms {
 
 /** How one kind of provider is spoken to: one value, all of it in one folder of `src/upstreams/`. */
 export interface Dialect {
-  /** Where the vendor's own API is; null: the settings must say. */
+  /** The address of the vendor's own API; null: the settings must have one. */
   readonly baseUrl: string | null
   /**
    * Whether the provider runs, and bills, a call to its end once the call was begun, even if the connection closes. If

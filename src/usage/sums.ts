@@ -114,15 +114,15 @@ export function lateRowsOf(
   return sql`day in (${sql.join(days)}) and hour in (${sql.join(numbers)})`
 }
 
-/** The sums of no requests. */
+/** Sums that are all 0. */
 export const NO_USAGE: UsageSums = sumsBy(() => 0)
 
-/** Both together. */
+/** Adds two sums. */
 export function addSums(one: UsageSums, other: UsageSums): UsageSums {
   return sumsBy((name) => one[name] + other[name])
 }
 
-/** The first without the other. */
+/** Subtracts the second from the first. */
 export function subtractSums(one: UsageSums, other: UsageSums): UsageSums {
   return sumsBy((name) => one[name] - other[name])
 }

@@ -15,6 +15,6 @@ export type LinkKind = (typeof LINK_KINDS)[number]
 
 /**
  * Every kind of link: to make the first operator, to become a user or a member, to set a new password, and to
- * sign in by a mail.
+ * sign in by an email.
  */
 export const LINK_KINDS = ['setup', 'invitation', 'reset', 'sign_in'] as const

@@ -8,7 +8,7 @@ import { type ServeProcess, serve } from '../tollgate-process.ts'
 import { expectGoodPage, openWindow } from './chromium.ts'
 import { test as inBrowser } from './page-test.ts'
 
-/** Ways in by mail, on a real gateway before a real mail server. */
+/** Ways in by email, on a real gateway before a real mail server. */
 
 const EMAIL = 'ada@example.org'
 
@@ -87,7 +87,7 @@ test('a code signs in after a wrong one, and five wrong ones end it', async ({ d
   await expectGoodPage(door)
   for (let tries = 0; tries < 5; tries++) await enter(wrongOf(ended))
   await enter(ended)
-  await door.getByText('After five tries ask for another mail').waitFor()
+  await door.getByText('After five tries ask for another email').waitFor()
   await door.getByRole('button', { name: 'Send another mail' }).click()
   const code = await ask(1)
   await enter(wrongOf(code))

@@ -94,7 +94,7 @@ export const NEW_RECOVERY_CODES = {
   recovery_codes: Array.from({ length: 10 }, (_, place) => `7KQ${place}-XM4T-0WZ9-B3N${place}`),
 }
 
-/** A gateway that sends mail. */
+/** A gateway that sends email. */
 export const WITH_MAIL: Start = {
   object: 'start',
   mode: 'live',

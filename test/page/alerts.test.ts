@@ -5,7 +5,7 @@ import { ADA, Browser, errorOf, inviteGuest, setUpOperator } from './page-client
 
 const ORIGIN = { origin: 'https://gate.example.com' }
 
-/** Ada, who has proved the address by the code of a mail. */
+/** Ada, who has proved the address by the code of an email. */
 async function enterByMail(world: World, text: () => Promise<string>): Promise<Browser> {
   await setUpOperator(world, ORIGIN)
   const browser = new Browser(world, ORIGIN)

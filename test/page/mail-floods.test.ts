@@ -34,7 +34,7 @@ afterEach(async () => {
 const browserAt = (address: string) => new Browser(world, { ...ORIGIN, address })
 const ADA_ONLY = { email: ADA.email }
 
-/** The text behind `#` of a mail's link. */
+/** The text behind `#` of an email's link. */
 async function linkOf(index: number): Promise<string> {
   const { text } = await box.mail(index)
   return /https:\/\/gate\.example\.com\/app\/[\w-]+#([\w-]{32})\n/.exec(text)?.[1] ?? ''
@@ -78,7 +78,7 @@ describe('a flood of mails', () => {
           expect(waitSeconds).toBeGreaterThan(0)
           expect(waitSeconds).toBeLessThanOrEqual(30 * 60)
           expect(text).toMatch(
-            /A mail went to this address (?:less than a minute|\d+ minutes?) ago, and its link still works\. Another can be asked for in \d+ minutes?\./,
+            /An email went to this address (?:less than a minute|\d+ minutes?) ago, and its link still works\. Another can be asked for in \d+ minutes?\./,
           )
           break
         }

@@ -36,7 +36,7 @@ const browserAt = (address: string) => new Browser(world, { ...ORIGIN, address }
 const INVALID_LINK = { httpStatus: 404, code: 'invalid_link', param: null }
 const INVALID_CODE = { httpStatus: 404, code: 'invalid_code', param: null }
 
-/** The text behind `#` of a mail's link. */
+/** The text behind `#` of an email's link. */
 async function linkOf(index: number): Promise<string> {
   const { text } = await box.mail(index)
   return /https:\/\/gate\.example\.com\/app\/[\w-]+#([\w-]{32})\n/.exec(text)?.[1] ?? ''
@@ -46,7 +46,7 @@ async function codeOf(index: number): Promise<string> {
   return /^(\d{6})$/m.exec((await box.mail(index)).text)?.[1] ?? ''
 }
 
-/** A code that is not the one of a mail. */
+/** A code that is not the one of an email. */
 function wrongOf(code: string, nth = 1): string {
   return String((Number(code) + nth) % 1_000_000).padStart(6, '0')
 }
@@ -202,7 +202,7 @@ test('no store and no log has the text, the ticket or the code of a mail', async
   const rows = JSON.stringify(
     await world.gateway.store.db.selectFrom('links').selectAll().execute(),
   )
-  await world.logged('"mail"')
+  await world.logged('"email"')
   for (const secretText of [ticket, token, `"${code}"`]) {
     expect(rows).not.toContain(secretText)
     expect(world.log.join('\n')).not.toContain(secretText)

@@ -124,7 +124,7 @@ export async function inviteGuest(
   return browser
 }
 
-/** What a call that asks for a mail leaves in the store, by table, and the shape of its answer. */
+/** What a call that asks for an email leaves in the store, by table, and the shape of its answer. */
 export async function tracesOf(
   { gateway: { store } }: Pick<World, 'gateway'>,
   call: () => Promise<PageAnswer>,

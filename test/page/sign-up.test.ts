@@ -41,7 +41,7 @@ afterEach(async () => {
 
 const browserAt = (address = '203.0.113.7') => new Browser(world, { ...ORIGIN, address })
 
-/** Asks for a mail, and types the code that is in it. */
+/** Asks for an email, and types the code that is in it. */
 async function signUp(browser: Browser, { email, mail }: { email: string; mail: number }) {
   const { json } = await browser.post('auth/mail/sign-in', { email })
   const code = /^(\d{6})$/m.exec((await box.mail(mail)).text)?.[1]

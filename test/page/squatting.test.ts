@@ -20,7 +20,7 @@ let world: World
 let accountId: string
 let passedMs: number
 
-/** A gateway that sends mail and trusts a provider, or neither. */
+/** A gateway that sends email and trusts a provider, or neither. */
 async function open(proves: 'proves' | 'proves nothing'): Promise<void> {
   const mail = { SMTP_URL: box.url, MAIL_FROM: 'Gate <gate@example.com>' }
   world = await startWorld({
@@ -166,7 +166,7 @@ describe('where addresses can be proved', () => {
     accountId = (await world.account()).id
   })
 
-  /** A browser that took an invitation to another's address, which no mail carried. */
+  /** A browser that took an invitation to another's address, which no email carried. */
   async function claim() {
     const guest = { email: VICTIM, accountId, role: 'owner', ...ORIGIN } as const
     return inviteGuest(world, { ...guest, address: '198.51.100.66' })

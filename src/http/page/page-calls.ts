@@ -26,7 +26,7 @@ import {
 export interface PageCallsInput extends PageAccessInput {
   readonly people: People
   readonly clock: Clock
-  /** Null: no mail is sent. */
+  /** Null: no email is sent. */
   readonly mailDoor: MailDoor | null
   readonly outsideDoor: OutsideDoor
   readonly mode: 'simulator' | 'live'

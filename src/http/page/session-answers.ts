@@ -18,7 +18,7 @@ export interface StartAnswer {
   readonly setup_needed: boolean
   /** How people become users. */
   readonly sign_up: 'invited' | 'open'
-  /** Whether users can sign in, and choose another password, by a mail. */
+  /** Whether users can sign in, and choose another password, by an email. */
   readonly mail: boolean
   /** Providers at which people may sign in, in the order of the buttons. */
   readonly providers: readonly { readonly id: string; readonly name: string }[]
@@ -76,15 +76,15 @@ export interface MeAnswer {
     readonly name: string
     readonly email: string
     readonly is_operator: boolean
-    /** Whether the user has a password; else the user signs in by mail or at a provider. */
+    /** Whether the user has a password; else the user signs in by email or at a provider. */
     readonly has_password: boolean
     /** `required`: the user has none, and may do nothing else before one is set up. */
     readonly second_factor: 'on' | 'off' | 'required'
     /** The second factors that the user can use at this address of the page, other than recovery codes. */
     readonly second_factor_kinds: readonly FactorKind[]
-    /** Whether the user has proved the address, by a mail or at a provider. */
+    /** Whether the user has proved the address, by an email or at a provider. */
     readonly email_verified: boolean
-    /** Whether the user wants mails of alerts. */
+    /** Whether the user wants emails of alerts. */
     readonly alert_mails: boolean
     readonly created_at: string
   }

@@ -164,7 +164,7 @@ async function resetPassword(
 
 function requireMail({ mailDoor }: PageCallsInput): MailDoor {
   if (mailDoor !== null) return mailDoor
-  const message = 'This gateway sends no mail. Ask the operator for a link.'
+  const message = 'This gateway sends no email. Ask the operator for a link.'
   throw new Problem('not_found', { message })
 }
 

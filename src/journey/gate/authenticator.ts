@@ -267,7 +267,7 @@ function ownLimits({
   return Object.values(limits).every((max) => max === null) ? {} : { ownLimits: limits }
 }
 
-// To the next power of two, with one of them again: of each number of hashes, SQLite keeps a statement of its own.
+// Repeats one hash up to the next power of two: SQLite keeps a prepared statement for each number of hashes.
 function filledUp(hashes: readonly string[]): readonly string[] {
   let count = 1
   while (count < hashes.length) count *= 2

@@ -31,7 +31,7 @@ export interface GateCaller {
   readonly apiKeyId: string
   /** Whether paid credit was ever added to the account, which then has no limit by default. */
   readonly hasBackedCredit: boolean
-  /** In place of the settings. */
+  /** Limits of the key and the account, which replace those of the settings. */
   readonly ownLimits?: CallerLimits
 }
 

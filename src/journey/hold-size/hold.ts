@@ -80,7 +80,7 @@ export function sizeHold(call: Call, listed: Offer): HoldSize {
   }
 }
 
-/** What may be a window of a whole body, as a count that a store keeps. */
+/** The largest possible window of a whole body, as a count that a store can keep. */
 function wholeTokens(tokens: number): number {
   return Math.min(Math.ceil(tokens), Number.MAX_SAFE_INTEGER)
 }
@@ -225,7 +225,7 @@ function promptPicos(call: Call, { offer, prompt }: Sizing): Picos {
 interface PromptPricing extends Sizing {
   /** The dearest price of a token of text. */
   readonly tokenPicos: Picos
-  /** That of one behind the last cache mark. */
+  /** The dearest price of a token of text behind the last cache mark. */
   readonly unmarkedPicos: Picos
 }
 

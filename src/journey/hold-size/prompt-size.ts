@@ -14,7 +14,7 @@ const IMAGE_TOKENS_MIN = 2_000
 export interface PromptSize {
   /** Text, including inline content that is neither a file nor an image. */
   readonly textTokens: number
-  /** Of `textTokens`, those of which no cache is written although the body marks others. */
+  /** The tokens of text behind the last cache mark, which are not written to a cache; part of `textTokens`. */
   readonly unmarkedTokens: number
   /** The tokens of each inline image, in addition to the text. */
   readonly imageTokens: readonly number[]

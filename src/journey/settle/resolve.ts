@@ -105,7 +105,7 @@ function resolveUncounted(reported: Reported, ran: Ran): Resolution {
 /** The approximate output of a reasoning model while it shows nothing. */
 const HIDDEN_TOKENS_PER_SECOND = 50
 
-// At least the prompt was read. The estimate stands, because no record will correct it.
+// The provider has read the prompt at least. The estimate stands, because no record will correct it.
 function resolveLeftUncounted(
   {
     reported,

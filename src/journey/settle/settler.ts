@@ -96,7 +96,7 @@ export class Settler {
     while (this.#pending.size > 0) await Promise.allSettled([...this.#pending.values()])
   }
 
-  // One for all that wait, since nearly none waits for long.
+  // One timer for all waits, since nearly all of them are short.
   #startTimer(delayMs: number): void {
     this.#timer = setTimeout(() => {
       this.#timer = null

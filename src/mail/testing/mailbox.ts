@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 
-/** A mail that a mail server was given. */
+/** An email that a mail server was given. */
 export interface ReceivedMail {
   readonly from: string
   readonly to: readonly string[]
@@ -20,12 +20,12 @@ export interface Mailbox {
   readonly url: string
   /** What it was given, in order. */
   readonly mails: readonly ReceivedMail[]
-  /** Resolves with the mail of a number, from 0, when it has come. */
+  /** Resolves with the email of a number, from 0, when it has come. */
   mail(index: number): Promise<ReceivedMail>
   close(): Promise<void>
 }
 
-/** Starts a mail server that takes all mail, without TLS or a sign-in unless the options say else. */
+/** Starts a mail server that takes all email, without TLS or a sign-in unless the options say else. */
 export async function startMailbox(options: SMTPServerOptions = {}): Promise<Mailbox> {
   const mails: ReceivedMail[] = []
   const waiting = new Set<() => void>()
@@ -77,7 +77,7 @@ function partsOf(raw: string): Pick<ReceivedMail, 'headers' | 'text' | 'html'> {
   return { headers, text: partOf(raw, 'text/plain'), html: partOf(raw, 'text/html') }
 }
 
-/** The decoded body of one part of a mail. */
+/** The decoded body of one part of an email. */
 function partOf(raw: string, type: string): string {
   const at = raw.indexOf(`Content-Type: ${type}`)
   if (at === -1) return ''

@@ -28,7 +28,7 @@ interface AddedFactor {
 
 interface AddAppInput {
   readonly signedIn: OwnSession
-  /** As {@link FactorSetup.beginApp} made it. */
+  /** The secret that {@link FactorSetup.beginApp} made. */
   readonly secret: string
   /** The code that the app shows. */
   readonly code: string

@@ -9,7 +9,7 @@ import type { PasskeyRow, UserRow } from '../../store/people-tables.ts'
 
 /** The page at one host name, where passkeys are made and used. */
 export interface PasskeySite {
-  /** As browsers send it. */
+  /** The origin, as browsers send it. */
   readonly origin: string
   readonly host: string
 }

@@ -10,7 +10,7 @@ import {
 
 /** GitHub, or GitHub Enterprise at an address of its own. */
 export interface GithubSettings {
-  /** Its address: people sign in below it. Its ids of people are with this address. */
+  /** GitHub's address: people sign in below it, and ids of people belong to it. */
   readonly url: string
   readonly apiUrl: string
   readonly clientId: string

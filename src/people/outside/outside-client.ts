@@ -15,11 +15,11 @@ interface Return {
 
 /** A provider at which people prove who they are. */
 export interface OutsideClient {
-  /** Where to send the browser. Rejects where the provider is away. */
+  /** The address to send the browser to. Rejects where the provider is away. */
   signInUrl(begun: SignInSecrets & Return): Promise<URL>
   /**
-   * Who came back; `query`: what the provider added to the address. Rejects with what the provider or its tokens
-   * lack.
+   * The identity of the person who came back; `query` is the part that the provider added to the address. Rejects with
+   * the fault of the provider's answer or of its tokens.
    */
   identityOf(
     returned: SignInSecrets & Return & { readonly query: string },
@@ -28,7 +28,7 @@ export interface OutsideClient {
 
 /** A provider of OpenID Connect. */
 export interface OidcSettings {
-  /** Its address, which its tokens must name. */
+  /** The provider's address, which its tokens must name. */
   readonly issuer: string
   readonly clientId: string
   readonly clientSecret: string

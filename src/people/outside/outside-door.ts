@@ -9,7 +9,7 @@ export const OUTSIDE_MS = 10 * 60_000
 
 /** A provider that people may choose. */
 export interface OutsideProvider {
-  /** As it stands in the address that the provider leads back to. */
+  /** The provider's id in the address that it leads back to. */
   readonly id: string
   /** The text of its button. */
   readonly name: string
@@ -77,8 +77,9 @@ export class OutsideDoor {
   }
 
   /**
-   * Who came back. Throws Problem `sign_in_refused`, also for what was used before, took too long, or was begun in another
-   * browser; `sign_in_unavailable`; and `not_found` as `begin` does.
+   * Ends a sign-in, and returns the identity of the person who came back. Throws Problem `sign_in_refused`, also for a
+   * sign-in that was ended before, took too long, or began in another browser; `sign_in_unavailable`; and `not_found`
+   * as `begin` does.
    */
   async finish({ providerId, origin, query, ticket }: Returned): Promise<{
     readonly identity: OutsideIdentity
@@ -141,7 +142,7 @@ export class OutsideDoor {
   }
 }
 
-/** Each is random, and tells nothing of the others. */
+/** Each value is random, and reveals nothing about the others. */
 function secretsOf({
   providerId,
   ticket,

@@ -9,7 +9,7 @@ import { noPassword } from '../passwords.ts'
 import { proveAddress } from '../proof.ts'
 import { addUser, findIdentity, findUser, lockPassword, type StoredPassword } from '../users.ts'
 
-/** Who a provider outside of the gateway says that a person is. */
+/** A person's identity at a provider outside of the gateway. */
 export interface OutsideIdentity {
   /** The address of the provider. With `subject` it names the person for ever. */
   readonly issuer: string

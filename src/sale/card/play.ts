@@ -23,7 +23,7 @@ export class PlayCard implements CardProvider {
   constructor(input: {
     readonly db: Kysely<Tables>
     readonly clock: Clock
-    /** Where browsers reach the gateway. */
+    /** The address of the gateway for browsers. */
     readonly publicUrl: () => string
   }) {
     this.#db = input.db

@@ -48,7 +48,7 @@ export interface StripeSettings {
 }
 
 interface StripeCardInput extends StripeSettings {
-  /** Where browsers come back to. */
+  /** The address that browsers come back to. */
   readonly publicUrl: () => string
   /** Identifies the sessions of this store among those of other stores on the same Stripe account. */
   readonly storeId: () => Promise<string>

@@ -6,7 +6,7 @@ export interface Said<Answer> {
   readonly answer: Answer
 }
 
-/** The common answer of nodes. */
+/** Whether nodes agree, and on which answer. */
 type Agreement<Answer> =
   | { readonly kind: 'agreed'; readonly nodes: readonly ChainNode[]; readonly answer: Answer }
   /** Nodes contradict each other, and no answer, or more than one, has a quorum. */

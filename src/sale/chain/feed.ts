@@ -6,7 +6,7 @@ import type { Stablecoin } from './terms.ts'
 
 /** A node's reading of a token and of its price. */
 export interface TokenReading {
-  /** As the contract has it. */
+  /** The decimals that the contract has. */
   readonly decimals: number
   /** Dollars for one token, times 10^8; 0: the feed has no price. */
   readonly rate8: bigint

@@ -136,7 +136,7 @@ export async function askTransfers(
   search: Search,
 ): Promise<{ readonly last: Block; readonly transfers: readonly Transfer[] }> {
   const { from, to, tokens, addresses } = search
-  // To nodes, no tokens are all contracts.
+  // Nodes take an empty list of tokens for all contracts.
   const chunks = tokens.size === 0 ? [] : chunksOf([...addresses], ADDRESSES_A_CALL)
   const calls = chunks.map((chunk): RpcCall => {
     const topics = [TRANSFER, null, chunk.map((one) => `0x${one.slice(2).padStart(64, '0')}`)]

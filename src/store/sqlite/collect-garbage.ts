@@ -5,9 +5,9 @@ type Collect = (how: { readonly type: 'major'; readonly flavor: 'last-resort' })
 
 /** Collects all garbage of this thread and gives the free memory back to the system: some ten milliseconds. */
 export function collectGarbage(): void {
-  // It counts for contexts that are made after it, of all threads. Not taken back: another may be about to make one.
+  // Contexts that any thread makes from now on have it. It stays set: another thread may be about to make one.
   setFlagsFromString('--expose-gc')
   const collect: Collect = runInNewContext('gc')
-  // The usual kind keeps the pages that it empties.
+  // The usual kind of collection keeps the pages that it empties.
   collect({ type: 'major', flavor: 'last-resort' })
 }

@@ -50,7 +50,7 @@ function readTokenPrices(step: number | null, read: PriceReading): TokenPrices {
   }
 }
 
-/** For each price the dearer of the two. */
+/** Takes the dearer of two prices, for each price. */
 export function dearestOf<Table extends Readonly<Record<keyof Table, Picos>>>(
   a: Table,
   b: Table,

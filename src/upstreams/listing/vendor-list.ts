@@ -88,7 +88,7 @@ export interface VendorKnowledge {
   readonly authoredIdOf: (upstreamModelId: string) => string | null
   /** The tokens that the vendor adds to prompts. Left out: not known. */
   readonly promptAdditions?: PromptAdditions
-  /** As in {@link Offer}. */
+  /** The field of the same name of {@link Offer}. */
   readonly cachesOnlyMarked?: true
   readonly knownModel: (upstreamModelId: string) => KnownModel | null
   readonly factsOf: (upstreamModelId: string) => ModelFacts | null

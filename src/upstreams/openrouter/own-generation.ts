@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { RequestRow } from '../../store/schema.ts'
 import { promptTokensOf } from '../../vocabulary/outcome.ts'
 
-/** Where clients of OpenRouter ask for a generation. */
+/** The path at which clients of OpenRouter ask for a generation. */
 export const OWN_GENERATION_PATH = '/v1/generation'
 
 /** The moment at which a generation began, as its id has it, in milliseconds; null: the id has none. */

@@ -21,7 +21,7 @@ export const ownKeyDataShape = z.object({
   is_free_tier: z.boolean().describe('Whether the account never had paid credit.'),
   workspace_id: z.string().describe('The ID of the account.'),
   expires_at: z.iso.datetime().nullable(),
-  // What OpenRouter has, and this gateway has not.
+  // Fields of OpenRouter that this gateway has no values for.
   byok_usage: z.literal(0),
   byok_usage_daily: z.literal(0),
   byok_usage_weekly: z.literal(0),
@@ -44,7 +44,7 @@ export const ownKeyDataShape = z.object({
   }),
 })
 
-/** What is said of a key. */
+/** The facts about a key that are shown. */
 interface OwnKey {
   /** The first and last characters of its text. */
   readonly prefix: string

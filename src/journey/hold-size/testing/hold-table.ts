@@ -19,7 +19,7 @@ export interface HoldRow {
 /** A dollar for a million input tokens, two for output; a window of 100,000 and answers of 8,000. */
 export const PLAIN: Offer = offerWith({ input: usd('0.000001'), output: usd('0.000002') })
 
-/** The same offer with changes. */
+/** `PLAIN` with changes. */
 export function plainWith(rest: Partial<Offer>): Offer {
   return { ...PLAIN, ...rest }
 }
