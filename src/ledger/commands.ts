@@ -186,6 +186,10 @@ const ROWS = {
       if (input.fact.kind === 'paid') {
         named.looks.push({ of: 'receiptNumbers', by: 'id', value: RECEIPTS })
       }
+      if (input.hadReceiptNumber !== undefined) {
+        const value = String(input.hadReceiptNumber)
+        named.looks.push({ of: 'purchases', by: 'receipt_number', value })
+      }
     },
     rule: (work, input, { nowMs }) => postPurchase(work, input, nowMs),
     locks: accountIdOf,

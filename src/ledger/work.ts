@@ -94,7 +94,7 @@ export class UnitOfWork {
 /** Rows that are looked for by columns of their own, because no account names them. */
 export const FOUND = {
   creditCodes: { table: CREDIT_CODES, by: ['code_hash', 'id'] },
-  purchases: { table: PURCHASES, by: ['source', 'id'] },
+  purchases: { table: PURCHASES, by: ['source', 'id', 'receipt_number'] },
   receiptNumbers: { table: RECEIPT_NUMBERS, by: ['id'] },
 } as const
 

@@ -91,7 +91,7 @@ export class CommitMemory {
       const line = isRequest ? this.#keepRequest(command, { verdict, nowMs }) : null
       if (line === null && !isRequest && !isRunAgain(command)) continue
       lines.push(line ?? '')
-      if (line === null) others = [...others, command]
+      if (line === null) others = [...others, withReceiptNumber(command, verdict)]
     }
     if (lines.length === 0 || witness === null) return
     const keptAtMs = this.#elapsedMs()
@@ -194,6 +194,21 @@ function unpacked({ text, others, nowMs }: KeptBatch): LostBatch {
       return other === undefined ? [] : [other]
     })
   return { commands, nowMs }
+}
+
+/**
+ * A purchase that is booked again keeps the number of its receipt, which its buyer may have on paper. By position: command,
+ * verdict.
+ */
+function withReceiptNumber(
+  command: LedgerCommand,
+  verdict: LedgerVerdict | undefined,
+): LedgerCommand {
+  if (command.kind !== 'postPurchase') return command
+  if (typeof verdict !== 'object' || verdict === null || !('purchase' in verdict)) return command
+  const { receiptNumber } = verdict.purchase
+  if (receiptNumber === null) return command
+  return { ...command, input: { ...command.input, hadReceiptNumber: receiptNumber } }
 }
 
 function isOpened(verdict: LedgerVerdict | undefined): verdict is OpenedHold['grant'] {

@@ -176,7 +176,10 @@ function lockFound({
   readonly table: StatedTable
   readonly by: readonly string[]
 }): PlannedStatement {
-  const passes = by.map((column, place) => `${column} = any($${place + 1}::text[])`)
+  const passes = by.map((column, place) => {
+    const isInteger = table.columns.some(({ name, type }) => name === column && type === 'integer')
+    return `${column} = any($${place + 1}::${isInteger ? 'bigint' : 'text'}[])`
+  })
   return {
     name: `lock_${table.name}`,
     text: `select ${namesOf(table)} from ${table.name} where ${passes.join(' or ')}

@@ -40,14 +40,14 @@ export class Rebooking {
     lost: readonly LostBatch[],
     { open, isAtLeast }: { readonly open: readonly RebookInput[]; readonly isAtLeast: boolean },
   ) {
-    this.#lost = lost
+    this.#lost = knowingReceipts(lost)
     this.#isAtLeast = isAtLeast
-    for (const { commands, nowMs } of lost) {
+    for (const { commands, nowMs } of this.#lost) {
       for (const command of commands) this.#times.set(command, nowMs)
     }
     this.#waiting = merged([
       ...open.map((input) => ({ kind: 'rebook', input }) as const),
-      ...lost.flatMap(({ commands }) => commands),
+      ...this.#lost.flatMap(({ commands }) => commands),
     ])
   }
 
@@ -112,6 +112,26 @@ export class Rebooking {
     if (verdict.wasGone || verdict.settledNow) this.#requests++
     if (verdict.settledNow) this.#chargeMicros = micros(this.#chargeMicros + verdict.chargedMicros)
   }
+}
+
+/** Each lost purchase knows the last number of those that are lost: a new number takes none of theirs. */
+function knowingReceipts(lost: readonly LostBatch[]): readonly LostBatch[] {
+  const lastLostReceiptNumber = lost
+    .flatMap(({ commands }) => commands)
+    .reduce((last, command) => Math.max(last, receiptNumberOf(command)), 0)
+  if (lastLostReceiptNumber === 0) return lost
+  return lost.map((batch) => ({
+    ...batch,
+    commands: batch.commands.map((command) =>
+      command.kind === 'postPurchase'
+        ? { ...command, input: { ...command.input, lastLostReceiptNumber } }
+        : command,
+    ),
+  }))
+}
+
+function receiptNumberOf(command: LedgerCommand): number {
+  return command.kind === 'postPurchase' ? (command.input.hadReceiptNumber ?? 0) : 0
 }
 
 /** A request that was opened and settled in lost batches is booked again at the place of its opening. */

@@ -24,6 +24,10 @@ export interface PostPurchaseInput
   readonly fact: PurchaseFact
   /** Whether an admin has decided that a held or too small payment is credited. */
   readonly approved: boolean
+  /** The number that its receipt had before the store went back. Default: the next one. */
+  readonly hadReceiptNumber?: number
+  /** The highest number of those that were lost with it, which keep theirs. Default 0. */
+  readonly lastLostReceiptNumber?: number
 }
 
 /** The result of posting a purchase, with its row after that. */
@@ -72,9 +76,7 @@ export function postPurchase(
   // An answer from before the latest reversal may be older than what that reversal followed.
   if (before.reversals !== input.seenReversals) return { kind: 'stale', purchase: before }
 
-  const after = isCredited(before, found)
-    ? { ...found, receiptNumber: takeReceiptNumber(work) }
-    : found
+  const after = isCredited(before, found) ? withReceiptNumber(work, found, input) : found
   if (earlier === undefined) work.purchases.insert(after)
   else work.purchases.update(after)
   postChanges(work, { account, before, after, nowMs })
@@ -85,14 +87,40 @@ function isCredited(before: PurchaseRow, after: PurchaseRow): boolean {
   return before.state !== 'credited' && after.state === 'credited'
 }
 
-/** The next number, saved in the same transaction as the credit: what is rolled back has taken none. */
-function takeReceiptNumber(work: UnitOfWork): number {
+/**
+ * The purchase with the number that its receipt had, unless another has it since, else with the next one. By position: the
+ * rows, the purchase, and what it had.
+ */
+function withReceiptNumber(
+  work: UnitOfWork,
+  purchase: PurchaseRow,
+  {
+    hadReceiptNumber: had,
+    lastLostReceiptNumber = 0,
+  }: Pick<PostPurchaseInput, 'hadReceiptNumber' | 'lastLostReceiptNumber'>,
+): PurchaseRow {
+  if (had === undefined) return { ...purchase, receiptNumber: takeReceiptNumber(work) }
+  const other = work.purchases.find(({ receiptNumber }) => receiptNumber === had)
+  if (other === undefined) return { ...purchase, receiptNumber: takeReceiptNumber(work, had) }
+  const changed = `its receipt had the number ${had} before the database went back`
+  const note = purchase.note === null ? changed : `${purchase.note}; ${changed}`
+  const lastNumber = work.receiptNumbers.get(RECEIPTS)?.lastNumber ?? 0
+  const free = Math.max(lastNumber, lastLostReceiptNumber) + 1
+  return { ...purchase, note, receiptNumber: takeReceiptNumber(work, free) }
+}
+
+/**
+ * Takes a number that is free, or the next one, in the same transaction as the credit: what is rolled back has taken none.
+ * By position: the rows, and the number.
+ */
+function takeReceiptNumber(work: UnitOfWork, free?: number): number {
   const row = work.receiptNumbers.get(RECEIPTS)
-  const lastNumber = (row?.lastNumber ?? 0) + 1
+  const number = free ?? (row?.lastNumber ?? 0) + 1
+  const lastNumber = Math.max(number, row?.lastNumber ?? 0)
   // Two gateways that take the very first number insert the same row, and the second is run again.
   if (row === undefined) work.receiptNumbers.insert({ id: RECEIPTS, lastNumber })
-  else work.receiptNumbers.update({ ...row, lastNumber })
-  return lastNumber
+  else if (lastNumber !== row.lastNumber) work.receiptNumbers.update({ ...row, lastNumber })
+  return number
 }
 
 /** Whether a look contradicts what the row says once and for all. */
