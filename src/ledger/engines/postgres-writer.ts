@@ -90,8 +90,9 @@ export class PostgresWriter {
     clearTimeout(timer)
     const failed = settled.findIndex(({ status }) => status === 'rejected')
     if (failed < 0) {
-      // Each is fulfilled.
-      return (await Promise.all(sent)) as { -readonly [Place in keyof T]: Reply }
+      // Each is fulfilled, in the order of the statements.
+      const values = settled.map((each) => (each.status === 'fulfilled' ? each.value : null))
+      return values as { -readonly [Place in keyof T]: Reply }
     }
     if (isSilent) throw new StatementFailed(new Error(this.#silence(failed, sent.length)))
     const failure = settled[failed]
