@@ -7,7 +7,7 @@ import { CHECKS } from './checks/checks.ts'
 import { wordsOf } from './json.ts'
 import { PRICES } from './provider/bill.ts'
 import { PRICED, PROVIDER_KEY, startProvider, UNPRICED } from './provider/provider.ts'
-import { lineOf, scoresPage, tallyOf } from './report.ts'
+import { lineOf, resultText, scoresPage, tallyOf } from './report.ts'
 import { type Outcome, type Result, runChecks } from './run.ts'
 
 // The package's folder: of the sources, or of what the compiler made of them.
@@ -97,7 +97,7 @@ async function run(name: string, values: Options, args: readonly string[]): Prom
     tell: tellOn(process.stdout, values.verbose ?? false),
   })
   console.log(tallyOf(result))
-  if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(result, null, 1)}\n`)
+  if (values.json !== undefined) writeFileSync(values.json, resultText(result))
   const counted = result.checks.filter(
     ({ check }) => !values.announced || result.footnotes[check] === undefined,
   )

@@ -91,3 +91,11 @@ function sectionOf(result: Result, now: number): string {
 
 const oneLine = (words: string): string =>
   words.replace(/\s+/g, ' ').replaceAll('|', '\\|').replaceAll('<', '&lt;').slice(0, 400)
+
+/** A result as its file has it: each request on a line, so that a thousand of them can be read and compared. */
+export function resultText(result: object): string {
+  const text = JSON.stringify(result, null, 1)
+  // Line ends within texts are escaped, so that those between members are the only ones.
+  const inLine = (_: string, members: string) => `{ ${members.replaceAll(/\n\s+/g, ' ')} }`
+  return `${text.replaceAll(/\{\n\s+("id": [^{}[\]]*?)\n\s+\}/g, inLine)}\n`
+}
