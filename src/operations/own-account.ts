@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Balance, getBalance } from '../ledger/activity/activity.ts'
+import { type Balance, getBalance, getHeld } from '../ledger/activity/activity.ts'
 import { listPurchases } from '../ledger/activity/entries.ts'
 import { getApiKey } from '../ledger/api-keys.ts'
 import { listPending } from '../ledger/purchases.ts'
@@ -65,16 +65,18 @@ function balance(parts: OperationParts) {
       member: '/app/api/accounts/{account_id}/balance',
       operator: '/app/api/operator/accounts/{account_id}/balance',
     },
-    summary: "The account's credit, held credit and unresolved requests.",
+    summary: "The account's credit, held credit, and running and unresolved requests.",
     answers: { 200: balanceShape },
     async run({ reader, caller, accountId }) {
       const reads = readsFor({ caller, reader }, store)
       const held = await getBalance(reads, { accountId, nowMs: clock.nowMs() })
       if (held === null && caller.kind !== 'key') throw notFound('account', accountId)
       if (held === null) throw new Problem('invalid_api_key')
+      const running = await getHeld(reads, { accountId, state: 'open' })
+      const releaseAtMs = nextReleaseAtMs(parts, held.unresolved)
       return {
         httpStatus: 200,
-        body: balanceAnswer(accountId, held, nextReleaseAtMs(parts, held.unresolved)),
+        body: balanceAnswer(accountId, { ...held, running }, releaseAtMs),
       }
     },
   })
@@ -127,6 +129,9 @@ export const balanceShape = z
       .object({ balance: moneyField, held: moneyField, available: moneyField })
       .describe('Both purses together.'),
     has_backed_credit: z.boolean().describe('Whether credit was ever bought or activated.'),
+    running: z
+      .object({ requests: z.int(), held: moneyField })
+      .describe('Running requests, with their holds reserved.'),
     unresolved: z
       .object({
         requests: z.int(),
@@ -144,10 +149,10 @@ export const balanceShape = z
 /** A balance as it is answered. */
 function balanceAnswer(
   accountId: string,
-  balance: Balance,
+  balance: Balance & { readonly running: Balance['unresolved'] },
   releaseAtMs: number | null,
 ): z.infer<typeof balanceShape> {
-  const { backed, free, hasBackedCredit, unresolved } = balance
+  const { backed, free, hasBackedCredit, running, unresolved } = balance
   const { requests, heldMicros } = unresolved
   return {
     object: 'balance',
@@ -159,6 +164,7 @@ function balanceAnswer(
       available: backed.availableMicros + free.availableMicros,
     },
     has_backed_credit: hasBackedCredit,
+    running: { requests: running.requests, held: running.heldMicros },
     unresolved: {
       requests,
       held: heldMicros,

@@ -81,7 +81,7 @@ test('a key without a limit has nothing that remains of one, and one that is use
   expect(await own('/v1/key')).toMatchObject({ credit_limit: 1, credit_limit_remaining: 0 })
 })
 
-test('a balance has both purses, their total, and nothing unresolved', async () => {
+test('a balance has both purses, their total, and nothing running or unresolved', async () => {
   const expires_at = new Date(nowMs + 60_000).toISOString()
   await grantFree(3_000, expires_at)
   const backed = { balance: 10_000_000, held: 0, available: 10_000_000 }
@@ -91,8 +91,24 @@ test('a balance has both purses, their total, and nothing unresolved', async () 
     credit: { backed, free: { balance: 3_000, held: 0, available: 3_000, expires_at } },
     total: { balance: 10_003_000, held: 0, available: 10_003_000 },
     has_backed_credit: true,
+    running: { requests: 0, held: 0 },
     unresolved: { requests: 0, held: 0, next_release_at: null },
   })
+})
+
+test('a balance counts the running requests that hold credit', async () => {
+  const { simulator, gateway } = admin.world
+  simulator.script({ hold: 'beforeHeaders', times: 2 })
+  const answers = [admin.chat(apiKey), admin.chat(apiKey)]
+  await simulator.gate().arrived(2)
+  const { total, running, unresolved } = await own('/v1/balance')
+  expect(running).toEqual({ requests: 2, held: expect.any(Number) })
+  expect(total).toMatchObject({ held: (running as { readonly held: number }).held })
+  expect(unresolved).toMatchObject({ requests: 0 })
+  simulator.gate().release()
+  await Promise.all(answers)
+  await gateway.settled()
+  expect(await own('/v1/balance')).toMatchObject({ running: { requests: 0, held: 0 } })
 })
 
 test('a balance shows what is unresolved, and when the first of it is released', async () => {
@@ -111,6 +127,7 @@ test('a balance shows what is unresolved, and when the first of it is released',
   expect(await own('/v1/balance')).toMatchObject({
     credit: { backed: { balance: 10_000_000, held, available: 10_000_000 - held } },
     total: { held },
+    running: { requests: 0, held: 0 },
     unresolved: {
       requests: 2,
       held,

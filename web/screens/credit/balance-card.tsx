@@ -186,20 +186,32 @@ interface Share {
   readonly tone: string
 }
 
-function sharesOf({ credit, total, unresolved }: Balance, now: Date): readonly Share[] {
+function sharesOf({ credit, running, unresolved }: Balance, now: Date): readonly Share[] {
   const { backed, free } = credit
   const paidMicros = backed.balance < 0 ? backed.balance : backed.available
-  const runningMicros = total.held - unresolved.held
   const ends = free.expires_at === null ? '' : `, expires ${dayOf(new Date(free.expires_at), now)}`
-  const held = `Held by ${counted(unresolved.requests, 'unresolved request')}`
+  const heldBy = (requests: number, state: string) =>
+    `Held by ${counted(requests, `${state} request`)}`
   return [
     { text: 'Paid credit', amountMicros: paidMicros, tone: 'of-accent' },
-    ...(runningMicros <= 0
+    ...(running.requests === 0
       ? []
-      : [{ text: 'Held by running requests', amountMicros: runningMicros, tone: 'of-2' }]),
+      : [
+          {
+            text: heldBy(running.requests, 'running'),
+            amountMicros: running.held,
+            tone: 'of-2',
+          },
+        ]),
     ...(unresolved.requests === 0
       ? []
-      : [{ text: held, amountMicros: unresolved.held, tone: 'of-3' }]),
+      : [
+          {
+            text: heldBy(unresolved.requests, 'unresolved'),
+            amountMicros: unresolved.held,
+            tone: 'of-3',
+          },
+        ]),
     ...(free.balance === 0
       ? []
       : [{ text: `Free credit${ends}`, amountMicros: free.available, tone: 'hollow' }]),
