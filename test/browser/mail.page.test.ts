@@ -72,7 +72,7 @@ test('a code signs in after a wrong one, and five wrong ones end it', async ({ d
   await expectGoodPage(door)
   const ask = async (index: number): Promise<string> => {
     await door.getByLabel('Email').fill(EMAIL)
-    await door.getByRole('button', { name: 'Send the mail' }).click()
+    await door.getByRole('button', { name: 'Send email' }).click()
     await door.getByLabel('Code').waitFor()
     return /^\d{6}$/m.exec((await mailed.box.mail(index)).text)?.[0] ?? ''
   }
@@ -88,7 +88,7 @@ test('a code signs in after a wrong one, and five wrong ones end it', async ({ d
   for (let tries = 0; tries < 5; tries++) await enter(wrongOf(ended))
   await enter(ended)
   await door.getByText('After five tries ask for another email').waitFor()
-  await door.getByRole('button', { name: 'Send another mail' }).click()
+  await door.getByRole('button', { name: 'Send another email' }).click()
   const code = await ask(1)
   await enter(wrongOf(code))
   await door.getByText('The code is wrong').waitFor()
@@ -106,11 +106,11 @@ test('a newcomer who may sign up types the code of a mail, and is in an account 
     await door.getByRole('link', { name: 'Sign up or in by email' }).waitFor()
     await expectGoodPage(door)
     await door.getByRole('link', { name: 'Sign up or in by email' }).click()
-    await door.getByText('If you have no account yet, they make one.').waitFor()
+    await door.getByText('If you have no account yet, they create one.').waitFor()
     await expectGoodPage(door)
     await door.getByLabel('Email').fill('eve@example.org')
-    await door.getByRole('button', { name: 'Send the mail' }).click()
-    await door.getByText('A mail to eve@example.org is on its way.').waitFor()
+    await door.getByRole('button', { name: 'Send email' }).click()
+    await door.getByText('An email to eve@example.org is on its way.').waitFor()
     const { text } = await mailed.box.mail(0)
     expect(text).toContain('an account is made for you')
     await door.getByLabel('Code').fill(/^\d{6}$/m.exec(text)?.[0] ?? '')
@@ -128,7 +128,7 @@ test('the link of a mail waits for the button, and works once', async ({ door, m
   await door.getByRole('link', { name: 'Sign in by email' }).click()
   await door.getByRole('heading', { name: 'Sign in by email' }).waitFor()
   await door.getByLabel('Email').fill(EMAIL)
-  await door.getByRole('button', { name: 'Send the mail' }).click()
+  await door.getByRole('button', { name: 'Send email' }).click()
   const link = linkOf(await mailed.box.mail(0))
   for (let opened = 0; opened < 2; opened++) {
     await door.goto('about:blank')
@@ -153,8 +153,8 @@ test('a forgotten password is set anew by a mail, and an unknown address sees th
     // Else the field of the screen before it is filled, while this one still loads.
     await door.getByRole('heading', { name: 'Choose a new password' }).waitFor()
     await door.getByLabel('Email').fill(email)
-    await door.getByRole('button', { name: 'Send the mail' }).click()
-    await door.getByRole('heading', { name: 'Look at your mail' }).waitFor()
+    await door.getByRole('button', { name: 'Send email' }).click()
+    await door.getByRole('heading', { name: 'Check your email' }).waitFor()
     await door.getByText(`If a user has the address ${email}`).waitFor()
   }
   await forget('eve@example.org')

@@ -215,9 +215,9 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'sign-in-by-mail',
     path: 'sign-in-by-mail',
-    text: 'You get a mail with a code and a link.',
+    text: 'You get an email with a code and a link.',
   },
-  { name: 'forgot', path: 'forgot', text: 'You get a mail with a link.' },
+  { name: 'forgot', path: 'forgot', text: 'You get an email with a link.' },
   { name: 'sign-in-link', path: 'sign-in-link#a-token', text: 'You opened a link from an email.' },
   {
     name: 'invitation',

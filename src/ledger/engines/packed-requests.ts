@@ -129,5 +129,6 @@ function valuesOf<T>(fields: readonly (keyof T)[], object: T): unknown[] {
 
 /** By position: fields, and what {@link valuesOf} made of an object by them. */
 function objectOf<T>(fields: readonly (keyof T)[], values: readonly unknown[]): T {
+  // Every field of T has the value that was packed of it.
   return Object.fromEntries(fields.map((field, place) => [field, values[place]])) as T
 }

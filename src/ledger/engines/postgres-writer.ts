@@ -90,8 +90,8 @@ export class PostgresWriter {
     clearTimeout(timer)
     const failed = settled.findIndex(({ status }) => status === 'rejected')
     if (failed < 0) {
-      // Each is fulfilled, in the order of the statements.
       const values = settled.map((each) => (each.status === 'fulfilled' ? each.value : null))
+      // Each is fulfilled, in the order of the statements.
       return values as { -readonly [Place in keyof T]: Reply }
     }
     if (isSilent) throw new StatementFailed(new Error(this.#silence(failed, sent.length)))

@@ -9,7 +9,7 @@ import { DoorForm, messageOf } from './door-form.tsx'
 
 const route = getRouteApi('/sign-in-by-mail')
 
-/** Sign-in without a password: a mail with a link, and with a code for this browser. */
+/** Sign-in without a password: an email with a link, and with a code for this browser. */
 export function SignInByMail() {
   const { next = '/' } = route.useSearch()
   const [asked, setAsked] = useState<{ email: string; ticket: string } | null>(null)
@@ -21,13 +21,13 @@ export function SignInByMail() {
         title={isOpen ? 'Sign up or in by email' : 'Sign in by email'}
         lead={
           isOpen
-            ? 'You get a mail with a code and a link. If you have no account yet, they make one.'
-            : 'You get a mail with a code and a link.'
+            ? 'You get an email with a code and a link. If you have no account yet, they create one.'
+            : 'You get an email with a code and a link.'
         }
       >
         <AskForm
           ask={(email) => asBrowser('mailSignInLink', { email })}
-          submit="Send the mail"
+          submit="Send email"
           onAsked={(email, { ticket }) => setAsked({ email, ticket })}
         />
         <BackToSignIn />
@@ -53,25 +53,25 @@ export function SignInByMail() {
             required
             autoFocus
             error={wrong('code')}
-            hint="Six digits, for 15 minutes. The link in the mail works too."
+            hint="Six digits, for 15 minutes. The link in the email works too."
           />
         )}
       </DoorForm>
       <p className="mt-4">
         <button type="button" className="link" onClick={() => setAsked(null)}>
-          Send another mail
+          Send another email
         </button>
       </p>
     </Door>
   )
 }
 
-/** A forgotten password: a mail with a link that sets another one. */
+/** A forgotten password: an email with a link that sets another one. */
 export function Forgot() {
   const [email, setEmail] = useState<string | null>(null)
   if (email !== null) {
     return (
-      <Door title="Look at your mail" lead={<MailIsOnItsWay email={email} />}>
+      <Door title="Check your email" lead={<MailIsOnItsWay email={email} />}>
         <p className="note mt-4">The link works once, within an hour.</p>
         <BackToSignIn />
       </Door>
@@ -80,11 +80,11 @@ export function Forgot() {
   return (
     <Door
       title="Choose a new password"
-      lead="You get a mail with a link. Your other sessions end when you use it."
+      lead="You get an email with a link. Your other sessions end when you use it."
     >
       <AskForm
         ask={(email) => asBrowser('mailResetLink', { email })}
-        submit="Send the mail"
+        submit="Send email"
         onAsked={setEmail}
       />
       <BackToSignIn />
@@ -94,8 +94,8 @@ export function Forgot() {
 
 function MailIsOnItsWay({ email, isOpen = false }: { email: string; isOpen?: boolean }) {
   const address = <b className="break-all">{email}</b>
-  if (isOpen) return <>A mail to {address} is on its way.</>
-  return <>If a user has the address {address}, a mail to it is on its way.</>
+  if (isOpen) return <>An email to {address} is on its way.</>
+  return <>If a user has the address {address}, an email to it is on its way.</>
 }
 
 function BackToSignIn(): ReactNode {

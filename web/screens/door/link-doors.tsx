@@ -54,7 +54,7 @@ export function Setup() {
   )
 }
 
-/** A new password, by a link of `tollgate user reset` or of a mail. */
+/** A new password, by a link of `tollgate user reset` or of an email. */
 export function Reset() {
   return (
     <LookedAt title="Choose a new password" look="lookAtResetLink">
@@ -73,7 +73,7 @@ export function Reset() {
   )
 }
 
-/** Sign-in by the link of a mail. It is used by the button alone: programs that look at links open the page too. */
+/** Sign-in by the link of an email. It is used by the button alone: programs that look at links open the page too. */
 export function SignInLink() {
   return (
     <LookedAt title="Sign in to tollgate" look="lookAtSignInLink">

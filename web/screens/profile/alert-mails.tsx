@@ -3,7 +3,7 @@ import { asBrowser } from '../../api/calls.ts'
 import { meQuery, startQuery } from '../../api/queries.ts'
 import { useMe } from '../../shell/use-account.ts'
 
-/** Whether the user gets mails of alerts; where the gateway sends mail. */
+/** Whether the user gets alerts by email; only where the gateway sends email. */
 export function AlertMails() {
   const { user, accounts } = useMe()
   const { data: start } = useQuery(startQuery)
