@@ -1,5 +1,13 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -50,6 +58,36 @@ test('a backup beside a running server is exact, and brings back what was there 
   expect(restored.greeting).not.toContain('sk-tollgate-')
   expect(await ask(restored.address, apiKey)).toBe(200)
   await restored.stop('SIGTERM')
+})
+
+const BACKUP = join(ROOT, 'deploy', 'backup.sh')
+
+/** Leaves a copy in `backups` that was made that many days ago. */
+function leaveCopy(name: string, days: number): void {
+  const file = join(folder, 'backups', name)
+  writeFileSync(file, '')
+  const madeAt = new Date(Date.now() - days * 86_400_000)
+  utimesSync(file, madeAt, madeAt)
+}
+
+test('a nightly backup is audited, and replaces those that are older than 14 days', async () => {
+  await paste('tollgate account create Ada')
+  leaveCopy('old.db', 16)
+  leaveCopy('recent.db', 13)
+  expect(await paste(`${BACKUP} tollgate`)).toMatch(/^exact: 1 account, 0 keys,/m)
+  expect(readdirSync(join(folder, 'backups')).toSorted()).toEqual([
+    expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{6}Z\.db$/),
+    'recent.db',
+  ])
+})
+
+test.each(['backup', 'audit'])('a nightly backup whose %s fails deletes no copy', async (step) => {
+  await paste('tollgate account create Ada')
+  leaveCopy('old.db', 16)
+  const failing = `#!/bin/sh\n[ "$1" != ${step} ] || exit 1\nexec tollgate "$@"\n`
+  writeFileSync(join(folder, 'bin', 'failing'), failing, { mode: 0o755 })
+  await expect(paste(`${BACKUP} failing`)).rejects.toMatchObject({ code: 1 })
+  expect(readdirSync(join(folder, 'backups'))).toContain('old.db')
 })
 
 test('no proxy of the page gives up before the gateway does', () => {

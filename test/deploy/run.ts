@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -27,6 +27,8 @@ verdicts.push(await verdictOn(PROMETHEUS, 'dashboard.prometheus.test.ts'))
 for (const [file, as] of [
   ['tollgate.service', 'tollgate.service'],
   ['tollgate@.service', 'tollgate@01.service'],
+  ['tollgate-backup.timer', 'tollgate-backup.timer'],
+  ['tollgate-backup.service', 'tollgate-backup.service'],
 ] as const) {
   verdicts.push(`systemd, ${file}: ${await verdictOnUnit(file, as)}`)
 }
@@ -66,10 +68,17 @@ async function verdictOnUnit(source: string, name: string): Promise<string> {
   }
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-unit-'))
   try {
-    const unit = readFileSync(join(ROOT, 'deploy', source), 'utf8')
+    // A timer is read with the service that it starts.
+    for (const unit of readdirSync(join(ROOT, 'deploy'))) {
+      if (!/\.(service|timer)$/.test(unit)) continue
+      const text = readFileSync(join(ROOT, 'deploy', unit), 'utf8')
+      // The program must be there to be believed; in a checkout elsewhere it is elsewhere.
+      writeFileSync(
+        join(folder, unit === source ? name : unit),
+        text.replaceAll('/opt/tollgate', ROOT),
+      )
+    }
     const file = join(folder, name)
-    // The program must be there to be believed; in a checkout elsewhere it is elsewhere.
-    writeFileSync(file, unit.replaceAll('/opt/tollgate', ROOT))
     const { stdout, stderr } = await run('systemd-analyze', ['verify', file])
     return `${stdout}${stderr}` === '' ? 'passed' : `failed: ${stdout}${stderr}`
   } catch (error) {
