@@ -91,11 +91,11 @@ export function readPercent(text: string): number {
 
 /** A provider's cost in dollars, such as `0.0123`, as the exact text. */
 export function readCost(text: string): string {
-  const [, amount] = /^\$?(\d{1,9}(?:\.\d{1,30})?)$/.exec(text.trim()) ?? []
-  if (amount === undefined) {
-    throw new UsageFailure('must be zero or more dollars, such as 0.0123: plain digits')
+  const cost = parseDecimal(text)
+  if (cost === null || cost.digits < 0n) {
+    throw new UsageFailure('must be zero or more dollars, such as 0.0123')
   }
-  return amount
+  return text
 }
 
 /** A date such as `2027-01-31`, read as its start in UTC; any other text goes to the API unchanged. */

@@ -214,7 +214,10 @@ test('on PostgreSQL no statement of the ledger goes through all of Activity, wha
   )
   // The parameters by which rows are found: as many as the statement has.
   for (const statement of LOCK_FOUND.values()) {
-    values.set(statement, [['play:1'], ['pur_1']].slice(0, statement.text.includes('$2') ? 2 : 1))
+    const found = [['play:1'], ['pur_1'], [1]].filter((_, at) =>
+      statement.text.includes(`$${at + 1}`),
+    )
+    values.set(statement, found)
   }
   for (const statement of ROW_STATEMENTS.values()) {
     const [table, id] = FILLED.find(([of]) => statement.name.endsWith(`_${of}`)) ?? []
