@@ -22,7 +22,7 @@ const SCREENS: readonly Screen[] = [
     before: (server) => server.answer('/operator/usage/report', down),
     text: 'The usage could not be loaded.',
   },
-  { name: 'op-models', path: 'operator/models', text: '$42.00 an M image tokens' },
+  { name: 'op-models', path: 'operator/models', text: '$42.00 per M image tokens' },
   {
     name: 'op-models-none',
     path: 'operator/models?find=nothing',

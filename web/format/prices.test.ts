@@ -10,7 +10,7 @@ test.each([
   [of({ prompt: '0.00000315', completion: '0.00001575' }), '$3.15 → $15.75'],
   [of({ prompt: '0.000000021', completion: '0' }), '$0.021'],
   [of({ prompt: '0', completion: '0', image: '0.0420' }, 'image'), '$0.042 an image'],
-  [of({ prompt: '0', image_output: '0.000042' }, 'image'), '$42.00 an M image tokens'],
+  [of({ prompt: '0', image_output: '0.000042' }, 'image'), '$42.00 per M image tokens'],
   [of({ prompt: '0', completion: '0', request: '0.01' }), '$0.01 a request'],
   [of({ prompt: '0', completion: '0' }), 'Free'],
 ])('the prices of %j are shown as %s', (model, text) => {

@@ -36,7 +36,7 @@ export function pricesText(model: Priced): string {
   if (input !== null) return output === null ? input : `${input} → ${output}`
   const { image_output: imageTokens, image, request } = pricing
   const draws = architecture.output_modalities.includes('image')
-  if (draws && isCharged(imageTokens)) return `${perMillionText(imageTokens)} an M image tokens`
+  if (draws && isCharged(imageTokens)) return `${perMillionText(imageTokens)} per M image tokens`
   if (draws && isCharged(image)) return `${eachText(image)} an image`
   if (isCharged(request)) return `${eachText(request)} a request`
   return 'Free'

@@ -53,14 +53,14 @@ export function KeyRow({ apiKey, availableMicros, onRotated }: KeyRowProps) {
       <td className="num hide-s hide-m">
         {apiKey.held === 0 ? <span className="dimmed">–</span> : money(apiKey.held)}
       </td>
-      <td className="hide-s hide-m">
+      <td className="whitespace-nowrap hide-s hide-m">
         {apiKey.expires_at === null ? (
           <span className="dimmed">No expiry</span>
         ) : (
           <Time at={new Date(apiKey.expires_at)}>{dayOf(new Date(apiKey.expires_at), now)}</Time>
         )}
       </td>
-      <td className="text-ink-2">
+      <td className="whitespace-nowrap text-ink-2">
         <span className="only-s dimmed">Used </span>
         {apiKey.last_used_at === null ? (
           <span className="dimmed">never</span>
@@ -81,7 +81,7 @@ function PreviousLine({ apiKey: { previous_expires_at: ends } }: { apiKey: ApiKe
   const at = new Date(ends)
   return (
     <span className="two dimmed">
-      Its text before works until <Time at={at}>{dayAndMinute(at)}</Time>
+      The old key works until <Time at={at}>{dayAndMinute(at)}</Time>
     </span>
   )
 }
