@@ -80,6 +80,9 @@ test('a gateway says at its start, and whenever it changes, whether commits wait
     [40, `no standby follows this server now: ${loses}`],
   ])
   await standby.start()
+  // The next test begins with a standby that follows.
+  const follows = "select 1 from pg_stat_replication where state = 'streaming'"
+  while ((await primary.run(follows)).length === 0);
   await store.close()
 })
 

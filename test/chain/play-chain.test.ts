@@ -52,6 +52,5 @@ test('npm run chain prints settings that a gateway starts with, and its deposits
     expect.stringContaining('this is no address'),
     expect.stringContaining('within 15 seconds'),
   ])
-  while ((await available()) === before);
-  expect(await available()).toBe(before + 10_000_000)
+  await expect.poll(available, { interval: 100 }).toBe(before + 10_000_000)
 })
