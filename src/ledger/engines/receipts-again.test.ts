@@ -1,14 +1,13 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openStore } from '../../store/open-store.ts'
-import { StoreUnavailable } from '../../store/store-failure.ts'
 import {
   createRewoundDatabase,
   type RewoundDatabase,
 } from '../../store/testing/rewound-database.ts'
-import { micros } from '../../vocabulary/money.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { getPurchase } from '../purchases.ts'
-import type { PostPurchaseInput } from '../rules/post-purchase.ts'
+import { connected } from '../testing/connected.ts'
+import { paidLook } from '../testing/paid-look.ts'
 import { runScript } from '../testing/script.ts'
 import { benchOnStore, type StoreBench } from '../testing/store-bench.ts'
 import type { BatchedLedger } from './batched-ledger.ts'
@@ -42,39 +41,6 @@ afterEach(async () => {
   await bench.close()
 })
 
-/** Until the ledger has a connection again: the first command may still be sent on the one that was cut. */
-async function connected(): Promise<void> {
-  for (;;) {
-    try {
-      await ledger.abandonHolds([])
-      return
-    } catch (error) {
-      expect(error).toBeInstanceOf(StoreUnavailable)
-    }
-  }
-}
-
-function paid(id: string): PostPurchaseInput {
-  return {
-    id,
-    accountId: 'A',
-    method: 'card',
-    source: `play:${id}`,
-    creditMicros: micros(1_000),
-    priceUnits: null,
-    seenReversals: 0,
-    fact: {
-      kind: 'paid',
-      paid: { currency: 'usd', units: 10n },
-      reversedUnits: 0n,
-      paymentRef: null,
-      isDisputed: false,
-      judgment: { kind: 'credit' },
-    },
-    approved: false,
-  }
-}
-
 /** The numbers of the receipts, by their purchases. */
 async function numbers(): Promise<Readonly<Record<string, number>>> {
   const query = bench.store.db.selectFrom('purchases').select(['id', 'receipt_number'])
@@ -83,28 +49,28 @@ async function numbers(): Promise<Readonly<Record<string, number>>> {
 }
 
 test('purchases that are booked again keep their numbers, and the next one counts on behind them', async () => {
-  await ledger.postPurchase(paid('pur_1'))
+  await ledger.postPurchase(paidLook('1'))
   await database.keep()
-  await connected()
-  await ledger.postPurchase(paid('pur_2'))
-  await ledger.postPurchase(paid('pur_3'))
+  await connected(ledger)
+  await ledger.postPurchase(paidLook('2'))
+  await ledger.postPurchase(paidLook('3'))
   await database.goBack()
-  await connected()
-  await ledger.postPurchase(paid('pur_4'))
+  await connected(ledger)
+  await ledger.postPurchase(paidLook('4'))
   expect(await numbers()).toEqual({ pur_1: 1, pur_2: 2, pur_3: 3, pur_4: 4 })
   expect(gaps).toMatchObject([{ commands: 2, lost: 0 }])
 })
 
 test('one whose number another purchase has since gets the next behind all of them, and says which it had', async () => {
   await database.keep()
-  await connected()
-  await ledger.postPurchase(paid('pur_1'))
-  await ledger.postPurchase(paid('pur_2'))
+  await connected(ledger)
+  await ledger.postPurchase(paidLook('1'))
+  await ledger.postPurchase(paidLook('2'))
   await database.goBack()
   const other = postgresLedger({ url: database.url, limits: LIMITS })
-  await other.postPurchase(paid('pur_3'))
+  await other.postPurchase(paidLook('3'))
   await other.close()
-  await connected()
+  await connected(ledger)
   expect(await numbers()).toEqual({ pur_1: 3, pur_2: 2, pur_3: 1 })
   expect((await getPurchase(bench.store.db, 'pur_1'))?.note).toBe(
     'its receipt had the number 1 before the database went back',

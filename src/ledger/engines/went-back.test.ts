@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openStore } from '../../store/open-store.ts'
-import { StoreUnavailable } from '../../store/store-failure.ts'
 import {
   createRewoundDatabase,
   type RewoundDatabase,
@@ -9,6 +8,7 @@ import {
 import { type SeveringProxy, startSeveringProxy } from '../../store/testing/severing-proxy.ts'
 import { micros } from '../../vocabulary/money.ts'
 import type { LedgerLimits } from '../ledger.ts'
+import { connected } from '../testing/connected.ts'
 import { OWNERS, randomScript, SETUP } from '../testing/random-script.ts'
 import { costOfCharge, FACTS, holdInput, runScript } from '../testing/script.ts'
 import { benchOnStore, type StoreBench } from '../testing/store-bench.ts'
@@ -96,24 +96,12 @@ async function openUnconfirmed() {
   return asked
 }
 
-/** Until the ledger has a connection again: the first command may still be sent on the one that was cut. */
-async function connected(): Promise<void> {
-  for (;;) {
-    try {
-      await ledger.abandonHolds([])
-      return
-    } catch (error) {
-      expect(error).toBeInstanceOf(StoreUnavailable)
-    }
-  }
-}
-
 describe('a database that went back', () => {
   test('has every request that was answered again, charged as it was, and says what was gone', async () => {
     await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 first')
     await runScript(bench, 'open R1 K 100\nopen R2 K 50')
     await database.keep()
-    await connected()
+    await connected(ledger)
     expect(gaps).toEqual([])
     await runScript(
       bench,
@@ -126,7 +114,7 @@ describe('a database that went back', () => {
       credit A backed 5 second`,
     )
     await database.goBack()
-    await connected()
+    await connected(ledger)
     expect(gaps).toEqual([
       {
         fromMs: 2_000,
@@ -150,11 +138,11 @@ describe('a database that went back', () => {
   test('has credit again that was added before a hold that was asked for twice', async () => {
     await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 first\nopen R1 K 100')
     await database.keep()
-    await connected()
+    await connected(ledger)
     await runScript(bench, 'credit A backed 5 second')
     await runScript(bench, 'open R1 K 100')
     await database.goBack()
-    await connected()
+    await connected(ledger)
     expect(gaps).toMatchObject([{ commands: 1, lost: 0 }])
     const references = (await bench.entries('A')).map(({ reference }) => reference)
     expect(references).toEqual(['first', 'second'])
@@ -165,14 +153,14 @@ describe('a database that went back', () => {
     await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 first')
     const asked = await openUnconfirmed()
     await database.keep()
-    await connected()
+    await connected(ledger)
     const second = { accountId: 'A', purse: 'backed', reference: 'second' } as const
     await Promise.all([
       ledger.openHold(asked),
       ledger.addCredit({ ...second, amountMicros: micros(5), expiresAtMs: null }),
     ])
     await database.goBack()
-    await connected()
+    await connected(ledger)
     expect(gaps).toMatchObject([{ commits: 1, requests: 0, commands: 1, lost: 0 }])
     const references = (await bench.entries('A')).map(({ reference }) => reference)
     expect(references).toEqual(['first', 'second'])
@@ -183,11 +171,11 @@ describe('a database that went back', () => {
   test('has a hold again whose first answer was lost, wherever the database went back to', async () => {
     await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 first')
     await database.keep()
-    await connected()
+    await connected(ledger)
     const asked = await openUnconfirmed()
     await ledger.openHold(asked)
     await database.goBack()
-    await connected()
+    await connected(ledger)
     expect(gaps).toMatchObject([{ commits: 1, requests: 1, lost: 0 }])
     expect(await runScript(bench, 'settle R1 final 70 →')).toBe('settle R1 final 70 → final 70')
     await bench.audit()
@@ -196,13 +184,13 @@ describe('a database that went back', () => {
   test('has the end of a request again whose first answer was lost', async () => {
     await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 first\nopen R1 K 100')
     await database.keep()
-    await connected()
+    await connected(ledger)
     const other = besides()
     await other.settle(FINAL_70)
     await other.close()
     expect(await ledger.settle(FINAL_70)).toMatchObject({ settledNow: false })
     await database.goBack()
-    await connected()
+    await connected(ledger)
     expect(gaps).toMatchObject([{ commits: 1, requests: 1, chargeMicros: 70, lost: 0 }])
     expect(await bench.request('R1')).toMatchObject({ state: 'final', backedChargeMicros: 70 })
     await bench.audit()
@@ -211,12 +199,12 @@ describe('a database that went back', () => {
   test('has lost nothing where a hold is gone that was released because its answer was lost', async () => {
     await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 first')
     await database.keep()
-    await connected()
+    await connected(ledger)
     const asked = await openUnconfirmed()
     ledger.releaseUnsure(asked)
     await ledger.sure()
     await database.goBack()
-    await connected()
+    await connected(ledger)
     expect(gaps).toMatchObject([{ commits: 1, requests: 0, commands: 0, lost: 0 }])
     await bench.audit()
   })
@@ -225,7 +213,7 @@ describe('a database that went back', () => {
     await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 first')
     const asked = await openUnconfirmed()
     await database.keep()
-    await connected()
+    await connected(ledger)
     const giver = besides()
     const resolution = { kind: 'released' } as const
     await giver.settle({ requestId: 'R1', resolution, facts: FACTS })
@@ -233,7 +221,7 @@ describe('a database that went back', () => {
     ledger.releaseUnsure(asked)
     await ledger.sure()
     await database.goBack()
-    await connected()
+    await connected(ledger)
     expect(await bench.request('R1')).toMatchObject({ state: 'released' })
     await bench.audit()
   })
@@ -241,7 +229,7 @@ describe('a database that went back', () => {
   test('is noticed by a gateway that has no request', async () => {
     await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 first')
     await database.keep()
-    await connected()
+    await connected(ledger)
     await runScript(bench, 'open R1 K 100\nsettle R1 final 70')
     await database.goBack()
     expect(await told.promise).toMatchObject({ requests: 1, chargeMicros: 70, lost: 0 })
@@ -251,11 +239,11 @@ describe('a database that went back', () => {
   test('has accounts, keys and codes of operators again, that no request shows', async () => {
     await ledger.createAccount({ id: 'A', name: 'before' })
     await database.keep()
-    await connected()
+    await connected(ledger)
     await ledger.updateAccount({ id: 'A', name: 'after' })
     await ledger.createAccount({ id: 'B', name: 'new' })
     await database.goBack()
-    await connected()
+    await connected(ledger)
     expect(gaps).toMatchObject([{ commits: 2, requests: 0, commands: 2, lost: 0 }])
     expect((await bench.account('A')).name).toBe('after')
     expect((await bench.account('B')).name).toBe('new')
@@ -264,7 +252,7 @@ describe('a database that went back', () => {
   test('books the free credit that is left, and the rest as backed, below zero if it must be', async () => {
     await runScript(bench, 'account A\nkey K A\ncredit A free 100 gift until 100')
     await database.keep()
-    await connected()
+    await connected(ledger)
     await runScript(bench, 'open R1 K 60 free\nsettle R1 final 60')
     proxy.shut()
     await database.goBack()
@@ -279,7 +267,7 @@ describe('a database that went back', () => {
     })
     await other.close()
     proxy.open()
-    await connected()
+    await connected(ledger)
     expect(gaps).toMatchObject([{ requests: 1, chargeMicros: 60, lost: 0 }])
     expect(await runScript(bench, 'show A →')).toBe('show A → backed -50 held 0, free 0 held 0')
     await bench.audit()
@@ -295,7 +283,7 @@ describe('a database that went back', () => {
       wentBack: { instanceId: 'J', onWentBack: () => {} },
     })
     await other.createAccount({ id: 'A', name: 'new' })
-    await connected()
+    await connected(ledger)
     await ledger.addApiKey({
       id: 'K',
       accountId: 'A',
@@ -305,7 +293,7 @@ describe('a database that went back', () => {
     })
     way.shut()
     await database.goBack()
-    await connected()
+    await connected(ledger)
     expect(gaps).toEqual([])
     way.open()
     expect(await told.promise).toMatchObject({ commits: 1, commands: 1, lost: 0 })
@@ -320,11 +308,11 @@ describe('a database that went back', () => {
     const other = besides()
     await other.createAccount({ id: 'B', name: 'new' })
     await other.close()
-    await connected()
+    await connected(ledger)
     const apiKey = { id: 'K', accountId: 'B', name: 'key', keyHash: 'hash', displayPrefix: 'sk' }
     await ledger.addApiKey(apiKey)
     await database.goBack()
-    await connected()
+    await connected(ledger)
     // No gateway books the account of the key again, so that booking the key is tried again each second.
     const startedAtMs = performance.now()
     let credits = 0
@@ -371,10 +359,10 @@ test('after a random script every command that was answered is there, however fa
       const at = place % (lines.length + 1)
       const before = await runScript(bench, lines.slice(0, at).join('\n'))
       await database.keep()
-      await connected()
+      await connected(ledger)
       const after = await runScript(bench, lines.slice(at).join('\n'))
       await database.goBack()
-      await connected()
+      await connected(ledger)
       const { opened, settled, credits } = acknowledged(`${before}\n${after}`)
       expect(gaps.map(({ lost }) => lost).filter((lost) => lost > 0)).toEqual([])
       for (const id of opened) expect(await bench.request(id), id).toBeDefined()
