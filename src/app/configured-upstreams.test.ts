@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { readConfig } from './config.ts'
-import { configuredUpstreams } from './configured-upstreams.ts'
+import { configuredUpstreams, unreadKeyNote } from './configured-upstreams.ts'
 
 test.each([
   {},
@@ -12,3 +12,43 @@ test.each([
     'write the upstream with its models and prices into a file, and set TOLLGATE_UPSTREAMS to it',
   )
 })
+
+test.each([
+  ['openai', 'https://api.openai.com/v1'],
+  ['anthropic', 'https://api.anthropic.com/v1/'],
+])(
+  'the own address of a vendor that speaks %s needs that dialect, which the error names',
+  async (dialect, address) => {
+    const env = { UPSTREAM_BASE_URL: address, UPSTREAM_API_KEY: 'secret' }
+    await expect(configuredUpstreams(readConfig(env), env)).rejects.toThrow(
+      `set UPSTREAM_DIALECT=${dialect}`,
+    )
+    const named = { ...env, UPSTREAM_DIALECT: dialect }
+    const configured = await configuredUpstreams(readConfig(named), named)
+    expect(configured?.upstreams).toMatchObject([{ dialect, apiKey: 'secret' }])
+  },
+)
+
+test.each(['https://openrouter.ai/api/v1', 'https://models.example.com/v1'])(
+  'the address %s speaks the usual dialect',
+  async (address) => {
+    const env = { UPSTREAM_BASE_URL: address, UPSTREAM_API_KEY: 'secret' }
+    const configured = await configuredUpstreams(readConfig(env), env)
+    expect(configured?.upstreams).toMatchObject([{ dialect: 'openrouter' }])
+  },
+)
+
+test.each([
+  ['OPENAI_API_KEY', 'UPSTREAM_DIALECT=openai'],
+  ['ANTHROPIC_API_KEY', 'UPSTREAM_DIALECT=anthropic'],
+  ['OPENROUTER_API_KEY', 'UPSTREAM_DIALECT=openrouter'],
+])(
+  'a key of a vendor under its usual name, %s, is said not to be read, and not shown',
+  (name, remedy) => {
+    const note = unreadKeyNote({ [name]: 'sk-secret' })
+    expect(note).toContain(name)
+    expect(note).toContain(remedy)
+    expect(note).not.toContain('sk-secret')
+    expect(unreadKeyNote({ [name]: '', PATH: '/bin' })).toBeNull()
+  },
+)

@@ -30,10 +30,37 @@ export async function configuredUpstreams(
       `UPSTREAM_DIALECT is ${name}, whose servers list no prices: write the upstream with its models and prices into a file, and set TOLLGATE_UPSTREAMS to it in place of UPSTREAM_DIALECT, UPSTREAM_BASE_URL and UPSTREAM_API_KEY`,
     )
   }
+  if (dialect === null && baseUrl !== null) await refuseOtherVendor(new URL(baseUrl).host)
   if (apiKey === null) {
     throw new ConfigError("UPSTREAM_API_KEY must be set to the gateway's key at the upstream")
   }
   return oneUpstream(config, { mode: 'live', dialect: name, baseUrl: baseUrl ?? vendors, apiKey })
+}
+
+/** An address that is a vendor's own needs that vendor's dialect: with the usual one its models would have no prices. */
+async function refuseOtherVendor(host: string): Promise<void> {
+  for (const name of DIALECTS.keys()) {
+    const { baseUrl } = await loadDialect(name)
+    if (baseUrl === null || new URL(baseUrl).host !== host) continue
+    if (name === USUAL_DIALECT) return
+    throw new ConfigError(
+      `UPSTREAM_BASE_URL is the address of a server that speaks ${name}, and UPSTREAM_DIALECT is not set, which means ${USUAL_DIALECT}: set UPSTREAM_DIALECT=${name}`,
+    )
+  }
+}
+
+/**
+ * What to set for a vendor whose key stands in the environment under the vendor's own name, which the gateway does not
+ * read; null: there is none.
+ */
+export function unreadKeyNote(env: Readonly<Record<string, string | undefined>>): string | null {
+  for (const dialect of DIALECTS.keys()) {
+    const name = `${dialect.toUpperCase()}_API_KEY`
+    if (env[name]) {
+      return `${name} is set, but tollgate does not read it: to use that provider, set UPSTREAM_DIALECT=${dialect} and UPSTREAM_API_KEY to the key (docs/upstreams.md)`
+    }
+  }
+  return null
 }
 
 interface OneUpstream {

@@ -6,7 +6,7 @@ import { showDatabaseUrl } from '../store/database-url.ts'
 import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
 import { micros } from '../vocabulary/money.ts'
 import { type Config, configFromEnvironment, environment, SETTINGS, storeUrlOf } from './config.ts'
-import { configuredUpstreams, oneUpstream } from './configured-upstreams.ts'
+import { configuredUpstreams, oneUpstream, unreadKeyNote } from './configured-upstreams.ts'
 import { type Gateway, startGateway } from './gateway.ts'
 import { openLog } from './log.ts'
 import { misnomersIn } from './near-names.ts'
@@ -73,6 +73,8 @@ async function openSimulator(
   const simulator = await startSimulator({ record: false, control: false })
   closing.defer(() => simulator.close())
   log.warn('no upstream is configured: the built-in simulator answers, and all money is play money')
+  const unread = unreadKeyNote(environment())
+  if (unread !== null) log.warn(unread)
   const { baseUrl } = simulator
   return oneUpstream(config, { mode: 'simulator', baseUrl, apiKey: SIMULATOR_API_KEY })
 }

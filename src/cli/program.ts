@@ -83,6 +83,7 @@ Settings are environment variables, or lines of a file named .env, such as
   PORT=8788                                        the port; 8787 by default
   HOST=0.0.0.0                                     the address; 127.0.0.1 by default
   UPSTREAM_BASE_URL=https://openrouter.ai/api/v1   the provider; without it, the simulator answers
+  UPSTREAM_DIALECT=openai                          or anthropic: that vendor's own API, at its own address
   UPSTREAM_API_KEY=sk-or-...                       the gateway's own key there
   ADMIN_API_TOKEN=...                              turns the admin API on; see /docs of the server
   DATABASE_URL=postgres://...                      the store; a SQLite file in ./data by default
