@@ -1,5 +1,6 @@
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Client } from 'pg'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openStore } from '../../store/open-store.ts'
 import {
   createRewoundDatabase,
@@ -33,7 +34,10 @@ let nowMs: number
 let told: PromiseWithResolvers<StoreGap>
 
 beforeEach(open)
-afterEach(() => bench.close())
+afterEach(async () => {
+  vi.useRealTimers()
+  await bench.close()
+})
 
 async function open(): Promise<void> {
   database = await createRewoundDatabase()
@@ -48,6 +52,7 @@ async function open(): Promise<void> {
     clock: { nowMs: () => nowMs },
     unsureRetryMs: 1,
     idleDelayMs: 1,
+    lockTimeoutMs: 3_500,
     wentBack: {
       instanceId: 'I',
       onWentBack(gap) {
@@ -311,25 +316,36 @@ describe('a database that went back', () => {
     await connected(ledger)
     const apiKey = { id: 'K', accountId: 'B', name: 'key', keyHash: 'hash', displayPrefix: 'sk' }
     await ledger.addApiKey(apiKey)
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     await database.goBack()
     await connected(ledger)
     // No gateway books the account of the key again, so that booking the key is tried again each second.
-    const startedAtMs = performance.now()
-    let credits = 0
-    // One that waits while another is committed, so that there is always a commit.
-    const addCredits = async (): Promise<void> => {
-      while (performance.now() - startedAtMs < 2_500) {
-        const answer = await runScript(bench, `credit A backed 1 ${credits++} →`)
-        expect(answer).toMatch(/added top_up 1$/)
-      }
-    }
-    await Promise.all([addCredits(), addCredits()])
-    expect(await runScript(bench, 'show A →')).toBe(
-      `show A → backed ${credits} held 0, free 0 held 0`,
-    )
+    const locking = new Client(database.url)
+    await locking.connect()
+    await locking.query(`begin; select from accounts where id = 'A' for update`)
+    const credited = runScript(bench, 'credit A backed 1 first →')
+    await expect.poll(() => waitingFor(locking), { interval: 10 }).toBe(1)
+    // The transaction of the credit is under way: another one on its connection breaks it.
+    proxy.severBefore('begin isolation level')
+    vi.advanceTimersByTime(1_000)
+    await locking.end()
+    expect(await credited).toBe('credit A backed 1 first → added top_up 1')
+    vi.useRealTimers()
+    await connected(ledger)
+    expect(await runScript(bench, 'show A →')).toBe('show A → backed 1 held 0, free 0 held 0')
     await bench.audit()
   })
 })
+
+/** How many connections wait for a row that another has locked. */
+async function waitingFor(locking: Client): Promise<number> {
+  // Within a transaction the server would answer what it answered first.
+  await locking.query('select pg_stat_clear_snapshot()')
+  const { rowCount } = await locking.query(
+    `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+  )
+  return rowCount ?? 0
+}
 
 /** The lines of a script whose commits were confirmed. */
 function acknowledged(answers: string) {
