@@ -48,8 +48,8 @@ export function registerOperations(app: FastifyInstance, input: OperationRoutesI
       if (path === undefined) continue
       scope.route<{ Params: Record<string, string> }>({
         method,
-        // A HEAD would run the operation, and read a download with no client that takes it.
-        exposeHeadRoute: !isDownload(answersTo(access.kind)[200]),
+        // A HEAD would run the operation, and read a download with no client that takes it. Text is text to each caller.
+        exposeHeadRoute: !isDownload(answersTo('operator')[200]),
         url: path.replace(/\{(\w+)\}/g, ':$1'),
         async handler(request, reply) {
           const { params, query } = request

@@ -188,13 +188,18 @@ export function operation<
     run,
     ...described
   } = input
-  const { toCustomer, shownAnswers } = answersForCustomers(answers)
+  // Made when a customer first has an answer: a start would have to wait for those of all operations.
+  let made: ReturnType<typeof answersForCustomers> | null = null
+  const ofCustomers = () => {
+    made ??= answersForCustomers(answers)
+    return made
+  }
   const isHarmlessWith = (sent: z.output<Body>) =>
     typeof isHarmless === 'function' ? isHarmless(sent) : isHarmless
   return {
     ...described,
     answers,
-    answersTo: (kind) => (readsAsOperator(kind) ? answers : shownAnswers),
+    answersTo: (kind) => (readsAsOperator(kind) ? answers : ofCustomers().shownAnswers),
     query: query ?? null,
     body: body ?? null,
     example: typeof example === 'object' && example !== null ? example : undefined,
@@ -230,7 +235,7 @@ export function operation<
       })
       // The answer is sent even if this fails: the page then asks for the password sooner.
       await password?.keepRecent().catch(() => {})
-      return readsAsOperator(caller.kind) ? answered : toCustomer(answered)
+      return readsAsOperator(caller.kind) ? answered : ofCustomers().toCustomer(answered)
     },
   }
 }

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import type { EnvelopeFamily } from '../../formats/format.ts'
 import type { Operation } from '../../operations/operation.ts'
 import { PROBLEMS, type ProblemCode } from '../../vocabulary/problem.ts'
@@ -176,19 +177,26 @@ function queryParameters({ query }: Operation): readonly Parameter[] {
   })
 }
 
-/** The OpenAPI document of the whole service, for people and for client generators. */
-export function openApiDocument(
+/**
+ * The OpenAPI document of the whole service, for people and for client generators. By position: its version, and what it
+ * has. Takes a turn of the event loop for each operation.
+ */
+export async function openApiDocument(
   version: string,
-  sections: readonly DocumentSection[],
-  named: NamedSchemas,
-): OpenApiDocument {
+  {
+    sections,
+    named,
+  }: { readonly sections: readonly DocumentSection[]; readonly named: NamedSchemas },
+): Promise<OpenApiDocument> {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const { title, operations } of sections) {
     for (const each of operations) {
-      paths[each.path] = { ...paths[each.path], [each.method]: operationObject(each, title) }
+      await turn()
+      const described = withDescriptions(operationObject(each, title))
+      paths[each.path] = { ...paths[each.path], [each.method]: described }
     }
   }
-  const document = {
+  return {
     openapi: '3.1.1',
     info: {
       title: 'tollgate',
@@ -210,7 +218,7 @@ export function openApiDocument(
           description: '`ADMIN_API_TOKEN`, or a token of `/v1/admin/tokens`',
         },
       },
-      schemas: { ...Object.fromEntries(named), ...ENVELOPES },
+      schemas: asObject(withDescriptions({ ...Object.fromEntries(named), ...ENVELOPES })),
     },
     'x-problems': Object.fromEntries(
       Object.entries(PROBLEMS).map(([code, { httpStatus, retryable, meaning, remedy }]) => [
@@ -219,7 +227,6 @@ export function openApiDocument(
       ]),
     ),
   }
-  return asObject(withDescriptions(document))
 }
 
 /** The same schemas; a property without a description gets that of {@link FIELD_WORDS}. */

@@ -1,6 +1,7 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { OperationSection } from '../../operations/operations.ts'
-import { keptAnswer, RETIRED_PATHS, sendKept } from '../public-routes.ts'
+import { type KeptAnswer, keptAnswer, RETIRED_PATHS, sendKept } from '../public-routes.ts'
 import {
   type DocumentedOperation,
   type DocumentSection,
@@ -28,17 +29,27 @@ export interface OpenApiInput {
   readonly fontsFolder: string
 }
 
+/** What is told of the service. */
+interface Description {
+  readonly document: KeptAnswer
+  readonly operationIds: ReadonlySet<string>
+}
+
 /**
  * Registers `/openapi.json`, and `/docs`, a page that is drawn from it. `/` redirects browsers to the page at
  * `/app` if it is on, and others to `/docs`.
  */
 export function registerOpenApiRoutes(app: FastifyInstance, input: OpenApiInput): void {
-  const named: NamedSchemas = new Map<string, JsonSchema>()
-  const sections = sectionsOf(input, named)
-  const document = keptAnswer(
-    Buffer.from(JSON.stringify(openApiDocument(input.version, sections, named))),
-  )
-  app.get('/openapi.json', (_request, reply) => sendKept(reply, document))
+  // Made when it is first asked for: a start would take half as long again.
+  let made: Promise<Description> | null = null
+  const described = (): Promise<Description> => {
+    made ??= describe(input)
+    return made
+  }
+  app.get('/openapi.json', async (_request, reply) => {
+    sendKept(reply, (await described()).document)
+    return reply
+  })
   // For a person who opens the bare address in a browser.
   app.get('/', (request, reply) => {
     const isBrowser = /\btext\/html\b/i.test(String(request.headers.accept ?? ''))
@@ -46,20 +57,51 @@ export function registerOpenApiRoutes(app: FastifyInstance, input: OpenApiInput)
     reply.redirect(input.hasPage && isBrowser ? '/app' : '/docs')
   })
   registerReferencePage(app, {
-    operationIds: sections.flatMap(({ operations }) => operations.map(({ name }) => name)),
+    hasOperation: async (operationId) => (await described()).operationIds.has(operationId),
     fontsFolder: input.fontsFolder,
   })
 }
 
-function sectionsOf(
+async function describe(input: OpenApiInput): Promise<Description> {
+  const named: NamedSchemas = new Map<string, JsonSchema>()
+  const sections = await sectionsOf(input, named)
+  const document = await openApiDocument(input.version, { sections, named })
+  return {
+    document: keptAnswer(Buffer.from(JSON.stringify(document))),
+    operationIds: new Set(sections.flatMap(({ operations }) => operations.map(({ name }) => name))),
+  }
+}
+
+async function sectionsOf(
   { formats, costHeader, sections }: OpenApiInput,
   named: NamedSchemas,
-): readonly DocumentSection[] {
-  const of = (
-    section: OperationSection,
+): Promise<readonly DocumentSection[]> {
+  const of = async (
+    described: readonly OperationSection[],
     access: 'key' | 'admin' | 'anyone',
-  ): readonly DocumentedOperation[] =>
-    section.operations.flatMap((each) => documentedOperation(each, { access, named }) ?? [])
+  ): Promise<readonly DocumentedOperation[]> => {
+    const operations: DocumentedOperation[] = []
+    for (const each of described.flatMap((section) => section.operations)) {
+      // Streams go on meanwhile.
+      await turn()
+      const operation = documentedOperation(each, { access, named })
+      if (operation !== null) operations.push(operation)
+    }
+    return operations
+  }
+  const ofAnyone = await of(sections, 'anyone')
+  const ofKeys = await of(sections, 'key')
+  const ofAdmins: DocumentSection[] = []
+  for (const section of sections) {
+    const operations = await of([section], 'admin')
+    if (operations.length === 0) continue
+    const { title } = section
+    ofAdmins.push({
+      title: `Admin: ${title}`,
+      description: `${title}, for admins with a token.`,
+      operations,
+    })
+  }
   return [
     {
       title: 'Inference',
@@ -69,20 +111,14 @@ function sectionsOf(
     {
       title: 'Service and models',
       description: 'What the gateway is, and which models it offers.',
-      operations: [...PUBLIC_OPERATIONS, ...sections.flatMap((section) => of(section, 'anyone'))],
+      operations: [...PUBLIC_OPERATIONS, ...ofAnyone],
     },
     {
       title: 'Key and account',
       description: 'What an API key may see and do: itself, and the account that it belongs to.',
-      operations: sections.flatMap((section) => of(section, 'key')),
+      operations: ofKeys,
     },
-    ...sections
-      .map((section) => ({
-        title: `Admin: ${section.title}`,
-        description: `${section.title}, for admins with a token.`,
-        operations: of(section, 'admin'),
-      }))
-      .filter(({ operations }) => operations.length > 0),
+    ...ofAdmins,
     {
       title: 'Retired',
       description: 'Paths of earlier releases, which are always refused.',

@@ -7,8 +7,8 @@ import { type KeptAnswer, keptAnswer, sendKept } from '../public-routes.ts'
 import { ThemedHtml } from '../themed-html.ts'
 
 interface ReferencePageInput {
-  /** The operations of `/openapi.json`: each has an address of its own. */
-  readonly operationIds: readonly string[]
+  /** Whether `/openapi.json` has an operation of this name: each has an address of its own. */
+  readonly hasOperation: (operationId: string) => Promise<boolean>
   /** The folder of the page's built fonts, named `inter-….woff2`. */
   readonly fontsFolder: string
 }
@@ -19,18 +19,18 @@ interface ReferencePageInput {
  */
 export function registerReferencePage(
   app: FastifyInstance,
-  { operationIds, fontsFolder }: ReferencePageInput,
+  { hasOperation, fontsFolder }: ReferencePageInput,
 ): void {
   const page = new ThemedHtml(REFERENCE_PAGE)
-  const known = new Set(operationIds)
   const send = (request: FastifyRequest, reply: FastifyReply): void => {
     for (const [name, value] of Object.entries(HEADERS)) reply.header(name, value)
     sendKept(reply.header('vary', 'cookie'), page.of(request.headers.cookie))
   }
   app.get('/docs', send)
-  app.get<{ Params: { operation: string } }>('/docs/:operation', (request, reply) => {
-    if (known.has(request.params.operation)) send(request, reply)
+  app.get<{ Params: { operation: string } }>('/docs/:operation', async (request, reply) => {
+    if (await hasOperation(request.params.operation)) send(request, reply)
     else reply.callNotFound()
+    return reply
   })
   for (const font of FONTS) registerFont(app, { font, fontsFolder })
 }
