@@ -75,7 +75,7 @@ export default defineConfig({
           name: 'tollgate',
           include: [`${folders}/**/*.test.ts`],
           exclude,
-          globalSetup: ['src/store/testing/one-server-a-run.ts'],
+          globalSetup: ['src/store/testing/one-server-a-run.ts', 'test/bundle-programs.ts'],
           ...ALL_PROJECTS,
         },
       },

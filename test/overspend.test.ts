@@ -5,6 +5,7 @@ import { listApiKeys } from '../src/ledger/api-keys.ts'
 import type { RequestRow } from '../src/store/schema.ts'
 import { TEST_DATABASES } from '../src/store/testing/test-databases.ts'
 import { micros } from '../src/vocabulary/money.ts'
+import { bundled } from './bundled.ts'
 import { serve } from './tollgate-process.ts'
 import { startWorld, type World } from './world.ts'
 
@@ -55,7 +56,7 @@ async function startOnOnePort(...[url, closing]: Parameters<StartFleet>): Promis
     UPSTREAM_API_KEY: 'upstream-key',
   }
   const start = async (PORT: string): Promise<string> => {
-    const server = await serve({ folder, env: { ...env, PORT } })
+    const server = await serve({ folder, env: { ...env, PORT }, program: bundled('tollgate') })
     closing.defer(async () => {
       await server.stop('SIGTERM')
     })

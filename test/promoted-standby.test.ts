@@ -12,7 +12,8 @@ import {
 } from '../src/store/testing/postgres-server.ts'
 import { readRawRows } from '../src/store/testing/raw-rows.ts'
 import { type SeveringProxy, startSeveringProxy } from '../src/store/testing/severing-proxy.ts'
-import { type Finished, serve, tollgate } from './tollgate-process.ts'
+import { bundled } from './bundled.ts'
+import { type Finished, type ServeProcess, serve, tollgate } from './tollgate-process.ts'
 
 /**
  * A standby that is promoted while a command works with the store: what is half done is never called whole, and the
@@ -84,7 +85,16 @@ async function failOver(standby: StandbyServer): Promise<void> {
 }
 
 function run(args: readonly string[], databaseUrl: string): Promise<Finished> {
-  return tollgate(args, { folder, env: { DATABASE_URL: databaseUrl, PORT: '0' } })
+  return tollgate(args, {
+    folder,
+    env: { DATABASE_URL: databaseUrl, PORT: '0' },
+    program: bundled('tollgate'),
+  })
+}
+
+/** Starts a server on a database by its address. */
+function start(name: string): Promise<ServeProcess> {
+  return serve({ folder, env: { DATABASE_URL: way(name).url }, program: bundled('tollgate') })
 }
 
 /** By position: the database whose answers stop when the command sends this text to it, and the command. */
@@ -192,7 +202,7 @@ describe('a standby is promoted', () => {
   test('during a migration: nothing of it is there, and the next start makes it', async () => {
     expect(migrating).toMatchObject({ code: 1, notes: expect.stringMatching(AWAY) })
     expect(await schemaOf('migrating')).toBe(PROGRAM_SCHEMA - 1)
-    const server = await serve({ folder, env: { DATABASE_URL: way('migrating').url } })
+    const server = await start('migrating')
     await server.stop('SIGTERM')
     expect(await schemaOf('migrating')).toBe(PROGRAM_SCHEMA)
   })
@@ -200,7 +210,7 @@ describe('a standby is promoted', () => {
   test('after the commit of a migration that was not confirmed: it is whole, and the next start serves', async () => {
     expect(migrated).toMatchObject({ code: 1, notes: expect.stringMatching(AWAY) })
     expect(await schemaOf('migrated')).toBe(PROGRAM_SCHEMA)
-    const server = await serve({ folder, env: { DATABASE_URL: way('migrated').url } })
+    const server = await start('migrated')
     await server.stop('SIGTERM')
   })
 })
@@ -232,7 +242,7 @@ describe('a standby that was behind is promoted', () => {
   test('after the commit of a migration: nothing of it is there, and the next start makes it', async () => {
     expect(migrated).toMatchObject({ code: 1, notes: expect.stringMatching(AWAY) })
     expect(await schemaOf('migration_lost')).toBe(PROGRAM_SCHEMA - 1)
-    const server = await serve({ folder, env: { DATABASE_URL: way('migration_lost').url } })
+    const server = await start('migration_lost')
     await server.stop('SIGTERM')
     expect(await schemaOf('migration_lost')).toBe(PROGRAM_SCHEMA)
   })

@@ -9,9 +9,10 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { bundled } from './bundled.ts'
 import { type ServeProcess, serve, tollgate } from './tollgate-process.ts'
 
-const LAUNCHER = join(import.meta.dirname, '..', 'bin', 'tollgate.js')
+const program = bundled('tollgate')
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
 let folder: string
@@ -30,7 +31,7 @@ afterEach(() => {
 
 /** Starts a server whose Activity is pruned, so that every thread that may have the store open has it. */
 function serveHere(env: Readonly<Record<string, string>> = {}): Promise<ServeProcess> {
-  return serve({ folder, env: { TOLLGATE_ACTIVITY_DAYS: '1', ...env } })
+  return serve({ folder, env: { TOLLGATE_ACTIVITY_DAYS: '1', ...env }, program })
 }
 
 /** Sends a request and returns its id. */
@@ -56,6 +57,7 @@ async function auditOfCopy(): Promise<string> {
   const { out, notes } = await tollgate(['audit'], {
     folder,
     env: { DATABASE_URL: `sqlite:${copy}` },
+    program,
   })
   expect(notes).toBe('')
   return out
@@ -106,7 +108,7 @@ test.each(SIGNALS)(
     closing.push(() => upstream.close())
     const bound = upstream.address()
     const { PATH = '' } = process.env
-    const server = spawn(process.execPath, [LAUNCHER, 'serve'], {
+    const server = spawn(process.execPath, [program, 'serve'], {
       cwd: folder,
       env: {
         PATH,
@@ -130,7 +132,7 @@ test.each(SIGNALS)(
 
 test('after a command, the one file has what it wrote', async () => {
   const env = { DATABASE_URL: `sqlite:${file}` }
-  await tollgate(['account', 'create', 'Ada'], { folder, env })
+  await tollgate(['account', 'create', 'Ada'], { folder, env, program })
   expect(logBytes()).toBe(0)
   expect(await auditOfCopy()).toContain('1 account,')
 })
@@ -138,7 +140,7 @@ test('after a command, the one file has what it wrote', async () => {
 test('a command beside a server leaves the log to it, and both find all of the store', async () => {
   const server = await serveHere()
   const last = await send(server)
-  expect((await tollgate(['request', 'list'], { folder })).out).toContain(last)
+  expect((await tollgate(['request', 'list'], { folder, program })).out).toContain(last)
   const next = await send(server)
   expect(await server.stop('SIGTERM')).toEqual({ code: 0, signal: null })
   expect(logBytes()).toBe(0)

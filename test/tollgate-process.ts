@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { MemoryLog } from './memory-log.ts'
 
@@ -8,13 +8,13 @@ const ROOT = join(import.meta.dirname, '..')
 const LAUNCHER = join(ROOT, 'bin', 'tollgate.js')
 
 // Half of what a start costs is compiling the same files as the start before.
-const NODE_COMPILE_CACHE = join(ROOT, 'node_modules', '.cache', 'tollgate-tests')
+const CHECKOUT_CACHE = join(ROOT, 'node_modules', '.cache', 'tollgate-tests')
 
 export interface RunInput {
   readonly folder: string
   /** Over an environment that says nothing of tollgate. */
   readonly env?: Readonly<Record<string, string>>
-  /** The file that Node runs; default the launcher of the checkout. */
+  /** The file that Node runs, in a folder of its own; default the launcher of the checkout. */
   readonly program?: string
   /** Kills the process when it is aborted. */
   readonly signal?: AbortSignal
@@ -109,6 +109,11 @@ function start(
   const { PATH = '' } = process.env
   return spawn(process.execPath, [program, ...args], {
     cwd: folder,
-    env: { PATH, NODE_COMPILE_CACHE, ...env },
+    env: { PATH, NODE_COMPILE_CACHE: compileCacheOf(program), ...env },
   })
+}
+
+/** What is compiled of a program that a test deletes is deleted with it. */
+function compileCacheOf(program: string): string {
+  return program === LAUNCHER ? CHECKOUT_CACHE : join(dirname(program), 'compiled')
 }

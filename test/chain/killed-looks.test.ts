@@ -1,13 +1,10 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import type { ChainTerms } from '../../src/sale/chain/terms.ts'
+import { bundled } from '../bundled.ts'
+import { runKilled } from '../crash/run-killed.ts'
 import { ANVIL_CHAIN_ID, Anvil } from './anvil.ts'
 import { DepositBench, type KilledLook, usdcOf } from './deposit-bench.ts'
 
-const CHILD = join(import.meta.dirname, 'killed-look.ts')
 const KILLS_MIN = 15
 
 test.each([
@@ -33,7 +30,8 @@ test.each([
       await anvil.transfer({ to: deposits.addressOf('A'), units: 1_000_000n })
       await anvil.mine()
       paid += 1_000_000
-      const wasKilled = await look({ databaseUrl: url, rpcUrls, chain, killAt })
+      const input = wordsOf({ databaseUrl: url, rpcUrls, chain, killAt })
+      const wasKilled = await runKilled(bundled('killed-look'), input)
       expect(await deposits.balance('A')).toBeLessThanOrEqual(paid)
       await deposits.bench.audit()
       await deposits.drain()
@@ -45,13 +43,7 @@ test.each([
   },
 )
 
-/** Whether the process was killed. */
-async function look(input: KilledLook): Promise<boolean> {
-  const words = JSON.stringify(input, (_, value) =>
-    typeof value === 'bigint' ? `${value}n` : value,
-  )
-  const child = spawn(process.execPath, [CHILD, words], { stdio: ['ignore', 'pipe', 'pipe'] })
-  const [[code, signal], notes] = await Promise.all([once(child, 'exit'), text(child.stderr)])
-  if (code !== 0 && signal !== 'SIGKILL') throw new Error(notes)
-  return signal === 'SIGKILL'
+/** With a mark on numbers that JSON has not. */
+function wordsOf(input: KilledLook): string {
+  return JSON.stringify(input, (_, value) => (typeof value === 'bigint' ? `${value}n` : value))
 }

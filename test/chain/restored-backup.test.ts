@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { bundled } from '../bundled.ts'
 import { type ServeProcess, serve, tollgate } from '../tollgate-process.ts'
 import { ANVIL_CHAIN_ID, Anvil } from './anvil.ts'
 import { XPUB } from './deposit-bench.ts'
@@ -31,14 +32,18 @@ test('a rescan from the command line credits what came since a restored backup, 
   }
   const restored = { ...env, DATABASE_URL: 'sqlite:backup.db' }
   const run = async (args: readonly string[], settings = env) => {
-    const { code, out, notes } = await tollgate(args, { folder, env: settings })
+    const { code, out, notes } = await tollgate(args, {
+      folder,
+      env: settings,
+      program: bundled('tollgate'),
+    })
     expect([code, notes], args.join(' ')).toEqual([0, expect.any(String)])
     return out
   }
   const account = async (args: readonly string[], settings = env) =>
     accountShape.parse(JSON.parse(await run(['account', ...args, '--json'], settings)))
   const start = async (settings = env) => {
-    const server = await serve({ folder, env: settings })
+    const server = await serve({ folder, env: settings, program: bundled('tollgate') })
     closing.defer(async () => void (await server.stop('SIGKILL')))
     await hasLooked(server)
     return server

@@ -3,10 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { HDKey } from 'viem/accounts'
 import { expect, test } from 'vitest'
+import { bundled } from '../bundled.ts'
 import { Management } from '../endpoints/management.ts'
 import { serve, tollgate } from '../tollgate-process.ts'
 import { ANVIL_CHAIN_ID } from './anvil.ts'
 import { SEED, XPUB } from './deposit-bench.ts'
+
+const program = bundled('tollgate')
 
 const SETTINGS = {
   CHAIN_ID: String(ANVIL_CHAIN_ID),
@@ -23,17 +26,19 @@ test('a start with another public key is refused, until an operator replaces the
   const other = HDKey.fromMasterSeed(SEED).derive("m/44'/60'/1'").publicExtendedKey
   const changed = { ...SETTINGS, CHAIN_DEPOSIT_XPUB: other, PORT: '0' }
   const startWith = async (env: Readonly<Record<string, string>>) => {
-    const server = await serve({ folder, env })
+    const server = await serve({ folder, env, program })
     expect(await server.stop('SIGTERM')).toMatchObject({ code: 0 })
   }
   await startWith(SETTINGS)
-  const refused = await tollgate(['serve'], { folder, env: changed })
+  const refused = await tollgate(['serve'], { folder, env: changed, program })
   expect(refused.code).toBe(1)
   expect(refused.notes).toContain('CHAIN_DEPOSIT_XPUB is another key than the one')
   expect(refused.notes).not.toMatch(/^\s+at /m)
   const rescan = ['sale', 'rescan', '--from-block', '1']
-  expect((await tollgate(rescan, { folder, env: changed })).notes).toContain('is another key')
-  const replaced = await tollgate(['sale', 'replace-key'], { folder, env: changed })
+  expect((await tollgate(rescan, { folder, env: changed, program })).notes).toContain(
+    'is another key',
+  )
+  const replaced = await tollgate(['sale', 'replace-key'], { folder, env: changed, program })
   expect(replaced).toMatchObject({ code: 0, out: expect.stringContaining('credited as before') })
   await startWith(changed)
   await expect(startWith(SETTINGS)).rejects.toThrow('is another key')

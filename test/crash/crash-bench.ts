@@ -18,6 +18,7 @@ import type { TestDatabase } from '../../src/store/testing/test-databases.ts'
 import { systemClock } from '../../src/vocabulary/clock.ts'
 import { createIdSource } from '../../src/vocabulary/ids.ts'
 import { micros } from '../../src/vocabulary/money.ts'
+import { bundled } from '../bundled.ts'
 import { type ServeProcess, serve } from '../tollgate-process.ts'
 
 /** What the account of a bench begins with. */
@@ -87,7 +88,7 @@ export async function openCrashBench(input: CrashBenchInput): Promise<CrashBench
     look,
     async serve(settings = {}) {
       const env = { ...environmentOf({ url, baseUrl: simulator.baseUrl }), ...settings }
-      const gateway = await serve({ folder, env })
+      const gateway = await serve({ folder, env, program: bundled('tollgate') })
       // Whatever fails in between, no process outlives its test.
       closing.defer(async () => {
         await gateway.stop('SIGKILL')

@@ -1,13 +1,10 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { STORE_BENCHES } from '../../src/ledger/testing/benches.ts'
 import { CardBench, CREDIT, MINUTE_MS } from '../../src/sale/testing/card-bench.ts'
+import { bundled } from '../bundled.ts'
 import type { KilledCardLook } from './killed-card-look.ts'
+import { runKilled } from './run-killed.ts'
 
-const CHILD = join(import.meta.dirname, 'killed-card-look.ts')
 const KILLS_MIN = 15
 
 test.each(STORE_BENCHES.map((each, index) => ({ ...each, first: index + 1 })))(
@@ -32,8 +29,12 @@ test.each(STORE_BENCHES.map((each, index) => ({ ...each, first: index + 1 })))(
       }
       latest = source
       const { secretKey, baseUrl, nowMs } = stripe
-      const asked = { databaseUrl, stripe: { secretKey, baseUrl, nowMs }, killAt }
-      const wasKilled = await look(asked)
+      const asked: KilledCardLook = {
+        databaseUrl,
+        stripe: { secretKey, baseUrl, nowMs },
+        killAt,
+      }
+      const wasKilled = await runKilled(bundled('killed-card-look'), JSON.stringify(asked))
       expect(await bench.balance()).toBeLessThanOrEqual(before + CREDIT)
       await bench.store.audit()
       // Later than reports are followed again: each process has the same number of steps.
@@ -47,13 +48,3 @@ test.each(STORE_BENCHES.map((each, index) => ({ ...each, first: index + 1 })))(
     await bench.close()
   },
 )
-
-/** Whether the process was killed. */
-async function look(input: KilledCardLook): Promise<boolean> {
-  const child = spawn(process.execPath, [CHILD, JSON.stringify(input)], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const [[code, signal], notes] = await Promise.all([once(child, 'exit'), text(child.stderr)])
-  if (code !== 0 && signal !== 'SIGKILL') throw new Error(notes)
-  return signal === 'SIGKILL'
-}

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Fault } from '../../simulator/faults.ts'
 import type { RequestRow } from '../../src/store/schema.ts'
 import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { bundled } from '../bundled.ts'
 import { CREDIT_MICROS } from '../crash/crash-bench.ts'
 import { type ServeProcess, tollgate } from '../tollgate-process.ts'
 import {
@@ -140,6 +141,7 @@ describe.each(TEST_DATABASES)('four upstreams at once, on $engine', ({ create })
     const { code, notes } = await tollgate(['request', 'settle', requestId, '0.000123'], {
       folder: import.meta.dirname,
       env: { DATABASE_URL: four.bench.url },
+      program: bundled('tollgate'),
     })
     expect(code, notes).toBe(0)
   }

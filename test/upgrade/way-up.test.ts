@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Simulator, startSimulator } from '../../simulator/simulator.ts'
 import { listRequests } from '../../src/ledger/activity/activity.ts'
 import { listEntries } from '../../src/ledger/activity/entries.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { TEST_DATABASES, type TestDatabase } from '../../src/store/testing/test-databases.ts'
+import { bundled } from '../bundled.ts'
 import { type Finished, type ServeProcess, serve, tollgate } from '../tollgate-process.ts'
 import { CHARGE_MICROS, startCrowd } from './crowd.ts'
 
@@ -21,6 +22,8 @@ import { CHARGE_MICROS, startCrowd } from './crowd.ts'
 const run = promisify(execFile)
 const CREDIT_MICROS = 1_000_000_000
 
+/** The folder of 0.2.0. */
+let earlier: string
 let closing: AsyncDisposableStack
 let folder: string
 let simulator: Simulator
@@ -28,12 +31,17 @@ let database: TestDatabase
 let accountId: string
 let apiKeys: string[]
 
+beforeAll(async () => {
+  earlier = mkdtempSync(join(tmpdir(), 'tollgate-0.2.0-'))
+  await run('tar', ['-xzf', join(import.meta.dirname, 'tollgate-0.2.0.tar.gz'), '-C', earlier])
+  symlinkSync(join(import.meta.dirname, '../../node_modules'), join(earlier, 'node_modules'))
+})
+afterAll(() => rmSync(earlier, { recursive: true }))
+
 beforeEach(async () => {
   closing = new AsyncDisposableStack()
   folder = mkdtempSync(join(tmpdir(), 'tollgate-upgrade-'))
   closing.defer(() => rmSync(folder, { recursive: true }))
-  await run('tar', ['-xzf', join(import.meta.dirname, 'tollgate-0.2.0.tar.gz'), '-C', folder])
-  symlinkSync(join(import.meta.dirname, '../../node_modules'), join(folder, 'node_modules'))
   simulator = await startSimulator()
   closing.defer(() => simulator.close())
   simulator.script({ costUsd: 0.001, lookupCostUsd: 0.001, times: 'always' })
@@ -44,7 +52,7 @@ type Version = '0.2.0' | 'this'
 
 const inputOf = (version: Version) => ({
   folder,
-  ...(version === 'this' ? {} : { program: join(folder, 'src', 'main.js') }),
+  program: version === 'this' ? bundled('tollgate') : join(earlier, 'src', 'main.js'),
   env: {
     DATABASE_URL: database.url,
     UPSTREAM_BASE_URL: simulator.baseUrl,
