@@ -4,8 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { request } from 'undici'
 import { afterEach, beforeEach, expect, inject, test } from 'vitest'
+import { freePort } from '../../src/store/testing/free-port.ts'
 import { startWorld, type World } from '../world.ts'
-import { freePort } from './debian-program.ts'
 import { ROOT } from './image-recipe.ts'
 
 /** The queries of deploy/grafana-dashboard.json, asked of a Prometheus that reads a gateway's `/metrics`. */

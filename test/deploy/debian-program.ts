@@ -1,7 +1,5 @@
 import { execFile } from 'node:child_process'
-import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
@@ -49,14 +47,4 @@ export async function unpackProgram(
     const message = error instanceof Error ? error.message : String(error)
     return { kind: 'notUnpacked', reason: message.split('\n').slice(0, 2).join(' ') }
   }
-}
-
-/** A port of this machine that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const bound = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof bound === 'object' && bound !== null ? bound.port : 0
 }

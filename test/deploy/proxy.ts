@@ -4,7 +4,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { type DebianProgram, freePort } from './debian-program.ts'
+import { freePort } from '../../src/store/testing/free-port.ts'
+import type { DebianProgram } from './debian-program.ts'
 import { deployBlock } from './deploy-page.ts'
 
 const run = promisify(execFile)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { request } from 'undici'
 import { expect } from 'vitest'
-import { freePort } from '../deploy/debian-program.ts'
+import { freePort } from '../../src/store/testing/free-port.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {

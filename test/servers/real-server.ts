@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { freePort } from '../deploy/debian-program.ts'
+import { freePort } from '../../src/store/testing/free-port.ts'
 import { MemoryLog } from '../memory-log.ts'
 import { tinyModel } from './tiny-model.ts'
 

@@ -10,10 +10,10 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { Client } from 'pg'
+import { freePort } from './free-port.ts'
 
 // At the end of its process the package stops what servers it has, and exits with 0, whatever the code
 // was: a run in which tests failed passed. The process that started a server stops it.
@@ -211,15 +211,4 @@ function linkLibraries(): void {
       }
     }
   }
-}
-
-function freePort(): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>()
-  const probe = createServer()
-  probe.once('error', reject)
-  probe.listen(0, '127.0.0.1', () => {
-    const bound = probe.address()
-    probe.close(() => resolve(bound !== null && typeof bound !== 'string' ? bound.port : 0))
-  })
-  return promise
 }
