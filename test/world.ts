@@ -14,6 +14,7 @@ import { type Audit, auditStore } from '../src/ledger/audit/audit.ts'
 import type { OperationSource } from '../src/operations/operations.ts'
 import { AUDIT_CHECKS } from '../src/operations/upkeep.ts'
 import { makeScryptPasswords } from '../src/people/passwords.ts'
+import { writeMadeStore } from '../src/store/testing/made-store.ts'
 import type { Dialect } from '../src/upstreams/upstream.ts'
 import type { ConfiguredUpstreams } from '../src/upstreams/upstream-settings.ts'
 import type { Clock } from '../src/vocabulary/clock.ts'
@@ -85,9 +86,11 @@ export async function startWorld(input: WorldInput = {}): Promise<World> {
   const { settings = {}, formats, operations, dialect, vendor, clock, mode = 'live' } = input
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
   const simulator = await startSimulator(vendor === undefined ? {} : { vendor })
+  const file = join(folder, 'store.db')
+  if (settings['DATABASE_URL'] === undefined) await writeMadeStore(file)
   const config = readConfig({
     PORT: '0',
-    DATABASE_URL: `sqlite:${join(folder, 'store.db')}`,
+    DATABASE_URL: `sqlite:${file}`,
     LOG_LEVEL: 'trace',
     ...settings,
   })
