@@ -1,5 +1,8 @@
+import type { z } from 'zod'
+import { listedAccountShape } from '../operations/account-list.ts'
 import { accountShape } from '../operations/accounts.ts'
 import { entryShape } from '../operations/credit.ts'
+import { listShape } from '../operations/fields.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { allowanceText, limitOptions } from './limits.ts'
 import { type CommandGroup, show } from './operation-command.ts'
@@ -13,24 +16,41 @@ import {
   orNone,
   PURSE_WORDS,
   readDollars,
+  readMoment,
   readPercent,
   shownRows,
 } from './rows.ts'
 import { STATEMENT_COMMAND } from './statement.ts'
 import { moment } from './table.ts'
 
-const ACCOUNTS = shownRows(accountShape, {
+type Account = z.output<typeof accountShape>
+
+const LISTED = {
   list: 'accounts',
   none: 'no accounts yet: make one with `tollgate account create <name>`',
   columns: {
-    ACCOUNT: ({ id }) => id,
-    NAME: ({ name }) => name,
-    STATE: ({ state }) => state,
-    AVAILABLE: ({ credit }) => showMicros(credit.backed.available),
-    HELD: ({ credit: { backed, free } }) => showMicros(backed.held + free.held),
-    FREE: ({ credit }) => showMicros(credit.free.available),
-    ALLOWANCE: allowanceText,
+    ACCOUNT: ({ id }: Account) => id,
+    NAME: ({ name }: Account) => name,
+    STATE: ({ state }: Account) => state,
+    AVAILABLE: ({ credit }: Account) => showMicros(credit.backed.available),
+    HELD: ({ credit: { backed, free } }: Account) => showMicros(backed.held + free.held),
+    FREE: ({ credit }: Account) => showMicros(credit.free.available),
+    ALLOWANCE: (account: Account) => allowanceText(account),
   },
+} as const
+
+/** The list where charge and margin were asked for. */
+const CHARGED = shownRows(listedAccountShape, {
+  ...LISTED,
+  columns: {
+    ...LISTED.columns,
+    CHARGED: ({ charge }) => (charge === undefined ? '-' : showMicros(charge)),
+    MARGIN: ({ margin }) => (margin == null ? 'not known' : showMicros(margin)),
+  },
+})
+
+const ACCOUNTS = shownRows(accountShape, {
+  ...LISTED,
   details: {
     'suspended because': ({ disabled_note }) => disabled_note,
     'external ID': ({ external_id }) => external_id,
@@ -69,6 +89,11 @@ const lowBalance = {
   to: 'body.low_balance',
   read: orNone(readDollars),
 } as const
+
+function hasSums(body: unknown): boolean {
+  const { data } = listShape(listedAccountShape).parse(body)
+  return data.some(({ charge }) => charge !== undefined)
+}
 
 /** `tollgate account`: the owners of credit. */
 export const ACCOUNT_COMMANDS: CommandGroup = {
@@ -116,8 +141,20 @@ With --external-id the same command can be run again: it makes one account.
         {
           flags: '--sort <value>',
           words:
-            'name, available, held, last_request or created; with -, the greatest first, such as -held',
+            'name, available, held, charged, margin, last_request or created; with -, the greatest first, such as -held',
           to: 'query.sort',
+        },
+        {
+          flags: '--since <time>',
+          words: 'charge and margin from this date on, such as 2027-01-31; left out: 30 days',
+          to: 'query.from',
+          read: readMoment,
+        },
+        {
+          flags: '--until <time>',
+          words: 'charge and margin before this date; left out: now',
+          to: 'query.to',
+          read: readMoment,
         },
         {
           flags: '--external-id <id>',
@@ -130,7 +167,7 @@ With --external-id the same command can be run again: it makes one account.
           to: 'query.state',
         },
       ],
-      show: ACCOUNTS.page,
+      show: (answered) => (hasSums(answered.body) ? CHARGED : ACCOUNTS).page(answered),
     },
     {
       name: 'show',

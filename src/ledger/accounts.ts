@@ -18,7 +18,7 @@ export async function getAccount(
 }
 
 /** Which accounts to list; undefined filters nothing. */
-interface AccountFilter {
+export interface AccountFilter {
   readonly search?: string | undefined
   readonly externalId?: string | undefined
   readonly state?: (typeof ACCOUNT_LIST_STATES)[number] | undefined
@@ -96,6 +96,26 @@ export async function listAccounts(
     accounts: listed.map((row) => ACCOUNTS.read(row)),
     next: last === undefined ? null : { id: last.id, value: last.sort_value },
   }
+}
+
+/** The ids of all accounts that match, in ascending order. */
+export async function findAccountIds(
+  db: Kysely<Tables>,
+  filter: AccountFilter,
+): Promise<readonly string[]> {
+  const rows = await accountsLike(db, filter).clearSelect().select('id').orderBy('id').execute()
+  return rows.map(({ id }) => id)
+}
+
+/** The accounts of these ids, in their order; those that do not exist are left out. */
+export async function getAccounts(
+  db: Kysely<Tables>,
+  accountIds: readonly string[],
+): Promise<readonly AccountRow[]> {
+  if (accountIds.length === 0) return []
+  const rows = await db.selectFrom('accounts').selectAll().where('id', 'in', accountIds).execute()
+  const found = new Map(rows.map((row) => [row.id, ACCOUNTS.read(row)]))
+  return accountIds.flatMap((id) => found.get(id) ?? [])
 }
 
 function accountsLike(

@@ -1,17 +1,12 @@
 import { Readable } from 'node:stream'
 import type { Kysely } from 'kysely'
 import { z } from 'zod'
-import {
-  ACCOUNT_LIST_STATES,
-  type AccountPlace,
-  lastRequestTimes,
-  listAccounts,
-} from '../ledger/accounts.ts'
+import { ACCOUNT_LIST_STATES, type AccountPlace, lastRequestTimes } from '../ledger/accounts.ts'
 import { getCredits } from '../ledger/activity/activity.ts'
 import type { Tables } from '../store/schema.ts'
-import { readCharges } from '../usage/read-usage.ts'
-import { lastDays } from '../vocabulary/date-range.ts'
+import { readAccounts, type UsageFigures } from '../usage/read-usage.ts'
 import { accountCursor, accountPlace, accountSortField } from './account-order.ts'
+import { accountPages, type ListedAccounts, USAGE_SORTS } from './account-pages.ts'
 import { accountAnswer, accountShape } from './accounts.ts'
 import { csvLine, dollarsCell } from './csv.ts'
 import {
@@ -19,6 +14,7 @@ import {
   filterField,
   listAnswer,
   listShape,
+  momentField,
   moneyField,
   pageQuery,
   timeAnswer,
@@ -26,8 +22,7 @@ import {
   timeOrNull,
 } from './fields.ts'
 import { type OperationParts, operation } from './operation.ts'
-
-const RECENT_DAYS = 30
+import { chartRange } from './usage.ts'
 
 /** All accounts, for admins. */
 export function accountListOperations(parts: OperationParts) {
@@ -53,6 +48,16 @@ export function accountListOperations(parts: OperationParts) {
           .optional()
           .describe('`in_debt`: its paid credit is below zero. Default: all.'),
         sort: accountSortField,
+        from: momentField
+          .optional()
+          .describe(
+            'The requests of `charge` and `margin`; moved down to the start of its UTC day. Default: 29 days before the last day.',
+          ),
+        to: momentField
+          .optional()
+          .describe(
+            'Exclusive; moved up to the end of its UTC day. Default: now. At most 400 days after `from`.',
+          ),
         format: z
           .enum(['json', 'csv'])
           .optional()
@@ -60,31 +65,34 @@ export function accountListOperations(parts: OperationParts) {
       }),
       answers: { 200: listShape(listedAccountShape) },
       async run({ reader, caller, query, acceptsCsv }) {
-        const { limit, cursor, search, state, external_id: externalId, sort } = query
+        const { limit, cursor, search, state, external_id: externalId, sort, from, to } = query
         const nowMs = clock.nowMs()
         const after = accountPlace(sort, cursor)
-        const filter = { search, state, externalId }
-        const read: ReadAccounts = (page) =>
-          listAccounts(store.pages(reader), { ...filter, ...page, order: sort })
+        const { fromMs, toMs } = chartRange({ from, to }, nowMs)
+        const days = { fromMs, toMs }
+        const listed: ListedAccounts = { filter: { search, state, externalId }, order: sort, days }
         if (query.format === 'csv' || (query.format === undefined && acceptsCsv)) {
-          const rows = accountCsv(store.pages(reader), { read, nowMs })
+          const rows = accountCsv(store.searches(reader), { listed, nowMs })
           return { httpStatus: 200, body: Readable.from(rows) }
         }
-        const page = await read({ after, limit })
+        const isByUsage = USAGE_SORTS.some((each) => each === sort.sort)
+        const db = isByUsage ? store.searches(reader) : store.pages(reader)
+        const page = await accountPages(db, listed)({ after, limit })
         const accountIds = page.accounts.map(({ id }) => id)
-        const credits = await getCredits(store.pages(reader), { accountIds, nowMs })
-        const days = { accountIds, ...lastDays(RECENT_DAYS, { nowMs }) }
-        const charges =
-          caller.kind === 'operator' ? await readCharges(store.pages(reader), days) : null
-        const times =
-          charges === null ? null : await lastRequestTimes(store.pages(reader), accountIds)
+        const credits = await getCredits(db, { accountIds, nowMs })
+        const isOperator = caller.kind === 'operator'
+        const hasSums = isOperator || isByUsage || from !== undefined || to !== undefined
+        const sums = hasSums ? await readAccounts(db, { accountIds, ...days }) : null
+        const times = isOperator ? await lastRequestTimes(db, accountIds) : null
         const answers = page.accounts.flatMap((account) => {
           const purses = credits.get(account.id)
           if (purses === undefined) return []
-          const recent = charges?.get(account.id) ?? 0
           const lastAt = timeOrNull(times?.get(account.id) ?? null)
-          const used = charges === null ? {} : { recent_charge: recent, last_request_at: lastAt }
-          return [{ ...accountAnswer(account, purses, nowMs), ...used }]
+          return {
+            ...accountAnswer(account, purses, nowMs),
+            ...(sums === null ? {} : sumsAnswer(sums.get(account.id))),
+            ...(times === null ? {} : { last_request_at: lastAt }),
+          }
         })
         return { httpStatus: 200, body: listAnswer(answers, accountCursor(sort, page.next)) }
       },
@@ -95,9 +103,15 @@ export function accountListOperations(parts: OperationParts) {
 /** An account in a list of them. */
 export const listedAccountShape = accountShape
   .extend({
-    recent_charge: moneyField
+    charge: moneyField
       .optional()
-      .describe('For operators: the charges of its requests of the last 30 days.'),
+      .describe(
+        'The charges of its requests of the range, where `from`, `to` or an order by charge or margin is asked for.',
+      ),
+    margin: moneyField
+      .nullable()
+      .optional()
+      .describe('Their paid charge less the provider cost; null: a cost is not known.'),
     last_request_at: timeField
       .nullable()
       .optional()
@@ -105,36 +119,38 @@ export const listedAccountShape = accountShape
   })
   .meta({ id: 'ListedAccount' })
 
-const ROWS_AT_ONCE = 500
+/** Undefined: it has no requests. */
+function sumsAnswer(sums: Pick<UsageFigures, 'chargeMicros' | 'money'> | undefined) {
+  return {
+    charge: sums?.chargeMicros ?? 0,
+    margin: sums === undefined ? 0 : sums.money.marginMicros,
+  }
+}
 
-/** Reads a page of the accounts to list. */
-type ReadAccounts = (page: {
-  readonly after: AccountPlace | null
-  readonly limit: number
-}) => ReturnType<typeof listAccounts>
+const ROWS_AT_ONCE = 500
 
 /** Accounts as CSV, with amounts in exact dollars: each part is read when the one before was taken. */
 async function* accountCsv(
   db: Kysely<Tables>,
-  { read, nowMs }: { readonly read: ReadAccounts; readonly nowMs: number },
+  { listed, nowMs }: { readonly listed: ListedAccounts; readonly nowMs: number },
 ): AsyncGenerator<string> {
   yield csvLine([
     ...['id', 'name', 'email', 'external_id', 'state', 'available', 'balance', 'held'],
-    ...['free_available', 'last_request_at', 'created_at'],
+    ...['free_available', 'charge', 'margin', 'last_request_at', 'created_at'],
   ])
+  const readPage = accountPages(db, listed)
   let after: AccountPlace | null = null
   do {
-    const page: Awaited<ReturnType<ReadAccounts>> = await read({
-      after,
-      limit: ROWS_AT_ONCE,
-    })
+    const page = await readPage({ after, limit: ROWS_AT_ONCE })
     const accountIds = page.accounts.map(({ id }) => id)
     const credits = await getCredits(db, { accountIds, nowMs })
+    const sums = await readAccounts(db, { accountIds, ...listed.days })
     const times = await lastRequestTimes(db, accountIds)
     const lines = page.accounts.flatMap((account) => {
       const purses = credits.get(account.id)
       if (purses === undefined) return []
       const { backed, free } = purses
+      const { charge, margin } = sumsAnswer(sums.get(account.id))
       return csvLine([
         account.id,
         account.name,
@@ -145,6 +161,8 @@ async function* accountCsv(
         dollarsCell(backed.balanceMicros),
         dollarsCell(backed.heldMicros + free.heldMicros),
         dollarsCell(free.availableMicros),
+        dollarsCell(charge),
+        margin === null ? null : dollarsCell(margin),
         timeOrNull(times.get(account.id) ?? null),
         timeAnswer(account.createdAtMs),
       ])

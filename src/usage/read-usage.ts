@@ -122,29 +122,35 @@ export function readUsage(db: Kysely<Tables>, query: UsageQuery): Promise<Usage>
   return view.execute((trx) => readView(trx, query))
 }
 
-/** The charges of several accounts in whole UTC days, by account ID. An account without requests has none. */
-export async function readCharges(
+/** The charges and costs of several accounts in whole UTC days, by account ID. An account without requests has none. */
+export async function readAccounts(
   db: Kysely<Tables>,
   {
     accountIds,
     ...range
   }: Omit<UsageRange, 'accountId' | 'step'> & { readonly accountIds: readonly string[] },
-): Promise<ReadonlyMap<string | null, Micros>> {
+): Promise<ReadonlyMap<string | null, Pick<UsageFigures, 'chargeMicros' | 'money'>>> {
   if (accountIds.length === 0) return new Map()
   const hours = hoursOf({ ...range, accountId: null, by: null, step: 'day' })
   const view = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
   const asked: ReadHours = { ...hours, accountId: accountIds, by: 'account' }
-  const { totals } = await view.execute((trx) => readSums(trx, asked, 'amounts'))
-  return new Map([...totals].map(([id, each]) => [id, figuresOf(each).chargeMicros]))
+  const { totals } = await view.execute((trx) => readSums(trx, asked, 'money'))
+  return new Map([...totals].map(([id, each]) => [id, figuresOf(each)]))
 }
 
-/** The sums of each group's requests, the group with the most charge first; without first-byte times. */
+/**
+ * The sums of each group's requests, the group with the most charge first; without first-byte times. `columns`: `money`:
+ * charge and cost alone, which is faster where there are thousands of groups. Default `amounts`.
+ */
 export async function readUsageGroups(
   db: Kysely<Tables>,
-  query: UsageRange & { readonly by: UsageGrouping },
+  {
+    columns = 'amounts',
+    ...query
+  }: UsageRange & { readonly by: UsageGrouping; readonly columns?: 'amounts' | 'money' },
 ): Promise<readonly UsageGroupFigures[]> {
   const view = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
-  const { totals } = await view.execute((trx) => readSums(trx, hoursOf(query), 'amounts'))
+  const { totals } = await view.execute((trx) => readSums(trx, hoursOf(query), columns))
   return groupsOf(totals)
 }
 

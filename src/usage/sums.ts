@@ -57,6 +57,12 @@ const summed = ({ sum, name }: { readonly sum: string; readonly name: string }) 
 
 const AMOUNT_COLUMNS = SUM_COLUMNS.filter((name) => !WAIT_COLUMNS.includes(name))
 
+const MONEY_COLUMNS: readonly (keyof UsageSums)[] = [
+  ...(['backed_charge_micros', 'free_charge_micros', 'written_off_micros'] as const),
+  ...(['cost_micros', 'cost_rest_pico', 'uncosted'] as const),
+  ...LATE_COLUMNS,
+]
+
 const selected = (
   columns: readonly (keyof UsageSums)[],
   sumOf: (name: keyof UsageSums) => string,
@@ -75,19 +81,22 @@ const SELECTED = {
   rollUps: {
     all: selected(SUM_COLUMNS, sumOfRollUps),
     amounts: selected(AMOUNT_COLUMNS, sumOfRollUps),
+    money: selected(MONEY_COLUMNS, sumOfRollUps),
   },
   late: {
     all: selected(SUM_COLUMNS, sumOfLate),
     amounts: selected(AMOUNT_COLUMNS, sumOfLate),
+    money: selected(MONEY_COLUMNS, sumOfLate),
   },
   requests: {
     all: selected(SUM_COLUMNS, sumOfRequests),
     amounts: selected(AMOUNT_COLUMNS, sumOfRequests),
+    money: selected(MONEY_COLUMNS, sumOfRequests),
   },
 }
 
-/** The columns of sums that are read: `amounts` are all but the counts of first-byte times. */
-export type SelectedSums = 'all' | 'amounts'
+/** The columns of sums that are read: `amounts` are all but the counts of first-byte times, `money` those of charge and cost. */
+export type SelectedSums = 'all' | 'amounts' | 'money'
 
 /** The columns of {@link UsageSums} in a query that groups the rows of a table. */
 export function selectSums(

@@ -15,7 +15,7 @@ import { firstIdOf } from '../vocabulary/ids.ts'
 import { DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
 import { type PeriodQuery, readPeriods } from './read-periods.ts'
 import { readStatement } from './read-statement.ts'
-import { readCharges, readUsage } from './read-usage.ts'
+import { readAccounts, readUsage } from './read-usage.ts'
 
 const DAY_MS = DAY_HOURS * HOUR_MS
 const NOW_MS = Date.parse('2027-03-01T10:20:00Z')
@@ -122,7 +122,7 @@ async function readAll(db: Kysely<Tables>): Promise<void> {
   await readUsage(db, { ...range, by: 'model', step: 'day' })
   await readUsage(db, { ...range, by: 'model', step: 'hour' })
   await readUsage(db, { ...range, by: 'key', step: 'day' })
-  await readCharges(db, { accountIds: ['acct_0', 'acct_1'], fromMs, toMs })
+  await readAccounts(db, { accountIds: ['acct_0', 'acct_1'], fromMs, toMs })
   const days = { fromMs: (TODAY - 2) * DAY_MS, toMs: TODAY * DAY_MS }
   await readStatement(db, { accountId, ...days, nowMs: NOW_MS, entriesMax: 100 })
   for (const beganMs of [null, NOW_MS - DAY_MS]) {

@@ -9,7 +9,7 @@ import { timeOfId } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
 import { HOUR_MS } from '../vocabulary/usage-step.ts'
 import {
-  readCharges,
+  readAccounts,
   readUsage,
   readUsageCells,
   readUsageGroups,
@@ -132,7 +132,7 @@ async function expectExact(history: UsageHistory): Promise<void> {
   const { db } = history.bench.store
   const pages = history.bench.store.pages({ owner: 'test' })
   const charts = { pages, requests: await history.requests() }
-  const charges = await readCharges(pages, { accountIds: ['A1', 'A2'], fromMs, toMs })
+  const ofAccounts = await readAccounts(pages, { accountIds: ['A1', 'A2'], fromMs, toMs })
   for (const accountId of [null, 'A1', 'A2']) {
     for (const by of [null, 'account', 'model', 'key', 'endpoint', 'upstream'] as const) {
       for (const step of ['day', 'month'] as const) {
@@ -150,7 +150,8 @@ async function expectExact(history: UsageHistory): Promise<void> {
       .$if(accountId !== null, (query) => query.where('account_id', '=', accountId))
       .executeTakeFirstOrThrow()
     expect(totals.chargeMicros + Number(posted ?? 0)).toBe(0)
-    if (accountId !== null) expect(charges.get(accountId) ?? 0).toBe(totals.chargeMicros)
+    if (accountId !== null)
+      expect(ofAccounts.get(accountId)?.chargeMicros ?? 0).toBe(totals.chargeMicros)
   }
   await history.audit()
 }

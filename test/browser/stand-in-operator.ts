@@ -46,7 +46,8 @@ function listed(place: number, { name, email, disabled = false, ...money }: List
     has_backed_credit: available !== 0,
     models: null,
     created_at: ago(place * 11 * DAY_MS),
-    recent_charge: spend,
+    charge: spend,
+    margin: Math.round(spend * 0.09),
     last_request_at: spend === 0 ? null : ago(place * 3_600_000),
   }
 }
@@ -62,7 +63,11 @@ export const ACCOUNTS: readonly ListedAccount[] = [
     spend: 903_114_000,
   }),
   listed(3, { name: 'Tern & Co', available: -4_200_000, spend: 61_902_000, disabled: true }),
-  { ...HELIX, recent_charge: OVERVIEW.figures.charge },
+  {
+    ...HELIX,
+    charge: OVERVIEW.figures.charge,
+    margin: Math.round(OVERVIEW.figures.charge * 0.045),
+  },
   listed(9, { name: 'Old pilot', email: 'pilot@example.org', available: 3_100 }),
 ]
 

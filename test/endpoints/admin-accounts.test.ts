@@ -59,9 +59,9 @@ test('accounts are downloaded as CSV with exact dollars, by state', async () => 
   })
   const [head, row = '', ...rest] = (await answer.text()).split('\r\n')
   expect(head).toBe(
-    'id,name,email,external_id,state,available,balance,held,free_available,last_request_at,created_at',
+    'id,name,email,external_id,state,available,balance,held,free_available,charge,margin,last_request_at,created_at',
   )
-  expect(row).toContain(`${id},"Late, Ltd",,,suspended,2.5,2.5,0,0,,20`)
+  expect(row).toContain(`${id},"Late, Ltd",,,suspended,2.5,2.5,0,0,0,0,,20`)
   expect(rest).toEqual([''])
 })
 
@@ -95,6 +95,8 @@ describe('accounts are sorted', () => {
     ['available', [1, 2, 0]],
     ['-available', [0, 2, 1]],
     ['last_request', [1, 2, 0]],
+    ['charged', [1, 0, 2]],
+    ['-margin', [2, 0, 1]],
   ])('by %s, in pages as in whole', async (sort, places) => {
     const whole = await listed(`sort=${sort}`)
     if (places !== null) expect(placesOf(whole)).toEqual(places)
@@ -108,7 +110,7 @@ describe('accounts are sorted', () => {
     expect(paged).toEqual(placesOf(whole))
   })
 
-  test.each(['-available', 'name'])('by %s in CSV too', async (sort) => {
+  test.each(['-available', 'name', '-charged'])('by %s in CSV too', async (sort) => {
     const path = `/v1/admin/accounts?search=sorted&sort=${sort}&format=csv`
     const answer = await fetch(admin.world.url(path), {
       headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
@@ -117,6 +119,21 @@ describe('accounts are sorted', () => {
     expect(lines.map((line) => line.slice(0, line.indexOf(',')))).toEqual(
       column(await listed(`sort=${sort}`), 'id'),
     )
+  })
+
+  test('by charge they say what was charged, with its margin, and not of a range without requests', async () => {
+    const all = await listed('sort=-charged')
+    const [most = 0, less = 0, none] = column(all, 'charge').map(Number)
+    expect(most).toBe(less * 3)
+    expect(none).toBe(0)
+    expect(
+      column(all, 'margin')
+        .map(Number)
+        .every((margin) => margin >= 0),
+    ).toBe(true)
+    const early = await listed('sort=-charged&from=2024-01-01T00:00:00Z&to=2024-02-01T00:00:00Z')
+    expect(column(early, 'charge')).toEqual([0, 0, 0])
+    expect(column(await listed('sort=name'), 'charge')).toEqual([null, null, null])
   })
 
   test('and a cursor of another order, or one that was made up, is refused', async () => {

@@ -55,11 +55,14 @@ interface AccountsInput {
   readonly state?: AccountState | undefined
   /** Default: newest first. */
   readonly sort?: AccountsOrder | undefined
+  /** The time whose charges and margin are read. Default: the last 30 days. */
+  readonly span?: TimeSpan | undefined
 }
 
 /** What the list of accounts is asked for; `search` is a part of a name, an email address or an id. */
-export function accountsInput(search: string, { state, sort }: AccountsInput = {}) {
-  return { search: search === '' ? null : search, state, sort }
+export function accountsInput(search: string, { state, sort, span }: AccountsInput = {}) {
+  const moments = span === undefined ? {} : momentsOf(span)
+  return { search: search === '' ? null : search, state, sort, ...moments }
 }
 
 /** Accounts in pages. */

@@ -14,6 +14,10 @@ export const ACCOUNT_ORDERS: readonly NamedOrder[] = [
   { value: 'available', text: 'Least available' },
   { value: '-held', text: 'Most held' },
   { value: 'held', text: 'Least held' },
+  { value: '-charged', text: 'Most charged' },
+  { value: 'charged', text: 'Least charged' },
+  { value: '-margin', text: 'Highest margin' },
+  { value: 'margin', text: 'Lowest margin' },
   { value: '-last_request', text: 'Latest request' },
   { value: 'last_request', text: 'Longest without a request' },
 ]

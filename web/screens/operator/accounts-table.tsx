@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { TimeSpan } from '../../../src/vocabulary/date-range.ts'
 import {
@@ -6,7 +6,6 @@ import {
   type AccountsOrder,
   accountsQuery,
   type ListedAccount,
-  operatorReportQuery,
 } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
@@ -15,7 +14,6 @@ import { type Head, ListCard, Older } from '../../parts/list-card.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { directionOf, nextOrder } from './account-orders.ts'
-import type { MarginTotals } from './margin-figures.tsx'
 import { Margin } from './margin-table.tsx'
 import type { AccountsSearch } from './search.ts'
 
@@ -23,8 +21,8 @@ const COLUMNS = [
   { text: 'Account', sort: 'name' },
   { text: 'Available', className: 'num', sort: 'available' },
   { text: 'Held', className: 'num hide-m', sort: 'held' },
-  { text: 'Charged', className: 'num' },
-  { text: 'Margin', className: 'num' },
+  { text: 'Charged', className: 'num', sort: 'charged' },
+  { text: 'Margin', className: 'num', sort: 'margin' },
   { text: 'State' },
   { text: 'Last request', className: 'hide-m', sort: 'last_request' },
 ] as const
@@ -53,10 +51,8 @@ interface AccountTableProps {
 /** The accounts that match. */
 export function AccountTable({ filters, span, onCreate, onSort }: AccountTableProps) {
   const { search = '', state, sort } = filters
-  const report = useQuery(operatorReportQuery(span, { by: 'account', account: null }))
-  const figures = new Map(report.data?.data.map((row) => [row.id, row.figures]))
   const query = useInfiniteQuery({
-    ...accountsQuery(search, { state, sort }),
+    ...accountsQuery(search, { state, sort, span }),
     refetchInterval: 30_000,
   })
   const accounts = query.data?.pages.flatMap(({ data }) => data)
@@ -86,13 +82,7 @@ export function AccountTable({ filters, span, onCreate, onSort }: AccountTablePr
       }
       heads={headsOf(sort, onSort)}
       greyRows={10}
-      row={(each) => (
-        <AccountRow
-          key={each.id}
-          listed={each}
-          figures={report.data === undefined ? undefined : (figures.get(each.id) ?? null)}
-        />
-      )}
+      row={(each) => <AccountRow key={each.id} listed={each} />}
     >
       <Older
         query={query}
@@ -109,14 +99,9 @@ const NONE_IN: Readonly<Record<AccountState, string>> = {
   in_debt: 'No account is in debt.',
 }
 
-interface AccountRowProps {
-  readonly listed: ListedAccount
-  /** The sums of its requests in the range; null: it has none; undefined: not loaded yet. */
-  readonly figures: MarginTotals | null | undefined
-}
-
-function AccountRow({ listed, figures }: AccountRowProps) {
-  const { id, name, email, disabled, credit } = listed
+function AccountRow({ listed }: { readonly listed: ListedAccount }) {
+  const { id, name, email, disabled, credit, charge = 0, margin = null } = listed
+  const isIdle = charge === 0 && margin === 0
   const held = credit.backed.held + credit.free.held
   const lastAt = listed.last_request_at == null ? null : new Date(listed.last_request_at)
   return (
@@ -145,11 +130,9 @@ function AccountRow({ listed, figures }: AccountRowProps) {
       <td className="num hide-s hide-m">
         {held === 0 ? <span className="dimmed">–</span> : money(held)}
       </td>
-      <td className="num hide-s">
-        {figures == null ? <span className="dimmed">–</span> : money(figures.charge)}
-      </td>
+      <td className="num hide-s">{isIdle ? <span className="dimmed">–</span> : money(charge)}</td>
       <td className="num nowrap hide-s">
-        {figures == null ? <span className="dimmed">–</span> : <Margin figures={figures} />}
+        {isIdle ? <span className="dimmed">–</span> : <Margin figures={{ charge, margin }} />}
       </td>
       <td>
         <span className={`chip ${disabled ? 'bad' : 'good'}`}>
@@ -164,11 +147,7 @@ function AccountRow({ listed, figures }: AccountRowProps) {
         )}
       </td>
       <td className="only-s num dimmed">
-        {figures === undefined
-          ? ''
-          : figures === null
-            ? 'nothing charged'
-            : `${money(figures.charge)} charged`}
+        {charge === 0 ? 'nothing charged' : `${money(charge)} charged`}
       </td>
     </tr>
   )

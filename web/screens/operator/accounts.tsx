@@ -24,7 +24,7 @@ export function AccountsScreen() {
   const { search = '', state, sort, ...dates } = filters
   const range = readDateRange(dates) ?? DEFAULT_RANGE
   const span = operatorSpanOf(range)
-  const asked = accountsInput(search.trim(), { state, sort })
+  const asked = accountsInput(search.trim(), { state, sort, span })
   const csv = hrefOf('operator', 'listAccounts', { ...asked, format: 'csv' })
   const navigate = route.useNavigate()
   const change = (next: AccountsSearch) =>

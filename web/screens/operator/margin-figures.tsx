@@ -5,6 +5,9 @@ import { change, count, counted, percent } from '../../format/numbers.ts'
 /** The sums of requests. */
 export type MarginTotals = OperatorReport['totals']
 
+/** A charge, and the margin in it; null: it is not known. */
+export type ChargedMargin = Pick<MarginTotals, 'charge' | 'margin'>
+
 interface Figure {
   readonly title: string
   readonly value: string
@@ -106,7 +109,7 @@ function marginOf(now: MarginTotals, before: MarginTotals | null): Omit<Figure, 
 }
 
 /** The margin in its charge: `6.9%`, `−2.1%`; null: it is not known, or nothing was charged. */
-export function marginShare({ margin, charge }: MarginTotals): string | null {
+export function marginShare({ margin, charge }: ChargedMargin): string | null {
   if (margin === null || charge === 0) return null
   return `${margin < 0 ? '−' : ''}${percent(Math.abs(margin), charge)}`
 }

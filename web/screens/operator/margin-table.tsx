@@ -6,7 +6,7 @@ import { money } from '../../format/money.ts'
 import { count, percent } from '../../format/numbers.ts'
 import { Heads } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
-import { type MarginTotals, marginShare } from './margin-figures.tsx'
+import { type ChargedMargin, type MarginTotals, marginShare } from './margin-figures.tsx'
 import { GROUPS } from './margin-search.ts'
 
 type Row = OperatorReport['data'][number]
@@ -116,10 +116,11 @@ export function MarginTable(props: MarginTableProps) {
 }
 
 /** A margin with its share of the charge, or that it is not known. */
-export function Margin({ figures }: { readonly figures: MarginTotals }) {
+export function Margin({ figures }: { readonly figures: ChargedMargin & { uncosted?: number } }) {
   const { margin, uncosted } = figures
   if (margin === null) {
-    return <span title={`The cost of ${count(uncosted)} requests is not known.`}>not known</span>
+    const requests = uncosted === undefined ? 'some' : count(uncosted)
+    return <span title={`The cost of ${requests} requests is not known.`}>not known</span>
   }
   return (
     <>

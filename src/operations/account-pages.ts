@@ -1,0 +1,115 @@
+import type { Kysely } from 'kysely'
+import {
+  type AccountFilter,
+  type AccountOrder,
+  type AccountPlace,
+  findAccountIds,
+  getAccounts,
+  listAccounts,
+} from '../ledger/accounts.ts'
+import type { AccountRow, Tables } from '../store/schema.ts'
+import { readUsageGroups, type UsageFigures } from '../usage/read-usage.ts'
+
+/** The sums of requests by which accounts can be sorted. */
+export const USAGE_SORTS = ['charged', 'margin'] as const
+
+/** The order of a list of accounts: by a value of theirs, or by the sums of their requests. */
+export type ListOrder = Omit<AccountOrder, 'sort'> & {
+  readonly sort: AccountOrder['sort'] | (typeof USAGE_SORTS)[number]
+}
+
+/** Which accounts are listed, and in which order. */
+export interface ListedAccounts {
+  readonly filter: AccountFilter
+  readonly order: ListOrder
+  /** The whole UTC days whose requests count. */
+  readonly days: { readonly fromMs: number; readonly toMs: number }
+}
+
+/** One page, and the place of its last account; null where no page follows. */
+interface AccountPage {
+  readonly accounts: readonly AccountRow[]
+  readonly next: AccountPlace | null
+}
+
+/** Reads the page behind a place; null: the first one. */
+type ReadAccountPage = (page: {
+  readonly after: AccountPlace | null
+  readonly limit: number
+}) => Promise<AccountPage>
+
+/** Lists accounts in any order. Sums of requests are read once for all of its pages. */
+export function accountPages(
+  db: Kysely<Tables>,
+  { filter, order: { sort, isDescending }, days }: ListedAccounts,
+): ReadAccountPage {
+  if (sort !== 'charged' && sort !== 'margin') {
+    const order = { sort, isDescending }
+    return (page) => listAccounts(db, { ...filter, ...page, order })
+  }
+  const sortOnce = once(() => sortByUsage(db, { filter, order: { sort, isDescending }, days }))
+  return async ({ after, limit }) => {
+    const sorted = await sortOnce()
+    const compare = comparePlaces(isDescending)
+    const following = after === null ? 0 : sorted.findIndex((place) => compare(place, after) > 0)
+    const from = following === -1 ? sorted.length : following
+    const places = sorted.slice(from, from + limit)
+    const ids = places.map(({ id }) => id)
+    return {
+      accounts: await getAccounts(db, ids),
+      next: from + limit < sorted.length ? (places.at(-1) ?? null) : null,
+    }
+  }
+}
+
+/** The places of all accounts that match. */
+async function sortByUsage(
+  db: Kysely<Tables>,
+  { filter, order: { sort, isDescending }, days }: ListedAccounts,
+): Promise<readonly AccountPlace[]> {
+  const ids = await findAccountIds(db, filter)
+  const all = { ...days, accountId: null, by: 'account', step: 'day', columns: 'money' } as const
+  const groups = await readUsageGroups(db, all)
+  const sumOf = ({ chargeMicros, money }: UsageFigures) =>
+    sort === 'charged' ? chargeMicros : money.marginMicros
+  return sortPlaces(ids, {
+    values: new Map(groups.map(({ id, totals }) => [id, sumOf(totals)])),
+    isDescending,
+  })
+}
+
+interface PlaceValues {
+  /** Null: not known. Without a value it is 0. */
+  readonly values: ReadonlyMap<string, number | null>
+  readonly isDescending: boolean
+}
+
+/** Accounts by their values, and by age where values are equal. Unknown values are last in both directions. */
+export function sortPlaces(
+  accountIds: readonly string[],
+  { values, isDescending }: PlaceValues,
+): readonly AccountPlace[] {
+  const unknown = isDescending ? Number.MIN_SAFE_INTEGER : Number.MAX_SAFE_INTEGER
+  const places = accountIds.map((id) => {
+    const value = values.get(id)
+    return { id, value: value === null ? unknown : (value ?? 0) }
+  })
+  return places.toSorted(comparePlaces(isDescending))
+}
+
+function comparePlaces(isDescending: boolean) {
+  return (one: AccountPlace, other: AccountPlace): number => {
+    const ascending =
+      Number(one.value) - Number(other.value) ||
+      (one.id === other.id ? 0 : one.id < other.id ? -1 : 1)
+    return isDescending ? -ascending : ascending
+  }
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}
