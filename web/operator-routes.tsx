@@ -1,6 +1,6 @@
 import { createRoute, redirect } from '@tanstack/react-router'
 import { BEHIND_SIGN_IN, screen, signedIn } from './route-parts.tsx'
-import { readActivitySearch, readAllActivitySearch } from './screens/activity/search.ts'
+import { readAllActivitySearch, readOperatorActivitySearch } from './screens/activity/search.ts'
 import { readFindSearch } from './screens/models/search.ts'
 import { readHomeSearch, readMarginSearch } from './screens/operator/margin-search.ts'
 import {
@@ -142,7 +142,7 @@ const ACCOUNT_TABS = [
   ),
   ofAccount(
     '/activity',
-    readActivitySearch,
+    readOperatorActivitySearch,
     screen(() => import('./screens/activity/activity.tsx'), 'ActivityScreen'),
   ),
   ofAccount(

@@ -41,6 +41,7 @@ export const REQUEST_COMMANDS: CommandGroup = {
         { flags: '--key <key>', words: 'only this API key, key_…', to: 'query.key' },
         { flags: '--state <state>', words: `only ${REQUEST_STATES.join(', ')}`, to: 'query.state' },
         { flags: '--model <model>', words: 'only this model ID', to: 'query.model' },
+        { flags: '--upstream <name>', words: 'only this upstream', to: 'query.upstream' },
         { flags: '--tag <tag>', words: 'only with this tag of the client', to: 'query.tag' },
         {
           flags: '--since <time>',

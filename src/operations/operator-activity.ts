@@ -1,16 +1,18 @@
 import type { Kysely } from 'kysely'
 import { z } from 'zod'
+import { getRequest } from '../ledger/activity/activity.ts'
 import { type FoundRequests, searchRequests } from '../ledger/activity/search-requests.ts'
 import { getNamedKeys } from '../ledger/api-keys.ts'
-import type { Tables } from '../store/schema.ts'
+import type { RequestRow, Tables } from '../store/schema.ts'
 import { idCursor, idFilterField, listAnswer, pageQuery, timeOrNull } from './fields.ts'
 import { type OperationParts, operation } from './operation.ts'
 import {
   filterOf,
   foundShape,
+  noRequest,
+  operatorFilters,
   readsOf,
   requestAnswer,
-  requestFilters,
   requestShape,
 } from './requests.ts'
 import { readNames } from './usage-names.ts'
@@ -26,7 +28,7 @@ export function operatorActivityOperations({ store }: OperationParts) {
         'Requests of all accounts or of one, newest first, with the names of account and key.',
       query: pageQuery('requests', {
         account: idFilterField('acct').optional(),
-        ...requestFilters,
+        ...operatorFilters,
       }),
       answers: { 200: foundNamedShape },
       async run({ reader, query }) {
@@ -38,6 +40,21 @@ export function operatorActivityOperations({ store }: OperationParts) {
         const db = readsOf(filter, store)(reader)
         const found = await searchRequests(db, { limit, cursor, ...filter })
         return { httpStatus: 200, body: await namedAnswer(db, found) }
+      },
+    }),
+    operation({
+      name: 'getOperatorRequest',
+      method: 'GET',
+      paths: { operator: '/app/api/operator/requests/{request_id}' },
+      summary: 'One request with its hold, cost and charge, and the names of account and key.',
+      answers: { 200: namedRequestShape },
+      problems: ['not_found'],
+      async run({ reader, param }) {
+        const db = store.pages(reader)
+        const row = await getRequest(db, param('request_id'))
+        const [body] = row === null ? [] : await namedRows(db, [row])
+        if (body === undefined) throw await noRequest(store, param('request_id'))
+        return { httpStatus: 200, body }
       },
     }),
   ]
@@ -58,6 +75,19 @@ async function namedAnswer(
   db: Kysely<Tables>,
   { requests, nextCursor, searchedBackToMs }: FoundRequests,
 ): Promise<z.infer<typeof foundNamedShape>> {
+  const rows = await namedRows(db, requests)
+  return {
+    ...listAnswer(rows, idCursor('requests', nextCursor)),
+    object: 'list',
+    data: rows,
+    searched_back_to: timeOrNull(searchedBackToMs),
+  }
+}
+
+async function namedRows(
+  db: Kysely<Tables>,
+  requests: readonly RequestRow[],
+): Promise<z.infer<typeof namedRequestShape>[]> {
   const accountNames = await readNames(
     db,
     'accounts',
@@ -65,7 +95,7 @@ async function namedAnswer(
   )
   const apiKeyIds = [...new Set(requests.map(({ apiKeyId }) => apiKeyId))]
   const apiKeys = await getNamedKeys(db, { accountId: null, apiKeyIds })
-  const rows = requests.map((row) => {
+  return requests.map((row) => {
     const apiKey = apiKeys.get(row.apiKeyId)
     return {
       ...requestAnswer(row),
@@ -74,10 +104,4 @@ async function namedAnswer(
       key_deleted: apiKey === undefined || apiKey.deletedAtMs !== null,
     }
   })
-  return {
-    ...listAnswer(rows, idCursor('requests', nextCursor)),
-    object: 'list',
-    data: rows,
-    searched_back_to: timeOrNull(searchedBackToMs),
-  }
 }

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 import { z } from 'zod'
 import type { RequestFilter } from '../ledger/activity/activity.ts'
 import { type RequestSums, summarizeRequests } from '../ledger/activity/summarize-requests.ts'
+import { getNamedKeys } from '../ledger/api-keys.ts'
 import type { Tables } from '../store/schema.ts'
 import { readPeriods } from '../usage/read-periods.ts'
 import { addSums, NO_USAGE, type UsageSums } from '../usage/sums.ts'
@@ -10,7 +11,7 @@ import { Problem } from '../vocabulary/problem.ts'
 import { HOUR_MS } from '../vocabulary/usage-step.ts'
 import { idFilterField, moneyField, timeAnswer, timeField } from './fields.ts'
 import { type OperationParts, operation } from './operation.ts'
-import { filterOf, requestFilters } from './requests.ts'
+import { checkFilters, filterOf, operatorFilters } from './requests.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * HOUR_MS
@@ -33,13 +34,14 @@ export function requestSummaryOperations({ store, clock }: OperationParts) {
       query: z.strictObject({
         account: idFilterField('acct')
           .optional()
-          .describe('For operators. Default: all accounts, which have no filter by key.'),
-        ...requestFilters,
+          .describe('For operators. Default: that of `key`, else all accounts.'),
+        ...operatorFilters,
       }),
       answers: { 200: requestSummaryShape },
       async run({ reader, caller, query }) {
-        const accountId = caller.kind === 'member' ? caller.accountId : (query.account ?? null)
-        checkKey(accountId, query)
+        checkFilters(caller, query)
+        const db = store.searches(reader)
+        const accountId = caller.kind === 'member' ? caller.accountId : await accountOf(db, query)
         const untilMs = query.until ?? clock.nowMs()
         const sinceMs = query.since ?? untilMs - HOUR_MS
         const isRolled = untilMs - sinceMs > requestsMsMax(accountId)
@@ -49,7 +51,6 @@ export function requestSummaryOperations({ store, clock }: OperationParts) {
           accountId === null && untilMs - sinceMs <= HOURS_UP_TO_MS ? HOUR_MS : DAY_MS
         const fromMs = isRolled ? Math.floor(sinceMs / rolledMs) * rolledMs : sinceMs
         const filter = { ...filterOf(query), accountId, sinceMs: fromMs, untilMs }
-        const db = store.searches(reader)
         const summary = isRolled
           ? await sumRolled(db, { ...filter, rolledMs })
           : await sumRequests(db, filter)
@@ -81,10 +82,25 @@ function requestsMsMax(accountId: string | null): number {
   return accountId === null ? HOUR_MS : DAY_MS
 }
 
-/** Throws Problem `invalid_parameter`: roll-ups of all accounts don't tell keys apart. */
-function checkKey(accountId: string | null, { key }: { readonly key?: unknown }): void {
-  if (accountId !== null || key === undefined) return
-  throw new Problem('invalid_parameter', { message: '`key` needs `account`.', param: 'key' })
+interface Asked {
+  readonly account?: string | undefined
+  readonly key?: readonly string[] | undefined
+}
+
+/** The account that is asked for, or that has the keys. Throws Problem `invalid_parameter`: roll-ups have keys by account. */
+async function accountOf(
+  db: Kysely<Tables>,
+  { account, key: apiKeyIds }: Asked,
+): Promise<string | null> {
+  if (account !== undefined || apiKeyIds === undefined) return account ?? null
+  const apiKeys = await getNamedKeys(db, { accountId: null, apiKeyIds })
+  const owners = new Set([...apiKeys.values()].map(({ accountId }) => accountId))
+  const [owner] = owners
+  if (owner !== undefined && owners.size === 1) return owner
+  throw new Problem('invalid_parameter', {
+    message: '`key` needs `account`, or keys of one account.',
+    param: 'key',
+  })
 }
 
 /** Throws Problem `invalid_parameter`. By position: the filters, and the range, which roll-ups may not tell apart. */
@@ -136,14 +152,15 @@ async function sumRolled(
   db: Kysely<Tables>,
   { rolledMs, ...filter }: SummaryFilter & { readonly rolledMs: number },
 ): Promise<Summary> {
-  const { accountId, apiKeyId = null, modelId, endpoint, failed, sinceMs, untilMs } = filter
+  const { accountId, apiKeyId = null, modelId, endpoint, upstream, failed } = filter
+  const { sinceMs, untilMs } = filter
   const stepMs = rolledMs * Math.ceil(Math.ceil((untilMs - sinceMs) / rolledMs) / STEPS_MAX)
   const startsMs = Array.from(
     { length: Math.ceil((untilMs - sinceMs) / stepMs) },
     (_, step) => sinceMs + step * stepMs,
   )
   const view = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
-  const query = { accountId, apiKeyId, modelId, endpoint, by: null }
+  const query = { accountId, apiKeyId, modelId, endpoint, upstream, by: null }
   const periods = await view.execute((trx) =>
     readPeriods(trx, { ...query, boundsMs: [...startsMs, untilMs] }),
   )

@@ -10,7 +10,7 @@ import { chargeForSaidCost } from '../vocabulary/money.ts'
 import { REQUEST_STATES, type TokenUsage } from '../vocabulary/outcome.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { TAGS_HEADER } from '../vocabulary/tags.ts'
-import { mayOpen } from './caller.ts'
+import { type Caller, mayOpen } from './caller.ts'
 import {
   anyOf,
   costField,
@@ -52,7 +52,7 @@ export async function noRequest(
 }
 
 /** Which requests to read, as every query string says it. */
-export const requestFilters = {
+const requestFilters = {
   key: anyOf(idFilterField('key'), 'must be an ID that begins with key_').optional(),
   state: anyOf(z.enum(REQUEST_STATES), `must be ${REQUEST_STATES.join(', ')}`).optional(),
   model: anyOf(filterField, 'must be at most 50 model IDs').optional(),
@@ -66,16 +66,34 @@ export const requestFilters = {
   until: momentField.optional().describe('Opened before this moment.'),
 }
 
-type RequestFilters = z.output<z.ZodObject<typeof requestFilters>>
+/** Those, and the ones that customers do not have. */
+export const operatorFilters = {
+  ...requestFilters,
+  upstream: anyOf(filterField, 'must be at most 50 names').optional().describe('For operators.'),
+}
+
+type RequestFilters = z.output<z.ZodObject<typeof requestFilters>> & {
+  readonly upstream?: readonly string[] | undefined
+}
+
+/** Throws Problem `invalid_parameter` where a member filters by what customers do not read. */
+export function checkFilters(caller: Caller, { upstream }: Pick<RequestFilters, 'upstream'>): void {
+  if (caller.kind !== 'member' || upstream === undefined) return
+  throw new Problem('invalid_parameter', {
+    message: 'Only operators can filter by `upstream`.',
+    param: 'upstream',
+  })
+}
 
 /** The filter that a query string asks for. */
 export function filterOf({ key: apiKeyId, model, failed, since, until, ...same }: RequestFilters) {
-  const { state, endpoint, tag } = same
+  const { state, endpoint, upstream, tag } = same
   return {
     ...(apiKeyId === undefined ? {} : { apiKeyId }),
     ...(state === undefined ? {} : { state }),
     ...(model === undefined ? {} : { modelId: model }),
     ...(endpoint === undefined ? {} : { endpoint }),
+    ...(upstream === undefined ? {} : { upstream }),
     ...(tag === undefined ? {} : { tag }),
     ...(failed === undefined ? {} : { failed: failed === 'true' }),
     ...(since === undefined ? {} : { sinceMs: since }),
@@ -100,12 +118,13 @@ function list({ store }: OperationParts) {
     summary: 'Requests, newest first.',
     query: pageQuery('requests', {
       account: idFilterField('acct').optional(),
-      ...requestFilters,
+      ...operatorFilters,
     }),
     answers: { 200: foundShape },
     async run(call) {
       const { limit, cursor } = call.query
       const { caller, reader } = call
+      checkFilters(caller, call.query)
       const account = caller.kind === 'member' ? caller.accountId : call.query.account
       const filter = filterOf(call.query)
       const found = await searchRequests(readsOf(filter, store)(reader), {
@@ -144,9 +163,10 @@ function download({ store }: OperationParts) {
     method: 'GET',
     paths: { member: `${MEMBER}/requests.csv`, operator: `${OPERATOR}/requests.csv` },
     summary: 'Requests as CSV, newest first, with amounts in exact dollars.',
-    query: z.strictObject({ account: idFilterField('acct').optional(), ...requestFilters }),
+    query: z.strictObject({ account: idFilterField('acct').optional(), ...operatorFilters }),
     answers: { 200: z.string() },
     async run({ reader, caller, query }) {
+      checkFilters(caller, query)
       const account = caller.kind === 'member' ? caller.accountId : query.account
       const filter = {
         ...filterOf(query),
@@ -168,7 +188,6 @@ function show({ store }: OperationParts) {
       admin: '/v1/admin/requests/{request_id}',
       key: '/v1/requests/{request_id}',
       member: `${MEMBER}/requests/{request_id}`,
-      operator: `${OPERATOR}/requests/{request_id}`,
     },
     summary: 'One request with its hold, cost and charge.',
     answers: { 200: requestShape },

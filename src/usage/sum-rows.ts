@@ -21,8 +21,8 @@ export interface RowsQuery {
   readonly modelId?: string | readonly string[] | undefined
   /** One endpoint, or several. Default: all. */
   readonly endpoint?: string | readonly string[] | undefined
-  /** Default: all upstreams. */
-  readonly upstream?: string | undefined
+  /** One upstream, or several. Default: all. */
+  readonly upstream?: string | readonly string[] | undefined
   /**
    * The column by which requests are grouped; null: not grouped. Tags: every list of tags is a group, as the column
    * has it; requests without are left out. Finest: by all columns of {@link FinestGroup}, which {@link finestGroupOf}

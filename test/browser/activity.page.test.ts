@@ -4,6 +4,7 @@ import { test } from './page-test.ts'
 import { down, type StandIn } from './stand-in.ts'
 import { HELIX, ME, NOW } from './stand-in-data.ts'
 import { REQUESTS } from './stand-in-requests.ts'
+import { USAGE_BY_TAG } from './stand-in-usage.ts'
 
 /** How the list of requests follows what happens, and how it is used by keys alone. */
 
@@ -151,6 +152,28 @@ test('Live is not green while polls fail, and says since when', async ({ page, s
   const offline = page.getByRole('button', { name: 'Offline since 22:04' })
   await offline.waitFor()
   expect(await offline.getAttribute('class')).toBe('btn live away')
+})
+
+test('filters list models that left the catalog, and deleted keys', async ({ page, server }) => {
+  const row = (id: string, name: string | null) => ({ id, name, figures: USAGE_BY_TAG.totals })
+  const used: Readonly<Record<string, readonly ReturnType<typeof row>[]>> = {
+    model: [row('acme/retired-2', null)],
+    key: [row('key_deleted', 'old notebook')],
+  }
+  server.answer('/usage/report', {
+    kind: 'by',
+    of: (query) => {
+      const by = query.get('by') ?? ''
+      return { ...USAGE_BY_TAG, by, data: used[by] ?? [] }
+    },
+  })
+  await page.goto(`${server.address}/app/${HELIX.id}/activity`)
+  await page.getByRole('button', { name: 'Model', exact: true }).click()
+  await page.getByLabel('acme/retired-2').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Key', exact: true }).click()
+  await page.getByLabel('old notebook (deleted)').check()
+  await expect.poll(() => polls(server).at(-1)).toContain('key=key_deleted')
 })
 
 test('a tag is typed and filtered by; of more than a day, what was found so far is counted', async ({

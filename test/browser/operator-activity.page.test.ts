@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
+import { HELIX } from './stand-in-data.ts'
 import { ACCOUNTS, NAMED_REQUESTS } from './stand-in-operator.ts'
 
 /** The requests of all accounts, for operators. */
@@ -72,6 +73,18 @@ test('an operator reads the requests of all accounts, and of the one that is pic
   )
 })
 
+test('on a tablet the names of accounts and models are whole', async ({ pages, server }) => {
+  const { page } = await pages.of('tablet')
+  await page.goto(`${server.address}/app/${ACTIVITY}`)
+  await page.getByText('Fjord Analytics').filter({ visible: true }).first().waitFor()
+  const cut = await page
+    .locator('.requests td.model')
+    .evaluateAll((cells) =>
+      cells.flatMap((cell) => (cell.scrollWidth > cell.clientWidth ? [cell.textContent] : [])),
+    )
+  expect(cut).toEqual([])
+})
+
 test('the counts of all accounts are not read with each poll', async ({ page, server }) => {
   const asked = (path: string) => server.asked.filter((call) => call.includes(path)).length
   await page.goto(`${server.address}/app/${ACTIVITY}`)
@@ -86,6 +99,63 @@ test('an open request names its account and leads there', async ({ page, server 
   await drawer.getByRole('link', { name: FINAL?.account_name ?? '' }).click()
   await page.waitForURL(`${server.address}/app/operator/accounts/${FINAL?.account_id}`)
 })
+
+test('a request from outside of the list has the names of its account and key', async ({
+  page,
+  server,
+}) => {
+  const other = { ...FINAL, id: 'req_other', account_name: 'Tern & Co', key_name: 'ferry' }
+  server.answer('/operator/requests/req_other', json(other))
+  await page.goto(`${server.address}/app/${ACTIVITY}?request=req_other`)
+  const drawer = page.getByRole('complementary', { name: 'Request' })
+  await drawer.getByRole('link', { name: 'Tern & Co' }).waitFor()
+  await drawer.getByText('ferry').waitFor()
+})
+
+test('upstreams are a filter, in the address, the list, the counts and the CSV', async ({
+  page,
+  server,
+}) => {
+  const asked = (path: string) => server.asked.findLast((call) => call.includes(path))
+  await page.goto(`${server.address}/app/${ACTIVITY}`)
+  await page.getByRole('button', { name: 'Upstream', exact: true }).click()
+  await page.getByLabel('anthropic', { exact: true }).check()
+  await page.waitForURL(/activity\?upstream=/)
+  for (const path of ['operator/requests?', 'operator/requests/summary?']) {
+    await expect.poll(() => asked(path)).toMatch('upstream=anthropic')
+  }
+  expect(await page.getByRole('link', { name: 'CSV' }).getAttribute('href')).toMatch(
+    'upstream=anthropic',
+  )
+})
+
+test.for([
+  ['upstream', /activity\?from=2026-10-23&to=2026-10-23&upstream=/, 'Upstream: openrouter'],
+  ['key', /activity\?from=2026-10-23&to=2026-10-23&key=/, /Key: (coding|support|nightly)/],
+] as const)(
+  'a part of a column by %s opens the requests of that part',
+  async ([by, address, filter], { page, server }) => {
+    await page.goto(`${server.address}/app/operator/usage?by=${by}`)
+    await page.locator('.column path').first().click()
+    await page.waitForURL(address)
+    await page.getByText(filter).first().waitFor()
+  },
+)
+
+test.for([
+  ['operator?range=7d', /operator\/activity\?range=7d&failed=true$/],
+  ['operator/usage', /operator\/activity\?range=30d&failed=true$/],
+  [`operator/accounts/${HELIX.id}`, /\/activity\?range=30d&failed=true$/],
+  [`${HELIX.id}/overview`, /\/activity\?range=30d&failed=true$/],
+] as const)(
+  'failed requests are one click from the figures of %s',
+  async ([path, address], { page, server }) => {
+    await page.goto(`${server.address}/app/${path}`)
+    await page.getByTitle('Show failed requests').click()
+    await page.waitForURL(address)
+    await page.getByText('Failed only').first().waitFor()
+  },
+)
 
 test('a column of usage and margin opens the requests of its day', async ({ page, server }) => {
   await page.goto(`${server.address}/app/operator/usage?by=model`)

@@ -34,7 +34,7 @@ function request(at: number, input: RowInput): OperatorRequest {
     provider_cost: charge === 0 ? null : String(Math.round(charge / 1.05) / 1_000_000),
     uncharged_provider_cost: null,
     margin: charge === 0 ? null : charge - Math.round(charge / 1.05),
-    tags: [],
+    tags: at === 4 ? ['evals', 'team:search'] : [],
     fee_basis_points: 500,
     overrun: 0,
     usage:

@@ -227,6 +227,10 @@ const UPSTREAM_SLICES: readonly Slice[] = [
   { name: 'own-vllm-in-the-cellar', part: 0.08 },
 ].map((slice) => ({ ...slice, id: slice.name, costShare: COST_SHARE }))
 
+const KEY_SLICES: readonly Slice[] = KEYS.slice(0, 3).map(({ id, name }, at) => {
+  return { id, name, part: [0.6, 0.3, 0.1][at] ?? 0, costShare: COST_SHARE }
+})
+
 /** A part of figures. */
 function partOf(figures: UsageFigures, part: number): UsageFigures {
   const of = (count: number) => Math.round(count * part)
@@ -300,6 +304,7 @@ function bySlice(by: OperatorUsage['by'], slices: readonly Slice[]): OperatorUsa
 export function operatorUsage(by: string | null): OperatorUsage {
   if (by === 'account') return bySlice('account', OWNERS)
   if (by === 'upstream') return bySlice('upstream', UPSTREAM_SLICES)
+  if (by === 'key') return bySlice('key', KEY_SLICES)
   return BY_MODEL
 }
 

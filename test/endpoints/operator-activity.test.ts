@@ -7,6 +7,7 @@ import { errorOf, Management } from './management.ts'
 let admin: Management
 let operator: Browser
 let accountIds: string[]
+let keptKeyId: string
 
 beforeAll(async () => {
   admin = await Management.start()
@@ -15,6 +16,7 @@ beforeAll(async () => {
   const [first = '', second = ''] = accountIds
   const kept = await admin.apiKey(first)
   const deleted = await admin.apiKey(second)
+  keptKeyId = kept.id
   for (const apiKey of [kept, deleted, kept]) await admin.chat(apiKey.text)
   await admin.world.gateway.settled()
   await admin.call({ method: 'DELETE', path: `/v1/admin/keys/${deleted.id}` })
@@ -66,6 +68,41 @@ test('all requests of an hour, of a day by the hour and of a month by the day ha
   const { requests, failed, charge } = json['totals'] as Record<string, number>
   expect(sums).toEqual(new Array(3).fill({ requests, failed, charge }))
   expect(requests).toBe(3)
+})
+
+test('operators find requests by upstream and by key, list and counts alike', async () => {
+  const [{ upstream } = { upstream: '' }] = (await read('?limit=1')).json['data'] as readonly {
+    readonly upstream: string
+  }[]
+  const monthAgo = new Date(Date.now() - 30 * 86_400_000).toISOString()
+  for (const [filter, requests] of [
+    [`upstream=${upstream}`, 3],
+    ['upstream=none', 0],
+    [`key=${keptKeyId}`, 2],
+    [`key=${keptKeyId}&upstream=none,${upstream}`, 2],
+  ] as const) {
+    expect((await read(`?${filter}`)).json['data']).toHaveLength(requests)
+    for (const range of ['', `&since=${monthAgo}`]) {
+      const { httpStatus, json } = await read(`/summary?${filter}${range}`)
+      expect([filter, httpStatus, json['requests']]).toEqual([filter, 200, requests])
+    }
+  }
+})
+
+test('members can not filter by upstream', async () => {
+  for (const path of ['requests', 'requests/summary', 'requests.csv']) {
+    const { httpStatus, json } = await operator.get(
+      `accounts/${accountIds[0]}/${path}?upstream=openai`,
+    )
+    expect([path, httpStatus, json]).toEqual([path, 400, errorOf('invalid_parameter', 'upstream')])
+  }
+})
+
+test('one request has the names of its account and key, and none is 404', async () => {
+  const { json } = await read('?limit=1')
+  const [first] = json['data'] as readonly { readonly id: string }[]
+  expect((await read(`/${first?.id}`)).json).toEqual(first)
+  expect((await read('/req_none')).httpStatus).toBe(404)
 })
 
 test('one account of all is counted as its members count it', async () => {

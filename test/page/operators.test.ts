@@ -134,14 +134,15 @@ test('operators have the operations of admins on accounts, credit, codes, reques
   const ofAdmins = describedOperations().filter(
     ({ paths }) => paths.admin !== undefined && paths.operator === undefined,
   )
-  // People are let in and removed by the command line and the admin API, and payments are compared there. The list of all
-  // requests has an operation for operators, with the names of accounts and keys.
+  // People are let in and removed by the command line and the admin API, and payments are compared there. Requests
+  // have operations for operators, with the names of accounts and keys.
   expect(ofAdmins.map(({ name }) => name).sort()).toEqual([
     'changeMember',
     'checkSale',
     'createAdminToken',
     'createInvitation',
     'createResetLink',
+    'getRequest',
     'listDepositAddresses',
     'listRequests',
     'removeUser',

@@ -16,7 +16,7 @@ test('an operation is called at the path of the caller, with what is left as its
 })
 
 test('a parameter of a path can not lead to another path', () => {
-  expect(hrefOf('operator', 'getRequest', { request_id: '../tokens?a=b' })).toBe(
+  expect(hrefOf('operator', 'getOperatorRequest', { request_id: '../tokens?a=b' })).toBe(
     '/app/api/operator/requests/..%2Ftokens%3Fa%3Db',
   )
 })

@@ -151,7 +151,7 @@ export function requestQuery(
     queryKey: ['request', source, requestId],
     queryFn: ({ signal }): Promise<ActivityRequest> =>
       source.as === 'operator'
-        ? asOperator('getRequest', { request_id: requestId }, signal)
+        ? asOperator('getOperatorRequest', { request_id: requestId }, signal)
         : asMember('getRequest', { account_id: source.accountId, request_id: requestId }, signal),
   })
 }

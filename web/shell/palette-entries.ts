@@ -1,9 +1,10 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { accountsQuery } from '../api/operator.ts'
+import { accountsQuery, offeredModelsQuery } from '../api/operator.ts'
 import { keysQuery, modelsQuery } from '../api/queries.ts'
 import type { IconName } from '../parts/icon.tsx'
 import { useSettled } from '../parts/use-settled.ts'
+import type { ActivitySearch } from '../screens/activity/search.ts'
 import type { Navigation } from './section-links.tsx'
 import { OPERATOR_SECTIONS } from './sections.ts'
 import { useMe } from './use-account.ts'
@@ -28,7 +29,7 @@ export function usePaletteEntries(navigation: Navigation, text: string): readonl
   const actions = useActionEntries(navigation)
   const accounts = useAccountEntries(wanted)
   const keys = useKeyEntries(navigation.accountId)
-  const models = useModelEntries(navigation.accountId)
+  const models = useModelEntries(navigation.accountId, wanted)
   const byId = useIdEntries(navigation.accountId, text.trim())
   const matching = (entries: readonly Entry[]) =>
     entries.filter((entry) => entry.text.toLowerCase().includes(wanted))
@@ -142,21 +143,28 @@ function useKeyEntries(accountId: string | null): readonly Entry[] {
   }))
 }
 
-function useModelEntries(accountId: string | null): readonly Entry[] {
+function useModelEntries(accountId: string | null, wanted: string): readonly Entry[] {
   const navigate = useNavigate()
-  const { data } = useQuery({ ...modelsQuery(accountId ?? ''), enabled: accountId !== null })
-  if (accountId === null) return []
-  return (data?.data ?? []).map(({ id }) => ({
+  const own = useQuery({ ...modelsQuery(accountId ?? ''), enabled: accountId !== null })
+  const offered = useQuery({
+    ...offeredModelsQuery,
+    enabled: accountId === null && wanted !== '',
+  })
+  const { data } = accountId === null ? offered : own
+  const ids = new Set(data?.data.map(({ id }) => id))
+  return [...ids].map((id) => ({
     id,
     icon: 'models',
     text: id,
     note: 'Model',
     open: () =>
-      void navigate({
-        to: '/$account/models',
-        params: { account: accountId },
-        search: { find: id },
-      }),
+      accountId === null
+        ? void navigate({ to: '/operator/models', search: { find: id } })
+        : void navigate({
+            to: '/$account/models',
+            params: { account: accountId },
+            search: { find: id },
+          }),
   }))
 }
 
@@ -176,12 +184,12 @@ function useIdEntries(accountId: string | null, text: string): readonly Entry[] 
     )
   }
   if (accountId === null) {
-    if (kind !== 'req') return []
-    return entry(
-      'activity',
-      'Request',
-      () => void navigate({ to: '/operator/activity', search: { range: 'all', request: text } }),
-    )
+    const open = (search: ActivitySearch) => void navigate({ to: '/operator/activity', search })
+    if (kind === 'req') {
+      return entry('activity', 'Request', () => open({ range: 'all', request: text }))
+    }
+    if (kind !== 'key') return []
+    return entry('key', 'Requests of the key', () => open({ range: '30d', key: [text] }))
   }
   const params = { account: accountId }
   switch (kind) {

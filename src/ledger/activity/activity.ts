@@ -23,6 +23,7 @@ export interface RequestFilter {
   readonly state?: Some<RequestState>
   readonly modelId?: Some<string>
   readonly endpoint?: Some<string>
+  readonly upstream?: Some<string>
   /** Has this tag, or one of these. */
   readonly tag?: Some<string>
   /** Whether it ended with an error. */
@@ -68,6 +69,7 @@ export function requestsLike(
   if (filter.state !== undefined) query = query.where(inState(listOf(filter.state)))
   if (filter.modelId !== undefined) query = query.where('model_id', 'in', listOf(filter.modelId))
   if (filter.endpoint !== undefined) query = query.where('endpoint', 'in', listOf(filter.endpoint))
+  if (filter.upstream !== undefined) query = query.where('upstream', 'in', listOf(filter.upstream))
   if (filter.tag !== undefined) query = query.where(hasTag(listOf(filter.tag)))
   if (filter.failed !== undefined) {
     query = query.where('error_code', filter.failed ? 'is not' : 'is', null)

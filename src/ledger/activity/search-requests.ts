@@ -51,8 +51,8 @@ export async function searchRequests(
 /** Whether an index has the matching requests together: all of an account, of a key, or unsettled. */
 function isIndexed(filter: RequestFilter): boolean {
   if (isOfUnsettled(filter)) return true
-  const { apiKeyId, state, modelId, endpoint, failed, tag } = filter
-  if (state !== undefined || modelId !== undefined) return false
+  const { apiKeyId, state, modelId, endpoint, upstream, failed, tag } = filter
+  if (state !== undefined || modelId !== undefined || upstream !== undefined) return false
   if (endpoint !== undefined || failed !== undefined || tag !== undefined) return false
   return apiKeyId === undefined || [apiKeyId].flat().length === 1
 }

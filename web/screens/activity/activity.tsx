@@ -51,6 +51,7 @@ export function ActivityScreen() {
         isLive={isLive}
         following={activity.following}
         tags={[...new Set(activity.rows.flatMap((row) => row.tags))].sort()}
+        keyNames={new Map(activity.rows.map((row) => [row.key_id, keyNameOf(row)]))}
         onLive={setLive}
         onFind={open}
         onChange={(next) => change(() => next, { resetScroll: false })}

@@ -1,10 +1,10 @@
 import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
 import { PROBLEMS } from '../../../src/vocabulary/problem.ts'
 import type { ActivityRequest, NamedRequest, OperatorRequest } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
 import { count, percentOf } from '../../format/numbers.ts'
 import { dayAndMinute, duration, exactTime } from '../../format/time.ts'
+import { Line } from '../../parts/drawer-part.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Time } from '../../parts/time.tsx'
 import { takenMs } from './request-words.ts'
@@ -41,8 +41,8 @@ export function Money({ request }: { request: ActivityRequest | OperatorRequest 
     <dl className="kv">
       <Line term="Held when it opened">{money(hold, 6)}</Line>
       {held > 0 && <Line term="Still held">{money(held, 6)}</Line>}
-      {overrun > 0 && <Line term="Of it above the hold">{money(overrun, 6)}</Line>}
-      <Line term="Charged" className="tot">
+      {overrun > 0 && <Line term="Above the hold">{money(overrun, 6)}</Line>}
+      <Line term="Charge" className="tot">
         {money(charge, 6)}
       </Line>
       {'provider_cost' in request && <Cost request={request} />}
@@ -73,12 +73,12 @@ export function Tokens({ usage }: { usage: Usage }) {
   return (
     <dl className="kv">
       <Line term="Input">{count(usage.input_tokens)}</Line>
-      {part('of it read from cache', usage.cache_read_tokens)}
-      {part('of it written to cache', usage.cache_write_tokens)}
-      {part('of it written to the long cache', usage.cache_write_long_tokens)}
+      {part('read from cache', usage.cache_read_tokens)}
+      {part('written to cache', usage.cache_write_tokens)}
+      {part('written to cache, 1 h', usage.cache_write_long_tokens)}
       <Line term="Output">{count(usage.output_tokens)}</Line>
-      {part('of it reasoning', usage.reasoning_tokens)}
-      {part('of it images', usage.image_output_tokens)}
+      {part('reasoning', usage.reasoning_tokens)}
+      {part('images', usage.image_output_tokens)}
       {usage.searches > 0 && <Line term="Searches">{count(usage.searches)}</Line>}
     </dl>
   )
@@ -161,20 +161,5 @@ function Prose({ text }: { text: string }) {
     ) : (
       piece
     ),
-  )
-}
-
-interface LineProps {
-  readonly term: string
-  readonly className?: string
-  readonly children: ReactNode
-}
-
-function Line({ term, className = '', children }: LineProps) {
-  return (
-    <>
-      <dt className={className}>{term}</dt>
-      <dd className={className}>{children}</dd>
-    </>
   )
 }

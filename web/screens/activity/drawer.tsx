@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
-import { type ReactNode, useEffect, useRef } from 'react'
+import { useEffect, useRef } from 'react'
 import type { ActivityRequest } from '../../api/answers.ts'
 import { pollDelayMs } from '../../api/live.ts'
 import { requestQuery } from '../../api/queries.ts'
 import { CopyButton } from '../../parts/copy-button.tsx'
+import { DrawerPart, Words } from '../../parts/drawer-part.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Failed, Grey } from '../../parts/states.tsx'
 import { Failure, Money, Timeline, Tokens, Where } from './drawer-parts.tsx'
@@ -89,27 +90,23 @@ function Parts({ request, keyName }: PartsProps) {
         <Timeline request={request} />
       </section>
       {request.error_code !== null && <Failure code={request.error_code} />}
-      <Part title="Money">
+      <DrawerPart title="Money">
         <Money request={request} />
-      </Part>
+      </DrawerPart>
       {request.usage !== null && (
-        <Part title="Tokens">
+        <DrawerPart title="Tokens">
           <Tokens usage={request.usage} />
-        </Part>
+        </DrawerPart>
       )}
-      <Part title="Request">
+      <DrawerPart title="Request">
         <Where request={request} keyName={keyName} isOfAll={isOfAll} />
-      </Part>
+      </DrawerPart>
+      {request.tags.length > 0 && (
+        <DrawerPart title="Tags">
+          <Words words={request.tags} />
+        </DrawerPart>
+      )}
     </>
-  )
-}
-
-function Part({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <section>
-      <h3>{title}</h3>
-      {children}
-    </section>
   )
 }
 

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { lastDays } from '../../../src/vocabulary/date-range.ts'
-import { offeredModelsQuery, operatorReportQuery } from '../../api/operator.ts'
+import { offeredModelsQuery, operatorReportQuery, upstreamsQuery } from '../../api/operator.ts'
 import { keysQuery, modelsQuery, momentsOf, reportQuery } from '../../api/queries.ts'
 import { type Option, PickMany } from '../../parts/pick.tsx'
 import { useSpanOf } from '../../shell/use-span.ts'
@@ -31,6 +31,19 @@ export function ModelFilter({
   return <PickMany label="Model" options={withPicked(options, props.picked)} {...props} />
 }
 
+/** The upstreams of the range, among them those that are no longer configured, then the other configured ones. */
+export function UpstreamFilter({
+  source,
+  range,
+  ...props
+}: ListedProps & { readonly source: RequestSource }) {
+  const used = useUsed('upstream', { source, range })
+  const configured = useQuery(upstreamsQuery).data?.data.map(({ name }) => name) ?? []
+  const rest = configured.filter((name) => !used.some(({ value }) => value === name))
+  const options = [...used, ...rest.map((name) => ({ value: name, text: name }))]
+  return <PickMany label="Upstream" options={withPicked(options, props.picked)} {...props} />
+}
+
 /** The keys of the range, among them deleted ones, then the others of the account. */
 export function KeyFilter({
   source,
@@ -53,13 +66,16 @@ interface UsedInput {
   readonly range: ActivityRange
 }
 
-/** The models or keys that have requests in the range. */
-function useUsed(by: 'model' | 'key', { source, range }: UsedInput): readonly Option[] {
+/** The models, keys or upstreams that have requests in the range; members read no upstreams. */
+function useUsed(
+  by: 'model' | 'key' | 'upstream',
+  { source, range }: UsedInput,
+): readonly Option[] {
   const spanOf = useSpanOf()
   const span = range.kind === 'hours' ? lastDays(2, { nowMs: Date.now() }) : spanOf(range)
   const isMember = source.as === 'member'
   const own = useQuery({
-    ...reportQuery(source.accountId ?? '', momentsOf(span), by),
+    ...reportQuery(source.accountId ?? '', momentsOf(span), by === 'key' ? 'key' : 'model'),
     enabled: isMember,
   })
   const all = useQuery({

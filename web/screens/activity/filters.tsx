@@ -5,7 +5,7 @@ import { PickMany } from '../../parts/pick.tsx'
 import { PickAccount } from '../../parts/pick-account.tsx'
 import { RangePicker } from '../../parts/range-picker.tsx'
 import { useSpanOf } from '../../shell/use-span.ts'
-import { KeyFilter, ModelFilter, withPicked } from './filter-options.tsx'
+import { KeyFilter, ModelFilter, UpstreamFilter, withPicked } from './filter-options.tsx'
 import {
   type ActivityRange,
   type ActivitySearch,
@@ -23,6 +23,8 @@ interface FiltersProps {
   readonly following: Following
   /** The tags of the requests that are listed: others are typed. */
   readonly tags: readonly string[]
+  /** The names of the keys whose requests are listed. */
+  readonly keyNames: ReadonlyMap<string, string | null>
   readonly onLive: (isLive: boolean) => void
   readonly onFind: (requestId: string) => void
   readonly onChange: (search: ActivitySearch) => void
@@ -39,7 +41,8 @@ const TODAY = { kind: 'moving', range: 'today' } as const
 
 /** The filters, and whether the list is live. */
 export function Filters(props: FiltersProps) {
-  const { source, search, isLive, following, tags, onLive, onFind, onChange, onRange } = props
+  const { source, search, isLive, following, tags } = props
+  const { onLive, onFind, onChange, onRange } = props
   const change = (part: Changed) => onChange(without({ ...search, ...part }))
   const picked = [...(search.state ?? []), ...(search.failed === true ? [FAILED] : [])]
   const range = rangeOf(search)
@@ -73,12 +76,13 @@ export function Filters(props: FiltersProps) {
         picked={search.model ?? []}
         onChange={(model) => change({ model })}
       />
-      {isOfOne(source) && (
-        <KeyFilter
+      <Keys {...props} onPick={(key) => change({ key })} />
+      {source.as === 'operator' && (
+        <UpstreamFilter
           source={source}
           range={range}
-          picked={search.key ?? []}
-          onChange={(key) => change({ key })}
+          picked={search.upstream ?? []}
+          onChange={(upstream) => change({ upstream })}
         />
       )}
       <PickMany
@@ -108,16 +112,42 @@ export function Filters(props: FiltersProps) {
         takesOthers
         onChange={(tag) => change({ tag })}
       />
-      <button
-        type="button"
-        className={following.kind === 'live' ? 'btn live' : 'btn live away'}
-        aria-pressed={isLive}
-        onClick={() => onLive(!isLive)}
-      >
-        <span className="dot" />
-        {isLive ? followingText(following) : 'Paused'}
-      </button>
+      <Live isLive={isLive} following={following} onLive={onLive} />
     </div>
+  )
+}
+
+interface KeysProps extends Pick<FiltersProps, 'source' | 'search' | 'keyNames'> {
+  readonly onPick: (apiKeyIds: readonly string[]) => void
+}
+
+/** The filter by key. All accounts have too many keys to list: of them, one comes from a chart. */
+function Keys({ source, search, keyNames, onPick }: KeysProps) {
+  const { key: picked = [] } = search
+  if (isOfOne(source)) {
+    return <KeyFilter source={source} range={rangeOf(search)} picked={picked} onChange={onPick} />
+  }
+  if (picked.length === 0) return null
+  const options = picked.map((value) => ({ value, text: keyNames.get(value) ?? value }))
+  return <PickMany label="Key" options={options} picked={picked} onChange={onPick} />
+}
+
+/** Whether the list follows what happens, and the way to pause it. */
+function Live({
+  isLive,
+  following,
+  onLive,
+}: Pick<FiltersProps, 'isLive' | 'following' | 'onLive'>) {
+  return (
+    <button
+      type="button"
+      className={following.kind === 'live' ? 'btn live' : 'btn live away'}
+      aria-pressed={isLive}
+      onClick={() => onLive(!isLive)}
+    >
+      <span className="dot" />
+      {isLive ? followingText(following) : 'Paused'}
+    </button>
   )
 }
 

@@ -21,7 +21,11 @@ export function RequestHeads({ isForOperators, isOfAll }: RequestHeadsProps) {
     <thead>
       <tr>
         <th scope="col">Time</th>
-        {isOfAll && <th scope="col">Account</th>}
+        {isOfAll && (
+          <th scope="col" className="hide-m">
+            Account
+          </th>
+        )}
         <th scope="col">Model</th>
         <th scope="col" className="hide-s hide-m beside">
           Key
@@ -78,7 +82,7 @@ export function RequestRow(props: RequestRowProps) {
     >
       <td className="hide-s">{time}</td>
       {isOfAll && (
-        <td className="hide-s of-account">
+        <td className="hide-s hide-m of-account">
           <AccountName request={request} />
         </td>
       )}
@@ -95,6 +99,11 @@ export function RequestRow(props: RequestRowProps) {
         >
           <ModelName id={request.model} />
         </Link>
+        {isOfAll && (
+          <span className="two only-m">
+            <AccountName request={request} />
+          </span>
+        )}
       </td>
       <td className="hide-s hide-m beside of-key text-ink-2" title={keyName}>
         {keyName}

@@ -29,13 +29,13 @@ export function stateNote({ state, charge }: ActivityRequest): string {
     case 'open':
       return 'running; its amount is held'
     case 'provisional':
-      return 'charged; the provider’s record is compared next'
+      return 'charged; the provider’s record can still correct it'
     case 'final':
-      return charge === 0 ? 'nothing was charged' : 'settled from the provider’s record'
+      return charge === 0 ? 'nothing was charged' : 'the charge no longer changes'
     case 'unresolved':
       return 'its cost is not known yet; its amount is held'
     case 'released':
-      return 'the hold was given back, nothing was charged'
+      return 'the hold was released; nothing was charged'
     default:
       return assertNever(state)
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readActivitySearch } from './search.ts'
+import { readActivitySearch, readAllActivitySearch, readOperatorActivitySearch } from './search.ts'
 
 describe('the address of Activity', () => {
   test('is read with one filter or several, and with the open request', () => {
@@ -18,6 +18,15 @@ describe('the address of Activity', () => {
       tag: ['nightly', 'team:search'],
       request: 'req_1',
     })
+  })
+
+  test('has upstreams for operators alone, and of all accounts keys without an account too', () => {
+    const search = { upstream: 'openai', key: 'key_1', account: 'Helix Lab' }
+    expect(readActivitySearch(search)).toEqual({ key: ['key_1'] })
+    for (const read of [readOperatorActivitySearch, readAllActivitySearch]) {
+      expect(read(search)).toEqual({ key: ['key_1'], upstream: ['openai'] })
+    }
+    expect(readAllActivitySearch({ account: 'acct_1' })).toEqual({ account: 'acct_1' })
   })
 
   test('that was typed wrong is read without its mistakes', () => {

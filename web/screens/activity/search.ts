@@ -61,6 +61,8 @@ export interface ActivitySearch {
   readonly to?: string
   /** Of the requests of all accounts: those of one. */
   readonly account?: string
+  /** For operators. */
+  readonly upstream?: readonly string[]
   readonly model?: readonly string[]
   readonly key?: readonly string[]
   readonly state?: readonly RequestState[]
@@ -90,14 +92,17 @@ export function readActivitySearch(search: Record<string, unknown>): ActivitySea
   }
 }
 
+/** The same for operators, who also see upstreams. */
+export function readOperatorActivitySearch(search: Record<string, unknown>): ActivitySearch {
+  return { ...readActivitySearch(search), ...listField('upstream', texts(search['upstream'])) }
+}
+
 /** The same of all accounts. */
 export function readAllActivitySearch(search: Record<string, unknown>): ActivitySearch {
   const { account } = search
-  const read = readActivitySearch(search)
-  if (typeof account === 'string' && account.startsWith('acct_')) return { ...read, account }
-  // Keys are those of an account.
-  const { key: _, ...rest } = read
-  return rest
+  const read = readOperatorActivitySearch(search)
+  const isOne = typeof account === 'string' && account.startsWith('acct_')
+  return isOne ? { ...read, account } : read
 }
 
 function isState(text: string): text is RequestState {

@@ -173,8 +173,8 @@ export function csvHref(source: RequestSource, search: ActivitySearch, spanOf: S
     : hrefOf('member', 'downloadRequests', { ...query, account_id: source.accountId })
 }
 
-function filtersOf({ model, key, state, endpoint, tag, failed }: ActivitySearch) {
-  return { model, key, state, endpoint, tag, failed }
+function filtersOf({ model, key, upstream, state, endpoint, tag, failed }: ActivitySearch) {
+  return { model, key, upstream, state, endpoint, tag, failed }
 }
 
 type SpanOf = (range: DateRange) => TimeSpan

@@ -1,11 +1,12 @@
 import { Link } from '@tanstack/react-router'
-import { type ReactNode, useEffect, useRef } from 'react'
+import { useEffect, useRef } from 'react'
 import type { Model } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
 import { count } from '../../format/numbers.ts'
 import { priceLines, tierSentences } from '../../format/prices.ts'
 import { duration } from '../../format/time.ts'
 import { CopyButton } from '../../parts/copy-button.tsx'
+import { DrawerPart, Line, Words } from '../../parts/drawer-part.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { type ModelUse, paysFree } from './model-list.ts'
@@ -66,21 +67,21 @@ export function ModelDrawer({ model, use, onClose }: ModelDrawerProps) {
           </Link>
         </div>
       </section>
-      <Part title="Prices per million tokens">
+      <DrawerPart title="Prices per million tokens">
         <Prices model={model} />
-      </Part>
-      <Part title="Limits">
+      </DrawerPart>
+      <DrawerPart title="Limits">
         <Limits model={model} />
-      </Part>
-      <Part title="Endpoints">
-        <Tags words={endpoints} />
-      </Part>
+      </DrawerPart>
+      <DrawerPart title="Endpoints">
+        <Words words={endpoints} />
+      </DrawerPart>
       {parameters.length > 0 && (
-        <Part title="Supports">
-          <Tags words={parameters.map((one) => one.replaceAll('_', ' '))} />
-        </Part>
+        <DrawerPart title="Supports">
+          <Words words={parameters.map((one) => one.replaceAll('_', ' '))} />
+        </DrawerPart>
       )}
-      <Part title="Your use, last 30 days">
+      <DrawerPart title="Your use, last 30 days">
         {use === null ? (
           <p className="note">No requests in the last 30 days.</p>
         ) : (
@@ -92,7 +93,7 @@ export function ModelDrawer({ model, use, onClose }: ModelDrawerProps) {
             )}
           </dl>
         )}
-      </Part>
+      </DrawerPart>
     </aside>
   )
 }
@@ -135,39 +136,5 @@ function Limits({ model }: { model: Model }) {
       <Line term="Writes">{architecture.output_modalities.join(', ')}</Line>
       <Line term="Free credit">{paysFree(model) ? 'pays for it' : 'does not pay for it'}</Line>
     </dl>
-  )
-}
-
-function Part({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <section>
-      <h3>{title}</h3>
-      {children}
-    </section>
-  )
-}
-
-function Tags({ words }: { words: readonly string[] }) {
-  return (
-    <div className="mods">
-      {words.map((word) => (
-        <span key={word}>{word}</span>
-      ))}
-    </div>
-  )
-}
-
-interface LineProps {
-  readonly term: string
-  readonly className?: string
-  readonly children: ReactNode
-}
-
-function Line({ term, className = '', children }: LineProps) {
-  return (
-    <>
-      <dt className={className}>{term}</dt>
-      <dd className={className}>{children}</dd>
-    </>
   )
 }

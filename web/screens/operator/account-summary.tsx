@@ -54,7 +54,12 @@ export function AccountSummary() {
         <div className="slot">
           <Answer query={report} noun="figures" grey={<GreyFigures />}>
             {({ totals }) => (
-              <MarginFigures totals={totals} before={before.data?.totals ?? null} topUps={topUps} />
+              <MarginFigures
+                totals={totals}
+                before={before.data?.totals ?? null}
+                topUps={topUps}
+                range={range}
+              />
             )}
           </Answer>
         </div>

@@ -18,6 +18,7 @@ import { DEFAULT_RANGE, withRange } from '../../searches.ts'
 import { operatorSpanOf } from '../../shell/use-span.ts'
 import { GreyFigures } from '../overview/figures.tsx'
 import { ChargeChart, groupsOf, partsOf } from './charge-chart.tsx'
+import { groupFilter } from './group-filter.ts'
 import { HomeUpstreams } from './home-upstreams.tsx'
 import { MarginFigures } from './margin-figures.tsx'
 import { HOME_SPLITS, type HomeSearch } from './margin-search.ts'
@@ -75,6 +76,7 @@ export function HomeScreen() {
                   totals={shown.totals}
                   before={before.data?.totals ?? null}
                   topUps={topUps}
+                  range={range}
                 />
               </div>
               <Columns span={span} search={search} />
@@ -167,10 +169,10 @@ function Columns({ span, search }: OfRange) {
                 }
           }
           isHistoryComplete={usage.history.complete}
-          onOpen={(at) =>
+          onOpen={(at, groupId) =>
             void navigate({
               to: '/operator/activity',
-              search: searchOf(daysOfStep(usage, at)),
+              search: { ...searchOf(daysOfStep(usage, at)), ...groupFilter(by, groupId) },
             })
           }
         >

@@ -1,6 +1,8 @@
+import type { DateRange } from '../../../src/vocabulary/date-range.ts'
 import type { OperatorReport, TopUps } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { change, count, counted, percent } from '../../format/numbers.ts'
+import { FailedLink } from '../activity/failed-link.tsx'
 
 /** The sums of requests. */
 export type MarginTotals = OperatorReport['totals']
@@ -20,10 +22,13 @@ interface MarginFiguresProps {
   readonly before: MarginTotals | null
   /** Paid credit that was added; undefined: it is not read yet. Default: the free credit that was used, in its place. */
   readonly topUps?: { readonly now: TopUps | undefined; readonly before: TopUps | undefined }
+  /** The period. */
+  readonly range: DateRange
 }
 
 /** Six figures of a period. */
-export function MarginFigures({ totals, before, topUps }: MarginFiguresProps) {
+export function MarginFigures(props: MarginFiguresProps) {
+  const { totals, before, topUps, range } = props
   const last = topUps === undefined ? freeOf(totals) : topUpsOf(topUps)
   return (
     <section className="card stats" aria-label="Figures of the period">
@@ -31,7 +36,13 @@ export function MarginFigures({ totals, before, topUps }: MarginFiguresProps) {
         <div key={title} className="stat">
           <h2 className="lab">{title}</h2>
           <b className={value.startsWith('−') ? 'text-bad' : ''}>{value}</b>
-          <p>{note}</p>
+          <p>
+            {title === 'Failed' && totals.failed > 0 ? (
+              <FailedLink range={range}>{note}</FailedLink>
+            ) : (
+              note
+            )}
+          </p>
         </div>
       ))}
     </section>

@@ -18,8 +18,8 @@ import { Empty } from '../../parts/states.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { DEFAULT_RANGE, withRange } from '../../searches.ts'
 import { operatorSpanOf } from '../../shell/use-span.ts'
-import type { ActivitySearch } from '../activity/search.ts'
 import { ChargeChart, groupsOf, partsOf } from './charge-chart.tsx'
+import { groupFilter } from './group-filter.ts'
 import { MarginFigures } from './margin-figures.tsx'
 import { GROUPS, type Group, type MarginSearch } from './margin-search.ts'
 import { MarginTable } from './margin-table.tsx'
@@ -79,7 +79,11 @@ export function MarginScreen() {
           ) : (
             <>
               <div className="mb-4">
-                <MarginFigures totals={shown.totals} before={compared?.totals ?? null} />
+                <MarginFigures
+                  totals={shown.totals}
+                  before={compared?.totals ?? null}
+                  range={range}
+                />
               </div>
               <Columns span={span} search={search} />
               <MarginTable report={shown} before={compared} />
@@ -92,13 +96,6 @@ export function MarginScreen() {
 }
 
 const CHARTED = ['account', 'key', 'model', 'endpoint', 'upstream'] as const
-
-/** The filter of Activity for a group. By position: the grouping, and the group. */
-function filterOf(by: Group, groupId: string): ActivitySearch {
-  if (groupId === 'others' || groupId === 'pruned') return {}
-  if (by === 'account') return { account: groupId }
-  return by === 'model' || by === 'endpoint' ? { [by]: [groupId] } : {}
-}
 
 interface ColumnsProps {
   readonly span: TimeSpan
@@ -130,8 +127,8 @@ function Columns({ span, search }: ColumnsProps) {
           isHistoryComplete={usage.history.complete}
           onOpen={(at, groupId) => {
             const days = searchOf(daysOfStep(usage, at))
-            const filter = groupId === null ? {} : filterOf(by, groupId)
-            void navigate({ to: '/operator/activity', search: { ...days, ...filter } })
+            const search = { ...days, ...groupFilter(by, groupId) }
+            void navigate({ to: '/operator/activity', search })
           }}
         >
           <p className="note num">{money(usage.figures.charge)} in all</p>

@@ -1,10 +1,11 @@
-import type { Comparison } from '../../../src/vocabulary/date-range.ts'
+import type { Comparison, DateRange } from '../../../src/vocabulary/date-range.ts'
 import type { Usage, UsageFigures } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
 import { change, count, percent, shortCount } from '../../format/numbers.ts'
 import { comparedText } from '../../format/ranges.ts'
 import { duration } from '../../format/time.ts'
 import { Grey } from '../../parts/states.tsx'
+import { FailedLink } from '../activity/failed-link.tsx'
 
 interface Figure {
   readonly title: string
@@ -15,6 +16,7 @@ interface Figure {
 interface FiguresProps {
   readonly sums: Pick<Usage, 'from' | 'to' | 'figures' | 'before'>
   readonly compare: Comparison
+  readonly range: DateRange
 }
 
 /** Six figures of the range, against the range that it is compared with. */
@@ -25,7 +27,13 @@ export function Figures(props: FiguresProps) {
         <div key={title} className="stat">
           <h2 className="lab">{title}</h2>
           <b>{value}</b>
-          <p>{note}</p>
+          <p>
+            {title === 'Failed' && props.sums.figures.failed > 0 ? (
+              <FailedLink range={props.range}>{note}</FailedLink>
+            ) : (
+              note
+            )}
+          </p>
         </div>
       ))}
     </section>

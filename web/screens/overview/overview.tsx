@@ -85,7 +85,7 @@ function Cards({ overview, range, compare, onSplit }: CardsProps) {
         <CreditCard overview={overview}>
           <AddCreditLink className="btn pri only-s" />
         </CreditCard>
-        <Figures sums={overview} compare={compare} />
+        <Figures sums={overview} compare={compare} range={range} />
       </div>
       {isUnused ? <FirstRequest /> : <Spend overview={overview} onSplit={onSplit} />}
       {!isUnused && (

@@ -220,7 +220,7 @@ function Cards({ usage, measure, range, span, compare, onRange }: CardsProps) {
   return (
     <>
       <div className="mb-4">
-        <Figures sums={usage} compare={compare ?? 'before'} />
+        <Figures sums={usage} compare={compare ?? 'before'} range={range} />
       </div>
       <section className="card mb-4">
         <header>
