@@ -2,6 +2,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { accountsQuery, oneAccountQuery } from '../api/operator.ts'
 import { Icon } from './icon.tsx'
+import { MenuFind } from './menu-find.tsx'
 import { Popover } from './popover.tsx'
 import { useSettled } from './use-settled.ts'
 
@@ -55,14 +56,7 @@ function Found({ accountId, onChange }: PickAccountProps) {
   const found = data?.pages.flatMap((page) => page.data) ?? []
   return (
     <>
-      <input
-        className="menu-find"
-        type="search"
-        value={text}
-        aria-label="Search accounts"
-        placeholder="Search accounts"
-        onChange={(event) => setText(event.target.value)}
-      />
+      <MenuFind label="Search accounts" value={text} onChange={setText} />
       {found.slice(0, SHOWN_MAX).map(({ id, name }) => (
         <button
           key={id}

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { Icon, type IconName } from './icon.tsx'
+import { MenuFind } from './menu-find.tsx'
 import { Popover } from './popover.tsx'
 
 /** Something to pick. */
@@ -119,14 +120,7 @@ function Boxes(props: PickManyProps & { close: () => void }) {
   return (
     <>
       {(takesOthers || options.length >= FIND_FROM) && (
-        <input
-          className="menu-find"
-          type="search"
-          value={text}
-          aria-label={`Find: ${label}`}
-          placeholder="Find"
-          onChange={(event) => setText(event.target.value)}
-        />
+        <MenuFind label={`Find: ${label}`} placeholder="Find" value={text} onChange={setText} />
       )}
       {found.slice(0, SHOWN_MAX).map((option) => (
         <label key={option.value} className="menu-item">

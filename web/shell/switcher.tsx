@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { Icon } from '../parts/icon.tsx'
+import { MenuFind } from '../parts/menu-find.tsx'
 import { Popover } from '../parts/popover.tsx'
 import { initials } from './initials.ts'
 import { useMe, useNameOf } from './use-account.ts'
@@ -93,14 +94,7 @@ function Places({ accountId, onPick }: { accountId: string | null; onPick: () =>
   return (
     <>
       {accounts.length >= FIND_FROM && (
-        <input
-          className="menu-find"
-          type="search"
-          value={text}
-          aria-label="Search accounts"
-          placeholder="Search accounts"
-          onChange={(event) => setText(event.target.value)}
-        />
+        <MenuFind label="Search accounts" value={text} onChange={setText} />
       )}
       {user.is_operator && wanted === '' && (
         <Link
