@@ -76,6 +76,16 @@ describe('the overview', () => {
     expect(history.complete).toBe(true)
   })
 
+  test('is of the last 30 UTC days, today among them, where no range is asked for', async () => {
+    const { json } = await overview()
+    const today = Math.floor(Date.now() / 86_400_000)
+    const days = [...Array(30).keys()].map((at) =>
+      new Date((today - 29 + at) * 86_400_000).toISOString(),
+    )
+    expect(json['from']).toBe(days[0])
+    expect(Object(json['spend']).steps).toEqual(days)
+  })
+
   test('goes by hours where the range is two days or less', async () => {
     const from = new Date(Date.now() - 24 * 60 * 60_000).toISOString()
     const { json } = await overview(`?from=${from}`)
