@@ -43,6 +43,7 @@ export async function openBrowser(): Promise<Browser> {
 
 const SIZES = {
   desk: { width: 1440, height: 900 },
+  laptop: { width: 1024, height: 768 },
   tablet: { width: 840, height: 1120 },
   phone: { width: 360, height: 780 },
 } as const

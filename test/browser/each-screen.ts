@@ -26,9 +26,9 @@ export interface Screen {
 }
 
 /**
- * Tests screens in both themes, on a desk, a tablet and a phone of 360 pixels, and takes their pictures where these
- * are asked for. A desk that is made as narrow as a tablet, or dark, has the same elements: what may differ then is
- * looked at again.
+ * Tests screens in both themes, on a desk, a laptop, a tablet and a phone of 360 pixels, and takes their pictures where
+ * these are asked for. A desk that is made narrower, or dark, has the same elements: what may differ then is looked at
+ * again.
  */
 export function testScreens(screens: readonly Screen[]): void {
   describe.each(['desk', 'phone'] as const)('%s', (width) => {
@@ -48,10 +48,12 @@ export function testScreens(screens: readonly Screen[]): void {
         await expectReadable(page)
         if (width === 'desk') {
           await changeTheme(page, 'light')
-          await resize(page, 'tablet')
-          await takePicture(page, `${name}-tablet-light`)
-          await expectReachable(page)
-          await expectFits(page)
+          for (const narrower of ['laptop', 'tablet'] as const) {
+            await resize(page, narrower)
+            await takePicture(page, `${name}-${narrower}-light`)
+            await expectReachable(page)
+            await expectFits(page)
+          }
         }
         // Its prices are the provider's.
         expect(server.asked.filter((asked) => asked.includes('/v1/models'))).toEqual([])

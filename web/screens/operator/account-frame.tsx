@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, Outlet } from '@tanstack/react-router'
-import { useState } from 'react'
+import { Link, Outlet, useLocation } from '@tanstack/react-router'
+import { useEffect, useRef, useState } from 'react'
 import type { Account, Page } from '../../api/answers.ts'
 import { oneAccountQuery } from '../../api/operator.ts'
 import { keysQuery, membersQuery } from '../../api/queries.ts'
@@ -133,8 +133,16 @@ function Tabs({ accountId, name }: { readonly accountId: string; readonly name: 
     Keys: keys,
     Members: members,
   }
+  const ref = useRef<HTMLElement>(null)
+  const { pathname } = useLocation()
+  // On a phone, the last tabs are outside of the window.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another path has another current tab
+  useEffect(() => {
+    const current = ref.current?.querySelector('[aria-current]')
+    current?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [pathname])
   return (
-    <nav className="tabs" aria-label={name}>
+    <nav className="tabs" aria-label={name} ref={ref}>
       {TABS.map(({ to, text }) => (
         <Link
           key={to}
