@@ -89,7 +89,7 @@ export function readTerms(typed: TypedTerms): ReadTerms {
   const models = { allow: list('allow'), deny: list('deny') }
   const amount = typed.amount.trim() === '' ? null : readMoney(typed.amount)
   if (amount === null && typed.amount.trim() !== '') {
-    faults.amount = 'Write an amount in dollars, such as 20 or 0.50.'
+    faults.amount = 'Type an amount in dollars, such as 20 or 0.50.'
   }
   if (Object.keys(faults).length > 0) return { terms: null, faults }
   const { period, timeZone } = typed

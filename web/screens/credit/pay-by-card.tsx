@@ -109,8 +109,8 @@ function amountFault(
   amountMicros: number | null,
   { minimum, maximum }: PayByCardProps['method'],
 ): string | null {
-  if (amountMicros === null) return 'Write an amount in dollars, such as 25 or 12.50.'
-  if (amountMicros % CENT_MICROS !== 0) return 'Write whole cents, such as 12.50.'
+  if (amountMicros === null) return 'Type an amount in dollars, such as 25 or 12.50.'
+  if (amountMicros % CENT_MICROS !== 0) return 'Type whole cents, such as 12.50.'
   if (amountMicros < minimum) return `At least ${money(minimum)}.`
   if (amountMicros > maximum) return `At most ${money(maximum)} at a time.`
   return null

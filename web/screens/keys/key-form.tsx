@@ -72,7 +72,7 @@ export function KeyForm(props: KeyFormProps) {
         onChange={(event) => setLimit(event.target.value)}
         error={
           isLimitWrong
-            ? 'Write an amount in dollars, such as 50 or 0.25.'
+            ? 'Type an amount in dollars, such as 50 or 0.25.'
             : refusal.at('credit_limit')
         }
         hint={<LimitHint spentMicros={props.spentMicros} />}

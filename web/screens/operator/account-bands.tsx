@@ -24,7 +24,7 @@ export function OperatorBands({ account, onOpen }: OperatorBandsProps) {
                 This account is suspended
                 <Since at={account.disabled_at} />.
               </b>{' '}
-              {account.disabled_note !== null && `Its members read: “${account.disabled_note}” `}
+              {account.disabled_note !== null && `Its members read: “${account.disabled_note}”. `}
               Requests with its keys are refused; its credit and history are kept.
             </p>
           </div>

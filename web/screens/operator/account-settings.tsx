@@ -165,7 +165,7 @@ function Money({ account }: { readonly account: Account }) {
         hint="Webhooks report low credit when paid credit falls below this amount."
         error={
           lowMicros === undefined
-            ? 'Write an amount in dollars, such as 50 or 0.25.'
+            ? 'Type an amount in dollars, such as 50 or 0.25.'
             : refusal.at('low_balance')
         }
       />
@@ -232,7 +232,7 @@ function Metadata({ account }: { readonly account: Account }) {
   const [typed, setTyped] = useState(() => typedMetadata(account.metadata))
   const metadata = readMetadata(typed)
   const error =
-    metadata === null ? 'Write a name, a colon and a text on each line.' : refusal.at('metadata')
+    metadata === null ? 'Type a name, a colon and a text on each line.' : refusal.at('metadata')
   return (
     <Section
       title="Metadata"

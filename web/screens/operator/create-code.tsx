@@ -44,7 +44,7 @@ export function CreateCode({ onClose, onMade }: CreateCodeProps) {
           required
           value={amount}
           onChange={(event) => setAmount(event.target.value)}
-          error={isWrong ? 'Write an amount in dollars, such as 5 or 0.25.' : refusal.at('amount')}
+          error={isWrong ? 'Type an amount in dollars, such as 5 or 0.25.' : refusal.at('amount')}
           hint="Paid credit for the account that redeems it, once."
         />
         <ExpiryField

@@ -89,7 +89,7 @@ export function MoveCredit({ account, first, onClose }: MoveCreditProps) {
   )
 }
 
-const WRONG_AMOUNT = 'Write an amount in dollars, such as 50 or 0.25.'
+const WRONG_AMOUNT = 'Type an amount in dollars, such as 50 or 0.25.'
 
 function useMove({ account, first }: Omit<MoveCreditProps, 'onClose'>, onClose: () => void) {
   const now = useNow()

@@ -41,8 +41,8 @@ export function CreditPurchase({ purchase, onClose }: PurchaseDialogProps) {
         {account === undefined
           ? `Its account gets ${money(credit)} of paid credit.`
           : `${account.name} has ${money(account.credit.backed.available)} available now, and ${money(account.credit.backed.available + credit)} then.`}{' '}
-        What was paid is asked for once more first: if it went back meanwhile, that part is not
-        added.
+        The provider is asked for the payment once more first. A part that was refunded meanwhile is
+        not added.
       </p>
     </Confirm>
   )

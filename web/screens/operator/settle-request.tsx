@@ -60,7 +60,7 @@ export function SettleRequest({ request, onClose }: SettleRequestProps) {
           onChange={(event) => setCost(event.target.value)}
           error={
             isWrong
-              ? 'Write the exact amount in dollars, such as 0.017648.'
+              ? 'Type the exact amount in dollars, such as 0.017648.'
               : isOfCost
                 ? error.message
                 : null

@@ -60,7 +60,7 @@ export function TokensScreen() {
 function NoTokens() {
   return (
     <Empty title="No tokens yet">
-      <p>Give each program that calls the admin API a token of its own, with the least scopes.</p>
+      <p>Give each program its own admin token, with only the scopes that it needs.</p>
     </Empty>
   )
 }

@@ -26,7 +26,7 @@ export function Attention({ items }: { items: readonly Item[] }) {
       </header>
       {items.length === 0 ? (
         <p className="note px-[18px] pt-2 pb-4">
-          Nothing does: credit, limits and expiries are fine.
+          Nothing needs attention. Credit, limits and expiries are fine.
         </p>
       ) : (
         <ul className="needs pt-1">
@@ -149,7 +149,7 @@ function shownOfCredit(item: Exclude<Item, KeyItem>, { now, account }: Around): 
         note:
           item.days_left === null
             ? `It was ${money(item.credited)} when credit was last added.`
-            : `At the pace of the last 7 days it lasts ${daysText(item.days_left)}.`,
+            : `At the rate of the last 7 days it lasts ${daysText(item.days_left)}.`,
       }
     case 'account_allowance':
       return {
@@ -181,7 +181,7 @@ function resetNote({ kind, spend, allowance, resets_at }: AllowanceItem): string
 function limitNote(remainingMicros: number, daysLeft: number | null): string {
   if (remainingMicros === 0) return 'Requests with it are refused with key_limit_reached.'
   if (daysLeft === null) return 'It was not used in the last 7 days.'
-  return `At the pace of the last 7 days it is used up in ${daysText(daysLeft)}.`
+  return `At the rate of the last 7 days it is used up in ${daysText(daysLeft)}.`
 }
 
 function daysText(days: number): string {

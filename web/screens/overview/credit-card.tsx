@@ -63,7 +63,9 @@ function debtOr({ available, backed }: Credit): number {
 
 function sharesOf(credit: Credit, now: Date): readonly Share[] {
   const { held_running: running, held_unresolved: unresolved, free } = credit
-  const shares: Share[] = [{ text: 'Available', amountMicros: credit.available, tone: 'of-accent' }]
+  const shares: Share[] = [
+    { text: 'Paid credit', amountMicros: credit.available, tone: 'of-accent' },
+  ]
   if (running.amount > 0) {
     const text = `Held by ${counted(running.requests, 'running request')}`
     shares.push({ text, amountMicros: running.amount, tone: 'of-2' })
@@ -73,8 +75,8 @@ function sharesOf(credit: Credit, now: Date): readonly Share[] {
     shares.push({ text, amountMicros: unresolved.amount, tone: 'of-3' })
   }
   if (free.available > 0) {
-    const until = free.expires_at === null ? '' : `, until ${dayOf(new Date(free.expires_at), now)}`
-    shares.push({ text: `Free${until}`, amountMicros: free.available, tone: 'hollow' })
+    const end = free.expires_at === null ? '' : `, expires ${dayOf(new Date(free.expires_at), now)}`
+    shares.push({ text: `Free credit${end}`, amountMicros: free.available, tone: 'hollow' })
   }
   return shares
 }
@@ -102,9 +104,9 @@ function paceOf({ days_left, available, has_backed_credit }: Credit): string {
   if (available <= 0 && !has_backed_credit) return 'No credit was added yet.'
   if (available <= 0) return 'Requests are refused until credit is added.'
   if (days_left === null) return 'Nothing was spent in the last 7 days.'
-  if (days_left < 1) return 'At the pace of the last 7 days it is used up within a day.'
-  if (days_left >= 365) return 'At the pace of the last 7 days it lasts over a year.'
-  return `At the pace of the last 7 days it lasts about ${counted(Math.round(days_left), 'day')}.`
+  if (days_left < 1) return 'At the rate of the last 7 days it is used up within a day.'
+  if (days_left >= 365) return 'At the rate of the last 7 days it lasts over a year.'
+  return `At the rate of the last 7 days it lasts about ${counted(Math.round(days_left), 'day')}.`
 }
 
 /** Its shape, until the answer is there. */

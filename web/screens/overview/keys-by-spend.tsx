@@ -36,7 +36,7 @@ export function KeysBySpend({ keys, range }: KeysBySpendProps) {
       </header>
       {keys.length === 0 ? (
         <Empty title="No key was used in this range.">
-          <p>A longer range may have some.</p>
+          <p>Choose a longer range to see earlier requests.</p>
         </Empty>
       ) : (
         <table className="cards">
