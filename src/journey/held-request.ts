@@ -349,7 +349,8 @@ export class HeldRequest {
       this.#parts.tokenFactors.learn(call, { offer, usage: record.usage })
     }
     record.generationId = reported?.generationId ?? null
-    record.isUncounted = outcome.kind === 'completed' && record.usage === null && !this.hasLookUps
+    const isUncounted = reported?.countsAreCost !== true
+    record.isUncounted = outcome.kind === 'completed' && isUncounted && !this.hasLookUps
     const errorCode = this.#leftEarly ? 'client_gone' : failureCodeOf(outcome, code)
     record.errorCode = errorCode
     return {

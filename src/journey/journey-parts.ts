@@ -117,7 +117,7 @@ export interface JourneyRecord {
   /** The provider's counts; null: none were reported. */
   usage: TokenUsage | null
   generationId: string | null
-  /** Whether a success had no counts, though the provider bills by them. */
+  /** Whether a success was not counted, or not whole, though the provider bills by its counts. */
   isUncounted: boolean
   /** Whether a stream whose client left before the headers was read on or cancelled; null for all other requests. */
   leftEarly: 'readOn' | 'cancelled' | null

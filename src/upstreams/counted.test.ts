@@ -19,13 +19,8 @@ import { anthropic } from './anthropic/anthropic.ts'
 import { openai } from './openai/openai.ts'
 import { openaiCompatible } from './openai-compatible/openai-compatible.ts'
 import { answerOf, usageOf } from './openrouter/testing/exchange.ts'
-import type { Dialect, Wire } from './upstream.ts'
-
-function wire(dialect: Dialect, format: string): Wire {
-  const found = dialect.wires.get(format)
-  if (found === undefined) throw new TypeError(format)
-  return found
-}
+import { wire } from './testing/wires.ts'
+import type { Wire } from './upstream.ts'
 
 function chunk(members: object): string {
   return JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', ...members })
@@ -125,6 +120,37 @@ describe('a stream of a server like OpenAI', () => {
       ...NOTHING,
       uncountedTokens: tokens,
     })
+  })
+
+  const prompt = { prompt_tokens: 30 }
+  const ofPrompt = usageOf({ inputTokens: 30, outputTokens: 0 })
+  test.each([
+    ['none of its answer', [TEXT, chunk({ choices: [], usage: prompt })], 0],
+    ['no tokens of its answer', [TEXT, LAST.replace('7,', '0,').replace('37', '30')], 0],
+    [
+      'less than nothing of its answer',
+      [TEXT, chunk({ choices: [], usage: { ...prompt, completion_tokens: -7 } })],
+      0,
+    ],
+    ['its answer before it is written', [LAST, TEXT], 7],
+  ])('that counts %s is estimated by its text beside its prompt', (_, chunks, outputTokens) => {
+    const tokens = 3
+    const partly = { ...NOTHING, usage: { ...ofPrompt, outputTokens } }
+    expect(read(chat, chunks)).toMatchObject({ reported: partly, relayedTokens: tokens })
+    expect(read(chat, [...chunks, '[DONE]']).reported).toEqual({
+      ...partly,
+      uncountedTokens: tokens,
+    })
+    expect(read(wire(openai, 'chat'), [...chunks, '[DONE]']).reported).toEqual(partly)
+  })
+
+  test('an answer that counts its prompt alone is not counted, but embeddings are', () => {
+    const answer = answerOf({ usage: prompt })
+    expect(chat.readAnswer(answer).reported).toEqual({ ...NOTHING, usage: ofPrompt })
+    const counted = { ...NOTHING, usage: ofPrompt, countsAreCost: true }
+    expect(wire(openaiCompatible, 'embeddings').readAnswer(answer).reported).toEqual(counted)
+    const total = answerOf({ usage: { ...prompt, total_tokens: 30 } })
+    expect(chat.readAnswer(total).reported).toEqual(counted)
   })
 
   test('a cost that it names is not believed: its prices are those of the settings', () => {
@@ -331,51 +357,14 @@ describe('messages of Anthropic', () => {
     expect(read(messages, text.slice(0, 2)).reported).toEqual(whole)
     expect(read(messages, text).reported).toEqual(whole)
   })
-})
 
-describe('our account', () => {
-  const error = (members: object) => answerOf({ error: members }).root
-  test.each<[string, Wire, number, object, number]>([
-    [
-      'OpenAI, no credit',
-      wire(openai, 'chat'),
-      429,
-      { type: 'insufficient_quota', message: 'You exceeded' },
-      402,
-    ],
-    [
-      'OpenAI, a region',
-      wire(openai, 'responses'),
-      403,
-      { code: 'unsupported_country_region_territory', message: 'Country' },
-      402,
-    ],
-    [
-      'OpenAI, too many requests',
-      wire(openai, 'chat'),
-      429,
-      { type: 'requests', code: 'rate_limit_exceeded', message: 'Rate limit' },
-      429,
-    ],
-    [
-      'Anthropic, no credit',
-      wire(anthropic, 'messages'),
-      400,
-      {
-        type: 'invalid_request_error',
-        message: 'Your credit balance is too low to access the Anthropic API.',
-      },
-      402,
-    ],
-    [
-      'Anthropic, a bad request',
-      wire(anthropic, 'messages'),
-      400,
-      { type: 'invalid_request_error', message: 'messages: Field required' },
-      400,
-    ],
-    ['a server, forbidden', wire(openaiCompatible, 'chat'), 403, { message: 'no access' }, 402],
-  ])('%s', (_, of, httpStatus, members, expected) => {
-    expect(of.readError(error(members), httpStatus).httpStatus).toBe(expected)
+  test('that end without counts of their text are not counted', () => {
+    const block = { type: 'content_block_delta', delta: { type: 'text_delta', text: 'Hello.' } }
+    const text = [start, block, { ...delta, usage: null }, { type: 'message_stop' }]
+    const events = text.map((event) => JSON.stringify(event))
+    expect(read(messages, events).reported).toEqual({
+      ...NOTHING,
+      usage: usageOf({ ...prompt, outputTokens: 1 }),
+    })
   })
 })

@@ -1,8 +1,10 @@
 import { parseEventData } from '../formats/event-data.ts'
 import type { StreamEvent } from '../formats/format.ts'
 import { editJson } from '../json/edit.ts'
+import type { JsonBody } from '../json/walk.ts'
 import type { Call } from '../vocabulary/call.ts'
-import type { Reported, TokenUsage } from '../vocabulary/outcome.ts'
+import { promptTokensOf, type Reported, type TokenUsage } from '../vocabulary/outcome.ts'
+import { objectAt, tokenCount } from './json-reading.ts'
 import { eventBody } from './openrouter/stream-text.ts'
 import type { StreamEventReading, StreamObserver, Wire } from './upstream.ts'
 
@@ -15,7 +17,7 @@ export const TELLS_NO_COST = {
   fetchKeyUsage: null,
 } as const
 
-/** How the streams of a provider that bills by its counts are read. */
+/** How the answers of a provider that bills by its counts are read, which are mostly streams. */
 export interface CountedStreams {
   /**
    * Matches the data of an event whose counts are those of the whole answer, even if the stream breaks off after it.
@@ -29,6 +31,8 @@ export interface CountedStreams {
   readonly emptyChoice: string | null
   /** Whether a whole stream without counts is charged by an estimate of its text. If not, it stays unresolved. */
   readonly isEstimated: boolean
+  /** False: the answers of the format have no output, and need no count of it. Left out: they have. */
+  readonly hasOutput?: false
 }
 
 /**
@@ -41,7 +45,8 @@ export function counted(wire: Wire, streams: CountedStreams): Wire {
     generationIdOf: () => null,
     readAnswer(answer) {
       const reading = wire.readAnswer(answer)
-      return { ...reading, reported: countedReport(reading.reported, { isWhole: true }) }
+      const isWhole = streams.hasOutput === false || countsOutput(answer)
+      return { ...reading, reported: countedReport(reading.reported, { isWhole }) }
     },
     observeStream: (call) => new CountedObserver(wire.observeStream(call), { ...streams, call }),
   }
@@ -62,8 +67,15 @@ function countedReport(
 
 // No prompt is empty: a server that says so does not count.
 function countsPrompt(usage: TokenUsage): boolean {
-  const { inputTokens, cacheReadTokens, cacheWriteTokens, cacheWriteLongTokens } = usage
-  return inputTokens + cacheReadTokens + cacheWriteTokens + cacheWriteLongTokens > 0
+  return promptTokensOf(usage) > 0
+}
+
+const OUTPUT_COUNTS = ['completion_tokens', 'output_tokens', 'total_tokens']
+
+/** Whether an answer says how long it is, be it of no length. */
+function countsOutput({ root }: JsonBody): boolean {
+  const usage = objectAt(root, 'usage')
+  return OUTPUT_COUNTS.some((name) => tokenCount(usage[name]) !== null)
 }
 
 const NO_CHOICES = /"choices"\s*:\s*\[\s*\]/
@@ -100,18 +112,19 @@ class CountedObserver implements StreamObserver {
   }
 
   reported(): Reported {
+    const uncountedTokens = this.relayedTokens()
     const reported = countedReport(this.#inner.reported(), {
-      isWhole: this.#isWhole || this.#hasEnded,
+      isWhole: (this.#isWhole || this.#hasEnded) && uncountedTokens === 0,
     })
-    const isUncounted = this.#hasEnded && this.#streams.isEstimated && reported.usage === null
-    if (!isUncounted) return reported
-    return { ...reported, uncountedTokens: this.#inner.textTokens() }
+    const isUncounted = reported.usage === null || uncountedTokens > 0
+    if (!this.#hasEnded || !this.#streams.isEstimated || !isUncounted) return reported
+    return { ...reported, uncountedTokens }
   }
 
-  // Counts that are taken for none have counted no text.
+  // Counts that are taken for none, or that say nothing of the text, have counted no text.
   relayedTokens(): number {
     const { usage } = this.#inner.reported()
-    const isCounted = usage !== null && countsPrompt(usage)
+    const isCounted = usage !== null && countsPrompt(usage) && usage.outputTokens > 0
     return isCounted ? this.#inner.relayedTokens() : this.#inner.textTokens()
   }
 

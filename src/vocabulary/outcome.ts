@@ -43,7 +43,7 @@ export interface Reported {
    */
   readonly countsAreCost?: true
   /**
-   * Estimated output tokens of a whole stream that was to be counted and was not; left out of every other report.
+   * Estimated output tokens of a whole stream that were to be counted and were not; left out of every other report.
    */
   readonly uncountedTokens?: number
   /** Left out unless the provider was paid by the account's own key there. */

@@ -127,6 +127,20 @@ test('a stream that was to be counted and was not is estimated by its text, with
   expect(resolve(outcome, { grantedMicros })).toEqual({ ...estimate, chargeMicros: grantedMicros })
 })
 
+test('a stream that counted its prompt alone is charged that, and its text by an estimate', () => {
+  const reported = {
+    ...NOTHING_REPORTED,
+    usage: usage({ outputTokens: 0 }),
+    uncountedTokens: 25,
+  }
+  expect(resolve({ kind: 'completed', reported })).toEqual({
+    kind: 'provisional',
+    chargeMicros: 210,
+    costUsd: null,
+    generationId: null,
+  })
+})
+
 describe('a client that leaves', () => {
   const chargeOf = (outcome: Outcome): Micros | null => {
     const resolution = resolve(outcome)

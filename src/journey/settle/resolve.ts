@@ -88,7 +88,7 @@ function resolveLeftStream(
   { grantedMicros, ...ran }: Ran & Pick<ResolveInput, 'grantedMicros'>,
 ): Resolution {
   const outputTokens = textTokensOf(relayedTokens, ran)
-  const usage = usageWhenClientLeft({ counted: reported.usage, outputTokens, ...ran })
+  const usage = usageWithText({ counted: reported.usage, outputTokens, ...ran })
   const guessed = resolveBrokenStream({ ...reported, usage }, ran)
   if (guessed.kind !== 'provisional' || guessed.costUsd !== null) return guessed
   if (guessed.chargeMicros <= grantedMicros) return guessed
@@ -117,7 +117,7 @@ function resolveLeftUncounted(
   const charged = chargeReported(reported, ran)
   if (charged !== null) return charged
   const hiddenTokens = Math.ceil((silentMs * HIDDEN_TOKENS_PER_SECOND) / 1000)
-  const usage = usageWhenClientLeft({
+  const usage = usageWithText({
     counted: reported.usage,
     outputTokens: textTokensOf(relayedTokens, ran) + hiddenTokens,
     ...ran,
@@ -141,7 +141,7 @@ function resolveLeftEarly(reported: Reported, ran: Ran): Resolution {
 
 // The provider's counts, and the text after them: messages counts its input first, so that a client that left
 // before the end would otherwise get its output for free.
-function usageWhenClientLeft({
+function usageWithText({
   counted,
   outputTokens,
   ...ran
@@ -163,11 +163,12 @@ function resolveSuccess(
   reported: Reported,
   { grantedMicros, ...ran }: Ran & Pick<ResolveInput, 'grantedMicros'>,
 ): Resolution {
-  const { generationId, usage, uncountedTokens: relayedTokens } = reported
+  const { generationId, usage, uncountedTokens } = reported
   const charged = chargeReported(reported, ran)
   if (charged !== null) return charged
-  if (usage === null && relayedTokens !== undefined) {
-    const guessed = estimateUsage({ ...ran, outputTokens: textTokensOf(relayedTokens, ran) })
+  if (uncountedTokens !== undefined) {
+    const outputTokens = textTokensOf(uncountedTokens, ran)
+    const guessed = usageWithText({ counted: usage, outputTokens, ...ran })
     return estimatedWithin(
       grantedMicros,
       estimated(reported, { usage: guessed, generationId, ...ran }),

@@ -15,7 +15,12 @@ import {
 } from '../counted-calls.ts'
 import type { FieldTable } from '../fields.ts'
 import { fetchVendorModels, meetVendorList } from '../listing/vendor-list.ts'
-import { CHAT_STREAMS, COMPLETIONS_STREAMS, OTHER_STREAMS } from '../openai/openai.ts'
+import {
+  CHAT_STREAMS,
+  COMPLETIONS_STREAMS,
+  EMBEDDINGS_STREAMS,
+  RESPONSES_STREAMS,
+} from '../openai/openai.ts'
 import * as layout from '../openrouter/chat.ts'
 import { messages as messagesLayout } from '../openrouter/messages.ts'
 import { responses as responsesLayout } from '../openrouter/responses.ts'
@@ -41,12 +46,12 @@ const completions = compatible(layout.completions, {
   ],
 })
 const embeddings = compatible(layout.embeddings, {
-  streams: OTHER_STREAMS,
+  streams: EMBEDDINGS_STREAMS,
   fields: embeddingFields,
   rewrites: (input) => [...modelEdit(input.call, input.offer), ...ownFieldEdits(input)],
 })
 const responses = compatible(responsesLayout, {
-  streams: OTHER_STREAMS,
+  streams: RESPONSES_STREAMS,
   fields: responseFields,
   rewrites: (input) => [
     ...modelEdit(input.call, input.offer),

@@ -31,12 +31,15 @@ export const COMPLETIONS_STREAMS: CountedStreams = {
   emptyChoice: '{"index":0,"text":"","finish_reason":null,"logprobs":null}',
 }
 
-/** The streams of responses and of formats without streams: only a terminal event has counts. */
-export const OTHER_STREAMS: CountedStreams = {
+/** The streams of responses: only a terminal event has counts. */
+export const RESPONSES_STREAMS: CountedStreams = {
   wholeCounts: /$^/,
   emptyChoice: null,
   isEstimated: false,
 }
+
+/** Embeddings, which have no streams. */
+export const EMBEDDINGS_STREAMS: CountedStreams = { ...RESPONSES_STREAMS, hasOutput: false }
 
 type Refusal = Parameters<NonNullable<Wire['refuse']>>[0]
 
@@ -74,7 +77,7 @@ const completions: Wire = {
 }
 
 const embeddings: Wire = {
-  ...counted(refusingAccount(layout.embeddings), OTHER_STREAMS),
+  ...counted(refusingAccount(layout.embeddings), EMBEDDINGS_STREAMS),
   fields: EMBEDDING_FIELDS,
   refuse(input) {
     refuseUncounted(input)
@@ -84,7 +87,7 @@ const embeddings: Wire = {
 }
 
 const responses: Wire = {
-  ...counted(refusingAccount(responsesLayout), OTHER_STREAMS),
+  ...counted(refusingAccount(responsesLayout), RESPONSES_STREAMS),
   fields: RESPONSE_FIELDS,
   refuse(input) {
     refuseUncounted(input)

@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest'
+import { anthropic } from './anthropic/anthropic.ts'
+import { openai } from './openai/openai.ts'
+import { openaiCompatible } from './openai-compatible/openai-compatible.ts'
+import { answerOf } from './openrouter/testing/exchange.ts'
+import { wire } from './testing/wires.ts'
+import type { Wire } from './upstream.ts'
+
+describe('our account', () => {
+  const error = (members: object) => answerOf({ error: members }).root
+  test.each<[string, Wire, number, object, number]>([
+    [
+      'OpenAI, no credit',
+      wire(openai, 'chat'),
+      429,
+      { type: 'insufficient_quota', message: 'You exceeded' },
+      402,
+    ],
+    [
+      'OpenAI, a region',
+      wire(openai, 'responses'),
+      403,
+      { code: 'unsupported_country_region_territory', message: 'Country' },
+      402,
+    ],
+    [
+      'OpenAI, too many requests',
+      wire(openai, 'chat'),
+      429,
+      { type: 'requests', code: 'rate_limit_exceeded', message: 'Rate limit' },
+      429,
+    ],
+    [
+      'Anthropic, no credit',
+      wire(anthropic, 'messages'),
+      400,
+      {
+        type: 'invalid_request_error',
+        message: 'Your credit balance is too low to access the Anthropic API.',
+      },
+      402,
+    ],
+    [
+      'Anthropic, a bad request',
+      wire(anthropic, 'messages'),
+      400,
+      { type: 'invalid_request_error', message: 'messages: Field required' },
+      400,
+    ],
+    ['a server, forbidden', wire(openaiCompatible, 'chat'), 403, { message: 'no access' }, 402],
+  ])('%s', (_, of, httpStatus, members, expected) => {
+    expect(of.readError(error(members), httpStatus).httpStatus).toBe(expected)
+  })
+})
