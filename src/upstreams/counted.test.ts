@@ -310,6 +310,17 @@ describe('the cap of a client', () => {
   })
 })
 
+test('the counts of a response that failed are its cost, streamed or not', () => {
+  const usage = { input_tokens: 30, output_tokens: 7 }
+  const response = { id: 'resp_1', status: 'failed', error: { code: 'server_error' }, usage }
+  const counted = { ...NOTHING, usage: COUNTED, countsAreCost: true }
+  for (const of of [wire(openai, 'responses'), wire(openaiCompatible, 'responses')]) {
+    expect(of.readAnswer(answerOf(response)).reported).toEqual(counted)
+    const event = JSON.stringify({ type: 'response.failed', response })
+    expect(read(of, [event]).reported).toEqual(counted)
+  }
+})
+
 describe('messages of Anthropic', () => {
   const messages = wire(anthropic, 'messages')
   const start = {

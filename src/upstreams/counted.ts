@@ -97,7 +97,7 @@ class CountedObserver implements StreamObserver {
   onEvent(event: StreamEvent): StreamEventReading {
     const before = this.#inner.reported().usage
     const reading = this.#inner.onEvent(event)
-    if (reading.kind === 'terminal') this.#hasEnded = true
+    if (reading.kind === 'terminal' || reading.kind === 'terminalError') this.#hasEnded = true
     if (this.#inner.reported().usage === before) return reading
     const { wholeCounts, emptyChoice, call } = this.#streams
     this.#isWhole = wholeCounts.test(event.data)
