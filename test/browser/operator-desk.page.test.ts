@@ -106,7 +106,7 @@ const HEALTH_SCREENS: readonly Screen[] = [
     path: at('health'),
     async act(page) {
       await page.getByText('google/gemini-3-flash').waitFor()
-      await page.getByRole('button', { name: 'Switch on' }).click()
+      await page.getByRole('button', { name: 'Turn on' }).click()
     },
     text: /3 running requests, with \$2.41 held, finish normally./,
   },

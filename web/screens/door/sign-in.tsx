@@ -82,7 +82,7 @@ function ByMail({ next, isOpen }: { next: string; isOpen: boolean }) {
 function Lost() {
   return (
     <p className="note mt-4">
-      A lost password: the operator makes a link with{' '}
+      Lost your password? The operator can make a link with{' '}
       <span className="mono">npx tollgate user reset</span>.
     </p>
   )

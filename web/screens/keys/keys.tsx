@@ -117,9 +117,8 @@ function KeyTable({ find, onFind, onRotated }: KeyTableProps) {
         ) : (
           <Empty title="No keys yet">
             <p>
-              A key is what a client sends with each request. Create one, give it a limit if you
-              like, and put it into <span className="mono">{KEY_VARIABLE}</span> for the lines
-              below.
+              Clients send a key with each request. Create one, with or without a limit, and put it
+              into <span className="mono">{KEY_VARIABLE}</span> for the lines below.
             </p>
           </Empty>
         )

@@ -34,7 +34,7 @@ function Terms({ account }: { readonly account: Account }) {
   const rows: readonly (readonly [string, ReactNode])[] = [
     [
       'Platform fee',
-      account.fee_basis_points === null ? 'That of the model' : percentOf(account.fee_basis_points),
+      account.fee_basis_points === null ? 'The model’s fee' : percentOf(account.fee_basis_points),
     ],
     ['Allowance', allowance === null ? 'None' : `${money(allowance.amount)} a ${allowance.period}`],
     ['Requests a minute', limit(limits.requests_per_minute)],

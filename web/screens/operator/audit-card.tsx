@@ -12,7 +12,7 @@ export function AuditCard() {
   return (
     <section className="card overflow-hidden" aria-label="Audit" aria-busy={audit.isFetching}>
       <header className="pb-2">
-        <h2>Audit of the ledger</h2>
+        <h2>Ledger audit</h2>
         {audit.data !== undefined && !audit.isFetching && (
           <span className={`chip ${audit.data.ok ? 'good' : 'bad'}`}>
             {audit.data.ok ? 'Exact' : counted(audit.data.differences.length, 'difference')}

@@ -18,7 +18,7 @@ export function FeeField({ fee, onChange, error }: FeeFieldProps) {
       className="num"
       inputMode="decimal"
       autoComplete="off"
-      placeholder="That of the model"
+      placeholder="The model’s fee"
       value={fee}
       onChange={(event) => onChange(event.target.value)}
       hint="Of the provider’s cost. Running requests keep their fee."

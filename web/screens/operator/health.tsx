@@ -73,7 +73,7 @@ function Readiness({ health }: { health: Health }) {
         {checks.map(({ name, ok, message }) => (
           <li key={name} className="flex items-start gap-3 px-[18px] py-1.5">
             <span className={`chip ${!ok ? 'bad' : message === null ? 'good' : 'wait'}`}>
-              {!ok ? 'Fault' : message === null ? 'Good' : 'Warning'}
+              {!ok ? 'Fault' : message === null ? 'OK' : 'Warning'}
             </span>
             <span className="min-w-0">
               {CHECKS[name] ?? name}
@@ -218,7 +218,7 @@ function Maintenance({ health }: { health: Health | undefined }) {
             disabled={data === undefined}
             onClick={() => setAsking(true)}
           >
-            {isOn ? 'Switch off' : 'Switch on'}
+            {isOn ? 'Turn off' : 'Turn on'}
           </button>
         </div>
       )}
@@ -245,8 +245,8 @@ function TurnMaintenance({ isOn, health, onClose }: TurnProps) {
       : `${counted(open.requests, 'running request')}, with ${money(open.held)} held, ${open.requests === 1 ? 'finishes' : 'finish'} normally.`
   return (
     <Confirm
-      title={isOn ? 'Switch maintenance off?' : 'Switch maintenance on?'}
-      submit={isOn ? 'Switch off' : 'Switch on'}
+      title={isOn ? 'Turn maintenance off?' : 'Turn maintenance on?'}
+      submit={isOn ? 'Turn off' : 'Turn on'}
       isDangerous={!isOn}
       error={turn.error}
       isSending={turn.isPending}

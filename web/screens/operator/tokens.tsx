@@ -15,7 +15,7 @@ import { useOperatorWrite } from './use-operator-write.ts'
 const HEADS = [
   { text: 'Token' },
   { text: 'State' },
-  { text: 'May' },
+  { text: 'Scopes' },
   { text: 'Expires', className: 'hide-m' },
   { text: 'Last used' },
   { text: 'Revoke', isHidden: true },
@@ -77,7 +77,7 @@ function TokenRow({ token, onRevoke }: TokenRowProps) {
   const ends = expiresAt === null ? null : new Date(expiresAt)
   const used = usedAt === null ? null : new Date(usedAt)
   return (
-    <tr className={word === 'Good' ? '' : 'dim'}>
+    <tr className={word === 'Active' ? '' : 'dim'}>
       <td>
         <b>{name}</b>
         <span className="two mono">{prefix}</span>
@@ -104,7 +104,7 @@ function TokenRow({ token, onRevoke }: TokenRowProps) {
         )}
       </td>
       <td className="num wide">
-        {word === 'Good' && (
+        {word === 'Active' && (
           <button
             type="button"
             className="btn"
@@ -122,7 +122,7 @@ function TokenRow({ token, onRevoke }: TokenRowProps) {
 function tokenState({ revoked_at: revokedAt, expires_at: expiresAt }: AdminToken, now: Date) {
   if (revokedAt !== null) return { word: 'Revoked', tone: 'off' }
   if (expiresAt !== null && new Date(expiresAt) <= now) return { word: 'Expired', tone: 'off' }
-  return { word: 'Good', tone: 'good' }
+  return { word: 'Active', tone: 'good' }
 }
 
 function RevokeToken({ token, onClose }: { token: AdminToken; onClose: () => void }) {

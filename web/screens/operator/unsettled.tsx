@@ -84,7 +84,7 @@ const HEADS = [
   { text: 'State' },
   { text: 'Held', className: 'num' },
   { text: 'Charged', className: 'num hide-m' },
-  { text: 'What comes next' },
+  { text: 'Next step' },
   { text: 'Settle', isHidden: true },
 ] as const
 

@@ -28,19 +28,23 @@ export function ProfileScreen() {
         <h1>Password and sessions</h1>
       </div>
       <div className="cols">
-        <Sessions />
-        <section className="card">
-          <header>
-            <h2>Password</h2>
-          </header>
-          <p className="note px-[18px] pt-1">
-            Of {user.name}, {user.email}. All other sessions end.
-          </p>
-          <PasswordForm />
-        </section>
-        <SecondFactor />
-        <AlertMails />
-        <OwnAccounts />
+        <div className="stack">
+          <Sessions />
+          <SecondFactor />
+        </div>
+        <div className="stack">
+          <section className="card">
+            <header>
+              <h2>Password</h2>
+            </header>
+            <p className="note px-[18px] pt-1">
+              Of {user.name}, {user.email}. All other sessions end.
+            </p>
+            <PasswordForm />
+          </section>
+          <AlertMails />
+          <OwnAccounts />
+        </div>
       </div>
     </>
   )
