@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest'
 import { type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
-import { HELIX, ME, WITH_MAIL } from './stand-in-data.ts'
+import { HELIX, KEYS, ME, WITH_MAIL } from './stand-in-data.ts'
 import { ACCOUNTS } from './stand-in-operator.ts'
 
 /** What is around every screen: addresses, the switcher, the palette, and a server that is away. */
@@ -151,6 +151,24 @@ describe('the palette', () => {
     await page.getByRole('option', { name: 'Fjord Analytics' }).waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('combobox').waitFor({ state: 'detached' })
+  })
+
+  test('finds models, and the requests of a key by its ID, on the pages of operators', async ({
+    page,
+    server,
+  }) => {
+    const keyId = KEYS[0]?.id ?? ''
+    for (const [text, entry, address] of [
+      ['gpt-6', 'openai/gpt-6-mini', /operator\/models\?find=openai/],
+      [keyId, 'Requests of the key', new RegExp(`operator/activity\\?range=30d&key=.*${keyId}`)],
+    ] as const) {
+      await page.goto(`${server.address}/app/operator`)
+      await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
+      await page.keyboard.press('Control+k')
+      await page.getByRole('combobox').fill(text)
+      await page.getByRole('option', { name: entry }).click()
+      await page.waitForURL(address)
+    }
   })
 })
 
