@@ -141,10 +141,7 @@ function allowanceMessage({
   if (reached?.kind !== 'allowance') return null
   const { of, resetsAtMs, allowance } = reached
   const { allowanceMicros, allowancePeriod } = allowance
-  const held =
-    heldMicros > 0
-      ? ` Requests in flight hold ${dollars(heldMicros)} of it, and the unused part is available again when they end.`
-      : ''
+  const held = heldMicros > 0 ? othersHold('Requests', `${dollars(heldMicros)} of it`) : ''
   return `This request needs a hold of ${dollars(neededMicros)}; the ${OWNERS[of]} has ${dollars(availableMicros)} left of its allowance of ${dollars(allowanceMicros)} a ${allowancePeriod}, which resets at ${new Date(resetsAtMs).toISOString()}.${held}`
 }
 
@@ -188,19 +185,21 @@ function frequencyMessage({ reached }: HoldRefusalFacts): { readonly message?: s
   }
 }
 
+/** Not all of them run: one that ended unresolved holds its credit for hours. By position: who, and what. */
+function othersHold(requests: string, held: string): string {
+  return ` ${requests} hold ${held} until they are settled; the unused part is then available again.`
+}
+
 function creditMessage({ neededMicros, availableMicros, heldMicros }: HoldRefusalFacts): string {
   const held =
     heldMicros > 0
-      ? ` Other requests in flight hold ${dollars(heldMicros)}, and the unused part is available again when they end.`
+      ? othersHold('Other requests', dollars(heldMicros))
       : ' Add credit, lower the output cap or shorten the input.'
   return `This request needs a hold of ${dollars(neededMicros)}; the account has ${dollars(availableMicros)} available.${held}`
 }
 
 function keyLimitMessage({ neededMicros, availableMicros, heldMicros }: HoldRefusalFacts): string {
-  const held =
-    heldMicros > 0
-      ? ` Other requests of the key hold ${dollars(heldMicros)}, and the unused part is available again when they end.`
-      : ''
+  const held = heldMicros > 0 ? othersHold('Other requests of the key', dollars(heldMicros)) : ''
   return `This request needs a hold of ${dollars(neededMicros)}; the API key has ${dollars(availableMicros)} of its credit limit left.${held}`
 }
 

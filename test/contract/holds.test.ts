@@ -112,7 +112,7 @@ test.each(ROWS)(
     await bench.world.simulator.gate().arrived()
     const second = await bench.send(row, { apiKey })
     bench.world.simulator.gate().release()
-    const held = `Other requests in flight hold ${dollars(holdMicros)},`
+    const held = `Other requests hold ${dollars(holdMicros)} until they are settled;`
     const beside = { ...short, message: says(holdMicros - 1, held) }
     expectError({ bench, row, answer: second }, beside)
     expect((await first).httpStatus).toBe(200)
