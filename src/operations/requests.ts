@@ -298,6 +298,9 @@ export const requestShape = z
       "The platform fee that it was held with and is charged, in hundredths of a percent of the provider's cost.",
     ),
     overrun: moneyField.describe('The part of the charge above the hold, in micro-dollars.'),
+    estimated: z
+      .boolean()
+      .describe('Whether the charge is an estimate, because the provider told no cost.'),
     usage: usageShape.nullable(),
     generation_id: z.string().nullable().describe("The provider's ID of the generation."),
     price_snapshot: z.string(),
@@ -336,6 +339,7 @@ export function requestAnswer(row: RequestRow): z.infer<typeof requestShape> {
     uncharged_provider_cost: row.lateCostUsd,
     fee_basis_points: row.feeBasisPoints,
     overrun: Math.max(0, chargeOf(row) - holdMicros),
+    estimated: isEstimated(row),
     usage: row.usage === null ? null : usageAnswer(row.usage),
     generation_id: row.generationId,
     price_snapshot: row.priceSnapshotId,
@@ -345,6 +349,10 @@ export function requestAnswer(row: RequestRow): z.infer<typeof requestShape> {
     ended_at: timeOrNull(row.endedAtMs),
     settled_at: timeOrNull(row.settledAtMs),
   }
+}
+
+function isEstimated({ state, costUsd }: RequestRow): boolean {
+  return costUsd === null && (state === 'provisional' || state === 'final')
 }
 
 function chargeOf(row: RequestRow): number {

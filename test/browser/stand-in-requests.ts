@@ -37,6 +37,7 @@ function request(at: number, input: RowInput): OperatorRequest {
     tags: at === 4 ? ['evals', 'team:search'] : [],
     fee_basis_points: 500,
     overrun: 0,
+    estimated: false,
     usage:
       tokens === undefined
         ? null

@@ -264,6 +264,10 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
       expect(row.backedChargeMicros).toBeGreaterThanOrEqual(chargeDue() / 2)
       expect(row.backedChargeMicros).toBeLessThanOrEqual(chargeDue() * 2)
       expect(row.backedChargeMicros).toBeLessThanOrEqual(row.backedGrantedMicros)
+      const { body: shown } = await request(world.url('/v1/requests?limit=1'), {
+        headers: { authorization: `Bearer ${apiKey}` },
+      })
+      expect(await shown.json()).toMatchObject({ data: [{ id: row.id, estimated: true }] })
       const line = await world.logged(answer.requestId)
       const doubted = world.log.find(
         (text) => text.includes(answer.requestId) && text.includes('counted no tokens'),

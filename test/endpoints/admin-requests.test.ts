@@ -59,6 +59,7 @@ test('a request is shown whole', async () => {
     uncharged_provider_cost: null,
     fee_basis_points: 500,
     overrun: 0,
+    estimated: false,
     usage: expect.objectContaining({ input_tokens: expect.any(Number) }),
     generation_id: expect.any(String),
     upstream: 'openrouter',
