@@ -82,6 +82,11 @@ export async function openStillWindow(browser: Browser, look: Look): Promise<Bro
   return context
 }
 
+/** Has each page of a window know axe when it is opened: it is not sent again for each. */
+export async function addAxe(window: BrowserContext): Promise<void> {
+  await window.addInitScript(AXE)
+}
+
 /** Makes the window as wide as another. */
 export async function resize(page: Page, width: Width): Promise<void> {
   await page.setViewportSize(SIZES[width])
@@ -130,6 +135,12 @@ export async function expectGoodPage(page: Page): Promise<void> {
   expect(await violationsOf(page, ALL_RULES)).toEqual([])
 }
 
+/** As {@link expectGoodPage}, of a page that has its colours from one that was good. */
+export async function expectUsable(page: Page): Promise<void> {
+  const rules = Object.fromEntries(COLOR_RULES.map((name) => [name, { enabled: false }]))
+  expect(await violationsOf(page, ALL_RULES, rules)).toEqual([])
+}
+
 /** A page that was good in one theme can be read in the other. */
 export async function expectReadable(page: Page): Promise<void> {
   expect(await violationsOf(page, COLOR_RULES)).toEqual([])
@@ -140,14 +151,19 @@ export async function expectReachable(page: Page): Promise<void> {
   expect(await violationsOf(page, LAYOUT_RULES)).toEqual([])
 }
 
-async function violationsOf(page: Page, runOnly: readonly string[]): Promise<readonly string[]> {
+/** By position: the page, the rules by their tags or names, and which of them are left out. */
+async function violationsOf(
+  page: Page,
+  runOnly: readonly string[],
+  rules: Readonly<Record<string, { readonly enabled: false }>> = {},
+): Promise<readonly string[]> {
   // The policy of the page lets no script in that is not its own; the debugger may.
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(AXE)
   const found = await page.evaluate(
-    (rules) =>
+    (options) =>
       // @ts-expect-error axe is in the page alone
-      globalThis.axe.run(document, { runOnly: rules, resultTypes: ['violations'] }),
-    [...runOnly],
+      globalThis.axe.run(document, { ...options, resultTypes: ['violations'] }),
+    { runOnly: [...runOnly], rules },
   )
   return found.violations.map(
     ({ id, nodes }: { id: string; nodes: readonly { html: string; failureSummary: string }[] }) =>

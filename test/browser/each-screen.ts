@@ -6,6 +6,7 @@ import {
   expectGoodPage,
   expectReachable,
   expectReadable,
+  expectUsable,
   resize,
   takePicture,
 } from './chromium.ts'
@@ -28,24 +29,29 @@ export interface Screen {
 /**
  * Tests screens in both themes, on a desk, a laptop, a tablet and a phone of 360 pixels, and takes their pictures where
  * these are asked for. A desk that is made narrower, or dark, has the same elements: what may differ then is looked at
- * again.
+ * again. The colours of a phone are those of a desk but for its bars: the first state of each path shows them.
  */
 export function testScreens(screens: readonly Screen[]): void {
+  const byPath = Map.groupBy(screens, ({ path }) => path.split(/[?#]/)[0])
+  const firsts = new Set([...byPath.values()].map(([first]) => first))
   describe.each(['desk', 'phone'] as const)('%s', (width) => {
     test.for(screens)(
-      '$name can be used by everybody and fits its window, light and dark',
-      async ({ name, path, before, act, text }, { pages, server }) => {
+      '$name can be used by everybody and fits its window',
+      async (screen, { pages, server }) => {
+        const { name, path, before, act, text } = screen
+        const hasOwnColors = width === 'desk' || firsts.has(screen)
         const { page, complaints } = await pages.of(width)
         before?.(server)
         await page.goto(`${server.address}/app/${path}`)
         await act?.(page, server)
         await page.getByText(text).filter({ visible: true }).first().waitFor()
         await takePicture(page, `${name}-${width}-light`)
-        await expectGoodPage(page)
+        if (hasOwnColors) await expectGoodPage(page)
+        else await expectUsable(page)
         await expectFits(page)
         await changeTheme(page, 'dark')
         await takePicture(page, `${name}-${width}-dark`)
-        await expectReadable(page)
+        if (hasOwnColors) await expectReadable(page)
         if (width === 'desk') {
           await changeTheme(page, 'light')
           for (const narrower of ['laptop', 'tablet'] as const) {

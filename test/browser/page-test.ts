@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { test as base } from 'vitest'
-import { openBrowser, openPage, openStillWindow, resize, type Width } from './chromium.ts'
+import { addAxe, openBrowser, openPage, openStillWindow, resize, type Width } from './chromium.ts'
 import { startStandIn } from './stand-in.ts'
 
 interface OpenedPage {
@@ -53,5 +53,7 @@ export const test = base
   })
 
 async function openWide(browser: Browser, width: Width): Promise<OpenedPage> {
-  return openPage(await openStillWindow(browser, { width, theme: 'light' }))
+  const window = await openStillWindow(browser, { width, theme: 'light' })
+  await addAxe(window)
+  return openPage(window)
 }
