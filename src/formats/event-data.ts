@@ -1,13 +1,18 @@
+import { JSON_TREE_BYTES_MAX, surveyJson } from '../json/bound.ts'
 import { givesErrorTwice } from '../json/duplicates.ts'
 import { textWithPlainKeys } from '../json/scan.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../json/walk.ts'
 
+// The values of shorter data are never so many that they matter.
+const MEASURED_CHARS_MIN = 1024 * 1024
+
 /**
- * The JSON object in an event's data; null for any other data, and for one that hides an error in a member of the
- * same name. Data and strings are latin-1. An escaped member
- * name is resolved.
+ * The JSON object in an event's data; null for any other data, for one of more values or levels than a client's body
+ * may have, and for one that hides an error in a member of the same name. Data and strings are latin-1. An escaped
+ * member name is resolved.
  */
 export function parseEventData(data: string): JsonObject | null {
+  if (data.length > MEASURED_CHARS_MIN && isOverTree(data)) return null
   try {
     const root: JsonValue = JSON.parse(data)
     if (!isJsonObject(root) || givesErrorTwice(data, root)) return null
@@ -17,6 +22,10 @@ export function parseEventData(data: string): JsonObject | null {
   } catch {
     return null
   }
+}
+
+function isOverTree(data: string): boolean {
+  return surveyJson(Buffer.from(data, 'latin1'), JSON_TREE_BYTES_MAX) === null
 }
 
 /** Whether an event's data can be read, so that it was not cut off. */

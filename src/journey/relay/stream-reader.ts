@@ -116,6 +116,10 @@ const LF = 10
 const CR = 13
 const FIRST_OF_EVENT = 101
 
+// An event of millions of lines would hold the thread for as many objects. JSON that is written on lines of its own
+// has a few hundred.
+const EVENT_LINES_MAX = 10_000
+
 /**
  * Cuts a byte stream into whole server-sent events, for any division into chunks. It keeps only the bytes of
  * the unfinished event and looks at each byte once.
@@ -123,6 +127,8 @@ const FIRST_OF_EVENT = 101
 export class EventSplitter {
   readonly #eventBytesMax: number
   #state = LINE_START
+  /** Line ends in the unfinished event. */
+  #lines = 0
   readonly #tail = new GrowingBytes()
 
   constructor(eventBytesMax: number) {
@@ -147,12 +153,14 @@ export class EventSplitter {
         if (byte === LF) continue
       }
       if (byte === LF) {
+        if (state !== AFTER_CR) this.#lines++
         if (state === LINE_START) {
           this.#emit(chunk.subarray(eventStart, i + 1), sink)
           eventStart = i + 1
         }
         state = LINE_START
       } else if (byte === CR) {
+        this.#lines++
         state = state === IN_LINE ? AFTER_CR : AFTER_BLANK_CR
       } else {
         state = IN_LINE
@@ -162,7 +170,7 @@ export class EventSplitter {
     if (eventStart < chunk.length) {
       this.#tail.add(eventStart === 0 ? chunk : chunk.subarray(eventStart))
     }
-    return this.#tail.length <= this.#eventBytesMax
+    return this.#tail.length <= this.#eventBytesMax && this.#lines <= EVENT_LINES_MAX
   }
 
   /** The bytes after the last blank line of a stream that ended cleanly. */
@@ -172,6 +180,7 @@ export class EventSplitter {
   }
 
   #emit(end: Buffer, sink: SplitSink): void {
+    this.#lines = 0
     if (this.#tail.length === 0) sink.onEvent(end)
     else sink.onEvent(this.#tail.take(end))
   }
