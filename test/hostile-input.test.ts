@@ -228,6 +228,17 @@ test('what is not HTTP is answered 400 in the envelope', async () => {
   expect(answer).toContain('"code":"bad_request"')
 })
 
+test.each([
+  ['GET /v1/models', '"code":"bad_request"'],
+  ['GET /healthz', '"code":"bad_request"'],
+  ['POST /v1/chat/completions', '"code":"bad_request"'],
+  ['POST /v1/messages', '"type":"error"'],
+])('%s without a host is answered 400 in the envelope', async (line, envelope) => {
+  const answer = await rawExchange([`${line} HTTP/1.1\r\nconnection: close\r\n\r\n`])
+  expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+  expect(answer).toContain(envelope)
+})
+
 test('no method, and no content-type, is answered 500: neither where there is a route nor elsewhere', async () => {
   // CONNECT asks for a tunnel: Node closes the connection.
   const methods = METHODS.filter((method) => method !== 'CONNECT')

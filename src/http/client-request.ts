@@ -32,6 +32,11 @@ export class ClientRequest extends IncomingMessage {
     this.#threadShare = threadShare
   }
 
+  /** Whether it names no host, as every request of HTTP/1.1 must. */
+  get lacksHost(): boolean {
+    return this.httpVersion === '1.1' && this.headers.host === undefined
+  }
+
   /** Whether a body of this length has arrived whole. Node reports that only a moment later. */
   hasWhole(declaredBytes: number): boolean {
     return this.complete || this.#piece?.length === declaredBytes

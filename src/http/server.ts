@@ -4,7 +4,7 @@ import type { EnvelopeFamily, WireFormat } from '../formats/format.ts'
 import type { ThreadShare } from '../journey/gate/thread-share.ts'
 import type { OperationSection } from '../operations/operations.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
-import type { Problem } from '../vocabulary/problem.ts'
+import { Problem } from '../vocabulary/problem.ts'
 import type { Access } from './access.ts'
 import { answerProblem, problemOf } from './answer-problem.ts'
 import { ClientRequest } from './client-request.ts'
@@ -68,6 +68,15 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
   const { formats, inference, ids, readiness = () => [] } = input
   const connections = new Connections(input.threadShare)
   const health = createHealth({ ids, readiness })
+  const familyOf = familyFinder(formats)
+  const refuseHostless = (clientRequest: ClientRequest, client: ServerResponse): void =>
+    answerProblem({
+      clientRequest,
+      client,
+      requestId: ids.next('req'),
+      problem: new Problem('bad_request', { message: 'The request has no `host` header.' }),
+      family: familyOf(clientRequest.url ?? ''),
+    })
   const app = Fastify({
     logger: false,
     genReqId: () => ids.next('req'),
@@ -79,7 +88,8 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
     routerOptions: { maxParamLength: 512 },
     schemaController: { compilersFactory: NO_SCHEMAS },
     clientErrorHandler: (error, socket) => connections.refuse(error, socket),
-    serverFactory: (serveRest) => nodeServer({ inference, health, connections, serveRest }),
+    serverFactory: (serveRest) =>
+      nodeServer({ inference, health, connections, refuseHostless, serveRest }),
     frameworkErrors: (_error, request, reply) => {
       reply.hijack()
       answerNotFound({ clientRequest: request.raw, client: reply.raw, requestId: request.id })
@@ -91,7 +101,6 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
   for (const path of ['/healthz', '/readyz']) {
     for (const method of ['GET', 'HEAD']) routes.add({ method, url: path })
   }
-  const familyOf = familyFinder(formats)
   const answerNotFound = ({ clientRequest, client, requestId }: Unknown): void =>
     answerProblem({
       clientRequest,
@@ -151,12 +160,15 @@ interface NodeServerInput {
   readonly inference: Inference
   readonly health: Health
   readonly connections: Connections
+  readonly refuseHostless: (clientRequest: ClientRequest, client: ServerResponse) => void
   readonly serveRest: (clientRequest: IncomingMessage, client: ServerResponse) => void
 }
 
-function nodeServer({ inference, health, connections, serveRest }: NodeServerInput): Server {
+function nodeServer(input: NodeServerInput): Server {
+  const { inference, health, connections, refuseHostless, serveRest } = input
   const onRequest = (clientRequest: ClientRequest, client: ServerResponse<ClientRequest>): void =>
     connections.take(clientRequest, client, () => {
+      if (clientRequest.lacksHost) return refuseHostless(clientRequest, client)
       if (inference.serve(clientRequest, client)) return
       client.setTimeout(ANSWER_STALL_TIMEOUT_MS)
       if (health.serve(clientRequest, client)) return
@@ -169,6 +181,8 @@ function nodeServer({ inference, health, connections, serveRest }: NodeServerInp
       keepAliveTimeout: 75_000,
       headersTimeout: 60_000,
       requestTimeout: 0,
+      // Node would refuse these requests without an error envelope.
+      requireHostHeader: false,
     },
     onRequest,
   )
