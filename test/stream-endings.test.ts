@@ -117,6 +117,36 @@ test('a provider that ends a response twice is heard once', async () => {
   await world.close()
 })
 
+const CHAT = { model: 'sim/text', max_tokens: 64, messages: [{ role: 'user', content: 'Hi' }] }
+const MORE = 'data: {"choices":[{"index":0,"delta":{"content":"unpaid"}}]}\n\n'
+const MORE_NAMED =
+  'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"unpaid"}}\n\n'
+
+test.each([
+  ['/v1/chat/completions', CHAT, '(data: \\[DONE\\]\\n\\n)', MORE, 'data: [DONE]'],
+  [
+    '/v1/messages',
+    MESSAGES,
+    '(event: message_stop\\n[^\\n]*\\n\\n)',
+    MORE_NAMED,
+    '"message_stop"}',
+  ],
+])(
+  '%s: what a provider sends behind the end of its stream, which nobody pays for, is not relayed',
+  async (path, body, end, more, last) => {
+    const world = await startWorld()
+    const { apiKey } = await world.account()
+    world.simulator.script({ rewrite: { pattern: end, replacement: `$1${more}${more}$1` } })
+    const { body: stream } = await startStream(world, { apiKey, path, body })
+    const text = await stream.text()
+    expect(text.trimEnd().endsWith(last)).toBe(true)
+    expect(text.split(last)).toHaveLength(2)
+    expect(text).not.toContain('unpaid')
+    expect(await onlyRequest(world)).toMatchObject({ state: 'provisional', errorCode: null })
+    await world.close()
+  },
+)
+
 test('a client that leaves a messages stream pays for the text it has read, not for the first count of it', async () => {
   const world = await startWorld()
   const { apiKey } = await world.account()

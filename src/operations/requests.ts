@@ -300,7 +300,7 @@ export const requestShape = z
     overrun: moneyField.describe('The part of the charge above the hold, in micro-dollars.'),
     estimated: z
       .boolean()
-      .describe('Whether the charge is an estimate, because the provider told no cost.'),
+      .describe('Whether the charge is an estimate, because the provider reported no cost.'),
     usage: usageShape.nullable(),
     generation_id: z.string().nullable().describe("The provider's ID of the generation."),
     price_snapshot: z.string(),

@@ -30,6 +30,8 @@ export class StreamReader {
   readonly #events: EventReader
   readonly #namesEvents: boolean
   readonly #sink: EventSink
+  /** Whether the terminal event has come. */
+  #isOver = false
 
   constructor(held: HeldRequest, headers: IncomingHttpHeaders, sink: EventSink) {
     this.headerGenerationId = held.wire.generationIdOf(headers)
@@ -47,6 +49,7 @@ export class StreamReader {
 
   /** Takes what it can of a chunk whose events begin at `start`, and returns the end of that. */
   takeAlike(chunk: Buffer, start: number): number {
+    if (this.#isOver) return start
     // In a format that does not name its events, a line with a name is not relayed.
     if (!this.#namesEvents && chunk[start] === FIRST_OF_EVENT) return start
     const end = this.#observer.takeAlike(chunk, start)
@@ -65,9 +68,15 @@ export class StreamReader {
     if (isWholeData(tail.data)) this.#sink.onEvent(tail)
   }
 
-  /** Reads an event with the wire's observer. */
+  /**
+   * Reads an event with the wire's observer. Behind the terminal event, nothing but `[DONE]` is relayed: its hold is settled,
+   * so that nobody would pay for more.
+   */
   observe(event: ReadEvent): StreamEventReading {
-    return this.#observer.onEvent(event)
+    const reading = this.#observer.onEvent(event)
+    if (this.#isOver) return event.data === '[DONE]' && reading.kind === 'relay' ? reading : DROP
+    this.#isOver = reading.kind === 'terminal'
+    return reading
   }
 
   /** Whether any event had text. */
@@ -94,6 +103,8 @@ export class StreamReader {
     }
   }
 }
+
+const DROP: StreamEventReading = { kind: 'drop' }
 
 interface SplitSink {
   /** Takes one event with its blank line, unchanged. Called in order. */
