@@ -128,6 +128,8 @@ function environmentOf({ url, baseUrl }: { readonly url: string; readonly baseUr
     UPSTREAM_API_KEY: 'upstream-key',
     TOLLGATE_REQUESTS_PER_MINUTE: '1000000',
     TOLLGATE_LOOKUPS: 'all',
+    // No request here is the page's, and a start without it takes a fifth less work.
+    TOLLGATE_PAGE: 'off',
   }
 }
 
