@@ -4,6 +4,7 @@ import type { Settled, SettleInput } from '../ledger.ts'
 import type { OpenedHold } from '../rules/rebook.ts'
 import { packHold, packRequest, unpackHold, unpackRequest } from './packed-requests.ts'
 import { type PackedText, PackedTexts, readText } from './packed-texts.ts'
+import { withReceiptNumber } from './receipts-again.ts'
 
 /** The commands of a batch, with what was answered. */
 interface Answered {
@@ -194,21 +195,6 @@ function unpacked({ text, others, nowMs }: KeptBatch): LostBatch {
       return other === undefined ? [] : [other]
     })
   return { commands, nowMs }
-}
-
-/**
- * A purchase that is booked again keeps the number of its receipt, which its buyer may have on paper. By position: command,
- * verdict.
- */
-function withReceiptNumber(
-  command: LedgerCommand,
-  verdict: LedgerVerdict | undefined,
-): LedgerCommand {
-  if (command.kind !== 'postPurchase') return command
-  if (typeof verdict !== 'object' || verdict === null || !('purchase' in verdict)) return command
-  const { receiptNumber } = verdict.purchase
-  if (receiptNumber === null) return command
-  return { ...command, input: { ...command.input, hadReceiptNumber: receiptNumber } }
 }
 
 function isOpened(verdict: LedgerVerdict | undefined): verdict is OpenedHold['grant'] {

@@ -4,6 +4,7 @@ import type { RebookInput } from '../rules/rebook.ts'
 import type { CommitMemory, LostBatch, Witness } from './commit-memory.ts'
 import { READ_COMMIT_MARK, READ_WITNESSES } from './postgres-statements.ts'
 import type { PostgresWriter } from './postgres-writer.ts'
+import { knowingReceipts } from './receipts-again.ts'
 
 /** What of a database that went back was found and booked again. */
 export interface StoreGap {
@@ -112,26 +113,6 @@ export class Rebooking {
     if (verdict.wasGone || verdict.settledNow) this.#requests++
     if (verdict.settledNow) this.#chargeMicros = micros(this.#chargeMicros + verdict.chargedMicros)
   }
-}
-
-/** Each lost purchase knows the last number of those that are lost: a new number takes none of theirs. */
-function knowingReceipts(lost: readonly LostBatch[]): readonly LostBatch[] {
-  const lastLostReceiptNumber = lost
-    .flatMap(({ commands }) => commands)
-    .reduce((last, command) => Math.max(last, receiptNumberOf(command)), 0)
-  if (lastLostReceiptNumber === 0) return lost
-  return lost.map((batch) => ({
-    ...batch,
-    commands: batch.commands.map((command) =>
-      command.kind === 'postPurchase'
-        ? { ...command, input: { ...command.input, lastLostReceiptNumber } }
-        : command,
-    ),
-  }))
-}
-
-function receiptNumberOf(command: LedgerCommand): number {
-  return command.kind === 'postPurchase' ? (command.input.hadReceiptNumber ?? 0) : 0
 }
 
 /** A request that was opened and settled in lost batches is booked again at the place of its opening. */
