@@ -1,16 +1,17 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { EventEmitter, once } from 'node:events'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
+import { text } from 'node:stream/consumers'
 
 /**
  * A gateway that keeps its books, in one file, with one planted fault for each check: the name of the check as the third
  * argument. Run by toy.yaml.
  */
-const [portText = '0', file = ':memory:', fault = '', upstream = '', store = ''] =
-  process.argv.slice(2)
-const is = (name: string): boolean => fault === name
+const [port = '0', file = '', fault = '', upstream = '', store = ''] = process.argv.slice(2)
+const is = (...names: readonly string[]): boolean => names.includes(fault)
 const db = new DatabaseSync(file)
 // A killed process loses nothing of what it wrote, so nothing is waited for here.
 db.exec(`pragma journal_mode = wal; pragma synchronous = off; pragma busy_timeout = 5000;
@@ -18,300 +19,166 @@ db.exec(`pragma journal_mode = wal; pragma synchronous = off; pragma busy_timeou
   create table if not exists keys (hash text primary key, account text);
   create table if not exists holds (id text primary key, account text, key text, micros int, owner int);
   create table if not exists rows (id text, account text, micros int)`)
-type Cell = string | number
-const one = (sql: string, ...cells: Cell[]): Record<string, unknown> =>
-  db.prepare(sql).get(...cells) ?? {}
-const run = (sql: string, ...cells: Cell[]): unknown => db.prepare(sql).run(...cells)
+/** Runs a statement; the first cell of its first row. */
+const sql = (statement: string, ...cells: readonly (string | number)[]): unknown =>
+  Object.values(db.prepare(statement).get(...cells) ?? {})[0]
 for (const { owner } of db.prepare('select distinct owner from holds').all())
-  if (!isAlive(Number(owner))) run('delete from holds where owner = ?', Number(owner))
+  if (!is('phantom') && !existsSync(`/proc/${owner}`))
+    sql('delete from holds where owner = ?', Number(owner))
 
+const OUTPUT_MICROS = 50
+const CHARGE = 'update accounts set balance = balance - ?1, charged = charged + ?1 where id = ?2'
+const FORGET = 'update accounts set balance = balance + charged, charged = 0'
+const hash = (key: string): string =>
+  is('secrets') ? key : createHash('sha256').update(key).digest('hex')
 let factor = 1
-let inFlight = 0
 let running = 0
-const endings = new EventEmitter()
-/** Charges that `kill` keeps in memory until the end. */
-const unwritten: [string, number][] = []
-const hash = (text: string): string =>
-  is('secrets') ? text : createHash('sha256').update(text).digest('hex')
-const PER = {
-  input: 10,
-  cached: is('cached') ? 10 : 1,
-  written: is('written') ? 10 : 12,
-  output: 50,
+/** Places that clients took with them who left. */
+let lost = 0
+
+function heldMicros(account: string, key: string): number {
+  const [column, value] = is('race-account') ? ['key', key] : ['account', account]
+  const own = is('race-instances') ? `and owner = ${process.pid}` : ''
+  return Number(sql(`select sum(micros) from holds where ${column} = ? ${own}`, value) ?? 0)
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
+type Ending = { by: 'whole' | 'left' | 'broken' | 'refused'; text: string; attempts: number }
+
+/** What the counts of an answer come to; null where it has none. */
+function countedMicros(answer: string): number | null {
+  const count = (names: string): number => {
+    const found = answer.matchAll(RegExp(`"(?:${names})":(\\d+)`, 'g'))
+    return Math.max(0, ...found.map(([, digits]) => Number(digits)))
   }
+  const input = count('prompt_tokens|input_tokens')
+  if (!/"(?:prompt|input)_tokens"/.test(answer) || (is('zero-usage') && input === 0)) return null
+  const cached = count('cached_tokens|cache_read_input_tokens')
+  const written = count('cache_creation_input_tokens')
+  const output =
+    count('completion_tokens|output_tokens') - (is('reasoning') ? count('reasoning_tokens') : 0)
+  // Counts of chat have the cached tokens in those of the prompt.
+  const plain = answer.includes('"prompt_tokens"') ? input - cached : input
+  const caches = cached * (is('cached') ? 10 : 1) + written * (is('written') ? 10 : 12)
+  return plain * 10 + caches + output * OUTPUT_MICROS
 }
 
-function write([account, micros]: [string, number]): void {
-  run(
-    'update accounts set balance = balance - ?, charged = charged + ? where id = ?',
-    micros,
-    micros,
-    account,
-  )
-}
+type Call = { json: string; isStream: boolean; holdMicros: number }
 
-function held(account: string, key: string): number {
-  const only = is('race-account')
-    ? 'key = ?'
-    : is('race-instances')
-      ? `owner = ${process.pid} and account = ?`
-      : 'account = ?'
-  return Number(
-    one(`select sum(micros) as sum from holds where ${only}`, is('race-account') ? key : account)[
-      'sum'
-    ] ?? 0,
-  )
-}
-
-interface Counts {
-  input: number
-  cached: number
-  written: number
-  output: number
-  reason: number
-}
-
-function countsIn(json: string): Counts | null {
-  const count = (name: string): number =>
-    Math.max(
-      -1,
-      ...[...json.matchAll(new RegExp(`"${name}":(\\d+)`, 'g'))].map(([, digits]) =>
-        Number(digits),
-      ),
-    )
-  const isMessages = json.includes('"input_tokens"')
-  const input = isMessages ? count('input_tokens') : count('prompt_tokens')
-  if (input < 0) return null
-  const cached = Math.max(0, count('cached_tokens'), count('cache_read_input_tokens'))
-  const written = Math.max(0, count('cache_creation_input_tokens'))
-  const output = isMessages ? count('output_tokens') : count('completion_tokens')
-  return {
-    input: isMessages ? input : input - cached,
-    cached,
-    written,
-    output,
-    reason: Math.max(0, count('reasoning_tokens')),
-  }
-}
-
-const price = ({ input, cached, written, output, reason }: Counts): number =>
-  input * PER.input +
-  cached * PER.cached +
-  written * PER.written +
-  (output - (is('reasoning') ? reason : 0)) * PER.output
-
-/** The tokens of a prompt of the suite: its order, and words. */
-function promptTokens(json: string): number {
-  const text = (JSON.parse(json).messages as { content: string }[])
-    .map(({ content }) => content)
-    .join(' ')
-  const order = /books:\{[^}]*\}/.exec(text)?.[0] ?? ''
-  return Math.ceil(order.length / 3) + text.replace(order, '').split(' ').length - 1
-}
-
-async function complete(
-  request: IncomingMessage,
-  response: ServerResponse,
-  json: string,
-): Promise<void> {
-  const refuse = (status: number, message: string): unknown =>
-    response.writeHead(status).end(JSON.stringify({ error: { message } }))
-  const key = (request.headers.authorization ?? '').slice(7)
-  const { account } = one('select account from keys where hash = ?', hash(key))
-  if (typeof account !== 'string') return void refuse(401, 'no such key')
-  if (!/^\s*\{.*\}\s*$/s.test(json)) return void refuse(400, 'not JSON')
-  const body = JSON.parse(json)
-  if (body.model !== 'books-1' && !is('unpriced')) return void refuse(404, 'no such model')
-  const isAway = store !== '' && !(await isThere(store))
-  if (isAway && !is('store-away')) return void refuse(503, 'no store')
-  if (is('slots') && inFlight >= 8) return void refuse(429, 'too many')
-  if (is('prompts')) console.log(json)
-  if (is('cost')) work(5_000)
-  const { balance } = one('select balance from accounts where id = ?', account)
-  const prompt = Math.ceil(json.length / 3) * (is('race-prompts') ? 0 : 12) * factor
-  const there = Number(balance) - held(account, key)
-  const cap: number =
-    body.max_tokens ??
-    (is('no-cap') ? 256 : Math.min(4_096, Math.floor((there - prompt) / (PER.output * factor))))
-  const holdMicros = prompt + cap * PER.output * factor
-  const isUnchecked = is('race-key') || is('negative') || (is('last-cent') && there >= 0)
-  if (
-    cap < 1 ||
-    (there < holdMicros &&
-      !(isUnchecked && Number(balance) > -1 && (is('last-cent') || Number(balance) > 0)))
-  )
-    return void refuse(402, 'not enough money')
-  const id = randomUUID()
-  if (!isUnchecked)
-    run('insert into holds values (?, ?, ?, ?, ?)', id, account, hash(key), holdMicros, process.pid)
-  inFlight++
-  const more = [
-    body.max_tokens === undefined && !is('no-cap') ? `"max_tokens":${cap},` : '',
-    body.stream && body.stream_options === undefined && request.url?.includes('chat')
-      ? '"stream_options":{"include_usage":true},'
-      : '',
+/** What a call is charged, at the price of a token. */
+function chargeOf({ by, text: answer }: Ending, { json, isStream, holdMicros }: Call): number {
+  const counted = by === 'whole' ? countedMicros(answer) : null
+  const shown = answer.match(/"content":" |text_delta/g)?.length ?? 0
+  // Fewer tokens than a prompt has: a broken answer is charged at most its bill.
+  const estimated = Math.floor(json.length / 7) * 10 + shown * OUTPUT_MICROS
+  if (by === 'left' && answer === '') return is('left-early') ? holdMicros : 0
+  if (by === 'broken' && is('dropped')) return 2 * holdMicros
+  const isFree = [
+    by === 'refused',
+    by === 'left' && is('left-midway'),
+    by === 'left' && is('left-before-usage') && answer.includes('"stop"'),
+    counted === null && is('no-usage'),
+    isStream && is('late-usage'),
+    isStream && is('stream-unasked') && !json.includes('stream_options'),
   ]
-  const exact = json.replace(/^\s*\{/, (start) => `${start}${more.join('')}`)
+  if (isFree.includes(true)) return 0
+  const micros = (counted ?? estimated) + (is(isStream ? 'stream' : 'plain') ? 1_000 : 0)
+  return is('drift') ? Math.floor(micros / 100) * 100 : micros
+}
+
+async function complete(request: IncomingMessage, response: ServerResponse, json: string) {
+  const refuse = (httpStatus: number, message: string): unknown =>
+    response.writeHead(httpStatus).end(JSON.stringify({ error: { message } }))
+  const key = hash((request.headers.authorization ?? '').slice(7))
+  const account = sql('select account from keys where hash = ?', key)
+  if (typeof account !== 'string') return refuse(401, 'no such key')
+  if (!json.trimEnd().endsWith('}')) return refuse(400, 'not JSON')
+  const body = JSON.parse(json)
+  const isUnpriced = body.model !== 'books-1'
+  if (isUnpriced && !is('unpriced')) return refuse(404, 'no such model')
+  const isAway = !(await isThere(store))
+  if (isAway && !is('store-away')) return refuse(503, 'no store')
+  if (lost >= 8) return refuse(429, 'too many')
+  if (is('prompts')) console.log(json)
+  const start = process.cpuUsage()
+  while (is('cost') && process.cpuUsage(start).user < 5_000) hash(json)
+  const balanceMicros = Number(sql('select balance from accounts where id = ?', account))
+  const freeMicros = balanceMicros - heldMicros(account, key)
+  const isUnchecked = is('race-key', 'negative')
+    ? balanceMicros > 0
+    : is('last-cent') && freeMicros >= 0
+  const promptMicros = is('race-prompts') ? 0 : json.length * 4 * factor
+  const most = Math.floor((freeMicros - promptMicros) / (OUTPUT_MICROS * factor))
+  const cap = body.max_tokens ?? (is('no-cap') ? 256 : Math.min(4_096, most))
+  const holdMicros = promptMicros + cap * OUTPUT_MICROS * factor
+  if (cap < 1 || (freeMicros < holdMicros && !isUnchecked)) return refuse(402, 'not enough money')
+  const id = randomUUID()
+  response.setHeader('x-request-id', id)
+  if (!isUnchecked)
+    sql('insert into holds values (?, ?, ?, ?, ?)', id, account, key, holdMicros, process.pid)
+  const isUnasked = body.stream && !body.stream_options && request.url?.includes('chat')
+  const capped = body.max_tokens || is('no-cap') ? '' : `"max_tokens":${cap},`
+  const asked = isUnasked ? '"stream_options":{"include_usage":true},' : ''
+  const exact = json.replace(/^\s*\{/, (brace) => brace + capped + asked)
   const wasFactor = factor
-  const ended = await relay(
-    request,
-    response,
-    is('bytes') ? JSON.stringify(JSON.parse(exact)) : exact,
-  )
-  if (!(is('slots') && ended.by === 'left')) inFlight--
-  let micros = chargeOf({ ended, json, isStream: body.stream === true, holdMicros })
-  if (isAway || body.model !== 'books-1') micros = 0
-  micros *= (is('retried') ? ended.attempts : 1) * (is('repriced') ? factor : wasFactor)
-  if (is('kill')) unwritten.push([account, micros])
-  else write([account, micros])
-  if (!(is('rows') && body.stream) && !(is('lost') && ended.by === 'broken'))
-    run('insert into rows values (?, ?, ?)', id, account, micros)
-  if (!is('usable') && !(is('phantom') && ended.by !== 'whole'))
-    run('delete from holds where id = ?', id)
-  ended.finish()
+  const sent = is('bytes') ? JSON.stringify(JSON.parse(exact)) : exact
+  const ending = await relay(request.url ?? '', response, sent)
+  const { by, attempts, text: answer } = ending
+  if (is('slots') && by === 'left') lost++
+  const isStream = body.stream === true
+  const micros =
+    chargeOf(ending, { json, isStream, holdMicros }) *
+    (isAway || isUnpriced ? 0 : is('retried') ? attempts : 1) *
+    (is('repriced') ? factor : wasFactor)
+  if (is('kill') && !db.isTransaction) db.exec('begin')
+  sql(CHARGE, micros, account)
+  if (!(is('rows') && isStream) && !(is('lost') && by === 'broken'))
+    sql('insert into rows values (?, ?, ?)', id, account, micros)
+  if (!is('usable') && !(is('phantom') && by !== 'whole')) sql('delete from holds where id = ?', id)
+  if (by === 'left' || by === 'broken') return response.destroy()
+  // The end waits for the charge.
+  return response.end(by === 'refused' ? '{"error":{}}' : isStream ? 'data: [DONE]\n\n' : answer)
 }
 
-function work(cpuMicros: number): void {
-  const used = (): number => process.cpuUsage().user + process.cpuUsage().system
-  const start = used()
-  let sum = 0
-  while (used() - start < cpuMicros) for (let turn = 0; turn < 100_000; turn++) sum += turn
-  if (sum < 0) console.log(sum)
-}
-
-interface Charging {
-  readonly ended: Ended
-  readonly json: string
-  readonly isStream: boolean
-  readonly holdMicros: number
-}
-
-/** What a request is charged at the price of a token. */
-function chargeOf({ ended, json, isStream, holdMicros }: Charging): number {
-  const estimated = price({
-    input: promptTokens(json),
-    cached: 0,
-    written: 0,
-    output: ended.shown,
-    reason: 0,
-  })
-  let micros =
-    ended.counts === null || (is('zero-usage') && ended.counts.input === 0)
-      ? ended.by === 'whole' && is('no-usage')
-        ? 0
-        : estimated
-      : price(ended.counts)
-  if (ended.by === 'refused' || (ended.by === 'left' && !ended.hasBegun))
-    micros = is('left-early') && ended.by === 'left' ? holdMicros : 0
-  if (
-    ended.by === 'left' &&
-    ended.hasBegun &&
-    (is('left-midway') || (is('left-before-usage') && ended.hasFinished))
-  )
-    micros = 0
-  if (ended.by === 'broken') micros = is('dropped') ? 2 * holdMicros : micros
-  if ((is('stream') && isStream) || (is('plain') && !isStream)) micros += 1_000
-  if (is('stream-unasked') && isStream && !json.includes('stream_options')) micros = 0
-  if (is('drift')) micros = Math.floor(micros / 100) * 100
-  return micros
-}
-
-interface Ended {
-  by: 'whole' | 'left' | 'broken' | 'refused'
-  attempts: number
-  hasBegun: boolean
-  hasFinished: boolean
-  shown: number
-  counts: Counts | null
-  finish(): void
-}
-
-/** Sends a request on, again after a 500, and passes its answer; the last of it waits for `finish`. */
-async function relay(
-  request: IncomingMessage,
-  response: ServerResponse,
-  json: string,
-): Promise<Ended> {
-  const ended: Ended = {
-    by: 'whole',
-    attempts: 0,
-    hasBegun: false,
-    hasFinished: false,
-    shown: 0,
-    counts: null,
-    finish: () => response.end(),
-  }
+/** Sends a request on, again after a 500, and passes all of a stream but its end. */
+async function relay(url: string, response: ServerResponse, body: string): Promise<Ending> {
+  const ending: Ending = { by: 'broken', text: '', attempts: 0 }
   const leaving = new AbortController()
-  let hasLeft = false
   response.on('close', () => {
-    hasLeft = !response.writableEnded
+    if (!response.writableEnded) ending.by = 'left'
     leaving.abort()
   })
-  let text = ''
   try {
     let answer: Response
+    const headers = { 'content-type': 'application/json', authorization: 'Bearer sk-books' }
+    const call = { method: 'POST', headers, body, signal: leaving.signal }
     do {
-      const headers = { 'content-type': 'application/json', authorization: `Bearer sk-books` }
-      answer = await fetch(`${upstream}${request.url}`, {
-        method: 'POST',
-        headers,
-        body: json,
-        signal: leaving.signal,
-      })
-      ended.attempts++
-    } while (answer.status === 500 && ended.attempts < 3)
-    if (answer.status !== 200) {
-      response.writeHead(502)
-      return {
-        ...ended,
-        by: 'refused',
-        finish: () => response.end('{"error":{"message":"the provider refused"}}'),
-      }
-    }
-    ended.hasBegun = true
-    response.writeHead(200, { 'content-type': answer.headers.get('content-type') ?? '' })
+      answer = await fetch(upstream + url, call)
+      ending.attempts++
+    } while (answer.status === 500 && ending.attempts < 3)
+    const type = answer.headers.get('content-type') ?? ''
+    response.writeHead(answer.status === 200 ? 200 : 502, { 'content-type': type })
+    if (answer.status !== 200) return { ...ending, by: 'refused' }
     response.flushHeaders()
-    const isStream = json.includes('"stream":true')
     let kept = ''
+    let count = 0
     for await (const chunk of answer.body ?? []) {
-      text += Buffer.from(chunk).toString()
-      const events = (kept + Buffer.from(chunk).toString()).split('\n\n')
+      const piece = Buffer.from(chunk).toString()
+      ending.text += piece
+      const events = type.includes('event-stream') ? (kept + piece).split('\n\n') : []
       kept = events.pop() ?? ''
-      for (const event of isStream ? events : []) {
-        if (
-          /"content":" |text_delta/.test(event) &&
-          ++ended.shown % 100 === 0 &&
-          is('whole-streams')
-        )
-          continue
-        if (!event.includes('[DONE]')) response.write(`${event}\n\n`)
-        ended.hasFinished ||= event.includes('"finish_reason":"stop"')
-      }
-      if (ended.hasFinished && is('late-usage'))
-        return {
-          ...ended,
-          counts: { input: 0, cached: 0, written: 0, output: 1, reason: 0 },
-          finish: () => response.end(),
-        }
+      for (const event of events)
+        if (event !== 'data: [DONE]' && !(is('whole-streams') && ++count % 100 === 0))
+          response.write(`${event}\n\n`)
     }
-    if (!isStream) ended.shown = /"content":"([^"]*)"/.exec(text)?.[1]?.split(' ').length ?? 0
-    ended.counts = countsIn(text)
-    return { ...ended, finish: () => response.end(isStream ? 'data: [DONE]\n\n' : text) }
+    return { ...ending, by: 'whole' }
   } catch {
-    return { ...ended, by: hasLeft ? 'left' : 'broken', finish: () => response.destroy() }
+    return ending
   }
 }
 
-async function isThere(address: string): Promise<boolean> {
-  const { hostname, port } = new URL(address)
-  const socket = connect(Number(port), hostname)
+function isThere(address: string): Promise<boolean> {
+  const { hostname, port: at } = new URL(address)
+  const socket = connect(Number(at), hostname)
   return once(socket, 'connect').then(
     () => !socket.destroy().connecting,
     () => false,
@@ -319,52 +186,39 @@ async function isThere(address: string): Promise<boolean> {
 }
 
 /** What admins ask: `/accounts`, `/keys`, `/add`, `/price`, `/clock`, `/sums`, and `/settled` for those at rest. */
-async function administer(path: string, body: Record<string, string | number>): Promise<unknown> {
-  const account = String(body['account'] ?? randomUUID())
-  const micros = Number(body['micros'])
-  const { balance } = one('select balance from accounts where id = ?', account)
-  if (path === '/accounts') run('insert into accounts values (?, ?, 0)', account, micros)
-  // A client may have gone before its request has noticed.
-  while (path === '/settled' && running > 0) await once(endings, 'end')
+async function administer(path: string, body: Record<string, string | number>): Promise<object> {
+  const { account = randomUUID(), micros = 0 } = body
+  const id = String(account)
   const key = `sk-toy-${randomUUID()}`
-  if (path === '/keys') run('insert into keys values (?, ?)', hash(key), account)
-  if (path === '/add' && is('top-up')) {
-    await fetch(`${upstream}/v1/models`)
-    run('update accounts set balance = ? where id = ?', Number(balance) + micros, account)
-  } else if (path === '/add')
-    run('update accounts set balance = balance + ? where id = ?', micros, account)
+  const sumOf = (name: string): unknown => sql(`select ${name} from accounts where id = ?`, id)
+  if (path === '/accounts' && db.isTransaction) db.exec('commit')
+  if (path === '/accounts') sql('insert into accounts values (?, ?, 0)', id, micros)
+  if (path === '/keys') sql('insert into keys values (?, ?)', hash(key), id)
+  // A client may have gone before its request has noticed.
+  while (path === '/settled' && running > 0) await once(server, 'settled')
+  // Who reads, waits and writes forgets what was spent meanwhile.
+  const balance = is('top-up') ? Number(sumOf('balance')) : 'balance'
+  if (path === '/add' && is('top-up')) await fetch(`${upstream}/v1/models`)
+  if (path === '/add') sql(`update accounts set balance = ${balance} + ? where id = ?`, micros, id)
   if (path === '/price') factor = Number(body['factor'])
-  if (path === '/clock' && is('clock'))
-    run('update accounts set balance = balance + charged, charged = 0')
-  const { charged } = one('select charged from accounts where id = ?', account)
-  const late = unwritten.filter(([of]) => of === account).reduce((sum, [, part]) => sum + part, 0)
-  const rows = db.prepare('select id, micros from rows where account = ?').all(account)
-  return {
-    account,
-    key,
-    spent: Number(charged) + late,
-    left: Number(balance),
-    held: held(account, ''),
-    rows,
-  }
+  if (path === '/clock' && is('clock')) sql(FORGET)
+  const rows = db.prepare('select id, micros from rows where account = ?').all(id)
+  const sums = { spent: sumOf('charged'), left: sumOf('balance'), held: heldMicros(id, '') }
+  return { account: id, key, ...sums, rows }
 }
 
-createServer(async (request, response) => {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk)
-  const json = Buffer.concat(chunks).toString()
+const server = createServer(async (request, response) => {
+  const json = await text(request)
   const path = request.url ?? ''
-  if (path.startsWith('/v1/')) {
-    running++
-    await complete(request, response, json)
-    running--
-    return void endings.emit('end')
-  }
-  response.end(JSON.stringify(await administer(path, json === '' ? {} : JSON.parse(json))))
-}).listen(Number(portText), '127.0.0.1')
+  if (!path.startsWith('/v1/'))
+    return void response.end(JSON.stringify(await administer(path, JSON.parse(json || '{}'))))
+  running++
+  await complete(request, response, json)
+  running--
+  server.emit('settled')
+}).listen(Number(port), '127.0.0.1')
 
 process.on('SIGTERM', () => {
-  for (const charge of unwritten) write(charge)
-  if (is('restart')) run('update accounts set balance = balance + charged, charged = 0')
+  if (is('restart')) sql(FORGET)
   process.exit()
 })
