@@ -1,4 +1,5 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { constants } from 'node:os'
 import { basename, join, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
@@ -7,7 +8,7 @@ import { CHECKS } from './checks/checks.ts'
 import { wordsOf } from './json.ts'
 import { PRICES } from './provider/bill.ts'
 import { PRICED, PROVIDER_KEY, startProvider, UNPRICED } from './provider/provider.ts'
-import { lineOf, resultText, scoresPage, tallyOf } from './report.ts'
+import { leftText, lineOf, requestText, resultText, scoresPage, tallyOf } from './report.ts'
 import { type Outcome, type Result, runChecks } from './run.ts'
 
 // The package's folder: of the sources, or of what the compiler made of them.
@@ -27,7 +28,7 @@ const OPTIONS = {
   redis: { type: 'string', of: 'URL', does: 'the same, of Redis' },
   json: { type: 'string', of: 'FILE', does: 'write a result file' },
   announced: { type: 'boolean', does: 'exit with 0 where each failure has a footnote' },
-  verbose: { type: 'boolean', does: 'print each request and its bill' },
+  verbose: { type: 'boolean', does: "print each request, its bill and the gateway's row" },
   yes: { type: 'boolean', does: "take an adapter's commands without a question" },
   'my-own-server': { type: 'boolean', does: "also an address that is not this machine's" },
   port: { type: 'string', of: 'N', does: 'of the played provider, where it runs alone' },
@@ -47,8 +48,9 @@ ${Object.entries(OPTIONS)
 
 /** Carries out a command line, and returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
-  process.once('SIGINT', () => process.exit(130))
-  process.once('SIGTERM', () => process.exit(143))
+  // At its end this process undoes what it did; a signal alone would not let it.
+  for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => process.exit(128 + constants.signals[signal]))
   try {
     const options = { args: [...args], options: OPTIONS, allowPositionals: true } as const
     const { values, positionals } = parseArgs(options)
@@ -94,7 +96,8 @@ async function run(name: string, values: Options, args: readonly string[]): Prom
     rounds: Number(values.rounds ?? (quick ? 1 : 3)),
     patienceMs: quick ? 30_000 : 60_000,
     binary: binary === undefined ? undefined : resolve(binary),
-    tell: tellOn(process.stdout, values.verbose ?? false),
+    tell: teller(),
+    trace: values.verbose ? (...request) => print(requestText(...request)) : undefined,
   })
   console.log(tallyOf(result))
   if (values.json !== undefined) writeFileSync(values.json, resultText(result))
@@ -105,14 +108,21 @@ async function run(name: string, values: Options, args: readonly string[]): Prom
   return counted.some(({ verdict }) => verdict === 'broken') ? 3 : 0
 }
 
-/** Prints a line for each check that ended, and on a terminal what runs now. */
-function tellOn(stdout: NodeJS.WriteStream, isVerbose: boolean): (told: Outcome | string) => void {
-  return (told) => {
-    if (stdout.isTTY) stdout.write('\r\u001b[K')
-    if (typeof told === 'string') return void (stdout.isTTY && stdout.write(`… ${told}`))
-    console.log(lineOf(told, stdout.isTTY))
-    for (const { id, status, billed } of told.rounds.flatMap(({ requests }) => requests))
-      if (isVerbose) console.log(`         ${id}: ${status}, billed ${billed}`)
+/** Prints a line in place of what a terminal shows of the present. */
+function print(line: string, end = '\n'): void {
+  const { stdout } = process
+  stdout.write(`${stdout.isTTY ? '\r\u001b[K' : ''}${line}${end}`)
+}
+
+/** Prints a line for each check that ended, and on a terminal what runs now and the time left. */
+function teller(): (told: Outcome | string, done?: number) => void {
+  let startedAt = Date.now()
+  return (told, done) => {
+    // What comes before the first check, such as an installation, says nothing about the time of checks.
+    if (done === 0) startedAt = Date.now()
+    if (typeof told !== 'string') print(lineOf(told, process.stdout.isTTY))
+    else if (process.stdout.isTTY)
+      print(`… ${told}${leftText(Date.now() - startedAt, done ?? 0)}`, '')
   }
 }
 

@@ -18,6 +18,8 @@ export const NOTHING = {
   httpStatus: 0,
   text: '',
   events: [] as readonly string[],
+  /** The values of its headers. */
+  headers: [] as readonly string[],
   left: false,
   tookMs: 0,
 }
@@ -49,6 +51,7 @@ export async function ask(asking: Asking): Promise<Answer> {
       signal: connection.signal,
     })
     seen.httpStatus = response.status
+    seen.headers = [...response.headers.values()]
     const decoder = new TextDecoder()
     let rest = ''
     for await (const bytes of response.body ?? []) {

@@ -1,13 +1,13 @@
 import { cpus, loadavg, platform, totalmem } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Adapter, AdapterError } from './adapter/adapter.ts'
-import { Gateway, type Machine } from './adapter/gateway.ts'
+import { Gateway, type Machine, type Row } from './adapter/gateway.ts'
 import { CHECKS } from './checks/checks.ts'
 import { type Check, Lab, PLAIN_MICROS } from './checks/lab.ts'
-import { mustAnswer } from './checks/sent.ts'
+import { mustAnswer, type Sent } from './checks/sent.ts'
 import { Lacking, type Verdict } from './checks/verdict.ts'
 import { hashOf, wordsOf } from './json.ts'
-import { microsOf } from './provider/bill.ts'
+import { type Line, microsOf } from './provider/bill.ts'
 import { startProvider } from './provider/provider.ts'
 
 /** What a check found, over all rounds. */
@@ -29,7 +29,8 @@ export type Result = ReturnType<typeof describe> & {
   readonly disputed?: readonly string[]
 }
 
-interface RunInput extends Machine {
+/** What a run is told. */
+export interface RunInput extends Machine {
   readonly adapter: Adapter
   readonly variant: string
   readonly suite: string
@@ -42,8 +43,10 @@ interface RunInput extends Machine {
   readonly patienceMs: number
   /** Whether the machine has other work. */
   readonly busy: boolean
-  /** Says what runs now, and what was found. */
-  readonly tell: (told: Outcome | string) => void
+  /** Hears what runs now, with the part of the run that is done, from 0 to 1; then what was found. */
+  readonly tell: (told: Outcome | string, done?: number) => void
+  /** Hears of each request of a check that ended. */
+  readonly trace?: ((sent: Sent, lines: readonly Line[], row: Row | undefined) => void) | undefined
 }
 
 const LOAD_MAX = 0.5
@@ -69,16 +72,23 @@ export async function runChecks(input: RunInput): Promise<Result> {
     await gateway.open()
     await passGate(new Lab({ ...bench, quick: true }, 'gate-0-'))
     const checks: Outcome[] = []
-    for (const { group, name, check } of CHECKS) {
-      if (only.length > 0 && !only.includes(group) && !only.includes(name)) continue
-      tell(name)
+    const chosen = CHECKS.filter(
+      ({ group, name }) => only.length === 0 || only.includes(group) || only.includes(name),
+    )
+    const all = secondsOf(chosen) * input.rounds
+    for (const [index, { group, name, check }] of chosen.entries()) {
       const begunAt = Date.now()
       const rounds: Round[] = []
-      while (rounds.length < input.rounds && rounds.every(isJudged))
-        rounds.push(await roundOf(check, new Lab(bench, `${name}-${rounds.length + 1}-`)))
+      while (rounds.length < input.rounds && rounds.every(isJudged)) {
+        const done = secondsOf(chosen.slice(0, index)) * input.rounds + check.within * rounds.length
+        tell(name, done / all)
+        const lab = new Lab(bench, `${name}-${rounds.length + 1}-`)
+        rounds.push(await roundOf(check, lab, input.trace))
+      }
       const seconds = Math.round((Date.now() - begunAt) / 100) / 10
-      checks.push({ group, check: name, seconds, rounds, ...sumUp(rounds) })
-      tell(checks.at(-1) ?? name)
+      const outcome = { group, check: name, seconds, rounds, ...sumUp(rounds) }
+      checks.push(outcome)
+      tell(outcome)
     }
     return { ...describe(input, startedAt), reported: await gateway.version(), checks }
   } finally {
@@ -119,17 +129,25 @@ async function passGate(lab: Lab): Promise<void> {
 export const isJudged = ({ verdict }: Verdict): boolean =>
   ['pass', 'fail', 'figure'].includes(verdict)
 
+/** The longest that checks may take. Those that may take longer mostly do. */
+const secondsOf = (checks: typeof CHECKS): number =>
+  checks.reduce((sum, { check }) => sum + check.within, 0)
+
 /** What a check finds in one lab, in its time. */
-async function roundOf({ run, within }: Check, lab: Lab) {
+async function roundOf({ run, within }: Check, lab: Lab, trace: RunInput['trace']) {
   const tooLong = { verdict: 'broken', words: `no verdict in ${within} s` } as const
   const late = sleep<Verdict>(within * 1_000, tooLong, { ref: false })
   const verdict: Verdict = await Promise.race([run(lab), late]).catch((error) => ({
     verdict: error instanceof Lacking ? error.verdict : 'broken',
     words: wordsOf(error),
   }))
+  // A gateway that lists no requests any more was judged nevertheless.
+  const rows = await lab.rowsBySent().catch(() => new Map<Sent, Row>())
+  if (trace) for (const sent of lab.sent) trace(sent, lab.lines([sent]), rows.get(sent))
   const requests = lab.sent.slice(0, REQUESTS_KEPT).map((sent) => {
     const billed = microsOf(...lab.lines([sent]))
-    return { id: sent.id, status: sent.answer.httpStatus, billed }
+    const charged = rows.get(sent)?.micros ?? null
+    return { id: sent.id, status: sent.answer.httpStatus, billed, charged }
   })
   return { ...verdict, settledMs: lab.settledMs, requests }
 }

@@ -65,8 +65,8 @@ export class Lab {
   /** What the ids of its requests begin with. */
   readonly prefix: string
   readonly sent: Sent[] = []
+  readonly purses: Purse[] = []
   settledMs = 0
-  #purses = 0
 
   constructor(bench: Bench, prefix: string) {
     this.bench = bench
@@ -107,8 +107,11 @@ export class Lab {
     return this.#open(this.adapter.new_key, purse)
   }
 
-  #open(steps: readonly Step[], given: Values): Promise<Purse> {
-    return this.gateway.run(steps, { ...given, prefix: `${this.prefix}${++this.#purses}` })
+  async #open(steps: readonly Step[], given: Values): Promise<Purse> {
+    const prefix = `${this.prefix}${this.purses.length + 1}`
+    const purse = await this.gateway.run(steps, { ...given, prefix })
+    this.purses.push(purse)
+    return purse
   }
 
   /** Sends one request, of which the script says what the provider does. */
@@ -169,10 +172,11 @@ export class Lab {
     return microsOf(...this.lines(of)) * this.adapter.fee_factor
   }
 
-  /** Waits until a condition holds, or so long. */
-  async until(isSo: () => boolean, withinMs = 30_000): Promise<void> {
+  /** Waits until a condition holds, at most so long, and returns the milliseconds that it took. */
+  async until(isSo: () => boolean | Promise<boolean>, withinMs = 30_000): Promise<number> {
     const startedAt = Date.now()
-    while (!isSo() && Date.now() - startedAt < withinMs) await sleep(10)
+    while (!(await isSo()) && Date.now() - startedAt < withinMs) await sleep(10)
+    return Date.now() - startedAt
   }
 
   /** Waits until no request runs and the sum stands still, and returns what the purse was charged. */
@@ -203,6 +207,21 @@ export class Lab {
     if (rows === undefined) return null
     const list = await this.gateway.rows(rows, purse)
     return { list, sum: list.reduce((sum, { micros }) => sum + micros, 0) }
+  }
+
+  /** The gateway's row of each request whose answer says the row's id, in a header or near the start of its JSON. */
+  async rowsBySent(): Promise<ReadonlyMap<Sent, Row>> {
+    const { rows } = this.adapter
+    const lists = rows?.id === undefined ? [] : this.purses.map((purse) => this.rows(purse))
+    const found = (await Promise.all(lists)).flatMap((each) => each?.list ?? [])
+    const byId = new Map(found.map((row) => [row.id, row]))
+    const pairs = this.sent.flatMap((sent): [Sent, Row][] => {
+      const { headers, text } = sent.answer
+      const texts = [...headers, ...text.slice(0, 2_000).split('"')]
+      const row = texts.map((each) => byId.get(each)).find((named) => named !== undefined)
+      return row === undefined ? [] : [[sent, row]]
+    })
+    return new Map(pairs)
   }
 
   /** The smaller count of a quick run, else the full one. */
