@@ -14,6 +14,7 @@ import {
   type Running,
   runCommand,
   type Store,
+  undoAtEnd,
 } from './processes.ts'
 import { DOLLAR, labelOf, microsIn, moneyIn, takeStep } from './steps.ts'
 import { fill, type Values } from './template.ts'
@@ -36,6 +37,7 @@ export class Gateway {
   /** What was started; null where the suite did not start it. */
   main: Running | null = null
   readonly #machine: Machine
+  readonly #removeDir: () => void
   #values: Values
 
   constructor(adapter: Adapter, providerPort: number, machine: Machine) {
@@ -43,6 +45,9 @@ export class Gateway {
     const home = join(homedir(), '.cache', 'gateway-books', `${gateway}-${version}`)
     this.adapter = adapter
     this.dir = mkdtempSync(join(tmpdir(), `gateway-books-${gateway}-`))
+    this.#removeDir = undoAtEnd(() =>
+      rmSync(this.dir, { recursive: true, force: true, maxRetries: 10 }),
+    )
     this.#machine = machine
     this.#values = {
       ...{ ...set, home, dir: this.dir, model, url, bearer, ...moneyIn(DOLLAR) },
@@ -146,7 +151,7 @@ export class Gateway {
   async close(): Promise<void> {
     await this.stop('SIGTERM')
     for (const store of this.stores) await store.close()
-    rmSync(this.dir, { recursive: true, force: true })
+    this.#removeDir()
   }
 
   /** Takes steps, and returns all values with those that they kept. */
@@ -159,9 +164,9 @@ export class Gateway {
         await this.restart()
         continue
       }
-      const answer = await this.#take(step, values)
+      const answer = await this.#ask(step, values)
       for (const [name, path] of Object.entries(step.keep ?? {})) {
-        const value = valueAt(parseJson(answer), path)
+        const value = valueAt(answer, path)
         if (value === undefined) throw new Error(`no ${path} in the answer of ${labelOf(step)}`)
         values = { ...values, [name]: String(value) }
       }
@@ -169,25 +174,23 @@ export class Gateway {
     return values
   }
 
-  /** Takes one step and returns the text that it is answered. */
-  #take(step: Step, given: Values = {}): Promise<string> {
-    return takeStep(step, { ...this.#values, ...given })
+  /** Takes one step and returns what it is answered at a path: a value of its JSON, or the text that is none. */
+  async #ask(step: Step, given: Values, path = ''): Promise<unknown> {
+    const answer = await takeStep(step, { ...this.#values, ...given })
+    return valueAt(parseJson(answer) ?? answer.trim(), path)
   }
 
   /** Reads a sum, in micro-dollars. */
   async read(reading: Reading, given: Values): Promise<number> {
     const { value, unit } = reading
-    const json = parseJson(await this.#take(reading, given))
-    return microsIn(valueAt(json, value), unit, `${labelOf(reading)}, ${value}`)
+    const found = await this.#ask(reading, given, value)
+    return microsIn(found, unit, `${labelOf(reading)}, ${value}`)
   }
 
   /** The version that the gateway itself reports; null where the adapter does not ask. */
   async version(): Promise<string | null> {
     const { reported } = this.adapter
-    if (reported === undefined) return null
-    const answer = await this.#take(reported)
-    const { value } = reported
-    return String(value === '' ? answer : valueAt(parseJson(answer), value)).trim()
+    return reported === undefined ? null : String(await this.#ask(reported, {}, reported.value))
   }
 
   /** Reads its list of requests, to the last page. */
@@ -195,7 +198,7 @@ export class Gateway {
     const found: Row[] = []
     const { id, cost, unit, next } = rows
     for (let more: string | null = ''; more !== null; ) {
-      const json = parseJson(await this.#take(rows, { ...given, next: more }))
+      const json = await this.#ask(rows, { ...given, next: more })
       const page = valueAt(json, rows.each)
       if (!Array.isArray(page)) throw new Error(`no list at "${rows.each}" in ${labelOf(rows)}`)
       for (const row of page) {

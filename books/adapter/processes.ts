@@ -1,38 +1,41 @@
-import { execFile, spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { openSync, readdirSync, readFileSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { promisify } from 'node:util'
 import { listen } from '../provider/provider.ts'
 
-/** A shell command that runs, as the leader of a process group. */
-export type Running = ReturnType<typeof launch>
-
 const STOP_MS = 30_000
-const running = new Set<number>()
+const undoings = new Set<() => void>()
 process.on('exit', () => {
-  for (const pid of running) killGroup(pid, 'SIGKILL')
+  for (const undo of [...undoings].reverse()) undo()
 })
+
+/** Has something undone when this process ends, the last first, or before by what is returned. Throws nothing. */
+export function undoAtEnd(undo: () => void): () => void {
+  undoings.add(undo)
+  return () => void (undoings.delete(undo) && undo())
+}
 
 /** The file of a folder that has what its commands print. */
 export const LOG = 'gateway.log'
 
+/** A shell command that runs, as the leader of a process group. */
+export type Running = ReturnType<typeof launch>
+
+const GROUP = { shell: true, detached: true } as const
+
 /** Starts a command in a folder. */
 export function launch(command: string, cwd: string, more: NodeJS.ProcessEnv) {
-  const env = { ...process.env, ...more }
   const log = openSync(join(cwd, LOG), 'a')
-  const child = spawn(command, {
-    shell: true,
-    cwd,
-    env,
-    detached: true,
-    stdio: ['ignore', log, log],
-  })
+  const env = { ...process.env, ...more }
+  const child = spawn(command, { ...GROUP, cwd, env, stdio: ['ignore', log, log] })
+  closeSync(log)
   const { pid = 0 } = child
-  running.add(pid)
+  const kill = undoAtEnd(() => killGroup(pid, 'SIGKILL'))
   const isOver = (): boolean => child.exitCode !== null || child.signalCode !== null
   return {
     pid,
@@ -46,21 +49,27 @@ export function launch(command: string, cwd: string, more: NodeJS.ProcessEnv) {
         if (Date.now() - startedAt > STOP_MS) killGroup(pid, 'SIGKILL')
         await sleep(20)
       }
-      running.delete(pid)
+      kill()
     },
   }
 }
 
 /** Runs a command to its end and returns what it prints. Rejects with its words where it fails. */
-export async function runCommand(command: string, dir: string): Promise<string> {
-  // Not at once: the command may talk to a database through the relay of this process.
-  const ran = promisify(execFile)('/bin/sh', ['-c', command], { cwd: dir, maxBuffer: 1e9 })
-  return (await ran).stdout
+export async function runCommand(command: string, cwd: string): Promise<string> {
+  const child = spawn(command, { ...GROUP, cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  const kill = undoAtEnd(() => killGroup(child.pid ?? 0, 'SIGKILL'))
+  const printed = [text(child.stdout), text(child.stderr)]
+  const [code] = await once(child, 'close')
+  kill()
+  const [out = '', words = ''] = await Promise.all(printed)
+  if (code === 0) return out
+  throw new Error(`${command} ended with ${code}: ${words.slice(-2_000)}`)
 }
 
 function killGroup(leader: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(-leader, signal)
+    // 0, where it could not be started, is the group of this process.
+    if (leader > 0) process.kill(-leader, signal)
   } catch {
     // It has ended.
   }
@@ -104,9 +113,12 @@ export async function openStore(url: string) {
   const port = Number(address.port) || (isPostgres ? 5432 : 6379)
   const target = { host: address.hostname, port }
   const database = `books_${process.pid}_${Date.now()}`
-  const tell = async (command: string): Promise<unknown> =>
-    isPostgres && runCommand(`psql '${url}' -qc '${command}'`, '.')
-  await tell(`create database ${database}`)
+  const told = (words: string): string => `psql '${url}' -qc '${words}'`
+  if (isPostgres) await runCommand(told(`create database ${database}`), '.')
+  const drop = undoAtEnd(() => {
+    const words = `drop database ${database} with (force)`
+    if (isPostgres) spawnSync(told(words), { shell: true, stdio: 'inherit' })
+  })
   if (isPostgres) address.pathname = `/${database}`
   const open = new Set<Socket>()
   const server = createServer((socket) => {
@@ -126,7 +138,7 @@ export async function openStore(url: string) {
     setAway: (isAway: boolean): Promise<unknown> => (isAway ? cut() : listen(server, at)),
     async close(): Promise<void> {
       if (server.listening) await cut()
-      await tell(`drop database ${database} with (force)`)
+      drop()
     },
   }
 }
