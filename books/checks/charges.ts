@@ -64,9 +64,15 @@ async function retried(lab: Lab): Promise<Verdict> {
   const sent = await lab.many(count, 1, [purse, { fault: '500', times: 2 }])
   const silent = sent.find(({ answer }) => answer.httpStatus === 0)
   if (silent !== undefined) throw new Error(`no answer: ${silent.answer.broke}`)
-  const verdict = compare(await lab.spent(purse), lab.billed(), count)
-  const words = `${lab.lines().length} arrivals for ${count} requests`
-  return adding(verdict, `; ${words}, ${answered(sent).length} answered`)
+  const charged = await lab.spent(purse)
+  const verdict = compare(charged, lab.billed(), count)
+  const arrived = `${lab.lines().length} arrivals for ${count} requests, ${answered(sent).length} answered`
+  const waiting = { stream: true, leaveAfterMs: lab.bench.patienceMs / 5 }
+  const hung = await lab.many(2, 2, [purse, { fault: 'hang', times: 1 }, waiting])
+  const hungCharged = (await lab.spent(purse)) - charged
+  const hungArrivals = lab.lines(hung).length
+  const told = tell`; ${arrived}; of 2 whose first run hangs: ${{ hungArrivals }} arrivals, ${answered(hung).length} answered, charged ${{ hungCharged }}, billed ${{ hungBilled: lab.billed(hung) }}`
+  return adding(verdict, told)
 }
 
 async function repriced(lab: Lab): Promise<Verdict> {

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Checks, check, type Lab, PLAIN_MICROS } from './lab.ts'
+import { type Checks, check, type Lab, PLAIN_MICROS, type Purse } from './lab.ts'
 import { spendAll } from './limits.ts'
 import { answered, isRefused, mustAnswer, type Sent } from './sent.ts'
 import { adding, compare, judge, Lacking, money, ratio, tell, type Verdict } from './verdict.ts'
@@ -22,26 +22,59 @@ async function setClock(lab: Lab, hours: number): Promise<void> {
   await lab.gateway.restart({ ...faked, FAKETIME_NO_CACHE: '1', DONT_FAKE_MONOTONIC: '1' })
 }
 
+/** Of charges of these ages, the oldest first, so many survived: says how old the youngest of them was. */
+export function survivalText(agesS: readonly number[], count: number) {
+  const survivesAfterS = agesS[Math.min(Math.round(count), agesS.length) - 1]
+  if (survivesAfterS !== undefined) return tell`; a charge survives after ${{ survivesAfterS }} s`
+  return tell`; no charge of the last ${Math.ceil(agesS[0] ?? 0)} s survives`
+}
+
+/** How much stays reserved, and for how long. */
+async function holding(lab: Lab, purse: Purse) {
+  const { held } = lab.adapter
+  if (held === undefined) return ''
+  let micros = 0
+  const isFree = async (): Promise<boolean> => {
+    micros = await lab.gateway.read(held, purse)
+    return micros === 0
+  }
+  const heldMinutes = (await lab.until(isFree, lab.bench.patienceMs)) / 60_000
+  return tell`; ${{ held: micros }} held ${{ heldMinutes }} min after the start`
+}
+
 async function kill(lab: Lab): Promise<Verdict> {
   lab.need('start')
+  const late = await lab.fund()
   const purse = await lab.fund(100 * PLAIN_MICROS)
   const settled = await lab.many(10, 5, [purse])
   mustAnswer(settled)
   await lab.spent(purse)
+  const before = await lab.spent(late)
+  const answeredAt: number[] = []
+  const answer = async (): Promise<void> => {
+    mustAnswer([await lab.send(late)])
+    answeredAt.push(Date.now())
+  }
+  for (let turn = 1; turn < lab.few(3, 10); turn++)
+    await answer().then(() => sleep(lab.few(300, 3_000)))
   const running = lab.many(10, 10, [purse, { out: 200, gap: 50 }, { stream: true }])
   const begun = () => lab.lines().filter(({ end, out }) => end === 'running' && out > 2)
   await lab.until(() => begun().length === 10)
+  await answer()
+  const agesS = answeredAt.map((at) => (Date.now() - at) / 1_000)
   await lab.gateway.stop('SIGKILL')
-  await running
+  const streams = await running
   await lab.gateway.start()
+  const held = await holding(lab, purse)
   const charged = await lab.spent(purse)
-  const billed = lab.billed(settled)
-  const underWay = lab.billed() - billed
+  const charges = ((await lab.spent(late)) - before) / (PLAIN_MICROS * lab.adapter.fee_factor)
+  const [billed, underWay] = [lab.billed(settled), lab.billed(streams)]
   const share = ratio(Math.max(0, charged - billed), underWay)
   const told = tell`settled ${{ billed }}, charged after the start ${{ charged }}; of what was under way, ${{ underWay }}, ${share}`
-  const { held } = lab.adapter
-  const more = held ? `, held ${money(await lab.gateway.read(held, purse))}` : ''
-  return adding(judge(charged >= billed, told), more)
+  return adding(
+    adding(judge(charged >= billed, told), held),
+    survivalText(agesS, Math.max(0, charges)),
+  )
 }
 
 async function storeAway(lab: Lab): Promise<Verdict> {
@@ -84,7 +117,7 @@ async function staysSpent(lab: Lab, events: Record<string, () => Promise<void>>)
 
 /** Whether what is known survives a crash, a restart, a lost store and a stepped clock. */
 export const survives: Checks = {
-  kill: check('what was answered before kill -9 stays charged', kill),
+  kill: check('what was answered before kill -9 stays charged', kill, 240),
   restart: check('a restart forgets nothing', async (lab) => {
     lab.need('start')
     return staysSpent(lab, { 'started again': () => lab.gateway.restart() })

@@ -34,6 +34,7 @@ async function refuseAll(lab: Lab, purse: Purse): Promise<void> {
   await lab.send(purse, {}, { model: 'no-such-model' })
   await lab.send(purse, { in: 120_000, out: 4_096 }, { cap: 4_096 })
   await lab.send({ ...purse, key: `${purse['key']}x` })
+  await lab.send(purse, { fault: 'hang' }, { stream: true, leaveAfterMs: 300 })
 }
 
 /** Whether what it records is right, and no more than that. */

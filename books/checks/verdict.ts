@@ -70,7 +70,8 @@ export function byRule(rule: Policy | undefined, ending: Ending, isKept: boolean
   return judge(isByRule, { words: told, figures: { ...figures, expected } })
 }
 
-/** The same verdict with more words. */
-export function adding(verdict: Verdict, more: string): Verdict {
-  return { ...verdict, words: verdict.words + more }
+/** The same verdict with more words, and their figures. */
+export function adding(verdict: Verdict, more: string | Told): Verdict {
+  const { words, figures } = typeof more === 'string' ? { words: more } : more
+  return { ...verdict, words: verdict.words + words, figures: { ...verdict.figures, ...figures } }
 }

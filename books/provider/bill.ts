@@ -44,13 +44,11 @@ export function promptMicros(script: Pick<Script, 'in' | 'cached' | 'written'>):
 /** The provider's record of every arrival: the truth that a gateway is compared with. */
 export class Bill {
   readonly #lines: Line[] = []
-  readonly #arrivals = new Map<string, number>()
 
   /** Files an arrival. */
   open(arrived: Pick<Line, 'id' | 'model' | 'script' | 'json' | 'outMax'>): Line {
     const { id, script } = arrived
-    const arrival = (this.#arrivals.get(id) ?? 0) + 1
-    this.#arrivals.set(id, arrival)
+    const arrival = 1 + this.#lines.filter((line) => line.id === id).length
     const fault = script.times === null || arrival <= script.times ? script.fault : null
     const more = { arrival, fault, out: 0, end: 'running' as const }
     const line: Line = { ...arrived, ...more }
