@@ -48,9 +48,9 @@ ${Object.entries(OPTIONS)
 
 /** Carries out a command line, and returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
-  // At its end this process undoes what it did; a signal alone would not let it.
+  // At its end this process undoes what it did, which no second signal cuts short.
   for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const)
-    process.once(signal, () => process.exit(128 + constants.signals[signal]))
+    process.on(signal, () => process.exit(128 + constants.signals[signal]))
   try {
     const options = { args: [...args], options: OPTIONS, allowPositionals: true } as const
     const { values, positionals } = parseArgs(options)

@@ -16,12 +16,19 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 const PROGRAM = join(import.meta.dirname, '..', 'bin', 'gateway-books.js')
 const folder = mkdtempSync(join(tmpdir(), 'books-stopped-'))
 const told = join(folder, 'told')
+const pidFile = join(folder, 'pid')
 // A shell, and a process of its own.
 const ENDLESS = '"sleep 1000; true"'
 
 beforeAll(() => {
   const psql = join(folder, 'psql')
-  writeFileSync(psql, `#!/bin/sh\necho "$3" >> ${told}\n`)
+  // As npx does, or an impatient user, it sends a signal more while the run undoes what it did.
+  writeFileSync(
+    psql,
+    `#!/bin/sh\necho "$3" >> ${told}
+case "$3" in drop*) kill -s TERM "$(cat ${pidFile})" ;; esac
+`,
+  )
   chmodSync(psql, 0o755)
 })
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -52,6 +59,7 @@ async function stopped(signal: NodeJS.Signals, sections: string): Promise<unknow
     PATH: `${folder}:${process.env['PATH']}`,
   }
   const child = spawn(process.execPath, args, { env, stdio: 'ignore' })
+  writeFileSync(pidFile, String(child.pid))
   const ended = once(child, 'close')
   await expect.poll(processes).toHaveLength(2)
   child.kill(signal)
