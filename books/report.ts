@@ -32,10 +32,9 @@ export function requestText({ id, answer }: Sent, bill: readonly Line[], row?: R
     const tokens = `${line.script.in} tokens in, ${line.out} out`
     return `bill, arrival ${line.arrival}: ${line.end}, ${tokens}: ${money(microsOf(line))}`
   })
-  const charge = row ? `row ${row.id}: ${money(row.micros)}` : 'no row that its answer names'
-  return [`  ${id}: ${httpStatus}, ${end}, ${Math.round(tookMs)} ms`, ...lines, charge].join(
-    '\n    ',
-  )
+  if (row !== undefined) lines.push(`row ${row.id}: ${money(row.micros)}`)
+  else if (bill.length > 0) lines.push('no row that its answer names')
+  return [`  ${id}: ${httpStatus}, ${end}, ${Math.round(tookMs)} ms`, ...lines].join('\n    ')
 }
 
 /** The last line: how many checks came to which verdict. */
