@@ -75,7 +75,11 @@ export default defineConfig({
           name: 'tollgate',
           include: [`${folders}/**/*.test.ts`],
           exclude,
-          globalSetup: ['src/store/testing/one-server-a-run.ts', 'test/bundle-programs.ts'],
+          globalSetup: [
+            'src/store/testing/one-server-a-run.ts',
+            // Only tests of whole servers start these.
+            ...(isOfOneChange ? [] : ['test/bundle-programs.ts']),
+          ],
           ...ALL_PROJECTS,
         },
       },
