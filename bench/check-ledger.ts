@@ -32,7 +32,7 @@ export async function checkLedger(input: CheckLedgerInput): Promise<string[]> {
   if (!audit.ok) faults.push(`the audit has ${audit.differences.length} differences`)
   const { reports } = store
   const unended = await reports
-    .selectFrom('requests')
+    .selectFrom('all_requests')
     .select(['id', 'state'])
     .where('state', 'not in', ['final', 'released'])
     .limit(5)
@@ -78,7 +78,7 @@ export async function openLedgerReader(url: string): Promise<LedgerReader> {
   return {
     async countUnsettled() {
       const { count } = await store.reports
-        .selectFrom('requests')
+        .selectFrom('all_requests')
         .select(({ fn }) => fn.countAll<number>().as('count'))
         .where(({ or }) => or([isUnsettled('open', 'provisional', 'unresolved'), isStanding]))
         .executeTakeFirstOrThrow()

@@ -75,7 +75,7 @@ test('a gateway that lands on a standby answers 503 and is not ready; then it se
   expect(await readiness(world)).toMatchObject({ httpStatus: 200 })
   await world.gateway.settled()
   const charged = await world.gateway.store.db
-    .selectFrom('requests')
+    .selectFrom('all_requests')
     .select('id')
     .where('id', 'in', streamIds)
     .where('state', 'in', ['provisional', 'final'])

@@ -40,7 +40,7 @@ test('the hold is in the store before the provider is sent a byte', async () => 
     upstream: (socket) => {
       socket.once('data', () => {
         const store = new DatabaseSync(to.file, { readOnly: true })
-        seen.resolve(store.prepare('select state from requests').all())
+        seen.resolve(store.prepare('select state from all_requests').all())
         store.close()
         socket.destroy()
       })
@@ -56,7 +56,7 @@ test('the hold is in the store before the provider is sent a byte', async () => 
 async function expectNoTrace(to: JourneyWorld): Promise<void> {
   await to.expectNothingLeft()
   const store = new DatabaseSync(to.file, { readOnly: true })
-  expect(store.prepare('select id from requests').all()).toEqual([])
+  expect(store.prepare('select id from all_requests').all()).toEqual([])
   store.close()
 }
 

@@ -72,7 +72,9 @@ function collectGarbage(): number {
 
 function rows(to: JourneyWorld): unknown[] {
   const store = new DatabaseSync(to.file, { readOnly: true })
-  const found = store.prepare('select state, backed_held_micros > 0 as holds from requests').all()
+  const found = store
+    .prepare('select state, backed_held_micros > 0 as holds from all_requests')
+    .all()
   store.close()
   return found.map((row) => ({ ...row }))
 }

@@ -60,7 +60,7 @@ test('what a gateway booked at the old primary is booked again at the new one on
   expect(await world.logged('the database went back')).toContain('3 requests')
   await world.gateway.settled()
   expect(await gaps()).toEqual([{ requests: 3, lost: 0 }])
-  const requests = await world.gateway.store.db.selectFrom('requests').select('id').execute()
+  const requests = await world.gateway.store.db.selectFrom('all_requests').select('id').execute()
   expect(requests).toHaveLength(5)
   expect(await world.audit()).toMatchObject({ ok: true, differences: [] })
 })

@@ -40,7 +40,7 @@ test('a database that went back is reported by the log, readiness, Health, metri
   await world.gateway.settled()
   const rowsOf = () =>
     world.gateway.store.db
-      .selectFrom('requests')
+      .selectFrom('all_requests')
       .select(['id', 'state', 'cost_usd'])
       .where('id', 'in', answered)
       .orderBy('id')

@@ -3,6 +3,7 @@ import { type Kysely, type RawBuilder, type Selectable, type SelectQueryBuilder,
 import { containsText } from '../store/contains-text.ts'
 import { ACCOUNTS, type AccountRow, type Tables } from '../store/schema.ts'
 import { settingOnce } from '../store/settings.ts'
+import { newestOpenedAt } from './activity/newest-request.ts'
 
 /** Null where there is no such account. */
 export async function getAccount(
@@ -61,8 +62,7 @@ const SORT_VALUES: Readonly<Record<AccountOrder['sort'], RawBuilder<SortValue> |
     when backed_balance_micros < backed_held_micros then 0
     else backed_balance_micros - backed_held_micros end`,
   held: sql<SortValue>`backed_held_micros + free_held_micros`,
-  last_request: sql<SortValue>`coalesce((select requests.opened_at_ms from requests
-    where requests.account_id = accounts.id order by requests.id desc limit 1), 0)`,
+  last_request: sql<SortValue>`coalesce(${newestOpenedAt('accounts')}, 0)`,
 }
 
 /**
@@ -140,15 +140,7 @@ export async function lastRequestTimes(
   if (accountIds.length === 0) return new Map()
   const rows = await db
     .selectFrom('accounts')
-    .select(({ selectFrom }) => [
-      'accounts.id',
-      selectFrom('requests')
-        .select('requests.opened_at_ms')
-        .whereRef('requests.account_id', '=', 'accounts.id')
-        .orderBy('requests.id', 'desc')
-        .limit(1)
-        .as('opened_at_ms'),
-    ])
+    .select(['accounts.id', newestOpenedAt('accounts').as('opened_at_ms')])
     .where('accounts.id', 'in', accountIds)
     .execute()
   return new Map(

@@ -4,6 +4,7 @@ import { containsText } from '../store/contains-text.ts'
 import { API_KEYS, type ApiKeyRow, type Tables } from '../store/schema.ts'
 import { micros } from '../vocabulary/money.ts'
 import type { Page } from '../vocabulary/page.ts'
+import { newestOpenedAt } from './activity/newest-request.ts'
 import type { CommandedLedger } from './commands.ts'
 import type { AddApiKeyInput } from './ledger.ts'
 import type { OperatorAction } from './operator-actions.ts'
@@ -204,12 +205,7 @@ export async function getLastUses(
     .selectFrom('api_keys')
     .select(({ selectFrom }) => [
       'api_keys.id',
-      selectFrom('requests')
-        .select('requests.opened_at_ms')
-        .whereRef('requests.api_key_id', '=', 'api_keys.id')
-        .orderBy('requests.id', 'desc')
-        .limit(1)
-        .as('opened_at_ms'),
+      newestOpenedAt('api_keys').as('opened_at_ms'),
       selectFrom('pruned_requests')
         .select('pruned_requests.latest_settled_at_ms')
         .whereRef('pruned_requests.api_key_id', '=', 'api_keys.id')

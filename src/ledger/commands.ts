@@ -20,7 +20,13 @@ import type {
   UpdateAccountVerdict,
   UpdateApiKeyInput,
 } from './ledger.ts'
-import { type NamedRows, nameAccount, nameRequest, type RequestOwner } from './named-rows.ts'
+import {
+  type NamedRows,
+  nameAccount,
+  nameOpenRequest,
+  nameRequest,
+  type RequestOwner,
+} from './named-rows.ts'
 import type { OperatorAction } from './operator-actions.ts'
 import {
   ACCOUNT_CHANGE,
@@ -112,20 +118,23 @@ const ROWS = {
   }),
   /** The verdict is null where no such hold was opened. */
   settle: command<SettleInput, Settled | null>({
-    rows: (named, { requestId }, owner) => nameRequest(named, requestId, owner),
+    rows(named, { requestId }, owner) {
+      nameRequest(named, requestId, owner)
+      named.endedIds.add(requestId)
+    },
     rule: (work, input, { nowMs }) => settleHold(work, input, nowMs),
     locks: (_, owner) => owner?.accountId ?? null,
     isRunAgain: false,
   }),
   rebook: command<RebookInput, RebookVerdict>({
-    rows: (named, { opened: { input } }) => nameRequest(named, input.requestId, input),
+    rows: (named, { opened: { input } }) => nameOpenRequest(named, input.requestId, input),
     rule: rebook,
     locks: ({ opened }) => opened.input.accountId,
     isRunAgain: false,
     uncounted: (work, { opened }, nowMs) => uncountedByHold(work, opened.input, nowMs),
   }),
   noteGeneration: command<Parameters<HoldLedger['noteGeneration']>[0], null>({
-    rows: (named, { requestId }, owner) => nameRequest(named, requestId, owner),
+    rows: (named, { requestId }, owner) => nameOpenRequest(named, requestId, owner),
     rule(work, input) {
       noteGeneration(work, input)
       return null
@@ -218,7 +227,7 @@ const ROWS = {
   /** The input is ids of requests, and the verdict how many of them were made unresolved. */
   abandonHolds: command<readonly string[], number>({
     rows(named, requestIds) {
-      for (const requestId of requestIds) nameRequest(named, requestId, undefined)
+      for (const requestId of requestIds) nameOpenRequest(named, requestId, undefined)
     },
     rule: (work, requestIds, { nowMs }) => abandonHolds(work, requestIds, nowMs),
     isRunAgain: false,

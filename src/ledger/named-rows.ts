@@ -15,6 +15,10 @@ export interface NamedRows {
   readonly apiKeyIds: Set<string>
   /** Requests that are there, if they were ever opened. */
   readonly requestIds: Set<string>
+  /** The ones of them whose holds are open, unless they were abandoned. */
+  readonly openIds: Set<string>
+  /** The ones of them whose holds end now. */
+  readonly endedIds: Set<string>
   /** The requests whose account and key are not named, and must be looked up. */
   readonly unownedIds: Set<string>
   /** Requests that are about to be made: there only where a command is repeated. */
@@ -35,6 +39,8 @@ export function noRows(): NamedRows {
     externalIds: new Set(),
     apiKeyIds: new Set(),
     requestIds: new Set(),
+    openIds: new Set(),
+    endedIds: new Set(),
     unownedIds: new Set(),
     openedIds: new Set(),
     instanceIds: new Set(),
@@ -62,6 +68,16 @@ export function nameRequest(
   }
   named.accountIds.add(owner.accountId)
   named.apiKeyIds.add(owner.apiKeyId)
+}
+
+/** The same of a request whose hold is open. */
+export function nameOpenRequest(
+  named: NamedRows,
+  requestId: string,
+  owner: RequestOwner | undefined,
+): void {
+  nameRequest(named, requestId, owner)
+  named.openIds.add(requestId)
 }
 
 /** Names an account, and another account that may have its external ID. */

@@ -8,7 +8,10 @@ import {
   CREDIT_CODES,
   ENTRIES,
   type Entry,
+  HOLDS,
+  openRequest,
   REQUESTS,
+  type RequestRow,
 } from '../store/schema.ts'
 import type { NamedColumn, StoredRow, StoredValue } from '../store/table.ts'
 import { LATE_COSTS } from '../store/usage-tables.ts'
@@ -24,7 +27,7 @@ export class UnitOfWork {
   readonly accounts = new Rows(ACCOUNTS, this.#noted, { nameOf: idOf, isAnother: isAnotherCaller })
   readonly apiKeys = new Rows(API_KEYS, this.#noted, { nameOf: idOf, isAnother: isAnotherKey })
   readonly creditCodes = new Rows(CREDIT_CODES, this.#noted, { nameOf: (row) => row.codeHash })
-  readonly requests = new Rows(REQUESTS, this.#noted, { nameOf: idOf })
+  readonly requests = new RequestRows(this.#noted)
   readonly purchases = new Rows(PURCHASES, this.#noted, { nameOf: (row) => row.source })
   /** The last number of the receipts, for purchases that are paid. */
   readonly receiptNumbers = new Rows(RECEIPT_NUMBERS, this.#noted, { nameOf: idOf })
@@ -72,7 +75,7 @@ export class UnitOfWork {
         accounts: this.accounts.changes(),
         apiKeys: this.apiKeys.changes(),
         creditCodes: this.creditCodes.changes(),
-        requests: this.requests.changes(),
+        ...this.requests.split(),
         purchases: this.purchases.changes(),
         receiptNumbers: this.receiptNumbers.changes(),
         entries: this.entries.changes(),
@@ -202,13 +205,13 @@ export class Rows<Row extends object> {
     const table = this.#table
     // As of most kinds of rows in most batches.
     if (this.#moves.size === 0)
-      return { table, updated: NO_ROWS, written: NO_ROWS, inserted: NO_ROWS }
+      return { table, updated: NO_ROWS, written: NO_ROWS, inserted: NO_ROWS, deleted: NO_ROWS }
     const changed: Record<Move, Row[]> = { updated: [], written: [], inserted: [] }
     for (const [name, move] of this.#moves) {
       const row = this.#rows.get(name)
       if (row !== undefined) changed[move].push(row)
     }
-    return { table, ...changed }
+    return { table, ...changed, deleted: NO_ROWS }
   }
 
   saved(): void {
@@ -227,6 +230,63 @@ export class Rows<Row extends object> {
   }
 }
 
+/** Requests: those that are open are rows of `holds`, the others of `requests`. */
+class RequestRows extends Rows<RequestRow> {
+  /** Those that the store has in `holds`, and those that are gone from there already. */
+  readonly #held = new Map<string, 'there' | 'taken'>()
+
+  constructor(noted: Noted) {
+    super(REQUESTS, noted, { nameOf: idOf })
+  }
+
+  /** Loads a request that the store has in `holds`. */
+  loadHeld(row: RequestRow): void {
+    this.#held.set(row.id, 'there')
+    this.load(row)
+  }
+
+  /** Loads a request from its row of `holds`. By position: the row; whether it was deleted as it was read. */
+  loadHold(stored: StoredRow, { isTaken }: { readonly isTaken: boolean }): void {
+    const row = openRequest(HOLDS.read(stored))
+    this.#held.set(row.id, isTaken ? 'taken' : 'there')
+    this.load(row)
+  }
+
+  /** The changes of both tables. */
+  split(): { readonly holds: Change<RequestRow>; readonly requests: Change<RequestRow> } {
+    const { table, inserted, written, updated } = this.changes()
+    const holds: Changed = { inserted: [], written: [], updated: [], deleted: [] }
+    const requests: Changed = { inserted: [], written: [...written], updated: [], deleted: [] }
+    for (const row of inserted) {
+      if (row.state === 'open') holds.inserted.push(row)
+      else requests.inserted.push(row)
+    }
+    for (const row of updated) {
+      const held = this.#held.get(row.id)
+      if (held === undefined) requests.updated.push(row)
+      else if (row.state !== 'open') {
+        if (held === 'there') holds.deleted.push(row)
+        requests.inserted.push(row)
+      } else if (held === 'there') holds.updated.push(row)
+    }
+    // What was taken to be ended and is saved before it is.
+    for (const [requestId, held] of this.#held) {
+      const row = held === 'taken' ? this.get(requestId) : undefined
+      if (row?.state === 'open') holds.inserted.push(row)
+    }
+    return { holds: { table: HOLDS, ...holds }, requests: { table, ...requests } }
+  }
+
+  override saved(): void {
+    const { holds } = this.split()
+    for (const { id } of holds.inserted) this.#held.set(id, 'there')
+    for (const { id, state } of this.changes().updated) if (state !== 'open') this.#held.delete(id)
+    super.saved()
+  }
+}
+
+type Changed = Record<'inserted' | 'written' | 'updated' | 'deleted', RequestRow[]>
+
 /** Rows of one table as they are after a batch, each once, in the order in which they were changed first. */
 export interface Change<Row extends object = object> {
   readonly table: StatedTable
@@ -236,13 +296,15 @@ export interface Change<Row extends object = object> {
   readonly written: readonly Row[]
   /** To be updated, in the columns that move. */
   readonly updated: readonly Row[]
+  /** To be deleted, by the key. */
+  readonly deleted: readonly Row[]
 }
 
 /** The changes that a batch made. */
 export interface RowChanges {
   readonly rows: {
     readonly [Kind in KindOfRow]: Change<UnitOfWork[Kind] extends Rows<infer Row> ? Row : never>
-  }
+  } & { readonly holds: Change<RequestRow> }
   /** Whether processes may have cached an account or a key that has changed: `callers_version` must be raised. */
   readonly changesCallers: boolean
 }

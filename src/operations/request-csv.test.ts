@@ -40,7 +40,7 @@ async function lines(
 
 async function change(modelId: string): Promise<void> {
   await bench.store.db
-    .updateTable('requests')
+    .updateTable('holds')
     .set({ model_id: modelId })
     .where('id', '=', 'R2')
     .execute()

@@ -176,7 +176,7 @@ async function readBooked(
   const isSure = sql`coalesce(cost_usd, late_cost_usd) is not null and opened_at_ms > ${from.answeredAtMs}
     and ${ended} <= ${to.askedAtMs - COUNTED_AFTER_MS}`
   const row = await db
-    .selectFrom('requests')
+    .selectFrom('all_requests')
     .select([
       sql<
         number | null

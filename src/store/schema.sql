@@ -1,3 +1,7 @@
+CREATE VIEW all_requests as
+  select id, account_id, api_key_id, instance_id, endpoint, upstream, model_id, stream, backed_granted_micros, free_granted_micros, price_snapshot_id, fee_basis_points, opened_at_ms, tags, counted_tokens, counted_in_second, generation_id, state, swept, backed_held_micros, free_held_micros, backed_charge_micros, free_charge_micros, written_off_micros, cost_usd, cost_micros, cost_rest_pico, cost_stands, late_cost_usd, late_reports, http_status, error_code, input_tokens, cache_read_tokens, cache_write_tokens, cache_write_long_tokens, output_tokens, reasoning_tokens, image_output_tokens, searches, first_byte_at_ms, ended_at_ms, settled_at_ms from requests
+  union all
+  select id, account_id, api_key_id, instance_id, endpoint, upstream, model_id, stream, backed_granted_micros, free_granted_micros, price_snapshot_id, fee_basis_points, opened_at_ms, tags, counted_tokens, counted_in_second, generation_id, cast('open' as text) as state, cast(0 as integer) as swept, backed_granted_micros as backed_held_micros, free_granted_micros as free_held_micros, cast(0 as bigint) as backed_charge_micros, cast(0 as bigint) as free_charge_micros, cast(0 as bigint) as written_off_micros, cast(null as text) as cost_usd, cast(null as bigint) as cost_micros, cast(null as bigint) as cost_rest_pico, cast(0 as integer) as cost_stands, cast(null as text) as late_cost_usd, cast(0 as integer) as late_reports, cast(null as integer) as http_status, cast(null as text) as error_code, cast(null as bigint) as input_tokens, cast(null as bigint) as cache_read_tokens, cast(null as bigint) as cache_write_tokens, cast(null as bigint) as cache_write_long_tokens, cast(null as bigint) as output_tokens, cast(null as bigint) as reasoning_tokens, cast(null as bigint) as image_output_tokens, cast(null as bigint) as searches, cast(null as bigint) as first_byte_at_ms, cast(null as bigint) as ended_at_ms, cast(null as bigint) as settled_at_ms from holds;
 CREATE TABLE accounts (
   id text not null primary key, name text not null, email text, disabled integer default 0 not null,
   created_at_ms bigint not null, free_expires_at_ms bigint, has_backed_credit integer default 0 not null,
@@ -78,6 +82,13 @@ CREATE TABLE entries (
   expires_at_ms bigint, created_at_ms bigint not null,
   constraint entries_pkey primary key (account_id, number)
 );
+CREATE TABLE holds (
+      id text not null primary key, account_id text not null, api_key_id text not null, instance_id text not null,
+      endpoint text not null, upstream text not null, model_id text not null, stream integer not null,
+      backed_granted_micros bigint not null, free_granted_micros bigint not null, price_snapshot_id text not null,
+      fee_basis_points bigint not null, opened_at_ms bigint not null, tags text, counted_tokens bigint,
+      counted_in_second bigint, generation_id text
+    ) without rowid;
 CREATE TABLE instances (
   id text not null primary key, started_at_ms bigint not null, heartbeat_at_ms bigint not null,
   stopped_at_ms bigint, program_schema integer not null

@@ -24,8 +24,10 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
 
   test('the schema has every table and column that the migrations make, and no others', async () => {
     const tables = await store.db.introspection.getTables()
-    const made = tables.flatMap(({ name, columns }) =>
-      columns.map((column) => columnText(name, { ...column, type: typeOf(column.dataType) })),
+    const made = tables.flatMap(({ name, columns, isView }) =>
+      isView
+        ? []
+        : columns.map((column) => columnText(name, { ...column, type: typeOf(column.dataType) })),
     )
     expect(ALL_TABLES.flatMap(columnTexts).sort()).toEqual(made.sort())
   })

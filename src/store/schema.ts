@@ -22,7 +22,7 @@ import {
   texts,
   together,
 } from './table.ts'
-import { LATE_COSTS, USAGE_DAYS, USAGE_HOURS, USAGE_ROLLED } from './usage-tables.ts'
+import { LATE_COSTS, LOOKUP_DOUBTS, USAGE_DAYS, USAGE_HOURS, USAGE_ROLLED } from './usage-tables.ts'
 import { WEBHOOK_CONDITIONS, WEBHOOK_DELIVERIES, WEBHOOKS } from './webhook-tables.ts'
 
 // A column is one line here, and its migration. From that line follow the types of rows, the tables that
@@ -202,32 +202,35 @@ const INSTANCES = new Table('instances', {
   },
 })
 
-/** One row for each hold that was opened: the request's place in Activity. */
+/** The columns of a request that are known when its hold opens. */
+const REQUEST_FIXED = {
+  id: text,
+  account_id: text,
+  api_key_id: text,
+  instance_id: text,
+  /** The name of the format that it came in. */
+  endpoint: text,
+  /** The name of the upstream that it is sent to. */
+  upstream: text,
+  model_id: text,
+  stream: flag,
+  /** The credit of each purse that the hold was granted. */
+  backed_granted_micros: amount,
+  free_granted_micros: amount,
+  price_snapshot_id: text,
+  /** The platform fee in its charges, in hundredths of a percent of the cost. */
+  fee_basis_points: integer,
+  opened_at_ms: integer,
+  /** The client's tags: see `tags`; null: none. */
+  tags: orNull(texts),
+  /** The tokens that it counted for in the windows of its account and key; null: neither has such a limit. */
+  token_count: together({ counted_tokens: integer, counted_in_second: integer }),
+}
+
+/** One row for each hold that was opened and is open no longer: the request's place in Activity. */
 export const REQUESTS = new Table('requests', {
   key: ['id'],
-  fixed: {
-    id: text,
-    account_id: text,
-    api_key_id: text,
-    instance_id: text,
-    /** The name of the format that it came in. */
-    endpoint: text,
-    /** The name of the upstream that it is sent to. */
-    upstream: text,
-    model_id: text,
-    stream: flag,
-    /** The credit of each purse that the hold was granted. */
-    backed_granted_micros: amount,
-    free_granted_micros: amount,
-    price_snapshot_id: text,
-    /** The platform fee in its charges, in hundredths of a percent of the cost. */
-    fee_basis_points: integer,
-    opened_at_ms: integer,
-    /** The client's tags: see `tags`; null: none. */
-    tags: orNull(texts),
-    /** The tokens that it counted for in the windows of its account and key; null: neither has such a limit. */
-    token_count: together({ counted_tokens: integer, counted_in_second: integer }),
-  },
+  fixed: REQUEST_FIXED,
   moving: {
     state: oneOf(REQUEST_STATES),
     /**
@@ -280,22 +283,23 @@ export const REQUESTS = new Table('requests', {
 /** A request whose hold was opened. */
 export type RequestRow = RowOf<typeof REQUESTS>
 
-/**
- * Requests whose reported costs are all looked up, because one differed from the provider's record: of one model, endpoint
- * and kind of answer, or with an empty model and endpoint all of an upstream.
- */
-const LOOKUP_DOUBTS = new Table('lookup_doubts', {
-  key: ['upstream', 'model_id', 'endpoint', 'stream'],
-  fixed: {
-    upstream: text,
-    model_id: text,
-    endpoint: text,
-    stream: flag,
-    /** The number of differences found. Ending the doubt names it, so that a newer difference is not lost. */
-    differences: integer,
-    opened_at_ms: integer,
-  },
+/** The holds that are open. A request whose hold a program before 0.3.0 has opened is in `requests` from then on. */
+export const HOLDS = new Table('holds', {
+  key: ['id'],
+  fixed: REQUEST_FIXED,
+  moving: { generation_id: orNull(text) },
 })
+
+/** The request of a hold that is open: all that was granted is reserved, and nothing is charged. */
+export function openRequest(hold: RowOf<typeof HOLDS>): RequestRow {
+  return {
+    ...REQUESTS.start,
+    ...hold,
+    state: 'open',
+    backedHeldMicros: hold.backedGrantedMicros,
+    freeHeldMicros: hold.freeGrantedMicros,
+  }
+}
 
 /** Sums of the requests of each API key that were pruned from Activity: their entries add up to them. */
 export const PRUNED_REQUESTS = new Table('pruned_requests', {
@@ -361,6 +365,7 @@ export const TABLES = [
   PRICE_SNAPSHOTS,
   CATALOG_MODELS,
   CATALOG_STATE,
+  HOLDS,
   REQUESTS,
   LOOKUP_DOUBTS,
   PRUNED_REQUESTS,
@@ -387,6 +392,9 @@ export const UNCOPIED_TABLES = [
 
 /** The tables as Kysely sees them, with columns named as in the database. */
 export type Tables = {
+  /** A view of all requests: open ones as they would be in `requests`. */
+  readonly all_requests: TableOf<typeof REQUESTS>
+} & {
   readonly [Some in
     | (typeof TABLES)[number]
     | (typeof UNCOPIED_TABLES)[number] as Some['name']]: TableOf<Some>

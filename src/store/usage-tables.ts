@@ -1,6 +1,6 @@
 import { ZERO_MICROS } from '../vocabulary/money.ts'
 import { USAGE_STEPS } from '../vocabulary/usage-step.ts'
-import { amount, integer, oneOf, startsAs, Table, text } from './table.ts'
+import { amount, flag, integer, oneOf, startsAs, Table, text } from './table.ts'
 
 /** The sums of requests that roll-ups have. */
 const USAGE = {
@@ -113,4 +113,21 @@ export const LATE_COSTS = new Table('late_costs', {
     upstream: text,
   },
   moving: { cost_micros: amount, cost_rest_pico: integer },
+})
+
+/**
+ * Requests whose reported costs are all looked up, because one differed from the provider's record: of one model, endpoint
+ * and kind of answer, or with an empty model and endpoint all of an upstream.
+ */
+export const LOOKUP_DOUBTS = new Table('lookup_doubts', {
+  key: ['upstream', 'model_id', 'endpoint', 'stream'],
+  fixed: {
+    upstream: text,
+    model_id: text,
+    endpoint: text,
+    stream: flag,
+    /** The number of differences found. Ending the doubt names it, so that a newer difference is not lost. */
+    differences: integer,
+    opened_at_ms: integer,
+  },
 })

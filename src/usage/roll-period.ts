@@ -122,7 +122,7 @@ async function readPart(
   const { rows } = await sql<UsageRow & { readonly unsettled: number }>`
     select ${HOUR_GROUPS}, ${selectSums('requests')},
       cast(sum(case when state = 'final' or state = 'released' then 0 else 1 end) as bigint) as unsettled
-    from requests where id >= ${atPart(part)} and id < ${atPart(part + 1)}
+    from all_requests where id >= ${atPart(part)} and id < ${atPart(part + 1)}
     group by ${HOUR_GROUPS}`.execute(db)
   return rows
 }

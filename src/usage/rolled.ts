@@ -26,11 +26,11 @@ export async function rolledBetween(
   return new Map(rows.map((row) => [row.number, row.requests]))
 }
 
-/** How many requests of an hour are there: those that were pruned are not. */
+/** How many requests of an hour are there, open ones too: those that were pruned are not. */
 export async function countRequests(db: Kysely<Tables>, hour: number): Promise<number> {
   const { fromId, untilId } = requestIdsOf({ fromHour: hour, untilHour: hour + 1 })
   const { requests } = await db
-    .selectFrom('requests')
+    .selectFrom('all_requests')
     .select(({ fn }) => fn.countAll().as('requests'))
     .where('id', '>=', fromId)
     .where('id', '<', untilId)
@@ -41,8 +41,12 @@ export async function countRequests(db: Kysely<Tables>, hour: number): Promise<n
 /** The first hour from one on that has requests; null: none has. */
 export async function requestHourFrom(db: Kysely<Tables>, hour: number): Promise<number | null> {
   const { fromId } = requestIdsOf({ fromHour: hour, untilHour: hour })
-  const query = db.selectFrom('requests').select('id').where('id', '>=', fromId)
-  const row = await query.orderBy('id').limit(1).executeTakeFirst()
-  const timeMs = timeOfId(row?.id ?? '')
+  const found: string[] = []
+  for (const table of ['holds', 'requests'] as const) {
+    const query = db.selectFrom(table).select('id').where('id', '>=', fromId)
+    const row = await query.orderBy('id').limit(1).executeTakeFirst()
+    if (row !== undefined) found.push(row.id)
+  }
+  const timeMs = timeOfId(found.sort()[0] ?? '')
   return timeMs === null ? null : Math.floor(timeMs / HOUR_MS)
 }

@@ -178,7 +178,7 @@ async function unsettledHours(
   const hours = new Set<number>()
   for (const isOfState of [...UNSETTLED_STATES.map((state) => isUnsettled(state)), isStanding]) {
     const rows = await db
-      .selectFrom('requests')
+      .selectFrom('all_requests')
       .select('id')
       .where(isOfState)
       .where('id', '<', untilId)

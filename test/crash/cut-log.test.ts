@@ -180,7 +180,7 @@ function checkRecovered(file: string, expected: Expected | undefined): void {
     [{ kind: 'abandonInstance', input: DEAD_INSTANCE }],
     { nowMs: Date.now(), limits: LIMITS },
   )
-  const requests = connection.prepare('select id, state from requests').all()
+  const requests = connection.prepare('select id, state from all_requests').all()
   const states = new Map(requests.map(({ id, state }) => [String(id), String(state)]))
   const account = connection.prepare('select * from accounts').get()
   const entries = connection.prepare('select sum(amount_micros) as sum from entries').get()

@@ -51,7 +51,7 @@ test('a leader that is killed under load loses no answered request, and clients 
   await Promise.all(clients)
   await world.gateway.settled()
   const rows = await world.gateway.store.db
-    .selectFrom('requests')
+    .selectFrom('all_requests')
     .select('id')
     .where('account_id', '=', id)
     .where('state', 'in', ['final', 'provisional'])

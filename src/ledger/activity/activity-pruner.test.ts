@@ -69,7 +69,11 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   }
 
   async function requestIds(): Promise<string[]> {
-    const rows = await bench.store.db.selectFrom('requests').select('id').orderBy('id').execute()
+    const rows = await bench.store.db
+      .selectFrom('all_requests')
+      .select('id')
+      .orderBy('id')
+      .execute()
     return rows.map(({ id }) => id)
   }
 
@@ -193,7 +197,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
         const random = await open({ limits: LEDGER_LIMITS_DEFAULT })
         try {
           await runScript(random, `${SETUP}\n${script}`)
-          const rows = await random.store.db.selectFrom('requests').selectAll().execute()
+          const rows = await random.store.db.selectFrom('all_requests').selectAll().execute()
           const moments = rows.map((row) => row.settled_at_ms ?? row.opened_at_ms)
           const beforeMs = moments[seed % Math.max(1, moments.length)] ?? 0
           const pruner = new ActivityPruner({
@@ -209,7 +213,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
           )
           expect(await pruner.pass()).toBe(old.length)
           await pruner.stop()
-          const left = await random.store.db.selectFrom('requests').selectAll().execute()
+          const left = await random.store.db.selectFrom('all_requests').selectAll().execute()
           expect(new Set(left)).toEqual(new Set(rows.filter((row) => !old.includes(row))))
           await random.audit()
         } finally {

@@ -42,21 +42,59 @@ export async function listRequests(
   db: Kysely<Tables>,
   { cursor, limit, ...filter }: RequestFilter & Page,
 ): Promise<{ readonly requests: readonly RequestRow[]; readonly nextCursor: string | null }> {
-  const query = requestsLike(db, { ...filter, cursor: cursor ?? null })
-  const rows = await query
-    .orderBy('id', 'desc')
-    .limit(limit + 1)
-    .execute()
-  const requests = rows.slice(0, limit).map((row) => REQUESTS.read(row))
-  return { requests, nextCursor: rows.length > limit ? (requests.at(-1)?.id ?? null) : null }
+  const found = await newestLike(db, { ...filter, cursor: cursor ?? null, limit: limit + 1 })
+  const requests = found.slice(0, limit)
+  return { requests, nextCursor: found.length > limit ? (requests.at(-1)?.id ?? null) : null }
+}
+
+/** The newest requests that a filter matches, from an ID on if there is one. */
+export async function newestLike(
+  db: Kysely<Tables>,
+  {
+    fromId = '',
+    limit,
+    ...filter
+  }: RequestFilter & {
+    readonly cursor: string | null
+    readonly fromId?: string
+    readonly limit: number
+  },
+): Promise<readonly RequestRow[]> {
+  const read = async (table: RequestTable, more: RequestFilter = {}) => {
+    const rows = await requestsLike(db, { table, ...filter, ...more })
+      .where('id', '>=', fromId)
+      .orderBy('id', 'desc')
+      .limit(limit)
+      .execute()
+    return rows.map((row) => REQUESTS.read(row))
+  }
+  if (isOfUnsettled(filter)) return read('all_requests')
+  // Apart: PostgreSQL sorts all of an account's, while it has no statistics, before it merges two tables. Those that end
+  // between the two reads are in both.
+  const open = mayBeOpen(filter) ? await read('all_requests', { state: 'open' }) : []
+  const ended = await read('requests')
+  if (open.length === 0) return ended
+  const byId = new Map([...open, ...ended].map((row) => [row.id, row]))
+  return [...byId.values()].toSorted((one, other) => (one.id < other.id ? 1 : -1)).slice(0, limit)
+}
+
+/** Where requests are read: all of them, or those that have ended. */
+type RequestTable = 'all_requests' | 'requests'
+
+function mayBeOpen({ state, failed }: RequestFilter): boolean {
+  return failed !== true && (state === undefined || listOf(state).includes('open'))
 }
 
 /** The query for the requests that a filter matches, before a cursor if there is one, without an order. */
 export function requestsLike(
   db: Kysely<Tables>,
-  { cursor, ...filter }: RequestFilter & { readonly cursor: string | null },
-): SelectQueryBuilder<Tables, 'requests', Selectable<Tables['requests']>> {
-  let query = db.selectFrom('requests').selectAll()
+  {
+    table,
+    cursor,
+    ...filter
+  }: RequestFilter & { readonly table: RequestTable; readonly cursor: string | null },
+): SelectQueryBuilder<Tables, RequestTable, Selectable<Tables['requests']>> {
+  let query = db.selectFrom(table).selectAll()
   const ofWhom = (name: 'account_id' | 'api_key_id') =>
     // Few are unsettled, of all accounts: the indexes of accounts and keys are kept out of it.
     isOfUnsettled(filter) ? sql<string>`${sql.ref(name)} || ''` : sql.ref<string>(name)
@@ -126,7 +164,7 @@ export async function getRequest(
   db: Kysely<Tables>,
   requestId: string,
 ): Promise<RequestRow | null> {
-  const query = db.selectFrom('requests').selectAll().where('id', '=', requestId)
+  const query = db.selectFrom('all_requests').selectAll().where('id', '=', requestId)
   const row = await query.executeTakeFirst()
   return row === undefined ? null : REQUESTS.read(row)
 }
@@ -252,7 +290,7 @@ export async function getHeld(
 ): Promise<HeldCredit> {
   // By state first: an account's Activity is long, the unsettled requests of all accounts are few.
   const rows = await db
-    .selectFrom('requests')
+    .selectFrom('all_requests')
     .select(['backed_held_micros', 'free_held_micros', 'ended_at_ms'])
     .select(['upstream', 'generation_id'])
     .where(isUnsettled(state))

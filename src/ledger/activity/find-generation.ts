@@ -29,7 +29,7 @@ export async function findGeneration(
 ): Promise<RequestRow | null> {
   const idAt = (timeMs: number): string => firstIdOf({ prefix: 'req', timeMs })
   const near = db
-    .selectFrom('requests')
+    .selectFrom('all_requests')
     .selectAll()
     .where('api_key_id', '=', apiKeyId)
     .where('id', '>=', idAt(beganMs === null ? nowMs - RECENT_MS : beganMs - ID_AGE_MS_MAX))

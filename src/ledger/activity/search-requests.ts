@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely'
-import { REQUESTS, type RequestRow, type Tables } from '../../store/schema.ts'
+import type { RequestRow, Tables } from '../../store/schema.ts'
 import { firstIdOf, ID_AGE_MS_MAX, timeOfId } from '../../vocabulary/ids.ts'
 import type { Page } from '../../vocabulary/page.ts'
 import { HOUR_MS } from '../../vocabulary/usage-step.ts'
-import { isOfUnsettled, listRequests, type RequestFilter, requestsLike } from './activity.ts'
+import { isOfUnsettled, listRequests, newestLike, type RequestFilter } from './activity.ts'
 
 interface SearchInput extends RequestFilter, Page {
   /** The time limit of a search without an index. Default 150. */
@@ -79,12 +79,8 @@ async function searchSlices(
     const fromMs = untilMs - sliceMs
     const fromId = firstIdOf({ prefix: 'req', timeMs: fromMs })
     const sliceBeganAtMs = elapsedMs()
-    const rows = await requestsLike(db, { ...filter, cursor: untilId })
-      .where('id', '>=', fromId)
-      .orderBy('id', 'desc')
-      .limit(limit + 1 - found.length)
-      .execute()
-    found.push(...rows.map((row) => REQUESTS.read(row)))
+    const wanted = limit + 1 - found.length
+    found.push(...(await newestLike(db, { ...filter, cursor: untilId, fromId, limit: wanted })))
     const requests = found.slice(0, limit)
     if (found.length > limit) {
       return { requests, nextCursor: requests.at(-1)?.id ?? null, searchedBackToMs: null }
@@ -126,12 +122,16 @@ async function endOf(
   db: Kysely<Tables>,
   { accountId, end }: { readonly accountId: string | undefined; readonly end: 'asc' | 'desc' },
 ): Promise<string | null> {
-  const row = await db
-    .selectFrom('requests')
-    .select('id')
-    .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
-    .orderBy('id', end)
-    .limit(1)
-    .executeTakeFirst()
-  return row?.id ?? null
+  const found: string[] = []
+  for (const table of ['holds', 'requests'] as const) {
+    const row = await db
+      .selectFrom(table)
+      .select('id')
+      .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
+      .orderBy('id', end)
+      .limit(1)
+      .executeTakeFirst()
+    if (row !== undefined) found.push(row.id)
+  }
+  return found.sort().at(end === 'asc' ? 0 : -1) ?? null
 }

@@ -33,7 +33,7 @@ export async function summarizeRequests(
 ): Promise<RequestSummary> {
   // As literals: SQLite would divide parameters as fractions.
   const step = sql<number>`(opened_at_ms - ${sql.lit(filter.sinceMs)}) / ${sql.lit(stepMs)}`
-  const rows = await requestsLike(db, { ...filter, cursor: null })
+  const rows = await requestsLike(db, { table: 'all_requests', ...filter, cursor: null })
     .clearSelect()
     .select([
       step.as('step'),

@@ -47,14 +47,12 @@ export function isUnsettled(
   ...states: readonly ('open' | 'provisional' | 'unresolved')[]
 ): RawBuilder<boolean> {
   // SQLite looks at each part of an OR alone.
-  const parts = states.map(
-    (state) => sql`(requests.cost_stands = 0 and requests.state = ${sql.lit(state)})`,
-  )
+  const parts = states.map((state) => sql`(cost_stands = 0 and state = ${sql.lit(state)})`)
   return sql<boolean>`(${sql.join(parts, sql` or `)})`
 }
 
 /** Provisional requests whose reported cost stands. */
-export const isStanding: RawBuilder<boolean> = sql<boolean>`(requests.cost_stands = 1 and requests.state = 'provisional')`
+export const isStanding: RawBuilder<boolean> = sql<boolean>`(cost_stands = 1 and state = 'provisional')`
 
 /** The place of a request in the list. */
 export interface UnsettledPlace {
@@ -193,7 +191,7 @@ export async function countHolds(db: Kysely<Tables>): Promise<readonly HoldCount
   const counts: HoldCount[] = []
   for (const state of UNSETTLED_STATES) {
     const { holds, oldestId } = await db
-      .selectFrom('requests')
+      .selectFrom('all_requests')
       .select(({ fn }) => [
         fn.countAll<number>().as('holds'),
         fn.min<string | null>('id').as('oldestId'),
@@ -204,7 +202,7 @@ export async function countHolds(db: Kysely<Tables>): Promise<readonly HoldCount
       oldestId === null
         ? undefined
         : await db
-            .selectFrom('requests')
+            .selectFrom('all_requests')
             .select('opened_at_ms')
             .where('id', '=', oldestId)
             .executeTakeFirst()
@@ -227,7 +225,7 @@ export async function countWaiting(db: Kysely<Tables>): Promise<ReadonlyMap<stri
 /** The credit that the holds of each state keep reserved; a state without any is left out. */
 export async function heldByState(db: Kysely<Tables>): Promise<ReadonlyMap<string, Micros>> {
   const rows = await db
-    .selectFrom('requests')
+    .selectFrom('all_requests')
     .select('state')
     // Sums of PostgreSQL are `numeric`, which the driver gives as text.
     .select(sql<number>`cast(sum(backed_held_micros + free_held_micros) as bigint)`.as('held'))

@@ -16,7 +16,7 @@ export async function countCodes(
   sinceMs: number,
 ): Promise<readonly CodeCount[]> {
   const rows = await db
-    .selectFrom('requests')
+    .selectFrom('all_requests')
     .select(({ fn }) => ['upstream', 'error_code as code', fn.countAll<number>().as('requests')])
     .where('id', '>=', firstIdOf({ prefix: 'req', timeMs: sinceMs }))
     .groupBy(['upstream', 'error_code'])
@@ -28,7 +28,7 @@ export async function countCodes(
 /** Counts the requests under way by upstream; one without any is left out. */
 export async function countRunning(db: Kysely<Tables>): Promise<ReadonlyMap<string, number>> {
   const rows = await db
-    .selectFrom('requests')
+    .selectFrom('all_requests')
     .select(({ fn }) => ['upstream', fn.countAll<number>().as('requests')])
     .where(isUnsettled('open'))
     .groupBy('upstream')

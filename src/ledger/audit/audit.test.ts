@@ -83,6 +83,8 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     ['requests', 'written_off_micros'],
     ['requests', 'backed_held_micros'],
     ['requests', 'free_held_micros'],
+    ['holds', 'backed_granted_micros'],
+    ['holds', 'free_granted_micros'],
     ['entries', 'amount_micros'],
   ])('a difference of one in %s.%s is found', async (table, column) => {
     await change(`update ${table} set ${column} = ${column} + 1`)
@@ -108,12 +110,15 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     ['an entry that is gone', 'delete from entries where number = 3'],
     ['the latest entry that is gone', 'delete from entries where number = 9'],
     ['a request of another key', "update requests set api_key_id = 'K2' where id = 'R1'"],
-    ['an open request whose cost stands', "update requests set cost_stands = 1 where id = 'R4'"],
+    [
+      'an unresolved request whose cost stands',
+      "update requests set cost_stands = 1 where id = 'R3'",
+    ],
     [
       'an estimate that stands as a reported cost',
       "update requests set cost_stands = 1, cost_usd = null where id = 'R1'",
     ],
-    ['an open request that is gone', "delete from requests where id = 'R4'"],
+    ['an open request that is gone', "delete from holds where id = 'R4'"],
   ])('%s is found', async (_what, statement) => {
     await bench.createApiKey('K2', 'A')
     await change(statement)

@@ -102,7 +102,7 @@ export async function auditView(
   for (const row of await rowsWithPeriods(view)) tally.watchPeriod(row)
   const withoutCosts = await instancesWithoutCosts(view)
   let newestRequest: Audit['newestRequest'] = null
-  for await (const { rows, after, last } of pagesById(view, 'requests')) {
+  for await (const { rows, after, last } of pagesById(view, 'all_requests')) {
     const entries = await entriesBetween(view, { after, last })
     for (const row of rows) {
       const request = REQUESTS.read(row)
@@ -223,7 +223,7 @@ interface IdRange {
 /** All rows of a table in the order of their ids, a page at a time. */
 async function* pagesById(
   view: Kysely<Tables>,
-  table: 'requests' | 'accounts' | 'api_keys' | 'credit_codes' | 'purchases',
+  table: 'all_requests' | 'accounts' | 'api_keys' | 'credit_codes' | 'purchases',
 ): AsyncGenerator<IdRange & { readonly rows: readonly (StoredRow & { readonly id: string })[] }> {
   let after = ''
   for (;;) {

@@ -49,7 +49,7 @@ async function openAtOnce(count: number): Promise<void> {
 /** How many holds of an owner opened in the period of each clock. */
 async function openedBy(owner: { readonly apiKey?: string } = {}): Promise<readonly number[]> {
   const rows = await bench.store.db
-    .selectFrom('requests')
+    .selectFrom('all_requests')
     .select(['opened_at_ms', 'api_key_id'])
     .execute()
   const own = rows.filter((row) => owner.apiKey === undefined || row.api_key_id === owner.apiKey)

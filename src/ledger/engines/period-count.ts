@@ -15,7 +15,7 @@ export function periodCountText(ownerColumn: 'account_id' | 'api_key_id'): strin
       ${inPeriod('backed_charge_micros + free_charge_micros')} as spend,
       ${inPeriod('backed_held_micros + free_held_micros')} as held,
       max(opened_at_ms) as latest
-    from requests where ${ownerColumn} = $1 and id >= $2 and opened_at_ms >= $3`
+    from all_requests where ${ownerColumn} = $1 and id >= $2 and opened_at_ms >= $3`
 }
 
 /** The owner, the id that all requests of the period sort behind, the period's start and its end. */

@@ -31,7 +31,7 @@ import {
   MARK_COMMIT,
   READ_ACCOUNT_PERIOD,
   READ_API_KEY_PERIOD,
-  READ_REQUESTS,
+  READ_WITNESSES,
 } from './postgres-statements.ts'
 import { PostgresWriter, type Reply, StatementFailed } from './postgres-writer.ts'
 import { findLost, type Rebooking, type StoreGap } from './went-back.ts'
@@ -299,7 +299,7 @@ async function refuseRepeats(
     if (isRefused) refused.push(command.input.requestId)
   }
   if (refused.length === 0) return
-  const [found] = await writer.replies(() => [writer.run(READ_REQUESTS, [refused])])
+  const [found] = await writer.replies(() => [writer.run(READ_WITNESSES, [refused])])
   if (found.rows.length > 0) throw new Repeated()
 }
 

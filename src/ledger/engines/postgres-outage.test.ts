@@ -105,7 +105,7 @@ test('a server that is killed under load fails requests until it is back, and lo
   await loaded
   await ledger.sure()
 
-  const rows = await store.reports.selectFrom('requests').select(['id', 'state']).execute()
+  const rows = await store.reports.selectFrom('all_requests').select(['id', 'state']).execute()
   const finalIds = rows.filter(({ state }) => state === 'final').map(({ id }) => id)
   expect(finalIds.toSorted()).toEqual(load.settled.toSorted())
   // Commands without an answer may be committed or not, but they hold nothing.

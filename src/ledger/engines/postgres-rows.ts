@@ -1,10 +1,12 @@
 import type { CommitPatience } from '../../store/group-commit.ts'
+import type { StoredRow } from '../../store/table.ts'
 import { rowsNamedBy } from '../apply-command.ts'
 import type { LedgerCommand } from '../commands.ts'
 import type { SettleStandingInput } from '../ledger.ts'
 import { lookedForBy, type NamedRows } from '../named-rows.ts'
 import { FOUND, type FoundRows, type RowChanges, type UnitOfWork } from '../work.ts'
 import {
+  DELETE_HOLDS,
   LOCK_ACCOUNTS,
   LOCK_ACCOUNTS_OF,
   LOCK_API_KEYS,
@@ -16,12 +18,13 @@ import {
   READ_CODE_CREDITS,
   READ_CREDITS,
   READ_EXTERNAL_ACCOUNTS,
+  READ_HOLDS,
   READ_OPEN_REQUEST_IDS,
-  READ_REQUESTS,
   READ_TIME,
   RECALL,
   ROW_STATEMENTS,
   SAVE,
+  TAKE_HOLDS,
 } from './postgres-statements.ts'
 import { NO_ROWS, type PostgresWriter, type Reply } from './postgres-writer.ts'
 
@@ -69,13 +72,20 @@ export async function load(writer: PostgresWriter, input: LoadInput): Promise<nu
     // Last, so that no locked row is newer.
     input.asksTime ? writer.run(READ_TIME, []) : NO_ROWS,
   ])
-  const [, , accounts, apiKeys, external, credits, codeCredits, requests, ...more] = replies
+  const [, , accounts, apiKeys, external, credits, codeCredits, taken, holds, requests, ...more] =
+    replies
   // Locked rows are newer.
   for (const row of external.rows) work.accounts.loadStored(row)
   for (const row of accounts.rows) work.accounts.loadStored(row)
   for (const row of apiKeys.rows) work.apiKeys.loadStored(row)
+  for (const row of taken.rows) work.requests.loadHold(row, { isTaken: true })
+  for (const row of holds.rows) work.requests.loadHold(row, { isTaken: false })
   for (const row of requests.rows) work.requests.loadStored(row)
-  if (!input.mayRepeat) refuseOtherOwners(named, { requests, accounts, apiKeys })
+  const others = await loadMissing(writer, { work, named })
+  if (!input.mayRepeat) {
+    const rows = [...taken.rows, ...holds.rows, ...requests.rows, ...others]
+    refuseOtherOwners(named, { rows, accounts, apiKeys })
+  }
   for (const row of [...credits.rows, ...codeCredits.rows]) work.entries.loadStored(row)
   for (const [place, of] of FOUND_KINDS.entries()) {
     for (const row of more[place]?.rows ?? []) work[of].loadStored(row)
@@ -86,11 +96,15 @@ export async function load(writer: PostgresWriter, input: LoadInput): Promise<nu
 /** A hold that was opened again under another key is that of the first. By position: what is named, what was read. */
 function refuseOtherOwners(
   { requestIds }: NamedRows,
-  { requests, accounts, apiKeys }: Readonly<Record<'requests' | 'accounts' | 'apiKeys', Reply>>,
+  {
+    rows,
+    accounts,
+    apiKeys,
+  }: Readonly<Record<'accounts' | 'apiKeys', Reply>> & { readonly rows: readonly StoredRow[] },
 ): void {
   const accountIds = new Set(accounts.rows.map((row) => row['id']))
   const apiKeyIds = new Set(apiKeys.rows.map((row) => row['id']))
-  for (const row of requests.rows) {
+  for (const row of rows) {
     if (!requestIds.has(String(row['id']))) continue
     if (!accountIds.has(row['account_id']) || !apiKeyIds.has(row['api_key_id']))
       throw new Repeated()
@@ -151,12 +165,35 @@ function lockFound(
 function readRequests(
   writer: PostgresWriter,
   { named, mayRepeat }: { readonly named: NamedRows; readonly mayRepeat: boolean },
-): [Promise<Reply>] {
-  const { requestIds, unownedIds, openedIds } = named
-  const read = [...requestIds, ...(mayRepeat ? openedIds : [])]
-  // A request that its owner settles is open, and then nothing else changes it.
-  const statement = unownedIds.size === 0 ? READ_REQUESTS : LOCK_REQUESTS
-  return [read.length === 0 ? NO_ROWS : writer.run(statement, [read])]
+): [Promise<Reply>, Promise<Reply>, Promise<Reply>] {
+  const { requestIds, endedIds, openIds, openedIds } = named
+  const held = [...openIds].filter((id) => !endedIds.has(id))
+  const others = [...requestIds].filter((id) => !endedIds.has(id) && !openIds.has(id))
+  if (mayRepeat) {
+    held.push(...openedIds)
+    others.push(...openedIds)
+  }
+  return [
+    endedIds.size === 0 ? NO_ROWS : writer.run(TAKE_HOLDS, [[...endedIds]]),
+    held.length === 0 ? NO_ROWS : writer.run(READ_HOLDS, [held]),
+    others.length === 0 ? NO_ROWS : writer.run(LOCK_REQUESTS, [others]),
+  ]
+}
+
+/** Reads the requests that are not where they were looked for: those that were abandoned, say. */
+async function loadMissing(
+  writer: PostgresWriter,
+  { work, named }: { readonly work: UnitOfWork; readonly named: NamedRows },
+): Promise<readonly StoredRow[]> {
+  const missing = [...named.requestIds].filter((id) => work.requests.get(id) === undefined)
+  if (missing.length === 0) return []
+  const [holds, requests] = await writer.replies(() => [
+    writer.run(READ_HOLDS, [missing]),
+    writer.run(LOCK_REQUESTS, [missing]),
+  ])
+  for (const row of holds.rows) work.requests.loadHold(row, { isTaken: false })
+  for (const row of requests.rows) work.requests.loadStored(row)
+  return [...holds.rows, ...requests.rows]
 }
 
 async function nameOpenRequests(
@@ -169,6 +206,7 @@ async function nameOpenRequests(
   // They are read again after their accounts are locked: requests that have ended meanwhile are unchanged.
   for (const row of found.rows) {
     named.requestIds.add(String(row['id']))
+    named.openIds.add(String(row['id']))
     named.accountIds.add(String(row['account_id']))
     named.apiKeyIds.add(String(row['api_key_id']))
   }
@@ -181,7 +219,7 @@ export function save(
   writer: PostgresWriter,
   { rows, changesCallers }: RowChanges,
 ): Promise<Reply>[] {
-  const { accounts, apiKeys, requests, entries, ...others } = rows
+  const { accounts, apiKeys, holds, requests, entries, ...others } = rows
   return [
     ...Object.values(rows).flatMap(({ table, written }) =>
       written.length === 0
@@ -191,10 +229,15 @@ export function save(
     writer.run(SAVE, [
       JSON.stringify(accounts.updated.map(accounts.table.changedRecord)),
       JSON.stringify(apiKeys.updated.map(apiKeys.table.changedRecord)),
+      JSON.stringify(holds.inserted.map(holds.table.record)),
       JSON.stringify(requests.inserted.map(requests.table.record)),
-      JSON.stringify(requests.updated.map(requests.table.changedRecord)),
       JSON.stringify(entries.inserted.map(entries.table.record)),
     ]),
+    ...saveRows(writer, 'update_holds', holds.updated.map(holds.table.changedRecord)),
+    ...saveRows(writer, 'update_requests', requests.updated.map(requests.table.changedRecord)),
+    ...(holds.deleted.length === 0
+      ? []
+      : [writer.run(DELETE_HOLDS, [holds.deleted.map(({ id }) => id)])]),
     ...Object.values(others).flatMap(({ table, inserted, updated }) =>
       inserted.length + updated.length === 0
         ? NONE

@@ -222,7 +222,7 @@ describe('requests of a gateway', () => {
     for (const requestId of answered) await settleAtLast(requestId, both)
     const store = await openStore({ url })
     const rows = await store.db
-      .selectFrom('requests')
+      .selectFrom('all_requests')
       .select('id')
       .where('id', 'in', answered)
       .where('state', '=', 'final')
@@ -257,7 +257,7 @@ test('an asynchronous standby that was behind has every answered request again o
     // The table itself may not be there yet.
     const [schema] = await to.run(`select to_regclass('requests') is not null as there`)
     if (schema?.['there'] !== true) continue
-    const found = await to.run(`select 1 from requests where id = '${arrived}'`)
+    const found = await to.run(`select 1 from all_requests where id = '${arrived}'`)
     if (found.length > 0) break
   }
   await to.cutReplication()
@@ -269,7 +269,7 @@ test('an asynchronous standby that was behind has every answered request again o
   await served(behind)
   expect(lost).toMatchObject([{ requests: 164, chargeMicros: 164 * 7, lost: 0 }])
   const rows = await store.db
-    .selectFrom('requests')
+    .selectFrom('all_requests')
     .select('id')
     .where('state', '=', 'final')
     .execute()

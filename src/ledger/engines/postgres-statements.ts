@@ -1,4 +1,4 @@
-import { ACCOUNTS, API_KEYS, ENTRIES, REQUESTS } from '../../store/schema.ts'
+import { ACCOUNTS, API_KEYS, ENTRIES, HOLDS, REQUESTS } from '../../store/schema.ts'
 import { RAISE_CALLERS_VERSION } from '../../store/settings.ts'
 import { FOUND, type StatedTable, UnitOfWork } from '../work.ts'
 import { periodCountText } from './period-count.ts'
@@ -36,7 +36,8 @@ export const LOCK_ACCOUNTS_OF: PlannedStatement = {
   name: 'lock_accounts_of',
   text: `select ${namesOf(ACCOUNTS)} from accounts
     where id = any(array(
-      select unnest($1::text[]) union select account_id from requests where id = any($2::text[])))
+      select unnest($1::text[]) union select account_id from holds where id = any($2::text[])
+      union select account_id from requests where id = any($2::text[])))
     order by id for no key update`,
 }
 
@@ -58,20 +59,34 @@ export const LOCK_API_KEYS_OF: PlannedStatement = {
   name: 'lock_api_keys_of',
   text: `select ${namesOf(API_KEYS)} from api_keys
     where id = any(array(
-      select unnest($1::text[]) union select api_key_id from requests where id = any($2::text[])))
+      select unnest($1::text[]) union select api_key_id from holds where id = any($2::text[])
+      union select api_key_id from requests where id = any($2::text[])))
     order by id for no key update`,
 }
 
+/** $1: ids of requests. Reads and deletes the holds that end. */
+export const TAKE_HOLDS: PlannedStatement = {
+  name: 'take_holds',
+  text: `delete from holds where id = any($1::text[]) returning ${namesOf(HOLDS)}`,
+}
+
 /** $1: ids of requests. */
-export const READ_REQUESTS: PlannedStatement = {
-  name: 'read_requests',
-  text: `select ${namesOf(REQUESTS)} from requests where id = any($1::text[])`,
+export const READ_HOLDS: PlannedStatement = {
+  name: 'read_holds',
+  text: `select ${namesOf(HOLDS)} from holds where id = any($1::text[])`,
+}
+
+/** $1: ids of requests. */
+export const DELETE_HOLDS: PlannedStatement = {
+  name: 'delete_holds',
+  text: 'delete from holds where id = any($1::text[])',
 }
 
 /** $1: ids of requests. Locks them too, since the wait of a reported cost ends without the lock on its account. */
 export const LOCK_REQUESTS: PlannedStatement = {
   name: 'lock_requests',
-  text: `${READ_REQUESTS.text} order by id for no key update`,
+  text: `select ${namesOf(REQUESTS)} from requests where id = any($1::text[])
+    order by id for no key update`,
 }
 
 /** $1: ids of accounts; $2: a reference for each. */
@@ -110,7 +125,8 @@ export const READ_API_KEY_PERIOD: PlannedStatement = {
 /** $1: an instance; $2: how many. Requests of it that were open a moment ago. */
 export const READ_OPEN_REQUEST_IDS: PlannedStatement = {
   name: 'read_open_request_ids',
-  text: `select id, account_id, api_key_id from requests
+  text: `select id, account_id, api_key_id from holds where instance_id = $1
+    union all select id, account_id, api_key_id from requests
     where cost_stands = 0 and state = 'open' and instance_id = $1
     order by id limit $2`,
 }
@@ -119,7 +135,8 @@ export const READ_OPEN_REQUEST_IDS: PlannedStatement = {
 export const READ_WITNESSES: PlannedStatement = {
   name: 'read_witnesses',
   text: `select id, case when state <> 'open' and swept = 0 then 1 else 0 end as has_ended
-    from requests where id = any($1::text[])`,
+    from requests where id = any($1::text[])
+    union all select id, 0 from holds where id = any($1::text[])`,
 }
 
 /** $1: an instance. How many of its commits have a mark. */
@@ -137,15 +154,15 @@ export const MARK_COMMIT: PlannedStatement = {
 
 /**
  * Saves what a batch has changed, each table's rows as a JSON array of objects. $1: accounts, $2: keys,
- * $3: requests to insert, $4: requests to update, $5: entries.
+ * $3: holds, $4: requests to insert, $5: entries.
  */
 export const SAVE: PlannedStatement = {
   name: 'save',
   text: `with
     saved_accounts as (${update(ACCOUNTS, '$1')}),
     saved_api_keys as (${update(API_KEYS, '$2')}),
-    opened_requests as (${insert(REQUESTS, '$3')}),
-    saved_requests as (${update(REQUESTS, '$4')})
+    opened_holds as (${open('$3')}),
+    ended_requests as (${insert(REQUESTS, '$4')})
     ${insert(ENTRIES, '$5')}`,
 }
 
@@ -215,6 +232,16 @@ function update({ name, key, moving }: StatedTable, parameter: string): string {
   return `update ${name} set ${changes.join(', ')}
     from json_populate_recordset(null::${name}, ${parameter}::text::json) as changed
     where ${isRow.join(' and ')}`
+}
+
+/** Inserts holds. One whose request is in `requests` already fails, as one that is in `holds` does. */
+function open(parameter: string): string {
+  const names = HOLDS.columns.map((column) => column.name)
+  const values = names.filter((name) => name !== 'id').map((name) => `opened.${name}`)
+  return `insert into holds (id, ${names.filter((name) => name !== 'id').join(', ')})
+    select nullif(opened.id, (select requests.id from requests where requests.id = opened.id)),
+      ${values.join(', ')}
+    from json_populate_recordset(null::holds, ${parameter}::text::json) as opened`
 }
 
 /** `parameter` is a JSON array of rows, each a `record`. */

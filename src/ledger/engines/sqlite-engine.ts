@@ -4,6 +4,8 @@ import {
   type AccountRow,
   API_KEYS,
   type ApiKeyRow,
+  HOLDS,
+  openRequest,
   REQUESTS,
   type RequestRow,
 } from '../../store/schema.ts'
@@ -109,10 +111,10 @@ export class SqliteEngine {
   }
 
   #load(work: UnitOfWork, named: NamedRows): void {
-    for (const requestId of named.openedIds) this.#loadRequest(work, requestId)
+    for (const requestId of named.openedIds) this.#loadOpened(work, requestId)
     for (const requestId of named.requestIds) this.#loadRequest(work, requestId)
     for (const instanceId of named.instanceIds) {
-      for (const { id } of this.#statements.openRequestIds.all(instanceId)) {
+      for (const { id } of this.#statements.openRequestIds.all(instanceId, instanceId)) {
         this.#loadRequest(work, String(id))
       }
     }
@@ -132,13 +134,23 @@ export class SqliteEngine {
     }
   }
 
+  /** Loads a request that is about to be opened, if it is there. */
+  #loadOpened(work: UnitOfWork, requestId: string): void {
+    if (this.#statements.isThere.get(requestId, requestId) === undefined) return
+    this.#loadRequest(work, requestId)
+  }
+
   #loadRequest(work: UnitOfWork, requestId: string): void {
     if (work.requests.get(requestId) !== undefined) return
+    const { hold, request } = this.#statements
+    const known = this.#committed.movingRequest(requestId)
+    const held = known === undefined ? rowOf(HOLDS, hold.get(requestId)) : undefined
     const row =
-      this.#committed.movingRequest(requestId) ??
-      rowOf(REQUESTS, this.#statements.request.get(requestId))
+      known ?? (held === undefined ? rowOf(REQUESTS, request.get(requestId)) : openRequest(held))
     if (row === undefined) return
-    work.requests.load(row)
+    // An open request of `requests` is not kept.
+    if (held !== undefined || known?.state === 'open') work.requests.loadHeld(row)
+    else work.requests.load(row)
     this.#loadAccount(work, row.accountId)
     this.#loadApiKey(work, row.apiKeyId)
   }
@@ -169,6 +181,7 @@ export class SqliteEngine {
   }
 
   #save({ rows, changesCallers }: RowChanges): void {
+    for (const row of rows.holds.deleted) this.#statements.deleteHold.run(row.id)
     for (const { table, inserted, written, updated } of Object.values(rows)) {
       if (inserted.length + written.length + updated.length === 0) continue
       const save = this.#savesOf(table)
@@ -267,14 +280,16 @@ class RowCache {
 
   /** Takes in what a batch has changed, once it is committed. */
   commit(changes: RowChanges): void {
-    const { accounts, apiKeys, requests } = changes.rows
+    const { accounts, apiKeys, holds, requests } = changes.rows
     for (const row of accounts.written) put(this.#accounts, row, this.#rowsMax)
     for (const row of accounts.updated) put(this.#accounts, row, this.#rowsMax)
     for (const row of apiKeys.written) put(this.#apiKeys, row, this.#rowsMax)
     for (const row of apiKeys.updated) put(this.#apiKeys, row, this.#rowsMax)
+    for (const row of holds.inserted) put(this.#movingRequests, row, this.#rowsMax)
+    for (const row of holds.updated) put(this.#movingRequests, row, this.#rowsMax)
     for (const rows of [requests.inserted, requests.updated]) {
       for (const row of rows) {
-        if (row.state === 'open' || (row.state === 'provisional' && !row.costStands))
+        if (row.state === 'provisional' && !row.costStands)
           put(this.#movingRequests, row, this.#rowsMax)
         else this.#movingRequests.delete(row.id)
       }
@@ -302,8 +317,14 @@ function prepareStatements(connection: DatabaseSync) {
     accountOfExternalId: connection.prepare('select id from accounts where external_id = ?'),
     apiKey: connection.prepare('select * from api_keys where id = ?'),
     request: connection.prepare('select * from requests where id = ?'),
+    hold: connection.prepare('select * from holds where id = ?'),
+    isThere: connection.prepare(
+      'select 1 from requests where id = ? union all select 1 from holds where id = ?',
+    ),
+    deleteHold: connection.prepare('delete from holds where id = ?'),
     openRequestIds: connection.prepare(
-      "select id from requests where cost_stands = 0 and state = 'open' and instance_id = ?",
+      `select id from holds where instance_id = ?
+        union all select id from requests where cost_stands = 0 and state = 'open' and instance_id = ?`,
     ),
     credit: connection.prepare('select * from entries where account_id = ? and reference = ?'),
     accountPeriod: connection.prepare(periodCountText('account_id').replaceAll('$', '?')),

@@ -221,9 +221,13 @@ describe('a process that is killed', () => {
       ledger: bench.ledger,
       instanceId: 'inst_next',
     })
-    const open = await db.selectFrom('requests').select('id').where('state', '=', 'open').execute()
+    const open = await db
+      .selectFrom('all_requests')
+      .select('id')
+      .where('state', '=', 'open')
+      .execute()
     const unresolved = await db
-      .selectFrom('requests')
+      .selectFrom('all_requests')
       .select('id')
       .where('state', '=', 'unresolved')
       .execute()

@@ -96,7 +96,7 @@ async function openHoldsOf(
   },
 ): Promise<string[]> {
   const rows = await db
-    .selectFrom('requests')
+    .selectFrom('all_requests')
     .select('id')
     .where(isUnsettled('open'))
     .where('instance_id', '=', instanceId)

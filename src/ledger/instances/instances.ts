@@ -53,7 +53,7 @@ export async function abandonEarlierInstances(input: {
   readonly instanceId: string
 }): Promise<number> {
   const rows = await input.db
-    .selectFrom('requests')
+    .selectFrom('all_requests')
     .select('instance_id')
     .distinct()
     .where(isUnsettled('open'))
@@ -83,7 +83,7 @@ export async function readAtWork(view: Kysely<Tables>, nowMs: number): Promise<A
     .where('heartbeat_at_ms', '>', nowMs - HEARTBEAT_AGE_MS_MAX)
     .executeTakeFirst()
   const open = await view
-    .selectFrom('requests')
+    .selectFrom('all_requests')
     .select(({ fn }) => fn.countAll().as('count'))
     .where(isUnsettled('open'))
     .executeTakeFirst()

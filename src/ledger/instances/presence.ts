@@ -167,12 +167,12 @@ export class Presence {
       .execute()
     // Holders that have stopped or were never recorded: their holds must end too.
     const holders = await db
-      .selectFrom('requests')
-      .leftJoin('instances', 'instances.id', 'requests.instance_id')
-      .select(['requests.instance_id as id', 'instances.heartbeat_at_ms'])
+      .selectFrom('all_requests')
+      .leftJoin('instances', 'instances.id', 'all_requests.instance_id')
+      .select(['all_requests.instance_id as id', 'instances.heartbeat_at_ms'])
       .distinct()
       .where(isUnsettled('open'))
-      .where('requests.instance_id', '!=', instanceId)
+      .where('all_requests.instance_id', '!=', instanceId)
       .execute()
     const { now } = await db.selectNoFrom(DATABASE_MS.as('now')).executeTakeFirstOrThrow()
     return {

@@ -147,10 +147,11 @@ class MemoryBench implements Bench {
       work.loadPeriodCount(uncounted.id, this.#periodCount(uncounted))
     }
     const verdict = this.#verdict(work, command)
-    const { accounts, apiKeys, requests, creditCodes, ...others } = work.changes().rows
+    const { accounts, apiKeys, holds, requests, creditCodes, ...others } = work.changes().rows
     const { purchases, receiptNumbers, entries } = others
     for (const row of changed(accounts)) this.#accounts.set(row.id, row)
     for (const row of changed(apiKeys)) this.#apiKeys.set(row.id, row)
+    for (const row of changed(holds)) this.#requests.set(row.id, row)
     for (const row of changed(requests)) this.#requests.set(row.id, row)
     for (const row of changed(creditCodes)) this.#creditCodes.set(row.codeHash, row)
     for (const row of changed(purchases)) this.#purchases.set(row.source, row)

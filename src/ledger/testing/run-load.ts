@@ -38,7 +38,10 @@ export async function runLoad({
 
 /** The lines that the store does not bear out: holds that are not there, or not settled. */
 export async function unanswered(bench: StoreBench, lines: readonly string[]): Promise<string[]> {
-  const rows = await bench.store.reports.selectFrom('requests').select(['id', 'state']).execute()
+  const rows = await bench.store.reports
+    .selectFrom('all_requests')
+    .select(['id', 'state'])
+    .execute()
   const states = new Map(rows.map(({ id, state }) => [id, state]))
   return lines.filter((line) => {
     const [what, requestId = ''] = line.split(' ')

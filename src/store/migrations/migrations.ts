@@ -10,6 +10,7 @@ import { up as costs } from './0032-costs.ts'
 import { up as keyRotation } from './0033-key-rotation.ts'
 import { up as statements } from './0034-statements.ts'
 import { up as receipts } from './0035-receipts.ts'
+import { up as holds } from './0036-holds.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -32,6 +33,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 33, name: 'key-rotation', up: keyRotation },
   { number: 34, name: 'statements', up: statements },
   { number: 35, name: 'receipts', up: receipts },
+  { number: 36, name: 'holds', up: holds },
 ]
 
 /** The newest schema that this program knows. */

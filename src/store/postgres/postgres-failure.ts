@@ -25,11 +25,16 @@ const MEANINGS: readonly (readonly [RegExp, Meaning])[] = [
 ]
 
 // An account got an external ID, or a request was opened, since this transaction looked: a second try sees that.
-const RACED_INDEXES: ReadonlySet<string> = new Set(['accounts_external_id', 'requests_pkey'])
+const RACED_INDEXES: ReadonlySet<string> = new Set([
+  'accounts_external_id',
+  'holds_pkey',
+  'requests_pkey',
+])
 
 function meaningOf(error: unknown): Meaning {
   if (!(error instanceof DatabaseError)) return 'away'
   if (RACED_INDEXES.has(error.constraint ?? '')) return 'lostRace'
+  if (error.code === '23502' && error.table === 'holds') return 'lostRace'
   return MEANINGS.find(([states]) => states.test(error.code ?? ''))?.[1] ?? 'away'
 }
 

@@ -34,8 +34,8 @@ export async function readRawRows(url: string): Promise<Record<string, string[]>
   try {
     const tables = await store.db.introspection.getTables()
     const read: Record<string, string[]> = {}
-    for (const { name, columns } of tables) {
-      if (name === 'migrations') continue
+    for (const { name, columns, isView } of tables) {
+      if (name === 'migrations' || isView) continue
       const names = columns.map((column) => column.name).sort()
       const texts = names.map((column) => `cast("${column}" as text) as "${column}"`)
       const query = sql.raw<object>(`select ${texts.join(', ')} from "${name}"`)
