@@ -5,6 +5,7 @@ import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
 import { HELIX, KEYS, ME, WITH_MAIL } from './stand-in-data.ts'
 import { ACCOUNTS } from './stand-in-operator.ts'
+import { HELD } from './stand-in-sale.ts'
 
 /** What is around every screen: addresses, the switcher, the palette, and a server that is away. */
 
@@ -169,6 +170,32 @@ describe('the palette', () => {
       await page.getByRole('option', { name: entry }).click()
       await page.waitForURL(address)
     }
+  })
+
+  test.for([
+    ['credited', 'Receipt', `operator/accounts/${HELIX.id}/credit?receipt=`],
+    ['held', 'Purchase on hold', 'operator/purchases'],
+    ['dismissed', 'Purchase', 'operator/purchases?list=all'],
+  ])(
+    'opens a purchase that is %s by its ID, on the pages of operators',
+    async ([state, note, address], { page, server }) => {
+      const [purchase] = HELD
+      const id = purchase?.id ?? ''
+      server.answer(`/operator/purchases/${id}`, json({ ...purchase, account_id: HELIX.id, state }))
+      await page.goto(`${server.address}/app/operator`)
+      await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
+      await page.keyboard.press('Control+k')
+      await page.getByRole('combobox').fill(id)
+      await page.getByRole('option', { name: `${id} ${note}` }).click()
+      await page.waitForURL(`${server.address}/app/${address}${state === 'credited' ? id : ''}`)
+    },
+  )
+
+  test('finds a key by the beginning of its ID', async ({ page, server }) => {
+    const [key] = KEYS
+    const field = await openPalette(page, server.address)
+    await field.fill(key?.id.slice(0, -2) ?? '')
+    await page.getByRole('option', { name: key?.name ?? '' }).waitFor()
   })
 })
 

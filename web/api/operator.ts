@@ -210,6 +210,15 @@ export function purchasesQuery(which: 'held' | 'all') {
   })
 }
 
+/** One purchase of any account; what does not exist is asked for once. */
+export function purchaseQuery(id: string) {
+  return queryOptions({
+    queryKey: ['operator', 'purchase', id],
+    queryFn: ({ signal }) => asOperator('getPurchase', { purchase_id: id }, signal),
+    retry: false,
+  })
+}
+
 /** A credit code, without its text. */
 export type CreditCode = z.infer<typeof creditCodeShape>
 

@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { accountsQuery, offeredModelsQuery } from '../api/operator.ts'
+import { accountsQuery, offeredModelsQuery, purchaseQuery } from '../api/operator.ts'
 import { keysQuery, modelsQuery } from '../api/queries.ts'
 import type { IconName } from '../parts/icon.tsx'
 import { useSettled } from '../parts/use-settled.ts'
@@ -21,6 +21,7 @@ export interface Entry {
 
 const OF_A_KIND_MAX = 6
 const SEARCH_AFTER_MS = 150
+const PURCHASE_ID = /^pur_[0-9a-z]{20,32}$/
 
 /** The entries that match the text, best known first; without a text, the sections and actions. */
 export function usePaletteEntries(navigation: Navigation, text: string): readonly Entry[] {
@@ -28,16 +29,18 @@ export function usePaletteEntries(navigation: Navigation, text: string): readonl
   const sections = useSectionEntries(navigation)
   const actions = useActionEntries(navigation)
   const accounts = useAccountEntries(wanted)
-  const keys = useKeyEntries(navigation.accountId)
+  const keys = useKeyEntries(navigation.accountId, wanted)
   const models = useModelEntries(navigation.accountId, wanted)
   const byId = useIdEntries(navigation.accountId, text.trim())
+  const purchases = usePurchaseEntries(navigation.accountId, text.trim())
   const matching = (entries: readonly Entry[]) =>
     entries.filter((entry) => entry.text.toLowerCase().includes(wanted))
   if (wanted === '') return [...sections, ...actions]
-  const found = [sections, actions, keys, models].flatMap((entries) =>
-    matching(entries).slice(0, OF_A_KIND_MAX),
+  const found = [matching(sections), matching(actions), keys, matching(models)].flatMap((entries) =>
+    entries.slice(0, OF_A_KIND_MAX),
   )
-  const shown = [...byId, ...found.slice(0, 12), ...accounts.slice(0, OF_A_KIND_MAX)]
+  const first = [...byId, ...purchases, ...found.slice(0, 12)]
+  const shown = [...first, ...accounts.slice(0, OF_A_KIND_MAX)]
   return shown.filter(({ id }, at) => shown.findIndex((other) => other.id === id) === at)
 }
 
@@ -125,11 +128,15 @@ function useAccountEntries(wanted: string): readonly Entry[] {
   ]
 }
 
-function useKeyEntries(accountId: string | null): readonly Entry[] {
+/** The keys of an account whose name has the text, or whose ID begins with it. */
+function useKeyEntries(accountId: string | null, wanted: string): readonly Entry[] {
   const navigate = useNavigate()
   const { data } = useQuery({ ...keysQuery(accountId ?? ''), enabled: accountId !== null })
   if (accountId === null) return []
-  return (data?.data ?? []).map(({ id, name }) => ({
+  const matching = (data?.data ?? []).filter(
+    ({ id, name }) => name.toLowerCase().includes(wanted) || id.startsWith(wanted),
+  )
+  return matching.map(({ id, name }) => ({
     id,
     icon: 'key',
     text: name,
@@ -166,6 +173,25 @@ function useModelEntries(accountId: string | null, wanted: string): readonly Ent
             search: { find: id },
           }),
   }))
+}
+
+/** On the pages of operators, the purchase of an ID: its receipt, or where it is decided about. */
+function usePurchaseEntries(accountId: string | null, text: string): readonly Entry[] {
+  const navigate = useNavigate()
+  const isAsked = accountId === null && PURCHASE_ID.test(text)
+  const { data } = useQuery({ ...purchaseQuery(text), enabled: isAsked })
+  if (!isAsked || data === undefined) return []
+  const { id, account_id: account, state } = data
+  const entry = { id, icon: 'credit', text: id } as const
+  if (state === 'credited') {
+    const to = '/operator/accounts/$account/credit'
+    const open = () => void navigate({ to, params: { account }, search: { receipt: id } })
+    return [{ ...entry, note: 'Receipt', open }]
+  }
+  const isOnHold = state === 'held' || state === 'below_minimum'
+  const search = isOnHold ? {} : { list: 'all' as const }
+  const open = () => void navigate({ to: '/operator/purchases', search })
+  return [{ ...entry, note: isOnHold ? 'Purchase on hold' : 'Purchase', open }]
 }
 
 /** A whole ID that was typed or pasted opens what it names. */
