@@ -49,6 +49,20 @@ const SCREENS: readonly Screen[] = [
 
 testScreens(SCREENS)
 
+test('on a phone, a title of several words has one line', async ({ pages, server }) => {
+  const { page } = await pages.of('phone')
+  await page.goto(`${server.address}/app/operator/usage`)
+  const title = await page.getByRole('heading', { level: 1 }).boundingBox()
+  expect(title?.height).toBe(28)
+})
+
+test('on a phone, the figures of an upstream are named', async ({ pages, server }) => {
+  const { page } = await pages.of('phone')
+  await page.goto(`${server.address}/app/operator/upstreams`)
+  await page.getByText('13% failed').waitFor()
+  await page.getByText('none failed').first().waitFor()
+})
+
 describe('addresses', () => {
   test.for([
     [at('operator/accounts'), '/app/operator/accounts'],

@@ -19,14 +19,14 @@ import { useOperatorWrite } from './use-operator-write.ts'
 
 /** Credit codes: making, listing and revoking them, for operators. */
 export function CodesScreen() {
-  useTitle('Codes')
+  useTitle('Credit codes')
   const [isCreating, setCreating] = useState(false)
   // In the memory of this page alone, until it is left.
   const [made, setMade] = useState<CreatedCode | null>(null)
   return (
     <>
       <div className="top">
-        <h1>Codes</h1>
+        <h1>Credit codes</h1>
         <button type="button" className="btn pri" onClick={() => setCreating(true)}>
           <Icon name="plus" />
           Create code

@@ -69,7 +69,7 @@ function UpstreamRow({ upstream }: { upstream: ListedUpstream }) {
         <StateChip state={upstream.state} />
       </td>
       <td className="num hide-s hide-m">{count(models)}</td>
-      <td className="num">
+      <td className="num max-[820px]:text-left!">
         {count(requests)}
         <span className="only-s dimmed"> requests</span>
       </td>
@@ -90,10 +90,15 @@ function UpstreamRow({ upstream }: { upstream: ListedUpstream }) {
 }
 
 function Errors({ requests, failed }: Pick<ListedUpstream, 'requests' | 'failed'>) {
-  if (failed === 0) return <span className="dimmed">none</span>
+  const words = <span className="only-s"> failed</span>
+  if (failed === 0) return <span className="dimmed">none{words}</span>
   return (
     <>
-      {count(failed)} <span className="dimmed">{percent(failed, requests)}</span>
+      {count(failed)}{' '}
+      <span className="dimmed">
+        {percent(failed, requests)}
+        {words}
+      </span>
     </>
   )
 }
