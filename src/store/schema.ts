@@ -392,7 +392,9 @@ export const UNCOPIED_TABLES = [
 
 /** The tables as Kysely sees them, with columns named as in the database. */
 export type Tables = {
-  /** A view of all requests: open ones as they would be in `requests`. */
+  /** A view of `holds`, as they would be in `requests`. */
+  readonly open_requests: TableOf<typeof REQUESTS>
+  /** A view of all requests: those of `requests` and of `open_requests`. */
   readonly all_requests: TableOf<typeof REQUESTS>
 } & {
   readonly [Some in

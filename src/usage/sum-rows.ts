@@ -112,7 +112,7 @@ export async function readRolled(
   return read
 }
 
-/** Reads requests. By position: the query, and the part of a period. */
+/** Reads requests, open ones too: a group may be in two rows. By position: the query, and the part of a period. */
 export async function readSpan(
   view: Kysely<Tables>,
   query: RowsQuery,
@@ -120,13 +120,18 @@ export async function readSpan(
 ): Promise<readonly SumRow[]> {
   const idAt = (timeMs: number): string => firstIdOf({ prefix: 'req', timeMs })
   const tagged = query.by === 'tag' ? sql`and tags is not null` : sql``
-  const { rows } = await sql<StoredRow>`
-    select 0 as group_step, ${labelOf(query, 'requests')} as group_label,
-      ${selectSums('requests', query.columns)}
-    from requests where id >= ${idAt(fromMs)} and id < ${idAt(untilMs)}
-      ${requestsOf(query)} ${kindsOf(query)} ${tagged}
-    group by 1, 2 ${mostOf(query)}`.execute(view)
-  return rows.map((row) => sumRowOf(row, place))
+  const read: SumRow[] = []
+  // Apart: SQLite would hand each row of a union on before it adds it up.
+  for (const table of ['requests', 'open_requests']) {
+    const { rows } = await sql<StoredRow>`
+      select 0 as group_step, ${labelOf(query, 'requests')} as group_label,
+        ${selectSums('requests', query.columns)}
+      from ${sql.table(table)} where id >= ${idAt(fromMs)} and id < ${idAt(untilMs)}
+        ${requestsOf(query)} ${kindsOf(query)} ${tagged}
+      group by 1, 2 ${mostOf(query)}`.execute(view)
+    read.push(...rows.map((row) => sumRowOf(row, place)))
+  }
+  return read
 }
 
 function sumRowOf({ group_step: _, group_label, ...sums }: StoredRow, place: number): SumRow {

@@ -17,7 +17,7 @@ export async function up(db: Kysely<Tables>): Promise<void> {
       fee_basis_points bigint not null, opened_at_ms bigint not null, tags text, counted_tokens bigint,
       counted_in_second bigint, generation_id text
     )${end}`.execute(db)
-  await sql.raw(VIEW).execute(db)
+  for (const view of VIEWS) await sql.raw(view).execute(db)
 }
 
 /** The columns of requests that holds have too. */
@@ -71,10 +71,12 @@ const OF_OPEN = [
   ['settled_at_ms', 'cast(null as bigint)'],
 ] as const
 
-const OTHERS = OF_OPEN.map(([name]) => name)
+const COLUMNS = [...COMMON, ...OF_OPEN.map(([name]) => name)].join(', ')
 
 // Every value has the type of its column: only then both engines look into each table by its own indexes.
-const VIEW = `create view all_requests as
-  select ${[...COMMON, ...OTHERS].join(', ')} from requests
-  union all
-  select ${[...COMMON, ...OF_OPEN.map(([name, value]) => `${value} as ${name}`)].join(', ')} from holds`
+const VIEWS = [
+  `create view open_requests as
+  select ${[...COMMON, ...OF_OPEN.map(([name, value]) => `${value} as ${name}`)].join(', ')} from holds`,
+  `create view all_requests as
+  select ${COLUMNS} from requests union all select ${COLUMNS} from open_requests`,
+]

@@ -213,7 +213,7 @@ export class UsageHistory {
 
   /** Every request that ever opened a hold, those that were pruned as they were. */
   async requests(): Promise<readonly RequestRow[]> {
-    const rows = await this.bench.store.db.selectFrom('requests').selectAll().execute()
+    const rows = await this.bench.store.db.selectFrom('all_requests').selectAll().execute()
     return [...rows.map((row) => REQUESTS.read(row)), ...this.#pruned.values()]
   }
 
@@ -242,7 +242,7 @@ export class UsageHistory {
     })
     await pruner.pass()
     await pruner.stop()
-    const left = await this.bench.store.db.selectFrom('requests').select('id').execute()
+    const left = await this.bench.store.db.selectFrom('all_requests').select('id').execute()
     for (const { id } of left) before.delete(id)
     for (const [requestId, row] of before) this.#pruned.set(requestId, row)
   }
