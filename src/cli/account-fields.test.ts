@@ -75,3 +75,20 @@ test('an account is made with the credit below which it is low, or with the defa
   expect(await make('2.5')).toMatchObject({ low_balance: 2_500_000 })
   expect(await make('none')).toMatchObject({ low_balance: null })
 })
+
+test('changes by commands are in the audit log, as those of the command line', async () => {
+  await line.run('account', 'update', id, '--fee', '7')
+  const { data } = await line.json('action', 'list', '--account', id)
+  expect(data).toMatchObject([
+    {
+      action: 'changeAccount',
+      user_id: null,
+      token_id: null,
+      token_name: 'command line',
+      detail: { fee_basis_points: 700 },
+      before: { fee_basis_points: null },
+    },
+    { action: 'createAccount', token_name: 'command line', account_id: id },
+  ])
+  expect(await line.run('action', 'list', '--by', 'command line')).toMatchObject({ exitCode: 0 })
+})

@@ -35,7 +35,7 @@ export const ACTION_COMMANDS: CommandGroup = {
     {
       name: 'list',
       runs: 'listOperatorActions',
-      words: 'list changes by operators and admin tokens, newest first',
+      words: 'list changes by operators, admin tokens and commands, newest first',
       takes: [
         ...listOptions('actions', 'action id'),
         {
@@ -45,7 +45,7 @@ export const ACTION_COMMANDS: CommandGroup = {
         },
         {
           flags: '--by <ids>',
-          words: 'only by these users or admin tokens, comma-separated',
+          words: 'only by these users or admin tokens, comma-separated; "command line" for commands',
           to: 'query.by',
         },
         {

@@ -12,6 +12,7 @@ import type { Sale } from '../sale/sale.ts'
 import { readSetting, writeSetting } from '../store/settings.ts'
 import { systemClock } from '../vocabulary/clock.ts'
 import { Problem } from '../vocabulary/problem.ts'
+import { COMMAND_LINE } from '../vocabulary/recorded-operation.ts'
 import {
   type CommandContext,
   type CommandInput,
@@ -136,7 +137,10 @@ function commandOf(input: CommandInput, row: OperationCommand): Command {
       const ran = await operationOf(input, { ...opened, letters }, row.runs)
       const answered = await ran
         .run({
-          caller: { kind: 'admin', token: null },
+          caller: {
+            kind: 'admin',
+            token: { ...TOKEN_OF_COMMANDS, actionId: opened.ids.next('act') },
+          },
           ...sent,
           ...(progress && { onProgress: showProgress(terminal, progress) }),
         })
@@ -150,6 +154,14 @@ function commandOf(input: CommandInput, row: OperationCommand): Command {
     })
   })
 }
+
+/** Commands may do everything: whoever types them has the store. */
+const TOKEN_OF_COMMANDS = {
+  id: null,
+  name: COMMAND_LINE,
+  scopes: ['everything'],
+  expiresAtMs: null,
+} as const
 
 async function operationOf(
   { settings, operations }: CommandInput,

@@ -58,7 +58,7 @@ function create({ store, ids, clock, onAdminTokensChanged }: OperationParts) {
       for (const scope of scopes) requireScope(caller, scope)
       const asked = seconds == null ? null : clock.nowMs() + seconds * 1_000
       const made = { name, scopes, expiresAtMs: expiryOf(caller, asked), by }
-      const madeBy = caller.token?.id ?? null
+      const madeBy = caller.token.id
       const { adminToken, text } = await createAdminToken(
         { db: store.db, ids, clock },
         { ...made, madeBy },
@@ -77,7 +77,7 @@ function expiryOf(
   { token }: Extract<Caller, { kind: 'admin' }>,
   askedAtMs: number | null,
 ): number | null {
-  const ownAtMs = token?.expiresAtMs ?? null
+  const ownAtMs = token.expiresAtMs
   if (ownAtMs === null || askedAtMs === null) return askedAtMs ?? ownAtMs
   if (askedAtMs <= ownAtMs) return askedAtMs
   const until = timeAnswer(ownAtMs)

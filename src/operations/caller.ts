@@ -13,16 +13,15 @@ export type Caller =
   | MemberCaller
   | OperatorCaller
 
-/** A person or program with an admin token, or with the command line beside the store. */
+/** A person or program with an admin token, or with the command line beside the store, which is recorded as a token is. */
 interface AdminCaller {
   readonly kind: 'admin'
-  /** Null: the command line, which may do everything and is not recorded. */
-  readonly token: TokenCaller | null
+  readonly token: TokenCaller
 }
 
 /** The token of an admin's call. */
 interface TokenCaller {
-  /** Null: the token of the settings. */
+  /** Null: the token of the settings, or the command line. */
   readonly id: string | null
   readonly name: string
   readonly scopes: readonly AdminScope[]
@@ -111,7 +110,7 @@ function passwordOf(
 
 /** Throws Problem `admin_scope_missing` for an admin whose token has neither the scope nor `everything`. */
 export function requireScope(caller: Caller, scope: AdminScope): void {
-  if (caller.kind !== 'admin' || caller.token === null) return
+  if (caller.kind !== 'admin') return
   const { scopes } = caller.token
   if (scopes.includes(scope) || scopes.includes('everything')) return
   const message = `The admin token lacks the required scope: ${scope}. It has ${oneOf(scopes, 'and')}.`
@@ -121,13 +120,8 @@ export function requireScope(caller: Caller, scope: AdminScope): void {
 /** The operator or token whose action is recorded; null: the caller is neither, or acts as a member. */
 export function operatorOf(caller: Caller, action: string): OperatorAction | null {
   if (caller.kind === 'admin') {
-    return caller.token === null
-      ? null
-      : {
-          id: caller.token.actionId,
-          token: { id: caller.token.id, name: caller.token.name },
-          action,
-        }
+    const { id, name, actionId } = caller.token
+    return { id: actionId, token: { id, name }, action }
   }
   if (!('actionId' in caller) || caller.actionId === null) return null
   return { id: caller.actionId, userId: caller.userId, action }

@@ -363,7 +363,7 @@ export function readsFor(
 function ownerOf(caller: Caller): string {
   if ('userId' in caller) return caller.userId
   if ('accountId' in caller) return caller.accountId
-  return caller.kind === 'admin' ? `admin ${caller.token?.id ?? null}` : caller.kind
+  return caller.kind === 'admin' ? `admin ${caller.token.id}` : caller.kind
 }
 
 /** Whether inference is refused for every process of a store. */

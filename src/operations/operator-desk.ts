@@ -122,12 +122,17 @@ export const operatorActionShape = z
     id: idField('act'),
     object: z.literal('operator_action'),
     user_id: idField('user').nullable(),
-    user_name: z.string().nullable().describe('The operator; null: it was done by token.'),
+    user_name: z
+      .string()
+      .nullable()
+      .describe('The operator; null: it was done by token, or on the command line.'),
     token_id: idField('atok').nullable(),
     token_name: z
       .string()
       .nullable()
-      .describe('The admin token; `ADMIN_API_TOKEN` without an ID is that of the settings.'),
+      .describe(
+        'The admin token. Without an ID, `ADMIN_API_TOKEN` is that of the settings, and `command line` a command of `tollgate`.',
+      ),
     action: z.string().describe('The name of the operation.'),
     account_id: idField('acct').nullable(),
     account_name: z.string().nullable(),

@@ -25,7 +25,10 @@ const CALLERS = {
   /** An operator on the pages of an account of the operator's own. */
   host: { kind: 'member', ...WHO, role: 'owner', isOperator: true, actionId: null },
   owner: { kind: 'member', ...WHO, role: 'owner', isOperator: false, actionId: null },
-  admin: { kind: 'admin', token: null },
+  admin: {
+    kind: 'admin',
+    token: { id: null, name: 'ops', scopes: ['everything'], expiresAtMs: null, actionId: 'act_1' },
+  },
 } as const satisfies Record<string, Caller>
 
 type Who = keyof typeof CALLERS

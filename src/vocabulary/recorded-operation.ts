@@ -37,3 +37,6 @@ export const RECORDED_OPERATIONS = [
 
 /** The name of a recorded operation. */
 export type RecordedOperation = (typeof RECORDED_OPERATIONS)[number]
+
+/** As whom changes by commands of `tollgate` are recorded. */
+export const COMMAND_LINE = 'command line'

@@ -4,7 +4,7 @@ import { actionsQuery } from '../../api/operator.ts'
 import { dayOf } from '../../format/time.ts'
 import { Failed, Grey } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
-import { actionWords, changeWords } from './action-words.ts'
+import { actionWords, actorWords, changeWords } from './action-words.ts'
 
 const SHOWN = 5
 
@@ -43,7 +43,7 @@ export function AccountLog({ accountId }: { accountId: string }) {
                 <div className="wrap-anywhere">
                   {actionWords(action)}
                   <p>
-                    {action.user_name ?? `token ${action.token_name}`}
+                    {actorWords(action)}
                     {words !== '' && ` · ${words}`}
                   </p>
                 </div>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { RECORDED_OPERATIONS } from '../../../src/vocabulary/recorded-operation.ts'
 import type { OperatorAction } from '../../api/operator.ts'
-import { actionWords, changeWords } from './action-words.ts'
+import { actionWords, actorWords, changeWords } from './action-words.ts'
 
 const ACTION: OperatorAction = {
   id: 'act_1',
@@ -41,4 +41,13 @@ test('credit says the balance before and after it, and a settled request its cha
   const settled = { ...ACTION, action: 'settleRequest', amount: 18_530 }
   const before = { state: 'unresolved', charge: 0 }
   expect(changeWords({ ...settled, before })).toBe('Charge $0.00 → $0.0185')
+})
+
+test('a change is by an operator, a token, or the command line', () => {
+  const none = { user_id: null, user_name: null }
+  expect(actorWords(ACTION)).toBe('Olga Operator')
+  expect(actorWords({ ...ACTION, ...none, token_id: 'atok_1', token_name: 'billing' })).toBe(
+    'token billing',
+  )
+  expect(actorWords({ ...ACTION, ...none, token_name: 'command line' })).toBe('command line')
 })

@@ -1,4 +1,4 @@
-import type { RecordedOperation } from '../../../src/vocabulary/recorded-operation.ts'
+import { COMMAND_LINE, type RecordedOperation } from '../../../src/vocabulary/recorded-operation.ts'
 import type { OperatorAction } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { percentOf } from '../../format/numbers.ts'
@@ -81,6 +81,12 @@ const REFRESH_WORDS: Readonly<Record<string, string>> = {
 export const ACTION_KINDS = Object.entries(WORDS)
   .map(([value, { kind: text }]) => ({ value, text }))
   .sort((a, b) => a.text.localeCompare(b.text))
+
+/** Who made a change. */
+export function actorWords({ user_name, token_id, token_name }: OperatorAction): string {
+  if (user_name !== null) return user_name
+  return token_id === null && token_name === COMMAND_LINE ? COMMAND_LINE : `token ${token_name}`
+}
 
 /** The change in words. A name of an older or newer release that has none is shown as it is. */
 export function actionWords(action: OperatorAction): string {

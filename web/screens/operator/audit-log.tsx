@@ -1,5 +1,6 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
+import { COMMAND_LINE } from '../../../src/vocabulary/recorded-operation.ts'
 import { hrefOf } from '../../api/calls.ts'
 import {
   actionFields,
@@ -18,7 +19,7 @@ import { PickAccount } from '../../parts/pick-account.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
-import { ACTION_KINDS, actionWords, changeWords } from './action-words.ts'
+import { ACTION_KINDS, actionWords, actorWords, changeWords } from './action-words.ts'
 import type { AuditLogSearch } from './search.ts'
 
 const route = getRouteApi('/operator/audit-log')
@@ -75,6 +76,7 @@ function PickPeople(props: {
     ...users.filter((user) => user.is_operator).map(({ id, name }) => ({ value: id, text: name })),
     ...tokens.map(({ id, name }) => ({ value: id, text: `token ${name}` })),
     { value: SETTINGS_TOKEN, text: `token ${SETTINGS_TOKEN}` },
+    { value: COMMAND_LINE, text: COMMAND_LINE },
   ]
   const unlisted = props.picked.filter((id) => options.every(({ value }) => value !== id))
   const all = [...options, ...unlisted.map((id) => ({ value: id, text: id }))]
@@ -156,9 +158,7 @@ function ActionRow({ action }: { action: OperatorAction }) {
           money(amount, action.action === 'settleRequest' ? 4 : 2)
         )}
       </td>
-      <td className="text-ink-2 wrap-anywhere">
-        {action.user_name ?? `token ${action.token_name}`}
-      </td>
+      <td className="text-ink-2 wrap-anywhere">{actorWords(action)}</td>
       <td className="end text-ink-2">
         <Time at={at}>{listTime(at, new Date())}</Time>
       </td>
