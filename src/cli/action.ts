@@ -45,7 +45,8 @@ export const ACTION_COMMANDS: CommandGroup = {
         },
         {
           flags: '--by <ids>',
-          words: 'only by these users or admin tokens, comma-separated; "command line" for commands',
+          words:
+            'only by these users or admin tokens, comma-separated; "command line" for commands',
           to: 'query.by',
         },
         {
