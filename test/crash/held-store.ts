@@ -51,9 +51,8 @@ export interface HeldCommit {
 }
 
 const TRIGGERS: Readonly<Record<CommitOf, string>> = {
-  hold: 'insert on requests deferrable initially deferred for each row',
-  settle: `update on requests deferrable initially deferred for each row
-    when (old.state = 'open' and new.state <> 'open')`,
+  hold: 'insert on holds deferrable initially deferred for each row',
+  settle: 'insert on requests deferrable initially deferred for each row',
   correction: `update on requests deferrable initially deferred for each row
     when (old.state = 'provisional')`,
 }

@@ -12,7 +12,7 @@ const TRIGGERS = `
     as 'begin perform pg_notify(''told'', tg_table_name || '' '' || new.id); return null; end';
   create trigger tell_heartbeat after insert or update on instances
     for each row execute function tell();
-  create trigger tell_unresolved after update on requests
+  create trigger tell_unresolved after insert or update on requests
     for each row when (new.state = 'unresolved') execute function tell()`
 
 /** Watches the store at `url`; `onHeartbeat` is told of each heartbeat of any gateway. */
