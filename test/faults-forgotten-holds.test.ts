@@ -51,11 +51,11 @@ async function runSql(sql: { readonly sqlite: string; readonly postgres: string 
 }
 
 const REFUSE_FINAL = {
-  sqlite: `create trigger refuse_final before update on requests when new.state = 'final'
+  sqlite: `create trigger refuse_final before insert on requests when new.state = 'final'
     begin select raise(abort, 'refused by the test'); end`,
   postgres: `create function refuse() returns trigger language plpgsql as
       $$ begin raise exception 'refused by the test'; end $$;
-    create trigger refuse_final before update on requests
+    create trigger refuse_final before insert on requests
       for each row when (new.state = 'final') execute function refuse()`,
 }
 

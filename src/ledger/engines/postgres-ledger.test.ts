@@ -279,7 +279,7 @@ describe('a connection that is lost', () => {
     await outsider.query(`
       create function take_time() returns trigger language plpgsql
         as 'begin perform pg_sleep(0.3); return null; end';
-      create constraint trigger slow after insert on requests deferrable initially deferred
+      create constraint trigger slow after insert on holds deferrable initially deferred
         for each row execute function take_time()`)
     proxy.severAfter('commit\0')
     await expect(ledger.openHold(holdOf('R2', 'KA'))).rejects.toBeInstanceOf(StoreUnavailable)
