@@ -1,16 +1,10 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, beforeAll } from 'vitest'
 import { readAdapter } from '../adapter/adapter.ts'
 import { type Outcome, type RunInput, runChecks } from '../run.ts'
 
 const TOY = join(import.meta.dirname, 'toy.yaml')
-
-// All that the toy asks of its store is whether it is there.
-const store = createServer((socket) => socket.on('error', () => {}))
-beforeAll(() => once(store.listen(0, '127.0.0.1'), 'listening'))
-afterAll(() => void store.close())
 
 /** Runs a check or a group on the toy with a planted fault, or `none`. */
 export async function foundBy(
@@ -18,6 +12,9 @@ export async function foundBy(
   fault: string,
   more: Partial<RunInput> = {},
 ): Promise<readonly Outcome[]> {
+  // All that the toy asks of its store is whether it is there.
+  const store = createServer((socket) => socket.on('error', () => {}))
+  await once(store.listen(0, '127.0.0.1'), 'listening')
   const { port } = store.address() as AddressInfo
   const { checks } = await runChecks({
     adapter: { ...readAdapter(TOY, 'default'), set: { fault } },
@@ -35,6 +32,6 @@ export async function foundBy(
     redis: `redis://127.0.0.1:${port}`,
     tell: () => {},
     ...more,
-  })
+  }).finally(() => store.close())
   return checks
 }
