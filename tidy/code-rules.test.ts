@@ -5,6 +5,7 @@ import {
   checkDocComments,
   checkFloats,
   checkLeftovers,
+  checkOldFunctions,
   checkParameters,
 } from './code-rules.ts'
 import { judgeToyTree } from './toy-tree.ts'
@@ -19,6 +20,24 @@ test.each([
     expect.stringContaining('is floating point'),
   ])
   expect(await judgeToyTree(checkFloats, { 'src/vocabulary/money.ts': text })).toEqual([])
+})
+
+test.each(['this.#end = () => {}', 'made.end = function () {}'])(
+  'a function assigned to a property fails: %s',
+  async (text) => {
+    const verdict = await judgeToyTree(checkOldFunctions, {
+      'src/a.ts': `class A { a() { ${text} } }`,
+    })
+    expect(verdict).toEqual([expect.stringContaining('is an old object')])
+  },
+)
+
+test('a function that has a name, or is a field, may be a property', async () => {
+  const verdict = await judgeToyTree(checkOldFunctions, {
+    'src/a.ts':
+      'class A { end = () => {}; a() { const go = () => {}; this.go = go; return { b: () => {} } } }',
+  })
+  expect(verdict).toEqual([])
 })
 
 test.each([

@@ -8,6 +8,7 @@ import {
   checkDocComments,
   checkFloats,
   checkLeftovers,
+  checkOldFunctions,
   checkParameters,
 } from './code-rules.ts'
 import { COMMANDS_WITH_TESTS, checkDocumentedCommands } from './documented-commands.ts'
@@ -38,6 +39,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   ['parameters are distinguishable at the call', checkParameters],
   ['type assertions give their reason', checkAssertions],
   ['floating point stays out of the server', checkFloats],
+  ['no function is assigned to a property before it has a name', checkOldFunctions],
   ['tests run whole, on real parts, and never sleep', checkTestHygiene],
   ['every export of src/ has a doc comment', checkDocComments],
   ['each export has an importer, and no lines stand twice', checkHouse],

@@ -38,13 +38,14 @@ export class Passes {
   wait(waitMs: number): Promise<void> {
     if (this.#stopped) return Promise.resolve()
     return new Promise((resolve) => {
-      this.#wake = () => {
+      const wake = (): void => {
         if (this.#timer !== null) clearTimeout(this.#timer)
         this.#timer = null
         this.#wake = null
         resolve()
       }
-      this.#timer = setTimeout(this.#wake, waitMs)
+      this.#wake = wake
+      this.#timer = setTimeout(wake, waitMs)
       this.#timer.unref()
     })
   }

@@ -36,11 +36,12 @@ class Relay implements AttemptObserver {
 
   constructor(held: HeldRequest, resolve: (ending: RelayEnding) => void) {
     this.#held = held
-    this.#resolve = (ending) => {
+    const end = (ending: RelayEnding): void => {
       this.#hasEnded = true
       held.callEnded()
       resolve(ending)
     }
+    this.#resolve = end
   }
 
   start(forward: (observer: AttemptObserver) => Attempt): void {
