@@ -1,10 +1,12 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { importsOf } from './imports.ts'
 import { isCode, isTest, readSourceTree, type SourceFile, type Violation } from './source-tree.ts'
 import { judgeToyTree } from './toy-tree.ts'
 
-const files = await readSourceTree(join(import.meta.dirname, '..'))
+const ROOT = join(import.meta.dirname, '..')
+const files = await readSourceTree(ROOT)
 
 /** Imports over the border of books/: what it takes from outside, and what others take from it. */
 function crossings(tree: readonly SourceFile[]): Violation[] {
@@ -34,4 +36,12 @@ test('an import over the border is found, in both directions', async () => {
     'books/run.ts:2 imports zod',
     'src/main.ts:1 imports ../books/run.ts',
   ])
+})
+
+test('what the adapter of tollgate quotes of the docs stands there', () => {
+  const adapter = readFileSync(join(ROOT, 'books/adapters/tollgate.yaml'), 'utf8')
+  const quotes = [...adapter.matchAll(/(docs\/[\w-]+\.md): "([^"]+)"/g)]
+  expect(quotes.length).toBeGreaterThan(1)
+  for (const [, page = '', quote] of quotes)
+    expect(readFileSync(join(ROOT, page), 'utf8').replace(/\s+/g, ' ')).toContain(quote)
 })
