@@ -3,13 +3,12 @@ import { constants } from 'node:os'
 import { basename, join, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
-import { type Adapter, AdapterError, readAdapter } from './adapter/adapter.ts'
-import { CHECKS } from './checks/checks.ts'
+import { type Adapter, readAdapter } from './adapter/adapter.ts'
 import { wordsOf } from './json.ts'
 import { PRICES } from './provider/bill.ts'
 import { PRICED, PROVIDER_KEY, startProvider, UNPRICED } from './provider/provider.ts'
-import { leftText, lineOf, requestText, resultText, scoresPage, tallyOf } from './report.ts'
-import { type Outcome, type Result, runChecks } from './run.ts'
+import { lineOf, requestText, resultText, scoresPage, tallyOf } from './report.ts'
+import { CHECKS, type Outcome, type Result, runChecks } from './run.ts'
 
 // The package's folder: of the sources, or of what the compiler made of them.
 const HERE = import.meta.dirname
@@ -58,7 +57,7 @@ export async function main(args: readonly string[]): Promise<number> {
     if (values.help) return say(HELP)
     if (command === 'run' && named[0] !== undefined) return await run(named[0], values, args)
     if (command === 'provider') return await serveProvider(Number(values.port ?? 9_100))
-    if (command === 'checks') return say(LIST.join('\n'))
+    if (command === 'checks') return say(CHECKS.map(listText).join('\n'))
     if (command !== 'scores' || named.length === 0) return say(HELP, 2)
     const results = named.map((file): Result => JSON.parse(readFileSync(file, 'utf8')))
     return say(scoresPage(results, Date.now()).trimEnd())
@@ -68,9 +67,8 @@ export async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-const LIST = CHECKS.map(
-  ({ group, name, check }) => `${group.padEnd(9)} ${name.padEnd(18)} ${check.promise}`,
-)
+const listText = ({ group, name, check }: (typeof CHECKS)[number]): string =>
+  `${group.padEnd(9)} ${name.padEnd(18)} ${check.promise}`
 
 type Options = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values']
 
@@ -78,8 +76,7 @@ async function run(name: string, values: Options, args: readonly string[]): Prom
   const built = join(ADAPTERS, `${name}.yaml`)
   const isBuiltIn = existsSync(built)
   const names = readdirSync(ADAPTERS).join(', ').replaceAll('.yaml', '')
-  if (!isBuiltIn && !existsSync(name))
-    throw new AdapterError(`no adapter ${name}. Built in: ${names}`)
+  if (!isBuiltIn && !existsSync(name)) throw new Error(`no adapter ${name}. Built in: ${names}`)
   const file = isBuiltIn ? built : resolve(name)
   const { variant = 'default', quick = false, busy = false, binary, postgres, redis } = values
   const shownFile = relative(isBuiltIn ? HOME : process.cwd(), file)
@@ -89,14 +86,13 @@ async function run(name: string, values: Options, args: readonly string[]): Prom
   // Where the program lay on this machine tells a reader nothing.
   const shown = args.map((arg) => (arg === binary ? basename(arg) : arg))
   const result = await runChecks({
-    ...{ adapter, variant, quick, busy, postgres, redis },
+    ...{ adapter, variant, quick, busy, postgres, redis, tell },
     suite: JSON.parse(readFileSync(join(HOME, 'package.json'), 'utf8')).version,
     command: `npx gateway-books ${shown.join(' ')}`,
-    only: values.only?.split(',') ?? (quick ? QUICK : []),
+    only: values.only?.split(',') ?? NAMES.filter((name) => !quick || !LONG.includes(name)),
     rounds: Number(values.rounds ?? (quick ? 1 : 3)),
     patienceMs: quick ? 30_000 : 60_000,
     binary: binary === undefined ? undefined : resolve(binary),
-    tell: teller(),
     trace: values.verbose ? (...request) => print(requestText(...request)) : undefined,
   })
   console.log(tallyOf(result))
@@ -115,26 +111,21 @@ function print(line: string, end = '\n'): void {
 }
 
 /** Prints a line for each check that ended, and on a terminal what runs now and the time left. */
-function teller(): (told: Outcome | string, done?: number) => void {
-  let startedAt = Date.now()
-  return (told, done) => {
-    // What comes before the first check, such as an installation, says nothing about the time of checks.
-    if (done === 0) startedAt = Date.now()
-    if (typeof told !== 'string') print(lineOf(told, process.stdout.isTTY))
-    else if (process.stdout.isTTY)
-      print(`… ${told}${leftText(Date.now() - startedAt, done ?? 0)}`, '')
-  }
+function tell(told: Outcome | string, left = ''): void {
+  if (typeof told !== 'string') print(lineOf(told, process.stdout.isTTY))
+  else if (process.stdout.isTTY) print(`… ${told}${left}`, '')
 }
 
-// Two minutes: all but what takes longest.
-const QUICK = CHECKS.map(({ name }) => name).filter((name) => !['clock', 'cost'].includes(name))
+const NAMES = CHECKS.map(({ name }) => name)
+// What a quick run of two minutes leaves out.
+const LONG = ['clock', 'cost']
 
 /** Load and faults are for a machine of one's own. */
 function refuseFarAddress({ url, file }: Adapter, isOwn: boolean): void {
   if (url === undefined || isOwn) return
   if (['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname)) return
   const words = 'is not this machine: checks are load and faults. If it is your own server, add'
-  throw new AdapterError(`${file} ${url} ${words} --my-own-server`)
+  throw new Error(`${file} ${url} ${words} --my-own-server`)
 }
 
 async function isAgreed({ install, start, file }: Adapter): Promise<boolean> {

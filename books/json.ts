@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { isNode, parseDocument } from 'yaml'
 
 /** Whether a value is an object with members. */
@@ -37,10 +36,9 @@ export function rawMember(json: string, name: string): string {
   return isNode(node) && node.range ? json.slice(node.range[0], node.range[1]) : ''
 }
 
-/** The SHA-256 of a text, in hexadecimal digits. */
-export function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
-}
+/** What numbers come to. */
+export const sumOf = (numbers: readonly number[]): number =>
+  numbers.reduce((sum, number) => sum + number, 0)
 
 /** What an error says. */
 export const wordsOf = (error: unknown): string =>

@@ -1,9 +1,8 @@
 import type { Row } from './adapter/gateway.ts'
-import { CHECKS } from './checks/checks.ts'
 import type { Sent } from './checks/sent.ts'
 import { money } from './checks/verdict.ts'
 import { type Line, microsOf } from './provider/bill.ts'
-import { isJudged, type Outcome, type Result } from './run.ts'
+import { CHECKS, isJudged, type Outcome, type Result } from './run.ts'
 
 const COLOURS: Readonly<Record<string, number>> = { pass: 32, fail: 31, broken: 35, figure: 36 }
 
@@ -13,15 +12,6 @@ export function lineOf(outcome: Outcome, isColoured: boolean): string {
   const cell = verdict.padEnd(9)
   const shown = isColoured ? `\u001b[${COLOURS[verdict] ?? 0}m${cell}\u001b[0m` : cell
   return `${group.padEnd(8)} ${shown} ${check.padEnd(17)} ${words.replaceAll('\n', ' ')}  ${seconds} s`
-}
-
-/** About how long a run takes on, where this part of it is done, from 0 to 1; '' at its start. */
-export function leftText(elapsedMs: number, done: number): string {
-  if (done === 0) return ''
-  const leftS = (elapsedMs * (1 - done)) / done / 1_000
-  return leftS < 90
-    ? `, about ${Math.ceil(leftS)} s left`
-    : `, about ${Math.ceil(leftS / 60)} min left`
 }
 
 /** A request: how it was answered, its lines of the bill, and the gateway's row. */

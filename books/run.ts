@@ -1,14 +1,25 @@
+import { hash } from 'node:crypto'
 import { cpus, loadavg, platform, totalmem } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Adapter, AdapterError } from './adapter/adapter.ts'
+import type { Adapter } from './adapter/adapter.ts'
 import { Gateway, type Machine, type Row } from './adapter/gateway.ts'
-import { CHECKS } from './checks/checks.ts'
-import { type Check, Lab, PLAIN_MICROS } from './checks/lab.ts'
+import { broken } from './checks/broken.ts'
+import { charges } from './checks/charges.ts'
+import { type Check, check, Lab, PLAIN_MICROS } from './checks/lab.ts'
+import { limits } from './checks/limits.ts'
 import { mustAnswer, type Sent } from './checks/sent.ts'
-import { Lacking, type Verdict } from './checks/verdict.ts'
-import { hashOf, wordsOf } from './json.ts'
+import { survives } from './checks/survives.ts'
+import { tells } from './checks/tells.ts'
+import { judge, Lacking, type Verdict } from './checks/verdict.ts'
+import { wire } from './checks/wire.ts'
+import { wordsOf } from './json.ts'
 import { type Line, microsOf } from './provider/bill.ts'
 import { startProvider } from './provider/provider.ts'
+
+/** All checks with their groups, in the order in which they run. */
+export const CHECKS = Object.entries({ limits, charges, broken, survives, tells, wire }).flatMap(
+  ([group, checks]) => Object.entries(checks).map(([name, check]) => ({ group, name, check })),
+)
 
 /** What a check found, over all rounds. */
 export interface Outcome extends Verdict {
@@ -35,7 +46,7 @@ export interface RunInput extends Machine {
   readonly variant: string
   readonly suite: string
   readonly command: string
-  /** Names of checks and groups; all where there is none. */
+  /** Names of checks and groups. */
   readonly only: readonly string[]
   readonly rounds: number
   readonly quick: boolean
@@ -43,8 +54,8 @@ export interface RunInput extends Machine {
   readonly patienceMs: number
   /** Whether the machine has other work. */
   readonly busy: boolean
-  /** Hears what runs now, with the part of the run that is done, from 0 to 1; then what was found. */
-  readonly tell: (told: Outcome | string, done?: number) => void
+  /** Hears what runs now, with words for the time left; then what was found. */
+  readonly tell: (told: Outcome | string, left?: string) => void
   /** Hears of each request of a check that ended. */
   readonly trace?: ((sent: Sent, lines: readonly Line[], row: Row | undefined) => void) | undefined
 }
@@ -53,16 +64,17 @@ const LOAD_MAX = 0.5
 // Requests of a check in a result file: enough to see what went wrong.
 const REQUESTS_KEPT = 20
 
-/** Runs checks against a gateway and returns what they found. Throws AdapterError where they can't begin. */
+/** Runs checks against a gateway and returns what they found. Throws where they can't begin. */
 export async function runChecks(input: RunInput): Promise<Result> {
   const { adapter, only, tell } = input
   const load = (loadavg()[0] ?? 0) / cpus().length
   const words = `the machine is busy: a load of ${load.toFixed(2)} a core; --busy runs nevertheless`
-  if (load > LOAD_MAX && !input.busy) throw new AdapterError(`${words}, and the result says so`)
+  if (load > LOAD_MAX && !input.busy) throw new Error(`${words}, and the result says so`)
   const names = new Set(CHECKS.flatMap(({ group, name }) => [group, name]))
   const unknown = only.find((name) => !names.has(name))
   if (unknown !== undefined)
-    throw new AdapterError(`no check or group ${unknown}. These are: ${[...names].join(', ')}`)
+    throw new Error(`no check or group ${unknown}. These are: ${[...names].join(', ')}`)
+  const chosen = CHECKS.filter(({ group, name }) => only.includes(group) || only.includes(name))
   const startedAt = Date.now()
   const provider = await startProvider(adapter.provider_port)
   const gateway = new Gateway(adapter, provider.port, input)
@@ -70,18 +82,17 @@ export async function runChecks(input: RunInput): Promise<Result> {
   try {
     tell(`starting ${adapter.gateway} ${adapter.version}`)
     await gateway.open()
-    await passGate(new Lab({ ...bench, quick: true }, 'gate-0-'))
+    const gate = await roundOf(GATE, new Lab({ ...bench, quick: true }, 'gate-0-'), undefined)
+    if (gate.verdict !== 'pass')
+      throw new Error(`one plain request did not work, so nothing is judged: ${gate.words}`)
     const checks: Outcome[] = []
-    const chosen = CHECKS.filter(
-      ({ group, name }) => only.length === 0 || only.includes(group) || only.includes(name),
-    )
-    const all = secondsOf(chosen) * input.rounds
+    const firstAt = Date.now()
     for (const [index, { group, name, check }] of chosen.entries()) {
       const begunAt = Date.now()
       const rounds: Round[] = []
       while (rounds.length < input.rounds && rounds.every(isJudged)) {
-        const done = secondsOf(chosen.slice(0, index)) * input.rounds + check.within * rounds.length
-        tell(name, done / all)
+        const done = (index + rounds.length / input.rounds) / chosen.length
+        tell(name, leftText(Date.now() - firstAt, done))
         const lab = new Lab(bench, `${name}-${rounds.length + 1}-`)
         rounds.push(await roundOf(check, lab, input.trace))
       }
@@ -90,7 +101,8 @@ export async function runChecks(input: RunInput): Promise<Result> {
       checks.push(outcome)
       tell(outcome)
     }
-    return { ...describe(input, startedAt), reported: await gateway.version(), checks }
+    const reported = adapter.reported ? String(await gateway.ask(adapter.reported)) : null
+    return { ...describe(input, startedAt), reported, checks }
   } finally {
     await gateway.close()
     await provider.close()
@@ -103,35 +115,33 @@ function describe(input: RunInput, startedAt: number) {
   const memoryGb = Math.round(totalmem() / 2 ** 30)
   return {
     ...{ suite, gateway, version, variant, docs, lacks, footnotes, policy, busy, quick, command },
-    ...{ adapter: input.adapter.file, adapterHash: hashOf(input.adapter.text), replies },
+    ...{ adapter: input.adapter.file, adapterHash: hash('sha256', input.adapter.text), replies },
     machine: `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, ${memoryGb} GB, ${platform()}`,
     startedAt: new Date(startedAt).toISOString(),
     seconds: Math.round((Date.now() - startedAt) / 1_000),
   }
 }
 
-/** Nothing is judged before one plain request was answered, billed and charged. */
-async function passGate(lab: Lab): Promise<void> {
+/** Nothing is judged before this is kept. */
+const GATE = check('one plain request is answered, billed and charged', async (lab) => {
   const { spent, fee_factor } = lab.adapter
-  try {
-    const purse = await lab.client()
-    mustAnswer([await lab.send(purse)])
-    const charged = spent === undefined ? 1 : await lab.spent(purse)
-    if (lab.billed() === PLAIN_MICROS * fee_factor && charged > 0) return
-    throw new Error(`billed ${lab.billed()}, charged ${charged}: is there a price in its settings?`)
-  } catch (error) {
-    const words = `one plain request did not work, so nothing is judged: ${wordsOf(error)}`
-    throw new AdapterError(words, { cause: error })
-  }
-}
+  const purse = await lab.client()
+  mustAnswer([await lab.send(purse)])
+  const charged = spent === undefined ? 1 : await lab.spent(purse)
+  const words = `billed ${lab.billed()}, charged ${charged}: is there a price in its settings?`
+  return judge(lab.billed() === PLAIN_MICROS * fee_factor && charged > 0, { words })
+})
 
 /** Whether a promise was put to the test. */
 export const isJudged = ({ verdict }: Verdict): boolean =>
   ['pass', 'fail', 'figure'].includes(verdict)
 
-/** The longest that checks may take. Those that may take longer mostly do. */
-const secondsOf = (checks: typeof CHECKS): number =>
-  checks.reduce((sum, { check }) => sum + check.within, 0)
+/** About how long a run takes on, where this part of it is done, from 0 to 1; '' at its start. */
+export function leftText(elapsedMs: number, done: number): string {
+  if (done === 0) return ''
+  const leftS = (elapsedMs * (1 - done)) / done / 1_000
+  return `, about ${leftS < 90 ? `${Math.ceil(leftS)} s` : `${Math.ceil(leftS / 60)} min`} left`
+}
 
 /** What a check finds in one lab, in its time. */
 async function roundOf({ run, within }: Check, lab: Lab, trace: RunInput['trace']) {
@@ -142,11 +152,11 @@ async function roundOf({ run, within }: Check, lab: Lab, trace: RunInput['trace'
     words: wordsOf(error),
   }))
   // A gateway that lists no requests any more was judged nevertheless.
-  const rows = await lab.rowsBySent().catch(() => new Map<Sent, Row>())
-  if (trace) for (const sent of lab.sent) trace(sent, lab.lines([sent]), rows.get(sent))
+  const rowOf = await lab.rowFinder().catch(() => () => undefined)
+  for (const sent of lab.sent) trace?.(sent, lab.lines([sent]), rowOf(sent))
   const requests = lab.sent.slice(0, REQUESTS_KEPT).map((sent) => {
     const billed = microsOf(...lab.lines([sent]))
-    const charged = rows.get(sent)?.micros ?? null
+    const charged = rowOf(sent)?.micros ?? null
     return { id: sent.id, status: sent.answer.httpStatus, billed, charged }
   })
   return { ...verdict, settledMs: lab.settledMs, requests }

@@ -5,7 +5,7 @@ import { afterAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { main } from '../cli.ts'
 import { readAdapter } from './adapter.ts'
-import { fill } from './template.ts'
+import { fill } from './steps.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'books-adapter-'))
 afterAll(() => rmSync(folder, { recursive: true }))

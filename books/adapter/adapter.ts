@@ -1,22 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isMap, isSeq, LineCounter, type Node, parseDocument, visit } from 'yaml'
 import { isRecord } from '../json.ts'
-import { TEMPLATE, type Values } from './template.ts'
-
-/** A file that can't be used: what is wrong, and where. Ends the run with 3 before anything starts. */
-export class AdapterError extends Error {}
-
-export const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const
-
-/** One HTTP call to the gateway, or one shell command; `keep` gives names to values of its JSON. */
-export interface Step extends Partial<Readonly<Record<(typeof METHODS)[number], string>>> {
-  readonly run?: string
-  /** Writes the files again with the values so far, and starts the gateway again. */
-  readonly restart?: true
-  readonly headers?: Values
-  readonly body?: unknown
-  readonly keep?: Values
-}
+import { ACTS, type Step, TEMPLATE, type Values } from './steps.ts'
 
 /** Where a sum is read; `unit` is `dollars`, `micros`, or micro-dollars a unit. */
 export interface Reading extends Step {
@@ -85,8 +70,8 @@ export interface Adapter extends Whole, Partial<Optional>, Readonly<typeof DEFAU
   readonly rows?: Rows
 }
 
-const ACTS = [...METHODS, 'run', 'restart']
-const STEP = [...ACTS, 'headers', 'body', 'keep']
+const DOES = [...ACTS, 'restart'] as const
+const STEP = [...DOES, 'headers', 'body', 'keep']
 const READING = [...STEP, 'value', 'unit', 'settles_within_s', 'flushes_every_s']
 
 /** The keys of each section: null for any. A section of steps is checked in each of them. */
@@ -108,33 +93,28 @@ const GIVEN =
   'dir home port url provider provider_port provider_key postgres redis binary bearer micros dollars prefix factor hours next model key account'
 
 // Of these releases, two had a thief's code in them and one its successor's.
-const REFUSED: Readonly<Record<string, readonly string[]>> = {
-  litellm: ['1.82.7', '1.82.8', '1.107.0'],
-}
+const REFUSED = ['litellm 1.82.7', 'litellm 1.82.8', 'litellm 1.107.0']
 
-/** Reads an adapter and one of its variants. Throws AdapterError. */
+/** Reads an adapter and one of its variants. Throws where it can't be used: what is wrong, and in which line. */
 export function readAdapter(file: string, variant: string): Adapter {
   const text = readFileSync(file, 'utf8')
   const counter = new LineCounter()
   const document = parseDocument(text, { lineCounter: counter })
   const refuse = (offset: number | undefined, words: string): never => {
-    throw new AdapterError(`${file}:${counter.linePos(offset ?? 0).line} ${words}`)
+    throw new Error(`${file}:${counter.linePos(offset ?? 0).line} ${words}`)
   }
   const [error] = document.errors
   if (error !== undefined) refuse(error.pos[0], error.message)
   const known = new Set(GIVEN.split(' '))
-  const used: [string, number | undefined][] = []
   visit(document, {
     Pair(_, { key, value }) {
       if (!/^(?:keep|set)$/.test(String(key)) || !isMap(value)) return
       for (const pair of value.items) known.add(String(pair.key))
     },
-    Scalar(_, { value, range }) {
-      for (const [, name = ''] of String(value).matchAll(TEMPLATE)) used.push([name, range?.[0]])
-    },
   })
-  const [name = '', at] = used.find(([name]) => !known.has(name)) ?? []
-  if (name !== '') refuse(at, `{${name}} has no value. These have: ${[...known].sort().join(', ')}`)
+  for (const { 1: name = '', index } of text.matchAll(TEMPLATE))
+    if (!known.has(name))
+      refuse(index, `{${name}} has no value. These have: ${[...known].sort().join(', ')}`)
   const sections = isMap<Node, Node>(document.contents) ? document.contents.items : []
   for (const { key, value } of sections) {
     const name = String(key)
@@ -143,7 +123,7 @@ export function readAdapter(file: string, variant: string): Adapter {
     if (keys === undefined) refuse(at, `${name} is no key of an adapter. These are: ${ALL}`)
     for (const step of keys ? (isSeq<Node>(value) ? value.items : [value]) : []) {
       if (!isMap<Node>(step)) return refuse(at, `${name} has a step that is no map`)
-      if (!ACTS.some((act) => step.has(act))) refuse(at, `${name} has a step that does nothing`)
+      if (!DOES.some((act) => step.has(act))) refuse(at, `${name} has a step that does nothing`)
       const odd = step.items.find((item) => !keys?.includes(String(item.key)))?.key
       if (odd) refuse(odd.range?.[0], `${odd} is no key of ${name}. These are: ${keys?.join(', ')}`)
     }
@@ -156,7 +136,7 @@ export function readAdapter(file: string, variant: string): Adapter {
   const names = isRecord(variants) ? Object.keys(variants).join(', ') : ''
   if (!isRecord(chosen)) return refuse(0, `has no variant ${variant}. These are: ${names}`)
   const adapter = { ...DEFAULTS, ...base, ...chosen, file, text } as unknown as Adapter
-  if (REFUSED[adapter.gateway]?.includes(adapter.version))
-    refuse(0, `${adapter.gateway} ${adapter.version} is a release that is not to be run`)
+  const release = `${adapter.gateway} ${adapter.version}`
+  if (REFUSED.includes(release)) refuse(0, `${release} is a release that is not to be run`)
   return adapter
 }

@@ -5,19 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ask } from '../client.ts'
 import { parseJson, valueAt } from '../json.ts'
 import { PROVIDER_KEY } from '../provider/provider.ts'
-import { type Adapter, AdapterError, type Reading, type Rows, type Step } from './adapter.ts'
-import {
-  freePort,
-  LOG,
-  launch,
-  openStore,
-  type Running,
-  runCommand,
-  type Store,
-  undoAtEnd,
-} from './processes.ts'
-import { DOLLAR, labelOf, microsIn, moneyIn, takeStep } from './steps.ts'
-import { fill, type Values } from './template.ts'
+import type { Adapter, Reading } from './adapter.ts'
+import { freePort, LOG, launch, openStore, runCommand, undoAtEnd } from './processes.ts'
+import { fill, labelOf, microsIn, moneyIn, type Step, takeStep, type Values } from './steps.ts'
 
 /** What a gateway's own list of requests says that one of them cost. */
 export type Row = Readonly<{ id: string; micros: number }>
@@ -31,11 +21,9 @@ const STARTS = 3
 export class Gateway {
   readonly adapter: Adapter
   readonly dir: string
-  readonly stores: Store[] = []
-  /** Headers of every request to it, beside the key. */
-  readonly headers: Values
+  readonly stores: Awaited<ReturnType<typeof openStore>>[] = []
   /** What was started; null where the suite did not start it. */
-  main: Running | null = null
+  main: ReturnType<typeof launch> | null = null
   readonly #machine: Machine
   readonly #removeDir: () => void
   #values: Values
@@ -50,13 +38,12 @@ export class Gateway {
     )
     this.#machine = machine
     this.#values = {
-      ...{ ...set, home, dir: this.dir, model, url, bearer, ...moneyIn(DOLLAR) },
+      ...{ ...set, home, dir: this.dir, model, url, bearer, ...moneyIn() },
       binary: machine.binary ?? fill(binary, { home }),
       provider: `http://127.0.0.1:${providerPort}`,
       provider_port: String(providerPort),
       provider_key: PROVIDER_KEY,
     }
-    this.headers = fill(adapter.headers, this.#values)
   }
 
   /** Installs it where that was not done, starts it, and sets it up. */
@@ -66,7 +53,7 @@ export class Gateway {
     if (isOurs && this.#machine.binary === undefined) await this.#install()
     for (const need of adapter.needs) {
       const url = this.#machine[need]
-      if (url === undefined) throw new AdapterError(`${adapter.gateway} needs --${need} URL`)
+      if (url === undefined) throw new Error(`${adapter.gateway} needs --${need} URL`)
       const store = await openStore(url)
       this.stores.push(store)
       this.#values = { ...this.#values, [need]: store.url }
@@ -82,7 +69,7 @@ export class Gateway {
     const commands = install.map((command) => fill(command, { home }))
     if (existsSync(done) && readFileSync(done, 'utf8') === commands.join('\n')) return
     if (commands.length === 0 && build !== undefined)
-      throw new AdapterError(`${gateway} is in no registry: ${build}, and give --binary PATH`)
+      throw new Error(`${gateway} is in no registry: ${build}, and give --binary PATH`)
     mkdirSync(home, { recursive: true })
     for (const command of commands) await runCommand(command, home)
     writeFileSync(done, commands.join('\n'))
@@ -100,27 +87,26 @@ export class Gateway {
     return this.#values['url'] ?? ''
   }
 
+  /** Headers of every request to it, beside the key. */
+  get headers(): Values {
+    return fill(this.adapter.headers, this.#values)
+  }
+
   /** Starts it, at its former port where it had one. */
   async start(env: NodeJS.ProcessEnv = {}): Promise<void> {
-    const { running, at } = await this.#launch(this.#values['port'], env)
+    const { running, at } = await this.launch(this.#values['port'], env)
     this.main = running
     this.#values = await this.run(this.adapter.after_restart, at)
   }
 
-  /** Starts a second one on the same store. */
-  async startSecond(): Promise<{ url: string; stop: () => Promise<void> }> {
-    const { running, at } = await this.#launch(undefined, {})
-    return { url: at.url, stop: () => running.stop('SIGTERM') }
-  }
-
-  async #launch(former: string | undefined, env: NodeJS.ProcessEnv) {
+  /** Starts one more on the same store; at a port that one had, where there is one. */
+  async launch(former?: string, env: NodeJS.ProcessEnv = {}) {
     const { start, gateway, file } = this.adapter
-    if (start === undefined) throw new AdapterError(`${file} has neither start nor url`)
+    if (start === undefined) throw new Error(`${file} has neither start nor url`)
     for (let port = former, tries = 1; ; tries++, port = undefined) {
       port ??= String(await freePort())
       const at = { port, url: `http://127.0.0.1:${port}` }
-      const command = fill(start.run, { ...this.#values, ...at })
-      const running = launch(command, this.dir, env)
+      const running = launch(fill(start.run, { ...this.#values, ...at }), this.dir, env)
       const until = Date.now() + start.within_s * 1_000
       const url = at.url + start.ready.replace('GET ', '')
       while (!running.isOver() && Date.now() < until) {
@@ -135,7 +121,6 @@ export class Gateway {
     }
   }
 
-  /** Ends it with a signal. */
   async stop(signal: NodeJS.Signals): Promise<void> {
     await this.main?.stop(signal)
     this.main = null
@@ -164,7 +149,7 @@ export class Gateway {
         await this.restart()
         continue
       }
-      const answer = await this.#ask(step, values)
+      const answer = await this.ask(step, values)
       for (const [name, path] of Object.entries(step.keep ?? {})) {
         const value = valueAt(answer, path)
         if (value === undefined) throw new Error(`no ${path} in the answer of ${labelOf(step)}`)
@@ -174,31 +159,26 @@ export class Gateway {
     return values
   }
 
-  /** Takes one step and returns what it is answered at a path: a value of its JSON, or the text that is none. */
-  async #ask(step: Step, given: Values, path = ''): Promise<unknown> {
+  /** Takes a step and returns what it is answered: the `value` of its JSON, all of it, or the text that is none. */
+  async ask(step: Step & Partial<Reading>, given: Values = {}): Promise<unknown> {
     const answer = await takeStep(step, { ...this.#values, ...given })
-    return valueAt(parseJson(answer) ?? answer.trim(), path)
+    return valueAt(parseJson(answer) ?? answer.trim(), step.value ?? '')
   }
 
   /** Reads a sum, in micro-dollars. */
   async read(reading: Reading, given: Values): Promise<number> {
-    const { value, unit } = reading
-    const found = await this.#ask(reading, given, value)
-    return microsIn(found, unit, `${labelOf(reading)}, ${value}`)
+    const found = await this.ask(reading, given)
+    return microsIn(found, reading.unit, `${labelOf(reading)}, ${reading.value}`)
   }
 
-  /** The version that the gateway itself reports; null where the adapter does not ask. */
-  async version(): Promise<string | null> {
-    const { reported } = this.adapter
-    return reported === undefined ? null : String(await this.#ask(reported, {}, reported.value))
-  }
-
-  /** Reads its list of requests, to the last page. */
-  async rows(rows: Rows, given: Values): Promise<readonly Row[]> {
+  /** Reads its list of requests, to the last page; null where the adapter lists none. */
+  async rows(given: Values): Promise<readonly Row[] | null> {
+    const { rows } = this.adapter
+    if (rows === undefined) return null
     const found: Row[] = []
     const { id, cost, unit, next } = rows
     for (let more: string | null = ''; more !== null; ) {
-      const json = await this.#ask(rows, { ...given, next: more })
+      const json = await this.ask(rows, { ...given, next: more })
       const page = valueAt(json, rows.each)
       if (!Array.isArray(page)) throw new Error(`no list at "${rows.each}" in ${labelOf(rows)}`)
       for (const row of page) {

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sumOf } from '../json.ts'
 import { listen } from '../provider/provider.ts'
 
 const STOP_MS = 30_000
@@ -23,12 +24,9 @@ export function undoAtEnd(undo: () => void): () => void {
 /** The file of a folder that has what its commands print. */
 export const LOG = 'gateway.log'
 
-/** A shell command that runs, as the leader of a process group. */
-export type Running = ReturnType<typeof launch>
-
 const GROUP = { shell: true, detached: true } as const
 
-/** Starts a command in a folder. */
+/** Starts a shell command in a folder, as the leader of a process group. */
 export function launch(command: string, cwd: string, more: NodeJS.ProcessEnv) {
   const log = openSync(join(cwd, LOG), 'a')
   const env = { ...process.env, ...more }
@@ -39,7 +37,6 @@ export function launch(command: string, cwd: string, more: NodeJS.ProcessEnv) {
   const isOver = (): boolean => child.exitCode !== null || child.signalCode !== null
   return {
     pid,
-    /** Whether it has ended. */
     isOver,
     /** Sends a signal to the group, and resolves when it has ended. */
     async stop(signal: NodeJS.Signals): Promise<void> {
@@ -92,8 +89,7 @@ function groupOf(leader: number): readonly number[] {
 }
 
 /** The CPU time that the processes of a group have used, in microseconds; Linux counts it in ticks of 10,000. */
-export const cpuMicrosOf = (leader: number): number =>
-  groupOf(leader).reduce((sum, ticks) => sum + ticks * 10_000, 0)
+export const cpuMicrosOf = (leader: number): number => 10_000 * sumOf(groupOf(leader))
 
 /** A port that no program listens on. */
 export async function freePort(): Promise<number> {
@@ -103,10 +99,7 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** A database as a gateway sees it: behind a relay that can be cut. */
-export type Store = Awaited<ReturnType<typeof openStore>>
-
-/** Opens a database for one run; of PostgreSQL, a new one on the server of the URL. */
+/** Opens a database for one run, behind a relay that can be cut; of PostgreSQL, a new one on the server of the URL. */
 export async function openStore(url: string) {
   const address = new URL(url)
   const isPostgres = address.protocol.startsWith('postgres')

@@ -1,24 +1,58 @@
 import { ask } from '../client.ts'
-import { METHODS, type Reading, type Step } from './adapter.ts'
+import { isRecord, sumOf } from '../json.ts'
 import { runCommand } from './processes.ts'
-import { fill, type Values } from './template.ts'
+
+/** Values by name, for templates. */
+export type Values = Readonly<Record<string, string>>
+
+/** A place in a text that a value is put into. */
+export const TEMPLATE = /\{([a-z_]+)\}/g
+
+/**
+ * The same value with the templates in its texts replaced, and those in their values; those without a value stay. A
+ * text that is one template of a number becomes that number.
+ */
+export function fill<Value>(value: Value, values: Values): Value
+export function fill(value: unknown, values: Values): unknown {
+  if (typeof value === 'string') {
+    const filled = value.replace(TEMPLATE, (whole, name) =>
+      String(fill(values[name], values) ?? whole),
+    )
+    return /^\{(?:micros|dollars|factor|hours)\}$/.test(value) ? Number(filled) : filled
+  }
+  if (Array.isArray(value)) return value.map((item) => fill(item, values))
+  if (!isRecord(value)) return value
+  const filled = Object.entries(value).map((entry) => entry.map((part) => fill(part, values)))
+  return Object.fromEntries(filled)
+}
+
+export const ACTS = ['get', 'post', 'put', 'patch', 'delete', 'run'] as const
+
+/** One HTTP call to the gateway, or one shell command; `keep` gives names to values of its JSON. */
+export interface Step extends Partial<Readonly<Record<(typeof ACTS)[number], string>>> {
+  /** Writes the files again with the values so far, and starts the gateway again. */
+  readonly restart?: true
+  readonly headers?: Values
+  readonly body?: unknown
+  readonly keep?: Values
+}
 
 /** In micro-dollars. */
-export const DOLLAR = 1_000_000
+const DOLLAR = 1_000_000
 
-const methodOf = (step: Step): (typeof METHODS)[number] =>
-  METHODS.find((name) => step[name] !== undefined) ?? 'get'
+const actOf = (step: Step): (typeof ACTS)[number] =>
+  ACTS.find((name) => step[name] !== undefined) ?? 'get'
 
 /** Takes a step, and returns the text that it is answered. */
 export async function takeStep(step: Step, values: Values): Promise<string> {
-  const { run, body, headers, ...calls } = fill(step, values)
+  const act = actOf(step)
+  const { [act]: target = '', body, headers } = fill(step, values)
   const { url, bearer, dir = '.' } = values
-  if (run !== undefined) return runCommand(run, dir)
-  const method = methodOf(step)
+  if (act === 'run') return runCommand(target, dir)
   const authorization = bearer ? { authorization: `Bearer ${bearer}` } : {}
   const { httpStatus, broke, text } = await ask({
-    url: `${url}${calls[method]}`,
-    method: method.toUpperCase(),
+    url: `${url}${target}`,
+    method: act.toUpperCase(),
     headers: { 'content-type': 'application/json', ...authorization, ...headers },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
@@ -28,19 +62,18 @@ export async function takeStep(step: Step, values: Values): Promise<string> {
 
 /** A step, in words of an error. */
 export function labelOf(step: Step): string {
-  const method = methodOf(step)
-  return step.run === undefined ? `${method.toUpperCase()} ${step[method]}` : `RUN ${step.run}`
+  const act = actOf(step)
+  return `${act.toUpperCase()} ${step[act]}`
 }
 
-/** A sum, as steps are given it. */
-export function moneyIn(micros: number): Values {
+/** A sum, as steps are given it; where there is none, a dollar. */
+export function moneyIn(micros = DOLLAR): Values {
   return { micros: String(micros), dollars: String(micros / DOLLAR) }
 }
 
 /** Sums, in micro-dollars; what is no sum is a fault of the adapter. */
-export function microsIn(value: unknown, unit: Reading['unit'], where: string): number {
-  if (Array.isArray(value))
-    return value.reduce((sum: number, item) => sum + microsIn(item, unit, where), 0)
+export function microsIn(value: unknown, unit: string | number | undefined, where: string): number {
+  if (Array.isArray(value)) return sumOf(value.map((item) => microsIn(item, unit, where)))
   const number = value === undefined ? Number.NaN : Number(value)
   if (Number.isNaN(number)) throw new Error(`no sum in ${where}`)
   const factor = { dollars: DOLLAR, micros: 1 }[unit ?? 'dollars'] ?? Number(unit)

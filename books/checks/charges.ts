@@ -1,9 +1,28 @@
+import { eventsOf } from '../client.ts'
+import { sumOf } from '../json.ts'
 import { promptMicros } from '../provider/bill.ts'
 import type { Scripted } from '../provider/script.ts'
 import { type Check, type Checks, check, type Lab, PLAIN_MICROS } from './lab.ts'
-import { SAMPLES } from './samples.ts'
 import { answered, mustAnswer } from './sent.ts'
 import { adding, byRule, compare, judge, ratio, tell, type Verdict } from './verdict.ts'
+
+/** Texts for gateways that estimate. */
+const TEXTS = {
+  English:
+    'The ledger was closed on Friday evening, and by Monday the difference had been found: a freight bill that two clerks had entered, each in good faith, on the same afternoon.',
+  code: 'export function add(entries: readonly Entry[]): number {\n  let sum = 0\n  for (const entry of entries) sum += entry.isDebit ? -entry.micros : entry.micros\n  return sum\n}\n',
+  Chinese:
+    '星期五晚上账本已经结清，到星期一才发现差额：同一张运费单被两名职员在同一个下午各记了一次。',
+  JSON: '{"entries":[{"id":"e-1042","debit":true,"micros":350000,"at":"2026-11-20T18:04:11Z"},{"id":"e-1043","debit":true,"micros":350000,"at":"2026-11-20T18:04:12Z"}]}',
+}
+
+/** The same with their tokens of o200k, counted. */
+export const SAMPLES = [
+  { language: 'English', text: TEXTS.English, tokens: 37 },
+  { language: 'code', text: TEXTS.code, tokens: 47 },
+  { language: 'Chinese', text: TEXTS.Chinese, tokens: 36 },
+  { language: 'JSON', text: TEXTS.JSON, tokens: 73 },
+]
 
 type Mode = { readonly stream: boolean; readonly unasked?: boolean; readonly format?: 'messages' }
 
@@ -33,7 +52,7 @@ const EVENTS = 53
 
 async function unasked(lab: Lab): Promise<Verdict> {
   const verdict = await charge(lab, {}, [{ stream: true, unasked: true }])
-  const events = lab.sent.reduce((sum, { answer }) => sum + answer.events.length, 0)
+  const events = eventsOf(lab.sent.map(({ answer }) => answer.text).join('')).length
   const more = events / lab.sent.length - EVENTS
   return adding(verdict, `; events more than the provider sent: ${more}`)
 }
@@ -53,7 +72,7 @@ async function withoutCounts(lab: Lab): Promise<Verdict> {
     prompt += 2 * promptMicros({ in: tokens + 40, cached: 0, written: 0 })
   }
   const billed = lab.billed()
-  const ending = { sent: lab.sent, charged, prompt, billed, whole: billed }
+  const ending = { requests: lab.sent.length, charged, prompt, billed, whole: billed }
   const verdict = byRule(lab.adapter.policy['no_usage'], ending, charged > 0)
   return adding(verdict, `; ${shares.join(', ')}`)
 }
@@ -100,7 +119,8 @@ async function drift(lab: Lab): Promise<Verdict> {
   mustAnswer(await lab.many(count, Math.min(32, lab.adapter.in_flight), [purse, { in: 1, out: 1 }]))
   const charged = await lab.spent(purse)
   const billed = lab.billed()
-  const rows = (await lab.rows(purse))?.sum ?? charged
+  const listed = await lab.gateway.rows(purse)
+  const rows = listed ? sumOf(listed.map(({ micros }) => micros)) : charged
   const isExact = Math.abs(charged - billed) < 0.001 * count && Math.round(charged) === billed
   const told = tell`${count} requests: charged ${{ charged }}, billed ${{ billed }}, rows ${{ rows }}`
   return judge(isExact && Math.round(rows) === Math.round(charged), told)

@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Adapter, Step } from '../adapter/adapter.ts'
+import type { Adapter } from '../adapter/adapter.ts'
 import type { Gateway, Row } from '../adapter/gateway.ts'
-import { moneyIn } from '../adapter/steps.ts'
-import type { Values } from '../adapter/template.ts'
-import { type Asking, ask } from '../client.ts'
+import { moneyIn, type Step, type Values } from '../adapter/steps.ts'
+import { type Asking, ask, NO_ANSWER } from '../client.ts'
 import { type Line, microsOf } from '../provider/bill.ts'
 import type { Provider } from '../provider/provider.ts'
 import { promptOf, type Scripted, scriptOf } from '../provider/script.ts'
-import { NO_ANSWER, type Sent } from './sent.ts'
+import { answered, type Sent } from './sent.ts'
 import { Lacking, type Verdict } from './verdict.ts'
 
 /** One promise, and how it is put to the test. */
@@ -21,7 +20,6 @@ export interface Check {
 /** Checks by name, in the order in which they run. */
 export type Checks = Readonly<Record<string, Check>>
 
-/** A check of a promise. */
 export function check(promise: string, run: Check['run'], within = 120): Check {
   return { promise, run, within }
 }
@@ -30,9 +28,9 @@ export function check(promise: string, run: Check['run'], within = 120): Check {
 export type Purse = Values
 
 /** How one request is sent. */
-interface Sending extends Pick<Asking, 'leaveAfterMs' | 'leaveAt' | 'timeoutMs'> {
+interface Sending extends Pick<Asking, 'leaveAt' | 'timeoutMs'> {
   /** Leaves so long after it came to the provider, however long the gateway takes for that. */
-  readonly leaveOnceThereMs?: number
+  readonly leaveAfterMs?: number
   readonly stream?: boolean
   /** Whether a stream asks for counts; default: it does. */
   readonly unasked?: boolean
@@ -53,6 +51,8 @@ export type Way = Readonly<Parameters<Lab['send']>>
 
 const AMPLE_MICROS = 100_000_000
 const SETTLES_S = 60
+// How long the provider may take to see that a gateway has left.
+const LEAVES_MS = 10_000
 
 /** What the checks of a run have in common. */
 type Bench = Readonly<{ gateway: Gateway; provider: Provider; quick: boolean; patienceMs: number }>
@@ -98,25 +98,21 @@ export class Lab {
 
   /** A new key with more money than its requests cost; also of a gateway that knows no money. */
   client(micros = AMPLE_MICROS): Promise<Purse> {
-    const { new_account = [], new_key, fee_factor } = this.adapter
-    return this.#open([...new_account, ...new_key], moneyIn(Math.ceil(micros * fee_factor)))
+    const { new_account = [], fee_factor } = this.adapter
+    return this.newKey(moneyIn(Math.ceil(micros * fee_factor)), new_account)
   }
 
-  /** One more key of the same account. */
-  anotherKey(purse: Purse): Promise<Purse> {
-    return this.#open(this.adapter.new_key, purse)
-  }
-
-  async #open(steps: readonly Step[], given: Values): Promise<Purse> {
-    const prefix = `${this.prefix}${this.purses.length + 1}`
-    const purse = await this.gateway.run(steps, { ...given, prefix })
+  /** A key of an account, which first steps may open. */
+  async newKey(account: Values, steps: readonly Step[] = []): Promise<Purse> {
+    const given = { ...account, prefix: `${this.prefix}${this.purses.length + 1}` }
+    const purse = await this.gateway.run([...steps, ...this.adapter.new_key], given)
     this.purses.push(purse)
     return purse
   }
 
   /** Sends one request, of which the script says what the provider does. */
   async send(purse: Purse, scripted: Scripted = {}, sending: Sending = {}): Promise<Sent> {
-    const { stream = false, unasked = false, url = this.gateway.url, leaveOnceThereMs } = sending
+    const { stream = false, unasked = false, url = this.gateway.url, leaveAfterMs } = sending
     const isChat = sending.format !== 'messages'
     const id = `${this.prefix}${this.sent.length + 1}`
     const { cap = scripted.out ?? 50, model = this.adapter.model } = sending
@@ -132,13 +128,13 @@ export class Lab {
     const sent = { id, body, answer: NO_ANSWER }
     this.sent.push(sent)
     const stay = async (): Promise<unknown> => {
-      await this.until(() => this.lines([sent]).length > 0)
-      return sleep(leaveOnceThereMs)
+      await this.until(() => sent.answer !== NO_ANSWER || this.lines([sent]).length > 0)
+      return sleep(leaveAfterMs)
     }
     const key = purse['key'] ?? ''
     sent.answer = await ask({
       ...sending,
-      leaveAfter: leaveOnceThereMs === undefined ? undefined : stay(),
+      leaveAfter: leaveAfterMs === undefined ? undefined : stay(),
       url: `${url}${isChat ? '/v1/chat/completions' : '/v1/messages'}`,
       headers: {
         ...{ 'content-type': 'application/json', ...this.gateway.headers },
@@ -161,10 +157,18 @@ export class Lab {
     return sent
   }
 
+  /** Sends in one way, so many at once, until one is not answered or there were so many. */
+  async untilRefused(count: number, most: number, way: Way): Promise<Sent[]> {
+    const sent: Sent[] = []
+    while (sent.length < count && answered(sent).length === sent.length)
+      sent.push(...(await this.many(most, most, way)))
+    return sent
+  }
+
   /** The provider's lines of this check, or of some of its requests. */
-  lines(of?: readonly Sent[]): readonly Line[] {
-    const ids = new Set(of?.map(({ id }) => id))
-    return this.bench.provider.bill.lines(this.prefix).filter(({ id }) => !of || ids.has(id))
+  lines(of: readonly Sent[] = this.sent): readonly Line[] {
+    const ids = new Set(of.map(({ id }) => id))
+    return this.bench.provider.bill.filter(({ id }) => ids.has(id))
   }
 
   /** What the provider bills for this check, or for some of its requests, with the platform's fee. */
@@ -172,10 +176,11 @@ export class Lab {
     return microsOf(...this.lines(of)) * this.adapter.fee_factor
   }
 
-  /** Waits until a condition holds, at most so long, and returns the milliseconds that it took. */
+  /** Waits until a condition holds, and returns the milliseconds that it took. The last look begins after this time. */
   async until(isSo: () => boolean | Promise<boolean>, withinMs = 30_000): Promise<number> {
     const startedAt = Date.now()
-    while (!(await isSo()) && Date.now() - startedAt < withinMs) await sleep(10)
+    for (let isLast = false; !(await isSo()) && !isLast; await sleep(10))
+      isLast = Date.now() - startedAt > withinMs
     return Date.now() - startedAt
   }
 
@@ -184,7 +189,7 @@ export class Lab {
     const { spent } = this.adapter
     const mostMs = (spent?.settles_within_s ?? SETTLES_S) * 1_000
     const hasEnded = (): boolean => this.lines().every(({ end }) => end !== 'running')
-    await this.until(hasEnded, this.few(Math.min(10_000, mostMs), mostMs))
+    await this.until(hasEnded, this.few(LEAVES_MS, Math.max(LEAVES_MS, mostMs)))
     if (spent === undefined) return 0
     const usualMs = this.few(1_000, 4_000)
     const stillMs = Math.min(Math.max(usualMs, (spent.flushes_every_s ?? 0) * 1_000), mostMs)
@@ -201,27 +206,16 @@ export class Lab {
     return micros
   }
 
-  /** The gateway's own rows of a purse, and their sum; null where the adapter lists none. */
-  async rows(purse: Purse): Promise<{ list: readonly Row[]; sum: number } | null> {
-    const { rows } = this.adapter
-    if (rows === undefined) return null
-    const list = await this.gateway.rows(rows, purse)
-    return { list, sum: list.reduce((sum, { micros }) => sum + micros, 0) }
-  }
-
-  /** The gateway's row of each request whose answer says the row's id, in a header or near the start of its JSON. */
-  async rowsBySent(): Promise<ReadonlyMap<Sent, Row>> {
-    const { rows } = this.adapter
-    const lists = rows?.id === undefined ? [] : this.purses.map((purse) => this.rows(purse))
-    const found = (await Promise.all(lists)).flatMap((each) => each?.list ?? [])
-    const byId = new Map(found.map((row) => [row.id, row]))
-    const pairs = this.sent.flatMap((sent): [Sent, Row][] => {
-      const { headers, text } = sent.answer
+  /** Finds the gateway's row of a request whose answer says the row's id, in a header or near the start of its JSON. */
+  async rowFinder(): Promise<(sent: Sent) => Row | undefined> {
+    const isNamed = this.adapter.rows?.id !== undefined
+    const lists = isNamed ? this.purses.map((purse) => this.gateway.rows(purse)) : []
+    const rows = (await Promise.all(lists)).flatMap((list) => list ?? [])
+    const byId = new Map(rows.map((row) => [row.id, row]))
+    return ({ answer: { headers, text } }) => {
       const texts = [...headers, ...text.slice(0, 2_000).split('"')]
-      const row = texts.map((each) => byId.get(each)).find((named) => named !== undefined)
-      return row === undefined ? [] : [[sent, row]]
-    })
-    return new Map(pairs)
+      return texts.map((each) => byId.get(each)).find((row) => row !== undefined)
+    }
   }
 
   /** The smaller count of a quick run, else the full one. */

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { moneyIn } from '../adapter/steps.ts'
+import { NO_ANSWER } from '../client.ts'
 import { UNPRICED } from '../provider/provider.ts'
 import { type Checks, check, type Lab, PLAIN_MICROS, type Purse, type Way } from './lab.ts'
-import { answered, isRefused, mustAnswer, NO_ANSWER, type Sent } from './sent.ts'
+import { answered, isRefused, mustAnswer, type Sent } from './sent.ts'
 import { adding, judge, ratio, tell, type Verdict } from './verdict.ts'
 
 /** Judges that no more was billed than there was money for. */
@@ -28,29 +29,20 @@ function sendRace(lab: Lab, purses: readonly Purse[], urls = [lab.gateway.url]):
 async function race(lab: Lab, keys = 1, urls?: string[]): Promise<Verdict> {
   if (keys > 1) lab.need('new_account')
   const purses = [await lab.fund(budgetOf(lab))]
-  for (const [purse] = purses; purse && purses.length < keys; )
-    purses.push(await lab.anotherKey(purse))
+  for (const [purse] = purses; purse && purses.length < keys; ) purses.push(await lab.newKey(purse))
   return within(lab, budgetOf(lab), await sendRace(lab, purses, urls))
 }
 
 async function raceInstances(lab: Lab): Promise<Verdict> {
   lab.need('instances')
-  const second = await lab.gateway.startSecond()
-  return race(lab, 1, [lab.gateway.url, second.url]).finally(second.stop)
-}
-
-/** Sends plain requests one after another until one is not answered, at most so many. */
-async function untilRefused(lab: Lab, purse: Purse, most: number): Promise<Sent[]> {
-  const sent: Sent[] = []
-  while (sent.length < most && answered(sent).length === sent.length)
-    sent.push(await lab.send(purse))
-  return sent
+  const { running, at } = await lab.gateway.launch()
+  return race(lab, 1, [lab.gateway.url, at.url]).finally(() => running.stop('SIGTERM'))
 }
 
 /** Spends all of a small budget. */
 export async function spendAll(lab: Lab): Promise<Purse> {
   const purse = await lab.fund(3 * PLAIN_MICROS)
-  mustAnswer(await untilRefused(lab, purse, 6), 1)
+  mustAnswer(await lab.untilRefused(6, 1, [purse]), 1)
   return purse
 }
 
@@ -69,12 +61,13 @@ async function phantom(lab: Lab): Promise<Verdict> {
     [purse, { fault: 'drop', after: 10 }, { stream: true }],
     [purse],
   )
-  const giveUpAt = Date.now() + lab.bench.patienceMs
-  let left = Number.POSITIVE_INFINITY
-  while (left > unused + PLAIN_MICROS && Date.now() < giveUpAt) {
-    if (left <= budget * fee) await untilRefused(lab, purse, Math.floor(left / PLAIN_MICROS))
+  let left = budget * fee - (await lab.spent(purse))
+  const isFree = async (): Promise<boolean> => {
+    await lab.untilRefused(Math.floor(left / PLAIN_MICROS), 1, [purse])
     left = budget * fee - (await lab.spent(purse))
+    return left <= unused + PLAIN_MICROS
   }
+  await lab.until(isFree, lab.bench.patienceMs)
   const told = tell`after ${count} mixed requests, ${{ left }} of ${{ budget }} could not be spent; of a new key, ${{ unused }}`
   return judge(left <= unused + PLAIN_MICROS, told)
 }
@@ -90,7 +83,7 @@ export const limits: Checks = {
     return within(lab, budget, await lab.many(5, 5, [purse, { in: 40_000, out: 10, wait: 1_000 }]))
   }),
   'last-cent': check('all of the money can be spent, not more', async (lab) => {
-    const sent = await untilRefused(lab, await lab.fund(20 * PLAIN_MICROS), 30)
+    const sent = await lab.untilRefused(30, 1, [await lab.fund(20 * PLAIN_MICROS)])
     const verdict = within(lab, 20 * PLAIN_MICROS, sent)
     const refused = sent.find(isRefused)
     if (refused) return adding(verdict, `, then refused with ${refused.answer.httpStatus}`)

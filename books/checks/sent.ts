@@ -1,4 +1,4 @@
-import { type Answer, NOTHING } from '../client.ts'
+import type { Answer } from '../client.ts'
 
 /** A request of a check. */
 export interface Sent {
@@ -7,9 +7,6 @@ export interface Sent {
   readonly body: string
   readonly answer: Answer
 }
-
-/** What a request is answered while it runs. */
-export const NO_ANSWER: Answer = { ...NOTHING, broke: 'not yet' }
 
 const isWhole = ({ answer: { httpStatus, broke } }: Sent): boolean =>
   httpStatus === 200 && broke === null

@@ -71,10 +71,8 @@ async function kill(lab: Lab): Promise<Verdict> {
   const [billed, underWay] = [lab.billed(settled), lab.billed(streams)]
   const share = ratio(Math.max(0, charged - billed), underWay)
   const told = tell`settled ${{ billed }}, charged after the start ${{ charged }}; of what was under way, ${{ underWay }}, ${share}`
-  return adding(
-    adding(judge(charged >= billed, told), held),
-    survivalText(agesS, Math.max(0, charges)),
-  )
+  const verdict = adding(judge(charged >= billed, told), held)
+  return adding(verdict, survivalText(agesS, Math.max(0, charges)))
 }
 
 async function storeAway(lab: Lab): Promise<Verdict> {

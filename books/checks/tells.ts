@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { runCommand } from '../adapter/processes.ts'
+import { sumOf } from '../json.ts'
 import { PROVIDER_KEY } from '../provider/provider.ts'
-import { type Checks, check, type Lab, type Purse, type Way } from './lab.ts'
+import { type Checks, check, type Lab, type Way } from './lab.ts'
 import { answered, mustAnswer, otherOf } from './sent.ts'
 import { judge, tell } from './verdict.ts'
 
@@ -25,18 +26,6 @@ async function placesOf({ gateway, adapter }: Lab, marks: readonly string[]): Pr
   return places
 }
 
-/** Requests that are refused and broken in every way that the suite knows. */
-async function refuseAll(lab: Lab, purse: Purse): Promise<void> {
-  const whole = ['400', '401', '429', '500', 'lost'] as const
-  for (const fault of whole) await lab.send(purse, { fault })
-  await lab.send(purse, { fault: 'drop', after: 5 }, { stream: true })
-  await lab.send(purse, {}, { body: '{"model":' })
-  await lab.send(purse, {}, { model: 'no-such-model' })
-  await lab.send(purse, { in: 120_000, out: 4_096 }, { cap: 4_096 })
-  await lab.send({ ...purse, key: `${purse['key']}x` })
-  await lab.send(purse, { fault: 'hang' }, { stream: true, leaveAfterMs: 300 })
-}
-
 /** Whether what it records is right, and no more than that. */
 export const tells: Checks = {
   rows: check('each answered request has one row; they add up', async (lab) => {
@@ -47,7 +36,8 @@ export const tells: Checks = {
     mustAnswer(sent, sent.length / 2)
     const whole = answered(sent).length
     const spent = await lab.spent(purse)
-    const { list, sum: summed } = (await lab.rows(purse)) ?? { list: [], sum: 0 }
+    const list = (await lab.gateway.rows(purse)) ?? []
+    const summed = sumOf(list.map(({ micros }) => micros))
     const charged = list.filter(({ micros }) => micros > 0).length
     const twice = list.length - new Set(list.map(({ id }) => id)).size
     const told = tell`${{ whole }} answered, ${{ charged }} rows with a charge, ${{ twice }} ids twice; they sum to ${{ summed }}, spent ${{ spent }}`
@@ -75,7 +65,15 @@ export const tells: Checks = {
     lab.need('start')
     const purse = await lab.client()
     mustAnswer([await lab.send(purse)])
-    await refuseAll(lab, purse)
+    // Requests that are refused and broken in every way that the suite knows.
+    const whole = ['400', '401', '429', '500', 'lost'] as const
+    for (const fault of whole) await lab.send(purse, { fault })
+    await lab.send(purse, { fault: 'drop', after: 5 }, { stream: true })
+    await lab.send(purse, {}, { body: '{"model":' })
+    await lab.send(purse, {}, { model: 'no-such-model' })
+    await lab.send(purse, { in: 120_000, out: 4_096 }, { cap: 4_096 })
+    await lab.send({ ...purse, key: `${purse['key']}x` })
+    await lab.send(purse, { fault: 'hang' }, { stream: true, leaveAfterMs: 300 })
     await lab.spent(purse)
     const texts = lab.sent.map(({ answer }) => answer.text)
     const secrets = { "the provider's key": PROVIDER_KEY, "a client's key": purse['key'] ?? '' }

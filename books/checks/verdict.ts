@@ -1,5 +1,4 @@
 import type { Policy } from '../adapter/adapter.ts'
-import type { Sent } from './sent.ts'
 
 /** What a check found in one round. An error that is thrown is `broken`: shown, never counted. */
 export interface Verdict {
@@ -41,33 +40,31 @@ export function judge(isKept: boolean | null, told: Omit<Verdict, 'verdict'>): V
   return { verdict: isKept === null ? 'figure' : isKept ? 'pass' : 'fail', ...told }
 }
 
-/** What was charged, beside the bill. */
-export function beside(charged: number, billed: number): Told {
-  return tell`charged ${{ charged }}, billed ${{ billed }} (${ratio(charged, billed)})`
+/** Requests that ended the same way: what they were charged, and the sums of which one is the rule. */
+export type Sums = Readonly<Record<'requests' | 'charged' | 'prompt' | 'billed' | 'whole', number>>
+type Charged = Pick<Sums, 'charged' | 'billed'>
+
+/** Judges with what was charged, beside the bill. */
+export function beside(isKept: boolean | null, sums: Charged, before = ''): Verdict {
+  const { charged, billed } = sums
+  const share = ratio(charged, billed)
+  return judge(isKept, tell`${before}charged ${{ charged }}, billed ${{ billed }} (${share})`)
 }
 
 /** Compares what was charged with the bill, to 1 micro-dollar a request. */
 export function compare(charged: number, billed: number, requests: number): Verdict {
-  return judge(Math.abs(charged - billed) <= requests, beside(charged, billed))
-}
-
-/** Requests that ended the same way: what they were charged, and the sums of which one is the rule. */
-export interface Ending
-  extends Readonly<Record<'charged' | 'prompt' | 'billed' | 'whole', number>> {
-  readonly sent: readonly Sent[]
+  return beside(Math.abs(charged - billed) <= requests, { charged, billed })
 }
 
 /** Holds a gateway to its own written rule, or else to bounds; null: without a rule it is a figure. */
-export function byRule(rule: Policy | undefined, ending: Ending, isKept: boolean | null): Verdict {
-  const { charged, billed, sent } = ending
-  const { words, figures } = beside(charged, billed)
-  if (rule === undefined)
-    return judge(isKept, { words: isKept === null ? `no written rule: ${words}` : words, figures })
+export function byRule(rule: Policy | undefined, ending: Sums, isKept: boolean | null): Verdict {
+  if (rule === undefined) return beside(isKept, ending, isKept === null ? 'no written rule: ' : '')
+  const { requests, charged } = ending
   const expected = rule.charge === 'nothing' ? 0 : ending[rule.charge]
-  const tolerance = rule.charge === 'billed' ? Math.max(sent.length, expected / 4) : sent.length
-  const told = `by its rule (${rule.charge} is charged), ${words}`
+  const tolerance = rule.charge === 'billed' ? Math.max(requests, expected / 4) : requests
   const isByRule = Math.abs(charged - expected) <= tolerance
-  return judge(isByRule, { words: told, figures: { ...figures, expected } })
+  const verdict = beside(isByRule, ending, `by its rule (${rule.charge} is charged), `)
+  return { ...verdict, figures: { ...verdict.figures, expected } }
 }
 
 /** The same verdict with more words, and their figures. */

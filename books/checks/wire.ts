@@ -13,10 +13,8 @@ const ODD = `{"stream":false, "tools":[ {"function":{"parameters":{"type":"objec
 async function usable(lab: Lab, most: number): Promise<number> {
   const budget = 20 * PLAIN_MICROS
   const purse = await lab.fund(budget)
-  const way = [purse, { wait: most > 1 ? 500 : 0 }, { cap: 200 }] as const
-  const sent: Sent[] = []
-  while (sent.length < 30 && answered(sent).length === sent.length)
-    sent.push(...(await lab.many(most, most, way)))
+  const wait = most > 1 ? 500 : 0
+  const sent = await lab.untilRefused(30, most, [purse, { wait }, { cap: 200 }])
   mustAnswer(sent, 1)
   return Math.round((100 * lab.billed(sent)) / (budget * lab.adapter.fee_factor))
 }
@@ -28,8 +26,9 @@ async function medianMs(count: number, send: () => Promise<Sent>): Promise<numbe
   return times.sort((one, other) => one - other)[Math.floor(count / 2)] ?? 0
 }
 
-/** The text of a stream's event. */
-const textOf = (event: string): string => /"content":\s*"((?:[^"\\]|\\.)*)"/.exec(event)?.[1] ?? ''
+/** What the events of a stream say. */
+const saidIn = (text: string): string =>
+  [...text.matchAll(/"content":\s*"((?:[^"\\]|\\.)*)"/g)].map(([, said]) => said).join('')
 
 async function cost(lab: Lab): Promise<Verdict> {
   lab.need('start')
@@ -70,8 +69,7 @@ export const wire: Checks = {
     const purse = await lab.client()
     const sent = await lab.many(count, count, [purse, { out }, { stream: true }])
     if (lab.lines().length < count) throw new Error(`${lab.lines().length} of ${count} arrived`)
-    const texts = answered(sent).map(({ answer }) => answer.events.map(textOf).join(''))
-    const whole = texts.filter((text) => text === wordsOf(out)).length
+    const whole = answered(sent).filter(({ answer }) => saidIn(answer.text) === wordsOf(out)).length
     const told = tell`${{ whole }} of ${count} streams of ${out} events whole and in order${otherOf(sent)}`
     return judge(whole === count, told)
   }),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Asking, ask } from '../client.ts'
-import { microsOf } from './bill.ts'
+import { microsOf, openLine } from './bill.ts'
 import { type Provider, startProvider } from './provider.ts'
 import { promptOf, type Scripted, scriptOf } from './script.ts'
 
@@ -19,6 +19,8 @@ interface Case {
     readonly stream?: true
     readonly cap?: number
     readonly path?: string
+    /** Leaves when it has come to the provider. */
+    readonly leavesThere?: true
   }
 }
 
@@ -47,13 +49,13 @@ const CASES: readonly Case[] = [
     ending: 'a client that leaves before the first token',
     scripted: { wait: 60_000 },
     micros: 1_000,
-    how: { stream: true, leaveAfterMs: 200 },
+    how: { stream: true, leavesThere: true },
   },
   {
     ending: 'a client that leaves after the last token and before the counts',
     scripted: { usage: 'late' },
     micros: 3_500,
-    how: { stream: true, leaveAt: (event) => event.includes('"stop"') },
+    how: { stream: true, leaveAt: (text) => text.includes('"stop"') },
   },
   {
     ending: 'a stream broken off after 30 tokens',
@@ -74,24 +76,31 @@ const CASES: readonly Case[] = [
     ending: 'no answer until the client leaves',
     scripted: { fault: 'hang' },
     micros: 0,
-    how: { leaveAfterMs: 200 },
+    how: { leavesThere: true },
   },
   { ending: 'counts of zero', scripted: { usage: 'zero' }, micros: 0 },
 ]
 
+const linesOf = (wanted: string) => provider.bill.filter(({ id }) => id === wanted)
+
 function send(id: string, { scripted, how = {} }: Omit<Case, 'ending' | 'micros'>) {
-  const { stream, cap, path = '/v1/chat/completions', ...asking } = how
+  const { stream, cap, path = '/v1/chat/completions', leavesThere, ...asking } = how
   const messages = [{ role: 'user', content: promptOf(scriptOf(id, scripted)) }]
   const body = JSON.stringify({ model: 'books-1', messages, stream, max_tokens: cap })
-  return ask({ ...asking, url: `http://127.0.0.1:${provider.port}${path}`, body })
+  const leaveAfter = leavesThere && expect.poll(() => linesOf(id)).toHaveLength(1)
+  return ask({ ...asking, leaveAfter, url: `http://127.0.0.1:${provider.port}${path}`, body })
 }
 
 test.each(CASES)('the bill of $ending is $micros micro-dollars', async ({ micros, ...given }) => {
   await send(given.ending, given)
-  await expect
-    .poll(() => provider.bill.lines(given.ending).filter(({ end }) => end === 'running'))
-    .toEqual([])
-  expect(microsOf(...provider.bill.lines(given.ending))).toBe(micros)
+  await expect.poll(() => linesOf(given.ending).filter(({ end }) => end === 'running')).toEqual([])
+  expect(microsOf(...linesOf(given.ending))).toBe(micros)
+})
+
+test('a call that hangs bills nothing while it is still waited for', () => {
+  const script = scriptOf('hangs', { fault: 'hang' })
+  const line = openLine([], { id: 'hangs', model: 'books-1', script, json: '', outMax: 50 })
+  expect([line.end, microsOf(line)]).toEqual(['running', 0])
 })
 
 test('a fault of two arrivals is over at the third, and each arrival is a line', async () => {

@@ -9,7 +9,7 @@ export const ANSWER_TOKENS_MAX = 4_096
 /** How a request ended, seen by the provider; `running` has not. */
 export type End = 'running' | 'whole' | 'left' | 'dropped' | 'lost' | 'refused' | 'hung'
 
-/** One arrival at the provider, and what it costs. */
+/** One arrival at the provider, and what it costs: the truth that a gateway is compared with. */
 export interface Line {
   readonly id: string
   readonly model: string
@@ -28,8 +28,9 @@ export interface Line {
 
 /** What lines cost, in micro-dollars. */
 export function microsOf(...lines: readonly Line[]): number {
-  return lines.reduce((sum, { script, out, outMax, end }) => {
-    if (script.usage === 'zero' || end === 'refused' || end === 'hung') return sum
+  return lines.reduce((sum, { script, fault, out, outMax, end }) => {
+    // Who hangs will bill nothing, however late that is seen.
+    if (script.usage === 'zero' || end === 'refused' || fault === 'hang') return sum
     const isAll = end === 'whole' || end === 'lost'
     return sum + promptMicros(script) + (isAll ? outMax : out) * PRICES.output
   }, 0)
@@ -41,25 +42,14 @@ export function promptMicros(script: Pick<Script, 'in' | 'cached' | 'written'>):
   return plain * PRICES.input + script.cached * PRICES.cached + script.written * PRICES.written
 }
 
-/** The provider's record of every arrival: the truth that a gateway is compared with. */
-export class Bill {
-  readonly #lines: Line[] = []
-
-  /** Files an arrival. */
-  open(arrived: Pick<Line, 'id' | 'model' | 'script' | 'json' | 'outMax'>): Line {
-    const { id, script } = arrived
-    const arrival = 1 + this.#lines.filter((line) => line.id === id).length
-    const fault = script.times === null || arrival <= script.times ? script.fault : null
-    const more = { arrival, fault, out: 0, end: 'running' as const }
-    const line: Line = { ...arrived, ...more }
-    this.#lines.push(line)
-    return line
-  }
-
-  /** The lines of ids that begin with a prefix. */
-  lines(prefix: string): readonly Line[] {
-    return this.#lines.filter(({ id }) => id.startsWith(prefix))
-  }
+/** Files an arrival on a bill. */
+export function openLine(bill: Line[], arrived: Omit<Line, 'arrival' | 'fault' | 'out' | 'end'>) {
+  const { id, script } = arrived
+  const arrival = 1 + bill.filter((line) => line.id === id).length
+  const fault = script.times === null || arrival <= script.times ? script.fault : null
+  const line: Line = { ...arrived, arrival, fault, out: 0, end: 'running' }
+  bill.push(line)
+  return line
 }
 
 /** Notes how a request ended, unless it had ended before. */

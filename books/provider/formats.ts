@@ -1,8 +1,7 @@
-import { isRecord } from '../json.ts'
 import { type Script, wordAt } from './script.ts'
 
-/** Events before the first token, of each token, and after the last; `usage` are the last of all. */
-export type Events = ReturnType<typeof CHAT.events>
+/** An answer in a format: its body, or the events before its first token, of each, after them, and with its counts. */
+export type Said = ReturnType<typeof chat>
 
 /** What is answered: tokens, those of reasoning with them, and whether they are counted. */
 export interface Answer {
@@ -29,100 +28,66 @@ const countsOf = ({ script, out }: Answer): typeof NO_COUNTS =>
 
 const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
 
-function chatUsage(answer: Answer): object {
+/** `POST /v1/chat/completions`. */
+function chat(answer: Answer) {
+  const { script, model, counted } = answer
   const { in: prompt_tokens, out: completion_tokens, cached, reason } = countsOf(answer)
-  return {
+  const usage = {
     ...{ prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens },
     prompt_tokens_details: { cached_tokens: cached },
     completion_tokens_details: { reasoning_tokens: reason },
   }
+  const head = { id: `chatcmpl-${script.id}`, created: 1_700_000_000, model }
+  const call = { name: 'note', arguments: JSON.stringify({ text: script.say }) }
+  const tool_calls = [{ index: 0, id: 'call_1', type: 'function', function: call }]
+  const saidAs = (content: string): object => (script.tool ? { tool_calls } : { content })
+  const finish_reason = script.tool ? 'tool_calls' : 'stop'
+  const chunk = (more: object): string =>
+    data({ ...head, object: 'chat.completion.chunk', ...more })
+  const delta = (value: object, finish: string | null = null): string =>
+    chunk({ choices: [{ index: 0, delta: value, finish_reason: finish }] })
+  return {
+    body(): object {
+      const message = { role: 'assistant', content: null, ...saidAs(wholeText(answer)) }
+      const choices = [{ index: 0, message, finish_reason }]
+      return { ...head, object: 'chat.completion', choices, ...(counted ? { usage } : {}) }
+    },
+    before: [delta({ role: 'assistant', content: '' })],
+    token(index: number): string {
+      const content = textAt(answer, index)
+      return delta(index === 0 ? saidAs(content) : { content })
+    },
+    after: [delta({}, finish_reason)],
+    usage: [...(counted ? [chunk({ choices: [], usage })] : []), 'data: [DONE]\n\n'],
+  }
 }
-
-/** Text, or a call of a tool with what is to be said. */
-function saidAs({ script: { tool, say } }: Answer, content: string): object {
-  const call = { name: 'note', arguments: JSON.stringify({ text: say }) }
-  return tool
-    ? { tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: call }] }
-    : { content }
-}
-
-/** `POST /v1/chat/completions`: the whole body of an answer, or a stream of events in order. */
-const CHAT = {
-  /** The fields that cap an answer, the first that is there. */
-  caps: ['max_completion_tokens', 'max_tokens'],
-  /** Whether counts are sent in a stream. */
-  wantsUsage: ({ stream_options: asked }: Record<string, unknown>) =>
-    isRecord(asked) && asked['include_usage'] === true,
-  body(answer: Answer): object {
-    const message = { role: 'assistant', content: null, ...saidAs(answer, wholeText(answer)) }
-    const choice = { index: 0, message, finish_reason: finishOf(answer) }
-    const usage = answer.counted ? { usage: chatUsage(answer) } : {}
-    return { ...chatHead(answer, ''), choices: [choice], ...usage }
-  },
-  events(answer: Answer) {
-    const chunk = (more: object): string => data({ ...chatHead(answer, '.chunk'), ...more })
-    const delta = (value: object, finish: string | null = null): string =>
-      chunk({ choices: [{ index: 0, delta: value, finish_reason: finish }] })
-    const counts = answer.counted ? [chunk({ choices: [], usage: chatUsage(answer) })] : []
-    return {
-      before: [delta({ role: 'assistant', content: '' })],
-      token(index: number): string {
-        const content = textAt(answer, index)
-        return delta(index === 0 ? saidAs(answer, content) : { content })
-      },
-      after: [delta({}, finishOf(answer))],
-      usage: [...counts, 'data: [DONE]\n\n'],
-    }
-  },
-}
-
-const chatHead = ({ script, model }: Answer, part: '' | '.chunk'): object => {
-  const object = `chat.completion${part}`
-  return { id: `chatcmpl-${script.id}`, object, created: 1_700_000_000, model }
-}
-
-const finishOf = ({ script }: Answer): string => (script.tool ? 'tool_calls' : 'stop')
-
-function messagesUsage(answer: Answer): object {
-  if (!answer.counted) return {}
-  const { in: all, cached, written, out } = countsOf(answer)
-  const caches = { cache_read_input_tokens: cached, cache_creation_input_tokens: written }
-  return { input_tokens: all - cached - written, ...caches, output_tokens: out }
-}
-
-const messagesHead = ({ script: { id }, model }: Answer): object => {
-  return { id: `msg_${id}`, type: 'message', role: 'assistant', model }
-}
-
-const ENDED = { stop_reason: 'end_turn', stop_sequence: null }
 
 /** `POST /v1/messages`. */
-const MESSAGES: typeof CHAT = {
-  caps: ['max_tokens'],
-  wantsUsage: () => true,
-  body(answer) {
-    const content = [{ type: 'text', text: wholeText(answer) }]
-    return { ...messagesHead(answer), content, ...ENDED, usage: messagesUsage(answer) }
-  },
-  events(answer) {
-    const event = (type: string, more: object): string =>
-      `event: ${type}\n${data({ type, ...more })}`
-    const usage = messagesUsage(answer)
-    const begun = answer.counted ? { ...usage, output_tokens: 1 } : {}
-    const message = { ...messagesHead(answer), content: [], stop_reason: null, usage: begun }
-    const block = { index: 0, content_block: { type: 'text', text: '' } }
-    const delta = (text: string): object => ({ index: 0, delta: { type: 'text_delta', text } })
-    return {
-      before: [event('message_start', { message }), event('content_block_start', block)],
-      token: (index) => event('content_block_delta', delta(textAt(answer, index))),
-      after: [event('content_block_stop', { index: 0 })],
-      usage: [event('message_delta', { delta: ENDED, usage }), event('message_stop', {})],
-    }
-  },
+function messages(answer: Answer): Said {
+  const { script, model, counted } = answer
+  const { in: all, cached, written, out } = countsOf(answer)
+  const caches = { cache_read_input_tokens: cached, cache_creation_input_tokens: written }
+  const counts = { input_tokens: all - cached - written, ...caches, output_tokens: out }
+  const usage = counted ? counts : {}
+  const head = { id: `msg_${script.id}`, type: 'message', role: 'assistant', model }
+  const begun = counted ? { ...counts, output_tokens: 1 } : {}
+  const message = { ...head, content: [], stop_reason: null, usage: begun }
+  const block = { index: 0, content_block: { type: 'text', text: '' } }
+  const ended = { stop_reason: 'end_turn', stop_sequence: null }
+  const event = (type: string, more: object): string => `event: ${type}\n${data({ type, ...more })}`
+  const content = (): object[] => [{ type: 'text', text: wholeText(answer) }]
+  const delta = (text: string): object => ({ index: 0, delta: { type: 'text_delta', text } })
+  return {
+    body: () => ({ ...head, content: content(), ...ended, usage }),
+    before: [event('message_start', { message }), event('content_block_start', block)],
+    token: (index) => event('content_block_delta', delta(textAt(answer, index))),
+    after: [event('content_block_stop', { index: 0 })],
+    usage: [event('message_delta', { delta: ended, usage }), event('message_stop', {})],
+  }
 }
 
 /** The formats by their paths. */
 export const FORMATS = new Map([
-  ['/v1/chat/completions', CHAT],
-  ['/v1/messages', MESSAGES],
+  ['/v1/chat/completions', chat],
+  ['/v1/messages', messages],
 ])

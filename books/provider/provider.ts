@@ -1,11 +1,12 @@
+import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Server } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { hashOf, isRecord, parseJson, rawMember, textsIn } from '../json.ts'
-import { ANSWER_TOKENS_MAX, Bill, endLine, type Line, microsOf } from './bill.ts'
-import { type Events, FORMATS } from './formats.ts'
+import { isRecord, parseJson, rawMember, textsIn, valueAt } from '../json.ts'
+import { ANSWER_TOKENS_MAX, endLine, type Line, microsOf, openLine } from './bill.ts'
+import { FORMATS, type Said } from './formats.ts'
 import { readScript } from './script.ts'
 
 /** The provider that the suite plays, while it listens. */
@@ -25,7 +26,7 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 
 /** Starts the provider; port 0 takes a free one. */
 export async function startProvider(port = 0) {
-  const bill = new Bill()
+  const bill: Line[] = []
   const server = createServer((request, response) => {
     // The gateway's end of a connection is an ending like others.
     response.on('error', () => {})
@@ -34,7 +35,8 @@ export async function startProvider(port = 0) {
   server.keepAliveTimeout = 60_000
   return {
     port: await listen(server, port),
-    bill,
+    /** What arrived, in order. */
+    bill: bill as readonly Line[],
     async close(): Promise<void> {
       server.closeAllConnections()
       await once(server.close(), 'close')
@@ -50,14 +52,14 @@ export async function listen(server: Server, port = 0): Promise<number> {
 
 const MODELS = [PRICED, UNPRICED].map((id) => ({ id, object: 'model', owned_by: 'books' }))
 
-type Answering = readonly [Bill, IncomingMessage, ServerResponse]
-
-async function answer(...[bill, request, response]: Answering): Promise<void> {
+async function answer(bill: Line[], request: IncomingMessage, response: ServerResponse) {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://provider')
   const json = await text(request)
   if (pathname === '/v1/models') return sendJson(response, 200, { object: 'list', data: MODELS })
-  if (pathname === '/bill')
-    return sendJson(response, 200, bill.lines(searchParams.get('prefix') ?? '').map(shown))
+  if (pathname === '/bill') {
+    const prefix = searchParams.get('prefix') ?? ''
+    return sendJson(response, 200, bill.filter(({ id }) => id.startsWith(prefix)).map(shown))
+  }
   const format = FORMATS.get(pathname)
   if (format === undefined || request.method !== 'POST')
     return refuse(response, 404, `nothing at ${pathname}`)
@@ -66,9 +68,10 @@ async function answer(...[bill, request, response]: Answering): Promise<void> {
   const script = texts.map(readScript).findLast((found) => found !== null)
   if (!isRecord(body) || !script) return refuse(response, 400, 'the prompt has no books:{"id":…}')
   const model = String(body['model'])
-  const cap = format.caps.map((name) => body[name]).find((value) => typeof value === 'number')
+  const caps = [body['max_completion_tokens'], body['max_tokens']]
+  const cap = caps.find((value) => typeof value === 'number')
   const outMax = Math.min(script.out, cap ?? ANSWER_TOKENS_MAX, ANSWER_TOKENS_MAX)
-  const line = bill.open({ id: script.id, model, script, json, outMax })
+  const line = openLine(bill, { id: script.id, model, script, json, outMax })
   response.on('close', () => endLine(line, line.fault === 'hang' ? 'hung' : 'left'))
   if (line.fault === 'hang') return
   await sleep(script.wait)
@@ -78,17 +81,20 @@ async function answer(...[bill, request, response]: Answering): Promise<void> {
     return refuse(response, Number(line.fault), refusalOf(line))
   }
   const isStream = body['stream'] === true
-  const isAsked = !isStream || script.usage === 'zero' || format.wantsUsage(body)
-  const said = { script, model, out: outMax, counted: script.usage !== 'never' && isAsked }
-  if (isStream) await sendStream(line, response, format.events(said))
-  else await sendWhole(line, response, JSON.stringify(format.body(said)))
+  const isChat = pathname === '/v1/chat/completions'
+  const isAsked = !isChat || valueAt(body, 'stream_options.include_usage') === true
+  const isTold = !isStream || isAsked || script.usage === 'zero'
+  const counted = isTold && script.usage !== 'never'
+  const said = format({ script, model, out: outMax, counted })
+  if (isStream) await sendStream(line, response, said)
+  else await sendWhole(line, response, JSON.stringify(said.body()))
 }
 
 /** A line of the bill, as `GET /bill` prints it. */
 function shown(line: Line): object {
   const { script: _, fault: __, json, ...more } = line
-  const hash = (name: string): string => hashOf(rawMember(json, name))
-  const hashes = { messagesHash: hash('messages'), toolsHash: hash('tools') }
+  const hashOf = (name: string): string => hash('sha256', rawMember(json, name))
+  const hashes = { messagesHash: hashOf('messages'), toolsHash: hashOf('tools') }
   return { ...more, micros: microsOf(line), ...hashes }
 }
 
@@ -100,14 +106,9 @@ function refusalOf({ fault, json }: Line): string {
 }
 
 async function sendWhole(line: Line, response: ServerResponse, json: string): Promise<void> {
-  const { gap, after } = line.script
-  for (; gap > 0 && line.out < line.outMax; line.out++) {
-    await sleep(gap)
-    if (line.end !== 'running') return
-  }
   response.writeHead(200, { ...JSON_TYPE, 'content-length': json.length })
   if (line.fault === 'drop' || line.fault === 'lost') {
-    line.out = Math.min(after, line.outMax)
+    line.out = Math.min(line.script.after, line.outMax)
     response.write(json.slice(0, json.length / 2))
     return breakOff(line, response)
   }
@@ -116,22 +117,22 @@ async function sendWhole(line: Line, response: ServerResponse, json: string): Pr
   response.end(json)
 }
 
-async function sendStream(line: Line, response: ServerResponse, events: Events): Promise<void> {
+async function sendStream(line: Line, response: ServerResponse, said: Said): Promise<void> {
   const { gap, after, usage } = line.script
   response.writeHead(200, { 'content-type': 'text/event-stream' })
-  for (const event of events.before) response.write(event)
+  for (const event of said.before) response.write(event)
   for (; line.out < line.outMax; line.out++) {
     if (line.fault === 'drop' && line.out >= after) return breakOff(line, response)
-    response.write(events.token(line.out))
+    response.write(said.token(line.out))
     await (gap > 0 ? sleep(gap) : null)
     if (line.end !== 'running') return
   }
   if (line.fault === 'lost') return breakOff(line, response)
-  for (const event of events.after) response.write(event)
+  for (const event of said.after) response.write(event)
   // The work is done: who leaves now owes all of it.
   endLine(line, 'whole')
   if (usage === 'late') await sleep(LATE_MS)
-  for (const event of events.usage) response.write(event)
+  for (const event of said.usage) response.write(event)
   response.end()
 }
 

@@ -1,6 +1,6 @@
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { expect, test } from 'vitest'
-import { SAMPLES } from '../checks/samples.ts'
+import { SAMPLES } from '../checks/charges.ts'
 import { promptOf, readScript, scriptOf, wordAt, wordsOf } from './script.ts'
 
 test('a prompt comes to about the tokens that its script says', () => {

@@ -32,7 +32,6 @@ export type Script = Readonly<typeof PLAIN> & { readonly id: string }
 /** Fields of a script that differ from 100 tokens in and 50 out, without a fault. */
 export type Scripted = Partial<Omit<Script, 'id'>>
 
-/** A whole script. */
 export const scriptOf = (id: string, fields: Scripted): Script => ({ id, ...PLAIN, ...fields })
 
 // Each is one token of o200k, with the space in front of it.

@@ -3,8 +3,8 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkS
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { CHECKS } from '../checks/checks.ts'
 import manifest from '../package.json' with { type: 'json' }
+import { CHECKS } from '../run.ts'
 
 const BOOKS = join(import.meta.dirname, '..')
 const MODULES = join(BOOKS, '..', 'node_modules')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { CHECKS } from '../checks/checks.ts'
+import { CHECKS } from '../run.ts'
 import { foundBy } from './found-by.ts'
 
 const GROUPS = [...new Set(CHECKS.map(({ group }) => group))]

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { leftText, requestText } from '../report.ts'
+import { requestText } from '../report.ts'
+import { leftText } from '../run.ts'
 import { foundBy } from './found-by.ts'
 
 test('each request of a result has its status, its bill and what the gateway charged for it', async () => {
@@ -36,14 +37,14 @@ test.each([
   expect(leftText(elapsedMs, done)).toBe(words)
 })
 
-test('what runs now is told with the part of the run that is done, of one check after the other', async () => {
-  const parts: (readonly [string, number])[] = []
-  const tell = (told: unknown, done?: number) => {
-    if (typeof told === 'string' && done !== undefined) parts.push([told, done])
+test('what runs now is told with the time left, which its first round does not know', async () => {
+  const told: (readonly [string, string])[] = []
+  const tell = (now: unknown, left?: string) => {
+    if (typeof now === 'string' && left !== undefined) told.push([now, left])
   }
   await foundBy('unpriced', 'none', { rounds: 2, tell })
-  expect(parts).toEqual([
-    ['unpriced', 0],
-    ['unpriced', 0.5],
+  expect(told).toEqual([
+    ['unpriced', ''],
+    ['unpriced', expect.stringMatching(/^, about \d+ s left$/)],
   ])
 })
