@@ -10,6 +10,8 @@ export interface Asking {
   readonly leaveAfter?: Promise<unknown> | undefined
   readonly leaveAt?: (text: string) => boolean
   readonly timeoutMs?: number
+  /** Uses connections again. A gateway may close one just as its next request comes, so the default is not to. */
+  readonly connection?: 'keep-alive'
 }
 
 /** What a request is answered while it runs. */
@@ -30,7 +32,7 @@ export type Answer = Readonly<typeof NO_ANSWER>
 /** Sends one request and reads its answer until its end, or until the client leaves. Never rejects. */
 export async function ask(asking: Asking): Promise<Answer> {
   const startedAt = performance.now()
-  const { url, body = null, headers = {}, leaveAt, timeoutMs = 60_000 } = asking
+  const { url, body = null, leaveAt, timeoutMs = 60_000, connection = 'close' } = asking
   const seen = { ...NO_ANSWER, broke: null as string | null }
   const leaving = new AbortController()
   const late = AbortSignal.timeout(timeoutMs)
@@ -39,7 +41,7 @@ export async function ask(asking: Asking): Promise<Answer> {
   try {
     const response = await fetch(url, {
       method: asking.method ?? (body === null ? 'GET' : 'POST'),
-      headers: { 'accept-encoding': 'identity', ...headers },
+      headers: { 'accept-encoding': 'identity', connection, ...asking.headers },
       body,
       signal: AbortSignal.any([leaving.signal, late]),
     })

@@ -28,7 +28,7 @@ export function check(promise: string, run: Check['run'], within = 120): Check {
 export type Purse = Values
 
 /** How one request is sent. */
-interface Sending extends Pick<Asking, 'leaveAt' | 'timeoutMs'> {
+interface Sending extends Pick<Asking, 'leaveAt' | 'timeoutMs' | 'connection'> {
   /** Leaves so long after it came to the provider, however long the gateway takes for that. */
   readonly leaveAfterMs?: number
   readonly stream?: boolean

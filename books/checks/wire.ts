@@ -36,15 +36,16 @@ async function cost(lab: Lab): Promise<Verdict> {
   if (pid === undefined || process.platform !== 'linux')
     throw new Lacking('CPU time is read from /proc')
   const purse = await lab.client()
-  mustAnswer(await lab.many(lab.few(20, 500), 32, [purse]))
+  const connection = 'keep-alive'
+  mustAnswer(await lab.many(lab.few(20, 500), 32, [purse, {}, { connection }]))
   const before = cpuMicrosOf(pid)
   const count = lab.few(100, 2_000)
-  mustAnswer(await lab.many(count, 32, [purse]))
+  mustAnswer(await lab.many(count, 32, [purse, {}, { connection }]))
   const micros = Math.round((cpuMicrosOf(pid) - before) / count)
   const turns = lab.few(20, 100)
-  const through = await medianMs(turns, () => lab.send(purse))
+  const through = await medianMs(turns, () => lab.send(purse, {}, { connection }))
   const url = `http://127.0.0.1:${lab.bench.provider.port}`
-  const direct = await medianMs(turns, () => lab.send(purse, {}, { url }))
+  const direct = await medianMs(turns, () => lab.send(purse, {}, { url, connection }))
   const added = Math.round((through - direct) * 100) / 100
   return judge(null, tell`${{ micros }} µs of CPU a request, ${{ added }} ms added`)
 }
@@ -77,5 +78,5 @@ export const wire: Checks = {
     const told = tell`one by one ${{ single: await usable(lab, 1) }}%, all at once ${{ together: await usable(lab, 30) }}% of the money spent when refused`
     return judge(null, told)
   }),
-  cost: check('what a request costs the machine', cost),
+  cost: check('what a request costs the machine', cost, 600),
 }
