@@ -17,28 +17,28 @@ const ADAPTERS = join(HOME, 'adapters')
 
 // The options, what each is given, and what it does.
 const OPTIONS = {
-  variant: { type: 'string', of: 'NAME', does: 'its settings; default: those named default' },
-  only: { type: 'string', of: 'A,B', does: 'checks or groups' },
-  rounds: { type: 'string', of: 'N', does: 'default 3; --quick: 1' },
+  variant: { type: 'string', of: 'NAME', does: 'its settings; default: the variant named default' },
+  only: { type: 'string', of: 'A,B', does: 'run these checks or groups alone' },
+  rounds: { type: 'string', of: 'N', does: 'how often each check runs; default 3, with --quick 1' },
   quick: { type: 'boolean', does: 'fewer requests, without clock and cost' },
-  busy: { type: 'boolean', does: 'also on a machine with other work' },
-  binary: { type: 'string', of: 'PATH', does: "the gateway's program, where you have it already" },
-  postgres: { type: 'string', of: 'URL', does: 'a server for a new database' },
-  redis: { type: 'string', of: 'URL', does: 'the same, of Redis' },
-  json: { type: 'string', of: 'FILE', does: 'write a result file' },
-  announced: { type: 'boolean', does: 'exit with 0 where each failure has a footnote' },
+  busy: { type: 'boolean', does: 'run although the machine has other work' },
+  binary: { type: 'string', of: 'PATH', does: "the gateway's program, if you have it already" },
+  postgres: { type: 'string', of: 'URL', does: 'a PostgreSQL server, which gets a new database' },
+  redis: { type: 'string', of: 'URL', does: 'a Redis server' },
+  json: { type: 'string', of: 'FILE', does: 'write the result to this file' },
+  announced: { type: 'boolean', does: 'exit with 0 if each failure has a footnote' },
   verbose: { type: 'boolean', does: "print each request, its bill and the gateway's row" },
-  yes: { type: 'boolean', does: "take an adapter's commands without a question" },
-  'my-own-server': { type: 'boolean', does: "also an address that is not this machine's" },
-  port: { type: 'string', of: 'N', does: 'of the played provider, where it runs alone' },
-  help: { type: 'boolean', does: 'this text' },
+  yes: { type: 'boolean', does: "run an adapter's commands without asking" },
+  'my-own-server': { type: 'boolean', does: 'allow an address that is not this machine' },
+  port: { type: 'string', of: 'N', does: 'the port of the played provider; default 9100' },
+  help: { type: 'boolean', does: 'show this text' },
 } as const
 
 const HELP = `gateway-books: does this gateway keep its books?
 
   gateway-books run GATEWAY|FILE      start a gateway and run the checks
-  gateway-books provider [--port N]   the played provider alone
-  gateway-books checks                what is checked
+  gateway-books provider [--port N]   run the played provider alone
+  gateway-books checks                list what is checked
   gateway-books scores FILE…          print the page of result files
 
 ${Object.entries(OPTIONS)

@@ -82,5 +82,5 @@ export const broken: Checks = {
   lost: check('an answer that is lost at its end follows a rule', (lab) =>
     brokenAnswer(lab, 'lost', { fault: 'lost' }),
   ),
-  slots: check('who leaves takes no place', slots),
+  slots: check('clients that leave take no place', slots),
 }

@@ -134,7 +134,7 @@ async function zero(lab: Lab): Promise<Verdict> {
 export const charges: Checks = {
   plain: exact('the charge is the bill', {}, [PLAIN]),
   stream: exact('the charge of a stream is the bill', {}, [STREAM]),
-  'stream-unasked': check('also when the client did not ask for counts', unasked),
+  'stream-unasked': check('so it is if the client did not ask for counts', unasked),
   cached: exact('cached tokens cost what they cost, once', { in: 1_000, cached: 900 }, BOTH),
   written: exact('written tokens cost what they cost', { in: 1_000, written: 900 }, MESSAGES),
   reasoning: exact('hidden tokens are charged', { out: 200, reason: 180 }, BOTH),

@@ -74,7 +74,7 @@ async function phantom(lab: Lab): Promise<Verdict> {
 
 /** Whether no more than there is can be spent, and all of that. */
 export const limits: Checks = {
-  'race-key': check('N at once never spend more than the key has', (lab) => race(lab)),
+  'race-key': check('requests at once never spend more than the key has', (lab) => race(lab)),
   'race-account': check('four keys share one budget', (lab) => race(lab, 4)),
   'race-instances': check('two processes on one store share one budget', raceInstances),
   'race-prompts': check('the prompt counts before it is sent', async (lab) => {
@@ -131,7 +131,7 @@ export const limits: Checks = {
     const told = tell`expected ${{ expected }}, left ${{ left: there }}`
     return judge(Math.abs(there - expected) <= 60, told)
   }),
-  unpriced: check('what has no price is not free', async (lab) => {
+  unpriced: check('a model without a price is not free', async (lab) => {
     const purse = await lab.fund(20 * PLAIN_MICROS)
     const { answer } = await lab.send(purse, {}, { model: lab.adapter.unpriced_model })
     const charged = await lab.spent(purse)

@@ -74,7 +74,7 @@ export const wire: Checks = {
     const told = tell`${{ whole }} of ${count} streams of ${out} events whole and in order${otherOf(sent)}`
     return judge(whole === count, told)
   }),
-  usable: check('how much of the money answers can use that end early', async (lab) => {
+  usable: check('how much of the money can be used if answers end early', async (lab) => {
     const told = tell`one by one ${{ single: await usable(lab, 1) }}%, all at once ${{ together: await usable(lab, 30) }}% of the money spent when refused`
     return judge(null, told)
   }),
