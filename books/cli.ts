@@ -4,7 +4,7 @@ import { basename, join, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
 import { type Adapter, readAdapter } from './adapter/adapter.ts'
-import { wordsOf } from './json.ts'
+import { textsIn, wordsOf } from './json.ts'
 import { PRICES } from './provider/bill.ts'
 import { PRICED, PROVIDER_KEY, startProvider, UNPRICED } from './provider/provider.ts'
 import { lineOf, requestText, resultText, scoresPage, tallyOf } from './report.ts'
@@ -128,9 +128,9 @@ function refuseFarAddress({ url, file }: Adapter, isOwn: boolean): void {
   throw new Error(`${file} ${url} ${words} --my-own-server`)
 }
 
-async function isAgreed({ install, start, file }: Adapter): Promise<boolean> {
-  const commands = [...install, start?.run ?? ''].map((line) => `  ${line}`)
-  console.log(`${file} runs these commands as you:\n${commands.join('\n')}`)
+async function isAgreed(adapter: Adapter): Promise<boolean> {
+  const commands = [...adapter.install, ...textsIn(adapter, 'run')].map((line) => `  ${line}`)
+  console.log(`${adapter.file} runs these commands as you:\n${commands.join('\n')}`)
   if (!process.stdin.isTTY) return say('Read them, and add --yes', 3) === 0
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
   const said = await terminal.question('Run them? [y/N] ')

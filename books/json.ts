@@ -24,10 +24,11 @@ export function valueAt(value: unknown, path: string): unknown {
   return isRecord(value) ? valueAt(value[name], rest) : undefined
 }
 
-/** All texts in a value, in order. */
-export function textsIn(value: unknown): string[] {
-  if (typeof value === 'string') return [value]
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
+/** All texts in a value, in order; or those that are members of this name. */
+export function textsIn(value: unknown, of?: string, name = of): string[] {
+  if (typeof value === 'string') return name === of ? [value] : []
+  const members = typeof value === 'object' && value !== null ? Object.entries(value) : []
+  return members.flatMap(([member, inner]) => textsIn(inner, of, of && member))
 }
 
 /** The bytes of a member of an object, as they stand in its JSON, which is YAML too; '' where it has none. */

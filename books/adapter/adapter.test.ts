@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -57,6 +58,16 @@ test.each(FAULTS)(
     expect(await main(['run', file, '--busy', '--yes'])).toBe(3)
   },
 )
+
+test('every command of an adapter is shown before any runs, those of its steps too', () => {
+  const file = written(
+    `${WHOLE.replace('post: /keys', 'run: first')}install: [second]\nrows: { run: third, each: a, cost: b }\n`,
+  )
+  const program = join(import.meta.dirname, '..', 'bin', 'gateway-books.js')
+  const { stdout, status } = spawnSync(process.execPath, [program, 'run', file])
+  expect(stdout.toString().split('\n').slice(1, -1)).toEqual(['  second', '  first', '  third'])
+  expect(status).toBe(3)
+})
 
 test('an address that is not this machine is refused', async () => {
   const file = written(WHOLE.replace('127.0.0.1:1', 'gateway.example.com'))
