@@ -4,6 +4,7 @@ import { type CatalogSettings, DEFAULT_CATALOG_SETTINGS } from '../catalog/catal
 import { parseAddressRange } from '../journey/gate/client-address.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
 import { OPENROUTER_NAMES } from '../upstreams/openrouter/names.ts'
+import { TIMER_MS_MAX } from '../vocabulary/clock.ts'
 import { DEFAULT_PUBLIC_NAMES, type PublicNames } from '../vocabulary/public-names.ts'
 import { CHAIN_SETTINGS, chainFaults } from './chain-settings.ts'
 import { FEE_SETTINGS, LOOKUP_SETTINGS } from './cost-settings.ts'
@@ -137,52 +138,52 @@ export const SETTINGS = {
     'The name that the provider uses for that engine.',
   ),
   TOLLGATE_HEADERS_TIMEOUT_MS: wholeNumber(
-    { fallback: 5 * MINUTE_MS },
+    { fallback: 5 * MINUTE_MS, max: TIMER_MS_MAX },
     "Longest wait for the headers of the provider's answer.",
   ),
   TOLLGATE_BODY_STALL_TIMEOUT_MS: wholeNumber(
-    { fallback: 5 * MINUTE_MS },
+    { fallback: 5 * MINUTE_MS, max: TIMER_MS_MAX },
     "Longest silence within the body of the provider's answer.",
   ),
   TOLLGATE_TOTAL_TIMEOUT_MS: wholeNumber(
-    { fallback: 15 * MINUTE_MS },
+    { fallback: 15 * MINUTE_MS, max: TIMER_MS_MAX },
     'Longest time for an answer that is not streamed.',
   ),
   TOLLGATE_IMAGE_TIMEOUT_MS: wholeNumber(
-    { fallback: 2 * MINUTE_MS },
+    { fallback: 2 * MINUTE_MS, max: TIMER_MS_MAX },
     'Longest time for an image, streamed or not, from the moment it is forwarded.',
   ),
   TOLLGATE_READ_ON_TIMEOUT_MS: wholeNumber(
-    { fallback: 10_000 },
+    { fallback: 10_000, max: TIMER_MS_MAX },
     'How long a stream is read on, until it has an ID or token counts, after its client left before the headers; without look-ups, also after its client left later, and six times as long while no text has come.',
   ),
   TOLLGATE_CONNECT_TIMEOUT_MS: wholeNumber(
-    { fallback: 10_000 },
+    { fallback: 10_000, max: TIMER_MS_MAX },
     'Longest time for a connection to the provider to open.',
   ),
   TOLLGATE_QUEUE_TIMEOUT_MS: wholeNumber(
-    { fallback: 10_000 },
+    { fallback: 10_000, max: TIMER_MS_MAX },
     'How long a request waits for a place at an upstream with `max_in_flight`; then `503`.',
   ),
   TOLLGATE_BODY_READ_TIMEOUT_MS: wholeNumber(
-    { fallback: 5 * MINUTE_MS },
+    { fallback: 5 * MINUTE_MS, max: TIMER_MS_MAX },
     "Longest time for a client's request body to arrive.",
   ),
   TOLLGATE_DRAIN_TIMEOUT_MS: wholeNumber(
-    { fallback: 15 * MINUTE_MS, min: 0 },
+    { fallback: 15 * MINUTE_MS, min: 0, max: TIMER_MS_MAX },
     'How long a stopping server waits for requests in flight.',
   ),
   TOLLGATE_SETTLE_WAIT_MS: wholeNumber(
-    { fallback: 5_000, min: 0 },
+    { fallback: 5_000, min: 0, max: TIMER_MS_MAX },
     'How long an answer waits for its charge to be stored while the store is unavailable. After that the answer is sent and the charge is stored later.',
   ),
   ...LOOKUP_SETTINGS,
   TOLLGATE_CATALOG_REFRESH_MS: wholeNumber(
-    { fallback: 5 * MINUTE_MS, min: 1_000 },
+    { fallback: 5 * MINUTE_MS, min: 1_000, max: TIMER_MS_MAX },
     'Time between two refreshes of models and prices.',
   ),
   TOLLGATE_ENDPOINTS_TIMEOUT_MS: wholeNumber(
-    { fallback: 2_000 },
+    { fallback: 2_000, max: TIMER_MS_MAX },
     "How long a model's first request waits for the prices of all its providers. After that, holds use the listed prices until the next refresh.",
   ),
   TOLLGATE_PRICES_STALE_AFTER_MS: wholeNumber(
@@ -206,7 +207,7 @@ export const SETTINGS = {
     'How many days a settled request is kept in Activity. Unset: for ever. Entries, and requests whose charge is not final, are always kept.',
   ),
   TOLLGATE_MAINTENANCE_POLL_MS: wholeNumber(
-    { fallback: 5_000, min: 100 },
+    { fallback: 5_000, min: 100, max: TIMER_MS_MAX },
     'How often a server reads from the store whether maintenance is on. The server that received the change applies it at once.',
   ),
   TOLLGATE_REQUESTS_PER_MINUTE: wholeNumber(

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { CollectorSettings } from '../telemetry/otlp-export.ts'
 import type { MeterSettings } from '../telemetry/otlp-meter.ts'
 import type { SamplerName, TraceSettings } from '../telemetry/otlp-tracer.ts'
+import { TIMER_MS_MAX } from '../vocabulary/clock.ts'
 import { matching, type Setting, wholeNumber } from './setting.ts'
 
 const SAMPLERS: readonly [SamplerName, ...SamplerName[]] = [
@@ -52,7 +53,7 @@ export const TRACE_SETTINGS = {
     'The protocol of the collector; `http/protobuf` is the only one supported.',
   ),
   OTEL_EXPORTER_OTLP_TIMEOUT: wholeNumber(
-    { fallback: 10_000 },
+    { fallback: 10_000, max: TIMER_MS_MAX },
     'Time limit in milliseconds for sending a batch. Requests do not wait for it.',
   ),
   OTEL_SERVICE_NAME: matching(

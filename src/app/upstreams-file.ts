@@ -10,6 +10,7 @@ import {
   type UpstreamSettings,
   type UpstreamTimeouts,
 } from '../upstreams/upstream-settings.ts'
+import { TIMER_MS_MAX } from '../vocabulary/clock.ts'
 import { ConfigError } from './config.ts'
 import { readWrittenModels } from './written-models.ts'
 import { YamlFile, type YamlValue } from './yaml-value.ts'
@@ -291,9 +292,6 @@ const TIMEOUTS = {
   read_on_ms: 'readOnTimeoutMs',
   queue_ms: 'queueTimeoutMs',
 } as const satisfies Record<string, keyof UpstreamTimeouts>
-
-// The longest wait of a timer.
-const TIMER_MS_MAX = 2 ** 31 - 1
 
 function readTimeouts(value: YamlValue | undefined, usual: UpstreamTimeouts): UpstreamTimeouts {
   const members = value?.members(Object.keys(TIMEOUTS))

@@ -9,6 +9,7 @@ import type { StreamObserver, Upstream, Wire } from '../upstreams/upstream.ts'
 import type { UpstreamTimeouts } from '../upstreams/upstream-settings.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Call } from '../vocabulary/call.ts'
+import { TIMER_MS_MAX } from '../vocabulary/clock.ts'
 import type { QueuePlace } from '../vocabulary/fair-queue.ts'
 import { formatDecimal, type Micros, micros } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
@@ -207,7 +208,8 @@ export class HeldRequest {
   /** How long a stream that its client has left is read on: longer while it shows nothing and can't be looked up. */
   readOnMs({ hasText }: { readonly hasText: boolean }): number {
     const { readOnTimeoutMs } = this.timeouts
-    return hasText || this.hasLookUps ? readOnTimeoutMs : readOnTimeoutMs * SILENT_READ_ON_TIMES
+    if (hasText || this.hasLookUps) return readOnTimeoutMs
+    return Math.min(readOnTimeoutMs * SILENT_READ_ON_TIMES, TIMER_MS_MAX)
   }
 
   /** Zero before the headers. */

@@ -7,6 +7,9 @@ export interface Clock {
 /** The machine's own clock. */
 export const systemClock: Clock = { nowMs: () => Date.now() }
 
+/** The longest wait of a timer, in milliseconds: Node ends a longer one at once. Some 24 days. */
+export const TIMER_MS_MAX = 2 ** 31 - 1
+
 /** Runs a function once after a delay; the returned function cancels it. */
 export type StartTimer = (timer: {
   readonly delayMs: number
