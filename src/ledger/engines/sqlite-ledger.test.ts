@@ -1,3 +1,4 @@
+import { copyFileSync, renameSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -235,4 +236,24 @@ describe('a process that is killed', () => {
     expect(unresolved).toHaveLength(abandoned)
     expect(await unanswered(bench, lines)).toEqual([])
   })
+})
+
+test.each([
+  ['moved away', (_file: string) => {}],
+  ['replaced by an older copy', (file: string) => copyFileSync(`${file}.away`, file)],
+])('nothing is answered from a file that was %s, until the file is back', async (_, replace) => {
+  await setUp({ credit: 100, keys: 1 })
+  const { file } = bench
+  renameSync(file, `${file}.away`)
+  replace(file)
+  for (const requestId of ['R1', 'R2']) {
+    const refused = bench.ledger.openHold(holdOf(requestId, 'K1'))
+    await expect(refused).rejects.toThrow(StoreUnavailable)
+    await expect(bench.ledger.openHold(holdOf(requestId, 'K1'))).rejects.toThrow(
+      'is not the file that this server opened',
+    )
+  }
+  rmSync(file, { force: true })
+  renameSync(`${file}.away`, file)
+  expect(await bench.ledger.openHold(holdOf('R3', 'K1'))).toMatchObject({ kind: 'opened' })
 })

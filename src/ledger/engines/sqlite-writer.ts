@@ -1,6 +1,7 @@
 import {
   openSqliteConnection,
   type SqliteConnectionInput,
+  samePlaceCheck,
 } from '../../store/sqlite/sqlite-connection.ts'
 import { serveThread } from '../../store/sqlite/store-thread.ts'
 import type { LedgerCommand } from '../commands.ts'
@@ -17,10 +18,17 @@ export interface WriterJob {
 // The entry file of the thread that writes the ledger of a SQLite store.
 serveThread<WriterJob, CommittedBatch>((startWith) => {
   // The ledger that started it says so.
-  const connection = openSqliteConnection(startWith as SqliteConnectionInput)
+  const input = startWith as SqliteConnectionInput
+  const connection = openSqliteConnection(input)
+  const requireSamePlace = samePlaceCheck(input.file)
   const engine = new SqliteEngine(connection)
   return {
-    run: ({ commands, terms }) => engine.apply(commands, terms),
+    run({ commands, terms }) {
+      const committed = engine.apply(commands, terms)
+      // Before anything is answered.
+      requireSamePlace()
+      return committed
+    },
     close: () => connection.close(),
   }
 })

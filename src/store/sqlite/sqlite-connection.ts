@@ -1,7 +1,7 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { isBusy } from '../store-failure.ts'
+import { isBusy, StoreUnavailable } from '../store-failure.ts'
 
 export interface SqliteConnectionInput {
   readonly file: string
@@ -26,6 +26,24 @@ export function openSqliteConnection(input: SqliteConnectionInput): DatabaseSync
   if (input.readOnly !== true) connection.exec('pragma journal_mode = wal')
   connection.exec('pragma synchronous = full')
   return connection
+}
+
+/**
+ * Makes the check that a store's file, which is open, is still the one at its path: what is committed to a file that was
+ * removed, or moved away for an older copy, is in no store. The check throws `StoreUnavailable`.
+ */
+export function samePlaceCheck(file: string): () => void {
+  const identity = (): string => {
+    const found = statSync(file, { bigint: true, throwIfNoEntry: false })
+    return found === undefined ? 'none' : `${found.dev} ${found.ino}`
+  }
+  const opened = identity()
+  return () => {
+    if (identity() === opened) return
+    throw new StoreUnavailable(
+      `${file} is not the file that this server opened: it was removed or replaced. Stop the server, put the store in place, and start it again`,
+    )
+  }
 }
 
 /**

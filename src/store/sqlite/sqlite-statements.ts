@@ -4,6 +4,7 @@ import {
   checkpointAndClose,
   openSqliteConnection,
   type SqliteConnectionInput,
+  samePlaceCheck,
 } from './sqlite-connection.ts'
 import { type JobRunner, serveThread } from './store-thread.ts'
 
@@ -28,14 +29,18 @@ const COLLECT_AFTER_MS = 3_000
 class StatementRunner implements JobRunner<SqlJob, SqlResult> {
   readonly #connection: DatabaseSync
   readonly #isReadOnly: boolean
+  readonly #requireSamePlace: () => void
   readonly #statements = new Map<string, StatementSync>()
 
   constructor(input: SqliteConnectionInput) {
     this.#connection = openSqliteConnection(input)
     this.#isReadOnly = input.readOnly ?? false
+    this.#requireSamePlace = samePlaceCheck(input.file)
   }
 
   run({ sql, parameters }: SqlJob): SqlResult {
+    // A transaction must end, wherever its file is.
+    if (!this.#isReadOnly && sql !== 'rollback') this.#requireSamePlace()
     const statement = this.#prepare(sql)
     if (statement.columns().length > 0) return { rows: statement.all(...parameters), changes: 0 }
     return { rows: [], changes: Number(statement.run(...parameters).changes) }

@@ -163,7 +163,7 @@ function errorOf(failure: JobFailure, message: string): Error {
 }
 
 function failureOf(error: unknown): JobFailure {
-  if (isUnavailable(error)) return 'unavailable'
+  if (error instanceof StoreUnavailable || isUnavailable(error)) return 'unavailable'
   return isRefusedBySqlite(error) ? 'refused' : 'impossible'
 }
 
