@@ -1,5 +1,5 @@
 import { request } from 'undici'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { CHAT_BODY, STREAM_BODY, startJourneyWorld } from './journey-world.ts'
 import { wholeRequest } from './raw-server.ts'
 
@@ -46,17 +46,44 @@ test.each([
 })
 
 test.each([
-  [
-    'a whole answer, which may have been run: its hold stays reserved',
-    CHAT_BODY,
-    WHOLE,
-    'unresolved',
-  ],
-  ['a stream, of which nobody had anything: its hold is released', STREAM_BODY, STREAM, 'released'],
-])('a 100 that nobody asked for loses %s', async (_, body, answer, state) => {
-  expect(await askOne(body, CONTINUE + answer)).toMatchObject({
-    httpStatus: 502,
-    state,
-    backedChargeMicros: 0,
+  ['a whole answer', CHAT_BODY, WHOLE, ANSWER],
+  ['a stream', STREAM_BODY, STREAM, `data: ${ANSWER}\n\ndata: [DONE]\n\n`],
+])('a 100 that nobody asked for changes nothing about %s', async (_, body, answer, text) => {
+  const expected = { httpStatus: 200, text, state: 'provisional', backedChargeMicros: 1_050 }
+  expect(await askOne(body, CONTINUE + answer)).toMatchObject(expected)
+  expect(await askOne(body, CONTINUE + HINTS + CONTINUE + answer)).toMatchObject(expected)
+})
+
+describe('a 2xx other than 200', () => {
+  const withStatus = (status: string, answer: string) => answer.replace('200 OK', status)
+
+  test.each(['201 Created', '203 Non-Authoritative Information'])(
+    '%s is a whole answer, and relayed with 200',
+    async (status) => {
+      const expected = { httpStatus: 200, state: 'provisional', backedChargeMicros: 1_050 }
+      const whole = await askOne(CHAT_BODY, withStatus(status, WHOLE))
+      expect(whole).toMatchObject({ ...expected, text: ANSWER })
+      const stream = await askOne(STREAM_BODY, withStatus(status, STREAM))
+      expect(stream).toMatchObject({ ...expected, text: expect.stringContaining('[DONE]') })
+    },
+  )
+
+  test.each(['202 Accepted', '206 Partial Content'])(
+    '%s is no whole answer: the call was accepted, so its hold stays until it is looked up',
+    async (status) => {
+      const lost = { httpStatus: 502, state: 'unresolved', generationId: 'gen-1' }
+      expect(await askOne(CHAT_BODY, withStatus(status, WHOLE))).toMatchObject(lost)
+    },
+  )
+
+  test('without a body is one that was lost', async () => {
+    const none = 'HTTP/1.1 204 No Content\r\n\r\n'
+    expect(await askOne(CHAT_BODY, none)).toMatchObject({ httpStatus: 502, state: 'unresolved' })
+  })
+
+  test('that carries an error is an error', async () => {
+    const error = '{"error":{"message":"no","code":400}}'
+    const answer = `HTTP/1.1 202 Accepted\r\ncontent-length: ${error.length}\r\n\r\n${error}`
+    expect(await askOne(CHAT_BODY, answer)).toMatchObject({ httpStatus: 400, state: 'released' })
   })
 })

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
+import buildConnector from 'undici/lib/core/connect.js'
 import Pool from 'undici/lib/dispatcher/pool.js'
 import type { StreamEvent, WireFormat } from '../formats/format.ts'
 import type { ProviderError } from '../formats/provider-error.ts'
@@ -17,6 +18,7 @@ import { BufferedRequest, type BufferedResponse, type ResponseBounds } from './b
 import type { FieldTable, VouchedFields } from './fields.ts'
 import { openInFlight } from './in-flight.ts'
 import type { ListingSettings, ParsedCatalog } from './listing/listing.ts'
+import { ignoringContinue } from './unasked-continue.ts'
 import type { Claimant, OwnField, UpstreamSettings } from './upstream-settings.ts'
 
 /** The dearest prices and the largest window of a model at any of its providers. */
@@ -259,7 +261,9 @@ export class Upstream {
       allowH2: false,
       pipelining: 1,
       connections: null,
-      connectTimeout: timeouts.connectTimeoutMs,
+      connect: ignoringContinue(
+        buildConnector({ allowH2: false, timeout: timeouts.connectTimeoutMs }),
+      ),
       // The attempt has its own deadlines: undici's do not run while a stream is paused.
       headersTimeout: 0,
       bodyTimeout: 0,

@@ -5,7 +5,7 @@ import { Problem } from '../../vocabulary/problem.ts'
 import type { HeldRequest, RelayEnding } from '../held-request.ts'
 import { endingOfLeft, LeftStream } from './left-stream.ts'
 import { StreamRelay } from './stream-relay.ts'
-import { WholeAnswer } from './whole-answer.ts'
+import { ANSWER_STATUSES, WholeAnswer } from './whole-answer.ts'
 
 /**
  * Forwards one call and resolves with its ending. The events of a stream are relayed as they arrive; any other
@@ -140,7 +140,7 @@ class Relay implements AttemptObserver {
     headers: IncomingHttpHeaders,
   ): StreamRelay | LeftStream | WholeAnswer {
     const [attempt, resolve] = [this.#attempt, this.#resolve]
-    if (!this.#held.isStream || attempt === null || httpStatus !== 200) {
+    if (!this.#held.isStream || attempt === null || !ANSWER_STATUSES.has(httpStatus)) {
       return this.#wholeAnswer(httpStatus, headers)
     }
     if (this.#readsOn) {

@@ -21,6 +21,9 @@ interface WholeAnswerInput {
   readonly resolve: (ending: RelayEnding) => void
 }
 
+/** Statuses of an answer that is whole: clients get it with 200. */
+export const ANSWER_STATUSES: ReadonlySet<number> = new Set([200, 201, 203])
+
 /** Reads one answer to its end, within bounds, and finds its ending. */
 export class WholeAnswer {
   readonly #held: HeldRequest
@@ -128,25 +131,24 @@ export class WholeAnswer {
   #endingOf(bytes: Buffer): void {
     const { wire } = this.#held
     const body = this.#isEncoded() ? null : parseAnswer(bytes)
-    if (this.#httpStatus !== 200) {
+    const isAccepted = this.#httpStatus >= 200 && this.#httpStatus < 300
+    if (!isAccepted) {
       const reported = body === null ? NOTHING_REPORTED : wire.readAnswer(body).reported
       this.#failAs(wire.readError(body?.root ?? null, this.#httpStatus), reported)
       return
     }
     if (body === null) {
-      const reported = this.#withGenerationId(NOTHING_REPORTED)
-      const cause = 'the answer is not a JSON object'
-      this.#fail(
-        this.#isEncoded()
-          ? { kind: 'unreadable', reported }
-          : { kind: 'lost', stage: 'afterHeaders', reported },
-        new Problem('upstream_error', { cause }),
-      )
+      this.#lose(NOTHING_REPORTED, 'the answer is not a JSON object')
       return
     }
     const reading = wire.readAnswer(body)
     if (reading.kind === 'error') {
       this.#failAs(reading.error, reading.reported)
+      return
+    }
+    if (!ANSWER_STATUSES.has(this.#httpStatus)) {
+      // As 202 of a call that is run later, or 206 of a part: it may be billed, and there is no whole answer.
+      this.#lose(reading.reported, `the answer has the status ${this.#httpStatus}`)
       return
     }
     this.#resolve({
@@ -155,6 +157,17 @@ export class WholeAnswer {
       headers: this.#held.answerHeaders(this.#headers),
       bytes,
     })
+  }
+
+  /** The provider has accepted the call, and its answer is of no use. */
+  #lose(said: Reported, cause: string): void {
+    const reported = this.#withGenerationId(said)
+    this.#fail(
+      this.#isEncoded()
+        ? { kind: 'unreadable', reported }
+        : { kind: 'lost', stage: 'afterHeaders', reported },
+      new Problem('upstream_error', { cause }),
+    )
   }
 
   // The request asks for `identity`: an encoded answer can't be read here.
