@@ -57,7 +57,11 @@ interface HeldRequestInput {
   readonly call: Call
   readonly offer: Offer
   readonly slot: GateSlot
-  readonly grant: { readonly grantedMicros: Micros }
+  readonly grant: {
+    readonly grantedMicros: Micros
+    /** The most that counts may come to. */
+    readonly boundMicros: Micros
+  }
   /** Bytes of the process's budget: for the request's body until it is sent, then for its buffered answer. */
   readonly memory: ByteReservation
   readonly upstream: Upstream
@@ -308,10 +312,9 @@ export class HeldRequest {
   #resolutionOf(outcome: Outcome): Resolution {
     try {
       const { call, offer, grant } = this.#held
-      const { grantedMicros } = grant
       const hasLookUps = this.hasLookUps
       const tokenFactor = this.#parts.tokenFactors.factorOf(offer)
-      const input = { outcome, call, offer, tokenFactor, grantedMicros, hasLookUps }
+      const input = { outcome, call, offer, tokenFactor, ...grant, hasLookUps }
       const resolution = resolveOutcome(input)
       // The cost of an answer that was lost on the way is looked up, even if a cost was reported before.
       if (outcome.kind !== 'completed') return resolution

@@ -144,15 +144,6 @@ describe('a stream of a server like OpenAI', () => {
     expect(read(wire(openai, 'chat'), [...chunks, '[DONE]']).reported).toEqual(partly)
   })
 
-  test('an answer that counts its prompt alone is not counted, but embeddings are', () => {
-    const answer = answerOf({ usage: prompt })
-    expect(chat.readAnswer(answer).reported).toEqual({ ...NOTHING, usage: ofPrompt })
-    const counted = { ...NOTHING, usage: ofPrompt, countsAreCost: true }
-    expect(wire(openaiCompatible, 'embeddings').readAnswer(answer).reported).toEqual(counted)
-    const total = answerOf({ usage: { ...prompt, total_tokens: 30 } })
-    expect(chat.readAnswer(total).reported).toEqual(counted)
-  })
-
   test('a cost that it names is not believed: its prices are those of the settings', () => {
     const { reported } = chat.readAnswer(answerOf({ id: 'gen-1', usage: { ...COUNTS, cost: 9 } }))
     expect(reported).toEqual({ ...NOTHING, usage: COUNTED, countsAreCost: true })

@@ -1,7 +1,9 @@
 import { parseEventData } from '../formats/event-data.ts'
 import type { StreamEvent } from '../formats/format.ts'
+import { PromptGuess } from '../formats/prompt-guess.ts'
 import { editJson } from '../json/edit.ts'
-import type { JsonBody } from '../json/walk.ts'
+import { type JsonBody, type JsonObject, walkJson } from '../json/walk.ts'
+import { SIXTIETHS } from '../tokens/guess.ts'
 import type { Call } from '../vocabulary/call.ts'
 import { promptTokensOf, type Reported, type TokenUsage } from '../vocabulary/outcome.ts'
 import { objectAt, tokenCount } from './json-reading.ts'
@@ -29,7 +31,10 @@ export interface CountedStreams {
    * event. Null: the format has no choices.
    */
   readonly emptyChoice: string | null
-  /** Whether a whole stream without counts is charged by an estimate of its text. If not, it stays unresolved. */
+  /**
+   * Whether text that the counts leave out, of a stream or a whole answer, and a stream without counts are charged by an
+   * estimate. If not, they stay unresolved.
+   */
   readonly isEstimated: boolean
   /** False: the answers of the format have no output, and need no count of it. Left out: they have. */
   readonly hasOutput?: false
@@ -45,11 +50,37 @@ export function counted(wire: Wire, streams: CountedStreams): Wire {
     generationIdOf: () => null,
     readAnswer(answer) {
       const reading = wire.readAnswer(answer)
-      const isWhole = streams.hasOutput === false || countsOutput(answer)
-      return { ...reading, reported: countedReport(reading.reported, { isWhole }) }
+      return { ...reading, reported: answerReport(reading.reported, { answer, streams }) }
     },
     observeStream: (call) => new CountedObserver(wire.observeStream(call), { ...streams, call }),
   }
+}
+
+/** The report of a whole answer, whose counts are believed like those of a stream with the same text. */
+function answerReport(
+  said: Reported,
+  { answer, streams }: { readonly answer: JsonBody; readonly streams: CountedStreams },
+): Reported {
+  if (streams.hasOutput === false) return countedReport(said, { isWhole: true })
+  const uncountedTokens = (said.usage?.outputTokens ?? 0) > 0 ? 0 : textTokens(answer.root)
+  const isWhole = countsOutput(answer) && uncountedTokens === 0
+  const reported = countedReport(said, { isWhole })
+  const isEstimated = streams.isEstimated && reported.usage !== null && uncountedTokens > 0
+  return isEstimated ? { ...reported, uncountedTokens } : reported
+}
+
+/** Where the text of an answer is, in each format. */
+const TEXT_PLACES = ['choices', 'output', 'content']
+
+/** The likely tokens of all text in an answer, calls of tools included. */
+function textTokens(root: JsonObject): number {
+  const guess = new PromptGuess()
+  const { sixtieths } = guess
+  for (const place of TEXT_PLACES) {
+    const text = root[place]
+    if (text !== undefined) walkJson({ [place]: text }, (node) => guess.addNode(node))
+  }
+  return Math.ceil((guess.sixtieths - sixtieths) / SIXTIETHS)
 }
 
 function countedReport(

@@ -23,9 +23,12 @@ export function isTokenCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
 }
 
-/** A whole number of tokens; null for any other value. */
+// A hundred times the longest window. Sums of a count that is none would not be exact.
+const COUNT_MAX = 1_000_000_000
+
+/** A whole number that a call can count, of tokens or searches; null for any other value. */
 export function tokenCount(value: JsonValue | undefined): number | null {
-  return isTokenCount(value) ? value : null
+  return isTokenCount(value) && value <= COUNT_MAX ? value : null
 }
 
 /** A member that is an object; an empty object for any other value. */

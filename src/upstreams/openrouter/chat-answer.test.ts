@@ -115,7 +115,7 @@ describe('the report of a whole answer', () => {
   test.each([
     [
       { prompt_tokens: 10, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 30 } },
-      usageOf({ inputTokens: 0, cacheReadTokens: 30, outputTokens: 2 }),
+      usageOf({ inputTokens: 0, cacheReadTokens: 10, outputTokens: 2 }),
     ],
     [{ prompt_tokens: 10 }, usageOf({ inputTokens: 10 })],
     [

@@ -101,7 +101,7 @@ describe('a record', () => {
     const rawBody =
       '{"data":{"id":"gen-1","total_cost":0.1,"native_tokens_prompt":5,"native_tokens_cached":9}}'
     expect(await answerTo({ rawBody })).toMatchObject({
-      usage: { inputTokens: 0, cacheReadTokens: 9, outputTokens: 0 },
+      usage: { inputTokens: 0, cacheReadTokens: 5, outputTokens: 0 },
     })
   })
 

@@ -3,6 +3,7 @@ import { isJsonObject, type JsonBody, type JsonObject } from '../../json/walk.ts
 import { addDecimals, type Decimal } from '../../vocabulary/money.ts'
 import type { TokenUsage } from '../../vocabulary/outcome.ts'
 import { decimalAt, tokenCount } from '../json-reading.ts'
+import { believedUsage } from '../token-counts.ts'
 import type { FetchGenerationInput, GenerationAnswer, Upstream } from '../upstream.ts'
 
 const TIMEOUT_MS = 10_000
@@ -78,20 +79,16 @@ function readRecord(body: JsonBody, generationId: string): GenerationAnswer {
 
 /** The counts of the model's own tokenizer, which are billed; the prompt count includes cached input. */
 function readUsage(record: JsonObject): TokenUsage | null {
-  const prompt = tokenCount(record['native_tokens_prompt'])
-  const completion = tokenCount(record['native_tokens_completion'])
-  if (prompt === null && completion === null) return null
-  const cacheReadTokens = tokenCount(record['native_tokens_cached']) ?? 0
-  return {
-    inputTokens: Math.max(0, (prompt ?? 0) - cacheReadTokens),
-    cacheReadTokens,
-    cacheWriteTokens: 0,
-    cacheWriteLongTokens: 0,
-    outputTokens: completion ?? 0,
-    reasoningTokens: tokenCount(record['native_tokens_reasoning']) ?? 0,
-    imageOutputTokens: tokenCount(record['native_tokens_completion_images']) ?? 0,
+  return believedUsage({
+    promptTokens: tokenCount(record['native_tokens_prompt']),
+    outputTokens: tokenCount(record['native_tokens_completion']),
+    totalTokens: null,
+    cacheReadTokens: tokenCount(record['native_tokens_cached']),
+    cacheWriteTokens: null,
+    reasoningTokens: tokenCount(record['native_tokens_reasoning']),
+    imageOutputTokens: tokenCount(record['native_tokens_completion_images']),
     searches: 0,
-  }
+  })
 }
 
 /** As in an answer's usage: with the account's own provider keys, the provider's share is a separate field. */

@@ -100,16 +100,18 @@ function readMessagesUsage(usage: JsonObject): TokenUsage | null {
   const output = tokenCount(usage['output_tokens'])
   if (input === null && output === null) return null
   const writes = objectAt(usage, 'cache_creation')
-  const longWrites = tokenCount(writes['ephemeral_1h_input_tokens']) ?? 0
+  const saidLongWrites = tokenCount(writes['ephemeral_1h_input_tokens']) ?? 0
   const shortWrites = tokenCount(writes['ephemeral_5m_input_tokens']) ?? 0
-  const allWrites = tokenCount(usage['cache_creation_input_tokens']) ?? longWrites + shortWrites
+  const allWrites = tokenCount(usage['cache_creation_input_tokens']) ?? saidLongWrites + shortWrites
+  const longWrites = Math.min(saidLongWrites, allWrites)
+  const thinking = tokenCount(objectAt(usage, 'output_tokens_details')['thinking_tokens'])
   return {
     inputTokens: input ?? 0,
     cacheReadTokens: tokenCount(usage['cache_read_input_tokens']) ?? 0,
-    cacheWriteTokens: Math.max(0, allWrites - longWrites),
+    cacheWriteTokens: allWrites - longWrites,
     cacheWriteLongTokens: longWrites,
     outputTokens: output ?? 0,
-    reasoningTokens: tokenCount(objectAt(usage, 'output_tokens_details')['thinking_tokens']) ?? 0,
+    reasoningTokens: Math.min(thinking ?? 0, output ?? 0),
     imageOutputTokens: 0,
     searches: readSearches(usage),
   }

@@ -4,6 +4,7 @@ import { isJsonObject, type JsonBody, type JsonObject, type JsonValue } from '..
 import { addDecimals, type Decimal } from '../../vocabulary/money.ts'
 import type { Reported, TokenUsage } from '../../vocabulary/outcome.ts'
 import { decimalAt, objectAt, tokenCount } from '../json-reading.ts'
+import { believedUsage } from '../token-counts.ts'
 
 // Long enough for any real id, short enough to store and to send in a look-up.
 const GENERATION_ID = /^[\x21-\x7e]{1,200}$/
@@ -55,32 +56,22 @@ export function readUsage(
   { input, output }: { readonly input: string; readonly output: string },
 ): TokenUsage | null {
   if (!isJsonObject(usage)) return null
-  const inputTokens = tokenCount(usage[`${input}_tokens`])
-  const outputTokens = tokenCount(usage[`${output}_tokens`])
-  if (inputTokens === null && outputTokens === null) return null
   const inputDetails = objectAt(usage, `${input}_tokens_details`)
   const outputDetails = objectAt(usage, `${output}_tokens_details`)
-  const cacheReadTokens =
-    tokenCount(inputDetails['cached_tokens']) ??
-    // DeepSeek's name, and Moonshot's.
-    tokenCount(usage['prompt_cache_hit_tokens']) ??
-    tokenCount(usage['cached_tokens']) ??
-    0
-  const cacheWriteTokens = tokenCount(inputDetails['cache_write_tokens']) ?? 0
-  return {
-    inputTokens: Math.max(0, (inputTokens ?? 0) - cacheReadTokens - cacheWriteTokens),
-    cacheReadTokens,
-    cacheWriteTokens,
-    cacheWriteLongTokens: 0,
-    // Gemini and xAI count reasoning in the total alone.
-    outputTokens: Math.max(
-      outputTokens ?? 0,
-      (tokenCount(usage['total_tokens']) ?? 0) - (inputTokens ?? 0),
-    ),
-    reasoningTokens: tokenCount(outputDetails['reasoning_tokens']) ?? 0,
-    imageOutputTokens: tokenCount(outputDetails['image_tokens']) ?? 0,
+  return believedUsage({
+    promptTokens: tokenCount(usage[`${input}_tokens`]),
+    outputTokens: tokenCount(usage[`${output}_tokens`]),
+    totalTokens: tokenCount(usage['total_tokens']),
+    cacheReadTokens:
+      tokenCount(inputDetails['cached_tokens']) ??
+      // DeepSeek's name, and Moonshot's.
+      tokenCount(usage['prompt_cache_hit_tokens']) ??
+      tokenCount(usage['cached_tokens']),
+    cacheWriteTokens: tokenCount(inputDetails['cache_write_tokens']),
+    reasoningTokens: tokenCount(outputDetails['reasoning_tokens']),
+    imageOutputTokens: tokenCount(outputDetails['image_tokens']),
     searches: readSearches(usage),
-  }
+  })
 }
 
 /**

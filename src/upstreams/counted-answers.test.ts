@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest'
+import { openai } from './openai/openai.ts'
+import { openaiCompatible } from './openai-compatible/openai-compatible.ts'
+import { answerOf, usageOf } from './openrouter/testing/exchange.ts'
+import { wire } from './testing/wires.ts'
+
+/* Whole answers of providers that bill by their counts: what is believed of them is what is believed of a stream. */
+
+const NOTHING = { usage: null, costUsd: null, generationId: null }
+const chat = wire(openaiCompatible, 'chat')
+const prompt = { prompt_tokens: 30 }
+const ofPrompt = usageOf({ inputTokens: 30, outputTokens: 0 })
+
+test('an answer that counts its prompt alone is not counted, but embeddings are', () => {
+  const answer = answerOf({ usage: prompt })
+  expect(chat.readAnswer(answer).reported).toEqual({ ...NOTHING, usage: ofPrompt })
+  const counted = { ...NOTHING, usage: ofPrompt, countsAreCost: true }
+  expect(wire(openaiCompatible, 'embeddings').readAnswer(answer).reported).toEqual(counted)
+  const total = answerOf({ usage: { ...prompt, total_tokens: 30 } })
+  expect(chat.readAnswer(total).reported).toEqual(counted)
+})
+
+test('an answer that counts its prompt and none of its text is estimated like a stream', () => {
+  const ofCounts = (usage: object, choice: object = { message: { content: 'Hello there.' } }) =>
+    answerOf({ choices: [choice], usage })
+  const partly = { ...NOTHING, usage: ofPrompt }
+  const estimated = { ...partly, uncountedTokens: 3 }
+  for (const usage of [
+    { ...prompt, completion_tokens: 0 },
+    { ...prompt, completion_tokens: 0, total_tokens: 30 },
+    { ...prompt, completion_tokens: -7 },
+    { ...prompt, completion_tokens: '7' },
+    { ...prompt, completion_tokens: 7.5 },
+    { ...prompt, completion_tokens: 1e308 },
+    { ...prompt, total_tokens: 30 },
+    prompt,
+  ]) {
+    expect(chat.readAnswer(ofCounts(usage)).reported, JSON.stringify(usage)).toEqual(estimated)
+    // OpenAI counts: what it leaves out is not guessed.
+    expect(wire(openai, 'chat').readAnswer(ofCounts(usage)).reported).toEqual(partly)
+  }
+  const called = { message: { tool_calls: [{ function: { name: 'f', arguments: '{"a":1234}' } }] } }
+  const none = { ...prompt, completion_tokens: 0 }
+  expect(chat.readAnswer(ofCounts(none, called)).reported).toEqual(estimated)
+})
+
+test.each([
+  ['completions', { choices: [{ text: 'Hello there.' }] }],
+  [
+    'responses',
+    { output: [{ type: 'message', content: [{ type: 'output_text', text: 'Hello there.' }] }] },
+  ],
+  ['messages', { content: [{ type: 'text', text: 'Hello there.' }] }],
+  ['messages', { content: [{ type: 'tool_use', id: 'toolu_1', name: 'f', input: { a: 'bcd' } }] }],
+] as const)('an answer of %s that counts none of %j is estimated', (format, text) => {
+  const usage = { prompt_tokens: 30, completion_tokens: 0, input_tokens: 30, output_tokens: 0 }
+  const { reported } = wire(openaiCompatible, format).readAnswer(answerOf({ ...text, usage }))
+  expect(reported).toMatchObject({ usage: ofPrompt, uncountedTokens: expect.any(Number) })
+  expect(reported.countsAreCost).toBeUndefined()
+})
+
+test('an answer without text may count none', () => {
+  const answer = answerOf({
+    choices: [{ message: { role: 'assistant', content: '' } }],
+    usage: { ...prompt, completion_tokens: 0 },
+  })
+  const counted = { ...NOTHING, usage: ofPrompt, countsAreCost: true }
+  expect(chat.readAnswer(answer).reported).toEqual(counted)
+  expect(wire(openai, 'chat').readAnswer(answer).reported).toEqual(counted)
+})

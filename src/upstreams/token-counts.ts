@@ -1,0 +1,57 @@
+import type { TokenUsage } from '../vocabulary/outcome.ts'
+
+/* What is believed of the counts that a provider sends. No count is below zero, and none is told twice. */
+
+/** Counts of a format whose prompt has cached tokens within. Null: none was sent that can be one. */
+export interface SaidCounts {
+  readonly promptTokens: number | null
+  readonly outputTokens: number | null
+  /** Prompt and output. */
+  readonly totalTokens: number | null
+  readonly cacheReadTokens: number | null
+  readonly cacheWriteTokens: number | null
+  /** Parts of the output. */
+  readonly reasoningTokens: number | null
+  readonly imageOutputTokens: number | null
+  readonly searches: number
+}
+
+/**
+ * The usage behind counts that may contradict each other; null: neither prompt nor output is counted.
+ *
+ * - The total stands in for a prompt that is not counted, and for what the output leaves out: Gemini and xAI count
+ *   reasoning in the total alone.
+ * - Cached tokens are part of the prompt. Where they are more than it, the total decides: if it has room for both, the
+ *   prompt was counted without them, as Anthropic does; else they are the whole prompt.
+ * - Parts of the output are no more than the output.
+ */
+export function believedUsage(said: SaidCounts): TokenUsage | null {
+  const { promptTokens, outputTokens, searches } = said
+  if (promptTokens === null && outputTokens === null) return null
+  const totalTokens = said.totalTokens ?? 0
+  const wholePrompt = wholePromptOf(said)
+  const allOutput = Math.max(outputTokens ?? 0, totalTokens - wholePrompt)
+  const cacheReadTokens = Math.min(said.cacheReadTokens ?? 0, wholePrompt)
+  const cacheWriteTokens = Math.min(said.cacheWriteTokens ?? 0, wholePrompt - cacheReadTokens)
+  const reasoningTokens = Math.min(said.reasoningTokens ?? 0, allOutput)
+  return {
+    inputTokens: wholePrompt - cacheReadTokens - cacheWriteTokens,
+    cacheReadTokens,
+    cacheWriteTokens,
+    cacheWriteLongTokens: 0,
+    outputTokens: allOutput,
+    reasoningTokens,
+    imageOutputTokens: Math.min(said.imageOutputTokens ?? 0, allOutput - reasoningTokens),
+    searches,
+  }
+}
+
+function wholePromptOf(said: SaidCounts): number {
+  const outputTokens = said.outputTokens ?? 0
+  const totalTokens = said.totalTokens ?? 0
+  if (said.promptTokens === null) return Math.max(0, totalTokens - outputTokens)
+  const cachedTokens = (said.cacheReadTokens ?? 0) + (said.cacheWriteTokens ?? 0)
+  const besideCache = said.promptTokens + cachedTokens
+  const isBeside = cachedTokens > said.promptTokens && totalTokens >= besideCache + outputTokens
+  return isBeside ? besideCache : said.promptTokens
+}
