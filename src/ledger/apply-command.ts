@@ -48,8 +48,9 @@ export function uncountedBy<Kind extends CommandKind>(
 const NONE: readonly Uncounted[] = []
 
 /** Whether a command without a witness of its own is run again where the store has lost it. */
-export function isRunAgain({ kind }: LedgerCommand): boolean {
-  return COMMANDS[kind].isRunAgain
+export function isRunAgain({ kind, by = null }: LedgerCommand): boolean {
+  const { isRunAgain } = COMMANDS[kind]
+  return isRunAgain === 'ofOperators' ? by !== null : isRunAgain
 }
 
 /** The account whose rows a command locks; null: none, several, or the store has to look. */

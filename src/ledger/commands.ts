@@ -86,9 +86,9 @@ interface Command<Input, Verdict> {
   readonly locks?: (input: Input, owner: RequestOwner | undefined) => string | null
   /**
    * Whether it is run again where the store has lost it; a repeat does nothing where its rows are there. The reconciler
-   * does the others by itself, or a request is booked again as a whole.
+   * does the others by itself, or a request is booked again as a whole. `ofOperators`: what an operator decided is.
    */
-  readonly isRunAgain: boolean
+  readonly isRunAgain: boolean | 'ofOperators'
   /** Periods that must be added up before it; absent: none. */
   readonly uncounted?: (work: UnitOfWork, input: Input, nowMs: number) => readonly Uncounted[]
 }
@@ -146,7 +146,7 @@ const ROWS = {
   correct: recorded<CorrectInput, Corrected>({
     rows: (named, { requestId }) => nameRequest(named, requestId, undefined),
     rule: (work, input, { nowMs }) => correctRequest(work, input, nowMs),
-    isRunAgain: false,
+    isRunAgain: 'ofOperators',
     ...CORRECTION,
   }),
   /** The verdict is that on loaded requests: the store adds those that no command has named. */

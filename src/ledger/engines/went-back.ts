@@ -132,6 +132,13 @@ function merged(commands: readonly LedgerCommand[]): LedgerCommand[] {
   })
 }
 
+/** Verdicts where another gateway has yet to book what the command is about. */
+const OF_ANOTHERS_ROWS: ReadonlySet<string> = new Set([
+  'noOwner',
+  'unknownAccount',
+  'unknownRequest',
+])
+
 /** By position: a command that was run again, and its verdict. */
 function isBooked(command: LedgerCommand, verdict: LedgerVerdict | undefined): boolean {
   // A hold whose answer was lost is released. Where the store has lost the hold too, there is nothing to release.
@@ -139,7 +146,7 @@ function isBooked(command: LedgerCommand, verdict: LedgerVerdict | undefined): b
   if (verdict === null || verdict === undefined) return false
   if (typeof verdict !== 'object' || !('kind' in verdict)) return true
   const { kind } = verdict
-  return kind !== 'noOwner' && kind !== 'unknownAccount' && command.kind !== 'openHold'
+  return !OF_ANOTHERS_ROWS.has(kind) && command.kind !== 'openHold'
 }
 
 /**
