@@ -3,7 +3,7 @@ import type { TokenUsage } from '../vocabulary/outcome.ts'
 /* What is believed of the counts that a provider sends. No count is below zero, and none is told twice. */
 
 /** Counts of a format whose prompt has cached tokens within. Null: none was sent that can be one. */
-export interface SaidCounts {
+interface SaidCounts {
   readonly promptTokens: number | null
   readonly outputTokens: number | null
   /** Prompt and output. */

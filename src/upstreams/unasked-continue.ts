@@ -63,7 +63,7 @@ export class InterimHeads {
     for (let at = 0; at < chunk.length && !this.#isOver; at++) {
       const byte = chunk[at] ?? 0
       if (this.#matched === null) this.#passHead(byte)
-      else if (this.#matchStatus(byte, this.#matched)) chunk[at] = TWO
+      else if (this.#matchStatus(byte)) chunk[at] = TWO
     }
   }
 
@@ -72,8 +72,9 @@ export class InterimHeads {
     this.#isContinue = true
   }
 
-  /** Whether this byte is the last digit of a 100. */
-  #matchStatus(byte: number, at: number): boolean {
+  /** Whether this byte of a status line is the last digit of a 100. */
+  #matchStatus(byte: number): boolean {
+    const at = this.#matched ?? 0
     const isSame = byte === STATUS_LINE[at]
     if (!isSame && at >= LAST_DIGITS) this.#isContinue = false
     else if (!isSame && at !== MINOR_VERSION) {
