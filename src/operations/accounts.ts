@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { getAccount } from '../ledger/accounts.ts'
-import { type AccountCredit, getCredits, type PurseBalance } from '../ledger/activity/activity.ts'
+import { type AccountCredit, getCredits, type PurseBalance } from '../ledger/activity/balance.ts'
 import type { OperatorAction } from '../ledger/operator-actions.ts'
 import type { AccountRow } from '../store/schema.ts'
 import { Problem } from '../vocabulary/problem.ts'

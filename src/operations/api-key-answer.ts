@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Balance } from '../ledger/activity/activity.ts'
+import type { Balance } from '../ledger/activity/balance.ts'
 import type { ApiKeyRow } from '../store/schema.ts'
 import { ownKeyData, ownKeyDataShape } from '../upstreams/openrouter/own-key.ts'
 import type { AllowancePeriod } from '../vocabulary/allowance.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { AlertAbout } from '../alerts/about.ts'
 import { crossingsOfAccount, crossingsOfKey } from '../alerts/crossings.ts'
-import type { Balance } from '../ledger/activity/activity.ts'
+import type { Balance } from '../ledger/activity/balance.ts'
 import type { AccountRow, ApiKeyRow } from '../store/schema.ts'
 import type { UsageGroupFigures } from '../usage/read-usage.ts'
 import { ALLOWANCE_PERIODS } from '../vocabulary/allowance.ts'

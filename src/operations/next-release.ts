@@ -1,4 +1,4 @@
-import type { Balance } from '../ledger/activity/activity.ts'
+import type { Balance } from '../ledger/activity/balance.ts'
 import type { OperationParts } from './operation.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { z } from 'zod'
 import { getAccount } from '../ledger/accounts.ts'
-import { getBalance, getHeld } from '../ledger/activity/activity.ts'
+import { getBalance, type HeldCredit } from '../ledger/activity/balance.ts'
 import { listLimitedKeys } from '../ledger/api-keys.ts'
 import type { Tables } from '../store/schema.ts'
 import {
@@ -110,31 +110,33 @@ async function readMoney(
   const account = await getAccount(pages, accountId)
   const balance = await getBalance(pages, { accountId, nowMs })
   if (account === null || balance === null) throw notFound('account', accountId)
-  const running = await getHeld(pages, { accountId, state: 'open' })
   // Whole days; a young account's pace counts from its beginning, and at least a day.
   const fromMs = Math.floor((nowMs - PACE_DAYS * DAY_MS) / DAY_MS) * DAY_MS
   const range = { accountId, fromMs, toMs: nowMs, step: 'day' } as const
   const groups = await readUsageGroups(pages, { ...range, by: 'key' })
   const days = Math.max(1, (nowMs - Math.max(fromMs, account.createdAtMs)) / DAY_MS)
-  const { unresolved, backed } = balance
+  const { running, estimated, unresolved, backed } = balance
   const chargeMicros = groups.reduce((sum, { totals }) => sum + totals.chargeMicros, 0)
   const releaseAtMs = nextReleaseAtMs(parts, unresolved)
   const shown = {
     ...creditAnswer(balance),
     available: backed.availableMicros,
     has_backed_credit: balance.hasBackedCredit,
-    held_running: { requests: running.requests, amount: running.heldMicros },
-    held_unresolved: {
-      requests: unresolved.requests,
-      amount: unresolved.heldMicros,
-      next_release_at: timeOrNull(releaseAtMs),
-    },
+    held_running: heldAnswer(running),
+    held_estimated: heldAnswer(estimated),
+    held_unresolved: { ...heldAnswer(unresolved), next_release_at: timeOrNull(releaseAtMs) },
     days_left: daysLeft(backed.availableMicros, { chargeMicros, days }),
   }
   return { account, balance, pace: { groups, days }, nextReleaseAtMs: releaseAtMs, credit: shown }
 }
 
+function heldAnswer({ requests, heldMicros }: HeldCredit): z.infer<typeof heldShape> {
+  return { requests, amount: heldMicros }
+}
+
 const count = z.int()
+
+const heldShape = z.object({ requests: count, amount: moneyField })
 
 /** An account at a glance. */
 export const overviewShape = z
@@ -144,12 +146,11 @@ export const overviewShape = z
     credit: creditShape.extend({
       available: moneyField,
       has_backed_credit: z.boolean(),
-      held_running: z.object({ requests: count, amount: moneyField }),
-      held_unresolved: z.object({
-        requests: count,
-        amount: moneyField,
-        next_release_at: timeField.nullable(),
-      }),
+      held_running: heldShape,
+      held_estimated: heldShape.describe(
+        'Requests that are charged by an estimate, with the rest of their holds.',
+      ),
+      held_unresolved: heldShape.extend({ next_release_at: timeField.nullable() }),
       days_left: z.number().nullable(),
     }),
     figures: figuresShape,

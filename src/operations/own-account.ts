@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Balance, getBalance, getHeld } from '../ledger/activity/activity.ts'
+import { type Balance, getBalance, type HeldCredit } from '../ledger/activity/balance.ts'
 import { listPurchases } from '../ledger/activity/entries.ts'
 import { getApiKey } from '../ledger/api-keys.ts'
 import { listPending } from '../ledger/purchases.ts'
@@ -65,19 +65,15 @@ function balance(parts: OperationParts) {
       member: '/app/api/accounts/{account_id}/balance',
       operator: '/app/api/operator/accounts/{account_id}/balance',
     },
-    summary: "The account's credit, held credit, and running and unresolved requests.",
+    summary: "The account's credit, held credit, and the requests that hold it.",
     answers: { 200: balanceShape },
     async run({ reader, caller, accountId }) {
       const reads = readsFor({ caller, reader }, store)
       const held = await getBalance(reads, { accountId, nowMs: clock.nowMs() })
       if (held === null && caller.kind !== 'key') throw notFound('account', accountId)
       if (held === null) throw new Problem('invalid_api_key')
-      const running = await getHeld(reads, { accountId, state: 'open' })
       const releaseAtMs = nextReleaseAtMs(parts, held.unresolved)
-      return {
-        httpStatus: 200,
-        body: balanceAnswer(accountId, { ...held, running }, releaseAtMs),
-      }
+      return { httpStatus: 200, body: balanceAnswer(accountId, held, releaseAtMs) }
     },
   })
 }
@@ -119,6 +115,12 @@ const boughtShape = listShape(entryShape).extend({
     ),
 })
 
+const heldShape = z.object({ requests: z.int(), held: moneyField })
+
+function heldAnswer({ requests, heldMicros }: HeldCredit): z.infer<typeof heldShape> {
+  return { requests, held: heldMicros }
+}
+
 /** `GET /v1/balance`: the money of the calling key's account. */
 export const balanceShape = z
   .object({
@@ -129,13 +131,13 @@ export const balanceShape = z
       .object({ balance: moneyField, held: moneyField, available: moneyField })
       .describe('Both purses together.'),
     has_backed_credit: z.boolean().describe('Whether credit was ever bought or activated.'),
-    running: z
-      .object({ requests: z.int(), held: moneyField })
-      .describe('Running requests, with their holds reserved.'),
+    running: heldShape.describe('Running requests, with their holds reserved.'),
+    estimated: heldShape.describe(
+      'Requests that are charged by an estimate, with the rest of their holds reserved until the cost is known.',
+    ),
     unresolved: z
       .object({
-        requests: z.int(),
-        held: moneyField,
+        ...heldShape.shape,
         next_release_at: timeField
           .nullable()
           .describe(
@@ -149,11 +151,10 @@ export const balanceShape = z
 /** A balance as it is answered. */
 function balanceAnswer(
   accountId: string,
-  balance: Balance & { readonly running: Balance['unresolved'] },
+  balance: Balance,
   releaseAtMs: number | null,
 ): z.infer<typeof balanceShape> {
-  const { backed, free, hasBackedCredit, running, unresolved } = balance
-  const { requests, heldMicros } = unresolved
+  const { backed, free, hasBackedCredit, running, estimated, unresolved } = balance
   return {
     object: 'balance',
     account_id: accountId,
@@ -164,11 +165,8 @@ function balanceAnswer(
       available: backed.availableMicros + free.availableMicros,
     },
     has_backed_credit: hasBackedCredit,
-    running: { requests: running.requests, held: running.heldMicros },
-    unresolved: {
-      requests,
-      held: heldMicros,
-      next_release_at: timeOrNull(releaseAtMs),
-    },
+    running: heldAnswer(running),
+    estimated: heldAnswer(estimated),
+    unresolved: { ...heldAnswer(unresolved), next_release_at: timeOrNull(releaseAtMs) },
   }
 }

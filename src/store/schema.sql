@@ -82,6 +82,10 @@ CREATE TABLE entries (
   expires_at_ms bigint, created_at_ms bigint not null,
   constraint entries_pkey primary key (account_id, number)
 );
+CREATE TABLE entry_sums (
+      account_id text not null, number bigint not null, sum_micros bigint not null,
+      constraint entry_sums_pkey primary key (account_id, number)
+    ) without rowid;
 CREATE TABLE holds (
       id text not null primary key, account_id text not null, api_key_id text not null, instance_id text not null,
       endpoint text not null, upstream text not null, model_id text not null, stream integer not null,
@@ -257,6 +261,8 @@ CREATE INDEX purchases_pending on purchases (state, account_id, id)
 CREATE UNIQUE INDEX "purchases_receipt_number" on "purchases" ("receipt_number");
 CREATE INDEX requests_account_id_id on requests (account_id, id);
 CREATE INDEX requests_api_key_id_id on requests (api_key_id, id);
+CREATE INDEX requests_holding on requests (cost_stands, account_id)
+      where cost_stands = 0 and cost_usd is null and state <> 'final' and state <> 'released';
 CREATE INDEX requests_standing on requests (id) where cost_stands = 1 and state = 'provisional';
 CREATE INDEX requests_unsettled on requests (state, instance_id, id)
   where cost_stands = 0 and (state = 'open' or state = 'provisional' or state = 'unresolved');

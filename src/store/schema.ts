@@ -22,7 +22,7 @@ import {
   texts,
   together,
 } from './table.ts'
-import { LATE_COSTS, LOOKUP_DOUBTS, USAGE_DAYS, USAGE_HOURS, USAGE_ROLLED } from './usage-tables.ts'
+import { LOOKUP_DOUBTS, USAGE_TABLES } from './usage-tables.ts'
 import { WEBHOOK_CONDITIONS, WEBHOOK_DELIVERIES, WEBHOOKS } from './webhook-tables.ts'
 
 // A column is one line here, and its migration. From that line follow the types of rows, the tables that
@@ -370,10 +370,7 @@ export const TABLES = [
   LOOKUP_DOUBTS,
   PRUNED_REQUESTS,
   ENTRIES,
-  USAGE_HOURS,
-  USAGE_DAYS,
-  USAGE_ROLLED,
-  LATE_COSTS,
+  ...USAGE_TABLES,
   ...PEOPLE_TABLES,
   WEBHOOKS,
   WEBHOOK_CONDITIONS,

@@ -82,7 +82,7 @@ export const USAGE_DAYS = new Table('usage_days', {
 })
 
 /** The hours and days whose roll-ups are complete. */
-export const USAGE_ROLLED = new Table('usage_rolled', {
+const USAGE_ROLLED = new Table('usage_rolled', {
   key: ['step', 'number'],
   fixed: {
     step: oneOf(USAGE_STEPS),
@@ -131,3 +131,18 @@ export const LOOKUP_DOUBTS = new Table('lookup_doubts', {
     opened_at_ms: integer,
   },
 })
+
+/** Sums of the first entries of an account, up to some of them: a balance of the past is read from the nearest. */
+const ENTRY_SUMS = new Table('entry_sums', {
+  key: ['account_id', 'number'],
+  fixed: {
+    account_id: text,
+    /** Of the last entry that is in the sum. */
+    number: integer,
+    /** Of both purses. */
+    sum_micros: amount,
+  },
+})
+
+/** The tables of sums that are copied with a store: each can be read again from the rows that it is of. */
+export const USAGE_TABLES = [USAGE_HOURS, USAGE_DAYS, USAGE_ROLLED, LATE_COSTS, ENTRY_SUMS] as const

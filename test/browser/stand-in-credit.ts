@@ -10,6 +10,7 @@ export const BALANCE: Balance = {
   total: { balance: 192_060_000, held: 2_790_000, available: 189_270_000 },
   has_backed_credit: true,
   running: { requests: 3, held: 2_410_000 },
+  estimated: { requests: 0, held: 0 },
   unresolved: { requests: 1, held: 380_000, next_release_at: ago(-82_800_000) },
 }
 

@@ -92,6 +92,7 @@ test('a balance has both purses, their total, and nothing running or unresolved'
     total: { balance: 10_003_000, held: 0, available: 10_003_000 },
     has_backed_credit: true,
     running: { requests: 0, held: 0 },
+    estimated: { requests: 0, held: 0 },
     unresolved: { requests: 0, held: 0, next_release_at: null },
   })
 })

@@ -69,6 +69,7 @@ describe('the overview', () => {
       ...Object(balance.json['credit']),
       has_backed_credit: true,
       held_running: { requests: 0, amount: 0 },
+      held_estimated: { requests: 0, amount: 0 },
       held_unresolved: { requests: 0, amount: 0, next_release_at: null },
       days_left: expect.any(Number),
     })

@@ -12,13 +12,8 @@ import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { STORE_BENCHES } from '../testing/benches.ts'
 import { holdInput, runScript } from '../testing/script.ts'
 import type { StoreBench } from '../testing/store-bench.ts'
-import {
-  getBalance,
-  getRequest,
-  hasPostedCredit,
-  listRequests,
-  type RequestFilter,
-} from './activity.ts'
+import { getRequest, listRequests, type RequestFilter } from './activity.ts'
+import { getBalance, hasPostedCredit } from './balance.ts'
 import { findCredit, listEntries, listPurchases, listStatement } from './entries.ts'
 
 let bench: StoreBench
@@ -255,6 +250,8 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
         backed: { balanceMicros: 995, heldMicros: 60, availableMicros: 935 },
         free: { balanceMicros: 0, heldMicros: 0, availableMicros: 0, expiresAtMs: null },
         hasBackedCredit: true,
+        running: { requests: 0, heldMicros: 0, oldest: [] },
+        estimated: { requests: 0, heldMicros: 0, oldest: [] },
         unresolved: {
           requests: 2,
           heldMicros: 60,
@@ -262,6 +259,26 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
         },
       })
       expect(await getBalance(bench.store.db, { accountId: 'A9', nowMs: 0 })).toBeNull()
+    })
+
+    test('names all that is held: by running, estimated and unresolved requests of the account', async () => {
+      await runScript(
+        bench,
+        `at ${50 * HOUR}
+       open ${idAt(50 * HOUR)} K1 70
+       open ${idAt(51 * HOUR)} K1 80
+       settle ${idAt(51 * HOUR)} provisional 21 estimate
+       open ${idAt(52 * HOUR)} K2 90
+       settle ${idAt(52 * HOUR)} provisional 30
+       open ${idAt(53 * HOUR)} K3 5
+       settle ${idAt(53 * HOUR)} provisional 1 estimate`,
+      )
+      expect(await getBalance(bench.store.db, { accountId: 'A1', nowMs: 0 })).toMatchObject({
+        backed: { heldMicros: 70 + 59 + 60 },
+        running: { requests: 1, heldMicros: 70 },
+        estimated: { requests: 1, heldMicros: 59 },
+        unresolved: { requests: 2, heldMicros: 60 },
+      })
     })
 
     test('shows expired free credit as gone, except for the held part', async () => {

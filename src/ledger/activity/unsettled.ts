@@ -51,6 +51,13 @@ export function isUnsettled(
   return sql<boolean>`(${sql.join(parts, sql` or `)})`
 }
 
+/**
+ * Requests that may hold credit: those that are open, unresolved, or charged by an estimate. Without an OR, which SQLite
+ * would look up part by part; literals, for the index of such requests.
+ */
+export const holdsCredit: RawBuilder<boolean> = sql<boolean>`
+  (cost_stands = 0 and cost_usd is null and state <> 'final' and state <> 'released')`
+
 /** Provisional requests whose reported cost stands. */
 export const isStanding: RawBuilder<boolean> = sql<boolean>`(cost_stands = 1 and state = 'provisional')`
 

@@ -11,6 +11,7 @@ import { up as keyRotation } from './0033-key-rotation.ts'
 import { up as statements } from './0034-statements.ts'
 import { up as receipts } from './0035-receipts.ts'
 import { up as holds } from './0036-holds.ts'
+import { up as reads } from './0037-reads.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -34,6 +35,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 34, name: 'statements', up: statements },
   { number: 35, name: 'receipts', up: receipts },
   { number: 36, name: 'holds', up: holds },
+  { number: 37, name: 'reads', up: reads },
 ]
 
 /** The newest schema that this program knows. */

@@ -186,7 +186,10 @@ interface Share {
   readonly tone: string
 }
 
-function sharesOf({ credit, running, unresolved }: Balance, now: Date): readonly Share[] {
+function sharesOf(
+  { credit, running, estimated, unresolved }: Balance,
+  now: Date,
+): readonly Share[] {
   const { backed, free } = credit
   const paidMicros = backed.balance < 0 ? backed.balance : backed.available
   const ends = free.expires_at === null ? '' : `, expires ${dayOf(new Date(free.expires_at), now)}`
@@ -201,6 +204,15 @@ function sharesOf({ credit, running, unresolved }: Balance, now: Date): readonly
             text: heldBy(running.requests, 'running'),
             amountMicros: running.held,
             tone: 'of-2',
+          },
+        ]),
+    ...(estimated.held === 0
+      ? []
+      : [
+          {
+            text: heldBy(estimated.requests, 'estimated'),
+            amountMicros: estimated.held,
+            tone: 'of-4',
           },
         ]),
     ...(unresolved.requests === 0

@@ -62,13 +62,18 @@ function debtOr({ available, backed }: Credit): number {
 }
 
 function sharesOf(credit: Credit, now: Date): readonly Share[] {
-  const { held_running: running, held_unresolved: unresolved, free } = credit
+  const { held_running: running, held_estimated: estimated, held_unresolved: unresolved } = credit
+  const { free } = credit
   const shares: Share[] = [
     { text: 'Paid credit', amountMicros: credit.available, tone: 'of-accent' },
   ]
   if (running.amount > 0) {
     const text = `Held by ${counted(running.requests, 'running request')}`
     shares.push({ text, amountMicros: running.amount, tone: 'of-2' })
+  }
+  if (estimated.amount > 0) {
+    const text = `Held by ${counted(estimated.requests, 'estimated request')}`
+    shares.push({ text, amountMicros: estimated.amount, tone: 'of-4' })
   }
   if (unresolved.amount > 0) {
     const text = `Held by ${counted(unresolved.requests, 'unresolved request')}`
