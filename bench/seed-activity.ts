@@ -98,8 +98,8 @@ function insertRequests(database: DatabaseSync, past: Past): void {
   }
 }
 
-function insertEntries(database: DatabaseSync, { apiKeys, requests, requestId }: Past): void {
-  const nowMs = Date.now()
+function insertEntries(database: DatabaseSync, past: Past): void {
+  const { apiKeys, requests, requestId } = past
   const insert = database.prepare(
     `insert into entries (account_id, number, kind, purse, amount_micros, request_id, api_key_id,
        created_at_ms)
@@ -111,7 +111,7 @@ function insertEntries(database: DatabaseSync, { apiKeys, requests, requestId }:
     for (let number = place; number < requests; number += apiKeys.length) {
       const entryNumber = (numbers.get(accountId) ?? 1) + 1
       numbers.set(accountId, entryNumber)
-      insert.run(accountId, entryNumber, requestId(number), apiKeyId, nowMs)
+      insert.run(accountId, entryNumber, requestId(number), apiKeyId, past.atMs(number))
     }
   }
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { RefreshOfAll } from '../catalog/catalog-refreshers.ts'
+import { auditEntrySums } from '../ledger/activity/entry-sums.ts'
 import { type Audit, type AuditCheck, auditStore } from '../ledger/audit/audit.ts'
 import { type OperatorAction, recordAction } from '../ledger/operator-actions.ts'
 import { auditUsage } from '../usage/audit-usage.ts'
@@ -9,7 +10,7 @@ import { idField, moneyField, timeAnswer, timeField } from './fields.ts'
 import { type MaintenanceSwitch, type OperationParts, operation } from './operation.ts'
 
 /** The checks of an audit in addition to the ledger. */
-export const AUDIT_CHECKS: readonly AuditCheck[] = [auditUsage]
+export const AUDIT_CHECKS: readonly AuditCheck[] = [auditUsage, auditEntrySums]
 
 /** The audit, refreshing the catalog, and maintenance. */
 export function upkeepOperations(parts: OperationParts) {

@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely'
+import { sumEntries } from '../ledger/activity/entry-sums.ts'
 import { isStanding, isUnsettled } from '../ledger/activity/unsettled.ts'
 import { Passes } from '../store/passes.ts'
 import type { Tables } from '../store/schema.ts'
@@ -52,6 +53,8 @@ export class UsageRoller {
   /** All closed hours before it are rolled; null: nothing is known. */
   #rolledUntilHour: number | null = null
   #rolledUntilDay: number | null = null
+  /** Whether entries were added up since the start: they are again when an hour was rolled. */
+  #hasSummed = false
 
   constructor(input: UsageRollerInput) {
     this.#input = input
@@ -87,6 +90,8 @@ export class UsageRoller {
     const input = { store, nowMs, pause: this.#input.pause ?? ((tookMs) => this.#pause(tookMs)) }
     const rolled = await this.#rollHours(input, { firstHour, closedHour })
     await this.#rollDays(input, { firstHour, closedHour })
+    if (rolled > 0 || !this.#hasSummed) await sumEntries(store, input.pause)
+    this.#hasSummed = true
     return rolled
   }
 

@@ -7,6 +7,7 @@ import {
   subtractMicros,
   ZERO_MICROS,
 } from '../../vocabulary/money.ts'
+import { type EntryPlace, placeBefore } from './entry-sums.ts'
 
 /** Which page of an account's entries. */
 interface EntryPage {
@@ -42,7 +43,7 @@ interface Statement {
    * Where the next page begins: with entries numbered below it, and what both purses had before the entry of
    * that number, so that newer entries are not added up again. Null: there is no other page.
    */
-  readonly next: { readonly before: number; readonly balanceMicros: Micros } | null
+  readonly next: EntryPlace | null
 }
 
 /** One page of an account's entries with the balance after each, newest first, in one view of the store. */
@@ -83,23 +84,6 @@ export async function listStatement(
   })
   const before = nextBeforeOf(shown, page)
   return { lines, next: before === null ? null : { before, balanceMicros } }
-}
-
-/** The place of the newest entry from before a moment, in one statement: so that no entry comes between. */
-async function placeBefore(
-  db: Kysely<Tables>,
-  { accountId, toMs }: { readonly accountId: string; readonly toMs: number },
-): Promise<NonNullable<Statement['next']>> {
-  const { rows } = await sql<{ readonly newest: number; readonly balance_micros: number }>`
-    select newest, backed_balance_micros + free_balance_micros - (select
-      cast(coalesce(sum(amount_micros), 0) as bigint) from entries
-      where account_id = ${accountId} and number > newest) as balance_micros
-    from accounts, (select coalesce((select number from entries
-      where account_id = ${accountId} and created_at_ms < ${toMs}
-      order by number desc limit 1), 0) as newest) as place
-    where id = ${accountId}`.execute(db)
-  const { newest = 0, balance_micros: balanceMicros = 0 } = rows[0] ?? {}
-  return { before: newest + 1, balanceMicros: micros(balanceMicros) }
 }
 
 async function entriesOf(
