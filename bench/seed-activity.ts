@@ -105,13 +105,17 @@ function insertEntries(database: DatabaseSync, past: Past): void {
        created_at_ms)
      values (?, ?, 'charge', 'backed', -${CHARGE.micros}, ?, ?, ?)`,
   )
-  const numbers = new Map<string, number>()
-  // Key by key, which is account by account: the order of the table's own index.
-  for (const [place, { accountId, apiKeyId }] of apiKeys.entries()) {
-    for (let number = place; number < requests; number += apiKeys.length) {
-      const entryNumber = (numbers.get(accountId) ?? 1) + 1
-      numbers.set(accountId, entryNumber)
-      insert.run(accountId, entryNumber, requestId(number), apiKeyId, past.atMs(number))
+  const placesOf = Map.groupBy(apiKeys.keys(), (place) => apiKeys[place]?.accountId ?? '')
+  // Account by account, which is the order of the table's own index, and by time.
+  for (const [accountId, places] of placesOf) {
+    let entryNumber = 1
+    for (let turn = 0; turn < requests; turn += apiKeys.length) {
+      for (const number of places.map((place) => turn + place)) {
+        if (number >= requests) break
+        entryNumber += 1
+        const { apiKeyId } = ownerOf(apiKeys, number)
+        insert.run(accountId, entryNumber, requestId(number), apiKeyId, past.atMs(number))
+      }
     }
   }
 }
