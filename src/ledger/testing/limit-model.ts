@@ -189,11 +189,17 @@ function periodName({ period, offsetMs }: Allowance, atMs: number): string {
   return date.slice(0, period === 'month' ? 'yyyy-mm'.length : 'yyyy-mm-dd'.length)
 }
 
+/** Found by halving: once a period has ended, its name does not come back. */
 function endOf(allowance: Allowance, nowMs: number): number {
   const named = periodName(allowance, nowMs)
-  const firstQuarter = Math.floor(nowMs / QUARTER_MS)
-  const quarters = Array.from({ length: MONTH_QUARTERS }, (_, more) => firstQuarter + 1 + more)
-  const next = quarters.find((quarter) => periodName(allowance, quarter * QUARTER_MS) !== named)
-  if (next === undefined) throw new Error('the period does not end')
-  return next * QUARTER_MS
+  let within = Math.floor(nowMs / QUARTER_MS)
+  let after = within + MONTH_QUARTERS
+  if (periodName(allowance, after * QUARTER_MS) === named)
+    throw new Error('the period does not end')
+  while (after - within > 1) {
+    const middle = Math.floor((within + after) / 2)
+    if (periodName(allowance, middle * QUARTER_MS) === named) within = middle
+    else after = middle
+  }
+  return after * QUARTER_MS
 }
