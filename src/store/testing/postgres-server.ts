@@ -1,11 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,
+  existsSync,
   globSync,
   lstatSync,
   mkdtempSync,
   readFileSync,
   rmSync,
+  statfsSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -58,15 +60,15 @@ export interface PostgresServerInput {
   readonly settings: readonly string[]
 }
 
+/** Where Linux has a file system in memory; containers may have a small one. */
+const MEMORY_FOLDER = '/dev/shm'
+const ROOM_BYTES_MIN = 4 * 1024 ** 3
+
 const CREDENTIALS = { user: 'tollgate', password: 'test' }
 
 /** Starts a server, as a user of its own where this process is root. Rejects with what the server wrote. */
 export async function startPostgresServer(input: PostgresServerInput): Promise<PostgresServer> {
-  const server = new Server(
-    mkdtempSync(join(tmpdir(), 'tollgate-postgres-')),
-    await freePort(),
-    input,
-  )
+  const server = new Server(makeFolder(input), await freePort(), input)
   await server.initialise()
   return server
 }
@@ -118,7 +120,7 @@ class Server implements StandbyServer {
   }
 
   async standby(name: string): Promise<StandbyServer> {
-    const folder = mkdtempSync(join(tmpdir(), 'tollgate-postgres-'))
+    const folder = makeFolder(this.#input)
     await this.#server.stop()
     rmSync(folder, { recursive: true })
     execFileSync('cp', ['-a', this.#folder, folder])
@@ -187,6 +189,21 @@ class Server implements StandbyServer {
       throw new Error(`PostgreSQL cannot start:\n${said}`, { cause: error })
     }
   }
+}
+
+/**
+ * What is not synced to a disk is kept in memory, where there is room: a database has a thousand files, and a disk that
+ * has deleted those of others looks for a place for each at length.
+ */
+function makeFolder({ settings }: PostgresServerInput): string {
+  const isInMemory = settings.includes('fsync=off') && hasRoom(MEMORY_FOLDER)
+  return mkdtempSync(join(isInMemory ? MEMORY_FOLDER : tmpdir(), 'tollgate-postgres-'))
+}
+
+function hasRoom(folder: string): boolean {
+  if (!existsSync(folder)) return false
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize >= ROOM_BYTES_MIN
 }
 
 /**
