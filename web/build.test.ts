@@ -3,16 +3,19 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 
 const BUILD = join(import.meta.dirname, 'build.ts')
+const IF_STALE = ['--if-stale']
 
-let folder: string
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-build-'))
+/** The files of the build in the folder `usual`, which was empty. */
+let usual: string[]
 
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-build-'))
+beforeAll(async () => {
+  usual = await build('usual', { args: IF_STALE })
 })
-afterEach(() => rmSync(folder, { recursive: true }))
+afterAll(() => rmSync(folder, { recursive: true }))
 
 /** Builds into a folder below, and returns the names of its files, which have the hashes of what is in them. */
 async function build(name: string, { args = [], env = {} }: BuildInput = {}): Promise<string[]> {
@@ -28,7 +31,6 @@ interface BuildInput {
 }
 
 test('a build is the same with any NODE_ENV in its environment', async () => {
-  const usual = await build('usual')
   expect(usual.some((name) => name.endsWith('.js'))).toBe(true)
   for (const NODE_ENV of ['test', 'development']) {
     expect(await build(NODE_ENV, { env: { NODE_ENV } })).toEqual(usual)
@@ -36,13 +38,11 @@ test('a build is the same with any NODE_ENV in its environment', async () => {
 })
 
 test('with --if-stale a build of the same sources stays as it is, and any other is made again', async () => {
-  const args = ['--if-stale']
-  const files = await build('page', { args })
-  const stamp = join(folder, 'page', 'stamp.json')
+  const stamp = join(folder, 'usual', 'stamp.json')
   const { mtimeMs } = statSync(stamp)
-  expect(await build('page', { args })).toEqual(files)
+  expect(await build('usual', { args: IF_STALE })).toEqual(usual)
   expect(statSync(stamp).mtimeMs).toBe(mtimeMs)
   writeFileSync(stamp, '{"stamp":"other sources"}')
-  rmSync(join(folder, 'page', 'index.html'))
-  expect(await build('page', { args })).toEqual(files)
+  rmSync(join(folder, 'usual', 'index.html'))
+  expect(await build('usual', { args: IF_STALE })).toEqual(usual)
 })
