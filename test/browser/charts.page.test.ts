@@ -7,6 +7,7 @@ import { ALERTED_OVERVIEW, FIRST_OVERVIEW } from './stand-in-overview.ts'
 import { REQUESTS } from './stand-in-requests.ts'
 import {
   NO_USAGE,
+  operatorUsage,
   USAGE_BY_KEY,
   USAGE_BY_TAG,
   USAGE_COMPARED,
@@ -77,7 +78,7 @@ const SCREENS: readonly Screen[] = [
     name: 'activity-empty',
     path: at('activity'),
     before: (server) => server.answer('/requests', json(EMPTY)),
-    text: 'No requests: last 24 hours',
+    text: 'No requests in this period.',
   },
   {
     name: 'activity-searching',
@@ -239,4 +240,13 @@ test('a chart has its width when it is first painted, before an observer tells i
   const chart = page.locator('.columns svg')
   await chart.waitFor()
   expect(Number(await chart.getAttribute('width'))).toBeGreaterThan(500)
+})
+
+test('a chart of nothing has no scale', async ({ page, server }) => {
+  const usage = JSON.stringify(operatorUsage('model'))
+  const nothing = JSON.parse(usage, (_, value) => (typeof value === 'number' ? 0 : value))
+  server.answer('/operator/usage', json(nothing))
+  await page.goto(`${server.address}/app/operator/accounts/${HELIX.id}`)
+  await page.locator('.columns svg .baseline').first().waitFor()
+  expect(await page.getByText(/^\$0(\.0*1)?$/).allTextContents()).toEqual(['$0'])
 })

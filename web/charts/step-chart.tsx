@@ -158,13 +158,14 @@ function layOut(widthPx: number, { form, steps, series, compared, showAxis }: St
       ? layers.flatMap((layer) => layer.map(([, to]) => to))
       : series.flatMap(({ values }) => values.map((value) => value ?? 0))
   const comparedTops = (compared?.values ?? []).slice(0, steps.length).map((value) => value ?? 0)
-  const most = [...tops, ...comparedTops].reduce((top, value) => Math.max(top, value), 1)
+  const most = [...tops, ...comparedTops].reduce((top, value) => Math.max(top, value), 0)
   const least = form === 'columns' ? 0 : tops.reduce((low, value) => Math.min(low, value), 0)
   const y = scaleLinear()
-    .domain([least, most])
+    .domain([least, Math.max(most, 1)])
     .nice(3)
     .range([height - BOTTOM_PX, TOP_PX])
-  const ticks = y.ticks(3)
+  // Values are whole numbers, and a chart of nothing has no scale.
+  const ticks = most === least ? [0] : y.ticks(3).filter(Number.isInteger)
   const tickStep = (ticks[1] ?? 1) - (ticks[0] ?? 0)
   const labelChars = Math.max(...ticks.map((value) => showAxis(value, tickStep).length))
   const left = Math.max(AXIS_PX, labelChars * LABEL_CHAR_PX + LABEL_GAP_PX)
@@ -173,17 +174,16 @@ function layOut(widthPx: number, { form, steps, series, compared, showAxis }: St
     .range([left, Math.max(left + 1, widthPx)])
     .paddingInner(0.32)
     .paddingOuter(0.16)
-  return { height, left, right: widthPx, x, y, layers, xOf: (at: number) => x(at) ?? 0 }
+  const xOf = (at: number) => x(at) ?? 0
+  return { height, left, right: widthPx, x, y, ticks, tickStep, layers, xOf }
 }
 
 function Axis({ plot, showAxis }: { plot: Plot } & Pick<StepChartProps, 'showAxis'>) {
-  const ticks = plot.y.ticks(3)
-  const step = (ticks[1] ?? 1) - (ticks[0] ?? 0)
-  return ticks.map((value) => (
+  return plot.ticks.map((value) => (
     <g key={value} transform={`translate(0,${Math.round(plot.y(value)) + 0.5})`}>
       <line className={value === 0 ? 'baseline' : 'gridline'} x1={plot.left} x2={plot.right} />
       <text x={plot.left - 8} dy="0.32em" textAnchor="end">
-        {showAxis(value, step)}
+        {showAxis(value, plot.tickStep)}
       </text>
     </g>
   ))

@@ -10,7 +10,7 @@ import { Drawer } from './drawer.tsx'
 import { Filters } from './filters.tsx'
 import { RequestList } from './request-list.tsx'
 import type { KeyNameOf } from './request-words.ts'
-import { type ActivityRange, type ActivitySearch, activityRangeSearch } from './search.ts'
+import { type ActivityRange, type ActivitySearch, activityRangeSearch, rangeOf } from './search.ts'
 import { csvHref, useActivity, useRequestSource } from './use-activity.ts'
 
 /** Every request of an account, or for operators of all of them, with its tokens, time and charge; live. */
@@ -71,6 +71,7 @@ export function ActivityScreen() {
               void activity.older.fetchNextPage()
             }}
             onRange={look}
+            onClear={() => change(() => activityRangeSearch(rangeOf(search)))}
           />
         </div>
         {search.request !== undefined && (

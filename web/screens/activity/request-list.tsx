@@ -1,6 +1,4 @@
-import type { ReactNode } from 'react'
 import { counted } from '../../format/numbers.ts'
-import { rangeText } from '../../format/ranges.ts'
 import { dayAndMinute } from '../../format/time.ts'
 import { clientOf } from '../../parts/client-lines.ts'
 import { CodeLines } from '../../parts/code-lines.tsx'
@@ -9,7 +7,7 @@ import { useExampleModel } from '../../parts/use-models.ts'
 import { useMe } from '../../shell/use-account.ts'
 import { RequestHeads, RequestRow } from './request-row.tsx'
 import type { KeyNameOf } from './request-words.ts'
-import { type ActivityRange, type ActivitySearch, LAST_HOURS, rangeOf } from './search.ts'
+import { type ActivityRange, type ActivitySearch, rangeOf } from './search.ts'
 import { SoFar, Summary } from './summary.tsx'
 import {
   type RequestSource,
@@ -28,6 +26,8 @@ interface RequestListProps {
   readonly onOpen: (requestId: string) => void
   readonly onOlder: () => void
   readonly onRange: (range: ActivityRange) => void
+  /** Removes all filters but the range. */
+  readonly onClear: () => void
 }
 
 /** Counts, columns by time and rows of what matches. */
@@ -115,7 +115,7 @@ function Pager({ activity, isLive, onOlder }: RequestListProps) {
   )
 }
 
-function NoRequests({ activity, search, source, onRange }: RequestListProps) {
+function NoRequests({ activity, search, source, onRange, onClear }: RequestListProps) {
   const { range: _, from: __, to: ___, request: ____, ...filters } = search
   const range = rangeOf(search)
   const isAll = range.kind === 'moving' && range.range === 'all'
@@ -126,25 +126,32 @@ function NoRequests({ activity, search, source, onRange }: RequestListProps) {
       </Empty>
     )
   }
+  const allTime = isAll ? null : (
+    <button type="button" className="btn" onClick={() => onRange({ kind: 'moving', range: 'all' })}>
+      Show all time
+    </button>
+  )
   if (Object.keys(filters).length > 0) {
     return (
-      <Wider title="No requests match these filters." onRange={onRange} isAll={isAll}>
-        <p>
-          {activityRangeText(range)}: none with these filters. Remove a filter, or look further
-          back.
-        </p>
-      </Wider>
+      <Empty title="No requests match these filters.">
+        <div className="flex flex-wrap gap-2">
+          <button type="button" className="btn" onClick={onClear}>
+            Clear filters
+          </button>
+          {allTime}
+        </div>
+      </Empty>
     )
   }
   return (
-    <Wider
-      title={isAll ? 'No requests yet' : `No requests: ${activityRangeText(range).toLowerCase()}`}
-      onRange={onRange}
-      isAll={isAll}
-    >
-      <p>Requests appear here as soon as they start.</p>
+    <Empty title={isAll ? 'No requests yet.' : 'No requests in this period.'}>
+      <p>
+        Requests appear here as soon as they start. Requests that are refused, such as those without
+        enough credit, are not recorded.
+      </p>
       {source.as === 'member' && <FirstRequest />}
-    </Wider>
+      {allTime}
+    </Empty>
   )
 }
 
@@ -152,32 +159,4 @@ function FirstRequest() {
   const { base_url: baseUrl } = useMe()
   const model = useExampleModel()
   return <CodeLines lines={clientOf('curl').lines({ baseUrl, model })} />
-}
-
-function activityRangeText(range: ActivityRange): string {
-  return range.kind === 'hours' ? LAST_HOURS[range.range].text : rangeText(range)
-}
-
-interface WiderProps {
-  readonly title: string
-  readonly isAll: boolean
-  readonly onRange: (range: ActivityRange) => void
-  readonly children: ReactNode
-}
-
-function Wider({ title, isAll, onRange, children }: WiderProps) {
-  return (
-    <Empty title={title}>
-      {children}
-      {!isAll && (
-        <button
-          type="button"
-          className="btn"
-          onClick={() => onRange({ kind: 'moving', range: 'all' })}
-        >
-          Look at all
-        </button>
-      )}
-    </Empty>
-  )
 }
