@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { test } from './page-test.ts'
-import { down, type StandIn } from './stand-in.ts'
+import { down, EMPTY, json, type StandIn } from './stand-in.ts'
 import { HELIX, ME, NOW } from './stand-in-data.ts'
 import { REQUESTS } from './stand-in-requests.ts'
 import { USAGE_BY_TAG } from './stand-in-usage.ts'
@@ -14,6 +14,7 @@ test.beforeEach(async ({ page, server }) => {
 })
 
 const polls = ({ asked }: StandIn) => asked.filter((one) => /^GET .*\/requests\?/.test(one))
+const listed = (data: readonly unknown[]) => ({ ...EMPTY, data })
 const searched = (page: Page) => new URL(page.url()).searchParams
 
 test('keys move through the rows, open a request, go to the next one and close it', async ({
@@ -68,16 +69,39 @@ test('filters are in the address, and are asked of the server', async ({ page, s
   await page.getByText('Key: nightly evals').waitFor()
 })
 
+test('filters that no request matches are cleared where the page says so, and the range stays', async ({
+  page,
+  server,
+}) => {
+  server.answer('/requests', json(EMPTY))
+  await page.goto(`${server.address}/app/${HELIX.id}/activity?range=7d&state=final&tag=evals`)
+  await page.getByText('No requests match these filters.').waitFor()
+  await page.getByRole('button', { name: 'Clear filters' }).click()
+  await page.waitForURL(/activity\?range=7d$/)
+  await page.getByText('No requests in this period.').waitFor()
+  await page.getByRole('button', { name: 'Show all time' }).click()
+  await page.waitForURL(/activity\?range=all$/)
+})
+
+test('a charge that is an estimate says so in its row and in the drawer', async ({
+  page,
+  server,
+}) => {
+  const estimate = { ...REQUESTS[4], estimated: true }
+  server.answer('/requests', json(listed([estimate])))
+  await page.getByRole('row').filter({ hasText: 'est. $0.0185' }).click()
+  const drawer = page.getByRole('complementary', { name: 'Request' })
+  await drawer.getByText('Charge (estimate)').waitFor()
+  await drawer.getByText('The provider reported no cost.').waitFor()
+})
+
 test('a request that comes in shows up by itself, unless the list is paused', async ({
   page,
   server,
 }) => {
   const [newest] = REQUESTS
   const more = { ...newest, id: 'req_new', model: 'acme/just-now' }
-  server.answer('/requests', {
-    kind: 'json',
-    body: { object: 'list', data: [more, ...REQUESTS], has_more: false, next_cursor: null },
-  })
+  server.answer('/requests', json(listed([more, ...REQUESTS])))
   await page.getByText('acme/just-now').waitFor()
   await page.getByRole('button', { name: 'Live' }).click()
   await page.getByRole('button', { name: 'Paused' }).waitFor()

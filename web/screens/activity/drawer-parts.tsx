@@ -7,7 +7,7 @@ import { dayAndMinute, duration, exactTime } from '../../format/time.ts'
 import { Line } from '../../parts/drawer-part.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Time } from '../../parts/time.tsx'
-import { takenMs } from './request-words.ts'
+import { isEstimate, takenMs } from './request-words.ts'
 
 type Usage = NonNullable<ActivityRequest['usage']>
 
@@ -38,15 +38,22 @@ export function Timeline({ request }: { request: ActivityRequest }) {
 export function Money({ request }: { request: ActivityRequest | OperatorRequest }) {
   const { hold, held, charge, overrun } = request
   return (
-    <dl className="kv">
-      <Line term="Held when it opened">{money(hold, 6)}</Line>
-      {held > 0 && <Line term="Still held">{money(held, 6)}</Line>}
-      {overrun > 0 && <Line term="Above the hold">{money(overrun, 6)}</Line>}
-      <Line term="Charge" className="tot">
-        {money(charge, 6)}
-      </Line>
-      {'provider_cost' in request && <Cost request={request} />}
-    </dl>
+    <>
+      <dl className="kv">
+        <Line term="Held when it opened">{money(hold, 6)}</Line>
+        {held > 0 && <Line term="Still held">{money(held, 6)}</Line>}
+        {overrun > 0 && <Line term="Above the hold">{money(overrun, 6)}</Line>}
+        <Line term={isEstimate(request) ? 'Charge (estimate)' : 'Charge'} className="tot">
+          {money(charge, 6)}
+        </Line>
+        {'provider_cost' in request && <Cost request={request} />}
+      </dl>
+      {isEstimate(request) && (
+        <p className="note mt-2">
+          The provider reported no cost. The charge is an estimate from the tokens of the request.
+        </p>
+      )}
+    </>
   )
 }
 
@@ -120,7 +127,7 @@ export function Where({ request, keyName, isOfAll }: WhereProps) {
           <span className="mono">{request.generation_id}</span>
         </Line>
       )}
-      {http_status !== null && <Line term="Answer">{http_status}</Line>}
+      {http_status !== null && <Line term="HTTP status">{http_status}</Line>}
       {settled_at !== null && (
         <Line term="Settled">
           <Time at={new Date(settled_at)}>{dayAndMinute(new Date(settled_at))}</Time>

@@ -6,7 +6,7 @@ import { duration, listTime } from '../../format/time.ts'
 import { ModelName } from '../../parts/model-name.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Time } from '../../parts/time.tsx'
-import { requestWord, takenMs } from './request-words.ts'
+import { isEstimate, requestWord, takenMs } from './request-words.ts'
 import type { ActivitySearch } from './search.ts'
 
 interface RequestHeadsProps {
@@ -167,9 +167,20 @@ function Cost({ request: { provider_cost: cost } }: { request: OperatorRequest }
   return <span title={`$${cost}`}>{money(Math.round(Number(cost) * 1e6), 4)}</span>
 }
 
-function Charge({ request: { state, held, charge } }: { request: ActivityRequest }) {
+function Charge({ request }: { request: ActivityRequest }) {
+  const { state, held, charge } = request
   if (state === 'open' || state === 'unresolved') {
     return <span className="dimmed">held {money(held, 4)}</span>
   }
-  return charge === 0 ? <span className="dimmed">$0.00</span> : money(charge, 4)
+  if (charge === 0) return <span className="dimmed">$0.00</span>
+  return (
+    <>
+      {isEstimate(request) && (
+        <abbr className="dimmed" title="Estimate: the provider reported no cost">
+          est.{' '}
+        </abbr>
+      )}
+      {money(charge, 4)}
+    </>
+  )
 }

@@ -24,12 +24,13 @@ export function requestWord({ state, error_code, http_status }: ActivityRequest)
 }
 
 /** The meaning of the state for the money. */
-export function stateNote({ state, charge }: ActivityRequest): string {
+export function stateNote(request: ActivityRequest): string {
+  const { state, charge } = request
   switch (state) {
     case 'open':
       return 'running; its amount is held'
     case 'provisional':
-      return 'charged; the provider’s record can still correct it'
+      return `${isEstimate(request) ? 'an estimate is charged' : 'charged'}; the provider’s record can still correct it`
     case 'final':
       return charge === 0 ? 'nothing was charged' : 'the charge no longer changes'
     case 'unresolved':
@@ -39,6 +40,11 @@ export function stateNote({ state, charge }: ActivityRequest): string {
     default:
       return assertNever(state)
   }
+}
+
+/** Whether its charge was estimated; where nothing is charged, there is nothing to mark. */
+export function isEstimate({ estimated, charge }: ActivityRequest): boolean {
+  return estimated && charge !== 0
 }
 
 /** Whether its figures may still change. */
