@@ -62,3 +62,12 @@ test('the side bar marks Home on Home alone', async ({ page, server }) => {
   await page.getByText('Night Shift').first().waitFor()
   expect(await home.getAttribute('aria-current')).toBeNull()
 })
+
+test.for(['operator', 'operator/usage'])(
+  'the chart of %s is asked for together with its figures, not after them',
+  async (path, { page, server }) => {
+    server.answer('/operator/usage/report', { kind: 'silence' })
+    await page.goto(`${server.address}/app/${path}`)
+    await expect.poll(() => server.asked.join()).toContain('GET operator/usage?')
+  },
+)

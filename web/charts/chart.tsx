@@ -1,4 +1,4 @@
-import { lazy, Suspense } from 'react'
+import { type ComponentType, lazy, Suspense, useState } from 'react'
 import type { ChartStep } from '../../src/vocabulary/usage-step.ts'
 import type { ChartSplit } from '../api/queries.ts'
 import { chartDay, chartMonth, chartWeekday, dayOf, minuteTime } from '../format/time.ts'
@@ -7,8 +7,18 @@ import { Grey } from '../parts/states.tsx'
 import type { ChartSeries, StepChartProps } from './step-chart.tsx'
 
 // Loaded at the same time as the figures, not after them.
-const chart = import('./step-chart.tsx').then(({ StepChart }) => ({ default: StepChart }))
-const StepChart = lazy(() => chart)
+const chart = import('./step-chart.tsx')
+const LazyStepChart = lazy(async () => ({ default: (await chart).StepChart }))
+// Once it is there it is drawn at once: what was lazy shows its grey shape for a third of a second.
+let LoadedStepChart: ComponentType<StepChartProps> = LazyStepChart
+chart.then(
+  ({ StepChart }) => {
+    LoadedStepChart = StepChart
+  },
+  () => {
+    // The lazy one says so where it is drawn.
+  },
+)
 
 /** A series with its sum, in words. */
 export interface LegendSeries extends ChartSeries {
@@ -27,6 +37,8 @@ interface ChartProps extends Omit<StepChartProps, 'steps' | 'series' | 'showStep
 /** A chart by time with its legend. */
 export function Chart({ step, steps, series, isHistoryComplete, ...chartProps }: ChartProps) {
   const { showStep, showTick } = stepWords(step, steps.length)
+  // The same for as long as the chart is there, or it would begin anew.
+  const [{ StepChart }] = useState(() => ({ StepChart: LoadedStepChart }))
   return (
     <div className="chart">
       <Suspense fallback={<GreyChart />}>

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
+import { usePrefetchQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import {
   COMPARISONS,
@@ -38,6 +38,8 @@ export function HomeScreen() {
   const span = operatorSpanOf(range)
   const input = { by: 'account', account: null } as const
   const report = useQuery(operatorReportQuery(span, input))
+  // Asked for together with the figures, which decide whether it is shown.
+  usePrefetchQuery(chartQuery(span, search))
   const earlier = comparedSpan(span, compare)
   const before = useQuery(operatorReportQuery(earlier, input))
   const topUps = {
@@ -146,12 +148,15 @@ interface OfRange {
   readonly search: HomeSearch
 }
 
+function chartQuery(span: TimeSpan, { by = 'margin', compare = 'before' }: HomeSearch) {
+  return operatorUsageQuery(span, { by: by === 'margin' ? 'account' : by, compare })
+}
+
 /** Charges by time, split by what the address says. */
 function Columns({ span, search }: OfRange) {
   const { by = 'margin', compare = 'before' } = search
   const navigate = route.useNavigate()
-  const groups = by === 'margin' ? 'account' : by
-  const query = useQuery(operatorUsageQuery(span, { by: groups, compare }))
+  const query = useQuery(chartQuery(span, search))
   return (
     <Answer query={query} noun="chart" grey={<GreyChartCard />}>
       {(usage) => (

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
+import { usePrefetchQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import {
   COMPARISONS,
@@ -36,6 +36,8 @@ export function MarginScreen() {
   const range = readDateRange(search) ?? DEFAULT_RANGE
   const span = operatorSpanOf(range)
   const report = useQuery(operatorReportQuery(span, { by, account: null }))
+  // Asked for together with the figures, which decide whether it is shown.
+  usePrefetchQuery(chartQuery(span, search))
   const before = useQuery({
     ...operatorReportQuery(compare === null ? span : comparedSpan(span, compare), {
       by,
@@ -97,6 +99,15 @@ export function MarginScreen() {
 
 const CHARTED = ['account', 'key', 'model', 'endpoint', 'upstream'] as const
 
+function chartedBy({ by = 'account' }: MarginSearch) {
+  return CHARTED.find((each) => each === by)
+}
+
+function chartQuery(span: TimeSpan, search: MarginSearch) {
+  const { compare = null } = search
+  return operatorUsageQuery(span, { by: chartedBy(search) ?? 'upstream', compare })
+}
+
 interface ColumnsProps {
   readonly span: TimeSpan
   readonly search: MarginSearch
@@ -106,8 +117,8 @@ interface ColumnsProps {
 function Columns({ span, search }: ColumnsProps) {
   const { by = 'account', compare = null } = search
   const navigate = useNavigate()
-  const charted = CHARTED.find((each) => each === by)
-  const query = useQuery(operatorUsageQuery(span, { by: charted ?? 'upstream', compare }))
+  const charted = chartedBy(search)
+  const query = useQuery(chartQuery(span, search))
   return (
     <Answer query={query} noun="chart" grey={<GreyChartCard />}>
       {(usage) => (
@@ -131,7 +142,7 @@ function Columns({ span, search }: ColumnsProps) {
             void navigate({ to: '/operator/activity', search })
           }}
         >
-          <p className="note num">{money(usage.figures.charge)} in all</p>
+          <p className="note num">{money(usage.figures.charge)} in total</p>
         </ChargeChart>
       )}
     </Answer>
