@@ -53,9 +53,9 @@ describe('times', () => {
   const now = new Date('2026-11-21T22:04:58Z')
 
   test('that are near are counted from now', () => {
-    expect(ago(new Date('2026-11-21T22:04:50Z'), now)).toBe('8 s ago')
-    expect(ago(new Date('2026-11-21T22:02:50Z'), now)).toBe('2 min ago')
-    expect(ago(new Date('2026-11-21T03:02:50Z'), now)).toBe('19 h ago')
+    expect(ago(new Date('2026-11-21T22:04:50Z'), now)).toBe('8\u00a0s ago')
+    expect(ago(new Date('2026-11-21T22:02:50Z'), now)).toBe('2\u00a0min ago')
+    expect(ago(new Date('2026-11-21T03:02:50Z'), now)).toBe('19\u00a0h ago')
   })
 
   test('of charts are UTC days, and hovering says UTC', () => {

@@ -16,7 +16,7 @@ describe('an amount', () => {
     expect(money(1_284_270_000)).toBe('$1,284.27')
     expect(money(18_530, 4)).toBe('$0.0185')
     expect(money(18_530, 6)).toBe('$0.018530')
-    expect(money(-2_500_000)).toBe('−$2.50')
+    expect(money(-2_500_000)).toBe('−\u2060$2.50')
     expect(money(0)).toBe('$0.00')
     expect(money(0, 4)).toBe('$0.00')
   })
@@ -26,7 +26,7 @@ describe('an amount', () => {
     expect(money(9_500)).toBe('$0.0095')
     expect(money(9_999)).toBe('$0.0100')
     expect(money(10_000)).toBe('$0.01')
-    expect(money(-9_400)).toBe('−$0.0094')
+    expect(money(-9_400)).toBe('−\u2060$0.0094')
   })
 
   test('is rounded half up and carries into the dollars', () => {

@@ -1,5 +1,7 @@
 const MICROS_PER_DOLLAR = 1_000_000
 const PLACES_MAX = 6
+// A line is not broken between the two.
+const MINUS = '−\u2060'
 
 /** How many places an amount has: on cards, in lists, in the drawer. */
 export type MoneyPlaces = 2 | 4 | 6
@@ -9,7 +11,7 @@ export type MoneyPlaces = 2 | 4 | 6
  * would read as zero and is none gets more places, so that a charge below a cent stays visible.
  */
 export function money(amountMicros: number, places: MoneyPlaces = 2): string {
-  const sign = amountMicros < 0 ? '−' : ''
+  const sign = amountMicros < 0 ? MINUS : ''
   const absolute = Math.abs(amountMicros)
   if (absolute === 0) return '$0.00'
   const shown = visiblePlaces(absolute, places)

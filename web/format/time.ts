@@ -84,12 +84,15 @@ export function utcTime(at: Date): string {
   return `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`
 }
 
+// A number is not parted from its unit.
+const SPACE = '\u00a0'
+
 /** `8 s ago`, `2 min ago`, `19 h ago`, then the day. */
 export function ago(at: Date, now: Date): string {
   const ageMs = Math.max(0, now.getTime() - at.getTime())
-  if (ageMs < MINUTE_MS) return `${Math.floor(ageMs / SECOND_MS)} s ago`
-  if (ageMs < HOUR_MS) return `${Math.floor(ageMs / MINUTE_MS)} min ago`
-  if (ageMs < DAY_MS) return `${Math.floor(ageMs / HOUR_MS)} h ago`
+  if (ageMs < MINUTE_MS) return `${Math.floor(ageMs / SECOND_MS)}${SPACE}s ago`
+  if (ageMs < HOUR_MS) return `${Math.floor(ageMs / MINUTE_MS)}${SPACE}min ago`
+  if (ageMs < DAY_MS) return `${Math.floor(ageMs / HOUR_MS)}${SPACE}h ago`
   return dayOf(at, now)
 }
 

@@ -30,14 +30,16 @@ test('a change says what its fields were before, and leaves out what stayed', ()
   const detail = { fee_basis_points: 250, name: 'Helix Lab', email: null }
   const before = { fee_basis_points: null, name: 'Helix Lab', email: 'a@b.example' }
   expect(changeWords({ ...ACTION, detail, before })).toBe(
-    'Email a@b.example → none, Fee that of the model → 2.5%',
+    'Email a@b.example → none · Fee that of the model → 2.5%',
   )
-  expect(changeWords({ ...ACTION, detail })).toBe('Name Helix Lab, Fee 2.5%')
+  expect(changeWords({ ...ACTION, detail })).toBe('Name Helix Lab · Fee 2.5%')
 })
 
 test('credit says the balance before and after it, and a settled request its charge', () => {
   const credit = { ...ACTION, action: 'addCredit', amount: -2_500_000 }
-  expect(changeWords({ ...credit, before: { balance: 1_000_000 } })).toBe('Balance $1.00 → −$1.50')
+  expect(changeWords({ ...credit, before: { balance: 1_000_000 } })).toBe(
+    'Balance $1.00 → −\u2060$1.50',
+  )
   const settled = { ...ACTION, action: 'settleRequest', amount: 18_530 }
   const before = { state: 'unresolved', charge: 0 }
   expect(changeWords({ ...settled, before })).toBe('Charge $0.00 → $0.0185')

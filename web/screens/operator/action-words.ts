@@ -150,14 +150,14 @@ function asBilling(value: Value): string {
   return Object.values(Object(lines)).filter(Boolean).join(', ')
 }
 
-/** The changes of an action, with old and new values: "Fee 5% → 2.5%, Email none → a@b.example". */
+/** The changes of an action, with old and new values: "Fee 5% → 2.5% · Email none → a@b.example". */
 export function changeWords({ action, amount, detail, before }: OperatorAction): string {
   const changes = Object.entries(FIELDS).flatMap(([field, shown]) => {
     const value = detail[field]
     if (value === undefined || (value === null && before === null)) return []
     return fieldWords(shown, { value, old: before?.[field] })
   })
-  return [...changes, ...amountWords({ action, amount, detail, before })].join(', ')
+  return [...changes, ...amountWords({ action, amount, detail, before })].join(' · ')
 }
 
 function fieldWords(
