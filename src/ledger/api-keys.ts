@@ -126,7 +126,10 @@ export async function getApiKey(db: Kysely<Tables>, apiKeyId: string): Promise<A
   return row === undefined ? null : API_KEYS.read(row)
 }
 
-/** One page of an account's keys, newest first, without deleted ones; those that have a text in name, prefix or id. */
+/**
+ * One page of an account's keys, or with null of all keys, newest first, without deleted ones; those that have a text
+ * in name, prefix or id.
+ */
 export async function listApiKeys(
   db: Kysely<Tables>,
   {
@@ -134,13 +137,10 @@ export async function listApiKeys(
     search,
     cursor,
     limit,
-  }: Page & { readonly accountId: string; readonly search?: string | undefined },
+  }: Page & { readonly accountId: string | null; readonly search?: string | undefined },
 ): Promise<{ readonly apiKeys: readonly ApiKeyRow[]; readonly nextCursor: string | null }> {
-  let query = db
-    .selectFrom('api_keys')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('deleted_at_ms', 'is', null)
+  let query = db.selectFrom('api_keys').selectAll().where('deleted_at_ms', 'is', null)
+  if (accountId !== null) query = query.where('account_id', '=', accountId)
   if (search !== undefined) {
     query = query.where(containsText(search, sql`name || ' ' || display_prefix || ' ' || id`))
   }

@@ -186,6 +186,22 @@ describe('the palette', () => {
     }
   })
 
+  test('finds keys of all accounts by a part of their name, on the pages of operators', async ({
+    page,
+    server,
+  }) => {
+    const [key] = KEYS
+    const found = { ...key, object: 'found_key', account_name: HELIX.name }
+    server.answer('/operator/keys', json({ ...EMPTY, data: [found] }))
+    await page.goto(`${server.address}/app/operator`)
+    await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox').fill('agents')
+    await page.getByRole('option', { name: 'coding agents Key of Helix Lab' }).click()
+    await page.waitForURL(new RegExp(`activity\\?range=30d&account=${HELIX.id}&key=.*${key?.id}`))
+    expect(server.asked.some((asked) => asked.includes('operator/keys?search=agents'))).toBe(true)
+  })
+
   test.for([
     ['credited', 'Receipt', `operator/accounts/${HELIX.id}/credit?receipt=`],
     ['held', 'Purchase on hold', 'operator/purchases'],

@@ -193,6 +193,7 @@ function busyAccount(): Map<string, StandInAnswer> {
     ['/operator/actions', list(ACTIONS)],
     ['/operator/top-ups', TOP_UPS],
     ['/operator/users', list(USERS)],
+    ['/operator/keys', list([])],
     ['/operator/upstreams', list(UPSTREAMS)],
     ['/operator/unsettled', list(UNSETTLED)],
     ['/operator/health', HEALTH],

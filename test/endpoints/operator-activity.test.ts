@@ -119,3 +119,16 @@ test.each([
   const { httpStatus, json } = await read(`/summary?${query}`)
   expect([httpStatus, json]).toEqual([400, errorOf('invalid_parameter', param)])
 })
+
+test('operators find keys of all accounts by a part of their name, without deleted ones', async () => {
+  const [first] = accountIds
+  const find = async (search: string) => {
+    const { json } = await operator.get(`operator/keys?search=${search}`)
+    return json['data'] as readonly unknown[]
+  }
+  expect(await find('EST')).toMatchObject([
+    { id: keptKeyId, account_id: first, account_name: 'test', name: 'test' },
+  ])
+  expect(await find(keptKeyId.slice(-8))).toHaveLength(1)
+  expect(await find('nobody')).toEqual([])
+})

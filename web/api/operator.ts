@@ -42,6 +42,7 @@ export type OperatorUsage = z.infer<typeof operatorUsageShape>
 export type OperatorReport = z.infer<typeof usageReportShape>
 
 const ROWS = 50
+const FOUND_MAX = 6
 const LIVE_MS = 15_000
 
 /** By which accounts are listed. */
@@ -75,6 +76,14 @@ export function accountsQuery(search: string, input: AccountsInput = {}) {
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
     placeholderData: keepPreviousData,
+  })
+}
+
+/** The newest keys of all accounts that have a text in their name, prefix or ID. */
+export function foundKeysQuery(search: string) {
+  return queryOptions({
+    queryKey: ['operator', 'keys', search],
+    queryFn: ({ signal }) => asOperator('findKeys', { search, limit: FOUND_MAX }, signal),
   })
 }
 

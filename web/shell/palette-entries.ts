@@ -1,6 +1,11 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { accountsQuery, offeredModelsQuery, purchaseQuery } from '../api/operator.ts'
+import {
+  accountsQuery,
+  foundKeysQuery,
+  offeredModelsQuery,
+  purchaseQuery,
+} from '../api/operator.ts'
 import { keysQuery, modelsQuery } from '../api/queries.ts'
 import type { IconName } from '../parts/icon.tsx'
 import { useSettled } from '../parts/use-settled.ts'
@@ -30,15 +35,15 @@ export function usePaletteEntries(navigation: Navigation, text: string): readonl
   const actions = useActionEntries(navigation)
   const accounts = useAccountEntries(wanted)
   const keys = useKeyEntries(navigation.accountId, wanted)
+  const keysOfAll = useKeysOfAll(navigation.accountId, text.trim())
   const models = useModelEntries(navigation.accountId, wanted)
   const byId = useIdEntries(navigation.accountId, text.trim())
   const purchases = usePurchaseEntries(navigation.accountId, text.trim())
   const matching = (entries: readonly Entry[]) =>
     entries.filter((entry) => entry.text.toLowerCase().includes(wanted))
   if (wanted === '') return [...sections, ...actions]
-  const found = [matching(sections), matching(actions), keys, matching(models)].flatMap((entries) =>
-    entries.slice(0, OF_A_KIND_MAX),
-  )
+  const kinds = [matching(sections), matching(actions), keys, keysOfAll, matching(models)]
+  const found = kinds.flatMap((entries) => entries.slice(0, OF_A_KIND_MAX))
   const first = [...byId, ...purchases, ...found.slice(0, 12)]
   const shown = [...first, ...accounts.slice(0, OF_A_KIND_MAX)]
   return shown.filter(({ id }, at) => shown.findIndex((other) => other.id === id) === at)
@@ -147,6 +152,23 @@ function useKeyEntries(accountId: string | null, wanted: string): readonly Entry
         params: { account: accountId },
         search: { range: '30d', key: [id] },
       }),
+  }))
+}
+
+/** On the pages of operators, the keys of all accounts that the server finds. */
+function useKeysOfAll(accountId: string | null, text: string): readonly Entry[] {
+  const navigate = useNavigate()
+  const searched = useSettled(text, SEARCH_AFTER_MS)
+  const isAsked = accountId === null && searched !== ''
+  const { data } = useQuery({ ...foundKeysQuery(searched), enabled: isAsked })
+  if (!isAsked) return []
+  return (data?.data ?? []).map(({ id, name, account_id: account, account_name: of }) => ({
+    id,
+    icon: 'key',
+    text: name,
+    note: `Key of ${of ?? account}`,
+    open: () =>
+      void navigate({ to: '/operator/activity', search: { range: '30d', account, key: [id] } }),
   }))
 }
 
