@@ -66,7 +66,7 @@ const SCREENS: readonly Screen[] = [
       server.answer('/balance', json({ ...BALANCE, credit, total: owed }))
       server.answer(`/accounts/${HELIX.id}`, json({ ...HELIX, credit }))
     },
-    text: '−$4.20',
+    text: '−\u2060$4.20',
   },
   {
     name: 'credit-statement-error',
@@ -160,7 +160,7 @@ const SALE_SCREENS: readonly Screen[] = [
     name: 'credit-buy-refused',
     path: buy,
     before: (server) => server.answer('POST /purchases', { ...down, httpStatus: 429 }),
-    act: (page) => page.getByRole('button', { name: 'Go to the payment' }).click(),
+    act: (page) => page.getByRole('button', { name: 'Continue to payment' }).click(),
     text: 'The store is busy.',
   },
   {
@@ -300,7 +300,7 @@ test('Overview leads owners to the purchase of credit, and only where it is sold
   }
   await open()
   await add.click()
-  await page.getByRole('button', { name: 'Go to the payment' }).waitFor()
+  await page.getByRole('button', { name: 'Continue to payment' }).waitFor()
   server.answer('/v1/credit', NOTHING_SOLD)
   const answered = page.waitForResponse((response) => response.url().endsWith('/v1/credit'))
   await open()

@@ -83,7 +83,7 @@ test('a newcomer buys play credit, sees it arrive, and spends it', async ({ brow
   await page.getByRole('button', { name: 'Add credit' }).click()
   await page.getByRole('button', { name: '$50' }).click()
   await page.getByText('You pay $50.00').waitFor()
-  await page.getByRole('button', { name: 'Go to the payment' }).click()
+  await page.getByRole('button', { name: 'Continue to payment' }).click()
   await page.getByRole('heading', { name: 'Pay $50.00' }).waitFor()
   await takePicture(page, 'play-checkout')
   await expectGoodPage(page)

@@ -164,7 +164,7 @@ const CODE_SCREENS: readonly Screen[] = [
 ]
 
 const TOKEN_SCREENS: readonly Screen[] = [
-  { name: 'op-tokens', path: at('tokens'), text: 'made by another token' },
+  { name: 'op-tokens', path: at('tokens'), text: 'created by another token' },
   {
     name: 'op-tokens-empty',
     path: at('tokens'),

@@ -41,7 +41,7 @@ const SCREENS: readonly Screen[] = [
     name: 'op-purchases-stale',
     path: PATH,
     async act(page, server) {
-      await page.getByText('Held').first().waitFor()
+      await page.getByText('On hold').first().waitFor()
       server.answer('/operator/purchases', down)
       await page.evaluate(() => globalThis.dispatchEvent(new Event('visibilitychange')))
     },
@@ -50,7 +50,7 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'op-purchase-credit',
     path: PATH,
-    act: (page) => page.getByRole('button', { name: 'Credit $900.00 of Helix Lab' }).click(),
+    act: (page) => page.getByRole('button', { name: 'Approve $900.00 of Helix Lab' }).click(),
     text: /Helix Lab has \$184.27 available now, and \$1,084.27 then\./,
   },
   {
@@ -79,7 +79,7 @@ test('a purchase is dismissed with a note once the password is there, and credit
   server.answer('/dismiss', json({ object: 'purchase' }))
   await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByRole('dialog').first().waitFor({ state: 'detached' })
-  await page.getByRole('button', { name: 'Credit $900.00 of Helix Lab' }).focus()
+  await page.getByRole('button', { name: 'Approve $900.00 of Helix Lab' }).focus()
   await page.keyboard.press('Enter')
   await page.getByText('Helix Lab has').waitFor()
   await page.getByRole('button', { name: 'Add $900.00' }).focus()

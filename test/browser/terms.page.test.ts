@@ -29,9 +29,9 @@ const SCREENS: readonly Screen[] = [
     name: 'key-new-terms',
     path: `${KEYS_PATH}?create=true`,
     act: unfold,
-    text: 'Never these models',
+    text: 'Denied models',
   },
-  { name: 'key-change-terms', path: KEYS_PATH, act: changeEvals, text: 'Never these models' },
+  { name: 'key-change-terms', path: KEYS_PATH, act: changeEvals, text: 'Denied models' },
   {
     name: 'key-terms-refused',
     path: `${KEYS_PATH}?create=true`,
@@ -111,7 +111,7 @@ test('a new key is sent its terms, and a changed one what was touched alone', as
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Name', { exact: true }).fill('staging')
   await unfold(page)
-  await dialog.getByLabel('Only these models').fill('acme/*, qwen/qwen4-coder')
+  await dialog.getByLabel('Allowed models').fill('acme/*, qwen/qwen4-coder')
   await dialog.getByLabel('Allowance', { exact: true }).fill('20')
   await dialog.getByLabel('Resets every').selectOption('day')
   await dialog.getByLabel('Requests a minute').fill('60')
@@ -127,8 +127,8 @@ test('a new key is sent its terms, and a changed one what was touched alone', as
   })
   await dialog.waitFor({ state: 'detached' })
   await changeEvals(page)
-  await dialog.getByLabel('Only these models').fill('')
-  expect(await dialog.getByLabel('Only these models').isVisible()).toBe(true)
+  await dialog.getByLabel('Allowed models').fill('')
+  expect(await dialog.getByLabel('Allowed models').isVisible()).toBe(true)
   await dialog.getByLabel('Requests in flight').fill('1')
   const changed = page.waitForRequest((request) => request.method() === 'PATCH')
   await dialog.getByRole('button', { name: 'Save' }).click()
@@ -137,7 +137,7 @@ test('a new key is sent its terms, and a changed one what was touched alone', as
 
 test('terms that are not set are folded away, and shown at a click', async ({ page, server }) => {
   await page.goto(`${server.address}/app/${KEYS_PATH}?create=true`)
-  const models = page.getByRole('dialog').getByLabel('Only these models')
+  const models = page.getByRole('dialog').getByLabel('Allowed models')
   await models.waitFor({ state: 'attached' })
   expect(await models.isVisible()).toBe(false)
   await unfold(page)

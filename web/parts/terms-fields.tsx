@@ -54,7 +54,7 @@ export function TermsFields({ isOpen, ...fields }: TermsFieldsProps) {
 export function TermsInputs(props: Omit<TermsFieldsProps, 'isOpen'>) {
   const { of, typed, onChange, faults, error } = props
   const zonesId = useId()
-  const unset = of === 'key' ? 'The default' : 'No limit'
+  const unset = of === 'key' ? 'Default' : 'No limit'
   const refused = error instanceof ApiError ? fieldOf(error.param) : null
   const input = (name: TermsField) => ({
     name,
@@ -72,12 +72,12 @@ export function TermsInputs(props: Omit<TermsFieldsProps, 'isOpen'>) {
   return (
     <>
       <Field
-        label="Only these models"
-        placeholder={of === 'key' ? 'All that the account may use' : 'All'}
+        label="Allowed models"
+        placeholder={of === 'key' ? 'All models of the account' : 'All'}
         {...input('allow')}
         hint="IDs, or author/* for all models of an author, separated by commas."
       />
-      <Field label="Never these models" placeholder="None" {...input('deny')} />
+      <Field label="Denied models" placeholder="None" {...input('deny')} />
       <div className="pair">
         <Field
           label="Allowance"

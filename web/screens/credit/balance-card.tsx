@@ -123,7 +123,7 @@ function Days({ statement }: { statement: UseQueryResult<Statement> }) {
         },
       ]}
       totals={balances}
-      compared={ahead.length === 0 ? null : { name: 'at the present rate', values: ahead }}
+      compared={ahead.length === 0 ? null : { name: 'At the present rate', values: ahead }}
       marks={topUps.map(({ at, amountMicros }) => ({ at, text: `+${markText(amountMicros)}` }))}
       showValue={money}
       showAxis={moneyTick}

@@ -71,7 +71,7 @@ export function PayByCard({ method, onClose }: PayByCardProps) {
         onCancel={onClose}
         isDisabled={amountMicros === null || begin.isPending || begin.isSuccess}
       >
-        {begin.isPending || begin.isSuccess ? 'Opening the payment' : 'Go to the payment'}
+        {begin.isPending || begin.isSuccess ? 'Opening the payment' : 'Continue to payment'}
       </FormEnd>
     </form>
   )

@@ -155,7 +155,7 @@ function MemberRow({ member, onRemove }: { member: Member; onRemove: () => void 
 const INVITATION_HEADS = [
   { text: 'Invited' },
   { text: 'Role' },
-  { text: 'Until' },
+  { text: 'Expires' },
   { text: 'Withdraw', isHidden: true },
 ] as const
 
@@ -184,7 +184,7 @@ function InvitationTable() {
             <td className="break-all">{invitation.email}</td>
             <td className="text-ink-2">{invitation.role}</td>
             <td className="text-ink-2">
-              <span className="only-s dimmed">Until </span>
+              <span className="only-s dimmed">Expires </span>
               <Time at={expiresAt}>{dayOf(expiresAt, now)}</Time>
             </td>
             <td className="num">

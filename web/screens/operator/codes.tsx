@@ -105,9 +105,7 @@ function CodeRow({ code, onRevoke }: CodeRowProps) {
       <td>
         <b className="mono">…{code.suffix}</b>
         <span className="two">
-          {code.expires_at === null
-            ? 'no expiry'
-            : `until ${dayOf(new Date(code.expires_at), now)}`}
+          {code.expires_at === null ? 'no expiry' : expiryText(new Date(code.expires_at), now)}
         </span>
       </td>
       <td className="num">{money(code.amount)}</td>
@@ -119,7 +117,7 @@ function CodeRow({ code, onRevoke }: CodeRowProps) {
             to="/operator/accounts/$account"
             params={{ account: code.redeemed_by }}
           >
-            its account
+            Show account
           </Link>
         )}
       </td>
@@ -150,6 +148,10 @@ function codeState(code: CreditCode, now: Date) {
     return { word: 'Expired', tone: 'off' }
   }
   return { word: 'Open', tone: 'good' }
+}
+
+function expiryText(at: Date, now: Date): string {
+  return `${at <= now ? 'expired' : 'expires'} ${dayOf(at, now)}`
 }
 
 function RevokeCode({ code, onClose }: { code: CreditCode; onClose: () => void }) {

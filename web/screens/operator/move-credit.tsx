@@ -175,7 +175,7 @@ function WhatHappens({ account, move, amountMicros, day }: WhatHappensProps) {
           The paid balance of {name} goes from {money(backed.balance)} to <b>{money(left)}</b>;{' '}
           {money(backed.held)} of it is held.{' '}
           {left <= backed.held
-            ? 'Nothing is available then: its requests are refused with insufficient_credit until credit is added.'
+            ? 'Nothing is available then: its requests are refused until credit is added.'
             : `Then ${money(left - backed.held)} is available.`}
         </p>
       )

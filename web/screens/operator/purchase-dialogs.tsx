@@ -36,7 +36,7 @@ export function CreditPurchase({ purchase, onClose }: PurchaseDialogProps) {
       onClose={onClose}
     >
       <Facts purchase={purchase} />
-      {note !== null && <p>It is held because: {note}.</p>}
+      {note !== null && <p>It is on hold because: {note}.</p>}
       <p>
         {account === undefined
           ? `Its account gets ${money(credit)} of paid credit.`

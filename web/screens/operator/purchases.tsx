@@ -16,7 +16,7 @@ import { CreditPurchase, DismissPurchase, type PurchaseDialogProps } from './pur
 const route = getRouteApi('/operator/purchases')
 
 const LISTS = [
-  { value: 'held', text: 'To decide' },
+  { value: 'held', text: 'On hold' },
   { value: 'all', text: 'All' },
 ] as const
 
@@ -131,7 +131,7 @@ function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
         {note !== null && <span className="two">{note}</span>}
       </td>
       <td>
-        <span className={`chip ${tone}`}>{state === 'held' ? 'Held' : word}</span>
+        <span className={`chip ${tone}`}>{state === 'held' ? 'On hold' : word}</span>
       </td>
       <td className="num">
         {money(credit)}
@@ -149,10 +149,10 @@ function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
             <button
               type="button"
               className="btn"
-              aria-label={`Credit ${money(credit)} of ${name}`}
+              aria-label={`Approve ${money(credit)} of ${name}`}
               onClick={() => onDecide('credit')}
             >
-              Credit
+              Approve
             </button>
             <button
               type="button"

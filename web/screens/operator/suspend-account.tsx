@@ -58,8 +58,8 @@ export function SuspendAccount({ account, keyCount, onClose }: SuspendAccountPro
         <>
           <p>
             {keys} {keyCount === 1 ? 'is' : 'are'} refused at once.{' '}
-            {runningText(overview.data?.credit.held_running)} Its {money(credit.backed.balance)}{' '}
-            stays. You can resume it at any time.
+            {runningText(overview.data?.credit.held_running)} Its paid credit of{' '}
+            {money(credit.backed.balance)} stays. You can resume it at any time.
           </p>
           <Field
             label="Note for its members (optional)"

@@ -81,14 +81,14 @@ function TokenRow({ token, onRevoke }: TokenRowProps) {
       <td>
         <b>{name}</b>
         <span className="two mono">{prefix}</span>
-        {token.made_by !== null && <span className="two">made by another token</span>}
+        {token.made_by !== null && <span className="two">created by another token</span>}
       </td>
       <td className="end">
         <span className={`chip ${tone}`}>{word}</span>
       </td>
       <td>{scopes.join(', ')}</td>
       <td className="end hide-m">
-        <span className="only-s dimmed">{ends === null ? '' : 'Until '}</span>
+        <span className="only-s dimmed">{ends === null ? '' : 'Expires '}</span>
         {ends === null ? (
           <span className="dimmed">No expiry</span>
         ) : (

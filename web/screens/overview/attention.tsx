@@ -112,7 +112,7 @@ function shownOfCredit(item: Exclude<Item, KeyItem>, { now, account }: Around): 
             The account has no credit
           </Link>
         ),
-        note: 'Requests are refused with insufficient_credit until some is added.',
+        note: 'Requests are refused until credit is added.',
       }
     case 'unresolved':
       return {
