@@ -41,6 +41,7 @@ export function Choose({ label, icon, options, value, unset, onChange }: ChooseP
               {shown?.text}
             </>
           )}
+          {value === unset ? null : <Icon name="down" small />}
         </button>
       )}
     >

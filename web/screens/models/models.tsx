@@ -135,7 +135,7 @@ function Table({ models, isEmpty, search }: TableProps) {
   }
   return (
     <>
-      <table className="cards">
+      <table className="cards models">
         <Heads heads={HEADS} />
         {models === undefined ? (
           <GreyRows rows={8} columns={HEADS.length} />

@@ -81,14 +81,14 @@ function Row({ model }: { model: OfferedModel }) {
           {name}
           {doubted && <span className="text-wait"> · price in doubt</span>}
         </small>
-        <small className="two only-s">
-          {upstream} · {pricesText({ pricing, architecture })}, fee {percentOf(feeBasisPoints)}
-        </small>
       </td>
       <td className="beside hide-s text-ink-2">{upstream}</td>
       <td className="num hide-s">{pricesText({ pricing, architecture })}</td>
       <td className="num hide-s">{percentOf(feeBasisPoints)}</td>
       <td className="num">{pricesText(model)}</td>
+      <td className="only-s wide dimmed">
+        {upstream} · {pricesText({ pricing, architecture })}, fee {percentOf(feeBasisPoints)}
+      </td>
     </tr>
   )
 }

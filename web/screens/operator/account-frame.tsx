@@ -136,11 +136,11 @@ function Tabs({ accountId, name }: { readonly accountId: string; readonly name: 
   const ref = useRef<HTMLElement>(null)
   const { pathname } = useLocation()
   // On a phone, the last tabs are outside of the window.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another path has another current tab
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another path has another current tab, and counts move it
   useEffect(() => {
     const current = ref.current?.querySelector('[aria-current]')
     current?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
-  }, [pathname])
+  }, [pathname, keys, members])
   return (
     <nav className="tabs" aria-label={name} ref={ref}>
       {TABS.map(({ to, text }) => (

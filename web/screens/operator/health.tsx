@@ -69,9 +69,9 @@ function Readiness({ health }: { health: Health }) {
   const { checks, version, store, mode } = health
   return (
     <>
-      <ul>
+      <ul className="checks">
         {checks.map(({ name, ok, message }) => (
-          <li key={name} className="flex items-start gap-3 px-[18px] py-1.5">
+          <li key={name}>
             <span className={`chip ${!ok ? 'bad' : message === null ? 'good' : 'wait'}`}>
               {!ok ? 'Fault' : message === null ? 'OK' : 'Warning'}
             </span>
@@ -85,7 +85,7 @@ function Readiness({ health }: { health: Health }) {
       <p className="note px-[18px] pt-1 pb-[18px]">
         tollgate {version} on {store === 'sqlite' ? 'SQLite' : 'PostgreSQL'},{' '}
         {mode === 'simulator' ? 'with the simulator' : 'with a live provider'}. /readyz answers{' '}
-        {health.ready ? 'that it is ready' : '503'}.
+        {health.ready ? 200 : 503}.
       </p>
       <Costs costs={health.costs} />
     </>

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import { type ListedUpstream, upstreamsQuery } from '../../api/operator.ts'
 import { count, counted, percent } from '../../format/numbers.ts'
 import { ago, dayAndMinute, duration } from '../../format/time.ts'
+import { Icon } from '../../parts/icon.tsx'
 import { Heads, ListCard } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
 import { useNow } from '../../parts/now.ts'
@@ -65,7 +66,7 @@ function UpstreamRow({ upstream }: { upstream: ListedUpstream }) {
         </Link>
         <span className="two">{dialect}</span>
       </td>
-      <td>
+      <td className="end">
         <StateChip state={upstream.state} />
       </td>
       <td className="num hide-s hide-m">{count(models)}</td>
@@ -129,10 +130,10 @@ export function OneUpstreamScreen() {
   const upstream = query.data?.data.find((each) => each.name === name)
   return (
     <>
-      <p className="mb-1">
-        <Link className="text-ink-2 hover:underline" to="/operator/upstreams">
-          Upstreams
-        </Link>
+      <p className="crumb">
+        <Link to="/operator/upstreams">Upstreams</Link>
+        <Icon name="right" small />
+        <span>{name}</span>
       </p>
       <div className="top">
         <h1 className="wrap-anywhere">{name}</h1>

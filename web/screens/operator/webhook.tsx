@@ -8,6 +8,7 @@ import { counted } from '../../format/numbers.ts'
 import { dayOf, listTime } from '../../format/time.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
+import { Icon } from '../../parts/icon.tsx'
 import { ListCard, Older } from '../../parts/list-card.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Empty, GreyForm } from '../../parts/states.tsx'
@@ -27,10 +28,10 @@ export function OneWebhookScreen() {
   useTitle(host)
   return (
     <>
-      <p className="mb-1">
-        <Link className="text-ink-2 hover:underline" to="/operator/webhooks">
-          Webhooks
-        </Link>
+      <p className="crumb">
+        <Link to="/operator/webhooks">Webhooks</Link>
+        <Icon name="right" small />
+        <span>{host}</span>
       </p>
       <div className="top flex-wrap">
         <h1 className="max-[1120px]:basis-full wrap-anywhere">{host}</h1>
@@ -68,7 +69,7 @@ function Facts({ webhook: { id, url, events, disabled, created_at: createdAt } }
       <span>since {dayOf(new Date(createdAt), now)}</span>
       <span className="idl">
         <span className="mono">{id}</span>
-        <CopyButton text={id} label="Copy the id" bare />
+        <CopyButton text={id} label="Copy the webhook ID" bare />
       </span>
     </p>
   )

@@ -83,6 +83,7 @@ export function UsageScreen() {
             navigate((before) => withRange(before, picked), { resetScroll: false })
           }
         />
+        <Download accountId={accountId} usage={isByTag ? tags.data : charts.data} />
       </ScreenTop>
       {/* biome-ignore lint/a11y/useSemanticElements: a fieldset can't be laid out as a line in every browser */}
       <div className="filters" role="group" aria-label="What is shown">
@@ -100,7 +101,6 @@ export function UsageScreen() {
           onChange={(next) => change({ by: next })}
         />
         {hasSteps(span, by) && <StepSegments step={step} />}
-        <Download accountId={accountId} usage={isByTag ? tags.data : charts.data} />
       </div>
       {isByTag ? (
         <Answer query={tags} noun="usage" grey={<GreyChartCard />}>
@@ -164,8 +164,8 @@ function Download({ accountId, usage }: DownloadProps) {
       ? hrefOf('member', 'downloadUsage', { ...asked, by: usage.by, step: usage.step })
       : hrefOf('member', 'getUsageReport', { ...asked, by, format: 'csv' })
   return (
-    <a className="btn ml-auto" href={path} download={`usage-${from.slice(0, 10)}-by-${by}.csv`}>
-      <Icon name="download" small />
+    <a className="btn" href={path} download={`usage-${from.slice(0, 10)}-by-${by}.csv`}>
+      <Icon name="download" />
       CSV
     </a>
   )
@@ -185,7 +185,7 @@ function NoRequests({ onRange }: NoRequestsProps) {
           className="btn"
           onClick={() => onRange({ kind: 'moving', range: 'all' })}
         >
-          Look at all time
+          Show all time
         </button>
       </Empty>
     </section>
@@ -229,7 +229,7 @@ function Cards({ usage, measure, range, span, compare, onRange }: CardsProps) {
             {step !== 'hour' && <span className="font-normal text-ink-3">UTC</span>}
           </h2>
           <p className="note num">
-            {textOf(of(usage.figures), show)} {form === 'columns' ? 'in all' : 'overall'}
+            {textOf(of(usage.figures), show)} {form === 'columns' ? 'in total' : 'overall'}
           </p>
         </header>
         <Chart
