@@ -129,7 +129,9 @@ export function RequestRow(props: RequestRowProps) {
         {time} · {isOfAll ? <AccountName request={request} /> : keyName}
       </td>
       <td>
-        <span className={`chip ${tone}`}>{word}</span>
+        <span className={`chip ${tone}`} title={request.error_code ?? undefined}>
+          {word}
+        </span>
       </td>
     </tr>
   )
