@@ -116,14 +116,17 @@ describe('a new key', () => {
     await page.waitForURL(`${server.address}/app/${at('credit')}`)
   })
 
-  test('that was copied is left at once', async ({ page, server }) => {
-    server.answer('POST /keys', json(MADE))
-    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
-    await create(page, server.address)
-    await copyBy(page, 'Copy the key')
-    await page.getByRole('link', { name: 'Credit' }).first().click()
-    await page.waitForURL(`${server.address}/app/${at('credit')}`)
-  })
+  test.for(['Copy the key', 'Copy the lines'])(
+    'that was copied by “%s” is left at once',
+    async (label, { page, server }) => {
+      server.answer('POST /keys', json(MADE))
+      await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+      await create(page, server.address)
+      await copyBy(page, label)
+      await page.getByRole('link', { name: 'Credit' }).first().click()
+      await page.waitForURL(`${server.address}/app/${at('credit')}`)
+    },
+  )
 })
 
 test('a disabled key is enabled again by Undo', async ({ page, server }) => {

@@ -12,6 +12,8 @@ interface MadeSecretProps {
   readonly noun: string
   /** Its purpose, and how it is kept. Default: only its SHA-256 is stored. */
   readonly words?: string
+  /** Whether it was copied together with other lines. Default: no. */
+  readonly wasCopied?: boolean
   readonly onDone: () => void
 }
 
@@ -21,10 +23,12 @@ export function MadeSecret({
   text,
   noun,
   words = 'Copy it now: it is shown only once, and only its SHA-256 is stored.',
+  wasCopied = false,
   onDone,
 }: MadeSecretProps) {
   const ref = useRef<HTMLInputElement>(null)
-  const [isCopied, setCopied] = useState(false)
+  const [isItselfCopied, setCopied] = useState(false)
+  const isCopied = isItselfCopied || wasCopied
   const [isEnding, setEnding] = useState(false)
   const leaving = useBlocker({
     shouldBlockFn: ({ current, next }) => !isCopied && current.pathname !== next.pathname,

@@ -11,6 +11,8 @@ interface SnippetProps {
   readonly title: string
   /** The text of a key that was just made. */
   readonly apiKey: string | null
+  /** Called once lines with the key were copied. */
+  readonly onKeyCopied?: () => void
 }
 
 const TABS = [
@@ -23,7 +25,7 @@ const TABS = [
 type Tab = (typeof TABS)[number]['value']
 
 /** Lines to copy that use a key; Connect has those of more clients. */
-export function Snippet({ title, apiKey }: SnippetProps) {
+export function Snippet({ title, apiKey, onKeyCopied }: SnippetProps) {
   const [picked, setPicked] = useState<Tab>('curl')
   const account = useAccountId()
   const models = useModels(['chat', 'messages'])
@@ -37,13 +39,19 @@ export function Snippet({ title, apiKey }: SnippetProps) {
   const { language, speaks, lines: linesOf } = clientOf(tab)
   const model = useExampleModel(speaks)
   const own = linesOf({ baseUrl: useMe().base_url, model })
-  const lines = apiKey !== null && language === 'sh' ? `${keyLine(apiKey)}\n${own}` : own
+  const hasKey = apiKey !== null && language === 'sh'
+  const lines = hasKey ? `${keyLine(apiKey)}\n${own}` : own
   return (
     <section className="card snip" aria-label={title}>
       <header className="flex-wrap">
         <h2>{title}</h2>
         <Segments label="Client" options={tabs} value={tab} onChange={setPicked} />
-        <CopyButton text={lines} label="Copy the lines" className="hide-s" />
+        <CopyButton
+          text={lines}
+          label="Copy the lines"
+          className="hide-s"
+          onCopied={() => hasKey && onKeyCopied?.()}
+        />
       </header>
       <CodeLines lines={lines} />
       <p className="pager">

@@ -27,6 +27,7 @@ export function KeysScreen() {
   const { create = false, find = '' } = search
   // In the memory of this page alone, until it is left.
   const [made, setMade] = useState<CreatedApiKey | null>(null)
+  const [copied, setCopied] = useState<string | null>(null)
   const setCreating = (isCreating: boolean) =>
     change(({ create: _, ...rest }) => (isCreating ? { ...rest, create: true } : rest), {
       replace: true,
@@ -45,6 +46,7 @@ export function KeysScreen() {
           title={`Key “${made.name}” is ready`}
           text={made.key}
           noun="key"
+          wasCopied={copied === made.key}
           onDone={() => setMade(null)}
         />
       )}
@@ -58,7 +60,11 @@ export function KeysScreen() {
         }
         onRotated={setMade}
       />
-      <Snippet title="Use it" apiKey={made?.key ?? null} />
+      <Snippet
+        title="Use it"
+        apiKey={made?.key ?? null}
+        onKeyCopied={() => setCopied(made?.key ?? null)}
+      />
       {create && (
         <CreateKey
           onClose={() => setCreating(false)}
