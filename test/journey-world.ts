@@ -34,6 +34,7 @@ import type { UpstreamTimeouts } from '../src/upstreams/upstream-settings.ts'
 import { systemClock } from '../src/vocabulary/clock.ts'
 import { createIdSource } from '../src/vocabulary/ids.ts'
 import { micros } from '../src/vocabulary/money.ts'
+import { Problem } from '../src/vocabulary/problem.ts'
 import { HANG_LIMITS } from './hang-limits.ts'
 import { startRawServer } from './raw-server.ts'
 
@@ -233,6 +234,7 @@ async function serveHttp({ parts, input, closing }: ServeHttpInput) {
         bytesById: new Map(),
       }),
       idOf: () => null,
+      notFound: () => new Problem('model_not_found'),
     },
     callerOf: async () => null,
     root: { version: '0', mode: 'live' },

@@ -92,6 +92,7 @@ export async function openHttp(wiring: Wiring, http: HttpParts) {
     catalog: {
       served: (feeBasisPoints) => catalog.served(feeBasisPoints),
       idOf: (name) => catalog.idOf(name),
+      notFound: (name) => catalog.notFound(name),
     },
     async callerOf(arrival) {
       const { authorization, 'x-api-key': apiKey } = arrival.headers

@@ -101,6 +101,25 @@ describe('a name', () => {
     expect(listed(catalog, name)).toBeNull()
   })
 
+  test.each([
+    ['without its author', 'sage-pro', 'acme/sage-pro'],
+    ['with another author', 'other/sage-pro', 'acme/sage-pro'],
+    ['with a date', 'sage-pro-20260101', 'acme/sage-pro'],
+    ['with other punctuation', 'acme/Sage_Pro', 'acme/sage-pro'],
+    ['with the mark of a long window', 'sage-pro[1m]', 'acme/sage-pro'],
+  ])('that is written %s is refused with the id', (_, name, modelId) => {
+    expect(() => catalog.offerFor(name, 'chat')).toThrow(
+      `is not in the catalog. Did you mean "${modelId}"? GET /v1/models lists all models.`,
+    )
+  })
+
+  test.each(['acme/nothing', '', '/', '[1m]', 'sage', 'sage-pro:online'])(
+    'that is near to no model has no suggestion: %j',
+    (name) => {
+      expect(catalog.notFound(name).message).toMatch(/lists the models\.$/)
+    },
+  )
+
   test('that two ids differ from in case alone resolves to neither, each id to itself', () => {
     const { catalog: twins } = stocked({
       rows: [upstreamRow({ id: 'acme/twin' }), upstreamRow({ id: 'acme/Twin' })],

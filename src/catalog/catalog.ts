@@ -105,7 +105,7 @@ export class Catalog {
     }
     const model = resolve(this.#index, modelName)
     const row = model === null ? null : rowFor(model, endpoint)
-    if (row === null) throw modelNotFound(modelName, { param: 'model' })
+    if (row === null) throw this.notFound(modelName, { param: 'model' })
     if (this.#clock.nowMs() - row.refreshedAtMs > this.#settings.pricesStaleAfterMs) {
       throw new Problem('model_prices_stale')
     }
@@ -128,6 +128,18 @@ export class Catalog {
   /** The catalog id of the model that a name resolves to; null: of none. */
   idOf(modelName: string): string | null {
     return this.#index === null ? null : (resolve(this.#index, modelName)?.modelId ?? null)
+  }
+
+  /** The 404 of a name that no model has, with the model that it may stand for. */
+  notFound(modelName: string, input: ProblemInput = {}): Problem {
+    const shown = echoed(modelName)
+    const named = shown === null ? 'This model' : `Model "${shown}"`
+    const near = shown === null ? undefined : this.#index?.byPlainName.get(plainNameOf(modelName))
+    const message =
+      near === undefined
+        ? `${named} is not in the catalog; GET /v1/models lists the models.`
+        : `${named} is not in the catalog. Did you mean "${near}"? GET /v1/models lists all models.`
+    return new Problem('model_not_found', { ...input, message })
   }
 
   /** Every row on offer, in the order of the upstreams and of their lists. */
@@ -164,6 +176,8 @@ interface CatalogIndex {
   readonly byId: ReadonlyMap<string, CatalogModel>
   /** By lower-cased id or alias; null: two models share the name. */
   readonly byOtherName: ReadonlyMap<string, CatalogModel | null>
+  /** The first model id of each plain name. */
+  readonly byPlainName: ReadonlyMap<string, string>
   readonly served: ServedModels
   /** The refresh of the youngest row; null if there are no rows. */
   readonly refreshedAtMs: number | null
@@ -195,7 +209,10 @@ function buildIndex(
     return { listing, endpoints, feeBasisPoints }
   })
   const served = new ServedModels(toServe, pricesListed)
-  return { models, byId, byOtherName, served, refreshedAtMs: youngestOf(rows) }
+  const byPlainName = new Map(
+    models.map(({ modelId }) => [plainNameOf(modelId), modelId] as const).reverse(),
+  )
+  return { models, byId, byOtherName, byPlainName, served, refreshedAtMs: youngestOf(rows) }
 }
 
 function modelOf(modelId: string, listed: readonly CatalogRow[]): CatalogModel {
@@ -262,10 +279,17 @@ function resolve(index: CatalogIndex, modelName: string): CatalogModel | null {
   return index.byId.get(name) ?? index.byOtherName.get(name.toLowerCase()) ?? null
 }
 
-/** The 404 of a name that no model has. */
-export function modelNotFound(modelName: string, input: ProblemInput = {}): Problem {
-  const shown = echoed(modelName)
-  const named = shown === null ? 'This model' : `Model "${shown}"`
-  const message = `${named} is not in the catalog; GET /v1/models lists what is.`
-  return new Problem('model_not_found', { ...input, message })
+/**
+ * A model's name without its author, date and punctuation, by which clients of other gateways may know it:
+ * `gpt-4o` of `openai/gpt-4o`.
+ */
+function plainNameOf(modelName: string): string {
+  const name = modelName
+    .slice(0, MODEL_NAME_CHARS_MAX)
+    .toLowerCase()
+    .replace(/\[1m\]$/, '')
+  return name
+    .slice(name.lastIndexOf('/') + 1)
+    .replace(/-(?:20\d{6}|latest)$/, '')
+    .replace(/[^a-z\d:]/g, '')
 }

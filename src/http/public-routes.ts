@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { modelNotFound } from '../catalog/catalog.ts'
 import { listOf, type ServedList } from '../catalog/served-models.ts'
 import type { WireFormat } from '../formats/format.ts'
 import type { Caller } from '../journey/gate/caller.ts'
@@ -21,6 +20,8 @@ export interface PublicRoutesInput {
     readonly served: (feeBasisPoints: number | null) => ServedList
     /** The id of the model that a name resolves to; null where none does. */
     readonly idOf: (modelName: string) => string | null
+    /** The problem of a name that no model has. */
+    readonly notFound: (modelName: string) => Problem
   }
   /** The caller of the key that a request has; null: without a good key. Never rejects. */
   readonly callerOf: (arrival: Arrival) => Promise<Pick<Caller, 'models' | 'feeBasisPoints'> | null>
@@ -94,7 +95,7 @@ function registerModels(app: FastifyInstance, { catalog, callerOf }: PublicRoute
     answerProblem({
       clientRequest: request.raw,
       client: reply.raw,
-      problem: modelNotFound(name),
+      problem: catalog.notFound(name),
       family: 'openai',
       requestId: null,
     })
