@@ -151,6 +151,6 @@ function unfitModel(
   const message =
     fit.length === 0
       ? `Model "${modelId}" is answered at no endpoint of this gateway.`
-      : `Model "${modelId}" cannot be reached through POST ${format.path}. Use ${fit.map(({ path }) => `POST ${path}`).join(' or ')}: "Formats" in docs/clients.md says which clients do.`
+      : `Model "${modelId}" can't be called at POST ${format.path}. Use ${fit.map(({ path }) => `POST ${path}`).join(' or ')}. "Formats" in docs/clients.md says which clients do.`
   return new Problem('unsupported_model', { param: 'model', message })
 }

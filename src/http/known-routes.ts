@@ -9,8 +9,12 @@ export class UnknownRoute extends Error {
 
 interface KnownRoute {
   readonly method: string
+  readonly url: string
   readonly path: RegExp
 }
+
+/** A path of more parts is compared with no route. */
+const PARTS_MAX = 8
 
 /** Paths of the server with their methods, for refusals that name what a path has. */
 export class KnownRoutes {
@@ -21,7 +25,7 @@ export class KnownRoutes {
     const parts = url
       .split('/')
       .map((part) => (part.startsWith(':') ? '[^/]+' : RegExp.escape(part)))
-    this.#routes.push({ method, path: new RegExp(`^${parts.join('/')}$`) })
+    this.#routes.push({ method, url, path: new RegExp(`^${parts.join('/')}$`) })
   }
 
   /** Adds each route of an app but those of all methods, and has the app answer every method that Node reads. */
@@ -47,8 +51,38 @@ export class KnownRoutes {
       ? 'the path has one /v1 too many. Set the base URL of the client without /v1.'
       : has.length > 0
         ? `the path takes ${has.join(', ')}.`
-        : '/docs lists the endpoints.'
+        : this.#adviceOn(path)
     return new Problem('not_found', { message: `${named} does not exist: ${why}` })
+  }
+
+  #adviceOn(path: string): string {
+    const isOfAdmins = /^\/v1\/admin(?:\/|$)/.test(path)
+    if (isOfAdmins && !this.#routes.some(({ url }) => url.startsWith('/v1/admin/'))) {
+      return 'the admin API is off. The setting ADMIN_API_TOKEN turns it on.'
+    }
+    if (path === '/metrics') {
+      return 'metrics are off, or on METRICS_PORT. The settings METRICS_PORT and METRICS_TOKEN turn them on.'
+    }
+    if (path === '/v1/images/generations') {
+      return 'images are made at /v1/images, in a format of its own: see /docs.'
+    }
+    const meant = this.#meantBy(path)
+    if (meant === null) return '/docs lists the endpoints.'
+    return `the endpoint is ${meant}. Correct the base URL of the client.`
+  }
+
+  /** The endpoint below `/v1` that a path ends with, as with a base URL that lacks `/v1` or has more; null: none. */
+  #meantBy(path: string): string | null {
+    const parts = path.split('/').filter((part) => part !== '')
+    if (parts.length > PARTS_MAX) return null
+    for (let from = 0; from < parts.length; from++) {
+      const tail = `/${parts.slice(from).join('/')}`
+      const endpoint = tail.startsWith('/v1/') ? tail : `/v1${tail}`
+      // Strangers do not learn which paths admins have.
+      if (endpoint.startsWith('/v1/admin')) continue
+      if (this.#routes.some(({ url }) => url === endpoint)) return endpoint
+    }
+    return null
   }
 
   #methodsOf(path: string): readonly string[] {

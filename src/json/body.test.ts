@@ -27,7 +27,7 @@ function refusalOf(text: string | Buffer): Problem {
 
 describe('a body', () => {
   test.each([
-    ['', 'The body is empty.'],
+    ['', 'The body is empty: send a JSON object.'],
     ['{"a":', 'The body is not valid JSON: it ends too early.'],
     ['{"secret" 1}', 'The body is not valid JSON: see line 1, column 11.'],
     ['{\n"a": secret}', 'The body is not valid JSON.'],

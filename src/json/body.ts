@@ -15,7 +15,8 @@ export function parseJsonBody(
   bytes: Buffer,
   reserveTree: (treeBytes: number) => void = () => {},
 ): JsonBody {
-  if (bytes.length === 0) throw new Problem('invalid_json', { message: 'The body is empty.' })
+  if (bytes.length === 0)
+    throw new Problem('invalid_json', { message: 'The body is empty: send a JSON object.' })
   if (!isUtf8(bytes)) throw new Problem('invalid_json', { message: 'The body is not valid UTF-8.' })
   const survey = surveyJson(bytes, JSON_TREE_BYTES_MAX)
   if (survey === null) {
