@@ -68,12 +68,16 @@ export function adminAccess(input: AdminAccessInput): Access {
       }
       throw unknownCallers.refusal(arrival, {
         code: 'invalid_admin_token',
-        ...(authorization === undefined
-          ? {}
-          : { message: 'The admin token is unknown, expired or revoked.' }),
+        ...(presented === undefined ? {} : { message: wrongToken(presented) }),
       })
     },
   }
+}
+
+function wrongToken(presented: string): string {
+  return /^sk-/i.test(presented)
+    ? 'This is an API key. The admin API takes an admin token: ADMIN_API_TOKEN, or one of `tollgate token create`.'
+    : 'The admin token is unknown, expired or revoked.'
 }
 
 const TOKEN_OF_SETTINGS = {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startWorld } from '../world.ts'
 import { Management, textOf } from './management.ts'
 
 let management: Management
@@ -30,7 +31,7 @@ function chat(model: string): Promise<string> {
 
 test('an unknown model is named, without what steers a terminal and at most 200 characters of it', async () => {
   expect(await chat('acme/none')).toBe(
-    'Model "acme/none" is not in the catalog; GET /v1/models lists what is.',
+    'Model "acme/none" is not in the catalog; GET /v1/models lists the models.',
   )
   expect(await chat('acme/\u001b[2Jnone\u202e')).toContain('Model "acme/[2Jnone" is not')
   const long = await chat(`acme/${'none-'.repeat(1_000)}`)
@@ -51,8 +52,8 @@ test('a key in place of a model is not repeated', async () => {
     }),
   ]
   expect(said).toEqual([
-    'This model is not in the catalog; GET /v1/models lists what is.',
-    'This model is not in the catalog; GET /v1/models lists what is.',
+    'This model is not in the catalog; GET /v1/models lists the models.',
+    'This model is not in the catalog; GET /v1/models lists the models.',
     'This path does not exist: /docs lists the endpoints.',
     'No account has this ID.',
     '`…` is not a known field.',
@@ -70,9 +71,44 @@ test.each([
     'the path has one /v1 too many. Set the base URL of the client without /v1.',
   ],
   ['GET', '/v1/v1', 'the path has one /v1 too many. Set the base URL of the client without /v1.'],
+  ...(
+    [
+      ['POST', '/chat/completions', '/v1/chat/completions'],
+      ['POST', '/messages', '/v1/messages'],
+      ['GET', '/models?limit=1', '/v1/models'],
+      ['POST', '/api/v1/chat/completions', '/v1/chat/completions'],
+      ['POST', '//v1/responses', '/v1/responses'],
+      ['POST', '/v1/embeddings/', '/v1/embeddings'],
+      ['POST', '/app/chat/completions', '/v1/chat/completions'],
+    ] as const
+  ).map(
+    ([method, path, endpoint]) =>
+      [method, path, `the endpoint is ${endpoint}. Correct the base URL of the client.`] as const,
+  ),
+  [
+    'POST',
+    '/v1/images/generations',
+    'images are made at /v1/images, in a format of its own: see /docs.',
+  ],
+  [
+    'GET',
+    '/metrics',
+    'metrics are off, or on METRICS_PORT. The settings METRICS_PORT and METRICS_TOKEN turn them on.',
+  ],
+  ['POST', '/admin/accounts', '/docs lists the endpoints.'],
+  ['POST', `${'/a'.repeat(9)}/chat/completions`, '/docs lists the endpoints.'],
 ] as const)('the 404 of %s %s names both', async (method, path, why) => {
   const [shown] = path.split('?')
   expect(await messageOf({ method, path })).toBe(`${method} ${shown} does not exist: ${why}`)
+})
+
+test('a path of the admin API that is off names the setting that turns it on', async () => {
+  const world = await startWorld()
+  const answer = await fetch(world.url('/v1/admin/accounts'))
+  expect(await answer.text()).toContain(
+    'GET /v1/admin/accounts does not exist: the admin API is off. The setting ADMIN_API_TOKEN turns it on.',
+  )
+  await world.close()
 })
 
 test('a wrong admin token is called wrong, and a missing one is asked for', async () => {
@@ -80,6 +116,7 @@ test('a wrong admin token is called wrong, and a missing one is asked for', asyn
   expect(await messageOf({ ...call, token: 'another' })).toBe(
     'The admin token is unknown, expired or revoked.',
   )
+  expect(await messageOf({ ...call, token: apiKey })).toMatch(/^This is an API key\./)
   expect(await messageOf({ ...call, token: null })).toBe(
     'Send an admin token as `Authorization: Bearer <token>`.',
   )

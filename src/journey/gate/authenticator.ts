@@ -2,10 +2,11 @@ import type { Kysely } from 'kysely'
 import { hashApiKey, isApiKeyShaped } from '../../ledger/api-keys.ts'
 import type { Tables } from '../../store/schema.ts'
 import { readSetting } from '../../store/settings.ts'
-import type { Arrival, RequestHeaders } from '../../vocabulary/call.ts'
+import type { Arrival } from '../../vocabulary/call.ts'
 import { type Clock, type StartTimer, startUnrefTimer } from '../../vocabulary/clock.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import type { Caller, CallerLimits, ChangedCallers } from './caller.ts'
+import { readCredentials, refusalOf } from './credentials.ts'
 import { ModelAccess } from './model-access.ts'
 import type { UnknownCallers } from './unknown-callers.ts'
 
@@ -98,8 +99,7 @@ export class Authenticator {
     const text = presented.find((candidate) => isApiKeyShaped({ text: candidate, keyTag }))
     const known = text === undefined ? null : await this.#find(hashApiKey(text), arrival)
     if (known === null) {
-      const code = presented.length === 0 ? 'missing_api_key' : 'invalid_api_key'
-      throw unknownCallers.refusal(arrival, { code })
+      throw unknownCallers.refusal(arrival, refusalOf(arrival.headers, text !== undefined))
     }
     return this.#admit(known)
   }
@@ -272,25 +272,6 @@ function filledUp(hashes: readonly string[]): readonly string[] {
   let count = 1
   while (count < hashes.length) count *= 2
   return [...hashes, ...new Array<string>(count - hashes.length).fill(hashes[0] ?? '')]
-}
-
-const BEARER = /^bearer +(\S.*)$/i
-
-/** The keys that a request presents: a bearer token, then `x-api-key`. Some clients send both. */
-function readCredentials(headers: RequestHeaders): readonly string[] {
-  const presented: string[] = []
-  const authorization = single(headers['authorization'])
-  const bearer = authorization === null ? undefined : BEARER.exec(authorization.trim())?.[1]
-  if (bearer !== undefined) presented.push(bearer.trim())
-  const apiKey = single(headers['x-api-key'])?.trim() ?? ''
-  if (apiKey !== '') presented.push(apiKey)
-  return presented
-}
-
-/** A header that is sent twice holds no valid key. */
-function single(value: string | readonly string[] | undefined): string | null {
-  if (value === undefined) return null
-  return typeof value === 'string' ? value : value.join(', ')
 }
 
 /** Keeps the latest entries. */
