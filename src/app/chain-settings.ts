@@ -32,7 +32,7 @@ export const CHAIN_SETTINGS = {
       .refine((urls) => new Set(urls).size === urls.length, 'names an address twice'),
     fallback: '',
     description:
-      'Addresses of JSON-RPC nodes of the chain, comma-separated, of two companies or more: a deposit counts only when `CHAIN_QUORUM` of them describe it alike.',
+      'Addresses of JSON-RPC nodes of the chain, comma-separated, of at least two companies: a deposit counts only if `CHAIN_QUORUM` of them describe it identically.',
     secret: true,
   },
   CHAIN_TOKENS: {
@@ -55,7 +55,7 @@ export const CHAIN_SETTINGS = {
       }),
     fallback: '',
     description:
-      'The stablecoins that are taken, comma-separated: `USDC=0x…:6` has the address of the contract and the decimals.',
+      'The accepted stablecoins, comma-separated: `USDC=0x…:6` has the address of the contract and the decimals.',
     secret: false,
   },
   CHAIN_DEPOSIT_XPUB: {
@@ -72,7 +72,7 @@ export const CHAIN_SETTINGS = {
       .transform((text) => text ?? null),
     fallback: null,
     description:
-      'The extended public key below which each account has its deposit address. The seed that can spend stays elsewhere.',
+      'The extended public key from which the deposit addresses of accounts are derived. Keep the seed, which can spend, elsewhere.',
     secret: true,
   },
   CHAIN_CONFIRM: {
@@ -88,12 +88,12 @@ export const CHAIN_SETTINGS = {
       ),
     fallback: 'finalized',
     description:
-      'When a deposit counts: `finalized` (13 to 30 minutes), `safe`, or a number of blocks above it. Before finality a chain can take a deposit back, and its credit stays.',
+      'When a deposit counts: `finalized` (13 to 30 minutes), `safe`, or a number of blocks above it. Before finality, a chain can still drop a deposit, whose credit then stays.',
     secret: false,
   },
   CHAIN_QUORUM: wholeNumber(
     { fallback: 2, min: 1, max: 100 },
-    'How many nodes must say the same. With 1, the word of one node is credit.',
+    'How many nodes must agree. With 1, a single node decides about credit.',
   ),
   CHAIN_PRICE_FEEDS: {
     schema: z
@@ -113,7 +113,7 @@ export const CHAIN_SETTINGS = {
       }),
     fallback: '',
     description:
-      "Where the tokens' dollars come from, comma-separated: `USDC=0x…:90000` has the address of a Chainlink price feed and the age in seconds at which its price is stale; `USDC=1` says that one is a dollar.",
+      "The source of each token's price in dollars, comma-separated: `USDC=0x…:90000` has the address of a Chainlink price feed and the age in seconds at which its price is stale; `USDC=1` means exactly one dollar.",
     secret: false,
   },
 } as const satisfies Record<string, Setting<unknown>>
@@ -191,7 +191,7 @@ function quorumFaults(env: Readonly<Record<string, string | undefined>>): string
   const quorum = Number(env['CHAIN_QUORUM'] || CHAIN_SETTINGS.CHAIN_QUORUM.fallback)
   if (nodes === 0 || nodes >= quorum) return []
   return [
-    `CHAIN_RPC_URLS has ${nodes} of the ${quorum} nodes of CHAIN_QUORUM: add a node of another company, or set CHAIN_QUORUM=${nodes} to credit what so few of them say`,
+    `CHAIN_RPC_URLS has ${nodes} of the ${quorum} nodes of CHAIN_QUORUM: add a node of another company, or set CHAIN_QUORUM=${nodes} to accept so few`,
   ]
 }
 
@@ -205,7 +205,7 @@ function priceFaults(env: Readonly<Record<string, string | undefined>>): string[
   return [
     ...unpriced.map(
       (symbol) =>
-        `CHAIN_PRICE_FEEDS has no price of ${symbol}: name its feed, or say ${symbol}=1 if each is to count as a dollar`,
+        `CHAIN_PRICE_FEEDS has no price of ${symbol}: name its feed, or set ${symbol}=1 to count each as a dollar`,
     ),
     ...unknown.map(
       (symbol) => `CHAIN_PRICE_FEEDS names ${symbol}, which CHAIN_TOKENS does not have`,

@@ -110,7 +110,7 @@ export const SETTINGS = {
         }),
       ),
     fallback: 'info',
-    description: 'The lowest severity of log lines that are written.',
+    description: 'The lowest level of log lines that are written.',
     secret: false,
   },
   TOLLGATE_KEY_TAG: matching(
@@ -119,7 +119,7 @@ export const SETTINGS = {
       pattern: /^[a-z][a-z0-9]{0,15}$/,
       message: 'must be 1 to 16 lower-case letters and digits',
     },
-    'The `<tag>` of `sk-<tag>-…` in new API keys.',
+    'The `<tag>` of `sk-<tag>-…` in API keys. Keys with another tag are refused, so set it before the first key is created.',
   ),
   TOLLGATE_COST_HEADER: matching(
     { fallback: DEFAULT_PUBLIC_NAMES.costHeader, ...HEADER_NAME },
@@ -139,27 +139,27 @@ export const SETTINGS = {
   ),
   TOLLGATE_HEADERS_TIMEOUT_MS: wholeNumber(
     { fallback: 5 * MINUTE_MS, max: TIMER_MS_MAX },
-    "Longest wait for the headers of the provider's answer.",
+    "Maximum wait for the headers of the provider's answer.",
   ),
   TOLLGATE_BODY_STALL_TIMEOUT_MS: wholeNumber(
     { fallback: 5 * MINUTE_MS, max: TIMER_MS_MAX },
-    "Longest silence within the body of the provider's answer.",
+    "Maximum silence within the body of the provider's answer.",
   ),
   TOLLGATE_TOTAL_TIMEOUT_MS: wholeNumber(
     { fallback: 15 * MINUTE_MS, max: TIMER_MS_MAX },
-    'Longest time for an answer that is not streamed.',
+    'Maximum time for an answer that is not streamed.',
   ),
   TOLLGATE_IMAGE_TIMEOUT_MS: wholeNumber(
     { fallback: 2 * MINUTE_MS, max: TIMER_MS_MAX },
-    'Longest time for an image, streamed or not, from the moment it is forwarded.',
+    'Maximum time for an image, streamed or not, from the moment the request is forwarded.',
   ),
   TOLLGATE_READ_ON_TIMEOUT_MS: wholeNumber(
     { fallback: 10_000, max: TIMER_MS_MAX },
-    'How long a stream is read on, until it has an ID or token counts, after its client left before the headers; without look-ups, also after its client left later, and six times as long while no text has come.',
+    'How long the gateway reads on after the client left a stream before the headers, until it has an ID or token counts. At upstreams without look-ups, also if the client left later, and six times as long while there is no text yet.',
   ),
   TOLLGATE_CONNECT_TIMEOUT_MS: wholeNumber(
     { fallback: 10_000, max: TIMER_MS_MAX },
-    'Longest time for a connection to the provider to open.',
+    'Maximum time for opening a connection to the provider.',
   ),
   TOLLGATE_QUEUE_TIMEOUT_MS: wholeNumber(
     { fallback: 10_000, max: TIMER_MS_MAX },
@@ -167,7 +167,7 @@ export const SETTINGS = {
   ),
   TOLLGATE_BODY_READ_TIMEOUT_MS: wholeNumber(
     { fallback: 5 * MINUTE_MS, max: TIMER_MS_MAX },
-    "Longest time for a client's request body to arrive.",
+    "Maximum time for a client's request body to arrive.",
   ),
   TOLLGATE_DRAIN_TIMEOUT_MS: wholeNumber(
     { fallback: 15 * MINUTE_MS, min: 0, max: TIMER_MS_MAX },
@@ -188,11 +188,11 @@ export const SETTINGS = {
   ),
   TOLLGATE_PRICES_STALE_AFTER_MS: wholeNumber(
     { fallback: 60 * MINUTE_MS },
-    'Age at which prices are too old to run a request.',
+    'The age at which prices are too old to run a request.',
   ),
   TOLLGATE_BUFFER_BYTES_MAX: wholeNumber(
     { fallback: 1024 * MIB, min: MIB },
-    'Memory for request bodies and whole answers of all requests together; over it, `503`. Above half of it an account may have an eighth, a sixteenth without paid credit, and always one largest request.',
+    'Memory for the request bodies and whole answers of all requests together; beyond it, `503`. Once half of it is used, an account can have an eighth of it (a sixteenth without paid credit), and always one request of the maximum size.',
   ),
   TOLLGATE_ANSWER_BYTES_MAX: wholeNumber(
     { fallback: 128 * MIB, min: MIB },
@@ -204,7 +204,7 @@ export const SETTINGS = {
   ),
   TOLLGATE_ACTIVITY_DAYS: optionalWholeNumber(
     { min: 1, max: 36_500 },
-    'How many days a settled request is kept in Activity. Unset: for ever. Entries, and requests whose charge is not final, are always kept.',
+    'How many days a settled request is kept in Activity. Unset: forever. Entries, and requests whose charge is not final, are always kept.',
   ),
   TOLLGATE_MAINTENANCE_POLL_MS: wholeNumber(
     { fallback: 5_000, min: 100, max: TIMER_MS_MAX },
@@ -231,13 +231,13 @@ export const SETTINGS = {
     'Addresses and networks of proxies, comma-separated, such as `127.0.0.1, 10.0.0.0/8`. The client address is then the right-most address in `x-forwarded-for` that is not a proxy. Unset: the header is ignored.',
   ),
   TOLLGATE_WEBHOOK_NETWORKS: networks(
-    'Addresses and networks, comma-separated, such as `10.1.2.0/24`, that [webhooks](webhooks.md) may be sent to although they are not public. Unset: public addresses alone.',
+    'Addresses and networks, comma-separated, such as `10.1.2.0/24`, that [webhooks](webhooks.md) may be sent to although they are not public. Unset: only public addresses.',
   ),
   TOLLGATE_PER_SEARCH_MODELS: list(
     'Model IDs, comma-separated, that bill per search although the catalog does not show it. They are refused.',
   ),
   TOLLGATE_NOT_PER_SEARCH_MODELS: list(
-    'Model IDs, comma-separated, that do not bill per search although the catalog looks as if they did.',
+    'Model IDs, comma-separated, that do not bill per search although the catalog suggests that they do.',
   ),
   ...FEE_SETTINGS,
   ...PAGE_SETTINGS,
@@ -303,14 +303,16 @@ function signUpFaults(env: Readonly<Record<string, string | undefined>>): string
   const ways = ['SMTP_URL', 'OIDC_ISSUER', 'GOOGLE_CLIENT_ID', 'GITHUB_CLIENT_ID']
   if (signUp !== 'open' || ways.some(provesAddress)) return []
   return [
-    'TOLLGATE_SIGN_UP is open, and people have no way to prove an email address: set SMTP_URL, or a provider of sign-in',
+    'TOLLGATE_SIGN_UP is open, but people have no way to prove an email address: set SMTP_URL, or a sign-in provider',
   ]
 }
 
 function metricsFaults(env: Readonly<Record<string, string | undefined>>): string[] {
   const { PORT: port = SETTINGS.PORT.fallback, METRICS_PORT: metricsPort = '' } = env
   const isTaken = metricsPort !== '' && metricsPort === port && metricsPort !== '0'
-  return isTaken ? ['METRICS_PORT is the same as PORT: take another, or METRICS_TOKEN alone'] : []
+  return isTaken
+    ? ['METRICS_PORT is the same as PORT: use another port, or only METRICS_TOKEN']
+    : []
 }
 
 function sharedPortFaults(env: Readonly<Record<string, string | undefined>>): string[] {
@@ -318,7 +320,7 @@ function sharedPortFaults(env: Readonly<Record<string, string | undefined>>): st
   const faults: string[] = []
   if ((env['WORKERS'] ?? '') !== '') {
     faults.push(
-      'WORKERS is no longer a setting: leave it out. For several processes on one port, set TOLLGATE_REUSE_PORT=on and start each by itself, as deploy/tollgate@.service does; docs/scale.md says how',
+      'WORKERS is no longer a setting: leave it out. For several processes on one port, set TOLLGATE_REUSE_PORT=on and start each separately, as deploy/tollgate@.service does; docs/scale.md says how',
     )
   }
   if (reusePort === 'on' && !/^postgres(ql)?:/i.test(databaseUrl)) {

@@ -7,10 +7,10 @@ import { list, type Setting, wholeNumber } from './setting.ts'
 export const FEE_SETTINGS = {
   TOLLGATE_FEE_BPS: wholeNumber(
     { fallback: FEE_BASIS_POINTS_DEFAULT, min: 0, max: FEE_BASIS_POINTS_MAX },
-    "The platform fee on the provider's cost, in hundredths of a percent. The fee of an account (`tollgate account update --fee`) outranks that of its model, and the model's this one. A request is charged the fee that its hold opened with.",
+    "The platform fee on the provider's cost, in hundredths of a percent. The fee of an account (`tollgate account update --fee`) takes precedence over the fee of the model, and that over this setting. A request is charged the fee with which its hold was opened.",
   ),
   TOLLGATE_MODEL_FEES_BPS: modelFees(
-    'Platform fees of models, comma-separated, in hundredths of a percent: by ID, or for all models of an author, such as `acme/sage=250, local/*=0`. IDs are compared in any case. The ID outranks its author.',
+    'Platform fees of models, comma-separated, in hundredths of a percent: by ID, or for all models of an author, such as `acme/sage=250, local/*=0`. Upper and lower case make no difference. An ID takes precedence over its author.',
   ),
   TOLLGATE_LISTED_PRICES: {
     schema: z
@@ -20,7 +20,7 @@ export const FEE_SETTINGS = {
     fallback: 'provider',
     secret: false,
     description:
-      "Which prices `pricing` of `GET /v1/models` has: the `provider`'s, or those `charged`, with the platform fee. `charged_pricing` beside it always has the latter; with a key, both have the fee of the key's account.",
+      "The prices in `pricing` of `GET /v1/models`: `provider`, the provider's prices, or `charged`, with the platform fee. `charged_pricing` always has the charged prices. With a key, the fee is that of the key's account.",
   },
 } as const satisfies Record<string, Setting<unknown>>
 
@@ -51,7 +51,7 @@ const MINUTE_MS = 60_000
 export const LOOKUP_SETTINGS = {
   TOLLGATE_SETTLE_AFTER_MS: wholeNumber(
     { fallback: 24 * 60 * MINUTE_MS },
-    'How long the gateway asks the provider for the cost of a request. After that a provisional charge stands and an unresolved hold is released.',
+    'How long the gateway asks the provider for the cost of a request. After that, a provisional charge becomes final, and an unresolved hold is released.',
   ),
   TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS: wholeNumber(
     { fallback: 60 * MINUTE_MS },
@@ -73,7 +73,7 @@ export const LOOKUP_SETTINGS = {
   ),
   TOLLGATE_STANDS_AFTER_MS: wholeNumber(
     { fallback: 10 * MINUTE_MS },
-    'How long a reported cost that is not looked up stays provisional. Until then a difference elsewhere has it looked up after all.',
+    'How long a reported cost that is not looked up stays provisional. If another cost turns out to be wrong before then, it is looked up after all.',
   ),
   TOLLGATE_LOOKUPS_IN_FLIGHT: wholeNumber(
     { fallback: 8, min: 2, max: 1_000 },

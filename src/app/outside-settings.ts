@@ -9,7 +9,7 @@ import { optional, parsed, type Setting, secretToken } from './setting.ts'
 export const OUTSIDE_SETTINGS = {
   OIDC_ISSUER: {
     ...optional(
-      'The address of a provider of OpenID Connect, such as `https://id.example.com/realms/main`; see [people.md](people.md#sign-in-at-another-provider). Unset: no sign-in there.',
+      'The address of an OpenID Connect provider, such as `https://id.example.com/realms/main`; see [people.md](people.md#sign-in-at-another-provider). Unset: no sign-in there.',
     ),
     schema: parsed(parseProviderUrl),
   },
@@ -29,7 +29,7 @@ export const OUTSIDE_SETTINGS = {
     'The name of `OIDC_ISSUER` on its button, after "Continue with". Unset: its host name.',
   ),
   GOOGLE_CLIENT_ID: optional(
-    'The ID of an OAuth client of Google, for sign-in there. Unset: no sign-in with Google.',
+    'The ID of an OAuth client at Google, for sign-in there. Unset: no sign-in with Google.',
   ),
   GOOGLE_CLIENT_SECRET: secretToken('The secret of `GOOGLE_CLIENT_ID`. Needed with it.'),
   GOOGLE_ISSUER: providerUrl(
@@ -37,7 +37,7 @@ export const OUTSIDE_SETTINGS = {
     'The address of Google as a provider.',
   ),
   GITHUB_CLIENT_ID: optional(
-    'The ID of an OAuth app of GitHub, for sign-in there. Unset: no sign-in with GitHub.',
+    'The ID of an OAuth app at GitHub, for sign-in there. Unset: no sign-in with GitHub.',
   ),
   GITHUB_CLIENT_SECRET: secretToken('The secret of `GITHUB_CLIENT_ID`. Needed with it.'),
   GITHUB_URL: providerUrl(
@@ -46,7 +46,7 @@ export const OUTSIDE_SETTINGS = {
   ),
   GITHUB_API_URL: providerUrl(
     { fallback: 'https://api.github.com' },
-    'The address of its API; of GitHub Enterprise, `https://github.example.com/api/v3`.',
+    'The address of its API; for GitHub Enterprise, `https://github.example.com/api/v3`.',
   ),
 } as const satisfies Record<string, Setting<unknown>>
 

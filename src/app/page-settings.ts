@@ -20,7 +20,7 @@ export const PAGE_SETTINGS = {
       .pipe(z.enum(['invited', 'open'], { error: 'must be invited or open' })),
     fallback: 'invited',
     description:
-      'Who becomes a user of the page: with `invited`, people with an [invitation](people.md); with `open`, anyone who proves an email address, with an account of their own without credit.',
+      'Who becomes a user of the page: with `invited`, people with an [invitation](people.md); with `open`, everyone who proves an email address. They get a new account without credit.',
     secret: false,
   },
   TOLLGATE_OPERATOR_SECOND_FACTOR: {
@@ -30,12 +30,12 @@ export const PAGE_SETTINGS = {
       .pipe(z.enum(['optional', 'required'], { error: 'must be optional or required' })),
     fallback: 'optional',
     description:
-      'Whether operators of the page need a [second factor](people.md#second-factor): with `required`, one without opens nothing but its setup.',
+      'Whether operators of the page need a [second factor](people.md#second-factor). With `required`, an operator without one can only open its setup.',
     secret: false,
   },
   TOLLGATE_PUBLIC_URL: {
     ...optional(
-      'The address at which browsers reach the page, such as `https://gate.example.com`. Unset: the page works on this machine alone, because sessions need TLS or a loopback address.',
+      'The address at which browsers reach the page, such as `https://gate.example.com`. Unset: the page works only on this machine, because sessions need TLS or a loopback address.',
     ),
     schema: z
       .string()

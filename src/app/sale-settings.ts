@@ -10,7 +10,7 @@ const STRIPE_KEY = /^[sr]k_(test|live)_\w+$/
 export const SALE_SETTINGS = {
   STRIPE_SECRET_KEY: {
     ...secretToken(
-      "The gateway's key at Stripe, best a restricted one (`rk_…`); see [selling.md](selling.md). Unset: no credit is sold by card, except play money of the simulator.",
+      "The gateway's key at Stripe, preferably a restricted one (`rk_…`); see [selling.md](selling.md). Unset: no credit is sold by card, except play money of the simulator.",
     ),
     schema: z
       .string()
@@ -22,7 +22,7 @@ export const SALE_SETTINGS = {
       .transform((text) => text ?? null),
   },
   STRIPE_WEBHOOK_SECRET: secretToken(
-    'The signing secret of the webhook at Stripe (`whsec_…`), which makes payments known within a second. Unset: they are found within a minute.',
+    'The signing secret of the webhook at Stripe (`whsec_…`). With it, the gateway learns of payments within a second; without it, within a minute.',
   ),
   STRIPE_BASE_URL: {
     ...optional("Where Stripe's API is, for tests. Unset: `https://api.stripe.com`."),
@@ -45,7 +45,7 @@ export const SALE_SETTINGS = {
   ),
   TOLLGATE_SALE_HOLD_ABOVE: dollars(
     { fallback: '1000' },
-    'A payment for more credit than this, in dollars, is held until an admin decides.',
+    'A payment for more credit than this, in dollars, is held until an operator decides.',
   ),
   TOLLGATE_SALE_HOLD_ABOVE_DAILY: dollars(
     { fallback: '5000' },
@@ -77,7 +77,7 @@ export function saleFaults(env: Readonly<Record<string, string | undefined>>): s
   }
   if (mode === 'live' && (env['TOLLGATE_PUBLIC_URL'] ?? '') === '') {
     faults.push(
-      'STRIPE_SECRET_KEY needs TOLLGATE_PUBLIC_URL, where buyers come back to after they paid',
+      'STRIPE_SECRET_KEY needs TOLLGATE_PUBLIC_URL, to which buyers return after they have paid',
     )
   }
   if (webhookSecret !== '' && secretKey === '') {

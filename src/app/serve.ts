@@ -79,17 +79,17 @@ async function openSimulator(
   return oneUpstream(config, { mode: 'simulator', baseUrl, apiKey: SIMULATOR_API_KEY })
 }
 
-const PLAY = 'The built-in simulator answers: models and money are play.'
+const PLAY = 'The built-in simulator answers: no model runs, and all money is play money.'
 
 const NO_ACCOUNT_YET = `
-No account yet. Make one, in another terminal; it says what comes next:
+There is no account yet. Create one in another terminal, which prints the next steps:
 
   npx tollgate account create "Ada Lovelace"
 `
 
 function setupNote(setupLink: string): string {
   return `
-To use the page, open this link. It makes its first operator, once, within 24 hours:
+To use the page, open this link. It works once, within 24 hours, and makes you the first operator:
 
   ${setupLink}
 `
@@ -131,7 +131,7 @@ Try it:
 
   curl -i ${address}/v1/chat/completions -H 'authorization: Bearer ${first.apiKey}' -H 'content-type: application/json' -d '{"model":"sim/text","messages":[{"role":"user","content":"Say hello."}]}'
 
-Then see what it was charged, in another terminal:
+Then see its charge, in another terminal:
 
   npx tollgate request list
 

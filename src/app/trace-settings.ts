@@ -88,7 +88,7 @@ export const TRACE_SETTINGS = {
   },
   OTEL_SDK_DISABLED: matching(
     { fallback: 'false', pattern: /^(true|false)$/i, message: 'must be true or false' },
-    '`true` switches traces and the export of metrics off.',
+    '`true` turns off traces and the export of metrics.',
   ),
 } as const satisfies Record<string, Setting<unknown>>
 
