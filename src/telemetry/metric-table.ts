@@ -73,12 +73,12 @@ export const METRICS = {
   tollgate_overrun_dollars_total: {
     kind: 'counter',
     labels: ['kind'],
-    help: 'The sum by which charges exceeded their holds.',
+    help: 'The amount by which charges exceeded their holds.',
   },
   tollgate_holds: {
     kind: 'gauge',
     labels: ['state'],
-    help: 'Holds in the store that are not settled.',
+    help: 'Holds in the store that are not settled yet.',
     ofProcesses: 'max',
   },
   tollgate_oldest_hold_age_seconds: {
@@ -100,7 +100,7 @@ export const METRICS = {
   tollgate_streams_left_early_total: {
     kind: 'counter',
     labels: ['call'],
-    help: "Streams whose client left before the headers, or without look-ups before its counts; the label says whether the provider's call was read on.",
+    help: 'Streams whose client left before the headers or, at upstreams without look-ups, before the counts; the label says whether the gateway read on.',
   },
   tollgate_uncharged_requests_total: {
     kind: 'counter',
@@ -110,7 +110,7 @@ export const METRICS = {
   tollgate_uncharged_dollars_total: {
     kind: 'counter',
     labels: [],
-    help: 'The sum that the provider billed for released requests.',
+    help: 'The amount that the provider billed for released requests.',
   },
   tollgate_lookups_doubted_total: {
     kind: 'counter',
@@ -120,18 +120,18 @@ export const METRICS = {
   tollgate_doubted_costs: {
     kind: 'gauge',
     labels: [],
-    help: 'Models, by endpoint and kind of answer, whose reported costs are all looked up, because one was wrong; the whole provider counts as one.',
+    help: 'Models (by endpoint and kind of answer) whose reported costs are all looked up, because one was wrong; a whole provider counts as one.',
     ofProcesses: 'max',
   },
   tollgate_key_usage_comparisons_total: {
     kind: 'counter',
     labels: ['outcome'],
-    help: "Comparisons of the usage of the provider's key with the costs that were booked.",
+    help: "Comparisons of the provider's record of the key's usage with the booked costs.",
   },
   tollgate_reconcile_waiting: {
     kind: 'gauge',
     labels: [],
-    help: 'Requests in memory that wait for their next look-up.',
+    help: 'Requests in memory that are waiting for their next look-up.',
   },
   tollgate_reconcile_lag_seconds: {
     kind: 'gauge',
@@ -157,17 +157,17 @@ export const METRICS = {
   tollgate_store_went_back_total: {
     kind: 'counter',
     labels: [],
-    help: 'Times that the database had lost commits which it had confirmed to this server.',
+    help: 'How often the database had lost commits that it had confirmed to this server.',
   },
   tollgate_commands_rebooked_total: {
     kind: 'counter',
     labels: ['outcome'],
-    help: 'Commands of lost commits that were booked again, or are lost.',
+    help: 'Commands of lost commits, booked again or lost.',
   },
   tollgate_store_standby: {
     kind: 'gauge',
     labels: ['kind'],
-    help: 'How a standby follows the PostgreSQL server: 1 for that kind of synchronous, asynchronous and none, 0 for the others.',
+    help: 'How standbys follow the PostgreSQL server: 1 for the kind that applies (synchronous, asynchronous or none), 0 for the others.',
     ofProcesses: 'max',
   },
   tollgate_catalog_models: {
@@ -201,7 +201,7 @@ export const METRICS = {
   tollgate_upstream_credit_dollars: {
     kind: 'gauge',
     labels: ['upstream'],
-    help: "What is left of the limit of the gateway's key at an upstream that tells it.",
+    help: "The rest of the limit of the gateway's key, at upstreams that report it.",
     ofProcesses: 'min',
   },
   tollgate_purchases: {
@@ -213,41 +213,41 @@ export const METRICS = {
   tollgate_purchase_dollars: {
     kind: 'gauge',
     labels: ['method', 'state'],
-    help: 'What these purchases are worth, without what went back.',
+    help: 'The credit of these purchases, less refunds and disputes.',
     ofProcesses: 'max',
   },
   tollgate_sale_look_age_seconds: {
     kind: 'gauge',
     labels: ['source'],
-    help: 'Since a source of payments was last looked at without a failure.',
+    help: 'Time since a source of payments was last read successfully.',
     ofProcesses: 'min',
   },
   tollgate_chain_looks_total: {
     kind: 'counter',
     labels: ['outcome'],
-    help: 'Looks at the chain that deposits are on.',
+    help: 'Searches of the chain for deposits.',
   },
   tollgate_chain_node_failures_total: {
     kind: 'counter',
     labels: ['node'],
-    help: 'Questions that a node of the chain did not answer, or answered impossibly.',
+    help: 'Calls that a node of the chain did not answer, or answered with impossible values.',
   },
   tollgate_chain_lag_blocks: {
     kind: 'gauge',
     labels: [],
-    help: 'Final blocks that the latest look that succeeded has left for the next.',
+    help: 'Final blocks that the latest successful search left for the next one.',
     ofProcesses: 'min',
   },
   tollgate_chain_tokens_waiting: {
     kind: 'gauge',
     labels: [],
-    help: 'Tokens whose deposits wait: they have no rate, or nodes do not agree on their blocks.',
+    help: 'Tokens whose deposits are waiting, because the token has no rate or nodes disagree on its blocks.',
     ofProcesses: 'max',
   },
   tollgate_webhook_attempts_total: {
     kind: 'counter',
     labels: ['event', 'outcome'],
-    help: 'Attempts to send a message to a webhook: delivered, retried or failed for good.',
+    help: 'Attempts to send a message to a webhook, by outcome: delivered, retried or failed for good.',
   },
   tollgate_buffer_bytes: {
     kind: 'gauge',
