@@ -42,7 +42,7 @@ export function accountListOperations(parts: OperationParts) {
           .describe('A part of a name, an email address or an ID.'),
         external_id: externalIdField
           .optional()
-          .describe('The whole ID that another system knows the account by.'),
+          .describe('The whole ID of the account in another system.'),
         state: z
           .enum(ACCOUNT_LIST_STATES)
           .optional()
@@ -51,12 +51,12 @@ export function accountListOperations(parts: OperationParts) {
         from: momentField
           .optional()
           .describe(
-            'The requests of `charge` and `margin`; moved down to the start of its UTC day. Default: 29 days before the last day.',
+            'The start of the range of `charge` and `margin`, moved back to the start of its UTC day. Default: 29 days before the last day.',
           ),
         to: momentField
           .optional()
           .describe(
-            'Exclusive; moved up to the end of its UTC day. Default: now. At most 400 days after `from`.',
+            'Exclusive; moved forward to the end of its UTC day. Default: now. At most 400 days after `from`.',
           ),
         format: z
           .enum(['json', 'csv'])
@@ -106,7 +106,7 @@ export const listedAccountShape = accountShape
     charge: moneyField
       .optional()
       .describe(
-        'The charges of its requests of the range, where `from`, `to` or an order by charge or margin is asked for.',
+        'The charges of its requests in the range, if `from`, `to` or a sort by charge or margin is given.',
       ),
     margin: moneyField
       .nullable()

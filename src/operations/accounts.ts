@@ -146,7 +146,7 @@ function change(parts: OperationParts) {
         .nullable()
         .optional()
         .describe(
-          `Why the account is suspended, at most ${NOTE_CHARS_MAX} characters; its members can read it. With \`disabled: true\` alone.`,
+          `Why the account is suspended, at most ${NOTE_CHARS_MAX} characters; its members can read it. Only with \`disabled: true\`.`,
         ),
       fee_basis_points: feeField.optional(),
       models: modelsField,
@@ -233,7 +233,7 @@ export const accountShape = z
     disabled: z.boolean().describe('Whether its keys are refused with `account_suspended`.'),
     disabled_at: timeField
       .nullable()
-      .describe('When it was suspended; null: it is not, or was before 0.3.0.'),
+      .describe('When it was suspended; null: it is not suspended, or was suspended before 0.3.0.'),
     disabled_note: z
       .string()
       .nullable()
@@ -250,7 +250,7 @@ export const accountShape = z
     external_id: z
       .string()
       .nullable()
-      .describe('The ID that another system knows it by; no two accounts have the same.'),
+      .describe('Its ID in another system; no two accounts have the same.'),
     metadata: metadataShape,
     billing: billingShape,
     credit: creditShape,

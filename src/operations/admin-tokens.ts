@@ -37,7 +37,7 @@ function create({ store, ids, clock, onAdminTokensChanged }: OperationParts) {
     scope: 'everything',
     paths: { admin: '/v1/admin/tokens' },
     summary:
-      'Create an admin token. Only this answer has its text. It expires no later than the token that asks for it, and is revoked with that.',
+      'Create an admin token. Only this answer has its text. It expires no later than the token that creates it, and is revoked with it.',
     body: z.strictObject({
       name: nameField,
       scopes: z
@@ -50,7 +50,7 @@ function create({ store, ids, clock, onAdminTokensChanged }: OperationParts) {
         .min(1, 'must be at least 1')
         .max(EXPIRES_SECONDS_MAX, 'must be at most ten years')
         .nullish()
-        .describe('How long it works. Absent or null: as long as the token that asks.'),
+        .describe('How long it works. Absent or null: as long as the token that creates it.'),
     }),
     example: { name: 'shop', scopes: ['keys', 'credit'], expires_in_seconds: 7_776_000 },
     answers: { 201: createdAdminTokenShape },
@@ -116,7 +116,7 @@ function revoke({ store, clock, onAdminTokensChanged }: OperationParts) {
       admin: '/v1/admin/tokens/{token_id}',
       operator: '/app/api/operator/tokens/{token_id}',
     },
-    summary: 'Revoke an admin token for ever, and all tokens that were made by it.',
+    summary: 'Revoke an admin token for good, and all tokens that it created.',
     isHarmless: true,
     answers: { 200: adminTokenShape },
     problems: ['not_found'],
@@ -143,13 +143,11 @@ export const adminTokenShape = z
     scopes: z.array(z.enum(ADMIN_SCOPES)).describe(SCOPE_WORDS),
     made_by: idField('atok')
       .nullable()
-      .describe(
-        'The token that it was made by; null: the command line, or the token of the settings.',
-      ),
+      .describe('The token that created it; null: the command line, or `ADMIN_API_TOKEN`.'),
     created_at: timeField,
     expires_at: timeField.nullable(),
     revoked_at: timeField.nullable(),
-    last_used_at: timeField.nullable().describe('To the hour.'),
+    last_used_at: timeField.nullable().describe('Rounded down to the hour.'),
   })
   .meta({ id: 'AdminToken' })
 

@@ -21,13 +21,13 @@ const common = {
   state: z
     .enum(['account_suspended', 'disabled', 'expired', 'limit_reached', 'active'])
     .describe(
-      'Why the gateway refuses its requests: the first reason that applies; `active`: it accepts them.',
+      '`active`: its requests are accepted. Otherwise the first reason why they are refused.',
     ),
   disabled: z.boolean(),
   expires_at: timeField.nullable(),
   previous_expires_at: timeField
     .nullable()
-    .describe('Until when the text before the last rotation still works; null: it does not.'),
+    .describe('When the text before the last rotation stops working; null: it no longer works.'),
   credit_limit: moneyField
     .nullable()
     .describe('The most that the key may spend in total, in micro-dollars.'),
@@ -63,13 +63,11 @@ export const ownKeyShape = z
     ...common,
     credit_limit_remaining: moneyField
       .nullable()
-      .describe('The rest of its limit in micro-dollars; null without a limit.'),
+      .describe('What is left of its limit, in micro-dollars; null without a limit.'),
     credit_available: moneyField.describe("The account's available paid credit."),
     free_credit_available: moneyField.describe("The account's available free credit."),
     free_credit_expires_at: timeField.nullable(),
-    data: ownKeyDataShape.describe(
-      'The key as clients of OpenRouter read it; amounts are dollars.',
-    ),
+    data: ownKeyDataShape.describe('The key in the layout of OpenRouter; amounts are dollars.'),
   })
   .meta({ id: 'OwnKey' })
 

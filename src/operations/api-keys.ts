@@ -114,7 +114,7 @@ function list({ store, clock }: OperationParts) {
     method: 'GET',
     scope: 'read',
     paths: ALL_KEYS,
-    summary: "The account's API keys, newest first, without deleted ones.",
+    summary: "The account's API keys without deleted ones, newest first.",
     query: pageQuery('keys', {
       search: filterField
         .max(200, 'must be at most 200 characters')
@@ -222,7 +222,7 @@ function rotate(parts: OperationParts) {
     scope: 'keys',
     paths: ROTATED_KEY,
     summary:
-      'Give an API key a new text, which only this answer has. The previous text works for `grace_seconds`; a second rotation ends it.',
+      'Rotate an API key: it gets a new text, which only this answer has. The previous text works for `grace_seconds`, or until the next rotation.',
     body: z.strictObject({
       grace_seconds: z
         .int('must be whole seconds')
@@ -230,7 +230,7 @@ function rotate(parts: OperationParts) {
         .max(GRACE_SECONDS_MAX, `must be at most ${GRACE_SECONDS_MAX}, a week`)
         .default(GRACE_SECONDS_DEFAULT)
         .describe(
-          'How long the text before still works. Default: a day. 0: it is refused at once.',
+          'How long the previous text still works. Default: a day. 0: it stops working at once.',
         ),
     }),
     example: { grace_seconds: 3_600 },

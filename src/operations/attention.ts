@@ -30,7 +30,7 @@ export const attentionShape = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('credit_low'),
     available: moneyField,
-    credited: moneyField.describe('What there was right after the last credit.'),
+    credited: moneyField.describe('The balance right after credit was last added.'),
     days_left: z.number().nullable(),
   }),
   z.object({

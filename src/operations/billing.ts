@@ -12,7 +12,7 @@ export const billingField = z
   .strictObject({
     name: line(NAME_CHARS_MAX),
     address: line(ADDRESS_CHARS_MAX).describe(
-      'In one line, such as `Kai 3, 20457 Hamburg, Germany`.',
+      'On one line, such as `Kai 3, 20457 Hamburg, Germany`.',
     ),
     tax_id: line(TAX_ID_CHARS_MAX),
   })
@@ -23,7 +23,7 @@ export const billingField = z
   })
   .optional()
   .describe(
-    'Who receipts are for. It replaces all earlier billing details. Null: the name and the email address of the account.',
+    'The buyer on receipts. It replaces all earlier billing details. Null: the name and the email address of the account.',
   )
 
 /** Billing details as they are answered. */
@@ -34,7 +34,7 @@ export const billingShape = z
     tax_id: z.string().nullable(),
   })
   .nullable()
-  .describe('Who receipts are for. Null: the name and the email address of the account.')
+  .describe('The buyer on receipts. Null: the name and the email address of the account.')
 
 /** Billing details of an account as they are answered. */
 export function billingAnswer(stored: string | null): z.infer<typeof billingShape> {

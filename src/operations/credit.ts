@@ -78,7 +78,7 @@ function add(parts: OperationParts) {
       operator: '/app/api/operator/accounts/{account_id}/credit',
     },
     summary:
-      'Add credit, or remove paid credit, once for each reference: a repeat answers 200 and the existing entry.',
+      'Add credit, or remove paid credit. A reference counts once: a repeat answers 200 and the existing entry.',
     body: creditBody,
     example: { kind: 'backed', amount: 25_000_000, reference: 'invoice-1042' },
     answers: { 200: entryShape, 201: entryShape },
@@ -246,7 +246,7 @@ export const entryShape = z
       .string()
       .nullable()
       .describe(
-        'The reference of added credit, the code of an activation, or the purchase of a purchase or reversal.',
+        'The reference of added credit, the ID of a redeemed code, or the ID of a purchase.',
       ),
     request_id: idField('req').nullable(),
     expires_at: timeField.nullable().describe('The expiry of free credit.'),
@@ -258,7 +258,7 @@ export const entryShape = z
 export const statementLineShape = entryShape
   .extend({
     balance: moneyField.describe(
-      'What both purses together have after the entry, in micro-dollars.',
+      'The balance of both purses together after the entry, in micro-dollars.',
     ),
   })
   .meta({ id: 'StatementLine' })

@@ -29,7 +29,7 @@ export function depositAddressOperations({ store, sale }: OperationParts) {
       method: 'GET',
       paths: { admin: '/v1/admin/sale/addresses' },
       scope: 'read',
-      summary: 'The deposit addresses that were given out, to sweep them with the seed.',
+      summary: 'The deposit addresses that were given out, for sweeping them with the seed.',
       query: pageQuery('deposit_addresses', { account_id: idFilterField('acct').optional() }),
       answers: { 200: listShape(depositAddressShape) },
       async run({ reader, query: { limit, cursor, account_id: accountId } }) {

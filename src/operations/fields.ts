@@ -125,7 +125,7 @@ export function entryPageQuery(list: ListName) {
 
 /** `?from=` and `?to=` of a list of entries. */
 export const entrySpanQuery = {
-  from: momentField.optional().describe('Entries from then on. Default: all.'),
+  from: momentField.optional().describe('Entries at this time or later. Default: all.'),
   to: momentField.optional().describe('Exclusive. Default: now.'),
 }
 
@@ -186,7 +186,7 @@ export function anyOf<Value extends string>(each: z.ZodType<Value, string>, mess
       checked.addIssue({ code: 'custom', message })
       return z.NEVER
     })
-    .describe('Several values are comma-separated: any of them.')
+    .describe('One value or several, comma-separated: any of them matches.')
 }
 
 /** More than a person picks. */
@@ -211,7 +211,7 @@ export const limitField = z
   )
   .transform(Number)
   .default(20)
-  .describe('The most rows in a page, 1 to 100. Default 20.')
+  .describe('The maximum number of rows, 1 to 100. Default 20.')
 
 function cursorField(list: ListName) {
   return z

@@ -24,7 +24,7 @@ const allowanceField = z
         'must be a time zone such as Europe/Berlin or UTC',
       )
       .default('UTC')
-      .describe('Whose days begin and end the periods. Default UTC.'),
+      .describe('The time zone of the periods, such as `Europe/Berlin`. Default UTC.'),
   })
   .transform(({ amount, period, time_zone }) => ({
     allowanceMicros: amount,
@@ -48,7 +48,7 @@ const limitsField = z.strictObject({
   requests_per_minute: limitField.describe('Requests in a minute; null: the default.'),
   in_flight: limitField.describe('Requests in flight; null: the default.'),
   tokens_per_minute: limitField.describe(
-    'Tokens in a minute: a request counts with the most that it may use, and with its own once it has ended. Null: no limit.',
+    'Tokens in a minute: a request counts as the most that it can use, and as what it used once it has ended. Null: no limit.',
   ),
 })
 
@@ -57,11 +57,11 @@ export const limitFields = {
   allowance: allowanceField
     .nullable()
     .optional()
-    .describe('A limit for each day, week or month; null takes it away.'),
+    .describe('A limit for each day, week or month; null removes it.'),
   limits: limitsField
     .nullable()
     .optional()
-    .describe('The given ones are changed; null takes all of them away.'),
+    .describe('The given limits are changed; null removes all of them.'),
 }
 
 type KeyOwnLimits = Pick<ApiKeyRow, 'requestsPerMinuteMax' | 'inFlightMax'>

@@ -31,7 +31,7 @@ const patternsField = z
 export const modelsField = z
   .strictObject({
     allow: patternsField.describe(
-      'The only models to be used: IDs of `GET /v1/models`, and `author/*` for all of an author. Empty or null: all.',
+      'The only models that may be used: IDs of `GET /v1/models`, and `author/*` for all models of an author. Empty or null: all models.',
     ),
     deny: patternsField.describe(
       'Models that may not be used, also if `allow` has them. Empty or null: none.',
@@ -39,7 +39,7 @@ export const modelsField = z
   })
   .nullish()
   .describe(
-    'The models that may be used; both the lists of the key and those of its account apply. A list that is left out stays as it is; null takes both away.',
+    'The models that may be used. The lists of the key and those of its account both apply. A list that is left out is unchanged; null removes both.',
   )
 
 /** The lists as they are answered. */

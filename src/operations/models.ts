@@ -71,7 +71,7 @@ export const modelShape = z
     created: z.int().describe('Seconds since the Unix epoch; 0: not known.'),
     hugging_face_id: z.string().nullable().describe('Set where its weights are open.'),
     context_length: tokensOrNull,
-    endpoints: z.array(z.string()).describe('The formats in which it is answered.'),
+    endpoints: z.array(z.string()).describe('The formats in which the model can be called.'),
     architecture: z.object({
       input_modalities: z.array(z.string()),
       output_modalities: z.array(z.string()),
@@ -117,7 +117,9 @@ export const offeredModelShape = modelShape
     upstream: z.string(),
     provider_pricing: pricingShape.describe("The provider's prices, without the platform fee."),
     fee_basis_points: feeShape.describe('The platform fee of the model.'),
-    doubted: z.boolean().describe('Whether one of its figures fell so far that it is doubted.'),
+    doubted: z
+      .boolean()
+      .describe('Whether one of its figures fell so far that it is not believed yet.'),
   })
   .meta({ id: 'OfferedModel' })
 

@@ -39,7 +39,7 @@ const actionFilters = {
   by: anyOf(filterField, 'must be at most 50 IDs')
     .optional()
     .describe(
-      'Ids of users and of admin tokens, comma-separated: any of them. `ADMIN_API_TOKEN` is the token of the settings.',
+      'IDs of users and of admin tokens, comma-separated: any of them. `ADMIN_API_TOKEN` stands for the token of the settings.',
     ),
   action: anyOf(filterField, 'must be at most 50 names')
     .optional()
@@ -53,7 +53,7 @@ function listActions({ store }: OperationParts) {
     scope: 'read',
     paths: { admin: '/v1/admin/actions', operator: '/app/api/operator/actions' },
     summary:
-      'The audit log: what operators changed on the page, and admins by token, newest first; JSON or CSV. CSV has all of them.',
+      'The audit log, newest first: changes by operators on the page, by admin tokens and by commands; JSON or CSV. CSV has all of them.',
     query: pageQuery('actions', {
       ...actionFilters,
       format: z
@@ -125,24 +125,24 @@ export const operatorActionShape = z
     user_name: z
       .string()
       .nullable()
-      .describe('The operator; null: it was done by token, or on the command line.'),
+      .describe('The operator; null: an admin token or a command made the change.'),
     token_id: idField('atok').nullable(),
     token_name: z
       .string()
       .nullable()
       .describe(
-        'The admin token. Without an ID, `ADMIN_API_TOKEN` is that of the settings, and `command line` a command of `tollgate`.',
+        'The admin token. Without an ID, the name is `ADMIN_API_TOKEN` or, for a command of `tollgate`, `command line`.',
       ),
     action: z.string().describe('The name of the operation.'),
     account_id: idField('acct').nullable(),
     account_name: z.string().nullable(),
-    target_id: z.string().nullable().describe('The ID of what was changed or made.'),
+    target_id: z.string().nullable().describe('The ID of the object that was changed or created.'),
     amount: moneyField.nullable(),
     detail: actionFields.describe('The fields that were given.'),
     before: actionFields
       .nullable()
       .describe(
-        'What these fields were before, the `balance` of the purse before credit, and the `charge` of a request before it was settled; null: that was not recorded.',
+        'The earlier values of these fields, the `balance` of the purse before credit, and the `charge` of a request before it was settled; null: not recorded.',
       ),
     created_at: timeField,
   })
@@ -206,7 +206,7 @@ export const unsettledRequestShape = requestShape
         'When the provider is asked for its cost again, at the latest; null: its cost cannot be looked up.',
       ),
     stands_at: timeField.describe(
-      'When it is settled as it stands if the provider has no cost until then; later if it does not answer.',
+      'When it is settled as it is, if the provider reports no cost before then; later if the provider does not answer.',
     ),
   })
   .meta({ id: 'UnsettledRequest' })
@@ -232,7 +232,7 @@ function showHealth({ store, server, clock }: OperationParts) {
     name: 'getHealth',
     method: 'GET',
     paths: { operator: '/app/api/operator/health' },
-    summary: 'The state of the process, of its catalog and of unsettled holds.',
+    summary: 'The state of the process, its catalog and unsettled holds.',
     answers: { 200: healthShape },
     async run({ reader }) {
       if (server === null) throw new TypeError('the process serves nothing')
@@ -296,7 +296,9 @@ export const healthShape = z
         lookups: z.enum(['verify', 'all']).describe('`TOLLGATE_LOOKUPS`.'),
         doubted: z
           .array(z.string())
-          .describe('Requests whose reported costs are all looked up, because one was wrong.'),
+          .describe(
+            'The models and endpoints whose reported costs are all looked up, because one was wrong.',
+          ),
         key_usage_agrees: z
           .boolean()
           .nullable()

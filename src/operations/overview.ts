@@ -42,7 +42,7 @@ export function overviewOperations(parts: OperationParts) {
       method: 'GET',
       paths: { member: '/app/api/accounts/{account_id}/overview' },
       summary:
-        'The credit of an account, its spend beside the time before, and what needs attention.',
+        'The credit of an account, its spend compared with the period before, and what needs attention.',
       query: z.strictObject(chartQuery),
       answers: { 200: overviewShape },
       problems: ['not_found'],

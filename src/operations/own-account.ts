@@ -141,7 +141,7 @@ export const balanceShape = z
         next_release_at: timeField
           .nullable()
           .describe(
-            'When the first of them is released unless the provider reports its cost before.',
+            'When the first of them is released, unless the provider reports its cost before then.',
           ),
       })
       .describe('Unresolved requests: not charged yet, with their holds reserved.'),

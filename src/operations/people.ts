@@ -44,7 +44,7 @@ function invite(parts: OperationParts) {
     scope: 'everything',
     paths: { admin: '/v1/admin/invitations' },
     summary:
-      'Make a link by which a person becomes a user of the page. It works once, within 7 days. Only this answer has it.',
+      'Create a link with which a person becomes a user of the page. It works once, within 7 days, and only this answer has it.',
     body: z
       .strictObject({
         email: emailField.describe('The address of the person.'),
@@ -98,7 +98,7 @@ function reset(parts: OperationParts) {
     scope: 'everything',
     paths: { admin: '/v1/admin/reset-links' },
     summary:
-      'Make a link by which a user sets a new password. It works once, within 24 hours. Only this answer has it.',
+      'Create a link with which a user sets a new password. It works once, within 24 hours, and only this answer has it.',
     body: z.strictObject({ email: emailField.describe('The address of the user.') }),
     example: { email: 'ada@example.org' },
     answers: { 201: linkShape },
@@ -122,12 +122,12 @@ function removeRights({ store, clock }: OperationParts) {
     scope: 'everything',
     paths: { admin: '/v1/admin/users/remove' },
     summary:
-      'Stop a person from signing in, or remove them from an account or from the operators. Open invitations to it end.',
+      'Stop a person from signing in, or remove them from an account or from the operators. Their open invitations to it end.',
     body: z.strictObject({
       email: emailField.describe('The address of the person.'),
       account_id: idFilterField('acct')
         .optional()
-        .describe('The account that the person is removed from. The person stays a user.'),
+        .describe('The account to remove the person from. The person stays a user.'),
       operator: z
         .boolean()
         .default(false)

@@ -129,7 +129,7 @@ function dismiss({ ledger }: OperationParts) {
       admin: '/v1/admin/purchases/{purchase_id}/dismiss',
       operator: '/app/api/operator/purchases/{purchase_id}/dismiss',
     },
-    summary: 'Decide that a held purchase adds no credit. Its money is paid back elsewhere.',
+    summary: 'Dismiss a held purchase: it adds no credit. Pay its money back at the provider.',
     body: z.strictObject({
       note: text({ charsMax: 500, missing: 'is required: the reason, for the record' }),
     }),
@@ -175,10 +175,10 @@ export const purchaseShape = z
     state: z
       .enum(PURCHASE_STATES)
       .describe(
-        '`open`: it can be paid. `credited`: the credit was added. `expired`: closed unpaid. `held`: paid, and the operator decides. `below_minimum`: too little was paid. `dismissed`: the operator decided against it.',
+        '`open`: it can be paid. `credited`: the credit was added. `expired`: it was not paid in time. `held`: it was paid, and the operator must decide. `below_minimum`: too little was paid. `dismissed`: the operator decided against it.',
       ),
-    credit: moneyField.describe('What it is worth, in micro-dollars.'),
-    reversed: moneyField.describe('The part that went back with refunds and disputes.'),
+    credit: moneyField.describe('The credit that it is worth, in micro-dollars.'),
+    reversed: moneyField.describe('The part that refunds and disputes removed, in micro-dollars.'),
     paid: z
       .object({
         currency: z.string(),
@@ -188,7 +188,7 @@ export const purchaseShape = z
     transaction: z
       .object({ chain_id: z.int(), hash: z.string() })
       .nullable()
-      .describe('Of a deposit: where it is on its chain.'),
+      .describe('The place of a deposit on its chain.'),
     created_at: timeField,
     credited_at: timeField.nullable(),
   })
@@ -208,10 +208,10 @@ export const confirmingShape = purchaseShape
 export const adminPurchaseShape = purchaseShape
   .extend({
     account_id: idField('acct'),
-    source: z.string().describe('Its own name at the provider.'),
-    payment_ref: z.string().nullable().describe("The provider's name of the payment."),
+    source: z.string().describe('Its ID at the provider, which the store has once.'),
+    payment_ref: z.string().nullable().describe("The provider's ID of the payment."),
     note: z.string().nullable().describe('Why it is held, and why it was dismissed.'),
-    expires_at: timeField.nullable().describe('When it can no longer be paid.'),
+    expires_at: timeField.nullable().describe('From when on it can no longer be paid.'),
   })
   .meta({ id: 'AdminPurchase' })
 

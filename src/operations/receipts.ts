@@ -78,7 +78,7 @@ export const receiptShape = z
       .string()
       .nullable()
       .describe(
-        '`R`, the UTC year of the credit and a number: the gateway counts its receipts without gaps; null: a 0.2.0 that still ran credited it after the upgrade.',
+        '`R`, the UTC year of the credit, and a number that the gateway counts without gaps; null: a gateway of 0.2.0 that still ran during the upgrade credited it.',
       ),
     fee: moneyField
       .nullable()
@@ -89,13 +89,13 @@ export const receiptShape = z
       .object({ currency: z.string(), units: z.string().describe('Whole units: cents of `usd`.') })
       .nullable()
       .describe(
-        'The part of the payment that was tax, as the card provider reported it; null: it reports none.',
+        'The part of the payment that was tax, as the card provider reported it; null: it reported none.',
       ),
     reference: z
       .string()
       .nullable()
       .describe(
-        "The provider's name of the payment, or the hash of the transaction; null: there is none.",
+        "The provider's ID of the payment, or the hash of the transaction; null: there is none.",
       ),
     purchase: purchaseShape,
     seller: z.object({

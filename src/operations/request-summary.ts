@@ -30,11 +30,11 @@ export function requestSummaryOperations({ store, clock }: OperationParts) {
         operator: '/app/api/operator/requests/summary',
       },
       summary:
-        'Counts and charges of requests: those of at most a day, of all accounts of at most an hour, from the requests themselves; those of more, without a filter by state or tag, from roll-ups from the start of a UTC day on, of all accounts up to 48 hours of an hour.',
+        'Counts and charges of requests. Ranges of up to a day (an hour for all accounts) are read from the requests themselves. Longer ranges are read from roll-ups, take no filter by state or tag, and begin at a UTC day (at an hour for all accounts, up to 48 hours).',
       query: z.strictObject({
         account: idFilterField('acct')
           .optional()
-          .describe('For operators. Default: that of `key`, else all accounts.'),
+          .describe('For operators. Default: the account of `key`, else all accounts.'),
         ...operatorFilters,
       }),
       answers: { 200: requestSummaryShape },
@@ -203,7 +203,9 @@ const sums = {
   failed: z.int().describe('Those that ended with an error.'),
   charge: moneyField
     .nullable()
-    .describe('Null: of more than a day, the charge of failed requests alone is not known.'),
+    .describe(
+      'Null: the charge of failed requests alone is not known for a range of more than a day.',
+    ),
 }
 
 /** Counts of Activity, in all and by step of time. */
@@ -215,7 +217,9 @@ export const requestSummaryShape = z
     ...sums,
     held: moneyField
       .nullable()
-      .describe('The part of their holds that is still reserved; null of more than a day.'),
+      .describe(
+        'The part of their holds that is still reserved; null for a range of more than a day.',
+      ),
     steps: z.array(z.object({ at: timeField, ...sums })).describe('At most 60, of equal length.'),
   })
   .meta({ id: 'RequestSummary' })

@@ -215,7 +215,7 @@ function settle({ store, ledger }: OperationParts) {
       operator: `${OPERATOR}/requests/{request_id}/settle`,
     },
     summary:
-      "Settle an unresolved or provisional request by the provider's cost; the charge is the cost plus the fee that it was held with.",
+      "Settle an unresolved or provisional request at the provider's cost. The charge is the cost plus the fee of its hold.",
     body: z.strictObject({ cost: costField }),
     example: { cost: '0.000123' },
     answers: { 200: requestShape },
@@ -292,10 +292,10 @@ export const requestShape = z
       .string()
       .nullable()
       .describe(
-        'What the provider billed for a request that was released, in dollars: never charged; null: none is known.',
+        'The amount that the provider billed for a released request, in dollars. It is never charged; null: none is known.',
       ),
     fee_basis_points: feeShape.describe(
-      "The platform fee that it was held with and is charged, in hundredths of a percent of the provider's cost.",
+      "The platform fee of its hold and charge, in hundredths of a percent of the provider's cost.",
     ),
     overrun: moneyField.describe('The part of the charge above the hold, in micro-dollars.'),
     estimated: z
@@ -307,7 +307,7 @@ export const requestShape = z
     tags: z
       .array(z.string())
       .describe(
-        `What its client sent in the header \`${TAGS_HEADER}\`: words by which usage is grouped.`,
+        `The tags that its client sent in the header \`${TAGS_HEADER}\`, by which usage can be grouped.`,
       ),
     opened_at: timeField,
     first_byte_at: timeField.nullable(),
@@ -377,7 +377,7 @@ export const foundShape = listShape(requestShape).extend({
   searched_back_to: timeField
     .nullable()
     .describe(
-      'Set where little matches: the search ended at this time for now, with fewer rows than `limit` or none, and `next_cursor` continues it.',
+      'Set if few requests match: the search has reached this time with fewer rows than `limit`, and `next_cursor` continues it.',
     ),
 })
 

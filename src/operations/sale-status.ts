@@ -57,7 +57,7 @@ function check({ store, sale, clock }: OperationParts) {
         .string()
         .regex(/^[1-9]\d{0,2}$/, 'must be a whole number of days, 1 to 999')
         .default('30')
-        .describe('How far back, by when payments began.'),
+        .describe('How many days back, by the start of payments.'),
     }),
     answers: { 200: saleCheckShape },
     problems: ['payment_unavailable'],
@@ -92,20 +92,20 @@ function check({ store, sale, clock }: OperationParts) {
 export const saleStatusShape = z
   .object({
     object: z.literal('sale_status'),
-    methods: z.array(z.string()).describe('The methods of payment; none: nothing is sold.'),
+    methods: z.array(z.string()).describe('The methods of payment; empty: no credit is sold.'),
     purchases: z.array(
       z.object({
         method: z.string(),
         state: z.string(),
-        purchases: z.int().describe('How many.'),
-        credit: moneyField.describe('What they are worth.'),
-        reversed: moneyField.describe('The part that went back.'),
+        purchases: z.int().describe('The number of purchases.'),
+        credit: moneyField.describe('Their credit, in micro-dollars.'),
+        reversed: moneyField.describe('The part of it that was removed by refunds and disputes.'),
       }),
     ),
     looks: z.array(
       z.object({
         source: z.string().describe('`play`, `stripe`, or `chain:` and the ID of the chain.'),
-        position: z.string().describe('How far, as the source counts.'),
+        position: z.string().describe('How far the source was read, in its own units.'),
         looked_at: timeField,
       }),
     ),

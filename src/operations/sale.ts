@@ -81,7 +81,7 @@ function quote(sale: Sale, clock: Clock) {
         .describe(amountWords),
       method: filterField
         .optional()
-        .describe('An `id` of `GET /v1/credit`. It may be left out where there is one.'),
+        .describe('An `id` of `GET /v1/credit`. Optional if there is only one.'),
     }),
     answers: { 200: quoteShape },
     problems: ['not_found', 'chain_unavailable', 'quote_unavailable'],
@@ -133,13 +133,13 @@ function buy(sale: Sale, clock: Clock) {
     paths: { key: '/v1/credit/purchases', member: '/app/api/accounts/{account_id}/purchases' },
     needsOwner: true,
     summary:
-      'Begin a purchase of credit: the answer has the page to pay on, or the address to send tokens to.',
+      'Start a purchase of credit: the answer has the page to pay on, or the address to send tokens to.',
     body: z.strictObject({
       method: filterField.describe('An `id` of `GET /v1/credit`.'),
       amount: z
         .int()
         .optional()
-        .describe(`${amountWords} Required by card; of a deposit any amount counts.`),
+        .describe(`${amountWords} Required for a card; a deposit can be any amount.`),
     }),
     example: { method: 'card', amount: 25_000_000 },
     answers: { 200: depositShape, 201: begunShape },
@@ -171,7 +171,7 @@ function resume(sale: Sale, { db }: OperationParts['store']) {
     method: 'GET',
     paths: { member: '/app/api/accounts/{account_id}/purchases/{purchase_id}/page' },
     needsOwner: true,
-    summary: 'The page on which a purchase by card that has begun can still be paid.',
+    summary: 'The page on which an open purchase by card can be paid.',
     answers: { 200: openPageShape },
     problems: ['not_found', 'purchase_not_open', 'payment_unavailable'],
     async run({ accountId, param }) {
@@ -330,10 +330,10 @@ export const quoteShape = z
       amount: z.string().describe('The price in the currency, as decimal text.'),
       units: z.string().describe('The same in its smallest unit, such as cents.'),
     }),
-    rate: z.string().describe('Dollars of credit for one of the currency, before the fee.'),
+    rate: z.string().describe('Dollars of credit for one unit of the currency, before the fee.'),
     fee_bps: feeField,
     as_of: timeField,
-    binding: z.literal(false).describe('What counts is the rate when the payment is credited.'),
+    binding: z.literal(false).describe('The rate at the time of the credit applies.'),
   })
   .meta({ id: 'CreditQuote' })
 
@@ -342,7 +342,7 @@ const begunShape = z
   .object({
     purchase: purchaseShape,
     url: z.string().describe('The page to pay on.'),
-    expires_at: timeField.describe('Until when it can be paid.'),
+    expires_at: timeField.describe('The last moment at which it can be paid.'),
   })
   .meta({ id: 'BegunPurchase' })
 
@@ -358,10 +358,14 @@ const openPageShape = z
 const depositShape = z
   .object({
     deposit: z.object({
-      address: z.string().describe('Of this account alone. Any amount may be sent, at any time.'),
+      address: z
+        .string()
+        .describe(
+          'This address belongs to this account alone. Any amount can be sent to it, at any time.',
+        ),
       ...tokenFields,
       minimum: moneyField,
-      uri: z.string().describe('The same for wallets.'),
+      uri: z.string().describe('The same address as a link for wallets.'),
     }),
   })
   .meta({ id: 'Deposit' })

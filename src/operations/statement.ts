@@ -42,11 +42,11 @@ function show({ store, clock }: OperationParts) {
     query: z.strictObject({
       from: momentField
         .optional()
-        .describe('Moved down to the start of its UTC day. Default: 29 days before the last day.'),
+        .describe('Moved back to the start of its UTC day. Default: 29 days before the last day.'),
       to: momentField
         .optional()
         .describe(
-          'Exclusive; moved up to the end of its UTC day. Default: now. At most 400 days after `from`.',
+          'Exclusive; moved forward to the end of its UTC day. Default: now. At most 400 days after `from`.',
         ),
       kind: anyOf(
         z.enum(ENTRY_KINDS),
@@ -97,13 +97,18 @@ const lineShape = z.object({
   kind: z
     .enum(ENTRY_KINDS)
     .describe(
-      '`charge`: the requests that began on the day, together, less what was written off. `correction`: the corrections of the day, together. Else one entry.',
+      '`charge`: all requests that began on the day, less write-offs. `correction`: all corrections of the day. Other kinds are single entries.',
     ),
-  count: z.int().describe('How many requests, or corrections; else 1.'),
+  count: z.int().describe('The number of requests or corrections; otherwise 1.'),
   amount: moneyField.describe('The change of the balance in micro-dollars.'),
-  balance: moneyField.describe('What both purses together have after it, in micro-dollars.'),
-  purse: z.enum(PURSES).nullable().describe('Of one entry.'),
-  reference: z.string().nullable().describe('Of one entry, as in `GET …/entries`.'),
+  balance: moneyField.describe(
+    'The balance of both purses together after the line, in micro-dollars.',
+  ),
+  purse: z.enum(PURSES).nullable().describe('The purse of a single entry; null for other lines.'),
+  reference: z
+    .string()
+    .nullable()
+    .describe('The reference of a single entry, as in `GET …/entries`.'),
   request_id: idField('req').nullable().describe('Of corrections: that of the latest.'),
   expires_at: timeField.nullable().describe('The expiry of free credit.'),
   created_at: timeField
@@ -118,8 +123,12 @@ export const statementShape = z
     account_id: idField('acct'),
     from: timeField,
     to: timeField.describe('Exclusive.'),
-    opening_balance: moneyField.describe('What both purses together had before the oldest line.'),
-    closing_balance: moneyField.describe('What both purses together have after the newest line.'),
+    opening_balance: moneyField.describe(
+      'The balance of both purses together before the oldest line.',
+    ),
+    closing_balance: moneyField.describe(
+      'The balance of both purses together after the newest line.',
+    ),
     lines: z.array(lineShape),
   })
   .meta({ id: 'Statement' })

@@ -11,7 +11,7 @@ export function topUpOperations({ store, clock }: OperationParts) {
       name: 'getTopUps',
       method: 'GET',
       paths: { operator: '/app/api/operator/top-ups' },
-      summary: 'The paid credit that was added over a range, of all accounts or of one.',
+      summary: 'The paid credit that was added in a range, to all accounts or to one.',
       query: z.strictObject({
         from: momentField.optional(),
         to: momentField.optional(),
@@ -49,7 +49,7 @@ export const topUpsShape = z
     from: timeField,
     to: timeField,
     amount: moneyField.describe(
-      'The paid credit that was added, in micro-dollars; refunds and disputes of it do not lessen it.',
+      'The paid credit that was added, in micro-dollars, without deducting refunds and disputes.',
     ),
     top_ups: z.int().describe('How often operators and programs added credit.'),
     purchases: z.int(),

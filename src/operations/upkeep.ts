@@ -52,7 +52,7 @@ function audits({ store, ids, clock, server }: OperationParts) {
     name: 'getAuditProgress',
     method: 'GET',
     paths: { operator: '/app/api/operator/audit/progress' },
-    summary: 'The progress of the audit that this process runs.',
+    summary: 'The progress of an audit that this process is running.',
     answers: { 200: auditProgressShape },
     async run() {
       return {
@@ -161,7 +161,7 @@ export const auditShape = z
     newest_request: z
       .object({ id: idField('req'), opened_at: timeField })
       .nullable()
-      .describe('The newest request: an old copy of a store has an old one.'),
+      .describe('The newest request, which shows how old a copy of a store is.'),
     went_back: z
       .array(
         z.object({
@@ -178,11 +178,13 @@ export const auditShape = z
         }),
       )
       .describe(
-        'Times of the last 90 days at which the database had lost commits, newest first, and what of them was booked again.',
+        'The times of the last 90 days at which the database had lost commits, newest first, with what was booked again.',
       ),
     differences: z
       .array(z.object({ what: z.string(), id: z.string(), stored: figure, recomputed: figure }))
-      .describe('Stored figures that differ from the sum of their rows; the first thousand.'),
+      .describe(
+        'Stored figures that differ from the sum of their rows: the first thousand of them.',
+      ),
   })
   .meta({ id: 'Audit' })
 
@@ -227,7 +229,9 @@ export const catalogRefreshShape = z
   .object({
     object: z.literal('catalog_refresh'),
     models: z.int(),
-    stored: z.boolean().describe('Whether it is stored, so that a restarted server has it.'),
+    stored: z
+      .boolean()
+      .describe('Whether the new list is stored, so that a restarted server has it.'),
     doubted: z
       .array(z.string())
       .describe(

@@ -36,7 +36,7 @@ function list({ store, clock, upstreams }: OperationParts) {
     scope: 'read',
     paths: { admin: '/v1/admin/upstreams', operator: '/app/api/operator/upstreams' },
     summary:
-      'The configured upstreams with their state, and the figures of the last 24 hours. None where the built-in simulator answers. The server that answers knows of a refused key and of low credit itself; the command line does not.',
+      'The configured upstreams with their state, and the figures of the last 24 hours; none with the built-in simulator. Only a running server knows of a refused key and of low credit; the command line does not.',
     answers: { 200: listShape(upstreamShape) },
     async run({ reader }) {
       const db = store.searches(reader)
@@ -86,23 +86,20 @@ export const upstreamShape = z
     state: z
       .enum(UPSTREAM_STATES)
       .describe(
-        '`key_refused`: it refuses the key of the gateway, or the credit behind it. `credit_low`: the key has less than $5 left. `unreachable`: its list of models is more than an hour old, or its last requests all failed without an answer of it. `failing`: 10% of the requests of the last 15 minutes failed at it, at least three.',
+        '`key_refused`: it refuses the key of the gateway, or has no credit for it. `credit_low`: the key has less than $5 left. `unreachable`: its list of models is more than an hour old, or none of its last requests got an answer. `failing`: 10% of the requests of the last 15 minutes, and at least three, failed there.',
       ),
-    models: z.int().describe('How many models its last list offers.'),
+    models: z.int().describe('How many models of its last list are offered.'),
     requests: z.int().describe('Requests of the last 24 hours.'),
-    failed: z.int().describe('Those that ended with an error.'),
+    failed: z.int().describe('How many of them ended with an error.'),
     errors: z
       .array(z.object({ code: z.string(), requests: z.int() }))
       .describe('The errors by code, the most frequent first.'),
-    first_byte_ms: z
-      .int()
-      .nullable()
-      .describe('The time to the first byte that half of the requests stay within.'),
-    in_flight: z.int().describe('Requests that run now, of all servers.'),
+    first_byte_ms: z.int().nullable().describe('The median time to the first byte.'),
+    in_flight: z.int().describe('Requests that are running now, on all servers.'),
     in_flight_max: z
       .int()
       .nullable()
-      .describe('`max_in_flight`, which counts for each server; null: no limit.'),
+      .describe('`max_in_flight`, which each server counts separately; null: no limit.'),
     listed_at: timeField.nullable().describe('When its models were last listed; null: never.'),
     last_failure: z
       .object({

@@ -40,16 +40,16 @@ export function usageReportOperations(parts: OperationParts) {
 const reportQuery = {
   from: placeField
     .optional()
-    .describe('Default: 30 days before `to`. A date is its start in `time_zone`.'),
+    .describe('Default: 30 days before `to`. A date means its start in `time_zone`.'),
   to: placeField.optional().describe('Exclusive. Default: now. At most 400 days after `from`.'),
   step: z
     .enum(STEPS)
     .optional()
-    .describe('A row for each day or month and group, by any `by` but day and month.'),
+    .describe('A row for each day or month and each group; `by` is anything but day and month.'),
   time_zone: filterField
     .refine(isTimeZone, 'must be a time zone such as Europe/Berlin or UTC')
     .default('UTC')
-    .describe('Whose days, and midnights of dates. Default UTC.'),
+    .describe('The time zone of days and dates. Default UTC.'),
   format: z
     .enum(['json', 'csv'])
     .optional()
@@ -305,7 +305,7 @@ const rowShape = z.object({
     .describe(
       'A date such as 2027-01-31, a month such as 2027-01, the ID or name of a group, or a tag; null: requests without tags, or pruned; by upstream: requests that were pruned before 0.3.0.',
     ),
-  name: z.string().nullable().describe('Of a key or an account.'),
+  name: z.string().nullable().describe('The name of a key or an account.'),
   date: z.string().optional().describe('With `step`: the day or the month.'),
   figures: figuresShape,
 })
@@ -330,12 +330,12 @@ export const usageReportShape = z
     by: z.enum(GROUPINGS),
     as_of: timeField,
     totals: figuresShape.describe(
-      'Each request once, by when it came in. By tag, rows may add up to more: a request counts in each of its tags.',
+      'Each request counts once. By tag, the rows can add up to more, because a request counts under each of its tags.',
     ),
     data: z
       .array(rowShape)
       .describe(
-        'Every day or month in order; or every group, the one with the most charge first, with `step` day by day or month by month.',
+        'Every day or month in order; or every group, the largest charge first. With `step`: the groups of each day or month, in order.',
       ),
   })
   .meta({ id: 'UsageReport' })

@@ -45,7 +45,7 @@ export const chartQuery = {
     .enum(COMPARISONS)
     .optional()
     .describe(
-      'Which time `before` is of: the time just before, of a whole month the month before (the default), or the same dates a year before.',
+      'The period to compare with: the period before (the default; of a whole month, the month before), or the same dates a year before.',
     ),
 }
 
@@ -245,12 +245,12 @@ export function historyAnswer(
 const groupShape = z.object({
   id: z.string(),
   name: z.string(),
-  prefix: z.string().nullable().describe('Of a key: how its text begins and ends.'),
+  prefix: z.string().nullable().describe('The first and last characters of a key.'),
   deleted: z.boolean(),
   figures: figuresShape,
 })
 
-const stepFigures = z.array(figuresShape).describe('One for each of `steps`.')
+const stepFigures = z.array(figuresShape).describe('One item for each of `steps`.')
 
 /** Which chart it is, and of when. */
 export const chartShape = {
@@ -268,7 +268,7 @@ export const usageShape = z
     object: z.literal('usage'),
     ...chartShape,
     figures: figuresShape,
-    before: figuresShape.describe('The time that it is compared with.'),
+    before: figuresShape.describe('The figures of the period that it is compared with.'),
     compared: z
       .object({
         from: timeField,
@@ -277,17 +277,17 @@ export const usageShape = z
         groups: z.array(z.object({ id: z.string(), figures: figuresShape })),
       })
       .nullable()
-      .describe('The same chart of the time that it is compared with; null without `compare`.'),
+      .describe('The same chart of the period that it is compared with; null without `compare`.'),
     steps: z.array(timeField).describe('When each step begins.'),
     all: stepFigures,
     series: z
       .array(z.object({ id: z.string(), name: z.string(), steps: stepFigures }))
-      .describe('The five groups with the most charge.'),
+      .describe('The five groups with the largest charge.'),
     others: z
       .object({ count, figures: figuresShape, steps: stepFigures })
       .nullable()
       .describe('All other groups together.'),
-    groups: z.array(groupShape).describe('All of them, the one with the most charge first.'),
+    groups: z.array(groupShape).describe('All groups, the largest charge first.'),
     history: historyShape,
   })
   .meta({ id: 'Usage' })

@@ -44,14 +44,14 @@ function urlField({ webhookNetworks }: Pick<OperationParts, 'webhookNetworks'>) 
       checked.addIssue({ code: 'custom', message: fault })
       return z.NEVER
     })
-    .describe('Where messages are posted, https://…')
+    .describe('The address that messages are posted to, https://…')
 }
 
 const eventsField = z
   .array(z.enum(WEBHOOK_EVENTS))
   .min(1, 'must name at least one event')
   .max(WEBHOOK_EVENTS.length, 'must name each event once')
-  .describe('What is sent to it.')
+  .describe('The events that are sent to it.')
 
 function create(parts: OperationParts) {
   const { store, ids, clock } = parts
@@ -215,7 +215,7 @@ export const webhookShape = z
     events: z.array(z.enum(WEBHOOK_EVENTS)),
     disabled: z
       .boolean()
-      .describe('Whether nothing is sent to it: disabled by an admin, or by its answer 410.'),
+      .describe('Whether nothing is sent to it, because an admin disabled it or it answered 410.'),
     created_at: timeField,
   })
   .meta({ id: 'Webhook' })
@@ -225,7 +225,7 @@ export const createdWebhookShape = webhookShape
   .extend({
     secret: z
       .string()
-      .describe('What its messages are signed with, whsec_… No later answer has it.'),
+      .describe('The secret that signs its messages, whsec_… No later answer has it.'),
   })
   .meta({ id: 'CreatedWebhook' })
 
@@ -247,7 +247,7 @@ export const deliveryShape = z
     http_status: z.int().nullable().describe('Of the latest attempt; null: there was no answer.'),
     failure: z.string().nullable().describe('Why the latest attempt failed.'),
     created_at: timeField,
-    next_attempt_at: timeField.nullable().describe('Null: there is none.'),
+    next_attempt_at: timeField.nullable().describe('Null: no further attempt.'),
     ended_at: timeField.nullable().describe('When it was delivered or given up.'),
   })
   .meta({ id: 'WebhookDelivery' })

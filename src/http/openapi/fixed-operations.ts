@@ -64,7 +64,7 @@ export function inferenceOperation(
       'ratelimit-policy':
         'The limits of the API key and its account: requests (`q`) in seconds (`w`).',
       ratelimit:
-        'What is left of each (`r`), and in how many seconds some of the rest comes back (`t`).',
+        'What is left of each limit (`r`), and how many seconds until more is available (`t`).',
     },
     content: {
       'application/json': whole,
@@ -141,7 +141,7 @@ const MODEL: JsonSchema = {
     architecture: { type: 'object' },
     pricing: {
       type: 'object',
-      description: 'Dollars as decimal strings, before the platform fee.',
+      description: 'Dollars as decimal strings, without the platform fee.',
     },
     charged_pricing: {
       type: 'object',
@@ -203,7 +203,7 @@ export const PUBLIC_OPERATIONS: readonly DocumentedOperation[] = [
     name: 'getHealth',
     method: 'get',
     path: '/healthz',
-    summary: 'Whether the process is alive: 200 while it answers.',
+    summary: 'Whether the process is alive: it answers 200.',
     answers: [
       json({
         type: 'object',

@@ -29,7 +29,7 @@ export interface OpenApiInput {
   readonly fontsFolder: string
 }
 
-/** What is told of the service. */
+/** The document of the service, and the operations that it has. */
 interface Description {
   readonly document: KeptAnswer
   readonly operationIds: ReadonlySet<string>
@@ -40,7 +40,7 @@ interface Description {
  * `/app` if it is on, and others to `/docs`.
  */
 export function registerOpenApiRoutes(app: FastifyInstance, input: OpenApiInput): void {
-  // Made when it is first asked for: a start would take half as long again.
+  // Made at the first request: a start would take half as long again.
   let made: Promise<Description> | null = null
   const described = (): Promise<Description> => {
     made ??= describe(input)
@@ -82,7 +82,7 @@ async function sectionsOf(
   ): Promise<readonly DocumentedOperation[]> => {
     const operations: DocumentedOperation[] = []
     for (const each of described.flatMap((section) => section.operations)) {
-      // Streams go on meanwhile.
+      // Running streams get their turn.
       await turn()
       const operation = documentedOperation(each, { access, named })
       if (operation !== null) operations.push(operation)
@@ -98,24 +98,24 @@ async function sectionsOf(
     const { title } = section
     ofAdmins.push({
       title: `Admin: ${title}`,
-      description: `${title}, for admins with a token.`,
+      description: `${title}. These calls need an admin token.`,
       operations,
     })
   }
   return [
     {
       title: 'Inference',
-      description: 'Requests to models, in the wire formats of the field.',
+      description: 'Requests to models, in the formats of OpenAI, Anthropic and OpenRouter.',
       operations: formats.map((format) => inferenceOperation(format, { costHeader })),
     },
     {
       title: 'Service and models',
-      description: 'What the gateway is, and which models it offers.',
+      description: 'The version and health of the gateway, and the models that it offers.',
       operations: [...PUBLIC_OPERATIONS, ...ofAnyone],
     },
     {
       title: 'Key and account',
-      description: 'What an API key may see and do: itself, and the account that it belongs to.',
+      description: 'The calling API key and its account.',
       operations: ofKeys,
     },
     ...ofAdmins,
