@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { StoreUnavailable } from '../store/store-failure.ts'
 import { readConfig } from './config.ts'
 import { startFailureOf } from './start-failure.ts'
 
@@ -7,4 +8,9 @@ test('TOLLGATE_REUSE_PORT is refused on a system without shared ports, with what
   expect(startFailureOf(error, readConfig({}))?.message).toBe(
     'this operating system does not let several processes listen on one port: leave TOLLGATE_REUSE_PORT out',
   )
+})
+
+test('a SQLite store on a full disk is refused with the disk named, although SQLite calls it an I/O error', () => {
+  const failure = startFailureOf(new StoreUnavailable('disk I/O error'), readConfig({}))
+  expect(failure?.message).toMatch(/cannot be used: disk I\/O error\. Check that its disk has room/)
 })

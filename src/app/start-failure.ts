@@ -101,5 +101,9 @@ function sqliteAdvice(message: string): string {
   if (message.includes('not a database')) return 'DATABASE_URL names a file that is not a store.'
   if (message.includes('locked')) return 'Another process is using it: try again.'
   if (message.includes('full') || message.includes('ENOSPC')) return 'Make room on its disk.'
+  // SQLite also says this where the disk has no room for the files beside the store.
+  if (message.includes('disk I/O error')) {
+    return 'Check that its disk has room and works, and that this user may write to its folder and files.'
+  }
   return 'Check that this user may write to its folder and files; DATABASE_URL names them.'
 }
