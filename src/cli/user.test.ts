@@ -21,6 +21,16 @@ test('an invitation is printed once, as a link to the page, for an operator or a
   expect(member).toMatchObject({ object: 'link', kind: 'invitation', email: 'eve@example.org' })
 })
 
+test('a link to this machine alone comes with the setting that makes it work elsewhere', async () => {
+  const local = openCommandLine({ pageUrl: 'http://localhost:8787' })
+  await local.run('account', 'create', 'Ada')
+  const invited = await local.run('user', 'invite', 'ada@example.org', '--operator')
+  expect(invited.notes).toContain('set TOLLGATE_PUBLIC_URL')
+  await local.close()
+  const elsewhere = await line.run('user', 'invite', 'ada@example.org', '--operator')
+  expect(elsewhere.notes).not.toContain('TOLLGATE_PUBLIC_URL')
+})
+
 test.each([
   [['user', 'invite', 'ada@example.org'], 2, /`--account` is required unless/],
   [['user', 'invite', 'ada', '--operator'], 2, /`<email>` must be an email address/],

@@ -4,9 +4,15 @@ import { linkShape, removalShape, userShape } from '../operations/people.ts'
 import { type CommandGroup, show } from './operation-command.ts'
 import { moment, table } from './table.ts'
 
+const LOOPBACK = /^https?:\/\/(?:localhost|127\.|\[::1\])/
+
 const showLink = show(linkShape, ({ url, expires_at }) => ({
   out: url,
-  note: `The link works once, until ${moment(expires_at)}. Only you have seen it: send it to the person.`,
+  note: `The link works once, until ${moment(expires_at)}. Only you have seen it: send it to the person.${
+    LOOPBACK.test(url)
+      ? '\nIt works on this machine alone: set TOLLGATE_PUBLIC_URL to the address of the page for people elsewhere.'
+      : ''
+  }`,
 }))
 
 const showRemoval = show(removalShape, ({ email, user, operator, account_ids, invitations }) => {
