@@ -185,3 +185,17 @@ export function checkAlerts(
   }
   return violations
 }
+
+/** Each alert of docs/metrics.md has a row in docs/troubleshooting.md, which says what to do. */
+export function checkAlertRows(files: readonly SourceFile[]): Violation[] {
+  const path = 'docs/metrics.md'
+  const textOf = (page: string): string => files.find((file) => file.path === page)?.text ?? ''
+  const rows = textOf('docs/troubleshooting.md')
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .map((line) => line.split(' | ')[0] ?? '')
+  return [...textOf(path).matchAll(/- alert: (\w+)/g)]
+    .map(([, name = '']) => name)
+    .filter((name) => !rows.some((row) => row.includes(`\`${name}\``)))
+    .map((name) => ({ path, line: null, message: `${name}: docs/troubleshooting.md has no row` }))
+}

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { checkArchitecturePage } from './architecture-page.ts'
-import { checkAlerts } from './markdown.ts'
+import { checkAlertRows, checkAlerts } from './markdown.ts'
 import { checkTablePage, type TablePage, withRows } from './table-rows.ts'
 import { judgeToyTree } from './toy-tree.ts'
 
@@ -71,6 +71,18 @@ test('an alert on a metric that does not exist fails', async () => {
   expect(await judge('expr: rate(tollgate_wait_bucket[5m]) > 0')).toEqual([])
   expect(await judge('tollgate_naps > 1')).toEqual([
     'docs/metrics.md:4 tollgate_naps: no metric has this name',
+  ])
+})
+
+test('an alert without a row that says what to do fails', async () => {
+  const judge = (row: string): Promise<string[]> =>
+    judgeToyTree(checkAlertRows, {
+      'docs/metrics.md': '# Metrics\n\n      - alert: Naps\n',
+      'docs/troubleshooting.md': `# Troubleshooting\n\n${row}\n`,
+    })
+  expect(await judge('| `Sleeps`, `Naps` | it sleeps | wake it |')).toEqual([])
+  expect(await judge('| `Sleeps` | it sleeps, as `Naps` says | wake it |')).toEqual([
+    'docs/metrics.md Naps: docs/troubleshooting.md has no row',
   ])
 })
 

@@ -16,7 +16,7 @@ import { checkFileNames } from './file-names.ts'
 import { checkHouse } from './house.ts'
 import { checkCycles } from './house-shape.ts'
 import { checkLayers, ROWS } from './layers.ts'
-import { checkAlerts, checkChangelog, checkLinks, checkTitles } from './markdown.ts'
+import { checkAlertRows, checkAlerts, checkChangelog, checkLinks, checkTitles } from './markdown.ts'
 import { checkPlainEnglish } from './plain-english.ts'
 import { describeViolation, readSourceTree } from './source-tree.ts'
 import { TABLE_PAGES } from './table-pages.ts'
@@ -57,6 +57,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
     (tree) => TABLE_PAGES.flatMap((page) => checkTablePage(tree, page)),
   ],
   ['alerts in the docs ask for metrics that exist', (tree) => checkAlerts(tree, METRICS)],
+  ['each alert has a row that says what to do', checkAlertRows],
   [
     'ARCHITECTURE.md and docs/decisions/ show rooms, dependencies and paths as they are',
     (tree) => checkArchitecturePage(tree, ROWS),
