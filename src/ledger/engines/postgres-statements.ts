@@ -1,6 +1,7 @@
 import { ACCOUNTS, API_KEYS, ENTRIES, HOLDS, REQUESTS } from '../../store/schema.ts'
 import { RAISE_CALLERS_VERSION } from '../../store/settings.ts'
-import { FOUND, type StatedTable, UnitOfWork } from '../work.ts'
+import type { StatedTable } from '../rows.ts'
+import { FOUND, UnitOfWork } from '../work.ts'
 import { periodCountText } from './period-count.ts'
 
 const SAVES: readonly {

@@ -15,16 +15,10 @@ import { applyCommand, rowsNamedBy, uncountedBy } from '../apply-command.ts'
 import type { LedgerCommand } from '../commands.ts'
 import type { SettleStandingInput } from '../ledger.ts'
 import type { NamedRows } from '../named-rows.ts'
+import type { Rows, StatedTable } from '../rows.ts'
 import type { Uncounted } from '../rules/allowance.ts'
 import type { Terms } from '../rules/open-hold.ts'
-import {
-  type CreditPlace,
-  FOUND,
-  type RowChanges,
-  type Rows,
-  type StatedTable,
-  UnitOfWork,
-} from '../work.ts'
+import { type CreditPlace, FOUND, type RowChanges, UnitOfWork } from '../work.ts'
 import type { CommittedBatch } from './batched-ledger.ts'
 import { periodCountText, periodCountValues, readPeriodCount } from './period-count.ts'
 

@@ -14,9 +14,10 @@ import { micros } from '../../vocabulary/money.ts'
 import { applyCommand, uncountedBy } from '../apply-command.ts'
 import type { Ledger, LedgerCommand, LedgerVerdict, VerdictOf } from '../commands.ts'
 import type { LedgerLimits } from '../ledger.ts'
+import type { Change } from '../rows.ts'
 import type { Uncounted } from '../rules/allowance.ts'
 import type { Terms } from '../rules/open-hold.ts'
-import { type Change, type PeriodCount, UnitOfWork } from '../work.ts'
+import { type PeriodCount, UnitOfWork } from '../work.ts'
 import type { ApiKeySettings, Bench } from './bench.ts'
 
 export type Apply = (work: UnitOfWork, command: LedgerCommand, terms: Terms) => LedgerVerdict
