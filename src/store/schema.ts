@@ -22,7 +22,7 @@ import {
   texts,
   together,
 } from './table.ts'
-import { LOOKUP_DOUBTS, USAGE_TABLES } from './usage-tables.ts'
+import { LOOKUP_DOUBTS, PRUNED_REQUESTS, USAGE_TABLES } from './usage-tables.ts'
 import { WEBHOOK_CONDITIONS, WEBHOOK_DELIVERIES, WEBHOOKS } from './webhook-tables.ts'
 
 // A column is one line here, and its migration. From that line follow the types of rows, the tables that
@@ -300,25 +300,6 @@ export function openRequest(hold: RowOf<typeof HOLDS>): RequestRow {
     freeHeldMicros: hold.freeGrantedMicros,
   }
 }
-
-/** Sums of the requests of each API key that were pruned from Activity: their entries add up to them. */
-export const PRUNED_REQUESTS = new Table('pruned_requests', {
-  key: ['api_key_id'],
-  fixed: {
-    api_key_id: text,
-    account_id: text,
-    /** How many. */
-    requests: integer,
-    backed_charge_micros: amount,
-    free_charge_micros: amount,
-    written_off_micros: amount,
-    /** When the latest of them was settled. */
-    latest_settled_at_ms: integer,
-  },
-})
-
-/** The sums of an API key's pruned requests. */
-export type PrunedRequestsRow = RowOf<typeof PRUNED_REQUESTS>
 
 /** Posted money: inserted once, never changed. */
 export const ENTRIES = new Table('entries', {

@@ -1,6 +1,6 @@
 import { ZERO_MICROS } from '../vocabulary/money.ts'
 import { USAGE_STEPS } from '../vocabulary/usage-step.ts'
-import { amount, flag, integer, oneOf, startsAs, Table, text } from './table.ts'
+import { amount, flag, integer, oneOf, type RowOf, startsAs, Table, text } from './table.ts'
 
 /** The sums of requests that roll-ups have. */
 const USAGE = {
@@ -114,6 +114,25 @@ export const LATE_COSTS = new Table('late_costs', {
   },
   moving: { cost_micros: amount, cost_rest_pico: integer },
 })
+
+/** Sums of the requests of each API key that were pruned from Activity: their entries add up to them. */
+export const PRUNED_REQUESTS = new Table('pruned_requests', {
+  key: ['api_key_id'],
+  fixed: {
+    api_key_id: text,
+    account_id: text,
+    /** How many. */
+    requests: integer,
+    backed_charge_micros: amount,
+    free_charge_micros: amount,
+    written_off_micros: amount,
+    /** When the latest of them was settled. */
+    latest_settled_at_ms: integer,
+  },
+})
+
+/** The sums of an API key's pruned requests. */
+export type PrunedRequestsRow = RowOf<typeof PRUNED_REQUESTS>
 
 /**
  * Requests whose reported costs are all looked up, because one differed from the provider's record: of one model, endpoint

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
-import { PRUNED_REQUESTS, REQUESTS, type Tables } from '../../store/schema.ts'
+import { REQUESTS, type Tables } from '../../store/schema.ts'
+import { PRUNED_REQUESTS } from '../../store/usage-tables.ts'
 import { firstIdOf, timeOfId } from '../../vocabulary/ids.ts'
 import { DAY_HOURS, HOUR_MS, watchedHourAt } from '../../vocabulary/usage-step.ts'
 

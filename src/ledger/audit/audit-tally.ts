@@ -1,12 +1,6 @@
 import type { PurchaseRow } from '../../store/sale-tables.ts'
-import type {
-  AccountRow,
-  ApiKeyRow,
-  CreditCodeRow,
-  Entry,
-  PrunedRequestsRow,
-  RequestRow,
-} from '../../store/schema.ts'
+import type { AccountRow, ApiKeyRow, CreditCodeRow, Entry, RequestRow } from '../../store/schema.ts'
+import type { PrunedRequestsRow } from '../../store/usage-tables.ts'
 import { chargeForCost, costBehind, micros, parseDecimal } from '../../vocabulary/money.ts'
 import { isCredit } from '../rules/credit.ts'
 import { PeriodTally, type PrunedCharges } from './period-tally.ts'

@@ -6,12 +6,12 @@ import {
   API_KEYS,
   CREDIT_CODES,
   ENTRIES,
-  PRUNED_REQUESTS,
   REQUESTS,
   type Tables,
 } from '../../store/schema.ts'
 import type { Store } from '../../store/store.ts'
 import type { StoredRow } from '../../store/table.ts'
+import { PRUNED_REQUESTS } from '../../store/usage-tables.ts'
 import { listStoreGaps } from '../store-gaps.ts'
 import { AuditTally, auditRequest, chargesOf, type Difference } from './audit-tally.ts'
 import type { PrunedCharges } from './period-tally.ts'
