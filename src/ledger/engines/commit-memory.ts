@@ -2,8 +2,15 @@ import { isRunAgain } from '../apply-command.ts'
 import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
 import type { Settled, SettleInput } from '../ledger.ts'
 import type { OpenedHold } from '../rules/rebook.ts'
-import { packHold, packRequest, unpackHold, unpackRequest } from './packed-requests.ts'
-import { type PackedText, PackedTexts, readText } from './packed-texts.ts'
+import {
+  type PackedText,
+  PackedTexts,
+  packHold,
+  packRequest,
+  readText,
+  unpackHold,
+  unpackRequest,
+} from './packed-requests.ts'
 import { withReceiptNumber } from './receipts-again.ts'
 
 /** The commands of a batch, with what was answered. */

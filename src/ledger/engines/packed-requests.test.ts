@@ -3,7 +3,14 @@ import { type Decimal, micros, parseDecimal } from '../../vocabulary/money.ts'
 import type { Resolution } from '../../vocabulary/outcome.ts'
 import type { SettleInput } from '../ledger.ts'
 import type { OpenedHold } from '../rules/rebook.ts'
-import { packHold, packRequest, unpackHold, unpackRequest } from './packed-requests.ts'
+import {
+  PackedTexts,
+  packHold,
+  packRequest,
+  readText,
+  unpackHold,
+  unpackRequest,
+} from './packed-requests.ts'
 
 const OPENED: OpenedHold = {
   input: {
@@ -77,4 +84,12 @@ test.each(RESOLUTIONS)(
 test('a packed request that is open is read as it was', () => {
   const open = packRequest(packHold(OPENED), null)
   expect(unpackRequest(open)).toEqual({ opened: OPENED, settle: null })
+})
+
+test('every text that is kept is read as it was, across blocks and in one that is longer than a block', () => {
+  const texts = new PackedTexts()
+  const given = ['one', 'ünë 中文 🙂', 'a'.repeat(700_000), '', '中'.repeat(500_000), 'last']
+  const kept = given.map((text) => texts.keep(text))
+  expect(new Set(kept.map(({ block }) => block)).size).toBeGreaterThan(2)
+  expect(kept.map(readText)).toEqual(given)
 })
