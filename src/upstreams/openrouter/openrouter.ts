@@ -8,8 +8,7 @@ import {
   parseModels,
 } from './catalog.ts'
 import { chat, completions, embeddings, images } from './chat.ts'
-import { fetchGeneration } from './generation.ts'
-import { fetchKeyUsage } from './key-usage.ts'
+import { fetchGeneration, fetchKeyUsage } from './look-ups.ts'
 import { messages } from './messages.ts'
 import { responses } from './responses.ts'
 

@@ -4,7 +4,7 @@ import { type Simulator, startSimulator } from '../../../simulator/simulator.ts'
 import { formatDecimal } from '../../vocabulary/money.ts'
 import { upstreamSettings } from '../testing/upstream-settings.ts'
 import { Upstream } from '../upstream.ts'
-import { fetchGeneration } from './generation.ts'
+import { fetchGeneration } from './look-ups.ts'
 import { openrouter } from './openrouter.ts'
 
 const LOOKUP = { path: '/generation' }

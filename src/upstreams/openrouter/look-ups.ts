@@ -4,7 +4,15 @@ import { addDecimals, type Decimal } from '../../vocabulary/money.ts'
 import type { TokenUsage } from '../../vocabulary/outcome.ts'
 import { decimalAt, tokenCount } from '../json-reading.ts'
 import { believedUsage } from '../token-counts.ts'
-import type { FetchGenerationInput, GenerationAnswer, Upstream } from '../upstream.ts'
+import {
+  type FetchGenerationInput,
+  type GenerationAnswer,
+  type KeyUsageAnswer,
+  type Upstream,
+  UpstreamRefusesAccount,
+} from '../upstream.ts'
+
+// The provider's own records: what a generation has cost, and what our key has used.
 
 const TIMEOUT_MS = 10_000
 const ANSWER_BYTES_MAX = 1024 * 1024
@@ -97,4 +105,47 @@ function readCost(body: JsonBody, record: JsonObject): Decimal | null {
   if (record['is_byok'] !== true || costUsd === null) return costUsd
   const shareUsd = decimalAt(body, ['data', 'upstream_inference_cost'])
   return shareUsd === null ? null : addDecimals(costUsd, shareUsd)
+}
+
+const REFUSALS: Readonly<Record<number, string>> = {
+  401: 'it does not know the API key',
+  402: "the provider's account has no credit left",
+  403: 'the provider does not allow this key',
+}
+
+const NO_FIGURE: KeyUsageAnswer = { kind: 'noFigure' }
+
+/**
+ * Reads what our key has used since it was made, also by the account's own keys at providers, and what is left of its
+ * limit. Never rejects.
+ */
+export async function fetchKeyUsage(upstream: Upstream): Promise<KeyUsageAnswer> {
+  try {
+    const { httpStatus, bytes } = await upstream.getBytes('/key', {
+      timeoutMs: TIMEOUT_MS,
+      bytesMax: ANSWER_BYTES_MAX,
+    })
+    if (httpStatus === 404 || httpStatus === 405 || httpStatus === 501) return NO_FIGURE
+    // A public list of models does not show whether a key is valid.
+    const refusal = REFUSALS[httpStatus]
+    if (refusal !== undefined) {
+      const cause = new UpstreamRefusesAccount(`the upstream answers ${httpStatus}: ${refusal}`)
+      return { kind: 'refused', cause }
+    }
+    const body = httpStatus === 200 ? parseAnswer(bytes) : null
+    if (body === null) {
+      const cause = new Error(`the upstream answers ${httpStatus} to a question about its key`)
+      return { kind: 'unavailable', cause }
+    }
+    const usageUsd = decimalAt(body, ['data', 'usage'])
+    if (usageUsd === null) return NO_FIGURE
+    const byokUsd = decimalAt(body, ['data', 'byok_usage'])
+    return {
+      kind: 'found',
+      usageUsd: byokUsd === null ? usageUsd : addDecimals(usageUsd, byokUsd),
+      leftUsd: decimalAt(body, ['data', 'limit_remaining']),
+    }
+  } catch (cause) {
+    return { kind: 'unavailable', cause }
+  }
 }
