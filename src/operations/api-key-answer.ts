@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Balance } from '../ledger/activity/balance.ts'
 import type { ApiKeyRow } from '../store/schema.ts'
-import { ownKeyData, ownKeyDataShape } from '../upstreams/openrouter/own-key.ts'
+import { ownKeyData, ownKeyDataShape } from '../upstreams/openrouter/own-layouts.ts'
 import type { AllowancePeriod } from '../vocabulary/allowance.ts'
 import type { Micros } from '../vocabulary/money.ts'
 import { idField, moneyField, timeAnswer, timeField, timeOrNull } from './fields.ts'

@@ -6,7 +6,7 @@ import {
   OWN_GENERATION_PATH,
   ownGeneration,
   ownGenerationShape,
-} from '../upstreams/openrouter/own-generation.ts'
+} from '../upstreams/openrouter/own-layouts.ts'
 import { type OperationParts, operation } from './operation.ts'
 import { noRequest } from './requests.ts'
 
