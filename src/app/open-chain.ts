@@ -1,5 +1,4 @@
-import { ChainJob } from '../sale/chain-job.ts'
-import type { ChainLook, Waiting } from '../sale/chain-look.ts'
+import { ChainJob, type ChainLook, type Waiting } from '../sale/chain-look.ts'
 import type { SaleMethod } from '../sale/method.ts'
 import { openChainSale, type SaleSettings } from '../sale/open-methods.ts'
 import type { Sale } from '../sale/sale.ts'
