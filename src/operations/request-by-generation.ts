@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { getRequest } from '../ledger/activity/activity.ts'
-import { findGeneration } from '../ledger/activity/find-generation.ts'
+import { findGeneration } from '../ledger/activity/search-requests.ts'
 import {
   generationBeganMs,
   OWN_GENERATION_PATH,
