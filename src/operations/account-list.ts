@@ -5,8 +5,14 @@ import { ACCOUNT_LIST_STATES, type AccountPlace, lastRequestTimes } from '../led
 import { getCredits } from '../ledger/activity/balance.ts'
 import type { Tables } from '../store/schema.ts'
 import { readAccounts, type UsageFigures } from '../usage/read-usage.ts'
-import { accountCursor, accountPlace, accountSortField } from './account-order.ts'
-import { accountPages, type ListedAccounts, USAGE_SORTS } from './account-pages.ts'
+import {
+  accountCursor,
+  accountPages,
+  accountPlace,
+  accountSortField,
+  type ListedAccounts,
+  USAGE_SORTS,
+} from './account-pages.ts'
 import { accountAnswer, accountShape } from './accounts.ts'
 import { csvLine, dollarsCell } from './csv.ts'
 import {
