@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { z } from 'zod'
 import type { RequestFilter } from '../ledger/activity/activity.ts'
-import { type RequestSums, summarizeRequests } from '../ledger/activity/summarize-requests.ts'
+import { type RequestSums, summarizeRequests } from '../ledger/activity/request-figures.ts'
 import { getNamedKeys } from '../ledger/api-keys.ts'
 import type { Tables } from '../store/schema.ts'
 import { readPeriods } from '../usage/read-periods.ts'

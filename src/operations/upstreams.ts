@@ -7,7 +7,7 @@ import {
   type FailedRequest,
   lastFailure,
   medianFirstBytes,
-} from '../ledger/activity/upstream-figures.ts'
+} from '../ledger/activity/request-figures.ts'
 import type { Decimal } from '../vocabulary/money.ts'
 import { PROBLEMS } from '../vocabulary/problem.ts'
 import { HOUR_MS } from '../vocabulary/usage-step.ts'

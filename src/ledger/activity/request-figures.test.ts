@@ -3,7 +3,7 @@ import { firstIdOf } from '../../vocabulary/ids.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { STORE_BENCHES } from '../testing/benches.ts'
 import { runScript } from '../testing/script.ts'
-import { summarizeRequests } from './summarize-requests.ts'
+import { summarizeRequests } from './request-figures.ts'
 
 const idAt = (seconds: number): string => firstIdOf({ prefix: 'req', timeMs: seconds * 1_000 })
 
