@@ -95,12 +95,7 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
       answerNotFound({ clientRequest: request.raw, client: reply.raw, requestId: request.id })
     },
   })
-  const routes = new KnownRoutes()
-  routes.follow(app)
-  for (const { path } of formats) routes.add({ method: 'POST', url: path })
-  for (const path of ['/healthz', '/readyz']) {
-    for (const method of ['GET', 'HEAD']) routes.add({ method, url: path })
-  }
+  const routes = knownRoutesOf(app, formats)
   const answerNotFound = ({ clientRequest, client, requestId }: Unknown): void =>
     answerProblem({
       clientRequest,
@@ -136,6 +131,17 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
     registerManagement(app, { ...input.management, formats, inference })
   }
   return app
+}
+
+/** The routes of Fastify, now and later, with those that Node's own server answers. */
+function knownRoutesOf(app: FastifyInstance, formats: readonly WireFormat[]): KnownRoutes {
+  const routes = new KnownRoutes()
+  routes.follow(app)
+  for (const { path } of formats) routes.add({ method: 'POST', url: path })
+  for (const path of ['/healthz', '/readyz']) {
+    for (const method of ['GET', 'HEAD']) routes.add({ method, url: path })
+  }
+  return routes
 }
 
 function registerManagement(

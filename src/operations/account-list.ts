@@ -30,6 +30,35 @@ import {
 import { type OperationParts, operation } from './operation.ts'
 import { chartRange } from './usage.ts'
 
+const LIST_QUERY = pageQuery('accounts', {
+  search: filterField
+    .max(200, 'must be at most 200 characters')
+    .optional()
+    .describe('A part of a name, an email address or an ID.'),
+  external_id: externalIdField
+    .optional()
+    .describe('The whole ID of the account in another system.'),
+  state: z
+    .enum(ACCOUNT_LIST_STATES)
+    .optional()
+    .describe('`in_debt`: its paid credit is below zero. Default: all.'),
+  sort: accountSortField,
+  from: momentField
+    .optional()
+    .describe(
+      'The start of the range of `charge` and `margin`, moved back to the start of its UTC day. Default: 29 days before the last day.',
+    ),
+  to: momentField
+    .optional()
+    .describe(
+      'Exclusive; moved forward to the end of its UTC day. Default: now. At most 400 days after `from`.',
+    ),
+  format: z
+    .enum(['json', 'csv'])
+    .optional()
+    .describe('Default: CSV where `accept` asks for `text/csv`, else JSON.'),
+})
+
 /** All accounts, for admins. */
 export function accountListOperations(parts: OperationParts) {
   const { store, clock } = parts
@@ -41,34 +70,7 @@ export function accountListOperations(parts: OperationParts) {
       paths: { admin: '/v1/admin/accounts', operator: '/app/api/operator/accounts' },
       summary:
         'Accounts with their credit, newest first or by `sort`; JSON or CSV. CSV has all of them, with amounts in exact dollars.',
-      query: pageQuery('accounts', {
-        search: filterField
-          .max(200, 'must be at most 200 characters')
-          .optional()
-          .describe('A part of a name, an email address or an ID.'),
-        external_id: externalIdField
-          .optional()
-          .describe('The whole ID of the account in another system.'),
-        state: z
-          .enum(ACCOUNT_LIST_STATES)
-          .optional()
-          .describe('`in_debt`: its paid credit is below zero. Default: all.'),
-        sort: accountSortField,
-        from: momentField
-          .optional()
-          .describe(
-            'The start of the range of `charge` and `margin`, moved back to the start of its UTC day. Default: 29 days before the last day.',
-          ),
-        to: momentField
-          .optional()
-          .describe(
-            'Exclusive; moved forward to the end of its UTC day. Default: now. At most 400 days after `from`.',
-          ),
-        format: z
-          .enum(['json', 'csv'])
-          .optional()
-          .describe('Default: CSV where `accept` asks for `text/csv`, else JSON.'),
-      }),
+      query: LIST_QUERY,
       answers: { 200: listShape(listedAccountShape) },
       async run({ reader, caller, query, acceptsCsv }) {
         const { limit, cursor, search, state, external_id: externalId, sort, from, to } = query

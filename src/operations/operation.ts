@@ -188,18 +188,13 @@ export function operation<
     run,
     ...described
   } = input
-  // Made when a customer first has an answer: a start would have to wait for those of all operations.
-  let made: ReturnType<typeof answersForCustomers> | null = null
-  const ofCustomers = () => {
-    made ??= answersForCustomers(answers)
-    return made
-  }
+  const ofCustomers = answersForCustomers(answers)
   const isHarmlessWith = (sent: z.output<Body>) =>
     typeof isHarmless === 'function' ? isHarmless(sent) : isHarmless
   return {
     ...described,
     answers,
-    answersTo: (kind) => (readsAsOperator(kind) ? answers : ofCustomers().shownAnswers),
+    answersTo: (kind) => (readsAsOperator(kind) ? answers : ofCustomers.shownAnswers()),
     query: query ?? null,
     body: body ?? null,
     example: typeof example === 'object' && example !== null ? example : undefined,
@@ -235,25 +230,32 @@ export function operation<
       })
       // The answer is sent even if this fails: the page then asks for the password sooner.
       await password?.keepRecent().catch(() => {})
-      return readsAsOperator(caller.kind) ? answered : ofCustomers().toCustomer(answered)
+      return readsAsOperator(caller.kind) ? answered : ofCustomers.toCustomer(answered)
     },
   }
 }
 
-/** The successful responses of customers: their shapes by status, and what takes operators' fields out of one. */
+/**
+ * The successful responses of customers: their shapes by status, and what takes operators' fields out of one. Made when a
+ * customer first has an answer: a start would have to wait for those of all operations.
+ */
 function answersForCustomers(answers: AnswerShapes) {
-  const shown = Object.entries(answers).map(([httpStatus, shape]) => {
-    return [Number(httpStatus), forCustomers(shape)] as const
-  })
-  const byStatus = new Map(shown)
+  let made: ReadonlyMap<number, ReturnType<typeof forCustomers>> | null = null
+  const byStatus = () => {
+    made ??= new Map(
+      Object.entries(answers).map(([status, shape]) => [Number(status), forCustomers(shape)]),
+    )
+    return made
+  }
   return {
     toCustomer(answered: Answered): Answered {
       const { httpStatus, body } = answered
-      const withoutHidden = byStatus.get(httpStatus)?.withoutHidden ?? null
+      const withoutHidden = byStatus().get(httpStatus)?.withoutHidden ?? null
       if (withoutHidden === null || body instanceof Readable) return answered
       return { httpStatus, body: Object(withoutHidden(body)) }
     },
-    shownAnswers: Object.fromEntries(shown.map(([status, { shape }]) => [status, shape])),
+    shownAnswers: () =>
+      Object.fromEntries([...byStatus()].map(([status, { shape }]) => [status, shape])),
   }
 }
 
