@@ -4,7 +4,6 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { auditStore } from '../../src/ledger/audit/audit.ts'
 import { AUDIT_CHECKS } from '../../src/operations/upkeep.ts'
-import { MIGRATIONS } from '../../src/store/migrations/migrations.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { TEST_DATABASES, type TestDatabase } from '../../src/store/testing/test-databases.ts'
@@ -12,13 +11,12 @@ import { readPeriods } from '../../src/usage/read-periods.ts'
 import { UsageRoller } from '../../src/usage/usage-roller.ts'
 import { createIdSource, firstIdOf } from '../../src/vocabulary/ids.ts'
 import { costBehind, formatDecimal, micros } from '../../src/vocabulary/money.ts'
-import { emptyDatabase } from './empty-database.ts'
+import { openStoreBefore } from './store-before.ts'
 
 /** The migration that keeps costs in columns, on the schema before it. */
 
 const DAY_MS = 86_400_000
 const NOW_MS = Date.parse('2026-03-05T12:00:00Z')
-const BEFORE = MIGRATIONS.filter(({ number }) => number < 32)
 
 type Row = Readonly<Record<string, string | number | null>>
 
@@ -40,8 +38,7 @@ const request = (id: string, more: Row): Row => ({
 
 /** A store with the schema before it, and an account with a key. */
 async function openBefore(database: TestDatabase): Promise<Store> {
-  await emptyDatabase(database)
-  const store = await openStore({ url: database.url, migrations: BEFORE })
+  const store = await openStoreBefore(database, 32)
   await insert(store, 'accounts', [{ id: 'A', name: 'test', created_at_ms: 0 }])
   const hashes = { key_hash: 'hash', display_prefix: 'prefix' }
   await insert(store, 'api_keys', [

@@ -5,22 +5,18 @@ import { auditStore } from '../../src/ledger/audit/audit.ts'
 import { createLedger } from '../../src/ledger/engines/create-ledger.ts'
 import { costOfCharge, FACTS } from '../../src/ledger/testing/script.ts'
 import { AUDIT_CHECKS } from '../../src/operations/upkeep.ts'
-import { MIGRATIONS } from '../../src/store/migrations/migrations.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { micros } from '../../src/vocabulary/money.ts'
-import { emptyDatabase } from './empty-database.ts'
+import { openStoreBefore } from './store-before.ts'
 
 /** The migration that gives open holds a table of their own, on the schema before it. */
-
-const BEFORE = MIGRATIONS.filter(({ number }) => number < 36)
 
 test.each(TEST_DATABASES)(
   'on $engine a request that was open before is open, and is charged once when it ends',
   async ({ create }) => {
     const database = await create()
-    await emptyDatabase(database)
-    const old = await openStore({ url: database.url, migrations: BEFORE })
+    const old = await openStoreBefore(database, 36)
     for (const statement of [
       `insert into accounts (id, name, created_at_ms, backed_balance_micros, backed_held_micros, has_backed_credit,
         entry_count, last_credit_number, last_credit_balance_micros, open_holds)

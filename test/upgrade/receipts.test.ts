@@ -2,15 +2,12 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { createLedger } from '../../src/ledger/engines/create-ledger.ts'
 import { getPurchase } from '../../src/ledger/purchases.ts'
-import { MIGRATIONS } from '../../src/store/migrations/migrations.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { micros } from '../../src/vocabulary/money.ts'
-import { emptyDatabase } from './empty-database.ts'
+import { openStoreBefore } from './store-before.ts'
 
 /** The migration that numbers receipts, on the schema before it. */
-
-const BEFORE = MIGRATIONS.filter(({ number }) => number < 35)
 
 const PURCHASES = [
   { id: 'pur_a', state: 'credited', currency: 'usd', units: '10', creditedAtMs: 3_000 },
@@ -22,8 +19,7 @@ test.each(TEST_DATABASES)(
   'on $engine purchases that were credited before get numbers in their order, and the next one counts on',
   async ({ create }) => {
     const database = await create()
-    await emptyDatabase(database)
-    const old = await openStore({ url: database.url, migrations: BEFORE })
+    const old = await openStoreBefore(database, 35)
     await sql`insert into accounts (id, name, created_at_ms) values ('A', 'A', 0)`.execute(old.db)
     for (const { id, state, currency, units, creditedAtMs } of PURCHASES) {
       const values = sql.join([id, `play:${id}`, state, currency, units, creditedAtMs].map(sql.lit))
@@ -56,8 +52,7 @@ test.each(TEST_DATABASES)(
   'on $engine invitations that operators made before keep who made them, and links of other kinds name nobody',
   async ({ create }) => {
     const database = await create()
-    await emptyDatabase(database)
-    const old = await openStore({ url: database.url, migrations: BEFORE })
+    const old = await openStoreBefore(database, 35)
     await sql`insert into users (id, email, name, created_at_ms, updated_at_ms) values ('U', 'u@example.com', 'U', 0, 0)`.execute(
       old.db,
     )
