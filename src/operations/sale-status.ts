@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { type Checked, checkCards } from '../sale/check-cards.ts'
-import { checkBalances, checkDeposits } from '../sale/check-chain.ts'
+import { type Checked, checkBalances, checkCards, checkDeposits } from '../sale/check-payments.ts'
 import { saleFigures } from '../sale/figures.ts'
 import { moneyField, timeAnswer, timeField } from './fields.ts'
 import { type OperationParts, operation, readsFor } from './operation.ts'

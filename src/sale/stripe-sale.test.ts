@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { PaymentUnavailable } from './card/provider.ts'
-import { checkCards } from './check-cards.ts'
+import { checkCards } from './check-payments.ts'
 import { readCursor } from './cursors.ts'
 import { CardBench, CREDIT, MINUTE_MS } from './testing/card-bench.ts'
 import type { StripeServer } from './testing/stripe-server.ts'
