@@ -153,15 +153,13 @@ async function serve(
     catalog,
     upstreams,
     byteBudget,
-    onUnsettled: (request, upstream) => reconcilers.noticed(request, upstream),
-    onAbandoned: () => reconcilers.scanNow(),
     refreshCatalog: () => refreshers.refreshNow(),
     doubtedIds: () => refreshers.doubtedIds,
     verification,
     reconcilers,
     isAccountRefused: (upstream) => telemetryParts.readiness.isAccountRefused(upstream),
     metricsRoute: telemetryParts.metricsRoute,
-    onSpent: (spender) => parts.webhooks.noticed(spender),
+    webhooks: parts.webhooks,
     readiness: checks,
   })
   const { address, inference, forgottenHolds } = serving

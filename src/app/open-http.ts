@@ -26,6 +26,7 @@ import { KnownTokens } from '../people/known-tokens.ts'
 import { Passes } from '../store/passes.ts'
 import type { Store } from '../store/store.ts'
 import type { Arrival } from '../vocabulary/call.ts'
+import type { Watcher } from '../webhooks/watcher.ts'
 import { type Config, pageUrlOf } from './config.ts'
 import { faultOf, requestLogger } from './log.ts'
 import { mailSettingsOf } from './mail-settings.ts'
@@ -57,8 +58,8 @@ export interface HttpParts {
   readonly isAccountRefused: (upstream: string) => boolean
   readonly upstreams: ReadonlyMap<string, OpenUpstream>
   readonly metricsRoute: TelemetryParts['metricsRoute']
-  /** Called with the account and the key of each request that has ended. */
-  readonly onSpent: (spender: { readonly accountId: string; readonly apiKeyId: string }) => void
+  /** Notices the account and the key of each request that has ended. */
+  readonly webhooks: Pick<Watcher, 'noticed'>
   /** The checks of `/readyz`. */
   readonly readiness: (isDraining: () => boolean) => readonly ReadinessCheck[]
 }
@@ -81,7 +82,7 @@ export async function openHttp(wiring: Wiring, http: HttpParts) {
       logRequest(ended)
       telemetry.requestEnded(ended)
       const { accountId, apiKeyId } = ended.record
-      if (accountId !== null && apiKeyId !== null) http.onSpent({ accountId, apiKeyId })
+      if (accountId !== null && apiKeyId !== null) http.webhooks.noticed({ accountId, apiKeyId })
     },
   })
   const server = createHttpServer({

@@ -11,7 +11,6 @@ import { Settler } from '../journey/settle/settler.ts'
 import { TokenFactors } from '../journey/settle/token-factors.ts'
 import { openAccountTagger } from '../ledger/accounts.ts'
 import { hasPostedCredit } from '../ledger/activity/balance.ts'
-import type { UnsettledRequest } from '../ledger/activity/unsettled.ts'
 import { ForgottenHolds } from '../ledger/instances/forgotten-holds.ts'
 import { whileAlive } from '../ledger/instances/open-instance.ts'
 import { unsettledAfter } from '../reconcile/schedule.ts'
@@ -22,6 +21,7 @@ import type { Arrival } from '../vocabulary/call.ts'
 import { publicNamesOf } from './config.ts'
 import type { OpenUpstream } from './open-catalog.ts'
 import { type HttpParts, openHttp } from './open-http.ts'
+import type { Reconcilers } from './open-reconcilers.ts'
 import type { ServedStore } from './open-served-store.ts'
 import type { Wiring } from './wiring.ts'
 
@@ -32,20 +32,16 @@ interface ServingInput
     | 'refreshCatalog'
     | 'doubtedIds'
     | 'verification'
-    | 'reconcilers'
     | 'isAccountRefused'
     | 'metricsRoute'
     | 'readiness'
-    | 'onSpent'
+    | 'webhooks'
   > {
   readonly served: ServedStore
   readonly catalog: Catalog
   readonly upstreams: ReadonlyMap<string, OpenUpstream>
   readonly byteBudget: ByteBudget
-  /** Called with each request that has just become provisional or unresolved, and its upstream's name. */
-  readonly onUnsettled: (request: UnsettledRequest, upstream: string) => void
-  /** Called when orphaned holds have become unresolved. */
-  readonly onAbandoned: () => void
+  readonly reconcilers: Reconcilers
 }
 
 /** Opens everything between a client's socket and the ledger, and listens. */
@@ -89,8 +85,8 @@ export async function openServing(wiring: Wiring, input: ServingInput) {
     unknownCallers,
     addressOf,
   })
-  const { onAbandoned } = input
-  const forgottenHolds = openForgottenHolds(wiring, { ...served, settler, inference, onAbandoned })
+  const { reconcilers } = input
+  const forgottenHolds = openForgottenHolds(wiring, { ...served, settler, inference, reconcilers })
   return {
     address,
     inference,
@@ -158,7 +154,7 @@ function openAuthenticator(
 
 function openSettler(
   { config, log, closing }: Wiring,
-  { served: { ledger, storeClock }, onUnsettled }: ServingInput,
+  { served: { ledger, storeClock }, reconcilers }: ServingInput,
 ): Settler {
   const settler = new Settler({
     ledger,
@@ -172,7 +168,7 @@ function openSettler(
     },
     onSettled: (settled, input) => {
       const unsettled = unsettledAfter(settled, { input, nowMs: storeClock.nowMs() })
-      if (unsettled !== null) onUnsettled(unsettled, input.upstream)
+      if (unsettled !== null) reconcilers.noticed(unsettled, input.upstream)
     },
   })
   closing.defer(() => settler.drained())
@@ -187,11 +183,11 @@ function openForgottenHolds(
     instanceId,
     settler,
     inference,
-    onAbandoned,
+    reconcilers,
   }: ServedStore & {
     readonly settler: Settler
     readonly inference: Inference
-    readonly onAbandoned: () => void
+    readonly reconcilers: Pick<Reconcilers, 'scanNow'>
   },
 ): ForgottenHolds {
   const holds = new ForgottenHolds({
@@ -203,7 +199,7 @@ function openForgottenHolds(
       inference.isUnderWay(requestId) || ledger.isUnsure(requestId) || settler.isPending(requestId),
     onAbandoned: (swept) => {
       log.error({ swept }, 'orphaned holds of this process are unresolved now')
-      onAbandoned()
+      reconcilers.scanNow()
     },
     onFailure: (cause) =>
       log.warn({ cause: String(cause) }, 'open holds could not be checked for orphans'),
