@@ -1,4 +1,4 @@
-import { CompiledQuery } from 'kysely'
+import { CompiledQuery, sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { micros } from '../../vocabulary/money.ts'
 import type { Resolution } from '../../vocabulary/outcome.ts'
@@ -7,7 +7,20 @@ import { STORE_BENCHES } from '../testing/benches.ts'
 import { FACTS, holdInput, runScript } from '../testing/script.ts'
 import { createSqliteBench } from '../testing/sqlite-bench.ts'
 import type { StoreBench } from '../testing/store-bench.ts'
-import { listUnsettled, type UnsettledPlace } from './unsettled.ts'
+import { countHolds, listUnsettled, type UnsettledPlace } from './unsettled.ts'
+
+/** The same reads, with the statements that they make. */
+function watchStatements(reports: StoreBench['store']['reports']) {
+  const statements: CompiledQuery[] = []
+  const watched = reports.withPlugin({
+    transformQuery: ({ node, queryId }) => {
+      statements.push(reports.getExecutor().compileQuery(node, queryId))
+      return node
+    },
+    transformResult: async ({ result }) => result,
+  })
+  return { watched, statements }
+}
 
 let bench: StoreBench
 
@@ -25,10 +38,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await runScript(bench, 'credit A backed 1000000 first')
   })
 
-  afterEach(async () => {
-    await bench.audit()
-    await bench.close()
-  })
+  afterEach(() => bench.close())
 
   async function openHold(requestId: string, instanceId: string): Promise<void> {
     await bench.ledger.openHold({
@@ -82,6 +92,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       expect(pages.flat()).toEqual([...expected.provisional, ...expected.unresolved])
       expect(Math.max(...pages.map((page) => page.length))).toBeLessThanOrEqual(limit)
     }
+    await bench.audit()
   })
 
   test('a request is listed as it stands', async () => {
@@ -113,20 +124,70 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       },
     ])
     expect(second.next).toBeNull()
+    await bench.audit()
+  })
+
+  test('an empty store has none of any state, and no oldest', async () => {
+    expect(await countHolds(bench.store.reports)).toEqual([
+      { state: 'open', holds: 0, oldestOpenedAtMs: null },
+      { state: 'provisional', holds: 0, oldestOpenedAtMs: null },
+      { state: 'unresolved', holds: 0, oldestOpenedAtMs: null },
+    ])
+  })
+
+  test('holds are counted by state over all instances, each with when its oldest came', async () => {
+    for (let place = 0; place < 20; place++) {
+      bench.setNowMs(1_000 + place)
+      const requestId = `R${String(place).padStart(2, '0')}`
+      // The oldest of a state is not of the instance that sorts first.
+      await openHold(requestId, place % 2 === 0 ? 'I2' : 'I1')
+      if (place % 4 === 1) await settle(requestId, { kind: 'unresolved', generationId: null })
+      if (place % 4 === 2) await settle(requestId, { kind: 'released' })
+    }
+    expect(await countHolds(bench.store.reports)).toEqual([
+      { state: 'open', holds: 10, oldestOpenedAtMs: 1_000 },
+      { state: 'provisional', holds: 0, oldestOpenedAtMs: null },
+      { state: 'unresolved', holds: 5, oldestOpenedAtMs: 1_001 },
+    ])
+  })
+
+  test('counting reads an index and never all of Activity', async () => {
+    const { db, location } = bench.store
+    await openHold('R', 'I')
+    const numbers =
+      location.kind === 'postgres'
+        ? sql`generate_series(1, 20000) as numbers(n)`
+        : sql`(with recursive counted(n) as (select 1 union all select n + 1 from counted where n < 20000) select n from counted) as numbers`
+    await sql`
+      insert into requests (id, account_id, api_key_id, instance_id, endpoint, model_id, stream, state, price_snapshot_id, opened_at_ms)
+      select 'Q' || n, 'A', 'K', 'I', 'chat', 'author/name', 0, 'final', 'prices', n from ${numbers}
+    `.execute(db)
+    await sql`analyze requests`.execute(db)
+
+    const { reports } = bench.store
+    const { watched, statements } = watchStatements(reports)
+    expect((await countHolds(watched))[0]).toEqual({
+      state: 'open',
+      holds: 1,
+      oldestOpenedAtMs: 0,
+    })
+    expect(statements).toHaveLength(4)
+    const explain = location.kind === 'postgres' ? 'explain' : 'explain query plan'
+    for (const statement of statements) {
+      const { rows } = await reports.executeQuery<Record<string, unknown>>(
+        CompiledQuery.raw(`${explain} ${statement.sql}`, [...statement.parameters]),
+      )
+      const plan = rows.map((row) => Object.values(row).join(' ')).join('\n')
+      expect(plan, statement.sql).toMatch(/\bindex\b/i)
+      expect(plan, statement.sql).not.toMatch(/Seq Scan on (?!holds)|\bSCAN (?!holds|all_requests)/)
+    }
   })
 })
 
 test('a page of a SQLite store is found by the index and sorted by it, whatever else the table holds', async () => {
   const alone = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
   const { reports } = alone.store
-  const statements: CompiledQuery[] = []
-  const watched = reports.withPlugin({
-    transformQuery: ({ node, queryId }) => {
-      statements.push(reports.getExecutor().compileQuery(node, queryId))
-      return node
-    },
-    transformResult: async ({ result }) => result,
-  })
+  const { watched, statements } = watchStatements(reports)
   await listUnsettled(watched, { after: null, limit: 10 })
   const [statement] = statements
   const plan = await reports.executeQuery<{ readonly detail: string }>(
