@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
-import { startWorld, type World } from '../world.ts'
+import { startWorld } from '../world.ts'
 import { type Browser, inviteGuest, setUpOperator } from './page-client.ts'
+import { takeConnections } from './take-connections.ts'
 
 // As many as a user may have at once.
 const AT_ONCE = 16
-const CONNECTIONS_OF_POSTGRES = 3
 
 let closing: (() => Promise<unknown>)[] = []
 
@@ -13,26 +13,6 @@ afterEach(async () => {
   for (const close of closing.toReversed()) await close()
   closing = []
 })
-
-/** Takes every connection that the page reads lists on until the returned function is called. */
-async function takeConnections({ gateway: { store } }: World): Promise<() => void> {
-  const freed = Promise.withResolvers<void>()
-  const count = store.location.kind === 'sqlite' ? 1 : CONNECTIONS_OF_POSTGRES
-  for (let number = 0; number < count; number++) {
-    const reached = Promise.withResolvers<void>()
-    const ended = store
-      .pages({ owner: `other ${number}` })
-      .connection()
-      .execute(async () => {
-        reached.resolve()
-        await freed.promise
-      })
-    closing.push(() => ended)
-    await reached.promise
-  }
-  closing.push(async () => freed.resolve())
-  return freed.resolve
-}
 
 /** Opens as many pages as a user may, and resolves once the gateway has all of them. */
 async function openPages(browser: Browser, path: string, onAnswer: () => void) {
@@ -61,6 +41,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     const greedy = await setUpOperator(world)
     const modest = await inviteGuest(world, { email: 'm@example.org', accountId, role: 'member' })
     const free = await takeConnections(world)
+    closing.push(free)
     const order: string[] = []
     const overview = (id: string): string => `accounts/${id}/overview`
     const { answered } = await openPages(greedy, overview(large.id), () => order.push('greedy'))
@@ -70,8 +51,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     })
     // Is answered after the gateway has that page.
     expect((await modest.get('me')).httpStatus).toBe(200)
-    free()
-    await Promise.all([answered, page])
+    await Promise.all([free(), answered, page])
     expect(order.indexOf('modest')).toBe(0)
   })
 })

@@ -1,10 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
-import { startWorld, type World } from '../world.ts'
+import { startWorld } from '../world.ts'
 import { ADA, Browser, setUpOperator } from './page-client.ts'
-
-// As many as a store has at most.
-const CONNECTIONS = 3
+import { takeConnections } from './take-connections.ts'
 
 let closing: (() => Promise<unknown>)[] = []
 
@@ -12,26 +10,6 @@ afterEach(async () => {
   for (const close of closing.toReversed()) await close()
   closing = []
 })
-
-/** Takes every connection that the page reads charts on, until the test ends. */
-async function takeConnections({ gateway: { store } }: World): Promise<void> {
-  const freed = Promise.withResolvers<void>()
-  const count = store.location.kind === 'sqlite' ? 1 : CONNECTIONS
-  const taken = Array.from({ length: count }, async (_, number) => {
-    const reached = Promise.withResolvers<void>()
-    const ended = store
-      .pages({ owner: `other ${number}` })
-      .connection()
-      .execute(async () => {
-        reached.resolve()
-        await freed.promise
-      })
-    closing.push(() => ended)
-    await reached.promise
-  })
-  await Promise.all(taken)
-  closing.push(async () => freed.resolve())
-}
 
 describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
   test('slow charts hold up no sign-in, no session, no key and no list of purchases', async () => {
@@ -41,7 +19,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     closing.push(() => world.close())
     const { apiKey, id: accountId } = await world.account()
     const browser = await setUpOperator(world)
-    await takeConnections(world)
+    closing.push(await takeConnections(world))
 
     expect((await browser.get('start')).json).toMatchObject({ signed_in: true })
     expect((await browser.get('me')).httpStatus).toBe(200)
