@@ -1,7 +1,7 @@
 import { parseJsonBody } from '../../json/body.ts'
 import type { JsonBody } from '../../json/walk.ts'
 import type { Call } from '../../vocabulary/call.ts'
-import type { Offer } from '../../vocabulary/offer.ts'
+import type { Offer, PriceTable } from '../../vocabulary/offer.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import {
   DEFAULT_PUBLIC_NAMES as DOCUMENTED_NAMES,
@@ -41,6 +41,25 @@ export function refusalOf(run: () => unknown): { code: string; param: string | n
   throw new Error('nothing was refused')
 }
 
+/** The prices of a model that costs nothing. */
+export const FREE: PriceTable = {
+  input: 0n,
+  output: 0n,
+  cacheRead: 0n,
+  cacheWrite: 0n,
+  cacheWriteLong: 0n,
+  reasoning: 0n,
+  imageOutput: 0n,
+  audioOutput: 0n,
+  imageInput: 0n,
+  imageInputToken: 0n,
+  audioInput: 0n,
+  search: 0n,
+  request: 0n,
+  imageFlat: 0n,
+  tiers: [],
+}
+
 /** A text model that lists its cap as `max_tokens` and reads no files. */
 export function offerWith(overrides: Partial<Offer> = {}): Offer {
   const { outputModalities = new Set(['text']) } = overrides
@@ -59,23 +78,7 @@ export function offerWith(overrides: Partial<Offer> = {}): Offer {
     openWeights: false,
     billsPerSearch: false,
     upstream: 'openrouter',
-    prices: {
-      input: 0n,
-      output: 0n,
-      cacheRead: 0n,
-      cacheWrite: 0n,
-      cacheWriteLong: 0n,
-      reasoning: 0n,
-      imageOutput: 0n,
-      audioOutput: 0n,
-      imageInput: 0n,
-      imageInputToken: 0n,
-      audioInput: 0n,
-      search: 0n,
-      request: 0n,
-      imageFlat: 0n,
-      tiers: [],
-    },
+    prices: FREE,
     fastPrices: null,
     priceSnapshotId: 'prices',
     feeBasisPoints: 500,

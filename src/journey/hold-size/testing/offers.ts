@@ -1,4 +1,5 @@
 import { FORMATS } from '../../../formats/formats.ts'
+import { FREE } from '../../../formats/testing/exchange.ts'
 import { type Call, NO_MEDIA } from '../../../vocabulary/call.ts'
 import { type Picos, parsePrice } from '../../../vocabulary/money.ts'
 import type { Offer, PriceTable } from '../../../vocabulary/offer.ts'
@@ -8,24 +9,6 @@ export function usd(text: string): Picos {
   const picos = parsePrice(text)
   if (picos === null) throw new TypeError(`not a price: ${text}`)
   return picos
-}
-
-const FREE: PriceTable = {
-  input: 0n,
-  output: 0n,
-  cacheRead: 0n,
-  cacheWrite: 0n,
-  cacheWriteLong: 0n,
-  reasoning: 0n,
-  imageOutput: 0n,
-  audioOutput: 0n,
-  imageInput: 0n,
-  imageInputToken: 0n,
-  audioInput: 0n,
-  search: 0n,
-  request: 0n,
-  imageFlat: 0n,
-  tiers: [],
 }
 
 /** An offer of a text model that accepts a cap, with only these prices. */
