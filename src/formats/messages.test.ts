@@ -16,35 +16,6 @@ function callWithBlocks(...content: readonly object[]) {
 }
 
 describe('a call', () => {
-  test('of a plain body has one answer under its cap', () => {
-    expect(
-      callOf(
-        messages,
-        '{"model":"acme/sage-pro","max_tokens":256,"messages":[{"role":"user","content":"Hi"}]}',
-      ),
-    ).toEqual({
-      rules: messages.rules,
-      modelName: 'acme/sage-pro',
-      stream: false,
-      outputCapTokens: 256,
-      completions: 1,
-      media: NO_MEDIA,
-      tools: { clientTools: 0, serverTools: false, steps: 30, searchResultTokens: 8_000 },
-      cacheWrites: 'none',
-      outputKinds: { image: false, audio: false },
-      priorityTier: false,
-      reasoningTokens: 0,
-      thinkingTokens: 0,
-      predictionTokens: 0,
-      compacts: false,
-      fileParser: 'none',
-      textTokens: expect.any(Number),
-      unmarkedTokens: 0,
-      promptGuess: expect.any(Number),
-      inlineImages: [],
-    })
-  })
-
   test.each([
     [{ service_tier: 'auto' }, { priorityTier: false }],
     [{ system: [{ type: 'text', text: 's', cache_control: {} }] }, { cacheWrites: 'short' }],
