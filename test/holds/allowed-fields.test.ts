@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { VendorName } from '../../simulator/vendors.ts'
 import { valuesOf } from '../dialects/field-values.ts'
 import { chargeMost, type Plant } from './charge-most.ts'
-import { type HoldWorld, vendorWorld } from './hold-worlds.ts'
+import { type HoldWorld, modelIdsOf, vendorWorld } from './hold-worlds.ts'
 import { type RandomBody, randomBody } from './random-bodies.ts'
 
 /**
@@ -37,14 +37,11 @@ const PLANTS: Readonly<Record<VendorName, readonly (readonly [string, Plant])[]>
 
 describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (vendor) => {
   let world: HoldWorld
-  let modelIds: Readonly<Record<'text' | 'embeddings', readonly string[]>>
+  let modelIds: ReturnType<typeof modelIdsOf>
 
   beforeAll(async () => {
     world = await vendorWorld(vendor)
-    const all = [...world.catalog.modelIds]
-    const putsOut = (kind: string) => (id: string) =>
-      world.catalog.offerFor(id, 'chat').outputModalities.has(kind)
-    modelIds = { text: all.filter(putsOut('text')), embeddings: all.filter(putsOut('embeddings')) }
+    modelIds = modelIdsOf(world)
   })
 
   /** A body with its own model and conversation, and any of the fields that its table lists. */

@@ -85,6 +85,14 @@ const DIALECTS = { openai, anthropic, 'openai-compatible': openaiCompatible } as
 const AUTHORED_IDS = { openai: openaiId, anthropic: anthropicId } as const
 const FACTS = { openai: openaiFacts, anthropic: anthropicFacts } as const
 
+/** The models of a world by what they put out. */
+export function modelIdsOf({ catalog }: HoldWorld) {
+  const all = [...catalog.modelIds]
+  const putsOut = (kind: string) => (id: string) =>
+    catalog.offerFor(id, 'chat').outputModalities.has(kind)
+  return { text: all.filter(putsOut('text')), embeddings: all.filter(putsOut('embeddings')) }
+}
+
 /**
  * A vendor that bills by its counts. OpenAI and Anthropic have the models and prices that a gateway offers of them
  * today; any other server has those of the simulator, as an operator writes them.

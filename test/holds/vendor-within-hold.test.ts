@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { VendorName } from '../../simulator/vendors.ts'
 import { chargeMost, onlyShort, type Plant } from './charge-most.ts'
-import { type HoldWorld, vendorWorld } from './hold-worlds.ts'
+import { type HoldWorld, modelIdsOf, vendorWorld } from './hold-worlds.ts'
 import { type RandomBody, randomBody } from './random-bodies.ts'
 
 /**
@@ -60,14 +60,11 @@ function thoughtless({ prices }: Parameters<NonNullable<Plant['offer']>>[0]) {
 
 describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (vendor) => {
   let world: HoldWorld
-  let modelIds: Readonly<Record<'text' | 'embeddings', readonly string[]>>
+  let modelIds: ReturnType<typeof modelIdsOf>
 
   beforeAll(async () => {
     world = await vendorWorld(vendor)
-    const all = [...world.catalog.modelIds]
-    const putsOut = (kind: string) => (id: string) =>
-      world.catalog.offerFor(id, 'chat').outputModalities.has(kind)
-    modelIds = { text: all.filter(putsOut('text')), embeddings: all.filter(putsOut('embeddings')) }
+    modelIds = modelIdsOf(world)
   })
 
   /** A body for one of the vendor's models. By position: a body for OpenRouter, and which model. */
