@@ -1,23 +1,17 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Mailbox, startMailbox } from '../../src/mail/testing/mailbox.ts'
 import { startWorld, type World } from '../world.ts'
+import { askForMail, linkIn, mailSettings, ORIGIN } from './mail-gate.ts'
 import { ADA, Browser, inviteGuest, setUpOperator } from './page-client.ts'
 
 let box: Mailbox
 let world: World
 let passedMs = 0
 
-const SETTINGS = {
-  MAIL_FROM: 'Gate <gate@example.com>',
-  TOLLGATE_TRUSTED_PROXIES: '127.0.0.1',
-  TOLLGATE_PUBLIC_URL: 'https://gate.example.com',
-}
-const ORIGIN = { origin: 'https://gate.example.com' }
-
 async function open(): Promise<void> {
   passedMs = 0
   world = await startWorld({
-    settings: { ...SETTINGS, SMTP_URL: box.url },
+    settings: mailSettings(box),
     clock: { nowMs: () => Date.now() + passedMs },
   })
 }
@@ -33,18 +27,6 @@ afterEach(async () => {
 
 const browserAt = (address: string) => new Browser(world, { ...ORIGIN, address })
 const ADA_ONLY = { email: ADA.email }
-
-/** The text behind `#` of an email's link. */
-async function linkOf(index: number): Promise<string> {
-  const { text } = await box.mail(index)
-  return /https:\/\/gate\.example\.com\/app\/[\w-]+#([\w-]{32})\n/.exec(text)?.[1] ?? ''
-}
-
-async function ask(browser: Browser, email: string = ADA.email): Promise<string> {
-  const { httpStatus, json } = await browser.post('auth/mail/sign-in', { email })
-  expect(httpStatus).toBe(200)
-  return String(json['ticket'])
-}
 
 const MAIL_PATHS = { sign_in: 'auth/mail/sign-in', reset: 'auth/mail/reset' } as const
 
@@ -100,7 +82,7 @@ describe('a flood of mails', () => {
       expect(endsAtMs).toBeGreaterThan(Date.now() + passedMs + 14 * MINUTE_MS)
     }
     expect(mails).toBe(5 + 6)
-    const token = await linkOf(mails - 1)
+    const token = await linkIn(box, mails - 1)
     expect((await browserAt('203.0.113.7').post('auth/link', { token })).httpStatus).toBe(200)
   })
 
@@ -187,8 +169,8 @@ describe('a flood of mails', () => {
     const stranger = browserAt('198.51.100.66')
     await stranger.post('auth/sign-in', ADA)
     const own = browserAt('203.0.113.7')
-    await ask(own)
-    await own.post('auth/link', { token: await linkOf(0) })
+    await askForMail(own)
+    await own.post('auth/link', { token: await linkIn(box, 0) })
     while ((await flood(ADA.email)).httpStatus === 200);
     stranger.cookies.delete('__Host-tollgate_session')
     expect((await stranger.post(MAIL_PATHS.sign_in, ADA_ONLY)).httpStatus).toBe(429)

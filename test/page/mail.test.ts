@@ -2,23 +2,17 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Mailbox, startMailbox } from '../../src/mail/testing/mailbox.ts'
 import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { startWorld, type World } from '../world.ts'
+import { askForMail, codeIn, linkIn, mailSettings, ORIGIN } from './mail-gate.ts'
 import { ADA, Browser, errorOf, setUpOperator, tracesOf } from './page-client.ts'
 
 let box: Mailbox
 let world: World
 let passedMs = 0
 
-const SETTINGS = {
-  MAIL_FROM: 'Gate <gate@example.com>',
-  TOLLGATE_TRUSTED_PROXIES: '127.0.0.1',
-  TOLLGATE_PUBLIC_URL: 'https://gate.example.com',
-}
-const ORIGIN = { origin: 'https://gate.example.com' }
-
 async function open(settings: Readonly<Record<string, string>> = {}): Promise<void> {
   passedMs = 0
   world = await startWorld({
-    settings: { ...SETTINGS, SMTP_URL: box.url, ...settings },
+    settings: { ...mailSettings(box), ...settings },
     clock: { nowMs: () => Date.now() + passedMs },
   })
 }
@@ -36,32 +30,16 @@ const browserAt = (address: string) => new Browser(world, { ...ORIGIN, address }
 const INVALID_LINK = { httpStatus: 404, code: 'invalid_link', param: null }
 const INVALID_CODE = { httpStatus: 404, code: 'invalid_code', param: null }
 
-/** The text behind `#` of an email's link. */
-async function linkOf(index: number): Promise<string> {
-  const { text } = await box.mail(index)
-  return /https:\/\/gate\.example\.com\/app\/[\w-]+#([\w-]{32})\n/.exec(text)?.[1] ?? ''
-}
-
-async function codeOf(index: number): Promise<string> {
-  return /^(\d{6})$/m.exec((await box.mail(index)).text)?.[1] ?? ''
-}
-
 /** A code that is not the one of an email. */
 function wrongOf(code: string, nth = 1): string {
   return String((Number(code) + nth) % 1_000_000).padStart(6, '0')
 }
 
-async function ask(browser: Browser, email: string = ADA.email): Promise<string> {
-  const { httpStatus, json } = await browser.post('auth/mail/sign-in', { email })
-  expect(httpStatus).toBe(200)
-  return String(json['ticket'])
-}
-
 test('a link signs a user in once, and no GET of any program uses it', async () => {
   await setUpOperator(world, ORIGIN)
   const browser = browserAt('203.0.113.7')
-  await ask(browser)
-  const token = await linkOf(0)
+  await askForMail(browser)
+  const token = await linkIn(box, 0)
   // A program that looks at links sends no part behind #, and reads alone.
   for (const path of ['/app/sign-in-link', `/app/sign-in-link?token=${token}`]) {
     expect((await fetch(world.url(path))).status).toBeLessThan(500)
@@ -79,8 +57,8 @@ test('a link signs a user in once, and no GET of any program uses it', async () 
 
 test('of two clicks at once, one signs in', async () => {
   await setUpOperator(world, ORIGIN)
-  await ask(browserAt('203.0.113.7'))
-  const token = await linkOf(0)
+  await askForMail(browserAt('203.0.113.7'))
+  const token = await linkIn(box, 0)
   const clicks = Array.from({ length: 4 }, () =>
     browserAt('203.0.113.7').post('auth/link', { token }),
   )
@@ -91,14 +69,14 @@ test('of two clicks at once, one signs in', async () => {
 test('a code ends 15 minutes after its mail was asked for, and the link 45', async () => {
   await setUpOperator(world, ORIGIN)
   const browser = browserAt('203.0.113.7')
-  const ticket = await ask(browser)
-  const [token, code] = [await linkOf(0), await codeOf(0)]
+  const ticket = await askForMail(browser)
+  const [token, code] = [await linkIn(box, 0), await codeIn(box, 0)]
   passedMs = 15 * 60_000
   expect(errorOf(await browser.post('auth/code', { ticket, code }))).toEqual(INVALID_CODE)
   passedMs = 45 * 60_000
   expect(errorOf(await browser.post('auth/link', { token }))).toEqual(INVALID_LINK)
   await browser.post('auth/mail/reset', ADA_ONLY)
-  const reset = { token: await linkOf(1), password: 'another horse battery' }
+  const reset = { token: await linkIn(box, 1), password: 'another horse battery' }
   passedMs = 90 * 60_000
   expect(errorOf(await browser.post('auth/reset', reset))).toEqual(INVALID_LINK)
 })
@@ -106,10 +84,10 @@ test('a code ends 15 minutes after its mail was asked for, and the link 45', asy
 test('a code signs in the browser that asked, once, and ends the link of its mail', async () => {
   await setUpOperator(world, ORIGIN)
   const browser = browserAt('203.0.113.7')
-  const ticket = await ask(browser)
-  const [token, code] = [await linkOf(0), await codeOf(0)]
+  const ticket = await askForMail(browser)
+  const [token, code] = [await linkIn(box, 0), await codeIn(box, 0)]
   const stranger = browserAt('203.0.113.8')
-  const others = await ask(stranger)
+  const others = await askForMail(stranger)
   expect(errorOf(await stranger.post('auth/code', { ticket: others, code }))).toEqual(INVALID_CODE)
   expect((await browser.post('auth/code', { ticket, code })).httpStatus).toBe(200)
   expect((await browser.get('me')).httpStatus).toBe(200)
@@ -120,11 +98,11 @@ test('a code signs in the browser that asked, once, and ends the link of its mai
 test('five wrong codes end a code, also thirty at once, and no code of another browser', async () => {
   await setUpOperator(world, ORIGIN)
   const browser = browserAt('203.0.113.7')
-  const ticket = await ask(browser)
-  const code = await codeOf(0)
+  const ticket = await askForMail(browser)
+  const code = await codeIn(box, 0)
   const stranger = browserAt('203.0.113.8')
-  const guessed = await ask(stranger)
-  const guessedCode = await codeOf(1)
+  const guessed = await askForMail(stranger)
+  const guessedCode = await codeIn(box, 1)
   await Promise.all(
     Array.from({ length: 30 }, (_, nth) =>
       stranger.post('auth/code', { ticket: guessed, code: wrongOf(guessedCode, nth + 1) }),
@@ -164,10 +142,10 @@ const ADA_ONLY = { email: ADA.email }
 test('a mailed link sets a new password once, and ends sessions and other links', async () => {
   const desk = await setUpOperator(world, ORIGIN)
   const browser = browserAt('203.0.113.7')
-  await ask(browser)
-  const signIn = await linkOf(0)
+  await askForMail(browser)
+  const signIn = await linkIn(box, 0)
   await browser.post('auth/mail/reset', { email: 'ADA@example.org' })
-  const token = await linkOf(1)
+  const token = await linkIn(box, 1)
   const password = 'another horse battery'
   expect((await browser.post('auth/reset', { token, password })).httpStatus).toBe(200)
   expect((await desk.get('me')).httpStatus).toBe(401)
@@ -180,25 +158,25 @@ test('a mailed link sets a new password once, and ends sessions and other links'
 test('the first proof of an address ends the password set without one; later ones end nothing', async () => {
   const desk = await setUpOperator(world, ORIGIN)
   const browser = browserAt('203.0.113.7')
-  await ask(browser)
+  await askForMail(browser)
   expect((await box.mail(0)).text).toContain('ends all sessions and the password')
-  await browser.post('auth/link', { token: await linkOf(0) })
+  await browser.post('auth/link', { token: await linkIn(box, 0) })
   expect((await desk.get('me')).httpStatus).toBe(401)
   expect((await browserAt('203.0.113.8').post('auth/sign-in', ADA)).httpStatus).toBe(401)
   await browser.post('auth/mail/reset', ADA_ONLY)
-  await browser.post('auth/reset', { token: await linkOf(1), password: ADA.password })
+  await browser.post('auth/reset', { token: await linkIn(box, 1), password: ADA.password })
   const phone = browserAt('203.0.113.9')
-  await ask(phone)
+  await askForMail(phone)
   expect((await box.mail(2)).text).not.toContain('ends all sessions')
-  await phone.post('auth/link', { token: await linkOf(2) })
+  await phone.post('auth/link', { token: await linkIn(box, 2) })
   expect((await browser.get('me')).httpStatus).toBe(200)
   expect((await browserAt('203.0.113.8').post('auth/sign-in', ADA)).httpStatus).toBe(200)
 })
 
 test('no store and no log has the text, the ticket or the code of a mail', async () => {
   await setUpOperator(world, ORIGIN)
-  const ticket = await ask(browserAt('203.0.113.7'))
-  const [token, code] = [await linkOf(0), await codeOf(0)]
+  const ticket = await askForMail(browserAt('203.0.113.7'))
+  const [token, code] = [await linkIn(box, 0), await codeIn(box, 0)]
   const rows = JSON.stringify(
     await world.gateway.store.db.selectFrom('links').selectAll().execute(),
   )
@@ -225,8 +203,8 @@ test('links lead to the configured address, and a call can not change it', async
 
 test('a removed user is let in by no mail', async () => {
   await setUpOperator(world, ORIGIN)
-  await ask(browserAt('203.0.113.7'))
-  const token = await linkOf(0)
+  await askForMail(browserAt('203.0.113.7'))
+  const token = await linkIn(box, 0)
   const { db } = world.gateway.store
   await db.deleteFrom('sign_ins').execute()
   expect(errorOf(await browserAt('203.0.113.7').post('auth/link', { token }))).toEqual(INVALID_LINK)
@@ -250,7 +228,7 @@ test('an invitation by the admin API is mailed; the name of its account is words
   expect(text).toContain(String(url))
   expect(html).not.toMatch(/<img/)
   const visitor = browserAt('203.0.113.7')
-  const person = { token: await linkOf(0), name: 'Eve', password: ADA.password }
+  const person = { token: await linkIn(box, 0), name: 'Eve', password: ADA.password }
   expect((await visitor.post('auth/invitation', person)).httpStatus).toBe(201)
 })
 
@@ -259,14 +237,14 @@ describe('without a mail server that answers', () => {
     await world.close()
     await open({ SMTP_URL: 'smtp://127.0.0.1:1?tls=off' })
     await setUpOperator(world, ORIGIN)
-    await ask(browserAt('203.0.113.7'))
+    await askForMail(browserAt('203.0.113.7'))
     expect((await browserAt('203.0.113.7').get('start')).json).toMatchObject({ mail: true })
   })
 
   test('without settings of mail there is none of this', async () => {
     await world.close()
     passedMs = 0
-    world = await startWorld({ settings: { TOLLGATE_PUBLIC_URL: SETTINGS.TOLLGATE_PUBLIC_URL } })
+    world = await startWorld({ settings: { TOLLGATE_PUBLIC_URL: ORIGIN.origin } })
     const browser = new Browser(world, ORIGIN)
     expect((await browser.get('start')).json).toMatchObject({ mail: false })
     for (const path of ['auth/mail/sign-in', 'auth/mail/reset']) {
@@ -283,8 +261,8 @@ test.each(TEST_DATABASES)(
     await open({ DATABASE_URL: database.url })
     await setUpOperator(world, ORIGIN)
     const browser = browserAt('203.0.113.7')
-    const ticket = await ask(browser)
-    const code = await codeOf(0)
+    const ticket = await askForMail(browser)
+    const code = await codeIn(box, 0)
     const tries = Array.from({ length: 12 }, () => browser.post('auth/code', { ticket, code }))
     const statuses = (await Promise.all(tries)).map(({ httpStatus }) => httpStatus)
     expect(statuses.filter((httpStatus) => httpStatus === 200)).toHaveLength(1)
