@@ -66,15 +66,16 @@ test.each([
   ])
 })
 
-test.each(Object.keys(SETTINGS).filter((name) => /(TIMEOUT|WAIT|POLL|REFRESH)_MS$|^OTEL_.*_TIMEOUT$/.test(name)))(
-  '%s is no longer than a timer waits: Node would end a longer one at once',
-  (name) => {
-    expect(() => readConfig({ [name]: '2147483647' })).not.toThrow()
-    expect(faultsOf({ [name]: '2147483648' }).at(-1)).toMatch(
-      new RegExp(`^${name} must be a whole number, \\d+ to 2147483647$`),
-    )
-  },
-)
+test.each(
+  Object.keys(SETTINGS).filter((name) =>
+    /(TIMEOUT|WAIT|POLL|REFRESH)_MS$|^OTEL_.*_TIMEOUT$/.test(name),
+  ),
+)('%s is no longer than a timer waits: Node would end a longer one at once', (name) => {
+  expect(() => readConfig({ [name]: '2147483647' })).not.toThrow()
+  expect(faultsOf({ [name]: '2147483648' }).at(-1)).toMatch(
+    new RegExp(`^${name} must be a whole number, \\d+ to 2147483647$`),
+  )
+})
 
 test('a shell that has the API key of a client may run a command', () => {
   expect(() => readConfig({ TOLLGATE_API_KEY: 'sk-tollgate-x' })).not.toThrow()

@@ -76,7 +76,14 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
     const sized = await sizeRequest(parts, sizing) // 400 to 503
     const { call, body, offer, heldOffer, size, upstream, wire } = sized
     place = await placeAt(upstream, { request, caller }) // 503
-    const { grantedMicros } = await openHold(parts, { request, caller, call, offer: heldOffer, size, tags }) // 401, 402, 429, 503
+    const { grantedMicros } = await openHold(parts, {
+      request,
+      caller,
+      call,
+      offer: heldOffer,
+      size,
+      tags,
+    }) // 401, 402, 429, 503
     slot.admitted()
     record.holdMicros = grantedMicros
 
