@@ -8,7 +8,7 @@ import { median, quantile } from '../statistics.ts'
 import type { Target } from '../target.ts'
 import { chatWorkload, streamBody, textBody } from '../workloads.ts'
 
-const ADDED_MS_MAX = 1
+const ADDED_MS_MAX = 1.1
 const FIRST_EVENT_ADDED_MS_MAX = 1
 const SLOWEST_RATIO_MAX = 2
 const SLOW_SHARE = 0.99

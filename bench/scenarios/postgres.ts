@@ -10,7 +10,7 @@ import { interleave, serverMicrosPerRequest, warm } from '../rounds.ts'
 import { chatWorkload, textBody } from '../workloads.ts'
 
 const CLIENTS = 32
-const CPU_RATIO_MAX = 3.5
+const CPU_RATIO_MAX = 5
 
 /** The requests of 1 KB once more, with PostgreSQL as the store. */
 export const POSTGRES: Scenario = {

@@ -6,7 +6,7 @@ import { interleave, warm } from '../rounds.ts'
 import { chatWorkload, textBody } from '../workloads.ts'
 
 const CLIENTS = 32
-const CPU_RATIO_MAX = 3.4
+const CPU_RATIO_MAX = 4.5
 
 /** Requests of 1 KB that are not streamed, from 32 clients at once. */
 export const REQUESTS: Scenario = {
@@ -47,7 +47,7 @@ export const REQUESTS: Scenario = {
 }
 
 const ARRIVALS_PER_SECOND = 400
-const ARRIVALS_CPU_RATIO_MAX = 4
+const ARRIVALS_CPU_RATIO_MAX = 6
 
 /** The same requests at random moments, so that few of them share a commit. */
 export const ARRIVALS: Scenario = {

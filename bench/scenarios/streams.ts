@@ -6,7 +6,7 @@ import { chatWorkload, streamBody } from '../workloads.ts'
 
 const CLIENTS = 16
 const EVENTS = 100
-const CPU_RATIO_MAX = 1.75
+const CPU_RATIO_MAX = 1.6
 
 /** Streams of 100 events at full speed, from 16 clients at once. */
 export const STREAMS: Scenario = {

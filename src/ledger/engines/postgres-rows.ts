@@ -61,9 +61,9 @@ export async function load(writer: PostgresWriter, input: LoadInput): Promise<nu
     await nameOpenRequests(writer, { named, instanceId })
   }
   const replies = await writer.replies(() => [
-    writer.client.query('begin isolation level read committed'),
+    writer.send('begin isolation level read committed'),
     input.patience === 'little'
-      ? writer.client.query(`set local lock_timeout = ${LITTLE_PATIENCE_MS}`)
+      ? writer.send(`set local lock_timeout = ${LITTLE_PATIENCE_MS}`)
       : NO_ROWS,
     ...lockOwners(writer, named),
     ...readOthers(writer, named),

@@ -1,4 +1,4 @@
-import type { Client } from 'pg'
+import type { Client, QueryConfig } from 'pg'
 import { sendTogether } from '../../store/postgres/postgres-connection.ts'
 import { dropConnection } from '../../store/postgres/postgres-servers.ts'
 import type { StoredRow } from '../../store/table.ts'
@@ -65,7 +65,12 @@ export class PostgresWriter {
   }
 
   run(statement: PlannedStatement, values: unknown[]): Promise<Reply> {
-    return this.client.query<Record<string, unknown>>({ ...statement, values })
+    return this.#query({ ...statement, values })
+  }
+
+  /** Runs a text without values, which the server does not plan. */
+  send(text: string): Promise<Reply> {
+    return this.#query({ text })
   }
 
   /** Runs the statement with the records as a JSON array, if there are any. */
@@ -105,7 +110,7 @@ export class PostgresWriter {
    */
   async commit(send: () => readonly Promise<Reply>[]): Promise<readonly Reply[]> {
     this.#warning = null
-    const replies = await this.replies(() => [...send(), this.client.query('commit')])
+    const replies = await this.replies(() => [...send(), this.send('commit')])
     if (this.#warning !== null) throw new StatementFailed(new Error(this.#warning))
     return replies
   }
@@ -113,7 +118,7 @@ export class PostgresWriter {
   /** Ends the transaction, or drops the connection. */
   async rollBack(): Promise<void> {
     try {
-      await this.replies(() => [this.client.query('rollback')])
+      await this.replies(() => [this.send('rollback')])
     } catch {
       this.drop()
     }
@@ -123,6 +128,17 @@ export class PostgresWriter {
   drop(): void {
     this.#isOpen = false
     dropConnection(this.client)
+  }
+
+  // With a callback: where there is none, the driver assigns a function to a property, and V8 makes that an old object,
+  // which keeps the whole batch until the next full collection.
+  #query(query: QueryConfig): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      void this.client.query<StoredRow>(query, (error: Error | null, reply) => {
+        if (error === null) resolve(reply)
+        else reject(error)
+      })
+    })
   }
 
   /** By position: the first statement that was not answered, and how many were sent. */
