@@ -48,10 +48,12 @@ const program = tollgateProgram({
   serve: async () => (await import('./app/serve.ts')).serve(terminal),
 })
 
-// A reader that has seen enough, such as `head`, is no failure.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
-})
+// A reader that has seen enough, such as `head`, is no failure, and ends no server with requests in flight.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
+}
 
 process.exitCode = await runCommandLine(program, {
   args: process.argv.slice(2),

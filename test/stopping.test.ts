@@ -143,3 +143,15 @@ test('a server whose log reader has gone, as after Ctrl-C on a pipe, still ends'
   expect(await server.stop('SIGINT')).toEqual({ code: 0, signal: null })
   rmSync(folder, { recursive: true, force: true })
 })
+
+test('a server whose reader of remarks has gone, as `head` does after a line, serves on and ends properly', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-stop-'))
+  const server = await serve({ folder, endsNotes: true })
+  for (const path of ['healthz', 'readyz', 'v1/models']) {
+    const { statusCode, body } = await request(`${server.address}/${path}`)
+    await body.dump()
+    expect(statusCode).toBe(200)
+  }
+  expect(await server.stop('SIGTERM')).toEqual({ code: 0, signal: null })
+  rmSync(folder, { recursive: true, force: true })
+})

@@ -18,6 +18,8 @@ export interface RunInput {
   readonly program?: string
   /** Kills the process when it is aborted. */
   readonly signal?: AbortSignal
+  /** Whether the pipe of its standard error ends at once: a server has no greeting then. Default: no. */
+  readonly endsNotes?: boolean
 }
 
 /** What a finished command left behind. */
@@ -69,6 +71,7 @@ export async function serve(input: RunInput): Promise<ServeProcess> {
   child.stderr?.on('data', (chunk) => {
     greeting += String(chunk)
   })
+  if (input.endsNotes === true) child.stderr?.destroy()
   const log = new MemoryLog()
   if (child.stdout !== null) {
     createInterface({ input: child.stdout }).on('line', (line) => log.write(line))
