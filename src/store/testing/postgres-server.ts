@@ -159,7 +159,8 @@ class Server implements StandbyServer {
       port: this.#port,
       persistent: true,
       createPostgresUser: process.getuid?.() === 0,
-      initdbFlags: ['--no-sync', '--locale=C', '--encoding=UTF8'],
+      // Each connection costs the server as many hashes as the password's has iterations.
+      initdbFlags: ['--no-sync', '--locale=C', '--encoding=UTF8', '-c', 'scram_iterations=1'],
       postgresFlags: this.#input.settings.flatMap((setting) => ['-c', setting]),
       onLog: (line) => this.#wrote(String(line)),
       onError: (error) => this.#written.push(String(error)),
