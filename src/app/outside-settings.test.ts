@@ -57,7 +57,7 @@ test.each([
 
 test('people can sign up only where they have a way to prove an address', () => {
   const open = { TOLLGATE_SIGN_UP: 'open' }
-  expect(() => readConfig(open)).toThrow('set SMTP_URL, or a provider of sign-in')
+  expect(() => readConfig(open)).toThrow('set SMTP_URL, or a sign-in provider')
   expect(() => readConfig({ TOLLGATE_SIGN_UP: 'yes' })).toThrow('must be invited or open')
   const mail = { SMTP_URL: 'smtp://127.0.0.1:25?tls=off', MAIL_FROM: 'gate@example.com' }
   for (const way of [mail, GITHUB, GOOGLE, OIDC]) {
