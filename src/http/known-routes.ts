@@ -60,9 +60,6 @@ export class KnownRoutes {
     if (isOfAdmins && !this.#routes.some(({ url }) => url.startsWith('/v1/admin/'))) {
       return 'the admin API is off. The setting ADMIN_API_TOKEN turns it on.'
     }
-    if (path === '/metrics') {
-      return 'metrics are off, or on METRICS_PORT. The settings METRICS_PORT and METRICS_TOKEN turn them on.'
-    }
     if (path === '/v1/images/generations') {
       return 'images are made at /v1/images, in a format of its own: see /docs.'
     }

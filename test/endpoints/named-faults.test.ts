@@ -90,11 +90,6 @@ test.each([
     '/v1/images/generations',
     'images are made at /v1/images, in a format of its own: see /docs.',
   ],
-  [
-    'GET',
-    '/metrics',
-    'metrics are off, or on METRICS_PORT. The settings METRICS_PORT and METRICS_TOKEN turn them on.',
-  ],
   ['POST', '/admin/accounts', '/docs lists the endpoints.'],
   ['POST', `${'/a'.repeat(9)}/chat/completions`, '/docs lists the endpoints.'],
 ] as const)('the 404 of %s %s names both', async (method, path, why) => {
