@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { STORE_BENCHES } from '../ledger/testing/benches.ts'
+import { STORE_BENCHES, UNREACHED_LIMITS } from '../ledger/testing/benches.ts'
 import { micros } from '../vocabulary/money.ts'
 import { HOUR_MS } from '../vocabulary/usage-step.ts'
 import { readPeriods } from './read-periods.ts'
@@ -8,17 +8,11 @@ import { readUsage } from './read-usage.ts'
 import { addedUp, type Whole } from './testing/added-up.ts'
 import { finalOf, HISTORY_FROM_MS, UsageHistory } from './testing/usage-history.ts'
 
-const LIMITS = {
-  openHoldsMax: 1_000,
-  keyRequestsPerMinuteMax: 1_000,
-  unbackedAccountRequestsPerMinuteMax: 1_000,
-}
-
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   let history: UsageHistory
 
   beforeEach(async () => {
-    history = new UsageHistory(await open({ limits: LIMITS }))
+    history = new UsageHistory(await open({ limits: UNREACHED_LIMITS }))
     await history.setUp()
   })
   afterEach(() => history.bench.close())

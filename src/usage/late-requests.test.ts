@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { STORE_BENCHES } from '../ledger/testing/benches.ts'
+import { STORE_BENCHES, UNREACHED_LIMITS } from '../ledger/testing/benches.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import { micros } from '../vocabulary/money.ts'
 import { DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
@@ -8,11 +8,6 @@ import { readUsage } from './read-usage.ts'
 import { rollDay, rollHour } from './roll-period.ts'
 import { finalOf, HISTORY_FROM_MS, UsageHistory } from './testing/usage-history.ts'
 
-const LIMITS = {
-  openHoldsMax: 1_000,
-  keyRequestsPerMinuteMax: 1_000,
-  unbackedAccountRequestsPerMinuteMax: 1_000,
-}
 const FIRST_HOUR = Math.floor(HISTORY_FROM_MS / HOUR_MS)
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
@@ -20,7 +15,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   let history: UsageHistory
 
   beforeEach(async () => {
-    bench = await open({ limits: LIMITS })
+    bench = await open({ limits: UNREACHED_LIMITS })
     history = new UsageHistory(bench)
     await history.setUp()
   })

@@ -1,16 +1,11 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { STORE_BENCHES } from '../ledger/testing/benches.ts'
+import { STORE_BENCHES, UNREACHED_LIMITS } from '../ledger/testing/benches.ts'
 import { timeOfId } from '../vocabulary/ids.ts'
 import { HOUR_MS } from '../vocabulary/usage-step.ts'
 import { type PeriodQuery, readPeriods } from './read-periods.ts'
 import { HISTORY_FROM_MS, historySteps, UsageHistory } from './testing/usage-history.ts'
 
-const LIMITS = {
-  openHoldsMax: 1_000,
-  keyRequestsPerMinuteMax: 1_000,
-  unbackedAccountRequestsPerMinuteMax: 1_000,
-}
 const DAY_MS = 24 * HOUR_MS
 
 // Midnights of zones with quarters of hours too, and any moment.
@@ -92,7 +87,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   let history: UsageHistory
 
   beforeEach(async () => {
-    history = new UsageHistory(await open({ limits: LIMITS }))
+    history = new UsageHistory(await open({ limits: UNREACHED_LIMITS }))
     await history.setUp()
   })
   afterEach(() => history.bench.close())

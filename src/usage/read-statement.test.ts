@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { STORE_BENCHES } from '../ledger/testing/benches.ts'
+import { STORE_BENCHES, UNREACHED_LIMITS } from '../ledger/testing/benches.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import { ENTRIES, type Entry } from '../store/schema.ts'
 import { timeOfId } from '../vocabulary/ids.ts'
@@ -9,11 +9,6 @@ import { HOUR_MS } from '../vocabulary/usage-step.ts'
 import { readStatement, type Statement, type StatementLine } from './read-statement.ts'
 import { finalOf, HISTORY_FROM_MS, historySteps, UsageHistory } from './testing/usage-history.ts'
 
-const LIMITS = {
-  openHoldsMax: 1_000,
-  keyRequestsPerMinuteMax: 1_000,
-  unbackedAccountRequestsPerMinuteMax: 1_000,
-}
 const DAY_MS = 24 * HOUR_MS
 const ENTRIES_MAX = 1_000
 const RUNS = 8
@@ -123,7 +118,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   let history: UsageHistory
 
   beforeEach(async () => {
-    bench = await open({ limits: LIMITS })
+    bench = await open({ limits: UNREACHED_LIMITS })
     history = new UsageHistory(bench)
     await history.setUp()
   })
@@ -132,7 +127,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   test('the lines of a statement add up to the entries whatever happened, before and after rolling up and pruning', async () => {
     await fc.assert(
       fc.asyncProperty(historySteps, async (steps) => {
-        const random = new UsageHistory(await open({ limits: LIMITS }))
+        const random = new UsageHistory(await open({ limits: UNREACHED_LIMITS }))
         try {
           await random.setUp()
           for (const step of steps) await random.run(step)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { STORE_BENCHES } from '../ledger/testing/benches.ts'
+import { STORE_BENCHES, UNREACHED_LIMITS } from '../ledger/testing/benches.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import type { RequestRow } from '../store/schema.ts'
 import { monthStart } from '../vocabulary/date-range.ts'
@@ -22,11 +22,6 @@ import {
 import { addedUp, type Whole } from './testing/added-up.ts'
 import { finalOf, HISTORY_FROM_MS, historySteps, UsageHistory } from './testing/usage-history.ts'
 
-const LIMITS = {
-  openHoldsMax: 1_000,
-  keyRequestsPerMinuteMax: 1_000,
-  unbackedAccountRequestsPerMinuteMax: 1_000,
-}
 const DAY_MS = 24 * HOUR_MS
 const RUNS = 5
 
@@ -171,7 +166,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   let history: UsageHistory
 
   beforeEach(async () => {
-    bench = await open({ limits: LIMITS })
+    bench = await open({ limits: UNREACHED_LIMITS })
     history = new UsageHistory(bench)
     await history.setUp()
   })
@@ -204,7 +199,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   test('charts, entries and the audit agree whatever happened, however rolls were interrupted', async () => {
     await fc.assert(
       fc.asyncProperty(historySteps, async (steps) => {
-        const random = new UsageHistory(await open({ limits: LIMITS }))
+        const random = new UsageHistory(await open({ limits: UNREACHED_LIMITS }))
         try {
           await random.setUp()
           for (const [place, step] of steps.entries()) {

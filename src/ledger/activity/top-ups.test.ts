@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { STORE_BENCHES } from '../testing/benches.ts'
+import { STORE_BENCHES, UNREACHED_LIMITS } from '../testing/benches.ts'
 import { runScript } from '../testing/script.ts'
 import type { StoreBench } from '../testing/store-bench.ts'
 import { sumTopUps } from './entries.ts'
@@ -8,13 +8,7 @@ let bench: StoreBench
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   beforeEach(async () => {
-    bench = await open({
-      limits: {
-        openHoldsMax: 100,
-        keyRequestsPerMinuteMax: 10_000,
-        unbackedAccountRequestsPerMinuteMax: 10_000,
-      },
-    })
+    bench = await open({ limits: UNREACHED_LIMITS })
     await bench.createAccount('A')
     await bench.createAccount('B')
     bench.setNowMs(1_000)

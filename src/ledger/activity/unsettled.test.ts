@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { micros } from '../../vocabulary/money.ts'
 import type { Resolution } from '../../vocabulary/outcome.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
-import { STORE_BENCHES } from '../testing/benches.ts'
+import { STORE_BENCHES, UNREACHED_LIMITS } from '../testing/benches.ts'
 import { FACTS, holdInput, runScript } from '../testing/script.ts'
 import { createSqliteBench } from '../testing/sqlite-bench.ts'
 import type { StoreBench } from '../testing/store-bench.ts'
@@ -26,13 +26,7 @@ let bench: StoreBench
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   beforeEach(async () => {
-    bench = await open({
-      limits: {
-        openHoldsMax: 100,
-        keyRequestsPerMinuteMax: 10_000,
-        unbackedAccountRequestsPerMinuteMax: 10_000,
-      },
-    })
+    bench = await open({ limits: UNREACHED_LIMITS })
     await bench.createAccount('A')
     await bench.createApiKey('K', 'A')
     await runScript(bench, 'credit A backed 1000000 first')

@@ -12,6 +12,13 @@ const LIMITS: LedgerLimits = {
   unbackedAccountRequestsPerMinuteMax: 3,
 }
 
+/** Limits that no test reaches by its own requests. */
+export const UNREACHED_LIMITS: LedgerLimits = {
+  openHoldsMax: 1_000,
+  keyRequestsPerMinuteMax: 10_000,
+  unbackedAccountRequestsPerMinuteMax: 10_000,
+}
+
 /** Every store that the ledger runs on. */
 export const STORE_BENCHES: readonly {
   readonly engine: string
