@@ -28,11 +28,12 @@ function rewriteHeads(socket: Socket): void {
     heads.expect()
     return Reflect.apply(write, socket, args)
   })
-  socket.read = (sizeBytes?: number) => {
+  const readHeads = (sizeBytes?: number): unknown => {
     const chunk: unknown = read(sizeBytes)
     if (chunk instanceof Uint8Array) heads.rewrite(chunk)
     return chunk
   }
+  socket.read = readHeads
 }
 
 const STATUS_LINE = Buffer.from('HTTP/1.1 100')
