@@ -57,11 +57,7 @@ interface HeldRequestInput {
   readonly call: Call
   readonly offer: Offer
   readonly slot: GateSlot
-  readonly grant: {
-    readonly grantedMicros: Micros
-    /** The most that counts may come to. */
-    readonly boundMicros: Micros
-  }
+  readonly grant: { readonly grantedMicros: Micros }
   /** Bytes of the process's budget: for the request's body until it is sent, then for its buffered answer. */
   readonly memory: ByteReservation
   readonly upstream: Upstream
@@ -312,9 +308,10 @@ export class HeldRequest {
   #resolutionOf(outcome: Outcome): Resolution {
     try {
       const { call, offer, grant } = this.#held
+      const { grantedMicros } = grant
       const hasLookUps = this.hasLookUps
       const tokenFactor = this.#parts.tokenFactors.factorOf(offer)
-      const input = { outcome, call, offer, tokenFactor, ...grant, hasLookUps }
+      const input = { outcome, call, offer, tokenFactor, grantedMicros, hasLookUps }
       const resolution = resolveOutcome(input)
       // The cost of an answer that was lost on the way is looked up, even if a cost was reported before.
       if (outcome.kind !== 'completed') return resolution

@@ -11,7 +11,7 @@ import type { ByteReservation } from './gate/byte-budget.ts'
 import type { Caller } from './gate/caller.ts'
 import type { GateSlot } from './gate/gate.ts'
 import { HeldRequest } from './held-request.ts'
-import { boundOf, capForGrant } from './hold-size/hold.ts'
+import { capForGrant } from './hold-size/hold.ts'
 import type { JourneyParts, JourneyRequest } from './journey-parts.ts'
 import { openHold, requireCredit } from './open-hold.ts'
 import { relayAnswer } from './relay/relay.ts'
@@ -76,21 +76,13 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
     const sized = await sizeRequest(parts, sizing) // 400 to 503
     const { call, body, offer, heldOffer, size, upstream, wire } = sized
     place = await placeAt(upstream, { request, caller }) // 503
-    const { grantedMicros } = await openHold(parts, {
-      request,
-      caller,
-      call,
-      offer: heldOffer,
-      size,
-      tags,
-    }) // 401, 402, 429, 503
+    const grant = await openHold(parts, { request, caller, call, offer: heldOffer, size, tags }) // 401, 402, 429, 503
     slot.admitted()
-    record.holdMicros = grantedMicros
+    record.holdMicros = grant.grantedMicros
 
-    const grant = { grantedMicros, boundMicros: boundOf(size, grantedMicros) }
     const calling = { request, call, offer, slot, grant, memory, upstream, wire, place }
     const held = new HeldRequest(parts, calling)
-    const outputCapTokens = capForGrant(size, grantedMicros)
+    const outputCapTokens = capForGrant(size, grant.grantedMicros)
     const forward = held.orRelease(() =>
       rewrittenCall(parts, { ...calling, held, caller, body, outputCapTokens }),
     )

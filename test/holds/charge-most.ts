@@ -148,8 +148,6 @@ function charge(held: Held, input: ChargeInput): Micros | null {
     offer,
     tokenFactor: 1,
     grantedMicros: heldMicros,
-    // A charge above the hold is what these tests are there to find.
-    boundMicros: micros(Number.MAX_SAFE_INTEGER),
     hasLookUps: (input.world ?? OPENROUTER).hasLookUps,
   })
   const isCharged = resolution.kind === 'final' || resolution.kind === 'provisional'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { micros } from '../../vocabulary/money.ts'
-import { boundOf, capForGrant, sizeHold } from './hold.ts'
+import { capForGrant, sizeHold } from './hold.ts'
 import { PLAIN } from './testing/hold-table.ts'
 import { callWith, offerWith } from './testing/offers.ts'
 
@@ -55,12 +55,4 @@ describe('the cap that a grant pays for', () => {
   test('does not exist for a grant below the least', () => {
     expect(() => capForGrant(size, micros(size.leastMicros - 1))).toThrow(RangeError)
   })
-})
-
-test('the most that a call can cost is its grant, and all that it needs where it runs on less than its least', () => {
-  const size = sizeHold(callWith(), PLAIN)
-  for (const granted of [size.neededMicros, size.leastMicros]) {
-    expect(boundOf(size, granted)).toBe(granted)
-  }
-  expect(boundOf(size, micros(size.leastMicros - 1))).toBe(size.neededMicros)
 })

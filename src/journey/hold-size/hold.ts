@@ -121,11 +121,6 @@ export function capForGrant(size: HoldSize, grantedMicros: Micros): number | nul
   return Math.min(capTokens, paidTokens(size, grantedMicros))
 }
 
-/** The most that a call can cost: its grant, or the whole need where free credit runs it on less than its least. */
-export function boundOf(size: HoldSize, grantedMicros: Micros): Micros {
-  return grantedMicros < size.leastMicros ? size.neededMicros : grantedMicros
-}
-
 /**
  * The tokens of output that an amount pays for after everything else; below zero if it does not pay for everything
  * else.

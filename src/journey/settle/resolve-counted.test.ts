@@ -45,7 +45,6 @@ function resolve(outcome: Outcome, { stream = true, grantedMicros = micros(1_000
     offer: OFFER,
     tokenFactor: 1,
     grantedMicros,
-    boundMicros: grantedMicros,
     hasLookUps: false,
   })
 }
@@ -89,50 +88,15 @@ describe('counts of a whole answer are its cost', () => {
   test('a cost of nothing, of a model without a price, is final', () => {
     const offer = offerWith({ input: 0n, output: 0n })
     const outcome = { kind: 'completed', reported: COUNTED } as const
-    const none = micros(0)
+    const grantedMicros = micros(0)
     const call = callWith({ stream: false })
-    const ran = { outcome, call, offer, tokenFactor: 1, hasLookUps: false }
-    expect(resolveOutcome({ ...ran, grantedMicros: none, boundMicros: none })).toEqual({
+    expect(
+      resolveOutcome({ outcome, call, offer, tokenFactor: 1, grantedMicros, hasLookUps: false }),
+    ).toEqual({
       kind: 'final',
       chargeMicros: 0,
       costUsd: { digits: 0n, exponent: -12 },
     })
-  })
-})
-
-describe('counts that come to more than the hold, which is for the most that the call can cost,', () => {
-  test.each<[string, Partial<TokenUsage>]>([
-    ['a little', { outputTokens: 26 }],
-    ['by far', { inputTokens: 1_000_000_000, outputTokens: 1_000_000_000 }],
-    ['by searches', { searches: 1_000_000_000 }],
-  ])('are charged the hold, as an estimate: %s', (_, counts) => {
-    const reported = { ...COUNTED, usage: usage(counts) }
-    const grantedMicros = micros(210)
-    const atMost = { kind: 'provisional', chargeMicros: 210, costUsd: null, generationId: null }
-    const stage = 'afterHeaders'
-    for (const outcome of [
-      { kind: 'completed', reported },
-      { kind: 'failed', reported },
-      { kind: 'lost', stage, reported },
-      { kind: 'leftEarly', reported },
-      left(reported, 0),
-    ] as const) {
-      expect(resolve(outcome, { grantedMicros })).toEqual(atMost)
-    }
-  })
-
-  test('are charged whole where free credit ran the call on less than it can cost', () => {
-    expect(
-      resolveOutcome({
-        outcome: { kind: 'completed', reported: COUNTED },
-        call: callWith({ stream: false }),
-        offer: OFFER,
-        tokenFactor: 1,
-        grantedMicros: micros(7),
-        boundMicros: micros(210),
-        hasLookUps: false,
-      }),
-    ).toMatchObject(FINAL)
   })
 })
 
@@ -209,9 +173,8 @@ describe('a client that leaves', () => {
     expect(chargeOf(left(NOTHING_REPORTED, 0, 2_000))).toBe(105 + 420)
     const call = callWith({ stream: true, textTokens: 100, outputCapTokens: 10 })
     const outcome = left(NOTHING_REPORTED, 0, 2_000)
-    const ran = { outcome, call, offer: OFFER, tokenFactor: 1, hasLookUps: false }
     const grantedMicros = micros(1_000_000)
-    const input = { ...ran, grantedMicros, boundMicros: grantedMicros }
+    const input = { outcome, call, offer: OFFER, tokenFactor: 1, grantedMicros, hasLookUps: false }
     expect(resolveOutcome(input)).toMatchObject({ chargeMicros: 105 + 42 })
   })
 

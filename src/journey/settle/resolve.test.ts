@@ -73,7 +73,7 @@ function inWords(resolution: Resolution): string {
 /** With a hold above any charge here. */
 function resolve(outcome: Outcome, call: Call, grantedMicros = micros(1_000_000)): Resolution {
   const ran = { outcome, call, offer: OFFER, tokenFactor: 1 }
-  return resolveOutcome({ ...ran, grantedMicros, boundMicros: grantedMicros, hasLookUps: true })
+  return resolveOutcome({ ...ran, grantedMicros, hasLookUps: true })
 }
 
 interface Way {

@@ -25,8 +25,6 @@ interface Priced {
 interface Ran extends Priced {
   /** How the model's tokens differ from what is guessed of a text. */
   readonly tokenFactor: number
-  /** The most that counts may come to: the hold, or all that the call can cost where free credit runs it on less. */
-  readonly boundMicros: Micros
 }
 
 interface ResolveInput extends Ran {
@@ -42,8 +40,8 @@ interface ResolveInput extends Ran {
  * ending, the answer's report and whether it was a stream.
  */
 export function resolveOutcome(input: ResolveInput): Resolution {
-  const { outcome, call, offer, tokenFactor, boundMicros, grantedMicros, hasLookUps } = input
-  const ran = { call, offer, tokenFactor, boundMicros }
+  const { outcome, call, offer, tokenFactor, grantedMicros, hasLookUps } = input
+  const ran = { call, offer, tokenFactor }
   switch (outcome.kind) {
     case 'completed':
       return resolveSuccess(outcome.reported, { ...ran, grantedMicros })
@@ -203,10 +201,6 @@ function chargeReported(reported: Reported, ran: Ran): Resolution | null {
   const costUsd = costReported(reported, ran)
   if (costUsd === null) return null
   const chargeMicros = chargeForSaidCost(costUsd, ran.offer.feeBasisPoints)
-  if (reported.costUsd === null && (chargeMicros ?? Infinity) > ran.boundMicros) {
-    // The hold is for the most that the call can come to: what is beyond it can't be its counts.
-    return { kind: 'provisional', chargeMicros: ran.boundMicros, costUsd: null, generationId }
-  }
   if (chargeMicros === null) return null
   if (generationId === null) return { kind: 'final', chargeMicros, costUsd }
   return { kind: 'provisional', chargeMicros, costUsd, generationId }
