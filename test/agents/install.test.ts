@@ -16,5 +16,5 @@ test('an agent that npm can not get is not installed, and why is said', async ()
 })
 
 test.each(AGENTS)('docs/clients.md names the version of $name that is run', ({ version }) => {
-  expect(pageSays(`Run with ${version}.`)).toBe(true)
+  expect(pageSays(`Run with version ${version}.`)).toBe(true)
 })
