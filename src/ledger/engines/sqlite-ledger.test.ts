@@ -2,7 +2,7 @@ import { copyFileSync, renameSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { StoreUnavailable } from '../../store/store-failure.ts'
+import { NotSent, StoreUnavailable } from '../../store/store-failure.ts'
 import { micros } from '../../vocabulary/money.ts'
 import { abandonEarlierInstances } from '../instances/instances.ts'
 import type { LedgerLimits, OpenHoldInput } from '../ledger.ts'
@@ -241,19 +241,22 @@ describe('a process that is killed', () => {
 test.each([
   ['moved away', (_file: string) => {}],
   ['replaced by an older copy', (file: string) => copyFileSync(`${file}.away`, file)],
-])('nothing is answered from a file that was %s, until the file is back', async (_, replace) => {
-  await setUp({ credit: 100, keys: 1 })
-  const { file } = bench
-  renameSync(file, `${file}.away`)
-  replace(file)
-  for (const requestId of ['R1', 'R2']) {
-    const refused = bench.ledger.openHold(holdOf(requestId, 'K1'))
-    await expect(refused).rejects.toThrow(StoreUnavailable)
-    await expect(bench.ledger.openHold(holdOf(requestId, 'K1'))).rejects.toThrow(
-      'is not the file that this server opened',
-    )
-  }
-  rmSync(file, { force: true })
-  renameSync(`${file}.away`, file)
-  expect(await bench.ledger.openHold(holdOf('R3', 'K1'))).toMatchObject({ kind: 'opened' })
-})
+])(
+  'nothing is answered from a file that was %s, or written to it, until the file is back',
+  async (_, replace) => {
+    await setUp({ credit: 100, keys: 1 })
+    const { file } = bench
+    renameSync(file, `${file}.away`)
+    replace(file)
+    for (const requestId of ['R1', 'R2']) {
+      const refused = bench.ledger.openHold(holdOf(requestId, 'K1'))
+      await expect(refused).rejects.toThrow('is not the file that this server opened')
+      await expect(refused).rejects.toBeInstanceOf(NotSent)
+      expect(bench.ledger.isUnsure(requestId)).toBe(false)
+    }
+    rmSync(file, { force: true })
+    renameSync(`${file}.away`, file)
+    expect(await runScript(bench, 'show A →')).toBe('show A → backed 100 held 0, free 0 held 0')
+    expect(await bench.ledger.openHold(holdOf('R3', 'K1'))).toMatchObject({ kind: 'opened' })
+  },
+)

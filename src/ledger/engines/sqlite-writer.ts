@@ -4,6 +4,7 @@ import {
   samePlaceCheck,
 } from '../../store/sqlite/sqlite-connection.ts'
 import { serveThread } from '../../store/sqlite/store-thread.ts'
+import { NotSent, StoreUnavailable } from '../../store/store-failure.ts'
 import type { LedgerCommand } from '../commands.ts'
 import type { Terms } from '../rules/open-hold.ts'
 import type { CommittedBatch } from './batched-ledger.ts'
@@ -24,9 +25,11 @@ serveThread<WriterJob, CommittedBatch>((startWith) => {
   const engine = new SqliteEngine(connection)
   return {
     run({ commands, terms }) {
+      // Nothing is left to be released, or tried again, in a file that is in no store.
+      requireSamePlace(NotSent)
       const committed = engine.apply(commands, terms)
-      // Before anything is answered.
-      requireSamePlace()
+      // Before anything is answered: the file may have gone meanwhile.
+      requireSamePlace(StoreUnavailable)
       return committed
     },
     close: () => connection.close(),

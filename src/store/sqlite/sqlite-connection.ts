@@ -1,7 +1,7 @@
 import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { isBusy, StoreUnavailable } from '../store-failure.ts'
+import { isBusy, type StoreUnavailable } from '../store-failure.ts'
 
 export interface SqliteConnectionInput {
   readonly file: string
@@ -30,17 +30,17 @@ export function openSqliteConnection(input: SqliteConnectionInput): DatabaseSync
 
 /**
  * Makes the check that a store's file, which is open, is still the one at its path: what is committed to a file that was
- * removed, or moved away for an older copy, is in no store. The check throws `StoreUnavailable`.
+ * removed, or moved away for an older copy, is in no store. The check throws the given failure.
  */
-export function samePlaceCheck(file: string): () => void {
+export function samePlaceCheck(file: string): (Failure: typeof StoreUnavailable) => void {
   const identity = (): string => {
     const found = statSync(file, { bigint: true, throwIfNoEntry: false })
     return found === undefined ? 'none' : `${found.dev} ${found.ino}`
   }
   const opened = identity()
-  return () => {
+  return (Failure) => {
     if (identity() === opened) return
-    throw new StoreUnavailable(
+    throw new Failure(
       `${file} is not the file that this server opened: it was removed or replaced. Stop the server, put the store in place, and start it again`,
     )
   }

@@ -1,4 +1,5 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import { NotSent } from '../store-failure.ts'
 import { collectGarbage } from './collect-garbage.ts'
 import {
   checkpointAndClose,
@@ -29,7 +30,7 @@ const COLLECT_AFTER_MS = 3_000
 class StatementRunner implements JobRunner<SqlJob, SqlResult> {
   readonly #connection: DatabaseSync
   readonly #isReadOnly: boolean
-  readonly #requireSamePlace: () => void
+  readonly #requireSamePlace: ReturnType<typeof samePlaceCheck>
   readonly #statements = new Map<string, StatementSync>()
 
   constructor(input: SqliteConnectionInput) {
@@ -40,7 +41,7 @@ class StatementRunner implements JobRunner<SqlJob, SqlResult> {
 
   run({ sql, parameters }: SqlJob): SqlResult {
     // A transaction must end, wherever its file is.
-    if (!this.#isReadOnly && sql !== 'rollback') this.#requireSamePlace()
+    if (!this.#isReadOnly && sql !== 'rollback') this.#requireSamePlace(NotSent)
     const statement = this.#prepare(sql)
     if (statement.columns().length > 0) return { rows: statement.all(...parameters), changes: 0 }
     return { rows: [], changes: Number(statement.run(...parameters).changes) }

@@ -3,6 +3,7 @@ import {
   CommandImpossible,
   isRefusedBySqlite,
   isUnavailable,
+  NotSent,
   ReadRefused,
   StoreRefused,
   StoreUnavailable,
@@ -14,8 +15,11 @@ type ThreadRequest<Job> =
   | { readonly number: number; readonly job: Job }
   | { readonly closing: true }
 
-/** The failed part: the store as a whole, this one job at the store, or the job itself. */
-type JobFailure = 'unavailable' | 'refused' | 'impossible'
+/**
+ * The failed part: the store as a whole, after or before anything of the job was done, this one job at the store, or the
+ * job itself.
+ */
+type JobFailure = 'unavailable' | 'notSent' | 'refused' | 'impossible'
 
 /** The reply to a job. Errors don't cross threads as they are. */
 type ThreadReply<Result> =
@@ -67,8 +71,8 @@ export class StoreThread<Job, Result> {
   }
 
   /**
-   * Rejects with `StoreUnavailable` or, where only this job failed, `StoreRefused`; with `ReadRefused` where the job
-   * took too long.
+   * Rejects with `StoreUnavailable` (`NotSent` where the runner threw that) or, where only this job failed,
+   * `StoreRefused`; with `ReadRefused` where the job took too long.
    */
   call(job: Job): Promise<Result> {
     if (this.#closed) return Promise.reject(new StoreUnavailable('the store is closed'))
@@ -153,6 +157,8 @@ function errorOf(failure: JobFailure, message: string): Error {
   switch (failure) {
     case 'unavailable':
       return new StoreUnavailable(message)
+    case 'notSent':
+      return new NotSent(message)
     case 'refused':
       return new StoreRefused(message)
     case 'impossible':
@@ -163,6 +169,7 @@ function errorOf(failure: JobFailure, message: string): Error {
 }
 
 function failureOf(error: unknown): JobFailure {
+  if (error instanceof NotSent) return 'notSent'
   if (error instanceof StoreUnavailable || isUnavailable(error)) return 'unavailable'
   return isRefusedBySqlite(error) ? 'refused' : 'impossible'
 }
