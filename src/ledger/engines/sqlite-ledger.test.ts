@@ -1,4 +1,4 @@
-import { copyFileSync, renameSync, rmSync } from 'node:fs'
+import { copyFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -238,19 +238,22 @@ describe('a process that is killed', () => {
   })
 })
 
+const NOT_OPENED = 'is not the file that this server opened'
+
 test.each([
-  ['moved away', (_file: string) => {}],
-  ['replaced by an older copy', (file: string) => copyFileSync(`${file}.away`, file)],
+  ['moved away', NOT_OPENED, (_file: string) => {}],
+  ['replaced by an older copy', NOT_OPENED, (file: string) => copyFileSync(`${file}.away`, file)],
+  ['replaced by a link to itself', 'ELOOP', (file: string) => symlinkSync(file, file)],
 ])(
   'nothing is answered from a file that was %s, or written to it, until the file is back',
-  async (_, replace) => {
+  async (_, why, replace) => {
     await setUp({ credit: 100, keys: 1 })
     const { file } = bench
     renameSync(file, `${file}.away`)
     replace(file)
     for (const requestId of ['R1', 'R2']) {
       const refused = bench.ledger.openHold(holdOf(requestId, 'K1'))
-      await expect(refused).rejects.toThrow('is not the file that this server opened')
+      await expect(refused).rejects.toThrow(why)
       await expect(refused).rejects.toBeInstanceOf(NotSent)
       expect(bench.ledger.isUnsure(requestId)).toBe(false)
     }

@@ -1,7 +1,7 @@
 import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { isBusy, type StoreUnavailable } from '../store-failure.ts'
+import { isBusy, NotSent, type StoreUnavailable } from '../store-failure.ts'
 
 export interface SqliteConnectionInput {
   readonly file: string
@@ -33,16 +33,22 @@ export function openSqliteConnection(input: SqliteConnectionInput): DatabaseSync
  * removed, or moved away for an older copy, is in no store. The check throws the given failure.
  */
 export function samePlaceCheck(file: string): (Failure: typeof StoreUnavailable) => void {
-  const identity = (): string => {
-    const found = statSync(file, { bigint: true, throwIfNoEntry: false })
-    return found === undefined ? 'none' : `${found.dev} ${found.ino}`
-  }
-  const opened = identity()
+  const opened = identityOf(file, NotSent)
   return (Failure) => {
-    if (identity() === opened) return
+    if (identityOf(file, Failure) === opened) return
     throw new Failure(
       `${file} is not the file that this server opened: it was removed or replaced. Stop the server, put the store in place, and start it again`,
     )
+  }
+}
+
+/** Differs between two files. Throws the failure where the path cannot be followed. */
+function identityOf(file: string, Failure: typeof StoreUnavailable): string {
+  try {
+    const found = statSync(file, { bigint: true, throwIfNoEntry: false })
+    return found === undefined ? 'none' : `${found.dev} ${found.ino}`
+  } catch (cause) {
+    throw new Failure(`the file of the store cannot be looked at: ${String(cause)}`, { cause })
   }
 }
 
