@@ -4,11 +4,12 @@ import {
   createRewoundDatabase,
   type RewoundDatabase,
 } from '../../store/testing/rewound-database.ts'
+import { startSeveringProxy } from '../../store/testing/severing-proxy.ts'
 import { micros } from '../../vocabulary/money.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { listOperatorActions } from '../operator-actions.ts'
 import { connected } from '../testing/connected.ts'
-import { costOfCharge, runScript } from '../testing/script.ts'
+import { costOfCharge, FACTS, holdInput, runScript } from '../testing/script.ts'
 import { benchOnStore, type StoreBench } from '../testing/store-bench.ts'
 import type { BatchedLedger } from './batched-ledger.ts'
 import { postgresLedger } from './create-ledger.ts'
@@ -20,15 +21,24 @@ let database: RewoundDatabase
 let bench: StoreBench
 let ledger: BatchedLedger
 let gaps: StoreGap[]
+/** Resolves with the first gap. */
+let told: PromiseWithResolvers<StoreGap>
 
 beforeEach(async () => {
   database = await createRewoundDatabase()
   gaps = []
+  told = Promise.withResolvers()
   const store = await openStore({ url: database.url })
   ledger = postgresLedger({
     url: database.url,
     limits: LEDGER_LIMITS_DEFAULT,
-    wentBack: { instanceId: 'I', onWentBack: (gap) => gaps.push(gap) },
+    wentBack: {
+      instanceId: 'I',
+      onWentBack(gap) {
+        gaps.push(gap)
+        told.resolve(gap)
+      },
+    },
   })
   const remove = () => database.remove()
   bench = benchOnStore({ store, ledger, setNowMs: () => {}, remove })
@@ -47,6 +57,16 @@ const SETTLED = {
     chargeMicros: micros(70),
     costUsd: costOfCharge(micros(70)),
   },
+} as const
+
+const HOLD_OF_OTHER = {
+  accountId: 'A',
+  apiKeyId: 'K',
+  instanceId: 'J',
+  neededMicros: micros(100),
+  leastMicros: micros(100),
+  freeCreditQualifies: false,
+  freeCreditAloneRunsOnLess: false,
 } as const
 
 const BY = { id: 'act_1', action: 'settleRequest', token: { id: null, name: 'settings' } }
@@ -71,4 +91,30 @@ test('what the reconciler found is not: it looks again', async () => {
   await connected(ledger)
   expect(gaps).toEqual([])
   expect(await bench.request('R1')).toMatchObject({ state: 'unresolved' })
+})
+
+test('a request whose end another gateway books again later is settled again then', async () => {
+  const way = await startSeveringProxy(database.url)
+  const other = postgresLedger({
+    url: way.url,
+    limits: LEDGER_LIMITS_DEFAULT,
+    wentBack: { instanceId: 'J', onWentBack: () => {} },
+  })
+  await other.openHold({ ...holdInput('R2'), ...HOLD_OF_OTHER })
+  await database.keep()
+  await connected(other)
+  const resolution = { kind: 'unresolved', generationId: null } as const
+  await other.settle({ requestId: 'R2', resolution, facts: FACTS })
+  await connected(ledger)
+  await ledger.correct({ ...SETTLED, requestId: 'R2' }, BY)
+  way.shut()
+  await database.goBack()
+  await connected(ledger)
+  expect(gaps).toEqual([])
+  expect(await bench.request('R2')).toMatchObject({ state: 'open' })
+  way.open()
+  expect(await told.promise).toMatchObject({ commands: 1, lost: 0 })
+  expect(await bench.request('R2')).toMatchObject({ state: 'final', backedChargeMicros: 70 })
+  await other.close()
+  await way.close()
 })

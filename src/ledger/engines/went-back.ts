@@ -145,6 +145,8 @@ function isBooked(command: LedgerCommand, verdict: LedgerVerdict | undefined): b
   if (command.kind === 'settle' && command.input.resolution.kind === 'released') return true
   if (verdict === null || verdict === undefined) return false
   if (typeof verdict !== 'object' || !('kind' in verdict)) return true
+  // Another gateway has yet to book its end: an operator settled a request that had one.
+  if (command.kind === 'correct' && 'state' in verdict && verdict.state === 'open') return false
   const { kind } = verdict
   return !OF_ANOTHERS_ROWS.has(kind) && command.kind !== 'openHold'
 }
