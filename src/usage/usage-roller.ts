@@ -53,7 +53,7 @@ export class UsageRoller {
   /** All closed hours before it are rolled; null: nothing is known. */
   #rolledUntilHour: number | null = null
   #rolledUntilDay: number | null = null
-  /** Whether entries were added up since the start: they are again when an hour was rolled. */
+  /** Whether entries were added up since an hour was rolled, or since the start. */
   #hasSummed = false
 
   constructor(input: UsageRollerInput) {
@@ -88,9 +88,12 @@ export class UsageRoller {
     if (requestHour === null) return 0
     const firstHour = Math.floor(requestHour / DAY_HOURS) * DAY_HOURS
     const input = { store, nowMs, pause: this.#input.pause ?? ((tookMs) => this.#pause(tookMs)) }
+    const hasSummed = this.#hasSummed
+    // Until the pass is through: one that fails may have rolled hours.
+    this.#hasSummed = false
     const rolled = await this.#rollHours(input, { firstHour, closedHour })
     await this.#rollDays(input, { firstHour, closedHour })
-    if (rolled > 0 || !this.#hasSummed) await sumEntries(store, input.pause)
+    if (rolled > 0 || !hasSummed) await sumEntries(store, input.pause)
     this.#hasSummed = true
     return rolled
   }
