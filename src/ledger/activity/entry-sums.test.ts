@@ -110,6 +110,24 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await differences()).toEqual([`A ${2 * ENTRIES_A_SUM}`])
   })
 
+  test('where no sum is missing, one statement finds that, for all accounts together', async () => {
+    const statements = async (): Promise<number> => {
+      let count = 0
+      await sumEntries(bench.store, async () => void count++)
+      return count
+    }
+    expect(await statements()).toBe(3)
+    expect(await statements()).toBe(1)
+  })
+
+  test('adding up ends with the statement that is under way', async () => {
+    const stopped = async () => {
+      throw new Error('stopped')
+    }
+    await expect(sumEntries(bench.store, stopped)).rejects.toThrow('stopped')
+    expect(await numbersOf()).toEqual([])
+  })
+
   test('no sum is written of entries that are not there', async () => {
     const { db, reports } = bench.store
     await sql`update accounts set entry_count = ${ENTRIES - 600} where id = 'A'`.execute(db)

@@ -5,7 +5,10 @@ import { type Micros, micros, subtractMicros, ZERO_MICROS } from '../../vocabula
 import type { AuditFindings } from '../audit/audit.ts'
 import type { Difference } from '../audit/audit-tally.ts'
 
-/** How many entries lie between two sums of an account: a read adds up fewer than so many. */
+/**
+ * How many entries lie between two sums of an account: a read adds up fewer than so many; or, behind the newest sum, at
+ * most half of what was posted since, which may be more in the hours until the next one is written.
+ */
 export const ENTRIES_A_SUM = 2_000
 
 // Two gateways whose clocks differ post entries whose times go back a little.
@@ -114,23 +117,34 @@ export async function sumEntries(
   { db, reports }: Pick<Store, 'db' | 'reports'>,
   pause: (tookMs: number) => Promise<void>,
 ): Promise<void> {
-  const accounts = await reports
-    .selectFrom('accounts')
-    .select(['id', 'entry_count'])
-    .where('entry_count', '>=', ENTRIES_A_SUM)
-    .execute()
-  for (const { id: accountId, entry_count: entries } of accounts) {
-    const { number } = await reports
-      .selectFrom('entry_sums')
-      .select(({ fn }) => fn.max<number | null>('number').as('number'))
-      .where('account_id', '=', accountId)
-      .executeTakeFirstOrThrow()
-    for (let from = number ?? 0; from + ENTRIES_A_SUM <= entries; from += ENTRIES_A_SUM) {
-      const beganAtMs = performance.now()
-      await addSum(db, { accountId, from, to: from + ENTRIES_A_SUM })
-      await pause(performance.now() - beganAtMs)
+  const paced = async <T>(run: () => Promise<T>): Promise<T> => {
+    const beganAtMs = performance.now()
+    const result = await run()
+    await pause(performance.now() - beganAtMs)
+    return result
+  }
+  for (const { accountId, entries, summed } of await paced(() => withoutSums(reports))) {
+    for (let from = summed; from + ENTRIES_A_SUM <= entries; from += ENTRIES_A_SUM) {
+      await paced(() => addSum(db, { accountId, from, to: from + ENTRIES_A_SUM }))
     }
   }
+}
+
+interface WithoutSums extends OfAccount {
+  readonly entries: number
+  /** The number up to which they are added up. */
+  readonly summed: number
+}
+
+/** The accounts that a sum is missing of. */
+async function withoutSums(db: Kysely<Tables>): Promise<readonly WithoutSums[]> {
+  const { rows } = await sql<WithoutSums>`
+    select "accountId", entries, summed from (
+      select id as "accountId", entry_count as entries, coalesce((
+        select max(number) from entry_sums where account_id = accounts.id
+      ), 0) as summed from accounts where entry_count >= ${ENTRIES_A_SUM}
+    ) as added_up where summed + ${ENTRIES_A_SUM} <= entries`.execute(db)
+  return rows
 }
 
 /** In one statement: after a failover, the database may have neither the sum before nor the entries. */
