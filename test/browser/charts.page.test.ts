@@ -247,6 +247,6 @@ test('a chart of nothing has no scale', async ({ page, server }) => {
   const nothing = JSON.parse(usage, (_, value) => (typeof value === 'number' ? 0 : value))
   server.answer('/operator/usage', json(nothing))
   await page.goto(`${server.address}/app/operator/accounts/${HELIX.id}`)
-  await page.locator('.columns svg .baseline').first().waitFor()
+  await page.locator('.columns svg text').first().waitFor()
   expect(await page.getByText(/^\$0(\.0*1)?$/).allTextContents()).toEqual(['$0'])
 })
