@@ -164,7 +164,7 @@ const SCREENS: readonly Screen[] = [
       await page.getByRole('button', { name: 'Remove credit' }).click()
       await page.getByLabel('Amount').fill('200')
     },
-    text: /goes from \$187.06 to −\$12.94; \$2.79 of it is held. Nothing is available then/,
+    text: /goes from \$187.06 to −\u2060\$12.94; \$2.79 of it is held. Nothing is available then/,
   },
   {
     name: 'op-account-menu',
