@@ -3,7 +3,7 @@ import type { WireFormat } from '../formats/format.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
 
-// Node writes no other characters in a header: it throws, and the answer has already been paid for.
+// Node throws if a header has other characters, and the answer has already been paid for.
 const PLAIN_VALUE = /^[\t\x20-\x7e]*$/
 
 /** The provider's headers that clients get: an allow-list of the format. */
@@ -27,7 +27,7 @@ interface AnsweredRequest {
 
 const PLAIN_TYPES = /^(application\/json|text\/event-stream)(\s*;\s*charset=[\w-]+)?$/i
 
-/** The headers of a success, made from the provider's. */
+/** The headers of a successful answer, made from the provider's. */
 export function answerHeaders(
   upstream: IncomingHttpHeaders,
   { format, requestId, publicNames }: AnsweredRequest,

@@ -23,7 +23,7 @@ export interface EstimateInput {
 
 /**
  * Sizes the hold of a request as its journey would. Nothing is opened, stored or sent. Estimates always take turns at
- * the thread, so that many of one owner delay no other one and no request. Throws Problem as the journey does.
+ * the thread, so that many of one owner delay no other owner and no request. Throws Problem as the journey does.
  */
 export async function estimateHold(
   parts: JourneyParts,

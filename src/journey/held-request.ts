@@ -29,7 +29,7 @@ import type { JourneyParts, JourneyRequest } from './journey-parts.ts'
 import { chargeOf, failureCodeOf, resolveOutcome } from './settle/resolve.ts'
 import type { HeldSettle } from './settle/settler.ts'
 
-/** The header by which a client asks, with `include`, that a stream reports its charge in a comment before its end. */
+/** The header by which a client asks, with `include`, for the charge of a stream, in a comment before its end. */
 export const USAGE_HEADER = 'x-service-usage'
 
 /** How the relay of one answer ended. */
@@ -111,7 +111,7 @@ export class HeldRequest {
     return this.#held.upstream.settings.timeouts
   }
 
-  /** The headers of a success for the client, made from the provider's. */
+  /** The headers of a successful answer for the client, made from the provider's. */
   answerHeaders(upstreamHeaders: IncomingHttpHeaders): OutgoingHttpHeaders {
     const { format, requestId } = this.request
     const { publicNames } = this.#parts
@@ -119,20 +119,20 @@ export class HeldRequest {
       ...answerHeaders(upstreamHeaders, { format, requestId, publicNames }),
       ...rateLimitHeaders(this.request.record.rateLimits),
     }
-    // The page's calls have it already, and stricter.
+    // The page's calls already have a stricter one.
     if (this.client.hasHeader('cache-control')) delete headers['cache-control']
     return headers
   }
 
   /**
-   * Ends the client's answer with its last bytes, if any are left. Resolves once the kernel has all of it or
-   * the client is gone: until then the answer takes memory. A client that stalls is cut off.
+   * Ends the client's answer with its last bytes, if any are left. Resolves once the kernel has all of them or
+   * the client is gone: until then the answer takes memory. A client that stalls is disconnected.
    */
   endAnswer(bytes: Buffer | null): Promise<void> {
     const { client } = this.request
     if (bytes === null) client.end()
     else client.end(bytes)
-    // The kernel takes nearly all answers at once; those need no watch.
+    // The kernel takes nearly all answers at once; these need no watch.
     if (client.destroyed || client.writableLength === 0) return Promise.resolve()
     client.setTimeout(this.timeouts.stallTimeoutMs, () => client.destroy())
     return clientClosed(client)
@@ -143,12 +143,12 @@ export class HeldRequest {
     this.#held.memory.grow(bytes)
   }
 
-  /** A stream's generation id is known. */
+  /** Records the generation id of a stream. */
   foundGenerationId(generationId: string): void {
     this.#parts.ledger.noteGeneration({ requestId: this.request.requestId, generationId })
   }
 
-  /** The first byte of the provider's answer has arrived. */
+  /** Records that the first byte of the provider's answer has arrived. */
   firstByte(): void {
     this.#firstByteAtMs = this.#parts.clock.nowMs()
     this.request.record.firstByteAtMs = this.#firstByteAtMs
@@ -180,7 +180,7 @@ export class HeldRequest {
     return problem
   }
 
-  /** The call upstream has ended: its place there is free, though the client may still be taking the answer. */
+  /** Frees the upstream's place after the call has ended, although the client may still be reading the answer. */
   callEnded(): void {
     this.#held.place?.leave()
   }
@@ -191,10 +191,10 @@ export class HeldRequest {
   }
 
   /**
-   * The client of a stream has left before the headers, or before counts that nothing else will show. True if the call
-   * is read on without it, since the provider bills it anyway. Its place in flight is then free from this tick
-   * on, here and in the ledger, while its credit stays reserved; if its key has too many such calls, it keeps its
-   * place.
+   * Records that the client of a stream has left before the headers, or before counts that can't be looked up later.
+   * True if the call is read on without it, because the provider bills it anyway. Its place in flight is then free from
+   * this tick on, here and in the ledger, while its credit stays reserved. If its key has too many such calls, it keeps
+   * its place.
    */
   clientLeftEarly(): boolean {
     this.#leftEarly = this.#held.upstream.readsOn
@@ -205,7 +205,7 @@ export class HeldRequest {
     return this.#leftEarly
   }
 
-  /** How long a stream that its client has left is read on: longer while it shows nothing and can't be looked up. */
+  /** How long a stream is read on after its client has left: longer while it has no text and can't be looked up. */
   readOnMs({ hasText }: { readonly hasText: boolean }): number {
     const { readOnTimeoutMs } = this.timeouts
     if (hasText || this.hasLookUps) return readOnTimeoutMs
@@ -219,8 +219,8 @@ export class HeldRequest {
   }
 
   /**
-   * Settles a stream: the answer is whole, or over. The settle is queued in this tick, and both of its places are free,
-   * before the client sees the end.
+   * Settles a stream that is complete or has ended. The settle is queued in this tick, and both of its places are
+   * free, before the client sees the end.
    */
   settleStream(outcome: Outcome, code: ProblemCode | null): void {
     this.#settle(outcome, { httpStatus: 200, code })
@@ -247,7 +247,7 @@ export class HeldRequest {
     })
   }
 
-  /** Settles an answer that is no stream, then delivers it or throws its problem. */
+  /** Settles an answer that is not a stream, then delivers it or throws its problem. */
   async conclude(ending: RelayEnding): Promise<void> {
     switch (ending.kind) {
       case 'streamed':
@@ -371,7 +371,7 @@ export class HeldRequest {
   }
 }
 
-// A model that reasons may show nothing for a minute.
+// A model that reasons may send no text for a minute.
 const SILENT_READ_ON_TIMES = 6
 
 /** The client left before a byte went upstream. */

@@ -29,22 +29,22 @@ export interface JourneyParts {
   readonly hasPostedCredit: (accountId: string) => Promise<boolean>
   /** The share of the thread that large bodies may use. */
   readonly threadShare: ThreadShare
-  /** The turns in which compressed bodies are inflated, apart from the others, which take much longer. */
+  /** The turns in which compressed bodies are inflated, separate from other turns, which take much longer. */
   readonly inflateShare: ThreadShare
-  /** The model at its upstream for this format; where none answers it in that, at its first. By position: its name, the format's. */
+  /** The model at its upstream for this format, or at its first if none answers it. By position: model, format. */
   readonly offerFor: (modelName: string, endpoint: string) => Offer
-  /** The same model at the dearest prices that it can have, by which holds are sized. */
+  /** The same model at the dearest prices that a call can have, by which holds are sized. */
   readonly holdOffer: (offer: Offer) => Offer | Promise<Offer>
   readonly ledger: HoldLedger
   readonly settler: Settler
   readonly tokenFactors: TokenFactors
-  /** Whether a reported cost stands without a look-up. Must not throw. */
+  /** Whether a reported cost needs no look-up. Must not throw. */
   readonly costStands: (claim: CostClaim) => boolean
-  /** Tells the operator of a field that an upstream's table does not let pass. By position: the upstream, the field. */
+  /** Reports a refused field, which an upstream's table does not have. By position: the upstream, the field. */
   readonly fieldRefused: (upstream: string, field: UnlistedField) => void
-  /** Tells the operator of an output cap of the gateway's own that a provider refused. */
+  /** Reports an output cap that the gateway set and a provider refused. */
   readonly ownCapRefused: (refusal: OwnCapRefusal) => void
-  /** Upstreams by the names that offers have. */
+  /** Upstreams by name. */
   readonly upstreams: ReadonlyMap<string, Upstream>
   readonly accountTag: (accountId: string) => string
   readonly clock: Clock
@@ -101,7 +101,7 @@ export interface JourneyRecord {
   /** The name of the upstream that has the model. */
   upstream: string | null
   stream: boolean
-  /** The limits of a minute that it is under; null: it was refused before they were asked. */
+  /** The limits of a minute that apply to it; null: it was refused before they were checked. */
   rateLimits: readonly RateLimit[] | null
   holdMicros: number | null
   /** Null: no hold was opened. */
@@ -117,12 +117,12 @@ export interface JourneyRecord {
   /** The provider's counts; null: none were reported. */
   usage: TokenUsage | null
   generationId: string | null
-  /** Whether a success was not counted, or not whole, though the provider bills by its counts. */
+  /** Whether a successful answer has no counts, or not all, although the provider bills by its counts. */
   isUncounted: boolean
   /** Whether a stream whose client left before the headers was read on or cancelled; null for all other requests. */
   leftEarly: 'readOn' | 'cancelled' | null
-  /** Why a request with a hold is marked failed; null: it is not. */
+  /** Why a request with a hold is marked as failed; null: it is not. */
   errorCode: string | null
-  /** A fault of the gateway that no answer shows; null: none. */
+  /** A fault of the gateway that no answer reports; null: none. */
   fault: unknown
 }

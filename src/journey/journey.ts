@@ -17,7 +17,7 @@ import { openHold, requireCredit } from './open-hold.ts'
 import { relayAnswer } from './relay/relay.ts'
 import { byteOwner, type SizedRequest, sizeRequest } from './size-request.ts'
 
-/** A larger body takes the thread for milliseconds, and so waits for its turn. */
+/** A larger body occupies the thread for milliseconds, so it waits for its turn. */
 const LIGHT_BODY_BYTES_MAX = 256 * 1024
 
 /**
@@ -36,7 +36,7 @@ export async function runJourney(parts: JourneyParts, request: JourneyRequest): 
   // Nothing may fail between `enter` and here: the place would never be given back.
   try {
     const tags = readTags(request.headers) // 400
-    // Returns without the body and its tree, which must be free during a call of many minutes.
+    // Returns without the body and its tree, whose memory must be free during a call of many minutes.
     const { held, forward } = await prepareCall(parts, { request, caller, slot, memory, tags }) // 400 to 503
     const ending = await relayAnswer(held, forward)
     await held.conclude(ending) // 400 to 504, the provider's own or ours
@@ -96,7 +96,7 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
   }
 }
 
-/** The call with spans of the client's body replaced for the provider, to be sent once. */
+/** The client's body with some spans replaced for the provider. It is sent once. */
 function rewrittenCall(
   { accountTag, publicNames }: JourneyParts,
   input: Pick<SizedRequest, 'call' | 'body' | 'offer' | 'upstream' | 'wire'> & {
@@ -127,7 +127,7 @@ function rewrittenCall(
   })
 }
 
-/** A place among the upstream's calls, before anything is held for it. Null: the upstream has no limit. */
+/** Takes a place among the upstream's calls, before anything is held. Null: the upstream has no limit. */
 async function placeAt(
   { inFlight }: Upstream,
   { request: { client }, caller }: Pick<PrepareInput, 'request' | 'caller'>,
@@ -143,7 +143,7 @@ async function placeAt(
   }
 }
 
-/** The format's own request headers as sent, and the wire's in place of those that were not: name and value in turn. */
+/** The format's request headers that the client sent, else the wire's defaults: name and value in turn. */
 function forwardedHeaders(
   { format, headers }: JourneyRequest,
   wire: Wire,
@@ -168,7 +168,7 @@ function deadlinesFor(call: Call, { settings: { timeouts } }: Upstream): Deadlin
   return { headersTimeoutMs, stallTimeoutMs, totalTimeoutMs }
 }
 
-/** Sends a call upstream once, when called, and lets go of its body. */
+/** Sends a call upstream once, when called, and then drops its body. */
 function sendOnce(upstream: Upstream, request: AttemptRequest): PreparedCall['forward'] {
   let unsent: AttemptRequest | null = request
   return (observer) => {
@@ -179,12 +179,12 @@ function sendOnce(upstream: Upstream, request: AttemptRequest): PreparedCall['fo
   }
 }
 
-// Made here, since a closure of its caller's would keep the body and its tree for as long as the call lasts.
+// Made in its own function: a closure in the caller would keep the body and its tree for as long as the call lasts.
 function givingBack(memory: ByteReservation): () => void {
   return () => memory.giveBack()
 }
 
-/** Reads the body within what the caller's account may take. */
+/** Reads the body within the account's share of memory. */
 function readBody(parts: JourneyParts, { request, caller, memory }: PrepareInput): Promise<Buffer> {
   return request.readBody({
     memory,

@@ -147,7 +147,7 @@ function allowanceMessage({
 
 const OWNERS = { apiKey: 'API key', account: 'account' } as const
 
-/** The limit of a minute that the ledger refuses by, which counts the requests of all processes. */
+/** The limit of a minute by which the ledger refuses, which counts the requests of all processes. */
 function reachedLimits({ reached, retryAfterSeconds }: HoldRefusalFacts): {
   readonly rateLimits?: readonly RateLimit[]
 } {
@@ -185,7 +185,7 @@ function frequencyMessage({ reached }: HoldRefusalFacts): { readonly message?: s
   }
 }
 
-/** Not all of them run: one that ended unresolved holds its credit for hours. By position: who, and what. */
+/** Says who holds how much. An unresolved request keeps its credit for hours. By position: who, how much. */
 function othersHold(requests: string, held: string): string {
   return ` ${requests} hold ${held} until they are settled; the unused part is then available again.`
 }
@@ -203,7 +203,7 @@ function keyLimitMessage({ neededMicros, availableMicros, heldMicros }: HoldRefu
   return `This request needs a hold of ${dollars(neededMicros)}; the API key has ${dollars(availableMicros)} of its credit limit left.${held}`
 }
 
-/** How a lower output cap helps: one that fits, and the hold under the model's maximum; empty: it does not help. */
+/** Says how a lower output cap helps: a cap that fits, and the hold under the model's maximum; empty: it does not. */
 function capAdvice({ fittingMicros }: HoldRefusalFacts, { call, offer, size }: SizedCall): string {
   const capTokens = capThatFits(call, { offer, size, availableMicros: fittingMicros })
   const isListedMax = capTokens !== null && capTokens === offer.outputTokensMax

@@ -25,16 +25,16 @@ interface SizeRequestInput {
   readonly bytes: Buffer
   /** Memory for the tree of the body. */
   readonly tree: ByteReservation
-  /** The turn of a body that takes the thread for long, which is ended here; null: it needs none. */
+  /** The turn of a body that occupies the thread for long, which is ended here; null: it needs none. */
   readonly turn: Turn | null
 }
 
-/** A body that was understood, at its price: nothing is opened for it, and nothing was sent. */
+/** A body that was understood, with its price. No hold is open for it, and nothing was sent. */
 export interface SizedRequest {
   readonly call: Call
   readonly body: JsonBody
   readonly offer: Offer
-  /** The same at the dearest prices that it can have, by which its hold is sized. */
+  /** The same offer at the dearest prices that the call can have, by which its hold is sized. */
   readonly heldOffer: Offer
   readonly size: HoldSize
   readonly upstream: Upstream
@@ -98,7 +98,7 @@ interface CheckedCall {
   readonly offer: Offer
 }
 
-/** The wire of a call that the model's upstream may be sent. Throws the Problem of a call that it may not. */
+/** The wire for a call to the model's upstream. Throws the Problem of a call that can't be sent there. */
 function checkedWire(parts: JourneyParts, checked: CheckedCall): Wire {
   const { upstream, format, call, body, offer } = checked
   const { formats, publicNames } = parts

@@ -1,7 +1,7 @@
 import { HOLDS, openRequest, REQUESTS, type RequestRow } from '../store/schema.ts'
 import type { NamedColumn, StoredRow, StoredValue } from '../store/table.ts'
 
-/** A table as statements see it. Each row is of the table's own kind. */
+/** A table as statements use it. Its rows are of the table's own type. */
 export interface StatedTable {
   readonly name: string
   readonly columns: readonly NamedColumn[]
@@ -35,7 +35,7 @@ export class Rows<Row extends object> {
   readonly #rows = new Map<string, Row>()
   readonly #moves = new Map<string, Move>()
 
-  /** By position: the table; what the batch notes; how its rows are named, and which changes end what callers are known by. */
+  /** By position: the table; the batch's notes; how rows are named, and which changes make cached callers stale. */
   constructor(
     table: StatedTable & { readonly read: (stored: StoredRow) => Row },
     noted: Noted,
@@ -73,7 +73,7 @@ export class Rows<Row extends object> {
     return [...this.#rows.values().filter(passes)]
   }
 
-  /** Adds a row that the store does not have: never over another, which may be of another account. */
+  /** Adds a row that the store does not have. It never replaces a row, which could belong to another account. */
   insert(row: Row): void {
     this.#put(row, 'inserted')
   }
@@ -84,14 +84,14 @@ export class Rows<Row extends object> {
     return row
   }
 
-  /** Replaces the columns of a row that move. */
+  /** Replaces those columns of a row that change. */
   update(row: Row): void {
     this.#put(row, 'updated')
   }
 
   changes(): Change<Row> {
     const table = this.#table
-    // As of most kinds of rows in most batches.
+    // Most batches leave most tables unchanged.
     if (this.#moves.size === 0)
       return { table, updated: NO_ROWS, written: NO_ROWS, inserted: NO_ROWS, deleted: NO_ROWS }
     const changed: Record<Move, Row[]> = { updated: [], written: [], inserted: [] }
@@ -118,9 +118,9 @@ export class Rows<Row extends object> {
   }
 }
 
-/** Requests: those that are open are rows of `holds`, the others of `requests`. */
+/** Requests: the open ones are rows of `holds`, the others of `requests`. */
 export class RequestRows extends Rows<RequestRow> {
-  /** Those that the store has in `holds`, and those that are gone from there already. */
+  /** Requests that the store has in `holds`, and those that are already deleted there. */
   readonly #held = new Map<string, 'there' | 'taken'>()
 
   constructor(noted: Noted) {
@@ -157,7 +157,7 @@ export class RequestRows extends Rows<RequestRow> {
         requests.inserted.push(row)
       } else if (held === 'there') holds.updated.push(row)
     }
-    // What was taken to be ended and is saved before it is.
+    // Holds that were deleted when they were read, and are still open at the end of the batch.
     for (const [requestId, held] of this.#held) {
       const row = held === 'taken' ? this.get(requestId) : undefined
       if (row?.state === 'open') holds.inserted.push(row)
@@ -175,16 +175,16 @@ export class RequestRows extends Rows<RequestRow> {
 
 type Changed = Record<'inserted' | 'written' | 'updated' | 'deleted', RequestRow[]>
 
-/** Rows of one table as they are after a batch, each once, in the order in which they were changed first. */
+/** The changed rows of one table after a batch, each once, in the order of their first change. */
 export interface Change<Row extends object = object> {
   readonly table: StatedTable
-  /** To be inserted. */
+  /** Rows to insert. */
   readonly inserted: readonly Row[]
-  /** To be inserted, or where they are there, updated whole. */
+  /** Rows to insert, or to update in all columns if they exist. */
   readonly written: readonly Row[]
-  /** To be updated, in the columns that move. */
+  /** Rows to update, in the columns that change. */
   readonly updated: readonly Row[]
-  /** To be deleted, by the key. */
+  /** Rows to delete, by the key. */
   readonly deleted: readonly Row[]
 }
 

@@ -108,7 +108,7 @@ export function accountListOperations(parts: OperationParts) {
   ]
 }
 
-/** An account in a list of them. */
+/** An account in a list. */
 export const listedAccountShape = accountShape
   .extend({
     charge: moneyField
@@ -137,7 +137,7 @@ function sumsAnswer(sums: Pick<UsageFigures, 'chargeMicros' | 'money'> | undefin
 
 const ROWS_AT_ONCE = 500
 
-/** Accounts as CSV, with amounts in exact dollars: each part is read when the one before was taken. */
+/** Accounts as CSV, with amounts in exact dollars. Each part is read when the client has taken the one before. */
 async function* accountCsv(
   db: Kysely<Tables>,
   { listed, nowMs }: { readonly listed: ListedAccounts; readonly nowMs: number },

@@ -17,14 +17,14 @@ import { idCursor, isStorable } from './fields.ts'
 /** The sums of requests by which accounts can be sorted. */
 export const USAGE_SORTS = ['charged', 'margin'] as const
 
-/** The order of a list of accounts: by a value of theirs, or by the sums of their requests. */
+/** The order of a list of accounts: by a value of the account, or by the sums of its requests. */
 type ListOrder = Omit<AccountOrder, 'sort'> & {
   readonly sort: AccountOrder['sort'] | (typeof USAGE_SORTS)[number]
 }
 
 const SORTS = [...ACCOUNT_SORTS, ...USAGE_SORTS] as const
 
-/** `?sort=` of accounts: the name of a value, behind a `-` for the greatest first. */
+/** `?sort=` of accounts: the name of a value, after a `-` for the greatest first. */
 export const accountSortField = z
   .enum(SORTS.flatMap((sort) => [sort, `-${sort}`] as const))
   .default('-created')
@@ -39,7 +39,7 @@ function orderOf(text: string): ListOrder {
   return { sort: SORTS.find((each) => each === name) ?? 'created', isDescending }
 }
 
-/** The cursor of the page behind a place; null: there is none. By age it is that of an id. */
+/** The cursor of the page after a place; null: there is none. For a list by age it is the cursor of an id. */
 export function accountCursor({ sort }: ListOrder, next: AccountPlace | null): string | null {
   if (next === null || sort === 'created') return idCursor('accounts', next?.id ?? null)
   const value = Buffer.from(JSON.stringify([sort, next.value])).toString('hex')
@@ -59,7 +59,7 @@ const hexValue = z
   })
   .pipe(z.tuple([z.enum(SORTS), z.union([z.int(), z.string().refine(isStorable)])]))
 
-/** The place of a cursor that was read; throws Problem `invalid_parameter` where it is of another order. */
+/** The place that a cursor names. Throws Problem `invalid_parameter` if the cursor is of another order. */
 export function accountPlace({ sort }: ListOrder, text: string | undefined): AccountPlace | null {
   if (text === undefined) return null
   const isByAge = sort === 'created'
@@ -82,19 +82,19 @@ export interface ListedAccounts {
   readonly days: { readonly fromMs: number; readonly toMs: number }
 }
 
-/** One page, and the place of its last account; null where no page follows. */
+/** One page, and the place of its last account; null if no page follows. */
 interface AccountPage {
   readonly accounts: readonly AccountRow[]
   readonly next: AccountPlace | null
 }
 
-/** Reads the page behind a place; null: the first one. */
+/** Reads the page after a place; null: the first page. */
 type ReadAccountPage = (page: {
   readonly after: AccountPlace | null
   readonly limit: number
 }) => Promise<AccountPage>
 
-/** Lists accounts in any order. Sums of requests are read once for all of its pages. */
+/** Lists accounts in any order. Sums of requests are read once for all pages. */
 export function accountPages(
   db: Kysely<Tables>,
   { filter, order: { sort, isDescending }, days }: ListedAccounts,
@@ -140,7 +140,7 @@ interface PlaceValues {
   readonly isDescending: boolean
 }
 
-/** Accounts by their values, and by age where values are equal. Unknown values are last in both directions. */
+/** Accounts by their values, and by age if values are equal. Unknown values are last in both directions. */
 export function sortPlaces(
   accountIds: readonly string[],
   { values, isDescending }: PlaceValues,

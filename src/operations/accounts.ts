@@ -43,7 +43,7 @@ function create(parts: OperationParts) {
     example: { name: 'Ada Lovelace' },
     answers: { 200: accountShape, 201: accountShape },
     async run({ caller, by, body }) {
-      // A fee decides what is charged: it needs the scope for credit.
+      // A fee changes charges, so it needs the scope for credit.
       if (body.fee_basis_points !== undefined) requireScope(caller, 'credit')
       return made(parts, { ...body, ownerId: null }, by)
     },
@@ -260,7 +260,7 @@ export const accountShape = z
   })
   .meta({ id: 'Account' })
 
-/** An account as it is answered. */
+/** An account as responses have it. */
 export function accountAnswer(
   account: AccountRow,
   purses: AccountCredit,
@@ -288,7 +288,7 @@ export function accountAnswer(
   }
 }
 
-/** The two purses as they are answered. */
+/** The two purses as responses have them. */
 export function creditAnswer({
   backed,
   free,

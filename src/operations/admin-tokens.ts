@@ -70,7 +70,7 @@ function create({ store, ids, clock, onAdminTokensChanged }: OperationParts) {
 }
 
 /**
- * By position: the caller, and when the new token shall expire. Throws Problem `invalid_parameter` where the caller's
+ * By position: the caller, and the expiry of the new token. Throws Problem `invalid_parameter` if the caller's
  * own token expires earlier.
  */
 function expiryOf(

@@ -71,7 +71,7 @@ export const ownKeyShape = z
   })
   .meta({ id: 'OwnKey' })
 
-/** An API key as it is answered to those who manage it. */
+/** An API key in responses to the people who manage it. */
 export function apiKeyAnswer(
   apiKey: ApiKeyRow,
   { usedAtMs, ...at }: KeyMoment & { readonly usedAtMs: number | null },
@@ -85,13 +85,13 @@ export function apiKeyAnswer(
   }
 }
 
-/** The calling key as it is answered. */
+/** The calling key as responses have it. */
 export function ownKeyAnswer(
   apiKey: ApiKeyRow,
   { balance, spend, nowMs }: OwnKeyMoment,
 ): z.infer<typeof ownKeyShape> {
   return {
-    // A key of a suspended account does not get this far.
+    // A key of a suspended account is refused earlier.
     ...commonAnswer(apiKey, { nowMs, isSuspended: false }),
     credit_limit_remaining: remainingOf(apiKey),
     credit_available: balance.backed.availableMicros,
@@ -109,7 +109,7 @@ export function ownKeyAnswer(
   }
 }
 
-/** An allowance, which says when it resets, else the limit in total; with what both together leave the key. */
+/** An allowance with its next reset, else the total limit; and the credit that both leave to the key. */
 function ownLimit(apiKey: ApiKeyRow, nowMs: number): Parameters<typeof ownKeyData>[0]['limit'] {
   const { allowance } = limitsAnswer(apiKey, nowMs)
   const { creditLimitMicros } = apiKey

@@ -167,7 +167,7 @@ function show(parts: OperationParts) {
 
 function change(parts: OperationParts) {
   const { store, ledger, clock, onCallersChanged, keyLimits } = parts
-  // Lists of operations are also made without a process, to be read alone.
+  // Lists of operations are also made without a process, only to read their descriptions.
   let allowances: Gate | null = null
   return operation({
     name: 'changeKey',
@@ -240,7 +240,7 @@ function rotate(parts: OperationParts) {
     async run(call) {
       const row = await namedKey(store, call)
       const apiKeyId = row.id
-      // The key of the Playground has no text that could be another one.
+      // The key of the Playground has no text that could be replaced.
       if (!hasText(row)) throw notFound('API key', apiKeyId)
       const graceMs = call.body.grace_seconds * 1_000
       const rotated = await rotateApiKey(ledger, { apiKeyId, keyTag, graceMs }, call.by)
@@ -274,7 +274,7 @@ function remove({ store, ledger, onCallersChanged }: OperationParts) {
   })
 }
 
-/** The key that a call names. Throws Problem `not_found`, for a member also where it is another account's. */
+/** The key that a call names. Throws Problem `not_found`, for a member also if the key is another account's. */
 async function namedKey(
   { db }: OperationParts['store'],
   { caller, param }: { readonly caller: Caller; param(name: string): string },

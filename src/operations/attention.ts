@@ -66,7 +66,7 @@ interface AttentionInput {
   readonly pace: { readonly groups: readonly UsageGroupFigures[]; readonly days: number }
 }
 
-/** The items that need attention, the most urgent first: those of alerts, and those of alerts soon to come. */
+/** The items that need attention, the most urgent first: current alerts, and alerts that are due soon. */
 export function attentionOf(input: AttentionInput): readonly Attention[] {
   const { nowMs, account, balance, nextReleaseAtMs } = input
   const { free, unresolved } = balance

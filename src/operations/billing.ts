@@ -26,7 +26,7 @@ export const billingField = z
     'The buyer on receipts. It replaces all earlier billing details. Null: the name and the email address of the account.',
   )
 
-/** Billing details as they are answered. */
+/** Billing details as responses have them. */
 export const billingShape = z
   .object({
     name: z.string().nullable(),
@@ -36,7 +36,7 @@ export const billingShape = z
   .nullable()
   .describe('The buyer on receipts. Null: the name and the email address of the account.')
 
-/** Billing details of an account as they are answered. */
+/** Billing details of an account as responses have them. */
 export function billingAnswer(stored: string | null): z.infer<typeof billingShape> {
   return stored === null ? null : billingShape.parse(JSON.parse(stored))
 }

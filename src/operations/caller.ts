@@ -7,13 +7,13 @@ import { oneOf } from './check-input.ts'
 /** The caller of an operation: an admin, by token or on the command line, or an API key for its own account. */
 export type Caller =
   | AdminCaller
-  /** Without a key. */
+  /** Anyone, without a key. */
   | { readonly kind: 'anyone' }
   | { readonly kind: 'key'; readonly apiKeyId: string; readonly accountId: string }
   | MemberCaller
   | OperatorCaller
 
-/** A person or program with an admin token, or with the command line beside the store, which is recorded as a token is. */
+/** A person or program with an admin token, or with the command line, which is recorded as a token is. */
 interface AdminCaller {
   readonly kind: 'admin'
   readonly token: TokenCaller
@@ -27,7 +27,7 @@ interface TokenCaller {
   readonly scopes: readonly AdminScope[]
   /** Null: it does not expire. */
   readonly expiresAtMs: number | null
-  /** Under which id a change is recorded. */
+  /** The id under which a change is recorded. */
   readonly actionId: string
 }
 
@@ -36,7 +36,7 @@ interface MemberCaller {
   readonly kind: 'member'
   readonly userId: string
   readonly accountId: string
-  /** Operators may do what owners may, in every account. */
+  /** Operators can do what owners can, in every account. */
   readonly role: Role
   readonly isOperator: boolean
   /** The ID under which a change is recorded as an operator's; null: changes by members and owners are not recorded. */
@@ -46,7 +46,7 @@ interface MemberCaller {
 
 /** How long ago the page asked a user for the password. */
 export interface RecentPassword {
-  /** Whether it is recent enough for what asks for it again. */
+  /** Whether it is recent enough for a change that needs it. */
   readonly isRecent: boolean
   /** Notes a change that needs it, so that it stays recent. */
   readonly keepRecent: () => Promise<void>
@@ -56,7 +56,7 @@ export interface RecentPassword {
 interface OperatorCaller {
   readonly kind: 'operator'
   readonly userId: string
-  /** Under which id a change is recorded. */
+  /** The id under which a change is recorded. */
   readonly actionId: string
   readonly password: RecentPassword
 }
@@ -97,7 +97,7 @@ function passwordOf(
     case 'operator':
       return caller.password
     case 'member':
-      // An operator on the pages of an account that is another's has an action's id.
+      // An operator on the pages of another owner's account has an id for recorded changes.
       return asksMembers || caller.actionId !== null ? caller.password : null
     case 'admin':
     case 'key':
@@ -127,7 +127,7 @@ export function operatorOf(caller: Caller, action: string): OperatorAction | nul
   return { id: caller.actionId, userId: caller.userId, action }
 }
 
-/** Whether a caller may open what is an account's: of its own account alone, unless it is for all. */
+/** Whether a caller can open objects of an account: only of its own account, unless it is for all. */
 export function mayOpen(caller: Caller, accountId: string): boolean {
   return 'accountId' in caller ? caller.accountId === accountId : true
 }

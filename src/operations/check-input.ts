@@ -6,7 +6,7 @@ const FAULTS_MAX = 10
 
 /**
  * Checks what a client sent against a schema, and reads it. Throws the Problem `invalid_parameter`,
- * which names the first ten faults and has the first one's field as its `param`.
+ * which names the first ten errors and has the first one's field as its `param`.
  */
 export function checkInput<Schema extends z.ZodType>(
   schema: Schema,

@@ -117,17 +117,17 @@ function revoke({ ledger }: OperationParts) {
   })
 }
 
-/** So that codes are not guessed: tries of a user of the page. */
+/** Limits the tries of a user of the page, so that codes can't be guessed. */
 const TRIES: GateSettings = {
   counts: 'user',
   inFlightMax: 5,
   requestsPerMinuteMax: 5,
-  // Of callers without paid credit, which users are not.
+  // This limit is for callers without paid credit, and users are not such callers.
   unbackedRequestsPerMinuteMax: 0,
 }
 
 function redeem({ ledger, clock, onCallersChanged }: OperationParts) {
-  // Lists of operations are also made without a process, to be read alone.
+  // Lists of operations are also made without a process, only to read their descriptions.
   let tries: Gate | null = null
   return operation({
     name: 'redeemCode',
@@ -206,7 +206,7 @@ export const createdCreditCodeShape = creditCodeShape
   })
   .meta({ id: 'CreatedCreditCode' })
 
-/** A credit code as it is answered. */
+/** A credit code as responses have it. */
 function creditCodeAnswer(row: CreditCodeRow): z.infer<typeof creditCodeShape> {
   return {
     id: row.id,

@@ -151,7 +151,7 @@ function entries({ store }: OperationParts) {
     async run({ reader, caller, accountId, query: { limit, cursor, from, to } }) {
       const account = await getAccount(readsFor({ caller, reader }, store), accountId)
       if (account === null) throw notFound('account', accountId)
-      // Entries after the range are added up, of which there may be many.
+      // Entries after the range are added up, and there may be many.
       const page = await listStatement(
         to === undefined ? store.pages(reader) : store.searches(reader),
         {
@@ -212,7 +212,7 @@ interface EntrySpan {
   readonly toMs: number | null
 }
 
-/** Entries with the balance after each, a thousand at a time: each part is read when the one before was taken. */
+/** Entries with the balance after each, a thousand at a time. Each part is read when the one before was taken. */
 async function* entryCsv(
   db: Store['db'],
   { toMs, ...entries }: EntrySpan & { readonly accountId: string },
@@ -263,7 +263,7 @@ export const statementLineShape = entryShape
   })
   .meta({ id: 'StatementLine' })
 
-/** An entry as it is answered. */
+/** An entry as responses have it. */
 export function entryAnswer(entry: Entry): z.infer<typeof entryShape> {
   return {
     id: `${entry.accountId}/${entry.number}`,

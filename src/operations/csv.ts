@@ -13,7 +13,7 @@ export function csvLine(cells: readonly CsvCell[]): string {
   return `${cells.map(cellText).join(',')}\r\n`
 }
 
-/** Micro-dollars as dollars, exact: a decimal that spreadsheets add up. */
+/** Micro-dollars as exact dollars: a decimal that spreadsheets can add up. */
 export function dollarsCell(amountMicros: number): ExactDecimal {
   return exactCell({ digits: BigInt(amountMicros), exponent: -6 })
 }
@@ -23,7 +23,7 @@ export function exactCell(value: Decimal): ExactDecimal {
   return { decimal: formatDecimal(value) }
 }
 
-/** Text that a spreadsheet would run as a formula is given as text. */
+/** Marks text that a spreadsheet would run as a formula as text. */
 function cellText(cell: CsvCell): string {
   if (cell === null) return ''
   if (typeof cell === 'number') return String(cell)

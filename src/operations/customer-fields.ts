@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
 /**
- * Names of response fields that only operators read: costs, fees, margins, upstreams, and what leads to them. They are
- * taken out of each response to a key, to anyone, and to an account's members.
+ * Names of response fields that only operators read: costs, fees, margins, upstreams, and IDs that lead to them. They
+ * are removed from each response to a key, to anyone, and to an account's members.
  */
 export const OPERATOR_ONLY = [
   'backed_charge',
@@ -24,7 +24,7 @@ export const OPERATOR_ONLY = [
 
 const HIDDEN: ReadonlySet<string> = new Set(OPERATOR_ONLY)
 
-/** A response as customers have it. */
+/** A response as customers get it. */
 export type ForCustomers<T> = T extends readonly (infer Item)[]
   ? ForCustomers<Item>[]
   : T extends object
@@ -35,14 +35,14 @@ export type ForCustomers<T> = T extends readonly (infer Item)[]
       }
     : T
 
-/** The shape of a response without operators' fields, and what takes them out of a response. */
+/** The shape of a response without operators' fields, and the function that removes them from a response. */
 interface CustomerShape {
   readonly shape: z.ZodType
   /** Null: the shape has none of these fields. */
   readonly withoutHidden: ((value: unknown) => unknown) | null
 }
 
-/** Takes {@link OPERATOR_ONLY} out of the shape of a response, at any depth. The result is named `Customer…`. */
+/** Removes {@link OPERATOR_ONLY} from the shape of a response, at any depth. The result is named `Customer…`. */
 export function forCustomers(shape: z.ZodType): CustomerShape {
   if (shape instanceof z.ZodObject) return objectForCustomers(shape)
   if (shape instanceof z.ZodArray) {
@@ -105,7 +105,7 @@ interface Wrapper {
   readonly apply: (run: (value: unknown) => unknown) => (value: unknown) => unknown
 }
 
-/** By position: the shape, the one inside of it, and how the first is made of the second. */
+/** By position: the shape, its inner shape, and how the first is made of the second. */
 function wrapped(shape: z.ZodType, member: Inner, { wrap, apply }: Wrapper): CustomerShape {
   const inner = innerForCustomers(member)
   if (inner.withoutHidden === null) return { shape, withoutHidden: null }
@@ -121,7 +121,7 @@ function ifAny(run: (value: unknown) => unknown): (value: unknown) => unknown {
   return (value) => (value === null || value === undefined ? value : run(value))
 }
 
-/** By position: the shape for customers, and that of operators, whose words and name it takes. */
+/** By position: the shape for customers, and the shape for operators, whose descriptions and name it takes. */
 function described(made: z.ZodType, shape: z.ZodType): z.ZodType {
   const meta = shape.meta()
   if (meta === undefined) return made

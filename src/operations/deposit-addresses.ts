@@ -15,7 +15,7 @@ import { type OperationParts, operation } from './operation.ts'
 
 /** The deposit addresses of accounts on a chain, with the paths for the wallet that has the seed, for admins. */
 export function depositAddressOperations({ store, sale }: OperationParts) {
-  /** The address by the public key of the settings; null: deposits of this chain are not taken. */
+  /** The address that the public key of the settings gives; null: deposits of this chain are not accepted. */
   const derivedOf = ({ chainId, accountId }: { chainId: number; accountId: string }) => {
     for (const method of sale?.methods ?? []) {
       if (method.kind === 'deposit' && method.chainId === chainId)

@@ -6,10 +6,10 @@ import { FEE_BASIS_POINTS_MAX, type Micros, micros, parseDecimal } from '../voca
 /** The most characters of a name. */
 const NAME_CHARS_MAX = 200
 
-/** The most that one command may move, in micro-dollars: $100 million. */
+/** The largest amount that one command can move, in micro-dollars: $100 million. */
 const AMOUNT_MICROS_MAX = 100_000_000_000_000
 
-/** A name for people. */
+/** A displayed name. */
 export const nameField = text({ charsMax: NAME_CHARS_MAX })
 
 /** An email address. */
@@ -42,7 +42,7 @@ export const positiveAmountField = amount({ min: 1, message: 'must be above zero
 /** Micro-dollars, zero or more. */
 export const amountField = amount({ min: 0, message: 'must be zero or more' })
 
-/** Micro-dollars to add, or below zero to take back. */
+/** Micro-dollars to add, or below zero to remove. */
 export const changeField = amount({
   min: -AMOUNT_MICROS_MAX,
   message: 'must be at least -$100,000,000',
@@ -66,7 +66,7 @@ export const costField = z
 /** A platform fee, in hundredths of a percent of the provider's cost. */
 export const feeShape = z.int()
 
-/** A platform fee that an admin sets; null: that of the model. */
+/** A platform fee that an admin sets; null: the model's fee. */
 export const feeField = feeShape
   .refine(
     (value) => value >= 0 && value <= FEE_BASIS_POINTS_MAX,
@@ -90,7 +90,7 @@ export const externalIdField = z
   .refine((value) => EXTERNAL_ID.test(value), 'must be 1 to 255 printable characters')
 
 /**
- * Text without control characters, trimmed. `missing` is the message where it is missing; default: that it
+ * Text without control characters, trimmed. `missing` is the message if it is missing; default: that it
  * is required.
  */
 export function text({
@@ -189,7 +189,7 @@ export function anyOf<Value extends string>(each: z.ZodType<Value, string>, mess
     .describe('One value or several, comma-separated: any of them matches.')
 }
 
-/** More than a person picks. */
+/** More values than a person picks. */
 const VALUES_MAX = 50
 
 /** A filter of a list by an id. */
@@ -277,7 +277,7 @@ export function listAnswer<T>(items: readonly T[], nextCursor: string | null) {
   }
 }
 
-/** The list that a cursor is a place of. */
+/** The list that a cursor belongs to. */
 export type ListName =
   | 'actions'
   | 'admin_tokens'

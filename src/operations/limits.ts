@@ -52,7 +52,7 @@ const limitsField = z.strictObject({
   ),
 })
 
-/** The fields of a body that give an account or a key limits of its own. */
+/** The fields of a body that give an account or a key its own limits. */
 export const limitFields = {
   allowance: allowanceField
     .nullable()
@@ -93,8 +93,8 @@ export function limitChanges({ allowance, limits }: LimitsBody): Partial<OwnLimi
 }
 
 /**
- * Members may lower the limits of their keys; those that the key has are null where it is new. Throws Problem
- * `invalid_parameter` where one would be raised above both the default and what the key has.
+ * Lets members lower the limits of their keys. The present limits are null for a new key. Throws Problem
+ * `invalid_parameter` if a limit would be raised above both the default and the key's present limit.
  */
 export function refuseRaisedLimits(
   caller: Caller,
@@ -129,7 +129,7 @@ const ALLOWANCES: GateSettings = {
   counts: 'allowances',
   inFlightMax: 10,
   requestsPerMinuteMax: 10,
-  // Of callers without paid credit, which is not asked here.
+  // This limit is for callers without paid credit, which does not matter here.
   unbackedRequestsPerMinuteMax: 0,
 }
 
@@ -139,8 +139,8 @@ export function allowanceGate(clock: Clock): Gate {
 }
 
 /**
- * Counts a change of a key that sets an allowance, also the one that the key has: changes that are under way at the same
- * time can find another. Throws Problem `rate_limited`.
+ * Counts a change of a key that sets an allowance, even to the same value, because concurrent changes can find another
+ * one. Throws Problem `rate_limited`.
  */
 export function countAllowance(gate: Gate, caller: Caller, { allowance }: LimitsBody): void {
   if (allowance == null || !isMember(caller)) return
@@ -148,7 +148,7 @@ export function countAllowance(gate: Gate, caller: Caller, { allowance }: Limits
   gate.enter({ accountId, apiKeyId: accountId, hasBackedCredit: true }).leave()
 }
 
-/** The limits of an account or a key, with what counts against its allowance. */
+/** The limits of an account or a key, with the spend and holds that count against its allowance. */
 export const limitShapes = {
   allowance: z
     .object({
@@ -176,7 +176,7 @@ type LimitsAnswer = {
   readonly [Name in keyof typeof limitShapes]: z.infer<(typeof limitShapes)[Name]>
 }
 
-/** Limits as they are answered. */
+/** Limits as responses have them. */
 export function limitsAnswer(
   row: OwnLimits & Pick<AccountRow, 'period'>,
   nowMs: number,

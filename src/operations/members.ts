@@ -13,7 +13,7 @@ import { emailField, idField, listAnswer, listShape, timeAnswer, timeField } fro
 import { notFound, type OperationParts, operation } from './operation.ts'
 import { linkAnswer, linkShape } from './people.ts'
 
-/** The people who may open the pages of an account. */
+/** The people who can open the pages of an account. */
 export function memberOperations(parts: OperationParts) {
   return [
     list(parts),
@@ -107,7 +107,7 @@ function leave({ store: { db }, clock }: OperationParts) {
     problems: ['not_found', 'last_owner'],
     async run({ caller: { userId }, accountId }) {
       const left = { accountId, userId, role: null, ownerId: null }
-      // An operator is in every account, and a member of some.
+      // An operator can open every account, and is a member of some.
       if (!(await changeMember({ db, clock }, left, null))) throw notFound('member', userId)
       return { httpStatus: 200, body: removedAnswer(userId) }
     },
@@ -201,7 +201,7 @@ function withdraw({ store: { db }, clock }: OperationParts) {
   })
 }
 
-/** The owner who calls; null: an operator or an admin does. */
+/** The calling owner; null: an operator or an admin calls. */
 function ownerOf(caller: Caller): string | null {
   return caller.kind === 'member' && caller.actionId === null ? caller.userId : null
 }

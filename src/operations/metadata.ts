@@ -13,7 +13,7 @@ export const metadataField = z
     additionalProperties: { type: 'string' },
     description: `Your own notes: at most ${PAIRS_MAX} texts of at most ${VALUE_CHARS_MAX} characters, with keys of at most ${KEY_CHARS_MAX}. They replace all earlier ones; null removes them. Members of the account can read them.`,
   })
-  // Not z.record, which drops the key `__proto__` without a word.
+  // Not z.record, which silently drops the key `__proto__`.
   .transform((value, checked): string | null => {
     const fault = value === null ? null : faultOf(value)
     if (fault !== null) checked.addIssue({ code: 'custom', message: fault })
@@ -26,7 +26,7 @@ function faultOf(value: unknown): string | null {
   const pairs = Object.entries(value)
   if (pairs.length > PAIRS_MAX) return `must have at most ${PAIRS_MAX} keys`
   for (const [place, [memberName, text]] of pairs.entries()) {
-    // How the tree of a body has a quote, a backslash or a control character in a key.
+    // Escapes a quote, a backslash or a control character in a key, as the tree of a body does.
     if (!isText(memberName, KEY_CHARS_MAX) || memberName === '' || memberName.includes('\ue000')) {
       return `must have keys of 1 to ${KEY_CHARS_MAX} characters without quotes, backslashes and control characters; key ${place + 1} is not`
     }
@@ -45,12 +45,12 @@ function isText(value: unknown, charsMax: number): boolean {
   return typeof value === 'string' && value.length <= charsMax && isStorable(value)
 }
 
-/** Metadata as it is answered. */
+/** Metadata as responses have it. */
 export const metadataShape = z
   .record(z.string(), z.string())
   .describe('Your own notes; empty where there are none.')
 
-/** Metadata of a row as it is answered. */
+/** Metadata of a row as responses have it. */
 export function metadataAnswer(stored: string | null): z.output<typeof metadataShape> {
   const metadata: unknown = stored === null ? {} : JSON.parse(stored)
   return Object.fromEntries(

@@ -27,7 +27,7 @@ const patternsField = z
   .transform((patterns): readonly string[] => [...new Set(patterns)])
   .nullish()
 
-/** The models that an account's keys, or one key, may use; a list that is left out stays as it is. */
+/** The models that an account's keys, or one key, can use. A list that is left out is unchanged. */
 export const modelsField = z
   .strictObject({
     allow: patternsField.describe(
@@ -42,7 +42,7 @@ export const modelsField = z
     'The models that may be used. The lists of the key and those of its account both apply. A list that is left out is unchanged; null removes both.',
   )
 
-/** The lists as they are answered. */
+/** The lists as responses have them. */
 export const modelsShape = z
   .object({ allow: z.array(z.string()), deny: z.array(z.string()) })
   .nullable()
@@ -65,7 +65,7 @@ function nullIfEmpty(patterns: readonly string[] | null): readonly string[] | nu
   return patterns === null || patterns.length === 0 ? null : patterns
 }
 
-/** The lists of a row as they are answered. */
+/** The lists of a row as responses have them. */
 export function modelsAnswer({ modelsAllow, modelsDeny }: Lists): z.output<typeof modelsShape> {
   if (modelsAllow === null && modelsDeny === null) return null
   return { allow: [...(modelsAllow ?? [])], deny: [...(modelsDeny ?? [])] }

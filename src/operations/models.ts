@@ -61,7 +61,7 @@ const pricingShape = z
 
 const tokensOrNull = z.int().nullable()
 
-/** A model as an account has it: the platform fee is in its prices. */
+/** A model as an account gets it: its prices include the platform fee. */
 export const modelShape = z
   .object({
     id: z.string(),
@@ -111,7 +111,7 @@ function pricingAnswer({ pricing }: Pick<ChargedModel, 'pricing'>): z.input<type
   return Object.fromEntries(copied)
 }
 
-/** A model at one of its upstreams, with what operators alone read. */
+/** A model at one of its upstreams, with the fields that only operators read. */
 export const offeredModelShape = modelShape
   .extend({
     upstream: z.string(),

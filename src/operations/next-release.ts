@@ -2,8 +2,8 @@ import type { Balance } from '../ledger/activity/balance.ts'
 import type { OperationParts } from './operation.ts'
 
 /**
- * When the first unresolved request of an account is released if its cost is not learned until then, as the
- * reconciler will do it; null: there is none.
+ * When the reconciler releases the first unresolved request of an account if its cost is still unknown then;
+ * null: the account has no such request.
  */
 export function nextReleaseAtMs(
   { server }: OperationParts,

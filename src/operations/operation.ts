@@ -39,9 +39,9 @@ interface Paths {
   readonly operator?: `/app/api/operator/${string}`
 }
 
-/** An operation: input, rule and response, defined once for HTTP, its documents and the command line. */
+/** An operation: input, rule and response, defined once for HTTP, its documentation and the command line. */
 export interface Operation {
-  /** Its name in documents, and of the command that runs it. */
+  /** Its name in the documentation, and in the command that runs it. */
   readonly name: string
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly paths: Paths
@@ -54,7 +54,7 @@ export interface Operation {
   readonly example: object | undefined
   /** The shape of each successful response to a kind of caller, by status. */
   answersTo(kind: CallerKind): Readonly<Record<number, z.ZodType>>
-  /** Its own refusals, in addition to those of its callers and of its input. */
+  /** Its own refusals, in addition to those for its callers and its input. */
   readonly problems: readonly ProblemCode[]
   /** Whether members must be owners of their account. */
   readonly needsOwner: boolean
@@ -69,11 +69,11 @@ interface OperationCall {
   readonly caller: Caller
   readonly params: Readonly<Record<string, string>>
   readonly query: unknown
-  /** Parsed JSON; undefined where the operation takes none. */
+  /** Parsed JSON; undefined if the operation takes none. */
   readonly body: unknown
-  /** Whether the client asks for CSV where there is JSON too. Default: no. */
+  /** Whether the client asks for CSV if the operation has JSON too. Default: no. */
   readonly acceptsCsv?: boolean
-  /** Aborted when the client has left. Default: it stays. */
+  /** Aborted when the client has left. Default: never. */
   readonly signal?: AbortSignal
   /** Called with the number of rows or models that a long operation has read so far. */
   readonly onProgress?: (done: number) => void
@@ -82,14 +82,14 @@ interface OperationCall {
 /** A successful response. */
 export interface Answered {
   readonly httpStatus: number
-  /** To be sent as JSON; a `Readable` is sent as CSV, as fast as the client takes it. */
+  /** Sent as JSON; a `Readable` is sent as CSV, as fast as the client reads it. */
   readonly body: object
 }
 
 /** A call whose input has been checked. */
 interface CheckedCall<Kind extends CallerKind, Query, Body> {
   readonly caller: Extract<Caller, { kind: Kind }>
-  /** The operator or the token that calls, to be recorded with each change; null: another caller. */
+  /** The calling operator or token, which is recorded with each change; null: another caller. */
   readonly by: OperatorAction | null
   /**
    * The account that the call is for: the caller's own, or the `{account_id}` of the path of an admin or
@@ -97,8 +97,8 @@ interface CheckedCall<Kind extends CallerKind, Query, Body> {
    */
   readonly accountId: string
   /**
-   * A parameter of the path. Throws TypeError where the path has no such parameter, and Problem
-   * `not_found` where its value has control characters.
+   * A parameter of the path. Throws TypeError if the path has no such parameter, and Problem
+   * `not_found` if its value has control characters.
    */
   param(name: string): string
   readonly query: Query
@@ -136,7 +136,7 @@ interface OperationInput<
 > extends Pick<Operation, 'method' | 'summary'> {
   readonly name: Name
   readonly paths: P
-  /** The shape of each successful response, by status: customers get it without what operators alone may see. */
+  /** The shape of each successful response, by status. Customers get it without the fields for operators. */
   readonly answers: Answers
   /** Default: the query string is ignored. */
   readonly query?: Query
@@ -147,11 +147,11 @@ interface OperationInput<
   /** Default: none. */
   readonly problems?: readonly ProblemCode[]
   /**
-   * Whether a change takes access away, or says what something is called, so that operators need no recent password for it; a
-   * function of the body where some of its fields do more. Default: no. Of no importance where nothing is changed.
+   * Whether a change only removes access or renames something, so that operators need no recent password for it; a
+   * function of the body if only some of its fields are such changes. Default: no. Ignored if nothing is changed.
    */
   readonly isHarmless?: true | ((body: z.output<Body>) => boolean)
-  /** Whether members need a recent password too. Default: operators alone do. */
+  /** Whether members need a recent password too. Default: only operators do. */
   readonly asksMembers?: true
   /** Default: every member may call it. */
   readonly needsOwner?: true
@@ -210,7 +210,7 @@ export function operation<
       const checked = {
         // Without a schema the type is `undefined`, and so is the value: here and below.
         query: (query === undefined ? undefined : checkInput(query, sent.query)) as z.output<Query>,
-        // As above.
+        // The same as above.
         body: (body === undefined ? undefined : checkInput(body, sent.body)) as z.output<Body>,
       }
       const needsPassword = asksMembers || !isHarmlessWith(checked.body)
@@ -236,8 +236,8 @@ export function operation<
 }
 
 /**
- * The successful responses of customers: their shapes by status, and what takes operators' fields out of one. Made when a
- * customer first has an answer: a start would have to wait for those of all operations.
+ * The successful responses to customers: their shapes by status, and the functions that remove operators' fields. They
+ * are made for the first answer to a customer: making them for all operations would slow down a start.
  */
 function answersForCustomers(answers: AnswerShapes) {
   let made: ReadonlyMap<number, ReturnType<typeof forCustomers>> | null = null
@@ -259,11 +259,11 @@ function answersForCustomers(answers: AnswerShapes) {
   }
 }
 
-/** A parameter of the path by its name. Throws Problem `not_found` for what no id can be. */
+/** A parameter of the path by its name. Throws Problem `not_found` for a value that can't be an id. */
 function paramOf(params: Readonly<Record<string, string>>, name: string): string {
   const value = params[name]
   if (value === undefined) throw new TypeError(`the path has no parameter ${name}`)
-  // No id has one, and PostgreSQL would not even look for it.
+  // No id has a control character, and PostgreSQL would refuse to search for one.
   if (/\p{Cc}/u.test(value)) throw new Problem('not_found')
   return value
 }
@@ -280,26 +280,26 @@ export interface OperationParts {
   readonly ledger: CommandedLedger
   /** Null: the gateway sells no credit. */
   readonly sale: Sale | null
-  /** The seller that receipts name; null: it is not set. */
+  /** The seller on receipts; null: it is not set. */
   readonly seller: { readonly name: string | null; readonly taxId: string | null }
   readonly ids: IdSource
   readonly clock: Clock
   /** The `<tag>` of new API keys. */
   readonly keyTag: string
-  /** The limits of keys that have none of their own. */
+  /** The limits of keys without their own. */
   readonly keyLimits: KeyLimits
-  /** The address of the page for browsers, without `/app`: links begin with it. */
+  /** The address of the page for browsers, without `/app`. Links begin with it. */
   readonly pageUrl: string
-  /** Sends a letter later, without a wait; null: no email is sent. */
+  /** Queues an email, which is sent later; null: no email is sent. */
   readonly postLetter: ((letter: Letter, untilMs: number) => void) | null
-  /** Networks that webhooks may be sent to although they are not public. */
+  /** Networks that are not public, but that webhooks can be sent to. */
   readonly webhookNetworks: readonly string[]
   readonly maintenance: MaintenanceSwitch
   /** The state of a serving process; null: it serves nothing. */
   readonly server: {
     readonly version: string
     readonly mode: 'simulator' | 'live'
-    /** The checks of `/readyz`: what is wrong, or null. */
+    /** The checks of `/readyz`: the fault of each, or null. */
     checks(): readonly {
       readonly name: string
       readonly fault: string | null
@@ -309,7 +309,7 @@ export interface OperationParts {
       readonly models: number
       /** Null: no list was ever loaded. */
       readonly refreshedAtMs: number | null
-      /** Models with a figure whose steep fall is not believed yet. */
+      /** Models with a figure that fell steeply and is not used yet. */
       readonly doubtedIds: readonly string[]
     }
     /** The models at the prices that an account with this fee is charged, in hundredths of a percent; null: at each model's own. */
@@ -323,21 +323,21 @@ export interface OperationParts {
       /** Null: it was never compared, or can't be. */
       readonly keyUsageAgrees: boolean | null
     }
-    /** When a request that is not settled is looked up, and settled as it stands. By position: it, and its upstream. */
+    /** When an unsettled request is looked up, and when it is settled without a cost. By position: it, its upstream. */
     scheduleOf(request: ScheduledRequest, upstream: string): RequestSchedule
     /** Called when the result of an audit could not be noted for webhooks. */
     onReportFailure(cause: unknown): void
   } | null
-  /** The configured upstreams in their order; none where the built-in simulator answers. Rejects where their settings are wrong. */
+  /** The configured upstreams in order; none if the built-in simulator answers. Rejects if their settings are wrong. */
   readonly upstreams: () => Promise<readonly UpstreamFacts[]>
   /** Fetches models and prices. `onImageModel` is called with the number of image models read so far. */
   readonly refreshCatalog: (onImageModel: (done: number) => void) => Promise<RefreshOfAll>
   /**
-   * Called when a key or an account has changed; resolves once nothing in this process believes anything
-   * older. Never rejects.
+   * Called when a key or an account has changed. Resolves once nothing in this process uses older
+   * data. Never rejects.
    */
   readonly onCallersChanged: (changed: ChangedCallers) => Promise<void>
-  /** Called when admin tokens were made or revoked; this process believes nothing older from then on. */
+  /** Called when admin tokens were made or revoked. From then on, this process uses no older data. */
   readonly onAdminTokensChanged: () => void
 }
 
@@ -347,13 +347,13 @@ export interface UpstreamFacts {
   readonly dialect: string
   /** The most calls at once; null: no limit. */
   readonly inFlightMax: number | null
-  /** Whether it last refused the gateway's key, or the credit behind it; false where that is not known. */
+  /** Whether it last refused the gateway's key or has no credit left for it; false if this is not known. */
   readonly isAccountRefused: boolean
-  /** The rest of the limit of the gateway's key, in dollars; null: not known. */
+  /** The remaining limit of the gateway's key, in dollars; null: not known. */
   readonly left: Decimal | null
 }
 
-/** The connection on which an operation reads a few rows: for the page, a connection of its own. */
+/** The connection on which an operation reads a few rows: the page has a separate one. */
 export function readsFor(
   { caller, reader }: { readonly caller: Caller; readonly reader: Reader },
   { db, pages }: Pick<Store, 'db' | 'pages'>,
@@ -371,7 +371,7 @@ function ownerOf(caller: Caller): string {
 /** Whether inference is refused for every process of a store. */
 export interface MaintenanceSwitch {
   readonly isOn: boolean | Promise<boolean>
-  /** `by`: the operator who turns it, which is recorded in the same commit. */
+  /** `by`: the operator who switches it, which is recorded in the same commit. */
   turn(to: 'on' | 'off', by: OperatorAction | null): Promise<void>
 }
 

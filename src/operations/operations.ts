@@ -30,13 +30,13 @@ import { usageCsvOperations } from './usage-csv.ts'
 import { usageReportOperations } from './usage-report.ts'
 import { webhookOperations } from './webhooks.ts'
 
-/** The operations of a file, made of a process's parts, with the title that documents give them. */
+/** The operations of a file, made from a process's parts, with their title in the documentation. */
 export type OperationSource = readonly [
   title: string,
   make: (parts: OperationParts) => readonly Operation[],
 ]
 
-/** Every operation of the product, in the order of the documents: a new file is a line here. */
+/** Every operation of the product, in the order of the documentation: a new file is a line here. */
 export const OPERATIONS = [
   ['Account', ownAccountOperations],
   ['Accounts', accountOperations],
@@ -73,7 +73,7 @@ export const OPERATIONS = [
 /** An operation of the product, with its types. */
 export type ProductOperation = ReturnType<(typeof OPERATIONS)[number][1]>[number]
 
-/** Operations that documents show under one title. */
+/** Operations that the documentation shows under one title. */
 export interface OperationSection {
   readonly title: string
   readonly operations: readonly Operation[]
@@ -91,7 +91,7 @@ export function makeOperations(
   }))
 }
 
-/** All operations, to read their descriptions. They have no parts, so that none of them can run. */
+/** All operations, to read their descriptions. They have no parts, so none of them can run. */
 export function describedOperations(): readonly Operation[] {
   const parts = new Proxy(Object(null), { get: () => ({}) })
   return makeOperations(OPERATIONS, parts).flatMap(({ operations }) => operations)

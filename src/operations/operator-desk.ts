@@ -84,7 +84,7 @@ function listActions({ store }: OperationParts) {
 
 const CSV_ROWS_AT_ONCE = 1_000
 
-/** The audit log as CSV, newest first: each part is read when the one before was taken. */
+/** The audit log as CSV, newest first. Each part is read when the one before was taken. */
 async function* actionCsv(
   db: ReturnType<OperationParts['store']['pages']>,
   filter: ActionFilter,
@@ -196,7 +196,7 @@ function listUnsettled({ store, server }: OperationParts) {
   })
 }
 
-/** A request that waits for its cost. */
+/** An unsettled request. */
 export const unsettledRequestShape = requestShape
   .extend({
     account_name: z.string(),

@@ -44,7 +44,7 @@ function ownKey({ store, clock }: OperationParts) {
       const held = await getBalance(store.db, { accountId, nowMs })
       // The key was deleted after it had been authenticated.
       if (apiKey === null || held === null) throw new Problem('invalid_api_key')
-      // All keys of an account take turns as one: no other waits for its many. The account's pages take turns of their own.
+      // All keys of an account share its turns, so that no other account waits longer. Its pages have other turns.
       const reads = store.pages({ ...reader, owner: `keys of ${accountId}` })
       const spend =
         apiKey.spendMicros === 0
@@ -148,7 +148,7 @@ export const balanceShape = z
   })
   .meta({ id: 'Balance' })
 
-/** A balance as it is answered. */
+/** A balance as responses have it. */
 function balanceAnswer(
   accountId: string,
   balance: Balance,

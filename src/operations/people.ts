@@ -17,7 +17,7 @@ import {
 } from './fields.ts'
 import { notFound, type OperationParts, operation } from './operation.ts'
 
-/** The people who may sign in to the page. */
+/** The people who can sign in to the page. */
 export function peopleOperations(parts: OperationParts) {
   return [list(parts), invite(parts), reset(parts), removeRights(parts)]
 }
@@ -191,7 +191,7 @@ export const linkShape = z
   })
   .meta({ id: 'Link' })
 
-/** The rights that were taken from a person. */
+/** The rights that a person has lost. */
 export const removalShape = z
   .object({
     object: z.literal('removal'),
@@ -205,7 +205,7 @@ export const removalShape = z
   })
   .meta({ id: 'Removal' })
 
-/** A user as it is answered. */
+/** A user as responses have it. */
 function userAnswer({ user, hasFactor }: ListedUser): z.infer<typeof userShape> {
   return {
     id: user.id,
@@ -226,7 +226,7 @@ interface LinkAnswerInput {
 
 const PAGE_PATHS = { invitation: 'invite', reset: 'reset' } as const
 
-/** A link as it is answered. */
+/** A link as responses have it. */
 export function linkAnswer(
   { pageUrl }: Pick<OperationParts, 'pageUrl'>,
   { kind, email, made: { text, expiresAtMs } }: LinkAnswerInput,

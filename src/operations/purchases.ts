@@ -106,7 +106,7 @@ async function creditHeld(
   { row, by }: { readonly row: PurchaseRow; readonly by: OperatorAction | null },
 ): Promise<Answered> {
   if (row.state !== 'held' && row.state !== 'below_minimum') throw notHeld(row)
-  // The money may have gone back since it was held, so the provider is asked again.
+  // The money may have been paid back since the purchase was held, so the provider is asked again.
   const looked = sale && (await sale.approve(row.source, by).catch(rethrowUnavailable))
   if (looked === null) throw new Problem('payment_unavailable')
   const { purchase, isChanged } = looked
@@ -114,7 +114,7 @@ async function creditHeld(
   return { httpStatus: 200, body: adminPurchaseAnswer(purchase) }
 }
 
-/** Rethrows a failure to ask a provider as the Problem that it is for a client. */
+/** Rethrows a failed call to a provider as a Problem for the client. */
 export function rethrowUnavailable(cause: unknown): never {
   if (cause instanceof PaymentUnavailable) throw new Problem('payment_unavailable', { cause })
   throw cause
@@ -194,7 +194,7 @@ export const purchaseShape = z
   })
   .meta({ id: 'Purchase' })
 
-/** A deposit in a block that is not final, which may still go away. */
+/** A deposit in a block that is not final, which may still disappear. */
 export const confirmingShape = purchaseShape
   .extend({
     id: z.null().describe('It becomes a purchase, with an ID, once its block is final.'),
@@ -215,12 +215,12 @@ export const adminPurchaseShape = purchaseShape
   })
   .meta({ id: 'AdminPurchase' })
 
-/** A purchase in the admins' list of them. */
+/** A purchase in the admins' list. */
 export const listedPurchaseShape = adminPurchaseShape
   .extend({ account_name: z.string() })
   .meta({ id: 'ListedPurchase' })
 
-/** A purchase as its account is answered. */
+/** A purchase in responses to its account. */
 export function purchaseAnswer(row: PurchaseRow): z.infer<typeof purchaseShape> {
   const deposit = depositOfSource(row.source)
   return {
@@ -240,7 +240,7 @@ export function purchaseAnswer(row: PurchaseRow): z.infer<typeof purchaseShape> 
   }
 }
 
-/** A deposit that is not final, as its account is answered. */
+/** A deposit that is not final, in responses to its account. */
 export function confirmingAnswer(row: ConfirmingDeposit): z.infer<typeof confirmingShape> {
   return {
     id: null,

@@ -38,7 +38,7 @@ export function generationOperations({ store, clock }: OperationParts) {
               beganMs: generationBeganMs(id),
               nowMs: clock.nowMs(),
             })
-        // Another key's is answered as one that is not there.
+        // Another key's request is answered like one that does not exist.
         if (row === null || row.apiKeyId !== apiKeyId) throw await noRequest(store, id)
         return { httpStatus: 200, body: { data: ownGeneration(row) } }
       },

@@ -46,7 +46,7 @@ const OPERATORS_COLUMNS: Columns = {
   },
 }
 
-/** Requests as CSV, newest first, a thousand at a time: each part is read when the one before was taken. */
+/** Requests as CSV, newest first, a thousand at a time. Each part is read when the one before was taken. */
 export async function* requestCsv(
   db: Kysely<Tables>,
   { filter, isForOperators }: { readonly filter: RequestFilter; readonly isForOperators: boolean },
@@ -59,13 +59,13 @@ export async function* requestCsv(
     const lines = found.requests.map((row) =>
       csvLine(Object.values(columns).map((cell) => cell(row))),
     )
-    // Also where it found none: a client that has left is noticed between two parts.
+    // Even an empty part is passed on: a client that has left is noticed between two parts.
     yield lines.join('')
     cursor = found.nextCursor
   } while (cursor !== null)
 }
 
-/** The paid charge less the provider's cost, also of a request that was released; null: the cost is not known. */
+/** The paid charge less the provider's cost, even for a released request; null: the cost is not known. */
 export function marginOf(row: RequestRow): number | null {
   const costUsd = row.costUsd ?? row.lateCostUsd
   if (costUsd === null) return row.state === 'released' ? 0 : null

@@ -46,7 +46,7 @@ export function requestSummaryOperations({ store, clock }: OperationParts) {
         const sinceMs = query.since ?? untilMs - HOUR_MS
         const isRolled = untilMs - sinceMs > requestsMsMax(accountId)
         checkRange(query, { accountId, sinceMs, untilMs })
-        // Steps that divide days would be read from the requests of those days, a key's always.
+        // Steps that divide days would be read from the requests of those days; for a key they always are.
         const rolledMs =
           accountId === null && untilMs - sinceMs <= HOURS_UP_TO_MS ? HOUR_MS : DAY_MS
         const fromMs = isRolled ? Math.floor(sinceMs / rolledMs) * rolledMs : sinceMs
@@ -77,7 +77,7 @@ interface SummaryFilter extends Omit<RequestFilter, 'accountId'> {
   readonly untilMs: number
 }
 
-/** The longest range whose requests are read one by one. */
+/** The longest range in which requests are read one by one. */
 function requestsMsMax(accountId: string | null): number {
   return accountId === null ? HOUR_MS : DAY_MS
 }
@@ -87,7 +87,7 @@ interface Asked {
   readonly key?: readonly string[] | undefined
 }
 
-/** The account that is asked for, or that has the keys. Throws Problem `invalid_parameter`: roll-ups have keys by account. */
+/** The account in the query, or that of its keys. Throws Problem `invalid_parameter`: roll-ups have keys by account. */
 async function accountOf(
   db: Kysely<Tables>,
   { account, key: apiKeyIds }: Asked,
@@ -103,7 +103,7 @@ async function accountOf(
   })
 }
 
-/** Throws Problem `invalid_parameter`. By position: the filters, and the range, which roll-ups may not tell apart. */
+/** Throws Problem `invalid_parameter` if roll-ups can't filter the range like this. By position: filters, range. */
 function checkRange(
   { state, tag }: { readonly state?: unknown; readonly tag?: unknown },
   { accountId, sinceMs, untilMs }: Pick<SummaryFilter, 'accountId' | 'sinceMs' | 'untilMs'>,
@@ -208,7 +208,7 @@ const sums = {
     ),
 }
 
-/** Counts of Activity, in all and by step of time. */
+/** Counts of Activity, in total and by step of time. */
 export const requestSummaryShape = z
   .object({
     object: z.literal('request_summary'),

@@ -51,7 +51,7 @@ export async function noRequest(
   return new Problem('not_found', { message: `${problem.message} ${pruned}` })
 }
 
-/** Which requests to read, as every query string says it. */
+/** The filters of requests that every query string has. */
 const requestFilters = {
   key: anyOf(idFilterField('key'), 'must be an ID that begins with key_').optional(),
   state: anyOf(z.enum(REQUEST_STATES), `must be ${REQUEST_STATES.join(', ')}`).optional(),
@@ -66,7 +66,7 @@ const requestFilters = {
   until: momentField.optional().describe('Opened before this moment.'),
 }
 
-/** Those, and the ones that customers do not have. */
+/** These filters, and those that only operators have. */
 export const operatorFilters = {
   ...requestFilters,
   upstream: anyOf(filterField, 'must be at most 50 names').optional().describe('For operators.'),
@@ -76,7 +76,7 @@ type RequestFilters = z.output<z.ZodObject<typeof requestFilters>> & {
   readonly upstream?: readonly string[] | undefined
 }
 
-/** Throws Problem `invalid_parameter` where a member filters by what customers do not read. */
+/** Throws Problem `invalid_parameter` if a member filters by a field that customers do not have. */
 export function checkFilters(caller: Caller, { upstream }: Pick<RequestFilters, 'upstream'>): void {
   if (caller.kind !== 'member' || upstream === undefined) return
   throw new Problem('invalid_parameter', {
@@ -101,7 +101,7 @@ export function filterOf({ key: apiKeyId, model, failed, since, until, ...same }
   } satisfies RequestFilter
 }
 
-/** The connection that a list is read on: a search may take longer than a page of the newest requests. */
+/** The connection on which a list is read: a search may take longer than a page of the newest requests. */
 export function readsOf(
   filter: RequestFilter,
   { pages, searches }: OperationParts['store'],
@@ -195,7 +195,7 @@ function show({ store }: OperationParts) {
     async run({ reader, caller, param }) {
       const requestId = param('request_id')
       const row = await getRequest(readsFor({ caller, reader }, store), requestId)
-      // Another key's is answered as one that is not there.
+      // Another key's request is answered like one that does not exist.
       const isOthers = caller.kind === 'key' && caller.apiKeyId !== row?.apiKeyId
       if (row === null || isOthers || !mayOpen(caller, row.accountId)) {
         throw await noRequest(store, requestId)
@@ -316,7 +316,7 @@ export const requestShape = z
   })
   .meta({ id: 'Request' })
 
-/** A request as it is answered. */
+/** A request as responses have it. */
 export function requestAnswer(row: RequestRow): z.infer<typeof requestShape> {
   const holdMicros = row.backedGrantedMicros + row.freeGrantedMicros
   return {
@@ -372,7 +372,7 @@ function usageAnswer(usage: TokenUsage): z.infer<typeof usageShape> {
   }
 }
 
-/** A page of requests that were searched for. */
+/** A page of a search for requests. */
 export const foundShape = listShape(requestShape).extend({
   searched_back_to: timeField
     .nullable()

@@ -30,7 +30,7 @@ function offers({ methods, seller }: Sale) {
     async run() {
       const offered = await Promise.all(methods.map(offerOf))
       const isAnyAvailable = offered.some(({ available }) => available)
-      // Where something else is sold, an unavailable chain is one line of the list.
+      // If another method is sold, an unavailable chain is only a line of the list.
       if (!isAnyAvailable && methods.every(({ kind }) => kind === 'deposit')) {
         throw new Problem('chain_unavailable')
       }
@@ -120,7 +120,7 @@ async function termsOf(
   return { ...found, currency: method.token.symbol }
 }
 
-/** Dollars for one of the currency, as it counts: never above one. */
+/** The dollars that a unit of the currency counts as: never more than one. */
 function rateText({ rate8 }: ExchangeTerms): string {
   const counted = rate8 < 100_000_000n ? rate8 : 100_000_000n
   return formatUnits(counted, 8).replace(/\.?0+$/, '')

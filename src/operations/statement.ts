@@ -19,7 +19,7 @@ import { notFound, type OperationParts, operation } from './operation.ts'
 import { chartRange } from './usage.ts'
 
 const DAY_MS = DAY_HOURS * HOUR_MS
-// More of them would hold up the other requests while they are parsed and written.
+// More of them would delay other requests while they are parsed and written.
 const ENTRIES_MAX = 10_000
 
 /** The changes of an account's credit, day by day. */
@@ -152,7 +152,7 @@ function statementAnswer(
   }
 }
 
-/** A day of which all requests are still running, or free, has a line; a day without any has none. */
+/** A day has a line even if all its requests are still running or free. A day without requests has none. */
 function isShown(line: StatementLine): boolean {
   return line.kind !== 'charge' || line.requests > 0 || line.amountMicros !== 0
 }

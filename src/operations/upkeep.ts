@@ -18,7 +18,7 @@ export function upkeepOperations(parts: OperationParts) {
 }
 
 function audits({ store, ids, clock, server }: OperationParts) {
-  // An audit reads the whole store, so calls that come meanwhile are given the same one.
+  // An audit reads the whole store, so calls that come meanwhile share its result.
   let underWay: Promise<Audit> | null = null
   let rows = 0
   const audit = operation({
@@ -40,7 +40,7 @@ function audits({ store, ids, clock, server }: OperationParts) {
         rows = 0
       })
       const found = await underWay
-      // A command may audit a backup, which stays as it is; and a report that fails takes away no answer.
+      // A command may audit a backup, which must not change. If the report fails, the audit is answered nevertheless.
       if (server !== null) {
         const parts = { db: store.db, ids, nowMs: clock.nowMs() }
         await reportAudit(parts, found).catch(server.onReportFailure)
@@ -64,7 +64,7 @@ function audits({ store, ids, clock, server }: OperationParts) {
   return [audit, progress]
 }
 
-/** An audit with differences is sent to webhooks once, until one has none. */
+/** Sends an audit with differences to webhooks, and no further one until an audit has none. */
 async function reportAudit(
   parts: Parameters<typeof raiseConditions>[0],
   { ok, differences }: Audit,
@@ -78,7 +78,7 @@ async function reportAudit(
   }
 }
 
-/** How far an audit is. */
+/** The progress of an audit. */
 const auditProgressShape = z.object({
   object: z.literal('audit_progress'),
   running: z.boolean(),
@@ -113,8 +113,8 @@ function refreshCatalog(parts: OperationParts) {
 }
 
 /**
- * A refresh reaches the provider, which no transaction does: that an operator asks for it is recorded before,
- * and what came of it after.
+ * A refresh calls the provider, so it can't be in a transaction. The operator's call is recorded before it, and the
+ * result after it.
  */
 async function recordedRefresh(
   { store: { db }, ids, clock, refreshCatalog }: OperationParts,
@@ -188,7 +188,7 @@ export const auditShape = z
   })
   .meta({ id: 'Audit' })
 
-/** An audit as it is answered. */
+/** An audit as responses have it. */
 function auditAnswer(audit: Audit): z.infer<typeof auditShape> {
   const { ok, checked, newestRequest, wentBack, differences } = audit
   return {
@@ -248,7 +248,7 @@ export const catalogRefreshShape = z
   })
   .meta({ id: 'CatalogRefresh' })
 
-/** A refresh as it is answered. */
+/** A refresh as responses have it. */
 function catalogRefreshAnswer(
   outcome: Extract<RefreshOfAll, { kind: 'refreshed' }>,
 ): z.infer<typeof catalogRefreshShape> {

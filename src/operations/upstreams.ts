@@ -24,7 +24,7 @@ const LOW_CREDIT_DOLLARS = 5
 /** The states of an upstream, the most urgent first. */
 const UPSTREAM_STATES = ['key_refused', 'credit_low', 'unreachable', 'failing', 'healthy'] as const
 
-/** How the configured upstreams are. */
+/** The states of the configured upstreams. */
 export function upstreamOperations(parts: OperationParts) {
   return [list(parts)]
 }
@@ -148,7 +148,7 @@ interface Judged {
   readonly listAgeMs: number | null
 }
 
-/** The state of an upstream, by what is known of it. */
+/** The state of an upstream, from the known facts. */
 export function upstreamState({
   facts: { isAccountRefused, left },
   judged,
@@ -170,7 +170,7 @@ const SILENT: ReadonlySet<string> = new Set([
   'upstream_disconnected',
 ])
 
-/** Whether the upstream must act for such a request to succeed. */
+/** Whether only the upstream can make such a request succeed. */
 function isUpstreams(code: string): boolean {
   const rows: Readonly<Record<string, { readonly owner: string } | undefined>> = PROBLEMS
   return code === 'upstream_disconnected' || rows[code]?.owner === 'upstream'

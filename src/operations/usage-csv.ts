@@ -48,7 +48,7 @@ function download({ store, clock }: OperationParts) {
 
 type UsageCsvInput = ChartRange & Omit<GroupNamesInput, 'ids'>
 
-/** The first column of the CSV: its name, and how it has the time at which a step begins. */
+/** The first column of the CSV: its name, and the format of the start of a step. */
 const CSV_STEPS: Readonly<
   Record<ChartStep, { readonly head: string; readonly write: (began: string) => string }>
 > = {
@@ -57,14 +57,14 @@ const CSV_STEPS: Readonly<
   month: { head: 'utc_month', write: (began) => began.slice(0, 7) },
 }
 
-/** The end of the part that is read at once: it is the end of a step, so that no step has two lines. */
+/** The end of the part that is read at once. It is the end of a step, so that no step has two lines. */
 function csvPartEnd(atMs: number, step: ChartStep): number {
   if (step === 'month') return monthStart(atMs, 1)
   const stepMs = step === 'day' ? DAY_MS : HOUR_MS
   return (Math.floor(atMs / stepMs) + CSV_STEPS_AT_ONCE) * stepMs
 }
 
-/** A line for each step and group, some steps at a time: each part is read when the one before was taken. */
+/** A line for each step and group, some steps at a time. Each part is read when the one before was taken. */
 async function* usageCsv(
   db: Store['db'],
   { accountId, by, fromMs, toMs, step }: UsageCsvInput,

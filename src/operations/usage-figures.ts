@@ -43,7 +43,7 @@ export function moneyAnswer(money: UsageMoney) {
 
 type FiguresAnswer = z.infer<typeof figuresShape>
 
-/** The sums of requests, as they are answered. */
+/** The sums of requests as responses have them. */
 export function figuresAnswer(figures: UsageFigures): FiguresAnswer {
   const { requests, failed, chargeMicros, money, usage, firstByte } = figures
   return {

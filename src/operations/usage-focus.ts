@@ -12,11 +12,11 @@ import { type ReportRange, type STEPS, stepsIn } from './usage-range.ts'
 
 const ROWS_MAX = 50_000
 
-/** Charges of a range, to be written as FOCUS has them. */
+/** The charges of a range that are exported in FOCUS. */
 interface FocusInput extends ReportRange {
-  /** Which requests. */
+  /** The requests to export. */
   readonly query: Omit<PeriodQuery, 'by' | 'boundsMs' | 'groupsMax'>
-  /** How long a charge period is. */
+  /** The length of a charge period. */
   readonly step: (typeof STEPS)[number]
   /** The time zone of days and months. */
   readonly zone: string
@@ -91,9 +91,9 @@ interface FocusRow {
   readonly sums: UsageSums
   readonly accountName: string | null
   readonly keyName: string | null
-  /** The whole day or month, although the range may have a part of it. */
+  /** The whole day or month, even if the range has only a part of it. */
   readonly charged: PeriodSpan
-  /** The month that the day is of. */
+  /** The month of the day. */
   readonly billed: PeriodSpan
 }
 
@@ -104,8 +104,8 @@ function line(row: FocusRow): string {
 const SELLER = 'tollgate'
 
 /**
- * The columns in order: all mandatory ones of FOCUS 1.2 and those that it recommends or asks for of a gateway by the letters
- * of their names, then the gateway's own.
+ * The columns in order: all columns that FOCUS 1.2 requires, and those that it recommends or requires of a gateway,
+ * in the order of their names, then the gateway's own.
  */
 const COLUMNS: Readonly<Record<string, (row: FocusRow) => CsvCell>> = {
   BilledCost: costCell,
@@ -164,7 +164,7 @@ function costCell({ category, sums }: FocusRow): CsvCell {
   return dollarsCell(sums.backed_charge_micros + sums.free_charge_micros)
 }
 
-/** A figure that only rows of usage have, so that it counts once. */
+/** A figure that only rows of usage have, so that it is counted once. */
 function ofUsage(cell: (sums: UsageSums) => CsvCell): (row: FocusRow) => CsvCell {
   return ({ category, sums }) => (category === 'Usage' ? cell(sums) : null)
 }

@@ -18,7 +18,7 @@ interface StepIn {
 
 const PLACE_WORDS = 'must be a date such as 2027-01-31, or a time such as 2027-01-31T12:00:00Z'
 
-/** A moment, or a date for its start in the time zone of a report. */
+/** A moment, or a date, which means its start in the time zone of a report. */
 export const placeField = z
   .union([z.iso.date(PLACE_WORDS), momentField], PLACE_WORDS)
   .describe('A date, for its start in `time_zone`, or a time (RFC 3339).')
@@ -29,7 +29,7 @@ interface AskedRange {
   readonly time_zone: string
 }
 
-/** The time that a report is of, in milliseconds since the Unix epoch. */
+/** The range of a report, in milliseconds since the Unix epoch. */
 export interface ReportRange {
   readonly fromMs: number
   readonly toMs: number
@@ -50,7 +50,7 @@ export function rangeOf({ from, to, time_zone: zone }: AskedRange, nowMs: number
       param: 'from',
     })
   }
-  // Of 400 days, one may have an hour more than the others.
+  // One of 400 days may have an hour more than the others.
   if (toMs - fromMs > RANGE_DAYS_MAX * DAY_MS + HOUR_MS) {
     throw new Problem('invalid_parameter', {
       message: `\`from\` must be at most ${RANGE_DAYS_MAX} days before \`to\`.`,
@@ -63,13 +63,13 @@ export function rangeOf({ from, to, time_zone: zone }: AskedRange, nowMs: number
 const dayIn = (zone: string, atMs: number): PeriodSpan =>
   periodSpanAt({ allowancePeriod: 'day', allowanceTimeZone: zone }, atMs)
 
-/** Dates of moments in a zone. To be asked for once a report: making it takes a fifth of a millisecond. */
+/** Finds the dates of moments in a zone. Make it once for a report: this takes a fifth of a millisecond. */
 function datesIn(zone: string): (atMs: number) => string {
   const formatter = new Intl.DateTimeFormat('en-CA', { timeZone: zone })
   return (atMs) => formatter.format(atMs)
 }
 
-/** The first moment of a date in a zone; of a date that the zone skipped, that of the next. */
+/** The first moment of a date in a zone; for a date that the zone skipped, the first moment of the next. */
 function startOfDate({ date, zone }: { readonly date: string; readonly zone: string }): number {
   const dateOf = datesIn(zone)
   let day = dayIn(zone, Date.parse(date) - DAY_MS)

@@ -21,7 +21,7 @@ import { focusCsv } from './usage-focus.ts'
 import { readNames } from './usage-names.ts'
 import { placeField, type ReportRange, rangeOf, STEPS, stepsIn } from './usage-range.ts'
 
-// More of them would hold up the other requests while they are parsed and written.
+// More of them would delay other requests while they are parsed and written.
 const TAGS_MAX = 10_000
 const ROWS_MAX = 50_000
 
@@ -32,7 +32,7 @@ const CUSTOMERS_GROUPINGS = [...STEPS, ...USAGE_GROUPINGS, 'tag'] as const
 
 type Grouping = (typeof GROUPINGS)[number]
 
-/** Sums of requests over a range: of a key for itself, of an account on the page, of all for admins. */
+/** Sums of requests over a range: for a key its own, on the page those of an account, for admins all. */
 export function usageReportOperations(parts: OperationParts) {
   return [ofKey(parts), ofAccount(parts), ofAll(parts)]
 }
@@ -171,7 +171,7 @@ async function answer({ store, clock }: OperationParts, input: ReportInput) {
   return { httpStatus: 200, body: asCsv ? Readable.from([reportCsv(body, input)]) : body }
 }
 
-/** Throws Problem `invalid_parameter` for groups of which FOCUS has no columns. */
+/** Throws Problem `invalid_parameter` for groups that FOCUS has no columns for. */
 function focusOf(input: ReportInput & ReportRange) {
   const { by: step, time_zone: zone, model: modelId, upstream, accountId, apiKeyId } = input
   if (step !== 'day' && step !== 'month') {
@@ -252,8 +252,8 @@ function tooManyRows(): Problem {
 }
 
 /**
- * A request counts in each of its tags; those without any, or pruned, are the rest, which stands last. Throws Problem
- * `invalid_parameter` for more tags than a report has.
+ * A request counts in each of its tags. Requests without tags, and pruned ones, are the last row. Throws Problem
+ * `invalid_parameter` for more tags than a report can have.
  */
 function rowsOfTags(lists: readonly SumRow[], all: UsageSums): readonly ReportRow[] {
   const tags = new Map<string, UsageSums>()

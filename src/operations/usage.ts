@@ -167,17 +167,17 @@ export function stepsOf({ step, by, ...asked }: AskedSteps, nowMs: number): Char
   return { ...range, step: step ?? range.step }
 }
 
-/** The name of a group for people. */
+/** The displayed name of a group. */
 interface GroupName {
   readonly name: string
-  /** Of a key: how its text begins and ends. Null: it is no key, or its row is gone. */
+  /** For a key: the beginning and end of its text. Null: the group is not a key, or the key's row is gone. */
   readonly prefix: string | null
   readonly deleted: boolean
 }
 
 type GroupNames = (groupId: string) => GroupName
 
-/** Groups to name, and the account that they are of. */
+/** Groups to name, and their account. */
 export interface GroupNamesInput {
   /** Null: all accounts. */
   readonly accountId: string | null
@@ -185,7 +185,7 @@ export interface GroupNamesInput {
   readonly ids: readonly string[]
 }
 
-/** The names of the groups of a chart: those of keys and accounts are in the store. */
+/** The names of the groups of a chart. Names of keys and accounts are in the store. */
 export async function groupNames(
   db: Store['db'],
   { accountId, by, ids }: GroupNamesInput,
@@ -207,7 +207,7 @@ export async function groupNames(
     named.get(id) ?? { name: id === '' ? PRUNED_NAMES[by] : id, prefix: null, deleted: false }
 }
 
-// By key and hour: of requests that were pruned, keys are known by day alone.
+// For charts by key and hour: the keys of pruned requests are known only by day.
 const PRUNED_KEYS = 'Pruned requests, keys known by day only'
 
 const PRUNED_NAMES = {
@@ -219,7 +219,7 @@ const PRUNED_NAMES = {
 } as const
 const PRUNED_ID = 'pruned'
 
-/** The id of a group as answers have it. */
+/** The id of a group as responses have it. */
 export function groupIdAnswer(id: string): string {
   return id === '' ? PRUNED_ID : id
 }
@@ -233,7 +233,7 @@ const count = z.int()
 /** How far roll-ups reach. */
 export const historyShape = z.object({ complete: z.boolean(), rolled_until: timeField.nullable() })
 
-/** Whole once all days up to the one before yesterday are rolled up. */
+/** Complete once all days up to the one before yesterday are rolled up. */
 export function historyAnswer(
   { rolledUntilMs }: Usage,
   nowMs: number,
@@ -252,7 +252,7 @@ const groupShape = z.object({
 
 const stepFigures = z.array(figuresShape).describe('One item for each of `steps`.')
 
-/** Which chart it is, and of when. */
+/** The kind of a chart, and its range. */
 export const chartShape = {
   account_id: idField('acct'),
   from: timeField,

@@ -113,7 +113,7 @@ function change(parts: OperationParts) {
     problems: ['not_found'],
     async run({ by, param, body }) {
       const webhookId = param('webhook_id')
-      // Conditions that began while nothing was sent, or not for these events, are not sent.
+      // Conditions that began while the webhook was off, or did not have these events, are not sent.
       const webhook = await getWebhook(store.db, webhookId)
       if (webhook === null) throw notFound('webhook', webhookId)
       const begins = body.events ?? (body.disabled === false ? eventsOf(webhook) : [])

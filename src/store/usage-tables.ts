@@ -14,10 +14,10 @@ const USAGE = {
   backed_charge_micros: startsAs(ZERO_MICROS, amount),
   free_charge_micros: startsAs(ZERO_MICROS, amount),
   written_off_micros: startsAs(ZERO_MICROS, amount),
-  /** The provider's costs behind the charges: micro-dollars, and their millionths that are not carried yet. */
+  /** The provider's costs of the charged requests: micro-dollars, and millionths of them that are not carried yet. */
   cost_micros: startsAs(ZERO_MICROS, amount),
   cost_rest_pico: startsAs(0, integer),
-  /** Charged requests whose cost is not known; of `upstream` without a name: all of them. */
+  /** Charged requests whose cost is not known. If `upstream` is empty, these are all of them. */
   uncosted: startsAs(0, integer),
   input_tokens: startsAs(0, integer),
   cache_read_tokens: startsAs(0, integer),
@@ -27,8 +27,8 @@ const USAGE = {
   reasoning_tokens: startsAs(0, integer),
   image_output_tokens: startsAs(0, integer),
   searches: startsAs(0, integer),
-  // How many had their first byte within 50 ms, then within 1.5 times as long as the one before; the
-  // last has all that took longer.
+  // The number of requests with their first byte within 50 ms, then within 1.5 times the step before; the
+  // last counts all slower ones.
   wait_00: startsAs(0, integer),
   wait_01: startsAs(0, integer),
   wait_02: startsAs(0, integer),
@@ -121,7 +121,7 @@ export const PRUNED_REQUESTS = new Table('pruned_requests', {
   fixed: {
     api_key_id: text,
     account_id: text,
-    /** How many. */
+    /** The number of pruned requests. */
     requests: integer,
     backed_charge_micros: amount,
     free_charge_micros: amount,
@@ -135,8 +135,8 @@ export const PRUNED_REQUESTS = new Table('pruned_requests', {
 export type PrunedRequestsRow = RowOf<typeof PRUNED_REQUESTS>
 
 /**
- * Requests whose reported costs are all looked up, because one differed from the provider's record: of one model, endpoint
- * and kind of answer, or with an empty model and endpoint all of an upstream.
+ * Groups of requests whose reported costs are all looked up, because one cost differed from the provider's record. A
+ * group is one model, endpoint and kind of answer, or with an empty model and endpoint a whole upstream.
  */
 export const LOOKUP_DOUBTS = new Table('lookup_doubts', {
   key: ['upstream', 'model_id', 'endpoint', 'stream'],
@@ -151,17 +151,17 @@ export const LOOKUP_DOUBTS = new Table('lookup_doubts', {
   },
 })
 
-/** Sums of the first entries of an account, up to some of them: a balance of the past is read from the nearest. */
+/** Sums of an account's entries up to every so many of them. A balance of the past is read from the nearest sum. */
 const ENTRY_SUMS = new Table('entry_sums', {
   key: ['account_id', 'number'],
   fixed: {
     account_id: text,
-    /** Of the last entry that is in the sum. */
+    /** The number of the last entry in the sum. */
     number: integer,
-    /** Of both purses. */
+    /** The sum of both purses. */
     sum_micros: amount,
   },
 })
 
-/** The tables of sums that are copied with a store: each can be read again from the rows that it is of. */
+/** The tables of sums that are copied with a store. Each can be computed again from the rows that it sums. */
 export const USAGE_TABLES = [USAGE_HOURS, USAGE_DAYS, USAGE_ROLLED, LATE_COSTS, ENTRY_SUMS] as const

@@ -1,8 +1,8 @@
 import type { TokenUsage } from '../vocabulary/outcome.ts'
 
-/* What is believed of the counts that a provider sends. No count is below zero, and none is told twice. */
+/* Reads usage from the counts that a provider sends. No count is below zero, and no token is counted twice. */
 
-/** Counts of a format whose prompt has cached tokens within. Null: none was sent that can be one. */
+/** Counts of a format whose prompt tokens include cached tokens. Null: no valid count was sent. */
 interface SaidCounts {
   readonly promptTokens: number | null
   readonly outputTokens: number | null
@@ -19,11 +19,11 @@ interface SaidCounts {
 /**
  * The usage behind counts that may contradict each other; null: neither prompt nor output is counted.
  *
- * - The total stands in for a prompt that is not counted, and for what the output leaves out: Gemini and xAI count
- *   reasoning in the total alone.
- * - Cached tokens are part of the prompt. Where they are more than it, the total decides: if it has room for both, the
- *   prompt was counted without them, as Anthropic does; else they are the whole prompt.
- * - Parts of the output are no more than the output.
+ * - The total replaces a missing count of the prompt, and adds tokens that the output leaves out: Gemini and xAI count
+ *   reasoning only in the total.
+ * - Cached tokens are part of the prompt. If they are more than the prompt, the total decides: if it has room for both,
+ *   the prompt was counted without them, as Anthropic does; else they are the whole prompt.
+ * - Parts of the output are never more than the output.
  */
 export function believedUsage(said: SaidCounts): TokenUsage | null {
   const { promptTokens, outputTokens, searches } = said

@@ -4,8 +4,8 @@ import type { buildConnector } from 'undici'
 type Connector = ReturnType<typeof buildConnector>
 
 /**
- * Sockets on which a `100 Continue` that nobody asked for is read as `102 Processing`. RFC 9110 has clients ignore it;
- * undici ignores every other interim answer and drops the connection at this one, and the answer with it.
+ * Connects sockets on which a `100 Continue` that was not asked for is read as `102 Processing`. RFC 9110 tells clients
+ * to ignore it. undici ignores every other interim answer, but at this one it drops the connection with the answer.
  */
 export function ignoringContinue(connect: Connector): Connector {
   return (options, callback) =>
@@ -23,7 +23,7 @@ function rewriteHeads(socket: Socket): void {
   const heads = new InterimHeads()
   const { write } = socket
   const read = socket.read.bind(socket)
-  // A request is written before its answer is read, and nothing is written behind it.
+  // A request is written before its answer is read, and nothing else is written until then.
   Reflect.set(socket, 'write', (...args: unknown[]) => {
     heads.expect()
     return Reflect.apply(write, socket, args)
@@ -45,7 +45,7 @@ const CR = 13
 
 /** Finds the interim heads before one answer, for any division into chunks. */
 export class InterimHeads {
-  /** How much of a status line of 100 has come; null: within another head. */
+  /** The matched bytes of a status line of 100; null: inside the rest of a head. */
   #matched: number | null = 0
   #isContinue = true
   #isOver = false
@@ -59,7 +59,7 @@ export class InterimHeads {
     this.#startHead()
   }
 
-  /** Makes each 100 in this chunk a 102, in its place. */
+  /** Changes each 100 in this chunk to 102, in place. */
   rewrite(chunk: Uint8Array): void {
     for (let at = 0; at < chunk.length && !this.#isOver; at++) {
       const byte = chunk[at] ?? 0
@@ -79,7 +79,7 @@ export class InterimHeads {
     const isSame = byte === STATUS_LINE[at]
     if (!isSame && at >= LAST_DIGITS) this.#isContinue = false
     else if (!isSame && at !== MINOR_VERSION) {
-      // No interim answer: what follows is the answer itself.
+      // Not an interim answer: this is the answer itself.
       this.#isOver = true
       return false
     }

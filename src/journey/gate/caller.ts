@@ -6,15 +6,15 @@ export interface Caller {
   readonly apiKeyId: string
   /** Whether paid credit was ever added to the account. */
   readonly hasBackedCredit: boolean
-  /** The account's platform fee, in hundredths of a percent; null: that of the model. */
+  /** The account's platform fee, in hundredths of a percent; null: the model's fee. */
   readonly feeBasisPoints: number | null
   /** Null: it may use every model. */
   readonly models: ModelAccess | null
-  /** Limits of their own that the key and the account have; left out: neither has any. */
+  /** The own limits of the key and the account; left out: neither has any. */
   readonly ownLimits?: CallerLimits
 }
 
-/** Limits of a key and of its account; null: that of the deployment. */
+/** Limits of a key and of its account; null: the deployment's limit. */
 export interface CallerLimits {
   readonly keyRequestsPerMinuteMax: number | null
   readonly keyInFlightMax: number | null

@@ -24,8 +24,8 @@ const startUnrefTimer: NonNullable<MaintenanceInput['startTimer']> = ({ everyMs,
 }
 
 /**
- * Whether an admin has inference answer 503. The state is in the store, so that it survives a restart and
- * reaches every process, and in memory, so that requests read it for free.
+ * Whether an admin has turned on maintenance, so that inference answers 503. The state is in the store, so that it
+ * survives a restart and reaches every process, and in memory, so that requests read it at no cost.
  */
 export class Maintenance {
   readonly #input: MaintenanceInput
@@ -58,8 +58,8 @@ export class Maintenance {
   }
 
   /**
-   * Turns it on or off for every process of the store; in this process at once when it resolves. `by`: the
-   * operator who does it, to be recorded.
+   * Turns it on or off for every process of the store. In this process it takes effect before this resolves. `by`: the
+   * operator who does it, which is recorded.
    */
   async turn(to: 'on' | 'off', by: OperatorAction | null = null): Promise<void> {
     const { db, clock } = this.#input
@@ -90,7 +90,7 @@ export class Maintenance {
   async #read(): Promise<void> {
     const turns = this.#turns
     const value = await readSetting(this.#input.db, 'maintenance')
-    // A value that was read during a turn may be older than the turn.
+    // A value that was read during a change may be older than the change.
     if (turns === this.#turns) this.#on = value === 'on'
   }
 }

@@ -47,15 +47,16 @@ interface HoldReading {
  *
  * - The prompt at its estimate, at the dearest price that its tokens can have: read from a cache, or written to
  *   one, at the longest lifetime that the body asks for, if it marks anything for it or the model may do so unasked.
- *   Text behind the last mark is not written where the vendor documents so.
+ *   Text after the last mark is not written if the vendor documents this.
  *   If the provider may summarize the conversation first, the prompt twice and the summary.
  * - The output cap for each completion, at the dearest price that a token of the answer can have, the prediction in the
- *   body, and thoughts that a server may count beside the cap. If images may come with the answer, one for each completion.
+ *   body, and thoughts that a server may count in addition to the cap. If images may come with the answer, one for each
+ *   completion.
  * - Prices are those of the prompt's size and of the requested tier ({@link pricesAtTier}).
  * - If the provider runs tools: for each step a search, the whole prompt again, and the search results in it
  *   ({@link sizeStepGrowth}).
- * - The fee on all of it. The images endpoint has a figure of its own, without a fee on it, which grows with a fee
- *   above the usual one.
+ * - The fee on all of it. The images endpoint has a fixed amount without a fee, which grows if the fee is above the
+ *   usual one.
  *
  * Throws Problem `output_cap_required` if nothing bounds the answer.
  */
@@ -122,8 +123,8 @@ export function capForGrant(size: HoldSize, grantedMicros: Micros): number | nul
 }
 
 /**
- * The tokens of output that an amount pays for after everything else; below zero if it does not pay for everything
- * else.
+ * The tokens of output that an amount pays for after everything else; below zero if it does not even pay for
+ * everything else.
  */
 function paidTokens({ readings, feeBasisPoints }: HoldSize, amountMicros: Micros): number {
   const paidPicos = picosWithinFee(amountMicros, feeBasisPoints)
@@ -134,10 +135,10 @@ function paidTokens({ readings, feeBasisPoints }: HoldSize, amountMicros: Micros
   )
 }
 
-/** A cap below this is no help: hardly an answer fits, and some providers refuse it. */
+/** A cap below this does not help: hardly any answer fits, and some providers refuse it. */
 const HELPFUL_CAP_TOKENS_MIN = 16
 
-/** An output cap of the client's own at which the call's hold is within an amount; null: none that helps. */
+/** An output cap that the client could set, at which the call's hold is within an amount; null: none that helps. */
 export function capThatFits(
   call: Call,
   {
@@ -225,7 +226,7 @@ function promptPicos(call: Call, { offer, prompt }: Sizing): Picos {
 interface PromptPricing extends Sizing {
   /** The dearest price of a token of text. */
   readonly tokenPicos: Picos
-  /** The dearest price of a token of text behind the last cache mark. */
+  /** The dearest price of a token of text after the last cache mark. */
   readonly unmarkedPicos: Picos
 }
 
@@ -298,8 +299,8 @@ function inputTokenPicos(call: Pick<Call, 'cacheWrites'>, prices: TokenPrices): 
   }
 }
 
-// A model with a price for each lifetime writes only what the body marks, since the mark has the lifetime.
-// Other models may write caches unasked, and bill it.
+// A model with a price for each lifetime writes only marked text, because the mark has the lifetime.
+// Other models may write caches unasked, and bill them.
 function unmarkedWritePicos({ cacheWrite, cacheWriteLong }: TokenPrices): Picos {
   return cacheWrite === cacheWriteLong ? cacheWrite : 0n
 }

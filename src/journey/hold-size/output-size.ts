@@ -3,15 +3,15 @@ import type { Call } from '../../vocabulary/call.ts'
 import { answerTokensMax, CONTEXT_TOKENS_UNKNOWN, type Offer } from '../../vocabulary/offer.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 
-/** The cap of a chat or legacy completion that sets none, if the model allows as much. */
+/** The cap of a chat or legacy completion that sets none, if the model allows this much. */
 const DEFAULT_CAP_TOKENS_MAX = 32_768
 
-/** The least that such a cap is lowered to. */
+/** Such a cap is never lowered below this. */
 const LOWERED_CAP_TOKENS_MIN = 16
 
 /** The output that each completion of a call is held for. */
 export interface OutputSize {
-  /** Under the cap. */
+  /** The output under the cap. */
   readonly heldTokens: number
   /** The least that it could be held for; equal to `heldTokens` if the cap must not be lowered. */
   readonly leastTokens: number
@@ -23,9 +23,9 @@ export interface OutputSize {
 
 /**
  * Sizes the output. A client's cap is held in full, even above the model's listed maximum, because it goes
- * upstream unchanged; only messages is held up to that maximum. A reasoning budget above the cap is held in its
- * place, and one that a server may count beside the cap is held too. Throws Problem `output_cap_required` if neither
- * the call nor the model bounds the answer.
+ * upstream unchanged; only messages are held up to that maximum. A reasoning budget above the cap is held in its
+ * place, and one that a server may count in addition to the cap is held too. Throws Problem `output_cap_required` if
+ * neither the call nor the model bounds the answer.
  */
 export function sizeOutput(call: Call, offer: Offer): OutputSize {
   const { heldTokens, leastTokens, sentTokens } = sizeCap(call, offer)
@@ -67,7 +67,7 @@ function loweredCap(call: Call, offer: Offer): CapSize {
     offer.supportedParameters.has('max_tokens') ||
     offer.supportedParameters.has('max_completion_tokens')
   const ownTokens = withinWindow(call.outputCapTokens ?? 0, offer)
-  // A cap that the model ignores does not bound its answer, be it the client's or ours.
+  // A cap that the model ignores does not bound its answer, whether it is the client's or the gateway's.
   if (!takesCap) return fixed(Math.max(ownTokens, modelMax(offer) ?? CONTEXT_TOKENS_UNKNOWN))
   if (call.outputCapTokens !== null) return fixed(ownTokens)
   const heldTokens = withinModel(DEFAULT_CAP_TOKENS_MAX, offer)

@@ -2,19 +2,19 @@ import type { Call, InlineImage, PixelSize } from '../../vocabulary/call.ts'
 import { CONTEXT_TOKENS_UNKNOWN, type Offer, type PromptAdditions } from '../../vocabulary/offer.ts'
 
 /**
- * For a model of which nothing is known: default system prompts of open models, and any provider's instructions for
- * tools.
+ * The additions for a model of which nothing is known: default system prompts of open models, and any provider's
+ * instructions for tools.
  */
 const UNKNOWN_ADDITIONS: PromptAdditions = { templateTokens: 400, toolTokens: 600 }
 
-/** The least tokens of an image of any size. */
+/** The fewest tokens of an image of any size. */
 const IMAGE_TOKENS_MIN = 2_000
 
 /** A prompt's tokens, by how they are held. */
 export interface PromptSize {
   /** Text, including inline content that is neither a file nor an image. */
   readonly textTokens: number
-  /** The tokens of text behind the last cache mark, which are not written to a cache; part of `textTokens`. */
+  /** The tokens of text after the last cache mark, which are not written to a cache; part of `textTokens`. */
   readonly unmarkedTokens: number
   /** The tokens of each inline image, in addition to the text. */
   readonly imageTokens: readonly number[]
@@ -54,8 +54,8 @@ export function sizePrompt(call: Call, offer: Offer): PromptSize {
 }
 
 /**
- * What is behind the last mark, as far as the window has room for it beside the rest. Where the provider runs tools or
- * summarizes the conversation, it may mark what these add, and so everything before it.
+ * The text after the last mark, as far as the window has room for it and the rest. If the provider runs tools or
+ * summarizes the conversation, it may mark their additions, and so everything before them.
  */
 function unmarkedTokens(
   call: Call,
@@ -70,7 +70,7 @@ function unmarkedTokens(
   return Math.max(0, textTokens - (written - call.unmarkedTokens))
 }
 
-/** Images at places where no provider reads any are text, and also count as the smallest images. */
+/** Images at places where no provider reads images are text, and also count as the smallest images. */
 function inlineImageTokens({ media, inlineImages }: Call, offer: Offer): readonly number[] {
   const tokens = inlineImages.map((image) => imageTokens(image, offer))
   const others = Math.max(0, media.imagesInline - inlineImages.length)

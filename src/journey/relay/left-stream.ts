@@ -12,8 +12,8 @@ import {
 
 /**
  * Reads an answer whose client left before its headers, until the answer reports a generation id, a cost or
- * counts, by which it is billed or looked up; of a provider without look-ups, the counts of the whole answer. Then the
- * call is cancelled.
+ * counts, by which it is billed or looked up. If the provider has no look-ups, it reads until the counts of the whole
+ * answer. Then it cancels the call.
  */
 export class LeftStream implements EventSink {
   readonly #held: HeldRequest
@@ -102,7 +102,7 @@ export class LeftStream implements EventSink {
     if (this.#hasFailed) return
     const reported = this.#reader.reported()
     const { generationId, costUsd, usage } = reported
-    // Counts on the way are not the cost, which nothing will show later.
+    // Intermediate counts are not the cost, which can't be looked up later.
     if (!this.#held.hasLookUps && reported.countsAreCost !== true) return
     if (generationId === null && costUsd === null && usage === null) return
     this.#end({ kind: 'leftEarly', reported })

@@ -28,7 +28,7 @@ class Relay implements AttemptObserver {
   #reader: StreamRelay | LeftStream | WholeAnswer | null = null
   #attempt: Attempt | null = null
   #faulty = false
-  /** Whether the ending is known: a client that leaves now changes nothing. */
+  /** Whether the ending is known, so that a client that leaves changes nothing. */
   #hasEnded = false
   /** Whether the client left, and the call is read on. */
   #readsOn = false
@@ -120,7 +120,7 @@ class Relay implements AttemptObserver {
     return isWhole && this.#httpStatus < 400 && (isCutOff || kind === 'timedOut')
   }
 
-  // A call that can't be looked up is estimated, by its prompt alone if the provider did not even begin to answer.
+  // A call that can't be looked up is estimated, by its prompt alone if the provider had not begun to answer.
   #unheardOutcome({ stage }: AttemptFailure): Outcome {
     const reported = NOTHING_REPORTED
     if (!this.#readsOn || this.#held.hasLookUps) return { kind: 'leftEarly', reported }

@@ -47,7 +47,7 @@ export class StreamReader {
     return this.#splitter.push(chunk, this)
   }
 
-  /** Takes what it can of a chunk whose events begin at `start`, and returns the end of that. */
+  /** Takes as many events as it can from a chunk, from `start` on, and returns the end of the last one. */
   takeAlike(chunk: Buffer, start: number): number {
     if (this.#isOver) return start
     // In a format that does not name its events, a line with a name is not relayed.
@@ -69,8 +69,8 @@ export class StreamReader {
   }
 
   /**
-   * Reads an event with the wire's observer. Behind the terminal event, nothing but `[DONE]` is relayed: its hold is settled,
-   * so that nobody would pay for more.
+   * Reads an event with the wire's observer. After the terminal event, only `[DONE]` is relayed: the hold is settled,
+   * so no account would pay for more.
    */
   observe(event: ReadEvent): StreamEventReading {
     const reading = this.#observer.onEvent(event)
@@ -110,8 +110,8 @@ interface SplitSink {
   /** Takes one event with its blank line, unchanged. Called in order. */
   onEvent(bytes: Buffer): void
   /**
-   * Takes whole events that end in two line feeds, from `start`, where an event begins. The end of what it took; `start`
-   * if it took nothing, and the next event is split off.
+   * Takes whole events that end in two line feeds, from `start`, where an event begins. Returns the end of the last
+   * one, or `start` if it took none; then the next event is split off.
    */
   takeAlike(chunk: Buffer, start: number): number
 }
@@ -127,8 +127,8 @@ const LF = 10
 const CR = 13
 const FIRST_OF_EVENT = 101
 
-// An event of millions of lines would hold the thread for as many objects. JSON that is written on lines of its own
-// has a few hundred.
+// An event of millions of lines would block the thread with as many objects. Pretty-printed JSON has a few hundred
+// lines.
 const EVENT_LINES_MAX = 10_000
 
 /**

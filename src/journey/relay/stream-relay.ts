@@ -16,7 +16,7 @@ import {
 const CR = 13
 const LF = 10
 
-// For more bytes, a copy costs more than the three further pieces that Node makes of a write.
+// Above this size, a copy costs more than the three additional pieces that Node makes of a write.
 const FRAMED_BYTES_MAX = 16 * 1024
 
 /**
@@ -44,7 +44,7 @@ export class StreamRelay implements EventSink {
   #paused = false
   /** Whether the client has left, and the stream is read on. */
   #hasLeft = false
-  /** Whether it showed text by then; from its first text on, less time is left. */
+  /** Whether it had text by then. After its first text, less time is left. */
   #hadText = false
 
   constructor(held: HeldRequest, { attempt, headers, resolve }: StreamRelayInput) {
@@ -54,7 +54,7 @@ export class StreamRelay implements EventSink {
     this.#reader = new StreamReader(held, headers, this)
     held.client.writeHead(200, held.answerHeaders(headers))
     held.client.once('timeout', () => held.client.destroy())
-    // The head goes out together with events that arrived with it, else by itself.
+    // The head is sent together with events that arrived with it, else alone.
     process.nextTick(writeNow, this)
     this.#noteGenerationId(this.#reader.headerGenerationId)
   }
@@ -68,7 +68,7 @@ export class StreamRelay implements EventSink {
     )
   }
 
-  /** The client has left: the rest is read for its counts, and dropped. */
+  /** Reads the rest for its counts after the client has left, and drops it. */
   goOnWithoutClient(): void {
     this.#hasLeft = true
     this.#hadText = this.#reader.hasText
@@ -171,7 +171,7 @@ export class StreamRelay implements EventSink {
     this.#end()
   }
 
-  /** A fault of the gateway: the client must not see a proper end. */
+  /** Ends a stream after a fault of the gateway: the client must not see a proper end. */
   onFault(cause: unknown): void {
     if (this.#ended) return
     this.#ended = true
@@ -186,7 +186,7 @@ export class StreamRelay implements EventSink {
     this.#resolve({ kind: 'streamed' })
   }
 
-  /** Writes what is ready, and the head by itself if nothing is. */
+  /** Writes the events that are ready, or the head alone if there are none. */
   writeNow(): void {
     this.#writesSoon = false
     if (this.#ended) return
@@ -241,8 +241,8 @@ export class StreamRelay implements EventSink {
     return this.#failure !== null
   }
 
-  // A clean end without a terminal event is a dropped stream, unless the cost was reported, or counted in full,
-  // which comes last.
+  // A clean end without a terminal event is a dropped stream, unless the cost or the full counts were reported,
+  // which come last.
   #endedWithoutTerminal(): Outcome {
     const reported = this.#reader.reported()
     if (this.#hasFailed()) return { kind: 'failed', reported }
@@ -268,7 +268,7 @@ export class StreamRelay implements EventSink {
     }
   }
 
-  // At a shutdown both sides are cut at once; then the client counts as the one that left.
+  // At a shutdown both connections are cut at once; then the client counts as the side that left.
   #lostOutcome(reported: Reported): Outcome {
     if (this.#held.client.destroyed) return this.#clientGoneOutcome(reported)
     return { kind: 'lost', stage: 'afterHeaders', reported }
@@ -313,7 +313,7 @@ function chunkOf(bytes: Buffer): Buffer {
   return chunk
 }
 
-// Not a method that is bound for each read.
+// A function, because a method would have to be bound for each read.
 function writeNow(relay: StreamRelay): void {
   relay.writeNow()
 }

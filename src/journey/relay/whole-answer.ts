@@ -21,7 +21,7 @@ interface WholeAnswerInput {
   readonly resolve: (ending: RelayEnding) => void
 }
 
-/** Statuses of an answer that is whole: clients get it with 200. */
+/** Statuses of a complete answer, which clients get with 200. */
 export const ANSWER_STATUSES: ReadonlySet<number> = new Set([200, 201, 203])
 
 /** Reads one answer to its end, within bounds, and finds its ending. */
@@ -73,7 +73,7 @@ export class WholeAnswer {
     this.#fail(outcome, problem)
   }
 
-  /** A fault of the gateway during the reading. */
+  /** Ends the reading after a fault of the gateway. */
   onFault(cause: unknown): void {
     const reported = this.#withGenerationId(NOTHING_REPORTED)
     this.#fail(
@@ -147,7 +147,7 @@ export class WholeAnswer {
       return
     }
     if (!ANSWER_STATUSES.has(this.#httpStatus)) {
-      // As 202 of a call that is run later, or 206 of a part: it may be billed, and there is no whole answer.
+      // Such as 202 for a call that runs later, or 206 for a part: it may be billed, and there is no complete answer.
       this.#lose(reading.reported, `the answer has the status ${this.#httpStatus}`)
       return
     }
@@ -159,7 +159,7 @@ export class WholeAnswer {
     })
   }
 
-  /** The provider has accepted the call, and its answer is of no use. */
+  /** Ends a call that the provider has accepted, but whose answer can't be used. */
   #lose(said: Reported, cause: string): void {
     const reported = this.#withGenerationId(said)
     this.#fail(

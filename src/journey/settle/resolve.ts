@@ -23,7 +23,7 @@ interface Priced {
 
 /** The call that ran. */
 interface Ran extends Priced {
-  /** How the model's tokens differ from what is guessed of a text. */
+  /** The ratio of the model's tokens to the estimate of a text. */
   readonly tokenFactor: number
 }
 
@@ -53,7 +53,7 @@ export function resolveOutcome(input: ResolveInput): Resolution {
     case 'timedOut': {
       const { stage, reported } = outcome
       if (!call.stream) return { kind: 'unresolved', generationId: reported.generationId }
-      // Before its headers, a stream has given the client nothing to pay for.
+      // Before its headers, a stream has given the client nothing that must be paid for.
       if (stage === 'beforeHeaders') return { kind: 'released' }
       return hasLookUps ? resolveBrokenStream(reported, ran) : resolveUncounted(reported, ran)
     }
@@ -97,15 +97,15 @@ function resolveLeftStream(
   return { ...guessed, chargeMicros: maxMicros(grantedMicros, countedMicros) }
 }
 
-// A provider without look-ups says nothing more of a stream that broke off: an admin can settle it meanwhile.
+// A provider without look-ups reports nothing more about a stream that broke off: an admin can settle it meanwhile.
 function resolveUncounted(reported: Reported, ran: Ran): Resolution {
   return chargeReported(reported, ran) ?? { kind: 'unresolved', generationId: null }
 }
 
-/** The approximate output of a reasoning model while it shows nothing. */
+/** The approximate output of a reasoning model that sends no text yet, in tokens a second. */
 const HIDDEN_TOKENS_PER_SECOND = 50
 
-// The provider has read the prompt at least. The estimate stands, because no record will correct it.
+// The provider has read at least the prompt. The estimate becomes final, because no record will correct it.
 function resolveLeftUncounted(
   {
     reported,
@@ -130,7 +130,7 @@ function estimatedWithin(grantedMicros: Micros, resolution: Resolution): Resolut
   return { ...resolution, chargeMicros: minMicros(resolution.chargeMicros, grantedMicros) }
 }
 
-// Most providers continue a stream whose client has left, and bill it: it is looked up if it can be.
+// Most providers continue a stream whose client has left, and bill it: its cost is looked up if possible.
 function resolveLeftEarly(reported: Reported, ran: Ran): Resolution {
   const { generationId, usage } = reported
   const charged = chargeReported(reported, ran)
@@ -154,7 +154,7 @@ function usageWithText({
   return { ...counted, outputTokens: Math.max(counted.outputTokens, seen.outputTokens) }
 }
 
-/** The model's own count for text that is guessed at so many tokens. */
+/** The model's likely count for text that is estimated at this many tokens. */
 function textTokensOf(guessedTokens: number, { tokenFactor }: Pick<Ran, 'tokenFactor'>): number {
   return Math.ceil(guessedTokens * tokenFactor)
 }
@@ -206,11 +206,11 @@ function chargeReported(reported: Reported, ran: Ran): Resolution | null {
   return { kind: 'provisional', chargeMicros, costUsd, generationId }
 }
 
-/** The cost that the provider names, or that its counts are; null: neither. */
+/** The cost that the provider reports, or the cost of its counts; null: neither. */
 function costReported(reported: Reported, ran: Ran): Decimal | null {
   const { costUsd, usage, countsAreCost } = reported
   if (costUsd !== null || usage === null || countsAreCost !== true) return costUsd
-  // A dearer tier that the call did not ask for was not held for: at the listed price the counts are not its cost.
+  // The hold does not cover a dearer tier that the call did not ask for: counts at the listed price are not its cost.
   if (reported.servedTier === 'priority' && !ran.call.priorityTier) return null
   return costAtTier(reported, { usage, ...ran })
 }
@@ -228,12 +228,12 @@ function estimated(
     costAtTier(reported, { usage, call, offer }),
     offer.feeBasisPoints,
   )
-  // More than any real amount is as good as no count.
+  // An amount above any real one is treated as no count.
   if (chargeMicros === null) return { kind: 'unresolved', generationId }
   return { kind: 'provisional', chargeMicros, costUsd: null, generationId }
 }
 
-// At the requested tier, unless the answer names another.
+// Prices are those of the requested tier, unless the answer names another.
 function costAtTier(
   { servedTier }: Reported,
   { usage, call, offer }: Priced & { readonly usage: TokenUsage },
@@ -242,7 +242,7 @@ function costAtTier(
   return costOfUsage({ usage, prices: pricesAtTier(offer, { priorityTier }) })
 }
 
-/** Why a request is marked failed, which one answered with 200 may be too; null if it is not. */
+/** Why a request is marked as failed, even if it was answered with 200; null if it is not. */
 export function failureCodeOf(outcome: Outcome, code: ProblemCode | null): FailureCode | null {
   switch (outcome.kind) {
     case 'completed':

@@ -10,12 +10,12 @@ export interface HeldSettle extends SettleInput {
 
 interface SettlerParts {
   readonly ledger: HoldLedger
-  /** How long a whole answer waits for its settle to be durable; then it is delivered anyway. */
+  /** How long an answer that is not streamed waits for its settle to be durable. Then it is delivered anyway. */
   readonly waitMs: number
   /**
-   * Called after each failed try while the store is down, and once where the store refuses the settle. It is tried again
-   * until the store takes it; what the store has refused for a quarter of an hour, or a rule refuses, is left to the
-   * reconciler, and ends like a hold of a dead process.
+   * Called after each failed try while the store is down, and once if the store refuses the settle. The settle is
+   * tried again until the store accepts it. If the store refuses it for a quarter of an hour, or a rule refuses it,
+   * it is left to the reconciler, and ends like a hold of a dead process.
    */
   readonly onFailure: (requestId: string, cause: unknown) => void
   /** Called when a settle is durable, before its promise resolves. Must not throw. */
@@ -28,7 +28,7 @@ const REFUSED_RETRY_MS = 10_000
 const REFUSED_TRIES_MAX = 90
 
 /**
- * Sends settles to the ledger until it answers. A settle names its hold, so that a repetition is harmless; the
+ * Sends settles to the ledger until it answers. A settle names its hold, so repeating it is harmless. The
  * credit stays reserved until the settle is durable.
  */
 export class Settler {
@@ -36,7 +36,7 @@ export class Settler {
   readonly #pending = new Map<string, Promise<Settled | null>>()
   /** Holds whose abandoning is retried until their settle is queued, which has the same effect. */
   readonly #abandoning = new Set<string>()
-  /** Answers that wait for their settle, in the order in which their time is up. */
+  /** Answers that wait for their settle, in the order of their deadlines. */
   readonly #waits = new Set<{
     readonly untilMs: number
     readonly resolve: (outOfTime: null) => void
@@ -124,7 +124,7 @@ export class Settler {
     }
   }
 
-  // No state of the store makes a durable hold free: only a rule does that.
+  // No state of the store may make a durable hold free: only a rule can.
   async #again(input: SettleInput, firstCause: unknown): Promise<Settled | null> {
     let cause = firstCause
     let refusals = 0

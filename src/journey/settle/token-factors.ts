@@ -3,16 +3,16 @@ import type { Call } from '../../vocabulary/call.ts'
 import type { Offer } from '../../vocabulary/offer.ts'
 import { promptTokensOf, type TokenUsage } from '../../vocabulary/outcome.ts'
 
-/** The answers that a factor is learned from. */
+/** The number of answers that make a factor. */
 const ANSWERS = 32
-/** A shorter prompt is mostly what the provider puts around it. */
+/** A shorter prompt consists mostly of the provider's template. */
 const GUESS_TOKENS_MIN = 100
 const FACTOR_MIN = 1 / 4
 const FACTOR_MAX = 4
 
 /**
- * How the tokens of each model differ from what is guessed of a text: by upstream and model, the mean of what the last
- * answers counted for a token of the guess. In memory; 1 at first.
+ * The ratio of counted to estimated tokens, by upstream and model: the mean of the last answers. It is in memory, and 1
+ * at first.
  */
 export class TokenFactors {
   readonly #answers = new Map<string, number[]>()
@@ -23,7 +23,7 @@ export class TokenFactors {
     return answers.reduce((sum, each) => sum + each, 0) / answers.length
   }
 
-  /** Learns from the counts of a whole answer, if its prompt was text alone. */
+  /** Adjusts the factor by the counts of a whole answer, if its prompt was only text. */
   learn(
     call: Pick<Call, 'promptGuess' | 'media' | 'tools' | 'compacts'>,
     {
@@ -36,7 +36,7 @@ export class TokenFactors {
     const factor = promptTokensOf(usage) / guessTokens
     const name = nameOf(offer)
     const answers = this.#answers.get(name) ?? []
-    // Also of one answer with an absurd count.
+    // An answer with an absurd count stays within the bounds too.
     answers.push(Math.min(Math.max(factor, FACTOR_MIN), FACTOR_MAX))
     if (answers.length > ANSWERS) answers.shift()
     this.#answers.set(name, answers)
@@ -47,7 +47,7 @@ function nameOf({ upstream, modelId }: Pick<Offer, 'upstream' | 'modelId'>): str
   return `${upstream} ${modelId}`
 }
 
-// A prompt that a search or a summary has the provider read again counts more than once.
+// A prompt that the provider reads again for a search or a summary counts more than once.
 function isTextAlone({
   media,
   tools,

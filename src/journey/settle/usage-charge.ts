@@ -37,7 +37,7 @@ export function costOfUsage({
   return decimalOfPicos(tokenPicos + otherPicos)
 }
 
-/** A picture has a token for each 28 by 28 pixels, up to so many; one whose size is not known, and a file, this many. */
+/** An image has a token for each 28 by 28 pixels, up to a maximum. Files and images of unknown size have 1,000. */
 const PIXELS_PER_TOKEN = 28 * 28
 const PICTURE_TOKENS_MAX = 4_096
 const PART_TOKENS = 1_000
@@ -57,8 +57,8 @@ function pictureTokens({ width, height }: PixelSize): number {
 }
 
 /**
- * The likely usage of a call that the provider did not count: the texts that its model reads, its pictures and files,
- * and the text of the answer. `tokenFactor`: how the model's tokens differ from what is guessed.
+ * The likely usage of a call that the provider did not count: the texts that its model reads, its images and files,
+ * and the text of the answer. `tokenFactor` is the ratio of the model's tokens to the estimate.
  */
 export function estimateUsage({
   call,

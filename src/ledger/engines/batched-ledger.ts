@@ -31,11 +31,11 @@ import { type UnsureHold, UnsureHolds } from './unsure-holds.ts'
 export interface BatchSettings {
   /** The most commands that share a commit. Default 256. */
   readonly batchCommandsMax?: number
-  /** The longest that a correction or a note waits for a commit to ride on. Default 20. */
+  /** The longest that a correction or a note waits for a commit that happens anyway. Default 20. */
   readonly idleDelayMs?: number
-  /** Resolves after so many milliseconds. Default a timer. */
+  /** Resolves after this many milliseconds. Default: a timer. */
   readonly delay?: (delayMs: number) => Promise<unknown>
-  /** How long until an unsure hold is asked about again. Default 250. */
+  /** How long until the store is asked again about an unsure hold. Default 250. */
   readonly unsureRetryMs?: number
   /** Called with the result of each commit. Must not throw. */
   readonly onCommit?: (report: CommitReport) => void
@@ -45,7 +45,7 @@ export interface BatchSettings {
 export interface CommittedBatch {
   /** In the order of the commands. */
   readonly verdicts: readonly LedgerVerdict[]
-  /** Whether rows were written. A commit without any succeeds even where no write is taken. */
+  /** Whether rows were written. A commit without any succeeds even if the store takes no writes. */
   readonly hasWritten: boolean
 }
 
@@ -53,8 +53,8 @@ export interface CommittedBatch {
 export interface LedgerEngine {
   /**
    * Commits all commands, in this order, or none. Rejects with `StoreUnavailable` if the store failed (then
-   * the commit may or may not have happened), with `NotSent` if nothing of them was sent, with `RowsLocked` if rows of
-   * theirs stayed locked, and with any other error if a command failed.
+   * the commit may or may not have happened), with `NotSent` if nothing was sent, with `RowsLocked` if some of their
+   * rows stayed locked, and with any other error if a command failed.
    */
   commit(commands: readonly LedgerCommand[], patience: CommitPatience): Promise<CommittedBatch>
   /** Closes the engine after the last `commit`. */
@@ -63,8 +63,8 @@ export interface LedgerEngine {
 
 const IDLE_DELAY_MS_DEFAULT = 20
 
-// With many requests under way, commits wait a few milliseconds for each other. Separate commits took a tenth of
-// the CPU of 1,000 streams at 20 events a second.
+// With many requests in flight, commits are a few milliseconds apart, so that more commands share each. Separate
+// commits took a tenth of the CPU of 1,000 streams at 20 events a second.
 const BUSY_HOLDS_MIN = 64
 const BUSY_APART_MS = 5
 
@@ -80,9 +80,9 @@ const UNSURE_FACTS: RequestFacts = {
 }
 
 /**
- * The ledger over any store that commits commands: those that arrive while a commit is under way, or
- * too soon after one where many requests are under way, share the next one. A failure of the store
- * fails the commands of that commit (`StoreUnavailable`), and the next commit tries again.
+ * The ledger over any store that commits commands. Commands that arrive during a commit, or too soon after
+ * one while many requests are in flight, share the next commit. If the store fails, the commands of that
+ * commit fail (`StoreUnavailable`), and the next commit tries again.
  */
 export class BatchedLedger implements Ledger {
   readonly #engine: LedgerEngine
@@ -90,7 +90,7 @@ export class BatchedLedger implements Ledger {
   readonly #unsure: UnsureHolds
   /** Holds that were opened here and are not settled or abandoned yet. */
   readonly #open = new Set<string>()
-  /** Whose the holds are that were opened here, until their settle is durable. */
+  /** The owners of the holds that were opened here, until their settle is durable. */
   readonly #owners = new Map<string, RequestOwner>()
   readonly correct: Ledger['correct'] = (input, by = null) =>
     this.#submitIdly({ kind: 'correct', input, by })
@@ -158,7 +158,7 @@ export class BatchedLedger implements Ledger {
   }
 
   noteGeneration(input: { readonly requestId: string; readonly generationId: string }): void {
-    // Only a crash needs it: if the store is down, the settle carries the same id.
+    // Needed only after a crash: if the store is down, the settle names the same id.
     const owner = this.#ownerOf(input.requestId)
     this.#submitIdly({ kind: 'noteGeneration', input, ...owner }).catch(() => {})
   }
@@ -182,18 +182,18 @@ export class BatchedLedger implements Ledger {
     return this.#submit({ kind: 'abandonHolds', input: requestIds })
   }
 
-  /** Releases a hold, if it is there, however long the store takes. Nothing may run on it. */
+  /** Releases a hold if the store has it, however long the store takes. Nothing may run on it. */
   releaseUnsure({ requestId, accountId, apiKeyId }: UnsureHold): void {
     this.#open.delete(requestId)
     this.#unsure.add({ requestId, accountId, apiKeyId })
   }
 
-  /** Whether a hold is still to be released, if it is there. */
+  /** Whether the release of a hold, if the store has it, is still pending. */
   isUnsure(requestId: string): boolean {
     return this.#unsure.has(requestId)
   }
 
-  /** Resolves once no hold is unsure: each was released or was never there. */
+  /** Resolves once no hold is unsure: each was released or never existed. */
   sure(): Promise<void> {
     return this.#unsure.settled()
   }
@@ -239,7 +239,7 @@ export class BatchedLedger implements Ledger {
     }
   }
 
-  /** A command that is the same as its row of the table says, by whoever gives it. */
+  /** Runs a command as its row of the table says, for any caller. */
   #given<Kind extends RecordedKind>(kind: Kind): RecordedCommand<Kind> {
     return (input, by = null) => this.#submit<Kind>({ kind, input, by })
   }
@@ -247,7 +247,7 @@ export class BatchedLedger implements Ledger {
   async #submit<Kind extends CommandKind>(
     given: LedgerCommand<Kind>,
   ): Promise<LedgerVerdict<Kind>> {
-    // A commit answers each command in its place, with the verdict of its rule. A command of some kind is a command.
+    // A commit answers each command at its position, with the verdict of its rule. A command of some kind is a command.
     return (await this.#commits.submit(given as LedgerCommand)) as LedgerVerdict<Kind>
   }
 
@@ -267,7 +267,7 @@ function rankOfCommand({ kind }: LedgerCommand): number {
   return kind === 'openHold' ? 1 : 0
 }
 
-/** Whether a command may add up the requests of a period, which takes long for a payer with many. */
+/** Whether a command may add up the requests of a period, which takes long for a payer with many requests. */
 function mayAddUp(given: LedgerCommand): boolean {
   const isChange = given.kind === 'updateAccount' || given.kind === 'updateApiKey'
   return isChange && given.input.allowance != null
@@ -278,15 +278,15 @@ export interface CommitReport {
   readonly commands: number
   readonly durationMs: number
   /**
-   * `unwritten`: it succeeded and had nothing to write, which does not show that the store takes writes. `refused`: the store
-   * works, and a command of the batch failed or met rows that stayed locked.
+   * `unwritten`: it succeeded without anything to write, which does not show that the store takes writes. `refused`:
+   * the store works, but a command of the batch failed or met rows that stayed locked.
    */
   readonly outcome: 'committed' | 'unwritten' | 'refused' | 'unavailable'
   /** The error of the store if it was unavailable; else null. */
   readonly failure: string | null
 }
 
-/** Reports the result of each commit to `onCommit`, which must not throw, and passes the verdicts on. */
+/** Reports the result of each commit to `onCommit`, which must not throw, and returns the verdicts. */
 export function timedCommit(
   commit: LedgerEngine['commit'],
   onCommit: (report: CommitReport) => void,

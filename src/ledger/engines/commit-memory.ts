@@ -13,7 +13,7 @@ import {
 } from './packed-requests.ts'
 import { withReceiptNumber } from './receipts-again.ts'
 
-/** The commands of a batch, with what was answered. */
+/** The commands of a batch, with their verdicts. */
 interface Answered {
   readonly commands: readonly LedgerCommand[]
   readonly verdicts: readonly LedgerVerdict[]
@@ -21,12 +21,12 @@ interface Answered {
   readonly nowMs: number
 }
 
-/** What shows that a batch is in the store: a request that it opened, one that it ended, or its mark. */
+/** The evidence that a batch is in the store: a request that it opened, one that it ended, or its mark. */
 export type Witness =
   | { readonly kind: 'opened' | 'ended'; readonly requestId: string }
   | { readonly kind: 'mark'; readonly commits: number }
 
-/** A batch that was answered and is gone. */
+/** A batch that was answered, and that the store has lost. */
 export interface LostBatch {
   /** The commands to run again, in their order. */
   readonly commands: readonly LedgerCommand[]
@@ -37,10 +37,10 @@ export interface LostBatch {
 /** A batch that was answered. */
 interface KeptBatch {
   readonly witness: Witness
-  /** A line for each command to run again, in their order: a packed request, or empty for the next of `others`. */
+  /** A line for each command to run again, in order: a packed request, or empty for the next of `others`. */
   readonly text: PackedText
   readonly others: readonly LedgerCommand[]
-  /** How many lines. */
+  /** The number of lines. */
   readonly commands: number
   readonly nowMs: number
   readonly keptAtMs: number
@@ -48,25 +48,25 @@ interface KeptBatch {
 
 const NO_OTHERS: readonly LedgerCommand[] = []
 
-/** For how long a batch is kept; the newest one is kept for longer. */
+/** How long a batch is kept. The newest one is kept for longer. */
 const KEPT_MS_MAX = 60_000
 const NEWEST_KEPT_MS_MAX = 3_600_000
 const KEPT_COMMANDS_MAX = 20_000
 
 /**
- * The commits that the store has confirmed to one gateway: the batches of the last minute, and the holds that are
- * open. A store that goes back loses commits from their end, so that a batch is there if any row of it is.
+ * The commits that the store has confirmed to one gateway: the batches of the last minute, and the open holds.
+ * A store that goes back loses its latest commits, so a batch is in the store if any row of the batch is.
  */
 export class CommitMemory {
   readonly #elapsedMs: () => number
   readonly #texts = new PackedTexts()
   #batches: KeptBatch[] = []
-  /** The place of the oldest batch that is kept. */
+  /** The index of the oldest batch that is kept. */
   #oldest = 0
   #commands = 0
   #marks = 0
   #hasForgotten = false
-  /** Packed, by the id of its request. */
+  /** The open holds, packed, by the ids of their requests. */
   readonly #open = new Map<string, string>()
 
   /** `elapsedMs`: a clock that never steps. */
@@ -74,7 +74,7 @@ export class CommitMemory {
     this.#elapsedMs = elapsedMs
   }
 
-  /** The mark that a batch has to write, because no request shows that it is there; null: none. */
+  /** The mark that a batch must write because no request shows that it is in the store; null: none. */
   markOf({ commands, verdicts }: Omit<Answered, 'nowMs'>): number | null {
     let isKept = false
     for (const [place, command] of commands.entries()) {
@@ -82,11 +82,11 @@ export class CommitMemory {
       if (witnessOf(command, verdict) !== null) return null
       isKept ||= isRunAgain(command) || this.#isUnknownRepeat(command, verdict)
     }
-    // Each try has a number of its own: one that failed may be there.
+    // Each try has its own number: a failed try may be in the store.
     return isKept ? ++this.#marks : null
   }
 
-  /** A batch was committed, with this mark if it has one. */
+  /** Records that a batch was committed, with this mark if it has one. */
   keep({ commands, verdicts, nowMs, mark }: Answered & { readonly mark: number | null }): void {
     let witness: Witness | null = mark === null ? null : { kind: 'mark', commits: mark }
     const lines: string[] = []
@@ -109,19 +109,19 @@ export class CommitMemory {
     this.#forget(keptAtMs)
   }
 
-  /** What shows that each batch that is kept is in the store, oldest first. */
+  /** The evidence for each batch that is kept, oldest first. */
   witnesses(): readonly Witness[] {
     return this.#batches.slice(this.#oldest).map(({ witness }) => witness)
   }
 
-  /** What shows that the newest batch that was committed is in the store; null: none is kept. */
+  /** The evidence for the newest committed batch; null: none is kept. */
   newest(): Witness | null {
     const newest = this.#batches.at(-1)
     if (newest === undefined || this.#batches.length === this.#oldest) return null
     return this.#elapsedMs() - newest.keptAtMs > NEWEST_KEPT_MS_MAX ? null : newest.witness
   }
 
-  /** Holds that are open, of batches that are kept no longer too. */
+  /** The open holds, including those of batches that are no longer kept. */
   openHolds(): readonly OpenedHold[] {
     return [...this.#open.values()].map(unpackHold)
   }
@@ -131,7 +131,7 @@ export class CommitMemory {
     return this.#hasForgotten
   }
 
-  /** Takes the lost batches out, from the one of this place among {@link witnesses} on. */
+  /** Removes and returns the lost batches, from this index in {@link witnesses} on. */
   cut(first: number): readonly LostBatch[] {
     const lost = this.#batches.splice(this.#oldest + first)
     for (const { commands } of lost) this.#commands -= commands
@@ -148,7 +148,7 @@ export class CommitMemory {
     return !this.#open.has(command.input.requestId)
   }
 
-  /** The line that a lost request is booked again from; null: its command is kept as it is. */
+  /** The line from which a lost request is booked again; null: its command is kept unpacked. */
   #keepRequest(
     command: LedgerCommand,
     { verdict, nowMs }: { readonly verdict: LedgerVerdict | undefined; readonly nowMs: number },
@@ -189,7 +189,7 @@ export class CommitMemory {
   }
 }
 
-/** Batches that are forgotten before their places are given back. */
+/** The number of forgotten batches after which their places are freed. */
 const FORGOTTEN_MAX = 256
 
 function unpacked({ text, others, nowMs }: KeptBatch): LostBatch {
@@ -217,11 +217,11 @@ function isSettled(verdict: LedgerVerdict | undefined): verdict is Settled {
   )
 }
 
-/** By position: a command, and its verdict. Null: another command, or a mark, shows its batch. */
+/** The evidence that a command gives; null: another command or a mark gives it. By position: command, verdict. */
 function witnessOf(command: LedgerCommand, verdict: LedgerVerdict | undefined): Witness | null {
   switch (command.kind) {
     case 'openHold':
-      // An earlier batch opened a hold that is asked for again: it shows nothing of this batch.
+      // An earlier batch opened a hold that is asked for again: it is no evidence for this batch.
       if (!isOpened(verdict) || verdict.isRepeat) return null
       return { kind: 'opened', requestId: command.input.requestId }
     case 'settle':

@@ -8,23 +8,23 @@ import { BatchedLedger, type BatchSettings, type CommittedBatch } from './batche
 import { PostgresEngine, type WentBackInput } from './postgres-engine.ts'
 import type { WriterJob } from './sqlite-writer.ts'
 
-/** What a ledger in PostgreSQL has of its own. */
+/** The settings that only a ledger in PostgreSQL has. */
 interface PostgresLedgerInput extends PostgresWriterInput {
   /** How long to wait for the server before the connection counts as lost. Default 5,000. */
   readonly answerTimeoutMs?: number
-  /** Default: nothing is remembered of commits that the database may lose. */
+  /** Default: commits that the database may lose are not kept. */
   readonly wentBack?: WentBackInput | undefined
 }
 
 interface LedgerInput extends BatchSettings {
   readonly limits?: LedgerLimits
-  /** Default the system's on SQLite, and on PostgreSQL the database's, which all processes share. */
+  /** Default: on SQLite the system's clock, on PostgreSQL the database's, which all processes share. */
   readonly clock?: Clock | undefined
 }
 
 /**
- * The ledger of a store that `openStore` has opened, so that its tables are there. `clock` is used on SQLite
- * alone.
+ * The ledger of a store that `openStore` has opened, so that its tables exist. `clock` is used only on
+ * SQLite.
  */
 export function createLedger({
   location,
@@ -38,7 +38,7 @@ export function createLedger({
 }
 
 /**
- * The ledger in a PostgreSQL database, which several processes may share: rows are locked while a batch
+ * The ledger in a PostgreSQL database, which several processes can share: rows are locked while a batch
  * works on them.
  */
 export function postgresLedger(input: LedgerInput & PostgresLedgerInput): BatchedLedger {
@@ -47,7 +47,7 @@ export function postgresLedger(input: LedgerInput & PostgresLedgerInput): Batche
   return new BatchedLedger({ ...input, engine: new PostgresEngine({ ...input, limits, nowMs }) })
 }
 
-/** The ledger in a SQLite store: a thread of its own applies and commits commands. */
+/** The ledger in a SQLite store: a separate thread applies and commits commands. */
 export function sqliteLedger(
   input: LedgerInput & Omit<SqliteConnectionInput, 'readOnly'>,
 ): BatchedLedger {

@@ -3,8 +3,8 @@ import type { RequestFacts, Resolution, TokenUsage } from '../../vocabulary/outc
 import type { OpenHoldInput, SettleInput } from '../ledger.ts'
 import type { OpenedHold, RebookInput } from '../rules/rebook.ts'
 
-// Ten thousand requests as objects are a million of them for the garbage collector to visit. As one text a batch they
-// are some thousand. Values stand in the order of these fields, since their names would be most of the text.
+// Ten thousand requests as objects are a million objects for the garbage collector to visit. With one text for each
+// batch they are about a thousand. Values are in the order of these fields: their names would be most of the text.
 
 const HOLD_FIELDS = fieldsOf<OpenHoldInput>({
   requestId: true,
@@ -52,7 +52,7 @@ const USAGE_FIELDS = fieldsOf<TokenUsage>({
   searches: true,
 })
 
-/** A packed hold or settle, once its text is read. */
+/** A packed hold or settle, after its text is parsed. */
 type Packed = readonly [unknown[], unknown[], unknown]
 
 /** A hold as a line of text, which {@link packRequest} takes. */
@@ -65,7 +65,7 @@ export function unpackHold(text: string): OpenedHold {
   return holdOf(JSON.parse(text))
 }
 
-/** A request as a line of text. By position: its packed hold; how its attempt ended, null: it has not. */
+/** A request as a line of text. By position: its packed hold; how its attempt ended, null if it has not. */
 export function packRequest(hold: string, settle: SettleInput | null): string {
   return `[${hold},${settle === null ? 'null' : packSettle(settle)}]`
 }
@@ -127,9 +127,9 @@ function valuesOf<T>(fields: readonly (keyof T)[], object: T): unknown[] {
   return fields.map((field) => object[field])
 }
 
-/** By position: fields, and what {@link valuesOf} made of an object by them. */
+/** By position: fields, and the values that {@link valuesOf} read by them from an object. */
 function objectOf<T>(fields: readonly (keyof T)[], values: readonly unknown[]): T {
-  // Every field of T has the value that was packed of it.
+  // Every field of T has the value that was packed.
   return Object.fromEntries(fields.map((field, place) => [field, values[place]])) as T
 }
 
@@ -146,14 +146,14 @@ export interface PackedText {
 }
 
 /**
- * Keeps texts outside of the heap, whose collector waits longer the more it has found in use. They stand one behind the other
- * in blocks of their own: in a buffer of Node's pool, each would keep what other buffers have left there.
+ * Keeps texts outside of the heap, where each would cost the garbage collector time. The texts follow each other in
+ * blocks of their own: in a buffer of Node's pool, each would keep the remains of other buffers in memory.
  */
 export class PackedTexts {
   #block = Buffer.alloc(0)
   #end = 0
 
-  /** Its block is free once no text in it is referred to. */
+  /** A block is free once no text in it is referred to. */
   keep(text: string): PackedText {
     const bytesMax = text.length * BYTES_MAX
     if (this.#end + bytesMax > this.#block.length) {

@@ -5,7 +5,7 @@ import { micros } from '../../vocabulary/money.ts'
 import type { PeriodCount } from '../work.ts'
 
 /**
- * Adds up the requests of an owner whose holds opened in a period, over the index of its ids. Its parameters are
+ * Adds up the requests of an owner whose holds opened in a period, over the index of their ids. Its parameters are
  * {@link periodCountValues}; SQLite writes them with `?` in place of `$`.
  */
 export function periodCountText(ownerColumn: 'account_id' | 'api_key_id'): string {
@@ -18,7 +18,7 @@ export function periodCountText(ownerColumn: 'account_id' | 'api_key_id'): strin
     from all_requests where ${ownerColumn} = $1 and id >= $2 and opened_at_ms >= $3`
 }
 
-/** The owner, the id that all requests of the period sort behind, the period's start and its end. */
+/** The owner, an id that sorts before those of all requests of the period, the period's start and its end. */
 export function periodCountValues(
   ownerId: string,
   { startsAtMs, endsAtMs }: PeriodSpan,

@@ -42,19 +42,19 @@ interface PostgresEngineInput extends PostgresWriterInput {
   readonly nowMs: (() => number) | null
   /** How long to wait for the server before the connection counts as lost. Default 5,000. */
   readonly answerTimeoutMs?: number
-  /** How commits that the database has lost are booked again. Absent: none are remembered. */
+  /** How commits that the database has lost are booked again. Absent: commits are not kept. */
   readonly wentBack?: WentBackInput | undefined
 }
 
-/** The gateway's part when its database went back. */
+/** The gateway's part when its database goes back. */
 export interface WentBackInput {
-  /** The instance whose marks show which of its commits are there. */
+  /** The instance whose marks show which of its commits are in the store. */
   readonly instanceId: string
-  /** Called once what was lost is booked again, or could not be for a minute. Must not throw. */
+  /** Called once the lost commits are booked again, or could not be for a minute. Must not throw. */
   readonly onWentBack: (gap: StoreGap) => void
 }
 
-/** What one transaction does. */
+/** The commands of one transaction, and how they run. */
 interface Transaction {
   readonly commands: readonly LedgerCommand[]
   readonly patience: CommitPatience
@@ -67,20 +67,20 @@ interface Transaction {
 const ANSWER_TIMEOUT_MS_DEFAULT = 5_000
 
 const REBOOKED_AT_ONCE = 256
-/** How long until a lost connection is made again, or what the store did not take is booked again. */
+/** How long until a lost connection is made again, or a refused command is booked again. */
 const LOOK_AGAIN_MS = 1_000
 const REBOOK_MS_MAX = 60_000
 
 // A deadlock lets one of its transactions continue, so this many in a row are not chance.
 const TRIES_MAX = 20
 
-/** The ledger in a PostgreSQL database, on a connection of its own, which is opened again after it is lost. */
+/** The ledger in a PostgreSQL database, on its own connection, which is opened again after it is lost. */
 export class PostgresEngine implements LedgerEngine {
   readonly #input: PostgresEngineInput
   readonly #writers: PostgresWriters
   readonly #memory: CommitMemory | null
   #writer: PostgresWriter | null = null
-  /** One connection is made at a time: by a commit, or by a look. */
+  /** The connection that is being made. There is one at a time, for a commit or for a look. */
   #connecting: Promise<PostgresWriter> | null = null
   #isCommitting = false
   #lookTimer: NodeJS.Timeout | null = null
@@ -95,8 +95,8 @@ export class PostgresEngine implements LedgerEngine {
   }
 
   /**
-   * Applies commands in order and commits them, all or none. A transaction that the database ends in favour
-   * of another is run again. Rejects as {@link LedgerEngine} says; after `StoreRefused` the store is unchanged.
+   * Applies commands in order and commits them, all or none. If the database ends the transaction in favour of
+   * another, it runs again. Rejects as {@link LedgerEngine} says; after `StoreRefused` the store is unchanged.
    */
   async commit(
     commands: readonly LedgerCommand[],
@@ -158,7 +158,7 @@ export class PostgresEngine implements LedgerEngine {
     return writer
   }
 
-  /** Connects again soon. A gateway without requests would else learn at its next one that the database went back. */
+  /** Connects again soon. Otherwise a gateway without requests would notice lost commits only at its next request. */
   #lookLater(): void {
     if (this.#memory === null || this.#isClosed || this.#lookTimer !== null) return
     this.#lookTimer = setTimeout(() => {
@@ -187,7 +187,7 @@ export class PostgresEngine implements LedgerEngine {
     }
   }
 
-  /** Runs what was lost again, before anything else. What the store does not take is tried for a minute. */
+  /** Runs the lost commands again, before anything else. A command that the store refuses is tried for a minute. */
   async #bookAgain(writer: PostgresWriter, rebooking: Rebooking): Promise<void> {
     for (;;) {
       const commands = rebooking.next(REBOOKED_AT_ONCE)
@@ -212,7 +212,7 @@ export class PostgresEngine implements LedgerEngine {
   ): Promise<void> {
     try {
       const timeOf = (command: LedgerCommand) => rebooking.timeOf(command)
-      // One that is alone has met rows that are locked, which would hold up all others.
+      // A command that runs alone has met locked rows, which would delay all others.
       const patience = commands.length === 1 ? 'little' : 'usual'
       const { verdicts } = await this.#commitOn(writer, { commands, patience, timeOf })
       rebooking.ran(commands, verdicts)
@@ -281,8 +281,8 @@ function messageOf(error: unknown): string {
 }
 
 /**
- * Requests that are to be opened are not looked for, and one that is there makes its insert fail. One that is refused makes
- * no insert: it may be refused for the very credit that it holds.
+ * Requests that a batch opens are not read first: if one exists, its insert fails. A refused request makes no insert;
+ * it may be refused because of the credit that it already holds.
  */
 async function refuseRepeats(
   writer: PostgresWriter,
@@ -319,7 +319,7 @@ async function loadPeriodCounts(
   }
 }
 
-/** Whether the database ended the transaction in favour of another one, so that it is run again. */
+/** Whether the database ended the transaction in favour of another one, so that it must run again. */
 function isRunAgain(error: unknown): boolean {
   return error instanceof Repeated || (error instanceof StatementFailed && isLostRace(error.cause))
 }
@@ -338,7 +338,7 @@ function failureOf(
   return postgresFailure(cause, serverName)
 }
 
-/** A count that took too long is the fault of its command alone: the store works. */
+/** Refuses only the command whose count took too long: the store works. */
 function refuseCancelled(error: unknown): never {
   if (!(error instanceof StatementFailed && isCancelled(error.cause))) throw error
   throw new StoreRefused('adding up the requests of a period took too long', { cause: error.cause })

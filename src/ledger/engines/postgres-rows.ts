@@ -37,7 +37,7 @@ const ABANDONED_REQUESTS_MAX = 500
 // Long enough to be given the rows of a commit that is just ending.
 const LITTLE_PATIENCE_MS = 100
 
-/** A command was given before, or names others than its request does: its batch is run again, with all of it read. */
+/** A command was given before, or names another owner than its request: the batch runs again, with everything read. */
 export class Repeated extends Error {}
 
 interface LoadInput {
@@ -52,7 +52,7 @@ interface LoadInput {
 
 /**
  * Begins the transaction of a batch: locks and reads its rows in one round trip, and resolves with the database's time,
- * or null where it was not asked for. Throws Repeated.
+ * or null if it was not asked for. Throws Repeated.
  */
 export async function load(writer: PostgresWriter, input: LoadInput): Promise<number | null> {
   const { work, commands } = input
@@ -93,7 +93,7 @@ export async function load(writer: PostgresWriter, input: LoadInput): Promise<nu
   return input.asksTime ? Number(more.at(-1)?.rows[0]?.['now_ms']) : null
 }
 
-/** A hold that was opened again under another key is that of the first. By position: what is named, what was read. */
+/** Throws if a hold was opened before under another key, which still owns it. By position: rows named, rows read. */
 function refuseOtherOwners(
   { requestIds }: NamedRows,
   {
@@ -111,7 +111,7 @@ function refuseOtherOwners(
   }
 }
 
-/** Locks the accounts and keys that commands name; those of requests alone are found on the way. */
+/** Locks the accounts and keys of commands. If a command names only a request, the statement finds its owners. */
 function lockOwners(
   writer: PostgresWriter,
   { accountIds, apiKeyIds, unownedIds }: NamedRows,
@@ -128,7 +128,7 @@ function lockOwners(
   ]
 }
 
-/** What few batches have. */
+/** Reads rows that few batches need. */
 function readOthers(
   writer: PostgresWriter,
   { externalIds, codes, credits }: NamedRows,
@@ -161,7 +161,7 @@ function lockFound(
   return statement === undefined || !isAsked ? NO_ROWS : writer.run(statement, values)
 }
 
-/** Ids that are about to be opened are not looked for: one that is there makes the insert fail, and the batch run again. */
+/** Reads requests, but not those about to be opened: if one exists, the insert fails and the batch runs again. */
 function readRequests(
   writer: PostgresWriter,
   { named, mayRepeat }: { readonly named: NamedRows; readonly mayRepeat: boolean },
@@ -180,7 +180,7 @@ function readRequests(
   ]
 }
 
-/** Reads the requests that are not where they were looked for: those that were abandoned, say. */
+/** Reads the requests that were not found in the expected table, such as abandoned ones. */
 async function loadMissing(
   writer: PostgresWriter,
   { work, named }: { readonly work: UnitOfWork; readonly named: NamedRows },
@@ -203,7 +203,7 @@ async function nameOpenRequests(
   const [found] = await writer.replies(() => [
     writer.run(READ_OPEN_REQUEST_IDS, [instanceId, ABANDONED_REQUESTS_MAX]),
   ])
-  // They are read again after their accounts are locked: requests that have ended meanwhile are unchanged.
+  // They are read again after their accounts are locked, so requests that have ended meanwhile stay unchanged.
   for (const row of found.rows) {
     named.requestIds.add(String(row['id']))
     named.openIds.add(String(row['id']))
@@ -214,7 +214,7 @@ async function nameOpenRequests(
 
 const NONE: readonly Promise<Reply>[] = []
 
-/** Sends what a batch has changed: one statement saves what every settle changes. */
+/** Sends the changes of a batch. One statement saves the rows that every settle changes. */
 export function save(
   writer: PostgresWriter,
   { rows, changesCallers }: RowChanges,
@@ -250,7 +250,7 @@ export function save(
   ]
 }
 
-/** Ends the wait of requests that no command of the batch has loaded. By position: the connection, and the commands. */
+/** Ends the wait of requests that no command of the batch has loaded. By position: the connection, the commands. */
 export function settleUnread(
   writer: PostgresWriter,
   standing: readonly UnreadStanding[],
@@ -260,7 +260,7 @@ export function settleUnread(
   )
 }
 
-/** Requests whose wait ends, of which none is loaded. */
+/** Requests whose wait ends, none of them loaded. */
 export interface UnreadStanding extends SettleStandingInput {
   readonly nowMs: number
 }

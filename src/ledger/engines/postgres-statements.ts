@@ -21,9 +21,9 @@ export interface PlannedStatement {
 }
 
 // The account and the key of a request never change, so they are known before anything is locked. Every
-// change to an account's rows happens under the lock on its row, apart from the end of a standing cost's wait: requests
-// and entries, which are read after it, need none of their own. In the order of ids, so that two batches never wait for each
-// other; not FOR UPDATE, so that rows which refer to an account can be inserted meanwhile.
+// change to an account's rows happens under the lock on its row, except the end of a reported cost's wait. Requests
+// and entries are read after it and need no locks of their own. Rows are locked in the order of ids, so that two
+// batches never wait for each other; not FOR UPDATE, so that rows which refer to an account can be inserted meanwhile.
 
 /** $1: ids of accounts. Locks and reads them. */
 export const LOCK_ACCOUNTS: PlannedStatement = {
@@ -42,7 +42,7 @@ export const LOCK_ACCOUNTS_OF: PlannedStatement = {
     order by id for no key update`,
 }
 
-/** $1: external IDs. Locks nothing: the index decides between two accounts that take the same one at a time. */
+/** $1: external IDs. Locks nothing: the index decides if two accounts take the same ID at the same time. */
 export const READ_EXTERNAL_ACCOUNTS: PlannedStatement = {
   name: 'read_external_accounts',
   text: `select ${namesOf(ACCOUNTS)} from accounts where external_id = any($1::text[])`,
@@ -105,7 +105,7 @@ export const READ_CODE_CREDITS: PlannedStatement = {
     join entries on entries.account_id = place.account_id and entries.reference = credit_codes.id`,
 }
 
-/** The database's time, to be asked once the rows are locked: never earlier than what is in them. */
+/** Reads the database's time, after the rows are locked: it is never earlier than the times in them. */
 export const READ_TIME: PlannedStatement = {
   name: 'read_time',
   text: 'select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms',
@@ -117,13 +117,13 @@ export const READ_ACCOUNT_PERIOD: PlannedStatement = {
   text: periodCountText('account_id'),
 }
 
-/** The same of a key. */
+/** The same for a key. */
 export const READ_API_KEY_PERIOD: PlannedStatement = {
   name: 'read_api_key_period',
   text: periodCountText('api_key_id'),
 }
 
-/** $1: an instance; $2: how many. Requests of it that were open a moment ago. */
+/** $1: an instance; $2: the most rows. Reads its requests that were open a moment ago. */
 export const READ_OPEN_REQUEST_IDS: PlannedStatement = {
   name: 'read_open_request_ids',
   text: `select id, account_id, api_key_id from holds where instance_id = $1
@@ -132,7 +132,7 @@ export const READ_OPEN_REQUEST_IDS: PlannedStatement = {
     order by id limit $2`,
 }
 
-/** $1: ids of requests. Which are there, and whether their attempts have ended. */
+/** $1: ids of requests. Reads which exist, and whether their attempts have ended. */
 export const READ_WITNESSES: PlannedStatement = {
   name: 'read_witnesses',
   text: `select id, case when state <> 'open' and swept = 0 then 1 else 0 end as has_ended
@@ -140,13 +140,13 @@ export const READ_WITNESSES: PlannedStatement = {
     union all select id, 0 from holds where id = any($1::text[])`,
 }
 
-/** $1: an instance. How many of its commits have a mark. */
+/** $1: an instance. Reads how many of its commits have a mark. */
 export const READ_COMMIT_MARK: PlannedStatement = {
   name: 'read_commit_mark',
   text: 'select commits from commit_marks where instance_id = $1',
 }
 
-/** $1: an instance; $2: the number of its commit. For a batch that no request shows. */
+/** $1: an instance; $2: the number of its commit. Writes the mark of a batch that no request can show. */
 export const MARK_COMMIT: PlannedStatement = {
   name: 'mark_commit',
   text: `insert into commit_marks (instance_id, commits) values ($1, $2)
@@ -154,7 +154,7 @@ export const MARK_COMMIT: PlannedStatement = {
 }
 
 /**
- * Saves what a batch has changed, each table's rows as a JSON array of objects. $1: accounts, $2: keys,
+ * Saves the changes of a batch, each table's rows as a JSON array of objects. $1: accounts, $2: keys,
  * $3: holds, $4: requests to insert, $5: entries.
  */
 export const SAVE: PlannedStatement = {
@@ -167,26 +167,26 @@ export const SAVE: PlannedStatement = {
     ${insert(ENTRIES, '$5')}`,
 }
 
-/** $1: ids of requests; $2: the time. Makes those final whose reported cost stands. */
+/** $1: ids of requests; $2: the time. Makes final the requests whose reported cost needs no look-up. */
 export const MAKE_FINAL: PlannedStatement = {
   name: 'make_final',
   text: `update requests set state = 'final', settled_at_ms = $2
     where cost_stands = 1 and state = 'provisional' and id = any($1::text[])`,
 }
 
-/** $1: IDs of requests. Requests whose reported cost stands must be looked up. */
+/** $1: ids of requests. Marks reported costs, which needed no look-up before, for a look-up. */
 export const RECALL: PlannedStatement = {
   name: 'recall',
   text: `update requests set cost_stands = 0
     where cost_stands = 1 and state = 'provisional' and id = any($1::text[])`,
 }
 
-/** Locks and reads rows of few batches, by their kind. A parameter for each column: the values to look for in it. */
+/** Lock and read rows that few batches need, by kind of row. Each column has a parameter: the values to look for. */
 export const LOCK_FOUND: ReadonlyMap<string, PlannedStatement> = new Map(
   Object.entries(FOUND).map(([of, found]) => [of, lockFound(found)]),
 )
 
-// Behind the locks on accounts. Codes have no account before they are redeemed.
+// Locked after the accounts. Codes have no account before they are redeemed.
 function lockFound({
   table,
   by,
@@ -215,13 +215,13 @@ export const ROW_STATEMENTS: ReadonlyMap<string, PlannedStatement> = new Map(
   ),
 )
 
-/** Runs last: a batch that has this lock waits for nothing but its commit, and settles do not need it. */
+/** Runs last: a batch that has this lock waits only for its commit, and settles do not need the lock. */
 export const RAISE_VERSION: PlannedStatement = {
   name: 'raise_callers_version',
   text: RAISE_CALLERS_VERSION,
 }
 
-/** Each by its name: what is planned as `*` fails once a newer gateway has added a column. */
+/** Names each column: a statement that was planned with `*` fails once a newer gateway has added a column. */
 function namesOf({ name, columns }: StatedTable): string {
   return columns.map((column) => `${name}.${column.name}`).join(', ')
 }
@@ -235,7 +235,7 @@ function update({ name, key, moving }: StatedTable, parameter: string): string {
     where ${isRow.join(' and ')}`
 }
 
-/** Inserts holds. One whose request is in `requests` already fails, as one that is in `holds` does. */
+/** Inserts holds. The insert fails if the request is already in `requests` or in `holds`. */
 function open(parameter: string): string {
   const names = HOLDS.columns.map((column) => column.name)
   const values = names.filter((name) => name !== 'id').map((name) => `opened.${name}`)

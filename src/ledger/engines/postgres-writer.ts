@@ -4,7 +4,7 @@ import { dropConnection } from '../../store/postgres/postgres-servers.ts'
 import type { StoredRow } from '../../store/table.ts'
 import type { PlannedStatement } from './postgres-statements.ts'
 
-/** The driver's error for a rejected statement, as distinct from an error thrown by a rule. */
+/** The driver's error for a rejected statement, in contrast to an error thrown by a rule. */
 export class StatementFailed extends Error {
   override readonly cause: unknown
 
@@ -17,11 +17,11 @@ export class StatementFailed extends Error {
 /** The answer to a statement. */
 export interface Reply {
   readonly rows: readonly StoredRow[]
-  /** How many rows a statement has changed. */
+  /** The number of rows that a statement has changed. */
   readonly rowCount: number | null
 }
 
-/** In place of a statement that is not needed. */
+/** The reply in place of a statement that is not needed. */
 export const NO_ROWS: Promise<Reply> = Promise.resolve({ rows: [], rowCount: 0 })
 
 /** The parts of a notice or warning of the server that are read. */
@@ -33,7 +33,7 @@ interface ServerNotice {
 /** SQLSTATE of a notice that is no warning. */
 const NOTICE = '00000'
 
-/** The writer's connection, and what the server said on it. */
+/** The writer's connection, and the server's warnings on it. */
 export class PostgresWriter {
   readonly client: Client
   readonly serverName: string
@@ -45,7 +45,7 @@ export class PostgresWriter {
   constructor(input: {
     readonly client: Client
     readonly serverName: string
-    /** How long to wait for the answers to what was sent together. */
+    /** How long to wait for the answers to statements that were sent together. */
     readonly answerTimeoutMs: number
   }) {
     this.client = input.client
@@ -68,7 +68,7 @@ export class PostgresWriter {
     return this.#query({ ...statement, values })
   }
 
-  /** Runs a text without values, which the server does not plan. */
+  /** Runs a text without values. The server keeps no plan for it. */
   send(text: string): Promise<Reply> {
     return this.#query({ text })
   }
@@ -79,8 +79,8 @@ export class PostgresWriter {
   }
 
   /**
-   * Sends statements together and waits for the replies. Where one fails, so do those behind it in its
-   * transaction, and the first failure is the one that says why. A server that does not answer loses the connection.
+   * Sends statements together and waits for the replies. If one fails, so do the later ones in its transaction,
+   * and the first failure has the cause. If the server does not answer, the connection is dropped.
    */
   async replies<T extends readonly Promise<Reply>[]>(
     send: () => readonly [...T],
@@ -105,8 +105,8 @@ export class PostgresWriter {
   }
 
   /**
-   * Sends statements and the commit behind them. A success says nothing where a warning comes before it: after "canceling
-   * wait for synchronous replication" the rows are on this server alone.
+   * Sends statements, then the commit. A success with a warning before it does not count: after "canceling
+   * wait for synchronous replication" the rows are only on this server.
    */
   async commit(send: () => readonly Promise<Reply>[]): Promise<readonly Reply[]> {
     this.#warning = null
@@ -124,13 +124,13 @@ export class PostgresWriter {
     }
   }
 
-  /** Ends the connection without a word to the server, which may not answer. */
+  /** Ends the connection without telling the server, which may not answer. */
   drop(): void {
     this.#isOpen = false
     dropConnection(this.client)
   }
 
-  // With a callback: where there is none, the driver assigns a function to a property, and V8 makes that an old object,
+  // With a callback. Without one, the driver assigns a function to a property, and V8 allocates that as an old object,
   // which keeps the whole batch until the next full collection.
   #query(query: QueryConfig): Promise<Reply> {
     return new Promise((resolve, reject) => {
@@ -141,7 +141,7 @@ export class PostgresWriter {
     })
   }
 
-  /** By position: the first statement that was not answered, and how many were sent. */
+  /** By position: the first statement that was not answered, and the number of statements sent. */
   #silence(unanswered: number, sent: number): string {
     // Only the commit of several statements waits for a standby.
     return unanswered > 0 && unanswered === sent - 1

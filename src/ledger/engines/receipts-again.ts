@@ -1,8 +1,8 @@
 import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
 
 /**
- * A purchase that is booked again keeps the number of its receipt, which its buyer may have on paper. By position: command,
- * verdict.
+ * Lets a purchase that is booked again keep its receipt number, which the buyer may have on paper. By position:
+ * command, verdict.
  */
 export function withReceiptNumber(
   command: LedgerCommand,
@@ -15,7 +15,7 @@ export function withReceiptNumber(
   return { ...command, input: { ...command.input, hadReceiptNumber: receiptNumber } }
 }
 
-/** Each lost purchase knows the last number of those that are lost: a new number takes none of theirs. */
+/** Gives each lost purchase the highest lost receipt number, so that a new number is never one of the lost ones. */
 export function knowingReceipts<Batch extends { readonly commands: readonly LedgerCommand[] }>(
   lost: readonly Batch[],
 ): readonly Batch[] {

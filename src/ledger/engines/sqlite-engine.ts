@@ -24,7 +24,7 @@ import { periodCountText, periodCountValues, readPeriodCount } from './period-co
 
 const CACHED_ROWS_MAX = 10_000
 
-/** Requests of a JSON array of ids whose reported cost stands. */
+/** Selects, from a JSON array of ids, the requests whose reported cost needs no look-up. */
 const STANDING = `cost_stands = 1 and state = 'provisional' and id in (select value from json_each(?))`
 
 /** The ledger in a SQLite store, on the one connection that writes it. */
@@ -43,8 +43,8 @@ export class SqliteEngine {
   }
 
   /**
-   * Applies commands in order and commits them, all or none. Throws what SQLite or a rule throws, and
-   * then the store is as it was.
+   * Applies commands in order and commits them, all or none. Throws the error of SQLite or of a rule, and
+   * then the store is unchanged.
    */
   apply(commands: readonly LedgerCommand[], terms: Terms): CommittedBatch {
     this.#statements.begin.run()
@@ -77,7 +77,7 @@ export class SqliteEngine {
       for (const changes of saved) this.#committed.commit(changes)
       return { verdicts, hasWritten: work.writes + unreadRows > 0 }
     } catch (error) {
-      // After a full disk or an I/O error SQLite may have rolled back by itself.
+      // After a full disk or an I/O error SQLite may already have rolled back.
       if (this.#connection.isTransaction) this.#connection.exec('rollback')
       this.#committed.clear()
       throw error
@@ -86,14 +86,14 @@ export class SqliteEngine {
 
   /** Called under the write lock, so that no other process can write before the commit. */
   #forgetWhereOthersWrote(): void {
-    // A number that changes when another connection, of this process or not, has committed.
+    // This number changes when another connection, of this process or another one, has committed.
     const version = this.#statements.othersVersion.get()?.['data_version']
     if (version === this.#othersVersion) return
     this.#othersVersion = version
     this.#committed.clear()
   }
 
-  /** Ends the wait of requests that no command of the batch has loaded, and returns how many these are. */
+  /** Ends the wait of requests that no command of the batch has loaded, and returns their number. */
   #settleUnread(
     work: UnitOfWork,
     { requestIds, to }: SettleStandingInput,
@@ -128,7 +128,7 @@ export class SqliteEngine {
     }
   }
 
-  /** Loads a request that is about to be opened, if it is there. */
+  /** Loads a request that is about to be opened, if it exists. */
   #loadOpened(work: UnitOfWork, requestId: string): void {
     if (this.#statements.isThere.get(requestId, requestId) === undefined) return
     this.#loadRequest(work, requestId)
@@ -142,7 +142,7 @@ export class SqliteEngine {
     const row =
       known ?? (held === undefined ? rowOf(REQUESTS, request.get(requestId)) : openRequest(held))
     if (row === undefined) return
-    // An open request of `requests` is not kept.
+    // An open request in `requests` is not cached.
     if (held !== undefined || known?.state === 'open') work.requests.loadHeld(row)
     else work.requests.load(row)
     this.#loadAccount(work, row.accountId)
@@ -239,9 +239,9 @@ function rowOf<Row>(
 }
 
 /**
- * Rows as they were last committed, so that a busy key's are not read again for every request. True
- * only while no other process has written to the store. The engine checks this first, under the write
- * lock, and clears the cache otherwise.
+ * Rows as they were last committed, so that the rows of a busy key are not read again for every request.
+ * They are valid only while no other process has written to the store. The engine checks this first, under the
+ * write lock, and otherwise clears the cache.
  */
 class RowCache {
   readonly #rowsMax: number
@@ -272,7 +272,7 @@ class RowCache {
     this.#movingRequests.clear()
   }
 
-  /** Takes in what a batch has changed, once it is committed. */
+  /** Adds the changes of a batch, once it is committed. */
   commit(changes: RowChanges): void {
     const { accounts, apiKeys, holds, requests } = changes.rows
     for (const row of accounts.written) put(this.#accounts, row, this.#rowsMax)
@@ -331,7 +331,7 @@ function prepareStatements(connection: DatabaseSync) {
   }
 }
 
-/** Statements that find a row by a column of its own, by kind of row and column. */
+/** Statements that find a row by one of its columns, by kind of row and column. */
 function prepareFound(connection: DatabaseSync): Record<string, StatementSync> {
   const found: Record<string, StatementSync> = {}
   for (const [of, { table, by }] of Object.entries(FOUND)) {

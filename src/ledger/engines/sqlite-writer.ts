@@ -18,7 +18,7 @@ export interface WriterJob {
 
 // The entry file of the thread that writes the ledger of a SQLite store.
 serveThread<WriterJob, CommittedBatch>((startWith) => {
-  // The ledger that started it says so.
+  // The ledger that starts the thread sends this type.
   const input = startWith as SqliteConnectionInput
   const connection = openSqliteConnection(input)
   const requireSamePlace = samePlaceCheck(input.file)
@@ -28,8 +28,13 @@ serveThread<WriterJob, CommittedBatch>((startWith) => {
       // Nothing is left to be released, or tried again, in a file that is in no store.
       requireSamePlace(NotSent)
       const committed = engine.apply(commands, terms)
+<<<<<<< ours
       // Before anything is answered: the file may have gone meanwhile.
       requireSamePlace(StoreUnavailable)
+=======
+      // Runs before anything is answered.
+      requireSamePlace()
+>>>>>>> theirs
       return committed
     },
     close: () => connection.close(),

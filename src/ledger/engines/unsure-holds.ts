@@ -1,6 +1,6 @@
 import type { RequestOwner } from '../named-rows.ts'
 
-/** A hold that may or may not be there. */
+/** A hold that may or may not exist. */
 export interface UnsureHold extends RequestOwner {
   readonly requestId: string
 }
@@ -8,13 +8,13 @@ export interface UnsureHold extends RequestOwner {
 interface UnsureHoldsInput {
   /** How long until the store is asked again after it did not answer. */
   readonly retryMs: number
-  /** Releases the hold if it is there; rejects where the store did not answer. */
+  /** Releases the hold if it exists; rejects if the store did not answer. */
   readonly release: (hold: UnsureHold) => Promise<void>
 }
 
 /**
  * Holds whose opening may or may not have been committed. Nothing runs on them, so each is released
- * if it is there: the store is asked until it has answered for all.
+ * if it exists: the store is asked until it has answered for all.
  */
 export class UnsureHolds {
   readonly #input: UnsureHoldsInput
@@ -38,7 +38,7 @@ export class UnsureHolds {
     return this.#holds.has(requestId)
   }
 
-  /** Resolves once none is unsure. */
+  /** Resolves once no hold is unsure. */
   settled(): Promise<void> {
     if (this.#holds.size === 0) return Promise.resolve()
     return new Promise((resolve) => this.#waiters.push(resolve))

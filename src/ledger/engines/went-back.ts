@@ -6,20 +6,20 @@ import { READ_COMMIT_MARK, READ_WITNESSES } from './postgres-statements.ts'
 import type { PostgresWriter } from './postgres-writer.ts'
 import { knowingReceipts } from './receipts-again.ts'
 
-/** What of a database that went back was found and booked again. */
+/** The commits that a database lost when it went back, and how many were booked again. */
 export interface StoreGap {
-  /** By the store's time: of the first and of the last commit that was gone. */
+  /** The times of the first and the last lost commit, by the store's clock. */
   readonly fromMs: number
   readonly untilMs: number
   readonly commits: number
-  /** Whether earlier commits may be gone too, of which this gateway has forgotten what they were. */
+  /** Whether earlier commits may be lost too, which this gateway no longer keeps. */
   readonly isAtLeast: boolean
-  /** Requests that were booked again. */
+  /** The number of requests that were booked again. */
   readonly requests: number
   readonly chargeMicros: Micros
-  /** Other commands that were run again. */
+  /** The number of other commands that were run again. */
   readonly commands: number
-  /** Commands that could not be booked. */
+  /** The number of commands that could not be booked. */
   readonly lost: number
 }
 
@@ -31,12 +31,12 @@ export class Rebooking {
   #requests = 0
   #chargeMicros: Micros = ZERO_MICROS
   #commands = 0
-  /** When they happened, by the store's time. */
+  /** The times of the commands, by the store's clock. */
   readonly #times = new Map<LedgerCommand, number>()
   readonly #lost: readonly LostBatch[]
   readonly #isAtLeast: boolean
 
-  /** By position: the batches that are gone, and holds that are open and may be; whether more may be gone. */
+  /** By position: the lost batches; open holds that may be lost; whether more may be lost. */
   constructor(
     lost: readonly LostBatch[],
     { open, isAtLeast }: { readonly open: readonly RebookInput[]; readonly isAtLeast: boolean },
@@ -52,17 +52,17 @@ export class Rebooking {
     ])
   }
 
-  /** The next commands to run; none: all were run once. */
+  /** The next commands to run; empty: all were run once. */
   next(commandsMax: number): readonly LedgerCommand[] {
     return this.#waiting.slice(0, commandsMax)
   }
 
-  /** The time of a command that is booked again: credit that has expired since was credit then. A request ends now. */
+  /** The time of a command that is booked again: expired credit was still valid then. A request ends now. */
   timeOf(command: LedgerCommand): number | null {
     return this.#times.get(command) ?? null
   }
 
-  /** These commands were committed, with these verdicts. */
+  /** Records that these commands were committed, with these verdicts. */
   ran(commands: readonly LedgerCommand[], verdicts: readonly LedgerVerdict[]): void {
     this.#waiting = this.#waiting.slice(commands.length)
     for (const [place, command] of commands.entries()) {
@@ -72,24 +72,24 @@ export class Rebooking {
     }
   }
 
-  /** The store refused this command alone. */
+  /** Records that the store refused this command, which ran alone. */
   refused(command: LedgerCommand): void {
     this.#waiting = this.#waiting.filter((waiting) => waiting !== command)
     this.#refused.push(command)
   }
 
-  /** Takes what the store did not take, to be run once more. */
+  /** Queues the refused commands to run once more. */
   tryAgain(): void {
     this.#waiting = [...this.#waiting, ...this.#refused.splice(0)]
   }
 
-  /** The database went back once more, before what an earlier one had lost was booked: that comes first. */
+  /** Adds an earlier loss that was not yet booked when the database went back once more. It is booked first. */
   goOnWith(earlier: Rebooking): void {
     this.#waiting = merged([...earlier.#waiting, ...earlier.#refused, ...this.#waiting])
     for (const [command, atMs] of earlier.#times) this.#times.set(command, atMs)
   }
 
-  /** The lost commits that were found, and how many are booked again so far. */
+  /** The lost commits that were found, and the number booked again so far. */
   gap(): StoreGap {
     const [first] = this.#lost
     return {
@@ -115,7 +115,7 @@ export class Rebooking {
   }
 }
 
-/** A request that was opened and settled in lost batches is booked again at the place of its opening. */
+/** Books a request that was opened and settled in lost batches once, at the position of its opening. */
 function merged(commands: readonly LedgerCommand[]): LedgerCommand[] {
   const settles = new Map<string, RebookInput['settle']>()
   for (const command of commands) {
@@ -132,7 +132,7 @@ function merged(commands: readonly LedgerCommand[]): LedgerCommand[] {
   })
 }
 
-/** Verdicts where another gateway has yet to book what the command is about. */
+/** Verdicts that mean that another gateway must first book the subject of the command. */
 const OF_ANOTHERS_ROWS: ReadonlySet<string> = new Set([
   'noOwner',
   'unknownAccount',
@@ -141,7 +141,7 @@ const OF_ANOTHERS_ROWS: ReadonlySet<string> = new Set([
 
 /** By position: a command that was run again, and its verdict. */
 function isBooked(command: LedgerCommand, verdict: LedgerVerdict | undefined): boolean {
-  // A hold whose answer was lost is released. Where the store has lost the hold too, there is nothing to release.
+  // A hold whose answer was lost is released. If the store has lost the hold too, there is nothing to release.
   if (command.kind === 'settle' && command.input.resolution.kind === 'released') return true
   if (verdict === null || verdict === undefined) return false
   if (typeof verdict !== 'object' || !('kind' in verdict)) return true
@@ -152,8 +152,8 @@ function isBooked(command: LedgerCommand, verdict: LedgerVerdict | undefined): b
 }
 
 /**
- * Looks whether the newest batch that was answered is in the store. Null: it is; else the batches that are gone, which the
- * memory has then forgotten.
+ * Checks whether the newest answered batch is in the store. Returns null if it is, else the lost batches, which are
+ * then removed from the memory.
  */
 export async function findLost(
   writer: PostgresWriter,
@@ -165,7 +165,7 @@ export async function findLost(
   if (isThere === true) return null
   const witnesses = memory.witnesses()
   const there = await areThere(writer, { witnesses, instanceId })
-  // Commits are lost from the end: all that stand behind the first that is gone.
+  // Commits are lost from the end: the first lost one, and all after it.
   const gone = there.indexOf(false)
   const first = gone === -1 ? witnesses.length : gone
   const open = memory.openHolds().map((opened) => ({ opened, settle: null }))
