@@ -13,7 +13,7 @@ import type { KeyNameOf } from './request-words.ts'
 import { type ActivityRange, type ActivitySearch, activityRangeSearch, rangeOf } from './search.ts'
 import { csvHref, useActivity, useRequestSource } from './use-activity.ts'
 
-/** Every request of an account, or for operators of all of them, with its tokens, time and charge; live. */
+/** The requests of an account, or for operators of all accounts, with tokens, time and charge; live. */
 export function ActivityScreen() {
   useTitle('Activity')
   const { search, change } = useScreenSearch<ActivitySearch>()
@@ -26,7 +26,7 @@ export function ActivityScreen() {
   const listRef = useRef<HTMLDivElement>(null)
   const open = (request: string | undefined) =>
     change(({ request: _, ...rest }) => (request === undefined ? rest : { ...rest, request }), {
-      // Opening is a step to go back from; moving from one to the next is not.
+      // Opening a request adds a step to the history; moving to the next one does not.
       replace: search.request !== undefined,
       resetScroll: false,
     })
@@ -97,7 +97,7 @@ function inRange(
   return { ...rest, ...activityRangeSearch(range) }
 }
 
-/** How the key of a request is called: operators are told it with the request, members have the keys of their account. */
+/** The name of a request's key: operators get it with the request, members have the keys of their account. */
 function useKeyNames(accountId: string | null): KeyNameOf {
   const { data } = useQuery({ ...keysQuery(accountId ?? ''), enabled: accountId !== null })
   const names = new Map(data?.data.map(({ id, name }) => [id, name]))

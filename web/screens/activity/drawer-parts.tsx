@@ -11,7 +11,7 @@ import { isEstimate, takenMs } from './request-words.ts'
 
 type Usage = NonNullable<ActivityRequest['usage']>
 
-/** When it was opened, how long the first byte took, and how long all of it. */
+/** When a request was opened, and how long its first byte and the whole answer took. */
 export function Timeline({ request }: { request: ActivityRequest }) {
   const now = useNow()
   const openedAt = new Date(request.opened_at)
@@ -34,7 +34,7 @@ export function Timeline({ request }: { request: ActivityRequest }) {
   )
 }
 
-/** Hold and charge, exactly; for operators, also what the charge is made of. */
+/** The exact hold and charge; for operators, also the parts of the charge. */
 export function Money({ request }: { request: ActivityRequest | OperatorRequest }) {
   const { hold, held, charge, overrun } = request
   return (
@@ -69,7 +69,7 @@ function Cost({ request }: { request: OperatorRequest }) {
   )
 }
 
-/** Tokens by kind; kinds that it has none of are left out. */
+/** Tokens by kind, without kinds that the request does not have. */
 export function Tokens({ usage }: { usage: Usage }) {
   const part = (term: string, tokens: number) =>
     tokens > 0 && (
@@ -94,7 +94,7 @@ export function Tokens({ usage }: { usage: Usage }) {
 interface WhereProps {
   readonly request: ActivityRequest | OperatorRequest | NamedRequest
   readonly keyName: string | null
-  /** Whether it is one of the requests of all accounts. */
+  /** Whether the request is shown in the list of all accounts. */
   readonly isOfAll: boolean
 }
 

@@ -4,11 +4,11 @@ import { useAccountPaths } from '../../shell/account-screen.tsx'
 
 interface FailedLinkProps {
   readonly range: DateRange
-  /** How many failed. */
+  /** The number of failed requests. */
   readonly children: string
 }
 
-/** Leads to the failed requests of a range: of the account that is shown, or of all accounts. */
+/** Links to the failed requests of a range, of the shown account or of all accounts. */
 export function FailedLink({ range, children }: FailedLinkProps) {
   const { account } = useParams({ strict: false })
   const paths = useAccountPaths()

@@ -15,7 +15,7 @@ interface ListedProps {
   readonly onChange: (values: readonly string[]) => void
 }
 
-/** The models of the range, among them those that have left the catalog, then the others of the catalog. */
+/** The models of the range, including those that have left the catalog, then the others in the catalog. */
 export function ModelFilter({
   source,
   range,
@@ -31,7 +31,7 @@ export function ModelFilter({
   return <PickMany label="Model" options={withPicked(options, props.picked)} {...props} />
 }
 
-/** The upstreams of the range, among them those that are no longer configured, then the other configured ones. */
+/** The upstreams of the range, including those that are no longer configured, then the other configured ones. */
 export function UpstreamFilter({
   source,
   range,
@@ -44,7 +44,7 @@ export function UpstreamFilter({
   return <PickMany label="Upstream" options={withPicked(options, props.picked)} {...props} />
 }
 
-/** The keys of the range, among them deleted ones, then the others of the account. */
+/** The keys of the range, including deleted ones, then the others of the account. */
 export function KeyFilter({
   source,
   range,
@@ -66,7 +66,7 @@ interface UsedInput {
   readonly range: ActivityRange
 }
 
-/** The models, keys or upstreams that have requests in the range; members read no upstreams. */
+/** The models, keys or upstreams with requests in the range. Members see no upstreams. */
 function useUsed(
   by: 'model' | 'key' | 'upstream',
   { source, range }: UsedInput,

@@ -21,7 +21,7 @@ interface FiltersProps {
   readonly search: ActivitySearch
   readonly isLive: boolean
   readonly following: Following
-  /** The tags of the requests that are listed: others are typed. */
+  /** The tags of the listed requests. Other tags must be typed. */
   readonly tags: readonly string[]
   /** The names of the keys whose requests are listed. */
   readonly keyNames: ReadonlyMap<string, string | null>
@@ -121,7 +121,7 @@ interface KeysProps extends Pick<FiltersProps, 'source' | 'search' | 'keyNames'>
   readonly onPick: (apiKeyIds: readonly string[]) => void
 }
 
-/** The filter by key. All accounts have too many keys to list: of them, one comes from a chart. */
+/** The filter by key. All accounts together have too many keys to list, so a key can only be set by a chart. */
 function Keys({ source, search, keyNames, onPick }: KeysProps) {
   const { key: picked = [] } = search
   if (isOfOne(source)) {
@@ -132,7 +132,7 @@ function Keys({ source, search, keyNames, onPick }: KeysProps) {
   return <PickMany label="Key" options={options} picked={picked} onChange={onPick} />
 }
 
-/** Whether the list follows what happens, and the way to pause it. */
+/** Shows whether the list is live, and pauses it. */
 function Live({
   isLive,
   following,
@@ -166,7 +166,7 @@ function isOfOne(source: RequestSource): source is RequestSource & { readonly ac
   return source.accountId !== null
 }
 
-/** Filters that were changed; undefined: they are not set any more. */
+/** Changed filters; undefined: the filter is no longer set. */
 type Changed = {
   readonly [Name in keyof ActivitySearch]?: ActivitySearch[Name] | undefined | false
 }

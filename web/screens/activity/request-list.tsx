@@ -108,7 +108,7 @@ function Pager({ activity, isLive, onOlder }: RequestListProps) {
             ? 'Try again'
             : searchedBackTo === null
               ? 'Older requests'
-              : 'Look further'}
+              : 'Search further'}
         </button>
       )}
     </footer>

@@ -163,7 +163,7 @@ function Running({ since }: { since: string }) {
   return <span className="dimmed">{seconds} s</span>
 }
 
-/** The provider's cost, to six places: the drawer has all of them. */
+/** The provider's cost to six places. The drawer has all places. */
 function Cost({ request: { provider_cost: cost } }: { request: OperatorRequest }) {
   if (cost === null) return <span className="dimmed">–</span>
   return <span title={`$${cost}`}>{money(Math.round(Number(cost) * 1e6), 4)}</span>

@@ -11,7 +11,7 @@ export interface RequestWord {
   readonly tone: 'busy' | 'info' | 'good' | 'wait' | 'off' | 'bad'
 }
 
-/** An error outshines where the money stands, unless that is still open. */
+/** An error is shown in place of the state of the charge, unless the charge is not final. */
 export function requestWord({ state, error_code, http_status }: ActivityRequest): RequestWord {
   const word = STATE_WORDS[state]
   if (state === 'open') return { word, tone: 'busy' }
@@ -42,17 +42,17 @@ export function stateNote(request: ActivityRequest): string {
   }
 }
 
-/** Whether its charge was estimated; where nothing is charged, there is nothing to mark. */
+/** Whether the charge is an estimate. A request without a charge is not marked. */
 export function isEstimate({ estimated, charge }: ActivityRequest): boolean {
   return estimated && charge !== 0
 }
 
-/** Whether its figures may still change. */
+/** Whether the figures of a request may still change. */
 export function isUnsettled({ state }: ActivityRequest): boolean {
   return state === 'open' || state === 'provisional' || state === 'unresolved'
 }
 
-/** How long it took in milliseconds; null while it runs. */
+/** The duration of a request in milliseconds; null while it runs. */
 export function takenMs({ opened_at, ended_at }: ActivityRequest): number | null {
   return ended_at ? Date.parse(ended_at) - Date.parse(opened_at) : null
 }

@@ -29,7 +29,7 @@ export function rangeOf(search: RangeSearch): ActivityRange {
   return readRange(search) ?? DEFAULT_RANGE
 }
 
-/** The same; null: the address names none. */
+/** The range of an address; null: it names none. */
 function readRange(search: RangeSearch): ActivityRange | null {
   const { range } = search
   return range === '1h' || range === '24h' ? { kind: 'hours', range } : readDateRange(search)
@@ -45,7 +45,7 @@ export function activityRangeSearch(
 /** A state of a request. */
 export type RequestState = ActivityRequest['state']
 
-/** The states, in the order that a request passes through them, in words. */
+/** The states in words, in the order in which a request passes through them. */
 export const STATE_WORDS = {
   open: 'Running',
   provisional: 'Provisional',
@@ -59,7 +59,7 @@ export interface ActivitySearch {
   readonly range?: MovingRange | LastHours
   readonly from?: string
   readonly to?: string
-  /** Of the requests of all accounts: those of one. */
+  /** Only requests of this account, in the list of all accounts. */
   readonly account?: string
   /** For operators. */
   readonly upstream?: readonly string[]
@@ -74,7 +74,7 @@ export interface ActivitySearch {
   readonly request?: string
 }
 
-/** Reads an address; what it can't mean is left out. */
+/** Reads an address, and leaves out invalid parts. */
 export function readActivitySearch(search: Record<string, unknown>): ActivitySearch {
   const { request, failed } = search
   const range = readRange(search)
@@ -97,7 +97,7 @@ export function readOperatorActivitySearch(search: Record<string, unknown>): Act
   return { ...readActivitySearch(search), ...listField('upstream', texts(search['upstream'])) }
 }
 
-/** The same of all accounts. */
+/** The same for all accounts. */
 export function readAllActivitySearch(search: Record<string, unknown>): ActivitySearch {
   const { account } = search
   const read = readOperatorActivitySearch(search)

@@ -6,7 +6,7 @@ import { chartDay, dayOf, minuteTime } from '../../format/time.ts'
 import { Grey } from '../../parts/states.tsx'
 import { useWidth } from '../../parts/use-width.ts'
 
-/** How many requests, what they were charged, and when they came. */
+/** The number of requests, their charges, and when they were made. */
 export function Summary({ query }: { query: UseQueryResult<RequestSummary> }) {
   const { data } = query
   if (data === undefined && query.isError) {
@@ -57,13 +57,13 @@ export function Summary({ query }: { query: UseQueryResult<RequestSummary> }) {
 }
 
 interface SoFarProps {
-  /** How many were found. */
+  /** The number of requests found. */
   readonly requests: number
-  /** How far back the search came; null: it is complete. */
+  /** The earliest time that was searched; null: the search is complete. */
   readonly backTo: Date | null
 }
 
-/** How many requests were found, where no others are counted. */
+/** The number of requests found, if the range is not counted as a whole. */
 export function SoFar({ requests, backTo }: SoFarProps) {
   return (
     <p className="sum">
@@ -105,7 +105,7 @@ function Columns({ summary }: { summary: RequestSummary }) {
         width={widthPx}
         height={HEIGHT_PX + LABELS_PX}
         role="img"
-        aria-label={`Requests by time: ${count(requests)}, of them ${count(failed)} failed`}
+        aria-label={`Requests by time: ${count(requests)}, ${count(failed)} of them failed`}
       >
         {steps.map((step, at) => {
           const box = { x: at * stepPx + stepPx * 0.06, width: stepPx * 0.88, rx: 1.5 }

@@ -18,10 +18,10 @@ interface Failing {
   readonly sinceMs: number
 }
 
-// The polls of an address that failed in a row: a success forgets them.
+// The number of polls of an address that failed in a row. A success resets it.
 const failing = new Map<string, Failing>()
 
-/** Whether the list follows what happens: it polls, it tries again, or it has given up hope for now. */
+/** Whether the list is live: it polls, tries again after a failure, or has stopped trying for now. */
 export type Following =
   | { readonly kind: 'live' }
   | { readonly kind: 'reconnecting' }
@@ -37,13 +37,13 @@ function followingOf({ errors, sinceMs }: Failing): Following {
 
 const NO_FAILURE: Failing = { errors: 0, sinceMs: 0 }
 
-/** Whose requests are read, and as what. Operators read the same ones with costs, margin and upstream. */
+/** The account whose requests are read, and the kind of reader. Operators also get costs, margin and upstream. */
 export type RequestSource =
   | { readonly as: 'member'; readonly accountId: string }
   /** Null: the requests of all accounts. */
   | { readonly as: 'operator'; readonly accountId: string | null }
 
-/** The account of the address, or the one that is picked among all. */
+/** The account in the address, or the one that is picked among all accounts. */
 export function useRequestSource(): RequestSource {
   const as = useAccountCaller()
   const { account } = useParams({ strict: false })
@@ -52,7 +52,7 @@ export function useRequestSource(): RequestSource {
   return { as, accountId: account ?? '' }
 }
 
-/** Whether the requests of all accounts are shown, or those of one that is picked among all. */
+/** Whether this is Activity of all accounts, even if one of them is picked. */
 export function useIsOfAll(): boolean {
   return useParams({ strict: false }).account === undefined
 }
@@ -69,7 +69,7 @@ function listRequests(
     : asMember('listRequests', { ...query, account_id: source.accountId }, signal)
 }
 
-/** The requests that match, newest first: the first page live, older ones once they are asked for. */
+/** The requests that match, newest first. The first page is live; older pages are read on request. */
 export function useActivity(source: RequestSource, search: ActivitySearch, isLive: boolean) {
   const filters = filtersOf(search)
   const spanOf = useSpanOf()
@@ -115,12 +115,12 @@ export function useActivity(source: RequestSource, search: ActivitySearch, isLiv
     following: followingOf((newest.errorUpdateCount > 0 && failing.get(name)) || NO_FAILURE),
     hasOlder,
     rows: [...(newest.data?.data ?? []), ...olderRows],
-    /** Where the search has got to, if it stopped before it had found a page full. */
+    /** The time that the search has reached, if it stopped before it had found a full page. */
     searchedBackTo: last?.searched_back_to ?? null,
   }
 }
 
-/** The longest range that is counted from requests themselves: roll-ups have no states and no tags. */
+/** The longest range that is counted from the requests themselves. Roll-ups have no states and no tags. */
 function requestsSpanMsMax({ accountId }: RequestSource): number {
   return accountId === null ? HOUR_MS : 24 * HOUR_MS
 }
@@ -179,7 +179,7 @@ function filtersOf({ model, key, upstream, state, endpoint, tag, failed }: Activ
 
 type SpanOf = (range: DateRange) => TimeSpan
 
-/** The time that a range spans, up to now where it has now in it. */
+/** The start and end of a range; a range that includes now ends now. */
 function activitySpan(range: ActivityRange, spanOf: SpanOf): TimeSpan {
   // Whole minutes, so that an address stays the same, and its answer's tag with it, for a while.
   const minuteMs = Math.ceil(Date.now() / MINUTE_MS) * MINUTE_MS
@@ -194,7 +194,7 @@ function bounds({ fromMs, toMs }: TimeSpan): { readonly since: string; readonly 
   return { since: new Date(fromMs).toISOString(), until: new Date(toMs).toISOString() }
 }
 
-/** Of the list: one that has now in it has no end, and of all time there is no beginning. */
+/** The bounds for the list: a range that includes now has no end, and all time has no start. */
 function listBounds(
   range: ActivityRange,
   spanOf: SpanOf,
@@ -206,7 +206,7 @@ function listBounds(
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** The ids that came with the last poll; none of the first answer. */
+/** The ids that are new since the last poll; none for the first answer. */
 export function useFreshIds(page: FoundRequests | undefined): ReadonlySet<string> {
   const seen = useRef<ReadonlySet<string> | null>(null)
   const before = seen.current
@@ -215,6 +215,6 @@ export function useFreshIds(page: FoundRequests | undefined): ReadonlySet<string
   }, [page])
   if (page === undefined || before === null) return NONE
   const ids = page.data.map(({ id }) => id)
-  // Another filter is another list, in which nothing has just happened.
+  // A changed filter gives another list, in which nothing is new yet.
   return ids.some((id) => before.has(id)) ? new Set(ids.filter((id) => !before.has(id))) : NONE
 }

@@ -7,10 +7,10 @@ import { Empty, Failed, GreyForm } from '../../parts/states.tsx'
 import { PayByCard } from './pay-by-card.tsx'
 import { chainName } from './purchase-words.ts'
 
-// With the drawing of QR codes, which few need.
+// Loaded separately, because it draws QR codes, which few users need.
 const Deposit = lazy(() => import('./deposit.tsx').then((module) => ({ default: module.Deposit })))
 
-/** The ways to buy credit, and the form of the one that is chosen. */
+/** The ways to buy credit, and the form of the chosen one. */
 export function AddCredit({ onClose }: { onClose: () => void }) {
   const query = useQuery(saleQuery)
   const [chosen, setChosen] = useState<string | null>(null)
@@ -34,7 +34,7 @@ export function AddCredit({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Add credit" onClose={onClose}>
       {method === undefined ? (
-        <Empty title="No credit is for sale here">
+        <Empty title="This gateway does not sell credit">
           <p>Ask the operator for a code, and redeem it.</p>
         </Empty>
       ) : (

@@ -104,7 +104,7 @@ function Days({ statement }: { statement: UseQueryResult<Statement> }) {
     )
   }
   const { days, balances, ahead, topUps } = balanceDays(data, Date.now())
-  // An axis of nothing has labels of parts of a cent.
+  // Without any balance, the labels of the axis would be fractions of a cent.
   if (balances.every((balanceMicros) => balanceMicros === 0)) return <div className="pb-4" />
   return (
     <Chart
@@ -140,7 +140,7 @@ function markText(amountMicros: number): string {
 
 interface PursesProps {
   readonly balance: Balance
-  /** Undefined: the answer is not there yet. */
+  /** Undefined: the answer has not arrived yet. */
   readonly statement: Statement | undefined
 }
 
@@ -232,7 +232,7 @@ function sharesOf(
 
 const LONG_DAYS = 365
 
-/** How long paid credit lasts at the rate of the last seven days, and who hears of it. */
+/** How long paid credit lasts at the rate of the last seven days, and who gets emails about it. */
 function Pace({ balance: { credit }, statement }: PursesProps & { readonly statement: Statement }) {
   const { data: start } = useQuery(startQuery)
   const now = useNow()

@@ -7,15 +7,15 @@ const DAY_MS = 86_400_000
 const PACE_DAYS = 7
 const AHEAD_DAYS = 7
 
-/** The balance at the end of each UTC day of a statement, and where it goes at the present rate. */
+/** The balance at the end of each UTC day of a statement, and its forecast at the present rate. */
 interface BalanceDays {
-  /** When each day begins, RFC 3339: seven more after the last where a rate is known. */
+  /** The start of each day, RFC 3339, and of seven more days if a rate is known. */
   readonly days: readonly string[]
-  /** Null: a day to come. */
+  /** Null: a future day. */
   readonly balances: readonly (number | null)[]
-  /** From today on; null before, and on all days where no rate is known. */
+  /** The forecast from today on; null before, and on all days if no rate is known. */
   readonly ahead: readonly (number | null)[]
-  /** Top-ups of a day by its place, added up. */
+  /** The sum of each day's top-ups, by the index of the day. */
   readonly topUps: readonly { readonly at: number; readonly amountMicros: number }[]
   /** The average charge of a day, over the last seven; null: the statement does not cover them. */
   readonly paceMicros: number | null
@@ -67,7 +67,7 @@ export function sumOf(lines: readonly Line[]): number {
   return lines.reduce((sum, { amount }) => sum + amount, 0)
 }
 
-/** Whether a line is what requests cost. */
+/** Whether a line is for charges of requests. */
 export function isSpend({ kind }: Pick<Line, 'kind'>): boolean {
   return kind === 'charge' || kind === 'correction'
 }

@@ -39,7 +39,7 @@ export function CreditScreen() {
   )
 }
 
-/** The actions of an owner; buying comes first if credit is sold. */
+/** The actions of an owner. Buying comes first if credit is sold. */
 function Buttons({ onOpen }: { onOpen: (form: 'redeem' | 'buy') => void }) {
   const { data, isError } = useQuery(saleQuery)
   const isNothingSold = data?.methods.length === 0

@@ -12,13 +12,13 @@ interface DepositProps {
   readonly onClose: () => void
 }
 
-/** The address of the account, as a code to scan and whole, and what may be sent there. */
+/** The address of the account, as a QR code and as text, and the tokens that can be sent there. */
 export function Deposit({ method, onClose }: DepositProps) {
   const accountId = useAccountId()
   const query = useQuery({
     queryKey: ['deposit', accountId, method.id],
     queryFn: () => depositAddress({ account_id: accountId, method: method.id }),
-    // The address of an account is the same for ever.
+    // The address of an account never changes.
     staleTime: Number.POSITIVE_INFINITY,
   })
   if (query.data === undefined) {
@@ -50,7 +50,7 @@ export function Deposit({ method, onClose }: DepositProps) {
       </div>
       <p>
         <b>
-          Send only {method.token} on {chain} to it.
+          Send only {method.token} on {chain} to this address.
         </b>{' '}
         Another token, or {method.token} on another network, is not credited.
       </p>
@@ -64,7 +64,7 @@ export function Deposit({ method, onClose }: DepositProps) {
   )
 }
 
-// A usual amount: the rate is the same for any.
+// A typical amount: the rate is the same for all amounts.
 const EXAMPLE_MICROS = 10_000_000
 
 function Terms({ method }: { method: DepositMethod }) {
@@ -89,7 +89,7 @@ function Terms({ method }: { method: DepositMethod }) {
       )}
       <dt>Credited</dt>
       <dd>{creditedWhen(method.confirm)}</dd>
-      <dt>Contract of {method.token}</dt>
+      <dt>{method.token} contract</dt>
       <dd className="mono wrap-anywhere">{method.token_address}</dd>
     </dl>
   )
@@ -103,7 +103,7 @@ function creditedWhen(confirm: string): string {
 
 const GROUP_CHARS = 4
 
-/** `0x`, then groups of four, as people compare them. */
+/** `0x`, then groups of four, which are easy to compare. */
 function groupsOf(address: string): readonly { readonly at: number; readonly text: string }[] {
   const groups = [{ at: 0, text: address.slice(0, 2) }]
   for (let at = 2; at < address.length; at += GROUP_CHARS) {

@@ -55,7 +55,7 @@ export function EntryList(list: ListProps) {
       greyRows={8}
       row={(entry) => <EntryRow key={entry.id} entry={entry} />}
     >
-      <Older query={query} shown={`The newest ${count(rows?.length ?? 0)}`} text="Older ones" />
+      <Older query={query} shown={`The newest ${count(rows?.length ?? 0)}`} text="Older entries" />
     </ListCard>
   )
 }

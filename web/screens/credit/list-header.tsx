@@ -14,7 +14,7 @@ const LISTS = [
 /** The list that is shown for the range. */
 export type CreditList = (typeof LISTS)[number]['value']
 
-/** Which list is shown, and of when. */
+/** The list that is shown, and its range. */
 export interface ListProps {
   readonly list: CreditList
   readonly moments: Moments
@@ -25,7 +25,7 @@ export interface ListProps {
   readonly onEarlier: () => void
 }
 
-/** The lists, and the one that is shown as CSV. */
+/** The lists to choose from, and the shown list as CSV. */
 export function ListHeader({ list, moments, rangeWords, onList }: ListProps) {
   const as = useAccountCaller()
   const asked = { account_id: useAccountId(), ...moments }

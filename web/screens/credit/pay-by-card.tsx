@@ -16,7 +16,7 @@ interface PayByCardProps {
 const CENT_MICROS = 10_000
 const USUAL = [10_000_000, 25_000_000, 50_000_000, 100_000_000]
 
-/** Asks for an amount, says what it costs, and leads to the page where it is paid. */
+/** Asks for an amount, shows the price, and opens the page of the payment. */
 export function PayByCard({ method, onClose }: PayByCardProps) {
   const accountId = useAccountId()
   const [typed, setTyped] = useState('25')

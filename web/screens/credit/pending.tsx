@@ -79,7 +79,7 @@ function PendingItem({ purchase }: { purchase: PendingPurchase }) {
   )
 }
 
-/** Leads back to the page of a payment that was left. */
+/** Returns to the page of an unfinished payment. */
 function Continue({ purchaseId }: { purchaseId: string }) {
   const accountId = useAccountId()
   const resume = useMutation({
@@ -106,7 +106,7 @@ function Continue({ purchaseId }: { purchaseId: string }) {
   )
 }
 
-/** The entries of purchases that were pending on this page before; what their credit changes is read again. */
+/** The entries of purchases that were pending on this page before. Data that their credit changes is read again. */
 function useCredited(
   pending: readonly PendingPurchase[],
   entries: readonly Entry[],

@@ -19,7 +19,7 @@ const WORDS: Readonly<Partial<Record<string, StateWords>>> = {
   held: {
     word: 'Paid, being checked',
     tone: 'wait',
-    next: 'The operator is checking this payment. You need to do nothing.',
+    next: 'The operator is checking this payment. No action is needed.',
   },
   below_minimum: {
     word: 'Too small',
@@ -33,7 +33,7 @@ const WORDS: Readonly<Partial<Record<string, StateWords>>> = {
   },
 }
 
-/** A purchase's state as a word with its tone, and what comes next. */
+/** A purchase's state as a word with its tone, and the next step. */
 export function purchaseWords({ state }: { readonly state: string }): StateWords {
   return WORDS[state] ?? { word: state, tone: 'info', next: '' }
 }

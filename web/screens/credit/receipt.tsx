@@ -46,7 +46,7 @@ export function Receipt({ purchaseId, onClose }: ReceiptProps) {
   )
 }
 
-/** It is called an invoice only where the seller has a name and a tax ID. */
+/** The document is called an invoice only if the seller has a name and a tax ID. */
 function titleOf(receipt: ReceiptAnswer | undefined): string {
   const { name = null, tax_id: taxId = null } = receipt?.seller ?? {}
   return name === null || taxId === null ? 'Receipt' : 'Invoice'

@@ -9,7 +9,7 @@ import { Field } from '../../parts/field.tsx'
 import { FormEnd } from '../../parts/form-end.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 
-/** Takes a credit code, and says what it was worth. */
+/** Redeems a credit code, and shows how much credit it added. */
 export function RedeemCode({ onClose }: { onClose: () => void }) {
   const accountId = useAccountId()
   const queries = useQueryClient()

@@ -35,7 +35,7 @@ interface StatementListProps extends ListProps {
   readonly isNew: boolean
 }
 
-/** The changes of credit: a row for the requests of a day, or top-ups alone. */
+/** The changes of credit: a row for the requests of a day, or only top-ups. */
 export function StatementList({ query, isNew, ...list }: StatementListProps) {
   const isTopUps = list.list === 'top-ups'
   const rows = query.data?.lines.filter((line) => !isTopUps || isTopUp(line))
@@ -178,7 +178,7 @@ function ModelRows({ line }: { line: Line }) {
       <tr className="sub">
         <td className="wide" colSpan={HEADS.length} aria-busy={error === null}>
           {error === null
-            ? 'Reading the models'
+            ? 'Loading the models'
             : `The models could not be loaded. ${error.message}`}
         </td>
       </tr>

@@ -4,7 +4,7 @@ import { saleQuery } from '../../api/sale.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useAccountId, useAccountName } from '../../shell/use-account.ts'
 
-/** Leads owners to the purchase of credit, where it is sold. */
+/** Leads owners to the purchase of credit, if credit is sold. */
 export function AddCreditLink({ className }: { className: string }) {
   const account = useAccountId()
   const isOwner = useAccountName().role !== 'member'

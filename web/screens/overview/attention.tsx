@@ -89,7 +89,7 @@ function shownOfKey(item: KeyItem, { now, account }: Around): Shown {
         icon: 'calendar',
         tone: 'text-wait',
         title: keys(`“${item.name}” expires on ${dayOf(new Date(item.expires_at), now)}`),
-        note: `Requests with it are refused from ${dayAndMinute(new Date(item.expires_at))}.`,
+        note: `Requests with this key are refused from ${dayAndMinute(new Date(item.expires_at))}.`,
       }
     case 'key_allowance':
       return {
@@ -155,7 +155,7 @@ function shownOfCredit(item: Exclude<Item, KeyItem>, { now, account }: Around): 
       return {
         icon: 'credit',
         tone: item.spend >= item.allowance ? 'text-bad' : 'text-wait',
-        title: `${allowanceText(item)} are spent`,
+        title: `${allowanceText(item)} is spent`,
         note: resetNote(item),
       }
   }
@@ -179,7 +179,7 @@ function resetNote({ kind, spend, allowance, resets_at }: AllowanceItem): string
 }
 
 function limitNote(remainingMicros: number, daysLeft: number | null): string {
-  if (remainingMicros === 0) return 'Requests with it are refused with key_limit_reached.'
+  if (remainingMicros === 0) return 'Requests with this key are refused with key_limit_reached.'
   if (daysLeft === null) return 'It was not used in the last 7 days.'
   return `At the rate of the last 7 days it is used up in ${daysText(daysLeft)}.`
 }

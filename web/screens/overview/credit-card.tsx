@@ -16,7 +16,7 @@ interface Share {
 
 interface CreditCardProps {
   readonly overview: Overview
-  /** On the right of its head. Default: nothing. */
+  /** Shown at the right of the card's head. Default: nothing. */
   readonly children?: ReactNode
 }
 
@@ -86,7 +86,7 @@ function sharesOf(credit: Credit, now: Date): readonly Share[] {
   return shares
 }
 
-// So that a small share is still seen.
+// Keeps a small share visible.
 const SHARE_MIN = 0.012
 
 function Bar({ shares }: { shares: readonly Share[] }) {
@@ -106,7 +106,7 @@ function Bar({ shares }: { shares: readonly Share[] }) {
 }
 
 function paceOf({ days_left, available, has_backed_credit }: Credit): string {
-  if (available <= 0 && !has_backed_credit) return 'No credit was added yet.'
+  if (available <= 0 && !has_backed_credit) return 'No credit has been added yet.'
   if (available <= 0) return 'Requests are refused until credit is added.'
   if (days_left === null) return 'Nothing was spent in the last 7 days.'
   if (days_left < 1) return 'At the rate of the last 7 days it is used up within a day.'
@@ -114,7 +114,7 @@ function paceOf({ days_left, available, has_backed_credit }: Credit): string {
   return `At the rate of the last 7 days it lasts about ${counted(Math.round(days_left), 'day')}.`
 }
 
-/** Its shape, until the answer is there. */
+/** The shape of the card until the answer arrives. */
 export function GreyCreditCard() {
   return (
     <section className="card credit gap-4" aria-hidden="true">

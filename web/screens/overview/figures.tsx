@@ -19,7 +19,7 @@ interface FiguresProps {
   readonly range: DateRange
 }
 
-/** Six figures of the range, against the range that it is compared with. */
+/** Six figures of the range, compared with those of another range. */
 export function Figures(props: FiguresProps) {
   return (
     <section className="card stats" aria-label="Figures of the range">
@@ -98,7 +98,7 @@ function firstByte({ first_byte_ms_p50, first_byte_ms_p95 }: UsageFigures): Figu
   }
 }
 
-/** Their shapes, until the answer is there. */
+/** The shapes of the figures until the answer arrives. */
 export function GreyFigures() {
   return (
     <section className="card stats" aria-hidden="true">

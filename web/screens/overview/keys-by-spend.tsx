@@ -21,7 +21,7 @@ interface KeysBySpendProps {
   readonly range: DateRange
 }
 
-/** The keys that spent most in the range; each leads to its requests. */
+/** The keys that spent most in the range. Each links to its requests. */
 export function KeysBySpend({ keys, range }: KeysBySpendProps) {
   const account = useAccountId()
   const paths = useAccountPaths()

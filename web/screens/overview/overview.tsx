@@ -25,7 +25,7 @@ import { Spend } from './spend.tsx'
 
 const route = getRouteApi('/$account/overview')
 
-/** Credit, what was spent on what, and what needs attention. */
+/** Credit, spend by model, key or endpoint, and the items that need attention. */
 export function OverviewScreen() {
   useTitle('Overview')
   const account = useAccountId()

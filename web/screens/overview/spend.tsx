@@ -38,7 +38,7 @@ export function Spend({ overview, onSplit }: SpendProps) {
   )
 }
 
-// The fifth colour is for all others, so that four are named where there are more than five.
+// The fifth colour is for all others: if there are more than five, four are named.
 const TONES = 5
 
 function seriesOf({
