@@ -25,16 +25,11 @@ serveThread<WriterJob, CommittedBatch>((startWith) => {
   const engine = new SqliteEngine(connection)
   return {
     run({ commands, terms }) {
-      // Nothing is left to be released, or tried again, in a file that is in no store.
+      // Checked before as well: what is not written needs no release.
       requireSamePlace(NotSent)
       const committed = engine.apply(commands, terms)
-<<<<<<< ours
-      // Before anything is answered: the file may have gone meanwhile.
+      // Checked again before anything is answered: the file may have been moved meanwhile.
       requireSamePlace(StoreUnavailable)
-=======
-      // Runs before anything is answered.
-      requireSamePlace()
->>>>>>> theirs
       return committed
     },
     close: () => connection.close(),
