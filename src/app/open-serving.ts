@@ -48,7 +48,10 @@ interface ServingInput
 export async function openServing(wiring: Wiring, input: ServingInput) {
   const { config, clock } = wiring
   const { served, catalog, upstreams } = input
-  const settler = openSettler(wiring, input)
+  let stoppingSinceMs = 0
+  const leftToDrainMs = (): number =>
+    config.TOLLGATE_DRAIN_TIMEOUT_MS - (performance.now() - stoppingSinceMs)
+  const settler = openSettler(wiring, { ...input, leftToDrainMs })
   const addressOf = openAddresses(wiring)
   const unknownCallers = new UnknownCallers({
     clock,
@@ -87,6 +90,10 @@ export async function openServing(wiring: Wiring, input: ServingInput) {
   })
   const { reconcilers } = input
   const forgottenHolds = openForgottenHolds(wiring, { ...served, settler, inference, reconcilers })
+  // The last that is opened is closed first.
+  wiring.closing.defer(() => {
+    stoppingSinceMs = performance.now()
+  })
   return {
     address,
     inference,
@@ -152,9 +159,16 @@ function openAuthenticator(
   return authenticator
 }
 
+// Answers that were cut off at the end of the drain timeout have it too. A supervisor kills a minute after that.
+const SETTLES_WAIT_MS_MIN = 30_000
+
 function openSettler(
   { config, log, closing }: Wiring,
-  { served: { ledger, storeClock }, reconcilers }: ServingInput,
+  {
+    served: { ledger, storeClock },
+    reconcilers,
+    leftToDrainMs,
+  }: ServingInput & { readonly leftToDrainMs: () => number },
 ): Settler {
   const settler = new Settler({
     ledger,
@@ -171,7 +185,13 @@ function openSettler(
       if (unsettled !== null) reconcilers.noticed(unsettled, input.upstream)
     },
   })
-  closing.defer(() => settler.drained())
+  closing.defer(async () => {
+    const requestIds = await settler.stop(Math.max(leftToDrainMs(), SETTLES_WAIT_MS_MIN))
+    if (requestIds.length === 0) return
+    const words =
+      'charges could not be stored before the stop: their requests are unresolved at the next start'
+    log.error({ requestIds }, words)
+  })
   return settler
 }
 

@@ -219,6 +219,38 @@ test('`drained` waits for all settles, even those that began meanwhile', async (
   expect(order).toEqual(['second', 'drained'])
 })
 
+describe('a stop', () => {
+  test('waits for settles that become durable in time', async () => {
+    const { ledger, settler, durable } = start()
+    void settler.settle(INPUT)
+    const left = settler.stop(30_000)
+    await ledger.answer(new StoreUnavailable('gone'))
+    await vi.advanceTimersByTimeAsync(100)
+    await ledger.answer(SETTLED)
+    expect(await left).toEqual([])
+    expect(durable).toEqual(['req_1 released'])
+  })
+
+  test('ends while the store is down, says what is left, and tries nothing again', async () => {
+    const { ledger, settler } = start()
+    const settled = settler.settle(INPUT)
+    settler.abandon('req_2')
+    const left = settler.stop(30_000)
+    await ledger.answer(new StoreUnavailable('gone'))
+    ledger.abandoned.at(-1)?.answer.reject(new StoreUnavailable('gone'))
+    for (let tries = 0; tries < 20; tries++) {
+      await vi.advanceTimersByTimeAsync(10_000)
+      await ledger.answer(new StoreUnavailable('gone'))
+      ledger.abandoned.at(-1)?.answer.reject(new StoreUnavailable('gone'))
+    }
+    expect(await left).toEqual(['req_1'])
+    expect(await settled).toBeNull()
+    const asked = [ledger.asked.length, ledger.abandoned.length]
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect([ledger.asked.length, ledger.abandoned.length]).toEqual(asked)
+  })
+})
+
 describe('a hold that is abandoned before its attempt has ended', () => {
   test('is queued in the ledger in that tick, and retried until the ledger answers', async () => {
     const { ledger, settler } = start()

@@ -42,6 +42,7 @@ export class Settler {
     readonly resolve: (outOfTime: null) => void
   }>()
   #timer: NodeJS.Timeout | null = null
+  #isStopped = false
 
   constructor(parts: SettlerParts) {
     this.#parts = parts
@@ -96,6 +97,19 @@ export class Settler {
     while (this.#pending.size > 0) await Promise.allSettled([...this.#pending.values()])
   }
 
+  /**
+   * Waits so long for settles to be durable; after that none is tried again. Returns the requests whose settles are left,
+   * which end like the holds of a dead process.
+   */
+  async stop(waitMs: number): Promise<readonly string[]> {
+    const isOver = Promise.withResolvers<void>()
+    const timer = setTimeout(isOver.resolve, waitMs)
+    await Promise.race([this.drained(), isOver.promise])
+    clearTimeout(timer)
+    this.#isStopped = true
+    return [...this.#pending.keys()]
+  }
+
   // One timer for all waits, since nearly all of them are short.
   #startTimer(delayMs: number): void {
     this.#timer = setTimeout(() => {
@@ -119,7 +133,8 @@ export class Settler {
         await this.#parts.ledger.abandon(requestId)
         this.#abandoning.delete(requestId)
       } catch {
-        await new Promise((resolve) => setTimeout(resolve, Math.min(delayMs, RETRY_MOST_MS)))
+        await pause(Math.min(delayMs, RETRY_MOST_MS))
+        if (this.#isStopped) return
       }
     }
   }
@@ -133,8 +148,8 @@ export class Settler {
       if (!isDown) refusals++
       if (isDown || refusals === 1) this.#parts.onFailure(input.requestId, cause)
       if (cause instanceof CommandImpossible || refusals > REFUSED_TRIES_MAX) return null
-      const waitMs = isDown ? delayMs : REFUSED_RETRY_MS
-      await new Promise((resolve) => setTimeout(resolve, waitMs))
+      await pause(isDown ? delayMs : REFUSED_RETRY_MS)
+      if (this.#isStopped) return null
       try {
         return await this.#parts.ledger.settle(input)
       } catch (next) {
@@ -142,4 +157,9 @@ export class Settler {
       }
     }
   }
+}
+
+/** No process stays for it: one that stops waits for its settles by itself. */
+function pause(waitMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, waitMs).unref())
 }
