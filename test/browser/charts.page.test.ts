@@ -7,7 +7,7 @@ import { ALERTED_OVERVIEW, FIRST_OVERVIEW } from './stand-in-overview.ts'
 import { REQUESTS } from './stand-in-requests.ts'
 import {
   NO_USAGE,
-  operatorUsage,
+  operatorReport,
   USAGE_BY_KEY,
   USAGE_BY_TAG,
   USAGE_COMPARED,
@@ -243,9 +243,9 @@ test('a chart has its width when it is first painted, before an observer tells i
 })
 
 test('a chart of nothing has no scale', async ({ page, server }) => {
-  const usage = JSON.stringify(operatorUsage('model'))
-  const nothing = JSON.parse(usage, (_, value) => (typeof value === 'number' ? 0 : value))
-  server.answer('/operator/usage', json(nothing))
+  const report = JSON.stringify(operatorReport(new URLSearchParams({ by: 'day' })))
+  const nothing = JSON.parse(report, (_, value) => (typeof value === 'number' ? 0 : value))
+  server.answer('/operator/usage/report', json(nothing))
   await page.goto(`${server.address}/app/operator/accounts/${HELIX.id}`)
   await page.locator('.columns svg text').first().waitFor()
   expect(await page.getByText(/^\$0(\.0*1)?$/).allTextContents()).toEqual(['$0'])
