@@ -182,7 +182,12 @@ const SALE_SCREENS: readonly Screen[] = [
     before: (server) => server.answer('/v1/credit', down),
     text: 'The ways to pay could not be loaded.',
   },
-  { name: 'credit-deposit', path: buy, act: deposit, text: 'Send only USDC on Base to it.' },
+  {
+    name: 'credit-deposit',
+    path: buy,
+    act: deposit,
+    text: 'Send only USDC on Base to this address.',
+  },
   {
     name: 'credit-deposit-loading',
     path: buy,
