@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { type Kysely, sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { HANG_LIMITS } from '../../test/hang-limits.ts'
 import { SchemaMismatch } from './migrate.ts'
 import { MIGRATIONS, type Migration, PROGRAM_SCHEMA } from './migrations/migrations.ts'
 import { type OpenStoreInput, openStore } from './open-store.ts'
@@ -99,7 +100,9 @@ describe('migrations', () => {
   })
 
   test('do no harm when they run again, or in several processes at once', async () => {
-    const stores = await Promise.all([open(), open(), open()])
+    // However long the others take.
+    const patient = { busyTimeoutMs: HANG_LIMITS.testTimeout }
+    const stores = await Promise.all([open(patient), open(patient), open(patient)])
     const [first] = stores
     if (first === undefined) throw new Error('no store')
     await writeSetting(first.db, { name: 'maintenance', value: 'on' })
@@ -109,6 +112,17 @@ describe('migrations', () => {
       MIGRATIONS.map(({ number }) => ({ number })),
     )
     expect(await readdir(folder)).not.toContainEqual(expect.stringContaining('before'))
+  })
+
+  test('wait for another program that makes the same new store at this moment', async () => {
+    const other = new DatabaseSync(file)
+    other.exec('begin immediate')
+    const opening = open({ busyTimeoutMs: HANG_LIMITS.testTimeout })
+    // In the time that this takes, the first try of the other one was refused.
+    await Promise.race([opening, open({ url: `sqlite:${join(folder, 'other.db')}` })])
+    other.exec('rollback')
+    other.close()
+    expect(await tableNames(await opening)).toContain('migrations')
   })
 
   test('of a newer program are refused', async () => {

@@ -12,20 +12,45 @@ export interface SqliteConnectionInput {
 }
 
 const BUSY_TIMEOUT_MS_DEFAULT = 5_000
+const LOG_AGAIN_MS = 5
+const NOBODY_WAKES = new Int32Array(new SharedArrayBuffer(4))
 
 /**
  * Opens a connection. All have the same settings: write-ahead log, every commit synced to the disk, foreign keys
  * enforced. Throws the errors of `node:sqlite`.
  */
 export function openSqliteConnection(input: SqliteConnectionInput): DatabaseSync {
+  const timeout = input.busyTimeoutMs ?? BUSY_TIMEOUT_MS_DEFAULT
   const connection = new DatabaseSync(input.file, {
     readOnly: input.readOnly ?? false,
     enableForeignKeyConstraints: true,
-    timeout: input.busyTimeoutMs ?? BUSY_TIMEOUT_MS_DEFAULT,
+    timeout,
   })
-  if (input.readOnly !== true) connection.exec('pragma journal_mode = wal')
-  connection.exec('pragma synchronous = full')
+  try {
+    if (input.readOnly !== true) writeAhead(connection, timeout)
+    connection.exec('pragma synchronous = full')
+  } catch (error) {
+    connection.close()
+    throw error
+  }
   return connection
+}
+
+/**
+ * Makes the file one with a write-ahead log. While another program does the same to a new file, SQLite refuses at once
+ * and does not wait: of programs that start together on no store, one would fail.
+ */
+function writeAhead(connection: DatabaseSync, busyTimeoutMs: number): void {
+  const untilMs = performance.now() + busyTimeoutMs
+  for (;;) {
+    try {
+      connection.exec('pragma journal_mode = wal')
+      return
+    } catch (error) {
+      if (!isBusy(error) || performance.now() >= untilMs) throw error
+      Atomics.wait(NOBODY_WAKES, 0, 0, LOG_AGAIN_MS)
+    }
+  }
 }
 
 /**
