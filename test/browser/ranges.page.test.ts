@@ -10,10 +10,12 @@ const open = async (page: Page, server: StandIn, path: string) => {
   await page.goto(`${server.address}/app/${HELIX.id}/${path}`)
   await page.getByRole('button', { name: 'Date range' }).click()
 }
-const rangeOf = (address: string) => {
-  const { searchParams } = new URL(address, 'http://page')
-  return ['range', 'from', 'to', 'compare'].map((name) => searchParams.get(name))
-}
+/** What the address says, which may be told to the test later than what is drawn of it. */
+const expectRange = (page: Page) =>
+  expect.poll(() => {
+    const { searchParams } = new URL(page.url())
+    return ['range', 'from', 'to', 'compare'].map((name) => searchParams.get(name))
+  })
 const lastAsked = (server: StandIn, call: string) =>
   server.asked.findLast((one) => one.includes(`/${call}?`)) ?? ''
 
@@ -23,7 +25,7 @@ test.for(['usage', 'overview', 'activity'])(
     await open(page, server, section)
     await page.getByRole('button', { name: 'Last month' }).click()
     await page.getByRole('button', { name: 'Date range: October 2026' }).waitFor()
-    expect(rangeOf(page.url())).toEqual([null, '2026-10-01', '2026-10-31', null])
+    await expectRange(page).toEqual([null, '2026-10-01', '2026-10-31', null])
     const call = section === 'activity' ? 'requests' : section
     const names = section === 'activity' ? ['since', 'until'] : ['from', 'to']
     await expect
@@ -45,7 +47,7 @@ test('a month is selected by its name, with what it is compared with, and applie
   await page.getByRole('button', { name: 'Month before' }).click()
   await page.getByRole('button', { name: 'Apply' }).click()
   await page.getByRole('button', { name: 'October 2026 vs September' }).waitFor()
-  expect(rangeOf(page.url())).toEqual([null, '2026-10-01', '2026-10-31', 'before'])
+  await expectRange(page).toEqual([null, '2026-10-01', '2026-10-31', 'before'])
   await expect.poll(() => lastAsked(server, 'usage')).toContain('compare=before')
 })
 
@@ -76,7 +78,7 @@ test('dates are typed, and what is no date or too long says so', async ({ page, 
   await page.getByLabel('To, included').fill('2026-10-04')
   await page.keyboard.press('Enter')
   await page.getByRole('button', { name: 'Date range: 3 Oct to 4 Oct 2026' }).waitFor()
-  expect(rangeOf(page.url())).toEqual([null, '2026-10-03', '2026-10-04', null])
+  await expectRange(page).toEqual([null, '2026-10-03', '2026-10-04', null])
 })
 
 test('a column opens its day in Activity, by Enter and by a click with its group', async ({
