@@ -6,8 +6,11 @@ import { HANG_LIMITS } from '../hang-limits.ts'
 
 /** A store in which nobody else's command can be committed. */
 export interface HeldStore {
-  /** PostgreSQL: resolves once somebody waits for it. SQLite, where nobody sees who waits: at once. */
-  somebodyWaits(): Promise<void>
+  /**
+   * PostgreSQL: resolves as soon as somebody waits for it, who gives up in little more than a second. SQLite, where nobody
+   * sees who waits: when `readAll` does, which waits until the gateway has read what it was sent.
+   */
+  somebodyWaits(readAll: () => Promise<void>): Promise<void>
   letGo(): Promise<void>
 }
 
@@ -18,7 +21,7 @@ export async function holdStore(url: string): Promise<HeldStore> {
     const holder = new DatabaseSync(location.file, { timeout: HANG_LIMITS.testTimeout })
     holder.exec('begin immediate')
     return {
-      async somebodyWaits() {},
+      somebodyWaits: (readAll) => readAll(),
       async letGo() {
         holder.exec('rollback')
         holder.close()
@@ -59,14 +62,28 @@ const TRIGGERS: Readonly<Record<CommitOf, string>> = {
 
 const LOCK = 4_711
 
+// However late the gateway is killed and the commit is let go: neither a time-out of its own nor the server's look
+// whether its client is there ends it before.
+const WAIT_IN_COMMIT = `
+  create function wait_in_commit() returns trigger language plpgsql as $$
+  begin
+    perform set_config('client_connection_check_interval', '0', true);
+    loop
+      begin
+        perform pg_advisory_xact_lock(${LOCK});
+        return null;
+      exception when lock_not_available or query_canceled then
+      end;
+    end loop;
+  end $$`
+
 /** Has the next commits of this kind wait, once all of their rows are saved. */
 export async function holdCommit(url: string, commit: CommitOf): Promise<HeldCommit> {
   const holder = new Client(url)
   await holder.connect()
   await holder.query(`
     select pg_advisory_lock(${LOCK});
-    create function wait_in_commit() returns trigger language plpgsql
-      as 'begin perform pg_advisory_xact_lock(${LOCK}); return null; end';
+    ${WAIT_IN_COMMIT};
     create constraint trigger wait_in_commit after ${TRIGGERS[commit]}
       execute function wait_in_commit()`)
   let backend = 0

@@ -91,8 +91,7 @@ export const STEPS: readonly Step[] = [
     async bring(bench, gateway) {
       const store = await holdStore(bench.url)
       sendAndLose(bench, gateway, 'whole')
-      await hasReadAll(gateway)
-      await store.somebodyWaits()
+      await store.somebodyWaits(() => hasReadAll(gateway))
       return () => store.letGo()
     },
     left: NO_HOLD,
@@ -156,8 +155,7 @@ export const STEPS: readonly Step[] = [
       bench.simulator.gate().release()
       const upstream = await bench.simulator.nextRequest()
       expect(await upstream.ended).toBe('finished')
-      await hasReadAll(gateway)
-      await store.somebodyWaits()
+      await store.somebodyWaits(() => hasReadAll(gateway))
       return () => store.letGo()
     },
     left: UNKNOWN,
@@ -194,8 +192,7 @@ export const STEPS: readonly Step[] = [
       await bench.simulator.gate('look-up').arrived()
       const store = await holdStore(bench.url)
       await letLookUpGo(bench)
-      await hasReadAll(gateway)
-      await store.somebodyWaits()
+      await store.somebodyWaits(() => hasReadAll(gateway))
       return () => store.letGo()
     },
     left: PROVISIONAL,
