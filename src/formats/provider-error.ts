@@ -7,6 +7,8 @@ export interface ProviderError {
   readonly httpStatus: number | null
   /** Machine-readable words: `error.type`, `error.code`, `metadata.error_type`. */
   readonly kinds: readonly string[]
+  /** `error.type`, if the body is an error of the messages format; null: it is not. */
+  readonly messagesType: string | null
   /** The provider's own text, which is matched against known phrases and never shown. */
   readonly message: string
 }
@@ -259,9 +261,8 @@ const MESSAGES_TYPES = new Set([
   'overloaded_error',
 ])
 
-function messagesTypeOf(error: ProviderError): { readonly messagesType?: string } {
-  const messagesType = error.kinds.find((kind) => MESSAGES_TYPES.has(kind))
-  return messagesType === undefined ? {} : { messagesType }
+function messagesTypeOf({ messagesType }: ProviderError): { readonly messagesType?: string } {
+  return messagesType !== null && MESSAGES_TYPES.has(messagesType) ? { messagesType } : {}
 }
 
 /** The seconds of a `retry-after` header: fractions are rounded up, dates ignored. */

@@ -11,7 +11,8 @@ const SENT: SentFacts = {
 
 /** The refusal that a client gets for a provider's 400 with this text. */
 function refused(message: string, sent: SentFacts = SENT) {
-  const error = { httpStatus: 400, kinds: ['invalid_request_error'], message }
+  const kinds = ['invalid_request_error']
+  const error = { httpStatus: 400, kinds, messagesType: null, message }
   const {
     code,
     param,

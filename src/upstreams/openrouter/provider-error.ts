@@ -15,9 +15,10 @@ export function readProviderError(
   httpStatus: number | null,
 ): ProviderError {
   const error = root === null ? undefined : root['error']
-  if (typeof error === 'string')
-    return { httpStatus, kinds: [], message: error.slice(0, MATCHED_CHARS) }
-  if (!isJsonObject(error)) return { httpStatus, kinds: [], message: '' }
+  if (!isJsonObject(error)) {
+    const message = typeof error === 'string' ? error.slice(0, MATCHED_CHARS) : ''
+    return { httpStatus, kinds: [], messagesType: null, message }
+  }
   const metadata = isJsonObject(error['metadata']) ? error['metadata'] : {}
   const kinds = [
     error['type'],
@@ -33,11 +34,17 @@ export function readProviderError(
       statusOf(error['http_status']) ??
       statusOfKinds(kinds),
     kinds,
+    messagesType: messagesTypeOf(root, error),
     message: [error['message'], relayedMessage(metadata['raw'])]
       .filter((text) => typeof text === 'string')
       .map((text) => text.slice(0, MATCHED_CHARS))
       .join('\n'),
   }
+}
+
+/** The type of an error of the messages format; null for other layouts, whose types are other words. */
+function messagesTypeOf(root: JsonObject | null, { type }: JsonObject): string | null {
+  return root?.['type'] === 'error' && typeof type === 'string' ? type : null
 }
 
 /** The message of a provider's answer to OpenRouter, which passes it on as text, mostly of JSON; null for no text. */
