@@ -86,6 +86,64 @@ describe('counts of chat that contradict each other', () => {
   )
 })
 
+describe('cached tokens beside the prompt, and reasoning beside the output, are told by the total alone', () => {
+  /** Of a prompt of 100 and an output of 20. By position: cached, reasoning, total. */
+  test.each<[string, [number, number, number], Counts]>([
+    ['both within', [60, 15, 120], { inputTokens: 40, cacheReadTokens: 60, outputTokens: 20 }],
+    ['cached beside', [60, 15, 180], { inputTokens: 100, cacheReadTokens: 60, outputTokens: 20 }],
+    [
+      'as many as the prompt',
+      [100, 0, 220],
+      { inputTokens: 100, cacheReadTokens: 100, outputTokens: 20 },
+    ],
+    ['reasoning beside', [60, 15, 135], { inputTokens: 40, cacheReadTokens: 60, outputTokens: 35 }],
+    ['both beside', [60, 15, 195], { inputTokens: 100, cacheReadTokens: 60, outputTokens: 35 }],
+    [
+      'as many of either: reasoning',
+      [60, 60, 180],
+      { inputTokens: 40, cacheReadTokens: 60, outputTokens: 80 },
+    ],
+    [
+      'neither: output that is not told',
+      [60, 15, 150],
+      { inputTokens: 40, cacheReadTokens: 60, outputTokens: 50 },
+    ],
+    [
+      'more cached than prompt, beside',
+      [150, 15, 270],
+      { inputTokens: 100, cacheReadTokens: 150, outputTokens: 20 },
+    ],
+    [
+      'the same, and reasoning',
+      [150, 15, 285],
+      { inputTokens: 100, cacheReadTokens: 150, outputTokens: 35 },
+    ],
+    [
+      'more cached than prompt, without room',
+      [150, 15, 269],
+      { cacheReadTokens: 100, outputTokens: 169 },
+    ],
+    ['nothing cached', [0, 15, 135], { inputTokens: 100, outputTokens: 35 }],
+  ])('%s', (_, [cached, reasoning, total], counts) => {
+    const usage = {
+      ...SAID,
+      total_tokens: total,
+      prompt_tokens_details: { cached_tokens: cached },
+      completion_tokens_details: { reasoning_tokens: reasoning },
+    }
+    expect(chatUsage(usage)).toEqual(
+      usageOf({ ...counts, reasoningTokens: Math.min(reasoning, counts.outputTokens ?? 0) }),
+    )
+  })
+
+  test('tokens that are written to a cache count as those that are read from it', () => {
+    const details = { cached_tokens: 30, cache_write_tokens: 20 }
+    expect(chatUsage({ ...SAID, total_tokens: 170, prompt_tokens_details: details })).toEqual(
+      usageOf({ inputTokens: 100, cacheReadTokens: 30, cacheWriteTokens: 20, outputTokens: 20 }),
+    )
+  })
+})
+
 describe('counts of messages that contradict each other', () => {
   const SENT = { input_tokens: 10, output_tokens: 20 }
 

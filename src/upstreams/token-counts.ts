@@ -19,10 +19,12 @@ interface SaidCounts {
 /**
  * The usage behind counts that may contradict each other; null: neither prompt nor output is counted.
  *
- * - The total replaces a missing count of the prompt, and adds tokens that the output leaves out: Gemini and xAI count
- *   reasoning only in the total.
- * - Cached tokens are part of the prompt. If they are more than the prompt, the total decides: if it has room for both,
- *   the prompt was counted without them, as Anthropic does; else they are the whole prompt.
+ * - The total replaces a missing count of the prompt. What it has above prompt and output was left out of one of them.
+ * - It is the cached tokens, so that the prompt was counted without them, as Anthropic does, if it is exactly as many as
+ *   they are, or as they and the reasoning are. It is the reasoning, which Gemini and xAI count only in the total, if it is
+ *   exactly as many as that is, or neither.
+ * - Otherwise cached tokens are part of the prompt. If they are more than the prompt, it was counted without them if the
+ *   total has room for both; else they are the whole prompt.
  * - Parts of the output are never more than the output.
  */
 export function believedUsage(said: SaidCounts): TokenUsage | null {
@@ -51,7 +53,12 @@ function wholePromptOf(said: SaidCounts): number {
   const totalTokens = said.totalTokens ?? 0
   if (said.promptTokens === null) return Math.max(0, totalTokens - outputTokens)
   const cachedTokens = (said.cacheReadTokens ?? 0) + (said.cacheWriteTokens ?? 0)
-  const besideCache = said.promptTokens + cachedTokens
-  const isBeside = cachedTokens > said.promptTokens && totalTokens >= besideCache + outputTokens
-  return isBeside ? besideCache : said.promptTokens
+  const reasoningTokens = said.reasoningTokens ?? 0
+  const leftOut = totalTokens - said.promptTokens - outputTokens
+  const isBeside =
+    cachedTokens > said.promptTokens
+      ? leftOut >= cachedTokens
+      : leftOut !== reasoningTokens &&
+        (leftOut === cachedTokens || leftOut === cachedTokens + reasoningTokens)
+  return isBeside ? said.promptTokens + cachedTokens : said.promptTokens
 }
