@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { renameSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { request } from 'undici'
 import { afterEach, expect, test } from 'vitest'
@@ -78,6 +79,25 @@ test('while the database is away it is not ready, and once it answers it is', as
   world = null
   await proxy.close()
   await database.remove()
+})
+
+test('a store whose file was removed makes it unready, says why, and names no path', async () => {
+  world = await startWorld()
+  const { apiKey } = await world.account()
+  const file = world.gateway.store.location
+  if (file.kind !== 'sqlite') throw new Error('this world has SQLite')
+  renameSync(file.file, `${file.file}.away`)
+  const refused = await sendChat(world, { apiKey })
+  expect(refused.statusCode).toBe(503)
+  await refused.body.dump()
+  const { httpStatus, checks } = await readReadiness(world)
+  expect(httpStatus).toBe(503)
+  const message = checks.find(({ name }) => name === 'store')?.message
+  expect(message).toContain('its file was removed or replaced')
+  expect(message).not.toContain('/')
+  expect(await world.logged('is not the file that this server opened')).toContain(file.file)
+  renameSync(`${file.file}.away`, file.file)
+  await expect.poll(() => readiness(world as World)).toEqual(READY)
 })
 
 test.each([401, 402])(

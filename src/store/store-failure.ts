@@ -1,6 +1,25 @@
-/** The store did not answer or did not commit. The change may or may not be there: ask again by id. */
+/**
+ * Why the store can't be used: its file was removed or replaced, its disk is full, it takes no writes, none of several
+ * servers takes writes, it does not answer, a commit waits for a standby.
+ */
+export type StoreFault = 'moved' | 'full' | 'readOnly' | 'noWriter' | 'silent' | 'waitsForStandby'
+
+/**
+ * The store did not answer or did not commit. The change may or may not be there: ask again by id. The message is for
+ * the log: it names files and servers, and repeats what the database said.
+ */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
+  /** The reason as anyone may learn it; null: none of those. Default: that of the cause. */
+  readonly fault: StoreFault | null
+
+  constructor(
+    message: string,
+    { cause, fault }: { readonly cause?: unknown; readonly fault?: StoreFault | null } = {},
+  ) {
+    super(message, { cause })
+    this.fault = fault === undefined ? storeFaultOf(cause) : fault
+  }
 }
 
 /** The store could not be asked at all: nothing of the command is there. */
@@ -32,6 +51,15 @@ export class ReadRefused extends Error {
 // busy, locked, no memory, read-only, interrupted, I/O error, corrupt, full, can't open, locking
 // protocol, not a database. Any other code is the fault of the one statement.
 const UNAVAILABLE_CODES: ReadonlySet<number> = new Set([5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 26])
+
+// Read-only, full.
+const SQLITE_FAULTS: Readonly<Record<number, StoreFault>> = { 8: 'readOnly', 13: 'full' }
+
+/** The reason of a failure of the store or of SQLite; null: not known. */
+export function storeFaultOf(error: unknown): StoreFault | null {
+  if (error instanceof StoreUnavailable) return error.fault
+  return SQLITE_FAULTS[sqliteCodeOf(error)] ?? null
+}
 
 /** Whether SQLite failed as a whole, rather than refused one statement. */
 export function isUnavailable(error: unknown): boolean {

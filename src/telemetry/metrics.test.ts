@@ -3,6 +3,7 @@ import { chat } from '../formats/chat.ts'
 import { images } from '../formats/images.ts'
 import { responses } from '../formats/responses.ts'
 import type { EndedRequest } from '../http/inference.ts'
+import { StoreUnavailable } from '../store/store-failure.ts'
 import { micros } from '../vocabulary/money.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { METRICS } from './metric-table.ts'
@@ -287,7 +288,12 @@ test('commits count with the size of their batches, and failed ones count apart'
   const metrics = new Metrics({ version: '1', mode: 'live' })
   metrics.committed({ commands: 11, durationMs: 2, outcome: 'committed', failure: null })
   metrics.committed({ commands: 1, durationMs: 2, outcome: 'unwritten', failure: null })
-  metrics.committed({ commands: 1, durationMs: 500, outcome: 'unavailable', failure: 'x' })
+  metrics.committed({
+    commands: 1,
+    durationMs: 500,
+    outcome: 'unavailable',
+    failure: new StoreUnavailable('away'),
+  })
   expect(await linesOf(metrics, 'tollgate_commit_commands_sum')).toEqual([
     'tollgate_commit_commands_sum 13',
   ])

@@ -85,11 +85,11 @@ test('a stopping process is not ready', () => {
   expect(Object.keys(faults())).toEqual(['serving'])
 })
 
-test('a process is not ready from a failure of the store until it has committed a write, and says what failed', () => {
-  readiness.storeFailed('db2:5432 is read-only')
-  expect(faults()['store']).toMatch(
-    /^The store takes no writes: db2:5432 is read-only\. .*DATABASE_URL/,
-  )
+test('a process is not ready from a failure of the store until it has committed a write, and says why', () => {
+  readiness.storeFailed(null)
+  expect(faults()['store']).toMatch(/^The store takes no writes\. Check .*DATABASE_URL/)
+  readiness.storeFailed('readOnly')
+  expect(faults()['store']).toMatch(/^The store takes no writes: it is read-only\. .*DATABASE_URL/)
   expect(readiness.isStoreDown).toBe(true)
   readiness.storeCommitted()
   expect(readiness.isStoreDown).toBe(false)

@@ -1,4 +1,5 @@
 import type { ReadinessCheck } from '../http/health.ts'
+import type { StoreFault } from '../store/store-failure.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 
 /** The sources that readiness reads at each request. Reads must be free of I/O. */
@@ -32,8 +33,6 @@ export interface AccountCall {
 // Three heartbeats: one may be late, and one may fail.
 const STORE_SILENCE_MS_MAX = 15_000
 
-const SAID_CHARS_MAX = 300
-
 // A load balancer that sends this server nothing would never see the refusals end: after this long without
 // another one, requests are worth a try.
 const REFUSAL_BELIEVED_MS = 30_000
@@ -47,8 +46,8 @@ export class Readiness {
   /** The age past which prices are too old to run a request on. */
   readonly #pricesStaleAfterMs: number
   #storeCommittedAtMs: number
-  /** The error of the store when it last failed; null: it has committed a write since. */
-  #storeFailure: string | null = null
+  /** Why the store last failed, `unknown` if that is not known; null: it has committed a write since. */
+  #storeFailure: StoreFault | 'unknown' | null = null
   /** By upstream: why it refuses our key, where it says so. */
   readonly #saidOfKey = new Map<string, string>()
   #hasUnnamedProxy = false
@@ -86,9 +85,9 @@ export class Readiness {
     this.#storeFailure = null
   }
 
-  /** The store has just failed; it counts as down until it commits a write. By position: what it said. */
-  storeFailed(said: string): void {
-    this.#storeFailure = said.slice(0, SAID_CHARS_MAX)
+  /** The store has just failed; it counts as down until it commits a write. By position: why; null: not known. */
+  storeFailed(fault: StoreFault | null): void {
+    this.#storeFailure = fault ?? 'unknown'
   }
 
   /** By position: a warning that the check of the store has while it passes, and until when. */
@@ -160,7 +159,7 @@ export class Readiness {
 
   #storeFault({ isAlive }: ReadinessSources): string | null {
     if (this.#storeFailure !== null) {
-      return `The store takes no writes: ${this.#storeFailure}. ${CHECK_STORE}`
+      return `The store takes no writes${STORE_FAULTS[this.#storeFailure]}. ${CHECK_STORE}`
     }
     const silentMs = this.#clock.nowMs() - this.#storeCommittedAtMs
     if (silentMs > STORE_SILENCE_MS_MAX) {
@@ -195,6 +194,17 @@ export class Readiness {
   }
 }
 
+// Anyone may ask whether the server is ready: which file, server or user it is about is for the log.
+const STORE_FAULTS: Readonly<Record<StoreFault | 'unknown', string>> = {
+  moved:
+    ': its file was removed or replaced. Stop the server, put the store in place, and start it again',
+  full: ': its disk is full',
+  readOnly: ': it is read-only',
+  noWriter: ': none of its servers takes writes',
+  silent: ': it does not answer',
+  waitsForStandby: ': the commit waits for the standby',
+  unknown: '',
+}
 const UNNAMED_PROXY =
   'A proxy sends x-forwarded-for and is not in TOLLGATE_TRUSTED_PROXIES: all its clients count as one. The log has its address.'
 const CHECK_STORE =

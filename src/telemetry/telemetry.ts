@@ -10,7 +10,7 @@ import type { Doubt } from '../reconcile/lookups.ts'
 import type { BilledLate, ReconcileFailure, Settlement } from '../reconcile/reconciler.ts'
 import type { ChainLook } from '../sale/chain-look.ts'
 import type { Replication } from '../store/postgres/replication.ts'
-import { RowsLocked, StoreUnavailable } from '../store/store-failure.ts'
+import { RowsLocked, StoreUnavailable, storeFaultOf } from '../store/store-failure.ts'
 import { type KeyUsageAnswer, UpstreamRefusesAccount } from '../upstreams/upstream.ts'
 import type { DeliveryOutcome } from '../webhooks/deliveries.ts'
 import type { Metrics } from './metrics.ts'
@@ -52,7 +52,7 @@ export class Telemetry {
     } else if (problem.cause instanceof StoreUnavailable) {
       // Locked rows are those of one account: the store works.
       if (!(problem.cause instanceof RowsLocked)) {
-        this.#parts.readiness.storeFailed(problem.cause.message)
+        this.#parts.readiness.storeFailed(problem.cause.fault)
       }
     } else if (refusesAccount(problem) && call !== null) this.#accountRefused(call)
   }
@@ -64,7 +64,7 @@ export class Telemetry {
 
   /** The store has not taken a heartbeat. */
   heartbeatFailed(cause: unknown): void {
-    this.#parts.readiness.storeFailed(cause instanceof Error ? cause.message : String(cause))
+    this.#parts.readiness.storeFailed(storeFaultOf(cause))
   }
 
   /** Whether the store has taken nothing since it failed. */
@@ -76,7 +76,7 @@ export class Telemetry {
   committed(report: CommitReport): void {
     this.#parts.metrics?.committed(report)
     // A refused command proves nothing, nor does a commit without a write: a server that takes no writes does both.
-    if (report.failure !== null) this.#parts.readiness.storeFailed(report.failure)
+    if (report.failure !== null) this.#parts.readiness.storeFailed(report.failure.fault)
     else if (report.outcome === 'committed') this.#parts.readiness.storeCommitted()
   }
 

@@ -283,7 +283,7 @@ export interface CommitReport {
    */
   readonly outcome: 'committed' | 'unwritten' | 'refused' | 'unavailable'
   /** The error of the store if it was unavailable; else null. */
-  readonly failure: string | null
+  readonly failure: StoreUnavailable | null
 }
 
 /** Reports the result of each commit to `onCommit`, which must not throw, and returns the verdicts. */
@@ -296,7 +296,7 @@ export function timedCommit(
 ) => Promise<readonly LedgerVerdict[]> {
   return async (commands, patience) => {
     const startedAtMs = performance.now()
-    const tell = (outcome: CommitReport['outcome'], failure: string | null): void => {
+    const tell = (outcome: CommitReport['outcome'], failure: StoreUnavailable | null): void => {
       const durationMs = performance.now() - startedAtMs
       onCommit({ commands: commands.length, durationMs, outcome, failure })
     }
@@ -306,7 +306,7 @@ export function timedCommit(
       return verdicts
     } catch (error) {
       const isAway = error instanceof StoreUnavailable && !(error instanceof RowsLocked)
-      tell(isAway ? 'unavailable' : 'refused', isAway ? error.message : null)
+      tell(isAway ? 'unavailable' : 'refused', isAway ? error : null)
       throw error
     }
   }

@@ -17,6 +17,7 @@ import {
   RowsLocked,
   StoreRefused,
   StoreUnavailable,
+  storeFaultOf,
 } from '../../store/store-failure.ts'
 import { applyCommand, uncountedBy } from '../apply-command.ts'
 import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
@@ -183,7 +184,8 @@ export class PostgresEngine implements LedgerEngine {
       this.#rebooking = lost
     } catch (error) {
       writer.drop()
-      throw new NotSent(failureOf(error, writer).message, { cause: error })
+      const failure = failureOf(error, writer)
+      throw new NotSent(failure.message, { cause: error, fault: storeFaultOf(failure) })
     }
   }
 

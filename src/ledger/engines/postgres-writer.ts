@@ -1,6 +1,7 @@
 import type { Client, QueryConfig } from 'pg'
 import { sendTogether } from '../../store/postgres/postgres-connection.ts'
 import { dropConnection } from '../../store/postgres/postgres-servers.ts'
+import { StoreUnavailable } from '../../store/store-failure.ts'
 import type { StoredRow } from '../../store/table.ts'
 import type { PlannedStatement } from './postgres-statements.ts'
 
@@ -99,7 +100,7 @@ export class PostgresWriter {
       // Each is fulfilled, in the order of the statements.
       return values as { -readonly [Place in keyof T]: Reply }
     }
-    if (isSilent) throw new StatementFailed(new Error(this.#silence(failed, sent.length)))
+    if (isSilent) throw new StatementFailed(this.#silence(failed, sent.length))
     const failure = settled[failed]
     throw new StatementFailed(failure?.status === 'rejected' ? failure.reason : null)
   }
@@ -142,11 +143,14 @@ export class PostgresWriter {
   }
 
   /** By position: the first statement that was not answered, and the number of statements sent. */
-  #silence(unanswered: number, sent: number): string {
+  #silence(unanswered: number, sent: number): StoreUnavailable {
     // Only the commit of several statements waits for a standby.
-    return unanswered > 0 && unanswered === sent - 1
+    const waits = unanswered > 0 && unanswered === sent - 1
+    const said = waits
       ? 'the commit waits for the standby'
       : `no answer for ${Math.round(this.#answerTimeoutMs / 1_000)} seconds`
+    const fault = waits ? 'waitsForStandby' : 'silent'
+    return new StoreUnavailable(`${this.serverName}: ${said}`, { fault })
   }
 
   #noticed({ code, message }: ServerNotice): void {

@@ -15,10 +15,12 @@ async function reportsOf(commit: Parameters<typeof timedCommit>[0]): Promise<Com
   return reports
 }
 
+const AWAY = new StoreUnavailable('away')
+
 test.each([
   ['committed', null, async () => ({ verdicts: COMMANDS.map(() => 0), hasWritten: true })],
   ['unwritten', null, async () => ({ verdicts: COMMANDS.map(() => 0), hasWritten: false })],
-  ['unavailable', 'away', () => Promise.reject(new StoreUnavailable('away'))],
+  ['unavailable', AWAY, () => Promise.reject(AWAY)],
   ['refused', null, () => Promise.reject(new StoreRefused('no such hold'))],
   // The store works: another session has these rows.
   ['refused', null, () => Promise.reject(new RowsLocked('locked'))],
@@ -39,10 +41,9 @@ test('the verdicts and the error of a commit are passed on unchanged', async () 
       () => {},
     )(COMMANDS, 'usual'),
   ).toBe(verdicts)
-  const failure = new StoreUnavailable('away')
   const failing = timedCommit(
-    () => Promise.reject(failure),
+    () => Promise.reject(AWAY),
     () => {},
   )
-  await expect(failing(COMMANDS, 'usual')).rejects.toBe(failure)
+  await expect(failing(COMMANDS, 'usual')).rejects.toBe(AWAY)
 })

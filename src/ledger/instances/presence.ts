@@ -116,7 +116,8 @@ export class Presence {
   async #heartbeatInTime(): Promise<void> {
     const silence = Promise.withResolvers<never>()
     const timer = setTimeout(
-      () => silence.reject(new StoreUnavailable('the database does not answer')),
+      () =>
+        silence.reject(new StoreUnavailable('the database does not answer', { fault: 'silent' })),
       BEAT_MS_MAX,
     )
     try {

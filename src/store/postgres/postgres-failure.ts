@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg'
-import { StoreRefused, StoreUnavailable } from '../store-failure.ts'
+import { type StoreFault, StoreRefused, StoreUnavailable } from '../store-failure.ts'
 
 /** The meaning of an error of PostgreSQL, or of the connection to it. */
 type Meaning =
@@ -59,6 +59,9 @@ export function keepsConnection(error: unknown): boolean {
   return meaning === 'lostRace' || meaning === 'rowLocked' || meaning === 'refused'
 }
 
+// Read-only transaction, disk full.
+const FAULTS: Readonly<Record<string, StoreFault>> = { '25006': 'readOnly', '53100': 'full' }
+
 /** The store's own error for this one. By position: the error, and the name of the server that it comes from. */
 export function postgresFailure(
   error: unknown,
@@ -67,7 +70,10 @@ export function postgresFailure(
   if (error instanceof StoreUnavailable || error instanceof StoreRefused) return error
   const message = error instanceof Error ? error.message : String(error)
   if (meaningOf(error) === 'refused') return new StoreRefused(message, { cause: error })
-  return new StoreUnavailable(`${serverName}: ${message}`, { cause: error })
+  return new StoreUnavailable(`${serverName}: ${message}`, {
+    cause: error,
+    fault: FAULTS[sqlStateOf(error) ?? ''] ?? null,
+  })
 }
 
 /** The SQLSTATE of an error of PostgreSQL, or of what caused it; null: it has none. */

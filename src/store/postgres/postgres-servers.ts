@@ -1,5 +1,5 @@
 import { Client, type ClientConfig, types } from 'pg'
-import { NotSent } from '../store-failure.ts'
+import { NotSent, type StoreFault } from '../store-failure.ts'
 import { type PostgresServer, readPostgresUrl } from './postgres-url.ts'
 
 /** How long to wait for a connection, over all servers. */
@@ -84,7 +84,10 @@ export class PostgresServers {
       this.#servers.length === 1
         ? faults.join()
         : `no server of DATABASE_URL takes writes: ${faults.join(', ')}`
-    throw new NotSent(message, { cause })
+    throw new NotSent(message, {
+      cause,
+      fault: this.#servers.length === 1 ? reasonOf(cause) : 'noWriter',
+    })
   }
 }
 
@@ -106,6 +109,11 @@ function faultOf(error: unknown, { name }: PostgresServer): string {
   if (error instanceof ReadOnly) return `${name} is read-only`
   if (error instanceof Silent) return `${name} does not answer`
   return `${name}: ${error instanceof Error ? error.message : String(error)}`
+}
+
+function reasonOf(error: unknown): StoreFault | null {
+  if (error instanceof ReadOnly) return 'readOnly'
+  return error instanceof Silent ? 'silent' : null
 }
 
 /** Connects to a server, and asks in the statement that sets the session up whether it takes writes. */

@@ -63,6 +63,7 @@ export function samePlaceCheck(file: string): (Failure: typeof StoreUnavailable)
     if (identityOf(file, Failure) === opened) return
     throw new Failure(
       `${file} is not the file that this server opened: it was removed or replaced. Stop the server, put the store in place, and start it again`,
+      { fault: 'moved' },
     )
   }
 }

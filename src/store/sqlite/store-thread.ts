@@ -5,8 +5,10 @@ import {
   isUnavailable,
   NotSent,
   ReadRefused,
+  type StoreFault,
   StoreRefused,
   StoreUnavailable,
+  storeFaultOf,
 } from '../store-failure.ts'
 import { type JobHost, serveHost, startProcess, startThread } from './job-host.ts'
 
@@ -29,6 +31,7 @@ type ThreadReply<Result> =
       readonly kind: 'failed'
       readonly message: string
       readonly failure: JobFailure
+      readonly fault: StoreFault | null
     }
 
 interface StoreThreadInput {
@@ -148,17 +151,20 @@ export class StoreThread<Job, Result> {
     this.#waiting.delete(reply.number)
     waiting.stopTimer()
     if (reply.kind === 'done') waiting.resolve(reply.result)
-    else waiting.reject(errorOf(reply.failure, reply.message))
+    else waiting.reject(errorOf(reply))
   }
 }
 
-/** By position: what failed, and how. */
-function errorOf(failure: JobFailure, message: string): Error {
+function errorOf({
+  failure,
+  message,
+  fault,
+}: Extract<ThreadReply<unknown>, { readonly kind: 'failed' }>): Error {
   switch (failure) {
     case 'unavailable':
-      return new StoreUnavailable(message)
+      return new StoreUnavailable(message, { fault })
     case 'notSent':
-      return new NotSent(message)
+      return new NotSent(message, { fault })
     case 'refused':
       return new StoreRefused(message)
     case 'impossible':
@@ -196,7 +202,8 @@ export function serveThread<Job, Result>(
         return { number, kind: 'done', result: runner.run(job) }
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error)
-        return { number, kind: 'failed', message, failure: failureOf(error) }
+        const failure = failureOf(error)
+        return { number, kind: 'failed', message, failure, fault: storeFaultOf(error) }
       }
     }
     line.onMessage((message) => {
