@@ -50,7 +50,7 @@ export async function openServedStore(
   closing.defer(() => teller.stop())
   await teller.start()
   const ledger = createLedger({
-    location,
+    location: store.location,
     clock,
     limits: limitsOf(config),
     onCommit: (report) => telemetry.committed(report),

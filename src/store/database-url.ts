@@ -3,7 +3,12 @@ import { readPostgresUrl } from './postgres/postgres-url.ts'
 
 /** The location of the store. */
 export type DatabaseLocation =
-  | { readonly kind: 'sqlite'; readonly file: string }
+  | {
+      readonly kind: 'sqlite'
+      readonly file: string
+      /** Which file was opened: another one may be put at its path. Absent: none was yet. */
+      readonly identity?: string
+    }
   /** The whole address, password included. */
   | { readonly kind: 'postgres'; readonly url: string }
 

@@ -1,6 +1,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, copyFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  copyFile,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -343,4 +353,21 @@ describe('settings', () => {
     await claimUpstream(db, 'https://other.example/v1')
     await expect(claimUpstream(db, 'simulator')).rejects.toThrow(/other\.example/)
   })
+})
+
+test('nothing is read from a file that has replaced the store, by connections from before or from after', async () => {
+  const store = await open()
+  const reads: (() => Promise<unknown>)[] = [
+    () => readSetting(store.db, 'upstream'),
+    () => readSetting(store.reports, 'upstream'),
+    () => readSetting(store.pages({ owner: 'user_1' }), 'upstream'),
+    () => readSetting(store.searches({ owner: 'user_1' }), 'upstream'),
+    () => store.snapshot((view) => readSetting(view, 'upstream')),
+  ]
+  await reads[1]?.()
+  await rename(file, `${file}.away`)
+  await copyFile(`${file}.away`, file)
+  for (const read of reads) await expect(read()).rejects.toMatchObject({ fault: 'moved' })
+  await rename(`${file}.away`, file)
+  for (const read of reads) await read()
 })

@@ -55,7 +55,7 @@ export class ActivityPruner {
   constructor(input: ActivityPrunerInput) {
     this.#input = input
     const { location } = input.store
-    this.#thread = location.kind === 'sqlite' ? openThread({ file: location.file }) : null
+    this.#thread = location.kind === 'sqlite' ? openThread(location) : null
     this.#passes = new Passes({
       intervalMs: PASS_INTERVAL_MS,
       onFailure: input.onFailure,

@@ -34,7 +34,7 @@ export function createLedger({
   Pick<PostgresLedgerInput, 'wentBack'> & { readonly location: DatabaseLocation }): BatchedLedger {
   return location.kind === 'postgres'
     ? postgresLedger({ ...input, url: location.url })
-    : sqliteLedger({ ...input, clock, file: location.file })
+    : sqliteLedger({ ...input, clock, file: location.file, identity: location.identity })
 }
 
 /**
@@ -51,8 +51,14 @@ export function postgresLedger(input: LedgerInput & PostgresLedgerInput): Batche
 export function sqliteLedger(
   input: LedgerInput & Omit<SqliteConnectionInput, 'readOnly'>,
 ): BatchedLedger {
-  const { file, busyTimeoutMs, clock = systemClock, limits = LEDGER_LIMITS_DEFAULT } = input
-  const connection: SqliteConnectionInput = { file, busyTimeoutMs }
+  const {
+    file,
+    identity,
+    busyTimeoutMs,
+    clock = systemClock,
+    limits = LEDGER_LIMITS_DEFAULT,
+  } = input
+  const connection: SqliteConnectionInput = { file, identity, busyTimeoutMs }
   const thread = new StoreThread<WriterJob, CommittedBatch>({
     entry: new URL('./sqlite-writer.ts', import.meta.url),
     startWith: connection,

@@ -1,4 +1,4 @@
-import { copyFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { copyFileSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -11,7 +11,7 @@ import { createMemoryBench } from '../testing/memory-bench.ts'
 import { runLoad, unanswered } from '../testing/run-load.ts'
 import { FACTS, holdInput, runScript } from '../testing/script.ts'
 import { createSqliteBench, type SqliteBench } from '../testing/sqlite-bench.ts'
-import { sqliteLedger } from './create-ledger.ts'
+import { createLedger, sqliteLedger } from './create-ledger.ts'
 
 const LIMITS: LedgerLimits = {
   openHoldsMax: 4,
@@ -239,6 +239,22 @@ describe('a process that is killed', () => {
 })
 
 const NOT_OPENED = 'is not the file that this server opened'
+
+test('a writer that begins later writes nothing to a file that has replaced the store', async () => {
+  await setUp({ credit: 100, keys: 1 })
+  const { file } = bench
+  const later = createLedger({ location: bench.store.location, limits: LIMITS })
+  renameSync(file, `${file}.away`)
+  copyFileSync(`${file}.away`, file)
+  const bytes = readFileSync(file)
+  const refused = later.openHold(holdOf('R1', 'K1'))
+  await expect(refused).rejects.toThrow(NOT_OPENED)
+  await expect(refused).rejects.toMatchObject({ fault: 'moved' })
+  expect(readFileSync(file)).toEqual(bytes)
+  renameSync(`${file}.away`, file)
+  expect(await later.openHold(holdOf('R1', 'K1'))).toMatchObject({ kind: 'opened' })
+  await later.close()
+})
 
 test.each([
   ['moved away', NOT_OPENED, (_file: string) => {}],

@@ -21,7 +21,7 @@ serveThread<WriterJob, CommittedBatch>((startWith) => {
   // The ledger that starts the thread sends this type.
   const input = startWith as SqliteConnectionInput
   const connection = openSqliteConnection(input)
-  const requireSamePlace = samePlaceCheck(input.file)
+  const requireSamePlace = samePlaceCheck(input)
   const engine = new SqliteEngine(connection)
   return {
     run({ commands, terms }) {

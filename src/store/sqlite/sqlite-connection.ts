@@ -5,6 +5,8 @@ import { isBusy, NotSent, type StoreUnavailable } from '../store-failure.ts'
 
 export interface SqliteConnectionInput {
   readonly file: string
+  /** Which file it must be, as `fileIdentity` said when the server opened its store. Default: the one that is there. */
+  readonly identity?: string | undefined
   /** How long a statement waits for another connection's lock. Default 5,000. */
   readonly busyTimeoutMs?: number | undefined
   /** Default false. */
@@ -17,9 +19,11 @@ const NOBODY_WAKES = new Int32Array(new SharedArrayBuffer(4))
 
 /**
  * Opens a connection. All have the same settings: write-ahead log, every commit synced to the disk, foreign keys
- * enforced. Throws the errors of `node:sqlite`.
+ * enforced. Throws `NotSent` if the file is another one, and the errors of `node:sqlite`.
  */
 export function openSqliteConnection(input: SqliteConnectionInput): DatabaseSync {
+  // Before SQLite makes a file where there is none, or writes to one that was put there.
+  samePlaceCheck(input)(NotSent)
   const timeout = input.busyTimeoutMs ?? BUSY_TIMEOUT_MS_DEFAULT
   const connection = new DatabaseSync(input.file, {
     readOnly: input.readOnly ?? false,
@@ -57,8 +61,11 @@ function writeAhead(connection: DatabaseSync, busyTimeoutMs: number): void {
  * Makes the check that a store's file, which is open, is still the one at its path: what is committed to a file that was
  * removed, or moved away for an older copy, is in no store. The check throws the given failure.
  */
-export function samePlaceCheck(file: string): (Failure: typeof StoreUnavailable) => void {
-  const opened = identityOf(file, NotSent)
+export function samePlaceCheck({
+  file,
+  identity,
+}: Pick<SqliteConnectionInput, 'file' | 'identity'>): (Failure: typeof StoreUnavailable) => void {
+  const opened = identity ?? identityOf(file, NotSent)
   return (Failure) => {
     if (identityOf(file, Failure) === opened) return
     throw new Failure(
@@ -68,7 +75,11 @@ export function samePlaceCheck(file: string): (Failure: typeof StoreUnavailable)
   }
 }
 
-/** Differs between two files. Throws the failure where the path cannot be followed. */
+/** Differs between two files, and stays when a file is renamed. Throws `NotSent` where the path cannot be followed. */
+export function fileIdentity(file: string): string {
+  return identityOf(file, NotSent)
+}
+
 function identityOf(file: string, Failure: typeof StoreUnavailable): string {
   try {
     const found = statSync(file, { bigint: true, throwIfNoEntry: false })

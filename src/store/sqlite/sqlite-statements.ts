@@ -36,12 +36,12 @@ class StatementRunner implements JobRunner<SqlJob, SqlResult> {
   constructor(input: SqliteConnectionInput) {
     this.#connection = openSqliteConnection(input)
     this.#isReadOnly = input.readOnly ?? false
-    this.#requireSamePlace = samePlaceCheck(input.file)
+    this.#requireSamePlace = samePlaceCheck(input)
   }
 
   run({ sql, parameters }: SqlJob): SqlResult {
     // A transaction must end, wherever its file is.
-    if (!this.#isReadOnly && sql !== 'rollback') this.#requireSamePlace(NotSent)
+    if (sql !== 'rollback') this.#requireSamePlace(NotSent)
     const statement = this.#prepare(sql)
     if (statement.columns().length > 0) return { rows: statement.all(...parameters), changes: 0 }
     return { rows: [], changes: Number(statement.run(...parameters).changes) }

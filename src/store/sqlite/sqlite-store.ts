@@ -18,7 +18,7 @@ import type { Tables } from '../schema.ts'
 import type { Store } from '../store.ts'
 import { StoreRefused, StoreUnavailable } from '../store-failure.ts'
 import { copyAside, findCopyAside } from './backup.ts'
-import type { SqliteConnectionInput } from './sqlite-connection.ts'
+import { fileIdentity, type SqliteConnectionInput } from './sqlite-connection.ts'
 import type { SqlJob, SqlResult } from './sqlite-statements.ts'
 import { StoreThread } from './store-thread.ts'
 
@@ -33,8 +33,11 @@ export async function openSqliteStore(
 ): Promise<Store> {
   makeFolder(dirname(file))
   makeFile(file)
+  // One for all connections: a thread that starts later must not open another file.
+  const identity = fileIdentity(file)
+  const place = { file, identity, busyTimeoutMs }
   const connect = (readOnly: boolean) =>
-    new Kysely<Tables>({ dialect: sqliteThreadDialect({ file, readOnly, busyTimeoutMs }) })
+    new Kysely<Tables>({ dialect: sqliteThreadDialect({ ...place, readOnly }) })
   const db = connect(false)
   try {
     await bringUpToDate(db, {
@@ -47,16 +50,16 @@ export async function openSqliteStore(
     throw error
   }
   const reports = connect(true)
-  const pages = openPageReads(sqliteThreadDialect({ file, readOnly: true, busyTimeoutMs }), {
+  const pages = openPageReads(sqliteThreadDialect({ ...place, readOnly: true }), {
     connectionsMax: 1,
   })
   const searches = openPageReads(
-    sqliteThreadDialect({ file, readOnly: true, busyTimeoutMs }, searchTimeoutMs),
+    sqliteThreadDialect({ ...place, readOnly: true }, searchTimeoutMs),
     { connectionsMax: 1 },
   )
   const views = new Set<Kysely<Tables>>()
   return {
-    location: { kind: 'sqlite', file },
+    location: { kind: 'sqlite', file, identity },
     db,
     reports,
     pages: pages.reads,
