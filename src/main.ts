@@ -6,11 +6,11 @@ import {
   environment,
   isLive,
   pageUrlOf,
-  publicNamesOf,
   storeUrlOf,
 } from './app/config.ts'
 import { configuredUpstreams } from './app/configured-upstreams.ts'
 import { mailSettingsOf } from './app/mail-settings.ts'
+import { publicNamesOf } from './app/name-settings.ts'
 import { saleSettingsOf } from './app/sale-settings.ts'
 import { startFailureOf } from './app/start-failure.ts'
 import { VERSION } from './app/wiring.ts'

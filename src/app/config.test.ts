@@ -45,10 +45,10 @@ test('all faults are reported at once, each with its remedy', () => {
     'DATABASE_URL cannot be used: a database URL is sqlite:/path/to/file.db, sqlite:./path/to/file.db or postgres://user:password@host:port/database',
     'ADMIN_API_TOKEN must be printable ASCII without spaces, such as `openssl rand -hex 32` makes',
     'LOG_LEVEL must be trace, debug, info, warn, error, fatal or silent',
-    'TOLLGATE_COST_HEADER must be lower-case letters, digits and hyphens, like `x-service-cost`',
+    'TOLLGATE_COST_HEADER must be lower-case letters, digits and hyphens, like `x-service-cost`, and no header that answers have already',
     'TOLLGATE_REQUESTS_PER_MINUTE must be a whole number, 1 or more',
     'TOLLGATE_HEADER_TIMEOUT_MS is not a setting: did you mean TOLLGATE_HEADERS_TIMEOUT_MS?',
-    'UPSTREAM_BASE_URL must be an http or https address ending in /v1, such as https://openrouter.ai/api/v1',
+    'UPSTREAM_BASE_URL must be an http or https address without a query, ending in /v1, such as https://openrouter.ai/api/v1',
     "UPSTREAM_API_KEY must be set to the gateway's key at the upstream",
   ])
 })
@@ -91,6 +91,33 @@ test('no message has the value of a secret', () => {
   expect(faults).toHaveLength(5)
   expect(faults.join()).not.toMatch(/hush/)
 })
+
+test.each(['content-length', 'transfer-encoding', 'x-request-id', 'retry-after', 'set-cookie'])(
+  'the charge is not sent as %s, which answers have already',
+  (header) => {
+    expect(faultsOf({ TOLLGATE_COST_HEADER: header })[1]).toMatch(/^TOLLGATE_COST_HEADER must be/)
+    expect(readConfig({ TOLLGATE_COST_HEADER: `x-${header}` })).toMatchObject({})
+  },
+)
+
+test.each([
+  ['a line break', { UPSTREAM_API_KEY: 'hush\nhush' }, /^UPSTREAM_API_KEY has characters/],
+  ['a letter with an accent', { UPSTREAM_API_KEY: 'húsh' }, /^UPSTREAM_API_KEY has characters/],
+  ['a query', { UPSTREAM_BASE_URL: 'https://provider.example/?a=/v1' }, /^UPSTREAM_BASE_URL must/],
+  [
+    'a password',
+    { UPSTREAM_BASE_URL: 'https://a:b@provider.example/v1' },
+    /^UPSTREAM_BASE_URL must/,
+  ],
+])(
+  'an upstream with %s in its key or address is refused at the start, not by each call',
+  (_, env, fault) => {
+    const upstream = { UPSTREAM_BASE_URL: 'https://provider.example/v1', UPSTREAM_API_KEY: 'k' }
+    const [, ...faults] = faultsOf({ ...upstream, ...env })
+    expect(faults).toEqual([expect.stringMatching(fault)])
+    expect(faults.join()).not.toMatch(/h.sh/)
+  },
+)
 
 test('metrics never take the port of the clients', () => {
   expect(faultsOf({ METRICS_PORT: '8787' })).toHaveLength(2)

@@ -3,19 +3,17 @@ import { z } from 'zod'
 import { type CatalogSettings, DEFAULT_CATALOG_SETTINGS } from '../catalog/catalog.ts'
 import { parseAddressRange } from '../journey/gate/client-address.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
-import { OPENROUTER_NAMES } from '../upstreams/openrouter/names.ts'
 import { TIMER_MS_MAX } from '../vocabulary/clock.ts'
-import { DEFAULT_PUBLIC_NAMES, type PublicNames } from '../vocabulary/public-names.ts'
 import { CHAIN_SETTINGS, chainFaults } from './chain-settings.ts'
 import { FEE_SETTINGS, LOOKUP_SETTINGS } from './cost-settings.ts'
 import { MAIL_SETTINGS, mailFaults } from './mail-settings.ts'
+import { NAME_SETTINGS } from './name-settings.ts'
 import { misnomerFaults, suggestionFor } from './near-names.ts'
 import { OUTSIDE_SETTINGS, outsideFaults } from './outside-settings.ts'
 import { PAGE_SETTINGS } from './page-settings.ts'
 import { SALE_SETTINGS, saleFaults } from './sale-settings.ts'
 import {
   list,
-  type Matching,
   matching,
   optional,
   optionalWholeNumber,
@@ -26,11 +24,6 @@ import {
 } from './setting.ts'
 import { TRACE_SETTINGS } from './trace-settings.ts'
 import { namesUpstream, UPSTREAM_VARIABLES, upstreamFaults } from './upstream-variables.ts'
-
-const HEADER_NAME: Omit<Matching, 'fallback'> = {
-  pattern: /^[a-z][a-z0-9-]{0,62}$/,
-  message: 'must be lower-case letters, digits and hyphens, like `x-service-cost`',
-}
 
 function networks(description: string): Setting<readonly string[]> {
   const { schema, ...rest } = list(description)
@@ -113,30 +106,7 @@ export const SETTINGS = {
     description: 'The lowest level of log lines that are written.',
     secret: false,
   },
-  TOLLGATE_KEY_TAG: matching(
-    {
-      fallback: DEFAULT_PUBLIC_NAMES.keyTag,
-      pattern: /^[a-z][a-z0-9]{0,15}$/,
-      message: 'must be 1 to 16 lower-case letters and digits',
-    },
-    'The `<tag>` of `sk-<tag>-…` in API keys. Keys with another tag are refused, so set it before the first key is created.',
-  ),
-  TOLLGATE_COST_HEADER: matching(
-    { fallback: DEFAULT_PUBLIC_NAMES.costHeader, ...HEADER_NAME },
-    "Response header with a request's charge in micro-dollars.",
-  ),
-  TOLLGATE_COMPAT_PREFIX: matching(
-    { fallback: DEFAULT_PUBLIC_NAMES.compatPrefix, ...HEADER_NAME },
-    "Prefix of the messages format's version, beta and rate-limit headers.",
-  ),
-  TOLLGATE_FILE_ENGINE: matching(
-    { fallback: DEFAULT_PUBLIC_NAMES.fileEngine, ...HEADER_NAME },
-    'The name that clients use for the free file-parser engine.',
-  ),
-  TOLLGATE_UPSTREAM_FILE_ENGINE: matching(
-    { fallback: OPENROUTER_NAMES.fileEngine, ...HEADER_NAME },
-    'The name that the provider uses for that engine.',
-  ),
+  ...NAME_SETTINGS,
   TOLLGATE_HEADERS_TIMEOUT_MS: wholeNumber(
     { fallback: 5 * MINUTE_MS, max: TIMER_MS_MAX },
     "Maximum wait for the headers of the provider's answer.",
@@ -329,17 +299,6 @@ function sharedPortFaults(env: Readonly<Record<string, string | undefined>>): st
     )
   }
   return faults
-}
-
-/** The deployment's public names, from its settings, and OpenRouter's, which clients may use at any upstream. */
-export function publicNamesOf(config: Config): PublicNames {
-  return {
-    costHeader: config.TOLLGATE_COST_HEADER,
-    compatPrefix: config.TOLLGATE_COMPAT_PREFIX,
-    keyTag: config.TOLLGATE_KEY_TAG,
-    fileEngine: config.TOLLGATE_FILE_ENGINE,
-    upstream: { ...OPENROUTER_NAMES, fileEngine: config.TOLLGATE_UPSTREAM_FILE_ENGINE },
-  }
 }
 
 /** The operator's settings of the catalog. */

@@ -1,6 +1,12 @@
 import { z } from 'zod'
 import { type Micros, microsOfDecimal, parseDecimal } from '../vocabulary/money.ts'
 
+/** The name of a header, in any case. */
+export const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/
+
+/** The value of a header. */
+export const HEADER_TEXT = /^[\x20-\x7e]*$/
+
 /** One setting of the environment: how it is read, and its description for operators. */
 export interface Setting<T> {
   readonly schema: z.ZodType<T, string | undefined>

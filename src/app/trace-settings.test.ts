@@ -57,6 +57,8 @@ test.each([
   { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' },
   { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
   { OTEL_EXPORTER_OTLP_HEADERS: 'no pair' },
+  { OTEL_EXPORTER_OTLP_HEADERS: 'x(y)=no%20name' },
+  { OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'x-team=two%0Alines' },
   { OTEL_RESOURCE_ATTRIBUTES: 'name=%E0%A4%A' },
   { OTEL_TRACES_SAMPLER: 'sometimes' },
   { OTEL_METRICS_EXPORTER: 'prometheus' },

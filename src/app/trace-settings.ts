@@ -3,7 +3,7 @@ import type { CollectorSettings } from '../telemetry/otlp-export.ts'
 import type { MeterSettings } from '../telemetry/otlp-meter.ts'
 import type { SamplerName, TraceSettings } from '../telemetry/otlp-tracer.ts'
 import { TIMER_MS_MAX } from '../vocabulary/clock.ts'
-import { matching, type Setting, wholeNumber } from './setting.ts'
+import { HEADER_NAME, HEADER_TEXT, matching, type Setting, wholeNumber } from './setting.ts'
 
 const SAMPLERS: readonly [SamplerName, ...SamplerName[]] = [
   'always_on',
@@ -37,11 +37,11 @@ export const TRACE_SETTINGS = {
     'Time in milliseconds between two exports of metrics.',
   ),
   OTEL_EXPORTER_OTLP_HEADERS: {
-    ...pairs('Headers for the collector, as `name=value,name=value`, values percent-encoded.'),
+    ...headers('Headers for the collector, as `name=value,name=value`, values percent-encoded.'),
     secret: true,
   },
   OTEL_EXPORTER_OTLP_TRACES_HEADERS: {
-    ...pairs('The same for traces only; overrides `OTEL_EXPORTER_OTLP_HEADERS`.'),
+    ...headers('The same for traces only; overrides `OTEL_EXPORTER_OTLP_HEADERS`.'),
     secret: true,
   },
   OTEL_EXPORTER_OTLP_PROTOCOL: matching(
@@ -163,6 +163,16 @@ function pairs(description: string): Setting<string | null> {
     )
     .transform((text) => text ?? null)
   return { schema, fallback: null, description, secret: false }
+}
+
+function headers(description: string): Setting<string | null> {
+  const { schema, ...rest } = pairs(description)
+  const areHeaders = (text: string | null): boolean =>
+    Object.entries(readPairs(text)).every(
+      ([name, value]) => HEADER_NAME.test(name) && HEADER_TEXT.test(value),
+    )
+  const message = 'must have names and values that headers can have'
+  return { ...rest, schema: schema.refine((text) => text === null || areHeaders(text), message) }
 }
 
 function readPairs(text: string | null): Readonly<Record<string, string>> {

@@ -33,6 +33,17 @@ export function upstreamFaults(env: Environment): string[] {
   return env['TOLLGATE_UPSTREAMS'] ? fileFaults(env) : oneFaults(env)
 }
 
+/** The characters of a key, which stands in a header. */
+export const KEY_TEXT = /^[\x21-\x7e]+$/
+
+/** Whether a text is an address below which a provider's paths can be: without a query, and without a password. */
+export function isBaseUrl(text: string): boolean {
+  const url = URL.parse(text)
+  const isBare =
+    url !== null && url.search === '' && url.hash === '' && url.username + url.password === ''
+  return isBare && /^https?:$/.test(url.protocol)
+}
+
 function fileFaults(env: Environment): string[] {
   const names: readonly VariableName[] = [
     'UPSTREAM_BASE_URL',
@@ -51,6 +62,9 @@ function oneFaults(env: Environment): string[] {
   const { UPSTREAM_BASE_URL: baseUrl = '', UPSTREAM_API_KEY: apiKey = '' } = env
   const { UPSTREAM_DIALECT: dialect = '' } = env
   const faults: string[] = []
+  if (apiKey !== '' && !KEY_TEXT.test(apiKey)) {
+    faults.push('UPSTREAM_API_KEY has characters that no key has, such as a space: copy it again')
+  }
   if (dialect !== '' && !DIALECTS.has(dialect)) {
     faults.push(`UPSTREAM_DIALECT must be one of ${[...DIALECTS.keys()].join(', ')}`)
   }
@@ -61,12 +75,11 @@ function oneFaults(env: Environment): string[] {
     return faults
   }
   const isUsual = dialect === '' || dialect === USUAL_DIALECT
-  const isHttp = URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol)
-  if (!isHttp || (isUsual && !/\/v1\/?$/.test(baseUrl))) {
+  if (!isBaseUrl(baseUrl) || (isUsual && !/\/v1\/?$/.test(baseUrl))) {
     faults.push(
       isUsual
-        ? 'UPSTREAM_BASE_URL must be an http or https address ending in /v1, such as https://openrouter.ai/api/v1'
-        : 'UPSTREAM_BASE_URL must be an http or https address, such as https://api.openai.com/v1',
+        ? 'UPSTREAM_BASE_URL must be an http or https address without a query, ending in /v1, such as https://openrouter.ai/api/v1'
+        : 'UPSTREAM_BASE_URL must be an http or https address without a query, such as https://api.openai.com/v1',
     )
   }
   if (apiKey === '' && isUsual) {

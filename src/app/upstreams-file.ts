@@ -12,6 +12,8 @@ import {
 } from '../upstreams/upstream-settings.ts'
 import { TIMER_MS_MAX } from '../vocabulary/clock.ts'
 import { ConfigError } from './config.ts'
+import { HEADER_NAME, HEADER_TEXT } from './setting.ts'
+import { isBaseUrl, KEY_TEXT } from './upstream-variables.ts'
 import { readWrittenModels } from './written-models.ts'
 import { YamlFile, type YamlValue } from './yaml-value.ts'
 
@@ -183,18 +185,13 @@ function readBaseUrl(
     return dialect.baseUrl ?? ''
   }
   const text = value.text() ?? ''
-  const url = URL.parse(text)
-  const isBare =
-    url !== null && url.search === '' && url.hash === '' && url.username + url.password === ''
-  if (text !== '' && !(isBare && /^https?:$/.test(url.protocol))) {
+  if (text !== '' && !isBaseUrl(text)) {
     value.fault('must be an http or https address without a query, like https://api.example.com/v1')
   }
   return text.replace(/\/+$/, '')
 }
 
 const SECRET = /^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$/
-// A key stands in a header.
-const KEY_TEXT = /^[\x21-\x7e]+$/
 
 interface ApiKeyPlace {
   readonly value: YamlValue
@@ -240,8 +237,6 @@ function fromEnvironment(
   return secret === '' ? value.fault(`names ${name}, which is not set in the environment`) : secret
 }
 
-const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/
-const HEADER_TEXT = /^[\x20-\x7e]*$/
 const OWN_HEADERS =
   /^(authorization|x-api-key|content-.*|host|connection|accept-encoding|transfer-encoding|expect|upgrade|keep-alive|te|trailer)$/i
 
