@@ -312,6 +312,28 @@ test('the counts of a response that failed are its cost, streamed or not', () =>
   }
 })
 
+test.each(['completed', 'incomplete', 'cancelled', 'failed'])(
+  'the counts of a response that is %s after an event with an error are its cost',
+  (status) => {
+    const usage = { input_tokens: 30, output_tokens: 7, total_tokens: 37 }
+    const terminal = { type: `response.${status}`, response: { id: 'r', status, usage } }
+    for (const of of [wire(openai, 'responses'), wire(openaiCompatible, 'responses')]) {
+      const error = { type: 'error', code: 'server_error', message: 'x' }
+      const { readings, reported } = read(of, [JSON.stringify(error), JSON.stringify(terminal)])
+      expect(readings.map(({ kind }) => kind)).toEqual(['error', 'drop'])
+      expect(reported).toEqual({ ...NOTHING, usage: COUNTED, countsAreCost: true })
+    }
+  },
+)
+
+test('a response that was cancelled ends its stream, and its counts are its cost', () => {
+  const usage = { input_tokens: 30, output_tokens: 7 }
+  const terminal = { type: 'response.cancelled', response: { id: 'r', status: 'cancelled', usage } }
+  const { readings, reported } = read(wire(openai, 'responses'), [JSON.stringify(terminal)])
+  expect(readings.map(({ kind }) => kind)).toEqual(['terminal'])
+  expect(reported).toEqual({ ...NOTHING, usage: COUNTED, countsAreCost: true })
+})
+
 describe('messages of Anthropic', () => {
   const messages = wire(anthropic, 'messages')
   const start = {

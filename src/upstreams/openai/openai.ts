@@ -31,9 +31,9 @@ export const COMPLETIONS_STREAMS: CountedStreams = {
   emptyChoice: '{"index":0,"text":"","finish_reason":null,"logprobs":null}',
 }
 
-/** The streams of responses: only a terminal event has counts. */
+/** The streams of responses: only a terminal event has counts, which may come after an event with an error. */
 export const RESPONSES_STREAMS: CountedStreams = {
-  wholeCounts: /$^/,
+  wholeCounts: /"type"\s*:\s*"response\.(?:completed|incomplete|cancelled|failed|done)"/,
   emptyChoice: null,
   isEstimated: false,
 }

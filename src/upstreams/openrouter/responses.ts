@@ -62,6 +62,7 @@ const TEXT_MEMBERS = ['delta']
 const TERMINAL_TYPES = new Set<JsonValue | undefined>([
   'response.completed',
   'response.incomplete',
+  'response.cancelled',
   // OpenRouter's former name for both.
   'response.done',
 ])
