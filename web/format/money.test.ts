@@ -1,13 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  costText,
-  feeText,
   money,
   moneyParts,
   moneyTick,
   perMillionText,
   readMoney,
+  signedMoney,
   typedMoney,
 } from './money.ts'
 
@@ -53,6 +52,12 @@ describe('an amount', () => {
   })
 })
 
+test('a change has its sign, on the same line as the amount', () => {
+  expect(signedMoney(25_000_000)).toBe('+\u2060$25.00')
+  expect(signedMoney(-18_530, 4)).toBe('−\u2060$0.0185')
+  expect(signedMoney(0)).toBe('$0.00')
+})
+
 describe('the label of an axis', () => {
   test('has as many places as its step needs', () => {
     expect(moneyTick(5_000_000, 5_000_000)).toBe('$5')
@@ -60,6 +65,7 @@ describe('the label of an axis', () => {
     expect(moneyTick(20_000, 20_000)).toBe('$0.02')
     expect(moneyTick(400, 200)).toBe('$0.0004')
     expect(moneyTick(0, 50)).toBe('$0')
+    expect(moneyTick(-5_000_000, 5_000_000)).toBe('−\u2060$5')
   })
 })
 
@@ -82,17 +88,6 @@ describe('an amount that is typed', () => {
     for (const text of ['', '.', '-1', '1e3', 'ten', '0.0000001', '1..2']) {
       expect(readMoney(text), text).toBeNull()
     }
-  })
-})
-
-describe('the cost and the fee of a request', () => {
-  test('come to the charge exactly, also where the cost is finer than a micro-dollar', () => {
-    expect(costText('0.017648')).toBe('$0.017648')
-    expect(feeText(18_530, '0.017648')).toBe('$0.000882')
-    expect(costText('0.0176483')).toBe('$0.0176483')
-    expect(feeText(18_531, '0.0176483')).toBe('$0.0008827')
-    expect(costText('2')).toBe('$2.000000')
-    expect(feeText(2_100_000, '2')).toBe('$0.100000')
   })
 })
 

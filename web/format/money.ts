@@ -1,7 +1,8 @@
 const MICROS_PER_DOLLAR = 1_000_000
 const PLACES_MAX = 6
-// A line is not broken between the two.
-const MINUS = '−\u2060'
+// A line is not broken between a sign and its amount.
+const JOINER = '\u2060'
+const MINUS = `−${JOINER}`
 
 /** How many places an amount has: on cards, in lists, in the drawer. */
 export type MoneyPlaces = 2 | 4 | 6
@@ -21,6 +22,11 @@ export function money(amountMicros: number, places: MoneyPlaces = 2): string {
   const whole = Math.floor(rounded / perDollar).toLocaleString('en-US')
   const fraction = String(rounded % perDollar).padStart(shown, '0')
   return `${sign}$${whole}.${fraction}`
+}
+
+/** A change of an amount: `+$25.00`, `−$0.0185`. */
+export function signedMoney(changeMicros: number, places: MoneyPlaces = 2): string {
+  return `${changeMicros > 0 ? `+${JOINER}` : ''}${money(changeMicros, places)}`
 }
 
 function visiblePlaces(absoluteMicros: number, places: MoneyPlaces): number {
@@ -44,7 +50,7 @@ export function moneyTick(amountMicros: number, stepMicros: number): string {
   const dollars = amountMicros / MICROS_PER_DOLLAR
   const step = stepMicros / MICROS_PER_DOLLAR
   const places = step >= 1 ? 0 : Math.min(PLACES_MAX, Math.ceil(-Math.log10(step) - 1e-9))
-  return `${dollars < 0 ? '−' : ''}$${Math.abs(dollars).toLocaleString('en-US', {
+  return `${dollars < 0 ? MINUS : ''}$${Math.abs(dollars).toLocaleString('en-US', {
     minimumFractionDigits: places === 1 ? 2 : places,
     maximumFractionDigits: places === 1 ? 2 : places,
   })}`
@@ -68,22 +74,6 @@ export function typedMoney(amountMicros: number): string {
   const digits = String(amountMicros).padStart(PLACES_MAX + 1, '0')
   const fraction = digits.slice(-PLACES_MAX).replace(/0+$/, '').padEnd(2, '0')
   return `${digits.slice(0, -PLACES_MAX)}.${fraction}`
-}
-
-/** The charge above the provider's cost, exactly: a cost has more places than a charge. */
-export function feeText(chargeMicros: number, costUsd: string): string {
-  const [whole = '0', fraction = ''] = costUsd.split('.')
-  const places = Math.max(PLACES_MAX, fraction.length)
-  const costUnits = BigInt(whole + fraction.padEnd(places, '0'))
-  const feeUnits = BigInt(chargeMicros) * 10n ** BigInt(places - PLACES_MAX) - costUnits
-  const digits = String(feeUnits < 0n ? -feeUnits : feeUnits).padStart(places + 1, '0')
-  return `${feeUnits < 0n ? '−' : ''}$${digits.slice(0, -places)}.${digits.slice(-places)}`
-}
-
-/** The provider's cost as it was reported, with six places at least. */
-export function costText(costUsd: string): string {
-  const [whole = '0', fraction = ''] = costUsd.split('.')
-  return `$${whole}.${fraction.padEnd(PLACES_MAX, '0')}`
 }
 
 /**

@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import type { StatementLine } from '../../api/answers.ts'
 import { callAs } from '../../api/calls.ts'
-import { money } from '../../format/money.ts'
+import { money, signedMoney } from '../../format/money.ts'
 import { count } from '../../format/numbers.ts'
 import { listTime } from '../../format/time.ts'
 import { type Head, ListCard, Older } from '../../parts/list-card.tsx'
@@ -63,7 +63,7 @@ export function EntryList(list: ListProps) {
 function EntryRow({ entry }: { entry: StatementLine }) {
   const at = new Date(entry.created_at)
   const time = <Time at={at}>{listTime(at, new Date())}</Time>
-  const amount = `${entry.amount > 0 ? '+' : ''}${money(entry.amount, 4)}`
+  const amount = signedMoney(entry.amount, 4)
   return (
     <tr>
       <td>

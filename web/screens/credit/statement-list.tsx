@@ -4,7 +4,7 @@ import { type ReactNode, useState } from 'react'
 import { dateOf } from '../../../src/vocabulary/date-range.ts'
 import type { Statement } from '../../api/answers.ts'
 import { usageQuery } from '../../api/queries.ts'
-import { money } from '../../format/money.ts'
+import { money, signedMoney } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
 import { dateText } from '../../format/ranges.ts'
 import { chartWeekday, listTime } from '../../format/time.ts'
@@ -110,7 +110,7 @@ const CENT_MICROS = 10_000
 
 function amountText(amountMicros: number): string {
   const places = amountMicros > 0 && amountMicros % CENT_MICROS === 0 ? 2 : 4
-  return `${amountMicros > 0 ? '+' : ''}${money(amountMicros, places)}`
+  return signedMoney(amountMicros, places)
 }
 
 interface CellsProps {
