@@ -5,6 +5,7 @@ import {
   counted,
   percent,
   readPercent,
+  shortChange,
   shortCount,
   typedPercent,
 } from './numbers.ts'
@@ -46,6 +47,14 @@ describe('numbers', () => {
     expect(change(100, 100)).toBe('as much as')
     expect(change(500, 100)).toBe('5.0 times as much as')
     expect(change(5, 0)).toBeNull()
+    expect([112, 92, 100, 500, 1_200].map((now) => shortChange(now, 100))).toEqual([
+      '+12% from',
+      '−8% from',
+      'was',
+      '5.0 times',
+      '12 times',
+    ])
+    expect(shortChange(5, 0)).toBeNull()
   })
 })
 

@@ -53,6 +53,16 @@ export function change(now: number, before: number): string | null {
   return `${share}% ${ratio > 1 ? 'more than' : 'less than'}`
 }
 
+/** The same in few characters: `+12% from`, `−8% from`, `5.0 times`, `was`; null where there was nothing before. */
+export function shortChange(now: number, before: number): string | null {
+  const long = change(now, before)
+  if (long === null) return null
+  if (long === 'as much as') return 'was'
+  const [amount = '', word] = long.split(' ')
+  if (word === 'times') return `${amount} times`
+  return `${word === 'more' ? '+' : '−'}${amount} from`
+}
+
 /** Hundredths of a percent as a person types percent: `5`, `2.75`; nothing for null. */
 export function typedPercent(basisPoints: number | null): string {
   return basisPoints === null ? '' : String(basisPoints / 100)

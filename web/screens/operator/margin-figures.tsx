@@ -1,7 +1,7 @@
 import type { DateRange } from '../../../src/vocabulary/date-range.ts'
 import type { OperatorReport, TopUps } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
-import { change, count, counted, percent } from '../../format/numbers.ts'
+import { count, counted, percent, shortChange } from '../../format/numbers.ts'
 import { FailedLink } from '../activity/failed-link.tsx'
 
 /** The sums of requests. */
@@ -14,6 +14,8 @@ interface Figure {
   readonly title: string
   readonly value: string
   readonly note: string
+  /** Said where the pointer rests on the note. Default: nothing. */
+  readonly more?: string
 }
 
 interface MarginFiguresProps {
@@ -32,11 +34,11 @@ export function MarginFigures(props: MarginFiguresProps) {
   const last = topUps === undefined ? freeOf(totals) : topUpsOf(topUps)
   return (
     <section className="card stats" aria-label="Figures of the period">
-      {[...figuresOf(totals, before), last].map(({ title, value, note }) => (
+      {[...figuresOf(totals, before), last].map(({ title, value, note, more }) => (
         <div key={title} className="stat">
           <h2 className="lab">{title}</h2>
           <b className={value.startsWith('−') ? 'text-bad' : ''}>{value}</b>
-          <p>
+          <p title={more}>
             {title === 'Failed' && totals.failed > 0 ? (
               <FailedLink range={range}>{note}</FailedLink>
             ) : (
@@ -53,7 +55,7 @@ export function MarginFigures(props: MarginFiguresProps) {
 function figuresOf(now: MarginTotals, before: MarginTotals | null): readonly Figure[] {
   const against = (of: (totals: MarginTotals) => number, show: (value: number) => string) => {
     if (before === null) return null
-    const changed = change(of(now), of(before))
+    const changed = shortChange(of(now), of(before))
     return changed === null ? 'nothing before' : `${changed} ${show(of(before))}`
   }
   return [
@@ -101,9 +103,11 @@ function topUpsOf({ now, before }: NonNullable<MarginFiguresProps['topUps']>): F
     ...(now.top_ups === 0 ? [] : [counted(now.top_ups, 'top-up')]),
     ...(now.purchases === 0 ? [] : [counted(now.purchases, 'purchase')]),
     ...(now.codes === 0 ? [] : [counted(now.codes, 'code')]),
-    ...(before === undefined ? [] : [`was ${money(before.amount)}`]),
-  ]
-  return { title, value: money(now.amount), note: parts.join(', ') }
+  ].join(', ')
+  const changed = before === undefined ? null : shortChange(now.amount, before.amount)
+  const value = money(now.amount)
+  if (before === undefined || changed === null) return { title, value, note: parts }
+  return { title, value, note: `${changed} ${money(before.amount)}`, more: parts }
 }
 
 /** By position: the figures, and those that they are compared with. */
