@@ -152,6 +152,8 @@ function held(place: number, fields: Partial<ListedPurchase>): ListedPurchase {
   }
 }
 
+const DEPOSIT_HASH = `0x${'5f21c08e0b7d94c6'.repeat(4)}`
+
 /** What operators decide about, newest first. */
 export const HELD: readonly ListedPurchase[] = [
   held(5, {
@@ -166,7 +168,8 @@ export const HELD: readonly ListedPurchase[] = [
     paid: { currency: 'USDC', units: '400000' },
     account_id: ACCOUNTS[1]?.id ?? '',
     account_name: ACCOUNTS[1]?.name ?? '',
-    source: 'chain:8453:0x5f21c08e0b7d94c6:3',
+    source: `chain:8453:${DEPOSIT_HASH}:3`,
+    transaction: { chain_id: 8453, hash: DEPOSIT_HASH },
     payment_ref: null,
     created_at: ago(86_400_000),
   }),

@@ -5,7 +5,7 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { Empty, Failed, GreyForm } from '../../parts/states.tsx'
 import { PayByCard } from './pay-by-card.tsx'
-import { chainName } from './purchase-words.ts'
+import { tokenName } from './purchase-words.ts'
 
 // Loaded separately, because it draws QR codes, which few users need.
 const Deposit = lazy(() => import('./deposit.tsx').then((module) => ({ default: module.Deposit })))
@@ -89,5 +89,5 @@ function MethodForm({ method, onClose }: MethodFormProps) {
 }
 
 function methodName(method: SaleMethod): string {
-  return method.kind === 'card' ? 'Card' : `${method.token} on ${chainName(method.chain_id)}`
+  return method.kind === 'card' ? 'Card' : tokenName(method.token, method.chain_id)
 }

@@ -9,7 +9,7 @@ import { useNow } from '../../parts/now.ts'
 import { Failed, Stale } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useAccountId, useAccountName } from '../../shell/use-account.ts'
-import { purchaseWords } from './purchase-words.ts'
+import { byMethod, purchaseWords } from './purchase-words.ts'
 
 /**
  * Purchases that may still become credit, and those that have while one looks on. `bought` is the purchase that
@@ -59,7 +59,7 @@ export function Pending({ bought }: { bought: string | null }) {
 function PendingItem({ purchase }: { purchase: PendingPurchase }) {
   const now = useNow()
   const isOwner = useAccountName().role !== 'member'
-  const { id, state, method } = purchase
+  const { id, state } = purchase
   const { word, tone, next } = purchaseWords(purchase)
   const at = new Date(purchase.created_at)
   return (
@@ -67,7 +67,7 @@ function PendingItem({ purchase }: { purchase: PendingPurchase }) {
       <div className="min-w-0 flex-1">
         <div className="flex flex-wrap items-center justify-between gap-x-3 gap-y-1">
           <span className="text-ink-2">
-            <b className="text-ink">{money(purchase.credit)}</b> by {method},{' '}
+            <b className="text-ink">{money(purchase.credit)}</b> {byMethod(purchase)},{' '}
             <Time at={at}>{ago(at, now)}</Time>
           </span>
           <span className={`chip ${tone}`}>{word}</span>

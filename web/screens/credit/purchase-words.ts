@@ -41,14 +41,35 @@ export function purchaseWords({ state }: { readonly state: string }): StateWords
 const CHAINS: Readonly<Partial<Record<number, string>>> = {
   1: 'Ethereum',
   10: 'Optimism',
+  56: 'BNB Smart Chain',
+  100: 'Gnosis',
   137: 'Polygon',
   8453: 'Base',
   42161: 'Arbitrum One',
+  43114: 'Avalanche',
 }
 
 /** The name of a chain, by its id. */
 export function chainName(chainId: number): string {
   return CHAINS[chainId] ?? `chain ${chainId}`
+}
+
+/** The name of a token on its chain: `USDC on Base`. */
+export function tokenName(token: string, chainId: number): string {
+  return `${token} on ${chainName(chainId)}`
+}
+
+type Payment = Pick<Purchase, 'method' | 'paid' | 'transaction'>
+
+/** How a purchase is paid: `Card`, `USDC on Base`. */
+export function methodName({ method, paid, transaction }: Payment): string {
+  if (paid === null || transaction === null) return method === 'card' ? 'Card' : method
+  return tokenName(paid.currency, transaction.chain_id)
+}
+
+/** The same after an amount: `by card`, `with USDC on Base`. */
+export function byMethod(payment: Payment): string {
+  return payment.method === 'card' ? 'by card' : `with ${methodName(payment)}`
 }
 
 /** The payment, in its currency: `$25.00`, `12.5 USDC`. */

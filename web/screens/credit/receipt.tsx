@@ -6,7 +6,7 @@ import { dayAndMinute } from '../../format/time.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Failed, GreyForm } from '../../parts/states.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
-import { paidText } from './purchase-words.ts'
+import { methodName, paidText } from './purchase-words.ts'
 
 interface ReceiptProps {
   readonly purchaseId: string
@@ -54,7 +54,7 @@ function titleOf(receipt: ReceiptAnswer | undefined): string {
 
 function Lines({ receipt }: { readonly receipt: ReceiptAnswer }) {
   const { purchase, seller, buyer, fee, tax, reference } = receipt
-  const { method, credit, reversed, paid, created_at: createdAt } = purchase
+  const { credit, reversed, paid, created_at: createdAt } = purchase
   const lines: readonly (readonly [name: string, value: ReactNode])[] = [
     ...line('Number', receipt.number),
     ['Date', dayAndMinute(new Date(purchase.credited_at ?? createdAt))],
@@ -64,7 +64,7 @@ function Lines({ receipt }: { readonly receipt: ReceiptAnswer }) {
     ...line('Address', buyer.address),
     ...line('Tax ID of the buyer', buyer.tax_id),
     ...line('Email', buyer.email),
-    ['Paid by', method],
+    ['Payment method', methodName(purchase)],
     [
       'Reference',
       <span className="mono" key="reference">

@@ -8,7 +8,7 @@ import { Confirm } from '../../parts/confirm.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { FormEnd } from '../../parts/form-end.tsx'
-import { paidText } from '../credit/purchase-words.ts'
+import { byMethod, paidText } from '../credit/purchase-words.ts'
 import { useOperatorWrite } from './use-operator-write.ts'
 
 /** The purchase to decide about. */
@@ -39,7 +39,7 @@ export function CreditPurchase({ purchase, onClose }: PurchaseDialogProps) {
       {note !== null && <p>It is on hold because: {note}.</p>}
       <p>
         {account === undefined
-          ? `Its account gets ${money(credit)} of paid credit.`
+          ? `The account gets ${money(credit)} of paid credit.`
           : `${account.name} has ${money(account.credit.backed.available)} available now, and ${money(account.credit.backed.available + credit)} then.`}{' '}
         The provider is asked for the payment once more first. A part that was refunded meanwhile is
         not added.
@@ -91,11 +91,11 @@ export function DismissPurchase({ purchase, onClose }: PurchaseDialogProps) {
 }
 
 function Facts({ purchase }: { purchase: ListedPurchase }) {
-  const { id, account_id: accountId, account_name: name, method, paid, payment_ref: ref } = purchase
+  const { id, account_id: accountId, account_name: name, paid, payment_ref: ref } = purchase
   return (
     <p>
       Of {name} (<span className="mono break-all">{accountId}</span>):{' '}
-      <span className="mono break-all">{id}</span>, by {method}
+      <span className="mono break-all">{id}</span>, {byMethod(purchase)}
       {paid !== null && `, paid ${paidText(paid)}`}
       {ref !== null && (
         <>

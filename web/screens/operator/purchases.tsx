@@ -10,7 +10,7 @@ import { Segments } from '../../parts/segments.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
-import { paidText, purchaseWords } from '../credit/purchase-words.ts'
+import { byMethod, paidText, purchaseWords } from '../credit/purchase-words.ts'
 import { CreditPurchase, DismissPurchase, type PurchaseDialogProps } from './purchase-dialogs.tsx'
 
 const route = getRouteApi('/operator/purchases')
@@ -106,7 +106,6 @@ function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
     account_id: accountId,
     account_name: name,
     state,
-    method,
     credit,
     reversed,
     paid,
@@ -126,7 +125,7 @@ function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
           <b>{name}</b>
         </Link>
         <span className="two">
-          <span className="mono">{id}</span>, by {method}
+          <span className="mono">{id}</span>, {byMethod(purchase)}
         </span>
         {note !== null && <span className="two">{note}</span>}
       </td>
