@@ -1,7 +1,11 @@
 import type { Kysely } from 'kysely'
 import { z } from 'zod'
 import type { RequestFilter } from '../ledger/activity/activity.ts'
-import { type RequestSums, summarizeRequests } from '../ledger/activity/request-figures.ts'
+import {
+  type ErrorCount,
+  type RequestSums,
+  summarizeRequests,
+} from '../ledger/activity/request-figures.ts'
 import { getNamedKeys } from '../ledger/api-keys.ts'
 import type { Tables } from '../store/schema.ts'
 import { readPeriods } from '../usage/read-periods.ts'
@@ -9,7 +13,7 @@ import { addSums, NO_USAGE, type UsageSums } from '../usage/sums.ts'
 import { micros, ZERO_MICROS } from '../vocabulary/money.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { HOUR_MS } from '../vocabulary/usage-step.ts'
-import { idFilterField, moneyField, timeAnswer, timeField } from './fields.ts'
+import { idField, idFilterField, moneyField, timeAnswer, timeField } from './fields.ts'
 import { type OperationParts, operation } from './operation.ts'
 import { checkFilters, filterOf, operatorFilters } from './requests.ts'
 
@@ -52,7 +56,7 @@ export function requestSummaryOperations({ store, clock }: OperationParts) {
         const fromMs = isRolled ? Math.floor(sinceMs / rolledMs) * rolledMs : sinceMs
         const filter = { ...filterOf(query), accountId, sinceMs: fromMs, untilMs }
         const summary = isRolled
-          ? await sumRolled(db, { ...filter, rolledMs })
+          ? await sumRolled(db, { ...filter, rolledMs, nowMs: clock.nowMs() })
           : await sumRequests(db, filter)
         return {
           httpStatus: 200,
@@ -133,13 +137,14 @@ async function sumRequests(db: Kysely<Tables>, filter: SummaryFilter): Promise<S
   const whose = accountId === null ? {} : { accountId }
   const rangeMs = untilMs - sinceMs
   const stepMs = MINUTE_MS * Math.ceil(rangeMs / MINUTE_MS / STEPS_MAX)
-  const { steps, heldMicros, ...sums } = await summarizeRequests(db, {
+  const { steps, heldMicros, errors, ...sums } = await summarizeRequests(db, {
     ...{ ...more, ...whose, sinceMs, untilMs },
     stepMs,
   })
   return {
     ...sumsAnswer(sums),
     held: heldMicros,
+    errors: errorsAnswer(sinceMs, errors),
     steps: Array.from({ length: Math.ceil(rangeMs / stepMs) }, (_, step) => ({
       at: timeAnswer(sinceMs + step * stepMs),
       ...sumsAnswer(steps.get(step) ?? NONE),
@@ -147,10 +152,15 @@ async function sumRequests(db: Kysely<Tables>, filter: SummaryFilter): Promise<S
   }
 }
 
+interface RolledFilter extends SummaryFilter {
+  readonly rolledMs: number
+  readonly nowMs: number
+}
+
 /** Reads roll-ups by whole hours or UTC days. */
 async function sumRolled(
   db: Kysely<Tables>,
-  { rolledMs, ...filter }: SummaryFilter & { readonly rolledMs: number },
+  { rolledMs, nowMs, ...filter }: RolledFilter,
 ): Promise<Summary> {
   const { accountId, apiKeyId = null, modelId, endpoint, upstream, failed } = filter
   const { sinceMs, untilMs } = filter
@@ -169,10 +179,38 @@ async function sumRolled(
   return {
     ...sumsAnswer(rolledSums(all, failed)),
     held: null,
+    errors: await errorsOf(db, { ...filter, nowMs, isAnyFailed: all.failed > 0 }),
     steps: startsMs.map((startMs, step) => ({
       at: timeAnswer(startMs),
       ...sumsAnswer(rolledSums(ofStep.get(step) ?? NO_USAGE, failed)),
     })),
+  }
+}
+
+/** The error codes at the end of a range, which roll-ups do not have: from as many requests as are read one by one. */
+async function errorsOf(
+  db: Kysely<Tables>,
+  {
+    isAnyFailed,
+    nowMs,
+    accountId,
+    ...filter
+  }: Omit<RolledFilter, 'rolledMs'> & { readonly isAnyFailed: boolean },
+): Promise<Summary['errors']> {
+  // Ranges of days end with the present day.
+  const endMs = Math.min(filter.untilMs, nowMs)
+  const sinceMs = Math.max(filter.sinceMs, endMs - requestsMsMax(accountId))
+  if (!isAnyFailed || filter.failed === false) return errorsAnswer(sinceMs, [])
+  const whose = accountId === null ? {} : { accountId }
+  const range = { ...filter, ...whose, failed: true, sinceMs }
+  const { errors } = await summarizeRequests(db, { ...range, stepMs: range.untilMs - sinceMs })
+  return errorsAnswer(sinceMs, errors)
+}
+
+function errorsAnswer(sinceMs: number, errors: readonly ErrorCount[]): Summary['errors'] {
+  return {
+    from: timeAnswer(sinceMs),
+    codes: errors.map(({ code, requests, latestId }) => ({ code, requests, latest: latestId })),
   }
 }
 
@@ -219,6 +257,20 @@ export const requestSummaryShape = z
       .nullable()
       .describe(
         'The part of their holds that is still reserved; null for a range of more than a day.',
+      ),
+    errors: z
+      .object({
+        from: timeField,
+        codes: z.array(
+          z.object({
+            code: z.string(),
+            requests: z.int(),
+            latest: idField('req').describe('The newest of them.'),
+          }),
+        ),
+      })
+      .describe(
+        'The failed requests by error code, the most frequent first. `from` is later than that of the range where the range is longer than a day (than an hour for all accounts).',
       ),
     steps: z.array(z.object({ at: timeField, ...sums })).describe('At most 60, of equal length.'),
   })

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { test } from './page-test.ts'
 import { down, EMPTY, json, type StandIn } from './stand-in.ts'
 import { HELIX, ME, NOW } from './stand-in-data.ts'
-import { REQUESTS } from './stand-in-requests.ts'
+import { REQUESTS, SUMMARY } from './stand-in-requests.ts'
 import { USAGE_BY_TAG } from './stand-in-usage.ts'
 
 /** How the list of requests follows what happens, and how it is used by keys alone. */
@@ -217,4 +217,22 @@ test('a tag is typed and filtered by; of more than a day, what was found so far 
   await expect.poll(() => polls(server).at(-1)).toContain('tag=nightly')
   await page.getByText(`so far, back to`).waitFor()
   expect(summaries()).toHaveLength(before)
+})
+
+test('the error codes of failed requests are above the list, and open the newest request of each', async ({
+  page,
+  server,
+}) => {
+  const failed = REQUESTS.find(({ error_code: code }) => code === 'upstream_error')
+  await page.goto(`${server.address}/app/${HELIX.id}/activity`)
+  await page.getByRole('button', { name: '4 upstream_error' }).click()
+  await expect.poll(() => searched(page).get('request')).toBe(failed?.id)
+  await page.getByText('The provider failed or could not be reached').waitFor()
+})
+
+test('error codes of a longer range say since when they are counted', async ({ page, server }) => {
+  const errors = { ...SUMMARY.errors, from: '2026-11-20T22:04:00.000Z' }
+  server.answer('/requests/summary', json({ ...SUMMARY, from: '2026-10-23T00:00:00.000Z', errors }))
+  await page.goto(`${server.address}/app/${HELIX.id}/activity?range=30d`)
+  await page.getByText('Errors since 20 Nov 22:04').waitFor()
 })

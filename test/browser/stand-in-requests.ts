@@ -180,6 +180,8 @@ export const REQUESTS: readonly OperatorRequest[] = (
   ] as const satisfies readonly RowInput[]
 ).map((input, at) => request(at, input))
 
+const ERROR_ID = REQUESTS.find(({ error_code: code }) => code === 'upstream_error')?.id ?? ''
+
 /** The hour before, by minute. */
 export const SUMMARY: RequestSummary = {
   object: 'request_summary',
@@ -189,6 +191,14 @@ export const SUMMARY: RequestSummary = {
   failed: 7,
   charge: 4_620_000,
   held: 2_790_000,
+  errors: {
+    from: ago(3_600_000),
+    codes: [
+      { code: 'upstream_error', requests: 4, latest: ERROR_ID },
+      { code: 'provider_rate_limited', requests: 2, latest: ERROR_ID },
+      { code: 'context_length_exceeded', requests: 1, latest: ERROR_ID },
+    ],
+  },
   steps: Array.from({ length: 60 }, (_, at) => {
     const requests = Math.max(0, Math.round(21 + 14 * Math.sin(at / 8.5) + 8 * Math.sin(at * 2.3)))
     return {

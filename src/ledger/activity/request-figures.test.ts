@@ -42,6 +42,7 @@ test.each(STORE_BENCHES)(
         [0, sums(2, 12)],
         [2, sums(1, 0)],
       ]),
+      errors: [],
     })
     expect(
       await summarizeRequests(bench.store.pages({ owner: 'test' }), { ...range, state: 'final' }),
@@ -52,6 +53,7 @@ test.each(STORE_BENCHES)(
       ...sums(0, 0),
       heldMicros: 0,
       steps: new Map(),
+      errors: [],
     })
     await bench.close()
   },

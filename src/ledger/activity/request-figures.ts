@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../store/schema.ts'
 import { firstIdOf } from '../../vocabulary/ids.ts'
-import { type Micros, micros } from '../../vocabulary/money.ts'
+import { type Micros, micros, ZERO_MICROS } from '../../vocabulary/money.ts'
 import { type RequestFilter, requestsLike } from './activity.ts'
 import { isUnsettled } from './unsettled.ts'
 
@@ -19,6 +19,16 @@ interface RequestSummary extends RequestSums {
   readonly heldMicros: Micros
   /** By step, counted from the start; steps without requests are absent. */
   readonly steps: ReadonlyMap<number, RequestSums>
+  /** The failed requests by error code, the most frequent first. */
+  readonly errors: readonly ErrorCount[]
+}
+
+/** How many requests ended with an error code. */
+export interface ErrorCount {
+  readonly code: string
+  readonly requests: number
+  /** The newest of them. */
+  readonly latestId: string
 }
 
 /** Sums up requests by steps of `stepMs` from `sinceMs` on. Reads every request of the range. */
@@ -39,30 +49,48 @@ export async function summarizeRequests(
     .clearSelect()
     .select([
       step.as('step'),
+      'error_code as code',
       sql<number>`count(*)`.as('requests'),
-      sql<number>`count(error_code)`.as('failed'),
+      sql<string>`max(id)`.as('latest_id'),
       sql<number>`sum(backed_charge_micros + free_charge_micros)`.as('charge_micros'),
       sql<number>`sum(backed_held_micros + free_held_micros)`.as('held_micros'),
     ])
-    .groupBy('step')
+    .groupBy(['step', 'error_code'])
     .execute()
   const steps = new Map<number, RequestSums>()
-  let [requests, failed, chargeMicros, heldMicros] = [0, 0, 0, 0]
+  const errors = new Map<string, ErrorCount>()
+  let heldMicros = 0
   // PostgreSQL answers sums as text.
   for (const row of rows) {
-    const sums = { requests: Number(row.requests), failed: Number(row.failed) }
-    steps.set(Number(row.step), { ...sums, chargeMicros: micros(Number(row.charge_micros)) })
-    requests += sums.requests
-    failed += sums.failed
-    chargeMicros += Number(row.charge_micros)
+    const { code } = row
+    const requests = Number(row.requests)
+    const failed = code === null ? 0 : requests
+    const sums = { requests, failed, chargeMicros: micros(Number(row.charge_micros)) }
+    const step = Number(row.step)
+    steps.set(step, addRequestSums(steps.get(step) ?? NO_REQUESTS, sums))
     heldMicros += Number(row.held_micros)
+    if (code === null) continue
+    const counted = errors.get(code) ?? { code, requests: 0, latestId: '' }
+    const [, latestId = ''] = [counted.latestId, row.latest_id].sort()
+    errors.set(code, { code, requests: counted.requests + requests, latestId })
   }
   return {
-    requests,
-    failed,
-    chargeMicros: micros(chargeMicros),
+    ...[...steps.values()].reduce(addRequestSums, NO_REQUESTS),
     heldMicros: micros(heldMicros),
     steps,
+    errors: [...errors.values()].sort(
+      (a, b) => b.requests - a.requests || a.code.localeCompare(b.code),
+    ),
+  }
+}
+
+const NO_REQUESTS: RequestSums = { requests: 0, failed: 0, chargeMicros: ZERO_MICROS }
+
+function addRequestSums(one: RequestSums, other: RequestSums): RequestSums {
+  return {
+    requests: one.requests + other.requests,
+    failed: one.failed + other.failed,
+    chargeMicros: micros(one.chargeMicros + other.chargeMicros),
   }
 }
 

@@ -56,7 +56,8 @@ export function RequestList(props: RequestListProps) {
       aria-busy={newest.data === undefined}
     >
       <Stale query={newest} />
-      {!isEmpty && (summary === null ? <Found {...props} /> : <Summary query={summary} />)}
+      {!isEmpty &&
+        (summary === null ? <Found {...props} /> : <Summary query={summary} onOpen={onOpen} />)}
       {isEmpty ? (
         <NoRequests {...props} />
       ) : (

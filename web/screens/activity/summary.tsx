@@ -5,9 +5,15 @@ import { count } from '../../format/numbers.ts'
 import { chartDay, dayOf, minuteTime } from '../../format/time.ts'
 import { Grey } from '../../parts/states.tsx'
 import { useWidth } from '../../parts/use-width.ts'
+import { Errors } from './errors.tsx'
 
-/** The number of requests, their charges, and when they were made. */
-export function Summary({ query }: { query: UseQueryResult<RequestSummary> }) {
+interface SummaryProps {
+  readonly query: UseQueryResult<RequestSummary>
+  readonly onOpen: (requestId: string) => void
+}
+
+/** The number of requests, their charges, why they failed, and when they were made. */
+export function Summary({ query, onOpen }: SummaryProps) {
   const { data } = query
   if (data === undefined && query.isError) {
     return (
@@ -51,6 +57,7 @@ export function Summary({ query }: { query: UseQueryResult<RequestSummary> }) {
           <b className={data.failed > 0 ? 'text-bad!' : ''}>{count(data.failed)}</b> failed
         </span>
       </p>
+      <Errors summary={data} onOpen={onOpen} />
       <Columns summary={data} />
     </>
   )

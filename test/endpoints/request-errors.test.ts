@@ -1,0 +1,53 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
+import { setUpOperator } from '../page/page-client.ts'
+import { Management } from './management.ts'
+
+let closing: (() => unknown)[] = []
+
+afterEach(async () => {
+  for (const close of closing.toReversed()) await close()
+  closing = []
+})
+
+const DAY_MS = 24 * 3_600_000
+
+describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
+  test('failed requests are counted by error code, the most frequent first, each with its newest request', async () => {
+    const database = await create()
+    closing.push(() => database.remove())
+    const admin = await Management.start({ settings: { DATABASE_URL: database.url } })
+    closing.push(() => admin.close())
+    const operator = await setUpOperator(admin.world)
+    const accountId = await admin.account(5_000_000)
+    const { text } = await admin.apiKey(accountId)
+    await admin.chat(text)
+    const failures = []
+    for (const status of [429, 500, 500]) {
+      admin.world.simulator.script({ path: '/chat/completions', status })
+      failures.push((await admin.chat(text)).headers['x-request-id'])
+    }
+    await admin.world.gateway.settled()
+    const [limited, , broken] = failures
+    const codes = [
+      { code: 'upstream_error', requests: 2, latest: broken },
+      { code: 'provider_rate_limited', requests: 1, latest: limited },
+    ]
+    const sinceMs = Date.now() - 30 * DAY_MS
+    const month = `since=${new Date(sinceMs).toISOString()}`
+    for (const path of [`accounts/${accountId}/requests/summary`, 'operator/requests/summary']) {
+      const short = (await operator.get(path)).json
+      expect(short).toMatchObject({
+        requests: 4,
+        failed: 3,
+        errors: { from: short['from'], codes },
+      })
+      const { json } = await operator.get(`${path}?${month}`)
+      expect(json).toMatchObject({ requests: 4, failed: 3, errors: { codes } })
+      const { from } = Object(json['errors'])
+      expect(Date.parse(from)).toBeGreaterThan(sinceMs + 28 * DAY_MS)
+      const none = (await operator.get(`${path}?${month}&failed=false`)).json
+      expect(none).toMatchObject({ requests: 1, errors: { codes: [] } })
+    }
+  })
+})
