@@ -254,4 +254,33 @@ describe('a server that is away', () => {
     await page.getByRole('heading', { name: 'Members', level: 1 }).waitFor()
     await page.getByText('tollgate cannot be reached.').waitFor({ state: 'detached' })
   })
+
+  test('is said until it answers, without grey rows between two tries', async ({
+    page,
+    server,
+  }) => {
+    await page.goto(`${server.address}/app/${at('members')}`)
+    await page.getByText('Open invitations').waitFor()
+    let tries = 0
+    let isAway = true
+    await page.route('**/app/api/**', (route) => {
+      if (!isAway) return route.fallback()
+      if (route.request().url().endsWith('/start')) tries++
+      return route.abort()
+    })
+    await page.getByRole('link', { name: 'Keys' }).click()
+    const away = page.getByText('tollgate cannot be reached.')
+    await away.waitFor()
+    await page.evaluate(() => {
+      const grey = new MutationObserver(() => {
+        if (document.querySelector('main .grey') !== null) document.title = 'grey'
+      })
+      grey.observe(document.body, { childList: true, subtree: true })
+    })
+    await expect.poll(() => tries).toBeGreaterThan(1)
+    expect(await page.title()).not.toBe('grey')
+    isAway = false
+    await page.getByText('nightly evals').waitFor()
+    await away.waitFor({ state: 'detached' })
+  })
 })

@@ -130,6 +130,14 @@ export function withQuery(
   return params.size === 0 ? path : `${path}?${params}`
 }
 
+/** Whether the server answers at all. */
+export function isServerThere(): Promise<boolean> {
+  return fetch(`${API}/start`).then(
+    ({ ok }) => ok,
+    () => false,
+  )
+}
+
 async function request(path: string, init: RequestInit): Promise<Response> {
   try {
     // A path that begins with a slash is outside of the page's own API, such as the sale's.

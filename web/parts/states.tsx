@@ -1,6 +1,6 @@
 import type { UseQueryResult } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useRef } from 'react'
-import { ApiError, NO_ANSWER } from '../api/client.ts'
+import { ApiError, isServerThere, NO_ANSWER } from '../api/client.ts'
 import { minuteTime } from '../format/time.ts'
 
 interface FailedProps {
@@ -32,14 +32,19 @@ export function Failed({ what, error, onRetry }: FailedProps) {
 
 const AGAIN_MS = 3_000
 
-/** The server cannot be reached: it is asked again every 3 seconds. */
+/**
+ * The server cannot be reached: it is asked again every 3 seconds whether it answers, and only then what is shown: a
+ * query that is tried again is loading, so this would give way to grey shapes each time.
+ */
 export function Away({ onRetry }: { onRetry: () => void }) {
   const retry = useRef(onRetry)
   useEffect(() => {
     retry.current = onRetry
   })
   useEffect(() => {
-    const timer = setInterval(() => retry.current(), AGAIN_MS)
+    const timer = setInterval(async () => {
+      if (await isServerThere()) retry.current()
+    }, AGAIN_MS)
     return () => clearInterval(timer)
   }, [])
   return (

@@ -1,4 +1,5 @@
 import { type ReactNode, use, useState } from 'react'
+import { isServerThere } from '../api/client.ts'
 import { Away } from '../parts/states.tsx'
 
 type Load = () => Promise<Readonly<Record<string, unknown>>>
@@ -34,7 +35,8 @@ export function lazyScreen(load: Load, name: string): Component & { preload(): P
       const retry = async () => {
         await preload()
         setTries((tries) => tries + 1)
-        if (Screen === undefined) await reloadIfReplaced()
+        // The server answers and has no such script: it serves a newer page, which is loaded whole.
+        if (Screen === undefined && (await isServerThere())) location.reload()
       }
       return (
         <section className="card">
@@ -48,15 +50,6 @@ export function lazyScreen(load: Load, name: string): Component & { preload(): P
   preloads.push(preload)
   LazyScreen.preload = preload
   return LazyScreen
-}
-
-/** The server answers and has no such script: it serves a newer page, which is loaded whole. */
-async function reloadIfReplaced(): Promise<void> {
-  const isThere = await fetch('/app/api/start').then(
-    ({ ok }) => ok,
-    () => false,
-  )
-  if (isThere) location.reload()
 }
 
 let isPreloading = false
