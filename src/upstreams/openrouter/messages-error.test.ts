@@ -12,7 +12,8 @@ function typeFor(httpStatus: number, body: object): unknown {
   return JSON.parse(errorEnvelope('messages', { problem, requestId: 'req_1' })).error.type
 }
 
-const OTHER_TYPE = { type: 'invalid_request_error', message: 'no' }
+const MESSAGES_ERROR = { type: 'invalid_request_error', message: 'no' }
+const OTHER_ERROR = { ...MESSAGES_ERROR, param: null, code: null }
 
 test.each([
   [404, 'not_found_error'],
@@ -23,13 +24,16 @@ test.each([
 ])(
   'a %i in another layout has the type of its status, %s, whatever type it names',
   (status, type) => {
-    expect(typeFor(status, { error: OTHER_TYPE })).toBe(type)
+    expect(typeFor(status, { error: OTHER_ERROR })).toBe(type)
     const metadata = { error_type: 'overloaded_error' }
     expect(typeFor(status, { error: { code: status, message: 'no', metadata } })).toBe(type)
-    expect(typeFor(status, { type: 'error', error: { ...OTHER_TYPE, type: 'unknown' } })).toBe(type)
+    expect(typeFor(status, { type: 'error', error: { ...MESSAGES_ERROR, type: 'unknown' } })).toBe(
+      type,
+    )
   },
 )
 
 test.each([404, 409, 429, 503])('a %i that is an error of messages keeps its type', (status) => {
-  expect(typeFor(status, { type: 'error', error: OTHER_TYPE })).toBe('invalid_request_error')
+  expect(typeFor(status, { type: 'error', error: MESSAGES_ERROR })).toBe('invalid_request_error')
+  expect(typeFor(status, { error: MESSAGES_ERROR })).toBe('invalid_request_error')
 })

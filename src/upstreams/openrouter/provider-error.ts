@@ -42,9 +42,15 @@ export function readProviderError(
   }
 }
 
-/** The type of an error of the messages format; null for other layouts, whose types are other words. */
-function messagesTypeOf(root: JsonObject | null, { type }: JsonObject): string | null {
-  return root?.['type'] === 'error' && typeof type === 'string' ? type : null
+/**
+ * The type of an error of the messages format, which says that it is one or has nothing of another layout; null for
+ * other layouts, whose types are other words.
+ */
+function messagesTypeOf(root: JsonObject | null, error: JsonObject): string | null {
+  const { type } = error
+  if (typeof type !== 'string') return null
+  const isOther = root?.['type'] !== 'error' && ('code' in error || 'param' in error)
+  return isOther ? null : type
 }
 
 /** The message of a provider's answer to OpenRouter, which passes it on as text, mostly of JSON; null for no text. */
