@@ -3,7 +3,8 @@ import { TEST_DATABASES, type TestDatabase } from '../src/store/testing/test-dat
 import { micros } from '../src/vocabulary/money.ts'
 import { startWorld, type World } from './world.ts'
 
-const PER_MINUTE_MAX = 300
+// A fifth of the default: the requests must all be sent within a minute, also on a machine with much other work.
+const PER_MINUTE_MAX = 60
 const PER_MINUTE_MAX_UNBACKED = 20
 const AT_ONCE = 8
 
@@ -26,7 +27,8 @@ for (const { engine, create } of TEST_DATABASES) {
 
     beforeEach(async () => {
       database = await create()
-      world = await startWorld({ settings: { DATABASE_URL: database.url } })
+      const settings = { TOLLGATE_REQUESTS_PER_MINUTE: String(PER_MINUTE_MAX) }
+      world = await startWorld({ settings: { DATABASE_URL: database.url, ...settings } })
     })
 
     afterEach(async () => {
@@ -67,7 +69,7 @@ for (const { engine, create } of TEST_DATABASES) {
       }
     }
 
-    test('the 301st request of a key in a minute is refused, whatever became of the 300', async () => {
+    test('the request of a key beyond its limit of a minute is refused, whatever became of those before', async () => {
       const { apiKeys } = await world.account({ apiKeys: 2 })
       const [apiKey = '', other = ''] = apiKeys
       await fillMinute([apiKey], PER_MINUTE_MAX)
