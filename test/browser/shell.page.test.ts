@@ -105,7 +105,7 @@ describe('addresses', () => {
     server.answer('/me', { ...down, httpStatus: 401 })
     await page.goto(`${server.address}/app/operator/unsettled`)
     await page.getByLabel('Password').waitFor()
-    expect(new URL(page.url()).search).toBe('?next=%2Foperator%2Funsettled')
+    await page.waitForURL((url) => url.search === '?next=%2Foperator%2Funsettled')
     expect(refused).toEqual([])
   })
 
@@ -248,7 +248,7 @@ describe('a server that is away', () => {
     await page.getByText('nightly evals').waitFor()
     await page.getByRole('link', { name: 'Members' }).click()
     await page.getByText('tollgate cannot be reached.').waitFor()
-    expect(page.url()).toBe(`${server.address}/app/${at('members')}`)
+    await page.waitForURL(`${server.address}/app/${at('members')}`)
     await page.getByRole('link', { name: 'Keys' }).waitFor()
     isAway = false
     await page.getByRole('heading', { name: 'Members', level: 1 }).waitFor()
