@@ -9,7 +9,7 @@ const ENDLESS = sql`
   with recursive numbers(number) as (select 1 union all select (number + 1) % 1000000 from numbers)
   select max(number) from numbers`
 const OWNER = { owner: 'first' }
-// On SQLite a process must start within it on a busy machine.
+// On SQLite a process must start within it.
 const searchTimeoutMsOn = (engine: string) => (engine === 'SQLite' ? 4_000 : 1_000)
 
 describe.each(TEST_DATABASES)('pages on $engine', ({ engine, create }) => {
@@ -49,6 +49,17 @@ describe.each(TEST_DATABASES)('pages on $engine', ({ engine, create }) => {
     }
     stayTaken = freed.slice(1).map(({ resolve }) => resolve)
     return () => freed[0]?.resolve()
+  }
+
+  /** Searches until it is answered: on a busy machine a process may take longer to start than a search may take. */
+  async function nextSearch(): Promise<readonly unknown[]> {
+    for (;;) {
+      try {
+        return (await sql`select 1 as one`.execute(store.searches(OWNER))).rows
+      } catch (error) {
+        expect(error).toMatchObject({ name: 'ReadRefused', why: 'tooLong' })
+      }
+    }
   }
 
   test('are read in turns: a reader of many delays only itself', async () => {
@@ -106,8 +117,7 @@ describe.each(TEST_DATABASES)('pages on $engine', ({ engine, create }) => {
     const ended = expect(searching).rejects.toMatchObject({ name: 'ReadRefused', why: 'tooLong' })
     await readFor('first')
     await ended
-    const { rows } = await sql`select 1 as one`.execute(store.searches(OWNER))
-    expect(rows).toEqual([{ one: 1 }])
+    expect(await nextSearch()).toEqual([{ one: 1 }])
   })
 
   test('are searched again after a transaction was ended, and the store closes', async () => {
@@ -118,8 +128,7 @@ describe.each(TEST_DATABASES)('pages on $engine', ({ engine, create }) => {
       .setAccessMode('read only')
       .execute((view) => ENDLESS.execute(view))
     await expect(searching).rejects.toMatchObject({ name: 'ReadRefused', why: 'tooLong' })
-    const { rows } = await sql`select 1 as one`.execute(store.searches(OWNER))
-    expect(rows).toEqual([{ one: 1 }])
+    expect(await nextSearch()).toEqual([{ one: 1 }])
   })
 
   test('of a search take no writes', async () => {
