@@ -70,9 +70,26 @@ interface Recognized {
   readonly input: { readonly message?: string; readonly param?: string }
 }
 
-const CONTEXT_KINDS = ['context_length_exceeded', 'token_limit_exceeded', 'string_too_long']
-const CONTEXT_TEXT =
-  /prompt is too long|(maximum|max) context|context[ _](length|window)|too many (input )?tokens|input (is|was) too long|exceeds? the (maximum|model)[^.]{0,40}tokens/i
+const CONTEXT_KINDS = [
+  'context_length_exceeded',
+  'exceed_context_size_error',
+  'token_limit_exceeded',
+  'string_too_long',
+]
+const CONTEXT_TEXT = new RegExp(
+  [
+    'prompt is too long',
+    'prompt exceeds max',
+    'input (is|was) too long',
+    'too many (input )?tokens',
+    '(maximum|max) context',
+    'context[ _](length|window|limit|size)',
+    'maximum (prompt|model) length',
+    'exceeds? the (maximum|model)[^.]{0,40}tokens',
+    'exceeded model token limit',
+  ].join('|'),
+  'i',
+)
 const POLICY_KINDS = [
   'content_policy_violation',
   'content_filter',
