@@ -56,7 +56,7 @@ const LIST_QUERY = pageQuery('accounts', {
   format: z
     .enum(['json', 'csv'])
     .optional()
-    .describe('Default: CSV where `accept` asks for `text/csv`, else JSON.'),
+    .describe('Default: CSV if `accept` asks for `text/csv`, else JSON.'),
 })
 
 /** All accounts, for admins. */

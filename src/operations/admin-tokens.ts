@@ -37,7 +37,7 @@ function create({ store, ids, clock, onAdminTokensChanged }: OperationParts) {
     scope: 'everything',
     paths: { admin: '/v1/admin/tokens' },
     summary:
-      'Create an admin token. Only this answer has its text. It expires no later than the token that creates it, and is revoked with it.',
+      'Create an admin token. Its text is returned only in this answer. It expires no later than the token that creates it, and is revoked with it.',
     body: z.strictObject({
       name: nameField,
       scopes: z
@@ -50,7 +50,7 @@ function create({ store, ids, clock, onAdminTokensChanged }: OperationParts) {
         .min(1, 'must be at least 1')
         .max(EXPIRES_SECONDS_MAX, 'must be at most ten years')
         .nullish()
-        .describe('How long it works. Absent or null: as long as the token that creates it.'),
+        .describe('How long it is valid. Absent or null: as long as the token that creates it.'),
     }),
     example: { name: 'shop', scopes: ['keys', 'credit'], expires_in_seconds: 7_776_000 },
     answers: { 201: createdAdminTokenShape },
@@ -82,7 +82,7 @@ function expiryOf(
   if (askedAtMs <= ownAtMs) return askedAtMs
   const until = timeAnswer(ownAtMs)
   throw new Problem('invalid_parameter', {
-    message: `\`expires_in_seconds\` must not be beyond ${until}, when the token that asks expires.`,
+    message: `\`expires_in_seconds\` must not go past ${until}, when the calling token expires.`,
     param: 'expires_in_seconds',
   })
 }
@@ -93,7 +93,7 @@ function list({ store }: OperationParts) {
     method: 'GET',
     scope: 'read',
     paths: { admin: '/v1/admin/tokens', operator: '/app/api/operator/tokens' },
-    summary: 'Admin tokens, newest first, expired and revoked ones too.',
+    summary: 'Admin tokens, newest first, including expired and revoked ones.',
     query: pageQuery('admin_tokens', {}),
     answers: { 200: listShape(adminTokenShape) },
     async run({ reader, caller, query: { limit, cursor } }) {
@@ -131,7 +131,7 @@ function revoke({ store, clock, onAdminTokensChanged }: OperationParts) {
 }
 
 const SCOPE_WORDS =
-  '`read`: all that changes nothing. `keys`: accounts and API keys. `credit`: credit, codes, purchases and settling. `everything`: these, and all else.'
+  '`read`: calls that change nothing. `keys`: accounts and API keys. `credit`: credit, codes, purchases and settling. `everything`: all of these, and all other calls.'
 
 /** An admin token, never with its text. */
 export const adminTokenShape = z
@@ -153,7 +153,7 @@ export const adminTokenShape = z
 
 /** An admin token that has just been made: the only answer with its text. */
 export const createdAdminTokenShape = adminTokenShape
-  .extend({ token: z.string().describe('The token. No later answer has it.') })
+  .extend({ token: z.string().describe('The token. It is not returned again.') })
   .meta({ id: 'CreatedAdminToken' })
 
 function adminTokenAnswer(row: AdminTokenRow): z.infer<typeof adminTokenShape> {

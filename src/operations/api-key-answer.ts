@@ -30,7 +30,7 @@ const common = {
     .describe('When the text before the last rotation stops working; null: it no longer works.'),
   credit_limit: moneyField
     .nullable()
-    .describe('The most that the key may spend in total, in micro-dollars.'),
+    .describe('The maximum that the key can spend in total, in micro-dollars.'),
   spend: moneyField.describe('The sum of its charges and corrections, in micro-dollars.'),
   held: moneyField.describe('The credit that its requests reserve, in micro-dollars.'),
   models: modelsShape,
@@ -46,14 +46,14 @@ export const apiKeyShape = z
     created_at: timeField,
     last_used_at: timeField
       .nullable()
-      .describe('When its latest request opened a hold; null: none did.'),
+      .describe('When its newest request opened a hold; null: no request did.'),
   })
   .meta({ id: 'Key' })
 
 /** An API key that has just been made: the only answer with its text. */
 export const createdApiKeyShape = apiKeyShape
   .extend({
-    key: z.string().describe('The text of the key. No later answer has it.'),
+    key: z.string().describe('The text of the key. It is not returned again.'),
   })
   .meta({ id: 'CreatedKey' })
 

@@ -71,12 +71,12 @@ function create(parts: OperationParts) {
     method: 'POST',
     scope: 'keys',
     paths: ALL_KEYS,
-    summary: 'Create an API key. Only this answer has its text.',
+    summary: 'Create an API key. Its text is returned only in this answer.',
     body: z.strictObject({
       name: nameField,
       credit_limit: amountField
         .nullish()
-        .describe('The most that the key may spend in total, in micro-dollars.'),
+        .describe('The maximum that the key can spend in total, in micro-dollars.'),
       expires_at: futureField(clock).nullish(),
       models: modelsField,
       ...limitFields,
@@ -222,7 +222,7 @@ function rotate(parts: OperationParts) {
     scope: 'keys',
     paths: ROTATED_KEY,
     summary:
-      'Rotate an API key: it gets a new text, which only this answer has. The previous text works for `grace_seconds`, or until the next rotation.',
+      'Rotate an API key: it gets a new text, which is returned only in this answer. The previous text works for `grace_seconds`, or until the next rotation.',
     body: z.strictObject({
       grace_seconds: z
         .int('must be whole seconds')

@@ -42,7 +42,7 @@ function create({ ledger, ids, clock }: OperationParts) {
     method: 'POST',
     scope: 'credit',
     paths: { admin: '/v1/admin/codes', operator: '/app/api/operator/codes' },
-    summary: 'Create a credit code. Only this answer has its text.',
+    summary: 'Create a credit code. Its text is returned only in this answer.',
     body: z.strictObject({ amount: positiveAmountField, expires_at: futureField(clock).nullish() }),
     example: { amount: 5_000_000 },
     answers: { 201: createdCreditCodeShape },
@@ -202,7 +202,7 @@ export const creditCodeShape = z
 /** A code that has just been made: the only answer with its text. */
 export const createdCreditCodeShape = creditCodeShape
   .extend({
-    code: z.string().describe('The text of the code. No later answer has it.'),
+    code: z.string().describe('The text of the code. It is not returned again.'),
   })
   .meta({ id: 'CreatedCreditCode' })
 

@@ -74,9 +74,9 @@ export const depositAddressShape = z
       .boolean()
       .nullable()
       .describe(
-        'Whether the public key of the settings gives this address; null: no deposits are taken on this chain now.',
+        'Whether this address is derived from the current `CHAIN_DEPOSIT_XPUB`; null: no deposits are accepted on this chain now.',
       ),
-    deposits: z.int().describe('How many deposits of the account on this chain the store has.'),
+    deposits: z.int().describe('The number of deposits to the account on this chain.'),
     created_at: timeField,
   })
   .meta({ id: 'DepositAddress' })

@@ -14,7 +14,7 @@ const ZONE_CHARS_MAX = 64
 const allowanceField = z
   .strictObject({
     amount: amountField.describe(
-      'The most that requests may cost whose holds open in one period, in micro-dollars.',
+      'The maximum cost, in micro-dollars, of all requests whose holds open in one period.',
     ),
     period: z.enum(ALLOWANCE_PERIODS).describe('How often it resets; weeks begin on Monday.'),
     time_zone: z
@@ -45,10 +45,10 @@ const limitField = z
   .optional()
 
 const limitsField = z.strictObject({
-  requests_per_minute: limitField.describe('Requests in a minute; null: the default.'),
+  requests_per_minute: limitField.describe('Requests per minute; null: the default.'),
   in_flight: limitField.describe('Requests in flight; null: the default.'),
   tokens_per_minute: limitField.describe(
-    'Tokens in a minute: a request counts as the most that it can use, and as what it used once it has ended. Null: no limit.',
+    'Tokens per minute: a running request counts as the maximum that it can use, an ended request as the tokens that it used. Null: no limit.',
   ),
 })
 
@@ -61,7 +61,7 @@ export const limitFields = {
   limits: limitsField
     .nullable()
     .optional()
-    .describe('The given limits are changed; null removes all of them.'),
+    .describe('Only the given limits are changed; null removes all of them.'),
 }
 
 type KeyOwnLimits = Pick<ApiKeyRow, 'requestsPerMinuteMax' | 'inFlightMax'>
@@ -169,7 +169,7 @@ export const limitShapes = {
       in_flight: z.int().nullable(),
       tokens_per_minute: z.int().nullable(),
     })
-    .describe('Limits of its own; null: the default.'),
+    .describe('The limits that are set here; null: the default.'),
 }
 
 type LimitsAnswer = {

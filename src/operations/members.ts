@@ -83,7 +83,7 @@ function remove({ store: { db }, clock }: OperationParts) {
     needsOwner: true,
     paths: { member: `${MEMBERS.member}/{user_id}` },
     summary:
-      'Remove a member from the account; it takes effect with the next call. The last owner cannot be removed.',
+      "Remove a member from the account. It takes effect with the member's next call. The last owner cannot be removed.",
     isHarmless: true,
     answers: { 200: removedMemberShape },
     problems: ['not_found', 'last_owner'],
@@ -141,10 +141,10 @@ function invite(parts: OperationParts) {
     needsOwner: true,
     paths: { member: `${MEMBER}/invitations` },
     summary:
-      'Invite a person to the account. If email is set up, the link is only sent to the address; otherwise only this answer has it. It works once, within 7 days.',
+      'Invite a person to the account. If email is set up, the link is only sent to the address; otherwise it is returned, only in this answer. It works once, within 7 days.',
     body: z.strictObject({
       email: emailField.describe('The address of the person.'),
-      role: z.enum(ROLES).describe('What the person may do in the account.'),
+      role: z.enum(ROLES).describe('What the person can do in the account.'),
     }),
     example: { email: 'grace@example.org', role: 'member' },
     asksMembers: true,
@@ -212,7 +212,7 @@ export const memberInvitationShape = linkShape
     url: linkShape.shape.url.optional(),
     mailed: z
       .boolean()
-      .describe('Whether the link went to the address by email. There is no `url` then.'),
+      .describe('Whether the link was emailed to the address. If so, there is no `url`.'),
   })
   .meta({ id: 'MemberInvitation' })
 

@@ -28,10 +28,10 @@ function faultOf(value: unknown): string | null {
   for (const [place, [memberName, text]] of pairs.entries()) {
     // Escapes a quote, a backslash or a control character in a key, as the tree of a body does.
     if (!isText(memberName, KEY_CHARS_MAX) || memberName === '' || memberName.includes('\ue000')) {
-      return `must have keys of 1 to ${KEY_CHARS_MAX} characters without quotes, backslashes and control characters; key ${place + 1} is not`
+      return `must have keys of 1 to ${KEY_CHARS_MAX} characters without quotes, backslashes and control characters; check key ${place + 1}`
     }
     if (!isText(text, VALUE_CHARS_MAX)) {
-      return `must have texts of at most ${VALUE_CHARS_MAX} characters without control characters; the value of key ${place + 1} is not`
+      return `must have texts of at most ${VALUE_CHARS_MAX} characters without control characters; check the value of key ${place + 1}`
     }
   }
   return null

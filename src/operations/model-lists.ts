@@ -31,22 +31,22 @@ const patternsField = z
 export const modelsField = z
   .strictObject({
     allow: patternsField.describe(
-      'The only models that may be used: IDs of `GET /v1/models`, and `author/*` for all models of an author. Empty or null: all models.',
+      'The only models that can be used: IDs of `GET /v1/models`, and `author/*` for all models of an author. Empty or null: all models.',
     ),
     deny: patternsField.describe(
-      'Models that may not be used, also if `allow` has them. Empty or null: none.',
+      'Models that cannot be used, even if `allow` lists them. Empty or null: none.',
     ),
   })
   .nullish()
   .describe(
-    'The models that may be used. The lists of the key and those of its account both apply. A list that is left out is unchanged; null removes both.',
+    'The models that can be used. The lists of the key and those of its account both apply. A list that is left out is unchanged; null removes both.',
   )
 
 /** The lists as responses have them. */
 export const modelsShape = z
   .object({ allow: z.array(z.string()), deny: z.array(z.string()) })
   .nullable()
-  .describe('The lists of models that may be used; an empty `allow` means all. Null: all models.')
+  .describe('The lists of models that can be used; an empty `allow` means all. Null: all models.')
 
 type Lists = Pick<ApiKeyRow, 'modelsAllow' | 'modelsDeny'>
 

@@ -15,7 +15,7 @@ function ofAccount({ store, server }: OperationParts) {
     name: 'listAccountModels',
     method: 'GET',
     paths: { member: '/app/api/accounts/{account_id}/models' },
-    summary: 'The models that the account may use, at the prices that it is charged.',
+    summary: 'The models that the account can use, at the prices that it is charged.',
     answers: { 200: listShape(modelShape) },
     async run({ reader, caller, accountId }) {
       const row = await readsFor({ caller, reader }, store)
@@ -69,7 +69,7 @@ export const modelShape = z
     name: z.string(),
     description: z.string(),
     created: z.int().describe('Seconds since the Unix epoch; 0: not known.'),
-    hugging_face_id: z.string().nullable().describe('Set where its weights are open.'),
+    hugging_face_id: z.string().nullable().describe('Set if its weights are open.'),
     context_length: tokensOrNull,
     endpoints: z.array(z.string()).describe('The formats in which the model can be called.'),
     architecture: z.object({
@@ -119,7 +119,7 @@ export const offeredModelShape = modelShape
     fee_basis_points: feeShape.describe('The platform fee of the model.'),
     doubted: z
       .boolean()
-      .describe('Whether one of its figures fell so far that it is not believed yet.'),
+      .describe('Whether one of its figures fell so far that the earlier one still applies.'),
   })
   .meta({ id: 'OfferedModel' })
 

@@ -59,7 +59,7 @@ function listActions({ store }: OperationParts) {
       format: z
         .enum(['json', 'csv'])
         .optional()
-        .describe('Default: CSV where `accept` asks for `text/csv`, else JSON.'),
+        .describe('Default: CSV if `accept` asks for `text/csv`, else JSON.'),
     }),
     answers: { 200: listShape(operatorActionShape) },
     async run({
@@ -203,10 +203,10 @@ export const unsettledRequestShape = requestShape
     next_lookup_by: timeField
       .nullable()
       .describe(
-        'When the provider is asked for its cost again, at the latest; null: its cost cannot be looked up.',
+        'The latest time at which the provider is asked for its cost again; null: its cost cannot be looked up.',
       ),
     stands_at: timeField.describe(
-      'When it is settled as it is, if the provider reports no cost before then; later if the provider does not answer.',
+      'When its charge becomes final, or its hold is released, unless the provider reports a cost before then; later if the provider does not answer.',
     ),
   })
   .meta({ id: 'UnsettledRequest' })

@@ -148,7 +148,7 @@ export const overviewShape = z
       has_backed_credit: z.boolean(),
       held_running: heldShape,
       held_estimated: heldShape.describe(
-        'Requests that are charged by an estimate, with the rest of their holds.',
+        'Requests whose charge is an estimate, with the rest of their holds.',
       ),
       held_unresolved: heldShape.extend({ next_release_at: timeField.nullable() }),
       days_left: z.number().nullable(),

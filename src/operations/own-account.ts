@@ -133,7 +133,7 @@ export const balanceShape = z
     has_backed_credit: z.boolean().describe('Whether credit was ever bought or activated.'),
     running: heldShape.describe('Running requests, with their holds reserved.'),
     estimated: heldShape.describe(
-      'Requests that are charged by an estimate, with the rest of their holds reserved until the cost is known.',
+      'Requests whose charge is an estimate, with the rest of their holds reserved until the cost is known.',
     ),
     unresolved: z
       .object({

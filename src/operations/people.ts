@@ -44,16 +44,16 @@ function invite(parts: OperationParts) {
     scope: 'everything',
     paths: { admin: '/v1/admin/invitations' },
     summary:
-      'Create a link with which a person becomes a user of the page. It works once, within 7 days, and only this answer has it.',
+      'Create a link that makes a person a user of the page. It works once, within 7 days, and is returned only in this answer.',
     body: z
       .strictObject({
         email: emailField.describe('The address of the person.'),
         operator: z
           .boolean()
           .default(false)
-          .describe('Whether the person becomes an operator, who may do everything.'),
+          .describe('Whether the person becomes an operator, who can do everything.'),
         account_id: idFilterField('acct').optional(),
-        role: z.enum(ROLES).default('owner').describe('What the person may do in the account.'),
+        role: z.enum(ROLES).default('owner').describe('What the person can do in the account.'),
         mail: z
           .boolean()
           .default(false)
@@ -98,7 +98,7 @@ function reset(parts: OperationParts) {
     scope: 'everything',
     paths: { admin: '/v1/admin/reset-links' },
     summary:
-      'Create a link with which a user sets a new password. It works once, within 24 hours, and only this answer has it.',
+      'Create a link that lets a user set a new password. It works once, within 24 hours, and is returned only in this answer.',
     body: z.strictObject({ email: emailField.describe('The address of the user.') }),
     example: { email: 'ada@example.org' },
     answers: { 201: linkShape },
@@ -174,8 +174,10 @@ export const userShape = z
     object: z.literal('user'),
     name: z.string(),
     email: z.string(),
-    is_operator: z.boolean().describe('Whether the user may do everything in every account.'),
-    has_second_factor: z.boolean().describe('Whether a sign-in of the user needs a second factor.'),
+    is_operator: z
+      .boolean()
+      .describe('Whether the user is an operator, who can do everything in every account.'),
+    has_second_factor: z.boolean().describe('Whether the user signs in with a second factor.'),
     created_at: timeField,
   })
   .meta({ id: 'User' })
@@ -186,7 +188,7 @@ export const linkShape = z
     object: z.literal('link'),
     kind: z.enum(['invitation', 'reset']).describe('What the link is for.'),
     email: z.string(),
-    url: z.string().describe('The link. No later answer has it.'),
+    url: z.string().describe('The link. It is not returned again.'),
     expires_at: timeField,
   })
   .meta({ id: 'Link' })

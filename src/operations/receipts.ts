@@ -86,7 +86,10 @@ export const receiptShape = z
         'The part of the payment that is neither credit nor tax; null: it was not paid in dollars.',
       ),
     tax: z
-      .object({ currency: z.string(), units: z.string().describe('Whole units: cents of `usd`.') })
+      .object({
+        currency: z.string(),
+        units: z.string().describe('In the smallest unit of the currency: cents for `usd`.'),
+      })
       .nullable()
       .describe(
         'The part of the payment that was tax, as the card provider reported it; null: it reported none.',

@@ -102,7 +102,7 @@ async function accountOf(
   const [owner] = owners
   if (owner !== undefined && owners.size === 1) return owner
   throw new Problem('invalid_parameter', {
-    message: '`key` needs `account`, or keys of one account.',
+    message: '`key` needs `account`, unless all keys belong to one account.',
     param: 'key',
   })
 }
@@ -238,7 +238,7 @@ function sumsAnswer({ requests, failed, chargeMicros }: AnsweredSums) {
 
 const sums = {
   requests: z.int(),
-  failed: z.int().describe('Those that ended with an error.'),
+  failed: z.int().describe('Requests that ended with an error.'),
   charge: moneyField
     .nullable()
     .describe(
@@ -272,6 +272,8 @@ export const requestSummaryShape = z
       .describe(
         'The failed requests by error code, the most frequent first. `from` is later than that of the range where the range is longer than a day (than an hour for all accounts).',
       ),
-    steps: z.array(z.object({ at: timeField, ...sums })).describe('At most 60, of equal length.'),
+    steps: z
+      .array(z.object({ at: timeField, ...sums }))
+      .describe('At most 60 steps of equal length.'),
   })
   .meta({ id: 'RequestSummary' })

@@ -61,7 +61,9 @@ const requestFilters = {
   failed: z
     .enum(['true', 'false'])
     .optional()
-    .describe('Only requests that ended with an error, or only those without.'),
+    .describe(
+      '`true`: only requests that ended with an error; `false`: only requests without one.',
+    ),
   since: momentField.optional().describe('Opened at this moment or later.'),
   until: momentField.optional().describe('Opened before this moment.'),
 }

@@ -16,7 +16,7 @@ function show({ store, sale }: OperationParts) {
     method: 'GET',
     scope: 'read',
     paths: { admin: '/v1/admin/sale', operator: '/app/api/operator/sale' },
-    summary: 'Sales by each method, and when payments were last looked at.',
+    summary: 'Sales by method, and when each source of payments was last read.',
     answers: { 200: saleStatusShape },
     async run({ reader, caller }) {
       const { purchases, looks } = await saleFigures(readsFor({ caller, reader }, store))
@@ -56,7 +56,7 @@ function check({ store, sale, clock }: OperationParts) {
         .string()
         .regex(/^[1-9]\d{0,2}$/, 'must be a whole number of days, 1 to 999')
         .default('30')
-        .describe('How many days back, by the start of payments.'),
+        .describe('How many days back to compare; a payment counts by its start.'),
     }),
     answers: { 200: saleCheckShape },
     problems: ['payment_unavailable'],
@@ -98,7 +98,7 @@ export const saleStatusShape = z
         state: z.string(),
         purchases: z.int().describe('The number of purchases.'),
         credit: moneyField.describe('Their credit, in micro-dollars.'),
-        reversed: moneyField.describe('The part of it that was removed by refunds and disputes.'),
+        reversed: moneyField.describe('The part of the credit that refunds and disputes removed.'),
       }),
     ),
     looks: z.array(

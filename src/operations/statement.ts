@@ -55,7 +55,7 @@ function show({ store, clock }: OperationParts) {
       format: z
         .enum(['json', 'csv'])
         .optional()
-        .describe('Default: CSV where `accept` asks for `text/csv`, else JSON.'),
+        .describe('Default: CSV if `accept` asks for `text/csv`, else JSON.'),
     }),
     answers: { 200: statementShape },
     problems: ['not_found'],
@@ -109,11 +109,13 @@ const lineShape = z.object({
     .string()
     .nullable()
     .describe('The reference of a single entry, as in `GET …/entries`.'),
-  request_id: idField('req').nullable().describe('Of corrections: that of the latest.'),
+  request_id: idField('req').nullable().describe('For corrections: the request of the latest one.'),
   expires_at: timeField.nullable().describe('The expiry of free credit.'),
   created_at: timeField
     .nullable()
-    .describe('Of corrections: when the latest was posted. Null: the requests of a day.'),
+    .describe(
+      'For corrections: when the latest one was posted. Null: the line has the requests of a day.',
+    ),
 })
 
 /** An account's statement. */

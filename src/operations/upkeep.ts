@@ -52,7 +52,7 @@ function audits({ store, ids, clock, server }: OperationParts) {
     name: 'getAuditProgress',
     method: 'GET',
     paths: { operator: '/app/api/operator/audit/progress' },
-    summary: 'The progress of an audit that this process is running.',
+    summary: 'The progress of the audit that this process is running.',
     answers: { 200: auditProgressShape },
     async run() {
       return {
@@ -178,7 +178,7 @@ export const auditShape = z
         }),
       )
       .describe(
-        'The times of the last 90 days at which the database had lost commits, newest first, with what was booked again.',
+        'The times in the last 90 days at which the database had lost commits, newest first, with the requests and commands that were booked again.',
       ),
     differences: z
       .array(z.object({ what: z.string(), id: z.string(), stored: figure, recomputed: figure }))
@@ -289,7 +289,7 @@ function turnMaintenance({ maintenance }: OperationParts) {
     scope: 'everything',
     paths: { admin: '/v1/admin/maintenance', operator: '/app/api/operator/maintenance' },
     summary:
-      'Switch maintenance on or off. While it is on, new inference requests are refused; requests in flight finish.',
+      'Turn maintenance on or off. While it is on, new inference requests are refused; requests in flight finish.',
     body: z.strictObject({ enabled: z.boolean() }),
     example: { enabled: false },
     isHarmless: ({ enabled }) => !enabled,

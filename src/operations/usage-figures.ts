@@ -8,17 +8,17 @@ const count = z.int()
 /** The sums of requests. */
 export const figuresShape = z.object({
   requests: count,
-  failed: count.describe('Those that ended with an error.'),
+  failed: count.describe('Requests that ended with an error.'),
   charge: moneyField,
-  backed_charge: moneyField.describe('The part of the charge on paid credit.'),
-  free_charge: moneyField.describe('The part of the charge on free credit.'),
+  backed_charge: moneyField.describe('The part of the charge that was paid with paid credit.'),
+  free_charge: moneyField.describe('The part of the charge that was paid with free credit.'),
   written_off: moneyField.describe('The part of `free_charge` that free credit could not pay.'),
-  cost: moneyField.describe('The provider cost, with `uncharged_cost`.'),
-  uncharged_cost: moneyField.describe('What the provider billed for released requests.'),
+  cost: moneyField.describe('The provider cost, including `uncharged_cost`.'),
+  uncharged_cost: moneyField.describe('The amount that the provider billed for released requests.'),
   uncosted: count.describe('Charged requests whose cost is not known.'),
   margin: moneyField
     .nullable()
-    .describe('`backed_charge` less `cost`; null where `uncosted` is not 0.'),
+    .describe('`backed_charge` less `cost`; null if `uncosted` is not 0.'),
   input_tokens: count,
   cache_read_tokens: count,
   cache_write_tokens: count,

@@ -45,7 +45,7 @@ const reportQuery = {
   step: z
     .enum(STEPS)
     .optional()
-    .describe('A row for each day or month and each group; `by` is anything but day and month.'),
+    .describe('A row for each group in each day or month. Only if `by` is neither day nor month.'),
   time_zone: filterField
     .refine(isTimeZone, 'must be a time zone such as Europe/Berlin or UTC')
     .default('UTC')
@@ -53,7 +53,7 @@ const reportQuery = {
   format: z
     .enum(['json', 'csv'])
     .optional()
-    .describe('Default: CSV where `accept` asks for `text/csv`, else JSON.'),
+    .describe('Default: CSV if `accept` asks for `text/csv`, else JSON.'),
 }
 
 const TAGS_BOUND = `\`by=tag\` allows at most ${TAGS_MAX.toLocaleString('en-US')} distinct tags in the range.`
@@ -107,7 +107,7 @@ function ofAll(parts: OperationParts) {
         .enum(['json', 'csv', 'focus'])
         .optional()
         .describe(
-          'Default: CSV where `accept` asks for `text/csv`, else JSON. `focus`: CSV with the columns of FOCUS 1.2, a row for each day or month, account, key, endpoint, upstream and model; `by` is day or month.',
+          'Default: CSV if `accept` asks for `text/csv`, else JSON. `focus`: CSV with the columns of FOCUS 1.2, a row for each day or month, account, key, endpoint, upstream and model; `by` is day or month.',
         ),
       by: z.enum(GROUPINGS).default('day').describe(TAGS_BOUND),
       model: filterField.optional(),
@@ -239,14 +239,14 @@ function allOf(sums: readonly SumRow[]): UsageSums {
 
 function tooManyTags(): Problem {
   return new Problem('invalid_parameter', {
-    message: `The requests have more than ${TAGS_MAX} different tags, or lists of tags: choose a shorter range.`,
+    message: `The requests have more than ${TAGS_MAX} different tags, or combinations of tags: choose a shorter range.`,
     param: 'from',
   })
 }
 
 function tooManyRows(): Problem {
   return new Problem('invalid_parameter', {
-    message: `The report has more than ${ROWS_MAX} rows: choose a shorter range, or no \`step\`.`,
+    message: `The report has more than ${ROWS_MAX} rows: choose a shorter range, or leave \`step\` out.`,
     param: 'from',
   })
 }
@@ -303,7 +303,7 @@ const rowShape = z.object({
     .string()
     .nullable()
     .describe(
-      'A date such as 2027-01-31, a month such as 2027-01, the ID or name of a group, or a tag; null: requests without tags, or pruned; by upstream: requests that were pruned before 0.3.0.',
+      'A date such as 2027-01-31, a month such as 2027-01, the ID or name of a group, or a tag. Null: requests without tags, or pruned requests; by upstream: requests that were pruned before 0.3.0.',
     ),
   name: z.string().nullable().describe('The name of a key or an account.'),
   date: z.string().optional().describe('With `step`: the day or the month.'),

@@ -45,7 +45,7 @@ export const chartQuery = {
     .enum(COMPARISONS)
     .optional()
     .describe(
-      'The period to compare with: the period before (the default; of a whole month, the month before), or the same dates a year before.',
+      'The period to compare with: the period before (the default; for a whole month, the month before), or the same dates a year earlier.',
     ),
 }
 
@@ -55,7 +55,9 @@ export const usageQuery = z.strictObject({
   step: z
     .enum(CHART_STEPS)
     .optional()
-    .describe('Default: hours up to 48 hours, UTC days up to 92 days, else months.'),
+    .describe(
+      'Default: hours for a range of up to 48 hours, UTC days for up to 92 days, else months.',
+    ),
 })
 
 function show({ store, clock }: OperationParts) {
@@ -160,7 +162,7 @@ export function stepsOf({ step, by, ...asked }: AskedSteps, nowMs: number): Char
   const rangeMsMax = HOURLY_MS_MAX[by]
   if (step === 'hour' && range.toMs - range.fromMs > rangeMsMax) {
     throw new Problem('invalid_parameter', {
-      message: `\`step\` can be hour for at most ${rangeMsMax / HOUR_MS} hours by ${by}.`,
+      message: `\`step\` can be \`hour\` for at most ${rangeMsMax / HOUR_MS} hours with \`by=${by}\`.`,
       param: 'step',
     })
   }
@@ -268,7 +270,7 @@ export const usageShape = z
     object: z.literal('usage'),
     ...chartShape,
     figures: figuresShape,
-    before: figuresShape.describe('The figures of the period that it is compared with.'),
+    before: figuresShape.describe('The figures of the period of the comparison.'),
     compared: z
       .object({
         from: timeField,
@@ -277,7 +279,7 @@ export const usageShape = z
         groups: z.array(z.object({ id: z.string(), figures: figuresShape })),
       })
       .nullable()
-      .describe('The same chart of the period that it is compared with; null without `compare`.'),
+      .describe('The same chart of the period of the comparison; null without `compare`.'),
     steps: z.array(timeField).describe('When each step begins.'),
     all: stepFigures,
     series: z

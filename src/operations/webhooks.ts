@@ -60,7 +60,8 @@ function create(parts: OperationParts) {
     method: 'POST',
     scope: 'everything',
     paths: { admin: '/v1/admin/webhooks', operator: '/app/api/operator/webhooks' },
-    summary: 'Create a webhook. Only this answer has the secret that its messages are signed with.',
+    summary:
+      'Create a webhook. The secret that signs its messages is returned only in this answer.',
     body: z.strictObject({
       url: urlField(parts),
       events: eventsField.default([...WEBHOOK_EVENTS]),
@@ -82,7 +83,7 @@ function list({ store }: OperationParts) {
     // An address may be a secret of its receiver.
     scope: 'everything',
     paths: { admin: '/v1/admin/webhooks', operator: '/app/api/operator/webhooks' },
-    summary: 'Every webhook, the oldest first, without their secrets.',
+    summary: 'All webhooks, oldest first, without their secrets.',
     answers: { 200: listShape(webhookShape) },
     async run({ reader, caller }) {
       const webhooks = await listWebhooks(readsFor({ caller, reader }, store))
@@ -101,7 +102,7 @@ function change(parts: OperationParts) {
       admin: '/v1/admin/webhooks/{webhook_id}',
       operator: '/app/api/operator/webhooks/{webhook_id}',
     },
-    summary: 'Change the given fields of a webhook. A disabled webhook is sent nothing.',
+    summary: 'Change the given fields of a webhook. A disabled webhook gets no messages.',
     body: z.strictObject({
       url: urlField(parts).optional(),
       events: eventsField.optional(),
@@ -134,7 +135,7 @@ function remove({ store, clock }: OperationParts) {
       admin: '/v1/admin/webhooks/{webhook_id}',
       operator: '/app/api/operator/webhooks/{webhook_id}',
     },
-    summary: 'Delete a webhook with all messages to it, sent or not.',
+    summary: 'Delete a webhook and all its messages, sent or not.',
     isHarmless: true,
     answers: { 200: deletedWebhookShape },
     problems: ['not_found'],
@@ -156,7 +157,8 @@ function test({ store, ids, clock }: OperationParts) {
       admin: '/v1/admin/webhooks/{webhook_id}/test',
       operator: '/app/api/operator/webhooks/{webhook_id}/test',
     },
-    summary: 'Send a webhook the message `webhook.test`, as a running server sends all others.',
+    summary:
+      'Send the message `webhook.test` to a webhook. A running server delivers it like any other message.',
     isHarmless: true,
     answers: { 202: deliveryShape },
     problems: ['not_found', 'service_unavailable'],
@@ -190,7 +192,7 @@ function deliveries({ store }: OperationParts) {
       admin: '/v1/admin/webhooks/{webhook_id}/deliveries',
       operator: '/app/api/operator/webhooks/{webhook_id}/deliveries',
     },
-    summary: 'The messages to a webhook of the last 30 days, newest first.',
+    summary: 'The messages to a webhook in the last 30 days, newest first.',
     query: pageQuery('deliveries', {}),
     answers: { 200: listShape(deliveryShape) },
     problems: ['not_found'],
@@ -215,7 +217,7 @@ export const webhookShape = z
     events: z.array(z.enum(WEBHOOK_EVENTS)),
     disabled: z
       .boolean()
-      .describe('Whether nothing is sent to it, because an admin disabled it or it answered 410.'),
+      .describe('Whether it gets no messages, because an admin disabled it or it answered 410.'),
     created_at: timeField,
   })
   .meta({ id: 'Webhook' })
@@ -225,7 +227,7 @@ export const createdWebhookShape = webhookShape
   .extend({
     secret: z
       .string()
-      .describe('The secret that signs its messages, whsec_… No later answer has it.'),
+      .describe('The secret that signs its messages, whsec_… It is not returned again.'),
   })
   .meta({ id: 'CreatedWebhook' })
 
@@ -244,7 +246,10 @@ export const deliveryShape = z
     event: z.string(),
     state: z.enum(['waiting', 'delivered', 'failed']),
     attempts: z.int(),
-    http_status: z.int().nullable().describe('Of the latest attempt; null: there was no answer.'),
+    http_status: z
+      .int()
+      .nullable()
+      .describe('The HTTP status of the latest attempt; null: there was no answer.'),
     failure: z.string().nullable().describe('Why the latest attempt failed.'),
     created_at: timeField,
     next_attempt_at: timeField.nullable().describe('Null: no further attempt.'),

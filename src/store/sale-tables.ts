@@ -47,7 +47,7 @@ export const PURCHASES = new Table('purchases', {
     disputed: startsAs(false, flag),
     /** The payment; null until it is made. */
     paid: together({ paid_currency: text, paid_units: wholeNumber }),
-    /** Why it is held, and why it was dismissed. */
+    /** Why it is held or was dismissed. */
     note: orNull(text),
     credited_at_ms: orNull(integer),
     /** The number of its receipt, which no other purchase has; null until it is credited. */
