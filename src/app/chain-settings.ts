@@ -241,7 +241,7 @@ export function fewNodesWarning({
 }): string | null {
   if (settings === null) return null
   const { chain, rpcUrls } = settings
-  if (chain.quorum === 1) return 'CHAIN_QUORUM is 1: a deposit counts on the word of one node'
+  if (chain.quorum === 1) return 'CHAIN_QUORUM is 1: a deposit counts on the word of a single node'
   const hosts = new Set(rpcUrls.map((url) => new URL(url).hostname))
   if (hosts.size >= chain.quorum) return null
   return 'CHAIN_RPC_URLS has fewer hosts than CHAIN_QUORUM: a deposit counts on the word of one company'

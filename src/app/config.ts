@@ -325,7 +325,7 @@ export function configFromEnvironment(): Config {
       process.loadEnvFile('.env')
     } catch (error) {
       throw new ConfigError(
-        'the file .env cannot be read: check that it is a file and its rights',
+        'the file .env cannot be read: check that it is a file that this user can read',
         {
           cause: error,
         },

@@ -120,7 +120,7 @@ function aliasWarner({ configured, log }: Wiring, catalog: Catalog): () => void 
     for (const [alias, model] of configured.aliases) {
       if (catalog.modelIds.has(model) || noted.has(alias)) continue
       noted.add(alias)
-      log.warn({ alias, model }, 'alias leads nowhere: no upstream offers its model')
+      log.warn({ alias, model }, 'an alias has no model: no upstream offers it')
     }
   }
 }

@@ -59,7 +59,7 @@ export async function openChain(
       },
       onFailure: (cause) => {
         telemetry.chainLooked(null)
-        log.error({ cause: String(cause) }, 'a look at the chain failed')
+        log.error({ cause: String(cause) }, 'a search of the chain for deposits failed')
       },
     })
     closing.defer(() => job.stop())

@@ -144,7 +144,7 @@ async function openMaintenance(
   })
   closing.defer(() => maintenance.stop())
   if (maintenance.isOn)
-    log.warn('maintenance is on: inference requests are refused until it is switched off')
+    log.warn('maintenance is on: inference requests are refused until it is turned off')
   return maintenance
 }
 
@@ -266,7 +266,7 @@ function openOutbox({ config, log, clock, closing }: Wiring): Outbox['post'] | n
   const settings = mailSettingsOf(config)
   if (settings === null) return null
   if (config.TOLLGATE_PUBLIC_URL === null) {
-    log.warn('links in emails lead to this machine alone: set TOLLGATE_PUBLIC_URL')
+    log.warn('links in emails work only on this machine: set TOLLGATE_PUBLIC_URL')
   }
   const outbox = new Outbox({
     server: new MailServer(settings),

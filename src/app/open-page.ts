@@ -83,7 +83,7 @@ export function openPage(
       db,
       clock,
       providers: outsideProvidersOf(config),
-      onFault: (fault) => log.warn(fault, 'a sign-in at a provider was not taken'),
+      onFault: (fault) => log.warn(fault, 'a sign-in at a provider failed'),
     }),
     db,
     site: new PageSite(config.TOLLGATE_PUBLIC_URL),

@@ -75,11 +75,11 @@ async function sayWhoseWait({ log }: Wiring, { store, upstreams }: Opened): Prom
       if (upstreams.has(upstream)) continue
       log.warn(
         { upstream, requests },
-        'requests of an upstream that is not in the settings wait for their cost: put it back, settle them with `tollgate request settle`, or wait for TOLLGATE_SETTLE_AFTER_MS',
+        'requests of an upstream that is no longer in the settings have no final cost: put the upstream back, settle them with `tollgate request settle`, or wait for TOLLGATE_SETTLE_AFTER_MS',
       )
     }
   } catch (cause) {
-    log.warn({ cause: String(cause) }, 'requests that wait for their cost could not be counted')
+    log.warn({ cause: String(cause) }, 'requests whose cost is not known yet could not be counted')
   }
 }
 

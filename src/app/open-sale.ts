@@ -78,7 +78,7 @@ function startPoll(
     method,
     clock,
     onFailure: (source, cause) =>
-      log.warn({ source, cause: String(cause) }, 'payments by card could not be looked at'),
+      log.warn({ source, cause: String(cause) }, 'payments by card could not be looked up'),
   })
   closing.defer(() => poll.stop())
   poll.start()

@@ -56,7 +56,10 @@ export async function openVerification(
   // The built-in simulator costs nothing to ask, and a first request shows how a charge becomes final.
   const lookups = configured.mode === 'simulator' ? 'all' : config.TOLLGATE_LOOKUPS
   const onFailure = (cause: unknown): void =>
-    log.warn({ cause: String(cause) }, 'reported costs could not be verified; it is tried again')
+    log.warn(
+      { cause: String(cause) },
+      'reported costs could not be verified and will be tried again',
+    )
   let standing: StandingCosts | null = null
   const doubts = new Doubts({
     db: store.db,
@@ -128,8 +131,13 @@ async function noteLookUp(
 function logDoubt({ log, telemetry }: Wiring, { unit, isOpen }: DoubtChange): void {
   telemetry.doubtChanged({ isOpen })
   const of = showUnit(unit)
-  if (isOpen) log.warn({ of }, 'a reported cost was wrong: all of these are looked up')
-  else log.info({ of }, 'reported costs are right again: few of these are looked up')
+  if (isOpen)
+    log.warn({ of }, 'a reported cost was wrong: all reported costs of this kind are looked up now')
+  else
+    log.info(
+      { of },
+      'reported costs are right again: fewer reported costs of this kind are looked up',
+    )
 }
 
 /** Null: none of them has been compared. */

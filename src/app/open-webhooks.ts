@@ -34,7 +34,10 @@ export function openWebhooks(
     // Only the page has users. Without a mail server alerts are noted too, so that emails begin with later ones.
     alsoLook: hasPage ? (looked) => alerts.look(looked) : null,
     onFailure: (cause) =>
-      log.warn({ cause: String(cause) }, 'events for webhooks and alerts could not be looked for'),
+      log.warn(
+        { cause: String(cause) },
+        'the conditions of webhooks and alerts could not be checked',
+      ),
   })
   if (settings !== null && hasPage) {
     const post = new AlertPost({

@@ -53,8 +53,8 @@ function warnOfMisnomers(log: Logger): void {
   for (const { name, rightName } of misnomersIn(environment(), Object.keys(SETTINGS))) {
     log.warn(
       rightName.startsWith('UPSTREAM_')
-        ? `${name} is set but is not a setting: ${rightName} is read, or the file of TOLLGATE_UPSTREAMS`
-        : `${name} is set but is not a setting: ${rightName} is read`,
+        ? `${name} is set but is not a setting: set ${rightName} instead, or use the file of TOLLGATE_UPSTREAMS`
+        : `${name} is set but is not a setting: set ${rightName} instead`,
     )
   }
 }

@@ -199,7 +199,9 @@ aliases:
       expect.stringMatching(
         /^line 9: .*api_key must name a variable of the environment, like "\$.C_API_KEY."/,
       ),
-      expect.stringMatching(/^line 10: upstreams\.c\.colour is not a setting: there are dialect, /),
+      expect.stringMatching(
+        /^line 10: upstreams\.c\.colour is not a setting here: the settings are dialect, /,
+      ),
       expect.stringMatching(
         /^line 11: upstreams\.c\.formats\[1\] is "telegraph": it must be one of /,
       ),
@@ -265,7 +267,11 @@ aliases:
     ['is empty', '', /line 1: the file must be names and values/],
     ['has no upstream', 'upstreams: {}', /line 1: upstreams has no upstream/],
     ['is a list', '- a', /line 1: the file must be names and values/],
-    ['has other names', 'upstream: {}', /line 1: upstream is not a setting: there are upstreams/],
+    [
+      'has other names',
+      'upstream: {}',
+      /line 1: upstream is not a setting here: the settings are upstreams/,
+    ],
   ])('that %s says so', async (_, text, message) => {
     expect((await faultsOf(text)).join('\n')).toMatch(message)
   })

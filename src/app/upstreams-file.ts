@@ -36,7 +36,7 @@ export async function readUpstreamsFile(
     text = await readFile(path, 'utf8')
   } catch (error) {
     throw new ConfigError(
-      `TOLLGATE_UPSTREAMS is ${path}, which cannot be read: check that the file exists and its rights`,
+      `TOLLGATE_UPSTREAMS is ${path}, which cannot be read: check that the file exists and that this user can read it`,
       { cause: error },
     )
   }
@@ -45,7 +45,7 @@ export async function readUpstreamsFile(
   const { faults } = file
   if (read !== null && faults.length === 0) return read
   throw new ConfigError(
-    `${path} cannot be used (docs/upstreams.md has all lines):\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
+    `${path} cannot be used (docs/upstreams.md describes each line):\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
   )
 }
 
@@ -216,7 +216,9 @@ function readApiKey(
   if (text === null) return NO_KEY
   const apiKeyVariable = SECRET.exec(text)?.[1]
   if (apiKeyVariable === undefined) {
-    value.fault(`must name a variable of the environment, like ${example}: keys stand there`)
+    value.fault(
+      `must name a variable of the environment, like ${example}: keys belong there, not in the file`,
+    )
     return NO_KEY
   }
   const apiKey = fromEnvironment(value, { text, env })

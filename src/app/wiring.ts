@@ -58,7 +58,7 @@ export function stopSignal(log: Logger): Promise<void> {
     const onSignal = (signal: NodeJS.Signals): void => {
       if (firstAtMs === null) {
         firstAtMs = performance.now()
-        log.info({ signal }, 'stopping: requests in flight may end; a second signal ends them')
+        log.info({ signal }, 'stopping: requests in flight can finish; a second signal ends them')
         resolve()
       } else if (performance.now() - firstAtMs > SAME_SIGNAL_MS) {
         process.exit(1)

@@ -77,7 +77,9 @@ function readIds(
   const modelId = written ?? (writtenTheirs === null ? null : `${prefix}${writtenTheirs}`)
   if (modelId === null) return value.fault('has no id, and no upstream_id to make one from')
   if (!isModelId(modelId)) {
-    return value.fault('has an id that is none: it must be like acme/sage-pro, without spaces')
+    return value.fault(
+      'has an id that cannot be used: it must be like acme/sage-pro, without spaces',
+    )
   }
   const theirs = writtenTheirs ?? (modelId.startsWith(prefix) ? modelId.slice(prefix.length) : null)
   if (theirs === null)

@@ -23,7 +23,7 @@ export class YamlFile {
     for (const { code, message, pos } of document.errors) {
       const advice =
         code === 'UNEXPECTED_TOKEN'
-          ? '; a name in braces after a dollar sign must stand in quotes'
+          ? '; a name in braces after a dollar sign must be in quotes'
           : ''
       this.#faults.push({ line: lines.linePos(pos[0]).line, message: `${message}${advice}` })
     }
@@ -87,9 +87,9 @@ export class YamlValue {
     for (const { key, value } of node.items) {
       const name = isScalar(key) ? String(key.value) : ''
       const member = this.#below(value ?? key, `${this.path === '' ? '' : `${this.path}.`}${name}`)
-      if (name === '') member.fault('has a name that is no text')
+      if (name === '') member.fault('has a name that is not text')
       else if (known !== undefined && !known.includes(name)) {
-        member.fault(`is not a setting: there are ${known.join(', ')}`)
+        member.fault(`is not a setting here: the settings are ${known.join(', ')}`)
       } else members.set(name, member)
     }
     return members
