@@ -95,7 +95,7 @@ test('after a start that failed, the one file has all of the store', async () =>
   const PORT = typeof bound === 'object' ? String(bound?.port) : ''
   await expect(serveHere({ PORT })).rejects.toThrow('is taken')
   expect(logBytes()).toBe(0)
-  expect(await auditOfCopy()).toMatch(/^empty store: it has no account\./)
+  expect(await auditOfCopy()).toMatch(/^empty store: it has no accounts\./)
 })
 
 test.each(SIGNALS)(

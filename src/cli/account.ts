@@ -27,7 +27,7 @@ type Account = z.output<typeof accountShape>
 
 const LISTED = {
   list: 'accounts',
-  none: 'no accounts yet: make one with `tollgate account create <name>`',
+  none: 'no accounts yet: create one with `tollgate account create <name>`',
   columns: {
     ACCOUNT: ({ id }: Account) => id,
     NAME: ({ name }: Account) => name,
@@ -78,7 +78,7 @@ const account = { flags: '<account>', words: 'its ID, acct_…', to: 'params.acc
 
 const fee = {
   flags: '--fee <percent>',
-  words: 'the platform fee of its requests, 0 to 100, such as 2.5; or none, for that of the model',
+  words: 'the platform fee of its requests in percent, such as 2.5; none: the fee of the model',
   to: 'body.fee_basis_points',
   read: orNone(readPercent),
 } as const
@@ -111,7 +111,7 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
         fee,
         {
           flags: '--external-id <id>',
-          words: 'its ID in another system; if an account has it already, that one is shown',
+          words: 'its ID in another system; if an account already has it, that account is shown',
           to: 'body.external_id',
         },
         ...MODEL_OPTIONS,
@@ -121,13 +121,13 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
         BILLING_OPTION,
       ],
       help: `
-With --external-id the same command can be run again: it makes one account.
+With --external-id, you can repeat the command: it creates only one account.
 
   tollgate account create Ada --external-id customer-42 --metadata plan=gold --metadata seats=5`,
       show: show(accountShape, (made) => ({
         ...ACCOUNTS.one({ body: made, httpStatus: 201 }),
         note: `
-  Next, give it credit, in dollars, and make it a key:
+  Next, add credit, in dollars, and create a key:
     npx tollgate credit grant ${made.id} 25 --reference invoice-1
     npx tollgate key create ${made.id}`,
       })),
@@ -141,24 +141,25 @@ With --external-id the same command can be run again: it makes one account.
         {
           flags: '--sort <value>',
           words:
-            'name, available, held, charged, margin, last_request or created; with -, the greatest first, such as -held',
+            'name, available, held, charged, margin, last_request or created; with - in front, the largest first, such as -held',
           to: 'query.sort',
         },
         {
           flags: '--since <time>',
-          words: 'charge and margin from this date on, such as 2027-01-31; left out: 30 days',
+          words:
+            'charge and margin from this date on, such as 2027-01-31; default: the last 30 days',
           to: 'query.from',
           read: readMoment,
         },
         {
           flags: '--until <time>',
-          words: 'charge and margin before this date; left out: now',
+          words: 'charge and margin before this date; default: now',
           to: 'query.to',
           read: readMoment,
         },
         {
           flags: '--external-id <id>',
-          words: 'only the account that another system knows by this ID',
+          words: 'only the account with this ID in another system',
           to: 'query.external_id',
         },
         {
@@ -213,7 +214,7 @@ With --external-id the same command can be run again: it makes one account.
         BILLING_OPTION,
       ],
       help: `
-A list of models that is left out stays as it is; the keys' own lists apply too.
+A list of models that you leave out is unchanged. The lists of the keys also apply.
 
   tollgate account update acct_… --models-deny "acme/sage-pro,nova/*"
   tollgate account update acct_… --models-deny none`,

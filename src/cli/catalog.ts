@@ -23,7 +23,7 @@ const REFRESH: OperationCommand = {
   begins({ settings }) {
     if (settings().upstreams !== undefined) return 'fetching models …'
     throw new CommandFailure(
-      'no upstream is configured: a server with the simulator fetches its models by itself',
+      'no upstream is configured: a server with the simulator fetches its models itself',
     )
   },
   takes: [],

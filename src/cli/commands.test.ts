@@ -102,7 +102,7 @@ describe('account', () => {
   test('an empty list says how to make the first account', async () => {
     expect(await line.run('account', 'list')).toEqual({
       exitCode: 0,
-      out: 'no accounts yet: make one with `tollgate account create <name>`\n',
+      out: 'no accounts yet: create one with `tollgate account create <name>`\n',
       notes: '',
     })
     expect(await line.json('account', 'list')).toMatchObject({ data: [], has_more: false })
@@ -159,7 +159,7 @@ describe('credit grant', () => {
     await grant('25', '--reference', 'invoice-1')
     expect(await grant('25', '--reference', 'invoice-1')).toEqual({
       exitCode: 0,
-      out: 'this reference was added before: nothing changed\n',
+      out: 'this reference was used before: nothing changed\n',
       notes: '',
     })
     expect(await grant('26', '--reference', 'invoice-1')).toEqual({
@@ -319,7 +319,7 @@ describe('key', () => {
     const { id: key } = await line.json('key', 'create', id)
     expect(await line.run('key', 'delete', String(key))).toEqual({
       exitCode: 0,
-      out: `deleted ${key}; what it did stays in Activity\n`,
+      out: `deleted ${key}; its requests stay in Activity\n`,
       notes: '',
     })
     expect(await line.json('key', 'list', id)).toMatchObject({ data: [] })
@@ -344,7 +344,7 @@ describe('key', () => {
   test('an empty list says how to make a key', async () => {
     expect(await line.run('key', 'list', id)).toEqual({
       exitCode: 0,
-      out: 'no API keys: make one with `tollgate key create <account>`\n',
+      out: 'no API keys: create one with `tollgate key create <account>`\n',
       notes: '',
     })
   })

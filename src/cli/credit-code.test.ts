@@ -44,7 +44,9 @@ test('a code is shown once, and gives its credit to one account', async () => {
 })
 
 test('codes are listed newest first, with the accounts that redeemed them', async () => {
-  expect((await line.run('credit', 'code', 'list')).out).toMatch(/^no credit codes: make one with/)
+  expect((await line.run('credit', 'code', 'list')).out).toMatch(
+    /^no credit codes: create one with/,
+  )
   const ada = await makeAccount('Ada')
   const first = await makeCode('--expires', '2999-01-31')
   const second = await makeCode()

@@ -7,7 +7,7 @@ import { moment } from './table.ts'
 
 const CODES = shownRows(creditCodeShape, {
   list: 'codes',
-  none: 'no credit codes: make one with `tollgate credit code create <dollars>`',
+  none: 'no credit codes: create one with `tollgate credit code create <dollars>`',
   columns: {
     ID: ({ id }) => id,
     CODE: ({ suffix }) => `…${suffix}`,
@@ -57,7 +57,7 @@ const GRANT: OperationCommand = {
   ],
   show: show(entryShape, (entry, httpStatus) => {
     const { account_id, amount, purse } = entry
-    if (httpStatus === 200) return { out: 'this reference was added before: nothing changed' }
+    if (httpStatus === 200) return { out: 'this reference was used before: nothing changed' }
     return amount < 0
       ? { out: `removed ${showMicros(-amount)} of ${PURSE_WORDS[purse]} credit from ${account_id}` }
       : { out: `added ${showMicros(amount)} of ${PURSE_WORDS[purse]} credit to ${account_id}` }
@@ -96,7 +96,7 @@ const CODE_COMMANDS: CommandGroup = {
     {
       name: 'create',
       runs: 'createCode',
-      words: 'create a code for paid credit; its text is shown only now',
+      words: 'create a code for paid credit; its text is shown only once',
       makesStore: true,
       takes: [
         { flags: '<dollars>', words: 'the amount of credit', to: 'body.amount', read: readDollars },

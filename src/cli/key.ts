@@ -19,7 +19,7 @@ import { moment } from './table.ts'
 
 const KEYS = shownRows(apiKeyShape, {
   list: 'keys',
-  none: 'no API keys: make one with `tollgate key create <account>`',
+  none: 'no API keys: create one with `tollgate key create <account>`',
   columns: {
     ID: ({ id }) => id,
     KEY: ({ prefix }) => prefix,
@@ -48,7 +48,7 @@ export const KEY_COMMANDS: CommandGroup = {
     {
       name: 'create',
       runs: 'createKey',
-      words: 'create an API key; its text is shown only now',
+      words: 'create an API key; its text is shown only once',
       takes: [
         account,
         {
@@ -59,7 +59,7 @@ export const KEY_COMMANDS: CommandGroup = {
         },
         {
           flags: '--limit <dollars>',
-          words: 'the most that it may spend in total',
+          words: 'the maximum that it can spend in total',
           to: 'body.credit_limit',
           read: readDollars,
         },
@@ -100,7 +100,7 @@ export const KEY_COMMANDS: CommandGroup = {
       words:
         'change the name, expiry, models, notes or limits of an API key, from its next request on',
       help: `
-A list of models that is left out stays as it is; the lists of the account apply too.
+A list of models that you leave out is unchanged. The lists of the account also apply.
 
   tollgate key update key_… --models-allow "acme/*"
   tollgate key update key_… --models-allow none`,
@@ -110,7 +110,7 @@ A list of models that is left out stays as it is; the lists of the account apply
         { flags: '--name <name>', words: 'a name', to: 'body.name' },
         {
           flags: '--limit <dollars>',
-          words: 'the most that it may spend in total, or none',
+          words: 'the maximum that it can spend in total, or none',
           to: 'body.credit_limit',
           read: orNone(readDollars),
         },
@@ -129,18 +129,18 @@ A list of models that is left out stays as it is; the lists of the account apply
     {
       name: 'rotate',
       runs: 'rotateKey',
-      words: 'give an API key a new text, which is shown only now',
+      words: 'give an API key a new text, which is shown only once',
       help: `
-The key keeps its id, limits and spend. The text before works until the grace has passed;
-a second rotation ends it.
+The key keeps its ID, limits and spend. The previous text works until the grace period ends,
+or until the next rotation.
 
   tollgate key rotate key_… --grace 24h
-  tollgate key rotate key_… --grace 0h      refuse the text before at once`,
+  tollgate key rotate key_… --grace 0h      refuse the previous text at once`,
       takes: [
         apiKey,
         {
           flags: '--grace <time>',
-          words: 'how long the text before still works, at most 7d; 24h without it',
+          words: 'how long the previous text still works, at most 7d; default: 24h',
           to: 'body.grace_seconds',
           read: readSeconds,
         },
@@ -149,18 +149,18 @@ a second rotation ends it.
         out: key,
         note: `This is the only time the new text of ${id} is shown. ${
           previous_expires_at === null
-            ? 'The text before is refused.'
-            : `The text before works until ${moment(previous_expires_at)}.`
+            ? 'The previous text is refused.'
+            : `The previous text works until ${moment(previous_expires_at)}.`
         }`,
       })),
     },
     {
       name: 'delete',
       runs: 'deleteKey',
-      words: 'refuse its requests for ever; its requests stay in Activity',
+      words: 'delete an API key; its requests stay in Activity',
       takes: [apiKey],
       show: show(z.object({ id: z.string() }), ({ id }) => ({
-        out: `deleted ${id}; what it did stays in Activity`,
+        out: `deleted ${id}; its requests stay in Activity`,
       })),
     },
     {

@@ -23,18 +23,18 @@ export function limitOptions(of: 'new' | 'changed'): readonly Taken[] {
   return [
     {
       flags: '--allowance <dollars/period>',
-      words: `what it may spend each day, week or month, such as 20/day${or}`,
+      words: `the maximum that it can spend each day, week or month, such as 20/day${or}`,
       to: 'body.allowance',
       read: read(readAllowance),
     },
     {
       flags: '--allowance-time-zone <zone>',
-      words: 'whose days those are, such as Europe/Berlin; UTC if left out',
+      words: 'the time zone of these days, such as Europe/Berlin; default: UTC',
       to: 'body.allowance.time_zone',
     },
     {
       flags: '--requests-per-minute <number>',
-      words: `its limit of requests in a minute${or}`,
+      words: `its limit of requests per minute${or}`,
       to: 'body.limits.requests_per_minute',
       read: read(readNumber),
     },
@@ -46,7 +46,7 @@ export function limitOptions(of: 'new' | 'changed'): readonly Taken[] {
     },
     {
       flags: '--tokens-per-minute <number>',
-      words: `its limit of tokens in a minute${or}`,
+      words: `its limit of tokens per minute${or}`,
       to: 'body.limits.tokens_per_minute',
       read: read(readNumber),
     },

@@ -14,9 +14,7 @@ export const MAIL_COMMANDS: CommandGroup = {
 
 function mailTestCommand({ settings, terminal }: CommandInput): Command {
   return new Command('test')
-    .description(
-      'send an email with the settings of this moment, and print what the mail server said',
-    )
+    .description("send a test email with the current settings, and print the mail server's answer")
     .argument('<address>', 'who gets it')
     .action(async (to: string) => {
       const { mail, pageUrl } = settings()

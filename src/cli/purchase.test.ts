@@ -106,7 +106,9 @@ test('the status of the sale has purchases by state, and a check of play money f
 })
 
 test('deposit addresses are listed with their paths, one page after the other', async () => {
-  expect((await line.run('sale', 'addresses')).out).toBe('no deposit address was given out yet\n')
+  expect((await line.run('sale', 'addresses')).out).toBe(
+    'no deposit addresses were given out yet\n',
+  )
   const accountId = String((await line.json('account', 'create', 'Ada'))['id'])
   const store = await openStore({ url: line.storeUrl })
   await addDepositAddresses(store.db, [

@@ -174,7 +174,10 @@ describe('audit', () => {
   test('of a store without an account says that it is empty', async () => {
     await (await openStore({ url: line.storeUrl })).close()
     const { exitCode, out } = await line.run('audit')
-    expect([exitCode, out]).toEqual([0, expect.stringMatching(/^empty store: it has no account\./)])
+    expect([exitCode, out]).toEqual([
+      0,
+      expect.stringMatching(/^empty store: it has no accounts\./),
+    ])
   })
 
   test('of a ledger that is off by a micro-dollar fails, and names the figure', async () => {

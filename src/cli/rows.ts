@@ -113,7 +113,7 @@ export function readExpirySeconds(text: string, nowMs: number): number {
   if (isSpan(text)) return readSeconds(text)
   const expiresAtMs = Date.parse(readMoment(text))
   if (Number.isNaN(expiresAtMs)) {
-    throw new UsageFailure('must be a date such as 2027-01-31, or how long, such as 12h or 90d')
+    throw new UsageFailure('must be a date such as 2027-01-31, or a duration such as 12h or 90d')
   }
   if (expiresAtMs <= nowMs) throw new UsageFailure('must be in the future')
   return Math.floor((expiresAtMs - nowMs) / 1_000)
@@ -148,13 +148,13 @@ export function orNone(read: Reader): Reader {
 export const MODEL_OPTIONS: readonly Taken[] = [
   {
     flags: '--models-allow <models>',
-    words: 'the only models to be used, such as acme/sage-pro,nova/*, or none for all',
+    words: 'the only models that can be used, such as acme/sage-pro,nova/*, or none for all',
     to: 'body.models.allow',
     read: orNone(readWords),
   },
   {
     flags: '--models-deny <models>',
-    words: 'models that may not be used, also if allowed, or none',
+    words: 'models that cannot be used, even if allowed, or none',
     to: 'body.models.deny',
     read: orNone(readWords),
   },
@@ -163,7 +163,7 @@ export const MODEL_OPTIONS: readonly Taken[] = [
 /** The option of notes on an account or a key. */
 export const METADATA_OPTION: Taken = {
   flags: '--metadata <key=value>',
-  words: 'a note, given once for each; together they replace all earlier ones; none removes them',
+  words: 'a note; give the option once for each. They replace all earlier notes; none removes them',
   to: 'body.metadata',
   readAll: readPairs,
 }
@@ -172,7 +172,7 @@ export const METADATA_OPTION: Taken = {
 export const BILLING_OPTION: Taken = {
   flags: '--billing <key=value>',
   words:
-    'who its receipts are for: name, address or tax_id, given once for each; together they replace all earlier ones; none removes them',
+    'the buyer on its receipts: a name, address or tax_id; give the option once for each. They replace all earlier ones; none removes them',
   to: 'body.billing',
   readAll: readPairs,
 }

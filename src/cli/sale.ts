@@ -11,7 +11,7 @@ import { CommandFailure, UsageFailure } from './terminal.ts'
 
 const ADDRESSES = shownRows(depositAddressShape, {
   list: 'deposit_addresses',
-  none: 'no deposit address was given out yet',
+  none: 'no deposit addresses were given out yet',
   columns: {
     ACCOUNT: ({ account_id }) => account_id,
     CHAIN: ({ chain_id }) => String(chain_id),
@@ -127,14 +127,14 @@ function rescan(input: CommandInput, fromBlock: number): Promise<void> {
 /** `tollgate sale replace-key`: lets the server give out addresses of another extended public key. */
 function replaceKeyCommand(input: CommandInput): Command {
   return new Command('replace-key')
-    .description('give out deposit addresses of the CHAIN_DEPOSIT_XPUB that is set now')
+    .description('derive new deposit addresses from the current CHAIN_DEPOSIT_XPUB')
     .action(() =>
       withStore(input, async (opened) => {
         const { chain } = await openSale(opened, input.settings())
         if (chain === null) throw new CommandFailure(NO_CHAIN)
         await chain.replaceKey()
         opened.terminal.out(
-          'new addresses are of the key that is set now; deposits at earlier addresses are credited as before',
+          'new addresses are derived from the current key; deposits at earlier addresses are credited as before',
         )
       }),
     )

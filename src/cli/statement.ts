@@ -10,18 +10,18 @@ import { counted, table } from './table.ts'
 export const STATEMENT_COMMAND: OperationCommand = {
   name: 'statement',
   runs: 'getStatement',
-  words: 'show what changed the credit of the account, a line for the requests of each UTC day',
+  words: "show each change of the account's credit; the requests of a UTC day are one line",
   takes: [
     { flags: '<account>', words: 'its ID, acct_…', to: 'params.account_id' },
     {
       flags: '--since <date>',
-      words: 'from this date on, such as 2027-01-31; left out: 30 days',
+      words: 'from this date on, such as 2027-01-31; default: the last 30 days',
       to: 'query.from',
       read: readMoment,
     },
     {
       flags: '--until <date>',
-      words: 'before this date; left out: now',
+      words: 'before this date; default: now',
       to: 'query.to',
       read: readMoment,
     },

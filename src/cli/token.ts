@@ -5,7 +5,7 @@ import { moment } from './table.ts'
 
 const TOKENS = shownRows(adminTokenShape, {
   list: 'admin_tokens',
-  none: 'no admin tokens: make one with `tollgate token create --name <name> --scope read`',
+  none: 'no admin tokens: create one with `tollgate token create --name <name> --scope read`',
   columns: {
     ID: ({ id }) => id,
     NAME: ({ name }) => name,
@@ -24,11 +24,11 @@ export const TOKEN_COMMANDS: CommandGroup = {
     {
       name: 'create',
       runs: 'createAdminToken',
-      words: 'create an admin token; its text is shown only now',
+      words: 'create an admin token; its text is shown only once',
       takes: [
         {
           flags: '--name <name>',
-          words: 'whose it is: changes are recorded with it',
+          words: 'the name that its changes are recorded under',
           to: 'body.name',
         },
         {
@@ -40,18 +40,18 @@ export const TOKEN_COMMANDS: CommandGroup = {
         {
           flags: '--expires <when>',
           formerly: '--expires-in <time>',
-          words: 'when it expires, such as 2027-01-31 or 90d; left out: never',
+          words: 'when it expires, such as 2027-01-31 or 90d; default: never',
           to: 'body.expires_in_seconds',
           read: readExpirySeconds,
         },
       ],
       help: `
-read        all that changes nothing
-keys        makes and changes accounts and API keys
-credit      adds and takes credit, makes codes, decides purchases, settles requests
-everything  these, and all else: users, tokens, webhooks, maintenance
+read        lists and shows everything, changes nothing
+keys        creates and changes accounts and API keys
+credit      adds and removes credit, creates codes, decides purchases, settles requests
+everything  all of these, and the rest: users, tokens, webhooks, maintenance
 
-A token may do what its scopes say and nothing else: for a shop that also lists its keys, --scope read,keys.
+A token can do only what its scopes say: a shop that also lists its keys needs --scope read,keys.
 The admin API is on only while ADMIN_API_TOKEN is set; without it, no token works.
 
   tollgate token create --name shop --scope keys,credit --expires 90d`,
@@ -71,7 +71,7 @@ The admin API is on only while ADMIN_API_TOKEN is set; without it, no token work
       name: 'revoke',
       runs: 'revokeAdminToken',
       words:
-        'refuse a token for ever, and those that were made by it; servers know within a second',
+        'revoke a token for good, and all tokens that it created; it takes effect within a second',
       takes: [{ flags: '<token>', words: 'its ID, atok_…', to: 'params.token_id' }],
       show: TOKENS.one,
     },

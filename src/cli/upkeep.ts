@@ -27,7 +27,7 @@ export const AUDIT_COMMAND: OperationCommand = {
 // The ledger of a copy that lacks the latest requests is exact too: the newest request shows that.
 function found({ checked, newest_request }: Audit): string {
   if (checked.accounts === 0) {
-    return 'empty store: it has no account. If it should, DATABASE_URL names another store or a bad copy'
+    return 'empty store: it has no accounts. If it should have some, DATABASE_URL names another store or a bad copy'
   }
   const counts = listed([
     [checked.accounts, 'account'],
@@ -80,7 +80,7 @@ const STATE = show(maintenanceShape, ({ enabled }) => ({
 /** `tollgate maintenance`: refuses inference for a while. */
 export const MAINTENANCE_COMMANDS: CommandGroup = {
   name: 'maintenance',
-  words: 'refuse new inference requests with 503, or take them again',
+  words: 'refuse new inference requests with 503, or accept them again',
   commands: [
     {
       name: 'on',
@@ -93,7 +93,7 @@ export const MAINTENANCE_COMMANDS: CommandGroup = {
     {
       name: 'off',
       runs: 'setMaintenance',
-      words: 'serve inference requests again',
+      words: 'accept inference requests again',
       takes: [],
       body: { enabled: false },
       show: STATE,

@@ -19,18 +19,18 @@ export const USAGE_COMMAND: OperationCommand = {
     },
     {
       flags: '--step <step>',
-      words: 'day or month: a row for each of them and each group',
+      words: 'day or month: a row for each group in each of them',
       to: 'query.step',
     },
     {
       flags: '--since <time>',
-      words: 'from this date or time on, such as 2027-01-31; left out: 30 days ago',
+      words: 'from this date or time on, such as 2027-01-31; default: 30 days ago',
       to: 'query.from',
     },
-    { flags: '--until <time>', words: 'before this date or time; left out: now', to: 'query.to' },
+    { flags: '--until <time>', words: 'before this date or time; default: now', to: 'query.to' },
     {
       flags: '--time-zone <zone>',
-      words: 'whose days, such as Europe/Berlin',
+      words: 'the time zone of days, such as Europe/Berlin',
       to: 'query.time_zone',
       fallback: 'UTC',
     },

@@ -10,7 +10,7 @@ const showLink = show(linkShape, ({ url, expires_at }) => ({
   out: url,
   note: `The link works once, until ${moment(expires_at)}. Only you have seen it: send it to the person.${
     LOOPBACK.test(url)
-      ? '\nIt works on this machine alone: set TOLLGATE_PUBLIC_URL to the address of the page for people elsewhere.'
+      ? '\nIt works only on this machine: set TOLLGATE_PUBLIC_URL to the address of the page for people elsewhere.'
       : ''
   }`,
 }))
@@ -20,7 +20,7 @@ const showRemoval = show(removalShape, ({ email, user, operator, account_ids, in
     ...(user ? [`${email} can no longer sign in`] : []),
     ...(operator ? [`${email} is no longer an operator`] : []),
     ...account_ids.map((id) => `${email} is no longer a member of ${id}`),
-    ...(invitations === 0 ? [] : [`open invitations that have ended: ${invitations}`]),
+    ...(invitations === 0 ? [] : [`open invitations ended: ${invitations}`]),
   ]
   return { out: ended.join('\n') }
 })
@@ -67,18 +67,18 @@ export const USER_COMMANDS: CommandGroup = {
     {
       name: 'invite',
       runs: 'createInvitation',
-      words: 'print a link by which a person becomes a user; it works once, within 7 days',
+      words: 'print a link that makes a person a user; it works once, within 7 days',
       takes: [
         email,
         {
           flags: '--operator',
-          words: 'the person may do everything in every account',
+          words: 'make the person an operator, who can do everything in every account',
           to: 'body.operator',
           read: () => true,
         },
         {
           flags: '--account <id>',
-          words: 'the person may use this account, acct_…',
+          words: 'give the person access to this account, acct_…',
           to: 'body.account_id',
         },
         {
@@ -99,7 +99,7 @@ export const USER_COMMANDS: CommandGroup = {
     {
       name: 'members',
       runs: 'listMembers',
-      words: 'list the members of an account, in the order of joining',
+      words: 'list the members of an account, oldest first',
       takes: [account],
       show: show(listShape(memberShape), ({ data: members }) => ({
         out:
@@ -136,7 +136,7 @@ export const USER_COMMANDS: CommandGroup = {
       name: 'reset',
       runs: 'createResetLink',
       words:
-        'print a link by which a user sets a new password; it works once, within 24 hours, and removes second factors',
+        'print a link that lets a user set a new password; it works once, within 24 hours, and removes second factors',
       takes: [email],
       show: showLink,
     },

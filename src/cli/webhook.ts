@@ -10,7 +10,7 @@ import { moment } from './table.ts'
 
 const WEBHOOKS = shownRows(webhookShape, {
   list: 'deliveries',
-  none: 'no webhooks: make one with `tollgate webhook create https://…`',
+  none: 'no webhooks: create one with `tollgate webhook create https://…`',
   columns: {
     ID: ({ id }) => id,
     URL: ({ url }) => url,
@@ -38,7 +38,7 @@ const webhook = { flags: '<webhook>', words: 'its ID, hook_…', to: 'params.web
 
 const events = {
   flags: '--events <events>',
-  words: 'comma-separated, of those below; left out: all',
+  words: 'the events below, comma-separated; default: all',
   to: 'body.events',
   read: readWords,
 } as const
@@ -49,20 +49,20 @@ key.limit_near      a key has spent 90% of its limit
 request.unresolved  a request has no known cost a minute after its end
 upstream.away       an upstream has listed no models for three refreshes
 audit.difference    an audit by the server found a figure that differs
-store.went_back     the database had lost commits; what could be is booked again
+store.went_back     the database had lost commits; the gateway booked again what it could
 
-Each is sent once, and again only after it has ended. The running server sends the messages, signed as Standard
-Webhooks says, and tries again for a day; docs/webhooks.md has what they say and how to verify them.`
+Each is sent once, and again only after its condition has ended. The running server sends the messages, signed by
+the rules of Standard Webhooks, and retries for a day; docs/webhooks.md describes them and how to verify them.`
 
 /** `tollgate webhook`: where events are sent. */
 export const WEBHOOK_COMMANDS: CommandGroup = {
   name: 'webhook',
-  words: 'create, list, change, test and delete webhooks, and list what they were sent',
+  words: 'create, list, change, test and delete webhooks, and list their messages',
   commands: [
     {
       name: 'create',
       runs: 'createWebhook',
-      words: 'post events to an address; its secret is shown only now',
+      words: 'post events to an address; the secret is shown only once',
       takes: [
         { flags: '<url>', words: 'where messages are posted, https://…', to: 'body.url' },
         events,
@@ -95,7 +95,7 @@ export const WEBHOOK_COMMANDS: CommandGroup = {
     {
       name: 'disable',
       runs: 'changeWebhook',
-      words: 'send it nothing from now on',
+      words: 'stop sending messages to it',
       takes: [webhook],
       body: { disabled: true },
       show: WEBHOOKS.one,
@@ -111,7 +111,7 @@ export const WEBHOOK_COMMANDS: CommandGroup = {
     {
       name: 'delete',
       runs: 'deleteWebhook',
-      words: 'delete it, with all messages to it, sent or not',
+      words: 'delete it and all its messages, sent or not',
       takes: [webhook],
       show: show(deletedWebhookShape, ({ id }) => ({ out: `deleted ${id}` })),
     },
@@ -128,7 +128,7 @@ export const WEBHOOK_COMMANDS: CommandGroup = {
     {
       name: 'deliveries',
       runs: 'listDeliveries',
-      words: 'list the messages to a webhook of the last 30 days, newest first',
+      words: 'list the messages to a webhook in the last 30 days, newest first',
       takes: [webhook, ...listOptions('deliveries', 'message id')],
       show: DELIVERIES.page,
     },
