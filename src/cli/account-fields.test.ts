@@ -92,3 +92,12 @@ test('changes by commands are in the audit log, as those of the command line', a
   ])
   expect(await line.run('action', 'list', '--by', 'command line')).toMatchObject({ exitCode: 0 })
 })
+
+test('an account below zero shows what it owes, and its own fee', async () => {
+  await line.run('credit', 'grant', id, '-100.3', '--reference', 'chargeback-1')
+  await line.run('account', 'update', id, '--fee', '2.5')
+  const { out } = await line.run('account', 'show', id)
+  expect(out).toContain('active, owes $100.30')
+  expect(out).toContain('fee: 2.5%')
+  expect((await line.run('account', 'list', '--state', 'in_debt')).out).toContain('owes $100.30')
+})

@@ -25,13 +25,18 @@ import { moment } from './table.ts'
 
 type Account = z.output<typeof accountShape>
 
+/** Available credit is never below zero, so that the debt of an account has no other place. */
+function stateText({ state, credit: { backed } }: Account): string {
+  return backed.balance < 0 ? `${state}, owes ${showMicros(-backed.balance)}` : state
+}
+
 const LISTED = {
   list: 'accounts',
   none: 'no accounts yet: create one with `tollgate account create <name>`',
   columns: {
     ACCOUNT: ({ id }: Account) => id,
     NAME: ({ name }: Account) => name,
-    STATE: ({ state }: Account) => state,
+    STATE: stateText,
     AVAILABLE: ({ credit }: Account) => showMicros(credit.backed.available),
     HELD: ({ credit: { backed, free } }: Account) => showMicros(backed.held + free.held),
     FREE: ({ credit }: Account) => showMicros(credit.free.available),
@@ -53,6 +58,8 @@ const ACCOUNTS = shownRows(accountShape, {
   ...LISTED,
   details: {
     'suspended because': ({ disabled_note }) => disabled_note,
+    fee: ({ fee_basis_points }) =>
+      fee_basis_points === null ? null : `${fee_basis_points / 100}%`,
     'external ID': ({ external_id }) => external_id,
     ...MODEL_DETAILS,
     metadata: metadataDetail,

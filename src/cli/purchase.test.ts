@@ -58,14 +58,15 @@ test('a held purchase is listed, shown and credited once', async () => {
   ])
   const shown = cells((await line.run('purchase', 'show', 'pur_1')).out)
   expect(shown).toContainEqual(['note', 'a dollar short'])
-  expect(shown).toContainEqual(['paid', '2400 usd'])
+  expect(shown).toContainEqual(['paid', '$24.00'])
   expect(await line.run('purchase', 'credit', 'pur_1')).toMatchObject({
     exitCode: 0,
     out: `added $24.00 of paid credit to ${accountId}\n`,
   })
   expect(await line.run('purchase', 'credit', 'pur_1')).toMatchObject({
     exitCode: 1,
-    notes: 'tollgate: This purchase is credited.\n',
+    notes:
+      'tollgate: This purchase is credited. Only a purchase that is held or below the minimum can be credited.\n',
   })
   expect((await line.run('purchase', 'list', '--state', 'held')).out).toBe('no purchases match\n')
   expect(await line.json('audit')).toMatchObject({ ok: true, checked: { purchases: 1 } })

@@ -15,11 +15,22 @@ const PURCHASES = shownRows(listedPurchaseShape, {
     METHOD: ({ method }) => method,
     STATE: ({ state }) => state,
     CREDIT: ({ credit }) => showMicros(credit),
-    'WENT BACK': ({ reversed }) => showMicros(reversed),
+    REVERSED: ({ reversed }) => showMicros(reversed),
     CREATED: ({ created_at }) => moment(created_at),
     CREDITED: ({ credited_at }) => moment(credited_at),
   },
 })
+
+/** Cents as dollars; other currencies in their smallest unit. */
+function paidText({
+  units,
+  currency,
+}: {
+  readonly units: string
+  readonly currency: string
+}): string {
+  return currency === 'usd' ? showMicros(Number(units) * 10_000) : `${units} ${currency}`
+}
 
 const purchase = { flags: '<purchase>', words: 'its ID, pur_…', to: 'params.purchase_id' } as const
 
@@ -59,7 +70,7 @@ export const PURCHASE_COMMANDS: CommandGroup = {
             ...fields,
             credit: showMicros(credit),
             reversed: showMicros(reversed),
-            paid: paid === null ? null : `${paid.units} ${paid.currency}`,
+            paid: paid === null ? null : paidText(paid),
             transaction: transaction && `${transaction.hash} on chain ${transaction.chain_id}`,
           }
           const rows = Object.entries(shown).map(([name, value]) => [name, value ?? '-'])

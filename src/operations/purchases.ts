@@ -105,12 +105,12 @@ async function creditHeld(
   { sale }: OperationParts,
   { row, by }: { readonly row: PurchaseRow; readonly by: OperatorAction | null },
 ): Promise<Answered> {
-  if (row.state !== 'held' && row.state !== 'below_minimum') throw notHeld(row)
+  if (row.state !== 'held' && row.state !== 'below_minimum') throw notHeld(row, CREDITED)
   // The money may have been paid back since the purchase was held, so the provider is asked again.
   const looked = sale && (await sale.approve(row.source, by).catch(rethrowUnavailable))
   if (looked === null) throw new Problem('payment_unavailable')
   const { purchase, isChanged } = looked
-  if (!isChanged) throw notHeld(purchase)
+  if (!isChanged) throw notHeld(purchase, CREDITED)
   return { httpStatus: 200, body: adminPurchaseAnswer(purchase) }
 }
 
@@ -143,7 +143,7 @@ function dismiss({ ledger }: OperationParts) {
         case 'dismissed':
           return { httpStatus: 200, body: adminPurchaseAnswer(verdict.purchase) }
         case 'notHeld':
-          throw notHeld(verdict.purchase)
+          throw notHeld(verdict.purchase, DISMISSED)
         case 'unknownPurchase':
           throw notFound('purchase', purchaseId)
         default:
@@ -162,8 +162,14 @@ async function foundPurchase(
   return row
 }
 
-function notHeld({ state }: PurchaseRow): Problem {
-  return new Problem('purchase_not_held', { message: `This purchase is ${state}.` })
+const CREDITED = 'Only a purchase that is held or below the minimum can be credited.'
+const DISMISSED = 'Only a held purchase can be dismissed.'
+
+/** By position: the purchase, and which ones could be decided. */
+function notHeld({ state }: PurchaseRow, which: string): Problem {
+  return new Problem('purchase_not_held', {
+    message: `This purchase is ${state.replaceAll('_', ' ')}. ${which}`,
+  })
 }
 
 /** A purchase as its account sees it. */
@@ -182,7 +188,7 @@ export const purchaseShape = z
     paid: z
       .object({
         currency: z.string(),
-        units: z.string().describe('Whole units of the currency: cents of `usd`.'),
+        units: z.string().describe('In the smallest unit of the currency: cents for `usd`.'),
       })
       .nullable(),
     transaction: z
@@ -208,10 +214,10 @@ export const confirmingShape = purchaseShape
 export const adminPurchaseShape = purchaseShape
   .extend({
     account_id: idField('acct'),
-    source: z.string().describe('Its ID at the provider, which the store has once.'),
+    source: z.string().describe('The ID of the purchase at the provider, unique in the store.'),
     payment_ref: z.string().nullable().describe("The provider's ID of the payment."),
-    note: z.string().nullable().describe('Why it is held, and why it was dismissed.'),
-    expires_at: timeField.nullable().describe('From when on it can no longer be paid.'),
+    note: z.string().nullable().describe('Why it is held or was dismissed.'),
+    expires_at: timeField.nullable().describe('The time from which it can no longer be paid.'),
   })
   .meta({ id: 'AdminPurchase' })
 

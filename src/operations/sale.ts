@@ -135,7 +135,10 @@ function buy(sale: Sale, clock: Clock) {
     summary:
       'Start a purchase of credit: the answer has the page to pay on, or the address to send tokens to.',
     body: z.strictObject({
-      method: filterField.describe('An `id` of `GET /v1/credit`.'),
+      method: z
+        .string('is required: an `id` of `GET /v1/credit`')
+        .pipe(filterField)
+        .describe('An `id` of `GET /v1/credit`.'),
       amount: z
         .int()
         .optional()
@@ -265,7 +268,7 @@ function checkedAmount(method: SaleMethod, typed: number): Micros {
     )
   }
   if (method.kind === 'card' && typed % CENT_MICROS !== 0) {
-    throw amountProblem('must be whole cents, each 10,000')
+    throw amountProblem('must be whole cents: a multiple of 10,000')
   }
   return micros(typed)
 }
@@ -312,7 +315,7 @@ export const saleShape = z
           decimals: z.int(),
           confirm: z
             .string()
-            .describe('When a deposit counts: `finalized`, `safe`, or after so many blocks.'),
+            .describe('When a deposit counts: `finalized`, `safe`, or a number of blocks.'),
         }),
       ]),
     ),
@@ -342,7 +345,7 @@ const begunShape = z
   .object({
     purchase: purchaseShape,
     url: z.string().describe('The page to pay on.'),
-    expires_at: timeField.describe('The last moment at which it can be paid.'),
+    expires_at: timeField.describe('The time from which it can no longer be paid.'),
   })
   .meta({ id: 'BegunPurchase' })
 

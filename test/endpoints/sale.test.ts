@@ -140,6 +140,13 @@ describe('a gateway that sells credit', () => {
     expect((await admin.get('/v1/credit/purchases', apiKey)).json).toMatchObject({ pending: [] })
   })
 
+  test('without a method says where the methods are listed', async () => {
+    const { apiKey } = await buyer()
+    expect((await buy(apiKey, { amount: 25_000_000 })).json).toMatchObject({
+      error: { message: '`method` is required: an `id` of `GET /v1/credit`.' },
+    })
+  })
+
   test('knows no other method', async () => {
     const quoted = await admin.get('/v1/credit/quote?amount=10000000&method=cash', null)
     expect([quoted.httpStatus, quoted.json]).toEqual([404, errorOf('not_found', 'method')])
