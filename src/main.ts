@@ -37,6 +37,7 @@ const program = tollgateProgram({
       storeUrl: storeUrlOf(config),
       keyTag: config.TOLLGATE_KEY_TAG,
       pageUrl: pageUrlOf(config),
+      serverUrl: serverUrlOf(config),
       webhookNetworks: config.TOLLGATE_WEBHOOK_NETWORKS,
       sale: saleSettingsOf(config),
       mail: mailSettingsOf(config),
@@ -44,6 +45,7 @@ const program = tollgateProgram({
     }
   },
   terminal,
+  explain,
   // The server's parts are loaded for it alone: other commands start in half the time without them.
   serve: async () => (await import('./app/serve.ts')).serve(terminal),
 })
@@ -58,11 +60,13 @@ for (const stream of [process.stdout, process.stderr]) {
 process.exitCode = await runCommandLine(program, {
   args: process.argv.slice(2),
   terminal,
-  explain: (error) => {
-    const known = isForThePerson(error) ? error : startFailureOf(error, configFromEnvironment())
-    return known?.message ?? null
-  },
+  explain,
 })
+
+function explain(error: unknown): string | null {
+  const known = isForThePerson(error) ? error : startFailureOf(error, configFromEnvironment())
+  return known?.message ?? null
+}
 
 function liveUpstreams(config: Config): LiveUpstreams {
   return {
@@ -87,4 +91,10 @@ function isForThePerson(error: unknown): error is Error {
     error instanceof ServeLockHeld ||
     error instanceof UpstreamMismatch
   )
+}
+
+/** Where a running server is reached from its own machine. */
+function serverUrlOf({ HOST: host, PORT: port }: Pick<Config, 'HOST' | 'PORT'>): string {
+  if (host === '0.0.0.0' || host === '::') return `http://localhost:${port}`
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }

@@ -32,6 +32,8 @@ export interface CommandSettings {
   readonly keyTag: string
   /** Where browsers reach the page, without `/app`. */
   readonly pageUrl: string
+  /** Where a running server with these settings listens. */
+  readonly serverUrl: string
   /** Networks that webhooks may be sent to although they are not public. */
   readonly webhookNetworks: readonly string[]
   readonly sale: SaleSettings

@@ -11,6 +11,7 @@ const DOCS = join(import.meta.dirname, '..', '..', 'docs')
 
 const program = tollgateProgram({
   version: '1.2.3',
+  explain: () => null,
   terminal: { out: () => {}, note: () => {}, progress: () => {} },
   settings: () => {
     throw new Error('no command runs here')

@@ -134,17 +134,15 @@ function commandOf(input: CommandInput, row: OperationCommand): Command {
       const isJson = options['json'] === true
       if (begins !== undefined && !isJson) terminal.note(begins)
       const letters: Letter[] = []
-      const ran = await operationOf(input, { ...opened, letters }, row.runs)
-      const answered = await ran
-        .run({
-          caller: {
-            kind: 'admin',
-            token: { ...TOKEN_OF_COMMANDS, actionId: opened.ids.next('act') },
-          },
+      const answered = await runOperation(
+        input,
+        { ...opened, letters },
+        {
+          runs: row.runs,
           ...sent,
           ...(progress && { onProgress: showProgress(terminal, progress) }),
-        })
-        .catch((error: unknown) => rethrowTyped(error, row))
+        },
+      ).catch((error: unknown) => rethrowTyped(error, row))
       const isText = answered.body instanceof Readable
       const { out, note, failure } = await row.show(answered)
       terminal.out(isJson && !isText ? JSON.stringify(answered.body) : out)
@@ -153,6 +151,27 @@ function commandOf(input: CommandInput, row: OperationCommand): Command {
       if (failure !== undefined) throw new CommandFailure(failure)
     })
   })
+}
+
+interface RunInput {
+  /** The operation's name. */
+  readonly runs: string
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, unknown>>
+  readonly body?: Readonly<Record<string, unknown>>
+  readonly onProgress?: (done: number) => void
+}
+
+/** Runs an operation as an admin. Throws Problem. By position: the command's inputs, the open store, and the call. */
+export async function runOperation(
+  input: CommandInput,
+  opened: CommandContext & { readonly letters: Letter[] },
+  { runs, params = {}, query = {}, body = {}, ...rest }: RunInput,
+): Promise<Answered> {
+  const ran = await operationOf(input, opened, runs)
+  const actionId = opened.ids.next('act')
+  const caller = { kind: 'admin', token: { ...TOKEN_OF_COMMANDS, actionId } } as const
+  return ran.run({ caller, params, query, body, ...rest })
 }
 
 /** Commands may do everything: whoever types them has the store. */

@@ -82,6 +82,7 @@ describe('--help', () => {
       storeUrl: '',
       keyTag: '',
       pageUrl: '',
+      serverUrl: '',
       webhookNetworks: [],
       sale: {
         terms: { minimumMicros: micros(1), maximumMicros: micros(1), feeBps: 0 },
@@ -95,7 +96,14 @@ describe('--help', () => {
     const terminal = { out: () => {}, note: () => {}, progress: () => {} }
     const runs = { operations: OPERATIONS, commands: COMMANDS }
     const serve = async () => {}
-    const program = tollgateProgram({ version: '1', ...runs, settings, terminal, serve })
+    const program = tollgateProgram({
+      version: '1',
+      explain: () => null,
+      ...runs,
+      settings,
+      terminal,
+      serve,
+    })
     let terms = 0
     const check = (command: Command): void => {
       for (const each of [command, ...command.registeredArguments, ...command.options]) {

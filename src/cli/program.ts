@@ -4,9 +4,9 @@ import { ACCOUNT_COMMANDS } from './account.ts'
 import { ACTION_COMMANDS } from './action.ts'
 import { backupCommand } from './backup.ts'
 import { catalogCommand } from './catalog.ts'
-import type { CommandInput } from './command-context.ts'
 import { copyCommand, retiredCommand } from './copy.ts'
 import { CREDIT_COMMANDS } from './credit.ts'
+import { type DoctorInput, doctorCommand } from './doctor/doctor.ts'
 import { KEY_COMMANDS } from './key.ts'
 import { MAIL_COMMANDS } from './mail.ts'
 import { type CommandRow, operationCommand } from './operation-command.ts'
@@ -21,8 +21,7 @@ import { USAGE_COMMAND } from './usage.ts'
 import { USER_COMMANDS } from './user.ts'
 import { WEBHOOK_COMMANDS } from './webhook.ts'
 
-interface ProgramInput extends CommandInput {
-  readonly version: string
+interface ProgramInput extends DoctorInput {
   /** The commands that run operations. */
   readonly commands: readonly CommandRow[]
   /** Runs the gateway until a signal stops it. */
@@ -46,7 +45,7 @@ export function tollgateProgram(input: ProgramInput): Command {
       `
 Commands work on the store, with or without a server running. DATABASE_URL says which store: by default
 ./data/tollgate.db, or ./data/simulator.db while no upstream is configured. Settings are read from the
-environment and from .env. In a checkout, type \`npx tollgate\` for \`tollgate\`.
+environment and from .env. In a checkout, type \`npx tollgate\` instead of \`tollgate\`.
 
 Exit codes: 0 success, 2 wrong command line, 3 no such account, key, code, token, webhook, purchase or
 request, 1 any other failure.
@@ -65,6 +64,7 @@ README.md has the first steps, docs/config.md the settings.`,
     upstreamCommand(input),
     backupCommand(input),
     copyCommand(input),
+    doctorCommand(input),
   ]) {
     program.addCommand(command)
     inherit(command, program)

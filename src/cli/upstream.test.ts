@@ -89,7 +89,7 @@ test('one upstream is checked alone, and an unknown name has the names that ther
   const none = await open(away).run('upstream', 'check', 'third')
   expect(none).toMatchObject({
     exitCode: 1,
-    notes: expect.stringContaining('no upstream is called third: there are first, away'),
+    notes: expect.stringContaining('no upstream is called third: the upstreams are first, away'),
   })
 })
 

@@ -1,33 +1,12 @@
 import { Command } from 'commander'
 import { listShape } from '../operations/fields.ts'
 import { upstreamShape } from '../operations/upstreams.ts'
-import type { ParsedCatalog } from '../upstreams/listing/listing.ts'
-import type { Claimant, UpstreamSettings } from '../upstreams/upstream-settings.ts'
-import { type Decimal, formatDecimal } from '../vocabulary/money.ts'
-import type { CommandInput, LiveUpstreams } from './command-context.ts'
+import { formatDecimal } from '../vocabulary/money.ts'
+import { type AskedUpstream, askAll } from './ask-upstreams.ts'
+import type { CommandInput } from './command-context.ts'
 import { type OperationCommand, operationCommand, show } from './operation-command.ts'
-import type { SpentToken } from './spend-token.ts'
 import { counted, moment, table } from './table.ts'
 import { CommandFailure } from './terminal.ts'
-
-/** The result of asking one upstream for its models. */
-interface Checked {
-  readonly settings: UpstreamSettings
-  readonly claimant: Claimant
-  /** Its list, or why there is none. */
-  readonly answer:
-    | { readonly kind: 'listed'; readonly listed: ParsedCatalog }
-    | { readonly kind: 'failed'; readonly cause: unknown }
-  /** The rest of the key's limit, in dollars; null: it has no limit, or the upstream does not report it. */
-  readonly leftUsd: Decimal | null
-  /** The result of asking for a token; null: none was asked for. */
-  readonly spent: SpentToken | null
-}
-
-/** An upstream, and which of its models another one has. */
-interface Row extends Checked {
-  readonly shadowedIds: readonly string[]
-}
 
 const LIST: OperationCommand = {
   name: 'list',
@@ -100,7 +79,7 @@ async function check(
   const shown = rows.filter(({ settings: { name } }) => only === null || name === only)
   if (shown.length === 0) {
     const names = rows.map(({ settings: { name } }) => name).join(', ')
-    throw new CommandFailure(`no upstream is called ${only}: there are ${names}`)
+    throw new CommandFailure(`no upstream is called ${only}: the upstreams are ${names}`)
   }
   const headings = ['UPSTREAM', 'DIALECT', 'ADDRESS', 'MODELS', 'NOT OFFERED', 'SHADOWED']
   terminal.out(table(headings, shown.map(cellsOf)))
@@ -111,58 +90,7 @@ async function check(
   if (failed > 0) throw new CommandFailure(`${counted(failed, 'upstream')} cannot be used`)
 }
 
-/** By position: how upstreams are reached, and whether a token of the one of this name is paid for. */
-async function askAll(
-  live: LiveUpstreams,
-  spends: (upstream: string) => boolean,
-): Promise<readonly Row[]> {
-  const configured = await live.load()
-  // The code that talks to providers is loaded for this alone: other commands start sooner without it.
-  const { Claims } = await import('../catalog/claims.ts')
-  const checked = await Promise.all(
-    configured.upstreams.map((settings) =>
-      ask(settings, { ...live, spend: spends(settings.name) }),
-    ),
-  )
-  const claims = new Claims(checked.map(({ claimant }) => claimant))
-  for (const { settings, answer } of checked) {
-    if (answer.kind === 'failed') continue
-    claims.replace(
-      settings.name,
-      answer.listed.models.map((model) => ({ ...model, refreshedAtMs: 0 })),
-    )
-  }
-  return checked.map((each) => ({ ...each, shadowedIds: claims.shadowedOf(each.settings.name) }))
-}
-
-async function ask(
-  settings: UpstreamSettings,
-  { loadDialect, catalog, publicNames, spend }: LiveUpstreams & Pick<CheckInput, 'spend'>,
-): Promise<Checked> {
-  const { Upstream } = await import('../upstreams/upstream.ts')
-  const { narrowed } = await import('../catalog/narrowing.ts')
-  const { spendToken } = await import('./spend-token.ts')
-  const dialect = await loadDialect(settings.dialect)
-  const upstream = new Upstream(settings, dialect)
-  const { claimant } = upstream
-  try {
-    const list = await dialect.fetchModels(upstream, { ...catalog, upstream: settings.name })
-    const listed = narrowed(list, settings)
-    // A list of models may be public, and does not show whether the key is good.
-    const keyUsage = (await dialect.fetchKeyUsage?.(upstream)) ?? null
-    if (keyUsage?.kind === 'refused') throw keyUsage.cause
-    const leftUsd = keyUsage?.kind === 'found' ? keyUsage.leftUsd : null
-    const spent = spend ? await spendToken(upstream, { models: listed.models, publicNames }) : null
-    return { settings, claimant, answer: { kind: 'listed', listed }, leftUsd, spent }
-  } catch (cause) {
-    const answer = { kind: 'failed', cause } as const
-    return { settings, claimant, answer, leftUsd: null, spent: null }
-  } finally {
-    await upstream.destroy()
-  }
-}
-
-function cellsOf({ settings, answer, shadowedIds }: Row): readonly (string | number)[] {
+function cellsOf({ settings, answer, shadowedIds }: AskedUpstream): readonly (string | number)[] {
   const { name, dialect, baseUrl } = settings
   if (answer.kind === 'failed') return [name, dialect, baseUrl, '-', '-', '-']
   const { models, skipped } = answer.listed
@@ -171,7 +99,7 @@ function cellsOf({ settings, answer, shadowedIds }: Row): readonly (string | num
 
 const SHOWN_MAX = 10
 
-function* remarksOn(row: Row): Generator<string> {
+function* remarksOn(row: AskedUpstream): Generator<string> {
   const { settings, answer, shadowedIds } = row
   const { name } = settings
   if (answer.kind === 'failed') {

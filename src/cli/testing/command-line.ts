@@ -46,6 +46,8 @@ export function openCommandLine(
   const whole = {
     keyTag: 'tollgate',
     pageUrl: 'http://localhost:8787',
+    // Nothing listens there.
+    serverUrl: 'http://127.0.0.1:9',
     webhookNetworks: [],
     sale: {
       terms: { minimumMicros: micros(5_000_000), maximumMicros: micros(500_000_000), feeBps: 0 },
@@ -60,6 +62,7 @@ export function openCommandLine(
   }
   const input = {
     version: '1.2.3',
+    explain: () => null,
     settings: () => whole,
     operations: [...OPERATIONS, ...more.operations],
     commands: [...COMMANDS, ...more.commands],
@@ -96,7 +99,7 @@ async function runProgram(input: ProgramParts, args: readonly string[]): Promise
   forAll(program, (command) =>
     command.configureOutput({ getOutHelpWidth: () => 100, getErrHelpWidth: () => 100 }),
   )
-  const exitCode = await runCommandLine(program, { args, terminal, explain: () => null })
+  const exitCode = await runCommandLine(program, { args, terminal, explain: input.explain })
   return { exitCode, out, notes }
 }
 

@@ -1,0 +1,180 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type Simulator, startSimulator } from '../../../simulator/simulator.ts'
+import { DEFAULT_CATALOG_SETTINGS } from '../../catalog/catalog.ts'
+import { DEFAULT_PUBLIC_NAMES } from '../../formats/testing/exchange.ts'
+import { openStore } from '../../store/open-store.ts'
+import { writeSetting } from '../../store/settings.ts'
+import { loadDialect } from '../../upstreams/dialects.ts'
+import { upstreamSettings } from '../../upstreams/testing/upstream-settings.ts'
+import type { CommandSettings } from '../command-context.ts'
+import { type CommandLine, openCommandLine } from '../testing/command-line.ts'
+import { durationText } from './finding.ts'
+import { clockFinding, diskFinding } from './store-checks.ts'
+
+let simulator: Simulator
+let line: CommandLine | null
+let server: Server | null
+
+beforeEach(async () => {
+  simulator = await startSimulator()
+  line = null
+  server = null
+})
+afterEach(async () => {
+  line?.close()
+  server?.close()
+  await simulator.close()
+})
+
+function open(settings: Partial<CommandSettings> = {}): CommandLine {
+  line = openCommandLine(settings)
+  return line
+}
+
+/** Settings with the simulator as a real provider. */
+function live(more: { readonly apiKey?: string } = {}): Partial<CommandSettings> {
+  return {
+    upstreams: {
+      load: async () => ({
+        mode: 'live',
+        upstreams: [upstreamSettings({ name: 'main', baseUrl: simulator.baseUrl, ...more })],
+        aliases: new Map(),
+      }),
+      catalog: DEFAULT_CATALOG_SETTINGS,
+      loadDialect,
+      publicNames: DEFAULT_PUBLIC_NAMES,
+    },
+  }
+}
+
+/** A server that answers `/readyz` with these checks. */
+async function serveReadiness(checks: readonly object[]): Promise<string> {
+  server = createServer((_request, response) => {
+    response.end(JSON.stringify({ object: 'readiness', ready: false, checks }))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return `http://127.0.0.1:${port}`
+}
+
+async function findings(opened: CommandLine): Promise<Record<string, unknown>> {
+  const { checks } = JSON.parse((await opened.run('doctor', '--json')).out)
+  return Object.fromEntries(
+    checks.map(({ check, state, message }: Record<string, string>) => [
+      check,
+      `${state}: ${message}`,
+    ]),
+  )
+}
+
+test('a gateway with nothing wrong passes every check', async () => {
+  const serverUrl = await serveReadiness([{ name: 'store', ok: true, message: null }])
+  const opened = open({ ...live(), serverUrl })
+  await opened.run('catalog', 'refresh')
+  const { exitCode, out, notes } = await opened.run('doctor')
+  expect([exitCode, notes]).toEqual([0, ''])
+  expect(out).toMatch(/^STATE +CHECK +RESULT\nok +version +tollgate 1\.2\.3 on Node \d/)
+  expect(out).not.toMatch(/^(warning|failed)/m)
+  expect(out).toMatch(/^ok +upstream main +answers, and offers \d+ models/m)
+  expect(out).toMatch(/^ok +prices of main +\d+ models, read \d+ s ago$/m)
+})
+
+test('settings that cannot be used are named in one line, and nothing else is checked', async () => {
+  const opened = open({
+    upstreams: {
+      ...(live().upstreams as NonNullable<CommandSettings['upstreams']>),
+      load: async () => {
+        throw new Error('the file cannot be used:\n  - line 1\n  - line 2')
+      },
+    },
+  })
+  const { exitCode, out } = await opened.run('doctor')
+  expect(exitCode).toBe(1)
+  expect(out).toMatch(/^failed +settings +the file cannot be used: line 1 line 2$/m)
+  expect(out).not.toMatch(/store|server/)
+})
+
+test('a server that does not answer is a warning, and each failing check of one that answers fails', async () => {
+  const away = open()
+  expect(await findings(away)).toMatchObject({
+    server: expect.stringMatching(
+      /^warning: no server answers at http:\/\/127\.0\.0\.1:9: start it/,
+    ),
+  })
+  away.close()
+  const serverUrl = await serveReadiness([
+    { name: 'store', ok: false, message: 'The disk is full.' },
+    { name: 'proxies', ok: true, message: 'A proxy is not named.' },
+  ])
+  const found = await findings(open({ serverUrl }))
+  expect(found['server store']).toBe('failed: The disk is full.')
+  expect(found['server proxies']).toBe('warning: A proxy is not named.')
+  expect(found['server']).toBeUndefined()
+})
+
+test('an upstream that refuses the key fails with its address and the reason, and prices never read are a warning', async () => {
+  const opened = open(live({ apiKey: 'sk-bad' }))
+  expect((await opened.run('doctor')).exitCode).toBe(1)
+  expect(await findings(opened)).toMatchObject({
+    'upstream main': expect.stringMatching(
+      /^failed: the upstream answers 401: .*: check its address http/,
+    ),
+    'prices of main': 'warning: never read: start the server, or run `tollgate catalog refresh`',
+  })
+})
+
+test('a store that is not there fails, and the checks of the gateway without it still run', async () => {
+  const found = await findings(open({ storeUrl: 'sqlite:/nowhere/tollgate.db' }))
+  expect(found['store']).toMatch(
+    /^failed: there is no store at \/nowhere\/tollgate\.db: go to the folder/,
+  )
+  expect(found['upstream']).toMatch(/^ok: none is configured/)
+})
+
+test('maintenance, a disabled webhook and an undelivered message are warnings with their command', async () => {
+  const opened = open()
+  const made = async () =>
+    String((await opened.json('webhook', 'create', 'https://example.org/a'))['id'])
+  const [disabled, waiting] = [await made(), await made()]
+  await opened.run('webhook', 'disable', disabled)
+  await opened.run('webhook', 'test', waiting)
+  const store = await openStore({ url: opened.storeUrl })
+  await writeSetting(store.db, { name: 'maintenance', value: 'on' })
+  await store.db.updateTable('webhook_deliveries').set({ attempts: 2, http_status: 500 }).execute()
+  await store.close()
+  const found = await findings(opened)
+  expect(found['maintenance']).toMatch(/^warning: on: .*`tollgate maintenance off`/)
+  expect(found[`webhook ${disabled}`]).toMatch(/^warning: .* is disabled: `tollgate webhook enable/)
+  expect(found[`webhook ${waiting}`]).toMatch(/^warning: .*\(it answered 500\): `tollgate webhook/)
+  expect((await opened.run('doctor')).exitCode).toBe(0)
+})
+
+test.each([
+  [50_000_000, 1, 'failed'],
+  [900_000_000, 1, 'warning'],
+  [5_000_000_000, 6_000_000_000, 'warning'],
+  [5_000_000_000, 1_000_000_000, 'ok'],
+])('%d bytes free for a store of %d: %s', (freeBytes, storeBytes, state) => {
+  expect(diskFinding({ freeBytes, storeBytes }).state).toBe(state)
+})
+
+test.each([
+  [-1_900, 'ok', 'agrees'],
+  [3_000, 'warning', 'is 3 s behind'],
+  [-20_000, 'failed', 'is 20 s ahead of'],
+])('a database clock %d ms ahead: %s', (leadMs, state, words) => {
+  expect(clockFinding(leadMs)).toMatchObject({ state, message: expect.stringContaining(words) })
+})
+
+test('durations are shown in the largest unit that says enough', () => {
+  expect([40_000, 720_000, 10_800_000, 345_600_000].map(durationText)).toEqual([
+    '40 s',
+    '12 min',
+    '3 h',
+    '4 days',
+  ])
+})
