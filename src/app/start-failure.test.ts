@@ -14,3 +14,9 @@ test('a SQLite store on a full disk is refused with the disk named, although SQL
   const failure = startFailureOf(new StoreUnavailable('disk I/O error'), readConfig({}))
   expect(failure?.message).toMatch(/cannot be used: disk I\/O error\. Check that its disk has room/)
 })
+
+test('a database that takes no writes is refused with the primary server named', () => {
+  const config = readConfig({ DATABASE_URL: 'postgres://tollgate@db/tollgate' })
+  const failure = startFailureOf(new StoreUnavailable('db:5432 is read-only'), config)
+  expect(failure?.message).toMatch(/db:5432 is read-only\. It may be a standby: .*primary server/)
+})

@@ -80,10 +80,7 @@ function storeFailure(error: SystemError, config: Config): string | null {
   }
   const isOther = !(error instanceof StoreUnavailable) && code !== 'ERR_SQLITE_ERROR'
   if (isOther && !isOfStore) return null
-  const advice =
-    location.kind === 'postgres'
-      ? 'Check that the database is running and that DATABASE_URL is right, then try again.'
-      : sqliteAdvice(message)
+  const advice = location.kind === 'postgres' ? postgresAdvice(message) : sqliteAdvice(message)
   return `the store ${showDatabaseUrl(url)} cannot be used: ${message}. ${advice}`
 }
 
@@ -95,6 +92,12 @@ function fileFailureOf(error: SystemError): { path: string | null; message: stri
     if (FILE_CODES.includes(String(code)) && typeof path === 'string') return { path, message }
   }
   return { path: null, message: '' }
+}
+
+function postgresAdvice(message: string): string {
+  return message.includes('is read-only')
+    ? 'It may be a standby: promote it, or name the primary server in DATABASE_URL (docs/scale.md).'
+    : 'Check that the database is running and that DATABASE_URL is right, then try again.'
 }
 
 function sqliteAdvice(message: string): string {
