@@ -75,9 +75,10 @@ export function BalanceCard({ balance, statement, range, spanOf, onRange }: Bala
 }
 
 /** The debt, below zero. */
-function Available({ balance: { credit, total } }: { balance: Balance }) {
+/** The paid credit, as on Overview; below zero, the debt. */
+function Available({ balance: { credit } }: { balance: Balance }) {
   const isDebt = credit.backed.balance < 0
-  const { whole, rest } = moneyParts(isDebt ? credit.backed.balance : total.available)
+  const { whole, rest } = moneyParts(isDebt ? credit.backed.balance : credit.backed.available)
   return (
     <p className={isDebt ? 'big neg' : 'big'}>
       {whole}

@@ -33,9 +33,9 @@ export function Pending({ bought }: { bought: string | null }) {
   }
   if (pending.length + credited.length === 0) return null
   return (
-    <section className="card mb-4 overflow-hidden" aria-label="On its way">
+    <section className="card mb-4 overflow-hidden" aria-label="Pending purchases">
       <header className="pb-2">
-        <h2>On its way</h2>
+        <h2>Pending purchases</h2>
       </header>
       <Stale query={query} />
       <ul className="needs" aria-live="polite">

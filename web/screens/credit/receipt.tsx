@@ -64,7 +64,7 @@ function Lines({ receipt }: { readonly receipt: ReceiptAnswer }) {
     ...line('Address', buyer.address),
     ...line('Tax ID of the buyer', buyer.tax_id),
     ...line('Email', buyer.email),
-    ['Payment method', methodName(purchase)],
+    ['Method', methodName(purchase)],
     [
       'Reference',
       <span className="mono" key="reference">
@@ -81,7 +81,7 @@ function Lines({ receipt }: { readonly receipt: ReceiptAnswer }) {
       {lines.map(([name, value]) => (
         <Line key={name} name={name} value={value} />
       ))}
-      <dt className="tot">Prepaid credit</dt>
+      <dt className="tot">Credit</dt>
       <dd className="tot">{money(credit - reversed)}</dd>
     </dl>
   )
