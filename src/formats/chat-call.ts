@@ -11,10 +11,10 @@ import {
   readObjects,
   wrongType,
 } from './fields.ts'
-import { findInlineImages } from './inline-images.ts'
-import { surveyBody } from './media.ts'
+import { readImageHeader } from './image-header.ts'
+import { type ImageSource, surveyBody } from './media.ts'
 import { readPlugins, refuseFields } from './refusals.ts'
-import type { UnsizedCall } from './size-call.ts'
+import type { CallTexts, UnsizedCall, UnsizedImage } from './size-call.ts'
 import { OPENAI_TOOLS, readToolUse, type ToolStyle } from './tools.ts'
 
 /** The fields that all formats read alike. */
@@ -80,4 +80,97 @@ export function readChatStream(root: JsonObject): Pick<UnsizedCall, 'stream' | '
   }
   const stream = readBoolean(root, 'stream')
   return asksForUsage ? { stream, asksForUsage } : { stream }
+}
+
+/**
+ * Finds the inline images of a body, given in their order, and the text around them.
+ *
+ * Text can't hide in an image: only the bytes of a string where the provider reads an image are left out of the
+ * text. If they are not an image, they are estimated too.
+ */
+function findInlineImages(
+  body: Buffer,
+  images: readonly ImageSource[],
+): Pick<CallTexts, 'written' | 'images'> {
+  const search = new ImageSearch(body)
+  const written: Uint8Array[] = []
+  let textStart = 0
+  const unsized = images.map(({ base64, isReadAsImage }): UnsizedImage => {
+    const pixels = base64 === null ? null : readImageHeader(base64)
+    const place = base64 === null || !isReadAsImage ? null : search.find(base64)
+    if (place === null) return { pixels, text: null, leftOutBytes: 0 }
+    written.push(body.subarray(textStart, place.start))
+    textStart = place.end
+    const text = pixels === null ? body.subarray(place.start, place.end) : null
+    return { pixels, text, leftOutBytes: place.end - place.start }
+  })
+  written.push(body.subarray(textStart))
+  return { written, images: unsized }
+}
+
+/** Enough of an image's base64 to find candidates; many images begin alike for this long. */
+const NEEDLE_CHARS = 64
+/** How often a body's length may be searched without success before the search ends. */
+const VAIN_PASSES_MAX = 2
+const QUOTE = 0x22
+
+interface Place {
+  readonly start: number
+  readonly end: number
+}
+
+/** Finds strings in a body, each after the previous one. */
+class ImageSearch {
+  readonly #body: Buffer
+  #from = 0
+  #vainBytesLeft: number
+  /** Whether the client writes each slash as `\/`. */
+  #escapesSlashes = false
+
+  constructor(body: Buffer) {
+    this.#body = body
+    this.#vainBytesLeft = VAIN_PASSES_MAX * body.length
+  }
+
+  /** Null if it is not found: it is then estimated as text. */
+  find(base64: string): Place | null {
+    if (base64.length < NEEDLE_CHARS) return null
+    let place = this.#findWritten(base64)
+    if (place === null && base64.includes('/')) {
+      this.#escapesSlashes = !this.#escapesSlashes
+      place = this.#findWritten(base64)
+    }
+    if (place !== null) this.#from = place.end
+    return place
+  }
+
+  #findWritten(base64: string): Place | null {
+    const start = base64.slice(0, NEEDLE_CHARS)
+    const needle = this.#escapesSlashes ? start.replaceAll('/', '\\/') : start
+    let from = this.#from
+    while (this.#vainBytesLeft > 0) {
+      const at = this.#body.indexOf(needle, from, 'latin1')
+      if (at === -1) {
+        this.#vainBytesLeft -= this.#body.length - from
+        return null
+      }
+      const place = this.#placeAt(at, base64)
+      if (place !== null) return place
+      this.#vainBytesLeft -= at - from + 2 * base64.length
+      from = at + 1
+    }
+    return null
+  }
+
+  /** The place of the base64 that may start at `at`, up to its string's end. */
+  #placeAt(at: number, base64: string): Place | null {
+    const length = this.#escapesSlashes
+      ? this.#body.subarray(at, at + 2 * base64.length + 1).indexOf(QUOTE)
+      : base64.length
+    const end = at + length
+    if (length === -1 || this.#body[end] !== QUOTE) return null
+    const source = this.#body.toString('latin1', at, end)
+    const written = this.#escapesSlashes ? source.replaceAll('\\/', '/') : source
+    return written === base64 ? { start: at, end } : null
+  }
 }
