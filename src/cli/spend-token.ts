@@ -1,5 +1,5 @@
+import { sizeCall } from '../formats/format.ts'
 import { FORMATS } from '../formats/formats.ts'
-import { sizeCall } from '../formats/size-call.ts'
 import { parseAnswer, parseJsonBody } from '../json/body.ts'
 import { editJson } from '../json/edit.ts'
 import type { AttemptFailure } from '../upstreams/attempt.ts'

@@ -11,10 +11,10 @@ import {
   readObjects,
   wrongType,
 } from './fields.ts'
+import type { CallTexts, UnsizedCall, UnsizedImage } from './format.ts'
 import { readImageHeader } from './image-header.ts'
 import { type ImageSource, surveyBody } from './media.ts'
 import { readPlugins, refuseFields } from './refusals.ts'
-import type { CallTexts, UnsizedCall, UnsizedImage } from './size-call.ts'
 import { OPENAI_TOOLS, readToolUse, type ToolStyle } from './tools.ts'
 
 /** The fields that all formats read alike. */

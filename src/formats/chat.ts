@@ -9,10 +9,10 @@ import {
   CHAT_RULES,
   FIELDS,
   OPENAI_STYLE,
+  type UnsizedCall,
   type WireFormat,
   writesText,
 } from './format.ts'
-import type { UnsizedCall } from './size-call.ts'
 
 /** Chat completions: `POST /v1/chat/completions`. */
 export const chat: WireFormat = {

@@ -10,10 +10,10 @@ import {
   CHAT_RULES,
   FIELDS,
   OPENAI_STYLE,
+  type UnsizedCall,
   type WireFormat,
   writesText,
 } from './format.ts'
-import type { UnsizedCall } from './size-call.ts'
 
 /** Legacy text completions: `POST /v1/completions`. */
 export const completions: WireFormat = {

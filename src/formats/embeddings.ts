@@ -4,8 +4,13 @@ import type { PublicNames } from '../vocabulary/public-names.ts'
 import { readChatStyleFields } from './chat-call.ts'
 import { errorFrame, openAiError } from './envelope.ts'
 import { countTexts, field, wrongType } from './fields.ts'
-import { BODY_BYTES_MAX, FIELDS, OPENAI_STYLE, type WireFormat } from './format.ts'
-import type { UnsizedCall } from './size-call.ts'
+import {
+  BODY_BYTES_MAX,
+  FIELDS,
+  OPENAI_STYLE,
+  type UnsizedCall,
+  type WireFormat,
+} from './format.ts'
 
 // Any number of inputs, each up to the context window.
 const RULES: FormatRules = {

@@ -4,9 +4,14 @@ import type { PublicNames } from '../vocabulary/public-names.ts'
 import { readChatStyleFields } from './chat-call.ts'
 import { errorFrame, openAiError } from './envelope.ts'
 import { field, readBoolean, wrongType } from './fields.ts'
-import { FIELDS, IMAGES_BODY_BYTES_MAX, OPENAI_STYLE, type WireFormat } from './format.ts'
+import {
+  FIELDS,
+  IMAGES_BODY_BYTES_MAX,
+  OPENAI_STYLE,
+  type UnsizedCall,
+  type WireFormat,
+} from './format.ts'
 import { withBareImage } from './media.ts'
-import type { UnsizedCall } from './size-call.ts'
 
 const IMAGES_MAX = 10
 

@@ -8,10 +8,10 @@ import {
   BODY_BYTES_MAX,
   type ErrorEventInput,
   FIELDS,
+  type UnsizedCall,
   type WireFormat,
   writesText,
 } from './format.ts'
-import type { UnsizedCall } from './size-call.ts'
 import { MESSAGES_TOOLS, searchToolsOf } from './tools.ts'
 import { splitAtMark } from './unmarked-text.ts'
 

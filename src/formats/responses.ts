@@ -10,10 +10,10 @@ import {
   type ErrorEventInput,
   FIELDS,
   OPENAI_STYLE,
+  type UnsizedCall,
   type WireFormat,
   writesText,
 } from './format.ts'
-import type { UnsizedCall } from './size-call.ts'
 
 const RULES: FormatRules = {
   heldBy: 'tokens',

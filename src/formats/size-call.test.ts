@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { chat } from './chat.ts'
-import { sizeCall, sizeCallInParts } from './size-call.ts'
+import { sizeCall, sizeCallInParts } from './format.ts'
 import { bodyOf, DEFAULT_PUBLIC_NAMES } from './testing/exchange.ts'
 import { png } from './testing/image-bytes.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { estimateTextTokens } from '../tokens/estimate.ts'
+import { sizeCall } from './format.ts'
 import { messages } from './messages.ts'
-import { sizeCall } from './size-call.ts'
 import { bodyOf, callOf, DEFAULT_PUBLIC_NAMES } from './testing/exchange.ts'
 
 const FIVE_MINUTES = { cache_control: { type: 'ephemeral' } }

@@ -8,7 +8,7 @@ import {
   walkJson,
 } from '../json/walk.ts'
 import { member } from './fields.ts'
-import type { CallTexts, UnsizedCall } from './size-call.ts'
+import type { CallTexts, UnsizedCall } from './format.ts'
 
 /**
  * The texts of a body of messages, with what stands behind its last cache mark apart. A mark covers all before it, in

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import type { WireFormat } from '../formats/format.ts'
+import { sizeCall, sizeCallInParts, type WireFormat } from '../formats/format.ts'
 import { checkOffer } from '../formats/refusals.ts'
-import { sizeCall, sizeCallInParts } from '../formats/size-call.ts'
 import { parseJsonBody } from '../json/body.ts'
 import { JSON_TREE_BYTES_MAX } from '../json/bound.ts'
 import type { JsonBody } from '../json/walk.ts'

@@ -7,9 +7,8 @@ import {
   DEFAULT_PUBLIC_NAMES as DOCUMENTED_NAMES,
   type PublicNames,
 } from '../../vocabulary/public-names.ts'
-import type { StreamEvent, WireFormat } from '../format.ts'
+import { type StreamEvent, sizeCall, type WireFormat } from '../format.ts'
 import { FORMATS } from '../formats.ts'
-import { sizeCall } from '../size-call.ts'
 
 /** The names of the interface's own documentation, before OpenRouter. */
 export const DEFAULT_PUBLIC_NAMES: PublicNames = {

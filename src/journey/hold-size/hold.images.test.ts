@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { chat } from '../../formats/chat.ts'
+import { sizeCall } from '../../formats/format.ts'
 import { messages } from '../../formats/messages.ts'
-import { sizeCall } from '../../formats/size-call.ts'
 import { bodyOf, DEFAULT_PUBLIC_NAMES } from '../../formats/testing/exchange.ts'
 import { jpeg, png } from '../../formats/testing/image-bytes.ts'
 import { sizeHold } from './hold.ts'

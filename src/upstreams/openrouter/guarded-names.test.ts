@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { NAME_SCOPES } from '../../formats/client-names.ts'
+import { sizeCall } from '../../formats/format.ts'
 import { FORMATS } from '../../formats/formats.ts'
-import { sizeCall } from '../../formats/size-call.ts'
 import {
   bodyOf,
   DEFAULT_PUBLIC_NAMES,

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { StreamEvent, WireFormat } from '../../../formats/format.ts'
-import { sizeCall } from '../../../formats/size-call.ts'
+import { type StreamEvent, sizeCall, type WireFormat } from '../../../formats/format.ts'
 import {
   bodyOf,
   DEFAULT_PUBLIC_NAMES,
