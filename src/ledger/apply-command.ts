@@ -5,11 +5,10 @@ import {
   type LedgerCommand,
   type LedgerVerdict,
 } from './commands.ts'
-import { type NamedRows, noRows } from './named-rows.ts'
 import { operatorActionRow } from './operator-actions.ts'
 import type { Uncounted } from './rules/allowance.ts'
 import type { Terms } from './rules/open-hold.ts'
-import type { UnitOfWork } from './work.ts'
+import { type NamedRows, noRows, type UnitOfWork } from './work.ts'
 
 /**
  * Applies a command to the unit of work, whichever store its rows are in. The store has loaded

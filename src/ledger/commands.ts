@@ -20,13 +20,6 @@ import type {
   UpdateAccountVerdict,
   UpdateApiKeyInput,
 } from './ledger.ts'
-import {
-  type NamedRows,
-  nameAccount,
-  nameOpenRequest,
-  nameRequest,
-  type RequestOwner,
-} from './named-rows.ts'
 import type { OperatorAction } from './operator-actions.ts'
 import {
   ACCOUNT_CHANGE,
@@ -71,7 +64,14 @@ import {
   settleHold,
   settleStanding,
 } from './rules/settle-hold.ts'
-import type { UnitOfWork } from './work.ts'
+import {
+  type NamedRows,
+  nameAccount,
+  nameOpenRequest,
+  nameRequest,
+  type RequestOwner,
+  type UnitOfWork,
+} from './work.ts'
 
 /** The ledger's row for one kind of command. */
 interface Command<Input, Verdict> {

@@ -24,7 +24,7 @@ import type {
   SettleInput,
   SettleStandingInput,
 } from '../ledger.ts'
-import type { RequestOwner } from '../named-rows.ts'
+import type { RequestOwner } from '../work.ts'
 import { type UnsureHold, UnsureHolds } from './unsure-holds.ts'
 
 /** The tuning of a ledger, on any engine. */

@@ -3,8 +3,14 @@ import type { StoredRow } from '../../store/table.ts'
 import { rowsNamedBy } from '../apply-command.ts'
 import type { LedgerCommand } from '../commands.ts'
 import type { SettleStandingInput } from '../ledger.ts'
-import { lookedForBy, type NamedRows } from '../named-rows.ts'
-import { FOUND, type FoundRows, type RowChanges, type UnitOfWork } from '../work.ts'
+import {
+  FOUND,
+  type FoundRows,
+  lookedForBy,
+  type NamedRows,
+  type RowChanges,
+  type UnitOfWork,
+} from '../work.ts'
 import {
   DELETE_HOLDS,
   LOCK_ACCOUNTS,

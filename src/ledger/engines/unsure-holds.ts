@@ -1,4 +1,4 @@
-import type { RequestOwner } from '../named-rows.ts'
+import type { RequestOwner } from '../work.ts'
 
 /** A hold that may or may not exist. */
 export interface UnsureHold extends RequestOwner {
