@@ -15,7 +15,7 @@ import type { Caller } from './gate/caller.ts'
 import type { Gate } from './gate/gate.ts'
 import type { ThreadShare, Turn } from './gate/thread-share.ts'
 import type { Settler } from './settle/settler.ts'
-import type { TokenFactors } from './settle/token-factors.ts'
+import type { TokenFactors } from './settle/usage-charge.ts'
 
 /** The parts of the process that all journeys share, wired once. */
 export interface JourneyParts {

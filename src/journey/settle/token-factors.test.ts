@@ -7,8 +7,7 @@ import { guessBytes } from '../../tokens/guess.ts'
 import { ENGLISH_PROSE } from '../../tokens/testing/prose.ts'
 import { TOKENIZERS, type Tokenizer } from '../../tokens/testing/tokenizers.ts'
 import { callWith, offerWith } from '../hold-size/testing/offers.ts'
-import { TokenFactors } from './token-factors.ts'
-import { estimateUsage } from './usage-charge.ts'
+import { estimateUsage, TokenFactors } from './usage-charge.ts'
 
 /* How far the estimate of an uncounted call is from what real tokenizers count. */
 
