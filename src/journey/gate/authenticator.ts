@@ -5,8 +5,13 @@ import { readSetting } from '../../store/settings.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
 import { type Clock, type StartTimer, startUnrefTimer } from '../../vocabulary/clock.ts'
 import { Problem } from '../../vocabulary/problem.ts'
-import type { Caller, CallerLimits, ChangedCallers } from './caller.ts'
-import { readCredentials, refusalOf } from './credentials.ts'
+import {
+  type Caller,
+  type CallerLimits,
+  type ChangedCallers,
+  readCredentials,
+  refusalOf,
+} from './caller.ts'
 import { ModelAccess } from './model-access.ts'
 import type { UnknownCallers } from './unknown-callers.ts'
 

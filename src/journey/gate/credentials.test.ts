@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { refusalOf } from './credentials.ts'
+import { refusalOf } from './caller.ts'
 
 const MISSING = 'missing_api_key'
 const INVALID = 'invalid_api_key'
