@@ -5,7 +5,6 @@ import { apiKeyOperations } from './api-keys.ts'
 import { creditOperations } from './credit.ts'
 import { creditCodeOperations } from './credit-codes.ts'
 import { depositAddressOperations } from './deposit-addresses.ts'
-import { findKeyOperations } from './find-keys.ts'
 import { memberOperations } from './members.ts'
 import { modelOperations } from './models.ts'
 import type { Operation, OperationParts } from './operation.ts'
@@ -67,7 +66,6 @@ export const OPERATIONS = [
   ['Upkeep', upkeepOperations],
   ['Operators', operatorDeskOperations],
   ['Operators', operatorActivityOperations],
-  ['Operators', findKeyOperations],
 ] as const satisfies readonly OperationSource[]
 
 /** An operation of the product, with its types. */

@@ -2,9 +2,18 @@ import type { Kysely } from 'kysely'
 import { z } from 'zod'
 import { getRequest } from '../ledger/activity/activity.ts'
 import { type FoundRequests, searchRequests } from '../ledger/activity/search-requests.ts'
-import { getNamedKeys } from '../ledger/api-keys.ts'
+import { getNamedKeys, listApiKeys } from '../ledger/api-keys.ts'
 import type { RequestRow, Tables } from '../store/schema.ts'
-import { idCursor, idFilterField, listAnswer, pageQuery, timeOrNull } from './fields.ts'
+import {
+  filterField,
+  idCursor,
+  idField,
+  idFilterField,
+  listAnswer,
+  listShape,
+  pageQuery,
+  timeOrNull,
+} from './fields.ts'
 import { type OperationParts, operation } from './operation.ts'
 import {
   filterOf,
@@ -17,8 +26,9 @@ import {
 } from './requests.ts'
 import { readNames } from './usage-names.ts'
 
-/** Activity of all accounts, for operators on the page. */
-export function operatorActivityOperations({ store }: OperationParts) {
+/** Activity of all accounts, and their API keys by name, for operators on the page. */
+export function operatorActivityOperations(parts: OperationParts) {
+  const { store } = parts
   return [
     operation({
       name: 'listOperatorRequests',
@@ -57,6 +67,7 @@ export function operatorActivityOperations({ store }: OperationParts) {
         return { httpStatus: 200, body }
       },
     }),
+    findKeys(parts),
   ]
 }
 
@@ -105,3 +116,47 @@ async function namedRows(
     }
   })
 }
+
+function findKeys({ store }: OperationParts) {
+  return operation({
+    name: 'findKeys',
+    method: 'GET',
+    paths: { operator: '/app/api/operator/keys' },
+    summary: 'API keys of all accounts, newest first, without deleted ones.',
+    query: pageQuery('keys', {
+      search: filterField
+        .max(200, 'must be at most 200 characters')
+        .optional()
+        .describe('A part of a name, a prefix or an ID.'),
+    }),
+    answers: { 200: listShape(foundKeyShape) },
+    async run({ reader, query: { limit, cursor = null, search } }) {
+      const db = store.pages(reader)
+      const page = await listApiKeys(db, { accountId: null, search, limit, cursor })
+      const accountIds = page.apiKeys.map(({ accountId }) => accountId)
+      const accountNames = await readNames(db, 'accounts', accountIds)
+      const rows = page.apiKeys.map(({ id, accountId, name, displayPrefix }) => ({
+        id,
+        object: 'found_key' as const,
+        account_id: accountId,
+        account_name: accountNames.get(accountId) ?? null,
+        name,
+        prefix: displayPrefix,
+      }))
+      return { httpStatus: 200, body: listAnswer(rows, idCursor('keys', page.nextCursor)) }
+    },
+  })
+}
+
+const foundKeyShape = z
+  .object({
+    id: idField('key'),
+    object: z.literal('found_key'),
+    account_id: idField('acct'),
+    account_name: z.string().nullable(),
+    name: z.string(),
+    prefix: z
+      .string()
+      .describe('The first and last characters of the key; empty for a key of the Playground.'),
+  })
+  .meta({ id: 'FoundKey' })
