@@ -1,9 +1,17 @@
 import { z } from 'zod'
+import { getRequest } from '../ledger/activity/activity.ts'
 import { type Balance, getBalance, type HeldCredit } from '../ledger/activity/balance.ts'
 import { listPurchases } from '../ledger/activity/entries.ts'
+import { findGeneration } from '../ledger/activity/search-requests.ts'
 import { getApiKey } from '../ledger/api-keys.ts'
 import { listPending } from '../ledger/purchases.ts'
 import { listConfirming } from '../sale/deposit-rows.ts'
+import {
+  generationBeganMs,
+  OWN_GENERATION_PATH,
+  ownGeneration,
+  ownGenerationShape,
+} from '../upstreams/openrouter/own-layouts.ts'
 import { readSpend } from '../usage/read-periods.ts'
 import { micros } from '../vocabulary/money.ts'
 import { Problem } from '../vocabulary/problem.ts'
@@ -23,6 +31,7 @@ import {
 import { nextReleaseAtMs } from './next-release.ts'
 import { notFound, type OperationParts, operation, readsFor } from './operation.ts'
 import { confirmingAnswer, confirmingShape, purchaseAnswer, purchaseShape } from './purchases.ts'
+import { noRequest } from './requests.ts'
 
 /** The calling key, and the credit of its account: `/v1/key`, `/v1/balance`, `/v1/credit/purchases`. */
 export function ownAccountOperations(parts: OperationParts) {
@@ -103,6 +112,42 @@ function purchases({ store }: OperationParts) {
       return { httpStatus: 200, body: { ...body, pending } }
     },
   })
+}
+
+/** A request of the calling key, in the layout of OpenRouter's generations. */
+export function generationOperations({ store, clock }: OperationParts) {
+  return [
+    operation({
+      name: 'getGeneration',
+      method: 'GET',
+      paths: { key: OWN_GENERATION_PATH },
+      summary: "One request of the calling key in the layout of OpenRouter's generations.",
+      query: z.object({
+        id: z
+          .string('must be given once')
+          .refine(
+            (id) => /^[\w.:-]{1,200}$/.test(id),
+            'must be the ID of a request or of a generation',
+          )
+          .describe('The ID of an answer, or its `x-request-id`.'),
+      }),
+      answers: { 200: ownGenerationShape },
+      problems: ['not_found'],
+      async run({ reader, caller: { apiKeyId }, query: { id } }) {
+        const row = id.startsWith('req_')
+          ? await getRequest(store.pages(reader), id)
+          : await findGeneration(store.pages(reader), {
+              apiKeyId,
+              generationId: id,
+              beganMs: generationBeganMs(id),
+              nowMs: clock.nowMs(),
+            })
+        // Another key's request is answered like one that does not exist.
+        if (row === null || row.apiKeyId !== apiKeyId) throw await noRequest(store, id)
+        return { httpStatus: 200, body: { data: ownGeneration(row) } }
+      },
+    }),
+  ]
 }
 
 /** An account's purchases, credited and pending. */
