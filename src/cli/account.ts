@@ -6,6 +6,7 @@ import { listShape } from '../operations/fields.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { allowanceText, limitOptions } from './limits.ts'
 import { type CommandGroup, show } from './operation-command.ts'
+import { STATEMENT_COMMAND } from './reports.ts'
 import {
   BILLING_OPTION,
   listOptions,
@@ -20,7 +21,6 @@ import {
   readPercent,
   shownRows,
 } from './rows.ts'
-import { STATEMENT_COMMAND } from './statement.ts'
 import { moment } from './table.ts'
 
 type Account = z.output<typeof accountShape>
