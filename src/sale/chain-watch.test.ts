@@ -4,7 +4,7 @@ import { createSqliteBench } from '../ledger/testing/sqlite-bench.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import { ChainJob, hasMoreToScan } from './chain-look.ts'
 import { addDepositAddresses } from './deposit-rows.ts'
-import { rescanChain } from './rescan.ts'
+import { rescanChain } from './open-deposits.ts'
 import { ChainWorld } from './testing/chain-world.ts'
 import type { NodeState } from './testing/model-chain.ts'
 

@@ -1,12 +1,16 @@
 import { createHash } from 'node:crypto'
+import type { Kysely } from 'kysely'
 import { isAddress } from 'viem'
+import type { Tables } from '../store/schema.ts'
 import { readSetting, settingOnce, writeSetting } from '../store/settings.ts'
+import type { Clock } from '../vocabulary/clock.ts'
 import { depositAddresses } from './chain/addresses.ts'
 import { httpNode } from './chain/node.ts'
-import { ChainSettingsFault, type ChainTerms } from './chain/terms.ts'
+import { ChainSettingsFault, type ChainTerms, RescanFailed } from './chain/terms.ts'
+import { hasMoreToScan, type Waiting } from './chain-look.ts'
 import { ChainWatch, type ChainWatchInput } from './chain-watch.ts'
 import { TokenDeposits } from './deposit-method.ts'
-import { rescanChain } from './rescan.ts'
+import { addDepositAddresses } from './deposit-rows.ts'
 
 /** The settings of a chain. */
 export interface ChainSettings {
@@ -64,6 +68,67 @@ export function openDeposits({ settings, ...input }: OpenDepositsInput): OpenedD
     return rescanChain({ ...input, chainId, addressOf, fromBlock, watch: watch(follow) })
   }
   return { methods, watch, rescan, claimKey, replaceKey: () => writeSetting(input.db, setting) }
+}
+
+/** The result of a rescan. */
+interface Rescanned {
+  /** How many accounts' addresses were searched. */
+  readonly addresses: number
+  /** How many deposits it has added to the store. */
+  readonly added: number
+  /** The newest final block, which was scanned last. */
+  readonly to: number
+  /** Tokens that the gateway scans later. */
+  readonly waiting: Waiting
+}
+
+const ACCOUNTS_AT_ONCE = 200
+
+/**
+ * Scans the chain again from a block, for the address of every account: a restored backup lacks addresses that were
+ * handed out after it. Deposits that are in the store already stay as they are. Throws `RescanFailed`.
+ */
+export async function rescanChain({
+  db,
+  clock,
+  chainId,
+  addressOf,
+  watch,
+  fromBlock,
+}: {
+  readonly db: Kysely<Tables>
+  readonly clock: Clock
+  readonly chainId: number
+  readonly addressOf: (accountId: string) => string
+  readonly watch: Pick<ChainWatch, 'look' | 'rewind'>
+  readonly fromBlock: number
+}): Promise<Rescanned> {
+  let addresses = 0
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const accounts = await db
+      .selectFrom('accounts')
+      .select('id')
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(ACCOUNTS_AT_ONCE)
+      .execute()
+    const createdAtMs = clock.nowMs()
+    const rows = accounts.map(({ id: accountId }) => {
+      const address = addressOf(accountId).toLowerCase()
+      return { chainId, address, accountId, createdAtMs }
+    })
+    await addDepositAddresses(db, rows)
+    addresses += rows.length
+    after = accounts.at(-1)?.id
+  }
+  await watch.rewind(fromBlock)
+  for (let added = 0; ; ) {
+    const look = await watch.look()
+    if ('reason' in look) throw new RescanFailed(`${look.kind}: ${look.reason}`)
+    added += look.added
+    const { to, waiting } = look
+    if (!hasMoreToScan(look)) return { addresses, added, to, waiting }
+  }
 }
 
 const OTHER_KEY =
