@@ -10,7 +10,7 @@ import { MAIL_SETTINGS, mailFaults } from './mail-settings.ts'
 import { NAME_SETTINGS } from './name-settings.ts'
 import { misnomerFaults, suggestionFor } from './near-names.ts'
 import { OUTSIDE_SETTINGS, outsideFaults } from './outside-settings.ts'
-import { PAGE_SETTINGS } from './page-settings.ts'
+import { PAGE_SETTINGS, signUpFaults } from './page-settings.ts'
 import { SALE_SETTINGS, saleFaults } from './sale-settings.ts'
 import {
   list,
@@ -265,16 +265,6 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   }
   // Every name of the table is here with what its own schema made of it, or a fault was thrown.
   return Object.freeze(Object.fromEntries(values)) as Config
-}
-
-function signUpFaults(env: Readonly<Record<string, string | undefined>>): string[] {
-  const { TOLLGATE_SIGN_UP: signUp = '' } = env
-  const provesAddress = (name: string): boolean => (env[name] ?? '') !== ''
-  const ways = ['SMTP_URL', 'OIDC_ISSUER', 'GOOGLE_CLIENT_ID', 'GITHUB_CLIENT_ID']
-  if (signUp !== 'open' || ways.some(provesAddress)) return []
-  return [
-    'TOLLGATE_SIGN_UP is open, but people have no way to prove an email address: set SMTP_URL, or a sign-in provider',
-  ]
 }
 
 function metricsFaults(env: Readonly<Record<string, string | undefined>>): string[] {

@@ -54,3 +54,14 @@ function isPublicUrl(text: string): boolean {
   const isBare = pathname === '/' && search === '' && hash === '' && username === ''
   return isBare && (protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname)))
 }
+
+/** The fault of a sign-up that is open to people who can't prove an address. */
+export function signUpFaults(env: Readonly<Record<string, string | undefined>>): string[] {
+  const { TOLLGATE_SIGN_UP: signUp = '' } = env
+  const provesAddress = (name: string): boolean => (env[name] ?? '') !== ''
+  const ways = ['SMTP_URL', 'OIDC_ISSUER', 'GOOGLE_CLIENT_ID', 'GITHUB_CLIENT_ID']
+  if (signUp !== 'open' || ways.some(provesAddress)) return []
+  return [
+    'TOLLGATE_SIGN_UP is open, but people have no way to prove an email address: set SMTP_URL, or a sign-in provider',
+  ]
+}
