@@ -119,13 +119,14 @@ export function openPage(
   }
 }
 
-interface SetupLinkInput {
+/** The link by which a person becomes the first operator; null: there is a user, or the page is off. */
+export async function makeSetupLink({
+  config,
+  server,
+}: {
   readonly config: Config
   readonly server: { readonly address: string; readonly store: Store; readonly ids: IdSource }
-}
-
-/** The link by which a person becomes the first operator; null: there is a user, or the page is off. */
-export async function makeSetupLink({ config, server }: SetupLinkInput): Promise<string | null> {
+}): Promise<string | null> {
   const { store, ids, address } = server
   if (config.TOLLGATE_PAGE === 'off' || (await hasUsers(store.db))) return null
   const { text } = await makeLink({ db: store.db, ids, clock: systemClock }, { kind: 'setup' })

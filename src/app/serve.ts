@@ -95,15 +95,18 @@ To use the page, open this link. It works once, within 24 hours, and makes you t
 `
 }
 
-interface Greeting {
+/** Prints the next steps that the operator has not done yet. */
+async function greet({
+  server,
+  config,
+  terminal,
+  mode,
+}: {
   readonly server: Gateway
   readonly config: Config
   readonly terminal: Terminal
   readonly mode: ConfiguredUpstreams['mode']
-}
-
-/** Prints the next steps that the operator has not done yet. */
-async function greet({ server, config, terminal, mode }: Greeting): Promise<void> {
+}): Promise<void> {
   const { address, store } = server
   const [account] = (await listAccounts(store.db, { limit: 1 })).accounts
   if (mode === 'live') {

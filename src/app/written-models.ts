@@ -62,14 +62,15 @@ function readModel(value: YamlValue, owner: Owner): WrittenModel | null {
   return ids === null ? null : { ...ids, ...model }
 }
 
-interface IdPlace {
-  readonly members: ReadonlyMap<string, YamlValue>
-  readonly owner: Owner
-}
-
 function readIds(
   value: YamlValue,
-  { members, owner: { upstream, dialect } }: IdPlace,
+  {
+    members,
+    owner: { upstream, dialect },
+  }: {
+    readonly members: ReadonlyMap<string, YamlValue>
+    readonly owner: Owner
+  },
 ): Pick<WrittenModel, 'id' | 'upstreamModelId'> | null {
   const written = members.get('id')?.text() ?? null
   const writtenTheirs = members.get('upstream_id')?.text() ?? null

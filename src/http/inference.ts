@@ -58,7 +58,11 @@ export interface Inference {
    * Refuses new requests and resolves when those in flight have ended; at the timeout they are cut off:
    * streams are charged as if their clients had left, calls without an answer yet stay unresolved.
    */
-  drain(input: DrainInput): Promise<void>
+  drain(input: {
+    readonly timeoutMs: number
+    /** Ends every call upstream. */
+    readonly cutOff: () => void
+  }): Promise<void>
 }
 
 interface Arrived {
@@ -85,12 +89,6 @@ interface ArrivedEstimate extends Omit<EstimateInput, 'readBody'> {
   readonly clientRequest: IncomingMessage
   /** As of a {@link Sender}. */
   readonly bodyHasCome: () => Promise<void>
-}
-
-interface DrainInput {
-  readonly timeoutMs: number
-  /** Ends every call upstream. */
-  readonly cutOff: () => void
 }
 
 /** Makes the inference endpoints. They share nothing with other routes. */

@@ -19,18 +19,20 @@ export function returnedHeaders(
   return headers
 }
 
-interface AnsweredRequest {
-  readonly format: WireFormat
-  readonly requestId: string
-  readonly publicNames: PublicNames
-}
-
 const PLAIN_TYPES = /^(application\/json|text\/event-stream)(\s*;\s*charset=[\w-]+)?$/i
 
 /** The headers of a successful answer, made from the provider's. */
 export function answerHeaders(
   upstream: IncomingHttpHeaders,
-  { format, requestId, publicNames }: AnsweredRequest,
+  {
+    format,
+    requestId,
+    publicNames,
+  }: {
+    readonly format: WireFormat
+    readonly requestId: string
+    readonly publicNames: PublicNames
+  },
 ): OutgoingHttpHeaders {
   const contentType = upstream['content-type'] ?? ''
   const isStream = /^text\/event-stream\b/i.test(contentType)

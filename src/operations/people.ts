@@ -220,18 +220,20 @@ function userAnswer({ user, hasFactor }: ListedUser): z.infer<typeof userShape> 
   }
 }
 
-interface LinkAnswerInput {
-  readonly kind: 'invitation' | 'reset'
-  readonly email: string
-  readonly made: NewLink
-}
-
 const PAGE_PATHS = { invitation: 'invite', reset: 'reset' } as const
 
 /** A link as responses have it. */
 export function linkAnswer(
   { pageUrl }: Pick<OperationParts, 'pageUrl'>,
-  { kind, email, made: { text, expiresAtMs } }: LinkAnswerInput,
+  {
+    kind,
+    email,
+    made: { text, expiresAtMs },
+  }: {
+    readonly kind: 'invitation' | 'reset'
+    readonly email: string
+    readonly made: NewLink
+  },
 ): z.infer<typeof linkShape> {
   const url = `${pageUrl}/app/${PAGE_PATHS[kind]}#${text}`
   return { object: 'link', kind, email, url, expires_at: timeAnswer(expiresAtMs) }

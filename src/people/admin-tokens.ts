@@ -12,16 +12,6 @@ const PREFIX = 'tollgate-admin-'
 const RANDOM_BYTES = 32
 const SHAPE = /^tollgate-admin-[\w-]{43}$/
 
-interface NewTokenInput {
-  readonly name: string
-  readonly scopes: readonly AdminScope[]
-  /** Null: it does not expire. */
-  readonly expiresAtMs: number | null
-  /** The token that asks for it; null: the command line, or the token of the settings. */
-  readonly madeBy: string | null
-  readonly by: OperatorAction | null
-}
-
 /** A token that has just been made: the only place that has its text. */
 interface NewAdminToken {
   readonly adminToken: AdminTokenRow
@@ -31,7 +21,21 @@ interface NewAdminToken {
 /** Makes a token. Throws Problem `invalid_admin_token` where the token that asks was revoked meanwhile. */
 export function createAdminToken(
   { db, ids, clock }: DbWithIds,
-  { name, scopes, expiresAtMs, madeBy, by }: NewTokenInput,
+  {
+    name,
+    scopes,
+    expiresAtMs,
+    madeBy,
+    by,
+  }: {
+    readonly name: string
+    readonly scopes: readonly AdminScope[]
+    /** Null: it does not expire. */
+    readonly expiresAtMs: number | null
+    /** The token that asks for it; null: the command line, or the token of the settings. */
+    readonly madeBy: string | null
+    readonly by: OperatorAction | null
+  },
 ): Promise<NewAdminToken> {
   const random = randomBytes(RANDOM_BYTES).toString('base64url')
   const text = `${PREFIX}${random}`

@@ -72,15 +72,6 @@ interface ConfirmInput extends Pick<ChangePasswordInput, 'signedIn' | 'password'
   readonly proof: FactorProof
 }
 
-interface RequiredPassword {
-  readonly user: UserRow
-  readonly password: string
-  /** The field of the form that has it. */
-  readonly field: string
-  /** Default: no. */
-  readonly isSignedIn?: boolean
-}
-
 /**
  * People who sign in to the page. Passwords are hashed before a transaction begins, because a transaction
  * of SQLite keeps all other writers waiting.
@@ -327,7 +318,19 @@ export class People {
 
   /** Returns the password as it is stored. */
   async #requirePassword(
-    { user, password, field, isSignedIn = false }: RequiredPassword,
+    {
+      user,
+      password,
+      field,
+      isSignedIn = false,
+    }: {
+      readonly user: UserRow
+      readonly password: string
+      /** The field of the form that has it. */
+      readonly field: string
+      /** Default: no. */
+      readonly isSignedIn?: boolean
+    },
     visitor: Visitor,
   ): Promise<StoredPassword> {
     const { email } = user

@@ -261,17 +261,20 @@ export async function setPasswordHash(
     .execute()
 }
 
-interface JoinInput {
-  readonly userId: string
-  readonly accountId: string
-  readonly role: Role
-  readonly nowMs: number
-}
-
 /** Makes a user a member of an account; a member may become an owner, and no owner a member. */
 export async function joinAccount(
   db: Kysely<Tables>,
-  { userId, accountId, role, nowMs }: JoinInput,
+  {
+    userId,
+    accountId,
+    role,
+    nowMs,
+  }: {
+    readonly userId: string
+    readonly accountId: string
+    readonly role: Role
+    readonly nowMs: number
+  },
 ): Promise<void> {
   await db
     .insertInto('members')

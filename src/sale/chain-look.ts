@@ -48,19 +48,21 @@ export function hasMoreToScan(look: ChainLook): boolean {
 
 const LOOK_MS = 15_000
 
-interface ChainJobInput {
-  readonly watch: { look(): Promise<ChainLook> }
-  /** Called after each look. */
-  readonly onLook: (look: ChainLook) => void
-  /** Called with the cause of a look that has failed, such as a store that is away. */
-  readonly onFailure: (cause: unknown) => void
-}
-
 /** Looks at the chain every 15 seconds, and at once again while there is more to scan. */
 export class ChainJob {
   readonly #passes: Passes
 
-  constructor({ watch, onLook, onFailure }: ChainJobInput) {
+  constructor({
+    watch,
+    onLook,
+    onFailure,
+  }: {
+    readonly watch: { look(): Promise<ChainLook> }
+    /** Called after each look. */
+    readonly onLook: (look: ChainLook) => void
+    /** Called with the cause of a look that has failed, such as a store that is away. */
+    readonly onFailure: (cause: unknown) => void
+  }) {
     this.#passes = new Passes({
       intervalMs: LOOK_MS,
       onFailure,

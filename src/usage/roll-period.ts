@@ -175,13 +175,18 @@ class RowsByGroup {
   }
 }
 
-interface WriteInput {
-  readonly step: UsageStep
-  readonly number: number
-  readonly rows: readonly UsageRow[]
-}
-
-async function writeRows(input: RollInput, { step, number, rows }: WriteInput): Promise<void> {
+async function writeRows(
+  input: RollInput,
+  {
+    step,
+    number,
+    rows,
+  }: {
+    readonly step: UsageStep
+    readonly number: number
+    readonly rows: readonly UsageRow[]
+  },
+): Promise<void> {
   const { db, location } = input.store
   const table = step === 'hour' ? USAGE_HOURS : USAGE_DAYS
   const names = table.columns.map(({ name }) => name)

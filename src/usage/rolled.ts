@@ -3,17 +3,19 @@ import type { Tables } from '../store/schema.ts'
 import { timeOfId } from '../vocabulary/ids.ts'
 import { HOUR_MS, requestIdsOf, type UsageStep } from '../vocabulary/usage-step.ts'
 
-interface RolledBetween {
-  readonly step: UsageStep
-  readonly from: number
-  /** Default: there is no end. */
-  readonly until?: number
-}
-
 /** The hours or days that are rolled up, in order, with how many requests each had. */
 export async function rolledBetween(
   db: Kysely<Tables>,
-  { step, from, until }: RolledBetween,
+  {
+    step,
+    from,
+    until,
+  }: {
+    readonly step: UsageStep
+    readonly from: number
+    /** Default: there is no end. */
+    readonly until?: number
+  },
 ): Promise<ReadonlyMap<number, number>> {
   const rows = await db
     .selectFrom('usage_rolled')

@@ -1,15 +1,17 @@
 // Crockford's base 32: no letters that are taken for digits when a code is read aloud or typed.
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
-interface TypedCodeInput {
+/** A secret that people read and type, in groups with hyphens between: five bits a character. */
+export function makeTypedCode({
+  groups,
+  groupChars,
+  randomInt,
+}: {
   readonly groups: number
   readonly groupChars: number
   /** A whole number from 0 up to what is given, without it, from a cryptographic source. */
   readonly randomInt: (max: number) => number
-}
-
-/** A secret that people read and type, in groups with hyphens between: five bits a character. */
-export function makeTypedCode({ groups, groupChars, randomInt }: TypedCodeInput): string {
+}): string {
   const group = () =>
     Array.from({ length: groupChars }, () => ALPHABET.charAt(randomInt(ALPHABET.length))).join('')
   return Array.from({ length: groups }, group).join('-')

@@ -136,18 +136,20 @@ interface TopUps {
   readonly codes: number
 }
 
-interface TopUpRange {
-  /** Null: all accounts. */
-  readonly accountId: string | null
-  readonly fromMs: number
-  /** Exclusive. */
-  readonly toMs: number
-}
-
 /** Adds up the paid credit that was added in a range; what went back of it later does not lessen it. */
 export async function sumTopUps(
   db: Kysely<Tables>,
-  { accountId, fromMs, toMs }: TopUpRange,
+  {
+    accountId,
+    fromMs,
+    toMs,
+  }: {
+    /** Null: all accounts. */
+    readonly accountId: string | null
+    readonly fromMs: number
+    /** Exclusive. */
+    readonly toMs: number
+  },
 ): Promise<TopUps> {
   const all = db
     .selectFrom('entries')

@@ -26,22 +26,6 @@ interface AddedFactor {
   readonly recoveryCodes: readonly string[] | null
 }
 
-interface AddAppInput {
-  readonly signedIn: OwnSession
-  /** The secret that {@link FactorSetup.beginApp} made. */
-  readonly secret: string
-  /** The code that the app shows. */
-  readonly code: string
-}
-
-interface AddPasskeyInput {
-  readonly signedIn: OwnSession
-  readonly site: PasskeySite
-  /** The user's name for it. */
-  readonly name: string
-  readonly answer: NewPasskeyAnswer
-}
-
 /** Sets up second factors and removes them. Each change ends the user's other sessions. */
 export class FactorSetup {
   readonly #input: DbWithIds
@@ -60,7 +44,17 @@ export class FactorSetup {
    * Gives a user an authenticator app, in place of an earlier one. Throws Problem `invalid_second_factor` for a wrong code, and
    * `not_signed_in` where the session has ended.
    */
-  async addApp({ signedIn, secret, code }: AddAppInput): Promise<AddedFactor> {
+  async addApp({
+    signedIn,
+    secret,
+    code,
+  }: {
+    readonly signedIn: OwnSession
+    /** The secret that {@link FactorSetup.beginApp} made. */
+    readonly secret: string
+    /** The code that the app shows. */
+    readonly code: string
+  }): Promise<AddedFactor> {
     const nowMs = this.#input.clock.nowMs()
     const lastStep = stepOfCode({ secret, code, nowMs })
     if (lastStep === null) throw wrongCode()
@@ -99,7 +93,18 @@ export class FactorSetup {
    * Gives a user a passkey. Throws Problem `invalid_second_factor` where it is not what {@link beginPasskey} asked for,
    * `invalid_parameter` from the eleventh on, and `not_signed_in` where the session has ended.
    */
-  async addPasskey({ signedIn, site, name, answer }: AddPasskeyInput): Promise<AddedFactor> {
+  async addPasskey({
+    signedIn,
+    site,
+    name,
+    answer,
+  }: {
+    readonly signedIn: OwnSession
+    readonly site: PasskeySite
+    /** The user's name for it. */
+    readonly name: string
+    readonly answer: NewPasskeyAnswer
+  }): Promise<AddedFactor> {
     const { db, clock, ids } = this.#input
     const nowMs = clock.nowMs()
     const challenge = await takeChallenge(db, { sessionId: signedIn.sessionId, nowMs })
