@@ -3,7 +3,7 @@ import { listedAccountShape } from '../operations/account-list.ts'
 import { accountShape } from '../operations/accounts.ts'
 import { entryShape } from '../operations/credit.ts'
 import { listShape } from '../operations/fields.ts'
-import { showMicros } from '../vocabulary/money.ts'
+import { FEE_BASIS_POINTS_MAX, showMicros } from '../vocabulary/money.ts'
 import { allowanceText, limitOptions } from './limits.ts'
 import { type CommandGroup, show } from './operation-command.ts'
 import { STATEMENT_COMMAND } from './reports.ts'
@@ -18,10 +18,10 @@ import {
   PURSE_WORDS,
   readDollars,
   readMoment,
-  readPercent,
   shownRows,
 } from './rows.ts'
 import { moment } from './table.ts'
+import { UsageFailure } from './terminal.ts'
 
 type Account = z.output<typeof accountShape>
 
@@ -253,4 +253,14 @@ A list of models that you leave out is unchanged. The lists of the keys also app
       show: ACCOUNTS.one,
     },
   ],
+}
+
+/** A percentage such as `2.5` or `5%`, as hundredths of a percent. */
+function readPercent(text: string): number {
+  const [, whole, places = ''] = /^(\d{1,3})(?:\.(\d{1,2}))?%?$/.exec(text.trim()) ?? []
+  const hundredths = Number(whole + places.padEnd(2, '0'))
+  if (whole === undefined || hundredths > FEE_BASIS_POINTS_MAX) {
+    throw new UsageFailure('must be 0 to 100 percent, such as 5 or 2.25: at most two places')
+  }
+  return hundredths
 }

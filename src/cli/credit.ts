@@ -2,7 +2,7 @@ import { entryShape } from '../operations/credit.ts'
 import { createdCreditCodeShape, creditCodeShape } from '../operations/credit-codes.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { type CommandGroup, type OperationCommand, show } from './operation-command.ts'
-import { listOptions, PURSE_WORDS, readDollars, readExpiry, readPurse, shownRows } from './rows.ts'
+import { listOptions, PURSE_WORDS, readDollars, readExpiry, shownRows } from './rows.ts'
 import { moment } from './table.ts'
 
 const CODES = shownRows(creditCodeShape, {
@@ -141,4 +141,9 @@ export const CREDIT_COMMANDS: CommandGroup = {
   name: 'credit',
   words: 'add credit to accounts, and manage credit codes',
   commands: [GRANT, CODE_COMMANDS, REDEEM],
+}
+
+/** The purse that `--free` selects. */
+function readPurse(free: string): 'free' | 'backed' {
+  return free === 'true' ? 'free' : 'backed'
 }

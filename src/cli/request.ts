@@ -1,9 +1,10 @@
 import { requestShape } from '../operations/requests.ts'
-import { showMicros } from '../vocabulary/money.ts'
+import { parseDecimal, showMicros } from '../vocabulary/money.ts'
 import { REQUEST_STATES } from '../vocabulary/outcome.ts'
 import { type CommandGroup, show } from './operation-command.ts'
-import { listOptions, readCost, readMoment, shownRows } from './rows.ts'
+import { listOptions, readMoment, shownRows } from './rows.ts'
 import { moment, table } from './table.ts'
+import { UsageFailure } from './terminal.ts'
 
 const REQUESTS = shownRows(requestShape, {
   list: 'requests',
@@ -97,4 +98,13 @@ function shown(name: string, value: unknown): string {
   // Token counts by kind, without zeros.
   const counts = Object.entries(value).filter(([, count]) => count !== 0)
   return counts.length === 0 ? '-' : counts.map(([kind, count]) => `${kind} ${count}`).join(', ')
+}
+
+/** A provider's cost in dollars, such as `0.0123`, as the exact text. */
+function readCost(text: string): string {
+  const cost = parseDecimal(text)
+  if (cost === null || cost.digits < 0n) {
+    throw new UsageFailure('must be zero or more dollars, such as 0.0123')
+  }
+  return text
 }

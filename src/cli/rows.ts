@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { type ListName, listShape, readCursor, writeCursor } from '../operations/fields.ts'
 import type { modelsShape } from '../operations/model-lists.ts'
 import type { Answered } from '../operations/operation.ts'
-import { FEE_BASIS_POINTS_MAX, formatDecimal, parseDecimal } from '../vocabulary/money.ts'
+import { formatDecimal, parseDecimal } from '../vocabulary/money.ts'
 import { type Shown, show, type Taken } from './operation-command.ts'
 import { table } from './table.ts'
 import { UsageFailure } from './terminal.ts'
@@ -77,25 +77,6 @@ export function readDollars(text: string): number {
   if (Number(amount) >= 1e9) throw new UsageFailure('must be at most $100,000,000')
   const micros = Number(formatDecimal({ ...dollars, exponent: dollars.exponent + 6 }))
   return sign === '-' ? -micros : micros
-}
-
-/** A percentage such as `2.5` or `5%`, as hundredths of a percent. */
-export function readPercent(text: string): number {
-  const [, whole, places = ''] = /^(\d{1,3})(?:\.(\d{1,2}))?%?$/.exec(text.trim()) ?? []
-  const hundredths = Number(whole + places.padEnd(2, '0'))
-  if (whole === undefined || hundredths > FEE_BASIS_POINTS_MAX) {
-    throw new UsageFailure('must be 0 to 100 percent, such as 5 or 2.25: at most two places')
-  }
-  return hundredths
-}
-
-/** A provider's cost in dollars, such as `0.0123`, as the exact text. */
-export function readCost(text: string): string {
-  const cost = parseDecimal(text)
-  if (cost === null || cost.digits < 0n) {
-    throw new UsageFailure('must be zero or more dollars, such as 0.0123')
-  }
-  return text
 }
 
 /** A date such as `2027-01-31`, read as its start in UTC; any other text goes to the API unchanged. */
@@ -243,8 +224,3 @@ function nextPlace(list: ListName, nextCursor: string | null): string | null {
 
 /** What people call the two kinds of credit. */
 export const PURSE_WORDS = { backed: 'paid', free: 'free' } as const
-
-/** The purse that `--free` selects. */
-export function readPurse(free: string): 'free' | 'backed' {
-  return free === 'true' ? 'free' : 'backed'
-}
