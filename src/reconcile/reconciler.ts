@@ -19,8 +19,8 @@ import {
   type ScheduledRequest,
   type Silence,
   settledAsItStandsAtMs,
+  WaitingList,
 } from './schedule.ts'
-import { WaitingList } from './waiting-list.ts'
 
 interface ReconcilerInput
   extends Pick<LookupsInput, 'fetchGeneration' | 'clock' | 'onDoubted' | 'onEndpointMissing'> {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { UnsettledRequest } from '../ledger/activity/unsettled.ts'
-import { WaitingList } from './waiting-list.ts'
+import { WaitingList } from './schedule.ts'
 
 function request(requestId: string): UnsettledRequest {
   return {
