@@ -7,7 +7,7 @@ import {
   showUnit,
 } from '../reconcile/doubts.ts'
 import { KeyUsage, type KeyUsageLook } from '../reconcile/key-usage.ts'
-import { LookupPolicy, openDrawSecret } from '../reconcile/lookup-policy.ts'
+import { LookupPolicy, openDrawSecret } from '../reconcile/lookups.ts'
 import type { Settlement } from '../reconcile/reconciler.ts'
 import { StandingCosts } from '../reconcile/standing-costs.ts'
 import type { Store } from '../store/store.ts'

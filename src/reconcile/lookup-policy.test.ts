@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { CostClaim } from '../journey/journey-parts.ts'
 import { micros } from '../vocabulary/money.ts'
-import { DRAWN_ONE_OF, LookupPolicy } from './lookup-policy.ts'
+import { DRAWN_ONE_OF, LookupPolicy } from './lookups.ts'
 
 const ABOVE_MICROS = 100_000
 
