@@ -5,7 +5,7 @@ import { ReadRefused, StoreUnavailable } from '../store/store-failure.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { type RateLimit, rateLimitHeaders } from '../vocabulary/request-window.ts'
-import { breakOfBody } from './client-request.ts'
+import { breakOfBody } from './connections.ts'
 
 interface AnswerProblemInput {
   readonly clientRequest: IncomingMessage

@@ -7,7 +7,7 @@ import { parseJsonBody } from '../json/body.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { Arrival } from '../vocabulary/call.ts'
 import type { Access } from './access.ts'
-import { asksToGoOn } from './client-request.ts'
+import { asksToGoOn } from './connections.ts'
 import { UnknownRoute } from './known-routes.ts'
 import { readBody } from './read-body.ts'
 

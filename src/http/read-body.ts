@@ -6,7 +6,7 @@ import type { Turn } from '../journey/gate/thread-share.ts'
 import { GrowingBytes } from '../vocabulary/growing-bytes.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { BodyPace, PACE_INTERVAL_MS } from './body-pace.ts'
-import { breakOfBody, ClientRequest } from './client-request.ts'
+import { breakOfBody, ClientRequest } from './connections.ts'
 
 interface ReadBodyInput {
   /** The largest size of the body after inflating. */

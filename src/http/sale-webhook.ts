@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '../vocabulary/problem.ts'
-import { asksToGoOn } from './client-request.ts'
+import { asksToGoOn } from './connections.ts'
 import { readBody } from './read-body.ts'
 
 /** A route for the messages of a payment's provider. */
