@@ -1,5 +1,5 @@
 import { echoed, Problem, type ProblemCode } from '../vocabulary/problem.ts'
-import { CAP_PARAMETERS, type SentFacts } from './sent-facts.ts'
+import { CAP_PARAMETERS, type SentFacts } from './fields.ts'
 
 /** A provider's error as it was read. Clients get our own texts, chosen by an allow-list of kinds. */
 export interface ProviderError {

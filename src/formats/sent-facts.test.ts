@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { NOTHING_SENT, type SentFacts, sentFacts } from './fields.ts'
 import { problemForProviderError } from './provider-error.ts'
-import { NOTHING_SENT, type SentFacts, sentFacts } from './sent-facts.ts'
 
 /** What a client sent whose own names may be shown. */
 const SENT: SentFacts = {

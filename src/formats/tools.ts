@@ -7,9 +7,16 @@ import {
 import { echoed } from '../vocabulary/problem.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
 import type { ClientName } from './client-names.ts'
-import { field, readObject, readObjects, unsupported, wholeNumber, wrongType } from './fields.ts'
+import {
+  field,
+  readObject,
+  readObjects,
+  toolName,
+  unsupported,
+  wholeNumber,
+  wrongType,
+} from './fields.ts'
 import { refuseSocialField, refuseSocialSearch } from './refusals.ts'
-import { toolName } from './sent-facts.ts'
 
 /** The tool types that a format accepts. */
 export interface ToolStyle {

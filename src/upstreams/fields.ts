@@ -1,4 +1,4 @@
-import { toolName } from '../formats/sent-facts.ts'
+import { toolName } from '../formats/fields.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../json/walk.ts'
 import { echoed, Problem } from '../vocabulary/problem.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { NOTHING_SENT } from '../../formats/fields.ts'
 import { messages as format } from '../../formats/messages.ts'
 import { problemForProviderError } from '../../formats/provider-error.ts'
-import { NOTHING_SENT } from '../../formats/sent-facts.ts'
 import { eventOf } from '../../formats/testing/exchange.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { messages } from './messages.ts'
