@@ -15,8 +15,7 @@ import {
   picosWithinFee,
 } from '../../vocabulary/money.ts'
 import { CONTEXT_TOKENS_UNKNOWN, type Offer, type PriceTable } from '../../vocabulary/offer.ts'
-import { type OutputSize, sizeOutput } from './output-size.ts'
-import { type PromptSize, sizePrompt } from './prompt-size.ts'
+import { type OutputSize, type PromptSize, sizeOutput, sizePrompt } from './token-size.ts'
 
 /** The hold of a call, with the figures that turn a smaller grant into a lower output cap. */
 export interface HoldSize {

@@ -4,7 +4,7 @@ import type { Call, PixelSize } from '../../vocabulary/call.ts'
 import { type Decimal, decimalOfPicos } from '../../vocabulary/money.ts'
 import type { Offer, PriceTable } from '../../vocabulary/offer.ts'
 import { promptTokensOf, type TokenUsage } from '../../vocabulary/outcome.ts'
-import { sizeOutput } from '../hold-size/output-size.ts'
+import { sizeOutput } from '../hold-size/token-size.ts'
 
 /**
  * The cost of token counts, in dollars, at the prices of the tier that served them, without the fee.
