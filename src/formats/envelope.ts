@@ -1,6 +1,12 @@
+import { parseEventData } from '../json/body.ts'
+import type { JsonObject } from '../json/walk.ts'
 import type { Problem } from '../vocabulary/problem.ts'
-import { parseEventData, plainMembers } from './event-data.ts'
-import type { EnvelopeFamily, ErrorEventInput, StreamEvent } from './format.ts'
+import {
+  type EnvelopeFamily,
+  type ErrorEventInput,
+  isPlainWord,
+  type StreamEvent,
+} from './format.ts'
 
 /** A problem as the JSON text of a response body. */
 export function errorEnvelope(
@@ -98,4 +104,21 @@ export function chunkErrorEvent(
 /** One whole error event with this JSON, named if the provider's event was. */
 export function errorFrame({ name }: StreamEvent, json: unknown): string {
   return `${name === null ? '' : 'event: error\n'}data: ${JSON.stringify(json)}\n\n`
+}
+
+type PlainValue = string | number | boolean | null
+
+/** The members among these that hold no text: numbers, booleans, nulls and single words. */
+export function plainMembers(
+  owner: JsonObject,
+  names: readonly string[],
+): Record<string, PlainValue> {
+  const kept: Record<string, PlainValue> = {}
+  for (const name of names) {
+    const value = Object.hasOwn(owner, name) ? owner[name] : undefined
+    if (value === undefined || (typeof value === 'object' && value !== null)) continue
+    if (typeof value === 'string' && !isPlainWord(value)) continue
+    kept[name] = value
+  }
+  return kept
 }

@@ -60,6 +60,14 @@ export interface StreamEvent {
   readonly data: string
 }
 
+// Ids, model names and event names: nothing that could be a sentence.
+const PLAIN_WORD = /^[\w.:/@~+-]{1,200}$/
+
+/** Whether a provider's text is a single word, such as an id, and so can't be a message. */
+export function isPlainWord(text: string): boolean {
+  return PLAIN_WORD.test(text)
+}
+
 /** A JSON Schema of the 2020-12 draft. */
 type FieldSchema = Readonly<Record<string, unknown>>
 

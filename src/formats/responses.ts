@@ -1,9 +1,9 @@
+import { parseEventData } from '../json/body.ts'
 import { isJsonObject, type JsonBody, type JsonObject, type JsonValue } from '../json/walk.ts'
 import type { FormatRules } from '../vocabulary/call.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
 import { readChatStyleFields } from './chat-call.ts'
-import { openAiError } from './envelope.ts'
-import { parseEventData, plainMembers } from './event-data.ts'
+import { openAiError, plainMembers } from './envelope.ts'
 import { field, readBoolean, readCount, readObjects, unsupported, wrongType } from './fields.ts'
 import {
   BODY_BYTES_MAX,

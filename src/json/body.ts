@@ -67,6 +67,25 @@ export function parseUpstreamJson(bytes: Buffer): JsonValue | undefined {
   }
 }
 
+/**
+ * The JSON object in an event's data; null for any other data, for one of more values or levels than a client's body
+ * may have, and for one that hides an error in a member of the same name. Data and strings are latin-1. An escaped
+ * member name is resolved.
+ */
+export function parseEventData(data: string): JsonObject | null {
+  const isLarge = data.length > MEASURED_BYTES_MIN
+  if (isLarge && surveyJson(Buffer.from(data, 'latin1'), JSON_TREE_BYTES_MAX) === null) return null
+  try {
+    const root: JsonValue = JSON.parse(data)
+    if (!isJsonObject(root) || givesErrorTwice(data, root)) return null
+    if (!data.includes('\\u')) return root
+    const plain: JsonObject = JSON.parse(textWithPlainKeys(Buffer.from(data, 'latin1')))
+    return plain
+  } catch {
+    return null
+  }
+}
+
 function parseObject(text: string): JsonObject {
   const parsed = parseText(text)
   if (typeof parsed === 'string') throw new Problem('invalid_json', { message: parsed })

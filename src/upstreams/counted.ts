@@ -1,6 +1,6 @@
-import { parseEventData } from '../formats/event-data.ts'
 import type { StreamEvent } from '../formats/format.ts'
 import { PromptGuess } from '../formats/prompt-guess.ts'
+import { parseEventData } from '../json/body.ts'
 import { editJson } from '../json/edit.ts'
 import { type JsonBody, type JsonObject, walkJson } from '../json/walk.ts'
 import { SIXTIETHS } from '../tokens/guess.ts'

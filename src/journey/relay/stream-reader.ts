@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { isPlainWord, isWholeData } from '../../formats/event-data.ts'
-import type { StreamEvent } from '../../formats/format.ts'
+import { isPlainWord, type StreamEvent } from '../../formats/format.ts'
+import { parseEventData } from '../../json/body.ts'
 import type { Attempt } from '../../upstreams/attempt.ts'
 import type { StreamEventReading, StreamObserver } from '../../upstreams/upstream.ts'
 import { GrowingBytes } from '../../vocabulary/growing-bytes.ts'
@@ -289,4 +289,9 @@ export class EventReader {
     const dataLines = `data: ${data.replaceAll('\n', '\ndata: ')}\n\n`
     return Buffer.from(`${comment}${eventLine}${dataLines}`, 'latin1')
   }
+}
+
+/** Whether an event's data can be read, so that it was not cut off. */
+function isWholeData(data: string): boolean {
+  return data === '[DONE]' || parseEventData(data) !== null
 }

@@ -1,7 +1,7 @@
-import { parseEventData } from '../../formats/event-data.ts'
 import { member } from '../../formats/fields.ts'
 import type { StreamEvent } from '../../formats/format.ts'
 import type { ProviderError } from '../../formats/provider-error.ts'
+import { parseEventData } from '../../json/body.ts'
 import type { JsonEdit } from '../../json/edit.ts'
 import { isJsonObject, type JsonBody, type JsonObject } from '../../json/walk.ts'
 import type { Reported } from '../../vocabulary/outcome.ts'

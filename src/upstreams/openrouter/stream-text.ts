@@ -1,5 +1,4 @@
-import { isPlainWord } from '../../formats/event-data.ts'
-import type { StreamEvent } from '../../formats/format.ts'
+import { isPlainWord, type StreamEvent } from '../../formats/format.ts'
 import type { JsonBody, JsonObject } from '../../json/walk.ts'
 import { guessBytes, SIXTIETHS } from '../../tokens/guess.ts'
 import { NOTHING_REPORTED, type Reported } from '../../vocabulary/outcome.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseEventData } from './event-data.ts'
+import { parseEventData } from './body.ts'
 
 test.each([
   ['{"id":"a","error":{"message":"x"},"error":null}'],
