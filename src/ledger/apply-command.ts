@@ -6,7 +6,7 @@ import {
   type LedgerVerdict,
 } from './commands.ts'
 import { operatorActionRow } from './operator-actions.ts'
-import type { Uncounted } from './rules/allowance.ts'
+import type { Uncounted } from './rules/limits.ts'
 import type { Terms } from './rules/open-hold.ts'
 import { type NamedRows, noRows, type UnitOfWork } from './work.ts'
 

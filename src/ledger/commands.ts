@@ -32,7 +32,6 @@ import {
   keySubject,
   type Said,
 } from './rules/action-subject.ts'
-import { type Uncounted, uncountedByHold, uncountedChange } from './rules/allowance.ts'
 import {
   addApiKey,
   addCreditCode,
@@ -44,6 +43,7 @@ import {
   updateApiKey,
 } from './rules/change-account.ts'
 import { addCredit, redeemCode } from './rules/credit.ts'
+import { type Uncounted, uncountedByHold, uncountedChange } from './rules/limits.ts'
 import { type HoldEnded, openHold, type Terms } from './rules/open-hold.ts'
 import {
   type DismissPurchaseInput,

@@ -1,6 +1,6 @@
 import type { AccountRow, ApiKeyRow, RequestRow } from '../../store/schema.ts'
-import { isWithin } from '../rules/allowance.ts'
 import { chargedMicros } from '../rules/charge.ts'
+import { isWithin } from '../rules/limits.ts'
 
 type Period = NonNullable<AccountRow['period']>
 

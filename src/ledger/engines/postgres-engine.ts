@@ -22,7 +22,7 @@ import {
 import { applyCommand, uncountedBy } from '../apply-command.ts'
 import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
 import type { LedgerLimits } from '../ledger.ts'
-import type { Uncounted } from '../rules/allowance.ts'
+import type { Uncounted } from '../rules/limits.ts'
 import { UnitOfWork } from '../work.ts'
 import type { CommittedBatch, LedgerEngine } from './batched-ledger.ts'
 import { CommitMemory } from './commit-memory.ts'

@@ -18,7 +18,7 @@ import type {
   UpdateApiKeyInput,
 } from '../ledger.ts'
 import type { UnitOfWork } from '../work.ts'
-import { firstPeriod, periodUnder } from './allowance.ts'
+import { firstPeriod, periodUnder } from './limits.ts'
 
 /**
  * Makes an account without credit, and its owner a member. An account that already has its external ID is unchanged.

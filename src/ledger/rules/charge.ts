@@ -13,8 +13,8 @@ import {
 } from '../../vocabulary/money.ts'
 import { isSettled, type RequestState } from '../../vocabulary/outcome.ts'
 import type { UnitOfWork } from '../work.ts'
-import { periodAfter } from './allowance.ts'
 import { availableCredit, lapseFreeCredit, post } from './credit.ts'
+import { periodAfter } from './limits.ts'
 
 /** The state that a request moves to, and its whole charge there. */
 export interface Move {

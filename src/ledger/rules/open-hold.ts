@@ -18,9 +18,15 @@ import type {
   OpenHoldVerdict,
 } from '../ledger.ts'
 import type { UnitOfWork } from '../work.ts'
-import { allowanceLeft, knownPeriodAt, periodAfter, periodAt } from './allowance.ts'
 import { availableCredit, freeCreditExpired, lapseFreeCredit } from './credit.ts'
-import { admittedBy, refusedFrequency } from './frequency.ts'
+import {
+  admittedBy,
+  allowanceLeft,
+  knownPeriodAt,
+  periodAfter,
+  periodAt,
+  refusedFrequency,
+} from './limits.ts'
 
 /** The verdict on a repeated `openHold` whose hold has ended: nothing may run on it. */
 export interface HoldEnded {

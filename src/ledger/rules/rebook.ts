@@ -8,9 +8,9 @@ import {
 } from '../../vocabulary/money.ts'
 import type { OpenHoldInput, OpenHoldVerdict, SettleInput } from '../ledger.ts'
 import type { UnitOfWork } from '../work.ts'
-import { periodAfter, periodAt } from './allowance.ts'
 import { chargedMicros } from './charge.ts'
 import { availableCredit, lapseFreeCredit } from './credit.ts'
+import { periodAfter, periodAt } from './limits.ts'
 import { requestRowOf, type Terms } from './open-hold.ts'
 import { settleHold } from './settle-hold.ts'
 

@@ -12,8 +12,8 @@ import { createPostgresBench } from '../testing/postgres-bench.ts'
 import { OWNERS, randomScript, SETUP } from '../testing/random-script.ts'
 import { runScript } from '../testing/script.ts'
 import { createSqliteBench } from '../testing/sqlite-bench.ts'
-import { isWithin } from './allowance.ts'
 import { chargedMicros } from './charge.ts'
+import { isWithin } from './limits.ts'
 
 const LIMITS: LedgerLimits = {
   openHoldsMax: 4,

@@ -13,7 +13,7 @@ import type {
 } from '../ledger.ts'
 import type { UnitOfWork } from '../work.ts'
 import { chargedMicros, type Move, moveRequest, overrunMicros } from './charge.ts'
-import { recountedTokens } from './frequency.ts'
+import { recountedTokens } from './limits.ts'
 
 /** Ends a hold's open state. Null where no such hold was opened. */
 export function settleHold(work: UnitOfWork, input: SettleInput, nowMs: number): Settled | null {
