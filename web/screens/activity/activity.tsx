@@ -24,19 +24,7 @@ export function ActivityScreen() {
   const spanOf = useSpanOf()
   const look = (range: ActivityRange) => change(() => inRange(search, range))
   const listRef = useRef<HTMLDivElement>(null)
-  const open = (request: string | undefined) =>
-    change(({ request: _, ...rest }) => (request === undefined ? rest : { ...rest, request }), {
-      // Opening a request adds a step to the history; moving to the next one does not.
-      replace: search.request !== undefined,
-      resetScroll: false,
-    })
-  const close = () => open(undefined)
-  const move = useRowKeys(listRef, { isOpen: search.request !== undefined, open })
-  useShortcuts({
-    j: () => move(1),
-    k: () => move(-1),
-    ...(search.request === undefined ? {} : { Escape: close }),
-  })
+  const { open, close } = useOpened(listRef)
   return (
     <>
       <ScreenTop title="Activity">
@@ -87,6 +75,25 @@ export function ActivityScreen() {
       </div>
     </>
   )
+}
+
+/** Opens and closes a request beside the list, by clicks and by keys. */
+function useOpened(listRef: React.RefObject<HTMLElement | null>) {
+  const { search, change } = useScreenSearch<ActivitySearch>()
+  const open = (request: string | undefined) =>
+    change(({ request: _, ...rest }) => (request === undefined ? rest : { ...rest, request }), {
+      // Opening a request adds a step to the history; moving to the next one does not.
+      replace: search.request !== undefined,
+      resetScroll: false,
+    })
+  const close = () => open(undefined)
+  const move = useRowKeys(listRef, { isOpen: search.request !== undefined, open })
+  useShortcuts({
+    j: () => move(1),
+    k: () => move(-1),
+    ...(search.request === undefined ? {} : { Escape: close }),
+  })
+  return { open, close }
 }
 
 /** The same filters in another range. */

@@ -44,7 +44,6 @@ export function Filters(props: FiltersProps) {
   const { source, search, isLive, following, tags } = props
   const { onLive, onFind, onChange, onRange } = props
   const change = (part: Changed) => onChange(without({ ...search, ...part }))
-  const picked = [...(search.state ?? []), ...(search.failed === true ? [FAILED] : [])]
   const range = rangeOf(search)
   const spanOf = useSpanOf()
   const isOfAll = useIsOfAll()
@@ -85,17 +84,7 @@ export function Filters(props: FiltersProps) {
           onChange={(upstream) => change({ upstream })}
         />
       )}
-      <PickMany
-        label="State"
-        options={[...STATES, { value: FAILED, text: 'Failed only' }]}
-        picked={picked}
-        onChange={(values) =>
-          change({
-            state: values.filter((value) => value !== FAILED) as RequestState[],
-            failed: values.includes(FAILED) || undefined,
-          })
-        }
-      />
+      <States search={search} onPick={change} />
       <PickMany
         label="Endpoint"
         options={ENDPOINTS}
@@ -114,6 +103,27 @@ export function Filters(props: FiltersProps) {
       />
       <Live isLive={isLive} following={following} onLive={onLive} />
     </div>
+  )
+}
+
+interface StatesProps extends Pick<FiltersProps, 'search'> {
+  readonly onPick: (picked: Changed) => void
+}
+
+/** The filter by state, with failed requests of any state. */
+function States({ search, onPick }: StatesProps) {
+  return (
+    <PickMany
+      label="State"
+      options={[...STATES, { value: FAILED, text: 'Failed only' }]}
+      picked={[...(search.state ?? []), ...(search.failed === true ? [FAILED] : [])]}
+      onChange={(values) =>
+        onPick({
+          state: values.filter((value) => value !== FAILED) as RequestState[],
+          failed: values.includes(FAILED) || undefined,
+        })
+      }
+    />
   )
 }
 

@@ -82,17 +82,7 @@ export function ModelDrawer({ model, use, onClose }: ModelDrawerProps) {
         </DrawerPart>
       )}
       <DrawerPart title="Your use, last 30 days">
-        {use === null ? (
-          <p className="note">No requests in the last 30 days.</p>
-        ) : (
-          <dl className="kv">
-            <Line term="Requests">{count(use.requests)}</Line>
-            <Line term="Spend">{money(use.chargeMicros)}</Line>
-            {use.firstByteMs !== null && (
-              <Line term="First byte, median">{duration(use.firstByteMs)}</Line>
-            )}
-          </dl>
-        )}
+        <Use use={use} />
       </DrawerPart>
     </aside>
   )
@@ -121,6 +111,19 @@ function Prices({ model }: { model: Model }) {
         </p>
       ))}
     </>
+  )
+}
+
+function Use({ use }: Pick<ModelDrawerProps, 'use'>) {
+  if (use === null) return <p className="note">No requests in the last 30 days.</p>
+  return (
+    <dl className="kv">
+      <Line term="Requests">{count(use.requests)}</Line>
+      <Line term="Spend">{money(use.chargeMicros)}</Line>
+      {use.firstByteMs !== null && (
+        <Line term="First byte, median">{duration(use.firstByteMs)}</Line>
+      )}
+    </dl>
   )
 }
 

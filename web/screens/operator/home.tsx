@@ -3,6 +3,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import {
   COMPARISONS,
   comparedSpan,
+  type DateRange,
   readDateRange,
   searchOf,
   type TimeSpan,
@@ -32,7 +33,6 @@ const route = getRouteApi('/operator/')
 export function HomeScreen() {
   useTitle('Home')
   const search = route.useSearch()
-  const navigate = route.useNavigate()
   const { compare = 'before' } = search
   const range = readDateRange(search) ?? DEFAULT_RANGE
   const span = operatorSpanOf(range)
@@ -48,25 +48,7 @@ export function HomeScreen() {
   }
   return (
     <>
-      <div className="top">
-        <h1>Home</h1>
-        <RangePicker
-          range={range}
-          compare={compare}
-          comparisons={COMPARISONS}
-          spanOf={operatorSpanOf}
-          onChange={(picked) =>
-            void navigate({
-              search: withRange(search, {
-                ...picked,
-                compare: picked.compare === 'before' ? null : picked.compare,
-              }),
-              resetScroll: false,
-            })
-          }
-        />
-        <ReportCsv span={span} by="account" />
-      </div>
+      <Top range={range} span={span} search={search} />
       <Answer query={report} noun="figures" grey={<GreyHome />}>
         {(shown) =>
           shown.totals.requests === 0 && shown.totals.cost === 0 ? (
@@ -111,6 +93,31 @@ export function HomeScreen() {
         </div>
       </div>
     </>
+  )
+}
+
+function Top({ range, span, search }: OfRange & { readonly range: DateRange }) {
+  const navigate = route.useNavigate()
+  return (
+    <div className="top">
+      <h1>Home</h1>
+      <RangePicker
+        range={range}
+        compare={search.compare ?? 'before'}
+        comparisons={COMPARISONS}
+        spanOf={operatorSpanOf}
+        onChange={(picked) =>
+          void navigate({
+            search: withRange(search, {
+              ...picked,
+              compare: picked.compare === 'before' ? null : picked.compare,
+            }),
+            resetScroll: false,
+          })
+        }
+      />
+      <ReportCsv span={span} by="account" />
+    </div>
   )
 }
 

@@ -64,18 +64,7 @@ export function PlaygroundScreen() {
           {chat.messages.length === 0 ? (
             <Beginning modelId={modelId} />
           ) : (
-            <ol>
-              {chat.messages.map((message) => (
-                <MessageItem
-                  key={message.id}
-                  message={message}
-                  isLocked={isRunning}
-                  onEdit={(content) => chat.edit(message.id, content)}
-                  onRemove={() => chat.remove(message.id)}
-                  onResend={() => void (settings && chat.resend(message.id, settings))}
-                />
-              ))}
-            </ol>
+            <Messages chat={chat} settings={settings} />
           )}
           <Outcome run={chat.run} />
           {isSuspended ? (
@@ -122,6 +111,29 @@ function Head({ onCode, onNew }: HeadProps) {
         New chat
       </button>
     </div>
+  )
+}
+
+interface MessagesProps {
+  readonly chat: ReturnType<typeof useChat>
+  /** Null: they can't be sent. */
+  readonly settings: ChatSettings | null
+}
+
+function Messages({ chat, settings }: MessagesProps) {
+  return (
+    <ol>
+      {chat.messages.map((message) => (
+        <MessageItem
+          key={message.id}
+          message={message}
+          isLocked={chat.run.kind === 'running'}
+          onEdit={(content) => chat.edit(message.id, content)}
+          onRemove={() => chat.remove(message.id)}
+          onResend={() => void (settings && chat.resend(message.id, settings))}
+        />
+      ))}
+    </ol>
   )
 }
 

@@ -27,17 +27,13 @@ export function SecondFactor() {
   })
   const [doing, setDoing] = useState<Doing | null>(null)
   const [codes, setCodes] = useState<readonly string[] | null>(null)
-  const queries = useQueryClient()
-  const router = useRouter()
+  const refresh = useRefresh()
   const close = () => {
     setDoing(null)
     setCodes(null)
   }
   const changed = (made: readonly string[] | null) => {
-    // The other sessions have ended with it.
-    for (const queryKey of [FACTORS, ['sessions']]) void queries.invalidateQueries({ queryKey })
-    // An operator who must have one, and has removed the last, is led to its setup.
-    void queries.refetchQueries({ queryKey: meQuery.queryKey }).then(() => router.invalidate())
+    refresh()
     setDoing(null)
     setCodes(made)
   }
@@ -91,6 +87,18 @@ export function SecondFactor() {
       )}
     </section>
   )
+}
+
+/** Makes the function that reads everything again that a change of a second factor changes. */
+function useRefresh(): () => void {
+  const queries = useQueryClient()
+  const router = useRouter()
+  return () => {
+    // The other sessions have ended with it.
+    for (const queryKey of [FACTORS, ['sessions']]) void queries.invalidateQueries({ queryKey })
+    // An operator who must have one, and has removed the last, is led to its setup.
+    void queries.refetchQueries({ queryKey: meQuery.queryKey }).then(() => router.invalidate())
+  }
 }
 
 interface AddButtonsProps {

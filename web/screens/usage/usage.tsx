@@ -67,8 +67,6 @@ export function UsageScreen() {
     enabled: !isByTag,
   })
   const tags = useQuery({ ...reportQuery(accountId, moments, 'tag'), enabled: isByTag })
-  const change = (part: UsageSearch) =>
-    navigate((before) => ({ ...before, ...part }), { resetScroll: false })
   const look = (next: DateRange) =>
     navigate((before) => withRange(before, { range: next, compare }))
   return (
@@ -85,23 +83,7 @@ export function UsageScreen() {
         />
         <Download accountId={accountId} usage={isByTag ? tags.data : charts.data} />
       </ScreenTop>
-      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset can't be laid out as a line in every browser */}
-      <div className="filters" role="group" aria-label="What is shown">
-        <Choose
-          label="Measure"
-          icon="usage"
-          options={isByTag ? SUM_OPTIONS : MEASURE_OPTIONS}
-          value={measure}
-          onChange={(next) => change({ measure: next as Measure })}
-        />
-        <Segments
-          label="Split by"
-          options={USAGE_SPLITS}
-          value={by}
-          onChange={(next) => change({ by: next })}
-        />
-        {hasSteps(span, by) && <StepSegments step={step} />}
-      </div>
+      <Choices by={by} measure={measure} step={hasSteps(span, by) ? step : null} />
       {isByTag ? (
         <Answer query={tags} noun="usage" grey={<GreyChartCard />}>
           {(report) =>
@@ -127,6 +109,39 @@ export function UsageScreen() {
         </Answer>
       )}
     </>
+  )
+}
+
+interface ChoicesProps {
+  readonly by: NonNullable<UsageSearch['by']>
+  readonly measure: Measure
+  /** Null: the steps can't be chosen. */
+  readonly step: Usage['step'] | null
+}
+
+/** The measure, the split and the steps of the charts. */
+function Choices({ by, measure, step }: ChoicesProps) {
+  const { change: navigate } = useScreenSearch<UsageSearch>()
+  const change = (part: UsageSearch) =>
+    navigate((before) => ({ ...before, ...part }), { resetScroll: false })
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset can't be laid out as a line in every browser
+    <div className="filters" role="group" aria-label="What is shown">
+      <Choose
+        label="Measure"
+        icon="usage"
+        options={by === 'tag' ? SUM_OPTIONS : MEASURE_OPTIONS}
+        value={measure}
+        onChange={(next) => change({ measure: next as Measure })}
+      />
+      <Segments
+        label="Split by"
+        options={USAGE_SPLITS}
+        value={by}
+        onChange={(next) => change({ by: next })}
+      />
+      {step !== null && <StepSegments step={step} />}
+    </div>
   )
 }
 
