@@ -1,4 +1,4 @@
-import { type AlertStep, stepsUpTo } from '../vocabulary/alert-step.ts'
+import type { AlertStep } from '../vocabulary/alert-step.ts'
 import type { AllowancePeriod } from '../vocabulary/allowance.ts'
 
 /** An allowance and its spend in the current period. */
@@ -33,11 +33,3 @@ export type AlertAbout =
       readonly amountMicros: number
       readonly endsAtMs: number
     }
-
-/**
- * The steps to note for an alert: its own and those below it, which are then not emailed; 0 for an alert without
- * steps.
- */
-export function notedSteps(about: AlertAbout): readonly number[] {
-  return about.kind === 'free_credit_ends' ? [0] : stepsUpTo(about.step)
-}

@@ -3,7 +3,8 @@ import { ALERT_LETTERS, ALERTS } from '../store/alert-tables.ts'
 import type { Tables } from '../store/schema.ts'
 import { readSetting, writeSetting } from '../store/settings.ts'
 import type { DbWithIds } from '../store/store.ts'
-import { notedSteps } from './about.ts'
+import { stepsUpTo } from '../vocabulary/alert-step.ts'
+import type { AlertAbout } from './about.ts'
 import { type Crossing, crossingsOf } from './crossings.ts'
 
 /** More would keep requests from writing for long. */
@@ -170,4 +171,12 @@ async function mailedOwners(db: Kysely<Tables>, accountId: string): Promise<read
     .where('users.alert_mails', '=', 1)
     .execute()
   return rows.map(({ id }) => id)
+}
+
+/**
+ * The steps to note for an alert: its own and those below it, which are then not emailed; 0 for an alert without
+ * steps.
+ */
+function notedSteps(about: AlertAbout): readonly number[] {
+  return about.kind === 'free_credit_ends' ? [0] : stepsUpTo(about.step)
 }

@@ -10,10 +10,11 @@ import { openStore } from '../store/open-store.ts'
 import { claimUpstream } from '../store/settings.ts'
 import { acquireServeLock } from '../store/sqlite/sqlite-connection.ts'
 import type { Store } from '../store/store.ts'
+import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { formatDecimal } from '../vocabulary/money.ts'
 import { type Config, storeUrlOf } from './config.ts'
-import { markOf, type Wiring } from './wiring.ts'
+import type { Wiring } from './wiring.ts'
 
 /** A store with its ledger, and this process's place among those that open holds. */
 export interface ServedStore {
@@ -160,4 +161,9 @@ class StoreGapTeller {
       }
     }
   }
+}
+
+/** Whose money it is: what a store is marked with. Any upstream of real money takes over from any other. */
+function markOf({ mode, upstreams: [first] }: ConfiguredUpstreams): string {
+  return mode === 'simulator' ? 'simulator' : first.baseUrl
 }

@@ -10,11 +10,6 @@ import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import type { Config } from './config.ts'
 
-/** Whose money it is: what a store is marked with. Any upstream of real money takes over from any other. */
-export function markOf({ mode, upstreams: [first] }: ConfiguredUpstreams): string {
-  return mode === 'simulator' ? 'simulator' : first.baseUrl
-}
-
 /** The inputs of every part of the wiring. */
 export interface Wiring {
   readonly config: Config

@@ -111,9 +111,6 @@ const MIB = 1024 * 1024
 /** The largest body on every endpoint but images. */
 export const BODY_BYTES_MAX = 32 * MIB
 
-/** The largest body on images. */
-export const IMAGES_BODY_BYTES_MAX = 64 * MIB
-
 /** Common to formats with the OpenAI-style envelope: no headers of their own, and events without names. */
 export const OPENAI_STYLE = {
   family: 'openai',

@@ -4,13 +4,7 @@ import type { PublicNames } from '../vocabulary/public-names.ts'
 import { readChatStyleFields } from './chat-call.ts'
 import { errorFrame, openAiError } from './envelope.ts'
 import { field, readBoolean, wrongType } from './fields.ts'
-import {
-  FIELDS,
-  IMAGES_BODY_BYTES_MAX,
-  OPENAI_STYLE,
-  type UnsizedCall,
-  type WireFormat,
-} from './format.ts'
+import { FIELDS, OPENAI_STYLE, type UnsizedCall, type WireFormat } from './format.ts'
 import { withBareImage } from './media.ts'
 
 const IMAGES_MAX = 10
@@ -23,6 +17,9 @@ const RULES: FormatRules = {
   deadline: { total: 'imageTimeoutMs', boundsStreams: true },
 }
 
+/** The largest body on images. */
+const BODY_BYTES_MAX = 64 * 1024 * 1024
+
 /**
  * Images: `POST /v1/images`. A stream may have several images, with its usage in a finished one, and ends with
  * `[DONE]`. Answers have no generation id.
@@ -31,7 +28,7 @@ export const images: WireFormat = {
   ...OPENAI_STYLE,
   endpoint: 'images',
   path: '/v1/images',
-  bodyBytesMax: IMAGES_BODY_BYTES_MAX,
+  bodyBytesMax: BODY_BYTES_MAX,
   rules: RULES,
   telemetry: { operation: 'generate_content', outputType: 'image' },
   readCall,

@@ -165,11 +165,6 @@ export function idCursor(list: ListName, after: string | null): string | null {
   return after === null ? null : writeCursor(list, after)
 }
 
-/** The cursor of the next page of a list of entries; null: there is none. */
-export function entryCursor(list: ListName, nextBefore: number | null): string | null {
-  return idCursor(list, nextBefore === null ? null : String(nextBefore))
-}
-
 /** A filter of a list: text, given once. */
 export const filterField = z
   .string('must be given once')

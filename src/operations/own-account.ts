@@ -19,8 +19,8 @@ import { creditAnswer, creditShape } from './accounts.ts'
 import { ownKeyAnswer, ownKeyShape } from './api-key-answer.ts'
 import { entryAnswer, entryShape } from './credit.ts'
 import {
-  entryCursor,
   entryPageQuery,
+  idCursor,
   idField,
   listAnswer,
   listShape,
@@ -103,7 +103,7 @@ function purchases({ store }: OperationParts) {
       const reads = readsFor({ caller, reader }, store)
       const page = { accountId, before: cursor ?? null, limit }
       const { entries, nextBefore } = await listPurchases(reads, page)
-      const next = entryCursor('purchases', nextBefore)
+      const next = idCursor('purchases', nextBefore === null ? null : String(nextBefore))
       const body = listAnswer(entries.map(entryAnswer), next)
       if (cursor !== undefined) return { httpStatus: 200, body }
       const confirming = await listConfirming(reads, accountId)

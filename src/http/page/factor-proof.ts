@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { type PasskeySite, passkeySite } from '../../people/factors/passkeys.ts'
 import type { FactorProof } from '../../people/factors/second-factors.ts'
 import type { Arrival } from '../../vocabulary/call.ts'
-import { Problem } from '../../vocabulary/problem.ts'
 import type { PageSite } from './page-site.ts'
 
 /** A code of an authenticator app, or a recovery code, as typed. */
@@ -70,13 +69,4 @@ export function proofOf(
 export function passkeySiteOf(site: PageSite, arrival: Arrival): PasskeySite | null {
   const origin = site.originOf(arrival)
   return origin === null ? null : passkeySite(origin)
-}
-
-/** Throws Problem `invalid_parameter` where the page is at an address that has no passkeys. */
-export function requirePasskeySite(site: PageSite, arrival: Arrival): PasskeySite {
-  const found = passkeySiteOf(site, arrival)
-  if (found !== null) return found
-  const message =
-    'Browsers have no passkeys for a page at an IP address. Open it by a host name, on this machine at http://localhost.'
-  throw new Problem('invalid_parameter', { message })
 }

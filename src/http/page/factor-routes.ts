@@ -2,16 +2,11 @@ import { z } from 'zod'
 import { nameField } from '../../operations/fields.ts'
 import { APP_SECRET } from '../../people/factors/authenticator-app.ts'
 import { countRecoveryCodes, listFactors } from '../../people/factors/own-factors.ts'
+import type { PasskeySite } from '../../people/factors/passkeys.ts'
 import type { SignedIn } from '../../people/sessions.ts'
+import type { Arrival } from '../../vocabulary/call.ts'
 import { Problem } from '../../vocabulary/problem.ts'
-import {
-  codeField,
-  newPasskeyField,
-  passkeySiteOf,
-  proofFields,
-  proofOf,
-  requirePasskeySite,
-} from './factor-proof.ts'
+import { codeField, newPasskeyField, passkeySiteOf, proofFields, proofOf } from './factor-proof.ts'
 import { countCall, requireSignedIn } from './page-access.ts'
 import {
   type AnyCall,
@@ -21,6 +16,7 @@ import {
   type PageCallsInput,
   pageCall,
 } from './page-calls.ts'
+import type { PageSite } from './page-site.ts'
 import type { FactorNeededAnswer, FactorsAnswer, MeAnswer } from './session-answers.ts'
 
 const showBody = z
@@ -213,3 +209,12 @@ export const FACTOR_CALLS = [
     run: remove,
   }),
 ]
+
+/** Throws Problem `invalid_parameter` where the page is at an address that has no passkeys. */
+function requirePasskeySite(site: PageSite, arrival: Arrival): PasskeySite {
+  const found = passkeySiteOf(site, arrival)
+  if (found !== null) return found
+  const message =
+    'Browsers have no passkeys for a page at an IP address. Open it by a host name, on this machine at http://localhost.'
+  throw new Problem('invalid_parameter', { message })
+}

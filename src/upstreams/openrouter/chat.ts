@@ -4,6 +4,8 @@ import type { ProviderError } from '../../formats/provider-error.ts'
 import { parseEventData } from '../../json/body.ts'
 import type { JsonEdit } from '../../json/edit.ts'
 import { isJsonObject, type JsonBody, type JsonObject } from '../../json/walk.ts'
+import type { Call } from '../../vocabulary/call.ts'
+import type { Offer } from '../../vocabulary/offer.ts'
 import type { Reported } from '../../vocabulary/outcome.ts'
 import type {
   AnswerReading,
@@ -21,14 +23,7 @@ import {
   readServedTier,
   readUsage,
 } from './reported.ts'
-import {
-  capEdit,
-  fileEngineEdits,
-  fileParserEdits,
-  modelEdit,
-  toolCallsEdit,
-  userEdit,
-} from './rewrites.ts'
+import { fileEngineEdits, fileParserEdits, modelEdit, userEdit } from './rewrites.ts'
 import { eventBody, RELAY, TallyObserver } from './stream-text.ts'
 
 /** How chat completions go to OpenRouter. */
@@ -178,4 +173,20 @@ class ChunkObserver extends TallyObserver {
     const reported = readReport(eventBody(data, chunk))
     this.learn(this.#hasGenerationId ? reported : { ...reported, generationId: null })
   }
+}
+
+/** The output cap that was held, if one must be sent, in the field that the model lists. */
+function capEdit(offer: Offer, outputCapTokens: number | null): readonly JsonEdit[] {
+  if (outputCapTokens === null) return []
+  const name = offer.supportedParameters.has('max_tokens') ? 'max_tokens' : 'max_completion_tokens'
+  return [{ kind: 'set', path: [name], json: String(outputCapTokens) }]
+}
+
+/**
+ * The number of tool steps that was held, if the provider runs tools. A client's larger value, or one that the
+ * provider ignores, would let it run more than was held.
+ */
+function toolCallsEdit({ tools }: Call, root: JsonObject): readonly JsonEdit[] {
+  if (!tools.serverTools || root['max_tool_calls'] === tools.steps) return []
+  return [{ kind: 'set', path: ['max_tool_calls'], json: String(tools.steps) }]
 }

@@ -66,19 +66,3 @@ export function fileParserEdits({
     ? [{ kind: 'set', path: ['plugins'], json: `[${plugin}]` }]
     : [{ kind: 'append', path: ['plugins'], json: plugin }]
 }
-
-/** The output cap that was held, if one must be sent, in the field that the model lists. */
-export function capEdit(offer: Offer, outputCapTokens: number | null): readonly JsonEdit[] {
-  if (outputCapTokens === null) return []
-  const name = offer.supportedParameters.has('max_tokens') ? 'max_tokens' : 'max_completion_tokens'
-  return [{ kind: 'set', path: [name], json: String(outputCapTokens) }]
-}
-
-/**
- * The number of tool steps that was held, if the provider runs tools. A client's larger value, or one that the
- * provider ignores, would let it run more than was held.
- */
-export function toolCallsEdit({ tools }: Call, root: JsonObject): readonly JsonEdit[] {
-  if (!tools.serverTools || root['max_tool_calls'] === tools.steps) return []
-  return [{ kind: 'set', path: ['max_tool_calls'], json: String(tools.steps) }]
-}
