@@ -36,3 +36,8 @@ export function Field({ label, hint, error = null, prefix, className = '', ...in
     </div>
   )
 }
+
+/** A field for an amount in dollars. */
+export function DollarField(input: Omit<FieldProps, 'className' | 'prefix'>) {
+  return <Field className="num" prefix="$" inputMode="decimal" autoComplete="off" {...input} />
+}

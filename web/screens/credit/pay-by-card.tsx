@@ -4,7 +4,7 @@ import { ApiError } from '../../api/client.ts'
 import { beginPayment, paymentPage, quoteQuery, type SaleMethod } from '../../api/sale.ts'
 import { money, readMoney } from '../../format/money.ts'
 import { percentOf } from '../../format/numbers.ts'
-import { Field } from '../../parts/field.tsx'
+import { DollarField } from '../../parts/field.tsx'
 import { FormEnd } from '../../parts/form-end.tsx'
 import { useAccountId, useMe } from '../../shell/use-account.ts'
 
@@ -51,13 +51,9 @@ export function PayByCard({ method, onClose }: PayByCardProps) {
           </button>
         ))}
       </div>
-      <Field
+      <DollarField
         label="Amount"
         name="amount"
-        className="num"
-        prefix="$"
-        inputMode="decimal"
-        autoComplete="off"
         required
         value={typed}
         onChange={(event) => setTyped(event.target.value)}

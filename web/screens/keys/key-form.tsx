@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react'
 import { accountQuery } from '../../api/queries.ts'
 import { money, readMoney, typedMoney } from '../../format/money.ts'
 import type { Terms } from '../../format/terms.ts'
-import { Field } from '../../parts/field.tsx'
+import { DollarField, Field } from '../../parts/field.tsx'
 import { FormEnd } from '../../parts/form-end.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
 import { isOfTerms, TermsFields, useTerms } from '../../parts/terms-fields.tsx'
@@ -61,13 +61,9 @@ export function KeyForm(props: KeyFormProps) {
         autoComplete="off"
         error={refusal.at('name')}
       />
-      <Field
+      <DollarField
         label="Credit limit"
         name="credit_limit"
-        className="num"
-        prefix="$"
-        inputMode="decimal"
-        autoComplete="off"
         value={limit}
         onChange={(event) => setLimit(event.target.value)}
         error={

@@ -7,7 +7,7 @@ import { readMetadata, typedMetadata } from '../../format/metadata.ts'
 import { readMoney, typedMoney } from '../../format/money.ts'
 import { readPercent, typedPercent } from '../../format/numbers.ts'
 import { changedTerms } from '../../format/terms.ts'
-import { Field } from '../../parts/field.tsx'
+import { DollarField, Field } from '../../parts/field.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
 import { GreyForm } from '../../parts/states.tsx'
 import { isOfTerms, TermsInputs, useTerms } from '../../parts/terms-fields.tsx'
@@ -153,12 +153,8 @@ function Money({ account }: { readonly account: Account }) {
       }}
     >
       <FeeField fee={fee} onChange={setFee} error={refusal.at('fee_basis_points')} />
-      <Field
+      <DollarField
         label="Low-credit alert"
-        className="num"
-        prefix="$"
-        inputMode="decimal"
-        autoComplete="off"
         placeholder="5.00"
         value={low}
         onChange={({ target }) => setLow(target.value)}

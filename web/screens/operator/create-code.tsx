@@ -3,7 +3,7 @@ import { asOperator, type Input } from '../../api/calls.ts'
 import type { CreatedCode } from '../../api/operator.ts'
 import { money, readMoney } from '../../format/money.ts'
 import { Dialog } from '../../parts/dialog.tsx'
-import { Field } from '../../parts/field.tsx'
+import { DollarField } from '../../parts/field.tsx'
 import { FormEnd } from '../../parts/form-end.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
 import { type Expiry, ExpiryField, expiryTime } from '../keys/expiry-field.tsx'
@@ -34,13 +34,9 @@ export function CreateCode({ onClose, onMade }: CreateCodeProps) {
   return (
     <Dialog title="Create code" onClose={onClose}>
       <form className="contents" onSubmit={submit}>
-        <Field
+        <DollarField
           label="Amount"
           name="amount"
-          className="num"
-          prefix="$"
-          inputMode="decimal"
-          autoComplete="off"
           required
           value={amount}
           onChange={(event) => setAmount(event.target.value)}

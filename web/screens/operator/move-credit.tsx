@@ -4,7 +4,7 @@ import { asOperator, type Input } from '../../api/calls.ts'
 import { money, readMoney } from '../../format/money.ts'
 import { dayOf } from '../../format/time.ts'
 import { Dialog } from '../../parts/dialog.tsx'
-import { Field } from '../../parts/field.tsx'
+import { DollarField, Field } from '../../parts/field.tsx'
 import { FormEnd } from '../../parts/form-end.tsx'
 import { useNow } from '../../parts/now.ts'
 import { refusalOf } from '../../parts/refusal.ts'
@@ -51,13 +51,9 @@ export function MoveCredit({ account, first, onClose }: MoveCreditProps) {
             onChange={setMove}
           />
         )}
-        <Field
+        <DollarField
           label="Amount"
           name="amount"
-          className="num"
-          prefix="$"
-          inputMode="decimal"
-          autoComplete="off"
           required
           value={amount.typed}
           onChange={(event) => setAmount(event.target.value)}

@@ -7,7 +7,7 @@ import { oneAccountQuery, type UnsettledRequest } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { percentOf } from '../../format/numbers.ts'
 import { Dialog } from '../../parts/dialog.tsx'
-import { Field } from '../../parts/field.tsx'
+import { DollarField } from '../../parts/field.tsx'
 import { FormEnd } from '../../parts/form-end.tsx'
 import { useOperatorWrite } from './use-operator-write.ts'
 
@@ -48,13 +48,9 @@ export function SettleRequest({ request, onClose }: SettleRequestProps) {
             </>
           )}
         </p>
-        <Field
+        <DollarField
           label="The provider’s cost"
           name="cost"
-          className="num"
-          prefix="$"
-          inputMode="decimal"
-          autoComplete="off"
           required
           value={cost}
           onChange={(event) => setCost(event.target.value)}
