@@ -26,3 +26,20 @@ export function CodeField({ hasApp = true, ...input }: CodeFieldProps) {
     />
   )
 }
+
+/** The field for a code that was sent by email. */
+export function MailedCodeField(input: Pick<ComponentProps<typeof Field>, 'error' | 'hint'>) {
+  return (
+    <Field
+      label="Code"
+      name="code"
+      inputMode="numeric"
+      autoComplete="one-time-code"
+      pattern="[0-9]{6}"
+      maxLength={6}
+      required
+      autoFocus
+      {...input}
+    />
+  )
+}

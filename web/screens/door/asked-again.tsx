@@ -5,7 +5,7 @@ import type { Entered, Me } from '../../api/answers.ts'
 import { asBrowser, type Input } from '../../api/calls.ts'
 import { ApiError } from '../../api/client.ts'
 import { meQuery, startQuery } from '../../api/queries.ts'
-import { CodeField } from '../../parts/code-field.tsx'
+import { CodeField, MailedCodeField } from '../../parts/code-field.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { hasPasskeys, signByPasskey } from '../../parts/passkey.ts'
@@ -157,15 +157,7 @@ function CodeStep({ ticket, onEntered, onClose }: EnterProps & { readonly ticket
       isSending={enter.isPending}
     >
       <p>An email with a code is on its way. Enter the code to make the change.</p>
-      <Field
-        label="Code"
-        name="code"
-        inputMode="numeric"
-        autoComplete="one-time-code"
-        pattern="[0-9]{6}"
-        maxLength={6}
-        required
-        autoFocus
+      <MailedCodeField
         error={enter.error === null ? null : messageOf(enter.error)}
         hint="Six digits, for 15 minutes."
       />

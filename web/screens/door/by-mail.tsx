@@ -3,6 +3,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { asBrowser } from '../../api/calls.ts'
 import { startQuery } from '../../api/queries.ts'
+import { MailedCodeField } from '../../parts/code-field.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Door } from './door.tsx'
 import { DoorForm, messageOf } from './door-form.tsx'
@@ -43,15 +44,7 @@ export function SignInByMail() {
         ownFields={['code']}
       >
         {(wrong) => (
-          <Field
-            label="Code"
-            name="code"
-            inputMode="numeric"
-            autoComplete="one-time-code"
-            pattern="[0-9]{6}"
-            maxLength={6}
-            required
-            autoFocus
+          <MailedCodeField
             error={wrong('code')}
             hint="Six digits, for 15 minutes. The link in the email works too."
           />
