@@ -1,4 +1,36 @@
-import type { ReactNode } from 'react'
+import type { ReactNode, RefObject } from 'react'
+import { CopyButton } from './copy-button.tsx'
+import { Icon } from './icon.tsx'
+
+interface DrawerHeadProps {
+  /** Of the drawer, such as `model`. */
+  readonly noun: string
+  readonly title: string
+  readonly id: string
+  /** The heading, which may take the focus. */
+  readonly heading: RefObject<HTMLHeadingElement | null>
+  readonly onClose: () => void
+}
+
+/** The head of a drawer: what it shows, its ID to copy, and the button that closes it. */
+export function DrawerHead({ noun, title, id, heading, onClose }: DrawerHeadProps) {
+  return (
+    <header>
+      <div>
+        <h2 ref={heading} tabIndex={-1}>
+          {title}
+        </h2>
+        <div className="idl">
+          <span className="mono">{id}</span>
+          <CopyButton text={id} label={`Copy the ${noun} ID`} bare className="-my-1.5" />
+        </div>
+      </div>
+      <button type="button" className="iconb" aria-label={`Close the ${noun}`} onClick={onClose}>
+        <Icon name="close" small />
+      </button>
+    </header>
+  )
+}
 
 /** A part of a drawer, with its heading. */
 export function DrawerPart({ title, children }: { title: string; children: ReactNode }) {

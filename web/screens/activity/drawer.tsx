@@ -3,9 +3,7 @@ import { useEffect, useRef } from 'react'
 import type { ActivityRequest } from '../../api/answers.ts'
 import { pollDelayMs } from '../../api/live.ts'
 import { requestQuery } from '../../api/queries.ts'
-import { CopyButton } from '../../parts/copy-button.tsx'
-import { DrawerPart, Words } from '../../parts/drawer-part.tsx'
-import { Icon } from '../../parts/icon.tsx'
+import { DrawerHead, DrawerPart, Words } from '../../parts/drawer-part.tsx'
 import { Failed, Grey } from '../../parts/states.tsx'
 import { Failure, Money, Timeline, Tokens, Where } from './drawer-parts.tsx'
 import { isUnsettled, type KeyNameOf, requestWord, stateNote } from './request-words.ts'
@@ -43,20 +41,13 @@ export function Drawer({ requestId, row, source, keyNameOf, onClose }: DrawerPro
   }, [])
   return (
     <aside className="card drawer" aria-label="Request">
-      <header>
-        <div>
-          <h2 ref={heading} tabIndex={-1}>
-            {request?.model ?? 'Request'}
-          </h2>
-          <div className="idl">
-            <span className="mono">{requestId}</span>
-            <CopyButton text={requestId} label="Copy the request ID" bare className="-my-1.5" />
-          </div>
-        </div>
-        <button type="button" className="iconb" aria-label="Close the request" onClick={onClose}>
-          <Icon name="close" small />
-        </button>
-      </header>
+      <DrawerHead
+        noun="request"
+        title={request?.model ?? 'Request'}
+        id={requestId}
+        heading={heading}
+        onClose={onClose}
+      />
       {request !== undefined ? (
         <Parts request={request} keyName={keyNameOf(request)} />
       ) : query.isError ? (

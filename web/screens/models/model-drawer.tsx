@@ -5,8 +5,7 @@ import { money } from '../../format/money.ts'
 import { count } from '../../format/numbers.ts'
 import { priceLines, tierSentences } from '../../format/prices.ts'
 import { duration } from '../../format/time.ts'
-import { CopyButton } from '../../parts/copy-button.tsx'
-import { DrawerPart, Line, Words } from '../../parts/drawer-part.tsx'
+import { DrawerHead, DrawerPart, Line, Words } from '../../parts/drawer-part.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { type ModelUse, paysFree } from './model-list.ts'
@@ -33,20 +32,7 @@ export function ModelDrawer({ model, use, onClose }: ModelDrawerProps) {
   const params = { account }
   return (
     <aside className="card drawer" aria-label="Model">
-      <header>
-        <div>
-          <h2 ref={heading} tabIndex={-1}>
-            {name ?? id}
-          </h2>
-          <div className="idl">
-            <span className="mono">{id}</span>
-            <CopyButton text={id} label="Copy the model ID" bare className="-my-1.5" />
-          </div>
-        </div>
-        <button type="button" className="iconb" aria-label="Close the model" onClick={onClose}>
-          <Icon name="close" small />
-        </button>
-      </header>
+      <DrawerHead noun="model" title={name ?? id} id={id} heading={heading} onClose={onClose} />
       <section>
         {(description ?? '') !== '' && <p className="lead">{description}</p>}
         <div className="acts">
