@@ -70,22 +70,6 @@ describe('a call', () => {
     expect(marked({ type: 'ephemeral' }).cacheWrites).toBe('short')
     expect(marked(null).cacheWrites).toBe('none')
   })
-
-  test('may have null in a refused field', () => {
-    const nulls = {
-      models: null,
-      fallbacks: null,
-      route: null,
-      provider: null,
-      plugins: null,
-      tools: null,
-    }
-    expect(callWith({ ...nulls, x_search: null, functions: null, max_tool_calls: null })).toEqual({
-      ...callWith({}),
-      textTokens: expect.any(Number),
-      promptGuess: expect.any(Number),
-    })
-  })
 })
 
 describe('refusals', () => {

@@ -169,6 +169,7 @@ describe.each(EVERY_FORMAT)('on %s', (_, format) => {
     const absent = [
       ...['models', 'fallbacks', 'route', 'provider', 'preset', 'mcp_servers', 'debug'],
       ...['plugins', 'tools', 'tool_choice', 'x_search', 'x_search_filter'],
+      ...['functions', 'max_tool_calls'],
     ]
     const nulls = Object.fromEntries(absent.map((name) => [name, null]))
     expect(callWith(format, nulls)).toMatchObject({
