@@ -68,18 +68,18 @@ export function parseUpstreamJson(bytes: Buffer): JsonValue | undefined {
 }
 
 /**
- * The JSON object in an event's data; null for any other data, for one of more values or levels than a client's body
- * may have, and for one that hides an error in a member of the same name. Data and strings are latin-1. An escaped
+ * The JSON object in an event's data; null for any other text, for one of more values or levels than a client's body
+ * may have, and for one that hides an error in a member of the same name. The text and its strings are latin-1. An escaped
  * member name is resolved.
  */
-export function parseEventData(data: string): JsonObject | null {
-  const isLarge = data.length > MEASURED_BYTES_MIN
-  if (isLarge && surveyJson(Buffer.from(data, 'latin1'), JSON_TREE_BYTES_MAX) === null) return null
+export function parseEventData(text: string): JsonObject | null {
+  const isLarge = text.length > MEASURED_BYTES_MIN
+  if (isLarge && surveyJson(Buffer.from(text, 'latin1'), JSON_TREE_BYTES_MAX) === null) return null
   try {
-    const root: JsonValue = JSON.parse(data)
-    if (!isJsonObject(root) || givesErrorTwice(data, root)) return null
-    if (!data.includes('\\u')) return root
-    const plain: JsonObject = JSON.parse(textWithPlainKeys(Buffer.from(data, 'latin1')))
+    const root: JsonValue = JSON.parse(text)
+    if (!isJsonObject(root) || givesErrorTwice(text, root)) return null
+    if (!text.includes('\\u')) return root
+    const plain: JsonObject = JSON.parse(textWithPlainKeys(Buffer.from(text, 'latin1')))
     return plain
   } catch {
     return null

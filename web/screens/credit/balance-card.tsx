@@ -74,7 +74,6 @@ export function BalanceCard({ balance, statement, range, spanOf, onRange }: Bala
   )
 }
 
-/** The debt, below zero. */
 /** The paid credit, as on Overview; below zero, the debt. */
 function Available({ balance: { credit } }: { balance: Balance }) {
   const isDebt = credit.backed.balance < 0
