@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { ANSWER_ID, json, type StandIn, type StandInAnswer } from './stand-in.ts'
-import { HELIX } from './stand-in-data.ts'
+import { HELIX, NOW } from './stand-in-data.ts'
 import { MODEL_LIST } from './stand-in-models.ts'
 import { REQUESTS } from './stand-in-requests.ts'
 
@@ -210,9 +210,14 @@ test('the Playground asks what a message would hold once nothing is typed for a 
   server,
 }) => {
   const estimates = () => server.asked.filter((asked) => asked.includes('/playground/estimate'))
+  await page.clock.install({ time: NOW })
   await page.goto(`${server.address}/app/${at('playground')}`)
   const said = page.getByRole('region', { name: 'Conversation' }).locator('.hold')
-  await page.getByLabel('Message').pressSequentially('Hello', { delay: 20 })
+  await page.getByLabel('Message').waitFor()
+  // The page's time stands still while it is typed: on a busy machine no pause between two letters is long enough.
+  await page.clock.pauseAt(new Date(NOW.getTime() + 600_000))
+  await page.getByLabel('Message').pressSequentially('Hello')
+  await page.clock.resume()
   await page.getByText('Holds up to').waitFor()
   expect(await said.textContent()).toBe(
     'Holds up to $0.0214 while it runs; $184.27 is available.You pay only what the answer costs.',
