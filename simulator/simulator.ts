@@ -6,6 +6,7 @@ import { exchange } from './exchange.ts'
 import type { Fault } from './faults.ts'
 import { DEFAULT_GATE, type Gate } from './gates.ts'
 import type { Generations } from './generations.ts'
+import { keepPort } from './kept-port.ts'
 import type { RecordedRequest } from './recorder.ts'
 import { VENDORS, type VendorName } from './vendors.ts'
 import { World } from './world.ts'
@@ -77,6 +78,7 @@ export async function startSimulator(input: SimulatorInput = {}): Promise<Simula
   const mustRecord = (): void => {
     if (!record) throw new Error('this simulator does not record requests')
   }
+  let letGoOfPort = (): void => {}
   return {
     baseUrl: `http://${authority}/v1`,
     port,
@@ -99,12 +101,20 @@ export async function startSimulator(input: SimulatorInput = {}): Promise<Simula
       mustRecord()
       return world.recorder.waitFor(predicate)
     },
-    refuseConnections: () => stop(server),
+    async refuseConnections() {
+      await stop(server)
+      letGoOfPort()
+      letGoOfPort = await keepPort({ host, port })
+    },
     async acceptConnections() {
       await listen(server, host, port)
+      letGoOfPort()
     },
     reset: () => world.reset(),
-    close: () => stop(server),
+    async close() {
+      await stop(server)
+      letGoOfPort()
+    },
   }
 }
 
