@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { freePort } from '../src/store/testing/free-port.ts'
 import { isRunning } from './tollgate-process.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -41,10 +42,12 @@ interface ServerBelow {
 
 async function startBelow(program: string, args: readonly string[]): Promise<ServerBelow> {
   const { PATH = '', HOME = '' } = process.env
+  // Not one that the system names: it would give it to any other server as soon as this one has ended.
+  const PORT = String(await freePort())
   const npm = spawn(program, args, {
     cwd: ROOT,
     detached: true,
-    env: { PATH, HOME, PORT: '0', DATABASE_URL: `sqlite:${join(folder, 'store.db')}` },
+    env: { PATH, HOME, PORT, DATABASE_URL: `sqlite:${join(folder, 'store.db')}` },
   })
   const closed = once(npm, 'close')
   let notes = ''
