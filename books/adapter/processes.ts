@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
@@ -91,12 +92,18 @@ function groupOf(leader: number): readonly number[] {
 /** The CPU time that the processes of a group have used, in microseconds; Linux counts it in ticks of 10,000. */
 export const cpuMicrosOf = (leader: number): number => 10_000 * sumOf(groupOf(leader))
 
-/** A port that no program listens on. */
+/**
+ * A port that no program listens on. Systems give it to none that asks for any, so it stays free until its gateway takes
+ * it, and while that is stopped.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer()
-  const port = await listen(server)
-  await once(server.close(), 'close')
-  return port
+  for (;;) {
+    const server = createServer()
+    const port = await listen(server, randomInt(20_000, 32_000)).catch(() => null)
+    if (port === null) continue
+    await once(server.close(), 'close')
+    return port
+  }
 }
 
 /** Opens a database for one run, behind a relay that can be cut; of PostgreSQL, a new one on the server of the URL. */
@@ -123,7 +130,7 @@ export async function openStore(url: string) {
     for (const socket of open) socket.destroy()
     await closed
   }
-  const at = await listen(server)
+  const at = await listen(server, await freePort())
   address.host = `127.0.0.1:${at}`
   return {
     url: address.href,
