@@ -94,7 +94,7 @@ test('settings that cannot be used are named in one line, and nothing else is ch
   })
   const { exitCode, out } = await opened.run('doctor')
   expect(exitCode).toBe(1)
-  expect(out).toMatch(/^failed +settings +the file cannot be used: line 1 line 2$/m)
+  expect(out).toMatch(/^failed +settings +the file cannot be used: line 1; line 2$/m)
   expect(out).not.toMatch(/store|server/)
 })
 

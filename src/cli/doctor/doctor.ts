@@ -90,5 +90,5 @@ async function usableSettings(input: DoctorInput): Promise<CommandSettings> {
 function messageOf(error: unknown, { explain }: DoctorInput): string {
   const known = error instanceof CommandFailure ? error.message : explain(error)
   const message = known ?? (error instanceof Error ? error.message : String(error))
-  return message.replace(/\n\s*-?\s*/g, ' ')
+  return message.replace(/:\n\s*-\s*/, ': ').replace(/\n\s*-?\s*/g, '; ')
 }
