@@ -83,8 +83,9 @@ function isRequest({ msg, endpoint }: Readonly<Record<string, unknown>>): boolea
 
 /** One line a request: `chat sim/text 200 $0.000095 41 ms req_…`. */
 function requestForPeople(entry: Readonly<Record<string, unknown>>): string {
-  const { endpoint, modelId, httpStatus, errorCode, chargeMicros, durationMs, requestId } = entry
-  const words = [endpoint, modelId, httpStatus, errorCode]
+  const { endpoint, modelId, httpStatus, errorCode, cause, chargeMicros, durationMs, requestId } =
+    entry
+  const words = [endpoint, modelId, httpStatus, errorCode, cause]
   const first = words.filter((word) => word !== null && word !== undefined).map(shown)
   const charge = typeof chargeMicros === 'number' ? [showMicros(chargeMicros)] : []
   return [...first, ...charge, `${shown(durationMs)} ms`, shown(requestId)].join(' ')
@@ -131,8 +132,21 @@ export function requestLogger(log: Logger): (ended: EndedRequest) => void {
       log.error({ ...line, cause: faultOf(problem.cause) }, 'request failed')
     } else if (PROBLEMS[problem.code].owner === 'platform') {
       log.warn({ ...line, cause: faultOf(problem.cause) }, 'request failed')
-    } else log.info(line, 'request')
+    } else {
+      const cause = systemCodeOf(problem.cause)
+      log.info(cause === null ? line : { ...line, cause }, 'request')
+    }
   }
+}
+
+/**
+ * Why a connection failed, such as `ECONNREFUSED`: the code of the system or the HTTP client, in which nothing is quoted.
+ * Null: the cause has none.
+ */
+function systemCodeOf(cause: unknown): string | null {
+  if (!(cause instanceof Error)) return null
+  const code = 'code' in cause ? cause.code : null
+  return typeof code === 'string' && /^[A-Z_0-9]+$/.test(code) ? code : systemCodeOf(cause.cause)
 }
 
 /**

@@ -69,6 +69,16 @@ test('the line of a request has its account, model, outcome, charge and duration
   })
 })
 
+test('a request whose provider could not be reached has the code of the system, and nothing that was sent', () => {
+  const refused = Object.assign(new Error('connect ECONNREFUSED: secret'), { code: 'ECONNREFUSED' })
+  const problem = new Problem('upstream_error', { cause: new Error('secret', { cause: refused }) })
+  const line = lineOf({}, { problem, httpStatus: 502 })
+  expect(line).toMatchObject({ level: 30, errorCode: 'upstream_error', cause: 'ECONNREFUSED' })
+  expect(JSON.stringify(line)).not.toContain('secret')
+  const answered = new Problem('upstream_error', { cause: 'the answer is over its limit' })
+  expect(lineOf({}, { problem: answered, httpStatus: 502 })).not.toHaveProperty('cause')
+})
+
 test('a stream that failed after its 200 says why', () => {
   expect(lineOf({ stream: true, errorCode: 'client_gone' })).toMatchObject({
     level: 30,
