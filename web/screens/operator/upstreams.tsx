@@ -182,13 +182,15 @@ function Figures({ upstream }: { upstream: ListedUpstream }) {
           last list: <LastList at={upstream.listed_at} />
         </span>
       </p>
-      <section className="card stats mb-4" aria-label="Last 24 hours">
-        {stat('Requests', count(requests), 'in the last 24 hours')}
-        {stat('Errors', percent(failed, requests), counted(failed, 'request'))}
-        {stat('First byte', firstByteMs === null ? '–' : duration(firstByteMs), 'median')}
-        {stat('In flight', count(running), most === null ? 'no maximum' : `of ${count(most)}`)}
-        {stat('Models', count(models), 'in its last list')}
-      </section>
+      <div className="mb-4 wide-stats">
+        <section className="card stats" aria-label="Last 24 hours">
+          {stat('Requests', count(requests), 'in the last 24 hours')}
+          {stat('Errors', percent(failed, requests), counted(failed, 'request'))}
+          {stat('First byte', firstByteMs === null ? '–' : duration(firstByteMs), 'median')}
+          {stat('In flight', count(running), most === null ? 'no maximum' : `of ${count(most)}`)}
+          {stat('Models', count(models), 'in its last list')}
+        </section>
+      </div>
     </>
   )
 }

@@ -40,7 +40,7 @@ export function SecondFactor() {
   const { data } = query
   return (
     <section className="card" aria-label="Second factor" aria-busy={query.isPending}>
-      <header>
+      <header className="flex-wrap gap-y-2">
         <h2>Second factor</h2>
         {data !== undefined && !data.needs_proof && (
           <AddButtons factors={data} onAdd={(what) => setDoing({ what })} />
@@ -125,8 +125,8 @@ function AddButtons({ factors, onAdd }: AddButtonsProps) {
 function NoFactor({ factors }: { factors: Factors }) {
   return (
     <p className="note px-[18px] pt-1 pb-[18px]">
-      Your password alone signs you in. With a passkey or an authenticator app, a person who has
-      learned it can’t sign in.
+      Your password alone signs you in. With a passkey or an authenticator app, a stolen password is
+      not enough.
       {factors.needs_proof && (
         <> Prove your email address first: sign out, then sign in by email or at a provider.</>
       )}
