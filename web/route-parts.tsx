@@ -25,7 +25,7 @@ export const BEHIND_SIGN_IN = {
 
 type Loaded = () => Promise<Record<string, unknown>>
 
-/** A screen: which module and export it is, and what stands in its place until it could be loaded. */
+/** A screen: its module and export, and the error that is shown if it cannot be loaded. */
 export function screen(load: Loaded, name: string) {
   return {
     component: lazyScreen(load, name),

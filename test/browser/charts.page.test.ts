@@ -162,7 +162,7 @@ const SCREENS: readonly Screen[] = [
     name: 'usage-by-tag-none',
     path: `${at('usage')}?by=tag&measure=tokens`,
     before: (server) => server.answer('/usage/report', json(USAGE_WITHOUT_TAGS)),
-    text: 'No request of this range has a tag',
+    text: 'No request in this range has a tag',
   },
   {
     name: 'usage-by-tag-empty',

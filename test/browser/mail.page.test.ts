@@ -103,9 +103,9 @@ test('a newcomer who may sign up types the code of a mail, and is in an account 
   const context = await openWindow(browser, { width: 'phone', theme: 'light' })
   try {
     const door = await openDoor(context, mailed)
-    await door.getByRole('link', { name: 'Sign up or in by email' }).waitFor()
+    await door.getByRole('link', { name: 'Sign up or sign in by email' }).waitFor()
     await expectGoodPage(door)
-    await door.getByRole('link', { name: 'Sign up or in by email' }).click()
+    await door.getByRole('link', { name: 'Sign up or sign in by email' }).click()
     await door.getByText('If you have no account yet, they create one.').waitFor()
     await expectGoodPage(door)
     await door.getByLabel('Email').fill('eve@example.org')

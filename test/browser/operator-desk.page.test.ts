@@ -133,7 +133,7 @@ const CODE_SCREENS: readonly Screen[] = [
       await page.getByRole('button', { name: 'Create code' }).click()
       await page.getByLabel('Amount').fill('25')
     },
-    text: 'It can be redeemed until it is revoked.',
+    text: 'The code can be redeemed until it is revoked.',
   },
   {
     name: 'op-code-made',
@@ -146,7 +146,7 @@ const CODE_SCREENS: readonly Screen[] = [
     async act(page) {
       await page.getByRole('button', { name: 'Create code' }).click()
       await page.getByLabel('Amount').fill('25')
-      await page.getByText('It can be redeemed until it is revoked.').waitFor()
+      await page.getByText('The code can be redeemed until it is revoked.').waitFor()
       await page.getByRole('button', { name: 'Create a code of $25.00' }).click()
     },
     text: 'Copy it now: it is shown only once, and only its SHA-256 is stored.',
@@ -159,7 +159,7 @@ const CODE_SCREENS: readonly Screen[] = [
         .getByRole('button', { name: /^Revoke/ })
         .first()
         .click(),
-    text: /Its \$25.00 can no longer be redeemed/,
+    text: /The \$25.00 can no longer be redeemed/,
   },
 ]
 

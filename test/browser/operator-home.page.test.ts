@@ -32,7 +32,7 @@ const SCREENS: readonly Screen[] = [
       server.answer('/operator/usage/report', down)
       server.answer('/operator/health', down)
     },
-    act: (page) => page.getByText('A part of it could not be loaded.').waitFor(),
+    act: (page) => page.getByText('Some checks could not be loaded.').waitFor(),
     text: 'The figures could not be loaded.',
   },
 ]

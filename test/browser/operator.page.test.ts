@@ -225,7 +225,7 @@ test('a grant whose sign-in is too long ago asks for the password and is then se
 test('links of a tab lead to the tabs of the same account', async ({ page, server }) => {
   await page.goto(`${server.address}/app/${ONE}/keys`)
   await page.getByRole('button', { name: 'Actions for nightly evals' }).click()
-  await page.getByRole('link', { name: 'Its requests' }).click()
+  await page.getByRole('link', { name: 'View requests' }).click()
   await page.waitForURL(`${server.address}/app/${ONE}/activity?**`)
   await page.getByRole('heading', { level: 1, name: HELIX.name }).waitFor()
   await page.locator('a.open-it').first().click()

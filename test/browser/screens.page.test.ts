@@ -48,7 +48,7 @@ const SCREENS: readonly Screen[] = [
       await page.getByRole('button', { name: '90 days' }).click()
       await page.getByLabel('Name', { exact: true }).focus()
     },
-    text: 'On 19 February 2027, 22:04. From then on it is refused with api_key_expired.',
+    text: 'On 19 February 2027, 22:04. From then on, requests with the key are refused with api_key_expired.',
   },
   {
     name: 'key-menu',
@@ -115,7 +115,7 @@ const SCREENS: readonly Screen[] = [
     name: 'passkey-new',
     path: 'profile',
     act: (page) => page.getByRole('button', { name: 'Add a passkey' }).click(),
-    text: 'A passkey works at this page alone',
+    text: 'A passkey works only at this address',
   },
   {
     name: 'passkey-remove',
@@ -179,7 +179,7 @@ const SCREENS: readonly Screen[] = [
       await page.getByRole('button', { name: 'Invite' }).click()
       await page.getByLabel('Role', { exact: true }).selectOption('owner')
     },
-    text: 'decides who is a member',
+    text: 'invites and removes members',
   },
   {
     name: 'member-remove',
@@ -195,7 +195,7 @@ const SCREENS: readonly Screen[] = [
       const user = page.getByRole('button', { name: 'Mira Okafor' })
       await more.or(user).filter({ visible: true }).click()
     },
-    text: 'As the device',
+    text: 'System',
   },
   {
     name: 'shortcuts',

@@ -200,7 +200,7 @@ test('an operator adds a passkey, signs in with it, and shows it where the passw
   await asking.getByLabel('Password').fill(PASSWORD)
   await expectGoodPage(desk)
   await asking.getByRole('button', { name: 'Continue' }).click()
-  await adding.getByText('This device already has a passkey of yours.').waitFor()
+  await adding.getByText('This device already has one of your passkeys.').waitFor()
   await expectGoodPage(desk)
   await adding.getByRole('button', { name: 'Cancel' }).click()
 

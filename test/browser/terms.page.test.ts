@@ -89,7 +89,7 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'op-account-terms',
     path: SETTINGS_PATH,
-    text: 'The most that all keys of the account together may spend',
+    text: 'The most that all keys of the account together can spend',
   },
   {
     name: 'op-account-fee-wrong',

@@ -111,13 +111,13 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'op-webhook-gone',
     path: `${LIST}/hook_gone`,
-    text: 'There is no such webhook',
+    text: 'Webhook not found',
   },
   {
     name: 'op-webhook-disable',
     path: ONE,
     act: (page) => page.getByRole('button', { name: 'Disable' }).click(),
-    text: 'Nothing more is sent to it until it is enabled again.',
+    text: 'Nothing is sent to the webhook until it is enabled again.',
   },
   {
     name: 'op-webhook-delete',

@@ -36,7 +36,7 @@ export type Start = StartAnswer
 /** The purpose of a link, before it is used. */
 export type LinkLook = LinkLookAnswer
 
-/** The signed-in user and the accounts that it may open. */
+/** The signed-in user and the accounts that the user may open. */
 export type Me = MeAnswer
 
 /** The answer of a sign-in: who is signed in, or that the second factor is needed. */
@@ -92,7 +92,7 @@ export type Page<T> = Omit<z.infer<ReturnType<typeof listShape>>, 'data'> & {
   readonly data: readonly T[]
 }
 
-/** The purses of an account and what is unresolved. */
+/** The purses of an account and its unresolved requests. */
 export type Balance = z.infer<typeof balanceShape>
 
 /** A line of the ledger. */

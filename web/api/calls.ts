@@ -68,7 +68,7 @@ export type Answer<Name extends keyof Calls, As extends PageCaller> = [As] exten
   ? Answers<Calls[Name]>
   : ForCustomers<Answers<Calls[Name]>>
 
-/** Makes the function that calls the server as a caller; as one of several: what each of them may call. */
+/** Makes the function that calls the server as a caller. For several callers: the calls that all of them may make. */
 export function callAs<As extends PageCaller>(as: As) {
   return <Name extends NameFor<As>>(
     name: Name,

@@ -43,7 +43,7 @@ export function momentsOf({ fromMs, toMs }: TimeSpan): Moments {
 interface ChartInput {
   readonly moments: Moments
   readonly by: ChartSplit
-  /** Null: with nothing; what is charted before the range is said in one figure then. */
+  /** Null: no comparison; the period before the range is then a single figure. */
   readonly compare: Comparison | null
 }
 

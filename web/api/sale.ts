@@ -66,7 +66,7 @@ export function paymentPage(url: string): string {
 const WATCHED_MS = 2_000
 const IDLE_MS = 15_000
 
-/** The last purchases, and those that may still become credit, which are polled until they do. */
+/** The latest purchases, and the pending ones, which are polled until none is pending. */
 export function boughtQuery(accountId: string) {
   return queryOptions({
     queryKey: ['entries', accountId, 'bought'],

@@ -102,7 +102,7 @@ function GreyChart() {
   )
 }
 
-/** The shape of its card, until the answer is there. */
+/** The grey shape of a chart card, shown until the answer arrives. */
 export function GreyChartCard() {
   return (
     <section className="card p-5" aria-hidden="true">

@@ -5,7 +5,7 @@ export function typedMetadata(metadata: Readonly<Record<string, string>>): strin
     .join('\n')
 }
 
-/** Reads them; null: a line has no name or no colon, or a name is there twice. */
+/** Reads metadata; null: a line has no name or no colon, or a name is given twice. */
 export function readMetadata(typed: string): Readonly<Record<string, string>> | null {
   const lines = typed.split('\n').filter((line) => line.trim() !== '')
   const notes = lines.map((line) => {

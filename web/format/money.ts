@@ -58,7 +58,7 @@ export function moneyTick(amountMicros: number, stepMicros: number): string {
 
 const TYPED_AMOUNT = /^\$?(\d{1,9}(?:,\d{3})*)?(?:\.(\d{0,6}))?$/
 
-/** Dollars that a person typed as micro-dollars; null for what is no amount. */
+/** Typed dollars, in micro-dollars; null: the text is not an amount. */
 export function readMoney(text: string): number | null {
   const match = TYPED_AMOUNT.exec(text.trim())
   if (match === null) return null

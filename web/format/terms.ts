@@ -103,7 +103,7 @@ export function readTerms(typed: TypedTerms): ReadTerms {
   }
 }
 
-/** The terms that are other than before: what was not touched is not sent, since a member may not be allowed to set it. */
+/** The changed terms. Unchanged terms are not sent, because a member may not be allowed to set them. */
 export function changedTerms(before: Terms, after: Terms): ChangedTerms {
   const { models, allowance } = after
   const was = { ...before.allowance }

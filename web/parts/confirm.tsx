@@ -9,7 +9,7 @@ interface ConfirmProps {
   /** The consequences. */
   readonly children: ReactNode
   readonly isDangerous?: boolean
-  /** Whether it may be done yet. */
+  /** Whether it can be confirmed yet. */
   readonly isReady?: boolean
   readonly error: Error | null
   readonly isSending: boolean

@@ -6,11 +6,11 @@ interface FieldProps extends ComponentProps<'input'> {
   readonly hint?: ReactNode
   /** The fault of the field; shown in place of the hint. */
   readonly error?: string | null
-  /** Stands inside, before what is typed. */
+  /** Shown inside the field, before the typed text. */
   readonly prefix?: string
 }
 
-/** A labelled input with its hint, or with what is wrong. */
+/** A labelled input with its hint or its error. */
 export function Field({ label, hint, error = null, prefix, className = '', ...input }: FieldProps) {
   const id = useId()
   const hintId = `${id}-hint`

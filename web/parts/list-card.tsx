@@ -57,14 +57,14 @@ interface ListCardProps<Row> {
   /** Above the table. Default: nothing. */
   readonly header?: ReactNode
   readonly query: UseQueryResult<unknown>
-  /** Undefined: the answer is not there yet. */
+  /** Undefined: the answer has not arrived yet. */
   readonly rows: readonly Row[] | undefined
   /** "The codes could not be loaded." */
   readonly failed: string
   /** The content of a list without rows. */
   readonly empty: ReactNode
   readonly heads: readonly Head[]
-  /** How many grey rows stand there until the answer is there. */
+  /** The number of grey rows that are shown until the answer arrives. */
   readonly greyRows: number
   /** A row, with its `key`. */
   readonly row: (row: Row) => ReactNode

@@ -32,12 +32,12 @@ function explain(cause: unknown): never {
 function messageOf(name: string): string {
   switch (name) {
     case 'InvalidStateError':
-      return 'This device already has a passkey of yours.'
+      return 'This device already has one of your passkeys.'
     case 'NotAllowedError':
     case 'AbortError':
       return 'The browser used no passkey: you cancelled, or it waited too long. Try again.'
     case 'SecurityError':
-      return 'The browser has no passkeys at this address of the page.'
+      return 'The browser has no passkeys for this address.'
     default:
       return 'The browser could not use a passkey. Try again, or use a code.'
   }

@@ -71,7 +71,7 @@ interface PickManyProps {
   readonly label: string
   readonly options: readonly Option[]
   readonly picked: readonly string[]
-  /** Whether a text that is no option may be picked as it is typed. Default: it may not. */
+  /** Whether a typed text that is not an option can be picked. Default: no. */
   readonly takesOthers?: true
   readonly onChange: (values: readonly string[]) => void
 }
@@ -151,9 +151,7 @@ function Boxes(props: PickManyProps & { close: () => void }) {
           <Icon name="plus" small /> <span>{typed}</span>
         </button>
       )}
-      {found.length === 0 && !takesOthers && (
-        <p className="note px-2.5 py-2">Nothing has this name.</p>
-      )}
+      {found.length === 0 && !takesOthers && <p className="note px-2.5 py-2">No match.</p>}
       {found.length > SHOWN_MAX && (
         <p className="note px-2.5 py-2">{found.length - SHOWN_MAX} more: type to find them.</p>
       )}

@@ -156,7 +156,7 @@ function Panel(props: RangePickerProps & { readonly close: () => void }) {
 
 type Typed = Readonly<Record<(typeof ENDS)[number], string>>
 
-/** The range that would be applied, what is typed for it, and what is wrong with that. */
+/** The range that Apply would set, its typed dates, and the error in them. */
 function useDraft({ range: first, spanOf }: RangePickerProps, nowMs: number) {
   const [range, setRange] = useState(first)
   // Whether only the first of two days is picked.
@@ -330,7 +330,7 @@ function isSame(one: DateRange, other: DateRange): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
 }
 
-/** The range that was typed, or what is wrong with it. */
+/** The typed range, or the error in it. */
 function readTyped({ from, to }: Typed, nowMs: number): DateRange | string {
   const [first, last] = [readTypedDate(from, nowMs), readTypedDate(to, nowMs)]
   if (first === null || last === null) return 'Type a date such as 31 Oct or 2026-10-31.'

@@ -33,8 +33,8 @@ export function Failed({ what, error, onRetry }: FailedProps) {
 const AGAIN_MS = 3_000
 
 /**
- * The server cannot be reached: it is asked again every 3 seconds whether it answers, and only then what is shown: a
- * query that is tried again is loading, so this would give way to grey shapes each time.
+ * The server cannot be reached. Every 3 seconds a call asks whether it answers, and only then the data is read again:
+ * a query that is read again counts as loading, so grey shapes would replace this message each time.
  */
 export function Away({ onRetry }: { onRetry: () => void }) {
   const retry = useRef(onRetry)
@@ -58,7 +58,7 @@ export function Away({ onRetry }: { onRetry: () => void }) {
   )
 }
 
-/** Says that what is shown is old because the last try to read it failed. */
+/** Says that the shown data is old, because the last attempt to read it failed. */
 export function Stale({ query }: { query: UseQueryResult<unknown> }) {
   if (!query.isRefetchError) return null
   return (
@@ -86,12 +86,12 @@ export function Empty({ title, children }: EmptyProps) {
   )
 }
 
-/** A grey shape of this size, until the answer is there. */
+/** A grey shape of this size, shown until the answer arrives. */
 export function Grey({ width, height = 14 }: { width: number | string; height?: number }) {
   return <span className="grey" style={{ width, height }} />
 }
 
-/** The shape of a form, until what it shows is there. */
+/** The shape of a form, shown until its data arrives. */
 export function GreyForm() {
   return (
     <div className="grid gap-3" aria-busy="true" role="status" aria-label="Reading">
@@ -101,7 +101,7 @@ export function GreyForm() {
   )
 }
 
-/** Rows of a table whose answer is not there yet. */
+/** Grey rows of a table, shown until the answer arrives. */
 export function GreyRows({ rows, columns }: { rows: number; columns: number }) {
   return (
     <tbody aria-hidden="true">

@@ -95,8 +95,8 @@ export function TermsInputs(props: Omit<TermsFieldsProps, 'isOpen'>) {
         {...input('timeZone')}
         hint={
           of === 'key'
-            ? 'The most that the key may spend in each period, in addition to its credit limit.'
-            : 'The most that all keys of the account together may spend in each period.'
+            ? 'The most that the key can spend in each period, in addition to its credit limit.'
+            : 'The most that all keys of the account together can spend in each period.'
         }
       />
       <datalist id={zonesId}>

@@ -29,7 +29,7 @@ export function useIsTab(): boolean {
   return usePlace().kind === 'operator' && account !== undefined
 }
 
-/** As what accounts are read: operators have paths of their own. */
+/** The caller that reads accounts: operators have separate paths. */
 export function useAccountCaller(): 'member' | 'operator' {
   return usePlace().kind === 'operator' ? 'operator' : 'member'
 }

@@ -1,4 +1,4 @@
-/** Two letters that stand for a name. */
+/** The two letters of a name. */
 export function initials(name: string): string {
   const words = name.trim().split(/[\s@._-]+/)
   const [first = '', second = ''] = words

@@ -6,7 +6,7 @@ export type Shortcuts = Readonly<Record<string, () => void>>
 const FIRST_KEY = 'g'
 const SECOND_KEY_MS = 1_200
 
-/** Runs what a key stands for, never while a person types or a dialog is open. */
+/** Runs the action of a key, except while a person types or a dialog is open. */
 export function useShortcuts(shortcuts: Shortcuts): void {
   const current = useRef(shortcuts)
   useEffect(() => {

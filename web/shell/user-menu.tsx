@@ -9,7 +9,7 @@ const THEMES: readonly { readonly theme: Theme; readonly text: string; readonly 
   [
     { theme: 'light', text: 'Light', icon: 'sun' },
     { theme: 'dark', text: 'Dark', icon: 'moon' },
-    { theme: 'system', text: 'As the device', icon: 'screen' },
+    { theme: 'system', text: 'System', icon: 'screen' },
   ]
 
 /** The theme, the list of keys, and signing out. */

@@ -13,7 +13,7 @@ import { messageOf } from './door-form.tsx'
 import { OutsideWays } from './outside.tsx'
 
 interface AskedAgainProps {
-  /** Ends the wait of the change, by whether the user proved who is there. */
+  /** Ends the wait of the change: whether the user has signed in again. */
   readonly answer: (isRight: boolean) => void
 }
 
@@ -206,7 +206,7 @@ function Step({ onSubmit, onClose, isSending, children }: FormStepProps) {
   )
 }
 
-/** The second factor of a user who has one: its field, and what is sent of it. */
+/** The second factor of a user who has one: its field, and the value that is sent. */
 function useFactor({ user }: Me) {
   const [code, setCode] = useState('')
   const [isByCode, setByCode] = useState(false)

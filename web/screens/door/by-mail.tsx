@@ -19,7 +19,7 @@ export function SignInByMail() {
   if (asked === null) {
     return (
       <Door
-        title={isOpen ? 'Sign up or in by email' : 'Sign in by email'}
+        title={isOpen ? 'Sign up or sign in by email' : 'Sign in by email'}
         lead={
           isOpen
             ? 'You get an email with a code and a link. If you have no account yet, they create one.'

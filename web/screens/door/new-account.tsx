@@ -13,7 +13,7 @@ export function NewAccount() {
     return (
       <Door
         title="No account yet"
-        lead="You are signed in, and in no account. Ask the operator for an invitation."
+        lead="You are signed in, but you are not a member of any account. Ask the operator for an invitation."
       />
     )
   }

@@ -58,7 +58,7 @@ export function OutsideWays({ next = '/', token = '' }: OutsideWaysProps) {
 
 const route = getRouteApi('/sign-in-return/$provider')
 
-/** Where a provider sends the browser back to: the sign-in ends here, by itself. */
+/** The page to which a provider sends the browser back: it completes the sign-in. */
 export function SignInReturn() {
   const { provider } = route.useParams()
   const query = route.useLoaderData()

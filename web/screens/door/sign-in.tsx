@@ -70,7 +70,7 @@ function ByMail({ next, isOpen }: { next: string; isOpen: boolean }) {
   return (
     <p className="mt-4 flex flex-wrap justify-between gap-x-4 gap-y-2">
       <Link to="/sign-in-by-mail" search={next === '/' ? {} : { next }} className="link">
-        {isOpen ? 'Sign up or in by email' : 'Sign in by email'}
+        {isOpen ? 'Sign up or sign in by email' : 'Sign in by email'}
       </Link>
       <Link to="/forgot" className="link">
         Forgot your password?
@@ -92,7 +92,7 @@ function Lost() {
 export function Insecure() {
   return (
     <p className="problem mt-4" role="note">
-      This address has no TLS, so a browser keeps no session on it. Open tollgate by https, and set{' '}
+      This address has no TLS, so browsers keep no session for it. Open tollgate over https, and set{' '}
       <span className="mono">TOLLGATE_PUBLIC_URL</span> to that address.
     </p>
   )

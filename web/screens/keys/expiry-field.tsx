@@ -37,8 +37,8 @@ export function ExpiryField({
   value,
   onChange,
   error,
-  then = 'From then on it is refused with api_key_expired.',
-  never = 'It stays valid until it is disabled or deleted.',
+  then = 'From then on, requests with the key are refused with api_key_expired.',
+  never = 'The key works until it is disabled or deleted.',
 }: ExpiryFieldProps) {
   const now = useNow()
   const hintId = useId()

@@ -135,8 +135,8 @@ export function DisableKey({ apiKey, onClose }: KeyDialogProps) {
   )
   const used =
     apiKey.last_used_at === null
-      ? 'It was never used'
-      : `It was last used ${ago(new Date(apiKey.last_used_at), now)}`
+      ? 'The key was never used'
+      : `The key was last used ${ago(new Date(apiKey.last_used_at), now)}`
   return (
     <Confirm
       title={apiKey.disabled ? `Enable “${apiKey.name}”?` : `Disable “${apiKey.name}”?`}
@@ -147,11 +147,11 @@ export function DisableKey({ apiKey, onClose }: KeyDialogProps) {
       onClose={onClose}
     >
       {apiKey.disabled ? (
-        <p>Requests with it are accepted again at once.</p>
+        <p>Requests with this key are accepted again at once.</p>
       ) : (
         <p>
-          From now on, requests with it are refused with api_key_disabled. Running requests finish.{' '}
-          {used} and has spent {money(apiKey.spend)}. It can be enabled again.
+          From now on, requests with this key are refused with api_key_disabled. Running requests
+          finish. {used} and has spent {money(apiKey.spend)}. You can enable it again.
         </p>
       )}
     </Confirm>
@@ -168,8 +168,8 @@ export function DeleteKey({ apiKey, onClose }: KeyDialogProps) {
   )
   const used =
     apiKey.last_used_at === null
-      ? 'It was never used.'
-      : `It was last used ${ago(new Date(apiKey.last_used_at), now)} and has spent ${money(apiKey.spend)}.`
+      ? 'The key was never used.'
+      : `The key was last used ${ago(new Date(apiKey.last_used_at), now)} and has spent ${money(apiKey.spend)}.`
   const held =
     apiKey.held === 0
       ? ''
@@ -186,7 +186,7 @@ export function DeleteKey({ apiKey, onClose }: KeyDialogProps) {
       onClose={onClose}
     >
       <p>
-        From now on, requests with it are refused with invalid_api_key. {used}
+        From now on, requests with this key are refused with invalid_api_key. {used}
         {held} Its requests stay in Activity.
       </p>
       <Field

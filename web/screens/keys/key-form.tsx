@@ -84,8 +84,8 @@ export function KeyForm(props: KeyFormProps) {
 
 function LimitHint({ spentMicros }: { spentMicros: number | null }) {
   const { data } = useQuery(accountQuery(useAccountId()))
+  const spent = spentMicros === null ? '' : ` The key has spent ${money(spentMicros)} so far.`
   const has =
-    data === undefined ? '' : `The account has ${money(data.credit.backed.available)} available; `
-  const spent = spentMicros === null ? '' : ` It has spent ${money(spentMicros)} so far.`
-  return `The most it may ever spend. ${has}${has === '' ? 'Empty' : 'empty'} means no limit.${spent}`
+    data === undefined ? '' : ` The account has ${money(data.credit.backed.available)} available.`
+  return `The most that the key can spend in total; empty means no limit.${spent}${has}`
 }

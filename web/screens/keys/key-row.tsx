@@ -151,7 +151,7 @@ function KeyMenu({ apiKey, onRotated }: Pick<KeyRowProps, 'apiKey' | 'onRotated'
               params={{ account }}
               search={{ range: '30d', key: [apiKey.id] }}
             >
-              <Icon name="activity" /> <span>Its requests</span>
+              <Icon name="activity" /> <span>View requests</span>
             </Link>
             <button type="button" className="menu-item" onClick={item('change', closeMenu)}>
               <Icon name="pencil" /> <span>Change</span>

@@ -10,7 +10,7 @@ const HOUR_SECONDS = 3_600
 
 // `POST keys/{id}/rotate` takes up to a week.
 const GRACES = [
-  { text: 'No time', seconds: 0 },
+  { text: 'Not at all', seconds: 0 },
   { text: '1 hour', seconds: HOUR_SECONDS },
   { text: '24 hours', seconds: 24 * HOUR_SECONDS },
   { text: '7 days', seconds: 168 * HOUR_SECONDS },
@@ -41,12 +41,12 @@ export function RotateKey({ apiKey, onClose, onRotated }: RotateKeyProps) {
       onClose={onClose}
     >
       <p>
-        The key gets a new text, which is shown once. Its limits, spend and requests stay.
+        You get a new key, which is shown once. Limits, spend and requests stay the same.
         {apiKey.previous_expires_at !== null &&
-          ' The text before the last rotation stops working at once.'}
+          ' The key before the last rotation stops working at once.'}
       </p>
       <fieldset className="fld">
-        <legend className="mb-1">The current text works for</legend>
+        <legend className="mb-1">Keep the current key working</legend>
         <div className="chips">
           {GRACES.map(({ text, seconds }) => (
             <button
@@ -61,8 +61,8 @@ export function RotateKey({ apiKey, onClose, onRotated }: RotateKeyProps) {
         </div>
         <small>
           {graceSeconds === 0
-            ? 'Requests with it are refused at once with invalid_api_key.'
-            : `Until ${dayAndMinute(ends)}. From then on it is refused with invalid_api_key.`}
+            ? 'Requests with the current key are refused at once with invalid_api_key.'
+            : `Until ${dayAndMinute(ends)}. From then on, requests with the current key are refused with invalid_api_key.`}
         </small>
       </fieldset>
     </Confirm>

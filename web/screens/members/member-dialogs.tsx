@@ -9,8 +9,8 @@ import { FormEnd } from '../../parts/form-end.tsx'
 import { useMemberWrite } from './use-member-write.ts'
 
 const ROLES = {
-  member: 'Sees the account, and makes and changes its keys.',
-  owner: 'Also buys and redeems credit, and decides who is a member.',
+  member: 'Sees the account, and creates and changes its keys.',
+  owner: 'Also adds credit, and invites and removes members.',
 } as const
 
 type Role = keyof typeof ROLES

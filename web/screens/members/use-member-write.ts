@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useAccountId } from '../../shell/use-account.ts'
 
-/** A change of who may open the account; then the members are read again. */
+/** A change of members or invitations; afterwards the members are read again. */
 export function useMemberWrite<Input, Answer>(
   send: (account_id: string, input: Input) => Promise<Answer>,
   onDone: (answer: Answer) => void = () => {},

@@ -105,7 +105,7 @@ export function vendorName(vendor: string): string {
   return VENDOR_NAMES[vendor] ?? words().join(' ')
 }
 
-/** Whether free credit pays for it: text alone, by a model whose weights are open. */
+/** Whether free credit pays for the model: it writes text only, and its weights are open. */
 export function paysFree({ hugging_face_id: weights, architecture }: Model): boolean {
   return (weights ?? '') !== '' && architecture.output_modalities.join() === 'text'
 }

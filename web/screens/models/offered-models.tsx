@@ -62,8 +62,8 @@ export function OfferedModelsScreen() {
         row={(model) => <Row key={`${model.upstream} ${model.id}`} model={model} />}
       >
         <p className="pager">
-          Dollars per million tokens, input → output. The charged price is that of accounts without
-          a fee of their own.
+          Dollars per million tokens, input → output. The charged price applies to accounts that use
+          the model’s fee.
         </p>
       </ListCard>
     </>

@@ -24,8 +24,8 @@ export function OperatorBands({ account, onOpen }: OperatorBandsProps) {
                 This account is suspended
                 <Since at={account.disabled_at} />.
               </b>{' '}
-              {account.disabled_note !== null && `Its members read: “${account.disabled_note}”. `}
               Requests with its keys are refused; its credit and history are kept.
+              {account.disabled_note !== null && ` Note for members: “${account.disabled_note}”`}
             </p>
           </div>
           <button type="button" className="btn" onClick={() => onOpen('suspend')}>

@@ -105,7 +105,7 @@ function Contact({ account }: { readonly account: Account }) {
   return (
     <Section
       title="Account"
-      note="Its name, its contact, and the ID that another system knows it by."
+      note="The name, the contact, and the ID of the account in another system."
       change={change}
       problem={refusal.rest}
       onSave={(form) =>
@@ -141,7 +141,7 @@ function Money({ account }: { readonly account: Account }) {
   return (
     <Section
       title="Fee and alert"
-      note="What is added to the provider’s cost, and when low credit is reported."
+      note="The fee on the provider’s cost, and when low credit is reported."
       change={change}
       problem={refusal.rest}
       onSave={() => {
@@ -177,7 +177,7 @@ function Terms({ account }: { readonly account: Account }) {
   return (
     <Section
       title="Models, allowance and limits"
-      note="They hold for all keys of the account together."
+      note="They apply to all keys of the account together."
       change={change}
       problem={refusal.rest}
       onSave={() => {
@@ -201,7 +201,7 @@ function Billing({ account }: { readonly account: Account }) {
   return (
     <Section
       title="Billing details"
-      note="Who receipts are for. If they are empty, receipts have the name and the email of the account."
+      note="The buyer on receipts. If empty, receipts have the name and email of the account."
       change={change}
       problem={refusal.at('billing') ?? refusal.rest}
       onSave={(form) =>
@@ -252,7 +252,7 @@ function Metadata({ account }: { readonly account: Account }) {
           onChange={({ target }) => setTyped(target.value)}
         />
         <small id={`${id}-hint`} className={error === null ? '' : 'err'}>
-          {error ?? 'One a line, such as “plan: team”.'}
+          {error ?? 'One per line, such as “plan: team”.'}
         </small>
       </div>
     </Section>

@@ -141,7 +141,7 @@ function AccountRow({ listed }: { readonly listed: ListedAccount }) {
       </td>
       <td className="hide-s hide-m text-ink-2">
         {lastAt === null ? (
-          <span className="dimmed">none</span>
+          <span className="dimmed">never</span>
         ) : (
           <Time at={lastAt}>{ago(lastAt, new Date())}</Time>
         )}

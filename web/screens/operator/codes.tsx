@@ -170,8 +170,8 @@ function RevokeCode({ code, onClose }: { code: CreditCode; onClose: () => void }
       onClose={onClose}
     >
       <p>
-        Its {money(code.amount)} can no longer be redeemed. No account has redeemed it so far: no
-        credit is removed.
+        The {money(code.amount)} can no longer be redeemed. No account has redeemed the code so far,
+        so no credit is removed.
       </p>
     </Confirm>
   )

@@ -47,8 +47,8 @@ export function CreateCode({ onClose, onMade }: CreateCodeProps) {
           value={expiry}
           onChange={setExpiry}
           error={refusal.at('expires_at')}
-          then="From then on it can’t be redeemed."
-          never="It can be redeemed until it is revoked."
+          then="From then on, the code can’t be redeemed."
+          never="The code can be redeemed until it is revoked."
         />
         <FormEnd problem={refusal.rest} onCancel={onClose} isDisabled={create.isPending}>
           Create {amountMicros === null ? 'code' : `a code of ${money(amountMicros)}`}

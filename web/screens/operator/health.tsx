@@ -254,7 +254,7 @@ function TurnMaintenance({ isOn, health, onClose }: TurnProps) {
       onClose={onClose}
     >
       {isOn ? (
-        <p>Inference is served again: by this process at once, by others within seconds.</p>
+        <p>Requests are accepted again: by this process at once, by others within seconds.</p>
       ) : (
         <p>
           New inference requests of all accounts are refused with 503 at once. {running} This page

@@ -69,7 +69,7 @@ function figuresOf(now: MarginTotals, before: MarginTotals | null): readonly Fig
       value: money(now.cost),
       note:
         against(({ cost }) => cost, money) ??
-        `${money(now.uncharged_cost)} for requests that were released`,
+        (now.uncharged_cost === 0 ? '' : `${money(now.uncharged_cost)} for released requests`),
     },
     { title: 'Margin', ...marginOf(now, before) },
     {
@@ -92,7 +92,7 @@ function freeOf({ free_charge: free, written_off: beyond }: MarginTotals): Figur
   return {
     title: 'Free credit used',
     value: money(free),
-    note: `${money(beyond)} beyond what was given`,
+    note: beyond === 0 ? '' : `${money(beyond)} written off`,
   }
 }
 

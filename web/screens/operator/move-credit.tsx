@@ -123,14 +123,14 @@ interface EndFieldProps {
 function EndField({ day, onChange, error }: EndFieldProps) {
   return (
     <Field
-      label="Ends on"
+      label="Expires on"
       name="expires_at"
       type="date"
       required
       min={localDay(new Date(useNow().getTime() + DAY_MS))}
       value={day}
       onChange={(event) => onChange(event.target.value)}
-      hint="At the start of this day. Any unspent rest is then lost."
+      hint="At the start of this day. Unspent free credit is then lost."
       error={error}
     />
   )
@@ -146,6 +146,16 @@ interface WhatHappensProps {
 function WhatHappens({ account, move, amountMicros, day }: WhatHappensProps) {
   const { name, credit } = account
   const { backed, free } = credit
+  if (amountMicros === 0) {
+    return (
+      <p aria-live="polite">
+        {name} has{' '}
+        {move === 'free'
+          ? `${money(free.available)} of free credit.`
+          : `${money(backed.available)} available of ${money(backed.balance)}.`}
+      </p>
+    )
+  }
   switch (move) {
     case 'backed':
       return (

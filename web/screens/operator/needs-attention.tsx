@@ -42,7 +42,7 @@ export function NeedsAttention() {
       )}
       {failed !== undefined ? (
         <Failed
-          what="A part of it could not be loaded."
+          what="Some checks could not be loaded."
           error={failed.error}
           onRetry={() => void failed.refetch()}
         />

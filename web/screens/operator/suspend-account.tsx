@@ -51,7 +51,7 @@ export function SuspendAccount({ account, keyCount, onClose }: SuspendAccountPro
     >
       {disabled ? (
         <p>
-          {keys} {keyCount === 1 ? 'is' : 'are'} accepted again at once. It has{' '}
+          {keys} {keyCount === 1 ? 'is' : 'are'} accepted again at once. The account has{' '}
           {money(credit.backed.available)} available.
         </p>
       ) : (

@@ -21,7 +21,7 @@ const HEADS = [
   { text: 'Revoke', isHidden: true },
 ] as const
 
-/** The tokens of the admin API: what each may do, when it was used, and revoking it. The command line makes them. */
+/** The tokens of the admin API: scopes, last use, and revoking. The command line creates them. */
 export function TokensScreen() {
   useTitle('Admin tokens')
   const [revoking, setRevoking] = useState<AdminToken | null>(null)
@@ -141,8 +141,8 @@ function RevokeToken({ token, onClose }: { token: AdminToken; onClose: () => voi
       onClose={onClose}
     >
       <p>
-        From now on, calls with this token are answered 401, and so are calls with tokens that it
-        made. Its changes stay.
+        From now on, calls with this token are answered 401, and so are calls with tokens created by
+        it. Changes made with it stay.
       </p>
     </Confirm>
   )

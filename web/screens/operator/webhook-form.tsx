@@ -14,7 +14,7 @@ const EVENT_WORDS: Readonly<Record<WebhookEvent, string>> = {
   'request.unresolved': 'The charge of a request is still unknown a minute after its end.',
   'upstream.away': 'An upstream has listed no models for some time.',
   'audit.difference': 'An audit, here or by the admin API, found a figure that differs.',
-  'store.went_back': 'The database had lost commits; what could be is booked again.',
+  'store.went_back': 'The database had lost commits; the gateway has booked again what it could.',
 }
 
 interface CreateWebhookProps {

@@ -19,7 +19,7 @@ import { ChangeWebhook } from './webhook-form.tsx'
 
 const route = getRouteApi('/operator/webhooks/$id')
 
-/** One webhook: what it is for, what was sent to it, and what may be done with it. */
+/** One webhook: its events, its messages, and its actions. */
 export function OneWebhookScreen() {
   const { id } = route.useParams()
   const query = useQuery(webhooksQuery)
@@ -41,8 +41,8 @@ export function OneWebhookScreen() {
         {() =>
           webhook === undefined ? (
             <section className="card">
-              <Empty title="There is no such webhook">
-                <p>It was deleted, with all messages to it.</p>
+              <Empty title="Webhook not found">
+                <p>The webhook was deleted, with all its messages.</p>
               </Empty>
             </section>
           ) : (
@@ -138,8 +138,8 @@ function DisableWebhook({ webhook: { id, disabled }, onClose }: DialogProps) {
     >
       <p>
         {disabled
-          ? 'New events and queued messages are sent to it. Events from the time when it was disabled are not.'
-          : 'Nothing more is sent to it until it is enabled again. Queued messages stay queued. Events during this time are not delivered.'}
+          ? 'New events and queued messages are sent to the webhook. Events from the time when it was disabled are not.'
+          : 'Nothing is sent to the webhook until it is enabled again. Queued messages stay queued. Events during this time are not delivered.'}
       </p>
     </Confirm>
   )

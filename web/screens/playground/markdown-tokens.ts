@@ -1,6 +1,6 @@
 import { Lexer, type Token } from 'marked'
 
-// Models may write anything. Beyond these bounds the lexer takes seconds, or has no stack left.
+// Models can write anything. Beyond these bounds the lexer takes seconds, or runs out of stack.
 const ANSWER_CHARS_MAX = 200_000
 const PARAGRAPH_CHARS_MAX = 4_000
 const DEEPLY_NESTED = /^(?:[ \t]*(?:>|[-*+](?=[ \t])|\d+[.)](?=[ \t]))){30}/m

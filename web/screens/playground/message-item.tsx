@@ -62,7 +62,7 @@ export function MessageItem({ message, isLocked, onEdit, onRemove, onResend }: M
             aria-label={`Message of ${speaker}`}
             rows={Math.min(12, draft.split('\n').length + 1)}
             value={draft}
-            // biome-ignore lint/a11y/noAutofocus: it stands where the button was that opened it
+            // biome-ignore lint/a11y/noAutofocus: it replaces the button that opened it
             autoFocus
             onChange={(event) => setDraft(event.target.value)}
             onKeyDown={(event) => {

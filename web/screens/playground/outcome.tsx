@@ -112,7 +112,7 @@ function NextStep({ error }: { error: Error }): ReactNode {
     case 'key_limit_reached':
       return (
         <p>
-          The Playground has a key of its own, with a limit.{' '}
+          The Playground uses a separate key, which has a limit.{' '}
           <Link className="link" to="/$account/keys" params={params}>
             Raise the limit of “Playground”
           </Link>
@@ -122,9 +122,9 @@ function NextStep({ error }: { error: Error }): ReactNode {
     case 'api_key_expired':
       return (
         <p>
-          It is the key “Playground”.{' '}
+          The Playground uses the key “Playground”.{' '}
           <Link className="link" to="/$account/keys" params={params}>
-            Change it under Keys
+            Change this key under Keys
           </Link>
         </p>
       )

@@ -72,7 +72,7 @@ const FORMATS: Readonly<Record<SpokenFormat, FormatCode>> = {
 }
 
 function curlCode({ body, format, baseUrl }: ShownRequest): string {
-  // A quote ends the quoted text, stands escaped, and begins it again.
+  // A quote ends the quoted text, is escaped, and begins the quoted text again.
   const json = JSON.stringify(body, null, 2).replaceAll("'", "'\\''")
   return `curl ${isStreamed(body) ? '-N ' : ''}${baseUrl}/v1/${FORMATS[format].path} \\
   -H "authorization: Bearer $${KEY_VARIABLE}" -H "content-type: application/json" \\

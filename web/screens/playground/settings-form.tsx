@@ -12,7 +12,7 @@ interface SettingsFormProps {
 export function SettingsForm(props: SettingsFormProps) {
   const { typed, onChange, takesTemperature } = props
   const systemId = useId()
-  // On a phone, where the conversation stands below.
+  // On a phone, the conversation is below the settings.
   const [isOpen, setOpen] = useState(false)
   const isCapWrong = typed.cap.trim() !== '' && !/^[1-9]\d*$/.test(typed.cap.trim())
   const degree = Number(typed.temperature)

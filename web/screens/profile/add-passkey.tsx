@@ -32,7 +32,7 @@ export function AddPasskey({ cancel, onAdded }: AddPasskeyProps) {
     <form className="contents" onSubmit={submit}>
       <p>
         Your fingerprint, your face, your phone or a security key, in place of a code. A passkey
-        works at this page alone, so that no other page can ask for it.
+        works only at this address: no other site can ask for it.
       </p>
       <Field
         label="Name"

@@ -35,8 +35,8 @@ export function AlertMails() {
         </label>
         <p className="note">
           {user.email_verified
-            ? `Each once, to ${user.email}, of the accounts that you own.`
-            : `They begin once you have proved ${user.email}: sign in by email once.`}
+            ? `One email for each, to ${user.email}, about the accounts that you own.`
+            : `Alerts begin once you have proved that ${user.email} is yours: sign in by email once.`}
         </p>
         {change.isError && (
           <p className="problem" role="alert">

@@ -29,7 +29,7 @@ export function SetUpApp({ cancel, onAdded }: SetUpAppProps) {
     <>
       <p>
         An app on your phone shows six digits, new ones every 30 seconds. A sign-in then asks for
-        them too. Any authenticator app will do.
+        them too. Any authenticator app works.
       </p>
       <Refused error={begin.error} />
       <footer>

@@ -24,10 +24,10 @@ export function TagTable({ report: { data, totals }, measure }: TagTableProps) {
   if (tags.length === 0) {
     return (
       <section className="card">
-        <Empty title="No request of this range has a tag">
+        <Empty title="No request in this range has a tag">
           <p>
-            Send the header <code>x-service-tags: nightly, team-two</code> with requests to see what
-            each tag came to.
+            Send the header <code>x-service-tags: nightly, team-two</code> with requests to see the
+            spend by tag.
           </p>
         </Empty>
       </section>
@@ -61,7 +61,7 @@ export function TagTable({ report: { data, totals }, measure }: TagTableProps) {
         </tfoot>
       </table>
       <p className="note p-4">
-        A request counts in each of its tags, so that rows may add up to more than all requests.
+        A request counts in each of its tags, so rows can add up to more than all requests.
       </p>
     </section>
   )

@@ -56,7 +56,7 @@ export function UsageTable({ usage, measure, range, comparedName }: UsageTablePr
     compared === null ? null : (
       <td className="num hide-s">{value === null || value === undefined ? '–' : show(value)}</td>
     )
-  // A part of the sum; a time is no part of another, so it stands beside the longest.
+  // Sums show the share of the total; times show the share of the longest time.
   const whole =
     form === 'columns'
       ? of(figures)
