@@ -144,6 +144,13 @@ test('a disabled key is enabled again by Undo', async ({ page, server }) => {
 })
 
 describe('the Playground', () => {
+  test('closes the code of a request by a button', async ({ page, server }) => {
+    await page.goto(`${server.address}/app/${at('playground')}`)
+    await page.getByRole('button', { name: 'View code' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+  })
+
   test('keeps the chat through the sections, and ends it with a reload', async ({
     page,
     server,

@@ -26,6 +26,11 @@ export function ViewCode({ body, format, onClose }: ViewCodeProps) {
         <CodeLines lines={lines} />
       </div>
       <p>The key is read from TOLLGATE_API_KEY. Create one under Keys.</p>
+      <footer>
+        <button type="button" className="btn" onClick={onClose}>
+          Close
+        </button>
+      </footer>
     </Dialog>
   )
 }
