@@ -50,6 +50,31 @@ test('a deposit that all nodes left out is found a night later, also of a token 
   expect(world.events).toContain('1 found late')
 })
 
+test('an address that was handed out within the hour is watched although the database has lost its row', async () => {
+  const world = await ChainWorld.open(bench)
+  const { chainId, nowMs: createdAtMs, handedOut } = world
+  const loseRows = () =>
+    bench.store.db.deleteFrom('deposit_addresses').where('chain_id', '=', chainId).execute()
+  const [address = ''] = world.addresses
+  const [accountId = ''] = world.accounts
+  handedOut.note({ chainId, address, accountId, createdAtMs })
+  // Its account is gone too, and is not booked again yet.
+  handedOut.note({ chainId, address: `0x${'03'.repeat(20)}`, accountId: 'gone', createdAtMs })
+  const watch = world.watch()
+  await watch.look()
+  await watch.look()
+  await loseRows()
+  payFinally(world, [0, 4_000_000n])
+  await watch.look()
+  expect(await world.balances()).toEqual([4_000_000, 0])
+  world.nowMs += NIGHT_MS
+  await watch.look()
+  await loseRows()
+  payFinally(world, [0, 2_000_000n])
+  await watch.look()
+  expect(await world.balances()).toEqual([4_000_000, 0])
+})
+
 test('a look counts each deposit that it adds, and all dust once, also where another token has no rate', async () => {
   const world = await ChainWorld.open(bench)
   const watch = world.watch()

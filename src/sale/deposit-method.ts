@@ -20,6 +20,7 @@ import {
   waitingCursorOf,
 } from './deposit-rows.ts'
 import { type DepositTerms, usableRate } from './deposit-value.ts'
+import type { HandedOut } from './handed-out.ts'
 import type { DepositMethod, DepositTermsNow } from './method.ts'
 
 interface TokenDepositsInput {
@@ -27,6 +28,7 @@ interface TokenDepositsInput {
   readonly coin: Stablecoin
   readonly terms: DepositTerms
   readonly nodes: readonly ChainNode[]
+  readonly handedOut: HandedOut
   readonly db: Kysely<Tables>
   readonly clock: Clock
   /** Called with each node that did not answer, or answered something impossible. */
@@ -141,13 +143,13 @@ export class TokenDeposits implements DepositMethod {
 
   /** The address of an account, once the watch will find what is sent there. */
   async depositAddress(accountId: string): Promise<{ address: string; uri: string }> {
-    const { chain, coin, db, clock, addressOf } = this.#input
+    const { chain, coin, db, clock, addressOf, handedOut } = this.#input
     const address = addressOf(accountId)
     const { chainId } = chain
     const createdAtMs = clock.nowMs()
-    await addDepositAddresses(db, [
-      { chainId, address: address.toLowerCase(), accountId, createdAtMs },
-    ])
+    const row = { chainId, address: address.toLowerCase(), accountId, createdAtMs }
+    await addDepositAddresses(db, [row])
+    handedOut.note(row)
     // EIP-681.
     const uri = `ethereum:${checksummed(coin.address)}@${chainId}/transfer?address=${address}`
     return { address, uri }

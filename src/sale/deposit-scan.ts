@@ -9,7 +9,7 @@ import { agreementOf, askEach } from './chain/agreement.ts'
 import type { ChainNode } from './chain/node.ts'
 import { askPlaces, askTransfers, type Block, type Transfer } from './chain/questions.ts'
 import { type ChainTerms, type Stablecoin, sourceOfDeposit } from './chain/terms.ts'
-import { readDepositAddresses, readRates } from './deposit-rows.ts'
+import { readRates } from './deposit-rows.ts'
 import {
   creditOfUnits,
   type DepositTerms,
@@ -17,11 +17,13 @@ import {
   usableRate,
   valueDeposit,
 } from './deposit-value.ts'
+import type { HandedOut } from './handed-out.ts'
 
 /** The parts of the gateway that a scan of blocks needs. */
 export interface DepositScanInput {
   readonly chain: ChainTerms
   readonly terms: DepositTerms
+  readonly handedOut: HandedOut
   readonly db: Kysely<Tables>
   /** Posts what was found. Above a ceiling it is held. */
   readonly post: (input: PostPurchaseInput) => Promise<PurchaseVerdict>
@@ -84,9 +86,10 @@ export class DepositScan {
     /** The tokens whose deposits are searched. */
     readonly coins: readonly Stablecoin[]
   }): Promise<Scanned> {
-    const { chain, db, onNodeFailure } = this.#input
+    const { chain, db, clock, handedOut, onNodeFailure } = this.#input
+    const { chainId } = chain
     // Read after the blocks were final: an address that is handed out later can't have been paid in them.
-    const accountOf = await readDepositAddresses(db, chain.chainId)
+    const accountOf = await handedOut.readAddresses(db, { chainId, nowMs: clock.nowMs() })
     const search = {
       from,
       to,

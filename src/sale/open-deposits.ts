@@ -11,6 +11,7 @@ import { hasMoreToScan, type Waiting } from './chain-look.ts'
 import { ChainWatch, type ChainWatchInput } from './chain-watch.ts'
 import { TokenDeposits } from './deposit-method.ts'
 import { addDepositAddresses } from './deposit-rows.ts'
+import { HandedOut } from './handed-out.ts'
 
 /** The settings of a chain. */
 export interface ChainSettings {
@@ -28,7 +29,7 @@ export interface OpenDepositsInput
 }
 
 /** The other parts of a watch: the sale that it posts to, and the listeners for its findings. */
-type FollowInput = Omit<ChainWatchInput, 'chain' | 'nodes' | keyof OpenDepositsInput>
+type FollowInput = Omit<ChainWatchInput, 'chain' | 'nodes' | 'handedOut' | keyof OpenDepositsInput>
 
 /** The sale on a chain, of which every part that needs `viem` is loaded with this file. */
 export interface OpenedDeposits {
@@ -52,10 +53,12 @@ export function openDeposits({ settings, ...input }: OpenDepositsInput): OpenedD
   }
   const addressOf = remembering(derivation(xpub))
   const nodes = rpcUrls.map((url) => httpNode({ url }))
+  const handedOut = new HandedOut()
   const methods = chain.tokens.map(
-    (coin) => new TokenDeposits({ ...input, chain, coin, nodes, addressOf }),
+    (coin) => new TokenDeposits({ ...input, chain, coin, nodes, addressOf, handedOut }),
   )
-  const watch = (follow: FollowInput) => new ChainWatch({ ...input, ...follow, chain, nodes })
+  const watch = (follow: FollowInput) =>
+    new ChainWatch({ ...input, ...follow, chain, nodes, handedOut })
   const value = createHash('sha256').update(xpub).digest('hex')
   const setting = { name: 'sale_key', value } as const
   const claimKey = async () => {

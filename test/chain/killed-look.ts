@@ -1,5 +1,6 @@
 import { httpNode } from '../../src/sale/chain/node.ts'
 import { ChainWatch } from '../../src/sale/chain-watch.ts'
+import { HandedOut } from '../../src/sale/handed-out.ts'
 import { Sale } from '../../src/sale/sale.ts'
 import { systemClock } from '../../src/vocabulary/clock.ts'
 import { openKilled } from '../crash/open-killed.ts'
@@ -35,6 +36,7 @@ const watch = new ChainWatch({
     const node = httpNode({ url })
     return { name: node.name, ask: (calls) => stepping(() => node.ask(calls)) }
   }),
+  handedOut: new HandedOut(),
   db,
   post: (input) => sale.post(input),
   ids: idSource,

@@ -5,6 +5,7 @@ import type { ChainTerms } from '../chain/terms.ts'
 import { ChainWatch } from '../chain-watch.ts'
 import { addDepositAddresses } from '../deposit-rows.ts'
 import type { DepositTerms } from '../deposit-value.ts'
+import { HandedOut } from '../handed-out.ts'
 import { Sale } from '../sale.ts'
 import { MODEL_TOKENS, ModelChain, ModelNode } from './model-chain.ts'
 
@@ -39,6 +40,7 @@ export class ChainWorld {
   readonly addresses = [`0x${'01'.repeat(20)}`, `0x${'02'.repeat(20)}`]
   readonly nodes: readonly ModelNode[]
   readonly events: string[] = []
+  readonly handedOut = new HandedOut()
   nowMs = 1_000_000
   readonly #bench: StoreBench
   readonly #input: ChainWorldInput
@@ -115,6 +117,7 @@ export class ChainWorld {
     return new ChainWatch({
       chain: this.chain,
       terms: TERMS,
+      handedOut: this.handedOut,
       nodes: this.nodes.slice(0, this.#input.nodes),
       db: store.db,
       post: (input) => sale.post(input),
