@@ -25,21 +25,23 @@ export interface PlannedStatement {
 // and entries are read after it and need no locks of their own. Rows are locked in the order of ids, so that two
 // batches never wait for each other; not FOR UPDATE, so that rows which refer to an account can be inserted meanwhile.
 
+// While somebody's snapshot is open, PostgreSQL keeps all versions of the rows of accounts and keys, which each batch
+// changes. They are found from their newest version on, and updated where they were found.
+
 /** $1: ids of accounts. Locks and reads them. */
 export const LOCK_ACCOUNTS: PlannedStatement = {
   name: 'lock_accounts',
-  text: `select ${namesOf(ACCOUNTS)} from accounts where id = any($1::text[])
-    order by id for no key update`,
+  text: lockNewest(ACCOUNTS, 'select unnest($1::text[])'),
 }
 
 /** $1: ids of accounts; $2: ids of requests. Locks the accounts of both, and reads them. */
 export const LOCK_ACCOUNTS_OF: PlannedStatement = {
   name: 'lock_accounts_of',
-  text: `select ${namesOf(ACCOUNTS)} from accounts
-    where id = any(array(
-      select unnest($1::text[]) union select account_id from holds where id = any($2::text[])
-      union select account_id from requests where id = any($2::text[])))
-    order by id for no key update`,
+  text: lockNewest(
+    ACCOUNTS,
+    `select unnest($1::text[]) union select account_id from holds where id = any($2::text[])
+      union select account_id from requests where id = any($2::text[])`,
+  ),
 }
 
 /** $1: external IDs. Locks nothing: the index decides if two accounts take the same ID at the same time. */
@@ -51,18 +53,17 @@ export const READ_EXTERNAL_ACCOUNTS: PlannedStatement = {
 /** $1: ids of keys. Locks and reads them. */
 export const LOCK_API_KEYS: PlannedStatement = {
   name: 'lock_api_keys',
-  text: `select ${namesOf(API_KEYS)} from api_keys where id = any($1::text[])
-    order by id for no key update`,
+  text: lockNewest(API_KEYS, 'select unnest($1::text[])'),
 }
 
 /** $1: ids of keys; $2: ids of requests. Locks the keys of both, and reads them. */
 export const LOCK_API_KEYS_OF: PlannedStatement = {
   name: 'lock_api_keys_of',
-  text: `select ${namesOf(API_KEYS)} from api_keys
-    where id = any(array(
-      select unnest($1::text[]) union select api_key_id from holds where id = any($2::text[])
-      union select api_key_id from requests where id = any($2::text[])))
-    order by id for no key update`,
+  text: lockNewest(
+    API_KEYS,
+    `select unnest($1::text[]) union select api_key_id from holds where id = any($2::text[])
+      union select api_key_id from requests where id = any($2::text[])`,
+  ),
 }
 
 /** $1: ids of requests. Reads and deletes the holds that end. */
@@ -160,8 +161,8 @@ export const MARK_COMMIT: PlannedStatement = {
 export const SAVE: PlannedStatement = {
   name: 'save',
   text: `with
-    saved_accounts as (${update(ACCOUNTS, '$1')}),
-    saved_api_keys as (${update(API_KEYS, '$2')}),
+    saved_accounts as (${updateNewest(ACCOUNTS, '$1')}),
+    saved_api_keys as (${updateNewest(API_KEYS, '$2')}),
     opened_holds as (${open('$3')}),
     ended_requests as (${insert(REQUESTS, '$4')})
     ${insert(ENTRIES, '$5')}`,
@@ -226,11 +227,36 @@ function namesOf({ name, columns }: StatedTable): string {
   return columns.map((column) => `${name}.${column.name}`).join(', ')
 }
 
+/** The newest version of a row. A range of one ID is searched from its last place on; one that is equal is not. */
+function newestOf({ name }: StatedTable, rowId: string): string {
+  return `from ${name} where ${name}.id >= ${rowId} and ${name}.id <= ${rowId} order by ${name}.id desc limit 1`
+}
+
+/** `ids` is a query of IDs. Locks the rows in the order of their IDs. */
+function lockNewest(table: StatedTable, ids: string): string {
+  const { name } = table
+  return `select ${namesOf(table)} from (select distinct id from (${ids}) as asked (id) order by id) as wanted
+    cross join lateral (select ${namesOf(table)} ${newestOf(table, 'wanted.id')} for no key update) as ${name}`
+}
+
+/** Updates rows that the transaction has locked. `parameter` is a JSON array of rows, each a `changedRecord`. */
+function updateNewest(table: StatedTable, parameter: string): string {
+  const { name } = table
+  return `update ${name} set ${changesOf(table)}
+    from (select *, (select ctid ${newestOf(table, 'locked.id')}) as place
+      from json_populate_recordset(null::${name}, ${parameter}::text::json) as locked) as changed
+    where ${name}.ctid = changed.place`
+}
+
+function changesOf({ moving }: StatedTable): string {
+  return moving.map((column) => `${column.name} = changed.${column.name}`).join(', ')
+}
+
 /** `parameter` is a JSON array of rows, each a `changedRecord`. */
-function update({ name, key, moving }: StatedTable, parameter: string): string {
-  const changes = moving.map((column) => `${column.name} = changed.${column.name}`)
+function update(table: StatedTable, parameter: string): string {
+  const { name, key } = table
   const isRow = key.map((column) => `${name}.${column.name} = changed.${column.name}`)
-  return `update ${name} set ${changes.join(', ')}
+  return `update ${name} set ${changesOf(table)}
     from json_populate_recordset(null::${name}, ${parameter}::text::json) as changed
     where ${isRow.join(' and ')}`
 }

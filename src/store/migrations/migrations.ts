@@ -12,6 +12,7 @@ import { up as statements } from './0034-statements.ts'
 import { up as receipts } from './0035-receipts.ts'
 import { up as holds } from './0036-holds.ts'
 import { up as reads } from './0037-reads.ts'
+import { up as oldVersions } from './0038-old-versions.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
 export interface Migration {
@@ -36,6 +37,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 35, name: 'receipts', up: receipts },
   { number: 36, name: 'holds', up: holds },
   { number: 37, name: 'reads', up: reads },
+  { number: 38, name: 'old-versions', up: oldVersions },
 ]
 
 /** The newest schema that this program knows. */
