@@ -4,7 +4,7 @@ import { ALLOWANCE_PERIODS, type AllowancePeriod, periodSpanAt } from '../vocabu
 import { type Micros, micros } from '../vocabulary/money.ts'
 import { periodsBetween, planSums, type SumDetail } from './sum-plan.ts'
 import { isByKey, type RowsQuery, readRolled, readSpan, type SumRow } from './sum-rows.ts'
-import { addSums } from './sums.ts'
+import { addSums, NO_USAGE, subtractSums } from './sums.ts'
 
 /** The requests of a report, and its periods. */
 export interface PeriodQuery extends Omit<RowsQuery, 'columns' | 'labelled'> {
@@ -40,7 +40,13 @@ export async function readPeriods(
     add(await readRolled(view, query, { source, places: plan[source] }))
   }
   for (const span of plan.spans) add(await readSpan(view, query, span))
-  return [...sums.values()]
+  for (const { outOf, into, ...time } of plan.moved) {
+    const rows = await readSpan(view, query, { ...time, place: outOf })
+    add(rows.map((row) => ({ ...row, sums: subtractSums(NO_USAGE, row.sums) })))
+    if (into !== null) add(rows.map((row) => ({ ...row, place: into })))
+  }
+  // A group may have no request in what is left of a day.
+  return [...sums.values()].filter(({ sums: each }) => Object.values(each).some(Boolean))
 }
 
 function detailOf({ apiKeyId, by }: RowsQuery): SumDetail {

@@ -50,10 +50,10 @@ export function equalPeriods({
 }
 
 /**
- * What sums distinguish. `kinds`: columns that all roll-ups have. `keys`: roll-ups of hours have none; a day whose
- * requests may have been pruned is not divided, and counts in the period in which it begins. `keysOfHours`: the same
- * for periods of an hour, except that pruned hours have the sums of all keys together. `tags`: only requests have
- * them.
+ * What sums distinguish. `kinds`: columns that all roll-ups have. `keys`: roll-ups of hours have none; of a rolled day
+ * that periods divide, the longest part is the day without the requests of the others; a day whose requests may have
+ * been pruned is not divided, and counts in the period in which it begins. `keysOfHours`: the same for periods of an
+ * hour, except that pruned hours have the sums of all keys together. `tags`: only requests have them.
  */
 export type SumDetail = 'kinds' | 'keys' | 'keysOfHours' | 'tags'
 
@@ -64,10 +64,20 @@ export interface Span {
   readonly untilMs: number
 }
 
+/** Requests that are in the sums of a rolled day, and not of the period that has the day. */
+interface MovedSpan extends Omit<Span, 'place'> {
+  /** The period that has the day. */
+  readonly outOf: number
+  /** Their own period; null: they are in none. */
+  readonly into: number | null
+}
+
 /** The source of each part of the periods. Rolled days and hours are by number, ascending, with their periods. */
 export interface SumPlan {
   readonly usage_days: ReadonlyMap<number, number>
   readonly usage_hours: ReadonlyMap<number, number>
+  /** Only where `keys` are distinguished, and a period begins within a day. */
+  readonly moved: readonly MovedSpan[]
   /** In order; none ends where the next one of the same period begins. */
   readonly spans: readonly Span[]
 }
@@ -96,6 +106,7 @@ export async function planSums(
   const isByHour = detail === 'kinds' || detail === 'keysOfHours'
   for (let day = Math.floor(beginsAtMs / DAY_MS); day * DAY_MS < periods.untilMs; day++) {
     if (isFromDay(day)) plan.addDay(day)
+    else if (detail === 'keys' && days.has(day)) plan.addDividedDay(day)
     else if (!isByHour) readRequests(dayAt(day))
     else {
       for (let hour = day * DAY_HOURS; hour < (day + 1) * DAY_HOURS; hour++) {
@@ -152,6 +163,7 @@ function hourAt(hour: number): Time {
 class PlannedParts implements SumPlan {
   readonly usage_days = new Map<number, number>()
   readonly usage_hours = new Map<number, number>()
+  readonly moved: MovedSpan[] = []
   readonly spans: { readonly place: number; readonly fromMs: number; untilMs: number }[] = []
   readonly #periods: Periods
 
@@ -174,6 +186,37 @@ class PlannedParts implements SumPlan {
   addDay(day: number): void {
     const place = this.#periods.placeAt(dayAt(day).startMs)
     if (place !== null) this.usage_days.set(day, place)
+  }
+
+  /** A rolled day whose requests are all there: its longest part is never read. */
+  addDividedDay(day: number): void {
+    const parts = this.#partsOf(dayAt(day))
+    const longest = parts.reduce((one, other) =>
+      other.endMs - other.startMs > one.endMs - one.startMs ? other : one,
+    )
+    if (longest.place === null) {
+      this.addRequests(dayAt(day))
+      return
+    }
+    this.usage_days.set(day, longest.place)
+    for (const { place, startMs, endMs } of parts) {
+      if (place === longest.place) continue
+      this.moved.push({ outOf: longest.place, into: place, fromMs: startMs, untilMs: endMs })
+    }
+  }
+
+  /** The parts of a time, in order. The place of one outside of all periods is null. */
+  #partsOf({ startMs, endMs }: Time): readonly (Time & { readonly place: number | null })[] {
+    const { fromMs, untilMs } = this.#periods
+    const parts: (Time & { readonly place: number | null })[] = []
+    for (let atMs = startMs; atMs < endMs; ) {
+      const place = atMs < untilMs ? this.#periods.placeAt(atMs) : null
+      const nextMs = atMs < fromMs ? fromMs : this.#periods.endMsOf(place ?? Number.NaN)
+      const partEndMs = Math.min(endMs, nextMs ?? endMs)
+      parts.push({ place, startMs: atMs, endMs: partEndMs })
+      atMs = partEndMs
+    }
+    return parts
   }
 
   /** An hour that begins before the first period is of none. */

@@ -11,7 +11,7 @@ import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import { postgresPoolDialect } from '../store/postgres/postgres-store.ts'
 import type { Tables } from '../store/schema.ts'
 import { sqliteThreadDialect } from '../store/sqlite/sqlite-store.ts'
-import { firstIdOf } from '../vocabulary/ids.ts'
+import { firstIdOf, timeOfId } from '../vocabulary/ids.ts'
 import { DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
 import { type PeriodQuery, readPeriods } from './read-periods.ts'
 import { readStatement } from './read-statement.ts'
@@ -163,6 +163,33 @@ test('on SQLite no report of an account or a key goes through a whole table', as
   }
   connection.close()
   await bench.close()
+})
+
+test('a report by key whose days begin elsewhere reads the requests of the shorter part of each day', async () => {
+  const bench = await createSqliteBench({ limits: LEDGER_LIMITS_DEFAULT })
+  await fill(bench)
+  let readMs = 0
+  const db = new Kysely<Tables>({
+    dialect: sqliteThreadDialect({ file: bench.file, readOnly: true }),
+    log({ query }) {
+      if (!query.sql.includes('from "requests" where id >= ')) return
+      const [fromMs = 0, untilMs = 0] = query.parameters.flatMap(
+        (value) => timeOfId(String(value)) ?? [],
+      )
+      readMs += untilMs - fromMs
+    },
+  })
+  const days = 30
+  // As in New York in winter.
+  const boundsMs = Array.from(
+    { length: days },
+    (_, day) => (TODAY - days + day) * DAY_MS + 5 * HOUR_MS,
+  )
+  const query = { accountId: 'acct_0', apiKeyId: null, by: 'key' as const }
+  await readPeriods(db, { ...query, boundsMs })
+  await db.destroy()
+  await bench.close()
+  expect(readMs).toBe(days * 5 * HOUR_MS)
 })
 
 test('on PostgreSQL no report of an account or a key reads more than its own, analysed or not', async () => {
