@@ -51,6 +51,7 @@ export async function readPeriods(
 
 function detailOf({ apiKeyId, by }: RowsQuery): SumDetail {
   if (by === 'tag') return 'tags'
+  if (by === 'finest') return 'finest'
   return apiKeyId !== null || isByKey(by) ? 'keys' : 'kinds'
 }
 

@@ -52,10 +52,11 @@ export function equalPeriods({
 /**
  * What sums distinguish. `kinds`: columns that all roll-ups have. `keys`: roll-ups of hours have none; of a rolled day
  * that periods divide, the longest part is the day without the requests of the others; a day whose requests may have
- * been pruned is not divided, and counts in the period in which it begins. `keysOfHours`: the same for periods of an
- * hour, except that pruned hours have the sums of all keys together. `tags`: only requests have them.
+ * been pruned is not divided, and counts in the period in which it begins. `finest`: the same, but requests of all parts
+ * are read, because a group of a day has as few as take less time than its row. `keysOfHours`: the same as keys for
+ * periods of an hour, except that pruned hours have the sums of all keys together. `tags`: only requests have them.
  */
-export type SumDetail = 'kinds' | 'keys' | 'keysOfHours' | 'tags'
+export type SumDetail = 'kinds' | 'keys' | 'finest' | 'keysOfHours' | 'tags'
 
 /** Requests of a part of a period, which are read one by one. */
 export interface Span {
@@ -101,7 +102,8 @@ export async function planSums(
   }
   const isFromDay = (day: number): boolean => {
     if (!days.has(day) || detail === 'tags') return false
-    return plan.isWhole(dayAt(day)) || (detail === 'keys' && day * DAY_MS <= prunedMs)
+    const isOfKeys = detail === 'keys' || detail === 'finest'
+    return plan.isWhole(dayAt(day)) || (isOfKeys && day * DAY_MS <= prunedMs)
   }
   const isByHour = detail === 'kinds' || detail === 'keysOfHours'
   for (let day = Math.floor(beginsAtMs / DAY_MS); day * DAY_MS < periods.untilMs; day++) {
