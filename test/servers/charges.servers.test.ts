@@ -239,7 +239,7 @@ describe('an error of the server', () => {
     ['litellm/mock-limited', 429, 'provider_rate_limited'],
     ['litellm/mock-broken', 502, 'upstream_error'],
     ['litellm/no-such-mock', 400, 'provider_rejected_request'],
-    ['llama/too-small', 400, 'provider_rejected_request'],
+    ['llama/too-small', 400, 'context_length_exceeded'],
   ])(
     'of %s is answered in our words with %d, and charged nothing',
     async (model, httpStatus, code) => {
