@@ -173,7 +173,7 @@ describe.each(TEST_DATABASES)('four upstreams at once, on $engine', ({ create })
     ]
     expect((await gateway.stop('SIGTERM')).code).toBe(0)
     gateway = await four.serveWithout('local', { TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS: '1' })
-    const said: unknown = JSON.parse(await gateway.logged('that is not in the settings'))
+    const said: unknown = JSON.parse(await gateway.logged('no longer in the settings'))
     expect(said).toMatchObject({ level: 40, upstream: 'local', requests: 2 })
     // Those of an upstream that is there end by its rule; these wait for a decision.
     expect(await four.settledRow(ofOpenai, ['released'])).toMatchObject({ backedHeldMicros: 0 })
