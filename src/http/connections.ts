@@ -39,6 +39,18 @@ export class ClientRequest extends IncomingMessage {
     return this.httpVersion === '1.1' && this.headers.host === undefined
   }
 
+  /**
+   * Makes a target that is a whole URL, which every server must accept, the path that it means. Its host then counts in
+   * place of the header's (RFC 9112, 3.2.2).
+   */
+  takePathOfUrl(): void {
+    if (this.url?.startsWith('/') !== false) return
+    const [, host, rest = ''] = /^https?:\/\/([^/?#]+)(.*)$/is.exec(this.url) ?? []
+    if (host === undefined) return
+    if (!this.lacksHost) this.headers.host = host
+    this.url = rest.startsWith('/') ? rest : `/${rest}`
+  }
+
   /** Whether a body of this length has arrived whole. Node reports that only a moment later. */
   hasWhole(declaredBytes: number): boolean {
     return this.complete || this.#piece?.length === declaredBytes

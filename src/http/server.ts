@@ -173,6 +173,7 @@ function nodeServer(input: NodeServerInput): Server {
   const { inference, health, connections, refuseHostless, serveRest } = input
   const onRequest = (clientRequest: ClientRequest, client: ServerResponse<ClientRequest>): void =>
     connections.take(clientRequest, client, () => {
+      clientRequest.takePathOfUrl()
       if (clientRequest.lacksHost) return refuseHostless(clientRequest, client)
       if (inference.serve(clientRequest, client)) return
       client.setTimeout(ANSWER_STALL_TIMEOUT_MS)
