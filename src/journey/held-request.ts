@@ -26,6 +26,7 @@ import { answerHeaders, clientClosed, clientLeft, returnedHeaders } from './clie
 import type { ByteReservation } from './gate/byte-budget.ts'
 import type { GateSlot } from './gate/gate.ts'
 import type { JourneyParts, JourneyRequest } from './journey-parts.ts'
+import { withPossibleCounts } from './settle/possible-counts.ts'
 import { chargeOf, failureCodeOf, resolveOutcome } from './settle/resolve.ts'
 import type { HeldSettle } from './settle/settler.ts'
 
@@ -338,7 +339,8 @@ export class HeldRequest {
     return stands ? { ...resolution, stands } : resolution
   }
 
-  #settleInput(outcome: Outcome, { httpStatus, code }: ClientAnswer): HeldSettle {
+  #settleInput(said: Outcome, { httpStatus, code }: ClientAnswer): HeldSettle {
+    const outcome = withPossibleCounts(said, this.#held)
     const resolution = this.#resolutionOf(outcome)
     const { record } = this.request
     record.state = resolution.kind

@@ -114,6 +114,17 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
       expect(row).toMatchObject({ backedChargeMicros: 0, backedHeldMicros: 0 })
     })
 
+    test('a prompt that counts more than any call can is not charged', async () => {
+      const rewrite = {
+        pattern: '"(prompt_tokens|input_tokens)": ?\\d+',
+        replacement: '"$1":999999999',
+      }
+      const answer = await send(path, body, { rewrite })
+      expect([answer.httpStatus, answer.headers['x-service-cost']]).toEqual([200, '0'])
+      expect(answer.text).toContain('999999999')
+      expect(await rowOf(answer.requestId)).toMatchObject({ usage: null, backedChargeMicros: 0 })
+    })
+
     if (format === 'embeddings') return
 
     test('a stream is charged the same', async () => {

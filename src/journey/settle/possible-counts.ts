@@ -1,0 +1,47 @@
+import { type Call, TOOL_STEPS_DEFAULT } from '../../vocabulary/call.ts'
+import { answerTokensMax, CONTEXT_TOKENS_UNKNOWN, type Offer } from '../../vocabulary/offer.ts'
+import { type Outcome, promptTokensOf, type TokenUsage } from '../../vocabulary/outcome.ts'
+import { sizePrompt } from '../hold-size/token-size.ts'
+
+/** A step may search for several things at once. */
+const SEARCHES_A_STEP_MAX = 10
+
+interface Counted {
+  readonly call: Call
+  readonly offer: Offer
+}
+
+/**
+ * An attempt's ending without its counts, if its call can't have counted so many: a provider that counts wrong would
+ * otherwise be paid thousands of dollars out of an account that has cents.
+ */
+export function withPossibleCounts(outcome: Outcome, counted: Counted): Outcome {
+  if (outcome.kind === 'neverOpened') return outcome
+  const { countsAreCost: _, ...reported } = outcome.reported
+  if (reported.usage === null || isPossible(reported.usage, counted)) return outcome
+  return { ...outcome, reported: { ...reported, usage: null } }
+}
+
+// The bounds are wide, because counts that are not believed are not charged: those of a window or a maximum that the
+// catalog lists too low must stay within them.
+function isPossible(usage: TokenUsage, { call, offer }: Counted): boolean {
+  const promptTokens = promptTokensOf(usage)
+  const { outputTokens, searches } = usage
+  const windowTokens = offer.contextTokens ?? CONTEXT_TOKENS_UNKNOWN
+  if (searches === 0 && promptTokens + outputTokens <= windowTokens) return true
+  // A figure for each image bounds what images cost, whatever their tokens.
+  if (call.rules.heldBy === 'images') return true
+  const { serverTools, steps } = call.tools
+  const readings = call.completions * (1 + (serverTools ? steps : 0) + (call.compacts ? 1 : 0))
+  const written = sizePrompt(call, { ...offer, contextTokens: null })
+  const answerTokens = Math.max(
+    answerTokensMax(offer) ?? windowTokens,
+    call.outputCapTokens ?? 0,
+    call.reasoningTokens,
+  )
+  return (
+    promptTokens <= readings * Math.max(windowTokens, written.promptTokens) &&
+    outputTokens <= readings * (answerTokens + call.thinkingTokens) &&
+    searches <= call.completions * TOOL_STEPS_DEFAULT * SEARCHES_A_STEP_MAX
+  )
+}
