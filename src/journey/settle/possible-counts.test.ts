@@ -6,18 +6,19 @@ import { withPossibleCounts } from './possible-counts.ts'
 
 const OFFER = offerWith({}, { contextTokens: 100_000, outputTokensMax: 8_000 })
 
+const NO_TOKENS: TokenUsage = {
+  inputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWriteLongTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  imageOutputTokens: 0,
+  searches: 0,
+}
+
 function completed(counts: Partial<TokenUsage>): Outcome {
-  const usage: TokenUsage = {
-    inputTokens: 100,
-    cacheReadTokens: 0,
-    cacheWriteTokens: 0,
-    cacheWriteLongTokens: 0,
-    outputTokens: 25,
-    reasoningTokens: 0,
-    imageOutputTokens: 0,
-    searches: 0,
-    ...counts,
-  }
+  const usage = { ...NO_TOKENS, inputTokens: 100, outputTokens: 25, ...counts }
   return { kind: 'completed', reported: { ...NOTHING_REPORTED, usage, countsAreCost: true } }
 }
 
@@ -91,16 +92,15 @@ describe('counts are believed', () => {
   })
 })
 
-test('an ending without counts, and a cost beside impossible ones, stay as they are', () => {
+test('an ending without counts stays as it is', () => {
   const neverOpened: Outcome = { kind: 'neverOpened' }
   const both = { call: callWith(), offer: OFFER }
   expect(withPossibleCounts(neverOpened, both)).toBe(neverOpened)
   expect(withPossibleCounts(UNCOUNTED, both)).toBe(UNCOUNTED)
-  const costUsd = { digits: 5n, exponent: -6 }
-  const said = completed({ outputTokens: 1e9 })
-  const reported = { ...Object(said).reported, costUsd, generationId: 'gen-1' }
-  expect(withPossibleCounts({ kind: 'completed', reported }, both)).toEqual({
-    kind: 'completed',
-    reported: { usage: null, costUsd, generationId: 'gen-1' },
-  })
+})
+
+test('counts that are not the cost are kept: the provider reports the cost, or is asked for it', () => {
+  const usage = { ...NO_TOKENS, outputTokens: 1e9 }
+  const outcome: Outcome = { kind: 'completed', reported: { ...NOTHING_REPORTED, usage } }
+  expect(withPossibleCounts(outcome, { call: callWith(), offer: OFFER })).toBe(outcome)
 })

@@ -12,13 +12,14 @@ interface Counted {
 }
 
 /**
- * An attempt's ending without its counts, if its call can't have counted so many: a provider that counts wrong would
- * otherwise be paid thousands of dollars out of an account that has cents.
+ * An attempt's ending without its counts, if they are its cost and its call can't have counted so many: a provider that
+ * counts wrong would otherwise be paid thousands of dollars out of an account that has cents.
  */
 export function withPossibleCounts(outcome: Outcome, counted: Counted): Outcome {
   if (outcome.kind === 'neverOpened') return outcome
+  const { usage, countsAreCost } = outcome.reported
+  if (countsAreCost !== true || usage === null || isPossible(usage, counted)) return outcome
   const { countsAreCost: _, ...reported } = outcome.reported
-  if (reported.usage === null || isPossible(reported.usage, counted)) return outcome
   return { ...outcome, reported: { ...reported, usage: null } }
 }
 
