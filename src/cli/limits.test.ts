@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { OWN_LIMITS } from '../ledger/ledger.ts'
 import { type CommandLine, cells, openCommandLine } from './testing/command-line.ts'
 
 /** Allowances and limits, as accounts and keys are given them. */
@@ -69,6 +70,19 @@ describe.each(['account', 'key'] as const)('%s', (of) => {
       allowance: null,
       limits: { ...NO_LIMITS, requests_per_minute: 5 },
     })
+  })
+
+  test('each limit has an option of its name, is shown, and is recorded with its value before', async () => {
+    for (const { name } of OWN_LIMITS) {
+      const option = `--${name.replaceAll('_', '-')}`
+      expect(await update(option, '7')).toMatchObject({ limits: { ...NO_LIMITS, [name]: 7 } })
+      await update(option, 'none')
+      const { data } = await line.json('action', 'list', '--limit', '2')
+      expect(data).toMatchObject([
+        { detail: { [name]: null }, before: { [name]: 7 } },
+        { detail: { [name]: 7 }, before: { [name]: null } },
+      ])
+    }
   })
 
   test('what is no allowance or limit is refused, and changes nothing', async () => {

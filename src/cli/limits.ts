@@ -1,5 +1,7 @@
 import type { z } from 'zod'
+import { OWN_LIMITS } from '../ledger/ledger.ts'
 import type { apiKeyShape } from '../operations/api-key-answer.ts'
+import { LIMIT_WORDS } from '../operations/limits.ts'
 import { ALLOWANCE_PERIODS } from '../vocabulary/allowance.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import type { Taken } from './operation-command.ts'
@@ -32,24 +34,14 @@ export function limitOptions(of: 'new' | 'changed'): readonly Taken[] {
       words: 'the time zone of these days, such as Europe/Berlin; default: UTC',
       to: 'body.allowance.time_zone',
     },
-    {
-      flags: '--requests-per-minute <number>',
-      words: `its limit of requests per minute${or}`,
-      to: 'body.limits.requests_per_minute',
-      read: read(readNumber),
-    },
-    {
-      flags: '--in-flight <number>',
-      words: `its limit of requests in flight${or}`,
-      to: 'body.limits.in_flight',
-      read: read(readNumber),
-    },
-    {
-      flags: '--tokens-per-minute <number>',
-      words: `its limit of tokens per minute${or}`,
-      to: 'body.limits.tokens_per_minute',
-      read: read(readNumber),
-    },
+    ...OWN_LIMITS.map(
+      ({ name }): Taken => ({
+        flags: `--${name.replaceAll('_', '-')} <number>`,
+        words: `its limit of ${LIMIT_WORDS[name].counts}${or}`,
+        to: `body.limits.${name}`,
+        read: read(readNumber),
+      }),
+    ),
   ]
 }
 

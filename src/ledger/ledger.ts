@@ -138,11 +138,31 @@ interface ModelListsInput {
   readonly modelsDeny?: readonly string[] | null
 }
 
+/**
+ * The limits of an account or a key of its own that are numbers: the name that clients, commands and records give each,
+ * and the field of rows that has it.
+ */
+export const OWN_LIMITS = [
+  { name: 'requests_per_minute', field: 'requestsPerMinuteMax' },
+  { name: 'in_flight', field: 'inFlightMax' },
+  { name: 'tokens_per_minute', field: 'tokensPerMinuteMax' },
+] as const satisfies readonly { readonly name: string; readonly field: keyof AccountRow }[]
+
+/** A limit of {@link OWN_LIMITS}. */
+export type OwnLimit = (typeof OWN_LIMITS)[number]
+
 /** Limits of an account or a key of its own; null: none, or that of the deployment ({@link LedgerLimits}). */
-export type OwnLimits = Pick<
-  AccountRow,
-  'allowance' | 'requestsPerMinuteMax' | 'inFlightMax' | 'tokensPerMinuteMax'
->
+export type OwnLimits = Pick<AccountRow, 'allowance' | OwnLimit['field']>
+
+/** A value for each limit, by the limits' names. */
+export function byLimit<Value>(make: (limit: OwnLimit) => Value): {
+  readonly [Name in OwnLimit['name']]: Value
+} {
+  // It has each name of the list, as its type says.
+  return Object.fromEntries(OWN_LIMITS.map((limit) => [limit.name, make(limit)])) as {
+    readonly [Name in OwnLimit['name']]: Value
+  }
+}
 
 /** Notes of another system on an account. */
 interface ExternalInput {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Gate, type GateSettings } from '../journey/gate/gate.ts'
-import type { OwnLimits } from '../ledger/ledger.ts'
+import { byLimit, OWN_LIMITS, type OwnLimit, type OwnLimits } from '../ledger/ledger.ts'
 import type { AccountRow, ApiKeyRow } from '../store/schema.ts'
 import { ALLOWANCE_PERIODS, isTimeZone, periodSpanAt } from '../vocabulary/allowance.ts'
 import type { Clock } from '../vocabulary/clock.ts'
@@ -44,13 +44,28 @@ const limitField = z
   .nullable()
   .optional()
 
-const limitsField = z.strictObject({
-  requests_per_minute: limitField.describe('Requests per minute; null: the default.'),
-  in_flight: limitField.describe('Requests in flight; null: the default.'),
-  tokens_per_minute: limitField.describe(
-    'Tokens per minute: a running request counts as the maximum that it can use, an ended request as the tokens that it used. Null: no limit.',
-  ),
-})
+/** Each limit: what it counts, and its field of a body. */
+export const LIMIT_WORDS: Readonly<
+  Record<OwnLimit['name'], { readonly counts: string; readonly description: string }>
+> = {
+  requests_per_minute: {
+    counts: 'requests per minute',
+    description: 'Requests per minute; null: the default.',
+  },
+  in_flight: {
+    counts: 'requests in flight',
+    description: 'Requests in flight; null: the default.',
+  },
+  tokens_per_minute: {
+    counts: 'tokens per minute',
+    description:
+      'Tokens per minute: a running request counts as the maximum that it can use, an ended request as the tokens that it used. Null: no limit.',
+  },
+}
+
+const limitsField = z.strictObject(
+  byLimit(({ name }) => limitField.describe(LIMIT_WORDS[name].description)),
+)
 
 /** The fields of a body that give an account or a key its own limits. */
 export const limitFields = {
@@ -68,28 +83,21 @@ type KeyOwnLimits = Pick<ApiKeyRow, 'requestsPerMinuteMax' | 'inFlightMax'>
 
 interface LimitsBody {
   readonly allowance?: OwnLimits['allowance'] | undefined
-  readonly limits?:
-    | {
-        readonly requests_per_minute?: number | null | undefined
-        readonly in_flight?: number | null | undefined
-        readonly tokens_per_minute?: number | null | undefined
-      }
-    | null
-    | undefined
+  readonly limits?: z.output<typeof limitsField> | null | undefined
 }
 
-const NO_LIMITS = { requests_per_minute: null, in_flight: null, tokens_per_minute: null }
+const NO_LIMITS = byLimit(() => null)
 
 /** The limits that a body changes. */
 export function limitChanges({ allowance, limits }: LimitsBody): Partial<OwnLimits> {
-  const { requests_per_minute, in_flight, tokens_per_minute } =
-    limits === null ? NO_LIMITS : (limits ?? {})
-  return {
-    ...(allowance === undefined ? {} : { allowance }),
-    ...(requests_per_minute === undefined ? {} : { requestsPerMinuteMax: requests_per_minute }),
-    ...(in_flight === undefined ? {} : { inFlightMax: in_flight }),
-    ...(tokens_per_minute === undefined ? {} : { tokensPerMinuteMax: tokens_per_minute }),
-  }
+  const given = limits === null ? NO_LIMITS : (limits ?? {})
+  const changed: Partial<Pick<OwnLimits, OwnLimit['field']>> = Object.fromEntries(
+    OWN_LIMITS.flatMap(({ name, field }) => {
+      const limit = given[name]
+      return limit === undefined ? [] : [[field, limit]]
+    }),
+  )
+  return { ...(allowance === undefined ? {} : { allowance }), ...changed }
 }
 
 /**
@@ -164,11 +172,7 @@ export const limitShapes = {
     .nullable()
     .describe('A limit for each day, week or month; null: there is none.'),
   limits: z
-    .object({
-      requests_per_minute: z.int().nullable(),
-      in_flight: z.int().nullable(),
-      tokens_per_minute: z.int().nullable(),
-    })
+    .object(byLimit(() => z.int().nullable()))
     .describe('The limits that are set here; null: the default.'),
 }
 
@@ -183,11 +187,7 @@ export function limitsAnswer(
 ): LimitsAnswer {
   return {
     allowance: allowanceAnswer(row, nowMs),
-    limits: {
-      requests_per_minute: row.requestsPerMinuteMax,
-      in_flight: row.inFlightMax,
-      tokens_per_minute: row.tokensPerMinuteMax,
-    },
+    limits: byLimit(({ field }) => row[field]),
   }
 }
 

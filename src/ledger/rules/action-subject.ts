@@ -1,11 +1,11 @@
 import type { CreditCodeRow } from '../../store/schema.ts'
 import { addMicros, formatDecimal } from '../../vocabulary/money.ts'
-import type {
-  AddCreditInput,
-  CorrectInput,
-  OwnLimits,
-  UpdateAccountInput,
-  UpdateApiKeyInput,
+import {
+  type AddCreditInput,
+  byLimit,
+  type CorrectInput,
+  type UpdateAccountInput,
+  type UpdateApiKeyInput,
 } from '../ledger.ts'
 import type { ActionFields, ActionSubject } from '../operator-actions.ts'
 import type { UnitOfWork } from '../work.ts'
@@ -95,21 +95,8 @@ function fieldsBefore(row: Changeable | undefined, change: Changeable): ActionFi
   return Object.fromEntries(fields)
 }
 
-interface Changeable extends Partial<OwnLimits> {
-  readonly name?: string
-  readonly email?: string | null
-  readonly disabled?: boolean
-  readonly disabledNote?: string | null
-  readonly feeBasisPoints?: number | null
-  readonly lowBalanceMicros?: number | null
-  readonly creditLimitMicros?: number | null
-  readonly expiresAtMs?: number | null
-  readonly modelsAllow?: readonly string[] | null
-  readonly modelsDeny?: readonly string[] | null
-  readonly externalId?: string | null
-  readonly metadataJson?: string | null
-  readonly billingJson?: string | null
-}
+/** The fields of accounts and keys that commands change. */
+type Changeable = Omit<UpdateAccountInput, 'id'> & Omit<UpdateApiKeyInput, 'id'>
 
 function wordsOf(list: readonly string[] | null | undefined): string | null | undefined {
   return list?.join(' ') ?? (list === null ? null : undefined)
@@ -130,10 +117,10 @@ export function fieldsOf({
   externalId,
   metadataJson,
   billingJson,
+  allowance,
   ...limits
 }: Changeable): ActionSubject['detail'] {
   const expiresAt = expiresAtMs == null ? expiresAtMs : new Date(expiresAtMs).toISOString()
-  const { allowance } = limits
   const fields = {
     ...{ name, email, disabled, note },
     fee_basis_points: feeBasisPoints,
@@ -145,9 +132,7 @@ export function fieldsOf({
     allowance: allowance === null ? null : allowance?.allowanceMicros,
     allowance_period: allowance?.allowancePeriod,
     allowance_time_zone: allowance?.allowanceTimeZone,
-    requests_per_minute: limits.requestsPerMinuteMax,
-    in_flight: limits.inFlightMax,
-    tokens_per_minute: limits.tokensPerMinuteMax,
+    ...byLimit(({ field }) => limits[field]),
     external_id: externalId,
     metadata: metadataJson,
     billing: billingJson,

@@ -6,19 +6,17 @@ import {
   CREDIT_CODES,
   type CreditCodeRow,
 } from '../../store/schema.ts'
-import { EMPTY_WINDOW } from '../../vocabulary/request-window.ts'
 import type {
   AddApiKeyInput,
   AddCreditCodeInput,
   CreateAccountInput,
-  OwnLimits,
   RotateApiKeyInput,
   UpdateAccountInput,
   UpdateAccountVerdict,
   UpdateApiKeyInput,
 } from '../ledger.ts'
 import type { UnitOfWork } from '../work.ts'
-import { firstPeriod, periodUnder } from './limits.ts'
+import { countsUnder, firstPeriod } from './limits.ts'
 
 /**
  * Makes an account without credit, and its owner a member. An account that already has its external ID is unchanged.
@@ -64,23 +62,6 @@ function suspensionAfter(
   if (!(change.disabled ?? disabled)) return { disabledAtMs: null, disabledNote: null }
   const { disabledNote: note = disabledNote } = change
   return { disabledAtMs: disabled ? disabledAtMs : nowMs, disabledNote: note }
-}
-
-/** The counters after a change of limits. A window of tokens ends with its limit. */
-function countsUnder<Row extends AccountRow | ApiKeyRow>(
-  work: UnitOfWork,
-  row: Row,
-  {
-    change: { allowance, tokensPerMinuteMax },
-    nowMs,
-  }: { readonly change: Partial<OwnLimits>; readonly nowMs: number },
-): Partial<Pick<Row, 'period' | 'tokenWindow'>> {
-  return {
-    ...(allowance === undefined
-      ? {}
-      : { period: periodUnder(work, { row, to: allowance, nowMs }) }),
-    ...(tokensPerMinuteMax === null ? { tokenWindow: EMPTY_WINDOW } : {}),
-  }
 }
 
 /** Makes a key. Null where there is no such account. */

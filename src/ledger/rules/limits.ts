@@ -11,11 +11,12 @@ import {
 import {
   addToSecond,
   countInWindow,
+  EMPTY_WINDOW,
   type RequestWindow,
   readWindow,
   secondOfWindow,
 } from '../../vocabulary/request-window.ts'
-import type { LedgerLimits, LimitOwner, ReachedLimit } from '../ledger.ts'
+import type { LedgerLimits, LimitOwner, OwnLimits, ReachedLimit } from '../ledger.ts'
 import type { PeriodCount, UnitOfWork } from '../work.ts'
 
 /** A calendar with the amount of each period. */
@@ -76,11 +77,28 @@ export function uncountedChange(
   return [{ owner, id: row.id, span: periodSpanAt(to, nowMs) }]
 }
 
+/** The counters after a change of limits. A window of tokens ends with its limit. */
+export function countsUnder(
+  work: UnitOfWork,
+  row: AllowedRow,
+  {
+    change: { allowance, tokensPerMinuteMax },
+    nowMs,
+  }: { readonly change: Partial<OwnLimits>; readonly nowMs: number },
+): Partial<Pick<AccountRow, 'period' | 'tokenWindow'>> {
+  return {
+    ...(allowance === undefined
+      ? {}
+      : { period: periodUnder(work, { row, to: allowance, nowMs }) }),
+    ...(tokensPerMinuteMax === null ? { tokenWindow: EMPTY_WINDOW } : {}),
+  }
+}
+
 /**
  * The period of a row whose allowance is set. With the calendar that it had, the period goes on; with another, it begins
  * with what was added up for it. Null takes the allowance away.
  */
-export function periodUnder(
+function periodUnder(
   work: UnitOfWork,
   {
     row,
