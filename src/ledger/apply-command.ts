@@ -4,6 +4,10 @@ import {
   type CommandTable,
   type LedgerCommand,
   type LedgerVerdict,
+  RECORDED_KINDS,
+  type RecordedCommand,
+  type RecordedCommands,
+  type RecordedKind,
 } from './commands.ts'
 import { operatorActionRow } from './operator-actions.ts'
 import type { Uncounted } from './rules/limits.ts'
@@ -50,6 +54,62 @@ const NONE: readonly Uncounted[] = []
 export function isRunAgain({ kind, by = null }: LedgerCommand): boolean {
   const { isRunAgain } = COMMANDS[kind]
   return isRunAgain === 'ofOperators' ? by !== null : isRunAgain
+}
+
+/** A command as it is kept to be run again. By position: the command, and the verdict on it. */
+export function keptCommand<Kind extends CommandKind>(
+  given: LedgerCommand<Kind>,
+  verdict: LedgerVerdict | undefined,
+): LedgerCommand<Kind> {
+  const { again }: CommandTable[Kind] = COMMANDS[given.kind]
+  if (again === undefined || verdict === undefined) return given
+  // The verdict is that of the command's rule.
+  return { ...given, input: again.withNumber(given.input, verdict as LedgerVerdict<Kind>) }
+}
+
+/** Lost commands, each of which knows the highest number that one of its kind had. */
+export function knowingNumbers<Batch extends { readonly commands: readonly LedgerCommand[] }>(
+  lost: readonly Batch[],
+): readonly Batch[] {
+  const highest = new Map<CommandKind, number>()
+  for (const given of lost.flatMap(({ commands }) => commands)) {
+    highest.set(given.kind, Math.max(highest.get(given.kind) ?? 0, numberOf(given)))
+  }
+  return lost.map((batch) => ({
+    ...batch,
+    commands: batch.commands.map((given) => knowing(given, highest.get(given.kind) ?? 0)),
+  }))
+}
+
+function numberOf<Kind extends CommandKind>({ kind, input }: LedgerCommand<Kind>): number {
+  return COMMANDS[kind].again?.numberOf(input) ?? 0
+}
+
+/** By position: the command, and the highest lost number; 0: none is lost. */
+function knowing<Kind extends CommandKind>(
+  given: LedgerCommand<Kind>,
+  highestLost: number,
+): LedgerCommand<Kind> {
+  const { again }: CommandTable[Kind] = COMMANDS[given.kind]
+  if (again === undefined || highestLost === 0) return given
+  return { ...given, input: again.knowing(given.input, highestLost) }
+}
+
+/** Whether commands of a kind wait for a commit that happens anyway. */
+export function isIdle(kind: CommandKind): boolean {
+  return COMMANDS[kind].isIdle === true
+}
+
+/** Makes the function of each command that an operator may give, which `submit` commits. */
+export function recordedCommands(
+  submit: <Kind extends RecordedKind>(given: LedgerCommand<Kind>) => Promise<LedgerVerdict<Kind>>,
+): RecordedCommands {
+  const functionOf = <Kind extends RecordedKind>(kind: Kind): RecordedCommand<Kind> => {
+    return (input, by = null) => submit<Kind>({ kind, input, by })
+  }
+  const functions = RECORDED_KINDS.map((kind) => [kind, functionOf(kind)] as const)
+  // It has a function for each of these kinds, as its type says.
+  return Object.fromEntries(functions) as RecordedCommands
 }
 
 /** The account whose rows a command locks; null: none, several, or the store has to look. */

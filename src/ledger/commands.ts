@@ -53,6 +53,7 @@ import {
   type PurchaseVerdict,
   postPurchase,
   purchaseSubject,
+  RECEIPT_AGAIN,
   RECEIPTS,
 } from './rules/post-purchase.ts'
 import { type RebookInput, type RebookVerdict, rebook } from './rules/rebook.ts'
@@ -89,8 +90,22 @@ interface Command<Input, Verdict> {
    * does the others by itself, or a request is booked again as a whole. `ofOperators`: what an operator decided is.
    */
   readonly isRunAgain: boolean | 'ofOperators'
+  /** How it is run again, where not with the same input. */
+  readonly again?: Again<Input, Verdict>
+  /** Whether it waits for a commit that happens anyway, for a moment. Default false. */
+  readonly isIdle?: true
   /** Periods that must be added up before it; absent: none. */
   readonly uncounted?: (work: UnitOfWork, input: Input, nowMs: number) => readonly Uncounted[]
+}
+
+/** How a command whose row takes a number is run again: the row keeps its number, which people may have on paper. */
+interface Again<Input, Verdict> {
+  /** The input that is kept for it, with the number that the verdict shows. */
+  readonly withNumber: (input: Input, verdict: Verdict) => Input
+  /** That number; 0: none. */
+  readonly numberOf: (input: Input) => number
+  /** An input that knows the highest of the lost numbers: no new one may be one of them. */
+  readonly knowing: (input: Input, highestLost: number) => Input
 }
 
 /** The ledger's row for a command that an operator may give. */
@@ -141,12 +156,14 @@ const ROWS = {
     },
     locks: (_, owner) => owner?.accountId ?? null,
     isRunAgain: false,
+    isIdle: true,
   }),
   /** Applies a correction to a provisional or unresolved request. */
   correct: recorded<CorrectInput, Corrected>({
     rows: (named, { requestId }) => nameRequest(named, requestId, undefined),
     rule: (work, input, { nowMs }) => correctRequest(work, input, nowMs),
     isRunAgain: 'ofOperators',
+    isIdle: true,
     ...CORRECTION,
   }),
   /** The verdict is that on loaded requests: the store adds those that no command has named. */
@@ -154,6 +171,7 @@ const ROWS = {
     rows: () => {},
     rule: (work, input, { nowMs }) => settleStanding(work, input, nowMs),
     isRunAgain: false,
+    isIdle: true,
   }),
   /**
    * Adds credit to an account, or takes paid credit back; a repeat of a reference adds nothing. Rejects with
@@ -203,6 +221,7 @@ const ROWS = {
     rule: (work, input, { nowMs }) => postPurchase(work, input, nowMs),
     locks: accountIdOf,
     isRunAgain: true,
+    again: RECEIPT_AGAIN,
     subject: (work, { source }) => purchaseSubject(work.purchases.get(source), {}),
   }),
   /** Decides that a held purchase adds no credit. */
@@ -313,8 +332,14 @@ export type CommandKind = keyof typeof ROWS
 
 /** The kinds of commands that an operator may give. */
 export type RecordedKind = {
-  [Kind in CommandKind]: (typeof ROWS)[Kind] extends Recorded<infer _, unknown> ? Kind : never
+  [Kind in CommandKind]: (typeof ROWS)[Kind] extends Pick<Said<never>, 'subject'> ? Kind : never
 }[CommandKind]
+
+// The table has these names alone, as its type says.
+const KINDS = Object.keys(ROWS) as CommandKind[]
+
+/** The same, as a list: the rows that say what is recorded. */
+export const RECORDED_KINDS = KINDS.filter((kind): kind is RecordedKind => 'subject' in ROWS[kind])
 
 /** The input of a command of a kind. */
 type InputOf<Kind extends CommandKind> = Parameters<(typeof ROWS)[Kind]['rule']>[1]
@@ -339,29 +364,31 @@ export type LedgerVerdict<Kind extends CommandKind = CommandKind> = ReturnType<
 /** The verdict on a command of this type. */
 export type VerdictOf<Given extends LedgerCommand> = LedgerVerdict<Given['kind']>
 
-/** A command that an operator may give, as a function. */
+/**
+ * A command that an operator may give, as a function. `by` is the operator who gives it on the page: what it changes is
+ * recorded in the same commit.
+ */
 export type RecordedCommand<Kind extends RecordedKind> = (
   input: InputOf<Kind>,
   by?: OperatorAction | null,
 ) => Promise<LedgerVerdict<Kind>>
 
-/**
- * The whole ledger: holds, corrections, and the commands of admins. `by` is the operator who gives a command
- * on the page: what it changes is recorded in the same commit.
- */
-export type Ledger = HoldLedger & {
-  readonly [Kind in RecordedKind]: RecordedCommand<Kind>
-} & {
-  /**
-   * Ends the wait of provisional requests whose reported cost stands: they become final, or are looked up like all
-   * others. Others are unchanged. Returns how many have changed.
-   */
-  settleStanding(input: SettleStandingInput): Promise<number>
-  /** Makes every open hold of a dead instance unresolved; returns how many. */
-  abandonInstance(instanceId: string): Promise<number>
-  /** The same for single holds. Those that are not open stay as they are. */
-  abandonHolds(requestIds: readonly string[]): Promise<number>
-}
+/** All of these functions. */
+export type RecordedCommands = { readonly [Kind in RecordedKind]: RecordedCommand<Kind> }
+
+/** The whole ledger: holds, corrections, and the commands of admins. */
+export type Ledger = HoldLedger &
+  RecordedCommands & {
+    /**
+     * Ends the wait of provisional requests whose reported cost stands: they become final, or are looked up like all
+     * others. Others are unchanged. Returns how many have changed.
+     */
+    settleStanding(input: SettleStandingInput): Promise<number>
+    /** Makes every open hold of a dead instance unresolved; returns how many. */
+    abandonInstance(instanceId: string): Promise<number>
+    /** The same for single holds. Those that are not open stay as they are. */
+    abandonHolds(requestIds: readonly string[]): Promise<number>
+  }
 
 /** The ledger to those who must say whether an operator gives a command. */
 export type CommandedLedger = {

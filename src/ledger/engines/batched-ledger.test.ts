@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { micros } from '../../vocabulary/money.ts'
 import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
 import type { OpenHoldInput, Settled } from '../ledger.ts'
-import { BatchedLedger, type LedgerEngine } from './batched-ledger.ts'
+import { batchedLedger, type LedgerEngine } from './batched-ledger.ts'
 
 const OPENED = {
   kind: 'opened',
@@ -58,7 +58,7 @@ const ENGINE: LedgerEngine = {
 
 test('commits are held apart only while many holds are open', async () => {
   const delaysMs: number[] = []
-  const ledger = new BatchedLedger({
+  const ledger = batchedLedger({
     engine: ENGINE,
     delay: async (delayMs) => void delaysMs.push(delayMs),
   })
@@ -75,7 +75,7 @@ test('commits are held apart only while many holds are open', async () => {
 
 test('holds that are released because nothing may run on them hold no commit apart', async () => {
   const delaysMs: number[] = []
-  const ledger = new BatchedLedger({
+  const ledger = batchedLedger({
     engine: ENGINE,
     delay: async (delayMs) => void delaysMs.push(delayMs),
     unsureRetryMs: 1,

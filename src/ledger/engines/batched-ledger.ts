@@ -8,16 +8,10 @@ import {
   StoreUnavailable,
 } from '../../store/store-failure.ts'
 import type { RequestFacts } from '../../vocabulary/outcome.ts'
-import { accountOfCommand } from '../apply-command.ts'
+import { accountOfCommand, isIdle, recordedCommands } from '../apply-command.ts'
+import type { CommandKind, LedgerCommand, LedgerVerdict, RecordedCommands } from '../commands.ts'
 import type {
-  CommandKind,
-  Ledger,
-  LedgerCommand,
-  LedgerVerdict,
-  RecordedCommand,
-  RecordedKind,
-} from '../commands.ts'
-import type {
+  HoldLedger,
   OpenHoldInput,
   OpenHoldVerdict,
   Settled,
@@ -79,12 +73,26 @@ const UNSURE_FACTS: RequestFacts = {
   firstByteAtMs: null,
 }
 
+/** The ledger over any store that commits commands. */
+export type BatchedLedger = Batches & RecordedCommands
+
+/** Makes the ledger over an engine. */
+export function batchedLedger(
+  input: BatchSettings & { readonly engine: LedgerEngine },
+): BatchedLedger {
+  const batches = new Batches(input)
+  return Object.assign(
+    batches,
+    recordedCommands((given) => batches.submit(given)),
+  )
+}
+
 /**
- * The ledger over any store that commits commands. Commands that arrive during a commit, or too soon after
+ * The commands of holds, and how any command gets its commit. Commands that arrive during a commit, or too soon after
  * one while many requests are in flight, share the next commit. If the store fails, the commands of that
  * commit fail (`StoreUnavailable`), and the next commit tries again.
  */
-export class BatchedLedger implements Ledger {
+class Batches implements HoldLedger {
   readonly #engine: LedgerEngine
   readonly #commits: GroupCommit<LedgerCommand, LedgerVerdict>
   readonly #unsure: UnsureHolds
@@ -92,26 +100,8 @@ export class BatchedLedger implements Ledger {
   readonly #open = new Set<string>()
   /** The owners of the holds that were opened here, until their settle is durable. */
   readonly #owners = new Map<string, RequestOwner>()
-  readonly correct: Ledger['correct'] = (input, by = null) =>
-    this.#submitIdly({ kind: 'correct', input, by })
-  readonly addCredit = this.#given('addCredit')
-  readonly redeemCode = this.#given('redeemCode')
-  readonly postPurchase = this.#given('postPurchase')
-  readonly dismissPurchase = this.#given('dismissPurchase')
-  readonly createAccount = this.#given('createAccount')
-  readonly updateAccount = this.#given('updateAccount')
-  readonly addApiKey = this.#given('addApiKey')
-  readonly updateApiKey = this.#given('updateApiKey')
-  readonly rotateApiKey = this.#given('rotateApiKey')
-  readonly deleteApiKey = this.#given('deleteApiKey')
-  readonly addCreditCode = this.#given('addCreditCode')
-  readonly revokeCreditCode = this.#given('revokeCreditCode')
 
-  constructor(
-    input: BatchSettings & {
-      readonly engine: LedgerEngine
-    },
-  ) {
+  constructor(input: BatchSettings & { readonly engine: LedgerEngine }) {
     const { engine, onCommit = () => {} } = input
     this.#engine = engine
     this.#commits = new GroupCommit({
@@ -147,7 +137,7 @@ export class BatchedLedger implements Ledger {
   async settle(input: SettleInput): Promise<Settled> {
     const { requestId } = input
     this.#open.delete(requestId)
-    const settled = await this.#submit({ kind: 'settle', input, ...this.#ownerOf(requestId) })
+    const settled = await this.submit({ kind: 'settle', input, ...this.#ownerOf(requestId) })
     this.#owners.delete(requestId)
     if (settled !== null) return settled
     throw new CommandImpossible(`no hold of ${requestId} was opened`)
@@ -160,18 +150,18 @@ export class BatchedLedger implements Ledger {
   noteGeneration(input: { readonly requestId: string; readonly generationId: string }): void {
     // Needed only after a crash: if the store is down, the settle names the same id.
     const owner = this.#ownerOf(input.requestId)
-    this.#submitIdly({ kind: 'noteGeneration', input, ...owner }).catch(() => {})
+    this.submit({ kind: 'noteGeneration', input, ...owner }).catch(() => {})
   }
 
   settleStanding(input: SettleStandingInput): Promise<number> {
-    return this.#submitIdly({ kind: 'settleStanding', input })
+    return this.submit({ kind: 'settleStanding', input })
   }
 
   /** As the interface says. An engine may abandon a limited number of holds in a commit. */
   async abandonInstance(instanceId: string): Promise<number> {
     let abandoned = 0
     for (;;) {
-      const more = await this.#submit({ kind: 'abandonInstance', input: instanceId })
+      const more = await this.submit({ kind: 'abandonInstance', input: instanceId })
       if (more === 0) return abandoned
       abandoned += more
     }
@@ -179,7 +169,17 @@ export class BatchedLedger implements Ledger {
 
   abandonHolds(requestIds: readonly string[]): Promise<number> {
     for (const requestId of requestIds) this.#open.delete(requestId)
-    return this.#submit({ kind: 'abandonHolds', input: requestIds })
+    return this.submit({ kind: 'abandonHolds', input: requestIds })
+  }
+
+  /** Commits a command, and resolves with the verdict on it. Rejects as {@link LedgerEngine} says. */
+  async submit<Kind extends CommandKind>(given: LedgerCommand<Kind>): Promise<LedgerVerdict<Kind>> {
+    // A command of some kind is a command. A commit answers each at its position, with the verdict of its rule.
+    const command = given as LedgerCommand
+    const verdict = isIdle(given.kind)
+      ? this.#commits.submitIdly(command)
+      : this.#commits.submit(command)
+    return (await verdict) as LedgerVerdict<Kind>
   }
 
   /** Releases a hold if the store has it, however long the store takes. Nothing may run on it. */
@@ -207,7 +207,7 @@ export class BatchedLedger implements Ledger {
 
   async #openOrRelease(input: OpenHoldInput): Promise<LedgerVerdict<'openHold'>> {
     try {
-      return await this.#submit({ kind: 'openHold', input })
+      return await this.submit({ kind: 'openHold', input })
     } catch (error) {
       const isUnsure = error instanceof StoreUnavailable && !(error instanceof NotSent)
       if (isUnsure) this.releaseUnsure(input)
@@ -227,7 +227,7 @@ export class BatchedLedger implements Ledger {
 
   async #release({ requestId, ...owner }: UnsureHold): Promise<void> {
     try {
-      await this.#submit({
+      await this.submit({
         kind: 'settle',
         input: { requestId, resolution: { kind: 'released' }, facts: UNSURE_FACTS },
         owner,
@@ -237,25 +237,6 @@ export class BatchedLedger implements Ledger {
       // Trying again would not change a refusal.
       if (!(error instanceof StoreRefused)) throw error
     }
-  }
-
-  /** Runs a command as its row of the table says, for any caller. */
-  #given<Kind extends RecordedKind>(kind: Kind): RecordedCommand<Kind> {
-    return (input, by = null) => this.#submit<Kind>({ kind, input, by })
-  }
-
-  async #submit<Kind extends CommandKind>(
-    given: LedgerCommand<Kind>,
-  ): Promise<LedgerVerdict<Kind>> {
-    // A commit answers each command at its position, with the verdict of its rule. A command of some kind is a command.
-    return (await this.#commits.submit(given as LedgerCommand)) as LedgerVerdict<Kind>
-  }
-
-  async #submitIdly<Kind extends CommandKind>(
-    given: LedgerCommand<Kind>,
-  ): Promise<LedgerVerdict<Kind>> {
-    // As above.
-    return (await this.#commits.submitIdly(given as LedgerCommand)) as LedgerVerdict<Kind>
   }
 }
 

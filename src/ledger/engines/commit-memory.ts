@@ -1,4 +1,4 @@
-import { isRunAgain } from '../apply-command.ts'
+import { isRunAgain, keptCommand } from '../apply-command.ts'
 import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
 import type { Settled, SettleInput } from '../ledger.ts'
 import type { OpenedHold } from '../rules/rebook.ts'
@@ -11,7 +11,6 @@ import {
   unpackHold,
   unpackRequest,
 } from './packed-requests.ts'
-import { withReceiptNumber } from './receipts-again.ts'
 
 /** The commands of a batch, with their verdicts. */
 interface Answered {
@@ -99,7 +98,7 @@ export class CommitMemory {
       const line = isRequest ? this.#keepRequest(command, { verdict, nowMs }) : null
       if (line === null && !isRequest && !isRunAgain(command)) continue
       lines.push(line ?? '')
-      if (line === null) others = [...others, withReceiptNumber(command, verdict)]
+      if (line === null) others = [...others, keptCommand(command, verdict)]
     }
     if (lines.length === 0 || witness === null) return
     const keptAtMs = this.#elapsedMs()

@@ -4,7 +4,12 @@ import type { SqliteConnectionInput } from '../../store/sqlite/sqlite-connection
 import { StoreThread } from '../../store/sqlite/store-thread.ts'
 import { type Clock, systemClock } from '../../vocabulary/clock.ts'
 import { LEDGER_LIMITS_DEFAULT, type LedgerLimits } from '../ledger.ts'
-import { BatchedLedger, type BatchSettings, type CommittedBatch } from './batched-ledger.ts'
+import {
+  type BatchedLedger,
+  type BatchSettings,
+  batchedLedger,
+  type CommittedBatch,
+} from './batched-ledger.ts'
 import { PostgresEngine, type WentBackInput } from './postgres-engine.ts'
 import type { WriterJob } from './sqlite-writer.ts'
 
@@ -44,7 +49,7 @@ export function createLedger({
 export function postgresLedger(input: LedgerInput & PostgresLedgerInput): BatchedLedger {
   const { clock, limits = LEDGER_LIMITS_DEFAULT } = input
   const nowMs = clock === undefined ? null : () => clock.nowMs()
-  return new BatchedLedger({ ...input, engine: new PostgresEngine({ ...input, limits, nowMs }) })
+  return batchedLedger({ ...input, engine: new PostgresEngine({ ...input, limits, nowMs }) })
 }
 
 /** The ledger in a SQLite store: a separate thread applies and commits commands. */
@@ -68,5 +73,5 @@ export function sqliteLedger(
       thread.call({ commands, terms: { nowMs: clock.nowMs(), limits } }),
     close: () => thread.close(),
   }
-  return new BatchedLedger({ ...input, engine })
+  return batchedLedger({ ...input, engine })
 }

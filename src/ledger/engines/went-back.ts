@@ -1,10 +1,10 @@
 import { type Micros, micros, ZERO_MICROS } from '../../vocabulary/money.ts'
+import { knowingNumbers } from '../apply-command.ts'
 import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
 import type { RebookInput } from '../rules/rebook.ts'
 import type { CommitMemory, LostBatch, Witness } from './commit-memory.ts'
 import { READ_COMMIT_MARK, READ_WITNESSES } from './postgres-statements.ts'
 import type { PostgresWriter } from './postgres-writer.ts'
-import { knowingReceipts } from './receipts-again.ts'
 
 /** The commits that a database lost when it went back, and how many were booked again. */
 export interface StoreGap {
@@ -41,7 +41,7 @@ export class Rebooking {
     lost: readonly LostBatch[],
     { open, isAtLeast }: { readonly open: readonly RebookInput[]; readonly isAtLeast: boolean },
   ) {
-    this.#lost = knowingReceipts(lost)
+    this.#lost = knowingNumbers(lost)
     this.#isAtLeast = isAtLeast
     for (const { commands, nowMs } of this.#lost) {
       for (const command of commands) this.#times.set(command, nowMs)

@@ -123,6 +123,19 @@ function takeReceiptNumber(work: UnitOfWork, free?: number): number {
   return number
 }
 
+/** How a purchase that the store has lost is booked again: with the receipt number that it had. */
+export const RECEIPT_AGAIN = {
+  withNumber(input: PostPurchaseInput, verdict: PurchaseVerdict): PostPurchaseInput {
+    const hadReceiptNumber = 'purchase' in verdict ? verdict.purchase.receiptNumber : null
+    return hadReceiptNumber === null ? input : { ...input, hadReceiptNumber }
+  },
+  numberOf: ({ hadReceiptNumber = 0 }: PostPurchaseInput): number => hadReceiptNumber,
+  knowing: (input: PostPurchaseInput, lastLostReceiptNumber: number): PostPurchaseInput => ({
+    ...input,
+    lastLostReceiptNumber,
+  }),
+}
+
 /** Whether a look contradicts what the row says once and for all. */
 function isOtherPurchase(
   row: PurchaseRow,
