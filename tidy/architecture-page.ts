@@ -39,15 +39,15 @@ function checkRooms(text: string, rows: readonly (readonly string[])[]): Violati
 }
 
 function checkDependencies(text: string, manifest: string): Violation[] {
-  const installed = dependenciesOf(JSON.parse(manifest))
+  const installed = Object.entries<object>(JSON.parse(manifest))
+    .filter(([field]) => /^(?:dev|optional)?dependencies$/i.test(field))
+    .flatMap(([, versions]) => Object.keys(versions))
   const explained = rowsOf(text, '# Dependencies').flatMap(([name = '']) => namesIn(name))
+  const unexplained = installed.filter((name) => !explained.includes(name))
+  const unknown = explained.filter((name) => !installed.includes(name))
   const messages = [
-    ...installed
-      .filter((name) => !explained.includes(name))
-      .map((name) => `does not explain ${name}`),
-    ...explained
-      .filter((name) => !installed.includes(name))
-      .map((name) => `explains ${name}, which is not installed`),
+    ...unexplained.map((name) => `does not explain ${name}`),
+    ...unknown.map((name) => `explains ${name}, which is not installed`),
   ]
   return messages.map((message) => ({ path: DEPENDENCIES, line: null, message }))
 }
@@ -73,11 +73,8 @@ function checkPaths(files: readonly SourceFile[]): (page: SourceFile) => Violati
       [...prose.text.matchAll(NAMED_PATH)]
         .map(([, named = '']) => named)
         .filter((named) => !exists(named))
-        .map((named) => ({
-          path,
-          line: prose.line,
-          message: `names ${named}, which does not exist`,
-        })),
+        .map((named) => `names ${named}, which does not exist`)
+        .map((message) => ({ path, line: prose.line, message })),
     )
 }
 
@@ -96,11 +93,4 @@ function rowsOf(text: string, heading: string): string[][] {
 
 function namesIn(cell: string): string[] {
   return [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
-}
-
-function dependenciesOf(manifest: unknown): string[] {
-  if (typeof manifest !== 'object' || manifest === null) return []
-  return Object.entries(manifest)
-    .filter(([field]) => /^(?:dev|optional)?dependencies$/i.test(field))
-    .flatMap(([, versions]) => Object.keys(versions ?? {}))
 }

@@ -42,8 +42,7 @@ async function callsByFunction(chats: number): Promise<Map<string, number>> {
         const path = url.startsWith('file:') ? relative(ROOT, fileURLToPath(url)) : ''
         if (!path.startsWith('src/')) continue
         // The first is the file itself, which runs when it is loaded.
-        for (const [at, { ranges }] of functions.entries()) {
-          if (at === 0) continue
+        for (const [at, { ranges }] of functions.slice(1).entries()) {
           const place = `${path} ${at}`
           calls.set(place, (calls.get(place) ?? 0) + (ranges[0]?.count ?? 0))
         }
@@ -67,18 +66,15 @@ async function serveWithCoverage(input: {
   })
   const ended = once(child, 'exit')
   let said = ''
-  let served: (address: string) => void = () => {}
-  const address = new Promise<string>((resolve) => {
-    served = resolve
-  })
+  const served = Promise.withResolvers<string>()
   const read = (chunk: unknown): void => {
     said += String(chunk)
-    const [, found] = /"address":"([^"]+)"/.exec(said) ?? []
-    if (found !== undefined) served(found)
+    const [, address] = /"address":"([^"]+)"/.exec(said) ?? []
+    if (address !== undefined) served.resolve(address)
   }
   child.stdout.on('data', read)
   child.stderr.on('data', read)
-  const base = await Promise.race([address, ended.then(() => null)])
+  const base = await Promise.race([served.promise, ended.then(() => null)])
   if (base === null) throw new Error(`tollgate serve ended: ${said}`)
   const [key = ''] = /sk-tollgate-\w+/.exec(said) ?? []
   for (let sent = 0; sent < input.chats; sent++) {

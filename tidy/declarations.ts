@@ -1,6 +1,6 @@
 import type { Node, TSType } from 'oxc-parser'
 import type { SourceFile } from './source-tree.ts'
-import { nameOf, walk } from './syntax.ts'
+import { nameOf, nodesOf } from './syntax.ts'
 
 /** A name that a file gives to something. */
 export interface Declaration {
@@ -30,17 +30,13 @@ export interface Declaration {
 /** Every name that a file declares, in the order of the file. */
 export function declarationsOf(file: SourceFile): Declaration[] {
   const { program, lineAt } = file.syntax()
-  const declarations: Declaration[] = []
-  const declare = (found: Found) => {
-    const name = nameOf(found.nameNode)
-    if (name === null || found.nameNode === null) return
-    const { nameNode, ...rest } = found
-    declarations.push({ ...rest, name, line: lineAt(nameNode.start) })
-  }
-  walk(program, (node) => {
-    for (const found of readDeclarations(node)) declare(found)
-  })
-  return declarations
+  return nodesOf(program)
+    .flatMap(readDeclarations)
+    .flatMap(({ nameNode, ...rest }) => {
+      const name = nameOf(nameNode)
+      if (name === null || nameNode === null) return []
+      return [{ ...rest, name, line: lineAt(nameNode.start) }]
+    })
 }
 
 type Kind = Declaration['kind']
@@ -65,9 +61,10 @@ function readDeclarations(node: Node): Found[] {
     case 'MethodDefinition':
       return [named(node.key, 'function')]
     case 'PropertyDefinition':
-      return [member(node.key, node.typeAnnotation?.typeAnnotation ?? null, node.value)]
-    case 'TSPropertySignature':
-      return [member(node.key, node.typeAnnotation?.typeAnnotation ?? null, null)]
+    case 'TSPropertySignature': {
+      const value = node.type === 'PropertyDefinition' ? node.value : null
+      return [{ ...named(node.key, 'member'), type: typeOf(node), value }]
+    }
     case 'ClassDeclaration':
     case 'TSInterfaceDeclaration':
     case 'TSTypeAliasDeclaration':
@@ -83,13 +80,12 @@ function parametersOf(parameters: readonly Node[], kind: Kind = 'parameter'): Fo
     .map((found) => ({ ...found, lone: parameters.length === 1 }))
 }
 
-interface BindingsInput {
+function bindings(binding: {
   readonly pattern: Node
   readonly kind: Kind
   readonly value: Node | null
-}
-
-function bindings({ pattern, kind, value }: BindingsInput): Found[] {
+}): Found[] {
+  const { pattern, kind, value } = binding
   switch (pattern.type) {
     case 'Identifier':
       return [{ nameNode: pattern, kind, type: typeOf(pattern), value, lone: false }]
@@ -121,10 +117,6 @@ function typeOf(node: Node): TSType | null {
 
 function named(nameNode: Node | null, kind: Kind): Found {
   return { nameNode, kind, type: null, value: null, lone: false }
-}
-
-function member(nameNode: Node, type: TSType | null, value: Node | null): Found {
-  return { nameNode, kind: 'member', type, value, lone: false }
 }
 
 /** The words of a name in camelCase, PascalCase or SNAKE_CASE, in lower case. */

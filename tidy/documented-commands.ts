@@ -24,7 +24,7 @@ export function checkDocumentedCommands(
 ): Violation[] {
   const texts = new Map(files.map(({ path, text }) => [path, text]))
   const built = buildCommands(texts.get(BUILD) ?? '')
-  const scripts = readScripts(texts.get('package.json') ?? '{}')
+  const { scripts = {} }: { scripts?: object } = JSON.parse(texts.get('package.json') ?? '{}')
   const shown = PAGES.flatMap((path) => {
     const text = texts.get(path)
     return text === undefined ? [] : shownCommands(path, text)
@@ -33,16 +33,11 @@ export function checkDocumentedCommands(
     const message = objection(command, { built, scripts, texts, commandsWithTests })
     return message === null ? [] : [{ path, line, message }]
   })
+  const shownToDevelopers = shown.filter(({ path }) => path === 'CONTRIBUTING.md')
   const untold = [...built]
-    .filter(
-      (command) =>
-        !shown.some((other) => other.path === 'CONTRIBUTING.md' && other.command === command),
-    )
-    .map((command) => ({
-      path: BUILD,
-      line: null,
-      message: `runs "${command}", CONTRIBUTING.md does not say so`,
-    }))
+    .filter((command) => !shownToDevelopers.some((other) => other.command === command))
+    .map((command) => `runs "${command}", CONTRIBUTING.md does not say so`)
+    .map((message) => ({ path: BUILD, line: null, message }))
   return [...unheld, ...untold]
 }
 
@@ -57,19 +52,14 @@ function shownCommands(path: string, text: string): ShownCommand[] {
   return readMarkdown(text)
     .blocks.filter(({ language }) => language === 'sh')
     .flatMap(({ lines }) => {
-      const whole = lines
-        .map((line) => line.text)
-        .join('\n')
+      const whole = lines.map((line) => line.text).join('\n')
+      const commands = whole
         .replace(/\\\n\s*/g, '')
-      const firstLine = lines[0]?.line ?? 1
-      return whole.split('\n').flatMap((content) =>
-        content
-          .replace(/(?:^|\s)#\s.*$/, '')
-          .split('&&')
-          .map((command) => command.trim())
-          .filter((command) => command !== '')
-          .map((command) => ({ path, line: firstLine, command })),
-      )
+        .replace(/(?:^|[ \t])#[ \t].*$/gm, '')
+        .split(/\n|&&/)
+      return commands
+        .map((command) => ({ path, line: lines[0]?.line ?? 1, command: command.trim() }))
+        .filter(({ command }) => command !== '')
     })
 }
 
@@ -84,16 +74,10 @@ function buildCommands(text: string): Set<string> {
   return new Set(lines.filter((line) => /^np[mx] /.test(line)))
 }
 
-function readScripts(text: string): ReadonlySet<string> {
-  const manifest: unknown = JSON.parse(text)
-  if (typeof manifest !== 'object' || manifest === null || !('scripts' in manifest))
-    return new Set()
-  return new Set(Object.keys(manifest.scripts ?? {}))
-}
-
 interface Holders {
   readonly built: ReadonlySet<string>
-  readonly scripts: ReadonlySet<string>
+  /** By their names. */
+  readonly scripts: object
   readonly texts: ReadonlyMap<string, string>
   readonly commandsWithTests: readonly CommandWithTest[]
 }
@@ -110,7 +94,7 @@ function objection(command: string, holders: Holders): string | null {
     /^npm (?:(test|start)|run (\S+))(?: -- (.+))?$/.exec(command) ?? []
   const script = short ?? long
   if (script === undefined) return `nothing runs "${command}"`
-  if (!scripts.has(script)) return `"${command}": package.json has no script "${script}"`
+  if (!Object.hasOwn(scripts, script)) return `"${command}": package.json has no script "${script}"`
   const missing = rest.split(' ').find((word) => word.includes('/') && !isThere(word, texts))
   return missing === undefined ? null : `"${command}": ${missing} is not there`
 }
@@ -120,50 +104,39 @@ function isThere(path: string, texts: ReadonlyMap<string, string>): boolean {
   return texts.has(place) || [...texts.keys()].some((other) => other.startsWith(`${place}/`))
 }
 
-const README_SNIPPETS = [
-  'export TOLLGATE_API_KEY=sk-tollgate-...',
-  `curl -i http://127.0.0.1:8787/v1/chat/completions -H "authorization: Bearer $TOLLGATE_API_KEY" -d '{"model":"sim/text","messages":[{"role":"user","content":"Say hello."}]}'`,
-]
-
-const README_COMMANDS = [
-  'npx tollgate request list',
-  'npx tollgate audit',
-  'npx tollgate account create "Ada Lovelace"',
-  'npx tollgate credit grant acct_... 25 --reference invoice-1042',
-  'npx tollgate key create acct_... --name laptop --limit 10',
-]
-
-const MOVING_COMMANDS = [
-  'npx tollgate copy --to postgres://tollgate:password@127.0.0.1:5432/tollgate',
-  'export DATABASE_URL=postgres://tollgate:password@127.0.0.1:5432/tollgate',
-  'npx tollgate audit',
-  'npx tollgate serve',
-  'npx tollgate copy --to sqlite:./data/moved.db',
-  'export DATABASE_URL=sqlite:./data/moved.db',
-  'npx tollgate backup monday.db',
-]
+const LAUNCHER = [
+  'bin/tollgate.test.ts',
+  'npx tollgate finds the launcher of the checkout',
+] as const
+const MOVING = [
+  'test/moving-stores.test.ts',
+  'the commands of docs/moving-stores.md move a store, there and back, and back it up',
+] as const
+const CURL = ['test/readme.test.ts', 'the curl line of README answers, with its cost'] as const
+const README = [
+  'test/readme.test.ts',
+  'the commands of README list requests, audit, and make an account that has credit and a key',
+] as const
 
 /** Commands of the pages that a test runs because the build does not. */
-export const COMMANDS_WITH_TESTS: readonly CommandWithTest[] = [
-  ...MOVING_COMMANDS.map((command) => ({
-    command,
-    testPath: 'test/moving-stores.test.ts',
-    testName: 'the commands of docs/moving-stores.md move a store, there and back, and back it up',
-  })),
-  {
-    command: 'npx tollgate --help',
-    testPath: 'bin/tollgate.test.ts',
-    testName: 'npx tollgate finds the launcher of the checkout',
-  },
-  ...README_SNIPPETS.map((command) => ({
-    command,
-    testPath: 'test/readme.test.ts',
-    testName: 'the curl line of README answers, with its cost',
-  })),
-  ...README_COMMANDS.map((command) => ({
-    command,
-    testPath: 'test/readme.test.ts',
-    testName:
-      'the commands of README list requests, audit, and make an account that has credit and a key',
-  })),
-]
+export const COMMANDS_WITH_TESTS: readonly CommandWithTest[] = (
+  [
+    [LAUNCHER, 'npx tollgate --help'],
+    [MOVING, 'npx tollgate copy --to postgres://tollgate:password@127.0.0.1:5432/tollgate'],
+    [MOVING, 'export DATABASE_URL=postgres://tollgate:password@127.0.0.1:5432/tollgate'],
+    [MOVING, 'npx tollgate audit'],
+    [MOVING, 'npx tollgate serve'],
+    [MOVING, 'npx tollgate copy --to sqlite:./data/moved.db'],
+    [MOVING, 'export DATABASE_URL=sqlite:./data/moved.db'],
+    [MOVING, 'npx tollgate backup monday.db'],
+    [CURL, 'export TOLLGATE_API_KEY=sk-tollgate-...'],
+    [
+      CURL,
+      `curl -i http://127.0.0.1:8787/v1/chat/completions -H "authorization: Bearer $TOLLGATE_API_KEY" -d '{"model":"sim/text","messages":[{"role":"user","content":"Say hello."}]}'`,
+    ],
+    [README, 'npx tollgate request list'],
+    [README, 'npx tollgate account create "Ada Lovelace"'],
+    [README, 'npx tollgate credit grant acct_... 25 --reference invoice-1042'],
+    [README, 'npx tollgate key create acct_... --name laptop --limit 10'],
+  ] as const
+).map(([[testPath, testName], command]) => ({ command, testPath, testName }))

@@ -1,64 +1,61 @@
 import { importsOf } from './imports.ts'
-import { isCode, isServerCode, isTest, type SourceFile, type Violation } from './source-tree.ts'
+import {
+  isCode,
+  isServerCode,
+  isTest,
+  linesOf,
+  type SourceFile,
+  type Violation,
+} from './source-tree.ts'
 import { walk } from './syntax.ts'
 
 /** How files hang together, and how long their functions are. */
-export interface HouseShape {
-  readonly filesOver400Lines: number
-  /** Paths of `src/` that one other file of `src/` imports. */
-  readonly oneImporter: readonly string[]
-  /** The files among them with fewer than 60 lines. */
-  readonly shortOneImporter: readonly string[]
-  /** Groups of files of `src/` that import each other when they run. */
-  readonly cycles: readonly (readonly string[])[]
-  /** The same where imports of types count. */
-  readonly cyclesWithTypes: readonly (readonly string[])[]
-  readonly longestFunction: { readonly server: number; readonly page: number }
-  /** Paths of the page's API that `web/` writes by hand. */
-  readonly pathsOfThePage: number
-  /** Lines of code by place: `web`, `simulator`, `bench`, `tidy`, `tests in src`, `tests in test`. */
-  readonly linesBeside: Readonly<Record<string, number>>
-  /** Files that hand on one limit of accounts, `tokens_per_minute`. */
-  readonly filesOfASetting: readonly string[]
-  /** Files of the ledger that know one kind of row, `purchases`. */
-  readonly filesOfARow: readonly string[]
-}
+export type HouseShape = ReturnType<typeof measureShape>
 
-/** Measures the shape of a whole tree. */
-export function measureShape(tree: readonly SourceFile[]): HouseShape {
+/** Measures the shape of a whole tree. Places are paths; a cycle is the paths of its files. */
+export function measureShape(tree: readonly SourceFile[]) {
   const server = tree.filter(isServerCode)
   const page = tree.filter((file) => isCode(file) && !isTest(file) && file.path.startsWith('web/'))
   const importers = importersOf(server)
   const oneImporter = server.filter(({ path }) => importers.get(path)?.size === 1)
   return {
-    filesOver400Lines: server.filter((file) => linesOf(file) > 400).length,
-    oneImporter: oneImporter.map(({ path }) => path),
-    shortOneImporter: oneImporter.filter((file) => linesOf(file) < 60).map(({ path }) => path),
-    cycles: cyclesOf(server, { withTypes: false }),
-    cyclesWithTypes: cyclesOf(server, { withTypes: true }),
+    filesOver400Lines: pathsOf(server, (file) => linesOf(file) > 400),
+    /** Files of `src/` that one other file of `src/` imports. */
+    oneImporter: pathsOf(oneImporter),
+    shortOneImporter: pathsOf(oneImporter, (file) => linesOf(file) < 60),
+    /** Groups of files of `src/` that import each other when they run. */
+    cycles: cyclesOf(server, ['static']),
+    /** The same where imports of types count. */
+    cyclesWithTypes: cyclesOf(server, ['static', 'type']),
     longestFunction: { server: longestFunction(server), page: longestFunction(page) },
+    /** Paths of the page's API that `web/` writes by hand. */
     pathsOfThePage: page.reduce((sum, file) => sum + handWrittenPaths(file), 0),
+    /** Lines of code by place: `web`, `simulator`, `bench`, `tidy`, `tests in src`, `tests in test`. */
     linesBeside: linesBeside(tree),
-    filesOfASetting: pathsWith(server, /tokens_?per_?minute/i),
-    filesOfARow: pathsWith(server, /purchase/i).filter((path) => path.startsWith('src/ledger/')),
+    /** Files that hand on one limit of accounts, `tokens_per_minute`. */
+    filesOfASetting: pathsOf(server, ({ text }) => /tokens_?per_?minute/i.test(text)),
+    /** Files of the ledger that know one kind of row, `purchases`. */
+    filesOfARow: pathsOf(
+      server,
+      ({ path, text }) => path.startsWith('src/ledger/') && /purchase/i.test(text),
+    ),
   }
 }
 
 /** No files of `src/` import each other, by their types neither: each can be read before those that import it. */
 export function checkCycles(tree: readonly SourceFile[]): Violation[] {
-  return cyclesOf(tree.filter(isServerCode), { withTypes: true }).map(([path = '', ...others]) => ({
+  return cyclesOf(tree.filter(isServerCode), ['static', 'type']).map(([path = '', ...others]) => ({
     path,
     line: null,
     message: `imports ${others.join(', ')} and is imported by them: move what both need into one of them`,
   }))
 }
 
-function linesOf({ text }: SourceFile): number {
-  return text.split('\n').length - 1
-}
-
-function pathsWith(files: readonly SourceFile[], words: RegExp): string[] {
-  return files.filter(({ text }) => words.test(text)).map(({ path }) => path)
+function pathsOf(
+  files: readonly SourceFile[],
+  isWanted: (file: SourceFile) => boolean = () => true,
+): string[] {
+  return files.filter(isWanted).map(({ path }) => path)
 }
 
 // The functions of web/api/client.ts, which take a path. web/api/calls.ts calls them with the paths of the server.
@@ -71,14 +68,9 @@ function linesBeside(tree: readonly SourceFile[]): Record<string, number> {
   const lines: Record<string, number> = {}
   for (const file of tree.filter(isCode)) {
     const [folder = ''] = file.path.split('/')
-    const place = isTest(file)
-      ? folder === 'src' || folder === 'test'
-        ? `tests in ${folder}`
-        : null
-      : ['web', 'simulator', 'bench', 'tidy'].includes(folder)
-        ? folder
-        : null
-    if (place !== null) lines[place] = (lines[place] ?? 0) + linesOf(file)
+    const place = isTest(file) ? `tests in ${folder}` : folder
+    if (!/^(?:web|simulator|bench|tidy|tests in (?:src|test))$/.test(place)) continue
+    lines[place] = (lines[place] ?? 0) + linesOf(file)
   }
   return lines
 }
@@ -107,37 +99,28 @@ function longestFunction(files: readonly SourceFile[]): number {
   return longest
 }
 
-/** Strongly connected groups of two or more files, largest first (Tarjan's algorithm). */
-function cyclesOf(
-  files: readonly SourceFile[],
-  { withTypes }: { readonly withTypes: boolean },
-): string[][] {
-  const known = new Set(files.map(({ path }) => path))
+/** Groups of two or more files that reach each other by imports of these kinds, largest first. */
+function cyclesOf(files: readonly SourceFile[], kinds: readonly string[]): string[][] {
+  const paths = pathsOf(files)
+  const reached = new Map<string, ReadonlySet<string>>()
   const edges = new Map(
-    files.map((file) => [
-      file.path,
-      importsOf(file)
-        .filter(({ kind }) => kind === 'static' || (withTypes && kind === 'type'))
-        .flatMap(({ path }) => (path !== null && known.has(path) ? [path] : [])),
-    ]),
+    files.map((file) => [file.path, importsOf(file).filter(({ kind }) => kinds.includes(kind))]),
   )
-  const order = new Map<string, number>()
-  const low = new Map<string, number>()
-  const stack: string[] = []
-  const groups: string[][] = []
-  const visit = (path: string): void => {
-    order.set(path, order.size)
-    low.set(path, order.size - 1)
-    stack.push(path)
-    for (const next of edges.get(path) ?? []) {
-      if (!order.has(next)) visit(next)
-      else if (!stack.includes(next)) continue
-      low.set(path, Math.min(low.get(path) ?? 0, low.get(next) ?? 0))
+  for (const start of paths) {
+    const found = new Set<string>()
+    const open = [start]
+    for (let path = open.pop(); path !== undefined; path = open.pop()) {
+      for (const { path: next } of edges.get(path) ?? []) {
+        if (next === null || found.has(next)) continue
+        found.add(next)
+        open.push(next)
+      }
     }
-    if (low.get(path) !== order.get(path)) return
-    const group = stack.splice(stack.indexOf(path))
-    if (group.length > 1) groups.push(group.sort())
+    reached.set(start, found)
   }
-  for (const { path } of files) if (!order.has(path)) visit(path)
-  return groups.sort((one, other) => other.length - one.length)
+  const reaches = (from: string, to: string): boolean => reached.get(from)?.has(to) === true
+  return paths
+    .map((path) => paths.filter((other) => reaches(path, other) && reaches(other, path)))
+    .filter((group, at) => group.length > 1 && group[0] === paths[at])
+    .sort((one, other) => other.length - one.length)
 }

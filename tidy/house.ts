@@ -1,46 +1,31 @@
-import { importedNamesOf } from './imported-names.ts'
-import { isServerCode, isTest, type SourceFile, type Violation } from './source-tree.ts'
-import { nameOf, walk } from './syntax.ts'
+import { importedNamesOf } from './imports.ts'
+import { isServerCode, isTest, linesOf, type SourceFile, type Violation } from './source-tree.ts'
+import { exportsOf, nameOf, nodesOf, walk } from './syntax.ts'
 
 /** The figures of the house: `src/` without its tests. */
-export interface HouseFigures {
-  readonly files: number
-  readonly lines: number
-  readonly medianLines: number
-  readonly exportsPer1000Lines: number
-  /** `path name` of each export that no other file imports. */
-  readonly exportsWithoutImporter: readonly string[]
-  /** `path name` of each interface that is named once other than in its declaration. */
-  readonly interfacesUsedOnce: readonly string[]
-  /** `path:line path:line` of each run of six or more lines that stands twice. */
-  readonly duplicates: readonly string[]
-  readonly rooms: Readonly<Record<string, RoomSize>>
-}
-
-/** How large a room is. */
-interface RoomSize {
-  readonly files: number
-  readonly lines: number
-}
+export type HouseFigures = ReturnType<typeof measureHouse>
 
 /** Measures `src/`; who imports what is read from the whole tree. */
-export function measureHouse(tree: readonly SourceFile[]): HouseFigures {
+export function measureHouse(tree: readonly SourceFile[]) {
   const files = tree.filter(isServerCode)
   const lengths = files.map(linesOf).sort((one, other) => one - other)
   const lines = lengths.reduce((sum, length) => sum + length, 0)
   const imported = importedNamesOf(tree)
   const exported = files.flatMap((file) =>
-    exportsOf(file).map((name) => ({ path: file.path, name })),
+    exportsOf(file.syntax().program)
+      .filter(({ name }) => name !== 'default')
+      .map(({ name }) => `${file.path} ${name}`),
   )
   return {
     files: files.length,
     lines,
     medianLines: lengths[Math.floor(lengths.length / 2)] ?? 0,
     exportsPer1000Lines: Math.round((exported.length * 1_000) / Math.max(lines, 1)),
-    exportsWithoutImporter: exported
-      .filter(({ path, name }) => !imported.has(`${path} ${name}`))
-      .map(({ path, name }) => `${path} ${name}`),
+    /** `path name` of each export that no other file imports. */
+    exportsWithoutImporter: exported.filter((place) => !imported.has(place)),
+    /** `path name` of each interface that is named once other than in its declaration. */
     interfacesUsedOnce: interfacesUsedOnce(files, tree),
+    /** `path:line path:line` of each run of six or more lines that stands twice. */
     duplicates: duplicatesIn(files),
     rooms: roomsOf(files),
   }
@@ -49,53 +34,29 @@ export function measureHouse(tree: readonly SourceFile[]): HouseFigures {
 /** Finds exports that no other file imports, and runs of six lines that stand twice. */
 export function checkHouse(tree: readonly SourceFile[]): Violation[] {
   const house = measureHouse(tree)
-  const violations: Violation[] = []
-  for (const place of house.exportsWithoutImporter) {
-    const [path = '', name] = place.split(' ')
-    violations.push({ path, line: null, message: `exports ${name}, which no other file imports` })
-  }
-  for (const place of house.duplicates) {
-    const [one, path = ''] = place.split(' ')
-    violations.push({ path, line: null, message: `has six lines or more that stand in ${one} too` })
-  }
-  return violations
+  return [
+    ...house.exportsWithoutImporter.map((place) => {
+      const [path = '', name] = place.split(' ')
+      return { path, line: null, message: `exports ${name}, which no other file imports` }
+    }),
+    ...house.duplicates.map((place) => {
+      const [one, path = ''] = place.split(' ')
+      return { path, line: null, message: `has six lines or more that stand in ${one} too` }
+    }),
+  ]
 }
 
-function linesOf({ text }: SourceFile): number {
-  return text.split('\n').length - 1
+function roomsOf(files: readonly SourceFile[]) {
+  const rooms = Map.groupBy(files, ({ path }) => path.split('/')[1] ?? '')
+  return Object.fromEntries(
+    [...rooms].map(([room, ofRoom]) => {
+      const lines = ofRoom.reduce((sum, file) => sum + linesOf(file), 0)
+      return [room, { files: ofRoom.length, lines }]
+    }),
+  )
 }
 
-function roomsOf(files: readonly SourceFile[]): Record<string, RoomSize> {
-  const rooms: Record<string, RoomSize> = {}
-  for (const file of files) {
-    const room = file.path.split('/')[1] ?? ''
-    const { files: count, lines } = rooms[room] ?? { files: 0, lines: 0 }
-    rooms[room] = { files: count + 1, lines: lines + linesOf(file) }
-  }
-  return rooms
-}
-
-/** Names that a file exports by a declaration or a list. */
-function exportsOf(file: SourceFile): string[] {
-  const names: string[] = []
-  walk(file.syntax().program, (node) => {
-    if (node.type !== 'ExportNamedDeclaration') return
-    for (const { exported } of node.specifiers) names.push(nameOf(exported) ?? '')
-    const { declaration } = node
-    if (declaration === null) return
-    if (declaration.type === 'VariableDeclaration') {
-      for (const { id } of declaration.declarations) names.push(nameOf(id) ?? '')
-    } else if ('id' in declaration) {
-      names.push(nameOf(declaration.id) ?? '')
-    }
-  })
-  return names.filter((name) => name !== '')
-}
-
-function interfacesUsedOnce(
-  files: readonly SourceFile[],
-  tree: readonly SourceFile[],
-): readonly string[] {
+function interfacesUsedOnce(files: readonly SourceFile[], tree: readonly SourceFile[]): string[] {
   const uses = new Map<string, number>()
   for (const file of tree) {
     if (!file.path.endsWith('.ts') || isTest(file)) continue
@@ -105,15 +66,12 @@ function interfacesUsedOnce(
       if (name !== null) uses.set(name, (uses.get(name) ?? 0) + 1)
     })
   }
-  return files.flatMap((file) => {
-    const found: string[] = []
-    walk(file.syntax().program, (node) => {
-      if (node.type !== 'TSInterfaceDeclaration') return
-      const name = nameOf(node.id)
-      if (name !== null && (uses.get(name) ?? 0) <= 1) found.push(`${file.path} ${name}`)
-    })
-    return found
-  })
+  return files.flatMap((file) =>
+    nodesOf(file.syntax().program)
+      .filter((node) => node.type === 'TSInterfaceDeclaration')
+      .filter(({ id }) => (uses.get(id.name) ?? 0) <= 1)
+      .map(({ id }) => `${file.path} ${id.name}`),
+  )
 }
 
 const DUPLICATE_LINES_MIN = 6

@@ -1,5 +1,5 @@
 import { type Import, importsOf } from './imports.ts'
-import { isCode, isTest, type SourceFile, type Violation } from './source-tree.ts'
+import { type Fault, fileRule, isCode, isTest, type SourceFile } from './source-tree.ts'
 
 /** The rooms of `src/`, lowest row first. A room knows itself and the rooms of lower rows. */
 export const ROWS: readonly (readonly string[])[] = [
@@ -30,25 +30,19 @@ const VOCABULARY_MAY_IMPORT = new Set(['node:buffer'])
  * Tests may also import rooms of their own row, `simulator/` and `test/`. The simulator is a program
  * of its own and imports nothing of `src/`; only app/serve.ts starts it, lazily.
  */
-export function checkLayers(files: readonly SourceFile[]): Violation[] {
-  const violations: Violation[] = []
-  for (const file of files) {
-    if (!isCode(file)) continue
-    for (const imported of importsOf(file)) {
-      const message = objection(file, imported)
-      if (message !== null) violations.push({ path: file.path, line: imported.line, message })
-    }
-    if (file.path.startsWith('src/') && rowOf(file.path) === null) {
-      violations.push({ path: file.path, line: null, message: 'is in no row of the layers table' })
-    }
-  }
-  return violations
-}
+export const checkLayers = fileRule(isCode, (file) => {
+  const faults = importsOf(file).flatMap((imported): Fault[] => {
+    const message = objection(file, imported)
+    return message === null ? [] : [[imported.line, message]]
+  })
+  if (file.path.startsWith('src/') && rowOf(file.path) === null)
+    faults.push([null, 'is in no row of the layers table'])
+  return faults
+})
 
 function objection(file: SourceFile, imported: Import): string | null {
   if (file.path.startsWith('simulator/')) return objectionInSimulator(file, imported)
-  if (file.path.startsWith('src/')) return objectionInSrc(file, imported)
-  return null
+  return file.path.startsWith('src/') ? objectionInSrc(file, imported) : null
 }
 
 function objectionInSimulator(file: SourceFile, { path, specifier }: Import): string | null {

@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 import { PICTURES, picturePath } from '../test/pictures.ts'
-import type { SourceFile, Violation } from './source-tree.ts'
+import { type Fault, fileRule, type SourceFile, type Violation } from './source-tree.ts'
 
 /** A line of a Markdown file outside of its code blocks. */
 export interface ProseLine {
@@ -9,7 +9,7 @@ export interface ProseLine {
 }
 
 /** A fenced code block. */
-export interface CodeBlock {
+interface CodeBlock {
   /** The word after the fence; empty where there is none. */
   readonly language: string
   readonly lines: readonly ProseLine[]
@@ -39,23 +39,15 @@ export function readMarkdown(text: string): { prose: ProseLine[]; blocks: CodeBl
 }
 
 /** Every Markdown file opens with its one `# Title`. */
-export function checkTitles(files: readonly SourceFile[]): Violation[] {
-  return files.filter(isMarkdown).flatMap(({ path, text }) => {
-    const { prose } = readMarkdown(text)
-    const titles = prose.filter((line) => /^# \S/.test(line.text))
-    const first = prose.find((line) => line.text.trim() !== '')
-    if (titles.length === 1 && first?.line === titles[0]?.line) return []
-    return [
-      { path, line: titles[1]?.line ?? 1, message: 'opens with one "# Title" and has no other' },
-    ]
-  })
-}
+export const checkTitles = fileRule(isMarkdown, ({ text }): Fault[] => {
+  const { prose } = readMarkdown(text)
+  const titles = prose.filter((line) => /^# \S/.test(line.text))
+  const first = prose.find((line) => line.text.trim() !== '')
+  if (titles.length === 1 && first?.line === titles[0]?.line) return []
+  return [[titles[1]?.line ?? 1, 'opens with one "# Title" and has no other']]
+})
 
-interface Link extends ProseLine {
-  readonly target: string
-}
-
-function linksOf(text: string): Link[] {
+function linksOf(text: string) {
   return readMarkdown(text).prose.flatMap((line) => {
     // Text in backticks shows a link but is not one.
     const words = line.text.replace(/`[^`]*`/g, '')
@@ -70,24 +62,21 @@ function linksOf(text: string): Link[] {
 /** Every relative link names a file, folder or heading that is there. */
 export function checkLinks(files: readonly SourceFile[]): Violation[] {
   const texts = new Map(files.map(({ path, text }) => [path, text]))
-  const violations: Violation[] = []
-  for (const file of files.filter(isMarkdown)) {
-    for (const { target, line } of linksOf(file.text)) {
-      if (/^[a-z][a-z+.-]*:/i.test(target)) continue
-      const message = objection({ path: file.path, target, texts })
-      if (message !== null) violations.push({ path: file.path, line, message })
-    }
-  }
-  return violations
+  const check = fileRule(isMarkdown, ({ path, text }) =>
+    linksOf(text).flatMap(({ target, line }): Fault[] => {
+      const message = /^[a-z][a-z+.-]*:/i.test(target) ? null : objection({ path, target, texts })
+      return message === null ? [] : [[line, message]]
+    }),
+  )
+  return check(files)
 }
 
-interface LinkInput {
+function objection(link: {
   readonly path: string
   readonly target: string
   readonly texts: ReadonlyMap<string, string>
-}
-
-function objection({ path, target, texts }: LinkInput): string | null {
+}): string | null {
+  const { path, target, texts } = link
   const [place = '', heading] = target.split('#')
   const named = place === '' ? path : posix.join(posix.dirname(path), place).replace(/\/$/, '')
   const text = texts.get(named)
@@ -108,15 +97,9 @@ const UNREAD_FILES: ReadonlySet<string> = new Set([
 /** The anchors of a file's headings, as the usual hosts of Markdown make them. */
 function headingsOf(text: string): Set<string> {
   const anchors = readMarkdown(text).prose.flatMap((line) => {
-    const [, title] = /^#{1,6} (.+)$/.exec(line.text) ?? []
-    if (title === undefined) return []
-    return [
-      title
-        .trim()
-        .toLowerCase()
-        .replace(/[^\p{L}\p{N} _-]/gu, '')
-        .replaceAll(' ', '-'),
-    ]
+    const [, title = ''] = /^#{1,6} (.+)$/.exec(line.text) ?? []
+    const kept = title.trim().toLowerCase()
+    return kept.replace(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-') || []
   })
   return new Set(anchors)
 }
@@ -171,19 +154,18 @@ export function checkAlerts(
   files: readonly SourceFile[],
   metrics: Readonly<Record<string, unknown>>,
 ): Violation[] {
-  const violations: Violation[] = []
-  for (const { path, text } of files) {
-    if (!path.startsWith('docs/')) continue
-    for (const { lines } of readMarkdown(text).blocks) {
-      for (const { text: code, line } of lines) {
-        for (const [name] of code.matchAll(/\btollgate_\w+/g)) {
-          if (Object.hasOwn(metrics, name.replace(/_(?:bucket|sum|count)$/, ''))) continue
-          violations.push({ path, line, message: `${name}: no metric has this name` })
-        }
-      }
-    }
-  }
-  return violations
+  const check = fileRule(
+    ({ path }) => path.startsWith('docs/'),
+    ({ text }) =>
+      readMarkdown(text)
+        .blocks.flatMap(({ lines }) => lines)
+        .flatMap((code) =>
+          [...code.text.matchAll(/\btollgate_\w+/g)]
+            .filter(([name]) => !Object.hasOwn(metrics, name.replace(/_(?:bucket|sum|count)$/, '')))
+            .map(([name]) => [code.line, `${name}: no metric has this name`] as const),
+        ),
+  )
+  return check(files)
 }
 
 /** Each alert of docs/metrics.md has a row in docs/troubleshooting.md, which says what to do. */

@@ -9,49 +9,38 @@ const tree = await readSourceTree(join(import.meta.dirname, '..'))
 const house = measureHouse(tree)
 const shape = measureShape(tree)
 const chat = await filesThatAChatEnters()
-const sizes = (groups: readonly (readonly string[])[]): string =>
-  groups.length === 0
-    ? '0'
-    : `${groups.length} (of ${groups.map(({ length }) => length).join(', ')})`
-const rows: [string, string | number][] = [
+const cycles = (groups: readonly (readonly string[])[]) => groups.map((group) => group.join(' '))
+const figures: readonly (readonly [string, number | readonly string[]])[] = [
   ['files', house.files],
   ['lines', house.lines],
   ['median file, lines', house.medianLines],
   ['files over 400 lines', shape.filesOver400Lines],
   ['exports a 1,000 lines', house.exportsPer1000Lines],
-  ['exports that no other file imports', house.exportsWithoutImporter.length],
-  ['interfaces that are used once', house.interfacesUsedOnce.length],
-  ['runs of six or more lines that stand twice', house.duplicates.length],
-  ['files with one importer', shape.oneImporter.length],
-  ['of them under 60 lines', shape.shortOneImporter.length],
-  ['import cycles at run time', sizes(shape.cycles)],
-  ['import cycles with types', sizes(shape.cyclesWithTypes)],
+  ['exports that no other file imports', house.exportsWithoutImporter],
+  ['interfaces that are used once', house.interfacesUsedOnce],
+  ['runs of six or more lines that stand twice', house.duplicates],
+  ['files with one importer', shape.oneImporter],
+  ['of them under 60 lines', shape.shortOneImporter],
+  ['import cycles at run time', cycles(shape.cycles)],
+  ['import cycles with types', cycles(shape.cyclesWithTypes)],
   ['longest function of the server, lines', shape.longestFunction.server],
   ['longest function of the page, lines', shape.longestFunction.page],
-  ['files that a streamed chat enters', chat.length],
-  ['files that hand on tokens_per_minute', shape.filesOfASetting.length],
-  ['files of the ledger that know purchases', shape.filesOfARow.length],
+  ['files that a streamed chat enters', chat],
+  ['files that hand on tokens_per_minute', shape.filesOfASetting],
+  ['files of the ledger that know purchases', shape.filesOfARow],
   ['paths that the page writes by hand', shape.pathsOfThePage],
+  ...Object.entries(shape.linesBeside).map(([place, lines]) => [`${place}, lines`, lines] as const),
 ]
-for (const [place, lines] of Object.entries(shape.linesBeside))
-  rows.push([`${place}, lines`, lines])
-for (const [name, figure] of rows) console.log(`${name.padEnd(44)}${figure.toLocaleString('en')}`)
+for (const [name, figure] of figures) {
+  const count = typeof figure === 'number' ? figure : figure.length
+  console.log(`${name.padEnd(44)}${count.toLocaleString('en')}`)
+}
 console.log('')
 for (const [room, { files, lines }] of Object.entries(house.rooms)) {
   console.log(`${`src/${room}`.padEnd(44)}${files} files, ${lines.toLocaleString('en')} lines`)
 }
-if (process.argv.includes('--list')) {
-  for (const [title, places] of [
-    ['exports that no other file imports', house.exportsWithoutImporter],
-    ['interfaces that are used once', house.interfacesUsedOnce],
-    ['runs of lines that stand twice', house.duplicates],
-    ['files with one importer', shape.oneImporter],
-    ['import cycles with types', shape.cyclesWithTypes.map((group) => group.join(' '))],
-    ['files that a streamed chat enters', chat],
-    ['files that hand on tokens_per_minute', shape.filesOfASetting],
-    ['files of the ledger that know purchases', shape.filesOfARow],
-  ] as const) {
-    console.log(`\n${title}:`)
-    for (const place of places) console.log(`  ${place}`)
-  }
+for (const [name, places] of process.argv.includes('--list') ? figures : []) {
+  if (typeof places === 'number') continue
+  console.log(`\n${name}:`)
+  for (const place of places) console.log(`  ${place}`)
 }

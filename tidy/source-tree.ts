@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseSyntax, type Syntax } from './syntax.ts'
+import type { Node } from 'oxc-parser'
+import { parseSyntax, type Syntax, walk } from './syntax.ts'
 
 /** A text file of the tree that the rules look at. */
 export interface SourceFile {
@@ -50,6 +51,11 @@ export function isServerCode(file: SourceFile): boolean {
   return isCode(file) && file.path.startsWith('src/') && !isTest(file)
 }
 
+/** How many lines a file has. */
+export function linesOf({ text }: SourceFile): number {
+  return text.split('\n').length - 1
+}
+
 function sourceFile(path: string, text: string): SourceFile {
   let syntax: Syntax | null = null
   return {
@@ -75,4 +81,40 @@ export interface Violation {
 /** The violation as an editor's terminal makes it a link: `path:line message`. */
 export function describeViolation({ path, line, message }: Violation): string {
   return `${path}${line === null ? '' : `:${line}`} ${message}`
+}
+
+/** A check of a whole tree. */
+export type Rule = (files: readonly SourceFile[]) => Violation[]
+
+/** A fault of a file: its line, null for the file as a whole, and what to say of it. */
+export type Fault = readonly [line: number | null, message: string]
+
+/** By position: the files that the rule looks at, and the faults that it finds in one of them. */
+export function fileRule(
+  looksAt: (file: SourceFile) => boolean,
+  faultsOf: (file: SourceFile) => Iterable<Fault>,
+): Rule {
+  return (files) =>
+    files
+      .filter(looksAt)
+      .flatMap((file) =>
+        [...faultsOf(file)].map(([line, message]) => ({ path: file.path, line, message })),
+      )
+}
+
+/** By position: the files that the rule looks at, and how it judges each node of one of them; null: no objection. */
+export function nodeRule(
+  looksAt: (file: SourceFile) => boolean,
+  judgeOf: (file: SourceFile) => (node: Node, parents: readonly Node[]) => string | null,
+): Rule {
+  return fileRule(looksAt, (file) => {
+    const { program, lineAt } = file.syntax()
+    const judge = judgeOf(file)
+    const faults: Fault[] = []
+    walk(program, (node, parents) => {
+      const message = judge(node, parents)
+      if (message !== null) faults.push([lineAt(node.start), message])
+    })
+    return faults
+  })
 }

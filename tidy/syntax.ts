@@ -48,6 +48,38 @@ export function nameOf(node: Node | null | undefined): string | null {
   return node.type === 'Identifier' || node.type === 'PrivateIdentifier' ? node.name : null
 }
 
+/** The names among these nodes. */
+export function namesOf(nodes: readonly (Node | null | undefined)[]): string[] {
+  return nodes.map(nameOf).filter((name) => name !== null)
+}
+
+/** A name that a file exports. */
+interface Exported {
+  readonly name: string
+  /** The statement that declares it; null for a re-export. */
+  readonly statement: Node | null
+}
+
+/** Everything that a file exports by its name, and its default as `default`. */
+export function exportsOf({ body }: Program): Exported[] {
+  return body.flatMap((statement): Exported[] => {
+    if (statement.type === 'ExportDefaultDeclaration') return [{ name: 'default', statement }]
+    if (statement.type !== 'ExportNamedDeclaration') return []
+    if (statement.declaration !== null)
+      return declaredNames(statement.declaration).map((name) => ({ name, statement }))
+    return statement.specifiers.map(({ local, exported }) => {
+      const isOf = (other: Node) => declaredNames(other).includes(nameOf(local) ?? '')
+      return { name: nameOf(exported) ?? '', statement: body.find(isOf) ?? null }
+    })
+  })
+}
+
+function declaredNames(statement: Node): string[] {
+  if (statement.type === 'VariableDeclaration')
+    return namesOf(statement.declarations.map(({ id }) => id))
+  return 'id' in statement ? namesOf([statement.id]) : []
+}
+
 function childrenOf(node: Node): Node[] {
   const children: Node[] = []
   for (const [property, value] of Object.entries(node)) {

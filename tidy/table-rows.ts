@@ -32,17 +32,10 @@ export function withRows(text: string, { rows, ownCells, prefix = '' }: TablePag
     if (cells === undefined || written.has(name)) continue
     written.add(name)
     const before = told.split('|').map((cell) => cell.trim())
-    lines.push(rowOf(name, [...cells, ...before.slice(before.length - ownCells)]))
+    const row = [`\`${name}\``, ...cells, ...before.slice(before.length - ownCells)]
+    lines.push(`| ${row.join(' | ')} |`)
   }
   return lines.join('\n')
-}
-
-function rowOf(name: string, cells: readonly string[]): string {
-  return `| \`${name}\` | ${cells.join(' | ')} |`
-}
-
-function missingRow(name: string): string {
-  return `has no row for ${name}: add | \`${name}\` | | to the table it belongs to, and run \`npm run docs\``
 }
 
 /** A page of tables has a row for each name, as the code has it, and none of its own cells is empty. */
@@ -54,7 +47,10 @@ export function checkTablePage(files: readonly SourceFile[], page: TablePage): V
   const empty = lines.findIndex((line) => ROW.test(line) && /\| *\|$/.test(line))
   if (empty !== -1) return [{ path, line: empty + 1, message: 'leaves its last cell empty' }]
   const absent = Object.keys(page.rows).find((name) => !text.includes(`\n| \`${name}\` |`))
-  if (absent !== undefined) return [{ path, line: null, message: missingRow(absent) }]
+  if (absent !== undefined) {
+    const message = `has no row for ${absent}: add | \`${absent}\` | | to the table it belongs to, and run \`npm run docs\``
+    return [{ path, line: null, message }]
+  }
   const made = withRows(text, page).split('\n')
   const differs = made.findIndex((line, index) => line !== lines[index])
   if (differs === -1 && made.length === lines.length) return []

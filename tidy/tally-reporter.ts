@@ -47,9 +47,8 @@ export class TallyReporter implements Reporter {
       path: module.relativeModuleId,
       tookMs: module.diagnostic().duration,
     }))
-    for (const line of slowestFiles(timed)) this.#write(line)
-    for (const line of failed.flat()) this.#write(line)
-    this.#write(`${passed} passed, ${failed.length} failed`)
+    const tally = `${passed} passed, ${failed.length} failed`
+    for (const line of [...slowestFiles(timed), ...failed.flat(), tally]) this.#write(line)
   }
 }
 
@@ -62,15 +61,10 @@ function failure(
   return [`failed: ${name}`, ...lines.map((line) => `  ${line}`)]
 }
 
-/** How long one file of tests took. */
-interface TimedFile {
-  readonly project: string
-  readonly path: string
-  readonly tookMs: number
-}
-
 /** The five slowest files of each project, slowest first, in lines for a person. */
-export function slowestFiles(files: readonly TimedFile[]): string[] {
+export function slowestFiles(
+  files: readonly { readonly project: string; readonly path: string; readonly tookMs: number }[],
+): string[] {
   const byProject = Map.groupBy(files, ({ project }) => project)
   return [...byProject].flatMap(([project, ofProject]) => [
     `slowest of ${project === '' ? 'all files' : project}:`,

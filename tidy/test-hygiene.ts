@@ -1,7 +1,6 @@
 import type { CallExpression, Node } from 'oxc-parser'
-import { importsOf } from './imports.ts'
-import { isCode, isTest, type SourceFile, type Violation } from './source-tree.ts'
-import { nameOf, walk } from './syntax.ts'
+import { isCode, isTest, nodeRule } from './source-tree.ts'
+import { nameOf } from './syntax.ts'
 
 const RUNNERS = new Set(['bench', 'describe', 'it', 'suite', 'test'])
 const LEFT_OUT = new Set(['fails', 'only', 'runIf', 'skip', 'skipIf', 'todo'])
@@ -15,63 +14,56 @@ const TIME_OUT = 'a busy machine meets this time-out: HANG_LIMITS bounds every t
  * Tests run whole, on real parts, and wait for what happens: not for time to pass, nor until their own
  * time-out, which a machine with other work meets.
  */
-export function checkTestHygiene(files: readonly SourceFile[]): Violation[] {
-  const violations: Violation[] = []
-  for (const file of files) {
-    if (!isCode(file) || !isTest(file)) continue
-    const { program, lineAt } = file.syntax()
-    for (const { specifier, line } of importsOf(file)) {
-      if (!/^(?:node:)?timers(?:\/promises)?$/.test(specifier)) continue
-      violations.push({
-        path: file.path,
-        line,
-        message: `imports ${specifier}: await the event itself`,
-      })
+export const checkTestHygiene = nodeRule(
+  (file) => isCode(file) && isTest(file),
+  () => (node, parents) => {
+    if ('source' in node && node.source?.type === 'Literal') {
+      const specifier = String(node.source.value)
+      const isTimers = /^(?:node:)?timers(?:\/promises)?$/.test(specifier)
+      return isTimers ? `imports ${specifier}: await the event itself` : null
     }
-    walk(program, (node, parents) => {
-      const message =
-        node.type === 'CallExpression'
-          ? (objectionToCall(node) ?? objectionToTimeout(node))
-          : objectionToSelection(node, parents)
-      if (message !== null) violations.push({ path: file.path, line: lineAt(node.start), message })
-    })
-  }
-  return violations
+    if (node.type !== 'CallExpression') return objectionToSelection(node, parents)
+    const { callee } = node
+    const [called, object] =
+      callee.type === 'MemberExpression' ? [callee.property, nameOf(callee.object)] : [callee, null]
+    const call: Call = { name: nameOf(called) ?? '', object, node }
+    return objectionToCall(call) ?? (isBounded(call) ? TIME_OUT : null)
+  },
+)
+
+interface Call {
+  readonly name: string
+  /** Of `object.name()`; null where there is none, or no name. */
+  readonly object: string | null
+  readonly node: CallExpression
 }
 
-function objectionToCall({ callee }: CallExpression): string | null {
-  const name = nameOf(callee.type === 'MemberExpression' ? callee.property : callee) ?? ''
-  const object = callee.type === 'MemberExpression' ? nameOf(callee.object) : null
+function objectionToCall({ name, object }: Call): string | null {
   if (object === 'vi' && MOCKS.has(name)) return `vi.${name}: use the real part, or the simulator`
   if (SLEEPS.has(name) && (object === null || object === 'globalThis')) {
     return `${name} waits for time: await the event itself`
   }
   if (name === 'toBeCloseTo') return 'toBeCloseTo tolerates a difference: compare exactly'
   // context.skip() inside of a test
-  if (name === 'skip' && object !== null && !RUNNERS.has(object)) {
-    return 'skip(): a test that cannot run fails'
-  }
-  return null
+  return name === 'skip' && object !== null && !RUNNERS.has(object)
+    ? 'skip(): a test that cannot run fails'
+    : null
 }
 
 /** test('…', …, 5_000), expect.poll(…, { timeout: 5_000 }), vi.waitFor(…), AbortSignal.timeout(5_000). */
-function objectionToTimeout({ callee, arguments: given }: CallExpression): string | null {
-  const name = nameOf(callee.type === 'MemberExpression' ? callee.property : callee) ?? ''
-  const object = callee.type === 'MemberExpression' ? nameOf(callee.object) : null
-  if (object === 'AbortSignal' && name === 'timeout') return TIME_OUT
-  if (object === 'vi' && BOUNDED_WAITS.has(name)) return TIME_OUT
-  const isTimed = TIMED.has(rootOf(callee))
-  if (!isTimed && name !== 'poll') return null
-  const isOptions = given.some(
+function isBounded({ name, object, node }: Call): boolean {
+  if (object === 'AbortSignal' && name === 'timeout') return true
+  if (object === 'vi' && BOUNDED_WAITS.has(name)) return true
+  const isTimed = TIMED.has(rootOf(node.callee))
+  if (!isTimed && name !== 'poll') return false
+  const given = node.arguments
+  const isOption = given.some(
     (argument) =>
       argument.type === 'ObjectExpression' &&
-      argument.properties.some(
-        (property) => property.type === 'Property' && nameOf(property.key) === 'timeout',
-      ),
+      argument.properties.some((each) => 'key' in each && nameOf(each.key) === 'timeout'),
   )
   const last = given.at(-1)
-  const isLast = last !== undefined && !isFunction(last) && given.some(isFunction)
-  return isOptions || (isTimed && isLast) ? TIME_OUT : null
+  return isOption || (isTimed && last !== undefined && !isFunction(last) && given.some(isFunction))
 }
 
 function isFunction({ type }: Node): boolean {
@@ -92,8 +84,7 @@ function objectionToSelection(node: Node, parents: readonly Node[]): string | nu
       ? `${node.name} leaves tests out`
       : null
   }
-  if (node.type !== 'MemberExpression') return null
+  if (node.type !== 'MemberExpression' || !RUNNERS.has(rootOf(node.object))) return null
   const name = nameOf(node.property) ?? ''
-  if (!LEFT_OUT.has(name)) return null
-  return RUNNERS.has(rootOf(node.object)) ? `.${name} leaves tests out` : null
+  return LEFT_OUT.has(name) ? `.${name} leaves tests out` : null
 }

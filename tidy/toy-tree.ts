@@ -1,15 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import {
-  describeViolation,
-  readSourceTree,
-  type SourceFile,
-  type Violation,
-} from './source-tree.ts'
-
-/** A check of a whole tree. */
-export type Rule = (files: readonly SourceFile[]) => Violation[]
+import { describeViolation, type Rule, readSourceTree } from './source-tree.ts'
 
 /**
  * Runs a rule on a small tree written to a temporary folder: what it says, a line each. Shows that a
