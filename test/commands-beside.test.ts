@@ -35,11 +35,7 @@ async function chat(apiKey: string): Promise<ClientAnswer> {
     body: '{"model":"sim/text","max_tokens":16,"messages":[{"role":"user","content":"Say hello."}]}',
   })
   const [, code = null] = /"code":"(\w+)"/.exec(await answer.text()) ?? []
-  return {
-    httpStatus: answer.status,
-    code,
-    requestId: answer.headers.get('x-request-id') ?? '',
-  }
+  return { httpStatus: answer.status, code, requestId: answer.headers.get('x-request-id') ?? '' }
 }
 
 async function keyIdOf(apiKey: string): Promise<string> {

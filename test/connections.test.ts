@@ -255,9 +255,7 @@ describe('a client that asks before it uploads', () => {
   test('is refused without uploading, where it is refused for what its head says', async () => {
     const to = await startJourneyWorld({
       upstream: () => {},
-      replace: () => ({
-        authenticate: () => Promise.reject(new Problem('invalid_api_key')),
-      }),
+      replace: () => ({ authenticate: () => Promise.reject(new Problem('invalid_api_key')) }),
     })
     const answer = await send(to, { method: 'POST', headers: asking, body: CHAT_BODY })
     expect(answer).toMatchObject({ httpStatus: 401, continued: false })

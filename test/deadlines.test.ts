@@ -64,12 +64,6 @@ test.each<{ kind: string; input: WorldInput; hours: number }>([
     await loseOne(to, account.apiKey)
     const { ended, ...said } = await saidDeadlines(to, { operator, member, account })
     const at = new Date(Date.parse(ended) + hours * 3_600_000).toISOString()
-    expect(said).toEqual({
-      list: at,
-      balanceByKey: at,
-      balance: at,
-      overview: at,
-      attention: at,
-    })
+    expect(said).toEqual({ list: at, balanceByKey: at, balance: at, overview: at, attention: at })
   },
 )

@@ -101,10 +101,7 @@ describe('between the hold and its forwarding', () => {
     ['the headers for the provider fail', { format: { ...chat, forwardedHeaders: fail } }],
   ])('%s: the hold is released, nothing is sent, and the client is told 500', async (_, broken) => {
     let connections = 0
-    const to = await startJourneyWorld({
-      upstream: () => connections++,
-      ...broken,
-    })
+    const to = await startJourneyWorld({ upstream: () => connections++, ...broken })
     const { httpStatus, text } = await post(to, CHAT_BODY)
     expect([httpStatus, JSON.parse(text)]).toEqual([500, INTERNAL])
     expect(await to.onlyRequest()).toMatchObject({

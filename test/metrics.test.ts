@@ -129,10 +129,7 @@ test('what the parts do is on the page: commits, refreshes, holds and what was r
 })
 
 test('ten thousand unknown model names make no new series, and none of them is on the page', async () => {
-  const to = await open({
-    METRICS_PORT: '0',
-    TOLLGATE_REQUESTS_PER_MINUTE: '1000000',
-  })
+  const to = await open({ METRICS_PORT: '0', TOLLGATE_REQUESTS_PER_MINUTE: '1000000' })
   const { apiKey } = await to.account()
   await send(to, apiKey)
   await send(to, apiKey, { model: 'no/name-0' })

@@ -75,10 +75,7 @@ test.each<[string, object, Fault, string, RegExp, string?]>([
     expect(text).toMatch(words)
     expect(text).not.toContain(DEFAULT_MARKER)
 
-    expect(await onlyRequest(world)).toMatchObject({
-      state: 'released',
-      errorCode,
-    })
+    expect(await onlyRequest(world)).toMatchObject({ state: 'released', errorCode })
     expect(await world.backedBalanceMicros(id)).toBe(10_000_000)
     expect(await world.audit()).toMatchObject({ ok: true, differences: [] })
     await world.close()

@@ -63,12 +63,7 @@ const SCREENS: readonly Screen[] = [
     path: `${at('connect')}?client=codex&model=openai/gpt-6-mini`,
     text: 'Put it into ~/.codex/config.toml.',
   },
-  {
-    name: 'playground',
-    path: at('playground'),
-    act: openSettings,
-    text: 'Stream the answer',
-  },
+  { name: 'playground', path: at('playground'), act: openSettings, text: 'Stream the answer' },
   {
     name: 'playground-estimate',
     path: at('playground'),

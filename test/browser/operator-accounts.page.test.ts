@@ -5,11 +5,7 @@ import { test } from './page-test.ts'
 /** The list of accounts, sorted. */
 
 testScreens([
-  {
-    name: 'op-accounts-sorted',
-    path: 'operator/accounts?sort=-available',
-    text: 'Night Shift',
-  },
+  { name: 'op-accounts-sorted', path: 'operator/accounts?sort=-available', text: 'Night Shift' },
 ])
 
 test('the heads of accounts sort them, in the address and the CSV too', async ({

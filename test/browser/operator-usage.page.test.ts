@@ -23,11 +23,7 @@ const SCREENS: readonly Screen[] = [
     text: 'The usage could not be loaded.',
   },
   { name: 'op-models', path: 'operator/models', text: '$42.00 per M image tokens' },
-  {
-    name: 'op-models-none',
-    path: 'operator/models?find=nothing',
-    text: 'No model matches.',
-  },
+  { name: 'op-models-none', path: 'operator/models?find=nothing', text: 'No model matches.' },
   {
     name: 'op-models-error',
     path: 'operator/models',

@@ -13,10 +13,7 @@ import { REQUESTS } from './stand-in-requests.ts'
 const at = (section: string) => `operator/${section}`
 const ONE = at(`accounts/${HELIX.id}`)
 const FINAL = REQUESTS.find(({ state }) => state === 'final')
-const OWING = {
-  ...HELIX.credit,
-  backed: { balance: -4_200_000, held: 0, available: 0 },
-}
+const OWING = { ...HELIX.credit, backed: { balance: -4_200_000, held: 0, available: 0 } }
 
 const SCREENS: readonly Screen[] = [
   { name: 'op-accounts', path: at('accounts'), text: 'Night Shift' },
@@ -102,16 +99,8 @@ const SCREENS: readonly Screen[] = [
     act: (page) => page.getByRole('button', { name: 'Models of Fri 20 Nov' }).click(),
     text: 'Corrections and write-offs',
   },
-  {
-    name: 'op-account-credit-top-ups',
-    path: `${ONE}/credit?list=top-ups`,
-    text: 'Top-up bought',
-  },
-  {
-    name: 'op-account-credit-every-entry',
-    path: `${ONE}/credit?list=entries`,
-    text: 'welcome',
-  },
+  { name: 'op-account-credit-top-ups', path: `${ONE}/credit?list=top-ups`, text: 'Top-up bought' },
+  { name: 'op-account-credit-every-entry', path: `${ONE}/credit?list=entries`, text: 'welcome' },
   {
     name: 'op-account-credit-new',
     path: `${ONE}/credit`,

@@ -72,11 +72,7 @@ export const OVERVIEW: Overview = {
   spend: {
     steps: STEPS,
     series: SERIES,
-    others: {
-      count: 6,
-      charge: sum(OTHERS),
-      charges: OTHERS,
-    },
+    others: { count: 6, charge: sum(OTHERS), charges: OTHERS },
   },
   keys: [
     { at: 0, requests: 31_204, failed: 62, charge: 77_340_000 },

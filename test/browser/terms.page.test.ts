@@ -25,12 +25,7 @@ const refusal = (param: string) => ({
 })
 
 const SCREENS: readonly Screen[] = [
-  {
-    name: 'key-new-terms',
-    path: `${KEYS_PATH}?create=true`,
-    act: unfold,
-    text: 'Denied models',
-  },
+  { name: 'key-new-terms', path: `${KEYS_PATH}?create=true`, act: unfold, text: 'Denied models' },
   { name: 'key-change-terms', path: KEYS_PATH, act: changeEvals, text: 'Denied models' },
   {
     name: 'key-terms-refused',

@@ -108,11 +108,7 @@ const SCREENS: readonly Screen[] = [
     act: (page) => page.getByText('Webhook created').waitFor(),
     text: 'Host pager.example · Events upstream.away, audit.difference',
   },
-  {
-    name: 'op-webhook-gone',
-    path: `${LIST}/hook_gone`,
-    text: 'Webhook not found',
-  },
+  { name: 'op-webhook-gone', path: `${LIST}/hook_gone`, text: 'Webhook not found' },
   {
     name: 'op-webhook-disable',
     path: ONE,

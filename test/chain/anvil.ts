@@ -18,10 +18,7 @@ const ABI = parseAbi([
   'function set(int256 a, uint256 t)',
 ])
 
-const PLATFORMS: Readonly<Record<string, string>> = {
-  x64: 'amd64',
-  arm64: 'arm64',
-}
+const PLATFORMS: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' }
 
 const receiptShape = z.object({
   contractAddress: z.string().nullable(),

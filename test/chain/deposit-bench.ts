@@ -20,10 +20,7 @@ export const SEED = createHash('sha256').update('a seed for tests').digest()
 const DEPOSIT_KEY = HDKey.fromMasterSeed(SEED).derive("m/44'/60'/0'")
 export const XPUB = DEPOSIT_KEY.publicExtendedKey
 
-export const DEPOSIT_TERMS: DepositTerms = {
-  minimumMicros: micros(1_000_000),
-  feeBps: 0,
-}
+export const DEPOSIT_TERMS: DepositTerms = { minimumMicros: micros(1_000_000), feeBps: 0 }
 
 export const DEPOSIT_CEILINGS: CeilingSettings = {
   holdAboveMicros: micros(5_000_000_000),

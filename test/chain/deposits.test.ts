@@ -285,10 +285,7 @@ test('a deposit that was held is credited by an admin after another look, once',
 test.each(['sqlite', 'postgres'] as const)(
   'on %s, what deposits come to above the ceiling of a day is held',
   async (engine) => {
-    const ceilings = {
-      holdAboveMicros: micros(5_000_000),
-      holdAboveDailyMicros: micros(7_000_000),
-    }
+    const ceilings = { holdAboveMicros: micros(5_000_000), holdAboveDailyMicros: micros(7_000_000) }
     await using deposits = await open({ engine, ceilings })
     for (let paid = 0; paid < 3; paid++) {
       await anvil.transfer({ to: deposits.addressOf('A'), units: 3_000_000n })

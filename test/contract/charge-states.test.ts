@@ -48,11 +48,7 @@ const SUCCESSES: readonly SuccessCase[] = [
     fault: { costUsd: COST_USD, omit: NO_ID },
     charge: () => reportedCharge(COST_MICROS, { hasGenerations: false }),
   },
-  {
-    what: 'a cost of nothing',
-    fault: { costUsd: 0 },
-    charge: (row) => reportedCharge(0, row),
-  },
+  { what: 'a cost of nothing', fault: { costUsd: 0 }, charge: (row) => reportedCharge(0, row) },
   {
     what: 'counts and a generation id, but no cost',
     fault: { omit: ['cost'] },

@@ -4,12 +4,7 @@ import { ROWS } from './rows.ts'
 
 /** A client can steer its request to another provider of the model, which may be dearer than the one listed. */
 
-const DEARER = {
-  prompt: '0.0001',
-  completion: '0.0004',
-  image_output: '0.001',
-  request: '0.01',
-}
+const DEARER = { prompt: '0.0001', completion: '0.0004', image_output: '0.001', request: '0.01' }
 
 let bench: Bench
 let apiKey: string

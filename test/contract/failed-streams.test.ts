@@ -36,11 +36,7 @@ describe.each(STREAMED_ROWS)('$endpoint', (row) => {
           expect(failure?.json).toMatchObject(expected)
           expect(rest.filter(({ kind }) => kind !== '[DONE]')).toEqual([])
           expect(answer.text).not.toContain(DEFAULT_MARKER)
-          await expectCharge(bench, answer, {
-            ...RELEASED,
-            httpStatus: 200,
-            errorCode: words.code,
-          })
+          await expectCharge(bench, answer, { ...RELEASED, httpStatus: 200, errorCode: words.code })
         },
       )
 

@@ -84,11 +84,7 @@ export const toyRow: FormatRow = {
     ...chat.streams,
     hasTotalTimeout: true,
     failures: [
-      {
-        fault: {},
-        event: (error) => ({ type: 'toy', ...openAiError(error) }),
-        carriesUsage: true,
-      },
+      { fault: {}, event: (error) => ({ type: 'toy', ...openAiError(error) }), carriesUsage: true },
     ],
   },
 }

@@ -29,11 +29,7 @@ test.each(STORE_BENCHES.map((each, index) => ({ ...each, first: index + 1 })))(
       }
       latest = source
       const { secretKey, baseUrl, nowMs } = stripe
-      const asked: KilledCardLook = {
-        databaseUrl,
-        stripe: { secretKey, baseUrl, nowMs },
-        killAt,
-      }
+      const asked: KilledCardLook = { databaseUrl, stripe: { secretKey, baseUrl, nowMs }, killAt }
       const wasKilled = await runKilled(bundled('killed-card-look'), JSON.stringify(asked))
       expect(await bench.balance()).toBeLessThanOrEqual(before + CREDIT)
       await bench.store.audit()

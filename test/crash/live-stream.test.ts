@@ -29,11 +29,7 @@ test('of three gateways on one store, one that is killed is abandoned and looked
     bench.serve(),
     bench.serve(),
   ])
-  const live = await send(streaming, {
-    apiKey: liveKey.text,
-    stream: true,
-    modelId: 'sim/text',
-  })
+  const live = await send(streaming, { apiKey: liveKey.text, stream: true, modelId: 'sim/text' })
   const stream = await upstream.stream()
   const liveId = live.headers.get('x-request-id') ?? ''
   const heard = live.text()

@@ -56,11 +56,7 @@ const NO_HOLD: Left = { state: null, chargeMicros: 0, canBeLookedUp: false }
 // Nobody has told its generation id: it is released after a day, or settled by an admin.
 const UNKNOWN: Left = { state: 'unresolved', chargeMicros: 0, canBeLookedUp: false }
 const UNRESOLVED: Left = { state: 'unresolved', chargeMicros: 0, canBeLookedUp: true }
-const PROVISIONAL: Left = {
-  state: 'provisional',
-  chargeMicros: CHARGE_MICROS,
-  canBeLookedUp: true,
-}
+const PROVISIONAL: Left = { state: 'provisional', chargeMicros: CHARGE_MICROS, canBeLookedUp: true }
 const LOOKED_UP: Left = { state: 'final', chargeMicros: LOOKED_UP_MICROS, canBeLookedUp: true }
 
 const NOTHING_HELD = async (): Promise<void> => {}
@@ -114,14 +110,8 @@ export const STEPS: readonly Step[] = [
     left: UNKNOWN,
     inTheEnd: UNKNOWN,
   },
-  heldUpstream({
-    name: 'mid-upstream, before an answer',
-    hold: 'beforeHeaders',
-  }),
-  heldUpstream({
-    name: 'mid-upstream, with half of an answer read',
-    hold: { afterBytes: 60 },
-  }),
+  heldUpstream({ name: 'mid-upstream, before an answer', hold: 'beforeHeaders' }),
+  heldUpstream({ name: 'mid-upstream, with half of an answer read', hold: { afterBytes: 60 } }),
   {
     name: 'mid-upstream, before the first event of a stream',
     async bring(bench, gateway) {

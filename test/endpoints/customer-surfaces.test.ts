@@ -18,10 +18,7 @@ let params: Readonly<Record<string, string>>
 
 beforeAll(async () => {
   world = await startWorld({
-    configured: (usual) => ({
-      ...usual,
-      upstreams: [{ ...usual.upstreams[0], name: UPSTREAM }],
-    }),
+    configured: (usual) => ({ ...usual, upstreams: [{ ...usual.upstreams[0], name: UPSTREAM }] }),
   })
   account = await world.account()
   operator = await setUpOperator(world)

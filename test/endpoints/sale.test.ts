@@ -42,11 +42,7 @@ async function page(method: 'GET' | 'POST', path: string, origin: string | null 
       ...(origin === null ? {} : { origin }),
     },
   })
-  return {
-    httpStatus: answer.statusCode,
-    headers: answer.headers,
-    text: await answer.body.text(),
-  }
+  return { httpStatus: answer.statusCode, headers: answer.headers, text: await answer.body.text() }
 }
 
 function ownOrigin(): string {

@@ -18,10 +18,7 @@ const MANDATORY: Readonly<Record<string, Column>> = {
   BillingCurrency: { kind: 'String', allowed: ['USD'] },
   BillingPeriodEnd: { kind: 'Date/Time' },
   BillingPeriodStart: { kind: 'Date/Time' },
-  ChargeCategory: {
-    kind: 'String',
-    allowed: ['Usage', 'Purchase', 'Tax', 'Credit', 'Adjustment'],
-  },
+  ChargeCategory: { kind: 'String', allowed: ['Usage', 'Purchase', 'Tax', 'Credit', 'Adjustment'] },
   ChargeClass: { kind: 'String', isNull: 'may', allowed: ['Correction'] },
   ChargeDescription: { kind: 'String', isNull: 'may' },
   ChargePeriodEnd: { kind: 'Date/Time' },

@@ -30,11 +30,9 @@ const marked = (value: fc.Arbitrary<object>) =>
   fc.tuple(value, mark).map(([object, own]) => ({ ...object, ...own }))
 const textBlock = marked(text.map((said) => ({ type: 'text', text: said })))
 const resultBlock = marked(
-  fc.oneof(text, fc.array(textBlock, { maxLength: 2 })).map((content) => ({
-    type: 'tool_result',
-    tool_use_id: 't',
-    content,
-  })),
+  fc
+    .oneof(text, fc.array(textBlock, { maxLength: 2 }))
+    .map((content) => ({ type: 'tool_result', tool_use_id: 't', content })),
 )
 const pictureBlock = marked(
   fc.constant({ type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } }),

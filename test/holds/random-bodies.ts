@@ -181,9 +181,7 @@ const messagesSearch = joined(
   stepLimits,
 )
 const prediction = text.map((content) => ({ prediction: { type: 'content', content } }))
-const freeParser = {
-  plugins: [{ id: 'file-parser', pdf: { engine: 'hosted-ai' } }],
-}
+const freeParser = { plugins: [{ id: 'file-parser', pdf: { engine: 'hosted-ai' } }] }
 
 /** Options that the text formats have in common. */
 const options = joined(
