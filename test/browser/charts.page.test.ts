@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
-import { type Screen, testScreens } from './each-screen.ts'
+import { answeredScreens, press, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
-import { down, EMPTY, json } from './stand-in.ts'
+import { down, EMPTY, json, silent } from './stand-in.ts'
 import { HELIX } from './stand-in-data.ts'
 import { ALERTED_OVERVIEW, FIRST_OVERVIEW } from './stand-in-overview.ts'
 import { REQUESTS } from './stand-in-requests.ts'
@@ -32,31 +32,12 @@ const SCREENS: readonly Screen[] = [
     act: (page) => page.locator('.columns svg').hover({ position: { x: 200, y: 120 } }),
     text: /^\w{3} \d+ \w{3}$/,
   },
-  {
-    name: 'overview-alerts',
-    path: at('overview'),
-    before: (server) => server.answer('/overview', json(ALERTED_OVERVIEW)),
-    text: 'of its monthly $20.00',
-  },
-  {
-    name: 'overview-first-day',
-    path: at('overview'),
-    before: (server) => server.answer('/overview', json(FIRST_OVERVIEW)),
-    text: 'No requests yet',
-  },
-  {
-    name: 'overview-error',
-    path: at('overview'),
-    before: (server) => server.answer('/overview', down),
-    text: 'The overview could not be loaded.',
-  },
-  {
-    name: 'overview-loading',
-    path: at('overview'),
-    before: (server) => server.answer('/overview', { kind: 'silence' }),
-    act: (page) => page.locator('.grey').first().waitFor(),
-    text: 'Overview',
-  },
+  ...answeredScreens({ path: at('overview'), pathEnd: '/overview' }, [
+    ['overview-alerts', json(ALERTED_OVERVIEW), 'of its monthly $20.00'],
+    ['overview-first-day', json(FIRST_OVERVIEW), 'No requests yet'],
+    ['overview-error', down, 'The overview could not be loaded.'],
+    ['overview-loading', silent, 'Overview'],
+  ]),
   { name: 'activity', path: `${at('activity')}?range=1h`, text: 'Unresolved' },
   {
     name: 'activity-open',
@@ -71,38 +52,21 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'activity-filter',
     path: at('activity'),
-    act: (page) => page.getByRole('button', { name: 'Model' }).click(),
+    act: press('Model'),
     text: 'black-forest/flux-3',
   },
-  {
-    name: 'activity-empty',
-    path: at('activity'),
-    before: (server) => server.answer('/requests', json(EMPTY)),
-    text: 'No requests in this period.',
-  },
-  {
-    name: 'activity-searching',
-    path: `${at('activity')}?model=acme/rare`,
-    before: (server) =>
-      server.answer(
-        '/requests',
-        json({ ...EMPTY, next_cursor: 'more', searched_back_to: '2026-11-21T03:00:00.000Z' }),
-      ),
-    text: 'No request matches so far',
-  },
-  {
-    name: 'activity-error',
-    path: at('activity'),
-    before: (server) => server.answer('/requests', down),
-    text: 'The requests could not be loaded.',
-  },
-  {
-    name: 'activity-loading',
-    path: at('activity'),
-    before: (server) => server.answer('/requests', { kind: 'silence' }),
-    act: (page) => page.locator('.grey').first().waitFor(),
-    text: 'Activity',
-  },
+  ...answeredScreens({ path: at('activity'), pathEnd: '/requests' }, [
+    ['activity-empty', json(EMPTY), 'No requests in this period.'],
+    ['activity-error', down, 'The requests could not be loaded.'],
+    ['activity-loading', silent, 'Activity'],
+  ]),
+  ...answeredScreens({ path: `${at('activity')}?model=acme/rare`, pathEnd: '/requests' }, [
+    [
+      'activity-searching',
+      json({ ...EMPTY, next_cursor: 'more', searched_back_to: '2026-11-21T03:00:00.000Z' }),
+      'No request matches so far',
+    ],
+  ]),
   {
     name: 'activity-stale',
     path: at('activity'),
@@ -135,15 +99,10 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'usage-range',
     path: `${at('usage')}?from=2026-10-01&to=2026-10-31&compare=before`,
-    act: (page) => page.getByRole('button', { name: 'Date range' }).click(),
+    act: press('Date range'),
     text: '31 days. Days are UTC, as in the ledger.',
   },
-  {
-    name: 'activity-range',
-    path: at('activity'),
-    act: (page) => page.getByRole('button', { name: 'Date range' }).click(),
-    text: 'Last hour',
-  },
+  { name: 'activity-range', path: at('activity'), act: press('Date range'), text: 'Last hour' },
   {
     name: 'usage-first-byte',
     path: `${at('usage')}?measure=p95`,
@@ -158,12 +117,9 @@ const SCREENS: readonly Screen[] = [
     text: 'Pruned requests, keys known by day only',
   },
   { name: 'usage-by-tag', path: `${at('usage')}?by=tag`, text: 'All requests, each once' },
-  {
-    name: 'usage-by-tag-none',
-    path: `${at('usage')}?by=tag&measure=tokens`,
-    before: (server) => server.answer('/usage/report', json(USAGE_WITHOUT_TAGS)),
-    text: 'No request in this range has a tag',
-  },
+  ...answeredScreens({ path: `${at('usage')}?by=tag&measure=tokens`, pathEnd: '/usage/report' }, [
+    ['usage-by-tag-none', json(USAGE_WITHOUT_TAGS), 'No request in this range has a tag'],
+  ]),
   {
     name: 'usage-by-tag-empty',
     path: `${at('usage')}?by=tag&range=today`,
@@ -173,44 +129,23 @@ const SCREENS: readonly Screen[] = [
     },
     text: 'No requests in this period.',
   },
-  {
-    name: 'usage-by-tag-error',
-    path: `${at('usage')}?by=tag&measure=p95`,
-    before: (server) => server.answer('/usage/report', down),
-    text: 'The usage could not be loaded.',
-  },
-  {
-    name: 'usage-by-tag-loading',
-    path: `${at('usage')}?by=tag`,
-    before: (server) => server.answer('/usage/report', { kind: 'silence' }),
-    act: (page) => page.locator('.grey').first().waitFor(),
-    text: 'Usage',
-  },
+  ...answeredScreens({ path: `${at('usage')}?by=tag&measure=p95`, pathEnd: '/usage/report' }, [
+    ['usage-by-tag-error', down, 'The usage could not be loaded.'],
+  ]),
+  ...answeredScreens({ path: `${at('usage')}?by=tag`, pathEnd: '/usage/report' }, [
+    ['usage-by-tag-loading', silent, 'Usage'],
+  ]),
   {
     name: 'usage-menu',
     path: `${at('usage')}?range=7d`,
-    act: (page) => page.getByRole('button', { name: 'Measure' }).click(),
+    act: press('Measure'),
     text: 'First byte, p95',
   },
-  {
-    name: 'usage-empty',
-    path: at('usage'),
-    before: (server) => server.answer('/usage', json(NO_USAGE)),
-    text: 'No requests in this period.',
-  },
-  {
-    name: 'usage-error',
-    path: at('usage'),
-    before: (server) => server.answer('/usage', down),
-    text: 'The usage could not be loaded.',
-  },
-  {
-    name: 'usage-loading',
-    path: at('usage'),
-    before: (server) => server.answer('/usage', { kind: 'silence' }),
-    act: (page) => page.locator('.grey').first().waitFor(),
-    text: 'Usage',
-  },
+  ...answeredScreens({ path: at('usage'), pathEnd: '/usage' }, [
+    ['usage-empty', json(NO_USAGE), 'No requests in this period.'],
+    ['usage-error', down, 'The usage could not be loaded.'],
+    ['usage-loading', silent, 'Usage'],
+  ]),
   {
     name: 'usage-stale',
     path: at('usage'),

@@ -2,9 +2,9 @@ import type { Page } from 'playwright-core'
 import decodeQR from 'qr/decode.js'
 import { expect } from 'vitest'
 import { copyBy } from './chromium.ts'
-import { type Screen, testScreens } from './each-screen.ts'
+import { answeredScreens, press, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
-import { down, EMPTY, json } from './stand-in.ts'
+import { down, EMPTY, json, silent } from './stand-in.ts'
 import { BALANCE, NO_BALANCE, NO_STATEMENT, STATEMENT } from './stand-in-credit.ts'
 import { HELIX, ME } from './stand-in-data.ts'
 import {
@@ -27,7 +27,7 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'credit-day',
     path: at('credit'),
-    act: (page) => page.getByRole('button', { name: 'Models of Fri 20 Nov' }).click(),
+    act: press('Models of Fri 20 Nov'),
     text: 'Corrections and write-offs',
   },
   { name: 'credit-top-ups', path: `${at('credit')}?list=purchases`, text: 'Top-up bought' },
@@ -41,18 +41,14 @@ const SCREENS: readonly Screen[] = [
     },
     text: 'No credit yet.',
   },
-  {
-    name: 'credit-no-changes',
-    path: at('credit'),
-    before: (server) => server.answer('/statement', json(NO_STATEMENT)),
-    text: 'No changes in this period.',
-  },
-  {
-    name: 'credit-no-top-ups',
-    path: `${at('credit')}?list=top-ups`,
-    before: (server) => server.answer('/statement', json(NO_STATEMENT)),
-    text: 'No top-ups in this period.',
-  },
+  ...answeredScreens({ path: at('credit'), pathEnd: '/statement' }, [
+    ['credit-no-changes', json(NO_STATEMENT), 'No changes in this period.'],
+    ['credit-statement-error', down, 'The statement could not be loaded.'],
+    ['credit-loading', silent, 'Statement'],
+  ]),
+  ...answeredScreens({ path: `${at('credit')}?list=top-ups`, pathEnd: '/statement' }, [
+    ['credit-no-top-ups', json(NO_STATEMENT), 'No top-ups in this period.'],
+  ]),
   {
     name: 'credit-in-debt',
     path: at('credit'),
@@ -68,24 +64,10 @@ const SCREENS: readonly Screen[] = [
     },
     text: '−\u2060$4.20',
   },
-  {
-    name: 'credit-statement-error',
-    path: at('credit'),
-    before: (server) => server.answer('/statement', down),
-    text: 'The statement could not be loaded.',
-  },
-  {
-    name: 'credit-no-entries',
-    path: `${at('credit')}?list=entries`,
-    before: (server) => server.answer('/entries', json(EMPTY)),
-    text: 'No entries in this period.',
-  },
-  {
-    name: 'credit-entries-error',
-    path: `${at('credit')}?list=entries`,
-    before: (server) => server.answer('/entries', down),
-    text: 'The entries could not be loaded.',
-  },
+  ...answeredScreens({ path: `${at('credit')}?list=entries`, pathEnd: '/entries' }, [
+    ['credit-no-entries', json(EMPTY), 'No entries in this period.'],
+    ['credit-entries-error', down, 'The entries could not be loaded.'],
+  ]),
   {
     name: 'credit-redeem',
     path: `${at('credit')}?open=redeem`,
@@ -111,26 +93,16 @@ const SCREENS: readonly Screen[] = [
     },
     text: '$25.00 was added',
   },
-  {
-    name: 'credit-of-member',
-    path: at('credit'),
-    before: (server) =>
-      server.answer('/me', json({ ...ME, accounts: [{ ...ME.accounts[0], role: 'member' }] })),
-    text: 'invoice-1042',
-  },
-  {
-    name: 'credit-error',
-    path: at('credit'),
-    before: (server) => server.answer('/balance', down),
-    text: 'The balance could not be loaded.',
-  },
-  {
-    name: 'credit-loading',
-    path: at('credit'),
-    before: (server) => server.answer('/statement', { kind: 'silence' }),
-    act: (page) => page.locator('.grey').first().waitFor(),
-    text: 'Statement',
-  },
+  ...answeredScreens({ path: at('credit'), pathEnd: '/me' }, [
+    [
+      'credit-of-member',
+      json({ ...ME, accounts: [{ ...ME.accounts[0], role: 'member' }] }),
+      'invoice-1042',
+    ],
+  ]),
+  ...answeredScreens({ path: at('credit'), pathEnd: '/balance' }, [
+    ['credit-error', down, 'The balance could not be loaded.'],
+  ]),
 ]
 
 const NOTHING_SOLD = { ...down, httpStatus: 404 } as const
@@ -160,15 +132,12 @@ const SALE_SCREENS: readonly Screen[] = [
     name: 'credit-buy-refused',
     path: buy,
     before: (server) => server.answer('POST /purchases', { ...down, httpStatus: 429 }),
-    act: (page) => page.getByRole('button', { name: 'Continue to payment' }).click(),
+    act: press('Continue to payment'),
     text: 'The store is busy.',
   },
-  {
-    name: 'credit-buy-no-quote',
-    path: buy,
-    before: (server) => server.answer('/v1/credit/quote', down),
-    text: 'The price could not be loaded: The store is busy.',
-  },
+  ...answeredScreens({ path: buy, pathEnd: '/v1/credit/quote' }, [
+    ['credit-buy-no-quote', down, 'The price could not be loaded: The store is busy.'],
+  ]),
   {
     name: 'credit-buy-loading',
     path: buy,
@@ -176,12 +145,9 @@ const SALE_SCREENS: readonly Screen[] = [
     act: (page) => page.locator('dialog .grey').first().waitFor(),
     text: 'Add credit',
   },
-  {
-    name: 'credit-buy-error',
-    path: buy,
-    before: (server) => server.answer('/v1/credit', down),
-    text: 'The ways to pay could not be loaded.',
-  },
+  ...answeredScreens({ path: buy, pathEnd: '/v1/credit' }, [
+    ['credit-buy-error', down, 'The ways to pay could not be loaded.'],
+  ]),
   {
     name: 'credit-deposit',
     path: buy,
@@ -216,12 +182,9 @@ const SALE_SCREENS: readonly Screen[] = [
     act: deposit,
     text: 'USDC on Base can’t be used for now.',
   },
-  {
-    name: 'credit-pending-error',
-    path: at('credit'),
-    before: (server) => server.answer('GET /purchases', down),
-    text: 'The pending purchases could not be loaded.',
-  },
+  ...answeredScreens({ path: at('credit'), pathEnd: 'GET /purchases' }, [
+    ['credit-pending-error', down, 'The pending purchases could not be loaded.'],
+  ]),
   {
     name: 'credit-pending-stale',
     path: at('credit'),
@@ -235,7 +198,7 @@ const SALE_SCREENS: readonly Screen[] = [
     name: 'credit-continue-refused',
     path: at('credit'),
     before: (server) => server.answer('GET /page', { ...down, httpStatus: 502 }),
-    act: (page) => page.getByRole('button', { name: 'Continue payment' }).click(),
+    act: press('Continue payment'),
     text: 'The store is busy.',
   },
   {
@@ -251,12 +214,9 @@ const SALE_SCREENS: readonly Screen[] = [
     act: (page) => page.locator('dialog .grey').first().waitFor(),
     text: 'Receipt',
   },
-  {
-    name: 'credit-receipt-error',
-    path: `${at('credit')}?receipt=${BOUGHT_ID}`,
-    before: (server) => server.answer('/receipt', down),
-    text: 'The receipt could not be loaded.',
-  },
+  ...answeredScreens({ path: `${at('credit')}?receipt=${BOUGHT_ID}`, pathEnd: '/receipt' }, [
+    ['credit-receipt-error', down, 'The receipt could not be loaded.'],
+  ]),
 ]
 
 testScreens([...SCREENS, ...SALE_SCREENS])

@@ -11,7 +11,7 @@ import {
   takePicture,
 } from './chromium.ts'
 import { test } from './page-test.ts'
-import type { StandIn } from './stand-in.ts'
+import type { StandIn, StandInAnswer } from './stand-in.ts'
 
 /** A screen in one of its states. */
 export interface Screen {
@@ -24,6 +24,30 @@ export interface Screen {
   readonly act?: (page: Page, server: StandIn) => Promise<void>
   /** What is seen in the end. */
   readonly text: string | RegExp
+}
+
+/** A person presses the buttons of these names, one after the other. */
+export function press(...names: readonly string[]) {
+  return async (page: Page) => {
+    for (const name of names) await page.getByRole('button', { name }).click()
+  }
+}
+
+/** A state that an answer makes: its name, the answer, and what is seen in the end. */
+type AnsweredState = readonly [name: string, answer: StandInAnswer, text: string | RegExp]
+
+/** The states of a page that what the server answers at one path makes. While it is silent there are grey rows. */
+export function answeredScreens(
+  { path, pathEnd }: { readonly path: string; readonly pathEnd: string },
+  states: readonly AnsweredState[],
+): readonly Screen[] {
+  return states.map(([name, answer, text]) => ({
+    ...{ name, path, text },
+    before: (server) => server.answer(pathEnd, answer),
+    ...(answer.kind === 'silence' && {
+      act: (page: Page) => page.locator('.grey').first().waitFor(),
+    }),
+  }))
 }
 
 /**

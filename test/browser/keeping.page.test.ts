@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
 import { copyBy } from './chromium.ts'
-import { type Screen, testScreens } from './each-screen.ts'
+import { answeredScreens, press, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { json } from './stand-in.ts'
 import { HELIX, KEYS, ME } from './stand-in-data.ts'
@@ -45,30 +45,22 @@ const ask = async (page: Page) => {
 }
 
 const SCREENS: readonly Screen[] = [
-  {
-    name: 'keys-long-name',
-    path: at('keys'),
-    before: (server) => server.answer('/keys', json(LONG_KEYS)),
-    text: 'email triage',
-  },
-  {
-    name: 'credit-in-debt',
-    path: at('credit'),
-    before: (server) => server.answer(`/accounts/${HELIX.id}`, json(IN_DEBT)),
-    text: 'This account owes $4.20.',
-  },
-  {
-    name: 'overview-suspended',
-    path: at('overview'),
-    before: (server) => server.answer(`/accounts/${HELIX.id}`, json(SUSPENDED)),
-    text: /This account is suspended since 20 Nov\. Requests are refused\. Invoice 2026-104 is unpaid\. Contact the operator\./,
-  },
-  {
-    name: 'playground-suspended',
-    path: at('playground'),
-    before: (server) => server.answer(`/accounts/${HELIX.id}`, json(SUSPENDED)),
-    text: /This account is suspended since 20 Nov\./,
-  },
+  ...answeredScreens({ path: at('keys'), pathEnd: '/keys' }, [
+    ['keys-long-name', json(LONG_KEYS), 'email triage'],
+  ]),
+  ...answeredScreens({ path: at('credit'), pathEnd: `/accounts/${HELIX.id}` }, [
+    ['credit-in-debt', json(IN_DEBT), 'This account owes $4.20.'],
+  ]),
+  ...answeredScreens({ path: at('overview'), pathEnd: `/accounts/${HELIX.id}` }, [
+    [
+      'overview-suspended',
+      json(SUSPENDED),
+      /This account is suspended since 20 Nov\. Requests are refused\. Invoice 2026-104 is unpaid\. Contact the operator\./,
+    ],
+  ]),
+  ...answeredScreens({ path: at('playground'), pathEnd: `/accounts/${HELIX.id}` }, [
+    ['playground-suspended', json(SUSPENDED), /This account is suspended since 20 Nov\./],
+  ]),
   {
     name: 'playground-answer',
     path: at('playground'),
@@ -88,7 +80,7 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'playground-code',
     path: at('playground'),
-    act: (page) => page.getByRole('button', { name: 'View code' }).click(),
+    act: press('View code'),
     text: 'Code of this request',
   },
 ]

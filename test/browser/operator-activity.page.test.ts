@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { type Screen, testScreens } from './each-screen.ts'
+import { answeredScreens, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
 import { HELIX } from './stand-in-data.ts'
@@ -24,24 +24,14 @@ const SCREENS: readonly Screen[] = [
     path: `${ACTIVITY}?account=${NIGHT_SHIFT?.id}&endpoint=chat&tag=nightly&range=30d`,
     text: 'so far, back to',
   },
-  {
-    name: 'op-activity-none',
-    path: `${ACTIVITY}?account=${NIGHT_SHIFT?.id}`,
-    before: (server) => server.answer('/operator/requests', json(EMPTY)),
-    text: 'No requests match these filters.',
-  },
-  {
-    name: 'op-activity-empty',
-    path: ACTIVITY,
-    before: (server) => server.answer('/operator/requests', json(EMPTY)),
-    text: 'Requests appear here as soon as they start.',
-  },
-  {
-    name: 'op-activity-error',
-    path: ACTIVITY,
-    before: (server) => server.answer('/operator/requests', down),
-    text: 'The requests could not be loaded.',
-  },
+  ...answeredScreens(
+    { path: `${ACTIVITY}?account=${NIGHT_SHIFT?.id}`, pathEnd: '/operator/requests' },
+    [['op-activity-none', json(EMPTY), 'No requests match these filters.']],
+  ),
+  ...answeredScreens({ path: ACTIVITY, pathEnd: '/operator/requests' }, [
+    ['op-activity-empty', json(EMPTY), 'Requests appear here as soon as they start.'],
+    ['op-activity-error', down, 'The requests could not be loaded.'],
+  ]),
 ]
 
 testScreens(SCREENS)

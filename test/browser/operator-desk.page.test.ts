@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
-import { type Screen, testScreens } from './each-screen.ts'
+import { answeredScreens, press, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
-import { down, EMPTY, json } from './stand-in.ts'
+import { down, EMPTY, json, silent } from './stand-in.ts'
 import { HELIX } from './stand-in-data.ts'
 import { ACCOUNTS, AUDIT, CODES, HEALTH, TOKENS } from './stand-in-operator.ts'
 
@@ -15,12 +15,10 @@ const TO_SETTLE: readonly Screen[] = [
     path: at('unsettled'),
     text: 'Cost can’t be looked up: the provider returned no ID',
   },
-  {
-    name: 'op-unsettled-empty',
-    path: at('unsettled'),
-    before: (server) => server.answer('/operator/unsettled', json(EMPTY)),
-    text: 'No unsettled requests',
-  },
+  ...answeredScreens({ path: at('unsettled'), pathEnd: '/operator/unsettled' }, [
+    ['op-unsettled-empty', json(EMPTY), 'No unsettled requests'],
+    ['op-unsettled-loading', silent, 'Unsettled'],
+  ]),
   {
     name: 'op-unsettled-error',
     path: at('unsettled'),
@@ -29,13 +27,6 @@ const TO_SETTLE: readonly Screen[] = [
       server.answer('/operator/health', down)
     },
     text: 'The requests could not be loaded.',
-  },
-  {
-    name: 'op-unsettled-loading',
-    path: at('unsettled'),
-    before: (server) => server.answer('/operator/unsettled', { kind: 'silence' }),
-    act: (page) => page.locator('.grey').first().waitFor(),
-    text: 'Unsettled',
   },
   {
     name: 'op-settle',
@@ -65,30 +56,21 @@ const HEALTH_SCREENS: readonly Screen[] = [
     },
     text: 'Prices are 75 minutes old: check the log.',
   },
-  {
-    name: 'op-health-error',
-    path: at('health'),
-    before: (server) => server.answer('/operator/health', down),
-    text: 'The health could not be loaded.',
-  },
-  {
-    name: 'op-health-loading',
-    path: at('health'),
-    before: (server) => server.answer('/operator/health', { kind: 'silence' }),
-    act: (page) => page.locator('.grey').first().waitFor(),
-    text: 'Readiness',
-  },
+  ...answeredScreens({ path: at('health'), pathEnd: '/operator/health' }, [
+    ['op-health-error', down, 'The health could not be loaded.'],
+    ['op-health-loading', silent, 'Readiness'],
+  ]),
   {
     name: 'op-audit',
     path: at('health'),
-    act: (page) => page.getByRole('button', { name: 'Run the audit' }).click(),
+    act: press('Run the audit'),
     text: /Every figure is exact. 5 accounts, 31 keys, 48,213 requests/,
   },
   {
     name: 'op-audit-running',
     path: at('health'),
     before: (server) => server.answer('/operator/audit', { kind: 'silence' }),
-    act: (page) => page.getByRole('button', { name: 'Run the audit' }).click(),
+    act: press('Run the audit'),
     text: 'Reading the store: 31,204 rows so far',
   },
   {
@@ -98,7 +80,7 @@ const HEALTH_SCREENS: readonly Screen[] = [
       const wrong = { what: 'backed balance', id: HELIX.id, stored: 187_060_000, recomputed: 5 }
       server.answer('/operator/audit', json({ ...AUDIT, ok: false, differences: [wrong] }))
     },
-    act: (page) => page.getByRole('button', { name: 'Run the audit' }).click(),
+    act: press('Run the audit'),
     text: 'backed balance',
   },
   {
@@ -114,18 +96,10 @@ const HEALTH_SCREENS: readonly Screen[] = [
 
 const CODE_SCREENS: readonly Screen[] = [
   { name: 'op-codes', path: at('codes'), text: 'Redeemed' },
-  {
-    name: 'op-codes-empty',
-    path: at('codes'),
-    before: (server) => server.answer('/operator/codes', json(EMPTY)),
-    text: 'No codes yet',
-  },
-  {
-    name: 'op-codes-error',
-    path: at('codes'),
-    before: (server) => server.answer('/operator/codes', down),
-    text: 'The codes could not be loaded.',
-  },
+  ...answeredScreens({ path: at('codes'), pathEnd: '/operator/codes' }, [
+    ['op-codes-empty', json(EMPTY), 'No codes yet'],
+    ['op-codes-error', down, 'The codes could not be loaded.'],
+  ]),
   {
     name: 'op-code-new',
     path: at('codes'),
@@ -165,69 +139,40 @@ const CODE_SCREENS: readonly Screen[] = [
 
 const TOKEN_SCREENS: readonly Screen[] = [
   { name: 'op-tokens', path: at('tokens'), text: 'created by another token' },
-  {
-    name: 'op-tokens-empty',
-    path: at('tokens'),
-    before: (server) => server.answer('/operator/tokens', json(EMPTY)),
-    text: 'No tokens yet',
-  },
-  {
-    name: 'op-tokens-error',
-    path: at('tokens'),
-    before: (server) => server.answer('/operator/tokens', down),
-    text: 'The admin tokens could not be loaded.',
-  },
-  {
-    name: 'op-tokens-loading',
-    path: at('tokens'),
-    before: (server) => server.answer('/operator/tokens', { kind: 'silence' }),
-    act: (page) => page.locator('.grey').first().waitFor(),
-    text: 'Admin tokens',
-  },
+  ...answeredScreens({ path: at('tokens'), pathEnd: '/operator/tokens' }, [
+    ['op-tokens-empty', json(EMPTY), 'No tokens yet'],
+    ['op-tokens-error', down, 'The admin tokens could not be loaded.'],
+    ['op-tokens-loading', silent, 'Admin tokens'],
+  ]),
   {
     name: 'op-token-revoke',
     path: at('tokens'),
-    act: (page) => page.getByRole('button', { name: 'Revoke the token shop' }).click(),
+    act: press('Revoke the token shop'),
     text: /From now on, calls with this token are answered 401/,
   },
 ]
 
 const AUDIT_LOG: readonly Screen[] = [
   { name: 'op-audit-log', path: at('audit-log'), text: 'Fee 10% → 12%' },
-  {
-    name: 'op-audit-log-filtered',
-    path: `${at('audit-log')}?account=${HELIX.id}&kind=addCredit&by=user_1`,
-    before: (server) => server.answer('/operator/actions', json(EMPTY)),
-    text: 'No changes match these filters.',
-  },
-  {
-    name: 'op-audit-log-empty',
-    path: at('audit-log'),
-    before: (server) => server.answer('/operator/actions', json(EMPTY)),
-    text: 'No changes recorded yet.',
-  },
-  {
-    name: 'op-audit-log-error',
-    path: at('audit-log'),
-    before: (server) => server.answer('/operator/actions', down),
-    text: 'The audit log could not be loaded.',
-  },
+  ...answeredScreens(
+    {
+      path: `${at('audit-log')}?account=${HELIX.id}&kind=addCredit&by=user_1`,
+      pathEnd: '/operator/actions',
+    },
+    [['op-audit-log-filtered', json(EMPTY), 'No changes match these filters.']],
+  ),
+  ...answeredScreens({ path: at('audit-log'), pathEnd: '/operator/actions' }, [
+    ['op-audit-log-empty', json(EMPTY), 'No changes recorded yet.'],
+    ['op-audit-log-error', down, 'The audit log could not be loaded.'],
+  ]),
 ]
 
 const UPSTREAM_SCREENS: readonly Screen[] = [
   { name: 'op-upstreams', path: at('upstreams'), text: 'Key refused' },
-  {
-    name: 'op-upstreams-empty',
-    path: at('upstreams'),
-    before: (server) => server.answer('/operator/upstreams', json(EMPTY)),
-    text: 'The built-in simulator answers.',
-  },
-  {
-    name: 'op-upstreams-error',
-    path: at('upstreams'),
-    before: (server) => server.answer('/operator/upstreams', down),
-    text: 'The upstreams could not be loaded.',
-  },
+  ...answeredScreens({ path: at('upstreams'), pathEnd: '/operator/upstreams' }, [
+    ['op-upstreams-empty', json(EMPTY), 'The built-in simulator answers.'],
+    ['op-upstreams-error', down, 'The upstreams could not be loaded.'],
+  ]),
   { name: 'op-upstream', path: at('upstreams/openrouter'), text: 'provider_rate_limited' },
   { name: 'op-upstream-gone', path: at('upstreams/gone'), text: 'No upstream has this name.' },
 ]

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
-import { type Screen, testScreens } from './each-screen.ts'
+import { answeredScreens, press, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
-import { down, EMPTY, json } from './stand-in.ts'
+import { down, EMPTY, json, silent } from './stand-in.ts'
 import { HELD } from './stand-in-sale.ts'
 
 /** Purchases, for operators: each screen and each of its states, and what is decided. */
@@ -12,31 +12,14 @@ const [FIRST] = HELD
 const SCREENS: readonly Screen[] = [
   { name: 'op-purchases', path: PATH, text: /asked for \$900\.00, paid \$890\.00/ },
   { name: 'op-purchases-all', path: `${PATH}?list=all`, text: 'Too small' },
-  {
-    name: 'op-purchases-empty',
-    path: PATH,
-    before: (server) => server.answer('/operator/purchases', json(EMPTY)),
-    text: 'No purchases on hold',
-  },
-  {
-    name: 'op-purchases-none',
-    path: `${PATH}?list=all`,
-    before: (server) => server.answer('/operator/purchases', json(EMPTY)),
-    text: 'No purchases yet',
-  },
-  {
-    name: 'op-purchases-error',
-    path: PATH,
-    before: (server) => server.answer('/operator/purchases', down),
-    text: 'The purchases could not be loaded.',
-  },
-  {
-    name: 'op-purchases-loading',
-    path: PATH,
-    before: (server) => server.answer('/operator/purchases', { kind: 'silence' }),
-    act: (page) => page.locator('.grey').first().waitFor(),
-    text: 'Purchases',
-  },
+  ...answeredScreens({ path: PATH, pathEnd: '/operator/purchases' }, [
+    ['op-purchases-empty', json(EMPTY), 'No purchases on hold'],
+    ['op-purchases-error', down, 'The purchases could not be loaded.'],
+    ['op-purchases-loading', silent, 'Purchases'],
+  ]),
+  ...answeredScreens({ path: `${PATH}?list=all`, pathEnd: '/operator/purchases' }, [
+    ['op-purchases-none', json(EMPTY), 'No purchases yet'],
+  ]),
   {
     name: 'op-purchases-stale',
     path: PATH,
@@ -50,13 +33,13 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'op-purchase-credit',
     path: PATH,
-    act: (page) => page.getByRole('button', { name: 'Approve $900.00 of Helix Lab' }).click(),
+    act: press('Approve $900.00 of Helix Lab'),
     text: /Helix Lab has \$184.27 available now, and \$1,084.27 then\./,
   },
   {
     name: 'op-purchase-dismiss',
     path: PATH,
-    act: (page) => page.getByRole('button', { name: 'Dismiss $900.00 of Helix Lab' }).click(),
+    act: press('Dismiss $900.00 of Helix Lab'),
     text: /Its \$900.00 are never added\./,
   },
 ]

@@ -1,4 +1,4 @@
-import { type Screen, testScreens } from './each-screen.ts'
+import { answeredScreens, type Screen, testScreens } from './each-screen.ts'
 import { down, json } from './stand-in.ts'
 import { OPERATOR_REPORT } from './stand-in-usage.ts'
 
@@ -9,27 +9,19 @@ const NONE = { ...OPERATOR_REPORT.totals, requests: 0, charge: 0, cost: 0, margi
 const SCREENS: readonly Screen[] = [
   { name: 'op-usage', path: 'operator/usage?compare=before', text: 'All 3 accounts' },
   { name: 'op-usage-by-day', path: 'operator/usage?by=day&range=7d', text: 'Provider cost' },
-  {
-    name: 'op-usage-empty',
-    path: 'operator/usage',
-    before: (server) =>
-      server.answer('/operator/usage/report', json({ ...OPERATOR_REPORT, totals: NONE, data: [] })),
-    text: 'No requests in this period.',
-  },
-  {
-    name: 'op-usage-error',
-    path: 'operator/usage',
-    before: (server) => server.answer('/operator/usage/report', down),
-    text: 'The usage could not be loaded.',
-  },
+  ...answeredScreens({ path: 'operator/usage', pathEnd: '/operator/usage/report' }, [
+    [
+      'op-usage-empty',
+      json({ ...OPERATOR_REPORT, totals: NONE, data: [] }),
+      'No requests in this period.',
+    ],
+    ['op-usage-error', down, 'The usage could not be loaded.'],
+  ]),
   { name: 'op-models', path: 'operator/models', text: '$42.00 per M image tokens' },
   { name: 'op-models-none', path: 'operator/models?find=nothing', text: 'No model matches.' },
-  {
-    name: 'op-models-error',
-    path: 'operator/models',
-    before: (server) => server.answer('/operator/models', down),
-    text: 'The models could not be loaded.',
-  },
+  ...answeredScreens({ path: 'operator/models', pathEnd: '/operator/models' }, [
+    ['op-models-error', down, 'The models could not be loaded.'],
+  ]),
 ]
 
 testScreens(SCREENS)

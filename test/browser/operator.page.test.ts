@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
-import { type Screen, testScreens } from './each-screen.ts'
+import { answeredScreens, press, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
-import { down, EMPTY, json } from './stand-in.ts'
+import { down, EMPTY, json, silent } from './stand-in.ts'
 import { NO_BALANCE, NO_STATEMENT } from './stand-in-credit.ts'
 import { HELIX, ME } from './stand-in-data.ts'
 import { UNSETTLED } from './stand-in-operator.ts'
@@ -17,37 +17,17 @@ const OWING = { ...HELIX.credit, backed: { balance: -4_200_000, held: 0, availab
 
 const SCREENS: readonly Screen[] = [
   { name: 'op-accounts', path: at('accounts'), text: 'Night Shift' },
-  {
-    name: 'op-accounts-empty',
-    path: at('accounts'),
-    before: (server) => server.answer('/operator/accounts', json(EMPTY)),
-    text: 'An account holds credit and API keys.',
-  },
-  {
-    name: 'op-accounts-none',
-    path: `${at('accounts')}?search=zzz`,
-    before: (server) => server.answer('/operator/accounts', json(EMPTY)),
-    text: 'No account matches “zzz”.',
-  },
-  {
-    name: 'op-accounts-in-debt',
-    path: `${at('accounts')}?state=in_debt`,
-    before: (server) => server.answer('/operator/accounts', json(EMPTY)),
-    text: 'No account is in debt.',
-  },
-  {
-    name: 'op-accounts-error',
-    path: at('accounts'),
-    before: (server) => server.answer('/operator/accounts', down),
-    text: 'The accounts could not be loaded.',
-  },
-  {
-    name: 'op-accounts-loading',
-    path: at('accounts'),
-    before: (server) => server.answer('/operator/accounts', { kind: 'silence' }),
-    act: (page) => page.locator('.grey').first().waitFor(),
-    text: 'Create account',
-  },
+  ...answeredScreens({ path: at('accounts'), pathEnd: '/operator/accounts' }, [
+    ['op-accounts-empty', json(EMPTY), 'An account holds credit and API keys.'],
+    ['op-accounts-error', down, 'The accounts could not be loaded.'],
+    ['op-accounts-loading', silent, 'Create account'],
+  ]),
+  ...answeredScreens({ path: `${at('accounts')}?search=zzz`, pathEnd: '/operator/accounts' }, [
+    ['op-accounts-none', json(EMPTY), 'No account matches “zzz”.'],
+  ]),
+  ...answeredScreens({ path: `${at('accounts')}?state=in_debt`, pathEnd: '/operator/accounts' }, [
+    ['op-accounts-in-debt', json(EMPTY), 'No account is in debt.'],
+  ]),
   {
     name: 'op-accounts-stale',
     path: at('accounts'),
@@ -66,23 +46,16 @@ const SCREENS: readonly Screen[] = [
     text: 'Email',
   },
   { name: 'op-account', path: ONE, text: 'Keys by spend' },
-  {
-    name: 'op-account-suspended',
-    path: ONE,
-    before: (server) =>
-      server.answer(
-        `/operator/accounts/${HELIX.id}`,
-        json({ ...HELIX, disabled: true, disabled_at: HELIX.created_at, disabled_note: 'Unpaid.' }),
-      ),
-    text: /This account is suspended since/,
-  },
-  {
-    name: 'op-account-in-debt',
-    path: ONE,
-    before: (server) =>
-      server.answer(`/operator/accounts/${HELIX.id}`, json({ ...HELIX, credit: OWING })),
-    text: 'This account owes $4.20.',
-  },
+  ...answeredScreens({ path: ONE, pathEnd: `/operator/accounts/${HELIX.id}` }, [
+    [
+      'op-account-suspended',
+      json({ ...HELIX, disabled: true, disabled_at: HELIX.created_at, disabled_note: 'Unpaid.' }),
+      /This account is suspended since/,
+    ],
+    ['op-account-in-debt', json({ ...HELIX, credit: OWING }), 'This account owes $4.20.'],
+    ['op-account-error', down, 'The account could not be loaded.'],
+    ['op-account-loading', silent, 'Keys'],
+  ]),
   { name: 'op-account-usage', path: `${ONE}/usage?compare=before`, text: 'Spend by day' },
   { name: 'op-account-activity', path: `${ONE}/activity`, text: /coding agents/ },
   {
@@ -96,7 +69,7 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'op-account-credit-day',
     path: `${ONE}/credit`,
-    act: (page) => page.getByRole('button', { name: 'Models of Fri 20 Nov' }).click(),
+    act: press('Models of Fri 20 Nov'),
     text: 'Corrections and write-offs',
   },
   { name: 'op-account-credit-top-ups', path: `${ONE}/credit?list=top-ups`, text: 'Top-up bought' },
@@ -112,19 +85,6 @@ const SCREENS: readonly Screen[] = [
   },
   { name: 'op-account-members', path: `${ONE}/members`, text: 'jonas@helix.example' },
   { name: 'op-account-settings', path: `${ONE}/settings`, text: 'Low-credit alert' },
-  {
-    name: 'op-account-error',
-    path: ONE,
-    before: (server) => server.answer(`/operator/accounts/${HELIX.id}`, down),
-    text: 'The account could not be loaded.',
-  },
-  {
-    name: 'op-account-loading',
-    path: ONE,
-    before: (server) => server.answer(`/operator/accounts/${HELIX.id}`, { kind: 'silence' }),
-    act: (page) => page.locator('.grey').first().waitFor(),
-    text: 'Keys',
-  },
   {
     name: 'op-grant',
     path: ONE,
@@ -155,12 +115,7 @@ const SCREENS: readonly Screen[] = [
     },
     text: /goes from \$187.06 to −\u2060\$12.94; \$2.79 of it is held. Nothing is available then/,
   },
-  {
-    name: 'op-account-menu',
-    path: ONE,
-    act: (page) => page.getByRole('button', { name: 'More actions' }).click(),
-    text: 'Give free credit',
-  },
+  { name: 'op-account-menu', path: ONE, act: press('More actions'), text: 'Give free credit' },
   {
     name: 'op-suspend',
     path: ONE,

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
-import { type Screen, testScreens } from './each-screen.ts'
+import { answeredScreens, press, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
-import { down, EMPTY, json, type StandIn } from './stand-in.ts'
+import { down, EMPTY, json, type StandIn, silent } from './stand-in.ts'
 import {
   FACTOR_NEEDED,
   FACTOR_REQUIRED,
@@ -20,25 +20,11 @@ const at = (section: string) => `${HELIX.id}/${section}`
 
 const SCREENS: readonly Screen[] = [
   { name: 'keys', path: at('keys'), text: 'nightly evals' },
-  {
-    name: 'keys-empty',
-    path: at('keys'),
-    before: (server) => server.answer('/keys', json(EMPTY)),
-    text: 'No keys yet',
-  },
-  {
-    name: 'keys-error',
-    path: at('keys'),
-    before: (server) => server.answer('/keys', down),
-    text: 'The keys could not be loaded.',
-  },
-  {
-    name: 'keys-loading',
-    path: at('keys'),
-    before: (server) => server.answer('/keys', { kind: 'silence' }),
-    act: (page) => page.locator('.grey').first().waitFor(),
-    text: 'Use it',
-  },
+  ...answeredScreens({ path: at('keys'), pathEnd: '/keys' }, [
+    ['keys-empty', json(EMPTY), 'No keys yet'],
+    ['keys-error', down, 'The keys could not be loaded.'],
+    ['keys-loading', silent, 'Use it'],
+  ]),
   {
     name: 'key-new',
     path: `${at('keys')}?create=true`,
@@ -50,19 +36,11 @@ const SCREENS: readonly Screen[] = [
     },
     text: 'On 19 February 2027, 22:04. From then on, requests with the key are refused with api_key_expired.',
   },
-  {
-    name: 'key-menu',
-    path: at('keys'),
-    act: (page) => page.getByRole('button', { name: 'Actions for support bot' }).click(),
-    text: 'Delete',
-  },
+  { name: 'key-menu', path: at('keys'), act: press('Actions for support bot'), text: 'Delete' },
   {
     name: 'key-delete',
     path: at('keys'),
-    async act(page) {
-      await page.getByRole('button', { name: 'Actions for support bot' }).click()
-      await page.getByRole('button', { name: 'Delete' }).click()
-    },
+    act: press('Actions for support bot', 'Delete'),
     text: 'Type support bot to delete it',
   },
   { name: 'models', path: at('models'), text: 'black-forest/' },
@@ -77,31 +55,22 @@ const SCREENS: readonly Screen[] = [
     path: `${at('models')}?model=openai/gpt-6-mini`,
     text: 'Prices per million tokens',
   },
-  {
-    name: 'models-error',
-    path: at('models'),
-    before: (server) => server.answer('/models', down),
-    text: 'The models could not be loaded.',
-  },
+  ...answeredScreens({ path: at('models'), pathEnd: '/models' }, [
+    ['models-error', down, 'The models could not be loaded.'],
+  ]),
   { name: 'profile', path: 'profile', text: 'Safari on iPhone' },
-  {
-    name: 'profile-factors',
-    path: 'profile',
-    before: (server) => server.answer('/auth/factors', json(FACTORS)),
-    text: '7 of 10 left',
-  },
-  {
-    name: 'profile-alerts',
-    path: 'profile',
-    before: (server) => server.answer('/start', json(WITH_MAIL)),
-    text: 'Alerts by email',
-  },
-  {
-    name: 'profile-factors-error',
-    path: 'profile',
-    before: (server) => server.answer('/auth/factors', down),
-    text: 'The second factors could not be loaded.',
-  },
+  ...answeredScreens({ path: 'profile', pathEnd: '/auth/factors' }, [
+    ['profile-factors', json(FACTORS), '7 of 10 left'],
+    ['profile-factors-error', down, 'The second factors could not be loaded.'],
+    [
+      'profile-no-passkeys',
+      json({ ...NO_FACTORS, passkey_host: null }),
+      'A passkey needs a host name in the address of the page',
+    ],
+  ]),
+  ...answeredScreens({ path: 'profile', pathEnd: '/start' }, [
+    ['profile-alerts', json(WITH_MAIL), 'Alerts by email'],
+  ]),
   {
     name: 'factor-new',
     path: 'profile',
@@ -114,64 +83,41 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'passkey-new',
     path: 'profile',
-    act: (page) => page.getByRole('button', { name: 'Add a passkey' }).click(),
+    act: press('Add a passkey'),
     text: 'A passkey works only at this address',
   },
   {
     name: 'passkey-remove',
     path: 'profile',
     before: (server) => server.answer('/auth/factors', json(FACTORS)),
-    act: (page) =>
-      page.getByRole('button', { name: 'Remove the passkey Safari on iPhone' }).click(),
+    act: press('Remove the passkey Safari on iPhone'),
     text: 'Other second factors are unchanged.',
-  },
-  {
-    name: 'profile-no-passkeys',
-    path: 'profile',
-    before: (server) => server.answer('/auth/factors', json({ ...NO_FACTORS, passkey_host: null })),
-    text: 'A passkey needs a host name in the address of the page',
   },
   {
     name: 'recovery-codes',
     path: 'profile',
     before: (server) => server.answer('/auth/factors', json(FACTORS)),
-    async act(page) {
-      await page.getByRole('button', { name: 'Make new codes' }).click()
-      await page.getByRole('button', { name: 'Make ten codes' }).click()
-    },
+    act: press('Make new codes', 'Make ten codes'),
     text: 'Keep these ten codes away from your phone',
   },
-  {
-    name: 'second-factor',
-    path: 'second-factor',
-    before: (server) => server.answer('/start', json(FACTOR_NEEDED)),
-    text: 'Signing in as',
-  },
-  {
-    name: 'second-factor-passkey',
-    path: 'second-factor',
-    before: (server) => server.answer('/start', json(PASSKEY_NEEDED)),
-    text: 'Use a passkey',
-  },
-  {
-    name: 'set-up-second-factor',
-    path: 'set-up-second-factor',
-    before: (server) => server.answer('/me', json(FACTOR_REQUIRED)),
-    text: 'Operators of this gateway need one in addition to the password.',
-  },
+  ...answeredScreens({ path: 'second-factor', pathEnd: '/start' }, [
+    ['second-factor', json(FACTOR_NEEDED), 'Signing in as'],
+    ['second-factor-passkey', json(PASSKEY_NEEDED), 'Use a passkey'],
+  ]),
+  ...answeredScreens({ path: 'set-up-second-factor', pathEnd: '/me' }, [
+    [
+      'set-up-second-factor',
+      json(FACTOR_REQUIRED),
+      'Operators of this gateway need one in addition to the password.',
+    ],
+  ]),
   { name: 'members', path: at('members'), text: 'noor@helix.example' },
-  {
-    name: 'members-empty',
-    path: at('members'),
-    before: (server) => server.answer('/invitations', json(EMPTY)),
-    text: 'None.',
-  },
-  {
-    name: 'members-error',
-    path: at('members'),
-    before: (server) => server.answer('/members', down),
-    text: 'The members could not be loaded.',
-  },
+  ...answeredScreens({ path: at('members'), pathEnd: '/invitations' }, [
+    ['members-empty', json(EMPTY), 'None.'],
+  ]),
+  ...answeredScreens({ path: at('members'), pathEnd: '/members' }, [
+    ['members-error', down, 'The members could not be loaded.'],
+  ]),
   {
     name: 'member-invite',
     path: at('members'),
@@ -184,7 +130,7 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'member-remove',
     path: at('members'),
-    act: (page) => page.getByRole('button', { name: 'Remove Jonas Lind' }).click(),
+    act: press('Remove Jonas Lind'),
     text: 'Keys that Jonas Lind made belong to the account',
   },
   {
@@ -206,12 +152,9 @@ const SCREENS: readonly Screen[] = [
     },
     text: 'Move to the search field',
   },
-  {
-    name: 'sign-in',
-    path: 'sign-in',
-    before: (server) => server.answer('/me', { ...down, httpStatus: 401 }),
-    text: 'Password',
-  },
+  ...answeredScreens({ path: 'sign-in', pathEnd: '/me' }, [
+    ['sign-in', { ...down, httpStatus: 401 }, 'Password'],
+  ]),
   {
     name: 'sign-in-by-mail',
     path: 'sign-in-by-mail',
@@ -230,19 +173,13 @@ const SCREENS: readonly Screen[] = [
     before: (server: StandIn) => server.answer('/look', json({ ...LINK_LOOK, usable: false })),
     text: 'Ask Olga Operator for a new one.',
   })),
-  {
-    name: 'setup',
-    path: 'setup#a-token',
-    before: (server) => server.answer('/start', json({ ...WITH_MAIL, setup_needed: true })),
-    text: 'Create the operator',
-  },
+  ...answeredScreens({ path: 'setup#a-token', pathEnd: '/start' }, [
+    ['setup', json({ ...WITH_MAIL, setup_needed: true }), 'Create the operator'],
+  ]),
   { name: 'setup-used', path: 'setup?used#a-token', text: 'tollgate is already set up.' },
-  {
-    name: 'setup-without-token',
-    path: 'setup',
-    before: (server) => server.answer('/start', json({ ...WITH_MAIL, setup_needed: true })),
-    text: 'This link is incomplete.',
-  },
+  ...answeredScreens({ path: 'setup', pathEnd: '/start' }, [
+    ['setup-without-token', json({ ...WITH_MAIL, setup_needed: true }), 'This link is incomplete.'],
+  ]),
   {
     name: 'no-account',
     path: '',

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
-import { type Screen, testScreens } from './each-screen.ts'
+import { answeredScreens, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
 import { HELIX, KEYS, ME, WITH_MAIL } from './stand-in-data.ts'
@@ -39,12 +39,9 @@ const SCREENS: readonly Screen[] = [
     },
     text: 'No match. Search by name, email or ID.',
   },
-  {
-    name: 'viewing-as-member',
-    path: `${OTHER?.id}/overview`,
-    before: (server) => server.answer(`/accounts/${OTHER?.id}`, json(OTHER)),
-    text: 'as its members see it',
-  },
+  ...answeredScreens({ path: `${OTHER?.id}/overview`, pathEnd: `/accounts/${OTHER?.id}` }, [
+    ['viewing-as-member', json(OTHER), 'as its members see it'],
+  ]),
 ]
 
 testScreens(SCREENS)

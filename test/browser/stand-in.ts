@@ -74,6 +74,9 @@ export const json = (body: unknown) => ({ kind: 'json', body }) as const
 /** Answers that it can't, for now. */
 export const down = { kind: 'refusal', httpStatus: 500, message: 'The store is busy.' } as const
 
+/** Answers nothing until the end of the test. */
+export const silent = { kind: 'silence' } as const
+
 /** A list of nothing. */
 export const EMPTY = { object: 'list', data: [], has_more: false, next_cursor: null }
 

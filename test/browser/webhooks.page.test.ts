@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
-import { type Screen, testScreens } from './each-screen.ts'
+import { answeredScreens, press, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
-import { down, EMPTY, json } from './stand-in.ts'
+import { down, EMPTY, json, silent } from './stand-in.ts'
 import { WEBHOOKS } from './stand-in-operator.ts'
 
 /** Webhooks on the desk of operators: making them, what was sent to them, and stopping them. */
@@ -13,25 +13,11 @@ const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo='
 
 const SCREENS: readonly Screen[] = [
   { name: 'op-webhooks', path: LIST, text: 'upstream.away, audit.difference' },
-  {
-    name: 'op-webhooks-empty',
-    path: LIST,
-    before: (server) => server.answer('/operator/webhooks', json(EMPTY)),
-    text: 'No webhooks yet',
-  },
-  {
-    name: 'op-webhooks-error',
-    path: LIST,
-    before: (server) => server.answer('/operator/webhooks', down),
-    text: 'The webhooks could not be loaded.',
-  },
-  {
-    name: 'op-webhooks-loading',
-    path: LIST,
-    before: (server) => server.answer('/operator/webhooks', { kind: 'silence' }),
-    act: (page) => page.locator('.grey').first().waitFor(),
-    text: 'Webhooks',
-  },
+  ...answeredScreens({ path: LIST, pathEnd: '/operator/webhooks' }, [
+    ['op-webhooks-empty', json(EMPTY), 'No webhooks yet'],
+    ['op-webhooks-error', down, 'The webhooks could not be loaded.'],
+    ['op-webhooks-loading', silent, 'Webhooks'],
+  ]),
   {
     name: 'op-webhooks-stale',
     path: LIST,
@@ -64,12 +50,11 @@ const SCREENS: readonly Screen[] = [
     text: 'Copy it now: it is shown only once.',
   },
   { name: 'op-webhook', path: ONE, text: 'did not answer in time' },
-  {
-    name: 'op-webhook-empty',
-    path: ONE,
-    before: (server) => server.answer('/deliveries', json(EMPTY)),
-    text: 'No messages yet',
-  },
+  ...answeredScreens({ path: ONE, pathEnd: '/deliveries' }, [
+    ['op-webhook-empty', json(EMPTY), 'No messages yet'],
+    ['op-webhook-messages-error', down, 'The messages could not be loaded.'],
+    ['op-webhook-loading', silent, 'Messages of the last 30 days'],
+  ]),
   {
     name: 'op-webhook-error',
     path: ONE,
@@ -78,19 +63,6 @@ const SCREENS: readonly Screen[] = [
       server.answer('/deliveries', down)
     },
     text: 'The webhook could not be loaded.',
-  },
-  {
-    name: 'op-webhook-messages-error',
-    path: ONE,
-    before: (server) => server.answer('/deliveries', down),
-    text: 'The messages could not be loaded.',
-  },
-  {
-    name: 'op-webhook-loading',
-    path: ONE,
-    before: (server) => server.answer('/deliveries', { kind: 'silence' }),
-    act: (page) => page.locator('.grey').first().waitFor(),
-    text: 'Messages of the last 30 days',
   },
   {
     name: 'op-webhook-stale',
@@ -112,13 +84,13 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'op-webhook-disable',
     path: ONE,
-    act: (page) => page.getByRole('button', { name: 'Disable' }).click(),
+    act: press('Disable'),
     text: 'Nothing is sent to the webhook until it is enabled again.',
   },
   {
     name: 'op-webhook-delete',
     path: ONE,
-    act: (page) => page.getByRole('button', { name: 'Delete' }).click(),
+    act: press('Delete'),
     text: 'Its secret and the list of its messages are deleted too.',
   },
 ]
