@@ -21,11 +21,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     const world = await open()
     const { apiKey } = await world.account()
     world.simulator.script({ path: '/chat/completions', status: 500 })
-    const answer = await fetch(world.url('/v1/chat/completions'), {
-      method: 'POST',
-      headers: { authorization: `Bearer ${apiKey}` },
-      body: JSON.stringify({ model: 'sim/text', messages: [{ role: 'user', content: 'Hello.' }] }),
-    })
+    const answer = await world.chat(apiKey)
     await answer.text()
     requestId = answer.headers.get('x-request-id') ?? ''
     await world.close()

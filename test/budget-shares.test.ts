@@ -42,10 +42,6 @@ test('an account that withholds its bodies has its share of the memory, and othe
     expect(refused).toMatch(/retry-after: 1\r\n/)
   }
   const body = JSON.stringify({ model: 'sim/text', messages: [{ role: 'user', content: 'Hi' }] })
-  const answer = await fetch(world.url('/v1/chat/completions'), {
-    method: 'POST',
-    headers: { 'x-api-key': other.apiKey },
-    body: body + ' '.repeat(30 * MIB),
-  })
+  const answer = await world.send(other.apiKey, body + ' '.repeat(30 * MIB))
   expect(answer.status, await answer.text()).toBe(200)
 })

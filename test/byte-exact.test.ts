@@ -11,11 +11,7 @@ test('a body arrives upstream byte for byte but for the spans that are replaced'
     '"text":"caf\\u00e9 \\ud83d\\ude00 \u00e9","cache_control" : {"type":"ephemeral"}}], "role":"user"}],' +
     ' "max_tokens":16 , "x_unknown": {"b":1e2,"a":[ ]}, "user":"someone@example.org", "model":"SIM/text[1m]" }'
 
-  const answer = await fetch(world.url('/v1/chat/completions'), {
-    method: 'POST',
-    headers: { 'x-api-key': apiKey },
-    body: sent,
-  })
+  const answer = await world.send(apiKey, sent)
   expect(answer.status, await answer.text()).toBe(200)
 
   const received = (await world.simulator.nextRequest()).body.toString()
@@ -67,11 +63,7 @@ test('the account tag is the same for every request of an account and differs be
   const first = await world.account({ apiKeys: 2 })
   const second = await world.account()
   for (const apiKey of [...first.apiKeys, second.apiKey]) {
-    const answer = await fetch(world.url('/v1/chat/completions'), {
-      method: 'POST',
-      headers: { 'x-api-key': apiKey },
-      body: '{"model":"sim/text","messages":[{"role":"user","content":"Hi"}]}',
-    })
+    const answer = await world.chat(apiKey)
     expect(answer.status, await answer.text()).toBe(200)
     tags.push(String((await world.simulator.nextRequest()).json?.['user']))
   }

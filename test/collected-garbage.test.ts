@@ -18,10 +18,9 @@ afterAll(() => world.close())
 function sendMany(body: object): Promise<string>[] {
   return account.apiKeys.flatMap((apiKey) =>
     Array.from({ length: IN_FLIGHT }, async () => {
-      const answer = await fetch(world.url('/v1/chat/completions'), {
-        method: 'POST',
-        headers: { 'x-api-key': apiKey },
-        body: JSON.stringify({ ...body, messages: [{ role: 'user', content: 'Say hello.' }] }),
+      const answer = await world.send(apiKey, {
+        ...body,
+        messages: [{ role: 'user', content: 'Say hello.' }],
       })
       return answer.text()
     }),

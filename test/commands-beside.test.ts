@@ -29,11 +29,7 @@ interface ClientAnswer {
 }
 
 async function chat(apiKey: string): Promise<ClientAnswer> {
-  const answer = await fetch(world.url('/v1/chat/completions'), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}` },
-    body: '{"model":"sim/text","max_tokens":16,"messages":[{"role":"user","content":"Say hello."}]}',
-  })
+  const answer = await world.chat(apiKey, { max_tokens: 16 })
   const [, code = null] = /"code":"(\w+)"/.exec(await answer.text()) ?? []
   return { httpStatus: answer.status, code, requestId: answer.headers.get('x-request-id') ?? '' }
 }

@@ -15,11 +15,7 @@ afterEach(async () => {
 
 async function loseOne(to: World, apiKey: string): Promise<void> {
   to.simulator.script(LOST)
-  const answer = await fetch(to.url('/v1/chat/completions'), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'sim/text', messages: [{ role: 'user', content: 'Hello.' }] }),
-  })
+  const answer = await to.chat(apiKey)
   await answer.text()
   await to.gateway.settled()
 }

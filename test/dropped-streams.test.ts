@@ -20,16 +20,9 @@ afterEach(() => world.close())
 /** Sends a stream that ends like this; resolves once it is settled and looked up. */
 async function streamOnce(fault: Fault, until: string): Promise<RequestRow | undefined> {
   world.simulator.script({ path: '/chat/completions', lookupCostUsd: 0.002, ...fault })
-  const { body } = await request(world.url('/v1/chat/completions'), {
-    method: 'POST',
-    headers: { 'x-api-key': account.apiKey },
-    body: JSON.stringify({
-      model: 'sim/text',
-      stream: true,
-      messages: [{ role: 'user', content: 'Say hello, at some length.' }],
-    }),
-  })
-  await body.dump().catch(() => {})
+  const messages = [{ role: 'user', content: 'Say hello, at some length.' }]
+  const answer = await world.chat(account.apiKey, { stream: true, messages })
+  await answer.text().catch(() => {})
   await world.gateway.settled()
   await world.logged(until)
   const { requests } = await listRequests(world.gateway.store.db, { limit: 10 })

@@ -23,11 +23,7 @@ async function open(url = database.url): Promise<void> {
 }
 
 function send(apiKey: string, body: string): Promise<Response> {
-  return fetch(world.url('/v1/chat/completions'), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}` },
-    body,
-  })
+  return world.send(apiKey, body)
 }
 
 async function states(): Promise<string[]> {

@@ -178,11 +178,7 @@ for (const { what, body, status, code, param, message, headers } of HOSTILE) {
 test('500 levels inside a valid body are relayed and answered like any other', async () => {
   const depth = 500
   const body = `${VALID.slice(0, -1)},"x":${'['.repeat(depth)}${']'.repeat(depth)}}`
-  const answer = await fetch(world.url('/v1/chat/completions'), {
-    method: 'POST',
-    headers: { 'x-api-key': apiKey },
-    body,
-  })
+  const answer = await world.send(apiKey, body)
   expect(answer.status, await answer.text()).toBe(200)
 })
 

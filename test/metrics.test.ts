@@ -36,17 +36,10 @@ async function read(address: string, headers: Readonly<Record<string, string>> =
 }
 
 async function send(to: World, apiKey: string, body: object = {}) {
-  const { statusCode, body: answer } = await request(to.url('/v1/chat/completions'), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}` },
-    body: JSON.stringify({
-      model: 'sim/text',
-      messages: [{ role: 'user', content: PROMPT }],
-      ...body,
-    }),
-  })
-  await answer.dump()
-  return statusCode
+  const messages = [{ role: 'user', content: PROMPT }]
+  const answer = await to.chat(apiKey, { messages, ...body })
+  await answer.text()
+  return answer.status
 }
 
 test.each([{}, { METRICS_PORT: '0' }, { METRICS_PORT: '0', METRICS_TOKEN }])(

@@ -1,4 +1,3 @@
-import { request } from 'undici'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Fault } from '../simulator/faults.ts'
 import { type OtlpCollector, startOtlpCollector } from './otlp-collector.ts'
@@ -38,15 +37,9 @@ interface Sent {
 
 async function send(to: World, { path = '/v1/chat/completions', body, fault }: Sent = {}) {
   if (fault !== undefined) to.simulator.script(fault)
-  const answer = await request(to.url(path), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}` },
-    body: JSON.stringify({
-      ...{ model: 'sim/text', messages: [{ role: 'user', content: PROMPT }] },
-      ...body,
-    }),
-  })
-  return { httpStatus: answer.statusCode, text: await answer.body.text() }
+  const chat = { model: 'sim/text', messages: [{ role: 'user', content: PROMPT }] }
+  const answer = await to.send(apiKey, { ...chat, ...body }, path)
+  return { httpStatus: answer.status, text: await answer.text() }
 }
 
 /** Stops the gateway, which sends what it has, and returns the points of a histogram. */

@@ -34,11 +34,7 @@ async function open(url = database.url): Promise<World> {
 }
 
 function send(world: World, apiKey: string): Promise<Response> {
-  return fetch(world.url('/v1/chat/completions'), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}` },
-    body: BODY,
-  })
+  return world.send(apiKey, BODY)
 }
 
 function callsOf({ simulator }: World): number {

@@ -37,11 +37,7 @@ for (const { engine, create } of TEST_DATABASES) {
     })
 
     async function send(apiKey: string, body: string): Promise<Response> {
-      const answer = await fetch(world.url('/v1/chat/completions'), {
-        method: 'POST',
-        headers: { authorization: `Bearer ${apiKey}` },
-        body,
-      })
+      const answer = await world.send(apiKey, body)
       await answer.text()
       return answer
     }

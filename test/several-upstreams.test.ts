@@ -40,11 +40,7 @@ async function start(
 const HELLO = { role: 'user', content: 'Say hello.' }
 
 async function chat(to: World, { apiKey, model }: { apiKey: string; model: string }) {
-  const answer = await fetch(to.url('/v1/chat/completions'), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model, messages: [HELLO], max_tokens: 16 }),
-  })
+  const answer = await to.send(apiKey, { model, messages: [HELLO], max_tokens: 16 })
   return { httpStatus: answer.status, headers: answer.headers, body: await answer.text() }
 }
 
@@ -258,12 +254,7 @@ describe('an upstream with a limit of calls', () => {
     const to = await start({ inFlightMax: 1, timeouts: PATIENT_TIMEOUTS })
     const { apiKey } = await to.account()
     const body = { model: 'sim/text', stream: true, max_tokens: 16, messages: [HELLO] }
-    const ask = (): Promise<Response> =>
-      fetch(to.url('/v1/chat/completions'), {
-        method: 'POST',
-        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      })
+    const ask = (): Promise<Response> => to.send(apiKey, body)
     const events = (await (await ask()).text()).split('data: ').length - 1
     to.simulator.script({ stall: { afterEvents: events } })
     const stalled = await ask()

@@ -39,13 +39,9 @@ async function serveFromOld(): Promise<void> {
 }
 
 async function chat(): Promise<number> {
-  const { statusCode, body } = await request(world.url('/v1/chat/completions'), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}` },
-    body: JSON.stringify({ model: 'sim/text', messages: [{ role: 'user', content: 'Hi' }] }),
-  })
-  await body.dump()
-  return statusCode
+  const answer = await world.chat(apiKey)
+  await answer.text()
+  return answer.status
 }
 
 async function gaps() {

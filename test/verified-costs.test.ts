@@ -1,4 +1,3 @@
-import { request } from 'undici'
 import { afterEach, expect, test } from 'vitest'
 import type { Fault } from '../simulator/faults.ts'
 import { listRequests } from '../src/ledger/activity/activity.ts'
@@ -11,14 +10,10 @@ afterEach(() => world.close())
 
 async function chat(apiKey: string, fault: Fault, model = 'sim/text'): Promise<number> {
   world.simulator.script(fault)
-  const answer = await request(world.url('/v1/chat/completions'), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}` },
-    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hi' }] }),
-  })
-  await answer.body.dump()
+  const answer = await world.chat(apiKey, { model })
+  await answer.text()
   await world.gateway.settled()
-  return answer.statusCode
+  return answer.status
 }
 
 /** Newest first. */

@@ -8,12 +8,14 @@ import { type Config, readConfig } from '../src/app/config.ts'
 import { oneUpstream } from '../src/app/configured-upstreams.ts'
 import { type Gateway, startGateway } from '../src/app/gateway.ts'
 import type { WireFormat } from '../src/formats/format.ts'
+import { getRequest } from '../src/ledger/activity/activity.ts'
 import { getBalance } from '../src/ledger/activity/balance.ts'
 import { createApiKey } from '../src/ledger/api-keys.ts'
 import { type Audit, auditStore } from '../src/ledger/audit/audit.ts'
 import type { OperationSource } from '../src/operations/operations.ts'
 import { AUDIT_CHECKS } from '../src/operations/upkeep.ts'
 import { makeScryptPasswords } from '../src/people/passwords.ts'
+import type { RequestRow } from '../src/store/schema.ts'
 import { writeMadeStore } from '../src/store/testing/made-store.ts'
 import type { Dialect } from '../src/upstreams/upstream.ts'
 import type { ConfiguredUpstreams } from '../src/upstreams/upstream-settings.ts'
@@ -69,11 +71,17 @@ export interface World {
   readonly folder: string
   url(path: string): string
   account(input?: NewAccount): Promise<TestAccount>
+  /** Sends a body by a key: an object as JSON, text as it is. The path is that of chat by default. */
+  send(apiKey: string, body: object | string, path?: string): Promise<Response>
+  /** Sends a short chat by a key, with these fields of its body. */
+  chat(apiKey: string, fields?: object): Promise<Response>
   /**
    * Makes a purchase of $25 by card, as a look at its provider does: paid and judged, or open without a
    * judgment. Resolves with its id.
    */
   purchase(accountId: string, judgment: PaymentJudgment | null): Promise<string>
+  /** The record of a request, once nothing is in flight. */
+  rowOf(requestId: string): Promise<RequestRow>
   backedBalanceMicros(accountId: string): Promise<Micros>
   audit(): Promise<Audit>
   close(): Promise<void>
@@ -125,8 +133,17 @@ export async function startWorld(input: WorldInput = {}): Promise<World> {
     folder,
     url: (path) => `${gateway.address}${path}`,
     account: (input = {}) => makeAccount(gateway, input),
+    send: (apiKey, body, path) => send(`${gateway.address}${path ?? CHAT}`, { apiKey, body }),
+    chat: (apiKey, fields) =>
+      send(`${gateway.address}${CHAT}`, { apiKey, body: { ...HELLO, ...fields } }),
     purchase: (accountId, judgment) =>
       makePurchase(gateway, { accountId, judgment, number: ++purchases }),
+    async rowOf(requestId) {
+      await gateway.settled()
+      const row = await getRequest(gateway.store.db, requestId)
+      if (row === null) throw new Error(`no request ${requestId}`)
+      return row
+    },
     async backedBalanceMicros(accountId) {
       const balance = await getBalance(gateway.store.db, { accountId, nowMs: Date.now() })
       if (balance === null) throw new Error(`no account ${accountId}`)
@@ -139,6 +156,22 @@ export async function startWorld(input: WorldInput = {}): Promise<World> {
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+const CHAT = '/v1/chat/completions'
+const HELLO = { model: 'sim/text', messages: [{ role: 'user', content: 'Hi' }] }
+
+interface Sent {
+  readonly apiKey: string
+  readonly body: object | string
+}
+
+function send(url: string, { apiKey, body }: Sent): Promise<Response> {
+  return fetch(url, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
 }
 
 const FAR_MS = Date.parse('2999-01-01')

@@ -14,11 +14,7 @@ beforeAll(async () => {
 afterAll(() => world.close())
 
 function draw(body: Readonly<Record<string, unknown>>): Promise<Response> {
-  return fetch(world.url('/v1/images'), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'sim/image', prompt: 'A fjord', ...body }),
-  })
+  return world.send(apiKey, { model: 'sim/image', prompt: 'A fjord', ...body }, '/v1/images')
 }
 
 const PNG_SIGNATURE = '89504e470d0a1a0a'

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { request } from 'undici'
 import { afterEach, beforeEach, expect, inject, test } from 'vitest'
 import { freePort } from '../../src/store/testing/free-port.ts'
 import { startWorld, type World } from '../world.ts'
@@ -87,16 +86,7 @@ async function faultOf({ title, query, mayBeEmpty }: (typeof QUERIES)[number]) {
 test('every query of the dashboard has figures, but those of what should not happen', async () => {
   const account = await world.account()
   for (const body of [{}, { stream: true }, { model: 'sim/unknown' }]) {
-    const answer = await request(world.url('/v1/chat/completions'), {
-      method: 'POST',
-      headers: { authorization: `Bearer ${account.apiKey}` },
-      body: JSON.stringify({
-        model: 'sim/text',
-        messages: [{ role: 'user', content: 'Say hello.' }],
-        ...body,
-      }),
-    })
-    await answer.body.dump()
+    await (await world.chat(account.apiKey, body)).text()
   }
   expect(QUERIES.length).toBeGreaterThan(20)
   await expect

@@ -1,4 +1,3 @@
-import { request } from 'undici'
 import { expect, test } from 'vitest'
 import { parseObject } from '../../simulator/json-value.ts'
 import { startWorld } from '../world.ts'
@@ -39,12 +38,8 @@ test.each([
       const cache = new SaltedCache()
       const seen: boolean[] = []
       for (const { apiKey } of [one, other, one, other]) {
-        const answer = await request(world.url(path), {
-          method: 'POST',
-          headers: { authorization: `Bearer ${apiKey}` },
-          body: JSON.stringify({ model: 'sim/text', ...fields }),
-        })
-        expect(answer.statusCode, await answer.body.text()).toBe(200)
+        const answer = await world.send(apiKey, { model: 'sim/text', ...fields }, path)
+        expect(answer.status, await answer.text()).toBe(200)
         const body = world.simulator.requests.at(-1)?.body.toString() ?? ''
         seen.push(cache.hits(body))
         // The tag names nobody.

@@ -2,7 +2,7 @@ import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Fault } from '../../simulator/faults.ts'
 import type { VendorName } from '../../simulator/vendors.ts'
-import { getRequest, listRequests } from '../../src/ledger/activity/activity.ts'
+import { listRequests } from '../../src/ledger/activity/activity.ts'
 import type { RequestRow } from '../../src/store/schema.ts'
 import { startWorld, type World } from '../world.ts'
 import { type Format, SPOKEN } from './vendor-settings.ts'
@@ -51,21 +51,14 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
 
   async function send(path: string, body: object, fault?: Fault) {
     if (fault !== undefined) world.simulator.script(fault)
-    const answer = await request(world.url(path), {
-      method: 'POST',
-      headers: { authorization: `Bearer ${apiKey}` },
-      body: JSON.stringify(body),
-    })
-    const text = await answer.body.text()
-    const requestId = String(answer.headers['x-request-id'])
-    return { httpStatus: answer.statusCode, headers: answer.headers, text, requestId }
-  }
-
-  async function rowOf(requestId: string): Promise<RequestRow> {
-    await world.gateway.settled()
-    const row = await getRequest(world.gateway.store.db, requestId)
-    if (row === null) throw new Error(`no request ${requestId}`)
-    return row
+    const answer = await world.send(apiKey, body, path)
+    const requestId = answer.headers.get('x-request-id') ?? ''
+    return {
+      httpStatus: answer.status,
+      headers: answer.headers,
+      text: await answer.text(),
+      requestId,
+    }
   }
 
   async function latest(): Promise<RequestRow | undefined> {
@@ -94,8 +87,8 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
       const answer = await send(path, body)
       expect(answer.httpStatus, answer.text).toBe(200)
       expect(chargeDue()).toBeGreaterThan(0)
-      expect(Number(answer.headers['x-service-cost'])).toBe(chargeDue())
-      expect(await rowOf(answer.requestId)).toMatchObject({
+      expect(Number(answer.headers.get('x-service-cost'))).toBe(chargeDue())
+      expect(await world.rowOf(answer.requestId)).toMatchObject({
         state: 'final',
         upstream: vendor,
         backedChargeMicros: chargeDue(),
@@ -107,10 +100,10 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
 
     test('an answer without counts is unresolved, and released after its time', async () => {
       const answer = await send(path, body, { omit: ['usage'] })
-      expect([answer.httpStatus, answer.headers['x-service-cost']]).toEqual([200, '0'])
-      let row = await rowOf(answer.requestId)
+      expect([answer.httpStatus, answer.headers.get('x-service-cost')]).toEqual([200, '0'])
+      let row = await world.rowOf(answer.requestId)
       expect(['unresolved', 'released']).toContain(row.state)
-      while (row.state !== 'released') row = await rowOf(answer.requestId)
+      while (row.state !== 'released') row = await world.rowOf(answer.requestId)
       expect(row).toMatchObject({ backedChargeMicros: 0, backedHeldMicros: 0 })
     })
 
@@ -131,7 +124,7 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
       const answer = await send(path, { ...body, stream: true })
       expect(answer.httpStatus, answer.text).toBe(200)
       expect(answer.text).toContain('data: ')
-      expect(await rowOf(answer.requestId)).toMatchObject({
+      expect(await world.rowOf(answer.requestId)).toMatchObject({
         state: 'final',
         backedChargeMicros: chargeDue(),
         backedHeldMicros: 0,
@@ -143,7 +136,7 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
       const answer = await send(path, { ...body, stream: true }, fault)
       expect(answer.text).toContain('error')
       expect(answer.text).not.toContain('Provider disconnected')
-      expect(await rowOf(answer.requestId)).toMatchObject({
+      expect(await world.rowOf(answer.requestId)).toMatchObject({
         state: 'released',
         errorCode: 'upstream_error',
         backedChargeMicros: 0,
@@ -186,7 +179,7 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
           usage: { prompt_tokens: expect.any(Number) },
         })
         expect(all[0]).toMatchObject({ usage: null })
-        expect((await rowOf(answer.requestId)).backedChargeMicros).toBe(chargeDue())
+        expect((await world.rowOf(answer.requestId)).backedChargeMicros).toBe(chargeDue())
       })
     })
 
@@ -208,8 +201,8 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
       const body = { model: 'sim/text', input: 'Say hello.', reasoning: { effort: 'high' } }
       const answer = await send('/v1/responses', body)
       expect(answer.httpStatus, answer.text).toBe(200)
-      expect((await rowOf(answer.requestId)).usage?.reasoningTokens).toBeGreaterThan(0)
-      expect(Number(answer.headers['x-service-cost'])).toBe(chargeDue())
+      expect((await world.rowOf(answer.requestId)).usage?.reasoningTokens).toBeGreaterThan(0)
+      expect(Number(answer.headers.get('x-service-cost'))).toBe(chargeDue())
     })
   }
 
@@ -227,13 +220,13 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
       for (const kind of ['cacheWriteTokens', 'cacheReadTokens']) {
         const answer = await send('/v1/messages', cachedBody(ttl))
         expect(answer.httpStatus, answer.text).toBe(200)
-        const { usage } = await rowOf(answer.requestId)
+        const { usage } = await world.rowOf(answer.requestId)
         const name = ttl === '1h' && kind === 'cacheWriteTokens' ? 'cacheWriteLongTokens' : kind
         expect(usage).toMatchObject({ [name]: expect.any(Number) })
         expect(Reflect.get(usage ?? {}, name)).toBeGreaterThan(100)
-        expect(Number(answer.headers['x-service-cost'])).toBe(chargeDue())
+        expect(Number(answer.headers.get('x-service-cost'))).toBe(chargeDue())
         const streamed = await send('/v1/messages', { ...cachedBody(ttl), stream: true })
-        expect((await rowOf(streamed.requestId)).backedChargeMicros).toBe(chargeDue())
+        expect((await world.rowOf(streamed.requestId)).backedChargeMicros).toBe(chargeDue())
       }
     })
 
@@ -249,7 +242,7 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
       })
       const heldFor = async (body: object): Promise<number> => {
         const { requestId } = await send('/v1/messages', body)
-        const { backedGrantedMicros, backedChargeMicros } = await rowOf(requestId)
+        const { backedGrantedMicros, backedChargeMicros } = await world.rowOf(requestId)
         expect(backedChargeMicros).toBe(chargeDue())
         expect(backedChargeMicros).toBeLessThanOrEqual(backedGrantedMicros)
         return backedGrantedMicros
@@ -270,8 +263,8 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
       const { path, body } = BODIES.chat
       const answer = await send(path, { ...body, stream: true }, { omit: ['usage'] })
       expect(answer.text).toContain('[DONE]')
-      let row = await rowOf(answer.requestId)
-      while (row.state !== 'final') row = await rowOf(answer.requestId)
+      let row = await world.rowOf(answer.requestId)
+      while (row.state !== 'final') row = await world.rowOf(answer.requestId)
       expect(row.backedChargeMicros).toBeGreaterThanOrEqual(chargeDue() / 2)
       expect(row.backedChargeMicros).toBeLessThanOrEqual(chargeDue() * 2)
       expect(row.backedChargeMicros).toBeLessThanOrEqual(row.backedGrantedMicros)
@@ -306,8 +299,8 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
     }
     answer.body.destroy()
     const requestId = String(answer.headers['x-request-id'])
-    let row = await rowOf(requestId)
-    while (row.state !== 'final') row = await rowOf(requestId)
+    let row = await world.rowOf(requestId)
+    while (row.state !== 'final') row = await world.rowOf(requestId)
     expect(row).toMatchObject({ errorCode: 'client_gone', backedHeldMicros: 0, generationId: null })
     return row
   }

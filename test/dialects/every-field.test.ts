@@ -1,4 +1,3 @@
-import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { VendorName } from '../../simulator/vendors.ts'
 import { FORMATS } from '../../src/formats/formats.ts'
@@ -53,12 +52,9 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
   const modelOf = (format: Format): string => (format === 'embeddings' ? 'sim/embed' : 'sim/text')
 
   async function send(format: Format, members: string) {
-    const answer = await request(world.url(pathOf(format)), {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key.apiKey}` },
-      body: `{"model": "${modelOf(format)}", ${LEAST[format]}${members}}`,
-    })
-    return { httpStatus: answer.statusCode, text: await answer.body.text() }
+    const body = `{"model": "${modelOf(format)}", ${LEAST[format]}${members}}`
+    const answer = await world.send(key.apiKey, body, pathOf(format))
+    return { httpStatus: answer.status, text: await answer.text() }
   }
 
   const sentSoFar = (): number =>

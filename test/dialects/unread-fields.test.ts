@@ -1,4 +1,3 @@
-import { request } from 'undici'
 import { describe, expect, test } from 'vitest'
 import type { VendorName } from '../../simulator/vendors.ts'
 import { listRequests } from '../../src/ledger/activity/activity.ts'
@@ -47,12 +46,8 @@ describe.each(UNREAD)('%s at %s', (vendor, path, body, param) => {
       const { apiKey, id } = await world.account({ creditMicros: 30_000 })
       const answers = await Promise.all(
         Array.from({ length: 8 }, async () => {
-          const answer = await request(world.url(path), {
-            method: 'POST',
-            headers: { authorization: `Bearer ${apiKey}` },
-            body: JSON.stringify(body),
-          })
-          return { httpStatus: answer.statusCode, text: await answer.body.text() }
+          const answer = await world.send(apiKey, body, path)
+          return { httpStatus: answer.status, text: await answer.text() }
         }),
       )
       for (const { httpStatus, text } of answers) {

@@ -25,11 +25,7 @@ beforeAll(async () => {
   const guest = { email: 'lin@example.org', accountId: account.id, role: 'owner' } as const
   member = await inviteGuest(world, guest)
   await world.gateway.ledger.updateAccount({ id: account.id, feeBasisPoints: 1_234 }, null)
-  const answer = await fetch(world.url('/v1/chat/completions'), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${account.apiKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'sim/text', messages: [{ role: 'user', content: 'Hello.' }] }),
-  })
+  const answer = await world.chat(account.apiKey)
   await answer.text()
   requestId = String(answer.headers.get('x-request-id'))
   await world.gateway.settled()

@@ -1,5 +1,4 @@
 import fc from 'fast-check'
-import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { FORMATS } from '../../src/formats/formats.ts'
 import { listRequests } from '../../src/ledger/activity/activity.ts'
@@ -24,12 +23,8 @@ afterAll(() => world.close())
 /** Status and text of the answer. */
 async function send({ endpoint, body }: RandomBody, { apiKey }: TestAccount) {
   const path = FORMATS.find((format) => format.endpoint === endpoint)?.path ?? '/'
-  const answer = await request(world.url(path), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}` },
-    body: JSON.stringify(body),
-  })
-  return { httpStatus: answer.statusCode, text: await answer.body.text() }
+  const answer = await world.send(apiKey, body, path)
+  return { httpStatus: answer.status, text: await answer.text() }
 }
 
 test('no request is charged above its hold by a provider that bills the most it may', async () => {

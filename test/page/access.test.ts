@@ -63,11 +63,7 @@ afterAll(() => world.close())
 /** An account with a key and a request. */
 async function place(): Promise<Place> {
   const account = await world.account({ apiKeys: 2 })
-  const completed = await fetch(world.url('/v1/chat/completions'), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${account.apiKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'sim/text', messages: [{ role: 'user', content: 'Hi.' }] }),
-  })
+  const completed = await world.chat(account.apiKey)
   await completed.text()
   const { db } = world.gateway.store
   const requestId = completed.headers.get('x-request-id') ?? ''
@@ -108,11 +104,11 @@ async function newInvitation({ id: accountId }: TestAccount): Promise<string> {
 
 /** The id of a purchase that was paid with play money. */
 async function bought({ apiKey }: TestAccount): Promise<string> {
-  const begun = await fetch(world.url('/v1/credit/purchases'), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ method: 'card', amount: 25_000_000 }),
-  })
+  const begun = await world.send(
+    apiKey,
+    { method: 'card', amount: 25_000_000 },
+    '/v1/credit/purchases',
+  )
   const { purchase, url } = Object(await begun.json())
   const { pathname, search } = new URL(url)
   await fetch(world.url(pathname + search), {

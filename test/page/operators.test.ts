@@ -77,11 +77,7 @@ async function newKeyId(): Promise<string> {
 }
 
 async function newRequestId(): Promise<string> {
-  const answer = await fetch(world.url('/v1/chat/completions'), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${account.apiKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'sim/text', messages: [{ role: 'user', content: 'Hi.' }] }),
-  })
+  const answer = await world.chat(account.apiKey)
   await answer.text()
   await world.gateway.settled()
   return answer.headers.get('x-request-id') ?? ''

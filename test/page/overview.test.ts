@@ -18,11 +18,7 @@ beforeAll(async () => {
 afterAll(() => world.close())
 
 async function chat(model: string): Promise<void> {
-  const answer = await fetch(world.url('/v1/chat/completions'), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${account.apiKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Say hello.' }] }),
-  })
+  const answer = await world.chat(account.apiKey, { model })
   await answer.text()
 }
 

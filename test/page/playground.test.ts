@@ -43,11 +43,7 @@ async function requestOf(requestId: string | null): Promise<Record<string, unkno
 
 /** The same call with a key, to compare with. */
 function byKey(body: object): Promise<Response> {
-  return fetch(world.url('/v1/chat/completions'), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${account.apiKey}` },
-    body: JSON.stringify(body),
-  })
+  return world.send(account.apiKey, body)
 }
 
 /** A stream, once its first bytes are there. */
@@ -106,11 +102,7 @@ test.each([
 ])('an answer in %s is the one that a key gets', async (format, fields, path) => {
   const body = { model: 'sim/text', ...fields }
   const answer = await member.post(`accounts/${account.id}/playground/${format}`, body)
-  const other = await fetch(world.url(path), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${account.apiKey}` },
-    body: JSON.stringify(body),
-  })
+  const other = await world.send(account.apiKey, body, path)
   expect(comparable(answer.text)).toBe(comparable(await other.text()))
   const request = await requestOf(answer.headers.get('x-request-id'))
   expect(request).toMatchObject({ endpoint: format, error_code: null })

@@ -4,7 +4,7 @@ import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { readConfig } from '../../src/app/config.ts'
 import { configuredUpstreams } from '../../src/app/configured-upstreams.ts'
-import { getRequest, listRequests } from '../../src/ledger/activity/activity.ts'
+import { listRequests } from '../../src/ledger/activity/activity.ts'
 import type { RequestRow } from '../../src/store/schema.ts'
 import { tollgate } from '../tollgate-process.ts'
 import { startWorld, type World } from '../world.ts'
@@ -98,21 +98,14 @@ function chargeOf(counts: Counts): number {
 }
 
 async function send(path: string, body: object) {
-  const answer = await request(world.url(path), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}` },
-    body: JSON.stringify(body),
-  })
-  const text = await answer.body.text()
-  const requestId = String(answer.headers['x-request-id'])
-  return { httpStatus: answer.statusCode, headers: answer.headers, text, requestId }
-}
-
-async function rowOf(requestId: string): Promise<RequestRow> {
-  await world.gateway.settled()
-  const row = await getRequest(world.gateway.store.db, requestId)
-  if (row === null) throw new Error(`no request ${requestId}`)
-  return row
+  const answer = await world.send(apiKey, body, path)
+  const requestId = answer.headers.get('x-request-id') ?? ''
+  return {
+    httpStatus: answer.status,
+    headers: answer.headers,
+    text: await answer.text(),
+    requestId,
+  }
 }
 
 /** The last counts of a stream. */
@@ -154,8 +147,8 @@ describe.each([
     expect(answer.httpStatus, answer.text).toBe(200)
     const due = chargeOf(JSON.parse(answer.text).usage)
     expect(due).toBeGreaterThan(0)
-    expect(Number(answer.headers['x-service-cost'])).toBe(due)
-    const { state, backedChargeMicros, backedHeldMicros } = await rowOf(answer.requestId)
+    expect(Number(answer.headers.get('x-service-cost'))).toBe(due)
+    const { state, backedChargeMicros, backedHeldMicros } = await world.rowOf(answer.requestId)
     expect([state, backedChargeMicros, backedHeldMicros]).toEqual(['final', due, 0])
   })
 
@@ -169,7 +162,7 @@ describe.each([
     expect(answer.httpStatus, answer.text).toBe(200)
     expect(answer.text).toContain('[DONE]')
     const due = chargeOf(countsIn(answer.text))
-    const { state, backedChargeMicros, backedHeldMicros } = await rowOf(answer.requestId)
+    const { state, backedChargeMicros, backedHeldMicros } = await world.rowOf(answer.requestId)
     expect([state, backedChargeMicros, backedHeldMicros]).toEqual(['final', due, 0])
   })
 
@@ -178,7 +171,7 @@ describe.each([
     expect(answer.httpStatus, answer.text).toBe(200)
     const due = chargeOf({ ...JSON.parse(answer.text).usage, completion_tokens: 0 })
     expect(due).toBeGreaterThan(0)
-    const { state, backedChargeMicros } = await rowOf(answer.requestId)
+    const { state, backedChargeMicros } = await world.rowOf(answer.requestId)
     expect([state, backedChargeMicros]).toEqual(['final', due])
   })
 })
@@ -249,7 +242,7 @@ describe('an error of the server', () => {
       const answer = await send('/v1/chat/completions', { model, messages, max_tokens: 24 })
       expect([answer.httpStatus, JSON.parse(answer.text).error.code]).toEqual([httpStatus, code])
       expect(answer.text).not.toMatch(/litellm|mock|llama|n_ctx/i)
-      const row = await rowOf(answer.requestId)
+      const row = await world.rowOf(answer.requestId)
       expect([row.state, row.backedChargeMicros, row.backedHeldMicros]).toEqual(['released', 0, 0])
     },
   )
@@ -258,7 +251,7 @@ describe('an error of the server', () => {
     await servers.embeds.stop()
     const answer = await send('/v1/embeddings', { model: 'llama/tiny-embed', input: 'Say hello.' })
     expect([502, 503]).toContain(answer.httpStatus)
-    const row = await rowOf(answer.requestId)
+    const row = await world.rowOf(answer.requestId)
     expect([row.state, row.backedChargeMicros]).toEqual(['released', 0])
   })
 })
