@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { column, errorOf, Management, textOf } from './management.ts'
+import { column, Management, refusal, textOf } from './management.ts'
 
 /** What a shop notes on accounts and keys: external ids of accounts, and metadata. */
 
@@ -37,10 +37,7 @@ describe('an external id', () => {
     const ofOther = `${ACCOUNTS}/${textOf(other, 'id')}`
     const ofOwner = `${ACCOUNTS}/${textOf(owner, 'id')}`
     const taken = await admin.patch(ofOther, { external_id: 'customer-2', name: 'renamed' })
-    expect([taken.httpStatus, taken.json]).toEqual([
-      409,
-      errorOf('external_id_taken', 'external_id'),
-    ])
+    expect(taken).toEqual(refusal(409, 'external_id_taken', 'external_id'))
     expect((await admin.get(ofOther)).json).toMatchObject({ external_id: null, name: 'shop' })
     expect((await admin.patch(ofOwner, { external_id: 'customer-2' })).httpStatus).toBe(200)
     expect((await admin.patch(ofOwner, { external_id: null })).json['external_id']).toBeNull()
@@ -67,11 +64,7 @@ describe('an external id', () => {
   test.each(['', 'x'.repeat(256), 'a\nb', 'a\u0000', 'a\u200b', '\ud800', 7, {}, ['a'], true])(
     '%j is refused, and named',
     async (externalId) => {
-      const refused = await create(externalId)
-      expect([refused.httpStatus, refused.json]).toEqual([
-        400,
-        errorOf('invalid_parameter', 'external_id'),
-      ])
+      expect(await create(externalId)).toEqual(refusal(400, 'invalid_parameter', 'external_id'))
     },
   )
 })
@@ -106,10 +99,7 @@ describe('metadata', () => {
       expect((await admin.patch(path, { name: 'other' })).json['metadata']).toEqual(full)
       const odd = JSON.parse('{"__proto__":"a","constructor":"b","":""}')
       const refused = await admin.patch(path, { metadata: odd })
-      expect([refused.httpStatus, refused.json]).toEqual([
-        400,
-        errorOf('invalid_parameter', 'metadata'),
-      ])
+      expect(refused).toEqual(refusal(400, 'invalid_parameter', 'metadata'))
       const named = '{"metadata":{"__proto__":"a","constructor":"b","x":""}}'
       await admin.call({ method: 'PATCH', path, body: named })
       expect(JSON.stringify((await admin.get(path)).json['metadata'])).toBe(
@@ -136,10 +126,6 @@ describe('metadata', () => {
     ['a text', 'v'],
     ['a number alone', 1],
   ])('%s is refused', async (_what, metadata) => {
-    const refused = await create(null, { metadata })
-    expect([refused.httpStatus, refused.json]).toEqual([
-      400,
-      errorOf('invalid_parameter', 'metadata'),
-    ])
+    expect(await create(null, { metadata })).toEqual(refusal(400, 'invalid_parameter', 'metadata'))
   })
 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { writeCursor } from '../../src/operations/fields.ts'
-import { ADMIN_TOKEN, column, errorOf, Management, textOf } from './management.ts'
+import { ADMIN_TOKEN, column, errorOf, Management, refusal, textOf } from './management.ts'
 
 let admin: Management
 
@@ -161,10 +161,7 @@ test('an account is made with the credit below which it is low', async () => {
   const shown = await admin.get(`/v1/admin/accounts/${textOf(made.json, 'id')}`)
   expect(shown.json).toEqual(made.json)
   const refused = await admin.post('/v1/admin/accounts', { name: 'Ada', low_balance: -1 })
-  expect([refused.httpStatus, refused.json]).toEqual([
-    400,
-    errorOf('invalid_parameter', 'low_balance'),
-  ])
+  expect(refused).toEqual(refusal(400, 'invalid_parameter', 'low_balance'))
 })
 
 test('credit is added once a reference, 50 times at once', async () => {
@@ -197,7 +194,7 @@ test('credit is added once a reference, 50 times at once', async () => {
 test('a reference that was used for other credit is a conflict, and adds nothing', async () => {
   const id = await admin.account(1_000)
   const other = await admin.credit(id, { amountMicros: 1_001, reference: 'first' })
-  expect([other.httpStatus, other.json]).toEqual([409, errorOf('reference_conflict', 'reference')])
+  expect(other).toEqual(refusal(409, 'reference_conflict', 'reference'))
   const inFuture = new Date(Date.now() + 3_600_000).toISOString()
   const free = { kind: 'free', amount: 1_000, expires_at: inFuture, reference: 'first' }
   expect((await admin.post(`/v1/admin/accounts/${id}/credit`, free)).httpStatus).toBe(409)
@@ -231,7 +228,7 @@ test('free credit expires, and its repeat is answered also then', async () => {
   nowMs += 60_000
   expect(await later.post(path, body)).toMatchObject({ httpStatus: 200, json: granted.json })
   const late = await later.post(path, { ...body, reference: 'gift-2' })
-  expect([late.httpStatus, late.json]).toEqual([400, errorOf('invalid_parameter', 'expires_at')])
+  expect(late).toEqual(refusal(400, 'invalid_parameter', 'expires_at'))
   expect((await later.get(`/v1/admin/accounts/${id}`)).json).toMatchObject({
     credit: { free: { balance: 0, available: 0 } },
     has_backed_credit: false,
@@ -349,5 +346,5 @@ test.each([
   ['POST', '/v1/admin/requests/req_none/settle', { cost: 1 }],
 ] as const)('%s %s is not found', async (method, path, body?: object) => {
   const answer = await admin.call({ method, path, ...(body === undefined ? {} : { body }) })
-  expect([answer.httpStatus, answer.json]).toEqual([404, errorOf('not_found')])
+  expect(answer).toEqual(refusal(404, 'not_found'))
 })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { errorOf, Management, textOf } from './management.ts'
+import { errorOf, Management, refusal, textOf } from './management.ts'
 
 let admin: Management
 
@@ -111,7 +111,7 @@ test('a code that was never made, that expired or was revoked gives nothing', as
     expect(await tried(textOf(json, 'code'))).toEqual(errorOf('credit_code_expired', 'code'))
   }
   const late = await later.post('/v1/admin/codes', { amount: 5, expires_at })
-  expect([late.httpStatus, late.json]).toEqual([400, errorOf('invalid_parameter', 'expires_at')])
+  expect(late).toEqual(refusal(400, 'invalid_parameter', 'expires_at'))
   await later.close()
 })
 
@@ -119,7 +119,7 @@ test('a code that was redeemed is not revoked', async () => {
   const { id, code } = await newCode(5)
   await redeem(await admin.account(), code)
   const answer = await admin.call({ method: 'DELETE', path: `/v1/admin/codes/${id}` })
-  expect([answer.httpStatus, answer.json]).toEqual([409, errorOf('credit_code_redeemed')])
+  expect(answer).toEqual(refusal(409, 'credit_code_redeemed'))
 })
 
 test('a code is nowhere in the store', async () => {

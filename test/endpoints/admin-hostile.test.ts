@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { writeCursor } from '../../src/operations/fields.ts'
 import { TEST_DATABASES, type TestDatabase } from '../../src/store/testing/test-databases.ts'
-import { errorOf, Management, textOf } from './management.ts'
+import { errorOf, Management, refusal, textOf } from './management.ts'
 
 for (const { engine, create } of TEST_DATABASES) {
   describe(engine, () => {
@@ -48,21 +48,17 @@ for (const { engine, create } of TEST_DATABASES) {
       [`requests?cursor=${writeCursor('requests', '\0')}`, 'cursor'],
       [`accounts?cursor=${writeCursor('accounts', '\0')}`, 'cursor'],
     ])('a list refuses %s', async (path, param) => {
-      const { httpStatus, json } = await admin.get(`/v1/admin/${path}`)
-      expect([httpStatus, json]).toEqual([400, errorOf('invalid_parameter', param)])
+      expect(await admin.get(`/v1/admin/${path}`)).toEqual(refusal(400, 'invalid_parameter', param))
     })
 
     test.each(['\ud800', 'a\udc00b'])(
       'half of a character is in no name and no reference, which no store gives back as it was: %j',
       async (half) => {
         const named = await admin.post('/v1/admin/accounts', { name: half })
-        expect([named.httpStatus, named.json]).toEqual([400, errorOf('invalid_parameter', 'name')])
+        expect(named).toEqual(refusal(400, 'invalid_parameter', 'name'))
         const credit = { amountMicros: 1, reference: half }
         const added = await admin.credit(accountId, credit)
-        expect([added.httpStatus, added.json]).toEqual([
-          400,
-          errorOf('invalid_parameter', 'reference'),
-        ])
+        expect(added).toEqual(refusal(400, 'invalid_parameter', 'reference'))
       },
     )
 
@@ -80,10 +76,7 @@ for (const { engine, create } of TEST_DATABASES) {
       const { headers } = await admin.chat(apiKey)
       const path = `/v1/admin/requests/${String(headers['x-request-id'])}/settle`
       const refused = await admin.post(path, { cost: '1e-61' })
-      expect([refused.httpStatus, refused.json]).toEqual([
-        400,
-        errorOf('invalid_parameter', 'cost'),
-      ])
+      expect(refused).toEqual(refusal(400, 'invalid_parameter', 'cost'))
       const settled = await admin.post(path, { cost: '1e-60' })
       expect([settled.httpStatus, textOf(settled.json, 'state')]).toEqual([200, 'final'])
       expect(await admin.world.audit()).toMatchObject({ ok: true, differences: [] })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { JsonValue } from '../../src/json/walk.ts'
-import { column, errorOf, Management, textOf } from './management.ts'
+import { column, Management, refusal, textOf } from './management.ts'
 
 let admin: Management
 let accountId: string
@@ -134,8 +134,7 @@ describe.each(LISTS)('the list of $list', (list) => {
     [`cursor=${Buffer.from('other 1').toString('base64url')}`, 'cursor'],
     ['page=2', 'page'],
   ])('refuses ?%s', async (query, param) => {
-    const answer = await page(list, query)
-    expect([answer.httpStatus, answer.json]).toEqual([400, errorOf('invalid_parameter', param)])
+    expect(await page(list, query)).toEqual(refusal(400, 'invalid_parameter', param))
   })
 
   test('refuses the cursor of another list', async () => {
@@ -192,6 +191,6 @@ describe('requests are filtered', () => {
     ['acount=acct_1', 'acount'],
   ])('refuses ?%s', async (query, param) => {
     const answer = await admin.get(`/v1/admin/requests?${query}`)
-    expect([answer.httpStatus, answer.json]).toEqual([400, errorOf('invalid_parameter', param)])
+    expect(answer).toEqual(refusal(400, 'invalid_parameter', param))
   })
 })

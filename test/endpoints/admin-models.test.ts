@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { errorOf, Management, textOf } from './management.ts'
+import { Management, refusal, textOf } from './management.ts'
 
 /** Which models accounts and keys may use, as admins set it; the contract tests what it does. */
 
@@ -92,8 +92,7 @@ describe('lists of models', () => {
     [true, 'models'],
   ])('%j is refused, and named', async (models, param) => {
     for (const path of await bothPaths()) {
-      const refused = await admin.patch(path, { models })
-      expect([refused.httpStatus, refused.json]).toEqual([400, errorOf('invalid_parameter', param)])
+      expect(await admin.patch(path, { models })).toEqual(refusal(400, 'invalid_parameter', param))
       expect((await admin.get(path)).json['models']).toBeNull()
     }
   })

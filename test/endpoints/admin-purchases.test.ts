@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { micros } from '../../src/vocabulary/money.ts'
 import type { PaymentJudgment } from '../../src/vocabulary/purchase.ts'
-import { column, errorOf, Management } from './management.ts'
+import { column, errorOf, Management, refusal } from './management.ts'
 
 let admin: Management
 
@@ -56,8 +56,7 @@ test('a held purchase is credited once by an admin, and is then no longer pendin
     httpStatus: 200,
     json: { state: 'credited', credited_at: expect.any(String) },
   })
-  const again = await decide(id, 'credit')
-  expect([again.httpStatus, again.json]).toEqual([409, errorOf('purchase_not_held')])
+  expect(await decide(id, 'credit')).toEqual(refusal(409, 'purchase_not_held'))
   expect((await admin.get('/v1/credit/purchases', text)).json).toMatchObject({
     data: [{ kind: 'purchase', purse: 'backed', amount: 25_000_000, reference: id }],
     pending: [],
@@ -79,15 +78,13 @@ test('of 20 admins who credit a held purchase at once, one adds the credit', asy
 test('a purchase that is dismissed adds no credit, and keeps both reasons', async () => {
   const accountId = await admin.account()
   const id = await admin.world.purchase(accountId, HOLD)
-  const unsaid = await decide(id, 'dismiss')
-  expect([unsaid.httpStatus, unsaid.json]).toEqual([400, errorOf('invalid_parameter', 'note')])
+  expect(await decide(id, 'dismiss')).toEqual(refusal(400, 'invalid_parameter', 'note'))
   expect(await decide(id, 'dismiss', { note: 'paid back' })).toMatchObject({
     httpStatus: 200,
     json: { state: 'dismissed', note: 'paid in another currency; paid back' },
   })
   for (const decision of ['credit', 'dismiss'] as const) {
-    const answer = await decide(id, decision, { note: 'again' })
-    expect([answer.httpStatus, answer.json]).toEqual([409, errorOf('purchase_not_held')])
+    expect(await decide(id, decision, { note: 'again' })).toEqual(refusal(409, 'purchase_not_held'))
   }
   expect((await admin.get(`/v1/admin/accounts/${accountId}`)).json).toMatchObject({
     credit: { backed: { balance: 0 } },
@@ -119,7 +116,6 @@ test('purchases are listed by state and account, newest first', async () => {
   expect(await ids('state=held')).toEqual([made[2], made[0]])
   expect(await ids(`state=open,held&account_id=${one}`)).toEqual([made[1], made[0]])
   const wrong = await admin.get('/v1/admin/purchases?state=lost')
-  expect([wrong.httpStatus, wrong.json]).toEqual([400, errorOf('invalid_parameter', 'state')])
-  const unknown = await admin.get('/v1/admin/purchases/pur_0')
-  expect([unknown.httpStatus, unknown.json]).toEqual([404, errorOf('not_found')])
+  expect(wrong).toEqual(refusal(400, 'invalid_parameter', 'state'))
+  expect(await admin.get('/v1/admin/purchases/pur_0')).toEqual(refusal(404, 'not_found'))
 })

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Fault } from '../../simulator/faults.ts'
-import { errorOf, Management, textOf } from './management.ts'
+import { errorOf, Management, refusal, textOf } from './management.ts'
 
 let admin: Management
 let accountId: string
@@ -118,8 +118,7 @@ test('of 20 concurrent settles one succeeds, and the others are refused as alrea
 test('a request that was released is not settled', async () => {
   const path = await requestAfter({ status: 500 })
   expect((await admin.get(path)).json).toMatchObject({ state: 'released' })
-  const answer = await settle(path, 1_000)
-  expect([answer.httpStatus, answer.json]).toEqual([409, errorOf('request_not_settleable')])
+  expect(await settle(path, 1_000)).toEqual(refusal(409, 'request_not_settleable'))
   expect(textOf((await admin.get(path)).json, 'state')).toBe('released')
 })
 
@@ -127,8 +126,7 @@ test.each([-1, 1.5, '-0.1', '1e400', 'free', '1e12', null, undefined])(
   'the cost %j is refused, and changes nothing',
   async (cost) => {
     const path = await requestAfter(LOST)
-    const answer = await settle(path, cost)
-    expect([answer.httpStatus, answer.json]).toEqual([400, errorOf('invalid_parameter', 'cost')])
+    expect(await settle(path, cost)).toEqual(refusal(400, 'invalid_parameter', 'cost'))
     expect(textOf((await admin.get(path)).json, 'state')).toBe('unresolved')
   },
 )

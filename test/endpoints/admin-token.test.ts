@@ -1,7 +1,7 @@
 import { type Dispatcher, request } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startWorld, type World } from '../world.ts'
-import { ADMIN_TOKEN, errorOf, Management } from './management.ts'
+import { ADMIN_TOKEN, errorOf, Management, refusal } from './management.ts'
 
 let admin: Management
 let without: World
@@ -62,7 +62,7 @@ test.each(PLACES)(
 test.each(PLACES)('%s %s asks for the token before anything else', async (method, path) => {
   for (const token of [null, 'another', `${ADMIN_TOKEN}x`, ADMIN_TOKEN.slice(1), '']) {
     const answer = await admin.call({ method, path, token })
-    expect([answer.httpStatus, answer.json]).toEqual([401, errorOf('invalid_admin_token')])
+    expect(answer).toEqual(refusal(401, 'invalid_admin_token'))
     expect(answer.headers['content-type']).toBe('application/json')
   }
 })
@@ -89,8 +89,7 @@ test('with the token, what is not there is 404, whatever the method', async () =
     ['GET', '/v1/admin/catalog/refresh'],
     ['DELETE', '/v1/admin/accounts/acct_1'],
   ] as const) {
-    const answer = await admin.call({ method, path })
-    expect([answer.httpStatus, answer.json], path).toEqual([404, errorOf('not_found')])
+    expect(await admin.call({ method, path }), path).toEqual(refusal(404, 'not_found'))
   }
 })
 

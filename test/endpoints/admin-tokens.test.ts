@@ -8,7 +8,7 @@ import { systemClock } from '../../src/vocabulary/clock.ts'
 import { micros } from '../../src/vocabulary/money.ts'
 import { ADMIN_SCOPES, type AdminScope } from '../../src/vocabulary/role.ts'
 import { startWorld } from '../world.ts'
-import { ADMIN_TOKEN, column, errorOf, Management, textOf } from './management.ts'
+import { ADMIN_TOKEN, column, errorOf, Management, refusal, textOf } from './management.ts'
 import { operationsOf } from './openapi-reading.ts'
 import { WITH_TOY } from './toy-operation.ts'
 
@@ -205,7 +205,7 @@ describe('a token', () => {
     nowMs += 1
     for (const refused of [text, `${text.slice(0, -1)}_`, `${text}x`, text.slice(0, -1)]) {
       const answer = await admin.get('/v1/admin/accounts', refused)
-      expect([answer.httpStatus, answer.json]).toEqual([401, errorOf('invalid_admin_token')])
+      expect(answer).toEqual(refusal(401, 'invalid_admin_token'))
     }
   })
 
@@ -262,7 +262,7 @@ describe('a token', () => {
     ] as const
     for (const call of calls) {
       const refused = await admin.call({ ...call, token: keys.text })
-      expect([refused.httpStatus, refused.json]).toEqual([403, errorOf('admin_scope_missing')])
+      expect(refused).toEqual(refusal(403, 'admin_scope_missing'))
       const named = await admin.call({ ...call, body: { name: 'y' }, token: keys.text })
       expect(named.httpStatus).toBeLessThan(300)
       expect((await admin.call({ ...call, token: both.text })).httpStatus).toBeLessThan(300)

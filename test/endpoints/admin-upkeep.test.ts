@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { errorOf, Management, textOf } from './management.ts'
+import { Management, refusal, textOf } from './management.ts'
 
 let admin: Management
 let accountId: string
@@ -29,7 +29,7 @@ test('in maintenance inference answers 503, and all else as ever, until it is ov
       body: {},
       token: apiKey,
     })
-    expect([answer.httpStatus, answer.json]).toEqual([503, errorOf('service_unavailable')])
+    expect(answer).toEqual(refusal(503, 'service_unavailable'))
   }
   const message = { method: 'POST', path: '/v1/messages', body: {}, token: apiKey } as const
   expect(await admin.call(message)).toMatchObject({
@@ -101,7 +101,7 @@ test('a refresh of the catalog says what it found, and one that fails keeps what
   const models = Number(refreshed.json['models'])
   admin.world.simulator.script({ path: '/models', status: 500 })
   const failed = await admin.post(path, '')
-  expect([failed.httpStatus, failed.json]).toEqual([502, errorOf('upstream_error')])
+  expect(failed).toEqual(refusal(502, 'upstream_error'))
   expect(textOf(Object(failed.json['error']), 'message')).toBe(
     'The catalog could not be refreshed and is unchanged. openrouter: the upstream answers 500 to its list of models.',
   )

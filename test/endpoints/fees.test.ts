@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Fault } from '../../simulator/faults.ts'
 import type { JsonObject } from '../../src/json/walk.ts'
-import { errorOf, Management, textOf } from './management.ts'
+import { Management, refusal, textOf } from './management.ts'
 
 let admin: Management
 let accountId: string
@@ -73,11 +73,7 @@ describe('by default', () => {
   })
 
   test.each([-1, 10_001, 2.5, '500', true])('a fee of %j is refused', async (fee) => {
-    const answer = await setFee(fee)
-    expect([answer.httpStatus, answer.json]).toEqual([
-      400,
-      errorOf('invalid_parameter', 'fee_basis_points'),
-    ])
+    expect(await setFee(fee)).toEqual(refusal(400, 'invalid_parameter', 'fee_basis_points'))
   })
 
   test.each([0, 10_000])(

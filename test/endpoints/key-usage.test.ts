@@ -1,6 +1,6 @@
 import { request } from 'undici'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { ADMIN_TOKEN, column, errorOf, Management, textOf } from './management.ts'
+import { ADMIN_TOKEN, column, errorOf, Management, refusal, textOf } from './management.ts'
 
 let admin: Management
 let accountId: string
@@ -67,8 +67,8 @@ describe('requests', () => {
     expect((await admin.get(`/v1/requests/${id}`, own.text)).json).toMatchObject({ id })
     const hidden = await admin.get(`/v1/requests/${theirs.id}`, own.text)
     const unknown = await admin.get('/v1/requests/req_00000000000000000000000000', own.text)
-    expect([hidden.httpStatus, hidden.json]).toEqual([404, errorOf('not_found')])
-    expect([unknown.httpStatus, unknown.json]).toEqual([404, errorOf('not_found')])
+    expect(hidden).toEqual(refusal(404, 'not_found'))
+    expect(unknown).toEqual(refusal(404, 'not_found'))
   })
 
   test('are listed by pages, and not by the key of another', async () => {
@@ -78,7 +78,7 @@ describe('requests', () => {
     const second = await admin.get(`/v1/requests?limit=2&cursor=${next}`, own.text)
     expect([column(first, 'id').length, column(second, 'id').length]).toEqual([2, 1])
     const named = await admin.get(`/v1/requests?key=${other.id}`, own.text)
-    expect([named.httpStatus, named.json]).toEqual([400, errorOf('invalid_parameter', 'key')])
+    expect(named).toEqual(refusal(400, 'invalid_parameter', 'key'))
   })
 
   test('are found as generations by both ids, each by its own key', async () => {
@@ -100,10 +100,10 @@ describe('requests', () => {
     expect((await admin.get(`/v1/generation?id=${id}`, own.text)).json).toEqual(json)
     for (const name of [id, generationId, 'gen-1', 'gen-9999999999-x', 'x'.repeat(200)]) {
       const hidden = await admin.get(`/v1/generation?id=${name}`, other.text)
-      expect([hidden.httpStatus, hidden.json]).toEqual([404, errorOf('not_found')])
+      expect(hidden).toEqual(refusal(404, 'not_found'))
     }
     const none = await admin.get('/v1/generation', own.text)
-    expect([none.httpStatus, none.json]).toEqual([400, errorOf('invalid_parameter', 'id')])
+    expect(none).toEqual(refusal(400, 'invalid_parameter', 'id'))
   })
 
   test('are found by an id without a time among the newest 10,000 of the key', async () => {
@@ -225,7 +225,7 @@ describe('usage', () => {
     ['over 400 days and an hour', 'from=2025-01-01&to=2026-02-05T01:00:01Z', 'from'],
   ])('of %s is refused', async (_, query, param) => {
     const answer = await admin.get(`/v1/usage?${query}`, own.text)
-    expect([answer.httpStatus, answer.json]).toEqual([400, errorOf('invalid_parameter', param)])
+    expect(answer).toEqual(refusal(400, 'invalid_parameter', param))
   })
 
   test.each([
@@ -290,8 +290,7 @@ describe('usage', () => {
     expect(await totalsOf('/v1/admin/usage?by=key')).toMatchObject({
       data: [{ id: own.id, name: 'test', figures: { requests: 1 } }],
     })
-    const unknown = await admin.get('/v1/admin/usage?key=key_unknown')
-    expect([unknown.httpStatus, unknown.json]).toEqual([404, errorOf('not_found')])
+    expect(await admin.get('/v1/admin/usage?key=key_unknown')).toEqual(refusal(404, 'not_found'))
   })
 })
 
@@ -324,7 +323,7 @@ test('a key has 6,000 calls in a minute beside its inference, apart from other k
     expect(answers.map(({ httpStatus }) => httpStatus)).toEqual(paths.map(() => 200))
   }
   const refused = await admin.get('/v1/usage', own.text)
-  expect([refused.httpStatus, refused.json]).toEqual([429, errorOf('rate_limited')])
+  expect(refused).toEqual(refusal(429, 'rate_limited'))
   expect(JSON.stringify(refused.json)).toContain('6000 calls beside inference in a minute')
   expect(refused.headers['retry-after']).toBe('60')
   expect((await admin.get('/v1/usage', other.text)).httpStatus).toBe(200)

@@ -112,6 +112,11 @@ export function errorOf(code: string, param: string | null = null): object {
   return { error: { code, param, type: expect.any(String), message: expect.any(String) } }
 }
 
+/** What a refused call is answered, beside its headers. */
+export function refusal(httpStatus: number, code: string, param: string | null = null): object {
+  return expect.objectContaining({ httpStatus, json: errorOf(code, param) })
+}
+
 /** The values of a field of a page's items. */
 export function column({ json }: Answer, name: string): JsonValue[] {
   const items = json['data']

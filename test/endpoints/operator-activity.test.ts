@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Browser, setUpOperator } from '../page/page-client.ts'
-import { errorOf, Management } from './management.ts'
+import { errorOf, Management, refusal } from './management.ts'
 
 /** Activity of all accounts, as operators have it on the page. */
 
@@ -116,8 +116,7 @@ test.each([
   ['key=key_1', 'key'],
   ['state=final&since=2026-01-01T00:00:00Z&until=2026-01-01T02:00:00Z', 'since'],
 ])('all accounts are not counted by %s, which their roll-ups do not have', async (query, param) => {
-  const { httpStatus, json } = await read(`/summary?${query}`)
-  expect([httpStatus, json]).toEqual([400, errorOf('invalid_parameter', param)])
+  expect(await read(`/summary?${query}`)).toEqual(refusal(400, 'invalid_parameter', param))
 })
 
 test('operators find keys of all accounts by a part of their name, without deleted ones', async () => {

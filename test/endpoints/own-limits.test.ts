@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { errorOf, Management, textOf } from './management.ts'
+import { Management, refusal, textOf } from './management.ts'
 
 /** Allowances and limits that an account or a key is given. */
 
@@ -45,7 +45,7 @@ test('an allowance is shown with what was spent, refuses with its reset, and res
     })
     await admin.patch(path, { allowance: { amount: 1, period: 'day', time_zone: 'Europe/Berlin' } })
     const refused = await chat(text)
-    expect([refused.httpStatus, refused.json]).toEqual([402, errorOf(code)])
+    expect(refused).toEqual(refusal(402, code))
     expect(JSON.stringify(refused.json)).toContain('resets at 2026-10-24T22:00:00.000Z')
     expect((await admin.patch(path, { allowance: null })).json).toMatchObject({ allowance: null })
   }
@@ -71,7 +71,7 @@ test('limits of a key and of an account refuse, above and below the defaults, an
   await admin.patch(key, { limits: { requests_per_minute: 1 } })
   expect((await chat(text)).httpStatus).toBe(200)
   const ofKey = await chat(text)
-  expect([ofKey.httpStatus, ofKey.json]).toEqual([429, errorOf('rate_limited')])
+  expect(ofKey).toEqual(refusal(429, 'rate_limited'))
   expect(JSON.stringify(ofKey.json)).toContain('More than 1 request in a minute on this API key.')
   expect(ofKey.headers['retry-after']).toBe('60')
 
@@ -79,7 +79,7 @@ test('limits of a key and of an account refuse, above and below the defaults, an
   await admin.patch(account, { limits: { requests_per_minute: 1 } })
   expect((await chat(text)).httpStatus).toBe(200)
   const ofAccount = await chat(text)
-  expect([ofAccount.httpStatus, ofAccount.json]).toEqual([429, errorOf('rate_limited')])
+  expect(ofAccount).toEqual(refusal(429, 'rate_limited'))
   expect(JSON.stringify(ofAccount.json)).toContain('on this account.')
 
   const tokens = await admin.patch(account, {
@@ -91,7 +91,7 @@ test('limits of a key and of an account refuse, above and below the defaults, an
   expect((await chat(text)).httpStatus).toBe(200)
   await admin.patch(account, { limits: { tokens_per_minute: 10 } })
   const ofTokens = await chat(text)
-  expect([ofTokens.httpStatus, ofTokens.json]).toEqual([429, errorOf('rate_limited')])
+  expect(ofTokens).toEqual(refusal(429, 'rate_limited'))
   expect(JSON.stringify(ofTokens.json)).toContain('this account may use 10 in a minute')
   expect(JSON.stringify(ofTokens.json)).toContain('This request alone is above the limit')
   // No wait would help, and clients that retry by the header or the status do not.
@@ -114,11 +114,7 @@ test('requests in flight of a key may be more than eight, and those of an accoun
     admin.call({ method: 'POST', path: '/v1/chat/completions', body, token: text }),
   )
   await gate.arrived(10)
-  const eleventh = await chatNow(text)
-  expect([eleventh.httpStatus, eleventh.json]).toEqual([
-    429,
-    errorOf('too_many_concurrent_requests'),
-  ])
+  expect(await chatNow(text)).toEqual(refusal(429, 'too_many_concurrent_requests'))
   await admin.patch(key, { limits: { in_flight: 100 } })
   await admin.patch(account, { limits: { in_flight: 10 } })
   const ofAccount = await chatNow(text)
@@ -147,8 +143,7 @@ test('what is no allowance or limit is refused, and names its field', async () =
     [{ limits: { requests: 5 } }, 'limits.requests'],
   ] as const) {
     for (const path of [account, key]) {
-      const refused = await admin.patch(path, body)
-      expect([refused.httpStatus, refused.json]).toEqual([400, errorOf('invalid_parameter', param)])
+      expect(await admin.patch(path, body)).toEqual(refusal(400, 'invalid_parameter', param))
     }
   }
   const made = await admin.post('/v1/admin/accounts', {

@@ -1,7 +1,7 @@
 import { request } from 'undici'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { StripeServer } from '../../src/sale/testing/stripe-server.ts'
-import { errorOf, Management, textOf } from './management.ts'
+import { errorOf, Management, refusal, textOf } from './management.ts'
 import { objectAt } from './openapi-reading.ts'
 
 const PATH = '/v1/credit/webhooks/stripe'
@@ -108,11 +108,7 @@ test('a message that is not genuine causes no look', async () => {
     [early.payload, early.header],
     ['x'.repeat(256 * 1024 + 1), header],
   ] as const) {
-    const answer = await send(sent, headed)
-    expect([answer.httpStatus, answer.json], headed ?? 'none').toEqual([
-      400,
-      errorOf('bad_request'),
-    ])
+    expect(await send(sent, headed), headed ?? 'none').toEqual(refusal(400, 'bad_request'))
   }
   expectLooksOfTheClockAlone()
 })
@@ -152,8 +148,7 @@ test.each(['failing', 'broken'] as const)(
   async (state) => {
     const { apiKey } = await buyer()
     stripe.state = state
-    const answer = await buy(apiKey)
-    expect([answer.httpStatus, answer.json]).toEqual([502, errorOf('payment_unavailable')])
+    expect(await buy(apiKey)).toEqual(refusal(502, 'payment_unavailable'))
     expect(await purchases(apiKey)).toMatchObject({ pending: [] })
   },
 )
@@ -196,7 +191,7 @@ test('without a secret of the webhook there is no such path', async () => {
     mode: 'simulator',
   })
   const answer = await without.call({ method: 'POST', path: PATH, body: {}, token: null })
-  expect([answer.httpStatus, answer.json]).toEqual([404, errorOf('not_found')])
+  expect(answer).toEqual(refusal(404, 'not_found'))
   const sold = await without.get('/v1/credit', null)
   expect(sold.json).toMatchObject({ seller: null, methods: [{ id: 'card' }] })
   expect(textOf(sold.json, 'object')).toBe('credit_sale')

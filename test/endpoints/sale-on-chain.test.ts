@@ -10,7 +10,7 @@ import { openStore } from '../../src/store/open-store.ts'
 import { ANVIL_CHAIN_ID, type Anvil } from '../chain/anvil.ts'
 import { SEED, XPUB } from '../chain/deposit-bench.ts'
 import { type NodeBetween, TwoNodes } from '../chain/node-between.ts'
-import { column, errorOf, Management, textOf } from './management.ts'
+import { column, Management, refusal, textOf } from './management.ts'
 import { objectAt } from './openapi-reading.ts'
 
 let nodes: TwoNodes
@@ -144,8 +144,7 @@ test('a quote says what to send; below the floor there is none', async () => {
       binding: false,
     },
   ])
-  const below = await quote(`amount=10000000&method=${USDT}`)
-  expect([below.httpStatus, below.json]).toEqual([502, errorOf('quote_unavailable')])
+  expect(await quote(`amount=10000000&method=${USDT}`)).toEqual(refusal(502, 'quote_unavailable'))
 })
 
 test.each([
@@ -159,8 +158,7 @@ test.each([
   ['amount=10000000', 'method'],
   [`amount=10000000&method=${USDC}&token=USDC`, 'token'],
 ])('refuses to quote ?%s', async (query, param) => {
-  const answer = await quote(query)
-  expect([answer.httpStatus, answer.json]).toEqual([400, errorOf('invalid_parameter', param)])
+  expect(await quote(query)).toEqual(refusal(400, 'invalid_parameter', param))
 })
 
 test.each([
@@ -179,8 +177,7 @@ test.each([
   })
   await anvil.setFeed(feed, { rate8, atS: atS + laterS })
   await look()
-  const refused = await quote(`amount=10000000&method=${USDT}`)
-  expect([refused.httpStatus, refused.json]).toEqual([502, errorOf('quote_unavailable')])
+  expect(await quote(`amount=10000000&method=${USDT}`)).toEqual(refusal(502, 'quote_unavailable'))
   expect((await quote(`amount=10000000&method=${USDC}`)).httpStatus).toBe(200)
 })
 
@@ -188,8 +185,7 @@ test('a token without a rate is not quoted', async () => {
   const store = await openStore({ url: storeUrl() })
   await store.db.deleteFrom('token_rates').where('token', '=', usdt.toLowerCase()).execute()
   await store.close()
-  const refused = await quote(`amount=10000000&method=${USDT}`)
-  expect([refused.httpStatus, refused.json]).toEqual([502, errorOf('quote_unavailable')])
+  expect(await quote(`amount=10000000&method=${USDT}`)).toEqual(refusal(502, 'quote_unavailable'))
 })
 
 test('knows no other method', async () => {
@@ -198,7 +194,7 @@ test('knows no other method', async () => {
     await quote('amount=10000000&method=base-usdc'),
     await buy(apiKey, { method: 'base-usdc' }),
   ]) {
-    expect([answer.httpStatus, answer.json]).toEqual([404, errorOf('not_found', 'method')])
+    expect(answer).toEqual(refusal(404, 'not_found', 'method'))
   }
 })
 
@@ -229,10 +225,7 @@ test('an amount with a deposit is refused, and nothing begins without a key', as
   const { apiKey } = await buyer()
   for (const amount of [10_000_000, 0, null]) {
     const refused = await buy(apiKey, { method: USDC, amount })
-    expect([refused.httpStatus, refused.json]).toEqual([
-      400,
-      errorOf('invalid_parameter', 'amount'),
-    ])
+    expect(refused).toEqual(refusal(400, 'invalid_parameter', 'amount'))
   }
   expect((await buy(null, { method: USDC })).httpStatus).toBe(401)
 })
@@ -326,8 +319,7 @@ test('a check compares deposits with their receipts, changes nothing, and names 
   await ofAccount.set({ paid_units: '25000000' }).execute()
   await store.close()
   two.mode = { kind: 'down' }
-  const away = await check()
-  expect([away.httpStatus, away.json]).toEqual([502, errorOf('payment_unavailable')])
+  expect(await check()).toEqual(refusal(502, 'payment_unavailable'))
 })
 
 test('a check finds a deposit that the store lacks, by the balance of the address', async () => {
@@ -378,7 +370,7 @@ describe('when no look has succeeded for two minutes', () => {
       await quote(`amount=10000000&method=${USDC}`),
       await buy(apiKey, { method: USDC }),
     ]) {
-      expect([answer.httpStatus, answer.json]).toEqual([502, errorOf('chain_unavailable')])
+      expect(answer).toEqual(refusal(502, 'chain_unavailable'))
     }
   })
 

@@ -1,6 +1,6 @@
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { errorOf, Management, textOf } from './management.ts'
+import { errorOf, Management, refusal, textOf } from './management.ts'
 import { objectAt } from './openapi-reading.ts'
 
 let admin: Management
@@ -113,7 +113,7 @@ describe('a gateway that sells credit', () => {
     ['amount=10000000&currency=eur', 'currency'],
   ])('refuses to quote ?%s', async (query, param) => {
     const answer = await admin.get(`/v1/credit/quote?${query}`, null)
-    expect([answer.httpStatus, answer.json]).toEqual([400, errorOf('invalid_parameter', param)])
+    expect(answer).toEqual(refusal(400, 'invalid_parameter', param))
   })
 
   test.each([
@@ -131,8 +131,7 @@ describe('a gateway that sells credit', () => {
     [{ method: 'card', amount: 25_000_000, currency: 'eur' }, 'currency'],
   ])('refuses to begin %o', async (body, param) => {
     const { apiKey } = await buyer()
-    const answer = await buy(apiKey, body)
-    expect([answer.httpStatus, answer.json]).toEqual([400, errorOf('invalid_parameter', param)])
+    expect(await buy(apiKey, body)).toEqual(refusal(400, 'invalid_parameter', param))
     expect((await admin.get('/v1/credit/purchases', apiKey)).json).toMatchObject({ pending: [] })
   })
 
@@ -145,10 +144,10 @@ describe('a gateway that sells credit', () => {
 
   test('knows no other method', async () => {
     const quoted = await admin.get('/v1/credit/quote?amount=10000000&method=cash', null)
-    expect([quoted.httpStatus, quoted.json]).toEqual([404, errorOf('not_found', 'method')])
+    expect(quoted).toEqual(refusal(404, 'not_found', 'method'))
     const { apiKey } = await buyer()
     const begun = await buy(apiKey, { method: 'cash', amount: 25_000_000 })
-    expect([begun.httpStatus, begun.json]).toEqual([404, errorOf('not_found', 'method')])
+    expect(begun).toEqual(refusal(404, 'not_found', 'method'))
   })
 
   test('begins nothing without a key', async () => {
@@ -158,7 +157,7 @@ describe('a gateway that sells credit', () => {
       body: { method: 'card', amount: 25_000_000 },
       token: null,
     })
-    expect([answer.httpStatus, answer.json]).toEqual([401, errorOf('missing_api_key')])
+    expect(answer).toEqual(refusal(401, 'missing_api_key'))
   })
 })
 
@@ -255,7 +254,7 @@ test('a gateway with a real provider sells no credit with play money', async () 
   ] as const) {
     const body = method === 'POST' ? { method: 'card', amount: 25_000_000 } : undefined
     const answer = await live.call({ method, path, token: text, ...(body && { body }) })
-    expect([answer.httpStatus, answer.json], path).toEqual([404, errorOf('not_found')])
+    expect(answer, path).toEqual(refusal(404, 'not_found'))
   }
   // What was bought before is still listed.
   expect(await live.get('/v1/credit/purchases', text)).toMatchObject({

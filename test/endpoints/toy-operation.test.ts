@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type CommandLine, openCommandLine } from '../../src/cli/testing/command-line.ts'
-import { errorOf, Management } from './management.ts'
+import { errorOf, Management, refusal } from './management.ts'
 import { objectAt } from './openapi-reading.ts'
 import { TOY_COMMANDS, TOY_PATHS, WITH_TOY } from './toy-operation.ts'
 
@@ -41,19 +41,18 @@ test('a key sees its own account, and neither calls the operation of the other n
   expect((await admin.get('/v1/toys', other.text)).json).toMatchObject({ count: 0 })
   for (const method of ['GET', 'POST'] as const) {
     const asKey = await admin.call({ method, path, body: { name: 'bear' }, token: other.text })
-    expect([asKey.httpStatus, asKey.json]).toEqual([401, errorOf('invalid_admin_token')])
+    expect(asKey).toEqual(refusal(401, 'invalid_admin_token'))
   }
   const posted = await admin.call({ method: 'POST', path: '/v1/toys', token: other.text })
-  expect([posted.httpStatus, posted.json]).toEqual([404, errorOf('not_found')])
+  expect(posted).toEqual(refusal(404, 'not_found'))
 })
 
 test('the caller is asked for before anything else', async () => {
   for (const token of [null, 'another']) {
     const refused = await admin.call({ method: 'POST', path, body: 'no JSON', token })
-    expect([refused.httpStatus, refused.json]).toEqual([401, errorOf('invalid_admin_token')])
+    expect(refused).toEqual(refusal(401, 'invalid_admin_token'))
   }
-  const byKey = await admin.get('/v1/toys', null)
-  expect([byKey.httpStatus, byKey.json]).toEqual([401, errorOf('missing_api_key')])
+  expect(await admin.get('/v1/toys', null)).toEqual(refusal(401, 'missing_api_key'))
 })
 
 test.each([
@@ -63,8 +62,7 @@ test.each([
   [{ name: 'a\u0007b' }, 'name'],
   [{ name: 'bear', colour: 'brown' }, 'colour'],
 ])('its schema refuses %j', async (body, param) => {
-  const { httpStatus, json } = await admin.post(path, body)
-  expect([httpStatus, json]).toEqual([400, errorOf('invalid_parameter', param)])
+  expect(await admin.post(path, body)).toEqual(refusal(400, 'invalid_parameter', param))
 })
 
 test('an id that names nothing, or that no store keeps, is 404', async () => {

@@ -1,6 +1,6 @@
 import { request } from 'undici'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { ADMIN_TOKEN, errorOf, Management } from './management.ts'
+import { ADMIN_TOKEN, Management, refusal } from './management.ts'
 
 type Kind = 'Decimal' | 'String' | 'Date/Time'
 
@@ -250,9 +250,9 @@ test('groups and steps that FOCUS has no columns for are refused, and keys have 
     ['by=day&step=day', 'step'],
   ] as const) {
     const answer = await admin.get(`/v1/admin/usage?format=focus&${query}`)
-    expect([answer.httpStatus, answer.json]).toEqual([400, errorOf('invalid_parameter', param)])
+    expect(answer).toEqual(refusal(400, 'invalid_parameter', param))
   }
   const { text } = await admin.apiKey(await admin.account())
   const answer = await admin.get('/v1/usage?format=focus', text)
-  expect([answer.httpStatus, answer.json]).toEqual([400, errorOf('invalid_parameter', 'format')])
+  expect(answer).toEqual(refusal(400, 'invalid_parameter', 'format'))
 })
