@@ -196,10 +196,7 @@ describe('a context window and a longest answer', () => {
     await refreshWith(
       process,
       upstreamList(
-        upstreamRow({
-          context_length: 10,
-          pricing: { prompt: '0.0003', completion: '0.000015' },
-        }),
+        upstreamRow({ context_length: 10, pricing: { prompt: '0.0003', completion: '0.000015' } }),
       ),
     )
     expect(inputPrice(process)).toBe(300_000_000n)

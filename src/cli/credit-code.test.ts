@@ -24,10 +24,7 @@ test('a code is shown once, and gives its credit to one account', async () => {
   const code = out.trim().toLowerCase()
   const [ada, bob] = [await makeAccount('Ada'), await makeAccount('Bob')]
   const redeemed = await line.run('credit', 'redeem', ada, code)
-  expect(redeemed).toMatchObject({
-    exitCode: 0,
-    out: `added $5.00 of paid credit to ${ada}\n`,
-  })
+  expect(redeemed).toMatchObject({ exitCode: 0, out: `added $5.00 of paid credit to ${ada}\n` })
   expect(await line.run('credit', 'redeem', ada, code)).toMatchObject({
     exitCode: 0,
     out: 'this account redeemed the code before: nothing changed\n',

@@ -73,10 +73,7 @@ describe('input', () => {
           publicNames: DEFAULT_PUBLIC_NAMES,
         }),
       ),
-    ).toEqual({
-      code: 'unsupported_parameter',
-      param: 'input[0].content[2]',
-    })
+    ).toEqual({ code: 'unsupported_parameter', param: 'input[0].content[2]' })
   })
 
   test('audio is refused, with its place', () => {
@@ -103,8 +100,5 @@ test('a text model is refused with the name of its endpoint', () => {
         publicNames: DEFAULT_PUBLIC_NAMES,
       }),
     ),
-  ).toEqual({
-    code: 'unsupported_model',
-    param: 'model',
-  })
+  ).toEqual({ code: 'unsupported_model', param: 'model' })
 })

@@ -29,10 +29,7 @@ describe('the size of an image is read from its header', () => {
   test("at the size of a frame that is larger than the GIF's screen", () => {
     expect(
       sizeOf(gif({ width: 1, height: 1 }, { frame: { width: 3_000, height: 2_000 } })),
-    ).toEqual({
-      width: 3_000,
-      height: 2_000,
-    })
+    ).toEqual({ width: 3_000, height: 2_000 })
   })
 
   test('with any data after it', () => {

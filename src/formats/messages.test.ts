@@ -106,10 +106,7 @@ describe('parts that are billed separately, at any place', () => {
     ],
     [
       'an image inside a document',
-      {
-        type: 'document',
-        source: { type: 'content', content: [{ type: 'image', source: PNG }] },
-      },
+      { type: 'document', source: { type: 'content', content: [{ type: 'image', source: PNG }] } },
       { files: 1, imagesInline: 1 },
     ],
     ['an upload', { type: 'container_upload', file_id: 'file_1' }, { files: 1 }],

@@ -17,10 +17,7 @@ function refused(message: string, sent: SentFacts = SENT) {
     code,
     param,
     message: text,
-  } = problemForProviderError(error, {
-    retryAfter: undefined,
-    sent,
-  })
+  } = problemForProviderError(error, { retryAfter: undefined, sent })
   return { code, param, text }
 }
 

@@ -13,21 +13,13 @@ const model = 'acme/sage-pro'
 
 /** What the formats that write text have in common: the least body, the field of its cap, and a file in a prompt. */
 const ROWS = [
-  {
-    name: 'chat',
-    format: chat,
-    base: { model, messages: [] },
-    cap: 'max_tokens',
-    file: null,
-  },
+  { name: 'chat', format: chat, base: { model, messages: [] }, cap: 'max_tokens', file: null },
   {
     name: 'completions',
     format: completions,
     base: { model, prompt: 'Once' },
     cap: 'max_tokens',
-    file: {
-      messages: [{ role: 'user', content: [{ type: 'file', file: { file_data: 'x' } }] }],
-    },
+    file: { messages: [{ role: 'user', content: [{ type: 'file', file: { file_data: 'x' } }] }] },
   },
   {
     name: 'messages',

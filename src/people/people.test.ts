@@ -291,10 +291,7 @@ test('of a setup link and an invitation that are taken at the same time, one mak
   const to = { email: 'eve@example.org', isOperator: true, membership }
   const invitation = await makeLink(parts, { kind: 'invitation', ...to })
   const setup = await makeLink(parts, { kind: 'setup' })
-  const people = peopleOf(store, {
-    ...PASSWORDS,
-    hash: async () => 'a hash that takes no time',
-  })
+  const people = peopleOf(store, { ...PASSWORDS, hash: async () => 'a hash that takes no time' })
 
   // The invitation's transaction has made its user, and waits for the account.
   const { invited, made } = await store.db.transaction().execute(async (trx) => {

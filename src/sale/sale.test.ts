@@ -12,11 +12,7 @@ import { Sale } from './sale.ts'
 
 const CREDIT = micros(10_000_000)
 
-const TERMS = {
-  minimumMicros: micros(5_000_000),
-  maximumMicros: micros(500_000_000),
-  feeBps: 0,
-}
+const TERMS = { minimumMicros: micros(5_000_000), maximumMicros: micros(500_000_000), feeBps: 0 }
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   let bench: StoreBench
@@ -134,11 +130,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     const purchase = await begin(sale)
     expect(await sale.look(purchase.source)).toMatchObject({
       isChanged: true,
-      purchase: {
-        state: 'held',
-        creditMicros: CREDIT,
-        note,
-      },
+      purchase: { state: 'held', creditMicros: CREDIT, note },
     })
     expect((await bench.account('A')).backedBalanceMicros).toBe(0)
     expect(await sale.approve(purchase.source, null)).toMatchObject({

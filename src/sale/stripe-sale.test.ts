@@ -210,10 +210,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     const source = await begin()
     pay(source)
     await pass()
-    expect(await bench.purchase(source)).toMatchObject({
-      state: 'held',
-      note: expect.any(String),
-    })
+    expect(await bench.purchase(source)).toMatchObject({ state: 'held', note: expect.any(String) })
     expect(await bench.balance()).toBe(0)
     expect(bench.failures).toEqual([])
   })

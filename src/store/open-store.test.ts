@@ -189,10 +189,7 @@ describe('migrations', () => {
 
   test('that fail leave the store as it was, and a copy of each try', async () => {
     const before = await open()
-    const broken: OpenStoreInput = {
-      migrations: [...MIGRATIONS, BROKEN],
-      migrateStore: 'always',
-    }
+    const broken: OpenStoreInput = { migrations: [...MIGRATIONS, BROKEN], migrateStore: 'always' }
     await expect(open(broken)).rejects.toThrow('the second half failed')
     await expect(open(broken)).rejects.toThrow('the second half failed')
     expect(await tableNames(before)).not.toContain('half_made')

@@ -186,11 +186,7 @@ describe('the longest answer, which is held and a server may not know,', () => {
   const INPUT = { model: 'acme/sage-pro', input: 'x' }
 
   test('is sent where the client set no cap', () => {
-    expect(sent(responses, INPUT)).toEqual({
-      ...INPUT,
-      store: false,
-      max_output_tokens: 4_096,
-    })
+    expect(sent(responses, INPUT)).toEqual({ ...INPUT, store: false, max_output_tokens: 4_096 })
     expect(sent(responses, { ...INPUT, max_output_tokens: null })).toMatchObject({
       max_output_tokens: 4_096,
     })

@@ -245,10 +245,8 @@ test('the model searches only where a search has a price', () => {
   const content = [{ type: 'server_tool_use', id: 'b', name: 'web_search', input: {} }]
   const source = { ...LEAST_BODIES['messages'], ...said(content) }
   const refuse = () =>
-    anthropic.wires.get('messages')?.refuse?.({
-      call: callOf(format, source),
-      body: bodyOf(source),
-      offer: offerWith(),
-    })
+    anthropic.wires
+      .get('messages')
+      ?.refuse?.({ call: callOf(format, source), body: bodyOf(source), offer: offerWith() })
   expect(refuse).toThrow('`messages[0].content[0].type`')
 })

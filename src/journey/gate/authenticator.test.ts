@@ -80,10 +80,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
 
   /** As `authenticate`, from an address that floods with unknown keys. */
   function authenticateAmongGuesses(apiKey: string): Promise<Caller> {
-    return authenticator.authenticate({
-      headers: { 'x-api-key': apiKey },
-      peerAddress: FLOODING,
-    })
+    return authenticator.authenticate({ headers: { 'x-api-key': apiKey }, peerAddress: FLOODING })
   }
 
   async function newKey(id: string, expiresAtMs: number | null = null): Promise<string> {
@@ -142,10 +139,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
         () => ({ 'x-api-key': text.toUpperCase() }),
       ],
     ])('%s: %s', async (code, _how, headers) => {
-      await expect(authenticate(headers())).rejects.toMatchObject({
-        code,
-        httpStatus: 401,
-      })
+      await expect(authenticate(headers())).rejects.toMatchObject({ code, httpStatus: 401 })
     })
 
     test('invalid_api_key: with a deleted key', async () => {
@@ -173,9 +167,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
       nowMs += 999
       expect(await authenticate(expiring)).toMatchObject({ apiKeyId: 'key_2' })
       nowMs += 1
-      await expect(authenticate(expiring)).rejects.toMatchObject({
-        code: 'api_key_expired',
-      })
+      await expect(authenticate(expiring)).rejects.toMatchObject({ code: 'api_key_expired' })
     })
   })
 
@@ -361,10 +353,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
 
   test('a caller has whether its account ever had paid credit', async () => {
     await store.db.updateTable('accounts').set({ has_backed_credit: 1 }).execute()
-    expect(await authenticate({ 'x-api-key': text })).toEqual({
-      ...CALLER,
-      hasBackedCredit: true,
-    })
+    expect(await authenticate({ 'x-api-key': text })).toEqual({ ...CALLER, hasBackedCredit: true })
   })
 })
 

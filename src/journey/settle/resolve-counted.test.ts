@@ -92,11 +92,7 @@ describe('counts of a whole answer are its cost', () => {
     const call = callWith({ stream: false })
     expect(
       resolveOutcome({ outcome, call, offer, tokenFactor: 1, grantedMicros, hasLookUps: false }),
-    ).toEqual({
-      kind: 'final',
-      chargeMicros: 0,
-      costUsd: { digits: 0n, exponent: -12 },
-    })
+    ).toEqual({ kind: 'final', chargeMicros: 0, costUsd: { digits: 0n, exponent: -12 } })
   })
 })
 
@@ -128,11 +124,7 @@ test('a stream that was to be counted and was not is estimated by its text, with
 })
 
 test('a stream that counted its prompt alone is charged that, and its text by an estimate', () => {
-  const reported = {
-    ...NOTHING_REPORTED,
-    usage: usage({ outputTokens: 0 }),
-    uncountedTokens: 25,
-  }
+  const reported = { ...NOTHING_REPORTED, usage: usage({ outputTokens: 0 }), uncountedTokens: 25 }
   expect(resolve({ kind: 'completed', reported })).toEqual({
     kind: 'provisional',
     chargeMicros: 210,

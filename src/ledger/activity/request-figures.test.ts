@@ -49,12 +49,7 @@ test.each(STORE_BENCHES)(
     ).toMatchObject(sums(2, 12))
     expect(
       await summarizeRequests(bench.store.pages({ owner: 'test' }), { ...range, apiKeyId: 'K2' }),
-    ).toEqual({
-      ...sums(0, 0),
-      heldMicros: 0,
-      steps: new Map(),
-      errors: [],
-    })
+    ).toEqual({ ...sums(0, 0), heldMicros: 0, steps: new Map(), errors: [] })
     await bench.close()
   },
 )

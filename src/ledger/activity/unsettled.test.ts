@@ -160,11 +160,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
 
     const { reports } = bench.store
     const { watched, statements } = watchStatements(reports)
-    expect((await countHolds(watched))[0]).toEqual({
-      state: 'open',
-      holds: 1,
-      oldestOpenedAtMs: 0,
-    })
+    expect((await countHolds(watched))[0]).toEqual({ state: 'open', holds: 1, oldestOpenedAtMs: 0 })
     expect(statements).toHaveLength(4)
     const explain = location.kind === 'postgres' ? 'explain' : 'explain query plan'
     for (const statement of statements) {

@@ -52,11 +52,7 @@ afterEach(async () => {
 
 const SETTLED = {
   requestId: 'R1',
-  correction: {
-    kind: 'final',
-    chargeMicros: micros(70),
-    costUsd: costOfCharge(micros(70)),
-  },
+  correction: { kind: 'final', chargeMicros: micros(70), costUsd: costOfCharge(micros(70)) },
 } as const
 
 const HOLD_OF_OTHER = {

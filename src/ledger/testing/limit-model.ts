@@ -45,11 +45,7 @@ export class LimitModel {
       const [micros, period = ''] = value.split('/')
       this.#allowances.delete(id)
       if (period === '') return
-      this.#allowances.set(id, {
-        amountMicros: Number(micros),
-        period,
-        offsetMs: offsetMsOf(zone),
-      })
+      this.#allowances.set(id, { amountMicros: Number(micros), period, offsetMs: offsetMsOf(zone) })
     } else if (value === 'none') this.#own.delete(`${id} ${what}`)
     else this.#own.set(`${id} ${what}`, Number(value))
   }

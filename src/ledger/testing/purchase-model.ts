@@ -71,14 +71,7 @@ export class PurchaseModel {
       return `conflict ${textOf(known)}`
     }
     const { account, credit } = look
-    const was = known ?? {
-      account,
-      credit,
-      disputed: false,
-      state: 'open',
-      paid: 0,
-      reversals: [],
-    }
+    const was = known ?? { account, credit, disputed: false, state: 'open', paid: 0, reversals: [] }
     const state = stateAfter(was.state, look, approved === 'approved')
     const isAdded = state === 'credited' && was.state !== 'credited'
     const worth = isAdded ? Math.min(was.credit, look.worth) : was.credit

@@ -189,9 +189,7 @@ test('an answer without an end, and one that leads elsewhere, are not followed',
   }
   await expect(come()).rejects.toThrow()
   script = {
-    answers: {
-      '/token': (response) => response.writeHead(302, { location: '/elsewhere' }).end(),
-    },
+    answers: { '/token': (response) => response.writeHead(302, { location: '/elsewhere' }).end() },
   }
   expect(await refusal(come())).toBe('OAUTH_RESPONSE_IS_NOT_CONFORM')
   expect(asked).not.toContain('/elsewhere')
@@ -210,9 +208,7 @@ test('settings of a provider that calls itself otherwise are refused', async () 
 test('a provider that was away is asked again, and then no more', async () => {
   const client = open()
   script = {
-    answers: {
-      '/.well-known/openid-configuration': (response) => response.writeHead(503).end(),
-    },
+    answers: { '/.well-known/openid-configuration': (response) => response.writeHead(503).end() },
   }
   expect(await refusal(client.signInUrl(RETURN))).toBe('OAUTH_RESPONSE_IS_NOT_CONFORM')
   script = {}

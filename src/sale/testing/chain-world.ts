@@ -20,10 +20,7 @@ export interface ChainWorldInput {
   readonly onPost?: (moment: 'before' | 'after') => void
 }
 
-const TERMS: DepositTerms = {
-  minimumMicros: micros(1_000_000),
-  feeBps: 0,
-}
+const TERMS: DepositTerms = { minimumMicros: micros(1_000_000), feeBps: 0 }
 
 const CEILINGS: CeilingSettings = {
   holdAboveMicros: micros(50_000_000),

@@ -13,10 +13,7 @@ export async function createPostgresDatabase(): Promise<TestDatabase> {
   await onServer(adminUrl, `create database ${name} template ${template} strategy file_copy`)
   const url = new URL(adminUrl)
   url.pathname = `/${name}`
-  return {
-    url: url.href,
-    remove: () => onServer(adminUrl, `drop database ${name} with (force)`),
-  }
+  return { url: url.href, remove: () => onServer(adminUrl, `drop database ${name} with (force)`) }
 }
 
 /** All of a worker's databases are made on one connection. */

@@ -152,10 +152,7 @@ test('every model of the tables that has a price is offered', async () => {
     const { skipped } = meetVendorList(
       ids.map((id) => listed(id)),
       knowledge,
-      {
-        ...SETTINGS,
-        written: [],
-      },
+      { ...SETTINGS, written: [] },
     )
     expect(skipped).toEqual([])
   }

@@ -7,11 +7,7 @@ describe('the report of a whole answer', () => {
     usage: Parameters<typeof usageOf>[0],
     cost: string | null,
     generationId: string | null,
-  ) => ({
-    usage: usageOf(usage),
-    cost,
-    generationId,
-  })
+  ) => ({ usage: usageOf(usage), cost, generationId })
 
   test.each([
     [

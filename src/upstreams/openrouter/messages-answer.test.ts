@@ -59,9 +59,7 @@ describe('the report of a whole answer', () => {
       { cacheWriteTokens: 100, cacheWriteLongTokens: 200 },
     ],
     [
-      {
-        cache_creation: { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 200 },
-      },
+      { cache_creation: { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 200 } },
       { cacheWriteTokens: 100, cacheWriteLongTokens: 200 },
     ],
     [{ cache_creation_input_tokens: 300 }, { cacheWriteTokens: 300 }],
@@ -93,14 +91,8 @@ describe('the report of a whole answer', () => {
       const reading = messages.readAnswer(answerOf({ type: 'error', error: { type } }))
       if (reading.kind !== 'error') throw new Error('not read as an error')
       expect(
-        problemForProviderError(reading.error, {
-          retryAfter: undefined,
-          sent: NOTHING_SENT,
-        }),
-      ).toMatchObject({
-        code: 'service_unavailable',
-        messagesType: 'overloaded_error',
-      })
+        problemForProviderError(reading.error, { retryAfter: undefined, sent: NOTHING_SENT }),
+      ).toMatchObject({ code: 'service_unavailable', messagesType: 'overloaded_error' })
     }
   })
 })

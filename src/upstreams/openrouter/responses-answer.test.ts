@@ -124,10 +124,7 @@ describe('a stream', () => {
   test('the generation id is known from the first event', () => {
     const observer = responses.observeStream({})
     kindsOf(observer, eventsFixture('responses-stream.sse').slice(0, 1))
-    expect(plainReport(observer.reported())).toEqual({
-      ...NOTHING,
-      generationId: 'gen-1795000303',
-    })
+    expect(plainReport(observer.reported())).toEqual({ ...NOTHING, generationId: 'gen-1795000303' })
   })
 
   test.each([
@@ -285,10 +282,7 @@ describe('the error event', () => {
         model: 'acme/sage-pro',
         status: 'failed',
         // The provider refused our account, which clients must not see.
-        error: {
-          code: 'service_unavailable',
-          message: new Problem('service_unavailable').message,
-        },
+        error: { code: 'service_unavailable', message: new Problem('service_unavailable').message },
         incomplete_details: null,
         instructions: null,
         metadata: {},

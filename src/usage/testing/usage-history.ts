@@ -56,10 +56,7 @@ const step: fc.Arbitrary<HistoryStep> = fc.oneof(
     weight: 3,
     arbitrary: fc.record({ kind: fc.constant('wait'), minutes: fc.integer({ min: 1, max: 700 }) }),
   },
-  {
-    weight: 9,
-    arbitrary: fc.record({ kind: fc.constant('open'), pick, slowMs: fc.nat(900_000) }),
-  },
+  { weight: 9, arbitrary: fc.record({ kind: fc.constant('open'), pick, slowMs: fc.nat(900_000) }) },
   {
     weight: 2,
     arbitrary: fc.record({

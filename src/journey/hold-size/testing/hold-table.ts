@@ -28,11 +28,7 @@ export function plainWith(rest: Partial<Offer>): Offer {
 export function testHolds(rows: readonly HoldRow[]): void {
   test.each(rows)('$name', ({ call, offer, neededMicros, leastMicros, capTokens }) => {
     const size = sizeHold(callWith(call), offer)
-    expect({
-      needed: size.neededMicros,
-      least: size.leastMicros,
-      cap: size.capTokens,
-    }).toEqual({
+    expect({ needed: size.neededMicros, least: size.leastMicros, cap: size.capTokens }).toEqual({
       needed: neededMicros,
       least: leastMicros ?? neededMicros,
       cap: capTokens ?? null,
