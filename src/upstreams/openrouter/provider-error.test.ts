@@ -37,327 +37,182 @@ function messagesError(type: string, message: string): object {
   }
 }
 
+const INVALID = 'invalid_request_error'
+const OVERLOADED = 'overloaded_error'
 const CONTEXT =
   "This endpoint's maximum context length is 1000 tokens. However, you requested about 1204 tokens"
 
-type Row = readonly [
-  ProviderAnswer,
-  { status: number; code: string; param?: string; type?: string; messagesType?: string },
+/** The problem that an error becomes, with the provider's own status if none is given. */
+interface Expected {
+  readonly status?: number
+  readonly code: string
+  readonly param?: string
+  readonly type?: string
+  readonly messagesType?: string
+}
+
+type Row = readonly [httpStatus: ProviderAnswer['httpStatus'], body: object | null, Expected]
+
+/** Errors that OpenRouter answers with a status, which is also the code of its body. */
+const said = (status: number, message: string, code: string, rest: Partial<Expected> = {}): Row => [
+  status,
+  aggregatorError(status, message),
+  { code, ...rest },
 ]
+const typed = (status: number, errorType: string, code: string): Row => [
+  status,
+  aggregatorError(status, 'x', { error_type: errorType }),
+  { code },
+]
+
+const RETURNED = 'Provider returned error'
+const TOO_LONG = 'context_length_exceeded'
+const UPSTREAM = { status: 502, code: 'upstream_error' }
+const UNAVAILABLE = {
+  status: 503,
+  code: 'service_unavailable',
+  type: 'api_error',
+  messagesType: 'overloaded_error',
+}
+const LIMITED = { status: 429, code: 'provider_rate_limited' }
 
 const ROWS: readonly Row[] = [
   // Recognised: context length.
+  said(400, CONTEXT, TOO_LONG),
+  said(413, 'Prompt is too long', TOO_LONG),
+  typed(422, TOO_LONG, TOO_LONG),
   [
-    { httpStatus: 400, body: aggregatorError(400, CONTEXT) },
-    { status: 400, code: 'context_length_exceeded' },
+    400,
+    messagesError(INVALID, 'prompt is too long: 1204813 tokens > 1000000 maximum'),
+    { code: TOO_LONG, messagesType: INVALID },
   ],
   [
-    { httpStatus: 413, body: aggregatorError(413, 'Prompt is too long') },
-    { status: 413, code: 'context_length_exceeded' },
+    400,
+    aggregatorError(400, RETURNED, { raw: JSON.stringify({ error: { message: CONTEXT } }) }),
+    { code: TOO_LONG },
   ],
-  [
-    { httpStatus: 422, body: aggregatorError(422, 'x', { error_type: 'context_length_exceeded' }) },
-    { status: 422, code: 'context_length_exceeded' },
-  ],
-  [
-    {
-      httpStatus: 400,
-      body: messagesError(
-        'invalid_request_error',
-        'prompt is too long: 1204813 tokens > 1000000 maximum',
-      ),
-    },
-    { status: 400, code: 'context_length_exceeded', messagesType: 'invalid_request_error' },
-  ],
-  [
-    {
-      httpStatus: 400,
-      body: aggregatorError(400, 'Provider returned error', {
-        raw: JSON.stringify({ error: { message: CONTEXT } }),
-      }),
-    },
-    { status: 400, code: 'context_length_exceeded' },
-  ],
-  [
-    {
-      httpStatus: 400,
-      body: aggregatorError(400, 'Provider returned error', { raw: `upstream: ${CONTEXT}` }),
-    },
-    { status: 400, code: 'context_length_exceeded' },
-  ],
-  [
-    {
-      httpStatus: 400,
-      body: aggregatorError(
-        400,
-        "'max_tokens' is too large: 8192. This model's maximum context length is 8192 tokens and your request has 15 input tokens",
-      ),
-    },
-    { status: 400, code: 'context_length_exceeded' },
-  ],
+  [400, aggregatorError(400, RETURNED, { raw: `upstream: ${CONTEXT}` }), { code: TOO_LONG }],
+  said(
+    400,
+    "'max_tokens' is too large: 8192. This model's maximum context length is 8192 tokens and your request has 15 input tokens",
+    TOO_LONG,
+  ),
   // Recognised: policy.
   [
-    {
-      httpStatus: 403,
-      body: aggregatorError(403, 'Input was flagged', {
-        reasons: ['SECRET'],
-        flagged_input: 'SECRET',
-      }),
-    },
-    { status: 403, code: 'content_policy_violation', type: 'permission_error' },
+    403,
+    aggregatorError(403, 'Input was flagged', { reasons: ['SECRET'], flagged_input: 'SECRET' }),
+    { code: 'content_policy_violation', type: 'permission_error' },
   ],
-  [
-    {
-      httpStatus: 400,
-      body: aggregatorError(400, 'Your request was rejected by our safety system'),
-    },
-    { status: 400, code: 'content_policy_violation' },
-  ],
-  [
-    {
-      httpStatus: 400,
-      body: aggregatorError(400, 'x', { error_type: 'content_policy_violation' }),
-    },
-    { status: 400, code: 'content_policy_violation' },
-  ],
+  said(400, 'Your request was rejected by our safety system', 'content_policy_violation'),
+  typed(400, 'content_policy_violation', 'content_policy_violation'),
   // Recognised: a parameter of the request.
+  said(
+    400,
+    "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+    'unsupported_parameter',
+    { param: 'max_tokens' },
+  ),
+  said(400, 'This model does not support response_format', 'unsupported_parameter', {
+    param: 'response_format',
+  }),
+  said(400, "Invalid value for 'temperature': expected a number", 'invalid_parameter', {
+    param: 'temperature',
+  }),
+  said(
+    400,
+    'max_tokens is too large: 100000. This model supports at most 16384 completion tokens',
+    'invalid_parameter',
+    { param: 'max_tokens' },
+  ),
+  said(
+    400,
+    'max_tokens (100000) exceeds the maximum number of output tokens',
+    'invalid_parameter',
+    { param: 'max_tokens' },
+  ),
+  typed(400, 'max_tokens_exceeded', 'invalid_parameter'),
   [
-    {
-      httpStatus: 400,
-      body: aggregatorError(
-        400,
-        "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
-      ),
-    },
-    { status: 400, code: 'unsupported_parameter', param: 'max_tokens' },
+    400,
+    { error: { type: INVALID, message: 'messages.0.content: Field required' } },
+    { code: 'invalid_parameter', param: 'messages' },
   ],
-  [
-    { httpStatus: 400, body: aggregatorError(400, 'This model does not support response_format') },
-    { status: 400, code: 'unsupported_parameter', param: 'response_format' },
-  ],
-  [
-    {
-      httpStatus: 400,
-      body: aggregatorError(400, "Invalid value for 'temperature': expected a number"),
-    },
-    { status: 400, code: 'invalid_parameter', param: 'temperature' },
-  ],
-  [
-    {
-      httpStatus: 400,
-      body: aggregatorError(
-        400,
-        'max_tokens is too large: 100000. This model supports at most 16384 completion tokens',
-      ),
-    },
-    { status: 400, code: 'invalid_parameter', param: 'max_tokens' },
-  ],
-  [
-    {
-      httpStatus: 400,
-      body: aggregatorError(400, 'max_tokens (100000) exceeds the maximum number of output tokens'),
-    },
-    { status: 400, code: 'invalid_parameter', param: 'max_tokens' },
-  ],
-  [
-    { httpStatus: 400, body: aggregatorError(400, 'x', { error_type: 'max_tokens_exceeded' }) },
-    { status: 400, code: 'invalid_parameter' },
-  ],
-  [
-    {
-      httpStatus: 400,
-      body: {
-        error: { type: 'invalid_request_error', message: 'messages.0.content: Field required' },
-      },
-    },
-    { status: 400, code: 'invalid_parameter', param: 'messages' },
-  ],
-  [
-    { httpStatus: 422, body: aggregatorError(422, '`seed` must be an integer') },
-    { status: 422, code: 'invalid_parameter', param: 'seed' },
-  ],
+  said(422, '`seed` must be an integer', 'invalid_parameter', { param: 'seed' }),
   // Kept statuses with their fixed message.
+  said(400, 'acme/fake-1.0 is not a valid model ID', 'provider_rejected_request'),
   [
-    { httpStatus: 400, body: aggregatorError(400, 'acme/fake-1.0 is not a valid model ID') },
-    { status: 400, code: 'provider_rejected_request' },
+    400,
+    { error: { code: 'invalid_prompt', message: 'SECRET' }, metadata: null },
+    { code: 'provider_rejected_request' },
   ],
-  [
-    {
-      httpStatus: 400,
-      body: { error: { code: 'invalid_prompt', message: 'SECRET' }, metadata: null },
-    },
-    { status: 400, code: 'provider_rejected_request' },
-  ],
-  [
-    { httpStatus: 400, body: aggregatorError(400, "Invalid value for 'SECRET_FIELD'") },
-    { status: 400, code: 'provider_rejected_request' },
-  ],
-  [
-    { httpStatus: 400, body: null },
-    { status: 400, code: 'provider_rejected_request' },
-  ],
-  [
-    { httpStatus: 403, body: aggregatorError(403, 'Not available in your region') },
-    { status: 403, code: 'provider_forbidden', type: 'permission_error' },
-  ],
-  [
-    {
-      httpStatus: 404,
-      body: aggregatorError(404, 'No endpoints for acme/sage-pro match your data policy'),
-    },
-    { status: 404, code: 'provider_not_found', messagesType: 'not_found_error' },
-  ],
-  [
-    { httpStatus: 408, body: aggregatorError(408, 'Request timed out') },
-    { status: 408, code: 'provider_request_timeout' },
-  ],
-  [
-    { httpStatus: 409, body: aggregatorError(409, 'Conflict') },
-    { status: 409, code: 'provider_conflict', type: 'api_error', messagesType: 'conflict_error' },
-  ],
-  [
-    { httpStatus: 409, body: messagesError('invalid_request_error', 'Conflict') },
-    { status: 409, code: 'provider_conflict', messagesType: 'invalid_request_error' },
-  ],
-  [
-    { httpStatus: 413, body: aggregatorError(413, 'Request payload too large') },
-    { status: 413, code: 'provider_request_too_large', messagesType: 'request_too_large' },
-  ],
-  [
-    { httpStatus: 422, body: aggregatorError(422, 'Unprocessable') },
-    { status: 422, code: 'provider_unprocessable' },
-  ],
-  [
-    { httpStatus: 429, body: aggregatorError(429, 'Rate limit: too many input tokens a minute') },
-    { status: 429, code: 'provider_rate_limited', type: 'rate_limit_error' },
-  ],
+  said(400, "Invalid value for 'SECRET_FIELD'", 'provider_rejected_request'),
+  [400, null, { code: 'provider_rejected_request' }],
+  said(403, 'Not available in your region', 'provider_forbidden', { type: 'permission_error' }),
+  said(404, 'No endpoints for acme/sage-pro match your data policy', 'provider_not_found', {
+    messagesType: 'not_found_error',
+  }),
+  said(408, 'Request timed out', 'provider_request_timeout'),
+  said(409, 'Conflict', 'provider_conflict', { type: 'api_error', messagesType: 'conflict_error' }),
+  [409, messagesError(INVALID, 'Conflict'), { code: 'provider_conflict', messagesType: INVALID }],
+  said(413, 'Request payload too large', 'provider_request_too_large', {
+    messagesType: 'request_too_large',
+  }),
+  said(422, 'Unprocessable', 'provider_unprocessable'),
+  said(429, 'Rate limit: too many input tokens a minute', 'provider_rate_limited', {
+    type: 'rate_limit_error',
+  }),
   // About our own account.
+  [401, aggregatorError(401, 'User not found'), UNAVAILABLE],
+  [402, aggregatorError(402, 'Insufficient credits, can only afford 1222'), UNAVAILABLE],
+  [402, messagesError('billing_error', 'Insufficient credits'), UNAVAILABLE],
+  [null, messagesError('authentication_error', 'bad key'), UNAVAILABLE],
   [
-    { httpStatus: 401, body: aggregatorError(401, 'User not found') },
-    {
-      status: 503,
-      code: 'service_unavailable',
-      type: 'api_error',
-      messagesType: 'overloaded_error',
-    },
-  ],
-  [
-    { httpStatus: 402, body: aggregatorError(402, 'Insufficient credits, can only afford 1222') },
-    { status: 503, code: 'service_unavailable', messagesType: 'overloaded_error' },
-  ],
-  [
-    { httpStatus: 402, body: messagesError('billing_error', 'Insufficient credits') },
-    { status: 503, code: 'service_unavailable', messagesType: 'overloaded_error' },
-  ],
-  [
-    { httpStatus: null, body: messagesError('authentication_error', 'bad key') },
-    { status: 503, code: 'service_unavailable', messagesType: 'overloaded_error' },
-  ],
-  [
-    { httpStatus: 403, body: messagesError('authentication_error', 'bad key') },
-    { status: 403, code: 'provider_forbidden', messagesType: 'permission_error' },
+    403,
+    messagesError('authentication_error', 'bad key'),
+    { code: 'provider_forbidden', messagesType: 'permission_error' },
   ],
   // Everything else.
   [
-    { httpStatus: 500, body: aggregatorError(500, 'Internal Server Error') },
-    { status: 502, code: 'upstream_error', type: 'api_error', messagesType: 'api_error' },
+    500,
+    aggregatorError(500, 'Internal Server Error'),
+    { ...UPSTREAM, type: 'api_error', messagesType: 'api_error' },
   ],
-  [
-    { httpStatus: 502, body: null },
-    { status: 502, code: 'upstream_error' },
-  ],
-  [
-    { httpStatus: 503, body: aggregatorError(503, 'There is no available model provider') },
-    { status: 502, code: 'upstream_error' },
-  ],
-  [
-    { httpStatus: 524, body: aggregatorError(524, 'Request timed out') },
-    { status: 502, code: 'upstream_error' },
-  ],
-  [
-    { httpStatus: 529, body: messagesError('overloaded_error', 'Overloaded') },
-    { status: 502, code: 'upstream_error', messagesType: 'overloaded_error' },
-  ],
-  [
-    { httpStatus: 302, body: null },
-    { status: 502, code: 'upstream_error' },
-  ],
-  [
-    { httpStatus: 500, body: messagesError('SECRET_error', 'x') },
-    { status: 502, code: 'upstream_error', messagesType: 'api_error' },
-  ],
-  [
-    { httpStatus: 502, body: { error: 'SECRET' } },
-    { status: 502, code: 'upstream_error' },
-  ],
-  [
-    { httpStatus: 502, body: { error: ['SECRET'] } },
-    { status: 502, code: 'upstream_error' },
-  ],
+  [502, null, UPSTREAM],
+  [503, aggregatorError(503, 'There is no available model provider'), UPSTREAM],
+  [524, aggregatorError(524, 'Request timed out'), UPSTREAM],
+  [529, messagesError(OVERLOADED, 'Overloaded'), { ...UPSTREAM, messagesType: OVERLOADED }],
+  [302, null, UPSTREAM],
+  [500, messagesError('SECRET_error', 'x'), { ...UPSTREAM, messagesType: 'api_error' }],
+  [502, { error: 'SECRET' }, UPSTREAM],
+  [502, { error: ['SECRET'] }, UPSTREAM],
   // Errors inside a 200 or a stream name their status by a number or by a word.
+  [null, aggregatorError(429, 'x'), LIMITED],
+  [null, aggregatorError('429', 'x'), LIMITED],
+  [null, aggregatorError(502, 'Provider disconnected'), UPSTREAM],
+  [null, aggregatorError(200, 'x'), UPSTREAM],
   [
-    { httpStatus: null, body: aggregatorError(429, 'x') },
-    { status: 429, code: 'provider_rate_limited' },
-  ],
-  [
-    { httpStatus: null, body: aggregatorError('429', 'x') },
-    { status: 429, code: 'provider_rate_limited' },
-  ],
-  [
-    { httpStatus: null, body: aggregatorError(502, 'Provider disconnected') },
-    { status: 502, code: 'upstream_error' },
-  ],
-  [
-    { httpStatus: null, body: aggregatorError(200, 'x') },
-    { status: 502, code: 'upstream_error' },
-  ],
-  [
-    { httpStatus: null, body: { error: { code: 'x', http_status: 404, message: 'SECRET' } } },
+    null,
+    { error: { code: 'x', http_status: 404, message: 'SECRET' } },
     { status: 404, code: 'provider_not_found' },
   ],
-  [
-    { httpStatus: null, body: { error: { code: 'rate_limit_exceeded', message: 'SECRET' } } },
-    { status: 429, code: 'provider_rate_limited' },
-  ],
-  [
-    { httpStatus: null, body: { error: { code: 'constructor', message: 'SECRET' } } },
-    { status: 502, code: 'upstream_error' },
-  ],
-  [
-    { httpStatus: null, body: messagesError('invalid_request_error', 'prompt is too long') },
-    { status: 400, code: 'context_length_exceeded' },
-  ],
-  [
-    { httpStatus: null, body: messagesError('overloaded_error', 'Overloaded') },
-    { status: 502, code: 'upstream_error', messagesType: 'overloaded_error' },
-  ],
-  [
-    { httpStatus: null, body: null },
-    { status: 502, code: 'upstream_error' },
-  ],
+  [null, { error: { code: 'rate_limit_exceeded', message: 'SECRET' } }, LIMITED],
+  [null, { error: { code: 'constructor', message: 'SECRET' } }, UPSTREAM],
+  [null, messagesError(INVALID, 'prompt is too long'), { status: 400, code: TOO_LONG }],
+  [null, messagesError(OVERLOADED, 'Overloaded'), { ...UPSTREAM, messagesType: OVERLOADED }],
+  [null, null, UPSTREAM],
 ]
 
 describe('a provider error', () => {
-  test.each(ROWS)('%j becomes %j', (answer, expected) => {
-    const problem = problemFor(answer)
-    expect({ status: problem.httpStatus, code: problem.code, param: problem.param }).toEqual({
-      status: expected.status,
-      code: expected.code,
-      param: expected.param ?? null,
-    })
-    const openAi = JSON.parse(errorEnvelope('openai', { problem, requestId: 'req_1' }))
-    const messages = JSON.parse(errorEnvelope('messages', { problem, requestId: 'req_1' }))
-    if (expected.type !== undefined) expect(openAi.error.type).toBe(expected.type)
-    if (expected.messagesType !== undefined) expect(messages.error.type).toBe(expected.messagesType)
-  })
-
-  test.each(ROWS)('no text of the provider comes out of %j', (answer) => {
-    const problem = problemFor(answer)
-    for (const family of ['openai', 'messages'] as const) {
+  test.each(ROWS)('with status %j, %j, becomes %j, without any text of the provider', (...row) => {
+    const [httpStatus, body, { status = httpStatus, code, param = null, ...types }] = row
+    const problem = problemFor({ httpStatus, body })
+    expect(problem).toMatchObject({ httpStatus: status, code, param })
+    const [openAi, messages] = (['openai', 'messages'] as const).map((family) => {
       const text = errorEnvelope(family, { problem, requestId: 'req_1' })
       expect(text).not.toContain('SECRET')
       expect(text).not.toMatch(/openrouter|acme|1204|1222|16384|region|data policy|afford/i)
-    }
+      return JSON.parse(text).error.type
+    })
+    expect({ type: openAi, messagesType: messages }).toMatchObject(types)
   })
 
   test('a context-length error has the phrase that clients look for', () => {
