@@ -33,6 +33,14 @@ const IMAGES_INLINE: Bodies = {
   'chat, echoed': { messages: [{ role: 'assistant', images: [imageAt(PNG)] }] },
   'messages, inline': user(image({ type: 'base64', media_type: 'image/png', data: BARE })),
   'responses, inline': content({ type: 'input_image', image_url: PNG }),
+  'responses, of what an agent said': item({
+    type: 'agent_message',
+    content: [{ type: 'input_image', image_url: PNG }],
+  }),
+  "messages, of a server tool's result": user({
+    type: 'mcp_tool_result',
+    content: [image({ type: 'base64', data: BARE })],
+  }),
   'responses, of a screen': item({
     type: 'computer_call_output',
     output: { type: 'computer_screenshot', image_url: PNG },
@@ -62,6 +70,10 @@ const IMAGES_BY_URL: Bodies = {
   'responses, of a function': item({
     type: 'function_call_output',
     output: [{ type: 'input_image', image_url: WEB }],
+  }),
+  'responses, of a screen by id': item({
+    type: 'computer_call_output',
+    output: { type: 'computer_screenshot', file_id: 'f_1' },
   }),
   'responses, of an interpreter': item({
     type: 'code_interpreter_call',
@@ -112,12 +124,31 @@ const FILES: Bodies = {
     type: 'document',
     source: { type: 'file', file_id: 'f' },
   }),
+  'messages, a text document': user({ type: 'document', source: { type: 'text', data: 'x' } }),
   'messages, upload': user({ type: 'container_upload', file_id: 'f' }),
 }
 const FILES_OF_INPUT: Bodies = {
   responses: content({ type: 'input_file', file_url: WEB }),
   embeddings: content({ type: 'input_file', input_file: { data: WEB } }),
+  'responses, by id': content({ type: 'input_file', file_id: 'file-1' }),
   'embeddings, without a type': content({ input_file: { data: WEB } }),
+}
+const FILES_OF_OUTPUT: Bodies = {
+  'responses, of a function': item({
+    type: 'function_call_output',
+    output: [{ type: 'input_file', file_url: 'https://example.com/a.pdf' }],
+  }),
+  'responses, of a custom tool': item({
+    type: 'custom_tool_call_output',
+    output: [{ type: 'input_file', filename: 'b.pdf', file_data: 'data:application/pdf;base64,' }],
+  }),
+}
+
+const FILES_OF_RESULT: Bodies = {
+  'messages, of a tool result': user({
+    type: 'tool_result',
+    content: [{ type: 'document', source: { type: 'base64', data: BARE } }],
+  }),
 }
 
 const NOTHING: Bodies = {
@@ -129,6 +160,12 @@ const NOTHING: Bodies = {
   'what a tool is called with': said('assistant', {
     type: 'tool_use',
     input: { type: 'image', file: { file_data: 'x' }, audio: { id: 'a' } },
+  }),
+  'what a server tool is called with': user({ type: 'server_tool_use', input: { type: 'image' } }),
+  'a search result': user({ type: 'search_result', source: 'https://e.com', title: 't' }),
+  'an annotation that only names a file': content({
+    type: 'output_text',
+    annotations: [{ type: 'file_citation', file_id: 'f_1' }],
   }),
   'a schema with such properties': {
     response_format: {
@@ -157,6 +194,8 @@ describe('parts that are billed separately are found in a body', () => {
     ['a video by URL', VIDEOS_BY_URL, { videosByUrl: 1 }],
     ['a file', FILES, { files: 1, firstFilePath: FIRST }],
     ['a file', FILES_OF_INPUT, { files: 1, firstFilePath: 'input[0].content[0]' }],
+    ['a file', FILES_OF_OUTPUT, { files: 1, firstFilePath: 'input[0].output[0]' }],
+    ['a file', FILES_OF_RESULT, { files: 1, firstFilePath: `${FIRST}.content[0]` }],
     ['nothing', NOTHING, {}],
   ])('%s', (_, bodies, counts) => {
     for (const [name, body] of Object.entries(bodies))

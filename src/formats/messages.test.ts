@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { NO_MEDIA } from '../vocabulary/call.ts'
 import { messages } from './messages.ts'
 import { type BodySource, callOf, DEFAULT_PUBLIC_NAMES, refusalOf } from './testing/exchange.ts'
 
@@ -8,11 +7,6 @@ const SEARCH = { type: 'web_search_20250305', name: 'web_search' }
 
 function callWith(members: { readonly [member: string]: unknown }) {
   return callOf(messages, { ...base, ...members })
-}
-
-/** A call with one message of these blocks. */
-function callWithBlocks(...content: readonly object[]) {
-  return callWith({ messages: [{ role: 'user', content }] })
 }
 
 describe('a call', () => {
@@ -72,87 +66,8 @@ describe('a call', () => {
   )
 })
 
-describe('parts that are billed separately, at any place', () => {
+describe('parts that are billed separately', () => {
   const PDF = { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0xLjQK' }
-  const PNG = { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo' }
-
-  test.each<[string, object, object]>([
-    ['an inline image', { type: 'image', source: PNG }, { imagesInline: 1 }],
-    [
-      'an image by URL',
-      { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } },
-      { imagesByUrl: 1 },
-    ],
-    [
-      'an image by id',
-      { type: 'image', source: { type: 'file', file_id: 'file_1' } },
-      { imagesByUrl: 1 },
-    ],
-    ['a PDF', { type: 'document', source: PDF }, { files: 1 }],
-    [
-      'a PDF by URL',
-      { type: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' } },
-      { files: 1 },
-    ],
-    [
-      'a PDF by id',
-      { type: 'document', source: { type: 'file', file_id: 'file_1' } },
-      { files: 1 },
-    ],
-    [
-      'a text document',
-      { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'x' } },
-      { files: 1 },
-    ],
-    [
-      'an image inside a document',
-      { type: 'document', source: { type: 'content', content: [{ type: 'image', source: PNG }] } },
-      { files: 1, imagesInline: 1 },
-    ],
-    ['an upload', { type: 'container_upload', file_id: 'file_1' }, { files: 1 }],
-    [
-      "a tool's result",
-      {
-        type: 'tool_result',
-        tool_use_id: 't',
-        content: [
-          { type: 'document', source: PDF },
-          { type: 'image', source: PNG },
-        ],
-      },
-      { files: 1, imagesInline: 1 },
-    ],
-    [
-      'a fetched page',
-      {
-        type: 'web_fetch_tool_result',
-        tool_use_id: 't',
-        content: { type: 'web_fetch_result', content: { type: 'document', source: PDF } },
-      },
-      { files: 1 },
-    ],
-    [
-      "a server tool's result",
-      { type: 'mcp_tool_result', tool_use_id: 't', content: [{ type: 'image', source: PNG }] },
-      { imagesInline: 1 },
-    ],
-    [
-      "a tool's input, which is the client's own JSON",
-      { type: 'tool_use', id: 't', name: 'f', input: { type: 'file', a: [{ type: 'document' }] } },
-      {},
-    ],
-    [
-      "a server tool's input",
-      { type: 'server_tool_use', id: 't', name: 'f', input: { type: 'image' } },
-      {},
-    ],
-    ['a search result', { type: 'search_result', source: 'https://e.com', title: 't' }, {}],
-  ])('%s', (_, block, expected) => {
-    const { firstFilePath, ...counts } = callWithBlocks(block).media
-    const { firstFilePath: _none, ...none } = NO_MEDIA
-    expect(counts).toEqual({ ...none, ...expected })
-    expect(firstFilePath === null).toBe(counts.files === 0)
-  })
 
   test('are found in the system prompt and in other roles', () => {
     const document = { type: 'document', source: PDF }
@@ -171,33 +86,7 @@ describe('refusals', () => {
     [{ model: 'a/b' }, 'invalid_parameter', 'messages'],
     [{ ...base, messages: 'Hi' }, 'invalid_parameter', 'messages'],
     [{ ...base, messages: ['Hi'] }, 'invalid_parameter', 'messages[0]'],
-    [{ ...base, plugins: [{ id: 'web' }] }, 'unsupported_parameter', 'plugins[0]'],
-    [
-      { ...base, plugins: [{ id: 'context-compression', enabled: false }] },
-      'unsupported_parameter',
-      'plugins[0]',
-    ],
-    [
-      { ...base, plugins: [{ id: 'response-healing' }, { id: 'file-parser' }] },
-      'unsupported_parameter',
-      'plugins[1].pdf.engine',
-    ],
     [{ ...base, tools: [SEARCH, { type: 'x_search' }] }, 'unsupported_parameter', 'tools[1].type'],
-    [
-      { ...base, tools: [{ ...SEARCH, x_search: {} }] },
-      'unsupported_parameter',
-      'tools[0].x_search',
-    ],
-    [
-      { ...base, tools: [{ type: 'openrouter:web_search', parameters: { x_search: {} } }] },
-      'unsupported_parameter',
-      'tools[0].parameters.x_search',
-    ],
-    [
-      { ...base, messages: [{ role: 'user', content: [{ type: 'input_audio' }] }] },
-      'unsupported_parameter',
-      'messages[0].content[0]',
-    ],
   ]
   test.each(cases)('%j: %s at %s', (source, code, param) => {
     expect(refusalOf(() => callOf(messages, source))).toEqual({ code, param })
