@@ -11,207 +11,159 @@ const said = (content: unknown, members: object = {}) => ({
 })
 const items = (...input: unknown[]) => ({ input })
 
-// By position: the dialect, the format, the fields, and the param of the refusal.
-type Row = readonly [keyof typeof COUNTED_DIALECTS, string, object, string]
+type Dialect = keyof typeof COUNTED_DIALECTS
+type Refused = readonly [fields: object, param: string]
 
-const REFUSED: readonly Row[] = [
-  ['openai', 'chat', { moderation: { model: 'x' } }, 'moderation'],
-  ['openai', 'chat', { audio: { voice: 'a', format: 'mp3' } }, 'audio'],
-  ['openai', 'chat', { plugins: [{ id: 'response-healing' }] }, 'plugins'],
-  ['openai', 'chat', { reasoning: { effort: 'low' } }, 'reasoning'],
-  ['openai', 'chat', { store: true }, 'store'],
-  ['openai', 'chat', { prompt: 'one more' }, 'prompt'],
-  ['openai', 'chat', { n_predict: 9 }, 'n_predict'],
-  ['openai', 'chat', { stream: true, stream_options: { keep: true } }, 'stream_options.keep'],
-  [
-    'openai',
-    'chat',
-    { prompt_cache_options: { comparison_response_id: 'resp_1' } },
-    'prompt_cache_options.comparison_response_id',
+/** By dialect and format. */
+const REFUSED: Readonly<Record<string, readonly Refused[]>> = {
+  'openai chat': [
+    [{ moderation: { model: 'x' } }, 'moderation'],
+    [{ audio: { voice: 'a', format: 'mp3' } }, 'audio'],
+    [{ plugins: [{ id: 'response-healing' }] }, 'plugins'],
+    [{ reasoning: { effort: 'low' } }, 'reasoning'],
+    [{ store: true }, 'store'],
+    [{ prompt: 'one more' }, 'prompt'],
+    [{ n_predict: 9 }, 'n_predict'],
+    [{ stream: true, stream_options: { keep: true } }, 'stream_options.keep'],
+    [
+      { prompt_cache_options: { comparison_response_id: 'resp_1' } },
+      'prompt_cache_options.comparison_response_id',
+    ],
+    [{ prompt_cache_options: { prewarm: true } }, 'prompt_cache_options.prewarm'],
+    [said('x', { weight: 1 }), 'messages[0].weight'],
+    [said('x', { role: 'ipython' }), 'messages[0].role'],
+    [
+      said([{ type: 'video_url', video_url: { url: 'https://a.b/c' } }]),
+      'messages[0].content[0].type',
+    ],
+    [said([{ type: 'file', file: { file_id: 'file-1' } }]), 'messages[0].content[0].file.file_id'],
+    [
+      said([{ type: 'image_url', image_url: { url: 'https://a.b/c', uuid: '1' } }]),
+      'messages[0].content[0].image_url.uuid',
+    ],
   ],
-  ['openai', 'chat', { prompt_cache_options: { prewarm: true } }, 'prompt_cache_options.prewarm'],
-  ['openai', 'chat', said('x', { weight: 1 }), 'messages[0].weight'],
-  ['openai', 'chat', said('x', { role: 'ipython' }), 'messages[0].role'],
-  [
-    'openai',
-    'chat',
-    said([{ type: 'video_url', video_url: { url: 'https://a.b/c' } }]),
-    'messages[0].content[0].type',
+  'openai responses': [
+    [{ previous_response_id: 'resp_1' }, 'previous_response_id'],
+    [{ conversation: 'conv_1' }, 'conversation'],
+    [{ prompt: { id: 'pmpt_1' } }, 'prompt'],
+    [{ context_management: [{ type: 'clear' }] }, 'context_management'],
+    [{ access_programs: ['x'] }, 'access_programs'],
+    [{ background: true }, 'background'],
+    [{ include: ['file_search_call.results'] }, 'include[0]'],
+    [{ reasoning: { mode: 'pro' } }, 'reasoning.mode'],
+    [items({ type: 'item_reference', id: 'msg_1' }), 'input[0]'],
+    [items({ type: 'reasoning', id: 'rs_1', summary: [] }), 'input[0]'],
+    [
+      items({ type: 'reasoning', id: 'rs_1', summary: [], content: [], encrypted_content: '' }),
+      'input[0]',
+    ],
+    [items({ id: 'msg_1' }), 'input[0]'],
+    [
+      items({
+        role: 'assistant',
+        content: [
+          {
+            type: 'output_text',
+            text: 'x',
+            annotations: [{ type: 'file_citation', file_id: 'f' }],
+          },
+        ],
+      }),
+      'input[0].content[0].annotations[0]',
+    ],
+    [items({ role: 'user', content: 'x', agent: { name: 'a' } }), 'input[0].agent'],
+    [{ multi_agent: {} }, 'multi_agent'],
+    [items({ type: 'mcp_call', id: 'mcp_1' }), 'input[0]'],
+    [
+      items({ role: 'user', content: [{ type: 'input_file', file_id: 'file-1' }] }),
+      'input[0].content[0].file_id',
+    ],
+    [
+      items({
+        type: 'function_call_output',
+        call_id: 'a',
+        output: [{ type: 'input_image', file_id: 'f' }],
+      }),
+      'input[0].output[0].file_id',
+    ],
   ],
-  [
-    'openai',
-    'chat',
-    said([{ type: 'file', file: { file_id: 'file-1' } }]),
-    'messages[0].content[0].file.file_id',
-  ],
-  [
-    'openai',
-    'chat',
-    said([{ type: 'image_url', image_url: { url: 'https://a.b/c', uuid: '1' } }]),
-    'messages[0].content[0].image_url.uuid',
-  ],
-  ['openai', 'responses', { previous_response_id: 'resp_1' }, 'previous_response_id'],
-  ['openai', 'responses', { conversation: 'conv_1' }, 'conversation'],
-  ['openai', 'responses', { prompt: { id: 'pmpt_1' } }, 'prompt'],
-  ['openai', 'responses', { context_management: [{ type: 'clear' }] }, 'context_management'],
-  ['openai', 'responses', { access_programs: ['x'] }, 'access_programs'],
-  ['openai', 'responses', { background: true }, 'background'],
-  ['openai', 'responses', { include: ['file_search_call.results'] }, 'include[0]'],
-  ['openai', 'responses', { reasoning: { mode: 'pro' } }, 'reasoning.mode'],
-  ['openai', 'responses', items({ type: 'item_reference', id: 'msg_1' }), 'input[0]'],
-  ['openai', 'responses', items({ type: 'reasoning', id: 'rs_1', summary: [] }), 'input[0]'],
-  [
-    'openai',
-    'responses',
-    items({ type: 'reasoning', id: 'rs_1', summary: [], content: [], encrypted_content: '' }),
-    'input[0]',
-  ],
-  ['openai', 'responses', items({ id: 'msg_1' }), 'input[0]'],
-  [
-    'openai',
-    'responses',
-    items({
-      role: 'assistant',
-      content: [
-        { type: 'output_text', text: 'x', annotations: [{ type: 'file_citation', file_id: 'f' }] },
-      ],
-    }),
-    'input[0].content[0].annotations[0]',
-  ],
-  [
-    'openai',
-    'responses',
-    items({ role: 'user', content: 'x', agent: { name: 'a' } }),
-    'input[0].agent',
-  ],
-  ['openai', 'responses', { multi_agent: {} }, 'multi_agent'],
-  ['openai', 'responses', items({ type: 'mcp_call', id: 'mcp_1' }), 'input[0]'],
-  [
-    'openai',
-    'responses',
-    items({ role: 'user', content: [{ type: 'input_file', file_id: 'file-1' }] }),
-    'input[0].content[0].file_id',
-  ],
-  [
-    'openai',
-    'responses',
-    items({
-      type: 'function_call_output',
-      call_id: 'a',
-      output: [{ type: 'input_image', file_id: 'f' }],
-    }),
-    'input[0].output[0].file_id',
-  ],
-  ['openai', 'completions', { prompt_logprobs: 1 }, 'prompt_logprobs'],
-  ['openai', 'embeddings', { task: 'x' }, 'task'],
-  [
-    'anthropic',
-    'messages',
-    { thread: { type: 'continue', previous_message_id: 'msg_1' } },
-    'thread',
-  ],
-  ['anthropic', 'messages', { diagnostics: {} }, 'diagnostics'],
-  ['anthropic', 'messages', { container: 'c' }, 'container'],
-  ['anthropic', 'messages', { fallback_credit_token: 'x' }, 'fallback_credit_token'],
-  ['anthropic', 'messages', { billing_policy: {} }, 'billing_policy'],
-  ['anthropic', 'messages', { betas: ['x'] }, 'betas'],
-  ['anthropic', 'messages', { workspace_id: 'w' }, 'workspace_id'],
-  ['anthropic', 'messages', { service_tier: 'standard' }, 'service_tier'],
-  ['anthropic', 'messages', { inference_geo: 'us' }, 'inference_geo'],
-  ['anthropic', 'messages', { metadata: { tenant: 'x' } }, 'metadata.tenant'],
-  [
-    'anthropic',
-    'messages',
-    { context_management: { edits: [{ type: 'compact_20260112' }] } },
-    'context_management.edits[0].type',
-  ],
-  [
-    'anthropic',
-    'messages',
-    { tools: [{ name: 'f', input_schema: {}, allowed_callers: ['code_execution'] }] },
-    'tools[0].allowed_callers[0]',
-  ],
-  ['anthropic', 'messages', { thinking: { type: 'enabled', budget: 9 } }, 'thinking.budget'],
-  [
-    'anthropic',
-    'messages',
-    { tools: [{ type: 'web_search_20991231', name: 'web_search' }] },
-    'tools[0].type',
-  ],
-  [
-    'anthropic',
-    'messages',
-    said([{ type: 'image', source: { type: 'url', url: 'https://a.b/c' }, transformations: [] }]),
-    'messages[0].content[0].transformations',
-  ],
-  ['anthropic', 'messages', said('x', { role: 'developer' }), 'messages[0].role'],
-  [
-    'anthropic',
-    'messages',
-    said([{ type: 'image', source: { type: 'file', file_id: 'f' } }]),
-    'messages[0].content[0].source',
-  ],
-  [
-    'anthropic',
-    'messages',
-    said([{ type: 'container_upload', file_id: 'f' }]),
-    'messages[0].content[0]',
-  ],
-  ['anthropic', 'messages', said([{ type: 'compaction', content: 'x' }]), 'messages[0].content[0]'],
-  [
-    'anthropic',
-    'messages',
-    said([
-      {
-        type: 'document',
-        source: {
-          type: 'content',
-          content: [{ type: 'image', source: { type: 'file', file_id: 'f' } }],
+  'openai completions': [[{ prompt_logprobs: 1 }, 'prompt_logprobs']],
+  'openai embeddings': [[{ task: 'x' }, 'task']],
+  'anthropic messages': [
+    [{ thread: { type: 'continue', previous_message_id: 'msg_1' } }, 'thread'],
+    [{ diagnostics: {} }, 'diagnostics'],
+    [{ container: 'c' }, 'container'],
+    [{ fallback_credit_token: 'x' }, 'fallback_credit_token'],
+    [{ billing_policy: {} }, 'billing_policy'],
+    [{ betas: ['x'] }, 'betas'],
+    [{ workspace_id: 'w' }, 'workspace_id'],
+    [{ service_tier: 'standard' }, 'service_tier'],
+    [{ inference_geo: 'us' }, 'inference_geo'],
+    [{ metadata: { tenant: 'x' } }, 'metadata.tenant'],
+    [
+      { context_management: { edits: [{ type: 'compact_20260112' }] } },
+      'context_management.edits[0].type',
+    ],
+    [
+      { tools: [{ name: 'f', input_schema: {}, allowed_callers: ['code_execution'] }] },
+      'tools[0].allowed_callers[0]',
+    ],
+    [{ thinking: { type: 'enabled', budget: 9 } }, 'thinking.budget'],
+    [{ tools: [{ type: 'web_search_20991231', name: 'web_search' }] }, 'tools[0].type'],
+    [
+      said([{ type: 'image', source: { type: 'url', url: 'https://a.b/c' }, transformations: [] }]),
+      'messages[0].content[0].transformations',
+    ],
+    [said('x', { role: 'developer' }), 'messages[0].role'],
+    [
+      said([{ type: 'image', source: { type: 'file', file_id: 'f' } }]),
+      'messages[0].content[0].source',
+    ],
+    [said([{ type: 'container_upload', file_id: 'f' }]), 'messages[0].content[0]'],
+    [said([{ type: 'compaction', content: 'x' }]), 'messages[0].content[0]'],
+    [
+      said([
+        {
+          type: 'document',
+          source: {
+            type: 'content',
+            content: [{ type: 'image', source: { type: 'file', file_id: 'f' } }],
+          },
         },
-      },
-    ]),
-    'messages[0].content[0].source.content[0].source',
+      ]),
+      'messages[0].content[0].source.content[0].source',
+    ],
+    [{ system: [{ type: 'text', text: 'x', ttl: 1 }] }, 'system[0].ttl'],
   ],
-  ['anthropic', 'messages', { system: [{ type: 'text', text: 'x', ttl: 1 }] }, 'system[0].ttl'],
-  ['openai-compatible', 'chat', { n_predict: 9_999 }, 'n_predict'],
-  ['openai-compatible', 'chat', { max_new_tokens: 9_999 }, 'max_new_tokens'],
-  ['openai-compatible', 'completions', { num_predict: 9_999 }, 'num_predict'],
-  ['openai-compatible', 'chat', { id_slot: 1 }, 'id_slot'],
-  ['openai-compatible', 'chat', { cache_salt: 'x' }, 'cache_salt'],
-  ['openai-compatible', 'chat', { priority: 9 }, 'priority'],
-  ['openai-compatible', 'chat', { use_beam_search: true }, 'use_beam_search'],
-  ['openai-compatible', 'chat', { chat_template: '{{ x }}' }, 'chat_template'],
-  [
-    'openai-compatible',
-    'chat',
-    { chat_template_kwargs: { chat_template: 'x' } },
-    'chat_template_kwargs.chat_template',
+  'openai-compatible chat': [
+    [{ n_predict: 9_999 }, 'n_predict'],
+    [{ max_new_tokens: 9_999 }, 'max_new_tokens'],
+    [{ id_slot: 1 }, 'id_slot'],
+    [{ cache_salt: 'x' }, 'cache_salt'],
+    [{ priority: 9 }, 'priority'],
+    [{ use_beam_search: true }, 'use_beam_search'],
+    [{ chat_template: '{{ x }}' }, 'chat_template'],
+    [{ chat_template_kwargs: { chat_template: 'x' } }, 'chat_template_kwargs.chat_template'],
+    [{ chat_template_kwargs: { documents: ['x'] } }, 'chat_template_kwargs.documents'],
+    [
+      { chat_template_kwargs: { padding: 'max_length', max_length: 30_000 } },
+      'chat_template_kwargs.padding',
+    ],
+    [{ chat_template_kwargs: { max_length: 30_000 } }, 'chat_template_kwargs.max_length'],
+    [{ thinking_budget: -1 }, 'thinking_budget'],
+    [{ reasoning: { max_tokens: 9 } }, 'reasoning.max_tokens'],
   ],
-  [
-    'openai-compatible',
-    'chat',
-    { chat_template_kwargs: { documents: ['x'] } },
-    'chat_template_kwargs.documents',
-  ],
-  [
-    'openai-compatible',
-    'chat',
-    { chat_template_kwargs: { padding: 'max_length', max_length: 30_000 } },
-    'chat_template_kwargs.padding',
-  ],
-  [
-    'openai-compatible',
-    'chat',
-    { chat_template_kwargs: { max_length: 30_000 } },
-    'chat_template_kwargs.max_length',
-  ],
-  ['openai-compatible', 'chat', { thinking_budget: -1 }, 'thinking_budget'],
-  ['openai-compatible', 'chat', { reasoning: { max_tokens: 9 } }, 'reasoning.max_tokens'],
-  ['openai-compatible', 'messages', { thread: { type: 'continue' } }, 'thread'],
-  ['openai-compatible', 'embeddings', { input_ids: [1] }, 'input_ids'],
-]
+  'openai-compatible completions': [[{ num_predict: 9_999 }, 'num_predict']],
+  'openai-compatible messages': [[{ thread: { type: 'continue' } }, 'thread']],
+  'openai-compatible embeddings': [[{ input_ids: [1] }, 'input_ids']],
+}
 
-test.each(REFUSED)('%s refuses on %s: %j', (dialect, format, fields, param) => {
+const ROWS = Object.entries(REFUSED).flatMap(([of, rows]) => {
+  const [dialect, format = ''] = of.split(' ')
+  return rows.map(([fields, param]) => [dialect as Dialect, format, fields, param] as const)
+})
+
+test.each(ROWS)('%s refuses on %s: %j', (dialect, format, fields, param) => {
   const problem = refusalOf({ dialect, format, fields })
   expect([problem?.code, problem?.param]).toEqual(['unsupported_parameter', param])
   expect(problem?.message).toMatch(/^\S.*\.$/)
