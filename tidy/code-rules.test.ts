@@ -4,6 +4,7 @@ import {
   checkDialectWords,
   checkDocComments,
   checkFloats,
+  checkHttpImports,
   checkLeftovers,
   checkOldFunctions,
   checkParameters,
@@ -38,6 +39,14 @@ test('a function that has a name, or is a field, may be a property', async () =>
       'class A { end = () => {}; a() { const go = () => {}; this.go = go; return { b: () => {} } } }',
   })
   expect(verdict).toEqual([])
+})
+
+test('an import of a value of node:http fails, and one of types passes', async () => {
+  const verdict = await judgeToyTree(checkHttpImports, {
+    'src/a.ts': "import { createServer, type Server } from 'node:http'",
+    'src/b.ts': "import type { Server } from 'node:http'",
+  })
+  expect(verdict).toEqual([expect.stringMatching(/^src\/a\.ts.*loads Node's fetch too/)])
 })
 
 test.each([

@@ -1,9 +1,10 @@
-import { IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { errorEnvelope } from '../formats/envelope.ts'
 import type { ThreadShare } from '../journey/gate/thread-share.ts'
 import { GrowingBytes } from '../vocabulary/growing-bytes.ts'
 import { Problem } from '../vocabulary/problem.ts'
+import { http } from './node-http.ts'
 
 // A smaller piece waits for the next ones, or for the end of the body.
 const PIECE_BYTES_MIN = 16 * 1024
@@ -21,7 +22,7 @@ const TINY_PIECES = 'bodies in tiny pieces'
  * response still needs. Bodies in tiny pieces are read in turns, also when they are only dropped: each read
  * of 64 KB of such pieces takes the thread for ten milliseconds.
  */
-export class ClientRequest extends IncomingMessage {
+export class ClientRequest extends http.IncomingMessage {
   #piece: Buffer | null = null
   #pieces: GrowingBytes | null = null
   #threadShare: ThreadShare | null = null

@@ -1,6 +1,7 @@
-import { type IncomingMessage, METHODS, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { echoed, Problem } from '../vocabulary/problem.ts'
+import { http } from './node-http.ts'
 
 /** No route has this method and path; who asks may learn which methods the path has. */
 export class UnknownRoute extends Error {
@@ -32,7 +33,8 @@ export class KnownRoutes {
   follow(app: FastifyInstance): void {
     // The routes read bodies themselves, with any content-type: for the framework there are none.
     const isBodyRead = { hasBody: false, overrideExisting: true }
-    for (const method of METHODS) if (method !== 'CONNECT') app.addHttpMethod(method, isBodyRead)
+    for (const method of http.METHODS)
+      if (method !== 'CONNECT') app.addHttpMethod(method, isBodyRead)
     app.addHook('onRoute', ({ method, url }) => {
       // A route of all methods refuses them.
       if (typeof method === 'string' && !url.endsWith('*')) this.add({ method, url })

@@ -1,9 +1,10 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '../vocabulary/problem.ts'
 import { bearerCheck } from './access.ts'
 import type { Health } from './health.ts'
+import { http } from './node-http.ts'
 
 /** The page at `/metrics`. */
 export interface MetricsPage {
@@ -43,7 +44,7 @@ interface MetricsServerInput {
 export async function openMetricsServer(input: MetricsServerInput) {
   const { page, health, metricsToken, host, port } = input
   const isAllowed = metricsToken === null ? () => true : bearerCheck(metricsToken)
-  const server = createServer({ requestTimeout: 10_000 }, (asked, reply) => {
+  const server = http.createServer({ requestTimeout: 10_000 }, (asked, reply) => {
     // Without a listener a connection error of this one reader would end the process.
     reply.on('error', () => {})
     if (health.serve(asked, reply)) return

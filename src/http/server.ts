@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { EnvelopeFamily, WireFormat } from '../formats/format.ts'
 import type { ThreadShare } from '../journey/gate/thread-share.ts'
@@ -12,6 +12,7 @@ import { createHealth, type Health, type HealthInput } from './health.ts'
 import type { Inference } from './inference.ts'
 import { KnownRoutes, UnknownRoute } from './known-routes.ts'
 import { type MetricsPage, registerMetricsRoute } from './metrics-routes.ts'
+import { http } from './node-http.ts'
 import { type OpenApiInput, registerOpenApiRoutes } from './openapi/openapi-routes.ts'
 import { ANSWER_STALL_TIMEOUT_MS, registerOperations } from './operation-routes.ts'
 import { type PageInput, registerPage } from './page/page-routes.ts'
@@ -180,7 +181,7 @@ function nodeServer(input: NodeServerInput): Server {
       if (health.serve(clientRequest, client)) return
       serveRest(clientRequest, client)
     })
-  const server = createServer(
+  const server = http.createServer(
     {
       IncomingMessage: ClientRequest,
       // Longer than proxies keep an idle connection, so that the proxy closes it and not this server.
