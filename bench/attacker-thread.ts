@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { parentPort, workerData } from 'node:worker_threads'
-import type { Answers, AttackerInput } from './attacker.ts'
 import { ATTACKS, type Shot } from './attacks.ts'
+import type { Answers, AttackerInput } from './busy-thread.ts'
 
 /*
  * Attacks until it is stopped. A key that has used up its minute waits a little, since more would only
@@ -9,7 +9,7 @@ import { ATTACKS, type Shot } from './attacks.ts'
  */
 const AFTER_LIMIT_MS = 200
 
-const { address, attacks, connectionsMax } = workerData as AttackerInput // what attacker.ts starts it with
+const { address, attacks, connectionsMax } = workerData as AttackerInput // what busy-thread.ts starts it with
 const { host, hostname, port } = new URL(address)
 const answers: Answers = {}
 const open = new Set<Socket>()

@@ -98,46 +98,28 @@ const ONE_BYTE_CHUNKS: Attack = {
   },
 }
 
-const WITHHELD: Attack = {
-  name: '30 MB whose last byte never comes',
-  by: 'almost no credit',
-  connections: KEY_IN_FLIGHT,
-  aim(target) {
-    const head = headOf({ ...target, path: CHAT, fields: { 'content-length': 30 * MB + 1 } })
-    const piece = Buffer.alloc(64 * 1024, ' ')
-    return () => ({
-      pieces: repeated(head, { piece, times: (30 * MB) / piece.length }),
-      afterwards: 'wait',
-    })
-  },
+interface Upload {
+  readonly name: string
+  readonly by: Attacker
+  /** By its head, and of it what is really written. */
+  readonly declaredBytes: number
+  readonly sentBytes: number
+  readonly afterwards: Shot['afterwards']
 }
 
-const CANCELLED: Attack = {
-  name: 'uploads that end after 1 MB of 30',
-  by: 'almost no credit',
-  connections: KEY_IN_FLIGHT,
-  aim(target) {
-    const head = headOf({ ...target, path: CHAT, fields: { 'content-length': 30 * MB } })
-    const piece = Buffer.alloc(64 * 1024, ' ')
-    return () => ({
-      pieces: repeated(head, { piece, times: MB / piece.length }),
-      afterwards: 'hangUp',
-    })
-  },
-}
-
-const WITHOUT_CREDIT: Attack = {
-  name: '20 MB by an account without credit',
-  by: 'no credit',
-  connections: KEY_IN_FLIGHT,
-  aim(target) {
-    const head = headOf({ ...target, path: CHAT, fields: { 'content-length': 20 * MB } })
-    const piece = Buffer.alloc(64 * 1024, ' ')
-    return () => ({
-      pieces: repeated(head, { piece, times: (20 * MB) / piece.length }),
-      afterwards: 'wait',
-    })
-  },
+/** Spaces, written as fast as the gateway reads. */
+function upload({ name, by, declaredBytes, sentBytes, afterwards }: Upload): Attack {
+  return {
+    name,
+    by,
+    connections: KEY_IN_FLIGHT,
+    aim(target) {
+      const head = headOf({ ...target, path: CHAT, fields: { 'content-length': declaredBytes } })
+      const piece = Buffer.alloc(64 * 1024, ' ')
+      const times = sentBytes / piece.length
+      return () => ({ pieces: repeated(head, { piece, times }), afterwards })
+    },
+  }
 }
 
 const UNKNOWN_KEYS: Attack = {
@@ -206,9 +188,27 @@ export const ATTACKS: readonly Attack[] = [
       ]),
   }),
   ONE_BYTE_CHUNKS,
-  WITHHELD,
-  CANCELLED,
-  WITHOUT_CREDIT,
+  upload({
+    name: '30 MB whose last byte never comes',
+    by: 'almost no credit',
+    declaredBytes: 30 * MB + 1,
+    sentBytes: 30 * MB,
+    afterwards: 'wait',
+  }),
+  upload({
+    name: 'uploads that end after 1 MB of 30',
+    by: 'almost no credit',
+    declaredBytes: 30 * MB,
+    sentBytes: MB,
+    afterwards: 'hangUp',
+  }),
+  upload({
+    name: '20 MB by an account without credit',
+    by: 'no credit',
+    declaredBytes: 20 * MB,
+    sentBytes: 20 * MB,
+    afterwards: 'wait',
+  }),
   UNKNOWN_KEYS,
   PIPELINING,
 ]

@@ -24,8 +24,10 @@ export interface Scenario {
   readonly runs: 'always' | 'unlessQuick' | 'whenNamed'
   /** Whether a run fails if it misses a budget, unless it is a quick one. Default: the miss is only shown. */
   readonly enforcesBudgets?: true
-  run(bench: Bench): Promise<Measure[]>
+  run(bench: Bench): Promise<readonly Measure[]>
 }
+
+type OwnGateway = Omit<StartGatewayInput, 'folder' | 'upstreamAddress' | 'checkout'>
 
 /** An error with where it came from. */
 export function describeError(error: unknown): string {
@@ -41,12 +43,8 @@ export class Bench {
   /** Null: nothing is pinned. */
   readonly #cores: Cores | null
   readonly #running: RunningTarget[] = []
-  #simulator: Promise<RunningTarget> | null = null
-  #bareProxy: Promise<RunningTarget> | null = null
-  #gateway: Promise<RunningTarget> | null = null
-  #onAllCores: Promise<RunningTarget> | null = null
-  #lookingAllUp: Promise<RunningTarget> | null = null
-  #onUpstreams: Promise<RunningTarget> | null = null
+  /** By their names. */
+  readonly #shared = new Map<string, Promise<RunningTarget>>()
 
   constructor(flags: Flags) {
     this.flags = flags
@@ -70,58 +68,52 @@ export class Bench {
 
   /** The provider itself, called without anything between. */
   simulator(): Promise<Target> {
-    this.#simulator ??= this.#keep(startSimulator(this.folder))
-    return this.#simulator
+    return this.#once('simulator', () => this.#keep(startSimulator(this.folder)))
   }
 
   /** The target that all others are compared with. */
   bareProxy(): Promise<Target> {
-    this.#bareProxy ??= this.#keep(
-      this.simulator().then(({ address }) =>
-        startBareProxy({
-          folder: this.folder,
-          upstreamAddress: address,
-          cores: this.#cores?.gateway,
-        }),
-      ),
-    )
-    return this.#bareProxy
+    return this.#once('bare proxy', async () => {
+      const { address: upstreamAddress } = await this.simulator()
+      const cores = this.#cores?.gateway
+      return this.#keep(startBareProxy({ folder: this.folder, upstreamAddress, cores }))
+    })
   }
 
   /** The gateway on SQLite that scenarios without a need of their own share. */
   gateway(): Promise<Target> {
-    this.#gateway ??= this.startGateway({ name: 'tollgate' })
-    return this.#gateway
-  }
-
-  /** How many cores the gateway is kept to; null: it may use all. */
-  get gatewayCores(): string | null {
-    return this.#cores?.gateway ?? null
+    return this.#shareGateway({ name: 'tollgate' })
   }
 
   /** The same, which may use all cores; none where the gateway of all scenarios may. */
   async onAllCores(): Promise<readonly Target[]> {
     if (this.#cores === null) return []
     const cores = `${this.#cores.gateway},${this.#cores.others}`
-    this.#onAllCores ??= this.startGateway({ name: 'tollgate on all cores', cores })
-    return [await this.#onAllCores]
+    return [await this.#shareGateway({ name: 'tollgate on all cores', cores })]
   }
 
   /** The same, which looks the cost of each request up. */
   lookingAllUp(): Promise<Target> {
-    this.#lookingAllUp ??= this.startGateway({
-      name: 'tollgate looking all up',
-      settings: { TOLLGATE_LOOKUPS: 'all' },
-    })
-    return this.#lookingAllUp
+    const settings = { TOLLGATE_LOOKUPS: 'all' }
+    return this.#shareGateway({ name: 'tollgate looking all up', settings })
   }
 
   /** The same on as many upstreams as the flags say, to which all requests of which one goes; none without the flag. */
   async onUpstreams(): Promise<readonly Target[]> {
     const { upstreams } = this.flags
     if (upstreams === null) return []
-    this.#onUpstreams ??= this.#startOnUpstreams(upstreams)
-    return [await this.#onUpstreams]
+    return [await this.#once('on upstreams', () => this.#startOnUpstreams(upstreams))]
+  }
+
+  #shareGateway(input: OwnGateway): Promise<RunningTarget> {
+    return this.#once(input.name, () => this.startGateway(input))
+  }
+
+  /** By position: a name, and how the target of that name starts when it is first asked for. */
+  #once(name: string, start: () => Promise<RunningTarget>): Promise<RunningTarget> {
+    const starting = this.#shared.get(name) ?? start()
+    this.#shared.set(name, starting)
+    return starting
   }
 
   async #startOnUpstreams(count: number): Promise<RunningTarget> {
@@ -131,9 +123,7 @@ export class Bench {
   }
 
   /** Starts a gateway of a scenario's own, for it to {@link end}, or the run at its end. */
-  async startGateway(
-    input: Omit<StartGatewayInput, 'folder' | 'upstreamAddress' | 'checkout'>,
-  ): Promise<RunningGateway> {
+  async startGateway(input: OwnGateway): Promise<RunningGateway> {
     const { address: upstreamAddress } = await this.simulator()
     const { checkout, profileFolder, settings } = this.flags
     // By this way, for threads take over no flags.

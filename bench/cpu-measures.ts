@@ -1,11 +1,12 @@
-import { type Measure, measure } from './measure.ts'
-import { cpuMicrosPerRequest, type Round } from './rounds.ts'
+import type { Bench } from './bench.ts'
+import { type Measure, type MeasureRow, measuresOf } from './measure.ts'
+import { type CompareInput, compare, cpuMicrosPerRequest, type Round } from './rounds.ts'
 import { pairedRatios } from './statistics.ts'
 
 /** The most that further upstreams may cost a request that goes to none of them. */
 const UPSTREAMS_RATIO_MAX = 1.03
 
-export interface CpuMeasuresInput {
+interface CpuMeasuresInput {
   /** The noun that is counted: `request`, `stream`. */
   readonly noun: string
   readonly gateway: readonly Round[]
@@ -20,70 +21,55 @@ export interface CpuMeasuresInput {
   readonly ratioMax: number | null
 }
 
+/** The same load on the gateway in all its ways and on the bare proxy. Resolves with the gateway's rounds, too. */
+export async function compareGateways(
+  bench: Bench,
+  input: CompareInput & Pick<CpuMeasuresInput, 'noun' | 'ratioMax'>,
+): Promise<{ readonly gateway: readonly Round[]; readonly measures: readonly Measure[] }> {
+  const { noun, ratioMax } = input
+  const allCores = await bench.onAllCores()
+  const own = [await bench.gateway(), await bench.bareProxy(), await bench.lookingAllUp()]
+  const targets = [...own, ...allCores, ...(await bench.onUpstreams())]
+  const [gateway = [], bare = [], lookingAllUp = [], ...others] = await compare(bench, {
+    ...input,
+    targets,
+  })
+  const onAllCores = allCores.length === 0 ? [] : others.shift()
+  const [onUpstreams] = others
+  const rounds = { gateway, bare, lookingAllUp, onAllCores, onUpstreams }
+  return { gateway, measures: cpuMeasures({ noun, ...rounds, ratioMax }) }
+}
+
 /**
  * Processor time of the gateway and of the bare proxy, and their quotient, until the last request is final: with the
  * usual look-ups, and in rounds of their own with a look-up of each request.
  */
-export function cpuMeasures({
-  noun,
-  gateway,
-  lookingAllUp = [],
-  bare,
-  onAllCores = [],
-  onUpstreams = [],
-  ratioMax,
-}: CpuMeasuresInput): Measure[] {
+export function cpuMeasures(input: CpuMeasuresInput): Measure[] {
+  const { noun, gateway, lookingAllUp = [], bare, onAllCores = [], onUpstreams = [] } = input
   const [over, under] = [cpuMicrosPerRequest(gateway), cpuMicrosPerRequest(bare)]
   const all = cpuMicrosPerRequest(lookingAllUp)
   const several = cpuMicrosPerRequest(onUpstreams)
-  return [
-    measure({ name: `tollgate, CPU a ${noun}`, unit: 'µs', values: over }),
-    measure({
-      name: 'of it, on the main thread',
-      unit: 'µs',
-      values: gateway.map(({ mainThreadCpuMs, requests }) => (mainThreadCpuMs * 1_000) / requests),
-    }),
-    measure({ name: `bare proxy, CPU a ${noun}`, unit: 'µs', values: under }),
-    measure({
-      name: `CPU a ${noun} over the bare proxy’s`,
-      unit: 'x',
-      values: pairedRatios({ over, under }),
-      budget: ratioMax,
-    }),
-    ...(all.length === 0
-      ? []
-      : [
-          measure({ name: `tollgate, CPU a ${noun}, each looked up`, unit: 'µs', values: all }),
-          measure({
-            name: 'the same over the bare proxy’s',
-            unit: 'x',
-            values: pairedRatios({ over: all, under }),
-          }),
-        ]),
-    ...(onAllCores.length === 0
-      ? []
-      : [
-          measure({
-            name: `CPU a ${noun} over the bare proxy’s, on all cores`,
-            unit: 'x',
-            values: pairedRatios({ over: cpuMicrosPerRequest(onAllCores), under }),
-          }),
-        ]),
-    ...(several.length === 0
-      ? []
-      : [
-          measure({ name: `on several upstreams, CPU a ${noun}`, unit: 'µs', values: several }),
-          measure({
-            name: 'the same over that on one upstream',
-            unit: 'x',
-            values: pairedRatios({ over: several, under: over }),
-            budget: UPSTREAMS_RATIO_MAX,
-          }),
-        ]),
-    measure({
-      name: `tollgate, one core’s time carries ${noun}s`,
-      unit: 'per second',
-      values: over.map((micros) => 1_000_000 / micros),
-    }),
+  const mainThread = gateway.map((round) => (round.mainThreadCpuMs * 1_000) / round.requests)
+  const ratios = (values: readonly number[], to = under) =>
+    values.length === 0 ? [] : pairedRatios({ over: values, under: to })
+  const overBare = `CPU a ${noun} over the bare proxy’s`
+  const measured: readonly MeasureRow[] = [
+    [`tollgate, CPU a ${noun}, each looked up`, 'µs', all],
+    ['the same over the bare proxy’s', 'x', ratios(all)],
+    [`${overBare}, on all cores`, 'x', ratios(cpuMicrosPerRequest(onAllCores))],
+    [`on several upstreams, CPU a ${noun}`, 'µs', several],
+    ['the same over that on one upstream', 'x', ratios(several, over), UPSTREAMS_RATIO_MAX],
   ]
+  return measuresOf([
+    [`tollgate, CPU a ${noun}`, 'µs', over],
+    ['of it, on the main thread', 'µs', mainThread],
+    [`bare proxy, CPU a ${noun}`, 'µs', under],
+    [overBare, 'x', pairedRatios({ over, under }), input.ratioMax],
+    ...measured.filter(([, , values]) => values.length > 0),
+    [
+      `tollgate, one core’s time carries ${noun}s`,
+      'per second',
+      over.map((micros) => 1_000_000 / micros),
+    ],
+  ])
 }

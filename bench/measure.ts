@@ -23,17 +23,25 @@ export interface Measure {
   readonly budget: number | null
 }
 
-export interface MeasureInput {
-  readonly name: string
-  readonly unit: Unit
-  readonly values: readonly number[]
-  /** Default null. */
-  readonly budget?: number | null
+/** Makes a measure of its rounds, by default without a budget. Throws RangeError where there are none. */
+export function measure({
+  budget = null,
+  ...input
+}: Omit<Measure, 'spread' | 'budget'> & Partial<Pick<Measure, 'budget'>>): Measure {
+  return { ...input, spread: spreadOf(input.values), budget }
 }
 
-/** Makes a measure of its rounds. Throws RangeError where there are none. */
-export function measure({ name, unit, values, budget = null }: MeasureInput): Measure {
-  return { name, unit, values, spread: spreadOf(values), budget }
+/** A measure in short: its name, unit, figures of each round, and budget. */
+export type MeasureRow = readonly [
+  name: string,
+  unit: Unit,
+  values: readonly number[],
+  budget?: number | null | undefined,
+]
+
+/** Makes a measure of each row. Throws RangeError where one has no figures. */
+export function measuresOf(rows: readonly MeasureRow[]): Measure[] {
+  return rows.map(([name, unit, values, budget = null]) => measure({ name, unit, values, budget }))
 }
 
 /** Whether the median keeps to the budget; null where there is none. */

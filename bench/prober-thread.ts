@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
+import type { ProberInput } from './busy-thread.ts'
 import { LoadConnection } from './load-connection.ts'
-import type { ProberInput } from './prober.ts'
 
 /*
  * Asks, waits for the answer, and asks again a little later, until it is stopped. How long an
@@ -8,7 +8,7 @@ import type { ProberInput } from './prober.ts'
  */
 const BETWEEN_MS = 2
 
-const { address, probe } = workerData as ProberInput // what prober.ts starts it with
+const { address, probe } = workerData as ProberInput // what busy-thread.ts starts it with
 const body = Buffer.from(probe.body)
 const head = Buffer.from(
   `${probe.method} ${probe.path} HTTP/1.1\r\nhost: bench\r\ncontent-length: ${body.length}\r\n\r\n`,

@@ -76,31 +76,54 @@ export function serverMicrosPerRequest(rounds: readonly Round[]): number[] {
   return rounds.map(({ serverCpuMs, requests }) => (serverCpuMs * 1_000) / requests)
 }
 
-export interface WarmInput {
-  readonly targets: readonly Target[]
-  readonly workload: Workload
-  /** In each batch. */
-  readonly requests: { readonly full: number; readonly quick: number }
-}
-
 // A batch that takes this part of the one before is no notably better compiled.
 const QUIET_SHARE = 0.95
 const WARM_BATCHES_MAX = { full: 8, quick: 1 }
+const WARM_CLIENTS = 16
+
+/** Sizes of a usual and of a quick run. */
+interface Sizes {
+  readonly full: number
+  readonly quick: number
+}
+
+export interface CompareInput {
+  readonly workload: Workload
+  readonly clients: number
+  /** Uncounted requests, in each batch. */
+  readonly warmUp: Sizes
+  /** In each round. */
+  readonly requests: Sizes
+}
+
+/** The same requests at several targets in turns, once their code is compiled. The rounds are in the targets' order. */
+export async function compare(
+  bench: { readonly rounds: number; scaled(sizes: Sizes): number },
+  input: CompareInput & { readonly targets: readonly Target[] },
+): Promise<Round[][]> {
+  const { targets, workload, clients } = input
+  await warm(bench, input)
+  const requests = bench.scaled(input.requests)
+  const run = (target: Target) => closedLoop({ target, workload, requests, clients })
+  return interleave({ targets, rounds: bench.rounds, run })
+}
 
 /**
  * Sends uncounted requests until the compiler is quiet: until a batch takes hardly less processor time than the one
  * before it, or eight were sent. A quick run, whose times say nothing, sends one.
  */
 export async function warm(
-  bench: { scaled(sizes: WarmInput['requests']): number },
-  { targets, workload, requests }: WarmInput,
+  bench: { scaled(sizes: Sizes): number },
+  input: Pick<CompareInput, 'workload' | 'warmUp'> & { readonly targets: readonly Target[] },
 ): Promise<void> {
+  const { workload } = input
   const batchesMax = bench.scaled(WARM_BATCHES_MAX)
-  for (const target of targets) {
+  const requests = bench.scaled(input.warmUp)
+  for (const target of input.targets) {
     let earlierMs = Number.POSITIVE_INFINITY
     for (let batch = 0; batch < batchesMax; batch++) {
       const startMs = target.tree.cpuMs()
-      await closedLoop({ target, workload, requests: bench.scaled(requests), clients: 16 })
+      await closedLoop({ target, workload, requests, clients: WARM_CLIENTS })
       await settled(target)
       const tookMs = target.tree.cpuMs() - startMs
       if (tookMs >= QUIET_SHARE * earlierMs) break

@@ -1,6 +1,6 @@
 import type { Scenario } from '../bench.ts'
 import { closedLoop } from '../load.ts'
-import { measure } from '../measure.ts'
+import { measuresOf } from '../measure.ts'
 import { cpuMicrosPerRequest, interleave, warm } from '../rounds.ts'
 import type { SeededKey } from '../seed-store.ts'
 import { pairedRatios } from '../statistics.ts'
@@ -52,7 +52,7 @@ export const GROWTH: Scenario = {
       { ...grown, callers: callersOf(others.filter((_, place) => place % othersEvery === 0)) },
     ]
     const workload = await chatWorkload(await bench.simulator(), textBody())
-    await warm(bench, { targets: [small, grown], workload, requests: { full: 6_000, quick: 300 } })
+    await warm(bench, { targets: [small, grown], workload, warmUp: { full: 6_000, quick: 300 } })
     const requests = bench.scaled({ full: 4_000, quick: 500 })
     const rounds = await interleave({
       targets,
@@ -63,35 +63,16 @@ export const GROWTH: Scenario = {
     const [underSame = [], same = [], underSpread = [], spread = []] =
       rounds.map(cpuMicrosPerRequest)
     const [all, rows] = [accounts, activityRows].map((count) => count.toLocaleString('en'))
-    return [
-      measure({
-        name: '10 accounts and no activity: CPU a request',
-        unit: 'µs',
-        values: [...underSame, ...underSpread],
-      }),
-      measure({
-        name: `10 of ${all} accounts, ${rows} rows of activity: CPU a request`,
-        unit: 'µs',
-        values: same,
-      }),
-      measure({
-        name: 'the second over the first',
-        unit: 'x',
-        values: pairedRatios({ over: same, under: underSame }),
-        budget: GROWTH_MAX,
-      }),
-      measure({
-        name: 'a thousand of them, a key each: CPU a request',
-        unit: 'µs',
-        values: spread,
-      }),
-      measure({
-        name: 'the same over the first',
-        unit: 'x',
-        values: pairedRatios({ over: spread, under: underSpread }),
-        budget: GROWTH_MAX,
-      }),
-    ]
+    const sameRatio = pairedRatios({ over: same, under: underSame })
+    const spreadRatio = pairedRatios({ over: spread, under: underSpread })
+    const smallStore = [...underSame, ...underSpread]
+    return measuresOf([
+      ['10 accounts and no activity: CPU a request', 'µs', smallStore],
+      [`10 of ${all} accounts, ${rows} rows of activity: CPU a request`, 'µs', same],
+      ['the second over the first', 'x', sameRatio, GROWTH_MAX],
+      ['a thousand of them, a key each: CPU a request', 'µs', spread],
+      ['the same over the first', 'x', spreadRatio, GROWTH_MAX],
+    ])
   },
 }
 

@@ -1,9 +1,9 @@
-import { type Answers, Attackers } from '../attacker.ts'
 import { ATTACKS, type Attack } from '../attacks.ts'
 import { type Bench, describeError, type Scenario } from '../bench.ts'
+import { type Answers, BusyThread } from '../busy-thread.ts'
 import { Sender, type Workload } from '../load.ts'
 import { LoadConnection } from '../load-connection.ts'
-import { type Measure, measure } from '../measure.ts'
+import { type Measure, type MeasureRow, measuresOf } from '../measure.ts'
 import { settled } from '../rounds.ts'
 import { quantile } from '../statistics.ts'
 import { callersOf, type RunningGateway } from '../systems.ts'
@@ -69,7 +69,7 @@ async function underAttack(bench: Bench, { name, attacks, workload }: Siege): Pr
   await arrivals(victim, { workload, seconds })
   const before = await arrivals(victim, { workload, seconds })
   gateway.tree.resetPeak()
-  const attackers = await Attackers.start({
+  const attackers = await BusyThread.attack({
     address: gateway.address,
     attacks: attacks.map(({ name: attack, by }) => {
       const place = ATTACKS.findIndex((candidate) => candidate.name === attack)
@@ -86,7 +86,7 @@ async function underAttack(bench: Bench, { name, attacks, workload }: Siege): Pr
   const residentBytes = gateway.tree.residentPeakBytes()
   await settled(gateway)
   await bench.end(gateway)
-  const measured = measuresOf({ name, before, during, residentBytes, answers })
+  const measured = measuresOfSiege({ name, before, during, residentBytes, answers })
   for (const { name: what, values, unit } of measured) {
     console.error(`  ${what}: ${numberText(values[0] ?? 0)} ${unit}`)
   }
@@ -136,31 +136,20 @@ interface Besieged {
   readonly answers: Answers
 }
 
-function measuresOf({ name, before, during, residentBytes, answers }: Besieged): Measure[] {
+function measuresOfSiege({ name, before, during, residentBytes, answers }: Besieged): Measure[] {
   const byStatus = new Map<string, number>()
   for (const [how, count] of Object.values(answers).flatMap(Object.entries<number>)) {
     byStatus.set(how, (byStatus.get(how) ?? 0) + count)
   }
-  const ms = { unit: 'ms' } as const
-  return [
-    measure({ name: `${name}: p50 before it`, ...ms, values: [quantile(before, 0.5)] }),
-    measure({ name: `${name}: p99 before it`, ...ms, values: [quantile(before, 0.99)] }),
-    measure({ name: `${name}: p50`, ...ms, values: [quantile(during, 0.5)] }),
-    measure({
-      name: `${name}: p99`,
-      ...ms,
-      values: [quantile(during, 0.99)],
-      budget: P99_MS_MAX,
-    }),
-    measure({ name: `${name}: the longest`, ...ms, values: [Math.max(...during)] }),
-    measure({
-      name: `${name}: memory at its most`,
-      unit: 'MB',
-      values: [residentBytes / MB],
-      budget: RESIDENT_MB_MAX,
-    }),
-    ...[...byStatus].map(([how, count]) =>
-      measure({ name: `${name}: answered ${how}`, unit: 'answers', values: [count] }),
+  return measuresOf([
+    [`${name}: p50 before it`, 'ms', [quantile(before, 0.5)]],
+    [`${name}: p99 before it`, 'ms', [quantile(before, 0.99)]],
+    [`${name}: p50`, 'ms', [quantile(during, 0.5)]],
+    [`${name}: p99`, 'ms', [quantile(during, 0.99)], P99_MS_MAX],
+    [`${name}: the longest`, 'ms', [Math.max(...during)]],
+    [`${name}: memory at its most`, 'MB', [residentBytes / MB], RESIDENT_MB_MAX],
+    ...[...byStatus].map(
+      ([how, count]): MeasureRow => [`${name}: answered ${how}`, 'answers', [count]],
     ),
-  ]
+  ])
 }

@@ -1,11 +1,9 @@
 import type { Scenario } from '../bench.ts'
-import { closedLoop } from '../load.ts'
-import { measure } from '../measure.ts'
-import { cpuMicrosPerRequest, interleave, warm } from '../rounds.ts'
+import { measuresOf } from '../measure.ts'
+import { compare, cpuMicrosPerRequest } from '../rounds.ts'
 import { pairedRatios } from '../statistics.ts'
 import { chatWorkload, textBody } from '../workloads.ts'
 
-const CLIENTS = 32
 const MANY_OVER_FEW_MAX = 1.1
 const ACCOUNTS = { few: 100, many: 1_000 }
 const API_KEYS_EACH = 10
@@ -24,26 +22,20 @@ export const KEYS: Scenario = {
     const few = await start(ACCOUNTS.few)
     const many = await start(ACCOUNTS.many)
     const targets = [few, many]
-    const workload = await chatWorkload(await bench.simulator(), textBody())
-    // Each key calls once before, so that both gateways know their callers.
-    await warm(bench, { targets, workload, requests: { full: 10_000, quick: 300 } })
-    const requests = bench.scaled({ full: 10_000, quick: 500 })
-    const rounds = await interleave({
+    const rounds = await compare(bench, {
       targets,
-      rounds: bench.rounds,
-      run: (target) => closedLoop({ target, workload, requests, clients: CLIENTS }),
+      workload: await chatWorkload(await bench.simulator(), textBody()),
+      clients: 32,
+      // Each key calls once before, so that both gateways know their callers.
+      warmUp: { full: 10_000, quick: 300 },
+      requests: { full: 10_000, quick: 500 },
     })
     for (const gateway of targets) await bench.end(gateway)
     const [under = [], over = []] = rounds.map(cpuMicrosPerRequest)
-    return [
-      measure({ name: '1,000 keys: CPU a request', unit: 'µs', values: under }),
-      measure({ name: '10,000 keys: CPU a request', unit: 'µs', values: over }),
-      measure({
-        name: 'the second over the first',
-        unit: 'x',
-        values: pairedRatios({ over, under }),
-        budget: MANY_OVER_FEW_MAX,
-      }),
-    ]
+    return measuresOf([
+      ['1,000 keys: CPU a request', 'µs', under],
+      ['10,000 keys: CPU a request', 'µs', over],
+      ['the second over the first', 'x', pairedRatios({ over, under }), MANY_OVER_FEW_MAX],
+    ])
   },
 }

@@ -1,7 +1,7 @@
 import type { Scenario } from '../bench.ts'
+import { BusyThread } from '../busy-thread.ts'
 import { closedLoop, type Workload } from '../load.ts'
-import { type Measure, measure } from '../measure.ts'
-import { Prober } from '../prober.ts'
+import { type Measure, measuresOf } from '../measure.ts'
 import { settled } from '../rounds.ts'
 import type { Target } from '../target.ts'
 import { chatWorkload, manyMessagesBody, pictureBody, textBody, workloadOf } from '../workloads.ts'
@@ -26,23 +26,22 @@ export const LARGE_BODIES: Scenario = {
   async run(bench) {
     const simulator = await bench.simulator()
     const small = await chatWorkload(simulator, textBody())
+    const chat = (body: Buffer): Promise<Workload> => chatWorkload(simulator, body)
+    const picture = { path: '/v1/images', body: pictureBody(PICTURE_BYTES) }
     const bodies: LargeBody[] = [
       {
         name: '30 MB in one message',
-        workload: await chatWorkload(simulator, textBody(CHAT_BYTES)),
+        workload: await chat(textBody(CHAT_BYTES)),
         blockMsMax: BLOCK_MS_MAX,
       },
       {
         name: '30 MB in 30,000 messages',
-        workload: await chatWorkload(simulator, manyMessagesBody(CHAT_BYTES)),
+        workload: await chat(manyMessagesBody(CHAT_BYTES)),
         blockMsMax: BLOCK_MS_MAX,
       },
       {
         name: '60 MB of picture',
-        workload: await workloadOf(simulator, {
-          path: '/v1/images',
-          body: pictureBody(PICTURE_BYTES),
-        }),
+        workload: await workloadOf(simulator, picture),
         blockMsMax: 2 * BLOCK_MS_MAX,
       },
     ]
@@ -58,7 +57,7 @@ export const LARGE_BODIES: Scenario = {
         { workload: body.workload, rounds: bench.scaled({ full: 5, quick: 1 }) },
       )
       await bench.end(gateway)
-      measures.push(...measuresOf(body, blocks))
+      measures.push(...measuresOfBody(body, blocks))
     }
     return measures
   },
@@ -94,43 +93,25 @@ async function sendEach(
     blocksMs.push(blockMs)
     bareBlocksMs.push(bareBlockMs)
   }
-  return {
-    blocksMs,
-    bareBlocksMs,
-    addedBytes: addedFirstBytes,
-    addedInARowBytes: addedBytes(),
-  }
+  return { blocksMs, bareBlocksMs, addedBytes: addedFirstBytes, addedInARowBytes: addedBytes() }
 }
 
 /** How long a small question takes at most while a large one is under way. */
 async function longestWaitMs(target: Target, workload: Workload): Promise<number> {
-  const prober = await Prober.start(target)
+  const prober = await BusyThread.probe(target)
   await closedLoop({ target, workload, requests: 1, clients: 1 })
   const longestMs = await prober.stop()
   await settled(target)
   return longestMs
 }
 
-function measuresOf({ name, workload, blockMsMax }: LargeBody, blocks: Blocks): Measure[] {
+function measuresOfBody({ name, workload, blockMsMax }: LargeBody, blocks: Blocks): Measure[] {
   const { blocksMs, bareBlocksMs, addedBytes, addedInARowBytes } = blocks
-  return [
-    measure({
-      name: `${name}: others wait at most`,
-      unit: 'ms',
-      values: blocksMs,
-      budget: blockMsMax,
-    }),
-    measure({ name: `${name}: the same at the bare proxy`, unit: 'ms', values: bareBlocksMs }),
-    measure({
-      name: `${name}: memory added, of the body`,
-      unit: 'x',
-      values: [addedBytes / workload.body.length],
-      budget: MEMORY_RATIO_MAX,
-    }),
-    measure({
-      name: `${name}: the same of ${blocksMs.length + 1} in a row`,
-      unit: 'x',
-      values: [addedInARowBytes / workload.body.length],
-    }),
-  ]
+  const ofTheBody = (bytes: number): number[] => [bytes / workload.body.length]
+  return measuresOf([
+    [`${name}: others wait at most`, 'ms', blocksMs, blockMsMax],
+    [`${name}: the same at the bare proxy`, 'ms', bareBlocksMs],
+    [`${name}: memory added, of the body`, 'x', ofTheBody(addedBytes), MEMORY_RATIO_MAX],
+    [`${name}: the same of ${blocksMs.length + 1} in a row`, 'x', ofTheBody(addedInARowBytes)],
+  ])
 }

@@ -2,7 +2,7 @@ import type { Bench, Scenario } from '../bench.ts'
 import { type LoadResult, Sender, type Workload } from '../load.ts'
 import { LoadConnection } from '../load-connection.ts'
 import { type Disk, measureDisk } from '../machine.ts'
-import { type Measure, measure } from '../measure.ts'
+import { type MeasureRow, measuresOf } from '../measure.ts'
 import { settled } from '../rounds.ts'
 import { median, quantile } from '../statistics.ts'
 import type { Target } from '../target.ts'
@@ -33,42 +33,24 @@ export const LATENCY: Scenario = {
       workload: stream,
       timesOf: ({ firstEventMs }) => firstEventMs,
     })
-    return [
-      ...measuresOf({ of: 'a request', medians: answers, addedMsMax: ADDED_MS_MAX }),
-      measure({
-        name: 'tollgate, 99th percentile of a request',
-        unit: 'ms',
-        values: answers.map(({ slowest }) => slowest.gatewayMs),
-      }),
-      measure({
-        name: 'the same over the bare proxy’s',
-        unit: 'x',
-        values: answers.map(({ slowest }) => slowest.gatewayMs / slowest.bareMs),
-        budget: SLOWEST_RATIO_MAX,
-      }),
-      measure({
-        name: 'one commit on this disk, of which a request waits for two',
-        unit: 'ms',
-        values: answers.map(({ disk }) => disk.commitMs),
-      }),
-      measure({
-        name: 'tollgate, added to a request beside its two commits',
-        unit: 'ms',
-        values: answers.map(
-          ({ gatewayMs, directMs, disk }) => gatewayMs - directMs - 2 * disk.commitMs,
-        ),
-      }),
-      measure({
-        name: 'one fsync on this disk',
-        unit: 'ms',
-        values: answers.map(({ disk }) => disk.fsyncMs),
-      }),
-      ...measuresOf({
-        of: 'the first event of a stream',
-        medians: events,
-        addedMsMax: FIRST_EVENT_ADDED_MS_MAX,
-      }),
-    ]
+    const each = (figureOf: (round: RoundMedians) => number): number[] => answers.map(figureOf)
+    const besideCommits = each(
+      (round) => round.gatewayMs - round.directMs - 2 * round.disk.commitMs,
+    )
+    const slowestRatio = each(({ slowest }) => slowest.gatewayMs / slowest.bareMs)
+    return measuresOf([
+      ...addedTo('a request', answers, ADDED_MS_MAX),
+      ['tollgate, 99th percentile of a request', 'ms', each(({ slowest }) => slowest.gatewayMs)],
+      ['the same over the bare proxy’s', 'x', slowestRatio, SLOWEST_RATIO_MAX],
+      [
+        'one commit on this disk, of which a request waits for two',
+        'ms',
+        each(({ disk }) => disk.commitMs),
+      ],
+      ['tollgate, added to a request beside its two commits', 'ms', besideCommits],
+      ['one fsync on this disk', 'ms', each(({ disk }) => disk.fsyncMs)],
+      ...addedTo('the first event of a stream', events, FIRST_EVENT_ADDED_MS_MAX),
+    ])
   },
 }
 
@@ -131,29 +113,16 @@ async function oneByOne(
   })
 }
 
-interface MeasuresOfInput {
-  readonly of: string
-  readonly medians: readonly RoundMedians[]
-  readonly addedMsMax: number
-}
-
-function measuresOf({ of, medians: rounds, addedMsMax }: MeasuresOfInput): Measure[] {
+/** By position: whose latency, and its rounds; the budget is the gateway's. */
+function addedTo(
+  of: string,
+  rounds: readonly RoundMedians[],
+  addedMsMax: number,
+): readonly MeasureRow[] {
+  const gatewayMs = rounds.map((round) => round.gatewayMs - round.directMs)
   return [
-    measure({
-      name: `tollgate, added to ${of}`,
-      unit: 'ms',
-      values: rounds.map(({ gatewayMs, directMs }) => gatewayMs - directMs),
-      budget: addedMsMax,
-    }),
-    measure({
-      name: `bare proxy, added to ${of}`,
-      unit: 'ms',
-      values: rounds.map(({ bareMs, directMs }) => bareMs - directMs),
-    }),
-    measure({
-      name: `the provider itself, ${of}`,
-      unit: 'ms',
-      values: rounds.map(({ directMs }) => directMs),
-    }),
+    [`tollgate, added to ${of}`, 'ms', gatewayMs, addedMsMax],
+    [`bare proxy, added to ${of}`, 'ms', rounds.map((round) => round.bareMs - round.directMs)],
+    [`the provider itself, ${of}`, 'ms', rounds.map(({ directMs }) => directMs)],
   ]
 }

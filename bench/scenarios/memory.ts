@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Bench, Scenario } from '../bench.ts'
 import { LiveMemoryReader } from '../live-memory.ts'
 import { closedLoop } from '../load.ts'
-import { measure } from '../measure.ts'
+import { measuresOf } from '../measure.ts'
 import { settled } from '../rounds.ts'
 import { type Point, slopeOf } from '../statistics.ts'
 import { chatWorkload, streamBody, textBody } from '../workloads.ts'
@@ -54,30 +54,14 @@ export const MEMORY: Scenario = {
     }
     const peakBytes = gateway.tree.residentPeakBytes()
     await bench.end(gateway)
-    return [
-      measure({
-        name: 'at rest',
-        unit: 'MB',
-        values: [atRestMb],
-        budget: AT_REST_MB_MAX,
-      }),
-      measure({ name: 'under load, at its most', unit: 'MB', values: [peakBytes / MB] }),
-      measure({
-        name: 'after it, garbage collected',
-        unit: 'MB',
-        values: [(resident.at(-1)?.y ?? 0) / MB],
-      }),
-      measure({
-        name: 'heap that each request leaves behind',
-        unit: 'B',
-        values: [slopeOf(heap.slice(BATCHES_BEFORE))],
-        budget: bench.flags.quick ? null : GROWTH_BYTES_MAX,
-      }),
-      measure({
-        name: 'resident memory that each request leaves behind',
-        unit: 'B',
-        values: [slopeOf(resident.slice(BATCHES_BEFORE))],
-      }),
-    ]
+    const left = (points: readonly Point[]): number[] => [slopeOf(points.slice(BATCHES_BEFORE))]
+    const growthMax = bench.flags.quick ? null : GROWTH_BYTES_MAX
+    return measuresOf([
+      ['at rest', 'MB', [atRestMb], AT_REST_MB_MAX],
+      ['under load, at its most', 'MB', [peakBytes / MB]],
+      ['after it, garbage collected', 'MB', [(resident.at(-1)?.y ?? 0) / MB]],
+      ['heap that each request leaves behind', 'B', left(heap), growthMax],
+      ['resident memory that each request leaves behind', 'B', left(resident)],
+    ])
   },
 }

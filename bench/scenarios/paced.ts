@@ -1,6 +1,6 @@
 import type { Scenario } from '../bench.ts'
 import { type HeldStreams, heldStreams } from '../held-streams.ts'
-import { type Measure, measure } from '../measure.ts'
+import { type Measure, measuresOf } from '../measure.ts'
 import { settled } from '../rounds.ts'
 import { pairedRatios, quantile } from '../statistics.ts'
 import type { Target } from '../target.ts'
@@ -58,88 +58,54 @@ function paced(input: PacedInput): Scenario {
         for (const [place, target] of places) results[place]?.push(await round(target))
       }
       const [over = [], under = [], direct = []] = results
-      return measuresOf({ over, under, direct, intervalMs, budgets: input.budgets })
+      return measuresOfStreams({ over, under, direct }, input)
     },
   }
 }
 
-interface MeasuresOfInput {
+interface Compared {
   readonly over: readonly HeldStreams[]
   readonly under: readonly HeldStreams[]
   /** Without anything between. */
   readonly direct: readonly HeldStreams[]
-  readonly intervalMs: number
-  readonly budgets: Budgets | null
 }
 
-function measuresOf(input: MeasuresOfInput): Measure[] {
-  const { over, under, direct, intervalMs, budgets } = input
-  const microsPerEvent = (rounds: readonly HeldStreams[]): number[] =>
-    rounds.map(({ cpuMs, events }) => (cpuMs * 1_000) / events)
-  const carried = (rounds: readonly HeldStreams[]): number[] =>
-    rounds.map(({ cpuMs, events }) => (events * intervalMs) / cpuMs)
-  const ofACore = (rounds: readonly HeldStreams[]): number[] =>
-    rounds.map(({ cpuMs, windowMs }) => cpuMs / windowMs)
-  const firstEvent = (rounds: readonly HeldStreams[], share: number): number[] =>
-    rounds.map(({ firstEventMs }) => quantile(firstEventMs, share))
-  const p50 = (rounds: readonly HeldStreams[]): number[] => firstEvent(rounds, 0.5)
-  const p99 = (rounds: readonly HeldStreams[]): number[] => firstEvent(rounds, 0.99)
-  const perEvent = { over: microsPerEvent(over), under: microsPerEvent(under) }
-  const perSecond = (rounds: readonly HeldStreams[]): number[] =>
-    rounds.map(({ events, windowMs }) => (events * 1_000) / windowMs)
-  return [
-    measure({ name: 'tollgate, events', unit: 'per second', values: perSecond(over) }),
-    measure({ name: 'bare proxy, events', unit: 'per second', values: perSecond(under) }),
-    measure({ name: 'the provider itself, events', unit: 'per second', values: perSecond(direct) }),
-    measure({ name: 'tollgate, CPU', unit: 'of a core', values: ofACore(over) }),
-    measure({ name: 'bare proxy, CPU', unit: 'of a core', values: ofACore(under) }),
-    measure({ name: 'tollgate, CPU an event', unit: 'µs', values: perEvent.over }),
-    measure({ name: 'tollgate, one core’s time carries', unit: 'streams', values: carried(over) }),
-    measure({
-      name: 'CPU an event over the bare proxy’s',
-      unit: 'x',
-      values: pairedRatios(perEvent),
-      budget: budgets?.cpuRatioMax ?? null,
-    }),
-    measure({
-      name: 'tollgate, memory at its most',
-      unit: 'MB',
-      values: over.map(({ residentPeakBytes }) => residentPeakBytes / MB),
-      budget: budgets?.residentMbMax ?? null,
-    }),
-    measure({
-      name: 'tollgate, first event after the ramp, median',
-      unit: 'ms',
-      values: p50(over),
-      budget: budgets?.firstEventMedianMsMax ?? null,
-    }),
-    measure({
-      name: 'bare proxy, first event after the ramp, median',
-      unit: 'ms',
-      values: p50(under),
-    }),
-    measure({
-      name: 'tollgate, first event after the ramp, 99th percentile',
-      unit: 'ms',
-      values: p99(over),
-    }),
-    measure({
-      name: 'bare proxy, first event after the ramp, 99th percentile',
-      unit: 'ms',
-      values: p99(under),
-    }),
-    measure({
-      name: 'the provider itself, first event after the ramp, 99th percentile',
-      unit: 'ms',
-      values: p99(direct),
-    }),
-    measure({
-      name: 'first event, 99th percentile over the bare proxy’s',
-      unit: 'x',
-      values: pairedRatios({ over: p99(over), under: p99(under) }),
-      budget: budgets?.firstEventRatioMax ?? null,
-    }),
-  ]
+type FigureOf = (round: HeldStreams) => number
+
+function measuresOfStreams(
+  { over, under, direct }: Compared,
+  { intervalMs, budgets }: Pick<PacedInput, 'intervalMs' | 'budgets'>,
+): Measure[] {
+  const perEvent: FigureOf = ({ cpuMs, events }) => (cpuMs * 1_000) / events
+  const carried: FigureOf = ({ cpuMs, events }) => (events * intervalMs) / cpuMs
+  const ofACore: FigureOf = ({ cpuMs, windowMs }) => cpuMs / windowMs
+  const perSecond: FigureOf = ({ events, windowMs }) => (events * 1_000) / windowMs
+  const residentMb: FigureOf = ({ residentPeakBytes }) => residentPeakBytes / MB
+  const p50: FigureOf = ({ firstEventMs }) => quantile(firstEventMs, 0.5)
+  const p99: FigureOf = ({ firstEventMs }) => quantile(firstEventMs, 0.99)
+  const ratios = (figureOf: FigureOf): number[] =>
+    pairedRatios({ over: over.map(figureOf), under: under.map(figureOf) })
+  const [median, slowest] = ['median', '99th percentile'].map(
+    (figure) => `first event after the ramp, ${figure}`,
+  )
+  const { cpuRatioMax, residentMbMax, firstEventMedianMsMax, firstEventRatioMax } = budgets ?? {}
+  return measuresOf([
+    ['tollgate, events', 'per second', over.map(perSecond)],
+    ['bare proxy, events', 'per second', under.map(perSecond)],
+    ['the provider itself, events', 'per second', direct.map(perSecond)],
+    ['tollgate, CPU', 'of a core', over.map(ofACore)],
+    ['bare proxy, CPU', 'of a core', under.map(ofACore)],
+    ['tollgate, CPU an event', 'µs', over.map(perEvent)],
+    ['tollgate, one core’s time carries', 'streams', over.map(carried)],
+    ['CPU an event over the bare proxy’s', 'x', ratios(perEvent), cpuRatioMax],
+    ['tollgate, memory at its most', 'MB', over.map(residentMb), residentMbMax],
+    [`tollgate, ${median}`, 'ms', over.map(p50), firstEventMedianMsMax],
+    [`bare proxy, ${median}`, 'ms', under.map(p50)],
+    [`tollgate, ${slowest}`, 'ms', over.map(p99)],
+    [`bare proxy, ${slowest}`, 'ms', under.map(p99)],
+    [`the provider itself, ${slowest}`, 'ms', direct.map(p99)],
+    ['first event, 99th percentile over the bare proxy’s', 'x', ratios(p99), firstEventRatioMax],
+  ])
 }
 
 const BUDGETS: Budgets = {

@@ -6,7 +6,7 @@ import { UsageRoller } from '../../src/usage/usage-roller.ts'
 import { systemClock } from '../../src/vocabulary/clock.ts'
 import type { Bench, Scenario } from '../bench.ts'
 import { closedLoop } from '../load.ts'
-import { type Measure, measure } from '../measure.ts'
+import { type Measure, type MeasureRow, measuresOf } from '../measure.ts'
 import { checkCharts, readCharts } from '../page-charts.ts'
 import { PageReaders } from '../page-readers.ts'
 import { cpuMicrosPerRequest, interleave, warm } from '../rounds.ts'
@@ -55,13 +55,12 @@ async function measureReads(
     ordinary: apiKeys.at(-1)?.accountId ?? '',
   }
   bench.failures.push(...(await checkCharts(store, accountIds.large)))
+  const requests = `${rows.toLocaleString('en')} requests`
   const measures = [
-    measure({
-      name: `rolling up ${rows.toLocaleString('en')} requests, without pauses`,
-      unit: 'ms',
-      values: [rolled.tookMs],
-    }),
-    measure({ name: 'of it, the longest statement', unit: 'ms', values: [rolled.longestMs] }),
+    ...measuresOf([
+      [`rolling up ${requests}, without pauses`, 'ms', [rolled.tookMs]],
+      ['of it, the longest statement', 'ms', [rolled.longestMs]],
+    ]),
     ...(await timedReads(bench, { store, accountIds, engine: 'SQLite' })),
   ]
   // Copying millions of rows takes longer than all else.
@@ -86,11 +85,9 @@ interface TimedReadsInput {
 }
 
 async function timedReads(bench: Bench, { store, accountIds, engine }: TimedReadsInput) {
-  const measures: Measure[] = []
-  for (const { name, kind, run } of readCharts(store, {
-    ...accountIds,
-    modelId: MODELS[0] ?? '',
-  })) {
+  const rows: MeasureRow[] = []
+  const reads = readCharts(store, { ...accountIds, modelId: MODELS[0] ?? '' })
+  for (const { name, kind, run } of reads) {
     await run()
     const values: number[] = []
     for (let round = 0; round < bench.rounds; round++) {
@@ -99,9 +96,9 @@ async function timedReads(bench: Bench, { store, accountIds, engine }: TimedRead
       values.push(performance.now() - beganAtMs)
     }
     const budget = kind === 'chart' ? CHART_MS_MAX : LIST_MS_MAX
-    measures.push(measure({ name: `${engine}: ${name}`, unit: 'ms', values, budget }))
+    rows.push([`${engine}: ${name}`, 'ms', values, budget])
   }
-  return measures
+  return measuresOf(rows)
 }
 
 /** Rolls all of a store up, and times it. */
@@ -138,32 +135,21 @@ async function measureGateway(bench: Bench, rows: number): Promise<readonly Meas
   const readers = new PageReaders({ address: paged.address, adminToken: 'bench', readers: 10 })
   const workload = await chatWorkload(await bench.simulator(), textBody())
   const targets = [quiet, paged]
-  await warm(bench, { targets, workload, requests: { full: 6_000, quick: 300 } })
+  await warm(bench, { targets, workload, warmUp: { full: 6_000, quick: 300 } })
   readers.start()
   // The CPU time of a process is known to 10 ms, and the machine has other work.
   const requests = bench.scaled({ full: 16_000, quick: 500 })
-  const [under = [], over = []] = await interleave({
+  const rounds = await interleave({
     targets,
     rounds: bench.rounds,
     run: (target) => closedLoop({ target, workload, requests, clients: CLIENTS }),
   })
   bench.failures.push(...(await readers.stop()))
   for (const gateway of targets) await bench.end(gateway)
-  return [
-    measure({ name: 'CPU a request without them', unit: 'µs', values: cpuMicrosPerRequest(under) }),
-    measure({
-      name: 'CPU a request with ten pages open and history being rolled up',
-      unit: 'µs',
-      values: cpuMicrosPerRequest(over),
-    }),
-    measure({
-      name: 'the second over the first',
-      unit: 'x',
-      values: pairedRatios({
-        over: cpuMicrosPerRequest(over),
-        under: cpuMicrosPerRequest(under),
-      }),
-      budget: CPU_RATIO_MAX,
-    }),
-  ]
+  const [under = [], over = []] = rounds.map(cpuMicrosPerRequest)
+  return measuresOf([
+    ['CPU a request without them', 'µs', under],
+    ['CPU a request with ten pages open and history being rolled up', 'µs', over],
+    ['the second over the first', 'x', pairedRatios({ over, under }), CPU_RATIO_MAX],
+  ])
 }

@@ -2,15 +2,11 @@ import { tmpdir } from 'node:os'
 import { Client } from 'pg'
 import type { Scenario } from '../bench.ts'
 import { cpuMeasures } from '../cpu-measures.ts'
-import { closedLoop } from '../load.ts'
 import { refuseMemory } from '../machine.ts'
-import { measure } from '../measure.ts'
+import { measuresOf } from '../measure.ts'
 import { ProcessTree, parentPidOf } from '../process-tree.ts'
-import { interleave, serverMicrosPerRequest, warm } from '../rounds.ts'
+import { compare, serverMicrosPerRequest } from '../rounds.ts'
 import { chatWorkload, textBody } from '../workloads.ts'
-
-const CLIENTS = 32
-const CPU_RATIO_MAX = 5
 
 /** The requests of 1 KB once more, with PostgreSQL as the store. */
 export const POSTGRES: Scenario = {
@@ -33,21 +29,17 @@ export const POSTGRES: Scenario = {
     })
     closing.defer(() => bench.end(gateway))
     const targets = [gateway, await bench.bareProxy()]
-    const workload = await chatWorkload(await bench.simulator(), textBody())
-    await warm(bench, { targets, workload, requests: { full: 6_000, quick: 300 } })
-    const requests = bench.scaled({ full: 4_000, quick: 500 })
-    const [over = [], under = []] = await interleave({
+    const [over = [], under = []] = await compare(bench, {
       targets,
-      rounds: bench.rounds,
-      run: (target) => closedLoop({ target, workload, requests, clients: CLIENTS }),
+      workload: await chatWorkload(await bench.simulator(), textBody()),
+      clients: 32,
+      warmUp: { full: 6_000, quick: 300 },
+      requests: { full: 4_000, quick: 500 },
     })
+    const own = serverMicrosPerRequest(over)
     return [
-      ...cpuMeasures({ noun: 'request', gateway: over, bare: under, ratioMax: CPU_RATIO_MAX }),
-      measure({
-        name: 'PostgreSQL’s own CPU a request, look-up included',
-        unit: 'µs',
-        values: serverMicrosPerRequest(over),
-      }),
+      ...cpuMeasures({ noun: 'request', gateway: over, bare: under, ratioMax: 5 }),
+      ...measuresOf([['PostgreSQL’s own CPU a request, look-up included', 'µs', own]]),
     ]
   },
 }

@@ -1,12 +1,9 @@
 import type { Scenario } from '../bench.ts'
-import { cpuMeasures } from '../cpu-measures.ts'
-import { closedLoop, randomArrivals } from '../load.ts'
-import { measure } from '../measure.ts'
+import { compareGateways, cpuMeasures } from '../cpu-measures.ts'
+import { randomArrivals } from '../load.ts'
+import { measuresOf } from '../measure.ts'
 import { interleave, warm } from '../rounds.ts'
 import { chatWorkload, textBody } from '../workloads.ts'
-
-const CLIENTS = 32
-const CPU_RATIO_MAX = 4.5
 
 /** Requests of 1 KB that are not streamed, from 32 clients at once. */
 export const REQUESTS: Scenario = {
@@ -14,35 +11,17 @@ export const REQUESTS: Scenario = {
   summary: 'CPU a request that is not streamed, 1 KB, 32 at once',
   runs: 'always',
   async run(bench) {
-    const onAllCores = await bench.onAllCores()
-    const targets = [
-      await bench.gateway(),
-      await bench.bareProxy(),
-      await bench.lookingAllUp(),
-      ...onAllCores,
-      ...(await bench.onUpstreams()),
-    ]
-    const workload = await chatWorkload(await bench.simulator(), textBody())
-    await warm(bench, { targets, workload, requests: { full: 8_000, quick: 600 } })
-    const requests = bench.scaled({ full: 6_000, quick: 1_000 })
-    const [gateway = [], bare = [], lookingAllUp = [], ...others] = await interleave({
-      targets,
-      rounds: bench.rounds,
-      run: (target) => closedLoop({ target, workload, requests, clients: CLIENTS }),
+    const { gateway, measures } = await compareGateways(bench, {
+      noun: 'request',
+      workload: await chatWorkload(await bench.simulator(), textBody()),
+      clients: 32,
+      warmUp: { full: 8_000, quick: 600 },
+      requests: { full: 6_000, quick: 1_000 },
+      ratioMax: 4.5,
     })
     const perSecond = gateway.map((round) => (round.requests * 1_000) / round.wallMs)
-    return [
-      ...cpuMeasures({
-        noun: 'request',
-        gateway,
-        lookingAllUp,
-        bare,
-        onAllCores: onAllCores.length === 0 ? [] : others.shift(),
-        onUpstreams: others.shift(),
-        ratioMax: CPU_RATIO_MAX,
-      }),
-      measure({ name: 'tollgate, requests in this run', unit: 'per second', values: perSecond }),
-    ]
+    const rows = measuresOf([['tollgate, requests in this run', 'per second', perSecond]])
+    return [...measures, ...rows]
   },
 }
 
@@ -57,7 +36,7 @@ export const ARRIVALS: Scenario = {
   async run(bench) {
     const targets = [await bench.gateway(), await bench.bareProxy(), await bench.lookingAllUp()]
     const workload = await chatWorkload(await bench.simulator(), textBody())
-    await warm(bench, { targets, workload, requests: { full: 4_000, quick: 200 } })
+    await warm(bench, { targets, workload, warmUp: { full: 4_000, quick: 200 } })
     const requests = bench.scaled({ full: 3_000, quick: 400 })
     const [gateway = [], bare = [], lookingAllUp = []] = await interleave({
       targets,
@@ -66,6 +45,6 @@ export const ARRIVALS: Scenario = {
         randomArrivals({ target, workload, requests, perSecond: ARRIVALS_PER_SECOND }),
     })
     const ratioMax = ARRIVALS_CPU_RATIO_MAX
-    return [...cpuMeasures({ noun: 'request', gateway, lookingAllUp, bare, ratioMax })]
+    return cpuMeasures({ noun: 'request', gateway, lookingAllUp, bare, ratioMax })
   },
 }

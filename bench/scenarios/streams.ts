@@ -1,12 +1,6 @@
 import type { Scenario } from '../bench.ts'
-import { cpuMeasures } from '../cpu-measures.ts'
-import { closedLoop } from '../load.ts'
-import { interleave, warm } from '../rounds.ts'
+import { compareGateways } from '../cpu-measures.ts'
 import { chatWorkload, streamBody } from '../workloads.ts'
-
-const CLIENTS = 16
-const EVENTS = 100
-const CPU_RATIO_MAX = 1.6
 
 /** Streams of 100 events at full speed, from 16 clients at once. */
 export const STREAMS: Scenario = {
@@ -14,33 +8,15 @@ export const STREAMS: Scenario = {
   summary: 'CPU a stream of 100 events at full speed, 16 at once',
   runs: 'always',
   async run(bench) {
-    const onAllCores = await bench.onAllCores()
-    const targets = [
-      await bench.gateway(),
-      await bench.bareProxy(),
-      await bench.lookingAllUp(),
-      ...onAllCores,
-      ...(await bench.onUpstreams()),
-    ]
-    const body = streamBody({ events: EVENTS, intervalMs: 0 })
-    const workload = await chatWorkload(await bench.simulator(), body)
-    await warm(bench, { targets, workload, requests: { full: 1_500, quick: 100 } })
-    const requests = bench.scaled({ full: 1_200, quick: 200 })
-    const [gateway = [], bare = [], lookingAllUp = [], ...others] = await interleave({
-      targets,
-      rounds: bench.rounds,
-      run: (target) => closedLoop({ target, workload, requests, clients: CLIENTS }),
+    const body = streamBody({ events: 100, intervalMs: 0 })
+    const { measures } = await compareGateways(bench, {
+      noun: 'stream',
+      workload: await chatWorkload(await bench.simulator(), body),
+      clients: 16,
+      warmUp: { full: 1_500, quick: 100 },
+      requests: { full: 1_200, quick: 200 },
+      ratioMax: 1.6,
     })
-    return [
-      ...cpuMeasures({
-        noun: 'stream',
-        gateway,
-        lookingAllUp,
-        bare,
-        onAllCores: onAllCores.length === 0 ? [] : others.shift(),
-        onUpstreams: others.shift(),
-        ratioMax: CPU_RATIO_MAX,
-      }),
-    ]
+    return measures
   },
 }
