@@ -119,15 +119,17 @@ function leakyErrorBody(skin: Skin, httpStatus: number, fault: Fault): JsonObjec
     previous_errors: [{ code: 502, message: `first try at ${marker}` }],
   }
   const account = { user_id: `user_${marker}`, openrouter_metadata: { endpoint: marker } }
-  const cost: JsonObject =
-    fault.errorCostUsd === undefined ? {} : { usage: failedUsage(fault.errorCostUsd) }
+  const { errorCostUsd } = fault
+  const failed = { prompt_tokens: 10, completion_tokens: 0, total_tokens: 10 }
+  const cost = errorCostUsd === undefined ? {} : { usage: { ...failed, cost: errorCostUsd } }
+  const tooLong = `prompt is too long: 204813 tokens > 128000 maximum (${marker})`
   switch (skin) {
     case 'messages':
       return {
         type: 'error',
         error: {
           type: messagesErrorType(httpStatus),
-          message: errorType === 'context_length_exceeded' ? promptTooLong(marker) : message,
+          message: errorType === 'context_length_exceeded' ? tooLong : message,
           error_type: errorType,
         },
         request_id: `gen-${marker}`,
@@ -151,14 +153,6 @@ function leakyErrorBody(skin: Skin, httpStatus: number, fault: Fault): JsonObjec
 /** An error page as a proxy in front of the upstream words it. */
 function htmlErrorPage(httpStatus: number, marker: string): string {
   return `<html><head><title>${httpStatus}</title></head><body>edge ${marker} at 10.0.4.17</body></html>`
-}
-
-function promptTooLong(marker: string): string {
-  return `prompt is too long: 204813 tokens > 128000 maximum (${marker})`
-}
-
-function failedUsage(costUsd: number): JsonObject {
-  return { prompt_tokens: 10, completion_tokens: 0, total_tokens: 10, cost: costUsd }
 }
 
 /** A request that the simulator refuses by itself, before anything runs. */
@@ -198,15 +192,11 @@ export function wrongAnswer(
       return { httpStatus, payload: { kind: 'whole', text, contentType: 'text/html' } }
     }
     case 'skinless':
-      return {
-        httpStatus,
-        payload: wholeJson(JSON.stringify(leakyErrorBody('chat', named, fault))),
-      }
-    case 'json':
-      return {
-        httpStatus,
-        payload: wholeJson(JSON.stringify(leakyErrorBody(path.skin, named, fault))),
-      }
+    case 'json': {
+      const skin = fault.errorBody === 'skinless' ? 'chat' : path.skin
+      const text = JSON.stringify(leakyErrorBody(skin, named, fault))
+      return { httpStatus, payload: wholeJson(text) }
+    }
   }
 }
 

@@ -13,7 +13,7 @@ import { type Fault, NO_FAULT, omits } from './faults.ts'
 import type { AnswerInput, Format, Frame, Reply } from './formats/format.ts'
 import { FORMATS_BY_PATH } from './formats/formats.ts'
 import { DEFAULT_GATE } from './gates.ts'
-import { type JsonObject, objectOr, parseObject } from './json-value.ts'
+import { type JsonObject, objectOr, parseObject, stringOr } from './json-value.ts'
 import { Line } from './line.ts'
 import { readListing } from './listings.ts'
 import { RecordedRequest } from './recorder.ts'
@@ -50,16 +50,8 @@ export async function exchange(
     if (ending === 'clientGone') current.cancelled?.()
     current.record?.noteEnding(ending)
   })
-  const current: Exchange = {
-    world,
-    request,
-    line,
-    path,
-    query,
-    format,
-    record: null,
-    cancelled: null,
-  }
+  const asked = { world, request, line, path, query, format }
+  const current: Exchange = { ...asked, record: null, cancelled: null }
   const early = world.script.isEmpty ? null : world.script.takeBeforeBody(path, format !== null)
   if (early !== null) {
     if (early.hold !== 'beforeBody') recordRequest(current, Buffer.alloc(0))
@@ -76,13 +68,8 @@ export async function exchange(
 function recordRequest(current: Exchange, body: Buffer): void {
   const { world, request, path, query, format } = current
   if (!world.isRecording || current.record !== null) return
-  const record = new RecordedRequest({
-    request,
-    path,
-    query,
-    body,
-    isInference: format !== null,
-  })
+  const isInference = format !== null
+  const record = new RecordedRequest({ request, path, query, body, isInference })
   current.record = record
   world.recorder.record(record)
 }
@@ -114,44 +101,28 @@ async function answerGet(current: Exchange): Promise<void> {
   const { world, path, query, line, request } = current
   const fault = takeFault(current, null)
   const found = request.method === 'GET' ? readListing(world, path, query) : null
-  const refused =
-    world.vendor === null
-      ? // The lists are public.
-        path === '/key'
-        ? refusedKey(request.headers.authorization)
-        : null
-      : refusalOf(world.vendor, request)
+  const base = { line, gates: world.gates, fault, onOutput: ignore, headers: {} }
+  // OpenRouter's lists are public.
+  const isOpen = world.vendor === null && path !== '/key'
+  const refused = isOpen ? null : refusalOf(world.vendor, request)
   if (refused !== null) {
-    await deliver({
-      line,
-      gates: world.gates,
-      fault,
-      onOutput: ignore,
-      headers: {},
-      httpStatus: refused.httpStatus,
-      payload: wholeJson(refusedBody(current, 'chat', refused)),
-    })
+    const payload = wholeJson(refusedBody(current, 'chat', refused))
+    await deliver({ ...base, httpStatus: refused.httpStatus, payload })
     return
   }
   const body = found ?? errorBody('chat', 404, `${path} was not found`)
+  const payload = wholeJson(changedBody(JSON.stringify(body), fault))
+  const answer = { httpStatus: found === null ? 404 : 200, payload }
   await deliver({
-    line,
-    gates: world.gates,
-    fault,
-    onOutput: ignore,
-    headers: {},
-    ...(wrongAnswer(fault, { skin: 'chat', failsInside: false }) ?? {
-      httpStatus: found === null ? 404 : 200,
-      payload: wholeJson(changedBody(JSON.stringify(body), fault)),
-    }),
+    ...base,
+    ...(wrongAnswer(fault, { skin: 'chat', failsInside: false }) ?? answer),
   })
 }
 
 async function answerPost(current: Exchange, format: Format, bytes: Buffer): Promise<void> {
   const { world, line, request } = current
   const { vendor } = world
-  const refused =
-    vendor === null ? refusedKey(request.headers.authorization) : refusalOf(vendor, request)
+  const refused = refusalOf(vendor, request)
   const body = parseObject(bytes.toString())
   const model = body === null || typeof body['model'] !== 'string' ? null : body['model']
   const fault = takeFault(current, model)
@@ -327,7 +298,8 @@ function* vendorFrames(vendor: Vendor, reply: Reply, request: JsonObject): Gener
   }
 }
 
-function refusalOf(vendor: Vendor, { headers }: IncomingMessage): Refusal | null {
+function refusalOf(vendor: Vendor | null, { headers }: IncomingMessage): Refusal | null {
+  if (vendor === null) return refusedKey(headers.authorization)
   try {
     vendor.checkHeaders(headers)
     return null
@@ -350,29 +322,20 @@ function refusedBody({ world }: Exchange, skin: Format['skin'], refusal: Refusal
 function wrongPayload(
   vendor: Vendor | null,
   fault: Fault,
-  {
-    httpStatus,
-    payload,
-    skin,
-  }: {
+  wrong: {
     readonly httpStatus: number
     readonly payload: Payload
     readonly skin: Format['skin']
   },
 ): Payload {
+  const { httpStatus, payload, skin } = wrong
   if (vendor === null || fault.rawBody !== undefined || payload.kind !== 'whole') return payload
   const error = objectOr(parseObject(payload.text)?.['error'])
   const { message, error_type: ownType, metadata } = error
   if (typeof message !== 'string') return payload
-  const kind = objectOr(metadata)['error_type'] ?? ownType
+  const kind = stringOr(objectOr(metadata)['error_type'] ?? ownType) || null
   return wholeJson(
-    JSON.stringify(
-      vendor.error(httpStatus < 400 ? 502 : httpStatus, {
-        message,
-        skin,
-        kind: typeof kind === 'string' ? kind : null,
-      }),
-    ),
+    JSON.stringify(vendor.error(httpStatus < 400 ? 502 : httpStatus, { message, skin, kind })),
   )
 }
 

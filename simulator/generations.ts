@@ -1,5 +1,5 @@
 import type { JsonObject } from './json-value.ts'
-import type { Cost, Counts } from './price.ts'
+import { type Cost, type Counts, promptTokensOf } from './price.ts'
 
 /** The record of one inference that ran. */
 export interface Generation {
@@ -75,11 +75,7 @@ export class Generations {
 
 function generationJson(generation: Generation): JsonObject {
   const { counts, cost } = generation
-  const promptTokens =
-    counts.inputTokens +
-    counts.cacheReadTokens +
-    counts.cacheWriteTokens +
-    counts.cacheWriteLongTokens
+  const promptTokens = promptTokensOf(counts)
   return {
     id: generation.id,
     api_type: generation.apiType,

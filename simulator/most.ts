@@ -1,7 +1,7 @@
 import type { Ask } from './answer.ts'
 import { type AnswerInput, type Bill, billOf } from './formats/format.ts'
 import { arrayOr, type JsonObject, objectOr, stringOr } from './json-value.ts'
-import type { Counts } from './price.ts'
+import { type Counts, NO_COUNTS, promptTokensOf } from './price.ts'
 import { FILE_TOKENS, IMAGE_TOKENS } from './prompt-meter.ts'
 
 /** The most that a provider may bill for a request, by what is documented of each of its options. */
@@ -25,21 +25,6 @@ const SEARCHES_IN_A_ROW = 7
 
 /** A summary of the conversation, under however short a cap. */
 const SUMMARY_TOKENS = 8_192
-
-const NOTHING: Counts = {
-  inputTokens: 0,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-  cacheWriteLongTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-  rejectedTokens: 0,
-  imageOutputTokens: 0,
-  inputImages: 0,
-  outputImages: 0,
-  searches: 0,
-  parsedFiles: 0,
-}
 
 /** The dearest of all ways in which the request as it stands may be run. */
 export function mostBill(ask: Ask, input: AnswerInput): Bill {
@@ -77,7 +62,7 @@ function billOfRun(run: Run): Bill {
   const read = (tokens: number, counts: Partial<Counts>): void => {
     const { inputImages, parsedFiles } = mediaFees(ask, input)
     const prompt = searches > 0 ? { [cache]: tokens } : promptCounts(run, tokens)
-    const whole = { ...NOTHING, inputImages, parsedFiles, ...prompt, ...counts }
+    const whole = { ...NO_COUNTS, inputImages, parsedFiles, ...prompt, ...counts }
     bills.push(billOf(input, { isFast, counts: whole }))
   }
   if (ask.compacts) read(promptTokens, { outputTokens: summaryMost(ask, input) })
@@ -103,31 +88,17 @@ function promptCounts({ ask, input, cache }: Run, tokens: number): Partial<Count
 }
 
 function sumOf(bills: readonly Bill[]): Bill {
-  const counts: Record<keyof Counts, number> = { ...NOTHING }
+  const counts: Record<keyof Counts, number> = { ...NO_COUNTS }
+  const countNames = Object.keys(counts) as (keyof Counts)[]
   const cost = { totalUsd: 0, promptUsd: 0, completionUsd: 0 }
   for (const bill of bills) {
-    for (const name of COUNT_NAMES) counts[name] += bill.counts[name]
+    for (const name of countNames) counts[name] += bill.counts[name]
     cost.totalUsd += bill.cost.totalUsd
     cost.promptUsd += bill.cost.promptUsd
     cost.completionUsd += bill.cost.completionUsd
   }
   return { counts, cost }
 }
-
-const COUNT_NAMES: readonly (keyof Counts)[] = [
-  'inputTokens',
-  'cacheReadTokens',
-  'cacheWriteTokens',
-  'cacheWriteLongTokens',
-  'outputTokens',
-  'reasoningTokens',
-  'rejectedTokens',
-  'imageOutputTokens',
-  'inputImages',
-  'outputImages',
-  'searches',
-  'parsedFiles',
-]
 
 function withSearches(
   { counts, cost }: Bill,
@@ -147,12 +118,8 @@ function promptMost({ prompt }: Ask, { row, body }: AnswerInput): number {
   const windowTokens = row.context_length
   // The conversation before an earlier message may fill the window.
   if (body['thread'] !== undefined) return windowTokens ?? WINDOW_TOKENS
-  const counted =
-    prompt.inputTokens +
-    prompt.cacheReadTokens +
-    prompt.cacheWriteTokens +
-    prompt.cacheWriteLongTokens
-  const text = counted - prompt.inputImages * IMAGE_TOKENS - prompt.files * FILE_TOKENS
+  const text =
+    promptTokensOf(prompt) - prompt.inputImages * IMAGE_TOKENS - prompt.files * FILE_TOKENS
   if (prompt.unsizedMedia > 0) return windowTokens ?? WINDOW_TOKENS
   const images = row.pricing.image === undefined ? prompt.inputImages * INLINE_IMAGE_TOKENS : 0
   return Math.min(Math.max(0, text) + images, windowTokens ?? Number.MAX_SAFE_INTEGER)

@@ -28,6 +28,33 @@ export interface Counts {
   readonly parsedFiles: number
 }
 
+/** No counts of anything. */
+export const NO_COUNTS: Counts = {
+  inputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWriteLongTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  rejectedTokens: 0,
+  imageOutputTokens: 0,
+  inputImages: 0,
+  outputImages: 0,
+  searches: 0,
+  parsedFiles: 0,
+}
+
+/** The input tokens in the bill of any format: with all that is read from a cache or written to it. */
+export function promptTokensOf(
+  counts: Pick<
+    Counts,
+    'inputTokens' | 'cacheReadTokens' | 'cacheWriteTokens' | 'cacheWriteLongTokens'
+  >,
+): number {
+  const { inputTokens, cacheReadTokens, cacheWriteTokens, cacheWriteLongTokens } = counts
+  return inputTokens + cacheReadTokens + cacheWriteTokens + cacheWriteLongTokens
+}
+
 /** The cost of one inference, in dollars. The printed decimals of each are exact. */
 export interface Cost {
   readonly totalUsd: number
@@ -80,12 +107,7 @@ export function costOf(input: {
   readonly nowMs: number
 }): Cost {
   const { row, counts, flatImageUsd } = input
-  const promptTokens =
-    counts.inputTokens +
-    counts.cacheReadTokens +
-    counts.cacheWriteTokens +
-    counts.cacheWriteLongTokens
-  const price = pricesFor(row.pricing, promptTokens, input.nowMs)
+  const price = pricesFor(row.pricing, promptTokensOf(counts), input.nowMs)
   const factor = BigInt(input.tierFactor)
   const prompt =
     factor *

@@ -69,16 +69,10 @@ export function vendorText(vendor: Vendor, text: string, request: JsonObject): s
 
 // Members that OpenRouter alone sends.
 const OWN_MEMBERS = new Set([
-  'provider',
-  'native_finish_reason',
-  'cost',
-  'cost_details',
-  'is_byok',
-  'error_type',
-  'openrouter_metadata',
-  'output_text',
-  'reasoning_details',
-  'server_tool_use_details',
+  ...'provider native_finish_reason cost cost_details is_byok'.split(' '),
+  ...'error_type openrouter_metadata output_text reasoning_details server_tool_use_details'.split(
+    ' ',
+  ),
 ])
 
 function tidied(value: JsonValue, idPrefix: string): JsonValue {
@@ -122,18 +116,10 @@ const OPENAI_TYPES: Readonly<Record<number, string>> = {
 }
 
 // Fields that OpenRouter accepts and OpenAI refuses by name.
-const UNKNOWN_TO_OPENAI = [
-  'plugins',
-  'models',
-  'provider',
-  'route',
-  'transforms',
-  'preset',
-  'top_k',
-  'min_p',
-  'repetition_penalty',
-  'include_reasoning',
-]
+const UNKNOWN_TO_OPENAI =
+  'plugins models provider route transforms preset top_k min_p repetition_penalty include_reasoning'.split(
+    ' ',
+  )
 
 const openai: Vendor = {
   paths: new Set(['/chat/completions', '/completions', '/embeddings', '/responses']),
@@ -197,28 +183,12 @@ const openai: Vendor = {
 }
 
 const TAKEN_BY_ANTHROPIC = new Set([
-  'model',
-  'max_tokens',
-  'messages',
-  'system',
-  'stream',
-  'tools',
-  'tool_choice',
-  'temperature',
-  'top_p',
-  'top_k',
-  'stop_sequences',
-  'thinking',
-  'metadata',
-  'service_tier',
-  'cache_control',
-  'output_config',
-  'output_format',
-  'context_management',
-  'container',
-  'inference_geo',
-  'speed',
-  'thread',
+  ...'model max_tokens messages system stream tools tool_choice temperature top_p top_k stop_sequences thinking'.split(
+    ' ',
+  ),
+  ...'metadata service_tier cache_control output_config output_format context_management container inference_geo speed thread'.split(
+    ' ',
+  ),
 ])
 
 const anthropic: Vendor = {

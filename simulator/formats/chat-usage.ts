@@ -1,25 +1,41 @@
 import { metadataErrorType } from '../error-bodies.ts'
 import { DEFAULT_MARKER, omits } from '../faults.ts'
 import { type JsonObject, objectOr } from '../json-value.ts'
-import { type AnswerInput, type Bill, dataFrame, type Frame, reportedCost } from './format.ts'
+import { promptTokensOf } from '../price.ts'
+import {
+  type AnswerInput,
+  type Bill,
+  costDetails,
+  dataFrame,
+  type Frame,
+  reportedCost,
+  reportedId,
+  searchDetails,
+} from './format.ts'
 
 /* The common parts of chat and legacy completions. */
+
+/** How each body begins. By position: its request, and the kind of object. */
+export function headOf(input: AnswerInput, object: string): JsonObject {
+  return {
+    id: reportedId(input),
+    provider: 'Simulator',
+    model: input.row.id,
+    object,
+    created: Math.floor(input.nowMs / 1000),
+  }
+}
 
 /** The `usage` of chat and legacy completions, whose prompt has the cache inside; undefined where left out. */
 export function chatUsage(input: AnswerInput, bill: Bill): JsonObject | undefined {
   if (omits(input.fault, 'usage')) return undefined
-  const { counts, cost } = bill
-  const promptTokens =
-    counts.inputTokens +
-    counts.cacheReadTokens +
-    counts.cacheWriteTokens +
-    counts.cacheWriteLongTokens
-  const reported = reportedCost(input, bill)
+  const { counts } = bill
+  const promptTokens = promptTokensOf(counts)
   return {
     prompt_tokens: promptTokens,
     completion_tokens: counts.outputTokens,
     total_tokens: promptTokens + counts.outputTokens,
-    cost: reported,
+    cost: reportedCost(input, bill),
     is_byok: false,
     prompt_tokens_details: {
       cached_tokens: counts.cacheReadTokens,
@@ -27,14 +43,7 @@ export function chatUsage(input: AnswerInput, bill: Bill): JsonObject | undefine
       audio_tokens: 0,
       video_tokens: 0,
     },
-    cost_details:
-      reported === undefined
-        ? undefined
-        : {
-            upstream_inference_cost: null,
-            upstream_inference_prompt_cost: cost.promptUsd,
-            upstream_inference_completions_cost: cost.completionUsd,
-          },
+    cost_details: costDetails(input, bill),
     completion_tokens_details: {
       reasoning_tokens: counts.reasoningTokens,
       image_tokens: counts.imageOutputTokens,
@@ -43,14 +52,7 @@ export function chatUsage(input: AnswerInput, bill: Bill): JsonObject | undefine
         ? {}
         : { accepted_prediction_tokens: 0, rejected_prediction_tokens: counts.rejectedTokens }),
     },
-    server_tool_use_details:
-      counts.searches === 0
-        ? undefined
-        : {
-            web_search_requests: counts.searches,
-            tool_calls_requested: counts.searches,
-            tool_calls_executed: counts.searches,
-          },
+    server_tool_use_details: searchDetails(counts),
   }
 }
 

@@ -1,9 +1,8 @@
 import { type Answer, type Answered, type Ask, answerTo, textReply } from '../answer.ts'
-import { badRequest } from '../error-bodies.ts'
 import { omits } from '../faults.ts'
 import { isArray, type JsonObject } from '../json-value.ts'
 import { PromptMeter } from '../prompt-meter.ts'
-import { chatUsage, errorFrameOf, failureOf, usageFrame } from './chat-usage.ts'
+import { chatUsage, errorFrameOf, failureOf, headOf, usageFrame } from './chat-usage.ts'
 import {
   type AnswerInput,
   COMMENT_FRAME,
@@ -11,12 +10,12 @@ import {
   type Format,
   type Frame,
   PNG_BASE64,
-  reportedId,
 } from './format.ts'
 import {
   lastUserText,
   readCap,
   readCommon,
+  readCount,
   readMessages,
   readReasoning,
   readSchema,
@@ -37,7 +36,7 @@ export const chat: Format = {
       frames: () => frames(answered),
       errorFrame: () =>
         errorFrameOf(input, answered.bill, {
-          head: chunkHead(input),
+          head: headOf(input, CHUNK),
           choice: { delta: { content: '' } },
         }),
     })
@@ -55,15 +54,11 @@ function readAsk(input: AnswerInput): Ask {
   }
   meter.json(body['tools'])
   meter.cacheMark(body['cache_control'])
-  const choices = body['n'] ?? 1
-  if (typeof choices !== 'number' || !Number.isInteger(choices) || choices < 1 || choices > 128) {
-    throw badRequest('n must be a whole number from 1 to 128')
-  }
   const last = messages.at(-1)
   return {
     ...readCommon(input, meter, lastUserText(messages)),
     capTokens: readCap(body, 'max_tokens', 'max_completion_tokens'),
-    choices,
+    choices: readCount(body, { name: 'n', most: 128 }),
     toolResult: last?.['role'] === 'tool' ? textOf(last['content']) : null,
     schema: readSchema(body['response_format']),
     reasoningTokens: readReasoning(body),
@@ -116,11 +111,7 @@ function wholeBody(answered: Answered): JsonObject {
     annotations: ask.searches === 0 ? undefined : [CITATION],
   }
   return {
-    id: reportedId(input),
-    provider: 'Simulator',
-    model: input.row.id,
-    object: 'chat.completion',
-    created: Math.floor(input.nowMs / 1000),
+    ...headOf(input, 'chat.completion'),
     choices: Array.from({ length: ask.choices }, (_, index) => ({
       logprobs: null,
       finish_reason: reason,
@@ -155,15 +146,7 @@ function reasoningDetail(text: string): JsonObject {
   return { type: 'reasoning.text', text, format: 'unknown', index: 0 }
 }
 
-function chunkHead(input: AnswerInput): JsonObject {
-  return {
-    id: reportedId(input),
-    provider: 'Simulator',
-    model: input.row.id,
-    object: 'chat.completion.chunk',
-    created: Math.floor(input.nowMs / 1000),
-  }
-}
+const CHUNK = 'chat.completion.chunk'
 
 const EMPTY_CHOICE =
   '{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null,"native_finish_reason":null,"logprobs":null}'
@@ -172,7 +155,7 @@ const OPEN_TAIL = ',"finish_reason":null,"native_finish_reason":null,"logprobs":
 
 function* frames(answered: Answered): Generator<Frame> {
   const { ask, answer, input } = answered
-  const head = `data: ${JSON.stringify(chunkHead(input)).slice(0, -1)}`
+  const head = `data: ${JSON.stringify(headOf(input, CHUNK)).slice(0, -1)}`
   let outputTokens = 0
   yield { text: COMMENT_FRAME, outputTokens }
   for (let index = 0; index < ask.choices; index += 1) {

@@ -3,16 +3,9 @@ import { badRequest } from '../error-bodies.ts'
 import { omits } from '../faults.ts'
 import { isArray, type JsonObject, type JsonValue } from '../json-value.ts'
 import { PromptMeter } from '../prompt-meter.ts'
-import { chatUsage, errorFrameOf, failureOf, usageFrame } from './chat-usage.ts'
-import {
-  type AnswerInput,
-  COMMENT_FRAME,
-  DONE_FRAME,
-  type Format,
-  type Frame,
-  reportedId,
-} from './format.ts'
-import { readCap, readPrompt, readTerms } from './text-request.ts'
+import { chatUsage, errorFrameOf, failureOf, headOf, usageFrame } from './chat-usage.ts'
+import { type AnswerInput, COMMENT_FRAME, DONE_FRAME, type Format, type Frame } from './format.ts'
+import { readCap, readCount, readPrompt, readTerms } from './text-request.ts'
 
 /** Legacy text completions. */
 export const completions: Format = {
@@ -29,7 +22,7 @@ export const completions: Format = {
       frames: () => frames(answered),
       errorFrame: () =>
         errorFrameOf(input, answered.bill, {
-          head: head(input),
+          head: headOf(input, OBJECT),
           choice: { text: '', logprobs: null },
         }),
     })
@@ -50,8 +43,8 @@ function readAsk(input: AnswerInput): { readonly ask: Ask; readonly written: num
     else meter.tokens(prompt.length)
   }
   const prompt = readPrompt(input, meter)
-  const each = readCount(body, 'n')
-  const made = Math.max(each, readCount(body, 'best_of'))
+  const each = readCount(body, { name: 'n', most: 128 })
+  const made = Math.max(each, readCount(body, { name: 'best_of', most: 128 }))
   const [first] = prompts
   return {
     written: prompts.length * each,
@@ -74,14 +67,6 @@ function readAsk(input: AnswerInput): { readonly ask: Ask; readonly written: num
   }
 }
 
-function readCount(body: JsonObject, name: string): number {
-  const value = body[name] ?? 1
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 1 || value > 128) {
-    throw badRequest(`${name} must be a whole number from 1 to 128`)
-  }
-  return value
-}
-
 /** A string, strings, token ids, or lists of token ids. */
 function readPrompts(prompt: JsonValue | undefined): readonly (string | readonly JsonValue[])[] {
   if (typeof prompt === 'string') return [prompt]
@@ -97,21 +82,11 @@ function finishReason(answer: Answer): 'stop' | 'length' {
   return answer.isCut ? 'length' : 'stop'
 }
 
-function head(input: AnswerInput): JsonObject {
-  return {
-    id: reportedId(input),
-    provider: 'Simulator',
-    model: input.row.id,
-    object: 'text_completion',
-    created: Math.floor(input.nowMs / 1000),
-  }
-}
-
 function wholeBody({ written, answer, input, bill }: Completion): JsonObject {
   const failed = input.fault.answer === 'failedAnswer'
   const reason = failed ? 'error' : finishReason(answer)
   return {
-    ...head(input),
+    ...headOf(input, OBJECT),
     choices: Array.from({ length: written }, (_, index) => ({
       index,
       text: answer.text.join(''),
@@ -126,7 +101,7 @@ function wholeBody({ written, answer, input, bill }: Completion): JsonObject {
 
 function* frames(answered: Completion): Generator<Frame> {
   const { answer, input, bill } = answered
-  const start = `data: ${JSON.stringify(head(input)).slice(0, -1)}`
+  const start = `data: ${JSON.stringify(headOf(input, OBJECT)).slice(0, -1)}`
   const reason = finishReason(answer)
   let outputTokens = 0
   yield { text: COMMENT_FRAME, outputTokens }
@@ -144,6 +119,8 @@ function* frames(answered: Completion): Generator<Frame> {
   yield* usageFrame(input, bill, { head: start, emptyChoice: EMPTY_CHOICE, outputTokens })
   if (!omits(input.fault, 'done')) yield { text: DONE_FRAME, outputTokens }
 }
+
+const OBJECT = 'text_completion'
 
 const EMPTY_CHOICE =
   '{"index":0,"text":"","finish_reason":null,"native_finish_reason":null,"logprobs":null}'

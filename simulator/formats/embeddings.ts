@@ -1,6 +1,7 @@
 import { badRequest } from '../error-bodies.ts'
 import { omits } from '../faults.ts'
 import { isArray, isObject, type JsonObject, type JsonValue } from '../json-value.ts'
+import { NO_COUNTS } from '../price.ts'
 import { PromptMeter } from '../prompt-meter.ts'
 import { type AnswerInput, billOf, type Format, reportedCost, reportedId } from './format.ts'
 import { readPrompt } from './text-request.ts'
@@ -19,8 +20,7 @@ export const embeddings: Format = {
     const dimensions = readDimensions(input.body['dimensions'])
     const meter = new PromptMeter()
     for (const item of inputs) meterInput(meter, item)
-    const prompt = readPrompt(input, meter)
-    const counts = { ...prompt, ...NOTHING_PUT_OUT }
+    const counts = { ...NO_COUNTS, ...readPrompt(input, meter) }
     const bill = billOf(input, { counts, isFast: false })
     return {
       streamed: false,
@@ -45,16 +45,6 @@ export const embeddings: Format = {
       errorFrame: () => '',
     }
   },
-}
-
-const NOTHING_PUT_OUT = {
-  rejectedTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-  imageOutputTokens: 0,
-  outputImages: 0,
-  searches: 0,
-  parsedFiles: 0,
 }
 
 function usageOf(

@@ -80,10 +80,8 @@ export function billOf(
     isFast && fastRow !== null
       ? { row: fastRow, tierFactor: 1 }
       : { row, tierFactor: isFast ? TIER_FACTOR : 1 }
-  return {
-    counts,
-    cost: costOf({ ...tier, counts, flatImageUsd: traits.flatImageUsd, nowMs }),
-  }
+  const cost = costOf({ ...tier, counts, flatImageUsd: traits.flatImageUsd, nowMs })
+  return { counts, cost }
 }
 
 /** What the fast tier's tokens cost where it is no model of its own, against the model's. */
@@ -93,6 +91,30 @@ const TIER_FACTOR = 6
 export function reportedCost(input: AnswerInput, bill: Bill): number | undefined {
   if (omits(input.fault, 'cost') || !input.traits.reportsCost) return undefined
   return input.fault.costUsd ?? bill.cost.totalUsd
+}
+
+/** The parts of a reported cost by the format's names of input and output; undefined where no cost is reported. */
+export function costDetails(
+  input: AnswerInput,
+  bill: Bill,
+  [inputName, outputName]: readonly [string, string] = ['prompt', 'completions'],
+): JsonObject | undefined {
+  if (reportedCost(input, bill) === undefined) return undefined
+  return {
+    upstream_inference_cost: null,
+    [`upstream_inference_${inputName}_cost`]: bill.cost.promptUsd,
+    [`upstream_inference_${outputName}_cost`]: bill.cost.completionUsd,
+  }
+}
+
+/** The searches of an answer as its usage has them; undefined for none. */
+export function searchDetails({ searches }: Counts): JsonObject | undefined {
+  if (searches === 0) return undefined
+  return {
+    web_search_requests: searches,
+    tool_calls_requested: searches,
+    tool_calls_executed: searches,
+  }
 }
 
 /** The body's generation id; undefined where it is left out. */
@@ -114,9 +136,8 @@ export function dataFrame(json: string): string {
 
 /** One event of a stream whose frames carry an event name, unless the fault takes it away. */
 export function namedFrame(input: AnswerInput, name: string, json: string): string {
-  return input.fault.dataOnlyEvents === true
-    ? `data: ${json}\n\n`
-    : `event: ${name}\ndata: ${json}\n\n`
+  const line = input.fault.dataOnlyEvents === true ? '' : `event: ${name}\n`
+  return line + dataFrame(json)
 }
 
 export const DONE_FRAME = 'data: [DONE]\n\n'

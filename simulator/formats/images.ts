@@ -1,6 +1,7 @@
 import { badRequest } from '../error-bodies.ts'
 import { DEFAULT_MARKER, omits } from '../faults.ts'
 import { arrayOr, type JsonObject } from '../json-value.ts'
+import { NO_COUNTS } from '../price.ts'
 import { PromptMeter } from '../prompt-meter.ts'
 import {
   type AnswerInput,
@@ -14,6 +15,7 @@ import {
   PNG_BASE64,
   reportedCost,
 } from './format.ts'
+import { readCount } from './text-request.ts'
 
 const TOKENS_PER_IMAGE = 1024
 const PARTIAL_IMAGES = 2
@@ -26,11 +28,11 @@ export const images: Format = {
   failsInside: false,
   answer(input) {
     const { body, traits } = input
-    const count = readCount(body)
+    const count = readCount(body, { name: 'n', most: 10 })
     const meter = readPrompt(body)
     const prompt = meter.count(input.prefixes)
     const outputTokens = count * TOKENS_PER_IMAGE
-    const made = { ...prompt, ...NO_EXTRAS, outputTokens, imageOutputTokens: outputTokens }
+    const made = { ...NO_COUNTS, ...prompt, outputTokens, imageOutputTokens: outputTokens }
     const bill = billOf(input, { counts: { ...made, outputImages: count }, isFast: false })
     return {
       streamed: body['stream'] === true && traits.streamsImages,
@@ -46,22 +48,12 @@ export const images: Format = {
   },
 }
 
-const NO_EXTRAS = { reasoningTokens: 0, rejectedTokens: 0, searches: 0, parsedFiles: 0 }
-
 function unbilled(bill: Bill): Bill {
   const nothing = { outputTokens: 0, imageOutputTokens: 0, outputImages: 0 }
   return {
     counts: { ...bill.counts, ...nothing },
     cost: { totalUsd: 0, promptUsd: 0, completionUsd: 0 },
   }
-}
-
-function readCount(body: JsonObject): number {
-  const count = body['n'] ?? 1
-  if (typeof count !== 'number' || !Number.isInteger(count) || count < 1 || count > 10) {
-    throw badRequest('n must be a whole number from 1 to 10')
-  }
-  return count
 }
 
 function readPrompt(body: JsonObject): PromptMeter {

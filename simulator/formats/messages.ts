@@ -6,6 +6,7 @@ import { PromptMeter } from '../prompt-meter.ts'
 import {
   type AnswerInput,
   bodyId,
+  costDetails,
   type Format,
   type Frame,
   namedFrame,
@@ -122,7 +123,6 @@ function inputUsage({ bill: { counts } }: Answered): JsonObject {
 function wholeUsage(answered: Answered): JsonObject {
   const { input, bill } = answered
   const { counts } = bill
-  const reported = reportedCost(input, bill)
   return {
     ...inputUsage(answered),
     output_tokens: counts.outputTokens,
@@ -133,16 +133,9 @@ function wholeUsage(answered: Answered): JsonObject {
       counts.searches === 0
         ? null
         : { web_search_requests: counts.searches, web_fetch_requests: 0 },
-    cost: reported,
+    cost: reportedCost(input, bill),
     is_byok: false,
-    cost_details:
-      reported === undefined
-        ? undefined
-        : {
-            upstream_inference_cost: null,
-            upstream_inference_prompt_cost: bill.cost.promptUsd,
-            upstream_inference_completions_cost: bill.cost.completionUsd,
-          },
+    cost_details: costDetails(input, bill),
   }
 }
 

@@ -2,13 +2,16 @@ import type { Answer, Answered } from '../answer.ts'
 import { metadataErrorType, responsesErrorCode } from '../error-bodies.ts'
 import { DEFAULT_MARKER, omits } from '../faults.ts'
 import { arrayOr, isObject, type JsonObject, type JsonValue } from '../json-value.ts'
+import { promptTokensOf } from '../price.ts'
 import {
   type AnswerInput,
   bodyId,
   COMMENT_FRAME,
+  costDetails,
   type Frame,
   namedFrame,
   reportedCost,
+  searchDetails,
 } from './format.ts'
 
 type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed'
@@ -72,12 +75,7 @@ function usageOf(answered: Answered): JsonObject | undefined {
   const { input, bill } = answered
   if (omits(input.fault, 'usage')) return undefined
   const { counts } = bill
-  const inputTokens =
-    counts.inputTokens +
-    counts.cacheReadTokens +
-    counts.cacheWriteTokens +
-    counts.cacheWriteLongTokens
-  const reported = reportedCost(input, bill)
+  const inputTokens = promptTokensOf(counts)
   return {
     input_tokens: inputTokens,
     input_tokens_details: {
@@ -87,24 +85,10 @@ function usageOf(answered: Answered): JsonObject | undefined {
     output_tokens: counts.outputTokens,
     output_tokens_details: { reasoning_tokens: counts.reasoningTokens },
     total_tokens: inputTokens + counts.outputTokens,
-    cost: reported,
+    cost: reportedCost(input, bill),
     is_byok: false,
-    cost_details:
-      reported === undefined
-        ? undefined
-        : {
-            upstream_inference_cost: null,
-            upstream_inference_input_cost: bill.cost.promptUsd,
-            upstream_inference_output_cost: bill.cost.completionUsd,
-          },
-    server_tool_use_details:
-      counts.searches === 0
-        ? undefined
-        : {
-            web_search_requests: counts.searches,
-            tool_calls_requested: counts.searches,
-            tool_calls_executed: counts.searches,
-          },
+    cost_details: costDetails(input, bill, ['input', 'output']),
+    server_tool_use_details: searchDetails(counts),
   }
 }
 

@@ -9,6 +9,7 @@ import {
   objectOr,
   stringOr,
 } from '../json-value.ts'
+import { promptTokensOf } from '../price.ts'
 import { type PromptCount, PromptMeter } from '../prompt-meter.ts'
 import type { AnswerInput } from './format.ts'
 
@@ -24,6 +25,18 @@ export function readCap(body: JsonObject, ...names: readonly string[]): number |
     cap = Math.max(cap ?? 0, value)
   }
   return cap
+}
+
+/** Reads a count, 1 where it is not given. Throws Refusal for what is no whole number from 1 to the most. */
+export function readCount(
+  body: JsonObject,
+  { name, most }: { readonly name: string; readonly most: number },
+): number {
+  const count = body[name] ?? 1
+  if (typeof count !== 'number' || !Number.isInteger(count) || count < 1 || count > most) {
+    throw badRequest(`${name} must be a whole number from 1 to ${most}`)
+  }
+  return count
 }
 
 /** Reads a list of messages. Throws Refusal for one that is malformed. */
@@ -182,11 +195,7 @@ export function readTerms(
 export function readPrompt(input: AnswerInput, meter: PromptMeter): PromptCount {
   const prompt = meter.count(input.prefixes)
   const windowTokens = input.row.context_length
-  const tokens =
-    prompt.inputTokens +
-    prompt.cacheReadTokens +
-    prompt.cacheWriteTokens +
-    prompt.cacheWriteLongTokens
+  const tokens = promptTokensOf(prompt)
   if (windowTokens !== null && tokens > windowTokens) {
     throw badRequest(
       `This endpoint's maximum context length is ${windowTokens} tokens. However, you requested about ${tokens} tokens`,
