@@ -225,6 +225,27 @@ test('what is not HTTP is answered 400 in the envelope', async () => {
 })
 
 test.each([
+  ['a header of 100 KB', `x-big: ${'a'.repeat(100_000)}`, 431],
+  ['two lengths', 'content-length: 2\r\ncontent-length: 3', 400],
+  ['a length that is no number', 'content-length: two', 400],
+])(
+  'a head with %s is answered with an id, and in the envelope of its path',
+  async (_, line, status) => {
+    const answerOf = (path: string) =>
+      rawExchange([`POST ${path} HTTP/1.1\r\nhost: x\r\n${line}\r\n\r\n{}`])
+    for (const path of ['/v1/chat/completions', '/v1/images', '/v1/messages?beta=true']) {
+      const answer = await answerOf(path)
+      expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+      expect(answer).toMatch(/\r\nx-request-id: req_\w+\r\n/)
+    }
+    expect(await answerOf('/v1/messages')).toMatch(
+      /\r\nrequest-id: (req_\w+)\r\n.*\{"type":"error",.*"request_id":"\1"\}$/s,
+    )
+    expect(await answerOf('/v1/responses')).toMatch(/\{"error":\{"message":/)
+  },
+)
+
+test.each([
   ['GET /v1/models', '"code":"bad_request"'],
   ['GET /healthz', '"code":"bad_request"'],
   ['POST /v1/chat/completions', '"code":"bad_request"'],

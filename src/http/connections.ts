@@ -1,8 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { errorEnvelope } from '../formats/envelope.ts'
+import type { EnvelopeFamily } from '../formats/format.ts'
 import type { ThreadShare } from '../journey/gate/thread-share.ts'
 import { GrowingBytes } from '../vocabulary/growing-bytes.ts'
+import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { http } from './node-http.ts'
 
@@ -145,25 +147,32 @@ const UNANSWERED_MAX = 16
 // that is closed with unread bytes is reset, and the reset discards the response.
 const DRAIN_TIMEOUT_MS = 2_000
 
+interface ConnectionsInput {
+  readonly threadShare: ThreadShare
+  readonly ids: IdSource
+  /** The error envelope of a URL. */
+  readonly familyOf: (url: string) => EnvelopeFamily
+}
+
 /**
  * The queue of requests on each connection. A request that a client sends ahead of its turn waits for it:
  * before its turn a response has no socket, and would not notice that the client left.
  */
 export class Connections {
-  readonly #threadShare: ThreadShare
+  readonly #input: ConnectionsInput
   readonly #unanswered = new WeakMap<Socket, Unanswered>()
   /** Connections from which nothing more is read. */
   readonly #refused = new WeakSet<Socket>()
 
-  constructor(threadShare: ThreadShare) {
-    this.#threadShare = threadShare
+  constructor(input: ConnectionsInput) {
+    this.#input = input
   }
 
   /** Calls back when it is this request's turn on its connection, usually at once. */
   take(clientRequest: ClientRequest, client: ServerResponse, serve: () => void): void {
     const { socket } = clientRequest
     if (this.#refused.has(socket)) return
-    clientRequest.shareThread(this.#threadShare)
+    clientRequest.shareThread(this.#input.threadShare)
     const earlier = this.#unanswered.get(socket)
     if (earlier === undefined) {
       this.#add({ count: 1, clientRequest, client })
@@ -185,7 +194,7 @@ export class Connections {
    * error, and the code that serves the request answers it. Elsewhere this answers, unless that would write
    * into another response. The rest of the refused bytes raise this again and are dropped.
    */
-  refuse(error: NodeJS.ErrnoException, socket: Socket): void {
+  refuse(error: RefusedBytes, socket: Socket): void {
     if (this.#refused.has(socket)) return
     this.#refused.add(socket)
     if (!socket.writable || error.code === 'ECONNRESET') {
@@ -194,7 +203,7 @@ export class Connections {
     }
     const latest = this.#unanswered.get(socket)
     if (latest === undefined) {
-      socket.write(refusalOf(error))
+      socket.write(this.#refusalOf(error))
       const timer = setTimeout(() => socket.destroy(), DRAIN_TIMEOUT_MS)
       socket.once('end', () => socket.destroy())
       socket.once('close', () => clearTimeout(timer))
@@ -204,6 +213,22 @@ export class Connections {
       latest.client.once('close', () => socket.destroySoon())
       latest.clientRequest.breakOff(problemOf(error))
     }
+  }
+
+  /** The whole response to a head that can't be read. */
+  #refusalOf(error: RefusedBytes): string {
+    const { ids, familyOf } = this.#input
+    const problem = problemOf(error)
+    const requestId = ids.next('req')
+    const family = familyOf(urlIn(error.rawPacket))
+    const body = errorEnvelope(family, { problem, requestId })
+    const shouldRetry = problem.isFinal ? 'x-should-retry: false\r\n' : ''
+    const ownId = family === 'messages' ? `request-id: ${requestId}\r\n` : ''
+    return (
+      `HTTP/1.1 ${problem.httpStatus} Refused\r\nx-request-id: ${requestId}\r\n${ownId}` +
+      `content-type: application/json\r\n${shouldRetry}` +
+      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`
+    )
   }
 
   /** Serves the requests that wait, the last with `connection: close`, and drops the bytes behind them. */
@@ -229,17 +254,19 @@ export class Connections {
   }
 }
 
-function refusalOf(error: NodeJS.ErrnoException): string {
-  const problem = problemOf(error)
-  const body = errorEnvelope('openai', { problem, requestId: null })
-  const shouldRetry = problem.isFinal ? 'x-should-retry: false\r\n' : ''
-  return (
-    `HTTP/1.1 ${problem.httpStatus} Refused\r\ncontent-type: application/json\r\n${shouldRetry}` +
-    `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`
-  )
+/** What Node's parser reports. */
+type RefusedBytes = NodeJS.ErrnoException & { readonly rawPacket?: unknown }
+
+const REQUEST_LINE_BYTES_MAX = 2_048
+
+/** The URL of a head that begins with these bytes; empty if they are from its middle, or no HTTP. */
+function urlIn(bytes: unknown): string {
+  if (!Buffer.isBuffer(bytes)) return ''
+  const line = bytes.toString('latin1', 0, REQUEST_LINE_BYTES_MAX)
+  return /^[A-Z]+ (\S+) HTTP\//.exec(line)?.[1] ?? ''
 }
 
-function problemOf(error: NodeJS.ErrnoException): Problem {
+function problemOf(error: RefusedBytes): Problem {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
       return new Problem('headers_too_large')

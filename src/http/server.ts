@@ -66,9 +66,9 @@ function refuseSchemas(): never {
 /** Makes the HTTP server: inference on Node's own server, everything else by Fastify on the same one. */
 export function createHttpServer(input: HttpServerInput): FastifyInstance {
   const { formats, inference, ids, readiness = () => [] } = input
-  const connections = new Connections(input.threadShare)
-  const health = createHealth({ ids, readiness })
   const familyOf = familyFinder(formats)
+  const connections = new Connections({ threadShare: input.threadShare, ids, familyOf })
+  const health = createHealth({ ids, readiness })
   const refuseHostless = (clientRequest: ClientRequest, client: ServerResponse): void =>
     answerProblem({
       clientRequest,
