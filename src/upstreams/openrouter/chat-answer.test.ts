@@ -1,83 +1,61 @@
 import { describe, expect, test } from 'vitest'
 import { chat, completions, embeddings, images } from './chat.ts'
-import { answerFixture, answerOf, plainReport, usageOf } from './testing/exchange.ts'
+import { answerFixture, answerOf, plainReport, reportOf, usageOf } from './testing/exchange.ts'
 
 describe('the report of a whole answer', () => {
-  const report = (
-    usage: Parameters<typeof usageOf>[0],
-    cost: string | null,
-    generationId: string | null,
-  ) => ({ usage: usageOf(usage), cost, generationId })
-
   test.each([
     [
       'chat-basic.json',
       chat,
-      report(
-        { inputTokens: 21, outputTokens: 9 },
-        '0.000198',
-        'gen-1795000001-aB3dE5fG7hJ9kL1mN2pQ',
-      ),
+      { inputTokens: 21, outputTokens: 9 },
+      '0.000198',
+      '001-aB3dE5fG7hJ9kL1mN2pQ',
     ],
     [
       'chat-cache.json',
       chat,
-      report(
-        { inputTokens: 500, cacheReadTokens: 20_000, cacheWriteTokens: 10_000, outputTokens: 120 },
-        '0.0468',
-        'gen-1795000007-cc',
-      ),
+      { inputTokens: 500, cacheReadTokens: 20_000, cacheWriteTokens: 10_000, outputTokens: 120 },
+      '0.0468',
+      '007-cc',
     ],
     [
       'chat-web-search.json',
       chat,
-      report(
-        { inputTokens: 5_200, outputTokens: 350, searches: 3 },
-        '0.05085',
-        'gen-1795000009-ws',
-      ),
+      { inputTokens: 5_200, outputTokens: 350, searches: 3 },
+      '0.05085',
+      '009-ws',
     ],
     [
       'chat-image-in-reply.json',
       chat,
-      report(
-        { inputTokens: 900, outputTokens: 1_300, imageOutputTokens: 1_290 },
-        '0.038995',
-        'gen-1795000010-im',
-      ),
+      { inputTokens: 900, outputTokens: 1_300, imageOutputTokens: 1_290 },
+      '0.038995',
+      '010-im',
     ],
-    [
-      'completions-basic.json',
-      completions,
-      report({ inputTokens: 6, outputTokens: 8 }, '0.000025', 'gen-1795000101'),
-    ],
+    ['completions-basic.json', completions, { inputTokens: 6, outputTokens: 8 }, '0.000025', '101'],
     [
       'completions-chat-shaped.json',
       completions,
-      report({ inputTokens: 2, outputTokens: 1 }, '0.000005', 'gen-1795000110'),
+      { inputTokens: 2, outputTokens: 1 },
+      '0.000005',
+      '110',
     ],
-    [
-      'embeddings-basic.json',
-      embeddings,
-      report({ inputTokens: 2 }, '0.00000004', 'gen-1795000401'),
-    ],
-    [
-      'embeddings-base64.json',
-      embeddings,
-      report({ inputTokens: 2 }, '0.00000004', 'gen-1795000403'),
-    ],
-    ['embeddings-no-cost.json', embeddings, report({ inputTokens: 2 }, null, 'gen-1795000405')],
-    ['embeddings-no-cost-no-id.json', embeddings, report({ inputTokens: 2 }, null, null)],
-    ['embeddings-no-id.json', embeddings, report({ inputTokens: 2 }, '0.00000004', null)],
+    ['embeddings-basic.json', embeddings, { inputTokens: 2 }, '0.00000004', '401'],
+    ['embeddings-base64.json', embeddings, { inputTokens: 2 }, '0.00000004', '403'],
+    ['embeddings-no-cost.json', embeddings, { inputTokens: 2 }, null, '405'],
+    ['embeddings-no-cost-no-id.json', embeddings, { inputTokens: 2 }, null, null],
+    ['embeddings-no-id.json', embeddings, { inputTokens: 2 }, '0.00000004', null],
     [
       'images-basic.json',
       images,
-      report({ outputTokens: 4_175, imageOutputTokens: 4_175 }, '0.0399965', null),
+      { outputTokens: 4_175, imageOutputTokens: 4_175 },
+      '0.0399965',
+      null,
     ],
-  ])('%s', (fileName, format, expected) => {
+  ])('%s', (fileName, format, counts, cost, generation) => {
     const reading = format.readAnswer(answerFixture(fileName))
     expect(reading.kind).toBe('success')
-    expect(plainReport(reading.reported)).toEqual(expected)
+    expect(plainReport(reading.reported)).toEqual(reportOf({ counts, cost, generation }))
   })
 
   test('an image never has a generation id, even if its answer has one', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { eventOf } from '../../formats/testing/exchange.ts'
 import { chat, completions, images } from './chat.ts'
-import { eventsFixture, kindsOf, plainReport, usageOf } from './testing/exchange.ts'
+import { eventsFixture, kindsOf, plainReport, reportOf } from './testing/exchange.ts'
 
 /** Data that is not a JSON object. */
 const UNREADABLE = [
@@ -18,47 +18,35 @@ const UNREADABLE = [
 
 describe('a stream', () => {
   test.each([
-    [
-      'chat-stream.sse',
-      chat,
-      { inputTokens: 21, outputTokens: 4 },
-      '0.000123',
-      'gen-1795000003-st',
-    ],
+    ['chat-stream.sse', chat, { inputTokens: 21, outputTokens: 4 }, '0.000123', '003-st'],
     [
       'chat-stream-include-usage.sse',
       chat,
       { inputTokens: 21, outputTokens: 4 },
       '0.000123',
-      'gen-1795000004-iu',
+      '004-iu',
     ],
     [
       'chat-stream-tool-call.sse',
       chat,
       { inputTokens: 143, outputTokens: 22 },
       '0.000759',
-      'gen-1795000005-tcs',
+      '005-tcs',
     ],
     [
       'chat-stream-reasoning.sse',
       chat,
       { inputTokens: 52, outputTokens: 480, reasoningTokens: 400 },
       '0.007356',
-      'gen-1795000006-rs',
+      '006-rs',
     ],
-    [
-      'completions-stream.sse',
-      completions,
-      { inputTokens: 6, outputTokens: 8 },
-      '0.000025',
-      'gen-1795000102',
-    ],
+    ['completions-stream.sse', completions, { inputTokens: 6, outputTokens: 8 }, '0.000025', '102'],
     [
       'completions-stream-include-usage.sse',
       completions,
       { inputTokens: 6, outputTokens: 8 },
       '0.000025',
-      'gen-1795000103',
+      '103',
     ],
     [
       'images-stream.sse',
@@ -76,15 +64,11 @@ describe('a stream', () => {
     ],
   ])(
     '%s: all relayed, its end seen, its report read',
-    (fileName, format, counts, cost, generationId) => {
+    (fileName, format, counts, cost, generation) => {
       const observer = format.observeStream({})
       const events = eventsFixture(fileName)
       expect(kindsOf(observer, events)).toEqual([...events.slice(1).map(() => 'relay'), 'terminal'])
-      expect(plainReport(observer.reported())).toEqual({
-        usage: usageOf(counts),
-        cost,
-        generationId,
-      })
+      expect(plainReport(observer.reported())).toEqual(reportOf({ counts, cost, generation }))
     },
   )
 

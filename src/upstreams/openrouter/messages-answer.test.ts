@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { NOTHING_SENT } from '../../formats/fields.ts'
 import { messages as format } from '../../formats/messages.ts'
-import { problemForProviderError } from '../../formats/provider-error.ts'
 import { eventOf } from '../../formats/testing/exchange.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { messages } from './messages.ts'
@@ -11,46 +9,38 @@ import {
   eventsFixture,
   kindsOf,
   plainReport,
+  problemOf,
+  reportOf,
   usageOf,
 } from './testing/exchange.ts'
 
 describe('the report of a whole answer', () => {
   test.each([
-    [
-      'messages-basic.json',
-      usageOf({ inputTokens: 12, outputTokens: 18 }),
-      '0.000306',
-      'gen-1795000201',
-    ],
+    ['messages-basic.json', { inputTokens: 12, outputTokens: 18 }, '0.000306', '201'],
     // A message id is no generation id; the relay reads the header.
-    ['messages-own-id.json', usageOf({ inputTokens: 12, outputTokens: 18 }), '0.000306', null],
+    ['messages-own-id.json', { inputTokens: 12, outputTokens: 18 }, '0.000306', null],
     [
       'messages-web-search.json',
-      usageOf({ inputTokens: 900, outputTokens: 200, searches: 2 }),
+      { inputTokens: 900, outputTokens: 200, searches: 2 },
       '0.0257',
-      'gen-1795000206',
+      '206',
     ],
     [
       'messages-cache.json',
-      usageOf({
+      {
         inputTokens: 50,
         cacheReadTokens: 60_000,
         cacheWriteTokens: 1_200,
         outputTokens: 90,
-      }),
+      },
       '0.024',
-      'gen-1795000207',
+      '207',
     ],
-    [
-      'messages-fast-mode.json',
-      usageOf({ inputTokens: 30, outputTokens: 40 }),
-      '0.00138',
-      'gen-1795000215',
-    ],
-  ])('%s', (fileName, usage, cost, generationId) => {
+    ['messages-fast-mode.json', { inputTokens: 30, outputTokens: 40 }, '0.00138', '215'],
+  ])('%s', (fileName, counts, cost, generation) => {
     const reading = messages.readAnswer(answerFixture(fileName))
     expect(reading.kind).toBe('success')
-    expect(plainReport(reading.reported)).toEqual({ usage, cost, generationId })
+    expect(plainReport(reading.reported)).toEqual(reportOf({ counts, cost, generation }))
   })
 
   test.each([
@@ -89,39 +79,24 @@ describe('the report of a whole answer', () => {
   test('an error about our own account does not reach the client', () => {
     for (const type of ['authentication_error', 'billing_error']) {
       const reading = messages.readAnswer(answerOf({ type: 'error', error: { type } }))
-      if (reading.kind !== 'error') throw new Error('not read as an error')
-      expect(
-        problemForProviderError(reading.error, { retryAfter: undefined, sent: NOTHING_SENT }),
-      ).toMatchObject({ code: 'service_unavailable', messagesType: 'overloaded_error' })
+      expect(problemOf(reading)).toMatchObject({
+        code: 'service_unavailable',
+        messagesType: 'overloaded_error',
+      })
     }
   })
 })
 
 describe('a stream', () => {
   test.each([
-    [
-      'messages-stream.sse',
-      usageOf({ inputTokens: 12, outputTokens: 6 }),
-      '0.000126',
-      'gen-1795000203',
-    ],
-    [
-      'messages-stream-no-cost.sse',
-      usageOf({ inputTokens: 12, outputTokens: 6 }),
-      null,
-      'gen-1795000204',
-    ],
-    [
-      'messages-stream-tool-call.sse',
-      usageOf({ inputTokens: 410, outputTokens: 60 }),
-      null,
-      'gen-1795000205',
-    ],
-  ])('%s is relayed to its end, and its report is read', (fileName, usage, cost, generationId) => {
+    ['messages-stream.sse', { inputTokens: 12, outputTokens: 6 }, '0.000126', '203'],
+    ['messages-stream-no-cost.sse', { inputTokens: 12, outputTokens: 6 }, null, '204'],
+    ['messages-stream-tool-call.sse', { inputTokens: 410, outputTokens: 60 }, null, '205'],
+  ])('%s is relayed to its end, and its report is read', (fileName, counts, cost, generation) => {
     const observer = messages.observeStream({})
     const events = eventsFixture(fileName)
     expect(kindsOf(observer, events)).toEqual([...events.slice(1).map(() => 'relay'), 'terminal'])
-    expect(plainReport(observer.reported())).toEqual({ usage, cost, generationId })
+    expect(plainReport(observer.reported())).toEqual(reportOf({ counts, cost, generation }))
     expect(observer.relayedTokens()).toBe(0)
   })
 
@@ -275,11 +250,7 @@ test('the error event is the messages envelope, without any text of the provider
     '"request_id":"SECRET","metadata":{"provider_name":"SECRET"}}'
   const event = eventOf(data, 'error')
   const reading = messages.observeStream({}).onEvent(event)
-  if (reading.kind !== 'error') throw new Error('not read as an error')
-  const problem = problemForProviderError(reading.error, {
-    retryAfter: undefined,
-    sent: NOTHING_SENT,
-  })
+  const problem = problemOf(reading)
   const frame = format.errorEvent({ problem, requestId: 'req_1', event })
   expect(frame).toBe(
     'event: error\ndata: {"type":"error","error":{"type":"overloaded_error",' +

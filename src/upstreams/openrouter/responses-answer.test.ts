@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { NOTHING_SENT } from '../../formats/fields.ts'
 import type { StreamEvent } from '../../formats/format.ts'
-import { problemForProviderError } from '../../formats/provider-error.ts'
 import { responses as format } from '../../formats/responses.ts'
 import { eventOf } from '../../formats/testing/exchange.ts'
 import { Problem } from '../../vocabulary/problem.ts'
@@ -12,6 +10,8 @@ import {
   eventsFixture,
   kindsOf,
   plainReport,
+  problemOf,
+  reportOf,
   usageOf,
 } from './testing/exchange.ts'
 
@@ -19,17 +19,16 @@ const NOTHING = { usage: null, cost: null, generationId: null }
 
 describe('the report of a whole answer', () => {
   test.each([
-    ['responses-basic.json', 'gen-1795000301'],
+    ['responses-basic.json', '301'],
     // A response id is no generation id; the relay reads the header.
     ['responses-own-id.json', null],
-  ])('%s', (fileName, generationId) => {
+  ])('%s', (fileName, generation) => {
     const reading = responses.readAnswer(answerFixture(fileName))
     expect(reading.kind).toBe('success')
-    expect(plainReport(reading.reported)).toEqual({
-      usage: usageOf({ inputTokens: 14, outputTokens: 7 }),
-      cost: '0.000147',
-      generationId,
-    })
+    const counts = { inputTokens: 14, outputTokens: 7 }
+    expect(plainReport(reading.reported)).toEqual(
+      reportOf({ counts, cost: '0.000147', generation }),
+    )
   })
 
   test('cache reads and writes are not in the input count, and searches and reasoning are reported', () => {
@@ -74,38 +73,28 @@ describe('the report of a whole answer', () => {
 
 describe('a stream', () => {
   test.each([
-    ['responses-stream.sse', { inputTokens: 14, outputTokens: 7 }, '0.000147', 'gen-1795000303'],
-    [
-      'responses-stream-data-only.sse',
-      { inputTokens: 14, outputTokens: 7 },
-      '0.000147',
-      'gen-1795000304',
-    ],
+    ['responses-stream.sse', { inputTokens: 14, outputTokens: 7 }, '0.000147', '303'],
+    ['responses-stream-data-only.sse', { inputTokens: 14, outputTokens: 7 }, '0.000147', '304'],
     [
       'responses-stream-function-call.sse',
       { inputTokens: 220, outputTokens: 35 },
       '0.001185',
-      'gen-1795000305',
+      '305',
     ],
-    [
-      'responses-stream-incomplete.sse',
-      { inputTokens: 14, outputTokens: 512 },
-      '0.007722',
-      'gen-1795000307',
-    ],
+    ['responses-stream-incomplete.sse', { inputTokens: 14, outputTokens: 512 }, '0.007722', '307'],
     [
       'responses-stream-reasoning.sse',
       { inputTokens: 300, outputTokens: 800, reasoningTokens: 700 },
       '0.0129',
-      'gen-1795000311',
+      '311',
     ],
     [
       'responses-stream-unknown-events.sse',
       { inputTokens: 14, outputTokens: 7 },
       '0.000147',
-      'gen-1795000313',
+      '313',
     ],
-  ])('%s is relayed to its end, and its report is read', (fileName, counts, cost, generationId) => {
+  ])('%s is relayed to its end, and its report is read', (fileName, counts, cost, generation) => {
     const observer = responses.observeStream({})
     const events = eventsFixture(fileName)
     const isDone = ({ data }: StreamEvent) => data === '[DONE]'
@@ -117,7 +106,7 @@ describe('a stream', () => {
     expect(kindsOf(observer, events.filter(isDone))).toEqual(
       events.filter(isDone).map(() => 'relay'),
     )
-    expect(plainReport(observer.reported())).toEqual({ usage: usageOf(counts), cost, generationId })
+    expect(plainReport(observer.reported())).toEqual(reportOf({ counts, cost, generation }))
     expect(observer.relayedTokens()).toBe(0)
   })
 
@@ -233,12 +222,7 @@ describe('the error event', () => {
   const SECRET = 'SECRET words'
   const frameFor = (event: StreamEvent) => {
     const reading = responses.observeStream({}).onEvent(event)
-    if (reading.kind !== 'error' && reading.kind !== 'terminalError') throw new Error('no error')
-    const problem = problemForProviderError(reading.error, {
-      retryAfter: undefined,
-      sent: NOTHING_SENT,
-    })
-    return format.errorEvent({ problem, requestId: 'req_1', event })
+    return format.errorEvent({ problem: problemOf(reading), requestId: 'req_1', event })
   }
   const jsonOf = (frame: string) => JSON.parse(frame.slice(frame.indexOf('data: ') + 6))
 

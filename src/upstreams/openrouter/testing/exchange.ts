@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { NOTHING_SENT } from '../../../formats/fields.ts'
 import { type StreamEvent, sizeCall, type WireFormat } from '../../../formats/format.ts'
+import { problemForProviderError } from '../../../formats/provider-error.ts'
 import {
   bodyOf,
   DEFAULT_PUBLIC_NAMES,
@@ -12,8 +14,9 @@ import { editJson } from '../../../json/edit.ts'
 import type { JsonBody } from '../../../json/walk.ts'
 import { formatDecimal } from '../../../vocabulary/money.ts'
 import type { Offer } from '../../../vocabulary/offer.ts'
-import type { Reported } from '../../../vocabulary/outcome.ts'
-import type { StreamEventReading, StreamObserver, Wire } from '../../upstream.ts'
+import type { Reported, TokenUsage } from '../../../vocabulary/outcome.ts'
+import type { Problem } from '../../../vocabulary/problem.ts'
+import type { AnswerReading, StreamEventReading, StreamObserver, Wire } from '../../upstream.ts'
 import { openrouter } from '../openrouter.ts'
 
 /** The OpenRouter wire of a format. */
@@ -90,8 +93,25 @@ export function plainReport({ usage, costUsd, generationId }: Reported): {
   return { usage, cost: costUsd === null ? null : formatDecimal(costUsd), generationId }
 }
 
+/** The report of a recorded answer: `generation` is the end of its id. */
+export function reportOf(recorded: {
+  readonly counts: Partial<TokenUsage>
+  readonly cost: string | null
+  readonly generation: string | null
+}): ReturnType<typeof plainReport> {
+  const { counts, cost, generation } = recorded
+  const generationId = generation === null ? null : `gen-1795000${generation}`
+  return { usage: usageOf(counts), cost, generationId }
+}
+
+/** The problem that a client gets for an error of the provider. */
+export function problemOf(reading: AnswerReading | StreamEventReading): Problem {
+  if (reading.kind !== 'error' && reading.kind !== 'terminalError') throw new Error('no error')
+  return problemForProviderError(reading.error, { retryAfter: undefined, sent: NOTHING_SENT })
+}
+
 /** These token counts, and zero for all others. */
-export function usageOf(counts: Partial<NonNullable<Reported['usage']>>): Reported['usage'] {
+export function usageOf(counts: Partial<TokenUsage>): TokenUsage {
   return {
     inputTokens: 0,
     cacheReadTokens: 0,
