@@ -2,11 +2,17 @@ import { randomFillSync } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createLedger } from '../ledger/engines/create-ledger.ts'
+import { FACTS, holdInput } from '../ledger/testing/script.ts'
 import { openStore } from '../store/open-store.ts'
 import { systemClock } from '../vocabulary/clock.ts'
 import { createIdSource } from '../vocabulary/ids.ts'
-import { micros } from '../vocabulary/money.ts'
-import { type CommandLine, cells, openCommandLine } from './testing/command-line.ts'
+import {
+  type CommandLine,
+  cells,
+  failed,
+  openCommandLine,
+  printed,
+} from './testing/command-line.ts'
 
 let line: CommandLine
 
@@ -26,35 +32,20 @@ async function makeRequests(): Promise<{ readonly account: string; readonly requ
   // Ids of one millisecond have no order of their own.
   const requests = [ids.next('req'), ids.next('req')].sort()
   for (const [index, requestId] of requests.entries()) {
-    await ledger.openHold({
-      requestId,
-      accountId: account,
-      apiKeyId,
-      instanceId: 'inst_test',
-      endpoint: 'chat',
-      modelId: index === 0 ? 'acme/first' : 'acme/second',
-      stream: false,
-      neededMicros: micros(1_234),
-      leastMicros: micros(1_234),
-      freeCreditQualifies: false,
-      freeCreditAloneRunsOnLess: false,
-      tokens: 1,
-      upstream: 'openrouter',
-      priceSnapshotId: 'prices',
-      tags: index === 0 ? ['nightly', 'team two'] : null,
-      feeBasisPoints: 500,
-    })
+    await ledger.openHold(
+      holdInput(requestId, {
+        accountId: account,
+        apiKeyId,
+        modelId: index === 0 ? 'acme/first' : 'acme/second',
+        amountMicros: 1_234,
+        tags: index === 0 ? ['nightly', 'team two'] : null,
+      }),
+    )
   }
   await ledger.settle({
     requestId: requests[1] ?? '',
     resolution: { kind: 'released' },
-    facts: {
-      httpStatus: 502,
-      errorCode: 'upstream_error',
-      usage: null,
-      generationId: null,
-      firstByteAtMs: null,
-    },
+    facts: { ...FACTS, httpStatus: 502, errorCode: 'upstream_error' },
   })
   await ledger.close()
   await store.close()
@@ -63,11 +54,7 @@ async function makeRequests(): Promise<{ readonly account: string; readonly requ
 
 describe('request', () => {
   test('list is empty before the first', async () => {
-    expect(await line.run('request', 'list')).toEqual({
-      exitCode: 0,
-      out: 'no requests match\n',
-      notes: '',
-    })
+    expect(await line.run('request', 'list')).toEqual(printed('no requests match\n'))
   })
 
   test('list shows the newest first, with hold and charge', async () => {
@@ -135,11 +122,9 @@ describe('request', () => {
   })
 
   test('show of an unknown id fails', async () => {
-    expect(await line.run('request', 'show', 'req_0')).toEqual({
-      exitCode: 3,
-      out: '',
-      notes: 'tollgate: No request that opened a hold has the ID "req_0".\n',
-    })
+    expect(await line.run('request', 'show', 'req_0')).toEqual(
+      failed(3, 'tollgate: No request that opened a hold has the ID "req_0".\n'),
+    )
   })
 })
 

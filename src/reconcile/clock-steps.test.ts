@@ -17,9 +17,7 @@ beforeEach(async () => {
 afterEach(() => world.close())
 
 test('a clock that steps back by a day delays nothing for long', async () => {
-  const process = world.startProcess()
-  process.reconciler.start()
-  await process.reconciler.runDue()
+  const process = await world.running()
   for (const request of await world.leaveMany(5)) process.reconciler.noticed(request)
   world.nowMs -= 24 * HOUR_MS
   for (const timer of [...process.timers]) timer.run()
@@ -29,9 +27,7 @@ test('a clock that steps back by a day delays nothing for long', async () => {
 })
 
 test('a clock that steps forward leaves no request waiting for a timer of the old time', async () => {
-  const process = world.startProcess()
-  process.reconciler.start()
-  await process.reconciler.runDue()
+  const process = await world.running()
   // It waits for the next scan, for five minutes that do not become shorter.
   const [ofOldTime] = process.timers
   world.nowMs += 10 * MINUTE_MS
@@ -46,9 +42,7 @@ test('a clock that steps forward leaves no request waiting for a timer of the ol
 test.each(['is down', 'has no look-up'])(
   'a clock that steps back while the upstream %s does not prolong the wait',
   async (trouble) => {
-    const process = world.startProcess()
-    process.reconciler.start()
-    await process.reconciler.runDue()
+    const process = await world.running()
     if (trouble === 'is down') await world.simulator.refuseConnections()
     else world.simulator.script({ path: '/generation', status: 404, errorBody: 'html', times: 2 })
     for (const request of await world.leaveMany(2)) process.reconciler.noticed(request)

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { CorrectInput } from '../ledger/ledger.ts'
 import { StoreRefused } from '../store/store-failure.ts'
+import { usageOf } from '../upstreams/openrouter/testing/exchange.ts'
 import type { Resolution } from '../vocabulary/outcome.ts'
 import {
   createReconcileWorld,
@@ -14,16 +15,7 @@ import {
   unresolved,
 } from './testing/world.ts'
 
-const COUNTED = {
-  inputTokens: 10,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-  cacheWriteLongTokens: 0,
-  outputTokens: 5,
-  reasoningTokens: 0,
-  imageOutputTokens: 0,
-  searches: 0,
-}
+const COUNTED = usageOf({ inputTokens: 10, outputTokens: 5 })
 
 let world: ReconcileWorld
 
@@ -49,9 +41,7 @@ describe('a record that cannot be true', () => {
     ['of nothing, where a cost was reported', record('gen-1', '0'), 'zeroCost'],
   ])('%s is not known yet; after a day the charge stands', async (_, rawBody, doubt) => {
     answer(rawBody)
-    const process = world.startProcess()
-    process.reconciler.start()
-    await process.reconciler.runDue()
+    const process = await world.running()
     process.reconciler.noticed(await world.leave('R1', provisional('gen-1', '0.0001')))
     await world.passUntil(START_MS + 24 * HOUR_MS - 1, process)
     expect(process.settled).toEqual([])
@@ -100,9 +90,7 @@ describe('a record that cannot be true', () => {
         return world.bench.ledger.correct(input)
       },
     }
-    const process = world.startProcess({ ledger: refusing })
-    process.reconciler.start()
-    await process.reconciler.runDue()
+    const process = await world.running({ ledger: refusing })
     process.reconciler.noticed(await world.leave('R1', estimated('gen-1', 500)))
     await world.passUntil(START_MS + 24 * HOUR_MS, process)
     expect(process.settled.map(describeSettlement)).toEqual(['R1 final 500 (givenUp, 0)'])
@@ -118,9 +106,7 @@ describe('a request that was released and has an id', () => {
   test('has its late cost recorded, and is never charged for it', async () => {
     world.ran('gen-1', 0.0002)
     world.simulator.generations.answerUnknownFirst(2)
-    const process = world.startProcess()
-    process.reconciler.start()
-    await process.reconciler.runDue()
+    const process = await world.running()
     process.reconciler.noticed(await world.leave('R1', dropped('gen-1')))
     await world.passUntil(START_MS + HOUR_MS, process)
     expect(process.billedLate).toEqual(['R1 0.0002'])
@@ -130,9 +116,7 @@ describe('a request that was released and has an id', () => {
   })
 
   test('is asked about for some minutes, and no longer', async () => {
-    const process = world.startProcess()
-    process.reconciler.start()
-    await process.reconciler.runDue()
+    const process = await world.running()
     process.reconciler.noticed(await world.leave('R1', dropped('gen-1')))
     await world.passUntil(START_MS + 24 * HOUR_MS, process)
     const ages = process.asked.map(({ atMs }) => (atMs - START_MS) / SECOND_MS)

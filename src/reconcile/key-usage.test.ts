@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
-import { FACTS, holdInput } from '../ledger/testing/script.ts'
+import { FACTS, holdInput, runScript } from '../ledger/testing/script.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import type { KeyUsageAnswer } from '../upstreams/upstream.ts'
 import { firstIdOf } from '../vocabulary/ids.ts'
@@ -97,16 +97,7 @@ class World {
     this.bench.setNowMs(this.nowMs)
     const number = String(++this.#requests).padStart(16, '0')
     const requestId = `${firstIdOf({ prefix: 'req', timeMs: this.nowMs })}${number}`
-    await this.bench.ledger.openHold({
-      ...holdInput(requestId),
-      accountId: 'A',
-      apiKeyId: 'K',
-      instanceId: 'I',
-      neededMicros: micros(1_050_000),
-      leastMicros: micros(1_050_000),
-      freeCreditQualifies: false,
-      freeCreditAloneRunsOnLess: false,
-    })
+    await this.bench.ledger.openHold(holdInput(requestId, { amountMicros: 1_050_000 }))
     return requestId
   }
 
@@ -129,10 +120,7 @@ describe.each(STORE_BENCHES)("the usage of the upstream's key, on $engine", ({ o
       limits: { ...LEDGER_LIMITS_DEFAULT, keyRequestsPerMinuteMax: 10_000 },
     })
     bench.setNowMs(START_MS)
-    await bench.createAccount('A')
-    await bench.createApiKey('K', 'A')
-    const credit = { accountId: 'A', purse: 'backed', expiresAtMs: null, reference: 'r' } as const
-    await bench.ledger.addCredit({ ...credit, amountMicros: micros(1_000_000_000) })
+    await runScript(bench, 'account A\nkey K A\ncredit A backed 1000000000 r')
     try {
       await run(new World(bench))
     } finally {

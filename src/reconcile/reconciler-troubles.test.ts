@@ -38,9 +38,7 @@ async function correctionEntries(): Promise<number> {
 
 describe('an upstream that is down', () => {
   test('for an hour is asked about once a minute, and no request is lost', async () => {
-    const process = world.startProcess()
-    process.reconciler.start()
-    await process.reconciler.runDue()
+    const process = await world.running()
     await world.simulator.refuseConnections()
     for (const request of await world.leaveMany(50)) process.reconciler.noticed(request)
     await world.passUntil(START_MS + 30 * MINUTE_MS, process)
@@ -59,9 +57,7 @@ describe('an upstream that is down', () => {
   })
 
   test('when the time of a request is up is waited for another hour', async () => {
-    const process = world.startProcess()
-    process.reconciler.start()
-    await process.reconciler.runDue()
+    const process = await world.running()
     await world.simulator.refuseConnections()
     process.reconciler.noticed(await world.leave('unsure', unresolved('gen-1')))
     process.reconciler.noticed(await world.leave('charged', estimated('gen-2', 500)))
@@ -79,9 +75,7 @@ describe('an upstream that is down', () => {
     await world.leave('unsure', unresolved('gen-1'))
     world.nowMs += 50 * HOUR_MS
     await world.simulator.refuseConnections()
-    const process = world.startProcess()
-    process.reconciler.start()
-    await process.reconciler.runDue()
+    const process = await world.running()
     await world.passUntil(world.nowMs + 59 * MINUTE_MS, process)
     expect(process.settled).toEqual([])
     await world.simulator.acceptConnections()
@@ -90,9 +84,7 @@ describe('an upstream that is down', () => {
   })
 
   test('does not delay the release of holds without an id', async () => {
-    const process = world.startProcess()
-    process.reconciler.start()
-    await process.reconciler.runDue()
+    const process = await world.running()
     await world.simulator.refuseConnections()
     for (const request of await world.leaveMany(20)) process.reconciler.noticed(request)
     await world.leave('nameless', unresolved(null))
@@ -101,9 +93,7 @@ describe('an upstream that is down', () => {
   })
 
   test('for one request alone holds up no other', async () => {
-    const process = world.startProcess()
-    process.reconciler.start()
-    await process.reconciler.runDue()
+    const process = await world.running()
     world.simulator.script({ path: '/generation', times: 3, status: 500 })
     for (const request of await world.leaveMany(20)) process.reconciler.noticed(request)
     await world.passUntil(START_MS + MINUTE_MS, process)
@@ -135,9 +125,7 @@ describe('processes', () => {
   test('begin with the requests that earlier ones left', async () => {
     await world.leaveMany(30)
     world.nowMs += 10 * MINUTE_MS
-    const process = world.startProcess()
-    process.reconciler.start()
-    await process.reconciler.runDue()
+    const process = await world.running()
     expect(process.settled.length).toBe(30)
   })
 
@@ -193,9 +181,7 @@ describe('many requests', () => {
   })
 
   test('that end one after the other are looked up together, none more than a quarter second late', async () => {
-    const process = world.startProcess()
-    process.reconciler.start()
-    await process.reconciler.runDue()
+    const process = await world.running()
     for (let place = 0; place < 20; place++) {
       world.nowMs = START_MS + 10 * place
       for (const request of await world.leaveMany(1, place)) process.reconciler.noticed(request)
@@ -207,9 +193,7 @@ describe('many requests', () => {
   })
 
   test('that find no room in memory are found in the store', async () => {
-    const process = world.startProcess({ settings: { waitingRequestsMax: 10 } })
-    process.reconciler.start()
-    await process.reconciler.runDue()
+    const process = await world.running({ settings: { waitingRequestsMax: 10 } })
     for (const request of await world.leaveMany(300)) process.reconciler.noticed(request)
     expect(process.reconciler.waiting.size).toBe(10)
     await world.passUntil(START_MS + SECOND_MS, process)
@@ -288,7 +272,7 @@ describe('a store', () => {
 
   test('that hangs on a correction holds up no other request', async () => {
     const [asked, hung] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const process = world.startProcess({
+    const process = await world.running({
       settings: { lookupsInFlightMax: 1 },
       ledger: {
         async correct(input) {
@@ -298,8 +282,6 @@ describe('a store', () => {
         },
       },
     })
-    process.reconciler.start()
-    await process.reconciler.runDue()
     for (const place of [0, 1]) {
       world.nowMs = START_MS + place * 500
       for (const request of await world.leaveMany(1, place)) process.reconciler.noticed(request)
@@ -314,7 +296,7 @@ describe('a store', () => {
 
   test('that does not take a correction is asked again', async () => {
     let refusals = 3
-    const process = world.startProcess({
+    const process = await world.running({
       ledger: {
         correct(input) {
           if (refusals-- > 0) return Promise.reject(new StoreUnavailable('the disk is full'))
@@ -322,8 +304,6 @@ describe('a store', () => {
         },
       },
     })
-    process.reconciler.start()
-    await process.reconciler.runDue()
     for (const request of await world.leaveMany(2)) process.reconciler.noticed(request)
     await world.passUntil(START_MS + MINUTE_MS, process)
     expect(process.failures.map(({ of }) => of)).toEqual(['store', 'store', 'store'])

@@ -39,9 +39,7 @@ async function corrections(): Promise<readonly string[]> {
 
 describe('a request that has just ended', () => {
   test('is looked up within two seconds, and not before the first', async () => {
-    const process = world.startProcess()
-    process.reconciler.start()
-    await process.reconciler.runDue()
+    const process = await world.running()
     world.ran('gen-1', 0.0001)
     process.reconciler.noticed(await world.leave('R1', provisional('gen-1', '0.0001')))
     await world.passUntil(START_MS + SECOND_MS - 1, process)
@@ -52,9 +50,7 @@ describe('a request that has just ended', () => {
   })
 
   test('is looked up again after growing waits until the provider knows it', async () => {
-    const process = world.startProcess()
-    process.reconciler.start()
-    await process.reconciler.runDue()
+    const process = await world.running()
     world.ran('gen-1', 0.0002)
     world.simulator.generations.answerUnknownFirst(3)
     process.reconciler.noticed(await world.leave('R1', estimated('gen-1', 500)))
@@ -64,9 +60,7 @@ describe('a request that has just ended', () => {
   })
 
   test('is found in the store when it was not noticed', async () => {
-    const process = world.startProcess()
-    process.reconciler.start()
-    await process.reconciler.runDue()
+    const process = await world.running()
     world.ran('gen-1', 0.0002)
     await world.leave('R1', estimated('gen-1', 500))
     await world.passUntil(START_MS + 5 * MINUTE_MS, process)
@@ -74,9 +68,7 @@ describe('a request that has just ended', () => {
   })
 
   test('is found at once after a call of `scanNow`', async () => {
-    const process = world.startProcess()
-    process.reconciler.start()
-    await process.reconciler.runDue()
+    const process = await world.running()
     world.ran('gen-1', 0.0001)
     await world.leave('R1', unresolved('gen-1'))
     process.reconciler.scanNow()
@@ -199,9 +191,7 @@ describe('the cost that the provider names', () => {
 
 describe('a request that the provider never knows', () => {
   test('is settled as it stands after a day, and not a moment before', async () => {
-    const process = world.startProcess()
-    process.reconciler.start()
-    await process.reconciler.runDue()
+    const process = await world.running()
     for (const [requestId, resolution] of [
       ['charged', estimated('gen-1', 500)],
       ['unsure', unresolved('gen-2')],
@@ -234,9 +224,7 @@ describe('a request that the provider never knows', () => {
     await world.leave('nameless', unresolved(null))
     world.ran('gen-1', 0.0002)
     world.nowMs += 25 * HOUR_MS
-    const process = world.startProcess()
-    process.reconciler.start()
-    await process.reconciler.runDue()
+    const process = await world.running()
     expect(process.settled.map(describeSettlement).toSorted()).toEqual([
       'known final 210 (0.0002, 210)',
       'nameless released 0 (givenUp, 0)',
@@ -246,9 +234,7 @@ describe('a request that the provider never knows', () => {
 
   test('is settled after other times where they are set so', async () => {
     const settings = { settleAfterMs: 5 * SECOND_MS }
-    const process = world.startProcess({ settings })
-    process.reconciler.start()
-    await process.reconciler.runDue()
+    const process = await world.running({ settings })
     process.reconciler.noticed(await world.leave('charged', estimated('gen-1', 500)))
     process.reconciler.noticed(await world.leave('nameless', unresolved(null)))
     await world.passUntil(START_MS + 5 * SECOND_MS - 1, process)
@@ -264,9 +250,7 @@ describe('at an upstream without look-ups', () => {
   })
 
   test('a provisional charge stands after an hour, an unresolved hold waits its day', async () => {
-    const process = world.startProcess()
-    process.reconciler.start()
-    await process.reconciler.runDue()
+    const process = await world.running()
     process.reconciler.noticed(await world.leave('charged', estimated('gen-1', 500)))
     process.reconciler.noticed(await world.leave('unsure', unresolved('gen-2')))
     await world.passUntil(START_MS + HOUR_MS - 1, process)
@@ -306,9 +290,7 @@ describe('at an upstream without look-ups', () => {
   })
 
   test('a look-up that appears is used for all requests that still wait', async () => {
-    const process = world.startProcess()
-    process.reconciler.start()
-    await process.reconciler.runDue()
+    const process = await world.running()
     for (let place = 0; place < 20; place++) {
       world.ran(`gen-${place}`, 0.0001)
       process.reconciler.noticed(await world.leave(`R${place}`, estimated(`gen-${place}`, 500)))

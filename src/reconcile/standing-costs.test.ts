@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
-import { costOfCharge, FACTS, holdInput } from '../ledger/testing/script.ts'
+import { costOfCharge, FACTS, holdInput, runScript } from '../ledger/testing/script.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import { firstIdOf } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
@@ -61,32 +61,20 @@ function resolutionOf(kind: Ended['kind']): Resolution | null {
 
 async function prepare(bench: StoreBench): Promise<void> {
   bench.setNowMs(START_MS)
-  await bench.createAccount('A')
-  await bench.createApiKey('K', 'A')
-  await bench.ledger.addCredit({
-    accountId: 'A',
-    purse: 'backed',
-    amountMicros: micros(1_000_000_000),
-    expiresAtMs: null,
-    reference: 'first',
-  })
+  await runScript(bench, 'account A\nkey K A\ncredit A backed 1000000000 first')
 }
 
 async function leave(bench: StoreBench, number: number, request: Ended): Promise<string> {
   const time = firstIdOf({ prefix: 'req', timeMs: START_MS + request.openedMs })
   const requestId = `${time}${String(number).padStart(16, '0')}`
   bench.setNowMs(START_MS + request.openedMs)
-  await bench.ledger.openHold({
-    ...holdInput(requestId),
-    modelId: request.modelId,
-    accountId: 'A',
-    apiKeyId: 'K',
-    instanceId: request.instanceId,
-    neededMicros: micros(1_000),
-    leastMicros: micros(1_000),
-    freeCreditQualifies: false,
-    freeCreditAloneRunsOnLess: false,
-  })
+  await bench.ledger.openHold(
+    holdInput(requestId, {
+      modelId: request.modelId,
+      instanceId: request.instanceId,
+      amountMicros: 1_000,
+    }),
+  )
   const resolution = resolutionOf(request.kind)
   bench.setNowMs(START_MS + request.openedMs + request.tookMs)
   if (resolution !== null) await bench.ledger.settle({ requestId, resolution, facts: FACTS })
@@ -155,7 +143,7 @@ describe.each(STORE_BENCHES)('reported costs on $engine', ({ open }) => {
             const isMine = request.instanceId === 'I' || nowMs >= dueAtMs + 300_000
             const isDue = request.kind === 'stands' && nowMs >= dueAtMs && isMine
             if (!isDue) expect(row).toEqual(was)
-            else if (isDoubted({ ...holdInput(''), modelId: request.modelId })) {
+            else if (isDoubted(holdInput('', { modelId: request.modelId }))) {
               expect(row).toEqual({ ...was, costStands: false })
               recalled++
             } else {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
-import { runScript } from '../ledger/testing/script.ts'
+import { holdInput, runScript } from '../ledger/testing/script.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import { createIdSource } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
@@ -379,22 +379,14 @@ async function hold(requestId: string): Promise<void> {
     .values({ id: 'snap_1', model_id: 'acme/sage-pro', prices_json: '{}', created_at_ms: 0 })
     .onConflict((conflict) => conflict.doNothing())
     .execute()
-  const verdict = await bench.ledger.openHold({
-    requestId,
-    accountId: 'acct_1',
-    apiKeyId: 'key_1',
-    instanceId: 'inst_1',
-    endpoint: 'chat',
-    upstream: 'near',
-    modelId: 'acme/sage-pro',
-    stream: false,
-    neededMicros: micros(7),
-    leastMicros: micros(7),
-    freeCreditQualifies: false,
-    freeCreditAloneRunsOnLess: false,
-    feeBasisPoints: 500,
-    tokens: 1,
-    priceSnapshotId: 'snap_1',
-  })
+  const verdict = await bench.ledger.openHold(
+    holdInput(requestId, {
+      accountId: 'acct_1',
+      apiKeyId: 'key_1',
+      modelId: 'acme/sage-pro',
+      amountMicros: 7,
+      priceSnapshotId: 'snap_1',
+    }),
+  )
   expect(verdict.kind).toBe('opened')
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { usageOf } from '../../upstreams/openrouter/testing/exchange.ts'
 import { formatDecimal, type Micros, micros } from '../../vocabulary/money.ts'
 import {
   NOTHING_REPORTED,
@@ -20,19 +21,8 @@ const OFFER = offerWith({
   search: usd('0.01'),
 })
 
-function usage(counts: Partial<TokenUsage>): TokenUsage {
-  return {
-    inputTokens: 100,
-    cacheReadTokens: 0,
-    cacheWriteTokens: 0,
-    cacheWriteLongTokens: 0,
-    outputTokens: 25,
-    reasoningTokens: 0,
-    imageOutputTokens: 0,
-    searches: 0,
-    ...counts,
-  }
-}
+const usage = (counts: Partial<TokenUsage>) =>
+  usageOf({ inputTokens: 100, outputTokens: 25, ...counts })
 
 const PARTIAL: Reported = { ...NOTHING_REPORTED, usage: usage({ outputTokens: 1 }) }
 const COUNTED: Reported = { ...NOTHING_REPORTED, usage: usage({}), countsAreCost: true }

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { usageOf } from '../../upstreams/openrouter/testing/exchange.ts'
 import type { Call } from '../../vocabulary/call.ts'
 import { type Decimal, micros, parseDecimal } from '../../vocabulary/money.ts'
 import {
@@ -21,18 +22,7 @@ function cost(text: string): Decimal {
   return decimal
 }
 
-function tokens(inputTokens: number, outputTokens: number): TokenUsage {
-  return {
-    inputTokens,
-    cacheReadTokens: 0,
-    cacheWriteTokens: 0,
-    cacheWriteLongTokens: 0,
-    outputTokens,
-    reasoningTokens: 0,
-    imageOutputTokens: 0,
-    searches: 0,
-  }
-}
+const tokens = (inputTokens: number, outputTokens: number) => usageOf({ inputTokens, outputTokens })
 
 // Reports in every combination. The cost is 0.001; the counts cost 20 micro-dollars.
 const COST = cost('0.001')

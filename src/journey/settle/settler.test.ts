@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { HoldLedger, Settled, SettleInput } from '../../ledger/ledger.ts'
+import { FACTS } from '../../ledger/testing/script.ts'
 import { CommandImpossible, StoreRefused, StoreUnavailable } from '../../store/store-failure.ts'
 import { micros } from '../../vocabulary/money.ts'
 import { type HeldSettle, Settler } from './settler.ts'
@@ -9,13 +10,7 @@ const INPUT: HeldSettle = {
   upstream: 'openrouter',
   feeBasisPoints: 500,
   resolution: { kind: 'released' },
-  facts: {
-    httpStatus: 502,
-    errorCode: 'upstream_error',
-    usage: null,
-    generationId: null,
-    firstByteAtMs: null,
-  },
+  facts: { ...FACTS, httpStatus: 502, errorCode: 'upstream_error' },
 }
 
 const SETTLED: Settled = {

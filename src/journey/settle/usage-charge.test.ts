@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { usageOf } from '../../upstreams/openrouter/testing/exchange.ts'
 import { NO_MEDIA } from '../../vocabulary/call.ts'
 import { chargeForCost } from '../../vocabulary/money.ts'
 import type { PriceTable } from '../../vocabulary/offer.ts'
@@ -6,16 +7,7 @@ import type { TokenUsage } from '../../vocabulary/outcome.ts'
 import { callWith, OPEN, offerWith, SAGE, usd } from '../hold-size/testing/offers.ts'
 import { costOfUsage, estimateUsage } from './usage-charge.ts'
 
-const NO_TOKENS: TokenUsage = {
-  inputTokens: 0,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-  cacheWriteLongTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-  imageOutputTokens: 0,
-  searches: 0,
-}
+const NO_TOKENS = usageOf({})
 
 interface Row {
   readonly name: string

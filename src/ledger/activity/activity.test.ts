@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { PROGRAM_SCHEMA } from '../../store/migrations/migrations.ts'
 import { firstIdOf } from '../../vocabulary/ids.ts'
-import { micros } from '../../vocabulary/money.ts'
 import {
   abandonEarlierInstances,
   heartbeat,
@@ -89,12 +88,9 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
         ['\\"x', 'a"'],
       ]
       for (const [place, tags] of tagged.entries()) {
-        const money = { neededMicros: micros(1), leastMicros: micros(1) }
-        const verdict = await bench.ledger.openHold({
-          ...holdInput(idAt(50 * HOUR + place)),
-          ...{ accountId: 'A2', apiKeyId: 'K3', instanceId: 'I', tags, ...money },
-          ...{ freeCreditQualifies: false, freeCreditAloneRunsOnLess: false },
-        })
+        const id = idAt(50 * HOUR + place)
+        const hold = holdInput(id, { accountId: 'A2', apiKeyId: 'K3', tags })
+        const verdict = await bench.ledger.openHold(hold)
         expect(verdict.kind).toBe('opened')
       }
       const tags = [...new Set(tagged.flat()), '', '"', ']', 'x"', '_', 'a']

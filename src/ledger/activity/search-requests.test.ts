@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { firstIdOf } from '../../vocabulary/ids.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { STORE_BENCHES } from '../testing/benches.ts'
-import { holdInput } from '../testing/script.ts'
+import { holdInput, runScript } from '../testing/script.ts'
 import type { StoreBench } from '../testing/store-bench.ts'
 import { listRequests, type RequestFilter } from './activity.ts'
 import { searchRequests } from './search-requests.ts'
@@ -17,29 +17,15 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   // One request a day, every tenth of another model.
   beforeEach(async () => {
     bench = await open({ limits: { ...LEDGER_LIMITS_DEFAULT, openHoldsMax: 1_000 } })
-    await bench.createAccount('A')
-    await bench.createApiKey('K', 'A')
-    await bench.ledger.addCredit({
-      accountId: 'A',
-      purse: 'backed',
-      amountMicros: 1_000 as never,
-      expiresAtMs: null,
-      reference: 'r',
-    })
+    await runScript(bench, 'account A\nkey K A\ncredit A backed 1000 r')
     for (let day = 0; day < DAYS; day++) {
       bench.setNowMs(FROM_MS + day * DAY_MS)
-      await bench.ledger.openHold({
-        ...holdInput(requestIdOf(day)),
-        accountId: 'A',
-        apiKeyId: 'K',
-        instanceId: 'I',
-        modelId: day % 10 === 0 ? 'acme/rare' : 'acme/usual',
-        tags: day % 10 === 1 ? ['nightly', 'rare'] : null,
-        neededMicros: 1 as never,
-        leastMicros: 1 as never,
-        freeCreditQualifies: false,
-        freeCreditAloneRunsOnLess: false,
-      })
+      await bench.ledger.openHold(
+        holdInput(requestIdOf(day), {
+          modelId: day % 10 === 0 ? 'acme/rare' : 'acme/usual',
+          tags: day % 10 === 1 ? ['nightly', 'rare'] : null,
+        }),
+      )
     }
   })
   afterEach(() => bench.close())

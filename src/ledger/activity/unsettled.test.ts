@@ -35,16 +35,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   afterEach(() => bench.close())
 
   async function openHold(requestId: string, instanceId: string): Promise<void> {
-    await bench.ledger.openHold({
-      ...holdInput(requestId),
-      accountId: 'A',
-      apiKeyId: 'K',
-      instanceId,
-      neededMicros: micros(10),
-      leastMicros: micros(10),
-      freeCreditQualifies: false,
-      freeCreditAloneRunsOnLess: false,
-    })
+    await bench.ledger.openHold(holdInput(requestId, { instanceId, amountMicros: 10 }))
   }
 
   async function settle(requestId: string, resolution: Resolution): Promise<void> {

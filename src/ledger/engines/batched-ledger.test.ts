@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { micros } from '../../vocabulary/money.ts'
 import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
-import type { OpenHoldInput, Settled } from '../ledger.ts'
+import type { Settled } from '../ledger.ts'
+import { FACTS, holdInput } from '../testing/script.ts'
 import { batchedLedger, type LedgerEngine } from './batched-ledger.ts'
 
 const OPENED = {
@@ -11,34 +12,6 @@ const OPENED = {
   freeMicros: micros(0),
   isRepeat: false,
 } as const
-
-const FACTS = {
-  httpStatus: 200,
-  errorCode: null,
-  usage: null,
-  generationId: null,
-  firstByteAtMs: null,
-}
-
-function holdOf(requestId: string): OpenHoldInput {
-  return {
-    requestId,
-    accountId: 'A',
-    apiKeyId: 'K',
-    instanceId: 'I',
-    endpoint: 'chat',
-    modelId: 'm',
-    stream: true,
-    neededMicros: micros(1),
-    leastMicros: micros(1),
-    freeCreditQualifies: false,
-    freeCreditAloneRunsOnLess: false,
-    tokens: 1,
-    upstream: 'openrouter',
-    priceSnapshotId: 'P',
-    feeBasisPoints: 500,
-  }
-}
 
 const RELEASED: Settled = {
   state: 'released',
@@ -63,9 +36,9 @@ test('commits are held apart only while many holds are open', async () => {
     delay: async (delayMs) => void delaysMs.push(delayMs),
   })
   const ids = Array.from({ length: 65 }, (_, place) => `R${place}`)
-  for (const id of ids.slice(0, 64)) await ledger.openHold(holdOf(id))
+  for (const id of ids.slice(0, 64)) await ledger.openHold(holdInput(id))
   expect(delaysMs).toEqual([])
-  await ledger.openHold(holdOf('R64'))
+  await ledger.openHold(holdInput('R64'))
   expect(delaysMs).toEqual([5])
   const resolution = { kind: 'released' } as const
   for (const requestId of ids) await ledger.settle({ requestId, resolution, facts: FACTS })
@@ -81,11 +54,11 @@ test('holds that are released because nothing may run on them hold no commit apa
     unsureRetryMs: 1,
   })
   const ids = Array.from({ length: 65 }, (_, place) => `R${place}`)
-  for (const id of ids) await ledger.openHold(holdOf(id))
+  for (const id of ids) await ledger.openHold(holdInput(id))
   for (const requestId of ids) ledger.releaseUnsure({ requestId, accountId: 'A', apiKeyId: 'K' })
   await ledger.sure()
   const before = delaysMs.length
-  await ledger.openHold(holdOf('next'))
+  await ledger.openHold(holdInput('next'))
   expect(delaysMs.length).toBe(before)
   await ledger.close()
 })

@@ -15,16 +15,7 @@ const LIMITS = {
   unbackedAccountRequestsPerMinuteMax: 1_000,
 }
 
-const HOLD = {
-  ...holdInput('R1'),
-  accountId: 'A',
-  apiKeyId: 'KA',
-  instanceId: 'I',
-  neededMicros: micros(10),
-  leastMicros: micros(10),
-  freeCreditQualifies: false,
-  freeCreditAloneRunsOnLess: false,
-}
+const HOLD = holdInput('R1', { apiKeyId: 'KA', amountMicros: 10 })
 
 const RELEASE = { requestId: 'R1', resolution: { kind: 'released' }, facts: FACTS } as const
 

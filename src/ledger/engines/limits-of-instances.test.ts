@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { micros } from '../../vocabulary/money.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { createPostgresBench, type PostgresBench } from '../testing/postgres-bench.ts'
 import { holdInput, runScript } from '../testing/script.ts'
@@ -31,16 +30,12 @@ afterEach(async () => {
 async function openAtOnce(count: number): Promise<void> {
   const opens = ledgers.flatMap((ledger, place) =>
     Array.from({ length: count }, (_, number) =>
-      ledger.openHold({
-        ...holdInput(`req_z${place}_${number}`),
-        accountId: 'A',
-        apiKeyId: number % 3 === 0 ? 'K2' : 'K1',
-        instanceId: `I${place}`,
-        neededMicros: micros(1),
-        leastMicros: micros(1),
-        freeCreditQualifies: false,
-        freeCreditAloneRunsOnLess: false,
-      }),
+      ledger.openHold(
+        holdInput(`req_z${place}_${number}`, {
+          apiKeyId: number % 3 === 0 ? 'K2' : 'K1',
+          instanceId: `I${place}`,
+        }),
+      ),
     ),
   )
   await Promise.all(opens)

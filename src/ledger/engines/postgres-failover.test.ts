@@ -3,7 +3,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { openStore } from '../../store/open-store.ts'
 import { StoreUnavailable } from '../../store/store-failure.ts'
 import { type PostgresServer, startPostgresServer } from '../../store/testing/postgres-server.ts'
-import { micros } from '../../vocabulary/money.ts'
 import { LEDGER_LIMITS_DEFAULT, type OpenHoldVerdict } from '../ledger.ts'
 import { connected } from '../testing/connected.ts'
 import { holdInput, runScript } from '../testing/script.ts'
@@ -50,16 +49,13 @@ let owner = ''
 let opened = 0
 
 function open(): Promise<OpenHoldVerdict> {
-  return ledger.openHold({
-    ...holdInput(`R${owner}${opened++}`),
-    accountId: owner,
-    apiKeyId: `K${owner}`,
-    instanceId: 'I',
-    neededMicros: micros(100),
-    leastMicros: micros(100),
-    freeCreditQualifies: false,
-    freeCreditAloneRunsOnLess: false,
-  })
+  return ledger.openHold(
+    holdInput(`R${owner}${opened++}`, {
+      accountId: owner,
+      apiKeyId: `K${owner}`,
+      amountMicros: 100,
+    }),
+  )
 }
 
 /** Changes a setting of the whole server, and resolves when its sessions have it. By position: the change, the name, the value. */

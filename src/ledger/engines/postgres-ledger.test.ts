@@ -35,16 +35,7 @@ afterEach(async () => {
 })
 
 function holdOf(requestId: string, apiKeyId: string, accountId = 'A'): OpenHoldInput {
-  return {
-    ...holdInput(requestId),
-    accountId,
-    apiKeyId,
-    instanceId: 'I',
-    neededMicros: micros(10),
-    leastMicros: micros(10),
-    freeCreditQualifies: false,
-    freeCreditAloneRunsOnLess: false,
-  }
+  return holdInput(requestId, { accountId, apiKeyId, amountMicros: 10 })
 }
 
 /** Accounts with paid credit, each with a key: A and KA, B and KB. */

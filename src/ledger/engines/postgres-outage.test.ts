@@ -45,16 +45,7 @@ class Load {
 
   async #opens(requestId: string, apiKeyId: string): Promise<boolean> {
     try {
-      await this.#ledger.openHold({
-        ...holdInput(requestId),
-        accountId: 'A',
-        apiKeyId,
-        instanceId: 'I',
-        neededMicros: micros(100),
-        leastMicros: micros(100),
-        freeCreditQualifies: false,
-        freeCreditAloneRunsOnLess: false,
-      })
+      await this.#ledger.openHold(holdInput(requestId, { apiKeyId, amountMicros: 100 }))
       return true
     } catch (error) {
       expect(error).toBeInstanceOf(StoreUnavailable)

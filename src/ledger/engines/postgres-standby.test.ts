@@ -79,16 +79,9 @@ function ask(
   accountId: keyof typeof KEYS,
   amountMicros: number,
 ): Promise<OpenHoldVerdict> {
-  return on.openHold({
-    ...holdInput(`R${opened++}`),
-    accountId,
-    apiKeyId: KEYS[accountId],
-    instanceId: 'I',
-    neededMicros: micros(amountMicros),
-    leastMicros: micros(amountMicros),
-    freeCreditQualifies: false,
-    freeCreditAloneRunsOnLess: false,
-  })
+  return on.openHold(
+    holdInput(`R${opened++}`, { accountId, apiKeyId: KEYS[accountId], amountMicros }),
+  )
 }
 
 function settle(requestId: string, on = ledger): Promise<unknown> {

@@ -55,16 +55,6 @@ const SETTLED = {
   correction: { kind: 'final', chargeMicros: micros(70), costUsd: costOfCharge(micros(70)) },
 } as const
 
-const HOLD_OF_OTHER = {
-  accountId: 'A',
-  apiKeyId: 'K',
-  instanceId: 'J',
-  neededMicros: micros(100),
-  leastMicros: micros(100),
-  freeCreditQualifies: false,
-  freeCreditAloneRunsOnLess: false,
-} as const
-
 const BY = { id: 'act_1', action: 'settleRequest', token: { id: null, name: 'settings' } }
 
 test('a request that an operator settled is settled again, and the audit log says by whom', async () => {
@@ -96,7 +86,7 @@ test('a request whose end another gateway books again later is settled again the
     limits: LEDGER_LIMITS_DEFAULT,
     wentBack: { instanceId: 'J', onWentBack: () => {} },
   })
-  await other.openHold({ ...holdInput('R2'), ...HOLD_OF_OTHER })
+  await other.openHold(holdInput('R2', { instanceId: 'J', amountMicros: 100 }))
   await database.keep()
   await connected(other)
   const resolution = { kind: 'unresolved', generationId: null } as const

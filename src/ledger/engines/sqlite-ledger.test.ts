@@ -31,16 +31,7 @@ afterEach(async () => {
 })
 
 function holdOf(requestId: string, apiKeyId: string, neededMicros = 10): OpenHoldInput {
-  return {
-    ...holdInput(requestId),
-    accountId: 'A',
-    apiKeyId,
-    instanceId: 'I',
-    neededMicros: micros(neededMicros),
-    leastMicros: micros(neededMicros),
-    freeCreditQualifies: false,
-    freeCreditAloneRunsOnLess: false,
-  }
+  return holdInput(requestId, { apiKeyId, amountMicros: neededMicros })
 }
 
 /** An account A with paid credit and so many keys, K1 and on. */

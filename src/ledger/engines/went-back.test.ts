@@ -71,16 +71,6 @@ async function open(): Promise<void> {
   bench = benchOnStore({ store, ledger, setNowMs, remove })
 }
 
-const HOLD_OF_A = {
-  accountId: 'A',
-  apiKeyId: 'K',
-  instanceId: 'I',
-  neededMicros: micros(100),
-  leastMicros: micros(100),
-  freeCreditQualifies: false,
-  freeCreditAloneRunsOnLess: false,
-} as const
-
 const FINAL_70 = {
   requestId: 'R1',
   resolution: { kind: 'final', chargeMicros: micros(70), costUsd: costOfCharge(micros(70)) },
@@ -94,7 +84,7 @@ function besides(): BatchedLedger {
 
 /** Opens a hold whose commit is not confirmed to the ledger, and returns what the ledger asks for again. */
 async function openUnconfirmed() {
-  const asked = { ...holdInput('R1'), ...HOLD_OF_A }
+  const asked = holdInput('R1', { amountMicros: 100 })
   const other = besides()
   await other.openHold(asked)
   await other.close()
@@ -263,7 +253,11 @@ describe('a database that went back', () => {
     await database.goBack()
     // Another gateway has spent the credit meanwhile.
     const other = besides()
-    const hold = { ...holdInput('other'), ...HOLD_OF_A, instanceId: 'J', freeCreditQualifies: true }
+    const hold = holdInput('other', {
+      instanceId: 'J',
+      amountMicros: 100,
+      freeCreditQualifies: true,
+    })
     await other.openHold({ ...hold, neededMicros: micros(90), leastMicros: micros(90) })
     await other.settle({
       requestId: 'other',

@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { micros } from '../../vocabulary/money.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { createPostgresBench, type PostgresBench } from '../testing/postgres-bench.ts'
 import { holdInput, runScript } from '../testing/script.ts'
@@ -115,16 +114,7 @@ test('an instance without a heartbeat for 20 seconds opens no hold, and leaves n
   expect(presence.isAlive()).toBe(false)
   await presence.beat()
   const open = (requestId: string, isAlive: () => boolean) =>
-    whileAlive(bench.ledger, isAlive).openHold({
-      ...holdInput(requestId),
-      accountId: 'A',
-      apiKeyId: 'K',
-      instanceId: 'I1',
-      neededMicros: micros(1),
-      leastMicros: micros(1),
-      freeCreditQualifies: false,
-      freeCreditAloneRunsOnLess: false,
-    })
+    whileAlive(bench.ledger, isAlive).openHold(holdInput(requestId, { instanceId: 'I1' }))
   elapsedMs = 19_999
   expect(await open('R1', () => presence.isAlive())).toMatchObject({ kind: 'opened' })
   // As when the process is frozen while its hold is being opened.

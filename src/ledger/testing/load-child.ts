@@ -18,16 +18,15 @@ let opened = 0
 async function runRequests(apiKeyId: string): Promise<void> {
   for (;;) {
     const requestId = `req_${process.pid}_${opened++}`
-    const verdict = await ledger.openHold({
-      ...holdInput(requestId),
-      accountId,
-      apiKeyId,
-      instanceId: 'inst_child',
-      neededMicros: micros(100),
-      leastMicros: micros(100),
-      freeCreditQualifies: true,
-      freeCreditAloneRunsOnLess: false,
-    })
+    const verdict = await ledger.openHold(
+      holdInput(requestId, {
+        accountId,
+        apiKeyId,
+        instanceId: 'inst_child',
+        freeCreditQualifies: true,
+        amountMicros: 100,
+      }),
+    )
     if (verdict.kind !== 'opened') throw new Error(verdict.code)
     process.stdout.write(`opened ${requestId}\n`)
     const chargeMicros = micros(opened % 120)

@@ -326,29 +326,28 @@ export function costOfCharge(chargeMicros: Micros, feeBasisPoints = FEE_BASIS_PO
   return decimalOfPicos((picos * 10_000n + basis / 2n) / basis)
 }
 
-/** The fields of an `openHold` other than its money. */
+/** A hold of account A with key K: a micro-dollar of backed credit, where nothing else is given. */
 export function holdInput(
   requestId: string,
-): Pick<
-  OpenHoldInput,
-  | 'requestId'
-  | 'endpoint'
-  | 'upstream'
-  | 'modelId'
-  | 'stream'
-  | 'tokens'
-  | 'priceSnapshotId'
-  | 'feeBasisPoints'
-> {
+  { amountMicros = 1, ...fields }: Partial<OpenHoldInput> & { readonly amountMicros?: number } = {},
+): OpenHoldInput {
   return {
     requestId,
+    accountId: 'A',
+    apiKeyId: 'K',
+    instanceId: 'I',
     endpoint: 'chat',
     modelId: 'author/name',
     stream: false,
     upstream: 'openrouter',
+    neededMicros: micros(amountMicros),
+    leastMicros: micros(amountMicros),
+    freeCreditQualifies: false,
+    freeCreditAloneRunsOnLess: false,
     tokens: 1,
     priceSnapshotId: 'prices',
     feeBasisPoints: FEE_BASIS_POINTS_DEFAULT,
+    ...fields,
   }
 }
 

@@ -6,7 +6,7 @@ import {
 } from '../../ledger/activity/unsettled.ts'
 import type { Ledger } from '../../ledger/commands.ts'
 import { LEDGER_LIMITS_DEFAULT, type SettleInput } from '../../ledger/ledger.ts'
-import { FACTS, holdInput } from '../../ledger/testing/script.ts'
+import { FACTS, holdInput, runScript } from '../../ledger/testing/script.ts'
 import { createSqliteBench, type SqliteBench } from '../../ledger/testing/sqlite-bench.ts'
 import { fetchGeneration } from '../../upstreams/openrouter/look-ups.ts'
 import { openrouter } from '../../upstreams/openrouter/openrouter.ts'
@@ -66,6 +66,8 @@ export interface ReconcileWorld {
   readonly bench: SqliteBench
   readonly simulator: Simulator
   startProcess(input?: ProcessInput): ReconcileProcess
+  /** A process that has begun, and has looked at what was left before. */
+  running(input?: ProcessInput): Promise<ReconcileProcess>
   /** Lets time pass up to a moment: each timer of a process runs at its own, and does its work. */
   passUntil(atMs: number, process: ReconcileProcess): Promise<void>
   /** Opens a hold of 1,000 micro-dollars and settles it like this, now. */
@@ -124,6 +126,12 @@ export async function createReconcileWorld(): Promise<ReconcileWorld> {
       processes.push(process)
       return process
     },
+    async running(input) {
+      const process = world.startProcess(input)
+      process.reconciler.start()
+      await process.reconciler.runDue()
+      return process
+    },
     async passUntil(atMs, process) {
       await process.reconciler.runDue()
       for (let next = earliest(process, atMs); next !== null; next = earliest(process, atMs)) {
@@ -162,15 +170,7 @@ export async function createReconcileWorld(): Promise<ReconcileWorld> {
     },
   }
   bench.setNowMs(world.nowMs)
-  await bench.createAccount('A')
-  await bench.createApiKey('K', 'A')
-  await bench.ledger.addCredit({
-    accountId: 'A',
-    purse: 'backed',
-    amountMicros: micros(100_000_000),
-    expiresAtMs: null,
-    reference: 'first',
-  })
+  await runScript(bench, 'account A\nkey K A\ncredit A backed 100000000 first')
   return world
 }
 
@@ -240,18 +240,9 @@ async function leave(
 ): Promise<UnsettledRequest> {
   const { requestId } = input
   bench.setNowMs(nowMs)
-  const held = holdInput(requestId)
+  const held = holdInput(requestId, { amountMicros: 1_000 })
   const { feeBasisPoints } = held
-  const opened = await bench.ledger.openHold({
-    ...held,
-    accountId: 'A',
-    apiKeyId: 'K',
-    instanceId: 'I',
-    neededMicros: micros(1_000),
-    leastMicros: micros(1_000),
-    freeCreditQualifies: false,
-    freeCreditAloneRunsOnLess: false,
-  })
+  const opened = await bench.ledger.openHold(held)
   if (opened.kind !== 'opened') throw new Error(opened.code)
   const settled = await bench.ledger.settle(input)
   const unsettled = unsettledAfter(settled, { input: { ...input, feeBasisPoints }, nowMs })
