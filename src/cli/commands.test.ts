@@ -1,5 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type CommandLine, cells, openCommandLine } from './testing/command-line.ts'
+import {
+  type CommandLine,
+  cells,
+  failed,
+  openCommandLine,
+  printed,
+} from './testing/command-line.ts'
 
 let line: CommandLine
 
@@ -100,11 +106,9 @@ describe('account', () => {
   })
 
   test('an empty list says how to make the first account', async () => {
-    expect(await line.run('account', 'list')).toEqual({
-      exitCode: 0,
-      out: 'no accounts yet: create one with `tollgate account create <name>`\n',
-      notes: '',
-    })
+    expect(await line.run('account', 'list')).toEqual(
+      printed('no accounts yet: create one with `tollgate account create <name>`\n'),
+    )
     expect(await line.json('account', 'list')).toMatchObject({ data: [], has_more: false })
   })
 
@@ -147,27 +151,21 @@ describe('credit grant', () => {
   const credit = async () => (await line.json('account', 'show', id))['credit']
 
   test('adds paid credit', async () => {
-    expect(await grant('25')).toEqual({
-      exitCode: 0,
-      out: `added $25.00 of paid credit to ${id}\n`,
-      notes: '',
-    })
+    expect(await grant('25')).toEqual(printed(`added $25.00 of paid credit to ${id}\n`))
     expect(await credit()).toMatchObject({ backed: { balance: 25_000_000 }, free: { balance: 0 } })
   })
 
   test('adds a reference once, and says so', async () => {
     await grant('25', '--reference', 'invoice-1')
-    expect(await grant('25', '--reference', 'invoice-1')).toEqual({
-      exitCode: 0,
-      out: 'this reference was used before: nothing changed\n',
-      notes: '',
-    })
-    expect(await grant('26', '--reference', 'invoice-1')).toEqual({
-      exitCode: 1,
-      out: '',
-      notes:
+    expect(await grant('25', '--reference', 'invoice-1')).toEqual(
+      printed('this reference was used before: nothing changed\n'),
+    )
+    expect(await grant('26', '--reference', 'invoice-1')).toEqual(
+      failed(
+        1,
         'tollgate: The account already has $25.00 of paid credit with this reference. Use another reference.\n',
-    })
+      ),
+    )
     expect(await credit()).toMatchObject({ backed: { balance: 25_000_000 } })
   })
 
@@ -210,11 +208,9 @@ describe('credit grant', () => {
       '`--reference` must be 1 to 200 characters without control characters.',
     ],
   ])('%j is refused, and nothing is added', async (args, message) => {
-    expect(await grant(...args)).toEqual({
-      exitCode: 2,
-      out: '',
-      notes: `tollgate: ${message}\n(run it with --help to see its arguments)\n`,
-    })
+    expect(await grant(...args)).toEqual(
+      failed(2, `tollgate: ${message}\n(run it with --help to see its arguments)\n`),
+    )
     expect(await credit()).toMatchObject({ backed: { balance: 0 }, free: { balance: 0 } })
   })
 
@@ -317,11 +313,9 @@ describe('key', () => {
 
   test("a deleted key is not listed any more, and can't be deleted twice", async () => {
     const { id: key } = await line.json('key', 'create', id)
-    expect(await line.run('key', 'delete', String(key))).toEqual({
-      exitCode: 0,
-      out: `deleted ${key}; its requests stay in Activity\n`,
-      notes: '',
-    })
+    expect(await line.run('key', 'delete', String(key))).toEqual(
+      printed(`deleted ${key}; its requests stay in Activity\n`),
+    )
     expect(await line.json('key', 'list', id)).toMatchObject({ data: [] })
     for (const verb of ['delete', 'enable']) {
       const { exitCode, notes } = await line.run('key', verb, String(key))
@@ -342,11 +336,9 @@ describe('key', () => {
   })
 
   test('an empty list says how to make a key', async () => {
-    expect(await line.run('key', 'list', id)).toEqual({
-      exitCode: 0,
-      out: 'no API keys: create one with `tollgate key create <account>`\n',
-      notes: '',
-    })
+    expect(await line.run('key', 'list', id)).toEqual(
+      printed('no API keys: create one with `tollgate key create <account>`\n'),
+    )
   })
 
   test.each<[string[], string]>([
@@ -368,10 +360,8 @@ describe('key', () => {
   })
 
   test.each(['disable', 'enable'])('%s of no key fails', async (verb) => {
-    expect(await line.run('key', verb, 'key_0')).toEqual({
-      exitCode: 3,
-      out: '',
-      notes: 'tollgate: No API key has the ID "key_0".\n',
-    })
+    expect(await line.run('key', verb, 'key_0')).toEqual(
+      failed(3, 'tollgate: No API key has the ID "key_0".\n'),
+    )
   })
 })

@@ -15,7 +15,7 @@ import { claimUpstream, UpstreamMismatch } from '../store/settings.ts'
 import { createPostgresDatabase } from '../store/testing/postgres.ts'
 import { readRawRows } from '../store/testing/raw-rows.ts'
 import { TEST_DATABASES, type TestDatabase } from '../store/testing/test-databases.ts'
-import { type CommandLine, openCommandLine } from './testing/command-line.ts'
+import { type CommandLine, failed, openCommandLine } from './testing/command-line.ts'
 
 let folder: string
 let closing: (() => unknown)[]
@@ -232,11 +232,12 @@ describe('a copy is refused', () => {
     const world = await startWorld()
     closing.push(() => world.close())
     const inUse = world.config.DATABASE_URL ?? ''
-    expect(await commandsOn(from).run('copy', '--to', inUse)).toEqual({
-      exitCode: 1,
-      out: '',
-      notes: `tollgate: nothing was copied: a server uses ${inUse}: stop it, or copy to another store\n`,
-    })
+    expect(await commandsOn(from).run('copy', '--to', inUse)).toEqual(
+      failed(
+        1,
+        `tollgate: nothing was copied: a server uses ${inUse}: stop it, or copy to another store\n`,
+      ),
+    )
     expect(await commandsOn(from).run('copy', '--to', from)).toMatchObject({
       exitCode: 1,
       out: '',

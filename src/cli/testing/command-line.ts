@@ -17,6 +17,12 @@ export interface Seen {
   readonly notes: string
 }
 
+/** A command that says this, and is done. */
+export const printed = (out: string): Seen => ({ exitCode: 0, out, notes: '' })
+
+/** A command that fails, and says why. */
+export const failed = (exitCode: number, notes: string): Seen => ({ exitCode, out: '', notes })
+
 /** The command line over a store of its own, in this process. */
 export interface CommandLine {
   /** Of the store, for what no command does. */
