@@ -76,20 +76,11 @@ export const checkOldFunctions = nodeRule(isServerCode, () => (node) => {
  * An import of a value of `node:http` reads every export of that module, and with them loads Node's own `fetch` and
  * `WebSocket`: several MB in every gateway, which uses neither at rest.
  */
-export function checkHttpImports(files: readonly SourceFile[]): Violation[] {
-  const violations: Violation[] = []
-  for (const file of files) {
-    if (!isServerCode(file)) continue
-    const { program, lineAt } = file.syntax()
-    walk(program, (node) => {
-      if (node.type !== 'ImportDeclaration' || node.source.value !== 'node:http') return
-      if (node.importKind === 'type') return
-      const message = "an import of node:http loads Node's fetch too: use src/http/node-http.ts"
-      violations.push({ path: file.path, line: lineAt(node.start), message })
-    })
-  }
-  return violations
-}
+export const checkHttpImports = nodeRule(isServerCode, () => (node) => {
+  if (node.type !== 'ImportDeclaration' || node.source.value !== 'node:http') return null
+  if (node.importKind === 'type') return null
+  return "an import of node:http loads Node's fetch too: use src/http/node-http.ts"
+})
 
 const LEFT_OVER = /\b(?:FIXME|HACK|TODO|XXX)\b/
 

@@ -174,12 +174,13 @@ class Batches implements HoldLedger {
 
   /** Commits a command, and resolves with the verdict on it. Rejects as {@link LedgerEngine} says. */
   async submit<Kind extends CommandKind>(given: LedgerCommand<Kind>): Promise<LedgerVerdict<Kind>> {
-    // A command of some kind is a command. A commit answers each at its position, with the verdict of its rule.
+    // A command of some kind is a command.
     const command = given as LedgerCommand
     const verdict = isIdle(given.kind)
-      ? this.#commits.submitIdly(command)
-      : this.#commits.submit(command)
-    return (await verdict) as LedgerVerdict<Kind>
+      ? await this.#commits.submitIdly(command)
+      : await this.#commits.submit(command)
+    // A commit answers each command at its position, with the verdict of its rule.
+    return verdict as LedgerVerdict<Kind>
   }
 
   /** Releases a hold if the store has it, however long the store takes. Nothing may run on it. */
