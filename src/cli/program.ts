@@ -1,5 +1,4 @@
-import { Command, CommanderError } from 'commander'
-import { Problem } from '../vocabulary/problem.ts'
+import { Command } from 'commander'
 import { ACCOUNT_COMMANDS } from './account.ts'
 import { ACTION_COMMANDS } from './action.ts'
 import { backupCommand } from './backup.ts'
@@ -13,7 +12,6 @@ import { PURCHASE_COMMANDS } from './purchase.ts'
 import { USAGE_COMMAND } from './reports.ts'
 import { REQUEST_COMMANDS } from './request.ts'
 import { SALE_COMMANDS } from './sale.ts'
-import { CommandFailure, type Terminal, UsageFailure } from './terminal.ts'
 import { TOKEN_COMMANDS } from './token.ts'
 import { AUDIT_COMMAND, MAIL_COMMANDS, MAINTENANCE_COMMANDS } from './upkeep.ts'
 import { upstreamCommand } from './upstream.ts'
@@ -32,7 +30,7 @@ export function tollgateProgram(input: ProgramInput): Command {
   const program = new Command('tollgate')
     .description('A self-hosted gateway to hosted models, with prepaid credit.')
     .version(input.version)
-    // `runCommandLine` prints all failures.
+    // `runToExitCode` prints all failures.
     .exitOverride()
     .configureOutput({
       outputError: () => {},
@@ -111,63 +109,3 @@ export const COMMANDS: readonly CommandRow[] = [
   MAINTENANCE_COMMANDS,
   AUDIT_COMMAND,
 ]
-
-interface RunInput {
-  /** The arguments after the program's name. */
-  readonly args: readonly string[]
-  readonly terminal: Terminal
-  /** The message of a failure that the command line does not know; null: it is a bug. */
-  readonly explain: (error: unknown) => string | null
-}
-
-// Beside 0.
-const EXIT = { failed: 1, usage: 2, notFound: 3 } as const
-
-/** Runs a command line and returns its exit code. Rethrows bugs. */
-export async function runCommandLine(
-  program: Command,
-  { args, terminal, explain }: RunInput,
-): Promise<number> {
-  try {
-    await program.parseAsync(args, { from: 'user' })
-    return 0
-  } catch (error) {
-    if (error instanceof CommanderError && !isUsage(error)) {
-      return error.exitCode === 0 ? 0 : EXIT.usage
-    }
-    const failure = failureOf(error, explain)
-    if (failure === null) throw error
-    const { message, code, exitCode } = failure
-    if (args.includes('--json')) terminal.note(JSON.stringify({ error: { message, code } }))
-    else {
-      const hint = exitCode === EXIT.usage ? '\n(run it with --help to see its arguments)' : ''
-      terminal.note(`tollgate: ${message}${hint}`)
-    }
-    return exitCode
-  }
-}
-
-// Commander has printed the help or the version.
-function isUsage({ code }: CommanderError): boolean {
-  return !['commander.help', 'commander.helpDisplayed', 'commander.version'].includes(code)
-}
-
-function failureOf(error: unknown, explain: RunInput['explain']) {
-  if (error instanceof CommanderError) {
-    const message = error.message.replace(/^error: /, '')
-    return { message, code: 'invalid_usage', exitCode: EXIT.usage }
-  }
-  if (error instanceof UsageFailure) {
-    return { message: error.message, code: 'invalid_usage', exitCode: EXIT.usage }
-  }
-  if (error instanceof Problem) {
-    return { message: error.message, code: error.code, exitCode: exitCodeOf(error) }
-  }
-  const message = error instanceof CommandFailure ? error.message : explain(error)
-  return message === null ? null : { message, code: 'command_failed', exitCode: EXIT.failed }
-}
-
-function exitCodeOf({ httpStatus }: Problem): number {
-  if (httpStatus === 400) return EXIT.usage
-  return httpStatus === 404 ? EXIT.notFound : EXIT.failed
-}

@@ -5,8 +5,9 @@ import type { Command } from 'commander'
 import { OPERATIONS, type OperationSource } from '../../operations/operations.ts'
 import { micros } from '../../vocabulary/money.ts'
 import type { CommandSettings } from '../command-context.ts'
+import { runToExitCode } from '../exit-code.ts'
 import type { CommandRow } from '../operation-command.ts'
-import { COMMANDS, runCommandLine, tollgateProgram } from '../program.ts'
+import { COMMANDS, tollgateProgram } from '../program.ts'
 
 /** What a person saw of one command. */
 export interface Seen {
@@ -105,7 +106,12 @@ async function runProgram(input: ProgramParts, args: readonly string[]): Promise
   forAll(program, (command) =>
     command.configureOutput({ getOutHelpWidth: () => 100, getErrHelpWidth: () => 100 }),
   )
-  const exitCode = await runCommandLine(program, { args, terminal, explain: input.explain })
+  const exitCode = await runToExitCode({
+    args,
+    terminal,
+    explain: input.explain,
+    run: () => program.parseAsync(args, { from: 'user' }),
+  })
   return { exitCode, out, notes }
 }
 
