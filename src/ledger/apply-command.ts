@@ -4,7 +4,6 @@ import {
   type CommandTable,
   type LedgerCommand,
   type LedgerVerdict,
-  RECORDED_KINDS,
   type RecordedCommand,
   type RecordedCommands,
   type RecordedKind,
@@ -99,6 +98,11 @@ function knowing<Kind extends CommandKind>(
 export function isIdle(kind: CommandKind): boolean {
   return COMMANDS[kind].isIdle === true
 }
+
+// The table has these names alone, as its type says. The rows of these commands say what is recorded.
+const RECORDED_KINDS = (Object.keys(COMMANDS) as CommandKind[]).filter(
+  (kind): kind is RecordedKind => COMMANDS[kind].subject !== undefined,
+)
 
 /** Makes the function of each command that an operator may give, which `submit` commits. */
 export function recordedCommands(

@@ -56,7 +56,7 @@ import {
   RECEIPT_AGAIN,
   RECEIPTS,
 } from './rules/post-purchase.ts'
-import { type RebookInput, type RebookVerdict, rebook } from './rules/rebook.ts'
+import { type Again, type RebookInput, type RebookVerdict, rebook } from './rules/rebook.ts'
 import {
   abandonHolds,
   abandonInstance,
@@ -96,16 +96,6 @@ interface Command<Input, Verdict> {
   readonly isIdle?: true
   /** Periods that must be added up before it; absent: none. */
   readonly uncounted?: (work: UnitOfWork, input: Input, nowMs: number) => readonly Uncounted[]
-}
-
-/** How a command whose row takes a number is run again: the row keeps its number, which people may have on paper. */
-interface Again<Input, Verdict> {
-  /** The input that is kept for it, with the number that the verdict shows. */
-  readonly withNumber: (input: Input, verdict: Verdict) => Input
-  /** That number; 0: none. */
-  readonly numberOf: (input: Input) => number
-  /** An input that knows the highest of the lost numbers: no new one may be one of them. */
-  readonly knowing: (input: Input, highestLost: number) => Input
 }
 
 /** The ledger's row for a command that an operator may give. */
@@ -334,12 +324,6 @@ export type CommandKind = keyof typeof ROWS
 export type RecordedKind = {
   [Kind in CommandKind]: (typeof ROWS)[Kind] extends Pick<Said<never>, 'subject'> ? Kind : never
 }[CommandKind]
-
-// The table has these names alone, as its type says.
-const KINDS = Object.keys(ROWS) as CommandKind[]
-
-/** The same, as a list: the rows that say what is recorded. */
-export const RECORDED_KINDS = KINDS.filter((kind): kind is RecordedKind => 'subject' in ROWS[kind])
 
 /** The input of a command of a kind. */
 type InputOf<Kind extends CommandKind> = Parameters<(typeof ROWS)[Kind]['rule']>[1]

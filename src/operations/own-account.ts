@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { getRequest } from '../ledger/activity/activity.ts'
 import { type Balance, getBalance, type HeldCredit } from '../ledger/activity/balance.ts'
-import { listPurchases } from '../ledger/activity/entries.ts'
+import { listBought } from '../ledger/activity/entries.ts'
 import { findGeneration } from '../ledger/activity/search-requests.ts'
 import { getApiKey } from '../ledger/api-keys.ts'
 import { listPending } from '../ledger/purchases.ts'
@@ -102,7 +102,7 @@ function purchases({ store }: OperationParts) {
     async run({ reader, caller, accountId, query: { limit, cursor } }) {
       const reads = readsFor({ caller, reader }, store)
       const page = { accountId, before: cursor ?? null, limit }
-      const { entries, nextBefore } = await listPurchases(reads, page)
+      const { entries, nextBefore } = await listBought(reads, page)
       const next = idCursor('purchases', nextBefore === null ? null : String(nextBefore))
       const body = listAnswer(entries.map(entryAnswer), next)
       if (cursor !== undefined) return { httpStatus: 200, body }

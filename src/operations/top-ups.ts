@@ -21,10 +21,7 @@ export function topUpOperations({ store, clock }: OperationParts) {
       async run({ reader, query: { account = null, ...asked } }) {
         const { fromMs, toMs } = chartRange(asked, clock.nowMs())
         const range = { accountId: account, fromMs, toMs }
-        const { amountMicros, topUps, purchases, codes } = await sumTopUps(
-          store.pages(reader),
-          range,
-        )
+        const { amountMicros, entries } = await sumTopUps(store.pages(reader), range)
         return {
           httpStatus: 200,
           body: {
@@ -32,9 +29,9 @@ export function topUpOperations({ store, clock }: OperationParts) {
             from: timeAnswer(fromMs),
             to: timeAnswer(toMs),
             amount: amountMicros,
-            top_ups: topUps,
-            purchases,
-            codes,
+            top_ups: entries.top_up ?? 0,
+            purchases: entries.purchase ?? 0,
+            codes: entries.activation ?? 0,
           },
         }
       },

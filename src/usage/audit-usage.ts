@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { AuditFindings } from '../ledger/audit/audit.ts'
-import type { Difference } from '../ledger/audit/audit-tally.ts'
+import type { Difference } from '../ledger/audit/difference.ts'
 import type { Tables } from '../store/schema.ts'
 import { DAY_HOURS, requestIdsOf, type UsageStep } from '../vocabulary/usage-step.ts'
 import { rolledBetween } from './rolled.ts'

@@ -297,29 +297,38 @@ export type Purse = (typeof PURSES)[number]
 /** Both kinds of credit. */
 export const PURSES = ['backed', 'free'] as const
 
-/** Why an entry was posted. */
-export type EntryKind = (typeof ENTRY_KINDS)[number]
+const NO_CREDIT = { adds: null, of: null } as const
 
-/** Every reason for which an entry is posted. */
-export const ENTRY_KINDS = [
+/**
+ * Every reason for which an entry is posted, with facts about all of its entries. `adds`: the credit that they add, `paid`
+ * for, given `back` of paid credit that was taken, or `free`. `of`: the prefix of the IDs that their references begin
+ * with, which no other credit may have.
+ */
+export const ENTRY_FACTS = {
   /** Paid credit added. */
-  'top_up',
+  top_up: { adds: 'paid', of: null },
   /** Paid credit of a code. */
-  'activation',
+  activation: { adds: 'paid', of: 'code' },
   /** Paid credit that was bought. */
-  'purchase',
+  purchase: { adds: 'paid', of: 'pur' },
   /** The change of a purchase's credit by refunds and disputes, either way. */
-  'reversal',
+  reversal: { adds: 'back', of: 'pur' },
   /** Paid credit that was removed. */
-  'chargeback',
+  chargeback: NO_CREDIT,
   /** Free credit added. */
-  'grant',
+  grant: { adds: 'free', of: null },
   /** The charge of a request. */
-  'charge',
+  charge: NO_CREDIT,
   /** The difference between a request's charge and its final cost. */
-  'correction',
+  correction: NO_CREDIT,
   /** Free credit that lapsed. */
-  'expiry',
+  expiry: NO_CREDIT,
   /** The part of a charge on free credit that the purse could not pay. */
-  'write_off',
-] as const
+  write_off: NO_CREDIT,
+} as const
+
+/** Why an entry was posted. */
+export type EntryKind = keyof typeof ENTRY_FACTS
+
+/** These reasons. The table has these names alone, as its type says. */
+export const ENTRY_KINDS = Object.keys(ENTRY_FACTS) as readonly EntryKind[]

@@ -18,7 +18,7 @@ import { createPostgresBench } from '../testing/postgres-bench.ts'
 import { createSqliteBench } from '../testing/sqlite-bench.ts'
 import { getRequest, listRequests } from './activity.ts'
 import { getBalance } from './balance.ts'
-import { findCredit, listEntries, listPurchases, listStatement } from './entries.ts'
+import { findCredit, listBought, listEntries, listStatement } from './entries.ts'
 import { ENTRIES_A_SUM } from './entry-sums.ts'
 import { listUnsettled } from './unsettled.ts'
 
@@ -51,7 +51,7 @@ async function readAll({ db, ledger }: Reader): Promise<void> {
   const place = { before: 9, balanceMicros: micros(9) }
   await listStatement(db, { accountId: 'A1', place, limit: 5 })
   await listStatement(db, { accountId: 'A1', toMs: SUMMED_MS, limit: 5 })
-  await listPurchases(db, { accountId: 'A1', before: 9, limit: 5 })
+  await listBought(db, { accountId: 'A1', before: 9, limit: 5 })
   await findCredit(db, { accountId: 'A1', reference: 'r1' })
   await getBalance(db, { accountId: 'A1', nowMs: 0 })
   const after = { instanceId: 'I', requestId: 'req_1' }

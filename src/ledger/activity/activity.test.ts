@@ -13,7 +13,7 @@ import { holdInput, runScript } from '../testing/script.ts'
 import type { StoreBench } from '../testing/store-bench.ts'
 import { getRequest, listRequests, type RequestFilter } from './activity.ts'
 import { getBalance, hasPostedCredit } from './balance.ts'
-import { findCredit, listEntries, listPurchases, listStatement } from './entries.ts'
+import { findCredit, listBought, listEntries, listStatement } from './entries.ts'
 
 let bench: StoreBench
 
@@ -225,13 +225,13 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
      credit A1 free 10 r4 until ${50 * HOUR}
      credit A1 backed 20 r5`,
     )
-    const first = await listPurchases(bench.store.reports, { accountId: 'A1', limit: 2 })
+    const first = await listBought(bench.store.reports, { accountId: 'A1', limit: 2 })
     expect(first.entries.map(({ kind, reference }) => `${kind} ${reference}`)).toEqual([
       'top_up r5',
       'activation code_C',
     ])
     const page = { accountId: 'A1', before: first.nextBefore, limit: 2 }
-    expect(await listPurchases(bench.store.reports, page)).toMatchObject({
+    expect(await listBought(bench.store.reports, page)).toMatchObject({
       entries: [{ kind: 'top_up', reference: 'r1' }],
       nextBefore: null,
     })

@@ -2,6 +2,9 @@ import { type Kysely, type Selectable, type SelectQueryBuilder, sql } from 'kyse
 import { ENTRIES, type Entry, type Tables } from '../../store/schema.ts'
 import {
   addMicros,
+  ENTRY_FACTS,
+  ENTRY_KINDS,
+  type EntryKind,
   type Micros,
   micros,
   subtractMicros,
@@ -28,11 +31,17 @@ export function listEntries(db: Kysely<Tables>, page: EntryPage): Promise<EntryL
   return entriesOf(db.selectFrom('entries').selectAll(), page)
 }
 
+const PAID_KINDS = ENTRY_KINDS.filter((kind) => ENTRY_FACTS[kind].adds === 'paid')
+const BACK_KINDS = ENTRY_KINDS.filter((kind) => ENTRY_FACTS[kind].adds === 'back')
+
 /** Entries of added paid credit and of what went back of it. As literals: their index is chosen by the text of a query. */
-const BOUGHT = sql<boolean>`(kind = 'top_up' or kind = 'activation' or kind = 'purchase' or kind = 'reversal')`
+const BOUGHT = sql<boolean>`(${sql.join(
+  [...PAID_KINDS, ...BACK_KINDS].map((kind) => sql`kind = ${sql.lit(kind)}`),
+  sql` or `,
+)})`
 
 /** One page of what an account bought or activated, and of what went back of it, newest first. */
-export function listPurchases(db: Kysely<Tables>, page: EntryPage): Promise<EntryList> {
+export function listBought(db: Kysely<Tables>, page: EntryPage): Promise<EntryList> {
   return entriesOf(db.selectFrom('entries').selectAll().where(BOUGHT), page)
 }
 
@@ -126,14 +135,10 @@ export async function findCredit(
   return row === undefined ? null : ENTRIES.read(row)
 }
 
-/** Paid credit that was added, and how often, by who added it. */
+/** Paid credit that was added, and how often, by the kinds of the entries that added it. */
 interface TopUps {
   readonly amountMicros: Micros
-  /** By operators and programs. */
-  readonly topUps: number
-  readonly purchases: number
-  /** Redeemed credit codes. */
-  readonly codes: number
+  readonly entries: { readonly [Kind in EntryKind]?: number }
 }
 
 /** Adds up the paid credit that was added in a range; what went back of it later does not lessen it. */
@@ -159,20 +164,17 @@ export async function sumTopUps(
       fn.sum<number | string>('amount_micros').as('amount'),
     ])
     .where(BOUGHT)
-    .where('kind', '!=', 'reversal')
+    .where('kind', 'in', PAID_KINDS)
     .where('created_at_ms', '>=', fromMs)
     .where('created_at_ms', '<', toMs)
     .groupBy('kind')
   const query = accountId === null ? all : all.where('account_id', '=', accountId)
   const rows = await query.execute()
-  const entriesOf = (kind: string) => Number(rows.find((row) => row.kind === kind)?.entries ?? 0)
   return {
     amountMicros: rows.reduce(
       (sum, { amount }) => addMicros(sum, micros(Number(amount))),
       ZERO_MICROS,
     ),
-    topUps: entriesOf('top_up'),
-    purchases: entriesOf('purchase'),
-    codes: entriesOf('activation'),
+    entries: Object.fromEntries(rows.map(({ kind, entries }) => [kind, Number(entries)])),
   }
 }

@@ -3,7 +3,7 @@ import type { Tables } from '../../store/schema.ts'
 import type { Store } from '../../store/store.ts'
 import { type Micros, micros, subtractMicros, ZERO_MICROS } from '../../vocabulary/money.ts'
 import type { AuditFindings } from '../audit/audit.ts'
-import type { Difference } from '../audit/audit-tally.ts'
+import type { Difference } from '../audit/difference.ts'
 
 /**
  * How many entries lie between two sums of an account: a read adds up fewer than so many; or, behind the newest sum, at

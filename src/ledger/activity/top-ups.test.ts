@@ -24,11 +24,11 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     sumTopUps(bench.store.reports, { accountId, fromMs, toMs })
 
   test('paid credit of a range is added up, of all accounts or of one, its end left out', async () => {
-    const counted = { purchases: 0, codes: 0 }
-    expect(await sum(null, 0, 2_001)).toEqual({ amountMicros: 600, topUps: 3, ...counted })
-    expect(await sum('A', 0, 2_001)).toEqual({ amountMicros: 570, topUps: 2, ...counted })
-    expect(await sum(null, 1_000, 2_000)).toEqual({ amountMicros: 500, topUps: 1, ...counted })
-    expect(await sum('B', 0, 2_000)).toEqual({ amountMicros: 0, topUps: 0, ...counted })
+    const ofTopUps = (top_up: number) => ({ entries: { top_up } })
+    expect(await sum(null, 0, 2_001)).toEqual({ amountMicros: 600, ...ofTopUps(3) })
+    expect(await sum('A', 0, 2_001)).toEqual({ amountMicros: 570, ...ofTopUps(2) })
+    expect(await sum(null, 1_000, 2_000)).toEqual({ amountMicros: 500, ...ofTopUps(1) })
+    expect(await sum('B', 0, 2_000)).toEqual({ amountMicros: 0, entries: {} })
   })
 
   test('free credit and removed credit are no top-ups', async () => {

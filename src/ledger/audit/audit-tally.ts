@@ -1,19 +1,17 @@
-import type { PurchaseRow } from '../../store/sale-tables.ts'
-import type { AccountRow, ApiKeyRow, CreditCodeRow, Entry, RequestRow } from '../../store/schema.ts'
+import type { AccountRow, ApiKeyRow, Entry, RequestRow } from '../../store/schema.ts'
+import type { StoredRow } from '../../store/table.ts'
 import type { PrunedRequestsRow } from '../../store/usage-tables.ts'
-import { chargeForCost, costBehind, micros, parseDecimal } from '../../vocabulary/money.ts'
+import {
+  chargeForCost,
+  costBehind,
+  ENTRY_FACTS,
+  micros,
+  parseDecimal,
+} from '../../vocabulary/money.ts'
 import { isCredit } from '../rules/credit.ts'
+import { type CreditedKind, CreditTally } from './credit-tally.ts'
+import { type Difference, differencesOf, type Figure, orphansOf } from './difference.ts'
 import { PeriodTally, type PrunedCharges } from './period-tally.ts'
-
-/** A stored figure that differs from the rows behind it. */
-export interface Difference {
-  /** The figure, as `table.column`. */
-  readonly what: string
-  /** The row that has it. */
-  readonly id: string
-  readonly stored: number | string | null
-  readonly recomputed: number | string | null
-}
 
 interface AccountTally {
   entries: number
@@ -28,21 +26,6 @@ interface AccountTally {
   hasBackedCredit: boolean
   freeExpiresAtMs: number | null
   openHolds: number
-}
-
-interface ActivationTally {
-  amountMicros: number
-  /** Null: several accounts. */
-  accountId: string | null
-}
-
-interface PurchaseTally {
-  credits: number
-  creditMicros: number
-  reversals: number
-  reversedMicros: number
-  /** Null: several accounts. */
-  accountId: string | null
 }
 
 /** Sums of charges. */
@@ -64,10 +47,7 @@ interface ApiKeyTally {
 export class AuditTally {
   readonly #accounts = new Map<string, AccountTally>()
   readonly #apiKeys = new Map<string, ApiKeyTally>()
-  /** By the id of their code. */
-  readonly #activations = new Map<string, ActivationTally>()
-
-  readonly #purchases = new Map<string, PurchaseTally>()
+  readonly #credit = new CreditTally()
   readonly #periods = new PeriodTally()
 
   /** To be called with every account and key that has an allowance, before the requests. */
@@ -81,13 +61,12 @@ export class AuditTally {
     account.latestNumber = entry.number
     if (entry.purse === 'backed') account.backedBalanceMicros += entry.amountMicros
     else account.freeBalanceMicros += entry.amountMicros
-    if (BOUGHT.has(entry.kind)) account.hasBackedCredit = true
+    if (ENTRY_FACTS[entry.kind].adds === 'paid') account.hasBackedCredit = true
     if (isCredit(entry)) {
       account.lastCreditNumber = entry.number
       account.lastCreditBalanceMicros = account.backedBalanceMicros + account.freeBalanceMicros
     }
-    if (entry.kind === 'activation') this.#addActivation(entry)
-    if (entry.kind === 'purchase' || entry.kind === 'reversal') this.#addToPurchase(entry)
+    this.#credit.addEntry(entry)
     if (entry.expiresAtMs !== null) {
       account.freeExpiresAtMs = Math.max(account.freeExpiresAtMs ?? 0, entry.expiresAtMs)
     }
@@ -158,39 +137,17 @@ export class AuditTally {
     ]
   }
 
-  /** Compares a code with the credit that was posted for it, and removes it from the tally. */
-  auditCreditCode(row: CreditCodeRow): readonly Difference[] {
-    const tally = this.#activations.get(row.id)
-    this.#activations.delete(row.id)
-    const redeemedMicros = row.redeemedBy === null ? 0 : row.amountMicros
-    return differencesOf({ table: 'credit_codes', rowId: row.id }, [
-      ['amount_micros', redeemedMicros, tally?.amountMicros ?? 0],
-      ['redeemed_by', row.redeemedBy, tally?.accountId ?? null],
-    ])
+  /** Compares a row with the credit that was posted for it, and removes it from the tally. */
+  auditCredited(kind: CreditedKind, stored: StoredRow): readonly Difference[] {
+    return this.#credit.audit(kind, stored)
   }
 
-  /** Compares a purchase with the entries that were posted for it, and removes it from the tally. */
-  auditPurchase(row: PurchaseRow): readonly Difference[] {
-    const tally = this.#purchases.get(row.id)
-    this.#purchases.delete(row.id)
-    const isCredited = row.state === 'credited'
-    return differencesOf({ table: 'purchases', rowId: row.id }, [
-      ['state', isCredited ? 1 : 0, tally?.credits ?? 0],
-      ['credit_micros', isCredited ? row.creditMicros : 0, tally?.creditMicros ?? 0],
-      ['reversals', row.reversals, tally?.reversals ?? 0],
-      ['reversed_micros', row.reversedMicros, tally?.reversedMicros ?? 0],
-      ['account_id', row.accountId, tally === undefined ? row.accountId : tally.accountId],
-    ])
-  }
-
-  /** The sums of accounts, keys, codes and purchases that do not exist. */
+  /** The sums of accounts, keys and rows of credit that do not exist. */
   orphans(): readonly Difference[] {
-    const orphan = (what: string) => (id: string) => ({ what, id, stored: null, recomputed: id })
     return [
-      ...[...this.#accounts.keys()].map(orphan('accounts.id')),
-      ...[...this.#apiKeys.keys()].map(orphan('api_keys.id')),
-      ...[...this.#activations.keys()].map(orphan('credit_codes.id')),
-      ...[...this.#purchases.keys()].map(orphan('purchases.id')),
+      ...orphansOf('accounts', this.#accounts.keys()),
+      ...orphansOf('api_keys', this.#apiKeys.keys()),
+      ...this.#credit.orphans(),
     ]
   }
 
@@ -212,34 +169,6 @@ export class AuditTally {
     apiKey.spendMicros -= amountMicros
     if (purse === 'backed') apiKey.ofPruned.backedMicros -= amountMicros
     else apiKey.ofPruned.freeMicros -= amountMicros
-  }
-
-  #addActivation({ reference, accountId, amountMicros }: Entry): void {
-    const earlier = this.#activations.get(reference ?? '')
-    this.#activations.set(reference ?? '', {
-      amountMicros: amountMicros + (earlier?.amountMicros ?? 0),
-      accountId: earlier === undefined || earlier.accountId === accountId ? accountId : null,
-    })
-  }
-
-  #addToPurchase({ kind, reference, accountId, amountMicros }: Entry): void {
-    const [purchaseId = ''] = (reference ?? '').split(':')
-    const tally: PurchaseTally = this.#purchases.get(purchaseId) ?? {
-      credits: 0,
-      creditMicros: 0,
-      reversals: 0,
-      reversedMicros: 0,
-      accountId,
-    }
-    if (kind === 'purchase') {
-      tally.credits += 1
-      tally.creditMicros += amountMicros
-    } else {
-      tally.reversals += 1
-      tally.reversedMicros -= amountMicros
-    }
-    if (tally.accountId !== accountId) tally.accountId = null
-    this.#purchases.set(purchaseId, tally)
   }
 
   #account(id: string): AccountTally {
@@ -278,25 +207,6 @@ export function chargesOf(row: PrunedRequestsRow): PrunedCharges {
     chargeMicros: row.backedChargeMicros + row.freeChargeMicros,
     latestSettledAtMs: row.latestSettledAtMs,
   }
-}
-
-const BOUGHT: ReadonlySet<Entry['kind']> = new Set(['top_up', 'activation', 'purchase'])
-
-type Figure = readonly [
-  what: string,
-  stored: number | string | null,
-  recomputed: number | string | null,
-]
-
-function differencesOf(
-  { table, rowId }: { readonly table: string; readonly rowId: string },
-  figures: readonly Figure[],
-): Difference[] {
-  return figures
-    .filter(([, stored, recomputed]) => stored !== recomputed)
-    .map(([what, stored, recomputed]) => {
-      return { what: `${table}.${what}`, id: rowId, stored, recomputed }
-    })
 }
 
 /**

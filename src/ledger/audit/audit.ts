@@ -1,34 +1,24 @@
 import type { Kysely } from 'kysely'
 import type { StoreGapRow } from '../../store/gap-tables.ts'
-import { PURCHASES } from '../../store/sale-tables.ts'
-import {
-  ACCOUNTS,
-  API_KEYS,
-  CREDIT_CODES,
-  ENTRIES,
-  REQUESTS,
-  type Tables,
-} from '../../store/schema.ts'
+import { ACCOUNTS, API_KEYS, ENTRIES, REQUESTS, type Tables } from '../../store/schema.ts'
 import type { Store } from '../../store/store.ts'
 import type { StoredRow } from '../../store/table.ts'
 import { PRUNED_REQUESTS } from '../../store/usage-tables.ts'
 import { listStoreGaps } from '../store-gaps.ts'
-import { AuditTally, auditRequest, chargesOf, type Difference } from './audit-tally.ts'
+import { AuditTally, auditRequest, chargesOf } from './audit-tally.ts'
+import { CREDITED, CREDITED_KINDS, type CreditedKind } from './credit-tally.ts'
+import type { Difference } from './difference.ts'
 import type { PrunedCharges } from './period-tally.ts'
+
+/** The kinds of rows that are recomputed. */
+type AuditedKind = 'accounts' | 'apiKeys' | 'requests' | 'entries' | CreditedKind
 
 /** The result of an audit. */
 export interface Audit {
   /** Whether every figure is exact. */
   readonly ok: boolean
   /** The number of rows that were recomputed. */
-  readonly checked: {
-    readonly accounts: number
-    readonly apiKeys: number
-    readonly requests: number
-    readonly entries: number
-    readonly creditCodes: number
-    readonly purchases: number
-  }
+  readonly checked: Readonly<Record<AuditedKind, number>>
   /** The latest request, which shows how old a copy of a store is; null where there is none, or all were pruned. */
   readonly newestRequest: { readonly id: string; readonly openedAtMs: number } | null
   /** Times of the last 90 days at which the database went back, newest first: the books are about what is there. */
@@ -49,15 +39,6 @@ export interface AuditFindings {
   readonly found: (differences: readonly Difference[]) => void
   readonly read: (rows: number) => void
 }
-
-const NOTHING_CHECKED = {
-  accounts: 0,
-  apiKeys: 0,
-  requests: 0,
-  entries: 0,
-  creditCodes: 0,
-  purchases: 0,
-} satisfies Audit['checked']
 
 interface AuditInput {
   /** Default: none. */
@@ -85,13 +66,13 @@ export async function auditView(
   const found = (more: readonly Difference[]): void => {
     differences.push(...more.slice(0, DIFFERENCES_MAX - differences.length))
   }
-  const checked = { ...NOTHING_CHECKED }
+  const checked = nothingChecked()
   let rowsRead = 0
   const read = (rows: number): void => {
     rowsRead += rows
     onRows?.(rowsRead)
   }
-  const readOf = (kind: keyof typeof checked, rows: number): void => {
+  const readOf = (kind: AuditedKind, rows: number): void => {
     checked[kind] += rows
     read(rows)
   }
@@ -129,18 +110,28 @@ export async function auditView(
     }
     readOf('apiKeys', rows.length)
   }
-  for await (const { rows } of pagesById(view, 'credit_codes')) {
-    for (const row of rows) found(tally.auditCreditCode(CREDIT_CODES.read(row)))
-    readOf('creditCodes', rows.length)
-  }
-  for await (const { rows } of pagesById(view, 'purchases')) {
-    for (const row of rows) found(tally.auditPurchase(PURCHASES.read(row)))
-    readOf('purchases', rows.length)
+  for (const kind of CREDITED_KINDS) {
+    for await (const { rows } of pagesById(view, CREDITED[kind].table)) {
+      for (const row of rows) found(tally.auditCredited(kind, row))
+      readOf(kind, rows.length)
+    }
   }
   found(tally.orphans())
   for (const check of checks) await check(view, { found, read })
   const wentBack = await listStoreGaps(view, Date.now() - WENT_BACK_SHOWN_MS)
   return { ok: differences.length === 0, checked, newestRequest, wentBack, differences }
+}
+
+function nothingChecked(): Record<AuditedKind, number> {
+  const ofCredit = Object.fromEntries(CREDITED_KINDS.map((kind) => [kind, 0]))
+  // It has a number for each of these kinds.
+  return {
+    accounts: 0,
+    apiKeys: 0,
+    requests: 0,
+    entries: 0,
+    ...(ofCredit as Record<CreditedKind, number>),
+  }
 }
 
 /** The schema whose migration gave requests columns for their cost, and filled them. */
@@ -223,7 +214,7 @@ interface IdRange {
 /** All rows of a table in the order of their ids, a page at a time. */
 async function* pagesById(
   view: Kysely<Tables>,
-  table: 'all_requests' | 'accounts' | 'api_keys' | 'credit_codes' | 'purchases',
+  table: 'all_requests' | 'accounts' | 'api_keys' | (typeof CREDITED)[CreditedKind]['table'],
 ): AsyncGenerator<IdRange & { readonly rows: readonly (StoredRow & { readonly id: string })[] }> {
   let after = ''
   for (;;) {

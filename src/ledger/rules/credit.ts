@@ -1,6 +1,7 @@
 import { type AccountRow, type CreditCodeRow, ENTRIES, type Entry } from '../../store/schema.ts'
 import {
   addMicros,
+  ENTRY_FACTS,
   type EntryKind,
   type Micros,
   micros,
@@ -30,18 +31,9 @@ export function post(work: UnitOfWork, account: AccountRow, posting: Posting): A
   return isCredit(posting) ? { ...posted, ...lastCredit(posted) } : posted
 }
 
-/** The kinds of entries that add credit. A reversal does where it gives credit again. */
-const CREDIT_KINDS: ReadonlySet<EntryKind> = new Set([
-  'top_up',
-  'activation',
-  'purchase',
-  'reversal',
-  'grant',
-])
-
-/** Whether an entry adds credit, by which the alerts of an account begin again. */
+/** Whether an entry adds credit, by which the alerts of an account begin again. A reversal may give it again. */
 export function isCredit({ kind, amountMicros }: Pick<Entry, 'kind' | 'amountMicros'>): boolean {
-  return amountMicros > 0 && CREDIT_KINDS.has(kind)
+  return amountMicros > 0 && ENTRY_FACTS[kind].adds !== null
 }
 
 function lastCredit({
@@ -95,7 +87,7 @@ export function addCredit(work: UnitOfWork, input: AddCreditInput, nowMs: number
   const account = work.accounts.get(input.accountId)
   if (account === undefined) return { kind: 'unknownAccount' }
   const earlier = work.creditEntry(input)
-  if (earlier !== undefined && !OWN_REFERENCES.has(earlier.kind)) {
+  if (earlier !== undefined && ENTRY_FACTS[earlier.kind].of === null) {
     return { kind: isSameCredit(earlier, input) ? 'exists' : 'conflict', entry: earlier }
   }
   checkCredit(input, nowMs)
@@ -125,13 +117,10 @@ export function addCredit(work: UnitOfWork, input: AddCreditInput, nowMs: number
   return { kind: 'added', entry }
 }
 
-/** Whether a reference is the id of a credit code or a purchase, under which only their own credit is posted. */
+/** Whether a reference begins with an ID under which only its own credit is posted, such as that of a code. */
 export function isReservedReference(reference: string): boolean {
-  return reference.startsWith('code_') || reference.startsWith('pur_')
+  return Object.values(ENTRY_FACTS).some(({ of }) => of !== null && reference.startsWith(`${of}_`))
 }
-
-/** The entries whose references are such ids. */
-const OWN_REFERENCES: ReadonlySet<EntryKind> = new Set(['activation', 'purchase', 'reversal'])
 
 function isSameCredit(entry: Entry, input: AddCreditInput): boolean {
   return (

@@ -14,6 +14,16 @@ import { periodAfter, periodAt } from './limits.ts'
 import { requestRowOf, type Terms } from './open-hold.ts'
 import { settleHold } from './settle-hold.ts'
 
+/** How a command whose row takes a number is run again: the row keeps its number, which people may have on paper. */
+export interface Again<Input, Verdict> {
+  /** The input that is kept for it, with the number that the verdict shows. */
+  readonly withNumber: (input: Input, verdict: Verdict) => Input
+  /** That number; 0: none. */
+  readonly numberOf: (input: Input) => number
+  /** An input that knows the highest of the lost numbers: no new one may be one of them. */
+  readonly knowing: (input: Input, highestLost: number) => Input
+}
+
 /** A hold that was opened, and when. */
 export interface OpenedHold {
   readonly input: OpenHoldInput
