@@ -1,5 +1,6 @@
 import type { Overview } from '../../web/api/answers.ts'
 import { ago, DAY_MS, HELIX, KEYS, MODELS, NOW } from './stand-in-data.ts'
+import { NO_FIGURES } from './stand-in-usage.ts'
 
 const ahead = (elapsedMs: number) => ago(-elapsedMs)
 
@@ -135,24 +136,9 @@ export const FIRST_OVERVIEW: Overview = {
     held_unresolved: { requests: 0, amount: 0, next_release_at: null },
     days_left: null,
   },
-  figures: noFigures(),
-  before: noFigures(),
+  figures: NO_FIGURES,
+  before: NO_FIGURES,
   spend: { steps: STEPS, series: [], others: null },
   keys: [],
   attention: [],
-}
-
-function noFigures(): Overview['figures'] {
-  return {
-    requests: 0,
-    failed: 0,
-    charge: 0,
-    input_tokens: 0,
-    cache_read_tokens: 0,
-    cache_write_tokens: 0,
-    output_tokens: 0,
-    reasoning_tokens: 0,
-    first_byte_ms_p50: null,
-    first_byte_ms_p95: null,
-  }
 }

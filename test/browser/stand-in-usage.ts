@@ -4,7 +4,8 @@ import { ago, DAY_MS, HELIX, KEYS, MODELS, NOW } from './stand-in-data.ts'
 
 const DAYS = 30
 
-const NO_FIGURES: UsageFigures = {
+/** Of no request. */
+export const NO_FIGURES: UsageFigures = {
   requests: 0,
   failed: 0,
   charge: 0,
@@ -17,6 +18,24 @@ const NO_FIGURES: UsageFigures = {
   first_byte_ms_p95: null,
 }
 
+const COUNTS = [
+  ...(['requests', 'failed', 'charge', 'input_tokens', 'cache_read_tokens'] as const),
+  ...(['cache_write_tokens', 'output_tokens', 'reasoning_tokens'] as const),
+]
+
+/** What so many requests come to, but for those of them that failed. */
+function figuresFor(requests: number) {
+  return {
+    requests,
+    charge: requests * 3_260,
+    input_tokens: requests * 6_480,
+    cache_read_tokens: requests * 3_950,
+    cache_write_tokens: 0,
+    output_tokens: requests * 392,
+    reasoning_tokens: requests * 87,
+  }
+}
+
 /** A step of a group that looks like weeks: the larger, the more requests; small groups rest some days. */
 function figuresOf(scale: number, at: number): UsageFigures {
   const wave = 1 + 0.35 * Math.sin(at * 1.7 + scale) + at / 60
@@ -24,35 +43,22 @@ function figuresOf(scale: number, at: number): UsageFigures {
   if (requests < 4) return NO_FIGURES
   const firstByteMs = Math.round(420 + 60_000 / (scale + 40) + 90 * Math.sin(at + scale))
   return {
-    requests,
+    ...figuresFor(requests),
     failed: at % 6 === 0 ? Math.ceil(requests / 90) : 0,
-    charge: requests * 3_260,
-    input_tokens: requests * 6_480,
-    cache_read_tokens: requests * 3_950,
-    cache_write_tokens: 0,
-    output_tokens: requests * 392,
-    reasoning_tokens: requests * 87,
     first_byte_ms_p50: firstByteMs,
     first_byte_ms_p95: firstByteMs * 3,
   }
 }
 
 function addedUp(all: readonly UsageFigures[]): UsageFigures {
-  const sum = (name: keyof UsageFigures) =>
-    all.reduce((total, figures) => total + (figures[name] ?? 0), 0)
+  const sums = COUNTS.map((name) => [name, all.reduce((sum, each) => sum + each[name], 0)])
   const middle = (name: 'first_byte_ms_p50' | 'first_byte_ms_p95') => {
     const times = all.map((figures) => figures[name]).filter((time) => time !== null)
     return times.sort((one, other) => one - other)[Math.floor(times.length / 2)] ?? null
   }
   return {
-    requests: sum('requests'),
-    failed: sum('failed'),
-    charge: sum('charge'),
-    input_tokens: sum('input_tokens'),
-    cache_read_tokens: sum('cache_read_tokens'),
-    cache_write_tokens: sum('cache_write_tokens'),
-    output_tokens: sum('output_tokens'),
-    reasoning_tokens: sum('reasoning_tokens'),
+    ...NO_FIGURES,
+    ...Object.fromEntries(sums),
     first_byte_ms_p50: middle('first_byte_ms_p50'),
     first_byte_ms_p95: middle('first_byte_ms_p95'),
   }
@@ -139,16 +145,7 @@ export const USAGE_BY_KEY = usage('key', [
 export const NO_USAGE = usage('model', [])
 
 function reportFigures(requests: number): UsageReport['totals'] {
-  return {
-    requests,
-    failed: Math.round(requests / 240),
-    charge: requests * 3_260,
-    input_tokens: requests * 6_480,
-    cache_read_tokens: requests * 3_950,
-    cache_write_tokens: 0,
-    output_tokens: requests * 392,
-    reasoning_tokens: requests * 87,
-  }
+  return { ...figuresFor(requests), failed: Math.round(requests / 240) }
 }
 
 /** By tag: a request counts in each of its tags. */
@@ -172,24 +169,10 @@ export const USAGE_WITHOUT_TAGS: UsageReport = {
   data: [{ id: null, name: null, figures: USAGE_BY_TAG.totals }],
 }
 
-type Money<Figures> = Figures &
-  Readonly<
-    Record<
-      | 'backed_charge'
-      | 'free_charge'
-      | 'written_off'
-      | 'cost'
-      | 'uncharged_cost'
-      | 'uncosted'
-      | 'margin',
-      number
-    >
-  >
-
 function withMoney<Figures extends Readonly<Record<'charge', number>>>(
   figures: Figures,
   costMicros: number,
-): Money<Figures> {
+) {
   const charges = { backed_charge: figures.charge, free_charge: 0, written_off: 0 }
   const margin = figures.charge - costMicros
   return { ...figures, ...charges, cost: costMicros, uncharged_cost: 0, uncosted: 0, margin }
@@ -233,17 +216,8 @@ const KEY_SLICES: readonly Slice[] = KEYS.slice(0, 3).map(({ id, name }, at) => 
 
 /** A part of figures. */
 function partOf(figures: UsageFigures, part: number): UsageFigures {
-  const of = (count: number) => Math.round(count * part)
-  return {
-    ...figures,
-    requests: of(figures.requests),
-    failed: of(figures.failed),
-    charge: of(figures.charge),
-    input_tokens: of(figures.input_tokens),
-    cache_read_tokens: of(figures.cache_read_tokens),
-    output_tokens: of(figures.output_tokens),
-    reasoning_tokens: of(figures.reasoning_tokens),
-  }
+  const parts = COUNTS.map((name) => [name, Math.round(figures[name] * part)])
+  return { ...figures, ...Object.fromEntries(parts) }
 }
 
 function sliceOf(figures: UsageFigures, { part, costShare }: Slice) {
