@@ -172,23 +172,7 @@ describe('not JSON', () => {
   })
 
   test('short bytes of any kind are taken exactly where JSON.parse takes them', () => {
-    const pieces = fc.constantFrom(
-      '{',
-      '}',
-      '[',
-      ']',
-      '"',
-      '\\',
-      ':',
-      ',',
-      '1',
-      '-',
-      'e',
-      'null',
-      'a',
-      ' ',
-      '\n',
-    )
+    const pieces = fc.constantFrom(...'{}[]"\\:,1-ea \n', 'null')
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 12 }), (parts) => {
         const text = `{"x":${parts.join('')}}`

@@ -9,12 +9,7 @@ import { costOfUsage, estimateUsage } from './usage-charge.ts'
 
 const NO_TOKENS = usageOf({})
 
-interface Row {
-  readonly name: string
-  readonly usage: Partial<TokenUsage>
-  readonly prices?: PriceTable
-  readonly chargeMicros: number
-}
+type Row = readonly [name: string, Partial<TokenUsage>, chargeMicros: number, PriceTable?]
 
 describe('a charge from token counts', () => {
   const listed = offerWith({
@@ -23,86 +18,56 @@ describe('a charge from token counts', () => {
     imageOutput: usd('0.00003'),
   }).prices
   const plain = offerWith({ output: usd('0.000001') }).prices
+  const some = { outputTokens: 100, reasoningTokens: 30, imageOutputTokens: 20 }
+  const cached = { cacheReadTokens: 1_000, cacheWriteTokens: 200, cacheWriteLongTokens: 50 }
   const rows: readonly Row[] = [
     // (1,000 × 3 + 500 × 15) × 1.05
-    {
-      name: 'input and output',
-      usage: { inputTokens: 1_000, outputTokens: 500 },
-      chargeMicros: 11_025,
-    },
+    ['input and output', { inputTokens: 1_000, outputTokens: 500 }, 11_025],
     // (100 × 3 + 1,000 × 0.3 + 200 × 3.75 + 50 × 6) × 1.05 = 1,732.5
-    {
-      name: 'each class of cached input at its own price, half a micro-dollar up',
-      usage: {
-        inputTokens: 100,
-        cacheReadTokens: 1_000,
-        cacheWriteTokens: 200,
-        cacheWriteLongTokens: 50,
-      },
-      chargeMicros: 1_733,
-    },
+    [
+      'each class of cached input at its own price, half a micro-dollar up',
+      { inputTokens: 100, ...cached },
+      1_733,
+    ],
     // 0.2 × 1.05 = 0.21 and 3 × 0.2 × 1.05 = 0.63
-    {
-      name: 'below half a micro-dollar down',
-      usage: { inputTokens: 1 },
-      prices: OPEN.prices,
-      chargeMicros: 0,
-    },
-    {
-      name: 'above half a micro-dollar up',
-      usage: { inputTokens: 3 },
-      prices: OPEN.prices,
-      chargeMicros: 1,
-    },
-    { name: 'searches', usage: { searches: 3 }, chargeMicros: 31_500 },
-    {
-      name: 'the price of the request',
-      usage: {},
-      prices: offerWith({ request: usd('0.018') }).prices,
-      chargeMicros: 18_900,
-    },
-    {
-      name: 'a prompt at the threshold, with its cached tokens',
-      usage: { inputTokens: 100_000, cacheReadTokens: 100_000 },
-      chargeMicros: 346_500,
-    },
+    ['below half a micro-dollar down', { inputTokens: 1 }, 0, OPEN.prices],
+    ['above half a micro-dollar up', { inputTokens: 3 }, 1, OPEN.prices],
+    ['searches', { searches: 3 }, 31_500],
+    ['the price of the request', {}, 18_900, offerWith({ request: usd('0.018') }).prices],
+    [
+      'a prompt at the threshold, with its cached tokens',
+      { inputTokens: 100_000, cacheReadTokens: 100_000 },
+      346_500,
+    ],
     // (100,001 × 6 + 100,000 × 0.6 + 10 × 22.5) × 1.05 = 693,242.55
-    {
-      name: 'a prompt above it, output included',
-      usage: { inputTokens: 100_001, cacheReadTokens: 100_000, outputTokens: 10 },
-      chargeMicros: 693_243,
-    },
+    [
+      'a prompt above it, output included',
+      { inputTokens: 100_001, cacheReadTokens: 100_000, outputTokens: 10 },
+      693_243,
+    ],
     // (200,002 × 3 + 10,000) × 1.05 = 640,506.3
-    {
-      name: 'a prompt read twice around a search, each time below the threshold',
-      usage: { inputTokens: 200_002, searches: 1 },
-      chargeMicros: 640_506,
-    },
+    [
+      'a prompt read twice around a search, each time below the threshold',
+      { inputTokens: 200_002, searches: 1 },
+      640_506,
+    ],
     // (50 × 1 + 30 × 2 + 20 × 30) × 1.05 = 745.5
-    {
-      name: 'reasoning and images at their own prices, within the output',
-      usage: { outputTokens: 100, reasoningTokens: 30, imageOutputTokens: 20 },
-      prices: listed,
-      chargeMicros: 746,
-    },
-    {
-      name: 'reasoning and images as output if they have no price',
-      usage: { outputTokens: 100, reasoningTokens: 30, imageOutputTokens: 20 },
-      prices: plain,
-      chargeMicros: 105,
-    },
+    ['reasoning and images at their own prices, within the output', some, 746, listed],
+    ['reasoning and images as output if they have no price', some, 105, plain],
     // (0 × 1 + 100 × 2 + 0 × 30) × 1.05
-    {
-      name: 'parts of the output that exceed the whole, once',
-      usage: { outputTokens: 100, reasoningTokens: 300, imageOutputTokens: 300 },
-      prices: listed,
-      chargeMicros: 210,
-    },
+    [
+      'parts of the output that exceed the whole, once',
+      { outputTokens: 100, reasoningTokens: 300, imageOutputTokens: 300 },
+      210,
+      listed,
+    ],
   ]
-  test.each(rows)('$name', ({ usage: some, prices = SAGE.prices, chargeMicros }) => {
-    const usage = { ...NO_TOKENS, ...some }
-    expect(chargeForCost(costOfUsage({ usage, prices }), 500)).toBe(chargeMicros)
-  })
+  for (const [name, counts, chargeMicros, prices = SAGE.prices] of rows) {
+    test(name, () => {
+      const usage = usageOf(counts)
+      expect(chargeForCost(costOfUsage({ usage, prices }), 500)).toBe(chargeMicros)
+    })
+  }
 
   test('is null for counts above any real amount', () => {
     const usage = { ...NO_TOKENS, inputTokens: Number.MAX_SAFE_INTEGER }

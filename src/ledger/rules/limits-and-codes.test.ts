@@ -13,11 +13,9 @@ import { runScript } from '../testing/script.ts'
 import { describeScripts } from '../testing/scripts.ts'
 import { createSqliteBench } from '../testing/sqlite-bench.ts'
 
-describeScripts([], (holds) => {
+describeScripts(['account A', 'key K A'], (holds) => {
   test('keys are refused first, then frequency, then credit', () =>
     holds(`
-    account A
-    key K A
     open R1 K 10                  → insufficient_credit needs 10 of 0, held 0
     open R1 K9 10                 → invalid_api_key
     credit A backed 100 r1        → added top_up 100
@@ -42,9 +40,7 @@ describeScripts([], (holds) => {
 
   test('a key opens no hold of another account', () =>
     holds(`
-    account A
     account A2
-    key K A
     credit A backed 100 r1        → added top_up 100
     credit A2 backed 100 r2       → added top_up 100
     open R1 K 10 for A2           → invalid_api_key
@@ -54,8 +50,6 @@ describeScripts([], (holds) => {
 
   test('a key has so many admitted requests in any 60 seconds, exact to a second', () =>
     holds(`
-    account A
-    key K A
     credit A backed 100 r1        → added top_up 100
     at 100.9
     open R1 K 1                   → opened 1 = backed 1 + free 0
@@ -84,7 +78,6 @@ describeScripts([], (holds) => {
 
   test('an account that never had paid credit has fewer, over all its keys; credit lifts it', () =>
     holds(`
-    account A
     key K1 A
     key K2 A
     credit A free 100 r1 until 999 → added grant 100
@@ -100,7 +93,6 @@ describeScripts([], (holds) => {
 
   test('a code gives paid credit to the first account that redeems it, and to no other', () =>
     holds(`
-    account A
     account A2
     code C 100
     redeem C A                    → redeemed activation 100 code_C
@@ -113,7 +105,6 @@ describeScripts([], (holds) => {
 
   test('a code that is expired, revoked or unknown, or an unknown account, adds no credit', () =>
     holds(`
-    account A
     code C1 100 until 60
     code C2 100 until 60
     code C3 100 revoked
@@ -129,8 +120,6 @@ describeScripts([], (holds) => {
 
   test('an activation lifts the limit of accounts without paid credit, as a top-up does', () =>
     holds(`
-    account A
-    key K A
     code C 100
     credit A free 100 r1 until 60 → added grant 100
     open R1 K 1 free              → opened 1 = backed 0 + free 1
@@ -146,7 +135,6 @@ describeScripts([], (holds) => {
 
   test('no other credit is posted under the id of a code', () =>
     holds(`
-    account A
     code C 100
     credit A backed 100 code_C    → rejects: StoreRefused
     redeem C A                    → redeemed activation 100 code_C

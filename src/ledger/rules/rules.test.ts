@@ -1,11 +1,9 @@
 import { test } from 'vitest'
 import { describeScripts } from '../testing/scripts.ts'
 
-describeScripts([], (holds) => {
+describeScripts(['account A', 'key K A'], (holds) => {
   test('a hold is reserved, charged once, and its rest comes back', () =>
     holds(`
-    account A
-    key K A
     credit A backed 100 r1        → added top_up 100
     open R1 K 60                  → opened 60 = backed 60 + free 0
     show A                        → backed 100 held 60, free 0 held 0
@@ -22,8 +20,6 @@ describeScripts([], (holds) => {
 
   test('a repeated open answers the hold it has, and nothing runs on one that has ended', () =>
     holds(`
-    account A
-    key K A
     credit A backed 100 r1        → added top_up 100
     open R1 K 60                  → opened 60 = backed 60 + free 0
     open R1 K 60                  → opened 60 = backed 60 + free 0
@@ -36,8 +32,6 @@ describeScripts([], (holds) => {
 
   test('the grant is the most that fits, from the least up to what is needed', () =>
     holds(`
-    account A
-    key K A
     credit A backed 100 r1        → added top_up 100
     open R1 K 300 least 101       → insufficient_credit needs 101 of 100, held 0
     open R1 K 300 least 100       → opened 100 = backed 100 + free 0
@@ -52,8 +46,6 @@ describeScripts([], (holds) => {
 
   test('without credit nothing runs, not even what would cost nothing', () =>
     holds(`
-    account A
-    key K A
     open R1 K 0                   → insufficient_credit
     credit A backed 10 r1         → added top_up 10
     open R1 K 0                   → opened 0 = backed 0 + free 0
@@ -66,8 +58,6 @@ describeScripts([], (holds) => {
 
   test('a hold takes free credit first, and its charge follows that split', () =>
     holds(`
-    account A
-    key K A
     credit A backed 100 r1        → added top_up 100
     credit A free 30 r2 until 999 → added grant 30
     open R1 K 50 free             → opened 50 = backed 20 + free 30
@@ -85,8 +75,6 @@ describeScripts([], (holds) => {
 
   test('free credit pays for nothing that does not qualify, and says so where there is no other', () =>
     holds(`
-    account A
-    key K A
     credit A free 30 r1 until 999 → added grant 30
     open R1 K 10                  → free_credit_not_eligible needs 10 of 0, held 0
     open R1 K 40 free             → insufficient_credit needs 40 of 30, held 0
@@ -103,8 +91,6 @@ describeScripts([], (holds) => {
 
   test('a messages request that free credit alone pays for runs on what there is', () =>
     holds(`
-    account A
-    key K A
     credit A free 30 r1 until 999 → added grant 30
     open R1 K 500 free alone      → opened 30 = backed 0 + free 30
     open R2 K 500 free alone      → insufficient_credit needs 500 of 0, held 30
@@ -121,8 +107,6 @@ describeScripts([], (holds) => {
 
   test('what a charge exceeds paid credit by may take it below zero', () =>
     holds(`
-    account A
-    key K A
     credit A backed 20 r1         → added top_up 20
     credit A free 5 r2 until 999  → added grant 5
     open R1 K 25 free             → opened 25 = backed 20 + free 5
@@ -134,8 +118,6 @@ describeScripts([], (holds) => {
 
   test('free credit never goes below zero: the excess is written off', () =>
     holds(`
-    account A
-    key K A
     credit A free 30 r1 until 999 → added grant 30
     open R1 K 10 free             → opened 10 = backed 0 + free 10
     open R2 K 15 free             → opened 15 = backed 0 + free 15
@@ -150,8 +132,6 @@ describeScripts([], (holds) => {
 
   test('what exceeds a hold of free credit alone takes paid credit that is there, and makes no debt', () =>
     holds(`
-    account A
-    key K A
     credit A free 10 r1 until 999 → added grant 10
     credit A backed 50 r2         → added top_up 50
     open R1 K 5 free              → opened 5 = backed 0 + free 5
@@ -167,8 +147,6 @@ describeScripts([], (holds) => {
 
   test('free credit lapses at its expiry; a hold opened before it may still be charged', () =>
     holds(`
-    account A
-    key K A
     credit A free 30 r1 until 60  → added grant 30
     open R1 K 10 free             → opened 10 = backed 0 + free 10
     at 59.999
@@ -184,8 +162,6 @@ describeScripts([], (holds) => {
 
   test('a second grant adds to what has not lapsed, and the later expiry holds', () =>
     holds(`
-    account A
-    key K A
     credit A free 30 r1 until 60  → added grant 30
     credit A free 10 r2 until 40  → added grant 10
     at 50
@@ -199,8 +175,6 @@ describeScripts([], (holds) => {
 
   test('an estimated charge keeps the rest of its hold reserved until final, its place free', () =>
     holds(`
-    account A
-    key K A
     credit A backed 100 r1            → added top_up 100
     open R1 K 60                      → opened 60 = backed 60 + free 0
     settle R1 provisional 20 estimate → provisional 20
@@ -218,8 +192,6 @@ describeScripts([], (holds) => {
 
   test('a reported provisional charge frees the rest of its hold at once', () =>
     holds(`
-    account A
-    key K A
     credit A backed 100 r1        → added top_up 100
     open R1 K 60                  → opened 60 = backed 60 + free 0
     settle R1 provisional 20      → provisional 20
@@ -232,8 +204,6 @@ describeScripts([], (holds) => {
 
   test('a reported cost that stands becomes final without a look-up, or is looked up after all', () =>
     holds(`
-    account A
-    key K A
     credit A backed 100 r1          → added top_up 100
     open R1 K 60                    → opened 60 = backed 60 + free 0
     settle R1 provisional 20 stands → provisional 20
@@ -251,8 +221,6 @@ describeScripts([], (holds) => {
 
   test('a correction follows the split of the hold, and takes back what was written off', () =>
     holds(`
-    account A
-    key K A
     credit A backed 50 r1         → added top_up 50
     credit A free 10 r2 until 60  → added grant 10
     open R1 K 30 free             → opened 30 = backed 20 + free 10
@@ -272,8 +240,6 @@ describeScripts([], (holds) => {
 
   test('an unresolved hold stays reserved, its place free, until something is learned', () =>
     holds(`
-    account A
-    key K A
     credit A backed 100 r1            → added top_up 100
     open R1 K 30                      → opened 30 = backed 30 + free 0
     settle R1 unresolved              → unresolved 0
@@ -293,8 +259,6 @@ describeScripts([], (holds) => {
 
   test('what is learned after a release is recorded and never charged', () =>
     holds(`
-    account A
-    key K A
     credit A backed 100 r1        → added top_up 100
     open R1 K 30                  → opened 30 = backed 30 + free 0
     settle R1 released            → released 0
@@ -308,8 +272,6 @@ describeScripts([], (holds) => {
 
   test('abandoning makes the open holds of a dead instance unresolved, and what it knew still counts', () =>
     holds(`
-    account A
-    key K A
     credit A backed 100 r1        → added top_up 100
     open R1 K 10 by I1            → opened 10 = backed 10 + free 0
     open R2 K 10 by I1            → opened 10 = backed 10 + free 0
@@ -330,8 +292,6 @@ describeScripts([], (holds) => {
 
   test('a hold that was forgotten becomes unresolved as if its instance were dead, and others stay', () =>
     holds(`
-    account A
-    key K A
     credit A backed 100 r1        → added top_up 100
     open R1 K 10 by I1            → opened 10 = backed 10 + free 0
     open R2 K 10 by I1            → opened 10 = backed 10 + free 0
@@ -376,7 +336,6 @@ describeScripts([], (holds) => {
     ['beyond what can be counted', `credit A backed ${Number.MAX_SAFE_INTEGER} r1`],
   ])('credit %s is refused', (_what, line) =>
     holds(`
-    account A
     at 5
     credit A backed 1 r0            → added top_up 1
     ${line} → rejects: StoreRefused
