@@ -1,13 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { Problem } from '../vocabulary/problem.ts'
 import { chat } from './chat.ts'
-import { FORMATS } from './formats.ts'
-import { checkOffer } from './refusals.ts'
 import {
   type BodySource,
   callOf,
+  checkCall,
   DEFAULT_PUBLIC_NAMES,
-  offerWith,
   refusalOf,
 } from './testing/exchange.ts'
 
@@ -90,12 +88,7 @@ describe('refusals', () => {
     [{ ...base, n: [] }, 'invalid_parameter', 'n'],
     [{ ...base, modalities: 'image' }, 'invalid_parameter', 'modalities'],
     [{ ...base, modalities: [['image']] }, 'invalid_parameter', 'modalities'],
-    [{ ...base, tools: ['web_search'] }, 'invalid_parameter', 'tools[0]'],
-    [{ ...base, plugins: { id: 'web' } }, 'invalid_parameter', 'plugins'],
-    [{ ...base, plugins: ['web'] }, 'invalid_parameter', 'plugins[0]'],
-    [{ ...base, max_tool_calls: 'all' }, 'invalid_parameter', 'max_tool_calls'],
     [{ ...base, web_search_options: true }, 'invalid_parameter', 'web_search_options'],
-    [{ ...base, models: [] }, 'unsupported_parameter', 'models'],
   ]
   test.each(cases)('%j: %s at %s', (source, code, param) => {
     expect(refusalOf(() => callOf(chat, source))).toEqual({ code, param })
@@ -111,13 +104,7 @@ describe('refusals', () => {
 
 describe('models', () => {
   const check = (members: { readonly [member: string]: unknown }, overrides = {}) =>
-    checkOffer(callWith(members), {
-      format: chat,
-      formats: FORMATS,
-      offer: offerWith(overrides),
-      parsesFiles: true,
-      publicNames: DEFAULT_PUBLIC_NAMES,
-    })
+    checkCall(chat, callWith(members), overrides)
 
   test('are refused with the name of their endpoint', () => {
     const messageFor = (kind: string) => {

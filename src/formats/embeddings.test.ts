@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { embeddings } from './embeddings.ts'
-import { FORMATS } from './formats.ts'
-import { checkOffer } from './refusals.ts'
-import { callOf, DEFAULT_PUBLIC_NAMES, offerWith, refusalOf } from './testing/exchange.ts'
+import { callOf, checkCall, refusalOf } from './testing/exchange.ts'
 
 const base = { model: 'acme/embed-small', input: 'hello' }
 
@@ -62,26 +60,9 @@ describe('input', () => {
       videosInline: 0,
       videosByUrl: 1,
     })
-    const offer = offerWith({ outputModalities: new Set(['embeddings']) })
     expect(
-      refusalOf(() =>
-        checkOffer(call, {
-          format: embeddings,
-          formats: FORMATS,
-          offer,
-          parsesFiles: true,
-          publicNames: DEFAULT_PUBLIC_NAMES,
-        }),
-      ),
+      refusalOf(() => checkCall(embeddings, call, { outputModalities: new Set(['embeddings']) })),
     ).toEqual({ code: 'unsupported_parameter', param: 'input[0].content[2]' })
-  })
-
-  test('audio is refused, with its place', () => {
-    const input = [{ content: [{ type: 'input_audio', input_audio: { data: 'UklGRg==' } }] }]
-    expect(refusalOf(() => callWith({ input }))).toEqual({
-      code: 'unsupported_parameter',
-      param: 'input[0].content[0]',
-    })
   })
 })
 
@@ -90,15 +71,8 @@ test('a body that requests a stream is not streamed', () => {
 })
 
 test('a text model is refused with the name of its endpoint', () => {
-  expect(
-    refusalOf(() =>
-      checkOffer(callWith({}), {
-        format: embeddings,
-        formats: FORMATS,
-        offer: offerWith(),
-        parsesFiles: true,
-        publicNames: DEFAULT_PUBLIC_NAMES,
-      }),
-    ),
-  ).toEqual({ code: 'unsupported_model', param: 'model' })
+  expect(refusalOf(() => checkCall(embeddings, callWith({})))).toEqual({
+    code: 'unsupported_model',
+    param: 'model',
+  })
 })

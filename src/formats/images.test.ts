@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { FORMATS } from './formats.ts'
 import { images } from './images.ts'
-import { checkOffer } from './refusals.ts'
-import { callOf, DEFAULT_PUBLIC_NAMES, offerWith, refusalOf } from './testing/exchange.ts'
+import { callOf, checkCall, refusalOf } from './testing/exchange.ts'
 
 const base = { model: 'acme/draw-one', prompt: 'a red panda' }
 const INLINE = 'data:image/png;base64,iVBORw0KGgo='
@@ -76,14 +74,7 @@ test.each([
   [['text'], 'unsupported_model'],
   [['embeddings'], 'unsupported_model'],
 ])('a model with the outputs %j is refused as %j', (outputs, code) => {
-  const check = () =>
-    checkOffer(callWith({}), {
-      format: images,
-      formats: FORMATS,
-      offer: offerWith({ outputModalities: new Set(outputs) }),
-      parsesFiles: true,
-      publicNames: DEFAULT_PUBLIC_NAMES,
-    })
+  const check = () => checkCall(images, callWith({}), { outputModalities: new Set(outputs) })
   if (code === null) expect(check).not.toThrow()
   else expect(refusalOf(check)).toEqual({ code, param: 'model' })
 })

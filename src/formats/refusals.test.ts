@@ -3,13 +3,13 @@ import { chat } from './chat.ts'
 import type { WireFormat } from './format.ts'
 import { FORMATS } from './formats.ts'
 import { messages } from './messages.ts'
-import { checkOffer } from './refusals.ts'
 import {
   bodyOf,
   callOf,
+  checkCall,
   DEFAULT_PUBLIC_NAMES,
   LEAST_BODIES,
-  offerWith,
+  type offerWith,
   refusalOf,
 } from './testing/exchange.ts'
 
@@ -291,13 +291,7 @@ describe.each(EVERY_FORMAT)('on %s', (_, format) => {
   test('a model that bills per search, or with another output, is refused', () => {
     const call = callWith(format, {})
     const check = (overrides: Parameters<typeof offerWith>[0]) => () =>
-      checkOffer(call, {
-        format,
-        formats: FORMATS,
-        offer: offerWith(overrides),
-        parsesFiles: true,
-        publicNames: DEFAULT_PUBLIC_NAMES,
-      })
+      checkCall(format, call, overrides)
     const refused = { code: 'unsupported_model', param: 'model' }
     expect(refusalOf(check({ billsPerSearch: true }))).toEqual(refused)
     expect(refusalOf(check({ outputModalities: new Set(['audio']) }))).toEqual(refused)

@@ -9,6 +9,7 @@ import {
 } from '../../vocabulary/public-names.ts'
 import { type StreamEvent, sizeCall, type WireFormat } from '../format.ts'
 import { FORMATS } from '../formats.ts'
+import { checkOffer } from '../refusals.ts'
 
 /** The names of the interface's own documentation, before OpenRouter. */
 export const DEFAULT_PUBLIC_NAMES: PublicNames = {
@@ -98,4 +99,15 @@ export const LEAST_BODIES: Readonly<Record<string, { readonly [member: string]: 
   responses: { model: 'acme/sage-pro', input: 'x' },
   embeddings: { model: 'acme/sage-pro', input: 'x' },
   images: { model: 'acme/sage-pro', prompt: 'x' },
+}
+
+/** Checks a call against an offer with these changes, of a provider that parses files. */
+export function checkCall(format: WireFormat, call: Call, changes: Partial<Offer> = {}): void {
+  checkOffer(call, {
+    format,
+    formats: FORMATS,
+    offer: offerWith(changes),
+    parsesFiles: true,
+    publicNames: DEFAULT_PUBLIC_NAMES,
+  })
 }

@@ -1,5 +1,5 @@
 import { FORMATS } from '../../../formats/formats.ts'
-import { FREE } from '../../../formats/testing/exchange.ts'
+import { offerWith as anOfferWith, FREE } from '../../../formats/testing/exchange.ts'
 import { type Call, NO_MEDIA } from '../../../vocabulary/call.ts'
 import { type Picos, parsePrice } from '../../../vocabulary/money.ts'
 import type { Offer, PriceTable } from '../../../vocabulary/offer.ts'
@@ -17,28 +17,13 @@ export function offerWith(
   rest: Partial<Omit<Offer, 'prices'>> = {},
 ): Offer {
   const input = prices.input ?? 0n
-  const { outputModalities = new Set(['text']) } = rest
-  return {
+  return anOfferWith({
     modelId: 'acme/some-model',
-    upstreamModelId: 'acme/some-model',
-    authoredId: rest.modelId ?? 'acme/some-model',
-    endpoints: FORMATS.filter((format) => format.fitsOutputs(outputModalities)).map(
-      ({ endpoint }) => endpoint,
-    ),
     inputModalities: new Set(['text', 'image', 'file', 'video']),
-    outputModalities,
-    supportedParameters: new Set(['max_tokens']),
-    contextTokens: 100_000,
     outputTokensMax: 8_000,
-    openWeights: false,
-    billsPerSearch: false,
-    upstream: 'openrouter',
-    fastPrices: null,
-    priceSnapshotId: 'prices-1',
-    feeBasisPoints: 500,
     ...rest,
     prices: { ...FREE, cacheRead: input, cacheWrite: input, cacheWriteLong: input, ...prices },
-  }
+  })
 }
 
 /** A call with the name of its format. */
