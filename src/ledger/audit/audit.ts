@@ -123,15 +123,10 @@ export async function auditView(
 }
 
 function nothingChecked(): Record<AuditedKind, number> {
-  const ofCredit = Object.fromEntries(CREDITED_KINDS.map((kind) => [kind, 0]))
+  const none = Object.fromEntries(CREDITED_KINDS.map((kind) => [kind, 0]))
   // It has a number for each of these kinds.
-  return {
-    accounts: 0,
-    apiKeys: 0,
-    requests: 0,
-    entries: 0,
-    ...(ofCredit as Record<CreditedKind, number>),
-  }
+  const ofCredit = none as Record<CreditedKind, number>
+  return { accounts: 0, apiKeys: 0, requests: 0, entries: 0, ...ofCredit }
 }
 
 /** The schema whose migration gave requests columns for their cost, and filled them. */

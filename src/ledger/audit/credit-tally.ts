@@ -62,11 +62,11 @@ export const CREDITED = {
     of: 'pur',
     figures(row, posted) {
       const isCredited = row.state === 'credited'
-      const credit = sumOf(posted, 'purchase')
+      const bought = sumOf(posted, 'purchase')
       const reversed = sumOf(posted, 'reversal')
       return [
-        ['state', isCredited ? 1 : 0, credit.entries],
-        ['credit_micros', isCredited ? row.creditMicros : 0, credit.micros],
+        ['state', isCredited ? 1 : 0, bought.entries],
+        ['credit_micros', isCredited ? row.creditMicros : 0, bought.micros],
         ['reversals', row.reversals, reversed.entries],
         ['reversed_micros', row.reversedMicros, reversed.micros === 0 ? 0 : -reversed.micros],
         ['account_id', row.accountId, posted === undefined ? row.accountId : posted.accountId],

@@ -177,10 +177,10 @@ class Batches implements HoldLedger {
     // A command of some kind is a command.
     const command = given as LedgerCommand
     const verdict = isIdle(given.kind)
-      ? await this.#commits.submitIdly(command)
-      : await this.#commits.submit(command)
+      ? this.#commits.submitIdly(command)
+      : this.#commits.submit(command)
     // A commit answers each command at its position, with the verdict of its rule.
-    return verdict as LedgerVerdict<Kind>
+    return (await verdict) as LedgerVerdict<Kind>
   }
 
   /** Releases a hold if the store has it, however long the store takes. Nothing may run on it. */
