@@ -2,12 +2,15 @@ import { Command } from 'commander'
 import { type CommandInput, type CommandSettings, withStore } from '../command-context.ts'
 import { counted, table } from '../table.ts'
 import { CommandFailure } from '../terminal.ts'
+import {
+  checkPrices,
+  checkSale,
+  checkServer,
+  checkUpstreams,
+  checkWebhooks,
+} from './connection-checks.ts'
 import type { Finding } from './finding.ts'
-import { checkSale } from './sale-checks.ts'
-import { checkServer } from './server-check.ts'
 import { checkStore } from './store-checks.ts'
-import { checkPrices, checkUpstreams } from './upstream-checks.ts'
-import { checkWebhooks } from './webhook-checks.ts'
 
 export interface DoctorInput extends CommandInput {
   readonly version: string

@@ -1,0 +1,210 @@
+import { z } from 'zod'
+import { readLists } from '../../catalog/catalog-store.ts'
+import { saleCheckShape } from '../../operations/sale-status.ts'
+import { saleFigures } from '../../sale/figures.ts'
+import { formatDecimal } from '../../vocabulary/money.ts'
+import { Problem } from '../../vocabulary/problem.ts'
+import { listDeliveries } from '../../webhooks/deliveries.ts'
+import { listWebhooks } from '../../webhooks/registry.ts'
+import { type AskedUpstream, askAll } from '../ask-upstreams.ts'
+import type { CommandContext, CommandInput, LiveUpstreams } from '../command-context.ts'
+import { openSale, runOperation } from '../operation-command.ts'
+import { counted } from '../table.ts'
+import { durationText, type Finding } from './finding.ts'
+
+// The checks of what the gateway talks to: its running server, upstreams, payment providers and webhooks.
+
+const SERVER_TIMEOUT_MS = 5_000
+
+const readinessShape = z.object({
+  object: z.literal('readiness'),
+  checks: z.array(z.object({ name: z.string(), ok: z.boolean(), message: z.string().nullable() })),
+})
+
+/** Asks the running server whether it can take requests. By position: the address of the server. */
+export async function checkServer(url: string): Promise<readonly Finding[]> {
+  const found = await readinessOf(url)
+  if (typeof found === 'string') return [{ check: 'server', state: 'warning', message: found }]
+  const findings = found.checks.flatMap(({ name, ok, message }): Finding[] =>
+    message === null
+      ? []
+      : [{ check: `server ${name}`, state: ok ? 'warning' : 'failed', message }],
+  )
+  if (findings.some(({ state }) => state === 'failed')) return findings
+  return [{ check: 'server', state: 'ok', message: `${url} can take requests` }, ...findings]
+}
+
+/** The readiness of the server, or why it is not known. */
+async function readinessOf(url: string): Promise<z.output<typeof readinessShape> | string> {
+  try {
+    const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(SERVER_TIMEOUT_MS) })
+    const { success, data } = readinessShape.safeParse(await answer.json())
+    return success
+      ? data
+      : `another program answers at ${url}: set HOST and PORT as the server has them`
+  } catch (error) {
+    const isLate = error instanceof Error && error.name === 'TimeoutError'
+    return isLate
+      ? `the server at ${url} did not answer within ${SERVER_TIMEOUT_MS / 1_000} s: its process may hang; see its log`
+      : `no server answers at ${url}: start it with \`tollgate serve\`, or set HOST and PORT as the server has them`
+  }
+}
+
+const LEFT_WARNING_DOLLARS = 5
+
+/** Asks each upstream for its models, which costs nothing, and whether it accepts its key. Absent: the simulator answers. */
+export async function checkUpstreams(live: LiveUpstreams | undefined): Promise<readonly Finding[]> {
+  if (live === undefined) {
+    const message =
+      'none is configured: the built-in simulator answers, and all money is play money'
+    return [{ check: 'upstream', state: 'ok', message }]
+  }
+  return (await askAll(live, () => false)).map(upstreamFinding)
+}
+
+function upstreamFinding({ settings, answer, leftUsd }: AskedUpstream): Finding {
+  const check = `upstream ${settings.name}`
+  if (answer.kind === 'failed') {
+    const { cause } = answer
+    const why = cause instanceof Error ? cause.message : String(cause)
+    const variable =
+      settings.apiKeyVariable === null ? '' : `, its key in ${settings.apiKeyVariable}`
+    return {
+      check,
+      state: 'failed',
+      message: `${why}: check its address ${settings.baseUrl}${variable}, and the credit there`,
+    }
+  }
+  const { models, skipped } = answer.listed
+  if (models.length === 0) {
+    const message = 'offers no models: `tollgate upstream check` prints why each is left out'
+    return { check, state: 'failed', message }
+  }
+  if (leftUsd !== null && Number(formatDecimal(leftUsd)) < LEFT_WARNING_DOLLARS) {
+    const message = `its key has $${formatDecimal(leftUsd)} left: add credit there`
+    return { check, state: 'warning', message }
+  }
+  const notOffered =
+    skipped.length === 0
+      ? ''
+      : `; ${counted(skipped.length, 'model')} not offered (\`tollgate upstream check\` prints why)`
+  return {
+    check,
+    state: 'ok',
+    message: `answers, and offers ${counted(models.length, 'model')}${notOffered}`,
+  }
+}
+
+/** Whether the stored prices of each upstream are new enough to run requests. By position: the store, and the upstreams. */
+export async function checkPrices(
+  { store: { db }, clock }: CommandContext,
+  live: LiveUpstreams,
+): Promise<readonly Finding[]> {
+  const { upstreams } = await live.load()
+  const { catalogRefreshMs, pricesStaleAfterMs } = live.catalog
+  const lists = await readLists(db)
+  return upstreams.map(({ name }): Finding => {
+    const check = `prices of ${name}`
+    const listed = lists.get(name)
+    if (listed === undefined) {
+      const message = 'never read: start the server, or run `tollgate catalog refresh`'
+      return { check, state: 'warning', message }
+    }
+    const ageMs = clock.nowMs() - listed.refreshedAtMs
+    const age = `${counted(listed.models, 'model')}, read ${durationText(ageMs)} ago`
+    if (ageMs > pricesStaleAfterMs) {
+      const message = `${age}: too old to run requests. Start the server, or run \`tollgate catalog refresh\``
+      return { check, state: 'failed', message }
+    }
+    if (ageMs > 3 * catalogRefreshMs) {
+      const message = `${age}, and the server reads them every ${durationText(catalogRefreshMs)}: see its log, or run \`tollgate catalog refresh\``
+      return { check, state: 'warning', message }
+    }
+    return { check, state: 'ok', message: age }
+  })
+}
+
+const LOOK_MS_MAX = 5 * 60_000
+
+/** Compares the payments of the last day with their providers, and checks how old the last look at them is. */
+export async function checkSale(
+  input: CommandInput,
+  opened: CommandContext,
+): Promise<readonly Finding[]> {
+  const { sale } = await openSale(opened, input.settings())
+  if (sale === null) return [{ check: 'sale', state: 'ok', message: 'no credit is sold' }]
+  return [
+    await comparePayments(input, opened),
+    ...(await checkLooks(opened)),
+    ...(await checkHeldPurchases(opened)),
+  ]
+}
+
+/** By position: the command's inputs, and the open store. */
+async function comparePayments(input: CommandInput, opened: CommandContext): Promise<Finding> {
+  const check = 'sale'
+  try {
+    const asked = { runs: 'checkSale', query: { days: '1' } }
+    const { body } = await runOperation(input, { ...opened, letters: [] }, asked)
+    const { checked, differences } = saleCheckShape.parse(body)
+    if (differences.length === 0) {
+      const message = `the store agrees on ${counted(checked, 'payment')} of the last day`
+      return { check, state: 'ok', message }
+    }
+    const message = `${counted(differences.length, 'difference')} from the payment providers: \`tollgate sale check\` lists them`
+    return { check, state: 'failed', message }
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    const message = `${error.message.replace(/\.$/, '')}: check the key at Stripe, or the nodes of the chain (docs/selling.md)`
+    return { check, state: 'failed', message }
+  }
+}
+
+async function checkLooks({ store, clock }: CommandContext): Promise<readonly Finding[]> {
+  const { looks } = await saleFigures(store.db)
+  return looks.flatMap(({ source, lookedAtMs }): Finding[] => {
+    const ageMs = clock.nowMs() - lookedAtMs
+    if (ageMs <= LOOK_MS_MAX) return []
+    const message = `payments were last read ${durationText(ageMs)} ago: if a server is running, its log says why`
+    return [{ check: `sale by ${source}`, state: 'warning', message }]
+  })
+}
+
+async function checkHeldPurchases({ store }: CommandContext): Promise<readonly Finding[]> {
+  const { purchases } = await saleFigures(store.db)
+  const held = purchases.filter(({ state }) => state === 'held')
+  const count = held.reduce((sum, each) => sum + each.purchases, 0)
+  if (count === 0) return []
+  const message = `${counted(count, 'purchase')} held until you decide: \`tollgate purchase list --state held\``
+  return [{ check: 'purchases', state: 'warning', message }]
+}
+
+/** The latest message to each webhook. */
+export async function checkWebhooks({
+  store: { db },
+}: CommandContext): Promise<readonly Finding[]> {
+  const webhooks = await listWebhooks(db)
+  if (webhooks.length === 0) return [{ check: 'webhooks', state: 'ok', message: 'there are none' }]
+  const findings: Finding[] = []
+  for (const { id, url, disabled } of webhooks) {
+    const check = `webhook ${id}`
+    if (disabled) {
+      const message = `${url} is disabled: \`tollgate webhook enable ${id}\` sends messages to it again`
+      findings.push({ check, state: 'warning', message })
+      continue
+    }
+    const { deliveries } = await listDeliveries(db, { webhookId: id, cursor: null, limit: 1 })
+    const [latest] = deliveries
+    if (latest === undefined || (latest.state === 'waiting' && latest.attempts === 0)) {
+      const message = `${url} was not sent anything yet: \`tollgate webhook test ${id}\` tries it`
+      findings.push({ check, state: 'ok', message })
+    } else if (latest.state === 'delivered') {
+      findings.push({ check, state: 'ok', message: `${url} got its latest message` })
+    } else {
+      const why = latest.failure ?? `it answered ${latest.httpStatus}`
+      const message = `${url} did not get its latest message (${why}): \`tollgate webhook deliveries ${id}\``
+      findings.push({ check, state: 'warning', message })
+    }
+  }
+  return findings
+}
