@@ -83,18 +83,21 @@ async function sayWhoseWait({ log }: Wiring, { store, upstreams }: Opened): Prom
   }
 }
 
-interface ReconcilerParts {
-  /** Null: of upstreams that are not in the settings. */
-  readonly upstream: string | null
-  readonly isListed: (upstream: string) => boolean
-  readonly fetchGeneration: ConstructorParameters<typeof Reconciler>[0]['fetchGeneration']
-  readonly settleAfterNoLookupMs: number
-}
-
 function openReconciler(
   { config, telemetry, closing, ...wiring }: Wiring,
   { store, ledger, storeClock, verification }: Opened,
-  { upstream, isListed, fetchGeneration, settleAfterNoLookupMs }: ReconcilerParts,
+  {
+    upstream,
+    isListed,
+    fetchGeneration,
+    settleAfterNoLookupMs,
+  }: {
+    /** Null: of upstreams that are not in the settings. */
+    readonly upstream: string | null
+    readonly isListed: (upstream: string) => boolean
+    readonly fetchGeneration: ConstructorParameters<typeof Reconciler>[0]['fetchGeneration']
+    readonly settleAfterNoLookupMs: number
+  },
 ): Reconciler {
   const log = upstream === null ? wiring.log : wiring.log.child({ upstream })
   const reconciler = new Reconciler({

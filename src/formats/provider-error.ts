@@ -13,16 +13,17 @@ export interface ProviderError {
   readonly message: string
 }
 
-interface RefusedCall {
-  /** The header as it arrived. */
-  readonly retryAfter: string | undefined
-  readonly sent: SentFacts
-}
-
 /** The client's problem for a provider's error. */
 export function problemForProviderError(
   error: ProviderError,
-  { retryAfter, sent }: RefusedCall,
+  {
+    retryAfter,
+    sent,
+  }: {
+    /** The header as it arrived. */
+    readonly retryAfter: string | undefined
+    readonly sent: SentFacts
+  },
 ): Problem {
   const retryAfterSeconds = wholeSeconds(retryAfter)
   const input = {

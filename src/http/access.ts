@@ -33,7 +33,8 @@ export interface AnsweredCall {
   readonly httpStatus: number
 }
 
-interface AdminAccessInput {
+/** Access by an admin token, to everything below `/v1/admin`. */
+export function adminAccess(input: {
   /** The token of the settings. */
   readonly adminToken: string
   /** Tokens from `tollgate token create` and the admin API. */
@@ -43,10 +44,7 @@ interface AdminAccessInput {
   /** Counts, by address, the requests with another token. */
   readonly unknownCallers: Pick<UnknownCallers, 'refusal'>
   readonly onAnswered: (call: AnsweredCall) => void
-}
-
-/** Access by an admin token, to everything below `/v1/admin`. */
-export function adminAccess(input: AdminAccessInput): Access {
+}): Access {
   const { adminToken, knownTokens, ids, unknownCallers, onAnswered } = input
   const isOfSettings = bearerCheck(adminToken)
   return {

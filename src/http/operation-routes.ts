@@ -11,12 +11,6 @@ import { asksToGoOn } from './connections.ts'
 import { UnknownRoute } from './known-routes.ts'
 import { readBody } from './read-body.ts'
 
-interface OperationRoutesInput {
-  readonly operations: readonly Operation[]
-  readonly access: Access
-  readonly bodyTimeoutMs: number
-}
-
 /** A client that takes no byte of an answer for so long is gone. */
 export const ANSWER_STALL_TIMEOUT_MS = 60_000
 
@@ -27,7 +21,14 @@ const BODY_BYTES_MAX = 64 * 1024
  * Adds the routes that one kind of caller has. The caller is authenticated before anything else is
  * looked at, and again once its body was read. The content-type of a body is ignored.
  */
-export function registerOperations(app: FastifyInstance, input: OperationRoutesInput): void {
+export function registerOperations(
+  app: FastifyInstance,
+  input: {
+    readonly operations: readonly Operation[]
+    readonly access: Access
+    readonly bodyTimeoutMs: number
+  },
+): void {
   const { operations, access, bodyTimeoutMs } = input
   const { guards, onAnswered } = access
   app.register(async (scope) => {

@@ -13,14 +13,16 @@ type Part =
   | { readonly kind: 'link'; readonly words: string; readonly url: string }
   | { readonly kind: 'code'; readonly code: string }
 
-interface LetterInput {
+/** Makes a letter. What people chose, such as names, can stand in any words: it is neither markup nor a header. */
+export function letterOf({
+  to,
+  subject,
+  parts,
+}: {
   readonly to: string
   readonly subject: string
   readonly parts: readonly Part[]
-}
-
-/** Makes a letter. What people chose, such as names, can stand in any words: it is neither markup nor a header. */
-export function letterOf({ to, subject, parts }: LetterInput): Letter {
+}): Letter {
   return {
     to,
     subject: oneLine(subject),

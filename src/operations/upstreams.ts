@@ -140,20 +140,18 @@ function failureAnswer({ id, openedAtMs, code, httpStatus, modelId }: FailedRequ
   }
 }
 
-interface Judged {
-  readonly facts: UpstreamFacts
-  /** Its requests of the last minutes. */
-  readonly judged: readonly CodeCount[]
-  /** Null: it was never listed. */
-  readonly listAgeMs: number | null
-}
-
 /** The state of an upstream, from the known facts. */
 export function upstreamState({
   facts: { isAccountRefused, left },
   judged,
   listAgeMs,
-}: Judged): (typeof UPSTREAM_STATES)[number] {
+}: {
+  readonly facts: UpstreamFacts
+  /** Its requests of the last minutes. */
+  readonly judged: readonly CodeCount[]
+  /** Null: it was never listed. */
+  readonly listAgeMs: number | null
+}): (typeof UPSTREAM_STATES)[number] {
   if (isAccountRefused) return 'key_refused'
   if (left !== null && dollarsOf(left) < LOW_CREDIT_DOLLARS) return 'credit_low'
   if (listAgeMs === null || listAgeMs > LIST_OLD_MS) return 'unreachable'

@@ -23,12 +23,6 @@ export const placeField = z
   .union([z.iso.date(PLACE_WORDS), momentField], PLACE_WORDS)
   .describe('A date, for its start in `time_zone`, or a time (RFC 3339).')
 
-interface AskedRange {
-  readonly from?: string | number | undefined
-  readonly to?: string | number | undefined
-  readonly time_zone: string
-}
-
 /** The range of a report, in milliseconds since the Unix epoch. */
 export interface ReportRange {
   readonly fromMs: number
@@ -39,7 +33,18 @@ export interface ReportRange {
  * The moments of a range of at most 400 days, and an hour more for days of a zone. Throws Problem
  * `invalid_parameter`.
  */
-export function rangeOf({ from, to, time_zone: zone }: AskedRange, nowMs: number): ReportRange {
+export function rangeOf(
+  {
+    from,
+    to,
+    time_zone: zone,
+  }: {
+    readonly from?: string | number | undefined
+    readonly to?: string | number | undefined
+    readonly time_zone: string
+  },
+  nowMs: number,
+): ReportRange {
   const placeMs = (place: string | number): number =>
     typeof place === 'number' ? place : startOfDate({ date: place, zone })
   const toMs = to === undefined ? nowMs : placeMs(to)

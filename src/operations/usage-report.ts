@@ -340,15 +340,17 @@ export const usageReportShape = z
   })
   .meta({ id: 'UsageReport' })
 
-interface CsvReport {
-  readonly by: Grouping
-  readonly data: readonly ReportRow[]
-  readonly totals: Figures
-}
-
 /** The lines of a report, and a line of its totals, in exact dollars. */
 function reportCsv(
-  { by, data, totals }: CsvReport,
+  {
+    by,
+    data,
+    totals,
+  }: {
+    readonly by: Grouping
+    readonly data: readonly ReportRow[]
+    readonly totals: Figures
+  },
   { step, isForOperators }: Pick<ReportInput, 'step' | 'isForOperators'>,
 ): string {
   const all = figuresShape.keyof().options

@@ -116,15 +116,18 @@ function wordsOf(error: Error): string {
   return 'broke off the connection'
 }
 
-interface Signed {
+/** The headers of Standard Webhooks: who verifies them knows that the message is ours, and how old it is. */
+function signatureOf({
+  secret,
+  messageId,
+  nowMs,
+  body,
+}: {
   readonly secret: string
   readonly messageId: string
   readonly nowMs: number
   readonly body: string
-}
-
-/** The headers of Standard Webhooks: who verifies them knows that the message is ours, and how old it is. */
-function signatureOf({ secret, messageId, nowMs, body }: Signed) {
+}) {
   const seconds = Math.floor(nowMs / 1_000)
   const hmacKey = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
   const signature = createHmac('sha256', hmacKey)

@@ -49,16 +49,17 @@ export const proofFields = {
   passkey: passkeyField.optional(),
 }
 
-interface ProofBody {
-  readonly code?: string | undefined
-  readonly passkey?: z.output<typeof passkeyField> | undefined
-}
-
 /** The second factor in a body. Without one, it is an empty code. */
 export function proofOf(
   site: PageSite,
   arrival: Arrival,
-  { code = '', passkey }: ProofBody,
+  {
+    code = '',
+    passkey,
+  }: {
+    readonly code?: string | undefined
+    readonly passkey?: z.output<typeof passkeyField> | undefined
+  },
 ): FactorProof {
   return passkey === undefined
     ? { kind: 'code', code }

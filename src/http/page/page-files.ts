@@ -79,15 +79,16 @@ export function registerPageFiles(app: FastifyInstance, folder: string): void {
   for (const url of ['/app', '/app/*']) app.get(url, send)
 }
 
-interface SentFile {
-  readonly file: BuiltFile
-  /** Whether its name changes with its bytes. */
-  readonly isHashed: boolean
-}
-
 function sendFile(
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
-  { file, isHashed }: SentFile,
+  {
+    file,
+    isHashed,
+  }: {
+    readonly file: BuiltFile
+    /** Whether its name changes with its bytes. */
+    readonly isHashed: boolean
+  },
 ): void {
   const accepted = String(request.headers['accept-encoding'] ?? '')
     .split(',')

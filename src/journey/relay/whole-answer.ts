@@ -14,13 +14,6 @@ import { Problem } from '../../vocabulary/problem.ts'
 import { clientLeft } from '../client-answer.ts'
 import type { HeldRequest, RelayEnding } from '../held-request.ts'
 
-interface WholeAnswerInput {
-  readonly attempt: Attempt | null
-  readonly httpStatus: number
-  readonly headers: IncomingHttpHeaders
-  readonly resolve: (ending: RelayEnding) => void
-}
-
 /** Statuses of a complete answer, which clients get with 200. */
 export const ANSWER_STATUSES: ReadonlySet<number> = new Set([200, 201, 203])
 
@@ -35,7 +28,20 @@ export class WholeAnswer {
   /** Why reading stopped and the attempt was cancelled; null: it continues. */
   #refusal: Problem | null = null
 
-  constructor(held: HeldRequest, { attempt, httpStatus, headers, resolve }: WholeAnswerInput) {
+  constructor(
+    held: HeldRequest,
+    {
+      attempt,
+      httpStatus,
+      headers,
+      resolve,
+    }: {
+      readonly attempt: Attempt | null
+      readonly httpStatus: number
+      readonly headers: IncomingHttpHeaders
+      readonly resolve: (ending: RelayEnding) => void
+    },
+  ) {
     this.#held = held
     this.#attempt = attempt
     this.#httpStatus = httpStatus
