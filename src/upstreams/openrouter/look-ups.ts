@@ -3,7 +3,6 @@ import { isJsonObject, type JsonBody, type JsonObject } from '../../json/walk.ts
 import { addDecimals, type Decimal } from '../../vocabulary/money.ts'
 import type { TokenUsage } from '../../vocabulary/outcome.ts'
 import { decimalAt, tokenCount } from '../json-reading.ts'
-import { believedUsage } from '../token-counts.ts'
 import {
   type FetchGenerationInput,
   type GenerationAnswer,
@@ -11,6 +10,7 @@ import {
   type Upstream,
   UpstreamRefusesAccount,
 } from '../upstream.ts'
+import { believedUsage } from './reported.ts'
 
 // The provider's own records: what a generation has cost, and what our key has used.
 
