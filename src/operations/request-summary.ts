@@ -1,13 +1,10 @@
 import type { Kysely } from 'kysely'
 import { z } from 'zod'
 import type { RequestFilter } from '../ledger/activity/activity.ts'
-import {
-  type ErrorCount,
-  type RequestSums,
-  summarizeRequests,
-} from '../ledger/activity/request-figures.ts'
+import { type RequestSums, summarizeRequests } from '../ledger/activity/request-figures.ts'
 import { getNamedKeys } from '../ledger/api-keys.ts'
 import type { Tables } from '../store/schema.ts'
+import { type CountedErrors, readErrors } from '../usage/read-errors.ts'
 import { readPeriods } from '../usage/read-periods.ts'
 import { addSums, NO_USAGE, type UsageSums } from '../usage/sums.ts'
 import { micros, ZERO_MICROS } from '../vocabulary/money.ts'
@@ -56,7 +53,7 @@ export function requestSummaryOperations({ store, clock }: OperationParts) {
         const fromMs = isRolled ? Math.floor(sinceMs / rolledMs) * rolledMs : sinceMs
         const filter = { ...filterOf(query), accountId, sinceMs: fromMs, untilMs }
         const summary = isRolled
-          ? await sumRolled(db, { ...filter, rolledMs, nowMs: clock.nowMs() })
+          ? await sumRolled(db, { ...filter, rolledMs })
           : await sumRequests(db, filter)
         return {
           httpStatus: 200,
@@ -144,7 +141,7 @@ async function sumRequests(db: Kysely<Tables>, filter: SummaryFilter): Promise<S
   return {
     ...sumsAnswer(sums),
     held: heldMicros,
-    errors: errorsAnswer(sinceMs, errors),
+    errors: errorsAnswer({ codes: errors, unknown: 0 }),
     steps: Array.from({ length: Math.ceil(rangeMs / stepMs) }, (_, step) => ({
       at: timeAnswer(sinceMs + step * stepMs),
       ...sumsAnswer(steps.get(step) ?? NONE),
@@ -154,13 +151,12 @@ async function sumRequests(db: Kysely<Tables>, filter: SummaryFilter): Promise<S
 
 interface RolledFilter extends SummaryFilter {
   readonly rolledMs: number
-  readonly nowMs: number
 }
 
 /** Reads roll-ups by whole hours or UTC days. */
 async function sumRolled(
   db: Kysely<Tables>,
-  { rolledMs, nowMs, ...filter }: RolledFilter,
+  { rolledMs, ...filter }: RolledFilter,
 ): Promise<Summary> {
   const { accountId, apiKeyId = null, modelId, endpoint, upstream, failed } = filter
   const { sinceMs, untilMs } = filter
@@ -170,16 +166,17 @@ async function sumRolled(
     (_, step) => sinceMs + step * stepMs,
   )
   const view = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
-  const query = { accountId, apiKeyId, modelId, endpoint, upstream, by: null }
-  const periods = await view.execute((trx) =>
-    readPeriods(trx, { ...query, boundsMs: [...startsMs, untilMs] }),
-  )
+  const query = { accountId, apiKeyId, modelId, endpoint, upstream }
+  const { periods, errors } = await view.execute(async (trx) => ({
+    periods: await readPeriods(trx, { ...query, by: null, boundsMs: [...startsMs, untilMs] }),
+    errors: failed === false ? NO_ERRORS : await readErrors(trx, { ...query, sinceMs, untilMs }),
+  }))
   const ofStep = new Map(periods.map(({ place, sums }) => [place, sums]))
   const all = periods.reduce((sum, { sums }) => addSums(sum, sums), NO_USAGE)
   return {
     ...sumsAnswer(rolledSums(all, failed)),
     held: null,
-    errors: await errorsOf(db, { ...filter, nowMs, isAnyFailed: all.failed > 0 }),
+    errors: errorsAnswer(errors),
     steps: startsMs.map((startMs, step) => ({
       at: timeAnswer(startMs),
       ...sumsAnswer(rolledSums(ofStep.get(step) ?? NO_USAGE, failed)),
@@ -187,30 +184,12 @@ async function sumRolled(
   }
 }
 
-/** The error codes at the end of a range, which roll-ups do not have: from as many requests as are read one by one. */
-async function errorsOf(
-  db: Kysely<Tables>,
-  {
-    isAnyFailed,
-    nowMs,
-    accountId,
-    ...filter
-  }: Omit<RolledFilter, 'rolledMs'> & { readonly isAnyFailed: boolean },
-): Promise<Summary['errors']> {
-  // Ranges of days end with the present day.
-  const endMs = Math.min(filter.untilMs, nowMs)
-  const sinceMs = Math.max(filter.sinceMs, endMs - requestsMsMax(accountId))
-  if (!isAnyFailed || filter.failed === false) return errorsAnswer(sinceMs, [])
-  const whose = accountId === null ? {} : { accountId }
-  const range = { ...filter, ...whose, failed: true, sinceMs }
-  const { errors } = await summarizeRequests(db, { ...range, stepMs: range.untilMs - sinceMs })
-  return errorsAnswer(sinceMs, errors)
-}
+const NO_ERRORS: CountedErrors = { codes: [], unknown: 0 }
 
-function errorsAnswer(sinceMs: number, errors: readonly ErrorCount[]): Summary['errors'] {
+function errorsAnswer({ codes, unknown }: CountedErrors): Summary['errors'] {
   return {
-    from: timeAnswer(sinceMs),
-    codes: errors.map(({ code, requests, latestId }) => ({ code, requests, latest: latestId })),
+    codes: codes.map(({ code, requests, latestId }) => ({ code, requests, latest: latestId })),
+    unknown,
   }
 }
 
@@ -260,18 +239,22 @@ export const requestSummaryShape = z
       ),
     errors: z
       .object({
-        from: timeField,
         codes: z.array(
           z.object({
             code: z.string(),
             requests: z.int(),
-            latest: idField('req').describe('The newest of them.'),
+            latest: idField('req')
+              .nullable()
+              .describe('The newest of them; null if it is no longer in Activity.'),
           }),
         ),
+        unknown: z
+          .int()
+          .describe(
+            'Failed requests whose code is not known: they were pruned before 0.3.0 counted codes.',
+          ),
       })
-      .describe(
-        'The failed requests by error code, the most frequent first. `from` is later than that of the range where the range is longer than a day (than an hour for all accounts).',
-      ),
+      .describe('The failed requests of the range by error code, the most frequent first.'),
     steps: z
       .array(z.object({ at: timeField, ...sums }))
       .describe('At most 60 steps of equal length.'),

@@ -81,6 +81,34 @@ export const USAGE_DAYS = new Table('usage_days', {
   },
 })
 
+/**
+ * The failed requests of each roll-up by error code: those of a group add up to its `failed`. They count once
+ * `usage_rolled` names the hour or day.
+ */
+export const USAGE_ERRORS = new Table('usage_errors', {
+  key: [
+    ...(['step', 'number', 'account_id', 'api_key_id'] as const),
+    ...(['model_id', 'endpoint', 'upstream', 'code'] as const),
+  ],
+  fixed: {
+    step: oneOf(USAGE_STEPS),
+    /** The hour or day, counted from the Unix epoch. */
+    number: integer,
+    /** Empty: all accounts together. */
+    account_id: text,
+    /** Empty: all keys together, as in every row of an hour. */
+    api_key_id: text,
+    model_id: text,
+    endpoint: text,
+    upstream: text,
+    /** Empty: not known, because the requests were pruned before roll-ups had codes. */
+    code: text,
+    requests: integer,
+    /** The newest of them; empty where the code is not known. */
+    latest_id: text,
+  },
+})
+
 /** The hours and days whose roll-ups are complete. */
 const USAGE_ROLLED = new Table('usage_rolled', {
   key: ['step', 'number'],
@@ -164,4 +192,7 @@ const ENTRY_SUMS = new Table('entry_sums', {
 })
 
 /** The tables of sums that are copied with a store. Each can be computed again from the rows that it sums. */
-export const USAGE_TABLES = [USAGE_HOURS, USAGE_DAYS, USAGE_ROLLED, LATE_COSTS, ENTRY_SUMS] as const
+export const USAGE_TABLES = [
+  ...([USAGE_HOURS, USAGE_DAYS, USAGE_ERRORS, USAGE_ROLLED] as const),
+  ...([LATE_COSTS, ENTRY_SUMS] as const),
+] as const

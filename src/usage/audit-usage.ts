@@ -3,7 +3,9 @@ import type { AuditFindings } from '../ledger/audit/audit.ts'
 import type { Difference } from '../ledger/audit/difference.ts'
 import type { Tables } from '../store/schema.ts'
 import { DAY_HOURS, requestIdsOf, type UsageStep } from '../vocabulary/usage-step.ts'
+import { auditErrorsOfDay, auditErrorsOfHour } from './audit-errors.ts'
 import { rolledBetween } from './rolled.ts'
+import type { FailedOf } from './rolled-errors.ts'
 import {
   addSums,
   GROUP_COLUMNS,
@@ -15,7 +17,7 @@ import {
 
 /**
  * Compares roll-ups with what they are of: hours with the requests that are still there, days with hours, the
- * sums of all accounts with those of each, the charges of each key, rolled up or not, with its entries, and what was
+ * sums of all accounts with those of each, failed requests with those by error code, the charges of each key, rolled up or not, with its entries, and what was
  * billed late with the requests that it is of.
  */
 export async function auditUsage(view: Kysely<Tables>, findings: AuditFindings): Promise<void> {
@@ -89,9 +91,10 @@ async function auditHour(
 ): Promise<readonly Difference[]> {
   const { fromId, untilId } = requestIdsOf({ fromHour: hour, untilHour: hour + 1 })
   const groups = sql.raw(GROUP_COLUMNS.hour.join(', '))
-  const { rows: present } = await sql<UsageRow>`
-    select ${groups}, ${selectSums('requests')} from requests
-    where id >= ${fromId} and id < ${untilId} group by ${groups}`.execute(view)
+  const { rows: byCode } = await sql<UsageRow & FailedOf>`
+    select ${groups}, error_code, max(id) as latest_id, ${selectSums('requests')} from requests
+    where id >= ${fromId} and id < ${untilId} group by ${groups}, error_code`.execute(view)
+  const present = addedUp(byCode)
   const where = `usage_hours ${hour}`
   // If a day was pruned before costs were rolled up, its hours have neither costs nor upstreams.
   const isOld = rows.some(({ upstream }) => upstream === '')
@@ -101,6 +104,7 @@ async function auditHour(
   return [
     ...differencesOf(where, [['requests', countOf(rows), requests]]),
     ...compare(where, { stored: rows, recomputed: wasPruned ? withAll(rows) : recomputed }),
+    ...(await auditErrorsOfHour(view, { hour, rows, present: wasPruned || isOld ? null : byCode })),
   ]
 }
 
@@ -125,6 +129,7 @@ async function auditDay(
     ...differencesOf(where, [['requests', countOf(ofKeys), requests]]),
     ...compare(where, { stored: withAll(addedUp(ofKeys)), recomputed }),
     ...compare(where, { stored: rows.filter((row) => row.api_key_id === ''), recomputed }),
+    ...(await auditErrorsOfDay(view, { day, rows })),
   ]
 }
 

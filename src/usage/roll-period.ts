@@ -2,9 +2,10 @@ import { CompiledQuery, type Kysely, sql } from 'kysely'
 import type { Tables } from '../store/schema.ts'
 import type { Store } from '../store/store.ts'
 import { insertText } from '../store/table.ts'
-import { USAGE_DAYS, USAGE_HOURS } from '../store/usage-tables.ts'
+import { USAGE_DAYS, USAGE_ERRORS, USAGE_HOURS } from '../store/usage-tables.ts'
 import { firstIdOf } from '../vocabulary/ids.ts'
 import { DAY_HOURS, HOUR_MS, requestIdsOf, type UsageStep } from '../vocabulary/usage-step.ts'
+import { ErrorsByGroup, type FailedOf } from './rolled-errors.ts'
 import { addSums, GROUP_COLUMNS, selectSums, type UsageRow } from './sums.ts'
 
 /** The parts that rolling works with. */
@@ -30,15 +31,19 @@ const ROWS_AT_ONCE = 50
  */
 export async function rollHour(input: RollInput, hour: number): Promise<boolean> {
   const rows = new RowsByGroup('hour')
+  const errors = new ErrorsByGroup({ step: 'hour', number: hour })
   for (let part = 0; part < HOUR_PARTS; part++) {
     const groups = await paced(input, () => readPart(input.store.reports, { hour, part }))
     for (const { unsettled, ...row } of groups) {
       if (unsettled > 0) return false
-      rows.add(row)
-      rows.add({ ...row, account_id: '' })
+      for (const each of [row, { ...row, account_id: '' }]) {
+        rows.add(each)
+        errors.add({ ...each, api_key_id: '' })
+      }
     }
   }
-  await writeRows(input, { step: 'hour', number: hour, rows: rows.all })
+  await writeSums(input, { step: 'hour', number: hour, rows: rows.all })
+  await writeRows(input, { table: USAGE_ERRORS, rows: errors.all, ...ERRORS_ROLLED })
   let requests = 0
   for (const row of rows.all) if (row.account_id !== '') requests += row.requests
   return paced(input, () => markHour(input, { hour, requests }))
@@ -51,18 +56,26 @@ export async function rollHour(input: RollInput, hour: number): Promise<boolean>
 export async function rollDay(input: RollInput, day: number): Promise<boolean> {
   const { reports } = input.store
   const ofAll = new RowsByGroup('day')
+  const errors = new ErrorsByGroup({ step: 'day', number: day })
   const accountIds = await paced(input, () => accountsOf(reports, day))
   for (let at = 0; at < accountIds.length; at += ACCOUNTS_AT_ONCE) {
     const some = accountIds.slice(at, at + ACCOUNTS_AT_ONCE)
     const rows = await paced(input, () => readDay(reports, { day, accountIds: some }))
     const ofKeys = new RowsByGroup('day')
     for (const row of rows) {
-      ofKeys.add({ ...row, api_key_id: '' })
-      ofAll.add({ ...row, account_id: '', api_key_id: '' })
+      const [ofAccount, ofEvery] = [
+        { ...row, api_key_id: '' },
+        { ...row, account_id: '', api_key_id: '' },
+      ]
+      ofKeys.add(row)
+      ofKeys.add(ofAccount)
+      ofAll.add(ofEvery)
+      for (const each of [row, ofAccount, ofEvery]) errors.add(each)
     }
-    await writeRows(input, { step: 'day', number: day, rows: [...rows, ...ofKeys.all] })
+    await writeSums(input, { step: 'day', number: day, rows: ofKeys.all })
   }
-  await writeRows(input, { step: 'day', number: day, rows: ofAll.all })
+  await writeSums(input, { step: 'day', number: day, rows: ofAll.all })
+  await writeRows(input, { table: USAGE_ERRORS, rows: errors.all, ...ERRORS_ROLLED })
   return paced(input, () => markDay(input, day))
 }
 
@@ -116,14 +129,14 @@ const DAY_GROUPS = sql.raw(GROUP_COLUMNS.day.join(', '))
 async function readPart(
   db: Kysely<Tables>,
   { hour, part }: { readonly hour: number; readonly part: number },
-): Promise<readonly (UsageRow & { readonly unsettled: number })[]> {
+): Promise<readonly (UsageRow & FailedOf & { readonly unsettled: number })[]> {
   const atPart = (place: number) =>
     firstIdOf({ prefix: 'req', timeMs: hour * HOUR_MS + place * PART_MS })
-  const { rows } = await sql<UsageRow & { readonly unsettled: number }>`
-    select ${HOUR_GROUPS}, ${selectSums('requests')},
+  const { rows } = await sql<UsageRow & FailedOf & { readonly unsettled: number }>`
+    select ${HOUR_GROUPS}, error_code, max(id) as latest_id, ${selectSums('requests')},
       cast(sum(case when state = 'final' or state = 'released' then 0 else 1 end) as bigint) as unsettled
     from all_requests where id >= ${atPart(part)} and id < ${atPart(part + 1)}
-    group by ${HOUR_GROUPS}`.execute(db)
+    group by ${HOUR_GROUPS}, error_code`.execute(db)
   return rows
 }
 
@@ -143,15 +156,15 @@ async function accountsOf(db: Kysely<Tables>, day: number): Promise<readonly str
 async function readDay(
   db: Kysely<Tables>,
   { day, accountIds }: { readonly day: number; readonly accountIds: readonly string[] },
-): Promise<readonly UsageRow[]> {
+): Promise<readonly (UsageRow & FailedOf & { readonly api_key_id: string })[]> {
   const { fromId, untilId } = requestIdsOf({
     fromHour: day * DAY_HOURS,
     untilHour: (day + 1) * DAY_HOURS,
   })
-  const { rows } = await sql<UsageRow>`
-    select ${DAY_GROUPS}, ${selectSums('requests')} from requests
+  const { rows } = await sql<UsageRow & FailedOf & { readonly api_key_id: string }>`
+    select ${DAY_GROUPS}, error_code, max(id) as latest_id, ${selectSums('requests')} from requests
     where account_id in (${sql.join(accountIds)}) and id >= ${fromId} and id < ${untilId}
-    group by ${DAY_GROUPS}`.execute(db)
+    group by ${DAY_GROUPS}, error_code`.execute(db)
   return rows
 }
 
@@ -175,34 +188,41 @@ class RowsByGroup {
   }
 }
 
-async function writeRows(
-  input: RollInput,
-  {
-    step,
-    number,
-    rows,
-  }: {
-    readonly step: UsageStep
-    readonly number: number
-    readonly rows: readonly UsageRow[]
-  },
-): Promise<void> {
-  const { db, location } = input.store
+interface SumRows {
+  readonly step: UsageStep
+  readonly number: number
+  readonly rows: readonly UsageRow[]
+}
+
+function writeSums(input: RollInput, { step, number, rows }: SumRows): Promise<void> {
   const table = step === 'hour' ? USAGE_HOURS : USAGE_DAYS
+  const records = rows.map((row) => ({ ...row, [step]: number }))
+  return writeRows(input, { table, rows: records, stepSql: `'${step}'`, numberColumn: step })
+}
+
+type StoredValues = Readonly<Record<string, string | number | null | undefined>>
+
+interface WrittenRows {
+  readonly table: typeof USAGE_HOURS | typeof USAGE_DAYS | typeof USAGE_ERRORS
+  readonly rows: readonly StoredValues[]
+  /** Of a row that is written: SQL. */
+  readonly stepSql: string
+  readonly numberColumn: string
+}
+
+const ERRORS_ROLLED = { stepSql: 'excluded.step', numberColumn: 'number' } as const
+
+async function writeRows(input: RollInput, { table, rows, ...rolled }: WrittenRows): Promise<void> {
+  const { db, location } = input.store
   const names = table.columns.map(({ name }) => name)
-  const conflict = onConflict(step)
+  const conflict = onConflict({ table, ...rolled })
+  const nameOf = (row: StoredValues) => table.key.map(({ name }) => row[name]).join(' ')
   // In one order, so that two that write the same rows never wait for each other in a circle.
-  const sorted = rows.toSorted((one, other) => (placeOf(step, one) < placeOf(step, other) ? -1 : 1))
+  const sorted = rows.toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1))
   for (let at = 0; at < sorted.length; at += ROWS_AT_ONCE) {
     const some = sorted.slice(at, at + ROWS_AT_ONCE)
     const text = insertText({ table, rows: some.length, kind: location.kind }) + conflict
-    const values = some.flatMap((row) => {
-      const record: Readonly<Record<string, string | number | undefined>> = {
-        ...row,
-        [step]: number,
-      }
-      return names.map((name) => record[name])
-    })
+    const values = some.flatMap((row) => names.map((name) => row[name]))
     await paced(input, () => db.executeQuery(CompiledQuery.raw(text, values)))
   }
 }
@@ -213,14 +233,13 @@ function placeOf(step: UsageStep, row: UsageRow): string {
 }
 
 /** Rows of an earlier try are replaced, unless they count already. */
-function onConflict(step: UsageStep): string {
-  const table = step === 'hour' ? USAGE_HOURS : USAGE_DAYS
+function onConflict({ table, stepSql, numberColumn }: Omit<WrittenRows, 'rows'>): string {
   const isKey = (name: string) => table.key.some((column) => column.name === name)
   const set = table.columns
     .filter(({ name }) => !isKey(name))
     .map(({ name }) => `${name} = excluded.${name}`)
   return ` on conflict (${table.key.map(({ name }) => name).join(', ')}) do update set ${set.join(', ')}
-    where not exists (select 1 from usage_rolled where step = '${step}' and number = excluded.${step})`
+    where not exists (select 1 from usage_rolled where step = ${stepSql} and number = excluded.${numberColumn})`
 }
 
 /**
@@ -234,9 +253,9 @@ async function markHour(
   const { numAffectedRows } = await sql`
     insert into usage_rolled (step, number, requests, rolled_at_ms)
     select 'hour', cast(${hour} as bigint), cast(${requests} as bigint), cast(${nowMs} as bigint)
-    from (select ${countOf("account_id <> ''")} as own, ${countOf("account_id = ''")} as of_all
-      from usage_hours where hour = ${hour}) as counts
-    where own = ${requests} and of_all = ${requests}
+    from (select ${countOf("account_id <> ''")} as own, ${countOf("account_id = ''")} as of_all,
+        ${FAILED} as failed from usage_hours where hour = ${hour}) as counts
+    where own = ${requests} and of_all = ${requests} and failed = ${codesOf({ step: 'hour', number: hour })}
     on conflict do nothing`.execute(store.db)
   return numAffectedRows === 1n
 }
@@ -251,9 +270,10 @@ async function markDay({ store, nowMs }: RollInput, day: number): Promise<boolea
       and number >= ${day * DAY_HOURS} and number < ${(day + 1) * DAY_HOURS}) as rolled,
       (select ${countOf("api_key_id <> ''")} as of_keys,
         ${countOf("api_key_id = '' and account_id <> ''")} as own,
-        ${countOf("account_id = ''")} as of_all
+        ${countOf("account_id = ''")} as of_all, ${FAILED} as failed
       from usage_days where day = ${day}) as counts
     where hours = ${DAY_HOURS} and of_keys = requests and own = requests and of_all = requests
+      and failed = ${codesOf({ step: 'day', number: day })}
     on conflict do nothing`.execute(store.db)
   return numAffectedRows === 1n
 }
@@ -261,4 +281,12 @@ async function markDay({ store, nowMs }: RollInput, day: number): Promise<boolea
 /** The requests of some rows. */
 function countOf(rows: string) {
   return sql`coalesce(sum(case when ${sql.raw(rows)} then requests else 0 end), 0)`
+}
+
+const FAILED = sql`coalesce(sum(failed), 0)`
+
+/** The failed requests of all rows of an hour or day, by their codes. */
+function codesOf({ step, number }: { readonly step: UsageStep; readonly number: number }) {
+  return sql`(select coalesce(sum(requests), 0) from usage_errors
+    where step = ${step} and number = ${number})`
 }

@@ -170,7 +170,7 @@ function labelOf(
 }
 
 /** The rows of roll-ups that are of the accounts and keys of a query. */
-function ownersOf(
+export function ownersOf(
   { accountId, apiKeyId, by }: RowsQuery,
   source: RolledPart['source'],
 ): RawBuilder<unknown> {
@@ -194,12 +194,13 @@ export function isByKey(by: RowsQuery['by']): boolean {
 }
 
 /** The rows of requests, or of late costs, that are of the accounts and keys of a query. */
-function requestsOf({ accountId, apiKeyId }: RowsQuery): RawBuilder<unknown> {
+export function requestsOf({ accountId, apiKeyId }: RowsQuery): RawBuilder<unknown> {
   const ofAccount = isOneOf('account_id', accountId ?? undefined)
   return sql`${ofAccount} ${isOneOf('api_key_id', apiKeyId ?? undefined)}`
 }
 
-function kindsOf({ modelId, endpoint, upstream }: RowsQuery): RawBuilder<unknown> {
+/** The rows that are of the models, endpoints and upstreams of a query. */
+export function kindsOf({ modelId, endpoint, upstream }: RowsQuery): RawBuilder<unknown> {
   const ofModel = isOneOf('model_id', modelId)
   return sql`${ofModel} ${isOneOf('endpoint', endpoint)} ${isOneOf('upstream', upstream)}`
 }

@@ -13,6 +13,7 @@ import type { Tables } from '../store/schema.ts'
 import { sqliteThreadDialect } from '../store/sqlite/sqlite-store.ts'
 import { firstIdOf, timeOfId } from '../vocabulary/ids.ts'
 import { DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
+import { readErrors } from './read-errors.ts'
 import { type PeriodQuery, readPeriods } from './read-periods.ts'
 import { readStatement } from './read-statement.ts'
 import { readAccounts, readUsage } from './read-usage.ts'
@@ -119,6 +120,9 @@ async function readAll(db: Kysely<Tables>): Promise<void> {
     { accountId, apiKeyId: null, by: 'tag', boundsMs, groupsMax: 5 },
   ]
   for (const query of periods) await readPeriods(db, query)
+  for (const apiKeyId of [null, 'key_0']) {
+    await readErrors(db, { accountId, apiKeyId, sinceMs: fromMs, untilMs: toMs })
+  }
   await readUsage(db, { ...range, by: 'model', step: 'day' })
   await readUsage(db, { ...range, by: 'model', step: 'hour' })
   await readUsage(db, { ...range, by: 'key', step: 'day' })
@@ -158,8 +162,10 @@ test('on SQLite no report of an account or a key goes through a whole table', as
     expect(stepsOf(connection, each), each).toContain('entries_other')
   }
   // A search in an account and in days uses both columns of the index.
-  for (const each of reads.filter((text) => /from "usage_(days|hours)"/.test(text))) {
-    expect(stepsOf(connection, each), each).toMatch(/PRIMARY KEY \((day|hour)=\? AND account_id=\?/)
+  for (const each of reads.filter((text) => /from "?usage_(days|hours|errors)/.test(text))) {
+    expect(stepsOf(connection, each), each).toMatch(
+      /PRIMARY KEY \((day|hour|step=\? AND number)=\? AND account_id=\?/,
+    )
   }
   connection.close()
   await bench.close()

@@ -231,9 +231,15 @@ test('the error codes of failed requests are above the list, and open the newest
   await page.getByText('The provider failed or could not be reached').waitFor()
 })
 
-test('error codes of a longer range say since when they are counted', async ({ page, server }) => {
-  const errors = { ...SUMMARY.errors, from: '2026-11-20T22:04:00.000Z' }
-  server.answer('/requests/summary', json({ ...SUMMARY, from: '2026-10-23T00:00:00.000Z', errors }))
+test('an error whose newest request was pruned opens nothing, and failures without a code are counted', async ({
+  page,
+  server,
+}) => {
+  const codes = [{ code: 'upstream_error', requests: 41, latest: null }]
+  const errors = { codes, unknown: 12 }
+  server.answer('/requests/summary', json({ ...SUMMARY, errors }))
   await page.goto(`${server.address}/app/${HELIX.id}/activity?range=30d`)
-  await page.getByText('Errors since 20 Nov 22:04').waitFor()
+  await page.getByText('12 from before codes were counted').waitFor()
+  expect(await page.getByText('41 upstream_error').count()).toBe(1)
+  expect(await page.getByRole('button', { name: '41 upstream_error' }).count()).toBe(0)
 })

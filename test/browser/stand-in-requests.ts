@@ -192,12 +192,12 @@ export const SUMMARY: RequestSummary = {
   charge: 4_620_000,
   held: 2_790_000,
   errors: {
-    from: ago(3_600_000),
     codes: [
       { code: 'upstream_error', requests: 4, latest: ERROR_ID },
       { code: 'provider_rate_limited', requests: 2, latest: ERROR_ID },
       { code: 'context_length_exceeded', requests: 1, latest: ERROR_ID },
     ],
+    unknown: 0,
   },
   steps: Array.from({ length: 60 }, (_, at) => {
     const requests = Math.max(0, Math.round(21 + 14 * Math.sin(at / 8.5) + 8 * Math.sin(at * 2.3)))

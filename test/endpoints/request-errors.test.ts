@@ -33,19 +33,12 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
       { code: 'upstream_error', requests: 2, latest: broken },
       { code: 'provider_rate_limited', requests: 1, latest: limited },
     ]
-    const sinceMs = Date.now() - 30 * DAY_MS
-    const month = `since=${new Date(sinceMs).toISOString()}`
+    const month = `since=${new Date(Date.now() - 30 * DAY_MS).toISOString()}`
     for (const path of [`accounts/${accountId}/requests/summary`, 'operator/requests/summary']) {
       const short = (await operator.get(path)).json
-      expect(short).toMatchObject({
-        requests: 4,
-        failed: 3,
-        errors: { from: short['from'], codes },
-      })
+      expect(short).toMatchObject({ requests: 4, failed: 3, errors: { codes, unknown: 0 } })
       const { json } = await operator.get(`${path}?${month}`)
-      expect(json).toMatchObject({ requests: 4, failed: 3, errors: { codes } })
-      const { from } = Object(json['errors'])
-      expect(Date.parse(from)).toBeGreaterThan(sinceMs + 28 * DAY_MS)
+      expect(json).toMatchObject({ requests: 4, failed: 3, errors: { codes, unknown: 0 } })
       const none = (await operator.get(`${path}?${month}&failed=false`)).json
       expect(none).toMatchObject({ requests: 1, errors: { codes: [] } })
     }

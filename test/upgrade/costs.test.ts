@@ -1,6 +1,5 @@
 import { randomFillSync } from 'node:crypto'
 import fc from 'fast-check'
-import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { auditStore } from '../../src/ledger/audit/audit.ts'
 import { AUDIT_CHECKS } from '../../src/operations/upkeep.ts'
@@ -11,26 +10,14 @@ import { readPeriods } from '../../src/usage/read-periods.ts'
 import { UsageRoller } from '../../src/usage/usage-roller.ts'
 import { createIdSource, firstIdOf } from '../../src/vocabulary/ids.ts'
 import { costBehind, formatDecimal, micros } from '../../src/vocabulary/money.ts'
-import { openStoreBefore } from './store-before.ts'
+import { insertBefore, openStoreBefore, type RowBefore } from './store-before.ts'
 
 /** The migration that keeps costs in columns, on the schema before it. */
 
 const DAY_MS = 86_400_000
 const NOW_MS = Date.parse('2026-03-05T12:00:00Z')
 
-type Row = Readonly<Record<string, string | number | null>>
-
-async function insert({ db }: Store, table: string, rows: readonly Row[]): Promise<void> {
-  for (const row of rows) {
-    const columns = Object.keys(row).map((name) => sql.ref(name))
-    const values = Object.values(row).map((value) => sql.lit(value))
-    await sql`insert into ${sql.table(table)} (${sql.join(columns)}) values (${sql.join(values)})`.execute(
-      db,
-    )
-  }
-}
-
-const request = (id: string, more: Row): Row => ({
+const request = (id: string, more: RowBefore): RowBefore => ({
   ...{ id, account_id: 'A', api_key_id: 'K', instance_id: 'I', endpoint: 'chat', model_id: 'm' },
   ...{ upstream: 'one', stream: 0, state: 'final', price_snapshot_id: 'p', opened_at_ms: 0 },
   ...{ settled_at_ms: 0, ...more },
@@ -39,9 +26,9 @@ const request = (id: string, more: Row): Row => ({
 /** A store with the schema before it, and an account with a key. */
 async function openBefore(database: TestDatabase): Promise<Store> {
   const store = await openStoreBefore(database, 32)
-  await insert(store, 'accounts', [{ id: 'A', name: 'test', created_at_ms: 0 }])
+  await insertBefore(store, 'accounts', [{ id: 'A', name: 'test', created_at_ms: 0 }])
   const hashes = { key_hash: 'hash', display_prefix: 'prefix' }
-  await insert(store, 'api_keys', [
+  await insertBefore(store, 'api_keys', [
     { id: 'K', account_id: 'A', name: 'test', ...hashes, created_at_ms: 0 },
   ])
   return store
@@ -76,7 +63,7 @@ test.each(TEST_DATABASES)(
       ),
     ]
     const before = await openBefore(database)
-    await insert(before, 'requests', rows)
+    await insertBefore(before, 'requests', rows)
     await before.close()
     const store = await openStore({ url: database.url, migrateStore: 'always' })
     const migrated = await store.db.selectFrom('requests').selectAll().execute()
@@ -109,7 +96,10 @@ test.each(TEST_DATABASES)(
     const idAt = (timeMs: number) => `${firstIdOf({ prefix: 'req', timeMs })}0000000000000001`
     const more = { cost_usd: '0.000002', backed_charge_micros: 2, fee_basis_points: 0 }
     // Of two requests of the first day one was pruned.
-    await insert(before, 'requests', [request(idAt(pruned), more), request(idAt(whole), more)])
+    await insertBefore(before, 'requests', [
+      request(idAt(pruned), more),
+      request(idAt(whole), more),
+    ])
     for (const [startMs, requests] of [
       [pruned, 2],
       [whole, 1],
@@ -117,12 +107,12 @@ test.each(TEST_DATABASES)(
       const of = { model_id: 'm', endpoint: 'chat', requests, backed_charge_micros: 2 * requests }
       const day = startMs / DAY_MS
       for (const account_id of ['', 'A']) {
-        await insert(before, 'usage_hours', [{ hour: day * 24, account_id, ...of }])
-        await insert(before, 'usage_days', [{ day, account_id, api_key_id: '', ...of }])
+        await insertBefore(before, 'usage_hours', [{ hour: day * 24, account_id, ...of }])
+        await insertBefore(before, 'usage_days', [{ day, account_id, api_key_id: '', ...of }])
       }
-      await insert(before, 'usage_days', [{ day, account_id: 'A', api_key_id: 'K', ...of }])
+      await insertBefore(before, 'usage_days', [{ day, account_id: 'A', api_key_id: 'K', ...of }])
       const hours = Array.from({ length: 24 }, (_, hour) => day * 24 + hour)
-      await insert(before, 'usage_rolled', [
+      await insertBefore(before, 'usage_rolled', [
         { step: 'day', number: day, requests, rolled_at_ms: 0 },
         ...hours.map((number) => {
           const rolled = number === day * 24 ? requests : 0

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { Client } from 'pg'
 import { MIGRATIONS } from '../../src/store/migrations/migrations.ts'
 import { openStore } from '../../src/store/open-store.ts'
@@ -18,4 +19,22 @@ async function emptyDatabase({ url }: TestDatabase): Promise<void> {
   await client.connect()
   await client.query('drop schema public cascade; create schema public')
   await client.end()
+}
+
+/** A row as SQL writes it, by column. */
+export type RowBefore = Readonly<Record<string, string | number | null>>
+
+/** Inserts rows into a store with a schema of before. By position: the store, the table, its rows. */
+export async function insertBefore(
+  { db }: Store,
+  table: string,
+  rows: readonly RowBefore[],
+): Promise<void> {
+  for (const row of rows) {
+    const columns = Object.keys(row).map((name) => sql.ref(name))
+    const values = Object.values(row).map((value) => sql.lit(value))
+    await sql`insert into ${sql.table(table)} (${sql.join(columns)}) values (${sql.join(values)})`.execute(
+      db,
+    )
+  }
 }

@@ -24,7 +24,7 @@ interface RequestSummary extends RequestSums {
 }
 
 /** How many requests ended with an error code. */
-export interface ErrorCount {
+interface ErrorCount {
   readonly code: string
   readonly requests: number
   /** The newest of them. */

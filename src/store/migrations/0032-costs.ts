@@ -101,7 +101,7 @@ async function keepLateCosts(db: Kysely<Tables>): Promise<void> {
 }
 
 /** Makes days count as not rolled all of whose requests are there, with their hours. */
-async function forgetWholeDays(db: Kysely<Tables>): Promise<void> {
+export async function forgetWholeDays(db: Kysely<Tables>): Promise<void> {
   const { rows: days } = await sql<{ readonly day: number; readonly pruned_from: number | null }>`
     select hours.day as day, whole.requests as pruned_from
     from (select distinct number / ${sql.lit(DAY_HOURS)} as day from usage_rolled where step = 'hour') as hours

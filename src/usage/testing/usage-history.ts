@@ -23,6 +23,7 @@ export const HISTORY_FROM_MS = Date.parse('2026-03-01T10:20:00Z')
 const MODELS = ['acme/one', 'acme/two', 'other/three']
 const ENDPOINTS = ['chat', 'messages']
 const UPSTREAMS = ['one', 'two', 'three']
+const ERROR_CODES = ['upstream_error', 'provider_rate_limited'] as const
 const CREDIT = `credit A1 backed 100000 r0
 credit A2 backed 300 r0
 credit A2 free 400 r1 until ${HISTORY_FROM_MS / 1_000 + 30 * 3_600}`
@@ -253,7 +254,7 @@ export class UsageHistory {
     const count = place % 4
     return {
       ...FACTS,
-      errorCode: place % 3 === 0 ? 'upstream_error' : null,
+      errorCode: place % 3 === 0 ? (ERROR_CODES[place % ERROR_CODES.length] ?? null) : null,
       firstByteAtMs: place % 4 === 0 ? null : this.nowMs + place * 17,
       usage:
         place % 5 === 0

@@ -1,47 +1,61 @@
 import { PROBLEMS } from '../../../src/vocabulary/problem.ts'
 import type { RequestSummary } from '../../api/answers.ts'
 import { count } from '../../format/numbers.ts'
-import { listTime } from '../../format/time.ts'
-import { Time } from '../../parts/time.tsx'
 
 const CODES_MAX = 4
+// Each takes a line there, or nearly.
+const PHONE_CODES_MAX = 1
 
 interface ErrorsProps {
-  readonly summary: Pick<RequestSummary, 'from' | 'failed' | 'errors'>
+  readonly summary: Pick<RequestSummary, 'failed' | 'errors'>
   /** Opens the newest request that failed so. */
   readonly onOpen: (requestId: string) => void
 }
 
 /** Why requests failed: the most frequent error codes, each with its number of requests. */
-export function Errors({ summary: { from, failed, errors }, onOpen }: ErrorsProps) {
+export function Errors({ summary: { failed, errors }, onOpen }: ErrorsProps) {
   if (failed === 0) return null
-  const { codes } = errors
-  const since = new Date(errors.from)
-  const others = codes.slice(CODES_MAX).reduce((sum, { requests }) => sum + requests, 0)
+  const { codes, unknown } = errors
+  const othersAfter = (shown: number) =>
+    codes.slice(shown).reduce((sum, { requests }) => sum + requests, 0)
   return (
     <p className="sum errors">
-      <span>
-        {codes.length === 0 ? 'No errors' : 'Errors'}
-        {Date.parse(from) < since.getTime() && (
-          <>
-            {' since '}
-            <Time at={since}>{listTime(since, new Date())}</Time>
-          </>
-        )}
-      </span>
-      {codes.slice(0, CODES_MAX).map(({ code, requests, latest }) => (
-        <button
-          key={code}
-          type="button"
-          className="link"
-          title={`${meaningOf(code)} Opens the latest request.`.trim()}
-          onClick={() => onOpen(latest)}
-        >
-          <b>{count(requests)}</b> <span className="mono">{code}</span>
-        </button>
+      <span>Errors</span>
+      {codes.slice(0, CODES_MAX).map((each, place) => (
+        <span key={each.code} className={place < PHONE_CODES_MAX ? '' : 'hide-s'}>
+          <Code {...each} onOpen={onOpen} />
+        </span>
       ))}
-      {others > 0 && <span>{count(others)} with other codes</span>}
+      <Others className="hide-s" requests={othersAfter(CODES_MAX)} />
+      <Others className="only-s" requests={othersAfter(PHONE_CODES_MAX)} />
+      {unknown > 0 && <span>{count(unknown)} from before codes were counted</span>}
     </p>
+  )
+}
+
+function Others({ className, requests }: { className: string; requests: number }) {
+  return requests > 0 && <span className={className}>{count(requests)} with other codes</span>
+}
+
+type CodeProps = RequestSummary['errors']['codes'][number] & Pick<ErrorsProps, 'onOpen'>
+
+function Code({ code, requests, latest, onOpen }: CodeProps) {
+  const text = (
+    <>
+      <b>{count(requests)}</b> <span className="mono">{code}</span>
+    </>
+  )
+  const meaning = meaningOf(code)
+  if (latest === null) return <span title={meaning}>{text}</span>
+  return (
+    <button
+      type="button"
+      className="link"
+      title={`${meaning} Opens the latest request.`.trim()}
+      onClick={() => onOpen(latest)}
+    >
+      {text}
+    </button>
   )
 }
 
