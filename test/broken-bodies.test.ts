@@ -101,7 +101,6 @@ describe('a client that ends its side in the middle of', () => {
       expect(answer).toMatch(/x-request-id: req_/)
     }
     await dial(to, WHOLE).received(/^HTTP\/1\.1 200 .*gen-1/s)
-    await to.expectNothingLeft()
   })
 })
 
@@ -122,7 +121,6 @@ describe('a body that is broken by', () => {
     }
     await dial(to, WHOLE).received(/^HTTP\/1\.1 200 .*gen-1/s)
     for (const socket of sockets) socket.destroy()
-    await to.expectNothingLeft()
   })
 
   test.each(BROKEN)('%s is answered in the envelope of messages, on messages', async (_, sent) => {
@@ -133,7 +131,6 @@ describe('a body that is broken by', () => {
     expect(body).toMatchObject({ type: 'error', error: { type: 'invalid_request_error' } })
     expect(answer).toContain(`x-request-id: ${body.request_id}`)
     client.socket.destroy()
-    await to.expectNothingLeft()
   })
 
   test.each(BROKEN)('%s lets the request before it have its answer', async (_, sent) => {
@@ -142,7 +139,6 @@ describe('a body that is broken by', () => {
     const answer = await client.received(/"code":"bad_request"/)
     expect(answer).toMatch(/^HTTP\/1\.1 200 .*gen-1.*HTTP\/1\.1 400 .*x-request-id: req_/s)
     client.socket.destroy()
-    await to.expectNothingLeft()
   })
 
   test.each(BROKEN)(
@@ -156,7 +152,6 @@ describe('a body that is broken by', () => {
       client.socket.end(sent)
       await once(client.socket, 'end')
       expect(await client.received(/}$/)).not.toContain('bad_request')
-      await to.expectNothingLeft()
     },
   )
 })
@@ -167,5 +162,4 @@ test('a client that is gone in the middle of its body is not waited for, also be
   client.socket.end()
   const answer = await client.received(/"code":"bad_request"/)
   expect(answer).toMatch(/^HTTP\/1\.1 200 .*gen-1/s)
-  await to.expectNothingLeft()
 })

@@ -56,7 +56,6 @@ describe('requests that are sent ahead of their turn', () => {
     const socket = dial(to, posted(CHAT_BODY).repeat(5))
     const text = await received(socket, (sofar) => count(sofar, /"gen-1"/g) === 5)
     expect(count(text, /HTTP\/1\.1 200 OK/g)).toBe(5)
-    await to.expectNothingLeft()
   })
 
   test('may go on for ever, as long as not too many wait at a time', async () => {
@@ -69,7 +68,6 @@ describe('requests that are sent ahead of their turn', () => {
       return answered === 50
     })
     expect(count(text, /HTTP\/1\.1 200 OK/g)).toBe(50)
-    await to.expectNothingLeft()
   })
 
   test('are forgotten with their connection', async () => {
@@ -93,7 +91,6 @@ describe('requests that are sent ahead of their turn', () => {
     await to.upstream.destroy()
     expect(await to.onlyRequest()).toMatchObject({ errorCode: 'client_gone' })
     expect(requests).toBe(1)
-    await to.expectNothingLeft()
   })
 
   test('are answered as far as sixteen wait at a time, and the connection ends behind them', async () => {
@@ -104,7 +101,6 @@ describe('requests that are sent ahead of their turn', () => {
     expect(count(text, /"gen-1"/g)).toBe(16)
     expect(count(text, /connection: close/gi)).toBe(1)
     expect(text.lastIndexOf('HTTP/1.1')).toBeLessThan(text.search(/connection: close/i))
-    await to.expectNothingLeft()
   })
 
   test('are not kept in any number while the first is under way', async () => {
@@ -115,7 +111,6 @@ describe('requests that are sent ahead of their turn', () => {
     // What one read of the connection had in it: the rest is dropped unread.
     expect(to.clients.length).toBeLessThan(1_000)
     await to.upstream.destroy()
-    await to.expectNothingLeft()
   })
 })
 
@@ -137,7 +132,6 @@ describe('what is no HTTP', () => {
     expect(count(text, /HTTP\/1\.1/g)).toBe(1)
     expect(text).not.toContain('bad_request')
     expect(await to.onlyRequest()).toMatchObject({ errorCode: 'client_gone', state: 'provisional' })
-    await to.expectNothingLeft()
   })
 
   test('behind a request that is still to be answered is not its answer', async () => {
@@ -146,7 +140,6 @@ describe('what is no HTTP', () => {
     const text = await received(socket, () => false)
     expect(text).toBe('')
     await to.upstream.destroy()
-    await to.expectNothingLeft()
   })
 
   test('in a chunked body is answered 400 in the envelope', async () => {
@@ -159,7 +152,6 @@ describe('what is no HTTP', () => {
     expect(text).toMatch(/^HTTP\/1\.1 400 /)
     expect(text).toContain('"code":"bad_request"')
     socket.destroy()
-    await to.expectNothingLeft()
   })
 })
 
@@ -240,7 +232,6 @@ test('a connection serves on after every kind of refusal and failure', async () 
       expect(Object.keys(JSON.parse(text).error)).toEqual(['message', 'type', 'code', 'param'])
     }
   }
-  await to.expectNothingLeft()
 })
 
 describe('a client that asks before it uploads', () => {

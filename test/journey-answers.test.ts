@@ -146,7 +146,6 @@ describe('a provider that answers', () => {
       httpStatus: row.httpStatus,
       errorCode: row.code,
     })
-    await to.expectNothingLeft()
   })
 
   test('a stream with a whole answer is relayed whole, with its cost', async () => {
@@ -156,7 +155,6 @@ describe('a provider that answers', () => {
     const { httpStatus, headers, text } = await post(to, STREAM_BODY)
     expect([httpStatus, text]).toEqual([200, SUCCESS])
     expect(headers).toMatchObject({ 'x-service-cost': '1050', 'content-type': 'application/json' })
-    await to.expectNothingLeft()
   })
 
   test('with headers of its own passes on those of the list alone, and none that cannot be written', async () => {
@@ -187,7 +185,6 @@ describe('a provider that answers', () => {
       'x-should-retry',
     ])
     expect(headers['content-type']).toBe('application/json')
-    await to.expectNothingLeft()
   })
 })
 
@@ -199,7 +196,6 @@ describe('memory that is used up', () => {
     const { httpStatus, headers, text } = await post(to, `{"x":"${'x'.repeat(2 * MIB)}"}`)
     expect([httpStatus, JSON.parse(text).error.code]).toEqual([503, 'service_unavailable'])
     expect(headers['retry-after']).toBe('1')
-    await to.expectNothingLeft()
   })
 
   test('by an answer: 503, and its hold stays reserved', async () => {
@@ -210,7 +206,6 @@ describe('memory that is used up', () => {
     const { httpStatus, text } = await post(to, CHAT_BODY)
     expect([httpStatus, JSON.parse(text).error.code]).toEqual([503, 'service_unavailable'])
     expect(await to.onlyRequest()).toMatchObject({ state: 'unresolved' })
-    await to.expectNothingLeft()
   })
 })
 
@@ -234,7 +229,6 @@ describe('a body', () => {
     const head = (await received.promise).split('\r\n\r\n')[0]
     expect(head).toMatch(/^accept-encoding: identity$/m)
     expect(head).not.toMatch(/^content-encoding/m)
-    await to.expectNothingLeft()
   })
 
   test.each<[string, Buffer]>([
@@ -245,7 +239,6 @@ describe('a body', () => {
     const to = await startJourneyWorld({ upstream: () => {} })
     const { httpStatus, text } = await post(to, body, { 'content-encoding': coding })
     expect([httpStatus, JSON.parse(text).error.code]).toEqual([400, 'bad_request'])
-    await to.expectNothingLeft()
   })
 
   test('that stops coming is answered 408, and its connection is closed', async () => {
@@ -259,6 +252,5 @@ describe('a body', () => {
     expect(String(answer)).toMatch(/^connection: close\r$/m)
     expect(String(answer)).toContain('"code":"request_timeout"')
     socket.destroy()
-    await to.expectNothingLeft()
   })
 })

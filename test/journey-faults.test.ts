@@ -87,7 +87,6 @@ describe('before the body is read', () => {
       const { httpStatus, text } = await post(to, CHAT_BODY)
       expect([httpStatus, JSON.parse(text)]).toEqual([500, INTERNAL])
     }
-    await to.expectNothingLeft()
   })
 })
 
@@ -110,7 +109,6 @@ describe('between the hold and its forwarding', () => {
       errorCode: 'internal_error',
     })
     expect(connections).toBe(0)
-    await to.expectNothingLeft()
   })
 })
 
@@ -150,7 +148,6 @@ describe('while a stream is relayed', () => {
     const { httpStatus, text } = await post(to, STREAM_BODY)
     expect([httpStatus, JSON.parse(text)]).toEqual([500, INTERNAL])
     expect(await to.onlyRequest()).toMatchObject({ state: 'released', errorCode: 'internal_error' })
-    await to.expectNothingLeft()
   })
 
   test.each<[keyof StreamObserver]>([['onEvent'], ['takeAlike'], ['reported']])(
@@ -179,7 +176,6 @@ describe('while a stream is relayed', () => {
     })
     await expect(post(to, STREAM_BODY)).rejects.toThrow()
     expect(await to.onlyRequest()).toMatchObject({ state: 'released' })
-    await to.expectNothingLeft()
   })
 
   test('when a deadline ends it: the process lives, and the hold ends', async () => {
@@ -193,7 +189,6 @@ describe('while a stream is relayed', () => {
     })
     await expect(post(to, STREAM_BODY)).rejects.toThrow()
     expect(await to.onlyRequest()).toMatchObject({ state: 'released' })
-    await to.expectNothingLeft()
   })
 })
 

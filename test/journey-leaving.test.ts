@@ -49,7 +49,6 @@ test('the hold is in the store before the provider is sent a byte', async () => 
   clientOf(to, whole(CHAT_BODY))
   expect(await seen.promise).toEqual([{ state: 'open' }])
   expect(await to.onlyRequest()).toMatchObject({ state: 'unresolved' })
-  await to.expectNothingLeft()
 })
 
 /** Nothing of the request is in the store, and nothing went upstream. */
@@ -154,7 +153,6 @@ test('a client that leaves between the hold and the provider: the hold is releas
     errorCode: 'client_gone',
     httpStatus: 499,
   })
-  await to.expectNothingLeft()
 })
 
 // Before its headers: left-early.test.ts.
@@ -177,7 +175,6 @@ describe('a client that leaves a stream', () => {
       errorCode: 'client_gone',
       generationId: 'gen-1',
     })
-    await to.expectNothingLeft()
   })
 
   test('after its last event: it is charged as the whole that it was', async () => {
@@ -199,7 +196,6 @@ describe('a client that leaves a stream', () => {
       errorCode: null,
       backedChargeMicros: 1_050,
     })
-    await to.expectNothingLeft()
   })
 
   test('that the provider does not stream is charged what the whole answer cost', async () => {
@@ -231,7 +227,6 @@ describe('a client that leaves a stream', () => {
       errorCode: null,
       backedChargeMicros: 1_050,
     })
-    await to.expectNothingLeft()
   })
 })
 

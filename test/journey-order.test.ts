@@ -53,7 +53,6 @@ describe('the charge is durable before the first byte', () => {
     await answer.body.dump()
     expect(answer.headers['x-service-cost']).toBe(cost)
     expect(headersSent).toEqual([false])
-    await world.expectNothingLeft()
   })
 })
 
@@ -115,7 +114,6 @@ test('a stream is settled and its place is free before its last event is written
   socket.end()
   expect((await events.next()).done).toBe(true)
   await durable.promise
-  await world.expectNothingLeft()
 })
 
 test('a request counts from the moment that its hold was opened, as in the ledger', async () => {
@@ -144,5 +142,4 @@ test('a request counts from the moment that its hold was opened, as in the ledge
   const { body } = await request(world.url, { method: 'POST', body: CHAT_BODY })
   await body.dump()
   expect(told).toEqual(['opened', 'admitted', 'sent', 'left'])
-  await world.expectNothingLeft()
 })

@@ -88,10 +88,14 @@ export interface JourneyWorld {
   expectNothingLeft(): Promise<void>
 }
 
-/** Starts a world that ends with the test. */
+/** Starts a world that ends with the test, which fails where anything is left of its requests. */
 export async function startJourneyWorld(input: JourneyWorldInput): Promise<JourneyWorld> {
   const closing = new AsyncDisposableStack()
-  onTestFinished(() => closing.disposeAsync())
+  onTestFinished(async ({ task }) => {
+    await using _closing = closing
+    // A test that has failed may have left what never ends.
+    if (task.result?.state === 'pass') await world.expectNothingLeft()
+  })
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-journey-'))
   closing.defer(() => rmSync(folder, { recursive: true, force: true }))
   const file = join(folder, 'store.db')
@@ -134,7 +138,7 @@ export async function startJourneyWorld(input: JourneyWorldInput): Promise<Journ
     await settler.drained()
     expect(failures).toEqual([])
   }
-  return {
+  const world: JourneyWorld = {
     port,
     url: `http://127.0.0.1:${port}${(input.format ?? chat).path}`,
     file,
@@ -161,6 +165,7 @@ export async function startJourneyWorld(input: JourneyWorldInput): Promise<Journ
       expect(await auditStore(store)).toMatchObject({ ok: true, differences: [] })
     },
   }
+  return world
 }
 
 interface UsualPartsInput {

@@ -155,7 +155,6 @@ describe.each([
       state: 'final',
       backedChargeMicros: COUNTED_MICROS,
     })
-    await to.expectNothingLeft()
   })
 
   test.each([
@@ -171,7 +170,6 @@ describe.each([
       state: 'released',
       backedChargeMicros: 0,
     })
-    await to.expectNothingLeft()
   })
 
   test('while it shows nothing is read on to its counts, which are charged finally', async () => {
@@ -186,7 +184,6 @@ describe.each([
       state: 'final',
       backedChargeMicros: COUNTED_MICROS,
     })
-    await to.expectNothingLeft()
   })
 
   test('while it shows nothing, and that never counts, is charged its prompt and six times the read-on time', async () => {
@@ -201,7 +198,6 @@ describe.each([
     const seconds = 1.2
     expect(row.backedChargeMicros).toBeGreaterThan(PROMPT_MICROS / 2 + seconds * 50 * OUTPUT_MICROS)
     expect(row.backedChargeMicros).toBeLessThanOrEqual(row.backedGrantedMicros)
-    await to.expectNothingLeft()
   })
 
   test('after text, and that never counts, is charged the prompt and the text', async () => {
@@ -216,7 +212,6 @@ describe.each([
     expect(row).toMatchObject({ ...LEFT, state: 'provisional', costUsd: null })
     expect(row.backedChargeMicros).toBeGreaterThan(due / 2)
     expect(row.backedChargeMicros).toBeLessThan(due * 2)
-    await to.expectNothingLeft()
   })
 
   test('35 times at once: the limit and sixteen more run, and none is free', async () => {
@@ -248,7 +243,6 @@ describe.each([
     const row = await to.onlyRequest()
     expect(row).toMatchObject({ ...LEFT, state: 'provisional', costUsd: null })
     expect(row.backedChargeMicros).toBeGreaterThan(PROMPT_MICROS / 2)
-    await to.expectNothingLeft()
   })
 
   test('before the headers is charged its prompt at a stop of the server', async () => {
@@ -259,7 +253,6 @@ describe.each([
     expect(row).toMatchObject({ ...LEFT, state: 'provisional', costUsd: null })
     expect(row.backedChargeMicros).toBeGreaterThan(PROMPT_MICROS / 2)
     expect(row.backedChargeMicros).toBeLessThan(PROMPT_MICROS * 2)
-    await to.expectNothingLeft()
   })
 })
 
@@ -280,7 +273,6 @@ describe.each(['chat', 'completions', 'responses', 'messages'] as const)(
       expect(row).toMatchObject({ ...LEFT, state: 'provisional', costUsd: null })
       expect(row.backedChargeMicros).toBeGreaterThan(due / 2)
       expect(row.backedChargeMicros).toBeLessThan(due * 2)
-      await to.expectNothingLeft()
     })
 
     test('before the headers is cancelled at once, and charged its prompt', async () => {
@@ -292,7 +284,6 @@ describe.each(['chat', 'completions', 'responses', 'messages'] as const)(
       expect(row).toMatchObject({ ...LEFT, state: 'provisional', costUsd: null })
       expect(row.backedChargeMicros).toBeGreaterThan(PROMPT_MICROS / 2)
       expect(row.backedChargeMicros).toBeLessThan(PROMPT_MICROS * 2)
-      await to.expectNothingLeft()
     })
   },
 )

@@ -43,7 +43,6 @@ test('a stopping server lets streams end, and refuses new requests with 503', as
   expect(await stream.body.text()).toBe(EVENT + USAGE + DONE)
   await drained
   expect(await to.onlyRequest()).toMatchObject({ state: 'provisional', errorCode: null })
-  await to.expectNothingLeft()
 })
 
 test('requests that are refused while it stops do not keep it from stopping', async () => {
@@ -79,7 +78,6 @@ test('at its limit a stream is cut off and charged as if its client had left', a
     errorCode: 'client_gone',
     generationId: 'gen-1',
   })
-  await to.expectNothingLeft()
 })
 
 test('at its limit a whole answer that is still to come leaves its hold reserved', async () => {
@@ -98,7 +96,6 @@ test('at its limit a whole answer that is still to come leaves its hold reserved
   await to.inference.drain({ timeoutMs: 0, cutOff: () => void to.upstream.destroy() })
   expect(await broken).toBe('broken')
   expect(await to.onlyRequest()).toMatchObject({ state: 'unresolved' })
-  await to.expectNothingLeft()
 })
 
 test('at its limit a request that is still uploading is let go', async () => {
@@ -111,7 +108,6 @@ test('at its limit a request that is still uploading is let go', async () => {
   // Told to go on: it is in flight.
   await once(uploading, 'data')
   await to.inference.drain({ timeoutMs: 0, cutOff: () => {} })
-  await to.expectNothingLeft()
 })
 
 test('SIGTERM lets a running stream end, and then the process ends with 0', async () => {

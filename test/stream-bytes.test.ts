@@ -153,7 +153,6 @@ describe('a stream arrives byte for byte', () => {
       backedChargeMicros: 1_050,
       errorCode: null,
     })
-    await to.expectNothingLeft()
   })
 })
 
@@ -187,7 +186,6 @@ describe('what is no part of the format does not arrive', () => {
     const to = await startJourneyWorld({ upstream: streaming(pieces) })
     expect((await relayed(to)).toString()).toBe(expected)
     expect(await to.onlyRequest()).toMatchObject({ state: 'provisional', errorCode: null })
-    await to.expectNothingLeft()
   })
 
   test('the last event may lack its blank line', async () => {
@@ -233,7 +231,6 @@ test.each<[string, (socket: Socket) => void]>([
       state: 'released',
       errorCode: 'upstream_disconnected',
     })
-    await to.expectNothingLeft()
   },
 )
 
@@ -251,5 +248,4 @@ test('an event over its limit breaks the stream off, and the provider is told to
   expect((await relayed(to)).toString()).toBe(EVENT)
   await left.promise
   expect(await to.onlyRequest()).toMatchObject({ state: 'unresolved', errorCode: 'upstream_error' })
-  await to.expectNothingLeft()
 })

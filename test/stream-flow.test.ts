@@ -95,7 +95,6 @@ test.each([['chunked'], ['toTheEnd']] as const)(
     expect(flood.flushed).toBe(false)
     expect(await readAll(client)).toBeGreaterThan(TOTAL_BYTES)
     expect(flood.flushed).toBe(true)
-    await to.expectNothingLeft()
   },
 )
 
@@ -113,7 +112,6 @@ describe('a client that takes no byte for the stall time is gone', () => {
       errorCode: 'client_gone',
       generationId: 'gen-1',
     })
-    await to.expectNothingLeft()
   })
 
   test('from a whole answer, whose memory comes back', async () => {
@@ -130,7 +128,6 @@ describe('a client that takes no byte for the stall time is gone', () => {
     silentClient(to, CHAT_BODY)
     await begun.promise
     expect(await to.onlyRequest()).toMatchObject({ state: 'provisional', errorCode: null })
-    await to.expectNothingLeft()
   })
 })
 
@@ -147,5 +144,4 @@ test('a provider that keeps the connection after the last word does not keep the
   await readAll(client)
   await peerLeft(await provider.promise)
   expect(await to.onlyRequest()).toMatchObject({ errorCode: null })
-  await to.expectNothingLeft()
 })

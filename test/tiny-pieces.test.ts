@@ -87,7 +87,6 @@ test('what comes before a body is read, also of requests that wait their turn, i
   expect((keptBytes() - before) / MIB).toBeLessThan(24)
   socket.destroy()
   authenticating.resolve()
-  await to.expectNothingLeft()
 })
 
 test("a provider's whole answer in chunks of a byte takes its bytes, and not an object a chunk", async () => {
