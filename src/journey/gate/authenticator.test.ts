@@ -1,119 +1,46 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createApiKey, makeApiKey } from '../../ledger/api-keys.ts'
-import type { BatchedLedger } from '../../ledger/engines/batched-ledger.ts'
 import { createLedger } from '../../ledger/engines/create-ledger.ts'
 import { openStore } from '../../store/open-store.ts'
-import type { Tables } from '../../store/schema.ts'
-import type { Store } from '../../store/store.ts'
-import { TEST_DATABASES, type TestDatabase } from '../../store/testing/test-databases.ts'
+import { TEST_DATABASES } from '../../store/testing/test-databases.ts'
 import type { RequestHeaders } from '../../vocabulary/call.ts'
-import { Problem } from '../../vocabulary/problem.ts'
-import { Authenticator } from './authenticator.ts'
-import type { Caller } from './caller.ts'
+import { CALLER, FLOODING, KeyWorld } from './testing/key-world.ts'
 
-const FLOODING = '192.0.2.66'
-
-let database: TestDatabase
-let store: Store
-let ledger: BatchedLedger
-let queries: string[]
-let db: Kysely<Tables>
-let nowMs: number
-let authenticator: Authenticator
-let text: string
-/** Pending timers, the earliest first. */
-let timers: { readonly delayMs: number; readonly run: () => void }[]
+let world: KeyWorld
 
 describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
   beforeEach(async () => {
-    database = await create()
-    store = await openStore({ url: database.url })
-    queries = []
-    timers = []
-    db = store.db.withPlugin({
-      transformQuery({ node }) {
-        queries.push(node.kind)
-        return node
-      },
-      transformResult: async ({ result }) => result,
-    })
-    nowMs = 1_000_000
-    authenticator = createAuthenticator()
-    ledger = createLedger({ location: store.location })
-    await ledger.createAccount({ id: 'acct_1', name: 'one' })
-    text = await newKey('key_1')
+    world = await KeyWorld.open(create)
   })
+  afterEach(() => world.close())
 
-  afterEach(async () => {
-    await ledger.close()
-    await store.close()
-    await database.remove()
-  })
-
-  function createAuthenticator(cacheEntriesMax = 100): Authenticator {
-    const clock = { nowMs: () => nowMs }
-    return new Authenticator({
-      db,
-      clock,
-      keyTag: 'tollgate',
-      cacheMs: 3_000,
-      cacheEntriesMax,
-      unknownCallers: {
-        isOver: ({ peerAddress }) => peerAddress === FLOODING,
-        refusal: ({ peerAddress }, { code }) =>
-          new Problem(peerAddress === FLOODING ? 'rate_limited' : code),
-      },
-      startTimer({ delayMs, run }) {
-        timers.push({ delayMs, run })
-        return () => {}
-      },
-    })
-  }
-
-  function authenticate(headers: RequestHeaders, by = authenticator): Promise<Caller> {
-    return by.authenticate({ headers, peerAddress: '192.0.2.1' })
-  }
+  const authenticate = (headers: RequestHeaders, by = world.authenticator) =>
+    world.authenticate(headers, by)
 
   /** As `authenticate`, from an address that floods with unknown keys. */
-  function authenticateAmongGuesses(apiKey: string): Promise<Caller> {
-    return authenticator.authenticate({ headers: { 'x-api-key': apiKey }, peerAddress: FLOODING })
-  }
-
-  async function newKey(id: string, expiresAtMs: number | null = null): Promise<string> {
-    const input = { id, accountId: 'acct_1', name: id, keyTag: 'tollgate', expiresAtMs }
-    const created = await createApiKey(ledger, input)
-    if (created === null) throw new Error('no account')
-    return created.text
-  }
-
-  const CALLER = {
-    accountId: 'acct_1',
-    apiKeyId: 'key_1',
-    hasBackedCredit: false,
-    feeBasisPoints: null,
-    models: null,
-  }
+  const authenticateAmongGuesses = (apiKey: string) =>
+    world.authenticator.authenticate({ headers: { 'x-api-key': apiKey }, peerAddress: FLOODING })
 
   describe('a key is accepted', () => {
     test.each([
-      ['as a bearer token', () => ({ authorization: `Bearer ${text}` })],
-      ['with the scheme in any case', () => ({ authorization: `bearer  ${text} ` })],
-      ['as x-api-key', () => ({ 'x-api-key': text })],
+      ['as a bearer token', () => ({ authorization: `Bearer ${world.text}` })],
+      ['with the scheme in any case', () => ({ authorization: `bearer  ${world.text} ` })],
+      ['as x-api-key', () => ({ 'x-api-key': world.text })],
       [
         'as x-api-key beside another scheme',
-        () => ({ authorization: 'Basic eDp5', 'x-api-key': text }),
+        () => ({ authorization: 'Basic eDp5', 'x-api-key': world.text }),
       ],
       [
         'as x-api-key beside another bearer token',
-        () => ({ authorization: 'Bearer x', 'x-api-key': text }),
+        () => ({ authorization: 'Bearer x', 'x-api-key': world.text }),
       ],
       [
         'as a bearer token beside another x-api-key',
-        () => ({ authorization: `Bearer ${text}`, 'x-api-key': 'x' }),
+        () => ({ authorization: `Bearer ${world.text}`, 'x-api-key': 'x' }),
       ],
     ])('%s', async (_how, headers) => {
       expect(await authenticate(headers())).toEqual(CALLER)
@@ -125,48 +52,52 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
       ['missing_api_key', 'without a key', () => ({})],
       ['missing_api_key', 'with an empty bearer', () => ({ authorization: 'Bearer ' })],
       ['missing_api_key', 'with an empty x-api-key', () => ({ 'x-api-key': ' ' })],
-      ['missing_api_key', 'with another scheme', () => ({ authorization: `Basic ${text}` })],
+      ['missing_api_key', 'with another scheme', () => ({ authorization: `Basic ${world.text}` })],
       [
         'invalid_api_key',
         'with an unknown key',
         () => ({ 'x-api-key': makeApiKey('tollgate').text }),
       ],
       ['invalid_api_key', 'with text that is no key', () => ({ authorization: 'Bearer hello' })],
-      ['invalid_api_key', 'with two keys in one header', () => ({ 'x-api-key': [text, text] })],
+      [
+        'invalid_api_key',
+        'with two keys in one header',
+        () => ({ 'x-api-key': [world.text, world.text] }),
+      ],
       [
         'invalid_api_key',
         'with a key in another case',
-        () => ({ 'x-api-key': text.toUpperCase() }),
+        () => ({ 'x-api-key': world.text.toUpperCase() }),
       ],
     ])('%s: %s', async (code, _how, headers) => {
       await expect(authenticate(headers())).rejects.toMatchObject({ code, httpStatus: 401 })
     })
 
     test('invalid_api_key: with a deleted key', async () => {
-      expect(await ledger.deleteApiKey('key_1')).toBe(true)
-      expect(await ledger.deleteApiKey('key_1')).toBe(false)
-      await expect(authenticate({ 'x-api-key': text })).rejects.toMatchObject({
+      expect(await world.ledger.deleteApiKey('key_1')).toBe(true)
+      expect(await world.ledger.deleteApiKey('key_1')).toBe(false)
+      await expect(authenticate({ 'x-api-key': world.text })).rejects.toMatchObject({
         code: 'invalid_api_key',
       })
     })
 
     test('api_key_disabled with a disabled key, account_suspended with any of a suspended account', async () => {
       const disabled = { code: 'api_key_disabled' }
-      await ledger.updateApiKey({ id: 'key_1', disabled: true })
-      await expect(authenticate({ 'x-api-key': text })).rejects.toMatchObject(disabled)
-      await ledger.updateAccount({ id: 'acct_1', disabled: true })
-      nowMs += 3_000
-      await expect(authenticate({ 'x-api-key': text })).rejects.toMatchObject({
+      await world.ledger.updateApiKey({ id: 'key_1', disabled: true })
+      await expect(authenticate({ 'x-api-key': world.text })).rejects.toMatchObject(disabled)
+      await world.ledger.updateAccount({ id: 'acct_1', disabled: true })
+      world.nowMs += 3_000
+      await expect(authenticate({ 'x-api-key': world.text })).rejects.toMatchObject({
         code: 'account_suspended',
         httpStatus: 403,
       })
     })
 
     test('api_key_expired: from the moment of its expiry, cached or not', async () => {
-      const expiring = { 'x-api-key': await newKey('key_2', nowMs + 1_000) }
-      nowMs += 999
+      const expiring = { 'x-api-key': await world.newKey('key_2', world.nowMs + 1_000) }
+      world.nowMs += 999
       expect(await authenticate(expiring)).toMatchObject({ apiKeyId: 'key_2' })
-      nowMs += 1
+      world.nowMs += 1
       await expect(authenticate(expiring)).rejects.toMatchObject({ code: 'api_key_expired' })
     })
   })
@@ -174,92 +105,92 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
   describe('the store is queried', () => {
     test('once in three seconds for one key where changes are never read', async () => {
       for (const elapsedMs of [0, 1_000, 1_999]) {
-        nowMs += elapsedMs
-        await authenticate({ 'x-api-key': text })
+        world.nowMs += elapsedMs
+        await authenticate({ 'x-api-key': world.text })
       }
-      expect(queries).toHaveLength(1)
-      await ledger.updateApiKey({ id: 'key_1', disabled: true })
-      nowMs += 1
-      await expect(authenticate({ 'x-api-key': text })).rejects.toThrow()
-      expect(queries).toHaveLength(2)
+      expect(world.queries).toHaveLength(1)
+      await world.ledger.updateApiKey({ id: 'key_1', disabled: true })
+      world.nowMs += 1
+      await expect(authenticate({ 'x-api-key': world.text })).rejects.toThrow()
+      expect(world.queries).toHaveLength(2)
     })
 
     test('once for many simultaneous requests with one key', async () => {
-      const callers = Array.from({ length: 50 }, () => authenticate({ 'x-api-key': text }))
+      const callers = Array.from({ length: 50 }, () => authenticate({ 'x-api-key': world.text }))
       expect(await Promise.all(callers)).toEqual(new Array(50).fill(CALLER))
-      expect(queries).toHaveLength(1)
+      expect(world.queries).toHaveLength(1)
     })
 
     test('once in three seconds for an unknown key', async () => {
       const unknown = { 'x-api-key': makeApiKey('tollgate').text }
       await expect(authenticate(unknown)).rejects.toThrow()
       await expect(authenticate(unknown)).rejects.toThrow()
-      expect(queries).toHaveLength(1)
-      await authenticator.readChanges()
-      nowMs += 3_000
-      await authenticator.readChanges()
-      queries = []
+      expect(world.queries).toHaveLength(1)
+      await world.authenticator.readChanges()
+      world.nowMs += 3_000
+      await world.authenticator.readChanges()
+      world.queries = []
       await expect(authenticate(unknown)).rejects.toThrow()
-      expect(queries).toHaveLength(1)
+      expect(world.queries).toHaveLength(1)
     })
 
     test('again at once after a change, even while a look-up is running', async () => {
-      const asking = Promise.allSettled([authenticate({ 'x-api-key': text })])
-      await ledger.updateApiKey({ id: 'key_1', disabled: true })
-      authenticator.forget({ apiKeyId: 'key_1' })
+      const asking = Promise.allSettled([authenticate({ 'x-api-key': world.text })])
+      await world.ledger.updateApiKey({ id: 'key_1', disabled: true })
+      world.authenticator.forget({ apiKeyId: 'key_1' })
       await asking
-      await expect(authenticate({ 'x-api-key': text })).rejects.toMatchObject({
+      await expect(authenticate({ 'x-api-key': world.text })).rejects.toMatchObject({
         code: 'api_key_disabled',
       })
-      await ledger.updateApiKey({ id: 'key_1', disabled: false })
-      authenticator.forget({ apiKeyId: 'key_1' })
-      expect(await authenticate({ 'x-api-key': text })).toEqual(CALLER)
+      await world.ledger.updateApiKey({ id: 'key_1', disabled: false })
+      world.authenticator.forget({ apiKeyId: 'key_1' })
+      expect(await authenticate({ 'x-api-key': world.text })).toEqual(CALLER)
     })
 
     test('again at once for the keys of a changed account, and for no others', async () => {
-      const other = { 'x-api-key': await newKey('key_2', nowMs + 60_000) }
-      await authenticate({ 'x-api-key': text })
+      const other = { 'x-api-key': await world.newKey('key_2', world.nowMs + 60_000) }
+      await authenticate({ 'x-api-key': world.text })
       await authenticate(other)
-      queries = []
-      authenticator.forget({ apiKeyId: 'key_1' })
+      world.queries = []
+      world.authenticator.forget({ apiKeyId: 'key_1' })
       await authenticate(other)
-      expect(queries).toHaveLength(0)
-      await authenticate({ 'x-api-key': text })
-      expect(queries).toHaveLength(1)
-      authenticator.forget({ accountId: 'acct_none' })
+      expect(world.queries).toHaveLength(0)
+      await authenticate({ 'x-api-key': world.text })
+      expect(world.queries).toHaveLength(1)
+      world.authenticator.forget({ accountId: 'acct_none' })
       await authenticate(other)
-      expect(queries).toHaveLength(1)
-      authenticator.forget({ accountId: 'acct_1' })
+      expect(world.queries).toHaveLength(1)
+      world.authenticator.forget({ accountId: 'acct_1' })
       await authenticate(other)
-      await authenticate({ 'x-api-key': text })
-      expect(queries).toHaveLength(3)
+      await authenticate({ 'x-api-key': world.text })
+      expect(world.queries).toHaveLength(3)
     })
 
     test('never for text without the shape of a key', async () => {
       await expect(authenticate({ 'x-api-key': 'sk-tollgate-short' })).rejects.toThrow()
-      expect(queries).toEqual([])
+      expect(world.queries).toEqual([])
     })
 
     test('no more often for a known key during a flood of unknown keys', async () => {
-      const bounded = createAuthenticator(3)
-      await authenticate({ 'x-api-key': text }, bounded)
+      const bounded = world.createAuthenticator(3)
+      await authenticate({ 'x-api-key': world.text }, bounded)
       for (let made = 0; made < 20; made++) {
         const unknown = { 'x-api-key': makeApiKey('tollgate').text }
         await expect(authenticate(unknown, bounded)).rejects.toThrow()
       }
-      queries = []
-      await authenticate({ 'x-api-key': text }, bounded)
-      expect(queries).toEqual([])
+      world.queries = []
+      await authenticate({ 'x-api-key': world.text }, bounded)
+      expect(world.queries).toEqual([])
     })
 
     test('again after a failure, which is neither cached nor taken for a refusal of the key', async () => {
-      await sql`alter table api_keys rename to elsewhere`.execute(store.db)
-      const twice = [1, 2].map(() => authenticate({ 'x-api-key': text }))
+      await sql`alter table api_keys rename to elsewhere`.execute(world.store.db)
+      const twice = [1, 2].map(() => authenticate({ 'x-api-key': world.text }))
       for (const outcome of await Promise.allSettled(twice)) {
         expect(outcome).toMatchObject({ status: 'rejected', reason: { name: 'StoreRefused' } })
       }
-      await sql`alter table elsewhere rename to api_keys`.execute(store.db)
-      expect(await authenticate({ 'x-api-key': text })).toEqual(CALLER)
+      await sql`alter table elsewhere rename to api_keys`.execute(world.store.db)
+      expect(await authenticate({ 'x-api-key': world.text })).toEqual(CALLER)
     })
   })
 
@@ -272,88 +203,93 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     test('all keys that arrive at once cost one query, and all that arrive within the next tenth of a second another', async () => {
       const first = guesses(500)
       await Promise.all(first)
-      expect(queries).toHaveLength(1)
+      expect(world.queries).toHaveLength(1)
       const second = guesses(500)
-      expect(timers.map(({ delayMs }) => delayMs)).toEqual([100])
-      timers.shift()?.run()
+      expect(world.timers.map(({ delayMs }) => delayMs)).toEqual([100])
+      world.timers.shift()?.run()
       expect(new Set(await Promise.all([...first, ...second]))).toEqual(new Set(['rate_limited']))
-      expect(queries).toHaveLength(2)
+      expect(world.queries).toHaveLength(2)
     })
 
     test('text that is no key, and a key that was just found unknown, cost no query', async () => {
       const unknown = makeApiKey('tollgate').text
       await expect(authenticate({ 'x-api-key': unknown })).rejects.toThrow()
-      queries = []
+      world.queries = []
       for (const apiKey of [unknown, 'sk-tollgate-short', '']) {
         await expect(authenticateAmongGuesses(apiKey)).rejects.toMatchObject({
           code: 'rate_limited',
         })
       }
-      expect(queries).toEqual([])
+      expect(world.queries).toEqual([])
     })
 
     test('a known key is found among the guesses', async () => {
       const flood = guesses(2_500)
-      const caller = authenticateAmongGuesses(text)
+      const caller = authenticateAmongGuesses(world.text)
       const more = guesses(10)
       let answered = false
       void caller.then(() => {
         answered = true
       })
       while (!answered) {
-        timers.shift()?.run()
+        world.timers.shift()?.run()
         await new Promise(setImmediate)
       }
       expect(await caller).toEqual(CALLER)
       await Promise.all([...flood, ...more])
-      expect(queries).toHaveLength(3)
+      expect(world.queries).toHaveLength(3)
     })
 
     test('a key that was ever known before does not wait among the guesses', async () => {
-      await authenticate({ 'x-api-key': text })
+      await authenticate({ 'x-api-key': world.text })
       await Promise.all(guesses(1))
-      nowMs += 3_600_000
-      expect(await authenticateAmongGuesses(text)).toEqual(CALLER)
-      expect(await authenticateAmongGuesses(text)).toEqual(CALLER)
-      expect(queries).toHaveLength(3)
+      world.nowMs += 3_600_000
+      expect(await authenticateAmongGuesses(world.text)).toEqual(CALLER)
+      expect(await authenticateAmongGuesses(world.text)).toEqual(CALLER)
+      expect(world.queries).toHaveLength(3)
     })
 
     test('a deleted key is looked up like a guess', async () => {
-      await authenticate({ 'x-api-key': text })
-      await ledger.deleteApiKey('key_1')
-      nowMs += 3_000
-      await expect(authenticateAmongGuesses(text)).rejects.toThrow()
-      nowMs += 3_000
-      queries = []
+      await authenticate({ 'x-api-key': world.text })
+      await world.ledger.deleteApiKey('key_1')
+      world.nowMs += 3_000
+      await expect(authenticateAmongGuesses(world.text)).rejects.toThrow()
+      world.nowMs += 3_000
+      world.queries = []
       await Promise.all(guesses(1))
-      const again = authenticateAmongGuesses(text).catch(({ code }) => code)
+      const again = authenticateAmongGuesses(world.text).catch(({ code }) => code)
       await new Promise(setImmediate)
-      expect(queries).toHaveLength(1)
-      timers.shift()?.run()
+      expect(world.queries).toHaveLength(1)
+      world.timers.shift()?.run()
       expect(await again).toBe('rate_limited')
     })
 
     test('a failure of the store refuses no key, and the key is looked up again', async () => {
-      await sql`alter table api_keys rename to elsewhere`.execute(store.db)
-      await expect(authenticateAmongGuesses(text)).rejects.toMatchObject({ name: 'StoreRefused' })
-      await sql`alter table elsewhere rename to api_keys`.execute(store.db)
-      const caller = authenticateAmongGuesses(text)
-      timers.shift()?.run()
+      await sql`alter table api_keys rename to elsewhere`.execute(world.store.db)
+      await expect(authenticateAmongGuesses(world.text)).rejects.toMatchObject({
+        name: 'StoreRefused',
+      })
+      await sql`alter table elsewhere rename to api_keys`.execute(world.store.db)
+      const caller = authenticateAmongGuesses(world.text)
+      world.timers.shift()?.run()
       expect(await caller).toEqual(CALLER)
     })
 
     test('other addresses do not wait for the guesses', async () => {
       await Promise.all(guesses(1))
       const waiting = guesses(10)
-      expect(await authenticate({ 'x-api-key': text })).toEqual(CALLER)
-      timers.shift()?.run()
+      expect(await authenticate({ 'x-api-key': world.text })).toEqual(CALLER)
+      world.timers.shift()?.run()
       await Promise.all(waiting)
     })
   })
 
   test('a caller has whether its account ever had paid credit', async () => {
-    await store.db.updateTable('accounts').set({ has_backed_credit: 1 }).execute()
-    expect(await authenticate({ 'x-api-key': text })).toEqual({ ...CALLER, hasBackedCredit: true })
+    await world.store.db.updateTable('accounts').set({ has_backed_credit: 1 }).execute()
+    expect(await authenticate({ 'x-api-key': world.text })).toEqual({
+      ...CALLER,
+      hasBackedCredit: true,
+    })
   })
 })
 
