@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import type { Difference } from '../ledger/audit/audit-tally.ts'
+import type { Difference } from '../ledger/audit/difference.ts'
 import type { Tables } from '../store/schema.ts'
 import { DAY_HOURS } from '../vocabulary/usage-step.ts'
 import { ErrorsByGroup, type ErrorsRow, type FailedOf } from './rolled-errors.ts'
