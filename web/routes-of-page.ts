@@ -1,4 +1,5 @@
 import { FACTOR_CALLS } from '../src/http/page/factor-routes.ts'
+import { PLAYGROUND_CALLS } from '../src/http/page/playground-routes.ts'
 import { SESSION_CALLS } from '../src/http/page/session-routes.ts'
 import { USER_CALLS } from '../src/http/page/user-routes.ts'
 import type { Operation } from '../src/operations/operation.ts'
@@ -26,7 +27,7 @@ export function routesOfPage(): PageRoutes {
     return isOfPage ? [{ name, method, paths: { anyone, member, operator } }] : []
   })
   return Object.fromEntries(
-    [...operations, ...SESSION_CALLS, ...FACTOR_CALLS, ...USER_CALLS].map(
+    [...operations, ...SESSION_CALLS, ...FACTOR_CALLS, ...USER_CALLS, ...PLAYGROUND_CALLS].map(
       ({ name, method, paths }) => {
         return [name, { method, paths }]
       },

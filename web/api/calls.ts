@@ -1,11 +1,12 @@
 import type { z } from 'zod'
 import type { FACTOR_CALLS } from '../../src/http/page/factor-routes.ts'
+import type { HoldEstimate, PLAYGROUND_CALLS } from '../../src/http/page/playground-routes.ts'
 import type { SESSION_CALLS } from '../../src/http/page/session-routes.ts'
 import type { USER_CALLS } from '../../src/http/page/user-routes.ts'
 import type { ForCustomers } from '../../src/operations/customer-fields.ts'
 import type { ProductOperation } from '../../src/operations/operations.ts'
 import type { PageCaller, PageRoutes } from '../routes-of-page.ts'
-import { read, withQuery, write } from './client.ts'
+import { openAnswer, read, withQuery, write } from './client.ts'
 
 /** Calls of the server. Path, method, input and answer are those of the description that the server has of each. */
 
@@ -100,6 +101,29 @@ export function hrefOf<As extends PageCaller, Name extends NameFor<As>>(
 ): string {
   const { path, fields } = routed(as, name, input)
   return withQuery(path, fields)
+}
+
+type Asked = Params<(typeof PLAYGROUND_CALLS)[0]['paths']['member']>
+
+/**
+ * Asks a model in the Playground; the answer is read as it comes. Throws as `openAnswer` does. By position: the account
+ * and the format, a body of this format, and what ends the call.
+ */
+export function askPlayground(asked: Asked, body: object, signal: AbortSignal): Promise<Response> {
+  const { path } = routed('member', 'askPlayground', asked)
+  return openAnswer(path, body, signal)
+}
+
+/** The hold that {@link askPlayground} would need. Takes the same, and throws the same. */
+export async function estimateHold(
+  asked: Asked,
+  body: object,
+  signal: AbortSignal,
+): Promise<HoldEstimate> {
+  const { path, fields } = routed('member', 'estimateHold', asked)
+  const response = await openAnswer(withQuery(path, fields), body, signal)
+  // The server answers it with this type.
+  return (await response.json()) as HoldEstimate
 }
 
 /** The build of the page puts the routes here. */

@@ -27,6 +27,29 @@ export interface PlaygroundInput extends PageCallsInput {
   ) => Promise<Pick<EstimateInput, 'account' | 'apiKey' | 'models'>>
 }
 
+/** Paths from the root, with parameters in braces. The bodies are those of a format. */
+export const PLAYGROUND_CALLS = [
+  {
+    name: 'askPlayground',
+    method: 'POST',
+    paths: { member: '/app/api/accounts/{account_id}/playground/{format}' },
+  },
+  {
+    name: 'estimateHold',
+    method: 'POST',
+    paths: { member: '/app/api/accounts/{account_id}/playground/estimate' },
+  },
+] as const
+
+const [ASK, ESTIMATE] = PLAYGROUND_CALLS
+
+/** The hold that a conversation would need, and the credit of its account, in micro-dollars. */
+export interface HoldEstimate {
+  readonly object: 'hold_estimate'
+  readonly hold: number
+  readonly available: number
+}
+
 const PLAYGROUND_FORMATS = new Set(['chat', 'messages', 'responses'])
 
 /** Conversations by a session: the journey of any other request, on the account's key for it. */
@@ -51,7 +74,7 @@ function registerConversation(
   const { db, clock } = input
   const members = memberAccess(input)
   api.post<{ Params: { account_id: string } }>(
-    `/app/api/accounts/:account_id/playground/${format.endpoint}`,
+    routeOf(ASK.paths.member.replace('{format}', format.endpoint)),
     (request, reply) => {
       reply.hijack()
       const { raw: clientRequest, params, id: requestId } = request
@@ -95,7 +118,7 @@ function registerEstimate(api: FastifyInstance, input: PlaygroundInput): void {
     format: z.enum(input.formats.map(({ endpoint }) => endpoint)).default('chat'),
   })
   api.post<{ Params: { account_id: string } }>(
-    '/app/api/accounts/:account_id/playground/estimate',
+    routeOf(ESTIMATE.paths.member),
     async ({ raw: clientRequest, params, query: sent, headers, id }, reply) => {
       const arrival = arrivalOf({ headers, raw: clientRequest })
       const caller = await members.authenticate(arrival, params)
@@ -116,9 +139,16 @@ function registerEstimate(api: FastifyInstance, input: PlaygroundInput): void {
         owner,
         bodyHasCome: async () => void (await members.authenticate(arrival, params)),
       })
-      return reply
-        .header('x-request-id', id)
-        .send({ object: 'hold_estimate', hold: holdMicros, available: availableMicros })
+      const estimate: HoldEstimate = {
+        object: 'hold_estimate',
+        hold: holdMicros,
+        available: availableMicros,
+      }
+      return reply.header('x-request-id', id).send(estimate)
     },
   )
+}
+
+function routeOf(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ':$1')
 }

@@ -25,15 +25,15 @@ export async function* readAnswer(
   response: Response,
   format: SpokenFormat,
 ): AsyncGenerator<AnswerPiece> {
-  const read = READERS[format]
+  const readSaid = READERS[format]
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false
   if (!isStream) {
-    yield* piecesOf(read(await response.json()), response)
+    yield* piecesOf(readSaid(await response.json()), response)
     return
   }
   for await (const data of readEvents(response)) {
     if (data === '[DONE]') return
-    const said = read(JSON.parse(data))
+    const said = readSaid(JSON.parse(data))
     yield* piecesOf(said, response)
     if (said.isLast) return
   }

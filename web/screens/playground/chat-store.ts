@@ -1,5 +1,6 @@
 import { useSyncExternalStore } from 'react'
-import { onForget, openAnswer } from '../../api/client.ts'
+import { askPlayground } from '../../api/calls.ts'
+import { onForget } from '../../api/client.ts'
 import { readAnswer } from './answer.ts'
 import { bodyOf, type ChatSettings } from './formats.ts'
 
@@ -136,8 +137,8 @@ async function ask(before: readonly Message[], settings: ChatSettings): Promise<
   show({ messages: [...before, answer], run: { kind: 'running' } })
   try {
     const { format } = settings.model
-    const path = `accounts/${accountId}/playground/${format}`
-    const response = await openAnswer(path, bodyOf(before, settings), controller.signal)
+    const asked = { account_id: accountId, format }
+    const response = await askPlayground(asked, bodyOf(before, settings), controller.signal)
     answer = { ...answer, requestId: response.headers.get('x-request-id') }
     for await (const piece of readAnswer(response, format)) {
       if (piece.kind === 'end') reason = piece.reason

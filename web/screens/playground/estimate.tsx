@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { openAnswer, withQuery } from '../../api/client.ts'
+import { estimateHold } from '../../api/calls.ts'
 import { money } from '../../format/money.ts'
 import { useSettled } from '../../parts/use-settled.ts'
 import { useAccountId } from '../../shell/use-account.ts'
@@ -9,11 +9,7 @@ import { usePlaygroundKey } from './use-playground-key.ts'
 
 const AFTER_MS = 400
 
-/** The hold that a request would need, and the account's credit, in micro-dollars. */
-interface HoldEstimate {
-  readonly hold: number
-  readonly available: number
-}
+type HoldEstimate = Awaited<ReturnType<typeof estimateHold>>
 
 interface EstimateProps {
   /** The request that Send would send; null: there is none. */
@@ -27,11 +23,9 @@ export function Estimate({ next }: EstimateProps) {
   const { data, isError } = useQuery({
     // A text, so that nothing is asked again for what is the same.
     queryKey: ['estimate', account, asked],
-    queryFn: async ({ signal }) => {
+    queryFn: ({ signal }) => {
       const { body, format } = JSON.parse(asked)
-      const path = withQuery(`accounts/${account}/playground/estimate`, { format })
-      const response = await openAnswer(path, body, signal)
-      return (await response.json()) as HoldEstimate
+      return estimateHold({ account_id: account, format }, body, signal)
     },
     enabled: asked !== '',
     placeholderData: keepPreviousData,
