@@ -22,7 +22,7 @@ import type {
 } from '../../src/operations/webhooks.ts'
 import type { Comparison, TimeSpan } from '../../src/vocabulary/date-range.ts'
 import { asOperator, type Input } from './calls.ts'
-import { momentsOf } from './queries.ts'
+import { BY_CURSOR, momentsOf } from './queries.ts'
 
 /** The reads of operators, below `/app/api/operator`. */
 
@@ -73,8 +73,7 @@ export function accountsQuery(search: string, input: AccountsInput = {}) {
     queryKey: ['operator', 'accounts', asked],
     queryFn: ({ pageParam, signal }) =>
       asOperator('listAccounts', { ...asked, limit: ROWS, cursor: pageParam }, signal),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.next_cursor,
+    ...BY_CURSOR,
     placeholderData: keepPreviousData,
   })
 }
@@ -124,8 +123,7 @@ export function actionsQuery(filter: ActionFilter, limit = ROWS) {
         { ...actionFields(filter), limit, cursor: pageParam },
         signal,
       ),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.next_cursor,
+    ...BY_CURSOR,
     placeholderData: keepPreviousData,
   })
 }
@@ -144,8 +142,7 @@ export const unsettledQuery = infiniteQueryOptions({
   queryKey: ['operator', 'unsettled'],
   queryFn: ({ pageParam, signal }) =>
     asOperator('listUnsettledRequests', { limit: ROWS, cursor: pageParam }, signal),
-  initialPageParam: null as string | null,
-  getNextPageParam: (page) => page.next_cursor,
+  ...BY_CURSOR,
   refetchInterval: 10_000,
 })
 
@@ -213,8 +210,7 @@ export function purchasesQuery(which: 'held' | 'all') {
         },
         signal,
       ),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.next_cursor,
+    ...BY_CURSOR,
     refetchInterval: LIVE_MS,
   })
 }
@@ -239,8 +235,7 @@ export const codesQuery = infiniteQueryOptions({
   queryKey: ['operator', 'codes'],
   queryFn: ({ pageParam, signal }) =>
     asOperator('listCodes', { limit: ROWS, cursor: pageParam }, signal),
-  initialPageParam: null as string | null,
-  getNextPageParam: (page) => page.next_cursor,
+  ...BY_CURSOR,
 })
 
 /** An admin token, without its text. */
@@ -251,8 +246,7 @@ export const tokensQuery = infiniteQueryOptions({
   queryKey: ['operator', 'tokens'],
   queryFn: ({ pageParam, signal }) =>
     asOperator('listAdminTokens', { limit: ROWS, cursor: pageParam }, signal),
-  initialPageParam: null as string | null,
-  getNextPageParam: (page) => page.next_cursor,
+  ...BY_CURSOR,
 })
 
 /** A webhook, without its secret. */
@@ -281,8 +275,7 @@ export function deliveriesQuery(webhookId: string) {
         { webhook_id: webhookId, limit: ROWS, cursor: pageParam },
         signal,
       ),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.next_cursor,
+    ...BY_CURSOR,
     refetchInterval: 5_000,
   })
 }

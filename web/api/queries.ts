@@ -95,6 +95,12 @@ export function keysQuery(accountId: string) {
   })
 }
 
+/** How the pages of a list follow each other. */
+export const BY_CURSOR = {
+  initialPageParam: null as string | null,
+  getNextPageParam: (page: { readonly next_cursor: string | null }) => page.next_cursor,
+}
+
 const KEYS_A_PAGE = 50
 
 /** The keys of an account that have a text in their name or prefix, newest first, page by page. */
@@ -112,8 +118,7 @@ export function keyPagesQuery(accountId: string, search: string) {
         },
         signal,
       ),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.next_cursor,
+    ...BY_CURSOR,
   })
 }
 

@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import type { StatementLine } from '../../api/answers.ts'
 import { callAs } from '../../api/calls.ts'
+import { BY_CURSOR } from '../../api/queries.ts'
 import { money, signedMoney } from '../../format/money.ts'
 import { count } from '../../format/numbers.ts'
 import { listTime } from '../../format/time.ts'
@@ -35,8 +36,7 @@ export function EntryList(list: ListProps) {
         { account_id: accountId, limit: ROWS, cursor: pageParam, from, to },
         signal,
       ),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.next_cursor,
+    ...BY_CURSOR,
   })
   const rows = query.data?.pages.flatMap(({ data }) => data)
   return (

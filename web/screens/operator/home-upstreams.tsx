@@ -9,10 +9,8 @@ import {
 } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { count, percent } from '../../format/numbers.ts'
-import { duration } from '../../format/time.ts'
 import { ListCard } from '../../parts/list-card.tsx'
-import { Empty } from '../../parts/states.tsx'
-import { StateChip } from './upstream-state.tsx'
+import { FirstByteCell, NameCell, NoUpstreams, StateChip } from './upstream-state.tsx'
 
 const HEADS = [
   { text: 'Upstream' },
@@ -40,11 +38,7 @@ export function HomeUpstreams({ span }: { readonly span: TimeSpan }) {
       query={query}
       rows={query.data?.data}
       failed="The upstreams could not be loaded."
-      empty={
-        <Empty title="The built-in simulator answers.">
-          <p>Configure an upstream to use real models.</p>
-        </Empty>
-      }
+      empty={<NoUpstreams />}
       heads={HEADS}
       greyRows={3}
       row={(upstream) => (
@@ -71,20 +65,13 @@ function UpstreamRow({ upstream, figures }: UpstreamRowProps) {
   const { requests, failed, cost } = figures ?? { requests: 0, failed: 0, cost: 0 }
   return (
     <tr>
-      <td className="name">
-        <Link className="hover:underline" to="/operator/upstreams/$name" params={{ name }}>
-          <b title={name}>{name}</b>
-        </Link>
-        <span className="two">{dialect}</span>
-      </td>
+      <NameCell name={name} dialect={dialect} />
       <td className="num hide-s">{count(requests)}</td>
       <td className={failed > requests * MANY_ERRORS ? 'num neg' : 'num'}>
         {percent(failed, requests)}
         <span className="only-s dimmed"> errors</span>
       </td>
-      <td className="num hide-s hide-m">
-        {firstByteMs === null ? <span className="dimmed">–</span> : duration(firstByteMs)}
-      </td>
+      <FirstByteCell ms={firstByteMs} />
       <td className="num hide-s">{money(cost)}</td>
       <td>
         <StateChip state={upstream.state} />

@@ -11,21 +11,19 @@ import {
 import { operatorReportQuery, operatorUsageQuery, topUpsQuery } from '../../api/operator.ts'
 import { Answer } from '../../charts/answer.tsx'
 import { GreyChartCard } from '../../charts/chart.tsx'
-import { comparedText, daysOfStep } from '../../format/ranges.ts'
 import { RangePicker } from '../../parts/range-picker.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { DEFAULT_RANGE, withRange } from '../../searches.ts'
 import { operatorSpanOf } from '../../shell/use-span.ts'
 import { GreyFigures } from '../overview/figures.tsx'
-import { ChargeChart, groupsOf, partsOf } from './charge-chart.tsx'
-import { groupFilter } from './group-filter.ts'
 import { HomeUpstreams } from './home-upstreams.tsx'
 import { MarginFigures } from './margin-figures.tsx'
 import { HOME_SPLITS, type HomeSearch } from './margin-search.ts'
 import { MarginTable } from './margin-table.tsx'
 import { NeedsAttention } from './needs-attention.tsx'
 import { ReportCsv } from './report-csv.tsx'
+import { UsageColumns } from './usage-columns.tsx'
 
 const route = getRouteApi('/operator/')
 
@@ -165,40 +163,18 @@ function Columns({ span, search }: OfRange) {
   const navigate = route.useNavigate()
   const query = useQuery(chartQuery(span, search))
   return (
-    <Answer query={query} noun="chart" grey={<GreyChartCard />}>
-      {(usage) => (
-        <ChargeChart
-          step={usage.step}
-          steps={usage.steps}
-          series={by === 'margin' ? partsOf(usage.all, usage.figures) : groupsOf(usage)}
-          charges={usage.all.map(({ charge }) => charge)}
-          compared={
-            usage.compared === null
-              ? null
-              : {
-                  name: `Charged ${comparedText(span, compare)}`,
-                  values: usage.compared.steps.map(({ figures }) => figures.charge),
-                }
+    <UsageColumns {...{ query, span, compare, by }} isOfParts={by === 'margin'}>
+      {() => (
+        <Segments
+          label="Split by"
+          options={HOME_SPLITS}
+          value={by}
+          onChange={(next) =>
+            void navigate({ search: { ...search, by: next }, resetScroll: false })
           }
-          isHistoryComplete={usage.history.complete}
-          onOpen={(at, groupId) =>
-            void navigate({
-              to: '/operator/activity',
-              search: { ...searchOf(daysOfStep(usage, at)), ...groupFilter(by, groupId) },
-            })
-          }
-        >
-          <Segments
-            label="Split by"
-            options={HOME_SPLITS}
-            value={by}
-            onChange={(next) =>
-              void navigate({ search: { ...search, by: next }, resetScroll: false })
-            }
-          />
-        </ChargeChart>
+        />
       )}
-    </Answer>
+    </UsageColumns>
   )
 }
 

@@ -1,29 +1,26 @@
 import { usePrefetchQuery, useQuery } from '@tanstack/react-query'
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import {
   COMPARISONS,
   comparedSpan,
   readDateRange,
-  searchOf,
   type TimeSpan,
 } from '../../../src/vocabulary/date-range.ts'
 import { operatorReportQuery, operatorUsageQuery } from '../../api/operator.ts'
 import { Answer } from '../../charts/answer.tsx'
 import { GreyChartCard } from '../../charts/chart.tsx'
 import { money } from '../../format/money.ts'
-import { comparedText, daysOfStep } from '../../format/ranges.ts'
 import { Choose } from '../../parts/pick.tsx'
 import { RangePicker } from '../../parts/range-picker.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { DEFAULT_RANGE, withRange } from '../../searches.ts'
 import { operatorSpanOf } from '../../shell/use-span.ts'
-import { ChargeChart, groupsOf, partsOf } from './charge-chart.tsx'
-import { groupFilter } from './group-filter.ts'
 import { MarginFigures } from './margin-figures.tsx'
 import { GROUPS, type Group, type MarginSearch } from './margin-search.ts'
 import { MarginTable } from './margin-table.tsx'
 import { ReportCsv } from './report-csv.tsx'
+import { UsageColumns } from './usage-columns.tsx'
 
 const route = getRouteApi('/operator/usage')
 
@@ -116,35 +113,10 @@ interface ColumnsProps {
 /** Charges by time, by group; or what they are made of, where time or tags are the groups. */
 function Columns({ span, search }: ColumnsProps) {
   const { by = 'account', compare = null } = search
-  const navigate = useNavigate()
-  const charted = chartedBy(search)
   const query = useQuery(chartQuery(span, search))
   return (
-    <Answer query={query} noun="chart" grey={<GreyChartCard />}>
-      {(usage) => (
-        <ChargeChart
-          step={usage.step}
-          steps={usage.steps}
-          series={charted === undefined ? partsOf(usage.all, usage.figures) : groupsOf(usage)}
-          charges={usage.all.map(({ charge }) => charge)}
-          compared={
-            usage.compared === null || compare === null
-              ? null
-              : {
-                  name: `Charged ${comparedText(span, compare)}`,
-                  values: usage.compared.steps.map(({ figures }) => figures.charge),
-                }
-          }
-          isHistoryComplete={usage.history.complete}
-          onOpen={(at, groupId) => {
-            const days = searchOf(daysOfStep(usage, at))
-            const search = { ...days, ...groupFilter(by, groupId) }
-            void navigate({ to: '/operator/activity', search })
-          }}
-        >
-          <p className="note num">{money(usage.figures.charge)} in total</p>
-        </ChargeChart>
-      )}
-    </Answer>
+    <UsageColumns {...{ query, span, compare, by }} isOfParts={chartedBy(search) === undefined}>
+      {({ figures }) => <p className="note num">{money(figures.charge)} in total</p>}
+    </UsageColumns>
   )
 }

@@ -1,4 +1,7 @@
+import { Link } from '@tanstack/react-router'
 import type { ListedUpstream } from '../../api/operator.ts'
+import { duration } from '../../format/time.ts'
+import { Empty } from '../../parts/states.tsx'
 
 const STATES: Readonly<Record<ListedUpstream['state'], { word: string; tone: string }>> = {
   healthy: { word: 'Healthy', tone: 'good' },
@@ -12,4 +15,34 @@ const STATES: Readonly<Record<ListedUpstream['state'], { word: string; tone: str
 export function StateChip({ state }: Pick<ListedUpstream, 'state'>) {
   const { word, tone } = STATES[state]
   return <span className={`chip ${tone}`}>{word}</span>
+}
+
+/** The cell of an upstream's name, with its dialect. */
+export function NameCell({ name, dialect }: Pick<ListedUpstream, 'name' | 'dialect'>) {
+  return (
+    <td className="name">
+      <Link className="hover:underline" to="/operator/upstreams/$name" params={{ name }}>
+        <b title={name}>{name}</b>
+      </Link>
+      <span className="two">{dialect}</span>
+    </td>
+  )
+}
+
+/** The cell of the time to the first byte; null: no request was measured. */
+export function FirstByteCell({ ms }: { readonly ms: number | null }) {
+  return (
+    <td className="num hide-s hide-m">
+      {ms === null ? <span className="dimmed">–</span> : duration(ms)}
+    </td>
+  )
+}
+
+/** A list of upstreams without any. */
+export function NoUpstreams() {
+  return (
+    <Empty title="The built-in simulator answers.">
+      <p>Configure an upstream to use real models.</p>
+    </Empty>
+  )
 }

@@ -11,7 +11,7 @@ import { useNow } from '../../parts/now.ts'
 import { Empty, Failed, Grey, Stale } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
-import { StateChip } from './upstream-state.tsx'
+import { FirstByteCell, NameCell, NoUpstreams, StateChip } from './upstream-state.tsx'
 
 const FAILED = 'The upstreams could not be loaded.'
 
@@ -40,11 +40,7 @@ export function UpstreamsScreen() {
         query={query}
         rows={query.data?.data}
         failed={FAILED}
-        empty={
-          <Empty title="The built-in simulator answers.">
-            <p>Configure an upstream to use real models.</p>
-          </Empty>
-        }
+        empty={<NoUpstreams />}
         heads={HEADS}
         greyRows={4}
         row={(upstream) => <UpstreamRow key={upstream.name} upstream={upstream} />}
@@ -60,12 +56,7 @@ function UpstreamRow({ upstream }: { upstream: ListedUpstream }) {
   const { name, dialect, models, requests, failed, first_byte_ms: firstByteMs } = upstream
   return (
     <tr>
-      <td className="name">
-        <Link className="hover:underline" to="/operator/upstreams/$name" params={{ name }}>
-          <b title={name}>{name}</b>
-        </Link>
-        <span className="two">{dialect}</span>
-      </td>
+      <NameCell name={name} dialect={dialect} />
       <td className="end">
         <StateChip state={upstream.state} />
       </td>
@@ -77,9 +68,7 @@ function UpstreamRow({ upstream }: { upstream: ListedUpstream }) {
       <td className="num">
         <Errors requests={requests} failed={failed} />
       </td>
-      <td className="num hide-s hide-m">
-        {firstByteMs === null ? <span className="dimmed">–</span> : duration(firstByteMs)}
-      </td>
+      <FirstByteCell ms={firstByteMs} />
       <td className="num hide-s">
         <InFlight upstream={upstream} />
       </td>
