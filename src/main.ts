@@ -14,12 +14,16 @@ const args = process.argv.slice(2)
 // The server's parts are loaded for it alone: other commands start in half the time without them.
 const serve = async () => (await import('./app/serve.ts')).serve(terminal)
 
-// A reader that has seen enough, such as `head`, is no failure, and ends no server with requests in flight.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
+// A reader that has seen enough, such as `head`, is no failure. Neither that nor a full disk ends a server with
+// requests in flight; of a command, results that are not whole must not look like success.
+process.stderr.on('error', () => {})
+process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+  if (code === 'EPIPE') return
+  terminal.note(`tollgate: the output could not be written whole: ${message}`)
+  process.once('exit', () => {
+    process.exitCode = 1
   })
-}
+})
 
 process.exitCode = await runToExitCode({
   args,

@@ -1,6 +1,6 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -109,4 +109,21 @@ test('a reader that has seen enough is no failure', async () => {
     { cwd: folder },
   )
   expect([stdout, stderr]).toEqual(['0\n', ''])
+})
+
+test('results that a full disk does not take are a failure, without a stack', async () => {
+  const full = openSync('/dev/full', 'w')
+  const child = spawn(process.execPath, [LAUNCHER, 'account', '--help'], {
+    cwd: folder,
+    stdio: ['ignore', full, 'pipe'],
+  })
+  closeSync(full)
+  let notes = ''
+  child.stderr?.on('data', (text) => {
+    notes += String(text)
+  })
+  expect(await once(child, 'close')).toEqual([1, null])
+  expect(notes).toBe(
+    'tollgate: the output could not be written whole: ENOSPC: no space left on device, write\n',
+  )
 })

@@ -1,10 +1,12 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { request } from 'undici'
 import { expect, test } from 'vitest'
+import { freePort } from '../src/store/testing/free-port.ts'
 import { CHAT_BODY, STREAM_BODY, startJourneyWorld } from './journey-world.ts'
 import { wholeRequest } from './raw-server.ts'
 import { serve } from './tollgate-process.ts'
@@ -15,6 +17,8 @@ const USAGE = 'data: {"id":"gen-1","choices":[],"usage":{"prompt_tokens":1,"cost
 const DONE = 'data: [DONE]\n\n'
 
 const NEVER_MS = 600_000
+
+const LAUNCHER = join(import.meta.dirname, '..', 'bin', 'tollgate.js')
 
 /** A provider that streams one event and then waits for the test. */
 function begunStream() {
@@ -149,5 +153,32 @@ test('a server whose reader of remarks has gone, as `head` does after a line, se
     expect(statusCode).toBe(200)
   }
   expect(await server.stop('SIGTERM')).toEqual({ code: 0, signal: null })
+  rmSync(folder, { recursive: true, force: true })
+})
+
+test('a server whose log and remarks are on a full disk serves on and ends properly', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-stop-'))
+  const full = openSync('/dev/full', 'w')
+  const port = await freePort()
+  const child = spawn(process.execPath, [LAUNCHER, 'serve'], {
+    cwd: folder,
+    env: { PORT: String(port) },
+    stdio: ['ignore', full, full],
+  })
+  closeSync(full)
+  const ended = once(child, 'close')
+  const statusOf = (path: string) =>
+    request(`http://127.0.0.1:${port}/${path}`).then(
+      async ({ statusCode, body }) => {
+        await body.dump()
+        return statusCode
+      },
+      () => null,
+    )
+  await expect.poll(() => statusOf('healthz')).toBe(200)
+  // More lines of the log.
+  for (let count = 0; count < 3; count++) expect(await statusOf('v1/models')).toBe(200)
+  child.kill('SIGTERM')
+  expect(await ended).toEqual([0, null])
   rmSync(folder, { recursive: true, force: true })
 })

@@ -1,4 +1,6 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { linesForPeople } from './log.ts'
@@ -82,3 +84,27 @@ test.each(['await close(); process.exit()', 'process.exit()'])(
     )
   },
 )
+
+test('a full disk ends no process that logs, and keeps none from ending', async () => {
+  const script = `
+    const { once } = await import('node:events')
+    const { openLog } = await import(${JSON.stringify(import.meta.resolve('./log.ts'))})
+    const { log, close } = openLog({ level: 'info' })
+    log.info('a line')
+    process.stdin.resume()
+    await once(process.stdin, 'end')
+    log.info('another line')
+    await close()
+    process.exit()`
+  const full = openSync('/dev/full', 'w')
+  const args = ['--input-type=module', '--eval', script]
+  const child = spawn(process.execPath, args, { stdio: ['pipe', full, 'pipe'] })
+  closeSync(full)
+  let remarks = ''
+  child.stderr?.on('data', (text) => {
+    remarks += String(text)
+  })
+  child.stdin?.end()
+  expect(await once(child, 'close')).toEqual([0, null])
+  expect(remarks).toBe('')
+})

@@ -7,6 +7,8 @@ import { PROBLEMS } from '../vocabulary/problem.ts'
 // A killed process loses the lines of at most this time.
 const FLUSH_INTERVAL_MS = 100
 const BATCH_CHARS = 15 * 1024
+// Lines beyond this that standard output does not take are lost: waiting, they would fill the memory.
+const WAITING_BYTES_MAX = 16 * 1024 * 1024
 
 /** The status in the log of a request whose client left before it was answered. */
 const CLIENT_LEFT = 499
@@ -14,7 +16,7 @@ const CLIENT_LEFT = 499
 /**
  * Opens the process's log, on standard output: one JSON object a line, or text where a person reads it, as
  * on a terminal. Lines reach standard output within a tenth of a second. Call `close` last: it writes the lines
- * that are still in memory, unless the reader has gone.
+ * that are still in memory, unless standard output takes none.
  */
 export function openLog({
   level,
@@ -24,11 +26,23 @@ export function openLog({
   readonly isForPeople?: boolean
 }) {
   // Without a least length its `flush` would wait for nothing.
-  const destination = pino.destination({ fd: 1, sync: false, minLength: 1 })
-  let isRead = true
-  destination.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
-    isRead = false
+  const destination = pino.destination({
+    fd: 1,
+    sync: false,
+    minLength: 1,
+    maxLength: WAITING_BYTES_MAX,
+  })
+  let isTaken = true
+  const { flushSync } = destination
+  // A reader that has gone, or a full disk: neither ends a server with requests in flight. The next batch is tried again.
+  destination.on('error', () => {
+    isTaken = false
+    // At the end of the process it would try without end.
+    destination.flushSync = () => {}
+  })
+  destination.on('write', () => {
+    isTaken = true
+    destination.flushSync = flushSync
   })
   // Not in the destination: for each line it would copy all lines that wait there, to count their bytes.
   let batch = ''
@@ -50,8 +64,7 @@ export function openLog({
       clearInterval(timer)
       process.off('exit', writeBatch)
       writeBatch()
-      if (!isRead) return
-      // `flushSync` tries without end to write to a pipe whose reader has gone.
+      if (!isTaken) return
       const { promise: flushed, resolve } = Promise.withResolvers<void>()
       destination.flush(() => resolve())
       await flushed
