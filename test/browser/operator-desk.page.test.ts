@@ -77,11 +77,14 @@ const HEALTH_SCREENS: readonly Screen[] = [
     name: 'op-audit-difference',
     path: at('health'),
     before(server) {
-      const wrong = { what: 'backed balance', id: HELIX.id, stored: 187_060_000, recomputed: 5 }
+      const wrong = {
+        ...{ what: 'accounts.backed_balance_micros', id: HELIX.id },
+        ...{ stored: 187_060_001, recomputed: -5 },
+      }
       server.answer('/operator/audit', json({ ...AUDIT, ok: false, differences: [wrong] }))
     },
     act: press('Run the audit'),
-    text: 'backed balance',
+    text: /accounts\.backed_balance.*\$187\.060001.*−\u2060?\$0\.000005/,
   },
   {
     name: 'op-maintenance',

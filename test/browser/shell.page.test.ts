@@ -252,6 +252,24 @@ describe('a server that is away', () => {
     await page.getByText('tollgate cannot be reached.').waitFor({ state: 'detached' })
   })
 
+  test('is said once for a screen of two cards', async ({ page, server }) => {
+    await page.goto(`${server.address}/app/${at('keys')}`)
+    await page.getByText('nightly evals').waitFor()
+    let isAway = true
+    await page.route('**/app/api/**', (route) => (isAway ? route.abort() : route.fallback()))
+    await page.getByRole('link', { name: 'Members' }).click()
+    const away = page.getByText('tollgate cannot be reached.')
+    await expect.poll(() => away.count()).toBe(2)
+    const shown = async () => {
+      const alerts = await away.all()
+      return Promise.all(alerts.map((each) => each.isVisible()))
+    }
+    expect((await shown()).toSorted()).toEqual([false, true])
+    isAway = false
+    await page.getByText('Open invitations').waitFor()
+    await away.first().waitFor({ state: 'detached' })
+  })
+
   test('is said until it answers, without grey rows between two tries', async ({
     page,
     server,

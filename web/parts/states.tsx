@@ -1,5 +1,12 @@
 import type { UseQueryResult } from '@tanstack/react-query'
-import { type ReactNode, useEffect, useRef } from 'react'
+import {
+  type ReactNode,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from 'react'
 import { ApiError, isServerThere, NO_ANSWER } from '../api/client.ts'
 import { minuteTime } from '../format/time.ts'
 
@@ -32,11 +39,36 @@ export function Failed({ what, error, onRetry }: FailedProps) {
 
 const AGAIN_MS = 3_000
 
+/** What says that the server cannot be reached, the longest there first: only that is shown. */
+let aways: readonly symbol[] = []
+const listeners = new Set<() => void>()
+
+function setAways(next: readonly symbol[]): void {
+  aways = next
+  for (const listener of listeners) listener()
+}
+
+function listen(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+/** Whether this part of the screen says it for all. */
+function useIsFirstAway(): boolean {
+  const [own] = useState(() => Symbol('away'))
+  useLayoutEffect(() => {
+    setAways([...aways, own])
+    return () => setAways(aways.filter((each) => each !== own))
+  }, [own])
+  return useSyncExternalStore(listen, () => aways[0] === own)
+}
+
 /**
- * The server cannot be reached. Every 3 seconds a call asks whether it answers, and only then the data is read again:
+ * The server cannot be reached, which a screen says once: other cards that need it are hidden. Every 3 seconds a call asks whether it answers, and only then the data is read again:
  * a query that is read again counts as loading, so grey shapes would replace this message each time.
  */
 export function Away({ onRetry }: { onRetry: () => void }) {
+  const isFirst = useIsFirstAway()
   const retry = useRef(onRetry)
   useEffect(() => {
     retry.current = onRetry
@@ -48,7 +80,7 @@ export function Away({ onRetry }: { onRetry: () => void }) {
     return () => clearInterval(timer)
   }, [])
   return (
-    <div className="blank" role="alert">
+    <div className="blank away" role="alert" hidden={!isFirst}>
       <h2>tollgate cannot be reached.</h2>
       <p>This page opens as soon as the server answers.</p>
       <button type="button" className="btn" onClick={onRetry}>

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { type Audit, auditProgressQuery, auditQuery } from '../../api/operator.ts'
+import { money } from '../../format/money.ts'
 import { count, counted } from '../../format/numbers.ts'
 import { minuteTime } from '../../format/time.ts'
 import { Failed } from '../../parts/states.tsx'
@@ -75,20 +76,28 @@ function Differences({ audit: { differences } }: { audit: Audit }) {
         {differences.map(({ what, id, stored, recomputed }) => (
           <tr key={`${what} ${id}`}>
             <td className="wide">
-              <b>{what}</b>
+              <b>{what.replace(MICROS, '')}</b>
             </td>
             <td className="mono wide break-all">{id}</td>
             <td className="num">
               <span className="only-s dimmed">stored </span>
-              {String(stored ?? '–')}
+              {figureText(what, stored)}
             </td>
             <td className="num">
               <span className="only-s dimmed">recomputed </span>
-              {String(recomputed ?? '–')}
+              {figureText(what, recomputed)}
             </td>
           </tr>
         ))}
       </tbody>
     </table>
   )
+}
+
+const MICROS = /_micros$/
+
+/** By position: the name of a figure, and its value. */
+function figureText(what: string, value: Audit['differences'][number]['stored']): string {
+  if (value === null) return '–'
+  return typeof value === 'number' && MICROS.test(what) ? money(value, 6) : String(value)
 }
