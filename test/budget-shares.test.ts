@@ -1,23 +1,21 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startWorld, type TestAccount, type World } from './world.ts'
+import { type TestAccount, worldOfFile } from './world.ts'
 
 const MIB = 1024 * 1024
 
-let world: World
 let greedy: TestAccount
 let other: TestAccount
 const sockets: Socket[] = []
 
+const world = worldOfFile({ settings: { TOLLGATE_BUFFER_BYTES_MAX: String(256 * MIB) } })
 beforeAll(async () => {
-  world = await startWorld({ settings: { TOLLGATE_BUFFER_BYTES_MAX: String(256 * MIB) } })
   greedy = await world.account({ apiKeys: 2 })
   other = await world.account()
 })
 afterAll(async () => {
   for (const socket of sockets) socket.destroy()
-  await world.close()
 })
 
 /** Begins an upload of 30 MB of which nothing comes, and answers with its first bytes of answer. */

@@ -1,18 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { collectGarbage } from '../src/store/sqlite/collect-garbage.ts'
-import { startWorld, type TestAccount, type World } from './world.ts'
+import { type TestAccount, worldOfFile } from './world.ts'
 
 const KEYS = 5
 const IN_FLIGHT = 8
 
-let world: World
 let account: TestAccount
 
+const world = worldOfFile()
 beforeAll(async () => {
-  world = await startWorld()
   account = await world.account({ apiKeys: KEYS })
 })
-afterAll(() => world.close())
 
 /** Sends as many requests as may be in flight; each resolves with its whole answer. */
 function sendMany(body: object): Promise<string>[] {

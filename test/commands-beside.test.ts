@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type CommandLine, openCommandLine } from '../src/cli/testing/command-line.ts'
-import { startWorld, type World } from './world.ts'
+import { worldOfFile } from './world.ts'
 
 /** The command line writes to the store of a server that is at work, between two of its commits. */
 
@@ -9,17 +9,15 @@ import { startWorld, type World } from './world.ts'
 const ROUNDS = Number(process.env['COMMANDS_ROUNDS'] ?? 50)
 const AT_ONCE = 4
 
-let world: World
 let line: CommandLine
 
+const world = worldOfFile({ settings: { LOG_LEVEL: 'error' } })
 beforeAll(async () => {
-  world = await startWorld({ settings: { LOG_LEVEL: 'error' } })
   world.simulator.generations.answerUnknownFirst(Number.MAX_SAFE_INTEGER)
   line = openCommandLine({ storeUrl: `sqlite:${join(world.folder, 'store.db')}` })
 })
 afterAll(async () => {
   line.close()
-  await world.close()
 })
 
 interface ClientAnswer {

@@ -1,21 +1,19 @@
 import { request } from 'undici'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import type { Fault } from '../simulator/faults.ts'
 import { listRequests } from '../src/ledger/activity/activity.ts'
 import type { RequestRow } from '../src/store/schema.ts'
-import { startWorld, type TestAccount, type World } from './world.ts'
+import { type TestAccount, worldOfEach } from './world.ts'
 
 const ADMIN_API_TOKEN = 'admin-token-of-the-test'
 const METRICS_TOKEN = 'metrics-token-of-the-test'
 
-let world: World
 let account: TestAccount
 
+const world = worldOfEach({ settings: { ADMIN_API_TOKEN, METRICS_TOKEN } })
 beforeEach(async () => {
-  world = await startWorld({ settings: { ADMIN_API_TOKEN, METRICS_TOKEN } })
   account = await world.account()
 })
-afterEach(() => world.close())
 
 /** Sends a stream that ends like this; resolves once it is settled and looked up. */
 async function streamOnce(fault: Fault, until: string): Promise<RequestRow | undefined> {

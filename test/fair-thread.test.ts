@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { request } from 'undici'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startWorld, type World } from './world.ts'
+import { beforeAll, expect, test } from 'vitest'
+import { worldOfFile } from './world.ts'
 
 /**
  * Heavy bodies and small requests share one thread. How long either takes differs from machine to machine;
@@ -12,15 +12,12 @@ import { startWorld, type World } from './world.ts'
 const AT_ONCE = 8
 const ENOUGH = 40
 
-let world: World
 let apiKey: string
 
+const world = worldOfFile()
 beforeAll(async () => {
-  world = await startWorld()
-  // A cent: the bodies are read, parsed and sized, and forwarded nowhere.
   apiKey = (await world.account({ creditMicros: 10_000 })).apiKey
 })
-afterAll(() => world.close())
 
 interface Upload {
   readonly path: string

@@ -1,17 +1,15 @@
 import { METHODS } from 'node:http'
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startWorld, type World } from './world.ts'
+import { beforeAll, expect, test } from 'vitest'
+import { worldOfFile } from './world.ts'
 
-let world: World
 let apiKey: string
 
+const world = worldOfFile()
 beforeAll(async () => {
-  world = await startWorld()
   apiKey = (await world.account()).apiKey
 })
-afterAll(() => world.close())
 
 const MIB = 1024 * 1024
 const VALID = '{"model":"sim/text","messages":[{"role":"user","content":"Hi"}]}'

@@ -2,19 +2,14 @@ import { connect, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import Anthropic, { PaymentRequiredError } from '@anthropic-ai/sdk'
 import OpenAI, { APIError } from 'openai'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { micros } from '../src/vocabulary/money.ts'
 import { failureOf } from './clients/failure.ts'
-import { startWorld, type World } from './world.ts'
+import { worldOfFile } from './world.ts'
 
 const MIB = 1024 * 1024
 
-let world: World
-
-beforeAll(async () => {
-  world = await startWorld()
-})
-afterAll(() => world.close())
+const world = worldOfFile()
 
 const bodyOf = (bytes: number): string => {
   const body = JSON.stringify({ model: 'sim/text', messages: [{ role: 'user', content: 'Hi' }] })

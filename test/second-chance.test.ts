@@ -1,17 +1,11 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Fault } from '../simulator/faults.ts'
 import { listRequests } from '../src/ledger/activity/activity.ts'
-import { startWorld, type World } from './world.ts'
+import { worldOfEach } from './world.ts'
 
 const CREDIT_MICROS = 10_000_000
 
-let world: World
-
-beforeEach(async () => {
-  world = await startWorld({ settings: { TOLLGATE_LOOKUPS: 'all' } })
-})
-
-afterEach(() => world.close())
+const world = worldOfEach({ settings: { TOLLGATE_LOOKUPS: 'all' } })
 
 async function chat(apiKey: string, fault: Fault) {
   world.simulator.script(fault)

@@ -1,8 +1,8 @@
 import { request } from 'undici'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { makeApiKey } from '../src/ledger/api-keys.ts'
 import { ROWS } from './contract/rows.ts'
-import { startWorld, type World } from './world.ts'
+import { startWorld, worldOfFile } from './world.ts'
 
 /** Who guesses keys is refused by address; who has one is not. */
 
@@ -13,16 +13,10 @@ const ADMIN_TOKEN = 'a-token-for-tests-alone'
 const nowMs = Date.now()
 const clock = { nowMs: () => nowMs }
 
-let world: World
-
-beforeAll(async () => {
-  // The tests' own address is a trusted proxy, so that each of them is a client of its own.
-  world = await startWorld({
-    clock,
-    settings: { ADMIN_API_TOKEN: ADMIN_TOKEN, TOLLGATE_TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8' },
-  })
+const world = worldOfFile({
+  clock,
+  settings: { ADMIN_API_TOKEN: ADMIN_TOKEN, TOLLGATE_TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8' },
 })
-afterAll(() => world.close())
 
 interface Ask {
   readonly path: string

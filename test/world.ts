@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { type Simulator, startSimulator } from '../simulator/simulator.ts'
 import type { VendorName } from '../simulator/vendors.ts'
 import { type Config, readConfig } from '../src/app/config.ts'
@@ -84,6 +85,8 @@ export interface World {
   rowOf(requestId: string): Promise<RequestRow>
   backedBalanceMicros(accountId: string): Promise<Micros>
   audit(): Promise<Audit>
+  /** Fails where the audit finds a difference once nothing is in flight. */
+  expectExactLedger(): Promise<void>
   close(): Promise<void>
 }
 
@@ -150,6 +153,11 @@ export async function startWorld(input: WorldInput = {}): Promise<World> {
       return balance.backed.balanceMicros
     },
     audit: () => auditStore(gateway.store, { checks: AUDIT_CHECKS }),
+    async expectExactLedger() {
+      await gateway.settled()
+      const audit = await auditStore(gateway.store, { checks: AUDIT_CHECKS })
+      expect(audit).toMatchObject({ ok: true, differences: [] })
+    },
     async close() {
       await gateway.close()
       await simulator.close()
@@ -175,6 +183,25 @@ function send(url: string, { apiKey, body }: Sent): Promise<Response> {
 }
 
 const FAR_MS = Date.parse('2999-01-01')
+
+/** A world that is there for all tests of a file or a `describe`, with what its input says before the first. */
+export function worldOfFile(input: WorldInput | (() => WorldInput) = {}): World {
+  const world = {} as World
+  beforeAll(async () => Object.assign(world, await startWorld(inputOf(input))))
+  afterAll(() => world.close())
+  return world
+}
+
+/** A world of its own for each test. */
+export function worldOfEach(input: WorldInput | (() => WorldInput) = {}): World {
+  const world = {} as World
+  beforeEach(async () => Object.assign(world, await startWorld(inputOf(input))))
+  afterEach(() => world.close())
+  return world
+}
+
+const inputOf = (input: WorldInput | (() => WorldInput)) =>
+  typeof input === 'function' ? input() : input
 
 interface NewPurchase {
   readonly accountId: string

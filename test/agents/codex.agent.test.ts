@@ -61,8 +61,7 @@ test('a stream that breaks off is asked for again, and the ledger knows both', a
   expect(code).toBe(0)
   expect(out).toContain('The file is made.')
   expect(room.forwarded('/responses')).toHaveLength(2)
-  await room.world.gateway.settled()
-  expect(await room.world.audit()).toMatchObject({ ok: true, differences: [] })
+  await room.world.expectExactLedger()
 })
 
 test('web search may stay on, and each request is then held for thirty of them', async () => {

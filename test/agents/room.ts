@@ -82,8 +82,7 @@ export async function openRoom(input: RoomInput = {}): Promise<Room> {
 
 /** Every request is settled, nothing is left open, and what they cost is what the account lacks. */
 export async function expectExactLedger({ world, account, creditMicros }: Room): Promise<void> {
-  await world.gateway.settled()
-  expect(await world.audit()).toMatchObject({ ok: true, differences: [] })
+  await world.expectExactLedger()
   const { requests } = await listRequests(world.gateway.store.db, { limit: 100 })
   const charges = requests.map(({ backedChargeMicros }) => backedChargeMicros)
   expect(charges.every((charge) => charge > 0)).toBe(true)

@@ -9,21 +9,19 @@ import Anthropic, {
   RateLimitError,
   ServiceUnavailableError,
 } from '@anthropic-ai/sdk'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startWorld, type World } from '../world.ts'
+import { beforeAll, expect, test } from 'vitest'
+import { worldOfFile } from '../world.ts'
 import { countEvents, failureOf } from './failure.ts'
 
 /** The failures of messages, as the classes that the official client throws. */
 
-let world: World
 let client: Anthropic
 
+const world = worldOfFile()
 beforeAll(async () => {
-  world = await startWorld()
   const { apiKey } = await world.account()
   client = clientWith(apiKey)
 })
-afterAll(() => world.close())
 
 function clientWith(apiKey: string): Anthropic {
   return new Anthropic({ apiKey, baseURL: world.url(''), maxRetries: 0 })
@@ -123,7 +121,4 @@ test('an error event inside a stream throws APIError of its type', async () => {
   expect(JSON.stringify(error.error)).not.toContain('LEAK-900f')
 })
 
-test('after all of it, the ledger is exact', async () => {
-  await world.gateway.settled()
-  expect(await world.audit()).toMatchObject({ ok: true, differences: [] })
-})
+test('after all of it, the ledger is exact', () => world.expectExactLedger())

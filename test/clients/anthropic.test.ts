@@ -1,21 +1,19 @@
 import Anthropic, { APIUserAbortError } from '@anthropic-ai/sdk'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startWorld, type World } from '../world.ts'
+import { beforeAll, expect, test } from 'vitest'
+import { worldOfFile } from '../world.ts'
 import { failureOf } from './failure.ts'
 
 /** Messages with the official client, unmodified: its address has no /v1. */
 
-let world: World
 let apiKey: string
 let client: Anthropic
 
+const world = worldOfFile()
 beforeAll(async () => {
-  world = await startWorld()
   const account = await world.account()
   apiKey = account.apiKey
   client = new Anthropic({ apiKey, baseURL: world.url(''), maxRetries: 0 })
 })
-afterAll(() => world.close())
 
 const hello = {
   model: 'sim/text',
@@ -185,7 +183,4 @@ test('aborting a stream cancels the call upstream', async () => {
   expect(await upstream.ended).toBe('clientGone')
 })
 
-test('after all of it, the ledger is exact', async () => {
-  await world.gateway.settled()
-  expect(await world.audit()).toMatchObject({ ok: true, differences: [] })
-})
+test('after all of it, the ledger is exact', () => world.expectExactLedger())

@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startWorld, type World } from '../world.ts'
+import { beforeAll, expect, test } from 'vitest'
+import { worldOfFile } from '../world.ts'
 
 /** Images with plain fetch: no vendor's client speaks this format. */
 
-let world: World
 let apiKey: string
 
+const world = worldOfFile()
 beforeAll(async () => {
-  world = await startWorld()
   const account = await world.account()
   apiKey = account.apiKey
 })
-afterAll(() => world.close())
 
 function draw(body: Readonly<Record<string, unknown>>): Promise<Response> {
   return world.send(apiKey, { model: 'sim/image', prompt: 'A fjord', ...body }, '/v1/images')
@@ -58,7 +56,4 @@ test("the path of other vendors' images is not here", async () => {
   expect(response.status).toBe(404)
 })
 
-test('after all of it, the ledger is exact', async () => {
-  await world.gateway.settled()
-  expect(await world.audit()).toMatchObject({ ok: true, differences: [] })
-})
+test('after all of it, the ledger is exact', () => world.expectExactLedger())

@@ -6,33 +6,33 @@ import OpenAI, {
   NotFoundError,
   RateLimitError,
 } from 'openai'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startWorld, type World } from '../world.ts'
+import { beforeAll, expect, test } from 'vitest'
+import { worldOfFile } from '../world.ts'
+import { failureOf } from './failure.ts'
 
 /** The official client, unmodified: only its address and key are ours. */
 
-let world: World
 let client: OpenAI
 let accountId: string
 
+const world = worldOfFile()
 beforeAll(async () => {
-  world = await startWorld()
   const account = await world.account({ creditMicros: 50_000_000 })
   accountId = account.id
   client = clientWith(account.apiKey)
 })
-afterAll(() => world.close())
 
 function clientWith(apiKey: string): OpenAI {
   return new OpenAI({ apiKey, baseURL: world.url('/v1'), maxRetries: 0 })
 }
 
-const messages = [{ role: 'user' as const, content: 'Say hello.' }]
+const hello = {
+  model: 'sim/text',
+  messages: [{ role: 'user' as const, content: 'Say hello.' }],
+}
 
 test('a plain completion has an answer, usage and its charge', async () => {
-  const { data, response } = await client.chat.completions
-    .create({ model: 'sim/text', messages })
-    .withResponse()
+  const { data, response } = await client.chat.completions.create(hello).withResponse()
   expect(data.object).toBe('chat.completion')
   expect(data.choices[0]?.message.content).not.toBe('')
   expect(data.choices[0]?.finish_reason).toBe('stop')
@@ -43,8 +43,7 @@ test('a plain completion has an answer, usage and its charge', async () => {
 
 test('a streamed completion arrives in pieces, with usage in a last chunk without choices when asked for', async () => {
   const stream = await client.chat.completions.create({
-    model: 'sim/text',
-    messages,
+    ...hello,
     stream: true,
     stream_options: { include_usage: true },
   })
@@ -62,7 +61,7 @@ test('a streamed completion arrives in pieces, with usage in a last chunk withou
 })
 
 test('without include_usage the usage chunk keeps one choice with an empty delta', async () => {
-  const stream = await client.chat.completions.create({ model: 'sim/text', messages, stream: true })
+  const stream = await client.chat.completions.create({ ...hello, stream: true })
   let usageChoices: number | null = null
   for await (const chunk of stream) if (chunk.usage) usageChoices = chunk.choices.length
   expect(usageChoices).toBe(1)
@@ -106,46 +105,35 @@ test('a tool is called, and its result goes back into an answer', async () => {
 })
 
 test('a JSON schema shapes the answer', async () => {
+  const schema = {
+    type: 'object',
+    properties: { name: { type: 'string' }, age: { type: 'integer' } },
+    required: ['name', 'age'],
+    additionalProperties: false,
+  }
   const completion = await client.chat.completions.create({
-    model: 'sim/text',
-    messages,
-    response_format: {
-      type: 'json_schema',
-      json_schema: {
-        name: 'person',
-        strict: true,
-        schema: {
-          type: 'object',
-          properties: { name: { type: 'string' }, age: { type: 'integer' } },
-          required: ['name', 'age'],
-          additionalProperties: false,
-        },
-      },
-    },
+    ...hello,
+    response_format: { type: 'json_schema', json_schema: { name: 'person', strict: true, schema } },
   })
   const person = JSON.parse(completion.choices[0]?.message.content ?? '')
   expect(Object.keys(person).sort()).toEqual(['age', 'name'])
 })
 
 test('an unknown key throws AuthenticationError', async () => {
-  const error = await failureOf(
-    clientWith('sk-tollgate-unknown').chat.completions.create({ model: 'sim/text', messages }),
-  )
-  expect(error).toBeInstanceOf(AuthenticationError)
-  expect(error.code).toBe('invalid_api_key')
+  const call = clientWith('sk-tollgate-unknown').chat.completions.create(hello)
+  expect((await failureOf(AuthenticationError, call)).code).toBe('invalid_api_key')
 })
 
 test('an unknown model throws NotFoundError', async () => {
-  const error = await failureOf(client.chat.completions.create({ model: 'sim/none', messages }))
-  expect(error).toBeInstanceOf(NotFoundError)
+  const call = client.chat.completions.create({ ...hello, model: 'sim/none' })
+  const error = await failureOf(NotFoundError, call)
   expect(error.code).toBe('model_not_found')
   expect(error.requestID).toMatch(/^req_/)
 })
 
 test('a refused parameter throws BadRequestError that names it', async () => {
-  const params = { model: 'sim/text', messages, models: ['sim/open'] }
-  const error = await failureOf(client.chat.completions.create(params))
-  expect(error).toBeInstanceOf(BadRequestError)
+  const params = { ...hello, models: ['sim/open'] }
+  const error = await failureOf(BadRequestError, client.chat.completions.create(params))
   expect([error.code, error.param]).toEqual(['unsupported_parameter', 'models'])
 })
 
@@ -153,32 +141,29 @@ test("an account's twenty-first request in a minute without credit throws RateLi
   const { apiKey } = await world.account({ creditMicros: 0 })
   const poor = clientWith(apiKey)
   for (let i = 0; i < 20; i++) {
-    const error = await failureOf(poor.chat.completions.create({ model: 'sim/text', messages }))
+    const error = await failureOf(APIError, poor.chat.completions.create(hello))
     expect(error.status).toBe(402)
   }
-  const error = await failureOf(poor.chat.completions.create({ model: 'sim/text', messages }))
-  expect(error).toBeInstanceOf(RateLimitError)
+  const error = await failureOf(RateLimitError, poor.chat.completions.create(hello))
   expect(error.code).toBe('rate_limited')
   expect(error.headers?.get('retry-after')).toMatch(/^[1-9]\d?$/)
 })
 
 test("a provider's 500 throws InternalServerError with nothing of the provider in it", async () => {
   world.simulator.script({ status: 500, marker: 'LEAK-900d' })
-  const error = await failureOf(client.chat.completions.create({ model: 'sim/text', messages }))
-  expect(error).toBeInstanceOf(InternalServerError)
+  const error = await failureOf(InternalServerError, client.chat.completions.create(hello))
   expect([error.status, error.code]).toEqual([502, 'upstream_error'])
   expect(JSON.stringify(error.error)).not.toContain('LEAK-900d')
 })
 
 test('an error inside a stream throws APIError after what was streamed', async () => {
   world.simulator.script({ errorEvent: { afterEvents: 3 }, marker: 'LEAK-900e' })
-  const stream = await client.chat.completions.create({ model: 'sim/text', messages, stream: true })
+  const stream = await client.chat.completions.create({ ...hello, stream: true })
   let chunks = 0
-  const error = await failureOf(
-    (async () => {
-      for await (const _ of stream) chunks += 1
-    })(),
-  )
+  const reading = async () => {
+    for await (const _ of stream) chunks += 1
+  }
+  const error = await failureOf(APIError, reading())
   expect(chunks).toBeGreaterThan(0)
   expect(error.code).toBe('upstream_error')
   expect(JSON.stringify(error.error)).not.toContain('LEAK-900e')
@@ -201,17 +186,6 @@ test('aborting a stream cancels the call upstream', async () => {
 })
 
 test('after all of it, the ledger is exact', async () => {
-  await world.gateway.settled()
-  expect(await world.audit()).toMatchObject({ ok: true, differences: [] })
+  await world.expectExactLedger()
   expect(await world.backedBalanceMicros(accountId)).toBeLessThan(50_000_000)
 })
-
-async function failureOf(call: PromiseLike<unknown>): Promise<APIError> {
-  try {
-    await call
-  } catch (error) {
-    if (error instanceof APIError) return error
-    throw error
-  }
-  throw new Error('the call did not fail')
-}

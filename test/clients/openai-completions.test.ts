@@ -1,19 +1,17 @@
 import OpenAI, { BadRequestError } from 'openai'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startWorld, type World } from '../world.ts'
+import { beforeAll, expect, test } from 'vitest'
+import { worldOfFile } from '../world.ts'
 import { failureOf } from './failure.ts'
 
 /** Legacy text completions with the official client, unmodified. */
 
-let world: World
 let client: OpenAI
 
+const world = worldOfFile()
 beforeAll(async () => {
-  world = await startWorld()
   const { apiKey } = await world.account()
   client = new OpenAI({ apiKey, baseURL: world.url('/v1'), maxRetries: 0 })
 })
-afterAll(() => world.close())
 
 test('a plain completion has text, usage and its charge', async () => {
   const { data, response } = await client.completions
@@ -47,7 +45,4 @@ test('a completion without a prompt throws BadRequestError that names it', async
   expect([error.code, error.param]).toEqual(['missing_prompt', 'prompt'])
 })
 
-test('after all of it, the ledger is exact', async () => {
-  await world.gateway.settled()
-  expect(await world.audit()).toMatchObject({ ok: true, differences: [] })
-})
+test('after all of it, the ledger is exact', () => world.expectExactLedger())

@@ -1,19 +1,17 @@
 import OpenAI, { BadRequestError } from 'openai'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startWorld, type World } from '../world.ts'
+import { beforeAll, expect, test } from 'vitest'
+import { worldOfFile } from '../world.ts'
 import { failureOf } from './failure.ts'
 
 /** Embeddings with the official client, unmodified: it asks for base64 unless told otherwise. */
 
-let world: World
 let client: OpenAI
 
+const world = worldOfFile()
 beforeAll(async () => {
-  world = await startWorld()
   const { apiKey } = await world.account()
   client = new OpenAI({ apiKey, baseURL: world.url('/v1'), maxRetries: 0 })
 })
-afterAll(() => world.close())
 
 // Long enough to cost a micro-dollar: one token costs a fiftieth.
 const request = { model: 'sim/embed', input: ['Oslo '.repeat(200), 'Bergen'] }
@@ -49,7 +47,4 @@ test('a text model throws BadRequestError that says where to go', async () => {
   expect(error.message).toContain('POST /v1/chat/completions')
 })
 
-test('after all of it, the ledger is exact', async () => {
-  await world.gateway.settled()
-  expect(await world.audit()).toMatchObject({ ok: true, differences: [] })
-})
+test('after all of it, the ledger is exact', () => world.expectExactLedger())

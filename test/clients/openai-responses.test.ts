@@ -7,21 +7,19 @@ import OpenAI, {
   RateLimitError,
 } from 'openai'
 import type { ResponseInput } from 'openai/resources/responses/responses'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startWorld, type World } from '../world.ts'
+import { beforeAll, expect, test } from 'vitest'
+import { worldOfFile } from '../world.ts'
 import { countEvents, failureOf } from './failure.ts'
 
 /** Responses with the official client, unmodified. */
 
-let world: World
 let client: OpenAI
 
+const world = worldOfFile()
 beforeAll(async () => {
-  world = await startWorld()
   const { apiKey } = await world.account({ creditMicros: 50_000_000 })
   client = clientWith(apiKey)
 })
-afterAll(() => world.close())
 
 function clientWith(apiKey: string): OpenAI {
   return new OpenAI({ apiKey, baseURL: world.url('/v1'), maxRetries: 0 })
@@ -198,7 +196,4 @@ test('aborting a stream cancels the call upstream', async () => {
   expect(await upstream.ended).toBe('clientGone')
 })
 
-test('after all of it, the ledger is exact', async () => {
-  await world.gateway.settled()
-  expect(await world.audit()).toMatchObject({ ok: true, differences: [] })
-})
+test('after all of it, the ledger is exact', () => world.expectExactLedger())

@@ -136,7 +136,4 @@ describe('a refusal is thrown with its status, and with the text of the gateway 
   })
 })
 
-test('after all of it, the ledger is exact', async () => {
-  await world.gateway.settled()
-  expect(await world.audit()).toMatchObject({ ok: true, differences: [] })
-})
+test('after all of it, the ledger is exact', () => world.expectExactLedger())

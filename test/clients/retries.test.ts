@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { PROBLEMS, type ProblemCode } from '../../src/vocabulary/problem.ts'
 import { PROBLEM_PLACES } from '../../src/vocabulary/problem-places.ts'
 import { Management, textOf } from '../endpoints/management.ts'
@@ -10,13 +10,12 @@ import { Management, textOf } from '../endpoints/management.ts'
 const RETRIES_MAX = 2
 const UNKNOWN_KEY = 'sk-tollgate-unknown'
 
-let admin: Management
 /** How far the gateway's clock is ahead of the system's. */
 let aheadMs = 0
 const keys = new Map<string, string>()
 
+const admin = Management.ofFile(() => ({ clock: { nowMs: () => Date.now() + aheadMs } }))
 beforeAll(async () => {
-  admin = await Management.start({ clock: { nowMs: () => Date.now() + aheadMs } })
   const rich = await admin.account(10_000_000)
   const suspended = await admin.account(10_000_000)
   const free = await admin.account()
@@ -38,7 +37,6 @@ beforeAll(async () => {
   await admin.patch(`/v1/admin/keys/${disabled.id}`, { disabled: true })
   keys.set('disabled', disabled.text)
 })
-afterAll(() => admin.close())
 
 const EXPIRES_AFTER_MS = 600_000
 

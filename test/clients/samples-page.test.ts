@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startWorld, type World } from '../world.ts'
+import { beforeAll, expect, test } from 'vitest'
+import { worldOfFile } from '../world.ts'
 import { ADDRESS } from './page.ts'
 
 /** docs/samples.md: the samples in curl and JavaScript, run as a person pastes them. */
@@ -13,14 +13,12 @@ const ROOT = join(import.meta.dirname, '..', '..')
 const PAGE = readFileSync(join(ROOT, 'docs', 'samples.md'), 'utf8')
 const LANGUAGES = ['curl', 'JavaScript', 'Python', 'Go', 'Java', 'C#', 'Ruby', 'PHP']
 
-let world: World
 let apiKey: string
 
+const world = worldOfFile()
 beforeAll(async () => {
-  world = await startWorld()
   apiKey = (await world.account()).apiKey
 })
-afterAll(() => world.close())
 
 /** The blocks of a language: a chat, a stream and a tool call. */
 function samplesOf(language: string): readonly string[] {

@@ -1,21 +1,19 @@
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startWorld, type World } from '../world.ts'
+import { beforeAll, expect, test } from 'vitest'
+import { worldOfFile } from '../world.ts'
 
 /** Streams whose charge comes in a comment, with the official clients, unmodified. */
 
-let world: World
 let apiKey: string
 
 /** The bytes of the last answer, as the client got them. */
 let received = ''
 
+const world = worldOfFile()
 beforeAll(async () => {
-  world = await startWorld()
   apiKey = (await world.account()).apiKey
 })
-afterAll(() => world.close())
 
 const headers = { 'x-service-usage': 'include' }
 

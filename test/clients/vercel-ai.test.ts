@@ -178,7 +178,4 @@ test.each([
   expect(one.usage.tokens).toBeGreaterThan(0)
 })
 
-test('after all of it, the ledger is exact', async () => {
-  await world.gateway.settled()
-  expect(await world.audit()).toMatchObject({ ok: true, differences: [] })
-})
+test('after all of it, the ledger is exact', () => world.expectExactLedger())

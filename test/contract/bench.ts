@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { request } from 'undici'
-import { expect } from 'vitest'
+import { beforeAll, expect } from 'vitest'
 import type { Fault } from '../../simulator/faults.ts'
 import type { JsonValue } from '../../src/json/walk.ts'
 import { getRequest, listRequests } from '../../src/ledger/activity/activity.ts'
 import type { RequestRow } from '../../src/store/schema.ts'
-import { startWorld, type TestAccount, type World, type WorldInput } from '../world.ts'
+import { startWorld, type TestAccount, type World, type WorldInput, worldOfFile } from '../world.ts'
 import type { FormatRow } from './format-row.ts'
 import { jsonOf, textAt } from './json-reading.ts'
 import { DIALECT, SERVED_FORMATS, VENDOR } from './rows.ts'
@@ -48,17 +48,20 @@ export class Bench {
   }
 
   static async start(input: WorldInput = {}): Promise<Bench> {
-    const world = await startWorld({
-      formats: SERVED_FORMATS,
-      ...(DIALECT === undefined ? {} : { dialect: DIALECT }),
-      ...(VENDOR === undefined ? {} : { vendor: VENDOR }),
-      ...input,
-      // The tests' one key may ask as often as they like.
-      settings: { TOLLGATE_REQUESTS_PER_MINUTE: '1000000', ...input.settings },
-    })
-    // No look-up finds anything: charges stay as the end of the request left them.
-    world.simulator.generations.answerUnknownFirst(Number.MAX_SAFE_INTEGER)
-    return new Bench(world)
+    return new Bench(await startWorld(benchInput(input))).#withoutLookups()
+  }
+
+  /** One for all tests of a file or a `describe`. */
+  static ofFile(input: WorldInput = {}): Bench {
+    const bench = new Bench(worldOfFile(benchInput(input)))
+    beforeAll(() => void bench.#withoutLookups())
+    return bench
+  }
+
+  /** No look-up finds anything: charges stay as the end of the request left them. */
+  #withoutLookups(): this {
+    this.world.simulator.generations.answerUnknownFirst(Number.MAX_SAFE_INTEGER)
+    return this
   }
 
   /** A new account with credit and a key, whose ledger is audited at the end. */
@@ -124,6 +127,17 @@ export class Bench {
 
   close(): Promise<void> {
     return this.world.close()
+  }
+}
+
+function benchInput(input: WorldInput): WorldInput {
+  return {
+    formats: SERVED_FORMATS,
+    ...(DIALECT === undefined ? {} : { dialect: DIALECT }),
+    ...(VENDOR === undefined ? {} : { vendor: VENDOR }),
+    ...input,
+    // The tests' one key may ask as often as they like.
+    settings: { TOLLGATE_REQUESTS_PER_MINUTE: '1000000', ...input.settings },
   }
 }
 

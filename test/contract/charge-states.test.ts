@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { Fault, Omission } from '../../simulator/faults.ts'
 import { Bench } from './bench.ts'
 import {
@@ -11,14 +11,12 @@ import {
 import type { FormatRow } from './format-row.ts'
 import { ROWS } from './rows.ts'
 
-let bench: Bench
 let apiKey: string
 
+const bench = Bench.ofFile()
 beforeAll(async () => {
-  bench = await Bench.start()
   apiKey = (await bench.payer()).apiKey
 })
-afterAll(() => bench.close())
 
 const NO_ID: readonly Omission[] = ['id', 'generationHeader']
 const COUNT_NOTHING = { pattern: '"(\\w+_tokens)":\\d+', replacement: '"$1":0' }

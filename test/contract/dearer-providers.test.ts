@@ -6,20 +6,16 @@ import { ROWS } from './rows.ts'
 
 const DEARER = { prompt: '0.0001', completion: '0.0004', image_output: '0.001', request: '0.01' }
 
-let bench: Bench
 let apiKey: string
 
+const bench = Bench.ofFile({ settings: { TOLLGATE_ENDPOINTS_TIMEOUT_MS: '60000' } })
 beforeAll(async () => {
-  bench = await Bench.start({ settings: { TOLLGATE_ENDPOINTS_TIMEOUT_MS: '60000' } })
   apiKey = (await bench.payer()).apiKey
   for (const { body } of ROWS) {
     bench.world.simulator.catalog.addProvider(body.model, { parameter: 'seed', pricing: DEARER })
   }
 })
-afterAll(async () => {
-  await bench.expectExactLedger()
-  await bench.close()
-})
+afterAll(() => bench.expectExactLedger())
 
 describe.each(ROWS)('on $endpoint', (row) => {
   test('the hold covers what the dearest provider of the model charges', async () => {

@@ -1,18 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { DEFAULT_MARKER } from '../../simulator/faults.ts'
 import { Bench } from './bench.ts'
 import { expectCharge, RELEASED, reportedCharge } from './expect-charge.ts'
 import { STREAMED_ROWS } from './rows.ts'
 import { eventsOf } from './stream-event.ts'
 
-let bench: Bench
 let apiKey: string
 
+const bench = Bench.ofFile()
 beforeAll(async () => {
-  bench = await Bench.start()
   apiKey = (await bench.payer()).apiKey
 })
-afterAll(() => bench.close())
 
 /** What the provider names as its error, and what clients are told of it. */
 const CAUSES = [

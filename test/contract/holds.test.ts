@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { listApiKeys } from '../../src/ledger/api-keys.ts'
 import { micros } from '../../src/vocabulary/money.ts'
 import type { TestAccount } from '../world.ts'
@@ -9,14 +9,12 @@ import { NAMES_COST, ROWS, VENDOR } from './rows.ts'
 
 /** What a request holds must be there: its cap is lowered for it where the client set none, and else it is refused. */
 
-let bench: Bench
 let richKey: string
 
+const bench = Bench.ofFile()
 beforeAll(async () => {
-  bench = await Bench.start()
   richKey = (await bench.payer()).apiKey
 })
-afterAll(() => bench.close())
 
 type Body = Readonly<Record<string, unknown>>
 

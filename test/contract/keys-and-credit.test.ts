@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createApiKey, listApiKeys } from '../../src/ledger/api-keys.ts'
 import { micros } from '../../src/vocabulary/money.ts'
 import { type Answer, Bench } from './bench.ts'
@@ -6,12 +6,7 @@ import { type ExpectedError, expectError } from './expect-error.ts'
 import type { FormatRow } from './format-row.ts'
 import { ROWS } from './rows.ts'
 
-let bench: Bench
-
-beforeAll(async () => {
-  bench = await Bench.start()
-})
-afterAll(() => bench.close())
+const bench = Bench.ofFile()
 
 async function expectRefusal(row: FormatRow, answer: Answer, expected: ExpectedError) {
   expectError({ bench, row, answer }, expected)

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { Fault } from '../../simulator/faults.ts'
 import { Bench, pathUpstream } from './bench.ts'
 import type { FormatRow } from './format-row.ts'
@@ -10,18 +10,16 @@ import { ROWS, STREAMED_ROWS } from './rows.ts'
 /** Stands in everything that the provider says and clients must not see. */
 const MARK = 'LEAK-6d20c3f8'
 
-let bench: Bench
 let apiKey: string
 let secrets: readonly string[]
 
+const bench = Bench.ofFile()
 beforeAll(async () => {
-  bench = await Bench.start()
   apiKey = (await bench.payer()).apiKey
   // The mark, words that the simulator puts around it, and what we know of the provider.
   const { port } = bench.world.simulator
   secrets = [MARK, '10.0.4.17', 'sk-or-v1', 'upstream-key', `127.0.0.1:${port}`]
 })
-afterAll(() => bench.close())
 
 const HEADERS = {
   server: MARK,

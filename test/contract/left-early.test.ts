@@ -1,5 +1,5 @@
 import { request } from 'undici'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { Fault } from '../../simulator/faults.ts'
 import { listRequests } from '../../src/ledger/activity/activity.ts'
 import type { RequestRow } from '../../src/store/schema.ts'
@@ -7,14 +7,12 @@ import { Bench, pathUpstream } from './bench.ts'
 import type { StreamedRow } from './format-row.ts'
 import { STREAMED_ROWS } from './rows.ts'
 
-let bench: Bench
 let account: { readonly id: string; readonly apiKey: string }
 
+const bench = Bench.ofFile()
 beforeAll(async () => {
-  bench = await Bench.start()
   account = await bench.payer()
 })
-afterAll(() => bench.close())
 
 async function latest(): Promise<RequestRow | undefined> {
   const { requests } = await listRequests(bench.world.gateway.store.db, {

@@ -5,14 +5,12 @@ import { expectCharge, RELEASED, UNRESOLVED } from './expect-charge.ts'
 import { expectError } from './expect-error.ts'
 import { NAMES_COST, ROWS, STREAMED_ROWS } from './rows.ts'
 
-let bench: Bench
 let apiKey: string
 
+const bench = Bench.ofFile()
 beforeAll(async () => {
-  bench = await Bench.start()
   apiKey = (await bench.payer()).apiKey
 })
-afterAll(() => bench.close())
 
 const LOST = { httpStatus: 502, code: 'upstream_error' } as const
 

@@ -1,5 +1,5 @@
 import { request } from 'undici'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import type { TestAccount } from '../world.ts'
 import { type Answer, Bench } from './bench.ts'
 import { expectError } from './expect-error.ts'
@@ -9,15 +9,8 @@ import { ROWS, VENDOR } from './rows.ts'
 
 const ADMIN_TOKEN = 'a-token-for-tests-alone'
 
-let bench: Bench
-
-beforeAll(async () => {
-  bench = await Bench.start({ settings: { ADMIN_API_TOKEN: ADMIN_TOKEN } })
-})
-afterAll(async () => {
-  await bench.expectExactLedger()
-  await bench.close()
-})
+const bench = Bench.ofFile({ settings: { ADMIN_API_TOKEN: ADMIN_TOKEN } })
+afterAll(() => bench.expectExactLedger())
 
 /** A payer with these lists on the account and on its key. */
 async function payer(lists: { account?: object; key?: object }): Promise<TestAccount> {

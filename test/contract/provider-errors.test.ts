@@ -1,16 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { Bench } from './bench.ts'
 import { type ExpectedError, expectError } from './expect-error.ts'
 import { NAMES_COST, ROWS } from './rows.ts'
 
-let bench: Bench
 let apiKey: string
 
+const bench = Bench.ofFile()
 beforeAll(async () => {
-  bench = await Bench.start()
   apiKey = (await bench.payer()).apiKey
 })
-afterAll(() => bench.close())
 
 const UPSTREAM_ERROR = { httpStatus: 502, code: 'upstream_error' }
 const RATE_LIMITED = { httpStatus: 429, code: 'provider_rate_limited' }

@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { Bench } from './bench.ts'
 import { type ExpectedError, expectError } from './expect-error.ts'
 import type { FormatRow } from './format-row.ts'
 import { NAMES_COST, ROWS, VENDOR } from './rows.ts'
 
-let bench: Bench
 let apiKey: string
 
+const bench = Bench.ofFile()
 beforeAll(async () => {
-  bench = await Bench.start()
   apiKey = (await bench.payer()).apiKey
 })
-afterAll(() => bench.close())
 
 /** Sends it, and holds the gateway to a refusal that was neither forwarded nor logged. */
 async function expectRefusal(

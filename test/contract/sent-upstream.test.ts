@@ -1,16 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { Bench } from './bench.ts'
 import type { FormatRow } from './format-row.ts'
 import { NAMES_COST, ROWS, VENDOR } from './rows.ts'
 
-let bench: Bench
 let apiKey: string
 
+const bench = Bench.ofFile()
 beforeAll(async () => {
-  bench = await Bench.start()
   apiKey = (await bench.payer()).apiKey
 })
-afterAll(() => bench.close())
 
 function lastUpstream() {
   const upstream = bench.world.simulator.requests.findLast(({ isInference }) => isInference)

@@ -1,18 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { Bench } from './bench.ts'
 import { chargeOf, chargeOfCounts } from './charge.ts'
 import { numberAt, objectAt } from './json-reading.ts'
 import { FORMATS, NAMES_COST, ROWS, STREAMED_ROWS } from './rows.ts'
 import { eventsOf } from './stream-event.ts'
 
-let bench: Bench
 let apiKey: string
 
+const bench = Bench.ofFile()
 beforeAll(async () => {
-  bench = await Bench.start()
   apiKey = (await bench.payer()).apiKey
 })
-afterAll(() => bench.close())
 
 test('every format of the gateway has its row', () => {
   const endpoints = ROWS.map(({ endpoint, path }) => [endpoint, path])

@@ -4,17 +4,13 @@ import { Bench } from './bench.ts'
 import { expectError } from './expect-error.ts'
 import { ROWS } from './rows.ts'
 
-let bench: Bench
 let apiKey: string
 
+const bench = Bench.ofFile()
 beforeAll(async () => {
-  bench = await Bench.start()
   apiKey = (await bench.payer()).apiKey
 })
-afterAll(async () => {
-  await bench.expectExactLedger()
-  await bench.close()
-})
+afterAll(() => bench.expectExactLedger())
 
 const NINE = 'a,b,c,d,e,f,g,h,i'
 

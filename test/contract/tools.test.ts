@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { Bench } from './bench.ts'
 import { jsonOf } from './json-reading.ts'
 import { ROWS, STREAMED_ROWS } from './rows.ts'
 import { eventsOf } from './stream-event.ts'
 
-let bench: Bench
 let apiKey: string
 
+const bench = Bench.ofFile()
 beforeAll(async () => {
-  bench = await Bench.start()
   apiKey = (await bench.payer()).apiKey
 })
-afterAll(() => bench.close())
 
 const TOOL_ROWS = ROWS.flatMap((row) => (row.tools === null ? [] : [{ ...row, tools: row.tools }]))
 const STREAMED_TOOL_ROWS = STREAMED_ROWS.flatMap((row) =>

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, inject, test } from 'vitest'
 import { freePort } from '../../src/store/testing/free-port.ts'
-import { startWorld, type World } from '../world.ts'
+import { worldOfEach } from '../world.ts'
 import { ROOT } from './image-recipe.ts'
 
 /** The queries of deploy/grafana-dashboard.json, asked of a Prometheus that reads a gateway's `/metrics`. */
@@ -30,16 +30,14 @@ const QUERIES = dashboard.panels.flatMap(({ title, fieldConfig, targets = [] }) 
   })),
 )
 
-let world: World
 let prometheus: { readonly address: string; stop(): Promise<void> }
 
+const world = worldOfEach({ settings: { METRICS_TOKEN } })
 beforeEach(async () => {
-  world = await startWorld({ settings: { METRICS_TOKEN } })
   prometheus = await startPrometheus()
 })
 afterEach(async () => {
   await prometheus.stop()
-  await world.close()
 })
 
 async function startPrometheus() {

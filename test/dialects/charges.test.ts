@@ -1,10 +1,10 @@
 import { request } from 'undici'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { Fault } from '../../simulator/faults.ts'
 import type { VendorName } from '../../simulator/vendors.ts'
 import { listRequests } from '../../src/ledger/activity/activity.ts'
 import type { RequestRow } from '../../src/store/schema.ts'
-import { startWorld, type World } from '../world.ts'
+import { worldOfFile } from '../world.ts'
 import { type Format, SPOKEN } from './vendor-settings.ts'
 
 /* What requests are charged at providers that bill by their counts, against the cost that the simulator keeps. */
@@ -34,20 +34,18 @@ function cachedBody(ttl?: '1h'): object {
 }
 
 describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (vendor) => {
-  let world: World
   let accountId: string
   let apiKey: string
 
+  const world = worldOfFile(() => ({
+    vendor,
+    settings: { TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS: '1', TOLLGATE_READ_ON_TIMEOUT_MS: '1000' },
+  }))
   beforeAll(async () => {
-    world = await startWorld({
-      vendor,
-      settings: { TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS: '1', TOLLGATE_READ_ON_TIMEOUT_MS: '1000' },
-    })
     const account = await world.account({ creditMicros: 100_000_000 })
     accountId = account.id
     apiKey = account.apiKey
   })
-  afterAll(() => world.close())
 
   async function send(path: string, body: object, fault?: Fault) {
     if (fault !== undefined) world.simulator.script(fault)

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { VendorName } from '../../simulator/vendors.ts'
 import { FORMATS } from '../../src/formats/formats.ts'
 import { listRequests } from '../../src/ledger/activity/activity.ts'
 import { anthropic } from '../../src/upstreams/anthropic/anthropic.ts'
 import { openai } from '../../src/upstreams/openai/openai.ts'
 import { openaiCompatible } from '../../src/upstreams/openai-compatible/openai-compatible.ts'
-import { startWorld, type World } from '../world.ts'
+import { worldOfFile } from '../world.ts'
 import { valuesOf } from './field-values.ts'
 import { type Format, SPOKEN } from './vendor-settings.ts'
 
@@ -38,14 +38,15 @@ function tableOf(vendor: VendorName, format: Format) {
 }
 
 describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (vendor) => {
-  let world: World
   let key: { readonly id: string; readonly apiKey: string }
 
+  const world = worldOfFile(() => ({
+    vendor,
+    settings: { TOLLGATE_REQUESTS_PER_MINUTE: '100000' },
+  }))
   beforeAll(async () => {
-    world = await startWorld({ vendor, settings: { TOLLGATE_REQUESTS_PER_MINUTE: '100000' } })
     key = await world.account({ creditMicros: 1_000_000_000 })
   })
-  afterAll(() => world.close())
 
   const pathOf = (format: Format): string =>
     FORMATS.find(({ endpoint }) => endpoint === format)?.path ?? ''

@@ -1,14 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { column, Management, refusal, textOf } from './management.ts'
 
 /** What a shop notes on accounts and keys: external ids of accounts, and metadata. */
 
-let admin: Management
-
-beforeAll(async () => {
-  admin = await Management.start()
-})
-afterAll(() => admin.close())
+const admin = Management.ofFile()
 
 const ACCOUNTS = '/v1/admin/accounts'
 const create = (externalId: unknown, more: object = {}) =>

@@ -2,14 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { writeCursor } from '../../src/operations/fields.ts'
 import { ADMIN_TOKEN, column, errorOf, Management, refusal, textOf } from './management.ts'
 
-let admin: Management
-
-beforeAll(async () => {
-  admin = await Management.start()
-})
+const admin = Management.ofFile()
 afterAll(async () => {
   expect(await admin.world.audit()).toMatchObject({ ok: true, differences: [] })
-  await admin.close()
 })
 
 const EMPTY = { balance: 0, held: 0, available: 0 }

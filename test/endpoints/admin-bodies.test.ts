@@ -4,12 +4,11 @@ import { request } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ADMIN_TOKEN, errorOf, Management, refusal } from './management.ts'
 
-let admin: Management
 let accountId: string
 let keyId: string
 
+const admin = Management.ofFile()
 beforeAll(async () => {
-  admin = await Management.start()
   accountId = await admin.account()
   keyId = (await admin.apiKey(accountId)).id
 })
@@ -21,7 +20,6 @@ afterAll(async () => {
   expect((await admin.get(`/v1/admin/accounts/${accountId}/entries`)).json).toMatchObject({
     data: [],
   })
-  await admin.close()
 })
 
 const FUTURE = '2999-01-01T00:00:00Z'

@@ -1,14 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { errorOf, Management, refusal, textOf } from './management.ts'
 
-let admin: Management
-
-beforeAll(async () => {
-  admin = await Management.start()
-})
+const admin = Management.ofFile()
 afterAll(async () => {
   expect(await admin.world.audit()).toMatchObject({ ok: true, differences: [] })
-  await admin.close()
 })
 
 async function newCode(amountMicros: number) {

@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { JsonValue } from '../../src/json/walk.ts'
 import { column, Management, refusal, textOf } from './management.ts'
 
-let admin: Management
 let accountId: string
 let apiKey: string
 
+const admin = Management.ofFile()
 beforeAll(async () => {
-  admin = await Management.start()
   accountId = await admin.account(1_000_000)
   apiKey = (await admin.apiKey(accountId)).text
 })
-afterAll(() => admin.close())
 
 interface ListCase {
   readonly list: string

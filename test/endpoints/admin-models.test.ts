@@ -1,14 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { Management, refusal, textOf } from './management.ts'
 
 /** Which models accounts and keys may use, as admins set it; the contract tests what it does. */
 
-let admin: Management
-
-beforeAll(async () => {
-  admin = await Management.start()
-})
-afterAll(() => admin.close())
+const admin = Management.ofFile()
 
 const LONG = `acme/${'x'.repeat(195)}`
 const many = (count: number) => Array.from({ length: count }, (_, place) => `acme/m${place}`)

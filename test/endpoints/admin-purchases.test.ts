@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { micros } from '../../src/vocabulary/money.ts'
 import type { PaymentJudgment } from '../../src/vocabulary/purchase.ts'
 import { column, errorOf, Management, refusal } from './management.ts'
 
-let admin: Management
-
-beforeAll(async () => {
-  admin = await Management.start({ mode: 'simulator' })
-})
+const admin = Management.ofFile({ mode: 'simulator' })
 afterAll(async () => {
   expect(await admin.world.audit()).toMatchObject({ ok: true, differences: [] })
-  await admin.close()
 })
 
 const HOLD: PaymentJudgment = {

@@ -2,23 +2,17 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Fault } from '../../simulator/faults.ts'
 import { errorOf, Management, refusal, textOf } from './management.ts'
 
-let admin: Management
 let accountId: string
 let apiKey: string
 
+const admin = Management.ofEach()
 beforeEach(async () => {
-  admin = await Management.start()
-  // No look-up finds anything: what is unsure stays so until an admin settles it.
   admin.world.simulator.generations.answerUnknownFirst(Number.MAX_SAFE_INTEGER)
   accountId = await admin.account(10_000_000)
   apiKey = (await admin.apiKey(accountId)).text
 })
 
-afterEach(async () => {
-  await admin.world.gateway.settled()
-  expect(await admin.world.audit()).toMatchObject({ ok: true, differences: [] })
-  await admin.close()
-})
+afterEach(() => admin.world.expectExactLedger())
 
 /** The path of a request that ended as the fault has it. */
 async function requestAfter(fault: Fault | null): Promise<string> {

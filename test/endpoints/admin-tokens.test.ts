@@ -1,5 +1,5 @@
 import { type Dispatcher, request } from 'undici'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { isJsonObject, type JsonObject } from '../../src/json/walk.ts'
 import { listOperatorActions } from '../../src/ledger/operator-actions.ts'
 import { createAdminToken } from '../../src/people/admin-tokens.ts'
@@ -16,16 +16,12 @@ const START_MS = Date.parse('2027-01-01T00:00:00Z')
 const HOUR_MS = 60 * 60_000
 
 let nowMs = START_MS
-let admin: Management
 
-beforeAll(async () => {
-  admin = await Management.start({
-    operations: WITH_TOY,
-    clock: { nowMs: () => nowMs },
-    settings: { TOLLGATE_UNKNOWN_KEYS_PER_MINUTE: '100000' },
-  })
+const admin = Management.ofFile({
+  operations: WITH_TOY,
+  clock: { nowMs: () => nowMs },
+  settings: { TOLLGATE_UNKNOWN_KEYS_PER_MINUTE: '100000' },
 })
-afterAll(() => admin.close())
 
 interface NewToken {
   readonly scopes: readonly AdminScope[]

@@ -1,17 +1,15 @@
 import { sql } from 'kysely'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { Management, refusal, textOf } from './management.ts'
 
-let admin: Management
 let accountId: string
 let apiKey: string
 
+const admin = Management.ofEach()
 beforeEach(async () => {
-  admin = await Management.start()
   accountId = await admin.account(10_000_000)
   apiKey = (await admin.apiKey(accountId)).text
 })
-afterEach(() => admin.close())
 
 const turn = (enabled: boolean) =>
   admin.call({ method: 'PUT', path: '/v1/admin/maintenance', body: { enabled } })

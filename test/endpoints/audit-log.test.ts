@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { type Browser, setUpOperator } from '../page/page-client.ts'
 import { Management, textOf } from './management.ts'
 
-let admin: Management
 let operator: Browser
 let accountId: string
 
+const admin = Management.ofFile()
 beforeAll(async () => {
-  admin = await Management.start()
   operator = await setUpOperator(admin.world)
   accountId = await admin.account(5_000_000)
   await operator.call('PATCH', `operator/accounts/${accountId}`, {
@@ -15,7 +14,6 @@ beforeAll(async () => {
   })
   await admin.patch(`/v1/admin/accounts/${accountId}`, { fee_basis_points: 250 })
 })
-afterAll(() => admin.close())
 
 async function listed(query: string): Promise<unknown[]> {
   const { json } = await admin.get(`/v1/admin/actions?limit=100${query}`)

@@ -1,25 +1,24 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { OPERATOR_ONLY } from '../../src/operations/customer-fields.ts'
 import { describedOperations } from '../../src/operations/operations.ts'
 import { pricingWithFee } from '../../src/upstreams/listing/pricing.ts'
 import { type Browser, inviteGuest, setUpOperator } from '../page/page-client.ts'
-import { startWorld, type TestAccount, type World } from '../world.ts'
+import { type TestAccount, worldOfFile } from '../world.ts'
 
 const UPSTREAM = 'hidden-vendor'
 const HIDDEN: ReadonlySet<string> = new Set(OPERATOR_ONLY)
 
-let world: World
 let account: TestAccount
 let member: Browser
 let operator: Browser
 let requestId: string
 let params: Readonly<Record<string, string>>
 
+const world = worldOfFile({
+  configured: (usual) => ({ ...usual, upstreams: [{ ...usual.upstreams[0], name: UPSTREAM }] }),
+})
 beforeAll(async () => {
-  world = await startWorld({
-    configured: (usual) => ({ ...usual, upstreams: [{ ...usual.upstreams[0], name: UPSTREAM }] }),
-  })
   account = await world.account()
   operator = await setUpOperator(world)
   const guest = { email: 'lin@example.org', accountId: account.id, role: 'owner' } as const
@@ -33,7 +32,6 @@ beforeAll(async () => {
   const [first] = Object(keys.json)['data']
   params = { account_id: account.id, request_id: requestId, key_id: String(first.id) }
 })
-afterAll(() => world.close())
 
 /** The names of all members of a JSON value, or of all properties of a schema. */
 function namesIn(value: unknown): string[] {

@@ -16,8 +16,7 @@ async function start(settings: Readonly<Record<string, string>> = {}): Promise<v
 }
 
 afterEach(async () => {
-  await admin.world.gateway.settled()
-  expect(await admin.world.audit()).toMatchObject({ ok: true, differences: [] })
+  await admin.world.expectExactLedger()
   await admin.close()
 })
 

@@ -1,15 +1,10 @@
 import { type Dispatcher, request } from 'undici'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startWorld, type World } from '../world.ts'
+import { describe, expect, test } from 'vitest'
+import { worldOfFile } from '../world.ts'
 
 /** Responses without a key: each is made once, and a client that has it gets 304. */
 
-let world: World
-
-beforeAll(async () => {
-  world = await startWorld()
-})
-afterAll(() => world.close())
+const world = worldOfFile()
 
 const PATHS = ['/v1', '/v1/models', '/v1/models/sim/text', '/docs', '/openapi.json'] as const
 

@@ -1,14 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { Management, textOf } from './management.ts'
 
-let admin: Management
 let accountId: string
 
+const admin = Management.ofFile()
 beforeAll(async () => {
-  admin = await Management.start()
   accountId = await admin.account(1_000_000)
 })
-afterAll(() => admin.close())
 
 const rotate = (apiKeyId: string, body: object = {}) =>
   admin.post(`/v1/admin/keys/${apiKeyId}/rotate`, body)

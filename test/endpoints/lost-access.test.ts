@@ -1,13 +1,12 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { operation } from '../../src/operations/operation.ts'
 import { OPERATIONS } from '../../src/operations/operations.ts'
 import { ADA, Browser, inviteGuest, setUpOperator } from '../page/page-client.ts'
-import { startWorld, type TestAccount, type World } from '../world.ts'
+import { type TestAccount, worldOfFile } from '../world.ts'
 
-let world: World
 let account: TestAccount
 
 /** An operation of keys that has a body: the product has none yet. */
@@ -22,12 +21,11 @@ const ofKeys = operation({
   run: async ({ body }) => ({ httpStatus: 200, body }),
 })
 
+const world = worldOfFile({ operations: [...OPERATIONS, ['Words', () => [ofKeys]]] })
 beforeAll(async () => {
-  world = await startWorld({ operations: [...OPERATIONS, ['Words', () => [ofKeys]]] })
   account = await world.account()
   await setUpOperator(world)
 })
-afterAll(() => world.close())
 
 interface Sent {
   readonly path: string

@@ -1,7 +1,7 @@
 import { type Dispatcher, request } from 'undici'
 import { expect } from 'vitest'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json/walk.ts'
-import { startWorld, type World, type WorldInput } from '../world.ts'
+import { startWorld, type World, type WorldInput, worldOfEach, worldOfFile } from '../world.ts'
 
 export const ADMIN_TOKEN = 'a-token-for-tests-alone'
 
@@ -29,8 +29,19 @@ export class Management {
   }
 
   static async start(input: WorldInput = {}): Promise<Management> {
-    const settings = { ADMIN_API_TOKEN: ADMIN_TOKEN, ...input.settings }
-    return new Management(await startWorld({ ...input, settings }))
+    return new Management(await startWorld(withToken(input)))
+  }
+
+  /** One for all tests of a file. */
+  static ofFile(input: WorldInput | (() => WorldInput) = {}): Management {
+    return new Management(
+      worldOfFile(() => withToken(typeof input === 'function' ? input() : input)),
+    )
+  }
+
+  /** One of its own for each test. */
+  static ofEach(input: WorldInput = {}): Management {
+    return new Management(worldOfEach(withToken(input)))
   }
 
   /** Sends a call and reads its answer, which has a request id whatever it is. */
@@ -98,6 +109,10 @@ export class Management {
   close(): Promise<void> {
     return this.world.close()
   }
+}
+
+function withToken(input: WorldInput): WorldInput {
+  return { ...input, settings: { ADMIN_API_TOKEN: ADMIN_TOKEN, ...input.settings } }
 }
 
 /** A text in an answer. */

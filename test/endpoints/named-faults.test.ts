@@ -1,15 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { startWorld } from '../world.ts'
 import { Management, textOf } from './management.ts'
 
-let management: Management
 let apiKey: string
 
+const management = Management.ofFile()
 beforeAll(async () => {
-  management = await Management.start()
   apiKey = (await management.apiKey(await management.account(1_000_000))).text
 })
-afterAll(() => management.close())
 
 async function messageOf(...[call]: Parameters<Management['call']>): Promise<string> {
   const { json } = await management.call(call)

@@ -3,13 +3,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type CommandLine, openCommandLine } from '../../src/cli/testing/command-line.ts'
 import { Management, textOf } from './management.ts'
 
-let management: Management
 let line: CommandLine
 let account: string
 let key: string
 
+const management = Management.ofFile()
 beforeAll(async () => {
-  management = await Management.start()
   line = openCommandLine({ storeUrl: `sqlite:${join(management.world.folder, 'store.db')}` })
   account = await management.account()
   const made = await management.post(`/v1/admin/accounts/${account}/keys`, { name: 'test' })
@@ -17,7 +16,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   line.close()
-  await management.close()
 })
 
 interface Row {

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { Management, textOf } from './management.ts'
 
 const run = promisify(execFile)
@@ -13,12 +13,7 @@ const CLI = require.resolve('@redocly/cli/bin/cli.js')
 // Retired operations are always refused, so that they have no success to document.
 const SKIPPED = ['--skip-rule', 'operation-2xx-response']
 
-let admin: Management
-
-beforeAll(async () => {
-  admin = await Management.start({ mode: 'simulator' })
-})
-afterAll(() => admin.close())
+const admin = Management.ofFile({ mode: 'simulator' })
 
 /** What the linter has to say of a document, each as its rule and its place. */
 async function remarksOn(document: unknown): Promise<string[]> {

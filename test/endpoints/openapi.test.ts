@@ -1,5 +1,5 @@
 import { type Dispatcher, request } from 'undici'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { isJsonObject, type JsonObject } from '../../src/json/walk.ts'
 import { micros } from '../../src/vocabulary/money.ts'
 import { ROWS } from '../contract/rows.ts'
@@ -15,14 +15,13 @@ import {
 } from './openapi-reading.ts'
 import { WITH_TOY } from './toy-operation.ts'
 
-let admin: Management
 let document: JsonObject
 let apiKey: string
 /** What stands in the place of a parameter of a path. */
 let params: Record<string, string>
 
+const admin = Management.ofFile({ operations: WITH_TOY, mode: 'simulator' })
 beforeAll(async () => {
-  admin = await Management.start({ operations: WITH_TOY, mode: 'simulator' })
   admin.world.simulator.generations.answerUnknownFirst(Number.MAX_SAFE_INTEGER)
   document = (await admin.get('/openapi.json', null)).json
   const accountId = await admin.account(1_000_000_000)
@@ -53,7 +52,6 @@ beforeAll(async () => {
     code: textOf(code.json, 'code'),
   }
 })
-afterAll(() => admin.close())
 
 /** What is sent to operations that take a body. */
 const BODIES: Readonly<Record<string, () => object>> = {

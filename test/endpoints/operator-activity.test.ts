@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { type Browser, setUpOperator } from '../page/page-client.ts'
 import { errorOf, Management, refusal } from './management.ts'
 
 /** Activity of all accounts, as operators have it on the page. */
 
-let admin: Management
 let operator: Browser
 let accountIds: string[]
 let keptKeyId: string
 
+const admin = Management.ofFile()
 beforeAll(async () => {
-  admin = await Management.start()
   operator = await setUpOperator(admin.world)
   accountIds = [await admin.account(5_000_000), await admin.account(2_000_000)]
   const [first = '', second = ''] = accountIds
@@ -21,7 +20,6 @@ beforeAll(async () => {
   await admin.world.gateway.settled()
   await admin.call({ method: 'DELETE', path: `/v1/admin/keys/${deleted.id}` })
 })
-afterAll(() => admin.close())
 
 const idsOf = (json: Record<string, unknown>) =>
   (json['data'] as readonly { readonly id: string }[]).map(({ id }) => id)

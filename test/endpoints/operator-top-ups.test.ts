@@ -1,15 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { type Browser, setUpOperator } from '../page/page-client.ts'
 import { Management } from './management.ts'
 
-let admin: Management
 let operator: Browser
 
+const admin = Management.ofFile()
 beforeAll(async () => {
-  admin = await Management.start()
   operator = await setUpOperator(admin.world)
 })
-afterAll(() => admin.close())
 
 test('operators read what was added in a range, of all accounts and of one', async () => {
   const first = await admin.account(5_000_000)

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { Management, refusal, textOf } from './management.ts'
 
 /** Allowances and limits that an account or a key is given. */
@@ -6,16 +6,9 @@ import { Management, refusal, textOf } from './management.ts'
 const HOUR_MS = 3_600_000
 // Half an hour before midnight in Berlin, on the day before the clocks go back.
 let nowMs = Date.parse('2026-10-24T21:30:00Z')
-let admin: Management
 
-beforeAll(async () => {
-  admin = await Management.start({ clock: { nowMs: () => nowMs } })
-})
-afterAll(async () => {
-  await admin.world.gateway.settled()
-  expect(await admin.world.audit()).toMatchObject({ ok: true, differences: [] })
-  await admin.close()
-})
+const admin = Management.ofFile({ clock: { nowMs: () => nowMs } })
+afterAll(() => admin.world.expectExactLedger())
 
 const NO_LIMITS = { requests_per_minute: null, in_flight: null, tokens_per_minute: null }
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { describedOperations } from '../../src/operations/operations.ts'
 import type { ProblemCode } from '../../src/vocabulary/problem.ts'
 import { PROBLEM_PLACES, type ProblemPlace } from '../../src/vocabulary/problem-places.ts'
@@ -6,12 +6,7 @@ import { ROWS } from '../contract/rows.ts'
 import { Management } from './management.ts'
 import { operationsOf } from './openapi-reading.ts'
 
-let admin: Management
-
-beforeAll(async () => {
-  admin = await Management.start()
-})
-afterAll(() => admin.close())
+const admin = Management.ofFile()
 
 const INFERENCE = new Set<string>(ROWS.map(({ path }) => path))
 

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { request } from 'undici'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { FIELD_WORDS } from '../../src/http/openapi/schemas.ts'
 import { micros } from '../../src/vocabulary/money.ts'
 import { PROBLEMS } from '../../src/vocabulary/problem.ts'
@@ -15,14 +15,14 @@ import { WITH_TOY } from './toy-operation.ts'
 /** The page at `/docs`: whole, safe, and each of its commands as it is pasted. */
 
 const run = promisify(execFile)
-let admin: Management
+
 /** As it is sent, and as its script has drawn it. */
 let source: string
 let page: string
 let policy: unknown
 
+const admin = Management.ofFile({ operations: WITH_TOY, mode: 'simulator' })
 beforeAll(async () => {
-  admin = await Management.start({ operations: WITH_TOY, mode: 'simulator' })
   admin.world.simulator.generations.answerUnknownFirst(Number.MAX_SAFE_INTEGER)
   const answer = await request(admin.world.url('/docs'))
   expect(answer.statusCode).toBe(200)
@@ -31,7 +31,6 @@ beforeAll(async () => {
   source = await answer.body.text()
   page = await drawn(source)
 })
-afterAll(() => admin.close())
 
 interface Drawing {
   renderReference(openapi: unknown): Record<string, string>

@@ -1,21 +1,17 @@
 import { request } from 'undici'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { errorOf, Management, refusal, textOf } from './management.ts'
 import { objectAt } from './openapi-reading.ts'
 
-let admin: Management
 /** How far the gateway's clock is ahead. */
 let aheadMs = 0
 
-beforeAll(async () => {
-  admin = await Management.start({
-    mode: 'simulator',
-    clock: { nowMs: () => Date.now() + aheadMs },
-  })
-})
+const admin = Management.ofFile(() => ({
+  mode: 'simulator',
+  clock: { nowMs: () => Date.now() + aheadMs },
+}))
 afterAll(async () => {
   expect(await admin.world.audit()).toMatchObject({ ok: true, differences: [] })
-  await admin.close()
 })
 
 async function buyer() {

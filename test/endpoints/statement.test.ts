@@ -1,18 +1,16 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { ADMIN_TOKEN, column, Management } from './management.ts'
 
 /** What changed the credit of an account, day by day. */
 
 const NOW_MS = Date.parse('2027-03-10T12:00:00Z')
 
-let admin: Management
 let accountId: string
 
+const admin = Management.ofEach({ clock: { nowMs: () => NOW_MS } })
 beforeEach(async () => {
-  admin = await Management.start({ clock: { nowMs: () => NOW_MS } })
   accountId = await admin.account(10_000_000)
 })
-afterEach(() => admin.close())
 
 const path = (query: string) => `/v1/admin/accounts/${accountId}/statement${query}`
 

@@ -1,20 +1,18 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { type Browser, errorOf, inviteGuest, setUpOperator } from '../page/page-client.ts'
-import { startWorld, type TestAccount, type World } from '../world.ts'
+import { type TestAccount, worldOfFile } from '../world.ts'
 
-let world: World
 let account: TestAccount
 let operator: Browser
 let member: Browser
 
+const world = worldOfFile()
 beforeAll(async () => {
-  world = await startWorld()
   account = await world.account()
   operator = await setUpOperator(world)
   const guest = { email: 'lin@example.org', accountId: account.id, role: 'owner' } as const
   member = await inviteGuest(world, guest)
 })
-afterAll(() => world.close())
 
 const CHAT = { model: 'sim/text', messages: [{ role: 'user', content: 'Hello.' }], max_tokens: 9 }
 

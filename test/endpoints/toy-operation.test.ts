@@ -7,13 +7,12 @@ import { TOY_COMMANDS, TOY_PATHS, WITH_TOY } from './toy-operation.ts'
 
 /** An operation is a file that is handed in: all that operations have follows from it. */
 
-let admin: Management
 let line: CommandLine
 let accountId: string
 let path: string
 
+const admin = Management.ofFile({ operations: WITH_TOY })
 beforeAll(async () => {
-  admin = await Management.start({ operations: WITH_TOY })
   const storeUrl = `sqlite:${join(admin.world.folder, 'store.db')}`
   line = openCommandLine({ storeUrl }, TOY_COMMANDS)
   accountId = await admin.account()
@@ -21,7 +20,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   line.close()
-  await admin.close()
 })
 
 test('it has its route, for each kind of caller that it names', async () => {

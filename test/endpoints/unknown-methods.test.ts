@@ -1,19 +1,17 @@
 import { METHODS, request } from 'node:http'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { Browser, setUpOperator } from '../page/page-client.ts'
-import { startWorld, type World } from '../world.ts'
+import { worldOfFile } from '../world.ts'
 
 /** What a method is answered that a path lacks, and what caches may keep. */
 
-let world: World
 let bearer: string
 const ADMIN = 'admin-token-of-the-test'
 
+const world = worldOfFile({ settings: { ADMIN_API_TOKEN: ADMIN } })
 beforeAll(async () => {
-  world = await startWorld({ settings: { ADMIN_API_TOKEN: ADMIN } })
   bearer = (await world.account()).apiKey
 })
-afterAll(() => world.close())
 
 interface Answer {
   readonly httpStatus: number | undefined

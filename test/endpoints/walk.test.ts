@@ -1,13 +1,12 @@
 import type { Dispatcher } from 'undici'
 import { request } from 'undici'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { listRequests } from '../../src/ledger/activity/activity.ts'
 import { listApiKeys } from '../../src/ledger/api-keys.ts'
-import { startWorld, type World } from '../world.ts'
+import { worldOfFile } from '../world.ts'
 import { ENDPOINTS, type Endpoint } from './endpoints.ts'
 import { WITH_TOY } from './toy-operation.ts'
 
-let world: World
 let credentials: Readonly<Record<Credential, Readonly<Record<string, string>>>>
 
 const CREDENTIALS = {
@@ -34,11 +33,11 @@ async function changedKey(change: { readonly disabled?: true; readonly expiresAt
   return apiKey
 }
 
+const world = worldOfFile({
+  operations: WITH_TOY,
+  settings: { TOLLGATE_REQUESTS_PER_MINUTE: '100000' },
+})
 beforeAll(async () => {
-  world = await startWorld({
-    operations: WITH_TOY,
-    settings: { TOLLGATE_REQUESTS_PER_MINUTE: '100000' },
-  })
   const { apiKey } = await world.account({ creditMicros: 1_000_000_000 })
   credentials = {
     'no key': {},
@@ -50,7 +49,6 @@ beforeAll(async () => {
     'a good key as x-api-key': { 'x-api-key': apiKey },
   }
 })
-afterAll(() => world.close())
 
 interface Asked {
   readonly method: Dispatcher.HttpMethod

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { FORMATS } from '../../src/formats/formats.ts'
 import { listRequests } from '../../src/ledger/activity/activity.ts'
-import { startWorld, type TestAccount, type World } from '../world.ts'
+import { type TestAccount, worldOfFile } from '../world.ts'
 import { type RandomBody, ROWS, randomBody } from './random-bodies.ts'
 
 /** The same search over real sockets: the gateway, its ledger, and a provider that bills the most it may. */
@@ -11,14 +11,11 @@ const { HOLD_SEARCH_SEED } = process.env
 const seed = HOLD_SEARCH_SEED === undefined ? Date.now() % 2 ** 31 : Number(HOLD_SEARCH_SEED)
 const BODIES = 150
 
-let world: World
-
+const world = worldOfFile({ settings: { TOLLGATE_REQUESTS_PER_MINUTE: '1000000' } })
 beforeAll(async () => {
-  world = await startWorld({ settings: { TOLLGATE_REQUESTS_PER_MINUTE: '1000000' } })
   world.simulator.catalog.replace(ROWS)
   await world.gateway.refresher.refreshNow()
 })
-afterAll(() => world.close())
 
 /** Status and text of the answer. */
 async function send({ endpoint, body }: RandomBody, { apiKey }: TestAccount) {

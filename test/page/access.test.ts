@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { createCreditCode } from '../../src/ledger/credit-codes.ts'
 import type { Operation } from '../../src/operations/operation.ts'
 import { describedOperations } from '../../src/operations/operations.ts'
 import { makeLink } from '../../src/people/links.ts'
 import { joinAccount } from '../../src/people/users.ts'
 import { micros } from '../../src/vocabulary/money.ts'
-import { startWorld, type TestAccount, type World } from '../world.ts'
+import { type TestAccount, worldOfFile } from '../world.ts'
 import {
   Browser,
   errorOf,
@@ -27,17 +27,15 @@ interface Place {
   readonly invitationId: string
 }
 
-let world: World
 let own: Place
 let another: Place
 let browsers: Readonly<Record<'operator' | 'owner' | 'member' | 'stranger' | 'visitor', Browser>>
 
+const world = worldOfFile({
+  mode: 'simulator',
+  settings: { TOLLGATE_SELLER_NAME: 'Tidewater Compute' },
+})
 beforeAll(async () => {
-  world = await startWorld({
-    mode: 'simulator',
-    settings: { TOLLGATE_SELLER_NAME: 'Tidewater Compute' },
-  })
-  // The first operator owns the first account of play money: another than those here.
   await world.account()
   const operator = await setUpOperator(world)
   own = await place()
@@ -58,7 +56,6 @@ beforeAll(async () => {
     visitor: new Browser(world),
   }
 })
-afterAll(() => world.close())
 
 /** An account with a key and a request. */
 async function place(): Promise<Place> {

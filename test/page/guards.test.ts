@@ -1,15 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startWorld, type World } from '../world.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { startWorld, type World, worldOfFile } from '../world.ts'
 import { ADA, Browser, errorOf, setUpOperator } from './page-client.ts'
 
-let world: World
 let operator: Browser
 
+const world = worldOfFile()
 beforeAll(async () => {
-  world = await startWorld()
   operator = await setUpOperator(world)
 })
-afterAll(() => world.close())
 
 describe('a call that changes something', () => {
   test.each([

@@ -1,15 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startWorld, type World } from '../world.ts'
+import { beforeAll, expect, test } from 'vitest'
+import { worldOfFile } from '../world.ts'
 import { type Browser, errorOf, inviteGuest, setUpOperator } from './page-client.ts'
 
-let world: World
 let operator: Browser
 let member: Browser
 let owner: Browser
 let path: string
 
+const world = worldOfFile()
 beforeAll(async () => {
-  world = await startWorld()
   operator = await setUpOperator(world)
   const { id: accountId } = await world.account()
   const of = (role: 'member' | 'owner') =>
@@ -18,7 +17,6 @@ beforeAll(async () => {
   owner = await of('owner')
   path = `accounts/${accountId}/keys`
 })
-afterAll(() => world.close())
 
 test('a member may lower the limits of a key and not raise them above the defaults, which an operator may', async () => {
   const made = await member.post(path, { name: 'narrow', limits: { in_flight: 3 } })

@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startWorld, type TestAccount, type World } from '../world.ts'
+import { beforeAll, expect, test } from 'vitest'
+import { type TestAccount, worldOfFile } from '../world.ts'
 import { type Browser, errorOf, inviteGuest, setUpOperator } from './page-client.ts'
 
 /** The credit of an account, as operators read it on the page. */
 
-let world: World
 let account: TestAccount
 let operator: Browser
 let owner: Browser
 
+const world = worldOfFile({ mode: 'simulator' })
 beforeAll(async () => {
-  world = await startWorld({ mode: 'simulator' })
-  // The first operator of a gateway with play money owns its first account.
   await world.account()
   account = await world.account()
   operator = await setUpOperator(world)
@@ -21,7 +19,6 @@ beforeAll(async () => {
     role: 'owner',
   })
 })
-afterAll(() => world.close())
 
 test.each(['balance', 'statement', 'entries', 'entries.csv'])(
   '%s of an account is what its members read, and not found where there is no account',

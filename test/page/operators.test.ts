@@ -3,12 +3,11 @@ import type { Operation } from '../../src/operations/operation.ts'
 import { describedOperations } from '../../src/operations/operations.ts'
 import { createAdminToken } from '../../src/people/admin-tokens.ts'
 import { micros } from '../../src/vocabulary/money.ts'
-import { startWorld, type TestAccount, type World } from '../world.ts'
+import { type TestAccount, worldOfFile } from '../world.ts'
 import { ADA, Browser, errorOf, inviteGuest, setUpOperator } from './page-client.ts'
 
 /** What operators may do on the page, and what is recorded of it. */
 
-let world: World
 let account: TestAccount
 let operator: Browser
 let owner: Browser
@@ -18,13 +17,12 @@ const visitor = () => new Browser(world)
 /** How far the gateway's clock is ahead. */
 let aheadMs = 0
 
+const world = worldOfFile(() => ({
+  mode: 'simulator',
+  settings: { TOLLGATE_LOOKUPS: 'all', ADMIN_API_TOKEN: 'admin-token-of-the-test' },
+  clock: { nowMs: () => Date.now() + aheadMs },
+}))
 beforeAll(async () => {
-  world = await startWorld({
-    mode: 'simulator',
-    settings: { TOLLGATE_LOOKUPS: 'all', ADMIN_API_TOKEN: 'admin-token-of-the-test' },
-    clock: { nowMs: () => Date.now() + aheadMs },
-  })
-  // What is unsure stays so until an operator settles it.
   world.simulator.generations.answerUnknownFirst(Number.MAX_SAFE_INTEGER)
   // The first operator of a gateway with play money owns its first account.
   const { id: othersId } = await world.account()
@@ -39,7 +37,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await world.gateway.settled()
   expect(await world.audit()).toMatchObject({ ok: true })
-  await world.close()
 })
 
 const OPERATIONS_OF_OPERATORS = describedOperations().filter(

@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startWorld, type TestAccount, type World } from '../world.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type TestAccount, worldOfFile } from '../world.ts'
 import { type Browser, errorOf, inviteGuest, setUpOperator } from './page-client.ts'
 
-let world: World
 let account: TestAccount
 let browser: Browser
 
+const world = worldOfFile()
 beforeAll(async () => {
-  world = await startWorld()
   account = await world.account({ apiKeys: 2 })
   await setUpOperator(world)
   const guest = { email: 'eve@example.org', accountId: account.id, role: 'member' } as const
@@ -15,7 +14,6 @@ beforeAll(async () => {
   for (const model of ['sim/text', 'sim/text', 'sim/open']) await chat(model)
   await world.gateway.settled()
 })
-afterAll(() => world.close())
 
 async function chat(model: string): Promise<void> {
   const answer = await world.chat(account.apiKey, { model })

@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { getApiKey } from '../../src/ledger/api-keys.ts'
 import { micros } from '../../src/vocabulary/money.ts'
-import { startWorld, type TestAccount, type World } from '../world.ts'
+import { type TestAccount, worldOfEach } from '../world.ts'
 import { type Browser, errorOf, inviteGuest, setUpOperator } from './page-client.ts'
 
 /** What a message of the Playground would hold, asked for while it is typed. */
@@ -12,17 +12,15 @@ const CHAT = {
   max_tokens: 50,
 }
 
-let world: World
 let account: TestAccount
 let member: Browser
 
+const world = worldOfEach()
 beforeEach(async () => {
-  world = await startWorld()
   account = await world.account()
   await setUpOperator(world)
   member = await guest('member@example.org', account)
 })
-afterEach(() => world.close())
 
 const guest = (email: string, { id: accountId }: TestAccount) =>
   inviteGuest(world, { email, accountId, role: 'member' })

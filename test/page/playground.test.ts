@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { startWorld, type TestAccount, type World } from '../world.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { type TestAccount, worldOfEach } from '../world.ts'
 import { type Browser, errorOf, inviteGuest, setUpOperator } from './page-client.ts'
 
 /** The Playground's route: the journey of `/v1/chat/completions`, by a session. */
@@ -9,18 +9,16 @@ import { type Browser, errorOf, inviteGuest, setUpOperator } from './page-client
 const SECRET = 'the quiet heron'
 const CHAT = { model: 'sim/text', messages: [{ role: 'user', content: SECRET }], max_tokens: 50 }
 
-let world: World
 let account: TestAccount
 let operator: Browser
 let member: Browser
 
+const world = worldOfEach()
 beforeEach(async () => {
-  world = await startWorld()
   account = await world.account()
   operator = await setUpOperator(world)
   member = await guest('member@example.org', account)
 })
-afterEach(() => world.close())
 
 const guest = (email: string, { id: accountId }: TestAccount) =>
   inviteGuest(world, { email, accountId, role: 'member' })

@@ -1,13 +1,8 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { startWorld, type World } from '../world.ts'
+import { expect, test } from 'vitest'
+import { startWorld, worldOfEach } from '../world.ts'
 import { ADA, Browser, errorOf, inviteGuest, setUpOperator } from './page-client.ts'
 
-let world: World
-
-beforeEach(async () => {
-  world = await startWorld({ settings: { TOLLGATE_TRUSTED_PROXIES: '127.0.0.1' } })
-})
-afterEach(() => world.close())
+const world = worldOfEach({ settings: { TOLLGATE_TRUSTED_PROXIES: '127.0.0.1' } })
 
 const WRONG = { ...ADA, password: 'wrong horse battery' }
 

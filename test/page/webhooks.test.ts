@@ -1,18 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startWorld, type World } from '../world.ts'
+import { beforeAll, expect, test } from 'vitest'
+import { worldOfFile } from '../world.ts'
 import { type Browser, errorOf, setUpOperator } from './page-client.ts'
 
 /** Webhooks on the desk of operators. */
 
-let world: World
 let operator: Browser
 
+const world = worldOfFile()
 beforeAll(async () => {
-  world = await startWorld()
   await world.account()
   operator = await setUpOperator(world)
 })
-afterAll(() => world.close())
 
 test('an operator sees the secret of a webhook once, what was sent to it, and disables it', async () => {
   const made = await operator.post('operator/webhooks', { url: 'https://receiver.invalid/' })
