@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { TEST_DATABASES, type TestDatabase } from '../src/store/testing/test-databases.ts'
+import { describe, expect, test } from 'vitest'
+import { TEST_DATABASES } from '../src/store/testing/test-databases.ts'
 import { micros } from '../src/vocabulary/money.ts'
-import { startWorld, type World } from './world.ts'
+import { worldOfEach } from './world.ts'
 
 // A fifth of the default: the requests must all be sent within a minute, also on a machine with much other work.
 const PER_MINUTE_MAX = 60
@@ -22,19 +22,8 @@ const ONE_MORE = [ADMITTED, '{'] as const
 
 for (const { engine, create } of TEST_DATABASES) {
   describe(engine, () => {
-    let database: TestDatabase
-    let world: World
-
-    beforeEach(async () => {
-      database = await create()
-      const settings = { TOLLGATE_REQUESTS_PER_MINUTE: String(PER_MINUTE_MAX) }
-      world = await startWorld({ settings: { DATABASE_URL: database.url, ...settings } })
-    })
-
-    afterEach(async () => {
-      await world.close()
-      await database.remove()
-    })
+    const settings = { TOLLGATE_REQUESTS_PER_MINUTE: String(PER_MINUTE_MAX) }
+    const world = worldOfEach({ database: create, settings })
 
     async function send(apiKey: string, body: string): Promise<Response> {
       const answer = await world.send(apiKey, body)

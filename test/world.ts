@@ -18,6 +18,7 @@ import { AUDIT_CHECKS } from '../src/operations/upkeep.ts'
 import { makeScryptPasswords } from '../src/people/passwords.ts'
 import type { RequestRow } from '../src/store/schema.ts'
 import { writeMadeStore } from '../src/store/testing/made-store.ts'
+import type { TestDatabase } from '../src/store/testing/test-databases.ts'
 import type { Dialect } from '../src/upstreams/upstream.ts'
 import type { ConfiguredUpstreams } from '../src/upstreams/upstream-settings.ts'
 import type { Clock } from '../src/vocabulary/clock.ts'
@@ -37,6 +38,8 @@ export interface WorldInput {
   readonly vendor?: VendorName
   /** Settings over the defaults: shorter timeouts, smaller limits. */
   readonly settings?: Readonly<Record<string, string>>
+  /** Makes the database that the store is in, which goes with the world. Default: SQLite in the folder. */
+  readonly database?: () => Promise<TestDatabase>
   /** `simulator`: play money, and so a sale of credit. Default `live`. */
   readonly mode?: 'simulator' | 'live'
   /** The upstreams, made from the usual one, which is the simulator. Default: it alone. */
@@ -98,10 +101,12 @@ export async function startWorld(input: WorldInput = {}): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
   const simulator = await startSimulator(vendor === undefined ? {} : { vendor })
   const file = join(folder, 'store.db')
-  if (settings['DATABASE_URL'] === undefined) await writeMadeStore(file)
+  const database = await input.database?.()
+  const url = database?.url ?? settings['DATABASE_URL']
+  if (url === undefined) await writeMadeStore(file)
   const config = readConfig({
     PORT: '0',
-    DATABASE_URL: `sqlite:${file}`,
+    DATABASE_URL: url ?? `sqlite:${file}`,
     LOG_LEVEL: 'trace',
     ...settings,
   })
@@ -161,6 +166,7 @@ export async function startWorld(input: WorldInput = {}): Promise<World> {
     async close() {
       await gateway.close()
       await simulator.close()
+      await database?.remove()
       rmSync(folder, { recursive: true, force: true })
     },
   }

@@ -1,22 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { writeCursor } from '../../src/operations/fields.ts'
-import { TEST_DATABASES, type TestDatabase } from '../../src/store/testing/test-databases.ts'
+import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { errorOf, Management, refusal, textOf } from './management.ts'
 
 for (const { engine, create } of TEST_DATABASES) {
   describe(engine, () => {
-    let database: TestDatabase
-    let admin: Management
+    const admin = Management.ofFile({ database: create })
     let accountId: string
 
     beforeAll(async () => {
-      database = await create()
-      admin = await Management.start({ settings: { DATABASE_URL: database.url } })
       accountId = await admin.account(1_000_000)
-    })
-    afterAll(async () => {
-      await admin.close()
-      await database.remove()
     })
 
     test.each([

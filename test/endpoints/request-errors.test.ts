@@ -1,23 +1,14 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { setUpOperator } from '../page/page-client.ts'
 import { Management } from './management.ts'
 
-let closing: (() => unknown)[] = []
-
-afterEach(async () => {
-  for (const close of closing.toReversed()) await close()
-  closing = []
-})
-
 const DAY_MS = 24 * 3_600_000
 
 describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
+  const admin = Management.ofEach({ database: create })
+
   test('failed requests are counted by error code, the most frequent first, each with its newest request', async () => {
-    const database = await create()
-    closing.push(() => database.remove())
-    const admin = await Management.start({ settings: { DATABASE_URL: database.url } })
-    closing.push(() => admin.close())
     const operator = await setUpOperator(admin.world)
     const accountId = await admin.account(5_000_000)
     const { text } = await admin.apiKey(accountId)

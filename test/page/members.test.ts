@@ -1,29 +1,21 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
-import { startWorld, type World } from '../world.ts'
+import { worldOfEach } from '../world.ts'
 import { ADA, Browser, errorOf, inviteGuest, setUpOperator } from './page-client.ts'
 
 const LAST_OWNER = { httpStatus: 409, code: 'last_owner', param: null }
 const NOT_FOUND = { httpStatus: 404, code: 'not_found', param: null }
 
 describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
-  let world: World
-  let closing: (() => Promise<unknown>)[] = []
+  const world = worldOfEach({ database: create })
   let operator: Browser
   let owner: Browser
   let accountId: string
 
   beforeEach(async () => {
-    const database = await create()
-    closing = [() => database.remove()]
-    world = await startWorld({ settings: { DATABASE_URL: database.url } })
-    closing.push(() => world.close())
     operator = await setUpOperator(world)
     accountId = (await world.account()).id
     owner = await guest('owner', 'owner')
-  })
-  afterEach(async () => {
-    for (const close of closing.toReversed()) await close()
   })
 
   const guest = (name: string, role: 'member' | 'owner') =>

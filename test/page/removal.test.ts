@@ -1,30 +1,22 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { makeLink } from '../../src/people/links.ts'
 import { type Removal, remove } from '../../src/people/removal.ts'
 import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { systemClock } from '../../src/vocabulary/clock.ts'
-import { startWorld, type World } from '../world.ts'
+import { worldOfEach } from '../world.ts'
 import { ADA, Browser, errorOf, inviteGuest, linkParts, setUpOperator } from './page-client.ts'
 
 const EVE = { email: 'eve@example.org', password: ADA.password } as const
 const LAST_OPERATOR = expect.objectContaining({ code: 'last_operator' })
 
 describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
-  let world: World
-  let closing: (() => Promise<unknown>)[] = []
+  const world = worldOfEach({ database: create })
   let ada: Browser
   let accountId: string
 
   beforeEach(async () => {
-    const database = await create()
-    closing = [() => database.remove()]
-    world = await startWorld({ settings: { DATABASE_URL: database.url } })
-    closing.push(() => world.close())
     ada = await setUpOperator(world)
     accountId = (await world.account()).id
-  })
-  afterEach(async () => {
-    for (const close of closing.toReversed()) await close()
   })
 
   function take(removal: Partial<Removal> & Pick<Removal, 'email'>) {
