@@ -12,6 +12,7 @@ import {
   tellingsOf,
   upstreamAt,
 } from './testing/attempts.ts'
+import type { Upstream } from './upstream.ts'
 
 const MIB = 1024 * 1024
 // More than the socket buffers of both sides can hold.
@@ -19,6 +20,18 @@ const LARGE = Buffer.alloc(32 * MIB, 'x')
 const WHOLE = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'
 
 afterEach(closeOpened)
+
+/** An upstream whose connections do this. */
+async function upstreamThat(act: (socket: Socket) => unknown): Promise<Upstream> {
+  return upstreamAt((await serverThat(act)).baseUrl)
+}
+
+/** An upstream whose connections do this once a request was read in full. */
+const afterRequest = (act: (socket: Socket) => unknown) =>
+  upstreamThat(async (socket) => {
+    await wholeRequest(socket)
+    act(socket)
+  })
 
 describe('a request that was not written in full was never opened', () => {
   test('the connection is refused', async () => {
@@ -54,16 +67,14 @@ describe('a request that was not written in full was never opened', () => {
     ['resets', (socket) => socket.resetAndDestroy()],
     ['closes', (socket) => socket.destroy()],
   ])('the provider %s the connection in the middle of a large body', async (_, leave) => {
-    const { baseUrl } = await serverThat((socket) => socket.once('data', () => leave(socket)))
-    const upstream = upstreamAt(baseUrl)
+    const upstream = await upstreamThat((socket) => socket.once('data', () => leave(socket)))
     const sent = send(upstream, { body: LARGE })
     expect(await tellingsOf(upstream, sent)).toEqual(['neverOpened beforeHeaders'])
   })
 
   test('a deadline passes in the middle of a large body', async () => {
     // The provider reads nothing: only the buffers take bytes.
-    const { baseUrl } = await serverThat((socket) => socket.pause())
-    const upstream = upstreamAt(baseUrl)
+    const upstream = await upstreamThat((socket) => socket.pause())
     const sent = send(upstream, { body: LARGE, deadlines: { headersTimeoutMs: 200 } })
     expect(await tellingsOf(upstream, sent)).toEqual(['neverOpened beforeHeaders'])
   })
@@ -91,12 +102,6 @@ describe('a request that was not written in full was never opened', () => {
 })
 
 describe('a request that was written in full, without a whole answer, is lost', () => {
-  const afterRequest = (act: (socket: Socket) => unknown) =>
-    serverThat(async (socket) => {
-      await wholeRequest(socket)
-      act(socket)
-    })
-
   test.each<[string, (socket: Socket) => unknown, string[]]>([
     ['a reset', (socket) => socket.resetAndDestroy(), ['lost beforeHeaders']],
     ['a close', (socket) => socket.end(), ['lost beforeHeaders']],
@@ -128,17 +133,15 @@ describe('a request that was written in full, without a whole answer, is lost', 
       ['start 200', 'lost afterHeaders'],
     ],
   ])('%s', async (_, act, lines) => {
-    const { baseUrl } = await afterRequest(act)
-    const upstream = upstreamAt(baseUrl)
+    const upstream = await afterRequest(act)
     expect(await tellingsOf(upstream, send(upstream))).toEqual(lines)
   })
 
   test('a head, a beginning, and a reset', async () => {
     const begun = Promise.withResolvers<Socket>()
-    const { baseUrl } = await afterRequest((socket) => {
+    const upstream = await afterRequest((socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n{"a"', () => begun.resolve(socket))
     })
-    const upstream = upstreamAt(baseUrl)
     const sent = send(upstream)
     // A reset discards unread bytes.
     sent.diary.onData = () => void begun.promise.then((socket) => socket.resetAndDestroy())
@@ -146,22 +149,20 @@ describe('a request that was written in full, without a whole answer, is lost', 
   })
 
   test('a large body that was read completely, and a close', async () => {
-    const { baseUrl } = await afterRequest((socket) => socket.end())
-    const upstream = upstreamAt(baseUrl)
+    const upstream = await afterRequest((socket) => socket.end())
     const sent = send(upstream, { body: LARGE })
     expect(await tellingsOf(upstream, sent)).toEqual(['lost beforeHeaders'])
   })
 
   test('a kept connection that is reset during its next call', async () => {
     let requests = 0
-    const { baseUrl } = await serverThat((socket) => {
+    const upstream = await upstreamThat((socket) => {
       socket.on('data', () => {
         requests++
         if (requests === 2) socket.resetAndDestroy()
         else socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}')
       })
     })
-    const upstream = upstreamAt(baseUrl)
     await send(upstream).diary.ended
     // Not repeated: the provider may have run it.
     expect(await tellingsOf(upstream, send(upstream))).toEqual(['lost beforeHeaders'])
@@ -180,24 +181,20 @@ describe('a whole answer', () => {
     ],
     ['to the end of the connection', 'connection: close\r\n\r\n{}', '{}'],
   ])('%s', async (_, rest, body) => {
-    const { baseUrl } = await serverThat(async (socket) => {
-      await wholeRequest(socket)
+    const upstream = await afterRequest((socket) => {
       socket.end(`HTTP/1.1 200 OK\r\n${rest}`)
     })
-    const upstream = upstreamAt(baseUrl)
     const sent = send(upstream)
     expect(await tellingsOf(upstream, sent)).toEqual(['start 200', 'data', 'end'])
     expect(sent.diary.body).toBe(body)
   })
 
   test('after early hints', async () => {
-    const { baseUrl } = await serverThat(async (socket) => {
-      await wholeRequest(socket)
+    const upstream = await afterRequest((socket) => {
       socket.end(
         `HTTP/1.1 103 Early Hints\r\nlink: <a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n${WHOLE}`,
       )
     })
-    const upstream = upstreamAt(baseUrl)
     expect(await tellingsOf(upstream, send(upstream))).toEqual(['start 200', 'data', 'end'])
   })
 
@@ -205,12 +202,11 @@ describe('a whole answer', () => {
     ['a small body', SMALL_BODY],
     ['the middle of a large one', LARGE],
   ])('after a 100 that nobody asked for, at %s', async (_, body) => {
-    const { baseUrl } = await serverThat(async (socket) => {
+    const upstream = await upstreamThat(async (socket) => {
       socket.once('data', () => socket.write('HTTP/1.1 100 Continue\r\n\r\n'))
       await wholeRequest(socket)
       socket.end(`HTTP/1.1 100 Continue\r\n\r\n${WHOLE}`)
     })
-    const upstream = upstreamAt(baseUrl)
     expect(await tellingsOf(upstream, send(upstream, { body }))).toEqual([
       'start 200',
       'data',
@@ -219,12 +215,11 @@ describe('a whole answer', () => {
   })
 
   test('before the request was read, such as a refusal for its size', async () => {
-    const { baseUrl } = await serverThat((socket) => {
+    const upstream = await upstreamThat((socket) => {
       socket.once('data', () =>
         socket.end('HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}'),
       )
     })
-    const upstream = upstreamAt(baseUrl)
     const sent = send(upstream, { body: LARGE })
     expect(await tellingsOf(upstream, sent)).toEqual(['start 413', 'data', 'end'])
   })
@@ -235,14 +230,13 @@ describe('a whole answer', () => {
   ])(
     'that was written before %s was read: that it was sent is known %d times',
     async (_, times) => {
-      const { baseUrl } = await serverThat(async (socket) => {
+      const upstream = await upstreamThat(async (socket) => {
         if (times === 1) await wholeRequest(socket)
         const head = WHOLE.slice(0, -2)
         socket.write(head)
         if (times === 0) await wholeRequest(socket)
         socket.write('{}')
       })
-      const upstream = upstreamAt(baseUrl)
       let sent = 0
       const { diary } = send(upstream, { body: LARGE, onBodySent: () => sent++ })
       await diary.ended
@@ -254,12 +248,11 @@ describe('a whole answer', () => {
   test('a large body arrives byte for byte', async () => {
     const body = Buffer.alloc(5 * MIB)
     for (let at = 0; at < body.length; at++) body[at] = at % 251
-    const { baseUrl } = await serverThat(async (socket) => {
+    const upstream = await upstreamThat(async (socket) => {
       const received = await wholeRequest(socket)
       const isSame = received.endsWith(body.toString('latin1'))
       socket.end(`HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n${isSame ? 'same ' : 'other'}`)
     })
-    const upstream = upstreamAt(baseUrl)
     const sent = send(upstream, { body })
     await sent.diary.ended
     expect(sent.diary.body).toBe('same ')
@@ -278,11 +271,10 @@ describe('a call that is cancelled', () => {
   test('is not sent when the connection opens', async () => {
     const requests: string[] = []
     const ended = Promise.withResolvers<void>()
-    const { baseUrl } = await serverThat((socket) => {
+    const upstream = await upstreamThat((socket) => {
       socket.on('data', (chunk) => requests.push(chunk.toString('latin1')))
       socket.once('end', () => ended.resolve())
     })
-    const upstream = upstreamAt(baseUrl)
     const sent = send(upstream)
     sent.attempt.cancel()
     expect(await tellingsOf(upstream, sent)).toEqual(['cancelled beforeHeaders'])
@@ -292,13 +284,12 @@ describe('a call that is cancelled', () => {
 
   test('in the middle of its upload', async () => {
     const reading = Promise.withResolvers<void>()
-    const { baseUrl } = await serverThat((socket) => {
+    const upstream = await upstreamThat((socket) => {
       socket.once('data', () => {
         socket.pause()
         reading.resolve()
       })
     })
-    const upstream = upstreamAt(baseUrl)
     const sent = send(upstream, { body: LARGE })
     await reading.promise
     sent.attempt.cancel()
@@ -307,11 +298,7 @@ describe('a call that is cancelled', () => {
 
   test('before headers', async () => {
     const received = Promise.withResolvers<void>()
-    const { baseUrl } = await serverThat(async (socket) => {
-      await wholeRequest(socket)
-      received.resolve()
-    })
-    const upstream = upstreamAt(baseUrl)
+    const upstream = await afterRequest(() => received.resolve())
     const sent = send(upstream)
     await received.promise
     sent.attempt.cancel()
@@ -322,24 +309,20 @@ describe('a call that is cancelled', () => {
     ['onStart', ['start 200', 'cancelled afterHeaders']],
     ['onData', ['start 200', 'data', 'cancelled afterHeaders']],
   ])('from %s, with more of the answer there', async (moment, lines) => {
-    const { baseUrl } = await serverThat(async (socket) => {
-      await wholeRequest(socket)
+    const upstream = await afterRequest((socket) => {
       socket.write(
         'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n',
       )
     })
-    const upstream = upstreamAt(baseUrl)
     const sent = send(upstream)
     sent.diary[moment] = () => sent.attempt.cancel()
     expect(await tellingsOf(upstream, sent)).toEqual(lines)
   })
 
   test('after its end reports nothing', async () => {
-    const { baseUrl } = await serverThat(async (socket) => {
-      await wholeRequest(socket)
+    const upstream = await afterRequest((socket) => {
       socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}')
     })
-    const upstream = upstreamAt(baseUrl)
     const sent = send(upstream)
     await sent.diary.ended
     sent.attempt.cancel()
