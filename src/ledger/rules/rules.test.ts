@@ -138,7 +138,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     open R2 K 30                  → opened 30 = backed 30 + free 0
     settle R1 provisional 25      → provisional 25 overrun 20
     show R1                       → provisional, charge backed 15 free 10, held backed 0 free 0, generation G
-    correct R1 final 40           → final 40 difference 15
+    correct R1 final 40           → final 40 overrun 35 difference 15
     show R1                       → final, charge backed 20 free 20, held backed 0 free 0, written off 10, generation G
     show A                        → backed 30 held 30, free 0 held 0
     settle R2 final 30            → final 30

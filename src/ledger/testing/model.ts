@@ -238,7 +238,7 @@ export class Model {
       const state = hold.state === 'unresolved' ? 'released' : 'final'
       this.#move(hold, { state, chargeMicros: before, estimate: false })
     }
-    return `${hold.state} ${hold.paid.length} difference ${hold.paid.length - before}`
+    return `${settledText(hold)} difference ${hold.paid.length - before}`
   }
 
   #stand([to, ...ids]: readonly string[]): string {

@@ -7,7 +7,7 @@ import {
 } from '../../vocabulary/money.ts'
 import type { Correction, RequestFacts, Resolution } from '../../vocabulary/outcome.ts'
 import type { PaymentJudgment, PurchaseFact } from '../../vocabulary/purchase.ts'
-import type { OpenHoldInput } from '../ledger.ts'
+import type { OpenHoldInput, Settled } from '../ledger.ts'
 import type { PostPurchaseInput } from '../rules/post-purchase.ts'
 import type { Bench } from './bench.ts'
 import { ownLimitsOf, periodText, refusalText, usageOf } from './limit-script.ts'
@@ -82,16 +82,14 @@ const ACTIONS: Readonly<Record<string, (bench: Bench, words: Words) => Promise<s
     const facts = { ...FACTS, usage: usageOf(after(words, 'used')) }
     const input = { requestId, resolution, facts }
     const settled = await bench.ledger.settle(input)
-    const overrun = settled.overrunMicros === 0 ? '' : ` overrun ${settled.overrunMicros}`
-    const when = settled.settledNow ? '' : ' before'
-    return `${settled.state} ${settled.chargedMicros}${overrun}${when}`
+    return `${chargeText(settled)}${settled.settledNow ? '' : ' before'}`
   },
   async correct(bench, [requestId = '', ...words]) {
     const correction = correctionOf(words, await feeOf(bench, requestId))
     const corrected = await bench.ledger.correct({ requestId, correction })
     switch (corrected.kind) {
       case 'corrected':
-        return `${corrected.state} ${corrected.chargedMicros} difference ${corrected.differenceMicros}`
+        return `${chargeText(corrected)} difference ${corrected.differenceMicros}`
       case 'unchanged':
         return `unchanged ${corrected.state} ${corrected.chargedMicros}`
       case 'unknownRequest':
@@ -310,6 +308,14 @@ function resolutionOf([kind, value, estimate]: Words, feeBasisPoints: number): R
     generationId: 'G',
     stands: estimate === 'stands',
   }
+}
+
+function chargeText({
+  state,
+  chargedMicros,
+  overrunMicros,
+}: Pick<Settled, 'state' | 'chargedMicros' | 'overrunMicros'>): string {
+  return `${state} ${chargedMicros}${overrunMicros === 0 ? '' : ` overrun ${overrunMicros}`}`
 }
 
 function correctionOf([kind, value, estimate]: Words, feeBasisPoints: number): Correction {
