@@ -345,9 +345,6 @@ export type LedgerVerdict<Kind extends CommandKind = CommandKind> = ReturnType<
   (typeof ROWS)[Kind]['rule']
 >
 
-/** The verdict on a command of this type. */
-export type VerdictOf<Given extends LedgerCommand> = LedgerVerdict<Given['kind']>
-
 /**
  * A command that an operator may give, as a function. `by` is the operator who gives it on the page: what it changes is
  * recorded in the same commit.

@@ -11,8 +11,8 @@ import {
 import { StoreRefused } from '../../store/store-failure.ts'
 import type { RowOf } from '../../store/table.ts'
 import { micros } from '../../vocabulary/money.ts'
-import { applyCommand, uncountedBy } from '../apply-command.ts'
-import type { Ledger, LedgerCommand, LedgerVerdict, VerdictOf } from '../commands.ts'
+import { applyCommand, recordedCommands, uncountedBy } from '../apply-command.ts'
+import type { CommandKind, Ledger, LedgerCommand, LedgerVerdict } from '../commands.ts'
 import type { LedgerLimits } from '../ledger.ts'
 import type { Change } from '../rows.ts'
 import type { Uncounted } from '../rules/limits.ts'
@@ -51,6 +51,7 @@ class MemoryBench implements Bench {
   }
 
   readonly ledger: Ledger = {
+    ...recordedCommands(async (given) => this.#commit(given)),
     openHold: async (input) => {
       const verdict = this.#commit({ kind: 'openHold', input })
       if (verdict.kind === 'ended') throw new StoreRefused(verdict.state)
@@ -67,22 +68,9 @@ class MemoryBench implements Bench {
     noteGeneration: (input) => {
       this.#commit({ kind: 'noteGeneration', input })
     },
-    correct: async (input) => this.#commit({ kind: 'correct', input }),
     settleStanding: async (input) => this.#commit({ kind: 'settleStanding', input }),
-    addCredit: async (input) => this.#commit({ kind: 'addCredit', input }),
-    redeemCode: async (input) => this.#commit({ kind: 'redeemCode', input }),
-    postPurchase: async (input) => this.#commit({ kind: 'postPurchase', input }),
-    dismissPurchase: async (input) => this.#commit({ kind: 'dismissPurchase', input }),
     abandonInstance: async (input) => this.#commit({ kind: 'abandonInstance', input }),
     abandonHolds: async (input) => this.#commit({ kind: 'abandonHolds', input }),
-    createAccount: async (input) => this.#commit({ kind: 'createAccount', input }),
-    updateAccount: async (input) => this.#commit({ kind: 'updateAccount', input }),
-    addApiKey: async (input) => this.#commit({ kind: 'addApiKey', input }),
-    updateApiKey: async (input) => this.#commit({ kind: 'updateApiKey', input }),
-    rotateApiKey: async (input) => this.#commit({ kind: 'rotateApiKey', input }),
-    deleteApiKey: async (input) => this.#commit({ kind: 'deleteApiKey', input }),
-    addCreditCode: async (input) => this.#commit({ kind: 'addCreditCode', input }),
-    revokeCreditCode: async (input) => this.#commit({ kind: 'revokeCreditCode', input }),
   }
 
   setNowMs(nowMs: number): void {
@@ -135,7 +123,9 @@ class MemoryBench implements Bench {
 
   async close(): Promise<void> {}
 
-  #commit<Command extends LedgerCommand>(command: Command): VerdictOf<Command> {
+  #commit<Kind extends CommandKind>(given: LedgerCommand<Kind>): LedgerVerdict<Kind> {
+    // A command of some kind is a command.
+    const command = given as LedgerCommand
     const work = new UnitOfWork()
     for (const row of this.#accounts.values()) work.accounts.load(row)
     for (const row of this.#apiKeys.values()) work.apiKeys.load(row)
@@ -159,7 +149,7 @@ class MemoryBench implements Bench {
     for (const row of changed(receiptNumbers)) this.#receiptNumbers.set(row.id, row)
     this.#entries.push(...entries.inserted)
     // Rules with a bug too answer a command of a kind with a verdict of that kind.
-    return verdict as VerdictOf<Command>
+    return verdict as LedgerVerdict<Kind>
   }
 
   #periodCount({ owner, id, span }: Uncounted): PeriodCount {
