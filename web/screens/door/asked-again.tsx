@@ -11,6 +11,7 @@ import { Field } from '../../parts/field.tsx'
 import { hasPasskeys, signByPasskey } from '../../parts/passkey.ts'
 import { messageOf } from './door-form.tsx'
 import { OutsideWays } from './outside.tsx'
+import { PASSWORD } from './sign-in-fields.ts'
 
 interface AskedAgainProps {
   /** Ends the wait of the change: whether the user has signed in again. */
@@ -73,11 +74,7 @@ function ByPassword({ me, onRight, onClose, children }: StepProps & { children: 
     >
       <p>This change needs your password, because you last entered it more than ten minutes ago.</p>
       <Field
-        label="Password"
-        name="password"
-        type="password"
-        autoComplete="current-password"
-        required
+        {...PASSWORD}
         autoFocus
         error={error === null || isOfFactor ? null : messageOf(error)}
       />

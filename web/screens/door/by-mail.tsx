@@ -7,6 +7,7 @@ import { MailedCodeField } from '../../parts/code-field.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Door } from './door.tsx'
 import { DoorForm, messageOf } from './door-form.tsx'
+import { EMAIL } from './sign-in-fields.ts'
 
 const route = getRouteApi('/sign-in-by-mail')
 
@@ -124,15 +125,7 @@ function AskForm<Answer>({ ask, submit, onAsked }: AskFormProps<Answer>) {
   }
   return (
     <form className="mt-5 grid gap-4" onSubmit={(event) => void send(event)}>
-      <Field
-        label="Email"
-        name="email"
-        type="email"
-        autoComplete="username"
-        required
-        autoFocus
-        error={error === null ? null : messageOf(error)}
-      />
+      <Field {...EMAIL} autoFocus error={error === null ? null : messageOf(error)} />
       <button type="submit" className="btn pri h-10" disabled={isSending}>
         {submit}
       </button>

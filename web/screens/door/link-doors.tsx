@@ -10,6 +10,7 @@ import { GreyForm } from '../../parts/states.tsx'
 import { Door } from './door.tsx'
 import { DoorForm, type DoorFormProps } from './door-form.tsx'
 import { OutsideWays } from './outside.tsx'
+import { EMAIL } from './sign-in-fields.ts'
 
 /** The first operator, by the link of the first start. */
 export function Setup() {
@@ -38,15 +39,7 @@ export function Setup() {
       {(wrong) => (
         <>
           <NameField error={wrong('name')} />
-          <Field
-            label="Email"
-            name="email"
-            type="email"
-            autoComplete="username"
-            required
-            error={wrong('email')}
-            hint="You sign in with it. No email is sent."
-          />
+          <Field {...EMAIL} error={wrong('email')} hint="You sign in with it. No email is sent." />
           <NewPassword error={wrong('password')} />
         </>
       )}

@@ -6,6 +6,7 @@ import { Field } from '../../parts/field.tsx'
 import { Door } from './door.tsx'
 import { DoorForm } from './door-form.tsx'
 import { OutsideWays } from './outside.tsx'
+import { EMAIL, PASSWORD } from './sign-in-fields.ts'
 
 const route = getRouteApi('/sign-in')
 
@@ -37,23 +38,8 @@ export function SignIn() {
       >
         {(wrong) => (
           <>
-            <Field
-              label="Email"
-              name="email"
-              type="email"
-              autoComplete="username"
-              required
-              autoFocus
-              error={wrong('email')}
-            />
-            <Field
-              label="Password"
-              name="password"
-              type="password"
-              autoComplete="current-password"
-              required
-              error={wrong('password')}
-            />
+            <Field {...EMAIL} autoFocus error={wrong('email')} />
+            <Field {...PASSWORD} error={wrong('password')} />
           </>
         )}
       </DoorForm>
