@@ -34,11 +34,12 @@ export function openLog({
   })
   let isTaken = true
   const { flushSync } = destination
+  const flushNothing = (): void => {}
   // A reader that has gone, or a full disk: neither ends a server with requests in flight. The next batch is tried again.
   destination.on('error', () => {
     isTaken = false
     // At the end of the process it would try without end.
-    destination.flushSync = () => {}
+    destination.flushSync = flushNothing
   })
   destination.on('write', () => {
     isTaken = true
