@@ -162,10 +162,12 @@ test('other requests have turns while the text of a large body is sized', async 
 })
 
 test.each([
-  ['is refused', 'sim/unknown', null],
-  ['waits for its prices', 'acme/some-model', new Promise<never>(() => {})],
-] as const)('a large body that %s keeps no other from its turn', async (_, modelName, prices) => {
-  let isFirst = true
+  ['is refused', 'sim/unknown'],
+  ['waits for its prices', 'acme/some-model'],
+])('a large body that %s keeps no other from its turn', async (_, modelName) => {
+  const isRefused = modelName === 'sim/unknown'
+  let isFirst = !isRefused
+  const prices = Promise.withResolvers<void>()
   const answer = '{"id":"gen-1","usage":{"prompt_tokens":1,"cost":0.001}}'
   const world = await startJourneyWorld({
     upstream: async (socket) => {
@@ -178,9 +180,9 @@ test.each([
         return offerFor(name, endpoint)
       },
       holdOffer(offer) {
-        const waits = isFirst && prices !== null
+        if (!isFirst) return holdOffer(offer)
         isFirst = false
-        return waits ? prices : holdOffer(offer)
+        return prices.promise.then(() => holdOffer(offer))
       },
     }),
   })
@@ -190,7 +192,7 @@ test.each([
     body: bodyOf(MIB, false).replace('acme/some-model', modelName),
     signal: leaving.signal,
   }).catch(() => null)
-  if (prices === null) await (await first)?.body.dump()
+  if (isRefused) await (await first)?.body.dump()
   const { statusCode, body } = await request(world.url, {
     method: 'POST',
     body: bodyOf(MIB, false),
@@ -198,4 +200,5 @@ test.each([
   expect([statusCode, await body.text()]).toEqual([200, answer])
   leaving.abort()
   await first
+  prices.resolve()
 })
