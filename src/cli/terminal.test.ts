@@ -48,6 +48,16 @@ describe('progress', () => {
   })
 })
 
+test('a name can not turn the rest of its line around: its characters for that are written as escapes', () => {
+  const terminal = terminalOf(true)
+  terminal.out('acct_1  Ann\u202e 000,1$ \u2066x')
+  terminal.note(JSON.stringify({ name: 'Ann\u202e' }))
+  const [line = '', json = ''] = written.split('\n')
+  expect(line).toBe(String.raw`acct_1  Ann\u202e 000,1$ \u2066x`)
+  expect(json).toBe(String.raw`{"name":"Ann\u202e"}`)
+  expect(JSON.parse(json)).toEqual({ name: 'Ann\u202e' })
+})
+
 test.each([
   [0, '0 entries'],
   [1, '1 entry'],

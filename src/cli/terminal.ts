@@ -34,9 +34,17 @@ export function createTerminal({
   }
   const writeTo = (stream: TerminalStream) => (text: string) => {
     show('')
-    stream.write(`${text}\n`)
+    stream.write(`${text.replace(TURNS, escaped)}\n`)
   }
   return { out: writeTo(results), note: writeTo(remarks), progress: show }
+}
+
+// Characters that turn the direction of the text after them, so that a name could rewrite the rest of its line. In JSON
+// the escape means the same character.
+const TURNS = /[\u202a-\u202e\u2066-\u2069]/g
+
+function escaped(char: string): string {
+  return `\\u${char.charCodeAt(0).toString(16)}`
 }
 
 /** The process's own terminal. */
