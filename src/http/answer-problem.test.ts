@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { ReadRefused } from '../store/store-failure.ts'
-import { problemOf } from './answer-problem.ts'
+import { ReadRefused, StoreUnavailable } from '../store/store-failure.ts'
+import { problemOf, STORE_AWAY } from './answer-problem.ts'
 
 test('a read that took too long is refused for good, and says what to ask for', () => {
   expect(problemOf(new ReadRefused('tooLong'))).toMatchObject({
@@ -17,5 +17,15 @@ test('a read behind too many others says when to come back', () => {
     httpStatus: 503,
     isFinal: false,
     retryAfterSeconds: 2,
+  })
+})
+
+test('while the store is away, only inference calls are told that inference is unavailable', () => {
+  const away = new StoreUnavailable('ECONNREFUSED')
+  expect(problemOf(away).message).toBe('Inference is temporarily unavailable.')
+  expect(problemOf(away, STORE_AWAY)).toMatchObject({
+    code: 'service_unavailable',
+    message: STORE_AWAY,
+    retryAfterSeconds: 1,
   })
 })

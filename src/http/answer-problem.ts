@@ -27,11 +27,22 @@ const BROKEN_DRAIN_TIMEOUT_MS = 2_000
 // Node itself reads and drops the rest of a body this small, and then reads the next request.
 const SMALL_BODY_BYTES_MAX = 64 * 1024
 
-/** Turns anything thrown into a problem. An unknown error is `internal_error`; its text goes to the log only. */
-export function problemOf(thrown: unknown): Problem {
+/** What a call that is no inference call is told while the store can't be reached. */
+export const STORE_AWAY =
+  'The database cannot be reached at the moment. Try again in a few seconds.'
+
+/**
+ * Turns anything thrown into a problem. An unknown error is `internal_error`; its text goes to the log only. By position:
+ * what was thrown, and the message while the store can't be reached; default: that of inference calls.
+ */
+export function problemOf(thrown: unknown, storeAway?: string): Problem {
   if (thrown instanceof Problem) return thrown
   if (thrown instanceof StoreUnavailable) {
-    return new Problem('service_unavailable', { cause: thrown, retryAfterSeconds: 1 })
+    return new Problem('service_unavailable', {
+      ...(storeAway === undefined ? {} : { message: storeAway }),
+      cause: thrown,
+      retryAfterSeconds: 1,
+    })
   }
   if (thrown instanceof ReadRefused) return refusedRead(thrown)
   return new Problem('internal_error', { cause: thrown })

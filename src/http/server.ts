@@ -6,7 +6,7 @@ import type { OperationSection } from '../operations/operations.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { Access } from './access.ts'
-import { answerProblem, problemOf } from './answer-problem.ts'
+import { answerProblem, problemOf, STORE_AWAY } from './answer-problem.ts'
 import { ClientRequest, Connections } from './connections.ts'
 import { createHealth, type Health, type HealthInput } from './health.ts'
 import type { Inference } from './inference.ts'
@@ -110,7 +110,7 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
       answerNotFound({ clientRequest: request.raw, client: reply.raw, requestId: request.id })
       return
     }
-    const problem = problemOf(error)
+    const problem = problemOf(error, STORE_AWAY)
     if (problem.code === 'internal_error') input.onFailure(request.id, problem)
     answerProblem({
       clientRequest: request.raw,
