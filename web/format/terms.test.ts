@@ -24,16 +24,16 @@ test('lists are read with commas, spaces and lines between their models', () => 
 test.each([
   ['amount', 'ten'],
   ['amount', '-5'],
-  ['requestsPerMinute', '0'],
-  ['inFlight', '1.5'],
-  ['tokensPerMinute', 'many'],
+  ['requests_per_minute', '0'],
+  ['in_flight', '1.5'],
+  ['tokens_per_minute', 'many'],
 ] as const)('%s is no %j', (field, text) => {
   const typed = { ...typedTerms(TERMS, 'UTC'), [field]: text }
   expect(readTerms(typed)).toEqual({ terms: null, faults: { [field]: expect.any(String) } })
 })
 
 test('what was not touched is not sent, and what was emptied is taken away', () => {
-  const typed = { ...typedTerms(TERMS, 'UTC'), amount: '', tokensPerMinute: '' }
+  const typed = { ...typedTerms(TERMS, 'UTC'), amount: '', tokens_per_minute: '' }
   expect(changedTerms(TERMS, readTerms(typed).terms ?? TERMS)).toEqual({
     allowance: null,
     limits: { tokens_per_minute: null },

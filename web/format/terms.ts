@@ -4,6 +4,29 @@ import { readMoney, typedMoney } from './money.ts'
 /** Over which time an allowance lasts. */
 type Period = NonNullable<ApiKey['allowance']>['period']
 
+/** A limit that is a number. */
+export type LimitName = keyof ApiKey['limits']
+
+/** The limits, in the order of their fields: their words, and what applies where one is not set. */
+export const LIMITS: Readonly<
+  Record<LimitName, { readonly word: string; readonly unset: 'default' | 'none' }>
+> = {
+  requests_per_minute: { word: 'Requests a minute', unset: 'default' },
+  in_flight: { word: 'Requests in flight', unset: 'default' },
+  tokens_per_minute: { word: 'Tokens a minute', unset: 'none' },
+}
+
+// The object has these names alone, as its type says.
+export const LIMIT_NAMES = Object.keys(LIMITS) as readonly LimitName[]
+
+function byLimit<Value>(make: (name: LimitName) => Value): Record<LimitName, Value> {
+  // It has each name of the list.
+  return Object.fromEntries(LIMIT_NAMES.map((name) => [name, make(name)])) as Record<
+    LimitName,
+    Value
+  >
+}
+
 /** The models, allowance and limits of keys and accounts, as the API takes them; null: not set. */
 export interface Terms {
   readonly models: { readonly allow: readonly string[]; readonly deny: readonly string[] } | null
@@ -12,27 +35,20 @@ export interface Terms {
     'amount' | 'period' | 'time_zone'
   > | null
   /** Null: the default of the gateway. */
-  readonly limits: {
-    readonly requests_per_minute: number | null
-    readonly in_flight: number | null
-    readonly tokens_per_minute: number | null
-  }
+  readonly limits: Readonly<Record<LimitName, number | null>>
 }
 
 /** The part of changed terms that is sent: only the changed limits. */
 export type ChangedTerms = Partial<Omit<Terms, 'limits'> & { limits: Partial<Terms['limits']> }>
 
 /** The same as it is typed. */
-export interface TypedTerms {
+export interface TypedTerms extends Readonly<Record<LimitName, string>> {
   readonly allow: string
   readonly deny: string
   /** Dollars; empty: no allowance. */
   readonly amount: string
   readonly period: Period
   readonly timeZone: string
-  readonly requestsPerMinute: string
-  readonly inFlight: string
-  readonly tokensPerMinute: string
 }
 
 /** The fields of the form of terms. */
@@ -47,21 +63,18 @@ export type ReadTerms =
 export const NO_TERMS: Terms = {
   models: null,
   allowance: null,
-  limits: { requests_per_minute: null, in_flight: null, tokens_per_minute: null },
+  limits: byLimit(() => null),
 }
 
 /** Terms as a person changes them; `zone` is the time zone of a new allowance. */
 export function typedTerms({ models, allowance, limits }: Terms, zone: string): TypedTerms {
-  const number = (value: number | null) => (value === null ? '' : String(value))
   return {
     allow: models?.allow.join(', ') ?? '',
     deny: models?.deny.join(', ') ?? '',
     amount: allowance === null ? '' : typedMoney(allowance.amount),
     period: allowance?.period ?? 'month',
     timeZone: allowance?.time_zone ?? zone,
-    requestsPerMinute: number(limits.requests_per_minute),
-    inFlight: number(limits.in_flight),
-    tokensPerMinute: number(limits.tokens_per_minute),
+    ...byLimit((name) => String(limits[name] ?? '')),
   }
 }
 
@@ -75,17 +88,12 @@ export function hasTerms({ models, allowance, limits }: Terms): boolean {
 export function readTerms(typed: TypedTerms): ReadTerms {
   const faults: Partial<Record<TermsField, string>> = {}
   const list = (field: 'allow' | 'deny') => typed[field].split(/[\s,]+/).filter(Boolean)
-  const whole = (field: 'requestsPerMinute' | 'inFlight' | 'tokensPerMinute'): number | null => {
+  const limits = byLimit((field): number | null => {
     const text = typed[field].replaceAll(',', '').trim()
     if (text === '') return null
     if (!/^[1-9]\d{0,14}$/.test(text)) faults[field] = 'A whole number from 1, or nothing.'
     return Number(text)
-  }
-  const limits = {
-    requests_per_minute: whole('requestsPerMinute'),
-    in_flight: whole('inFlight'),
-    tokens_per_minute: whole('tokensPerMinute'),
-  }
+  })
   const models = { allow: list('allow'), deny: list('deny') }
   const amount = typed.amount.trim() === '' ? null : readMoney(typed.amount)
   if (amount === null && typed.amount.trim() !== '') {

@@ -2,6 +2,9 @@ import { useId, useState } from 'react'
 import { ApiError } from '../api/client.ts'
 import {
   hasTerms,
+  LIMIT_NAMES,
+  LIMITS,
+  type LimitName,
   type ReadTerms,
   readTerms,
   type Terms,
@@ -64,11 +67,16 @@ export function TermsInputs(props: Omit<TermsFieldsProps, 'isOpen'>) {
       onChange({ ...typed, [name]: event.target.value }),
     error: faults?.[name] ?? (refused === name ? (error?.message ?? null) : null),
   })
-  const number = (name: TermsField) => ({
-    ...input(name),
-    className: 'num',
-    inputMode: 'numeric' as const,
-  })
+  const limit = (name: LimitName) => (
+    <Field
+      key={name}
+      label={LIMITS[name].word}
+      {...input(name)}
+      className="num"
+      inputMode="numeric"
+      placeholder={LIMITS[name].unset === 'default' ? unset : 'No limit'}
+    />
+  )
   return (
     <>
       <Field
@@ -104,11 +112,8 @@ export function TermsInputs(props: Omit<TermsFieldsProps, 'isOpen'>) {
           <option key={zone} value={zone} />
         ))}
       </datalist>
-      <div className="pair">
-        <Field label="Requests a minute" {...number('requestsPerMinute')} placeholder={unset} />
-        <Field label="Requests in flight" {...number('inFlight')} placeholder={unset} />
-      </div>
-      <Field label="Tokens a minute" {...number('tokensPerMinute')} placeholder="No limit" />
+      <div className="pair">{LIMIT_NAMES.slice(0, 2).map(limit)}</div>
+      {LIMIT_NAMES.slice(2).map(limit)}
     </>
   )
 }
@@ -140,9 +145,7 @@ const FIELDS: readonly (readonly [param: string, field: TermsField])[] = [
   ['models', 'allow'],
   ['allowance.time_zone', 'timeZone'],
   ['allowance', 'amount'],
-  ['limits.requests_per_minute', 'requestsPerMinute'],
-  ['limits.in_flight', 'inFlight'],
-  ['limits.tokens_per_minute', 'tokensPerMinute'],
+  ...LIMIT_NAMES.map((name) => [`limits.${name}`, name] as const),
 ]
 
 /** The field of a parameter, such as `models.allow.2`; null: none of these. */

@@ -5,6 +5,7 @@ import type { Account } from '../../api/answers.ts'
 import { oneAccountQuery } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { count, percentOf } from '../../format/numbers.ts'
+import { LIMIT_NAMES, LIMITS } from '../../format/terms.ts'
 import { Grey } from '../../parts/states.tsx'
 import { AllowanceLine, MetadataLine, OnlyModels } from '../../parts/terms-lines.tsx'
 
@@ -37,9 +38,7 @@ function Terms({ account }: { readonly account: Account }) {
       account.fee_basis_points === null ? 'The model’s fee' : percentOf(account.fee_basis_points),
     ],
     ['Allowance', allowance === null ? 'None' : `${money(allowance.amount)} a ${allowance.period}`],
-    ['Requests a minute', limit(limits.requests_per_minute)],
-    ['Requests in flight', limit(limits.in_flight)],
-    ['Tokens a minute', limit(limits.tokens_per_minute)],
+    ...LIMIT_NAMES.map((name) => [LIMITS[name].word, limit(limits[name])] as const),
     ['Models', models === null ? 'All' : <OnlyModels key="models" models={models} />],
     ['Low-credit alert', `Below ${money(account.low_balance ?? LOW_BALANCE_DEFAULT_MICROS)}`],
   ]

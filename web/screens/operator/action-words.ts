@@ -2,6 +2,7 @@ import { COMMAND_LINE, type RecordedOperation } from '../../../src/vocabulary/re
 import type { OperatorAction } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { percentOf } from '../../format/numbers.ts'
+import { LIMITS } from '../../format/terms.ts'
 
 type Detail = OperatorAction['detail']
 
@@ -130,9 +131,9 @@ const FIELDS: Readonly<Record<string, Field>> = {
   low_balance: { word: 'Low-credit alert', show: asMoney, none: '$5.00' },
   allowance: { word: 'Allowance', show: asMoney },
   allowance_period: { word: 'Period' },
-  requests_per_minute: { word: 'Requests a minute', none: 'default' },
-  in_flight: { word: 'In flight', none: 'default' },
-  tokens_per_minute: { word: 'Tokens a minute' },
+  ...Object.fromEntries(
+    Object.entries(LIMITS).map(([name, { word, unset }]) => [name, { word, none: unset }]),
+  ),
   expires_at: { word: 'Expires', show: asDay, none: 'never' },
   models: { word: 'Models' },
   models_allow: { word: 'Models allowed', none: 'all' },
