@@ -108,3 +108,38 @@ test('a full disk ends no process that logs, and keeps none from ending', async 
   expect(await once(child, 'close')).toEqual([0, null])
   expect(remarks).toBe('')
 })
+
+test('a log that waits for a full disk with all that it can hold goes on when there is room', async () => {
+  const script = `
+    const fs = (await import('node:fs')).default
+    const { write } = fs
+    let isFull = true
+    let isWritten = false
+    fs.write = (...input) => {
+      const done = input.pop()
+      const failure = Object.assign(new Error('no space is left'), { code: 'ENOSPC' })
+      if (isFull) return process.nextTick(done, failure)
+      write(...input, (...result) => {
+        isWritten = true
+        done(...result)
+      })
+    }
+    const { openLog } = await import(${JSON.stringify(import.meta.resolve('./log.ts'))})
+    const { log, close } = openLog({ level: 'info' })
+    const long = 'x'.repeat(64 * 1024)
+    for (let line = 0; line < 300; line++) {
+      log.info(long)
+      await new Promise(setImmediate)
+    }
+    isFull = false
+    while (!isWritten) {
+      log.info(long)
+      await new Promise(setImmediate)
+    }
+    log.info('the last line')
+    await close()
+    process.exit()`
+  const args = ['--input-type=module', '--eval', script]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 1 << 26 })
+  expect(stdout.length).toBeGreaterThan(10 * 1024 * 1024)
+})

@@ -41,6 +41,8 @@ export function openLog({
     // At the end of the process it would try without end.
     destination.flushSync = flushNothing
   })
+  // Full of waiting lines, it takes no more, and then tries no more by itself.
+  destination.on('drop', () => destination.flush())
   destination.on('write', () => {
     isTaken = true
     destination.flushSync = flushSync
