@@ -27,7 +27,8 @@ export async function auditErrorsOfHour(
   const errors = await errorsIn(view, { step: 'hour', from: hour, until: hour + 1 })
   const place = { step: 'hour', number: hour } as const
   const failed = compare(place, { stored: countsOf(errors), recomputed: failedOf(rows) })
-  if (present === null) return failed
+  // Of a partly pruned day that was rolled up before codes were counted, no code is known.
+  if (present === null || errors.some(({ code }) => code === '')) return failed
   const expected = new ErrorsByGroup(place)
   for (const row of present) {
     expected.add({ ...row, api_key_id: '' })

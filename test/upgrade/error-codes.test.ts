@@ -11,14 +11,15 @@ import { insertBefore, openStoreBefore } from './store-before.ts'
 
 /** The migration that counts failed requests by error code, on the schema before it. */
 
-const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 const NOW_MS = Date.parse('2026-03-05T12:00:00Z')
 const PRUNED_MS = Date.parse('2026-03-01')
 const WHOLE_MS = Date.parse('2026-03-02')
 
 const idAt = (timeMs: number) => `${firstIdOf({ prefix: 'req', timeMs })}0000000000000001`
 
-/** Two days that are rolled up: of the first, one of two failed requests was pruned. */
+/** Two days that are rolled up: of the first, one of three failed requests was pruned. */
 async function fill(store: Store): Promise<void> {
   const owner = { name: 'test', created_at_ms: 0 }
   const of = { model_id: 'm', endpoint: 'chat', upstream: 'one' }
@@ -26,29 +27,41 @@ async function fill(store: Store): Promise<void> {
   await insertBefore(store, 'api_keys', [
     { id: 'K', account_id: 'A', ...owner, key_hash: 'hash', display_prefix: 'prefix' },
   ])
-  for (const [startMs, requests] of [
-    [PRUNED_MS, 2],
-    [WHOLE_MS, 1],
+  for (const [startMs, byHour] of [
+    [
+      PRUNED_MS,
+      new Map([
+        [0, 2],
+        [5, 1],
+      ]),
+    ],
+    [WHOLE_MS, new Map([[0, 1]])],
   ] as const) {
     const day = startMs / DAY_MS
-    const sums = { ...of, requests, failed: requests }
-    await insertBefore(store, 'requests', [
-      {
-        ...{ id: idAt(startMs), account_id: 'A', api_key_id: 'K', instance_id: 'I', ...of },
-        ...{ stream: 0, state: 'final', price_snapshot_id: 'p', opened_at_ms: 0, settled_at_ms: 0 },
-        error_code: 'upstream_error',
-      },
-    ])
+    const all = [...byHour.values()].reduce((sum, requests) => sum + requests, 0)
+    const sums = { ...of, requests: all, failed: all }
     for (const account_id of ['', 'A']) {
-      await insertBefore(store, 'usage_hours', [{ hour: day * 24, account_id, ...sums }])
       await insertBefore(store, 'usage_days', [{ day, account_id, api_key_id: '', ...sums }])
     }
     await insertBefore(store, 'usage_days', [{ day, account_id: 'A', api_key_id: 'K', ...sums }])
+    for (const [hour, requests] of byHour) {
+      await insertBefore(store, 'requests', [
+        {
+          ...{ id: idAt(startMs + hour * HOUR_MS), account_id: 'A', api_key_id: 'K', ...of },
+          ...{ instance_id: 'I', stream: 0, state: 'final', error_code: 'upstream_error' },
+          ...{ price_snapshot_id: 'p', opened_at_ms: 0, settled_at_ms: 0 },
+        },
+      ])
+      for (const account_id of ['', 'A']) {
+        const rolled = { hour: day * 24 + hour, account_id, ...of, requests, failed: requests }
+        await insertBefore(store, 'usage_hours', [rolled])
+      }
+    }
     await insertBefore(store, 'usage_rolled', [
-      { step: 'day', number: day, requests, rolled_at_ms: 0 },
+      { step: 'day', number: day, requests: all, rolled_at_ms: 0 },
       ...Array.from({ length: 24 }, (_, hour) => {
-        const rolled = hour === 0 ? requests : 0
-        return { step: 'hour', number: day * 24 + hour, requests: rolled, rolled_at_ms: 0 }
+        const requests = byHour.get(hour) ?? 0
+        return { step: 'hour', number: day * 24 + hour, requests, rolled_at_ms: 0 }
       }),
     ])
   }
@@ -64,7 +77,7 @@ test.each(TEST_DATABASES)(
     const store = await openStore({ url: database.url, migrateStore: 'always' })
     const expected = {
       codes: [{ code: 'upstream_error', requests: 1, latestId: idAt(WHOLE_MS) }],
-      unknown: 2,
+      unknown: 3,
     }
     const range = { apiKeyId: null, sinceMs: PRUNED_MS, untilMs: NOW_MS }
     const counted = () =>
