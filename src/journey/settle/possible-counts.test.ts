@@ -72,6 +72,11 @@ describe('counts are believed', () => {
       { endpoint: 'embeddings', textTokens: 5e6 },
     ],
     [
+      'of short inputs to embed, each behind an instruction of the server',
+      { inputTokens: 460_000 },
+      { endpoint: 'embeddings', textTokens: 50_000 },
+    ],
+    [
       'of files, each up to a whole window',
       { inputTokens: 3_000_000 },
       { media: { ...NO_MEDIA, files: 3, firstFilePath: 'messages' } },

@@ -6,6 +6,9 @@ import { sizePrompt } from '../hold-size/token-size.ts'
 /** A step may search for several things at once. */
 const SEARCHES_A_STEP_MAX = 10
 
+/** A server may put an instruction of its own before each of many short texts to embed. */
+const INSTRUCTION_TIMES = 16
+
 interface Counted {
   readonly call: Call
   readonly offer: Offer
@@ -35,13 +38,14 @@ function isPossible(usage: TokenUsage, { call, offer }: Counted): boolean {
   const { serverTools, steps } = call.tools
   const readings = call.completions * (1 + (serverTools ? steps : 0) + (call.compacts ? 1 : 0))
   const written = sizePrompt(call, { ...offer, contextTokens: null })
+  const times = call.rules.prompt.windows === 'any' ? INSTRUCTION_TIMES : 1
   const answerTokens = Math.max(
     answerTokensMax(offer) ?? windowTokens,
     call.outputCapTokens ?? 0,
     call.reasoningTokens,
   )
   return (
-    promptTokens <= readings * Math.max(windowTokens, written.promptTokens) &&
+    promptTokens <= readings * Math.max(windowTokens, times * written.promptTokens) &&
     outputTokens <= readings * (answerTokens + call.thinkingTokens) &&
     searches <= call.completions * TOOL_STEPS_DEFAULT * SEARCHES_A_STEP_MAX
   )
