@@ -239,6 +239,7 @@ test.each([
     expect(await answerOf('/v1/messages')).toMatch(
       /\r\nrequest-id: (req_\w+)\r\n.*\{"type":"error",.*"request_id":"\1"\}$/s,
     )
+    expect(await answerOf('http://a.example/v1/messages')).toMatch(/\{"type":"error",/)
     expect(await answerOf('/v1/responses')).toMatch(/\{"error":\{"message":/)
   },
 )

@@ -263,7 +263,7 @@ const REQUEST_LINE_BYTES_MAX = 2_048
 function urlIn(bytes: unknown): string {
   if (!Buffer.isBuffer(bytes)) return ''
   const line = bytes.toString('latin1', 0, REQUEST_LINE_BYTES_MAX)
-  return /^[A-Z]+ (\S+) HTTP\//.exec(line)?.[1] ?? ''
+  return /^[A-Z]+ (?:https?:\/\/[^/?# ]+)?(\S+) HTTP\//i.exec(line)?.[1] ?? ''
 }
 
 function problemOf(error: RefusedBytes): Problem {

@@ -93,8 +93,8 @@ export class CreditTally {
     const { of } = ENTRY_FACTS[kind]
     if (of === null) return
     const posted = this.#postedOf(of)
-    // Several entries of a row have references of their own: its ID, and what tells them apart.
-    const [rowId = ''] = (reference ?? '').split(':')
+    // The entries of a purchase have references of their own: its ID, and what tells them apart.
+    const rowId = of === 'pur' ? (reference ?? '').replace(/:.*/s, '') : (reference ?? '')
     const before = posted.get(rowId)
     const { entries, micros } = sumOf(before, kind)
     const sum = { entries: entries + 1, micros: micros + amountMicros }
