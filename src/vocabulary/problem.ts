@@ -105,14 +105,14 @@ export const PROBLEMS = {
 
   // Ours, or the way to the provider.
   internal_error: row(500, 'platform', 'retry', { message: 'The gateway failed on this request.', meaning: 'The gateway failed; its log has the request ID.', remedy: 'Try again; if it persists, send the request ID to the operator.' }),
-  upstream_error: row(502, 'upstream', 'retry', { message: 'The provider failed on this request.', meaning: 'The provider failed or could not be reached, and nothing is charged; or its answer was lost, and the hold stays reserved until the charge is known.', remedy: 'Try again.' }),
+  upstream_error: row(502, 'upstream', 'retry', { message: 'The provider failed on this request.', meaning: 'The provider failed or could not be reached, and nothing is charged; or its answer was lost, and the hold stays until the charge is known.', remedy: 'Try again.' }),
   payment_unavailable: row(502, 'upstream', 'retry', { message: 'The payment provider does not answer.', meaning: 'The payment provider does not answer, or is not configured on this gateway.', remedy: 'Try again; if it persists, ask the operator to check its settings.' }),
   chain_unavailable: row(502, 'upstream', 'retry', { message: "Deposits can't be checked at the moment.", meaning: 'The nodes of the chain have not agreed on an answer for two minutes. Deposits that were sent are credited once they do.', remedy: 'Try again later, or pay by another method.' }),
   quote_unavailable: row(502, 'upstream', 'retry', { message: 'This token has no usable price at the moment.', meaning: 'The price of the token is missing, too old, or too far from a dollar.', remedy: 'Try again later, or pay by another method.' }),
   sign_in_unavailable: row(502, 'upstream', 'retry', { message: 'The provider of this sign-in does not answer.', meaning: 'The provider of the sign-in did not answer within ten seconds.', remedy: 'Try again, or sign in another way.' }),
   service_unavailable: row(503, 'platform', 'retry', { message: 'Inference is temporarily unavailable.', meaning: 'The gateway cannot run requests at the moment, or large requests (of this account or of all accounts) use all the memory for bodies.', remedy: 'Try again; if it persists, ask the operator: `GET /readyz` has the reason.' }),
   model_prices_stale: row(503, 'platform', 'retry', { message: 'The prices of this model have not been refreshed for over an hour, so it cannot be priced.', meaning: "The model's prices are more than an hour old, so the gateway cannot compute a hold.", remedy: 'Try again; if it persists, ask the operator to check the catalog refresh.' }),
-  upstream_timeout: row(504, 'upstream', 'retry', { message: 'The provider did not answer before the deadline.', meaning: 'The provider did not answer before the deadline. Nothing is charged yet; unless it was a stream, the hold stays reserved until the charge is known.', remedy: 'Try again, and stream long answers.' }),
+  upstream_timeout: row(504, 'upstream', 'retry', { message: 'The provider did not answer before the deadline.', meaning: 'The provider did not answer before the deadline. Nothing is charged yet; unless it was a stream, the hold stays until the charge is known.', remedy: 'Try again, and stream long answers.' }),
 } as const satisfies Record<string, ProblemRow>
 
 /** A stable, documented code: what a client matches on. */
