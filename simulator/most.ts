@@ -139,7 +139,10 @@ function cacheClasses({ prompt }: Ask, { row, body }: AnswerInput): readonly Cac
   const classes: CacheClass[] = ['inputTokens', 'cacheReadTokens']
   const { input_cache_write: write, input_cache_write_1h: writeLong } = row.pricing
   const writesUnasked = write !== undefined && writeLong === undefined
-  const hasOptions = Object.keys(body).some((name) => name.startsWith('prompt_cache_'))
+  // An option that is null is not set.
+  const hasOptions = Object.keys(body).some(
+    (name) => name.startsWith('prompt_cache_') && body[name] !== null,
+  )
   if (prompt.cacheMark !== null || hasOptions || writesUnasked) classes.push('cacheWriteTokens')
   if (prompt.cacheMark === 'long' || hasOptions) classes.push('cacheWriteLongTokens')
   return classes
