@@ -252,7 +252,7 @@ describe('a copy is refused', () => {
     const to = newSqlite()
     const { exitCode, out, notes } = await commandsOn(from).run('copy', '--to', to)
     expect([exitCode, out]).toEqual([1, ''])
-    expect(notes).toContain('accounts.backed_balance_micros')
+    expect(notes).toContain('accounts.backed_balance')
     expect(notes).toContain('nothing was copied: the audit of the store failed, 1 figure')
     expect(Object.values(await readRawRows(to)).flat()).toEqual([])
   })

@@ -165,7 +165,7 @@ describe('audit', () => {
     ])
   })
 
-  test('of a ledger that is off by a micro-dollar fails, and names the figure', async () => {
+  test('of a ledger that is off by a micro-dollar fails, and shows the figure in dollars, in JSON in micro-dollars', async () => {
     const { account } = await makeRequests()
     const store = new DatabaseSync(line.storeUrl.replace('sqlite:', ''))
     store.exec('update accounts set backed_balance_micros = backed_balance_micros + 1')
@@ -174,11 +174,21 @@ describe('audit', () => {
     expect([exitCode, notes]).toEqual([1, 'tollgate: 1 figure differs\n'])
     expect(cells(out)).toEqual([
       ['WHAT', 'ID', 'STORED', 'RECOMPUTED'],
-      [expect.any(String), account, '10000001', '10000000'],
+      ['accounts.backed_balance', account, '$10.000001', '$10.00'],
     ])
     const asJson = await line.run('audit', '--json')
     expect(asJson.exitCode).toBe(1)
-    expect(JSON.parse(asJson.out)).toMatchObject({ ok: false, differences: [{ id: account }] })
+    expect(JSON.parse(asJson.out)).toMatchObject({
+      ok: false,
+      differences: [
+        {
+          what: 'accounts.backed_balance_micros',
+          id: account,
+          stored: 10_000_001,
+          recomputed: 10_000_000,
+        },
+      ],
+    })
   })
 })
 

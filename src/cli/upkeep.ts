@@ -3,7 +3,8 @@ import type { z } from 'zod'
 import { testLetter } from '../mail/letter.ts'
 import { MailRefused, MailServer } from '../mail/mail-server.ts'
 import { auditShape, maintenanceShape } from '../operations/upkeep.ts'
-import { formatDecimal } from '../vocabulary/money.ts'
+import { auditedFigure } from '../vocabulary/audited-figure.ts'
+import { showMicros } from '../vocabulary/money.ts'
 import type { CommandInput } from './command-context.ts'
 import { type CommandGroup, type OperationCommand, show } from './operation-command.ts'
 import { counted, listed, moment, table } from './table.ts'
@@ -53,7 +54,7 @@ function wentBack({ went_back }: Audit): string {
     .map(({ found_at, from, until, commits, requests, charge, commands, lost }) => {
       const line =
         `the database went back, found ${moment(found_at)}: ${counted(commits, 'commit')} of ${moment(from)} to ${moment(until)} ` +
-        `were gone; ${counted(requests, 'request')} ($${formatDecimal({ digits: BigInt(charge), exponent: -6 })}) and ${counted(commands, 'command')} are booked again, ${lost} are lost`
+        `were gone; ${counted(requests, 'request')} (${showMicros(charge)}) and ${counted(commands, 'command')} are booked again, ${lost} are lost`
       return `\n${lost > 0 ? bold(line) : line}`
     })
     .join('')
@@ -67,13 +68,19 @@ function bold(text: string): string {
 export function differenceTable(differences: readonly Audit['differences'][number][]): string {
   return table(
     ['WHAT', 'ID', 'STORED', 'RECOMPUTED'],
-    differences.map(({ what, id, stored, recomputed }) => [
-      what,
-      id,
-      String(stored),
-      String(recomputed),
-    ]),
+    differences.map(({ what, id, stored, recomputed }) => {
+      const { name, isMoney } = auditedFigure(what)
+      return [name, id, figureText(stored, isMoney), figureText(recomputed, isMoney)]
+    }),
   )
+}
+
+type Figure = Audit['differences'][number]['stored']
+
+/** By position: the value, and whether it is micro-dollars. */
+function figureText(value: Figure, isMoney: boolean): string {
+  if (value === null) return '-'
+  return isMoney && typeof value === 'number' ? showMicros(value) : String(value)
 }
 
 const STATE = show(maintenanceShape, ({ enabled }) => ({

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { auditedFigure } from '../../../src/vocabulary/audited-figure.ts'
 import { type Audit, auditProgressQuery, auditQuery } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { count, counted } from '../../format/numbers.ts'
@@ -76,7 +77,7 @@ function Differences({ audit: { differences } }: { audit: Audit }) {
         {differences.map(({ what, id, stored, recomputed }) => (
           <tr key={`${what} ${id}`}>
             <td className="wide">
-              <b>{what.replace(MICROS, '')}</b>
+              <b>{auditedFigure(what).name}</b>
             </td>
             <td className="mono wide break-all">{id}</td>
             <td className="num">
@@ -94,10 +95,8 @@ function Differences({ audit: { differences } }: { audit: Audit }) {
   )
 }
 
-const MICROS = /_micros$/
-
 /** By position: the name of a figure, and its value. */
 function figureText(what: string, value: Audit['differences'][number]['stored']): string {
   if (value === null) return '–'
-  return typeof value === 'number' && MICROS.test(what) ? money(value, 6) : String(value)
+  return typeof value === 'number' && auditedFigure(what).isMoney ? money(value, 6) : String(value)
 }
