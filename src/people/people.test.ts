@@ -167,12 +167,12 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
         tokens.map(async ({ sessionToken }) => {
           const waiting = await sessions.findWaiting(sessionToken)
           if (waiting === null) throw new Error('no session waits')
-          await factors.letIn(waiting, { kind: 'code', code })
+          return factors.letIn(waiting, { kind: 'code', code })
         }),
       )
       expect(shown.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
-      const found = await Promise.all(tokens.map((made) => sessions.find(made.sessionToken)))
-      expect(found.filter((signedIn) => signedIn !== null)).toHaveLength(1)
+      const found = await Promise.all(tokens.map((first) => sessions.find(first.sessionToken)))
+      expect(found).toEqual(tokens.map(() => null))
     }
   })
 
@@ -187,7 +187,21 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     const proof = { kind: 'passkey', site: SITE, answer: device.sign(asked) } as const
     const shown = await Promise.allSettled([1, 2, 3, 4].map(() => factors.letIn(waiting, proof)))
     expect(shown.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
-    expect(await sessions.find(sessionToken)).not.toBeNull()
+    expect(await sessions.find(sessionToken)).toBeNull()
+  })
+
+  test('a session token from before the second factor was shown is worth nothing after it', async () => {
+    const { next: code, recoveryCodes } = await place.addApp()
+    const { factors, sessions } = place.people
+    const { sessionToken } = await place.signIn(ADA.password)
+    const waiting = await sessions.findWaiting(sessionToken)
+    if (waiting === null) throw new Error('no session waits')
+    const made = await factors.letIn(waiting, { kind: 'code', code })
+    const again = { kind: 'code', code: recoveryCodes?.[0] ?? '' } as const
+    await expect(factors.letIn(waiting, again)).rejects.toEqual(NOT_SIGNED_IN)
+    expect(await sessions.find(made.sessionToken)).toMatchObject({ sessionId: waiting.sessionId })
+    expect(await sessions.find(sessionToken)).toBeNull()
+    expect(await sessions.findWaiting(sessionToken)).toBeNull()
   })
 
   test('a session that ends before its passkey comes adds none', async () => {

@@ -72,7 +72,7 @@ export class Sessions {
   /** Makes a session of a user. Checks no password. */
   async start(userId: string, { address, agent }: Omit<Visitor, 'known'>): Promise<NewSession> {
     const nowMs = this.#clock.nowMs()
-    const sessionToken = randomBytes(TOKEN_BYTES).toString('hex')
+    const sessionToken = makeSessionToken()
     const row: SessionRow = {
       ...SESSIONS.start,
       id: this.#ids.next('sess'),
@@ -217,18 +217,39 @@ function isWaiting({ hasFactor, found: { factorPassedAtMs } }: Found): boolean {
   return hasFactor && factorPassedAtMs === null
 }
 
-/** Notes that the second factor of its user was shown in a session. False: the session has ended. */
+function makeSessionToken(): string {
+  return randomBytes(TOKEN_BYTES).toString('hex')
+}
+
+/**
+ * Lets a session in that waits, under another token: who knows the one before may have put it into this browser, and
+ * has not shown the second factor. Null: the session has ended, or was let in.
+ */
+export async function letWaitingIn(
+  db: Kysely<Tables>,
+  { sessionId, nowMs }: { readonly sessionId: string; readonly nowMs: number },
+): Promise<NewSession | null> {
+  const sessionToken = makeSessionToken()
+  const letIn = await db
+    .updateTable('sessions')
+    .set({ factor_passed_at_ms: nowMs, token_hash: hashSecret(sessionToken) })
+    .where('id', '=', sessionId)
+    .where('factor_passed_at_ms', 'is', null)
+    .returning('id')
+    .executeTakeFirst()
+  return letIn === undefined ? null : { sessionToken }
+}
+
+/** Notes that the second factor of its user was shown in a session. */
 export async function passFactor(
   db: Kysely<Tables>,
   { sessionId, nowMs }: { readonly sessionId: string; readonly nowMs: number },
-): Promise<boolean> {
-  const passed = await db
+): Promise<void> {
+  await db
     .updateTable('sessions')
     .set({ factor_passed_at_ms: nowMs })
     .where('id', '=', sessionId)
-    .returning('id')
-    .executeTakeFirst()
-  return passed !== undefined
+    .execute()
 }
 
 /** Notes that the password of a session's user was just asked for again. */

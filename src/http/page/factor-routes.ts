@@ -43,8 +43,7 @@ async function show(
   const waiting = await people.sessions.findWaiting(sessionToken)
   if (waiting === null) throw unknownCallers.refusal(arrival, { code: 'not_signed_in' })
   const shown = await call.readBody()
-  await people.factors.letIn(waiting, proofOf(site, arrival, shown))
-  return letIn(input, call, { sessionToken })
+  return letIn(input, call, await people.factors.letIn(waiting, proofOf(site, arrival, shown)))
 }
 
 /** Asks for a signature by a passkey, at a sign-in or where the password is asked for again. */

@@ -2,7 +2,7 @@ import { AUTHENTICATOR_APPS } from '../../store/people-tables.ts'
 import type { DbWithClock } from '../../store/store.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { SignInAttempts } from '../attempts.ts'
-import { passFactor, type SignedIn } from '../sessions.ts'
+import { letWaitingIn, type NewSession, type SignedIn } from '../sessions.ts'
 import { stepOfCode } from './authenticator-app.ts'
 import { keepChallenge, takeChallenge } from './challenges.ts'
 import { listPasskeys } from './own-factors.ts'
@@ -59,13 +59,17 @@ export class SecondFactors {
     return asked
   }
 
-  /** Lets a session in that waits. Throws Problem `not_signed_in` where it has ended, and as {@link check} does. */
-  async letIn(own: OwnSession, proof: FactorProof): Promise<void> {
+  /**
+   * Lets a session in that waits, under another token. Throws Problem `not_signed_in` where it has ended or was let
+   * in, and as {@link check} does.
+   */
+  async letIn(own: OwnSession, proof: FactorProof): Promise<NewSession> {
     const { db, clock } = this.#input
     const { sessionId } = own
     await this.check(own, proof)
-    const isPassed = await passFactor(db, { sessionId, nowMs: clock.nowMs() })
-    if (!isPassed) throw new Problem('not_signed_in')
+    const made = await letWaitingIn(db, { sessionId, nowMs: clock.nowMs() })
+    if (made === null) throw new Problem('not_signed_in')
+    return made
   }
 
   /**
