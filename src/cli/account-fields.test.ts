@@ -93,6 +93,17 @@ test('changes by commands are in the audit log, as those of the command line', a
   expect(await line.run('action', 'list', '--by', 'command line')).toMatchObject({ exitCode: 0 })
 })
 
+test('amounts of the audit log are dollars where people read them', async () => {
+  await line.run('account', 'update', id, '--low-balance', '2.5', '--fee', '7')
+  await line.run('account', 'update', id, '--low-balance', '35')
+  const [newest, changed] = (await line.run('action', 'list', '--account', id)).out
+    .split('\n')
+    .filter((row) => row.includes('changeAccount'))
+  expect(newest).toContain('low_balance=$2.50')
+  expect(newest).toContain('low_balance=$35.00')
+  expect(changed).toContain('fee_basis_points=700')
+})
+
 test('an account below zero shows what it owes, and its own fee', async () => {
   await line.run('credit', 'grant', id, '-100.3', '--reference', 'chargeback-1')
   await line.run('account', 'update', id, '--fee', '2.5')

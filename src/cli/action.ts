@@ -21,9 +21,15 @@ const ACTIONS = shownRows(operatorActionShape, {
   },
 })
 
+/** Recorded fields that are micro-dollars. */
+const MONEY = new Set(['allowance', 'balance', 'charge', 'credit_limit', 'low_balance'])
+
 function fieldWords(fields: Readonly<Record<string, unknown>>): string {
   return Object.entries(fields)
-    .map(([field, value]) => `${field}=${value}`)
+    .map(([field, value]) => {
+      const isMoney = MONEY.has(field) && typeof value === 'number'
+      return `${field}=${isMoney ? showMicros(value) : value}`
+    })
     .join(' ')
 }
 

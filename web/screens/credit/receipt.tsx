@@ -74,7 +74,7 @@ function Lines({ receipt }: { readonly receipt: ReceiptAnswer }) {
     ...(fee === null ? [] : [['Fee', money(fee)] as const]),
     ...(tax === null || tax.units === '0' ? [] : [['Tax', paidText(tax)] as const]),
     ...(paid === null ? [] : [['Paid', paidText(paid)] as const]),
-    ...(reversed === 0 ? [] : [['Refunded', money(reversed)] as const]),
+    ...(reversed === 0 ? [] : [['Refund or dispute', money(reversed)] as const]),
   ]
   return (
     <dl className="kv">
