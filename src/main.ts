@@ -1,7 +1,6 @@
 import { ConfigError, configFromEnvironment } from './app/config.ts'
 import { startFailureOf } from './app/start-failure.ts'
-import { runToExitCode } from './cli/exit-code.ts'
-import { processTerminal } from './cli/terminal.ts'
+import { processTerminal, runToExitCode } from './cli/terminal.ts'
 import { StripeMissing } from './sale/card/stripe.ts'
 import { ChainSettingsFault } from './sale/chain/terms.ts'
 import { SchemaMismatch } from './store/migrate.ts'

@@ -332,3 +332,10 @@ export type EntryKind = keyof typeof ENTRY_FACTS
 
 /** These reasons. The table has these names alone, as its type says. */
 export const ENTRY_KINDS = Object.keys(ENTRY_FACTS) as readonly EntryKind[]
+
+const MICROS = /_micros$/
+
+/** A figure of the audit, `table.column`, as people read it: its name without the unit, and whether it is micro-dollars. */
+export function auditedFigure(what: string): { readonly name: string; readonly isMoney: boolean } {
+  return { name: what.replace(MICROS, ''), isMoney: MICROS.test(what) }
+}

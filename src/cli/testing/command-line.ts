@@ -5,9 +5,9 @@ import type { Command } from 'commander'
 import { OPERATIONS, type OperationSource } from '../../operations/operations.ts'
 import { micros } from '../../vocabulary/money.ts'
 import type { CommandSettings } from '../command-context.ts'
-import { runToExitCode } from '../exit-code.ts'
 import type { CommandRow } from '../operation-command.ts'
 import { COMMANDS, tollgateProgram } from '../program.ts'
+import { runToExitCode } from '../terminal.ts'
 
 /** What a person saw of one command. */
 export interface Seen {

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { auditedFigure } from '../../../src/vocabulary/audited-figure.ts'
+import { auditedFigure } from '../../../src/vocabulary/money.ts'
 import { type Audit, auditProgressQuery, auditQuery } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { count, counted } from '../../format/numbers.ts'
