@@ -194,8 +194,8 @@ export class HeldRequest {
   /**
    * Records that the client of a stream has left before the headers, or before counts that can't be looked up later.
    * True if the call is read on without it, because the provider bills it anyway. Its place in flight is then free from
-   * this tick on, here and in the ledger, while its credit stays reserved. If its key has too many such calls, it keeps
-   * its place.
+   * this tick on, here and in the ledger, while its credit stays held. If its key has too many such calls, it keeps its
+   * place.
    */
   clientLeftEarly(): boolean {
     this.#leftEarly = this.#held.upstream.readsOn
@@ -213,7 +213,7 @@ export class HeldRequest {
     return Math.min(readOnTimeoutMs * SILENT_READ_ON_TIMES, TIMER_MS_MAX)
   }
 
-  /** Zero before the headers. */
+  /** The time since the answer's headers arrived; zero before they have. */
   sinceHeadersMs(): number {
     if (this.#firstByteAtMs === null) return 0
     return Math.max(0, this.#parts.clock.nowMs() - this.#firstByteAtMs)
@@ -305,7 +305,7 @@ export class HeldRequest {
     void this.#parts.settler.settle(input)
   }
 
-  // Even a fault in the money rule ends the hold: unresolved, with its credit reserved until reconciliation.
+  // Even a fault in the money rule ends the hold: unresolved, with its credit held until reconciliation.
   #resolutionOf(outcome: Outcome): Resolution {
     try {
       const { call, offer, grant } = this.#held

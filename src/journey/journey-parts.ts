@@ -61,7 +61,7 @@ interface OwnCapRefusal {
   readonly tokens: number
 }
 
-/** A cost that an answer reported. */
+/** A cost that an answer reported, with the facts that decide whether it is looked up. */
 export interface CostClaim {
   readonly requestId: string
   readonly upstream: string

@@ -58,7 +58,7 @@ interface PrepareInput {
 /** A call whose hold is durable, with nothing sent yet. */
 interface PreparedCall {
   readonly held: HeldRequest
-  /** Sends it upstream, once. */
+  /** Sends the call upstream. It can be called once. */
   readonly forward: (observer: AttemptObserver) => Attempt
 }
 

@@ -131,7 +131,7 @@ function refusal(
   }
 }
 
-/** Null: no allowance refused. */
+/** The message of a refusal by an allowance; null: no allowance refused the request. */
 function allowanceMessage({
   neededMicros,
   availableMicros,

@@ -109,7 +109,7 @@ export async function getPlaygroundKey(
   return row ?? null
 }
 
-/** What the key has and may spend that the first request of the Playground makes. */
+/** The name and limit of the key that the first request of the Playground creates. */
 export const NEW_PLAYGROUND_KEY: KeySpending = {
   ...API_KEYS.start,
   creditLimitMicros: PLAYGROUND_LIMIT_MICROS,

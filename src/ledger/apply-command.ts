@@ -112,7 +112,7 @@ export function recordedCommands(
     return (input, by = null) => submit<Kind>({ kind, input, by })
   }
   const functions = RECORDED_KINDS.map((kind) => [kind, functionOf(kind)] as const)
-  // It has a function for each of these kinds, as its type says.
+  // `fromEntries` does not say that the object has a function for each kind.
   return Object.fromEntries(functions) as RecordedCommands
 }
 
@@ -126,8 +126,8 @@ export function accountOfCommand<Kind extends CommandKind>({
 }
 
 /**
- * The rows that an engine loads before it applies commands. `areOwnersKnown` false: the owners that commands name of
- * requests are looked up all the same.
+ * The rows that an engine loads before it applies commands. `areOwnersKnown` false: the owners of requests are looked
+ * up even if commands name them.
  */
 export function rowsNamedBy(
   commands: readonly LedgerCommand[],

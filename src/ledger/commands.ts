@@ -86,11 +86,12 @@ interface Command<Input, Verdict> {
   /** The account whose rows it locks; absent: none, several, or the store has to look. */
   readonly locks?: (input: Input, owner: RequestOwner | undefined) => string | null
   /**
-   * Whether it is run again where the store has lost it; a repeat does nothing where its rows are there. The reconciler
-   * does the others by itself, or a request is booked again as a whole. `ofOperators`: what an operator decided is.
+   * Whether the command is run again after the store has lost it; a repeat changes nothing if its rows are there. The
+   * other commands are repeated by the reconciler, or their request is booked again as a whole. `ofOperators`: only
+   * those that an operator gave are run again.
    */
   readonly isRunAgain: boolean | 'ofOperators'
-  /** How it is run again, where not with the same input. */
+  /** How the command is run again, if not with the same input. */
   readonly again?: Again<Input, Verdict>
   /** Whether it waits for a commit that happens anyway, for a moment. Default false. */
   readonly isIdle?: true
@@ -164,7 +165,7 @@ const ROWS = {
     isIdle: true,
   }),
   /**
-   * Adds credit to an account, or takes paid credit back; a repeat of a reference adds nothing. Rejects with
+   * Adds credit to an account, or removes paid credit; a repeat of a reference changes nothing. Rejects with
    * `StoreRefused` for impossible credit, such as zero.
    */
   addCredit: recorded<AddCreditInput, CreditVerdict>({
@@ -193,8 +194,8 @@ const ROWS = {
     }),
   }),
   /**
-   * Brings a purchase, and the credit of its account, to what a look found. Any look may be repeated, late or
-   * doubled. Rejects with `StoreRefused` for impossible totals.
+   * Brings a purchase, and the credit of its account, to what a look found. A look may be late, or made twice. Rejects
+   * with `StoreRefused` for impossible totals.
    */
   postPurchase: recorded<PostPurchaseInput, PurchaseVerdict>({
     rows(named, input) {
@@ -354,24 +355,24 @@ export type RecordedCommand<Kind extends RecordedKind> = (
   by?: OperatorAction | null,
 ) => Promise<LedgerVerdict<Kind>>
 
-/** All of these functions. */
+/** The function of each command that an operator can give. */
 export type RecordedCommands = { readonly [Kind in RecordedKind]: RecordedCommand<Kind> }
 
 /** The whole ledger: holds, corrections, and the commands of admins. */
 export type Ledger = HoldLedger &
   RecordedCommands & {
     /**
-     * Ends the wait of provisional requests whose reported cost stands: they become final, or are looked up like all
-     * others. Others are unchanged. Returns how many have changed.
+     * Ends the wait of provisional requests whose reported cost needs no look-up: they become final, or are looked up
+     * after all. Other requests are unchanged. Returns how many have changed.
      */
     settleStanding(input: SettleStandingInput): Promise<number>
     /** Makes every open hold of a dead instance unresolved; returns how many. */
     abandonInstance(instanceId: string): Promise<number>
-    /** The same for single holds. Those that are not open stay as they are. */
+    /** Makes these holds unresolved, except those that are not open; returns how many. */
     abandonHolds(requestIds: readonly string[]): Promise<number>
   }
 
-/** The ledger to those who must say whether an operator gives a command. */
+/** The ledger for callers that must name the operator who gives a command, or null for none. */
 export type CommandedLedger = {
   readonly [Kind in RecordedKind]: (
     input: InputOf<Kind>,
@@ -385,7 +386,7 @@ export type CommandTable = {
     Partial<Said<InputOf<Kind>>>
 }
 
-/** The table, as code that does not know the kind reads it. */
+/** The table of commands, typed for code that handles every kind alike. */
 export const COMMANDS: CommandTable = ROWS
 
 function accountIdOf({ accountId }: { readonly accountId: string }): string {

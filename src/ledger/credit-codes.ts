@@ -63,7 +63,7 @@ interface NewCreditCode {
   /** The whole code, four groups of six characters (120 bits): shown once, stored nowhere. */
   readonly text: string
   readonly hash: string
-  /** The last group. */
+  /** The last of the four groups, which lists show. */
   readonly displaySuffix: string
 }
 

@@ -16,8 +16,8 @@ export interface HoldLedger {
    */
   settle(input: SettleInput): Promise<Settled>
   /**
-   * Makes an open hold unresolved before its attempt has ended: its place in flight is free, its credit
-   * stays reserved, and the settle of the attempt still counts. A hold that has ended stays as it is.
+   * Makes an open hold unresolved before its attempt has ended: its place in flight is free, its credit stays held, and
+   * the settle of the attempt still counts. A hold that has ended stays as it is.
    */
   abandon(requestId: string): Promise<void>
   /** Notes a generation id on an open hold, so that a crash can still be looked up. Not awaited. */
@@ -89,11 +89,11 @@ export interface HoldRefusalFacts {
   readonly heldMicros: Micros
   /** On `rate_limited`: when enough has left the window; null: the request alone is above the limit. */
   readonly retryAfterSeconds: number | null
-  /** The limit that refuses, where it is of a minute, of requests in flight or of a period. */
+  /** The limit that refuses, if it is one of a minute, of requests in flight or of a period. */
   readonly reached: ReachedLimit | null
 }
 
-/** A limit that refuses a request, and whose it is. */
+/** A limit that refuses a request, and whether the key or the account has it. */
 export type ReachedLimit =
   | { readonly kind: 'inFlight'; readonly of: LimitOwner; readonly max: number }
   | { readonly kind: 'requestsPerMinute'; readonly of: LimitOwner; readonly max: number }
@@ -111,7 +111,7 @@ export type ReachedLimit =
       readonly resetsAtMs: number
     }
 
-/** Whose a limit is. */
+/** Who has a limit: one API key, or its account. */
 export type LimitOwner = 'apiKey' | 'account'
 
 export interface SettleInput {
@@ -132,15 +132,15 @@ export interface Settled {
 
 /** The models that an account or a key may use. */
 interface ModelListsInput {
-  /** Ids of the catalog, and `author/*`; null: every model. */
+  /** The only models that may be used: IDs of the catalog, and `author/*`; null: every model. */
   readonly modelsAllow?: readonly string[] | null
-  /** The same; null: none. */
+  /** Models that may not be used, even if `modelsAllow` names them; null: none. */
   readonly modelsDeny?: readonly string[] | null
 }
 
 /**
- * The limits of an account or a key of its own that are numbers: the name that clients, commands and records give each,
- * and the field of rows that has it.
+ * The limits of an account or a key that are numbers: the name of each for clients, commands and records, and the field
+ * of rows that has it.
  */
 export const OWN_LIMITS = [
   { name: 'requests_per_minute', field: 'requestsPerMinuteMax' },
@@ -151,7 +151,7 @@ export const OWN_LIMITS = [
 /** A limit of {@link OWN_LIMITS}. */
 export type OwnLimit = (typeof OWN_LIMITS)[number]
 
-/** Limits of an account or a key of its own; null: none, or that of the deployment ({@link LedgerLimits}). */
+/** The own limits of an account or a key; null: none, or that of the deployment ({@link LedgerLimits}). */
 export type OwnLimits = Pick<AccountRow, 'allowance' | OwnLimit['field']>
 
 /** A value for each limit, by the limits' names. */
@@ -306,7 +306,7 @@ export type RedeemVerdict =
 
 /** The limits of accounts and keys that have none of their own. The ledger keeps all exactly, over all instances. */
 export interface LedgerLimits {
-  /** Requests in flight of a key. */
+  /** Requests that a key can have in flight at once. */
   readonly openHoldsMax: number
   /** Admitted requests of a key in 60 seconds. */
   readonly keyRequestsPerMinuteMax: number

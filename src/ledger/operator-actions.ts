@@ -3,7 +3,7 @@ import { OPERATOR_ACTIONS, type OperatorActionRow } from '../store/people-tables
 import type { Tables } from '../store/schema.ts'
 import type { Page } from '../vocabulary/page.ts'
 
-/** Who changes something as an operator, or as an admin by token, to be recorded with the change. */
+/** The operator or the admin token that changes something, for the audit log. */
 export type OperatorAction = ActionBy & {
   /** The ID of the record, with the prefix `act`. */
   readonly id: string
@@ -12,18 +12,18 @@ export type OperatorAction = ActionBy & {
 }
 
 type ActionBy =
-  /** An operator. */
+  /** An operator, who made the change on the page. */
   | { readonly userId: string }
   /** An admin token; its id is null for the token of the settings. */
   | { readonly token: { readonly id: string | null; readonly name: string } }
 
-/** The subject of an action. */
+/** What an operator changed: the account, the thing, the amount and the fields. */
 export interface ActionSubject {
-  /** Null: no account. */
+  /** The account that the change is about; null: none. */
   readonly accountId: string | null
   /** The id of what was changed or made; null: it has none. */
   readonly targetId: string | null
-  /** The money of it; null: none. */
+  /** The amount that was added, removed or set; null: the change has none. */
   readonly amountMicros: OperatorActionRow['amountMicros']
   /** Fields as the API names them. Never a secret. */
   readonly detail: ActionFields
@@ -32,7 +32,7 @@ export interface ActionSubject {
 /** Fields of a recorded change, as the API names them. */
 export type ActionFields = Readonly<Record<string, string | number | boolean | null>>
 
-/** The record of an action. */
+/** The row of the audit log for an action. */
 export function operatorActionRow(
   by: OperatorAction,
   {
@@ -70,7 +70,7 @@ type OtherAction = Partial<Pick<ActionSubject, 'accountId' | 'targetId'>> &
     readonly nowMs: number
   }
 
-/** Inserts the record of what the ledger does not change; `by` is null: nothing is recorded. */
+/** Records a change that is no command of the ledger. If `by` is null, nothing is recorded. */
 export async function recordAction(
   db: Kysely<Tables>,
   { by, accountId = null, targetId = null, detail, before = {}, nowMs }: OtherAction,
@@ -83,9 +83,9 @@ export async function recordAction(
 
 /** An action with the names of its operator and its account. */
 export interface NamedAction extends OperatorActionRow {
-  /** Null: it was done by token. */
+  /** The name of the operator; null: a token made the change. */
   readonly userName: string | null
-  /** Null: it was about no account. */
+  /** The name of the account that was changed; null: none was. */
   readonly accountName: string | null
 }
 
@@ -94,7 +94,7 @@ export interface ActionFilter {
   readonly accountId?: string | undefined
   /** Ids of users and of admin tokens, or the name of the token of the settings, which has no id. */
   readonly actorIds?: readonly string[] | undefined
-  /** Names of operations. */
+  /** Names of operations, such as `updateAccount`. */
   readonly actions?: readonly string[] | undefined
 }
 

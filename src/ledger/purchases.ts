@@ -20,7 +20,7 @@ export async function findPurchase(
   return one(db.selectFrom('purchases').selectAll().where('source', '=', source))
 }
 
-/** The purchase of a payment, by the provider's name of it; null where there is none. */
+/** The purchase of a payment, by the provider's ID of the payment; null: there is none. */
 export async function findPurchaseOfPayment(
   db: Kysely<Tables>,
   paymentRef: string,

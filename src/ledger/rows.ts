@@ -63,12 +63,12 @@ export class Rows<Row extends object> {
     return this.#rows.get(name)
   }
 
-  /** The first row that passes. */
+  /** The first loaded row that passes the test. */
   find(passes: (row: Row) => boolean): Row | undefined {
     return this.#rows.values().find(passes)
   }
 
-  /** The rows that pass. */
+  /** The loaded rows that pass the test. */
   filter(passes: (row: Row) => boolean): Row[] {
     return [...this.#rows.values().filter(passes)]
   }
@@ -140,7 +140,7 @@ export class RequestRows extends Rows<RequestRow> {
     this.load(row)
   }
 
-  /** The changes of both tables. */
+  /** The changes, divided into those of `holds` and those of `requests`. */
   split(): { readonly holds: Change<RequestRow>; readonly requests: Change<RequestRow> } {
     const { table, inserted, written, updated } = this.changes()
     const holds: Changed = { inserted: [], written: [], updated: [], deleted: [] }

@@ -37,7 +37,7 @@ export class UnitOfWork {
   })
   /** What the provider billed for released requests, by their IDs. */
   readonly lateCosts = new Rows(LATE_COSTS, this.#noted, { nameOf: idOf })
-  /** The records of what operators did. */
+  /** The rows of the audit log. */
   readonly operatorActions = new Rows(OPERATOR_ACTIONS, this.#noted, { nameOf: idOf })
   readonly #periodCounts = new Map<string, PeriodCount>()
 
@@ -152,7 +152,7 @@ function isLimitedOtherwise(
   )
 }
 
-/** The same of a key. */
+/** Whether the facts about an API key have changed that each process keeps before a body is read. */
 function isAnotherKey(before: ApiKeyRow | undefined, after: ApiKeyRow): boolean {
   if (before === undefined) return false
   return (
@@ -190,7 +190,7 @@ export interface PeriodCount {
   readonly latestOpenedAtMs: number | null
 }
 
-/** The unique name of added credit. */
+/** What identifies added credit: its reference, which is unique in an account. */
 export interface CreditPlace {
   readonly accountId: string
   /** The caller's own id of the credit. */
@@ -207,7 +207,7 @@ export interface RequestOwner {
   readonly apiKeyId: string
 }
 
-/** The rows that commands work on. */
+/** The rows that a batch of commands needs: engines load them before the commands are applied. */
 export interface NamedRows {
   readonly accountIds: Set<string>
   /** External IDs of accounts to look up. These accounts are only read. */

@@ -62,12 +62,12 @@ export class Doubts {
     return this.#opened
   }
 
-  /** The units that are in doubt. */
+  /** The models, endpoints and kinds of answer (or whole upstreams) that are in doubt. */
   get units(): readonly DoubtUnit[] {
     return [...this.#open.values()].map(({ unit }) => unit)
   }
 
-  /** Whether the reported cost of a request of this unit is in doubt. Free of cost while nothing is. */
+  /** Whether the reported cost of a request of this unit is in doubt. Takes no time while nothing is. */
   covers(unit: DoubtUnit): boolean {
     if (this.#open.size === 0) return false
     return this.#open.has(nameOf(unit)) || this.#open.has(nameOf(wholeOf(unit.upstream)))
@@ -79,7 +79,7 @@ export class Doubts {
     return this.#serially(() => this.#save(unit))
   }
 
-  /** A cost of the unit is what the provider says; `agreedMin` of them in a row end a doubt. */
+  /** Notes that a reported cost agreed with the provider's record; `agreedMin` of these in a row end a doubt. */
   async agreed(unit: DoubtUnit, agreedMin: number): Promise<void> {
     const doubt = this.#open.get(nameOf(unit))
     if (doubt === undefined) return
@@ -190,7 +190,7 @@ function nameOf({ upstream, modelId, endpoint, stream }: DoubtUnit): string {
   return `${upstream} ${modelId} ${endpoint} ${stream}`
 }
 
-/** A doubt's unit in words. */
+/** The unit of a doubt in words, for the log and Health. */
 export function showUnit({ upstream, modelId, endpoint, stream }: DoubtUnit): string {
   if (modelId === '') return `all of ${upstream}`
   return `${modelId} on ${endpoint}${stream ? ', streamed' : ''}`

@@ -12,7 +12,7 @@ interface KeyUsageInput {
   readonly upstream: string
   /** Reads our key's usage from the upstream. Must never reject. */
   readonly fetchKeyUsage: () => Promise<KeyUsageAnswer>
-  /** Where requests are read. */
+  /** The store whose requests are added up. */
   readonly db: Kysely<Tables>
   /** The clock of the times in the store's rows. */
   readonly clock: Clock
@@ -25,7 +25,7 @@ interface KeyUsageInput {
 export type KeyUsageLook =
   /** There is nothing to compare yet, or nothing was used. */
   | { readonly kind: 'nothing' }
-  /** The upstream has no such figure. */
+  /** The upstream does not report the usage of a key. */
   | { readonly kind: 'noFigure' }
   /** The figure or the store could not be read. */
   | { readonly kind: 'unavailable'; readonly cause: unknown }
@@ -36,9 +36,9 @@ interface UsageComparison extends Booked {
   readonly riseMicros: Micros
 }
 
-/** Provider costs of a time. */
+/** The provider costs that the store has for the time between two readings of the key's usage. */
 interface Booked {
-  /** The costs that fall into the time between the two readings. */
+  /** The costs that certainly fall into that time. */
   readonly bookedMicros: Micros
   /** The costs that may also fall into it: requests at either end, and requests of unknown cost. */
   readonly unsureMicros: Micros
@@ -53,7 +53,8 @@ interface Reading {
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
-// How long before a look most requests that end after it began. Before a difference is believed, all are looked for.
+// Most requests that end after a reading began at most this long before it. Before a difference is believed, all are
+// searched for.
 const USUAL_DURATION_MS = 20 * MINUTE_MS
 // An upstream may count a request some seconds after its answer ended.
 const COUNTED_AFTER_MS = 5_000
@@ -62,7 +63,7 @@ const CLOCKS_APART_MS = MINUTE_MS
 const TOLERATED_MICROS = 10_000
 const TOLERATED_PER_MILLE = 1
 
-/** Whether a rise of the key's usage goes with the costs that were booked: to within a cent, or 0.1%. */
+/** Whether a rise of the key's usage agrees with the booked costs, to within a cent or 0.1%. */
 export function usageAgrees({ riseMicros, bookedMicros, unsureMicros }: UsageComparison): boolean {
   const toleratedMicros = Math.max(TOLERATED_MICROS, (bookedMicros * TOLERATED_PER_MILLE) / 1_000)
   return (
@@ -72,8 +73,8 @@ export function usageAgrees({ riseMicros, bookedMicros, unsureMicros }: UsageCom
 }
 
 /**
- * Compares what the upstream says that our key has used with the costs in the store, of all processes. The time
- * between two looks is compared at the third, by when most of its requests are settled.
+ * Compares the upstream's record of our key's usage with the costs that all processes have stored. The time between two
+ * looks is compared at the third look: by then, most requests of that time are settled.
  */
 export class KeyUsage {
   readonly #input: KeyUsageInput

@@ -18,11 +18,13 @@ export type Doubt =
   | 'otherGeneration'
   /** Its cost is zero, though the answer reported a cost or tokens. */
   | 'zeroCost'
-  /** No request costs that much. */
+  /** Its cost is above a million dollars, which no request costs. */
   | 'absurdCost'
 
 export interface LookupsInput {
-  /** Must never reject, and keep a deadline of its own. Null: the upstream has no look-ups. */
+  /**
+   * Reads the provider's record. Must never reject, and must have its own deadline. Null: the upstream has no look-ups.
+   */
   readonly fetchGeneration: ((input: FetchGenerationInput) => Promise<GenerationAnswer>) | null
   readonly clock: Clock
   /** Called for each look-up that got no answer. Must not throw. */
@@ -183,11 +185,11 @@ export class Outage {
   }
 }
 
-/** Which reported costs are looked up. */
+/** The operator's settings for which reported costs are looked up. */
 interface LookupSettings {
   /** `verify`: those that are worth asking; `all`: each. */
   readonly lookups: 'verify' | 'all'
-  /** Charges above it are looked up. */
+  /** Reported costs whose charge is above this are looked up. */
   readonly aboveMicros: number
 }
 
@@ -198,14 +200,14 @@ interface PolicyInput {
   readonly doubts: { covers(unit: DoubtUnit): boolean }
 }
 
-/** One of so many reported costs is looked up by lot. */
+/** One in this many reported costs is selected at random and looked up. */
 export const DRAWN_ONE_OF = 100
 
 const SECRET_BYTES = 32
 
 /**
- * Decides which reported costs stand without a look-up. The lot is a hash of the secret and the request's id, so that
- * every process draws the same ones, before and after a restart.
+ * Decides which reported costs become final without a look-up. A hash of the secret and the request's ID selects those
+ * to look up, so every process selects the same ones, before and after a restart.
  */
 export class LookupPolicy {
   readonly #input: PolicyInput
@@ -214,7 +216,7 @@ export class LookupPolicy {
     this.#input = input
   }
 
-  /** Whether a reported cost stands. */
+  /** Whether a reported cost becomes final without a look-up. */
   stands(claim: CostClaim): boolean {
     if (this.doubts(claim)) return false
     if (claim.ownProviderKey || claim.chargeMicros > this.#input.settings.aboveMicros) return false
@@ -229,7 +231,7 @@ export class LookupPolicy {
   #isDrawn(requestId: string): boolean {
     // An HMAC takes four times as long, and adds nothing where all ids are of one length.
     const lot = hash('sha256', this.#input.drawSecret + requestId)
-    // 2^48 is large enough that no lot is more likely than another by more than one in a trillion.
+    // 2^48 is so large that the chances of two requests differ by at most one in a trillion.
     return Number.parseInt(lot.slice(0, 12), 16) % DRAWN_ONE_OF === 0
   }
 }

@@ -52,10 +52,10 @@ export interface BilledLate {
   readonly costUsd: Decimal
 }
 
-/** A question that got no answer. */
+/** A look-up or a query of the store that failed. */
 export interface ReconcileFailure {
   readonly of: 'upstream' | 'store'
-  /** Null where it was about no single request. */
+  /** The request that was looked up; null for a query of the store about many. */
   readonly requestId: string | null
   readonly cause: unknown
 }
@@ -138,7 +138,7 @@ export class Reconciler {
     }
   }
 
-  /** Works from now on, first through what earlier processes left. */
+  /** Starts the reconciler, with the requests that earlier processes left unsettled. */
   start(): void {
     this.#repeating = true
     this.#wake()
@@ -160,7 +160,7 @@ export class Reconciler {
     this.#setTimer()
   }
 
-  /** Does all that is due now, and resolves when it is done. */
+  /** Handles all requests that are due now, and resolves when they are done. */
   async runDue(): Promise<void> {
     this.#wake()
     await this.#idle()
@@ -226,7 +226,7 @@ export class Reconciler {
     const isFull = nowMs >= this.#nextFullScanAtMs
     if (isFull) this.#nextFullScanAtMs = nowMs + LOOKUP_INTERVAL_MS_MAX
     this.#nextScanAtMs = this.#nextFullScanAtMs
-    // Older requests are asked about at each full scan, however many other scans there are.
+    // Older requests are looked up at each full scan, independent of other scans.
     const endedAfterMs = isFull ? Number.NEGATIVE_INFINITY : nowMs - LOOKUP_INTERVAL_MS_MAX
     this.#scanning = this.#scan(endedAfterMs)
       .catch((cause: unknown) => {
@@ -306,7 +306,7 @@ export class Reconciler {
     }
     if (silence === 'noEndpoint') {
       const step = this.#untilItStands(request, silence, nowMs)
-      // Before its charge stands for want of a look-up, it is seen whether there really is none.
+      // Before the charge becomes final because the upstream has no look-ups, the upstream is asked once more.
       if (step.kind === 'wait') return step
     }
     const pausedUntilMs = this.#lookups.pausedUntilMs(nowMs)

@@ -28,9 +28,9 @@ export type Silence =
   | 'unknown'
   /** The upstream answers that it has no look-up at all. */
   | 'noEndpoint'
-  /** Its kind of upstream has none. */
+  /** The dialect of its upstream has no look-ups. */
   | 'noLookups'
-  /** The upstream did not answer. */
+  /** The upstream did not answer the look-up. */
   | 'unavailable'
 
 /** The longest wait between two look-ups of a request. */
@@ -39,11 +39,11 @@ export const LOOKUP_INTERVAL_MS_MAX = 5 * 60_000
 // Upstreams record what they ran within about a second; a look-up before that is mostly wasted.
 const FIRST_LOOKUP_MS = 1_000
 
-// An upstream that is out when a request's time is up, or a network that is not there yet when the
-// machine starts, is waited for: a hold that is released without an answer may be money given away.
+// If the upstream or the network is down when a request's time is up, the reconciler waits this much longer: a hold
+// that is released without an answer may be money given away.
 const UNANSWERED_GRACE_MS = 60 * 60_000
 
-/** When a request is first looked up; at once where a clock that stepped back has it end in the future. */
+/** When a request is first looked up: at once if its end is in the future, because a clock stepped back. */
 export function firstLookupAtMs({ endedAtMs }: ScheduledRequest, nowMs: number): number {
   return endedAtMs > nowMs ? nowMs : endedAtMs + FIRST_LOOKUP_MS
 }
@@ -68,8 +68,8 @@ export interface ScheduleInput {
 }
 
 /**
- * From when on a request that stays silent in this way is settled as it stands: a provisional charge
- * becomes final, an unresolved hold is released.
+ * When a request whose cost stays unknown for this reason is settled without it: a provisional charge becomes final, an
+ * unresolved hold is released.
  */
 export function settledAsItStandsAtMs(input: ScheduleInput): number {
   const { request, silence, patience, askingSinceMs } = input
@@ -92,8 +92,8 @@ export function settledAsItStandsAtMs(input: ScheduleInput): number {
 }
 
 /**
- * When a request that has just been silent is looked up again: after about as long as it has been
- * open, which doubles the wait each time, and when its time is up.
+ * When a request whose look-up found no cost is looked up again: after about as long as it has been open, which doubles
+ * the wait each time, and when its time is up.
  */
 export function nextLookupAtMs(input: ScheduleInput & { readonly nowMs: number }): number {
   const { request, nowMs } = input

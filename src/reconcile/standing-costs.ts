@@ -9,7 +9,7 @@ import { firstIdOf } from '../vocabulary/ids.ts'
 import type { Doubts, DoubtUnit } from './doubts.ts'
 
 interface StandingCostsInput {
-  /** Where requests are read. */
+  /** The store whose requests become final. */
   readonly db: Kysely<Tables>
   readonly ledger: Pick<Ledger, 'settleStanding'>
   readonly doubts: Pick<Doubts, 'read' | 'opened'>
@@ -44,14 +44,16 @@ const PASSES_IN_TIME = 10
 const OTHERS_LATER = 0.5
 
 /**
- * Makes reported costs that nothing has doubted final, page by page beside requests. Nothing of it is in memory: which
- * requests are due follows from their rows, so that a crash delays it at most. Where a unit came into doubt, its requests
- * that are not final yet are looked up after all.
+ * Makes reported costs that need no look-up final, page by page while requests are served. It keeps nothing in memory:
+ * the rows show which requests are due, so a crash only delays it. If a unit comes into doubt, its requests that are
+ * not final yet are looked up after all.
  */
 export class StandingCosts {
   readonly #input: StandingCostsInput
   readonly #passes: Passes
-  /** Up to which doubt all that stands was looked through. What becomes due is looked at once more. */
+  /**
+   * The number of doubts up to which all waiting requests were checked. Requests that become due are checked once more.
+   */
   #recalledUpTo = 0
 
   constructor(input: StandingCostsInput) {
@@ -79,7 +81,7 @@ export class StandingCosts {
     return this.#passes.stop()
   }
 
-  /** Does all that is due now. Rejects where the store fails. */
+  /** Settles all requests that are due now. Rejects where the store fails. */
   async pass(): Promise<void> {
     const { doubts } = this.#input
     await doubts.read()

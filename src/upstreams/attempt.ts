@@ -5,7 +5,7 @@ import type { AttemptStage } from '../vocabulary/outcome.ts'
 
 /** One inference call, ready to be sent. */
 export interface AttemptRequest {
-  /** Below the base address, as `/chat/completions`. */
+  /** The path below the base address, such as `/chat/completions`. */
   readonly path: string
   /** The format's own headers, name and value in turn. */
   readonly headers: readonly string[]
@@ -35,7 +35,7 @@ export interface AttemptFailure {
   readonly stage: AttemptStage
   /** Whether this process closed the connection because it is stopping. */
   readonly cutOff: boolean
-  /** For the log. */
+  /** The error behind the failure, for the log. */
   readonly cause: unknown
 }
 
@@ -175,7 +175,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   #stop(reason: Error): void {
     if (this.#ended || this.#stopReason !== null) return
     this.#stopReason = reason
-    // At once: a socket that is still connecting has no controller and may take its time.
+    // Reported at once: a socket that is still connecting has no controller, and may take long.
     this.#fail(reason)
     this.#controller?.abort(reason)
   }

@@ -5,7 +5,7 @@ import { GrowingBytes } from '../vocabulary/growing-bytes.ts'
 export interface ResponseBounds {
   readonly timeoutMs: number
   readonly bytesMax: number
-  /** Gives the request up. */
+  /** Aborting it cancels the request. */
   readonly signal?: AbortSignal
 }
 
@@ -75,7 +75,7 @@ export class BufferedRequest implements Dispatcher.DispatchHandler {
     this.#stopReason = reason
     this.#bytes.clear()
     this.#leave()
-    // At once: a socket that is still connecting has no controller and may take its time.
+    // Reported at once: a socket that is still connecting has no controller, and may take long.
     this.#settle.reject(reason)
     this.#controller?.abort(reason)
   }

@@ -19,7 +19,7 @@ export function usageEdits(call: Call, root: JsonObject): readonly JsonEdit[] {
     : [{ kind: 'set', path: ['stream_options'], json: '{"include_usage":true}' }]
 }
 
-/** The fields of the gateway's own, as far as the server takes them: the account's tag, and usage in streams. */
+/** The fields that the gateway sets itself, unless the server refuses them: the account's tag, and usage in streams. */
 export function ownFieldEdits(input: RewriteInput): readonly JsonEdit[] {
   const { call, body, accountTag, leavesOut = NOTHING_LEFT_OUT } = input
   const removed = [...leavesOut].filter((name) => name in body.root)
@@ -32,7 +32,10 @@ export function ownFieldEdits(input: RewriteInput): readonly JsonEdit[] {
 
 const NOTHING_LEFT_OUT: ReadonlySet<OwnField> = new Set()
 
-/** `store: false` where the client left it out: answers are kept otherwise, and the gateway promises that none is. */
+/**
+ * `store: false` where the client left `store` out: otherwise the provider keeps the answer, and the gateway promises
+ * that none is kept.
+ */
 export function unstoredEdits(root: JsonObject): readonly JsonEdit[] {
   if (field(root, 'store') !== undefined) return []
   return [{ kind: 'set', path: ['store'], json: 'false' }]
@@ -51,7 +54,7 @@ export function capEditIn(
   return [{ kind: 'set', path: [name], json: String(capTokens) }]
 }
 
-// The words of a chat template, and a picture as most models count it.
+// The tokens of a chat template, and of a picture as most models count it.
 const TEMPLATE_TOKENS = 512
 const PICTURE_TOKENS = 2_048
 // The estimate of a prompt may be far above its tokens: at a full window, an answer of this length is still tried.
@@ -88,8 +91,7 @@ export function chatCapEdits(input: RewriteInput): readonly JsonEdit[] {
 }
 
 /**
- * The caps of the client, no longer than the window that they are held for: a server that moves its window on writes
- * beyond it.
+ * The client's caps, lowered to the window that the hold covers: a server that shifts its window can write beyond it.
  */
 export function withinHeld(
   names: readonly CapName[],
@@ -154,7 +156,7 @@ export function refuseUncounted(input: RefusalInput): void {
   refuseUnlisted(input)
 }
 
-/** Throws for a tier whose price is not listed, be it dearer or cheaper. */
+/** Throws for a tier whose price is not listed, whether it costs more or less. */
 export function refuseTiers({ call, body, offer }: RefusalInput): void {
   const isUnpriced = call.priorityTier && offer.fastPrices === null
   if (!isUnpriced && !CHEAPER_TIERS.has(body.root['service_tier'])) return

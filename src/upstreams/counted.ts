@@ -10,7 +10,7 @@ import { objectAt, tokenCount } from './json-reading.ts'
 import { eventBody } from './openrouter/stream-text.ts'
 import type { StreamEventReading, StreamObserver, Wire } from './upstream.ts'
 
-/** The parts of a dialect whose provider tells no cost: a model has one price, and nothing is looked up. */
+/** The parts of a dialect whose provider reports no cost: a model has one price, and nothing is looked up. */
 export const TELLS_NO_COST = {
   parsesFiles: false,
   fetchDearestTerms: null,
@@ -103,7 +103,7 @@ function countsPrompt(usage: TokenUsage): boolean {
 
 const OUTPUT_COUNTS = ['completion_tokens', 'output_tokens', 'total_tokens']
 
-/** Whether an answer says how long it is, be it of no length. */
+/** Whether an answer has a count of its output, even if the count is zero. */
 function countsOutput({ root }: JsonBody): boolean {
   const usage = objectAt(root, 'usage')
   return OUTPUT_COUNTS.some((name) => tokenCount(usage[name]) !== null)
@@ -152,7 +152,7 @@ class CountedObserver implements StreamObserver {
     return { ...reported, uncountedTokens }
   }
 
-  // Counts that are taken for none, or that say nothing of the text, have counted no text.
+  // If the counts are not believed, or do not cover the text, all text is estimated.
   relayedTokens(): number {
     const { usage } = this.#inner.reported()
     const isCounted = usage !== null && countsPrompt(usage) && usage.outputTokens > 0

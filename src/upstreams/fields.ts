@@ -24,7 +24,7 @@ interface Fault {
   readonly canBeVouched?: true
 }
 
-/** One row of a table. */
+/** What the gateway does with one field of a body. */
 export interface FieldRow {
   /**
    * `passed`: cannot raise the bill. `held`: the hold reads it. `checked`: the listed values pass. `refused`: none does.
@@ -34,7 +34,7 @@ export interface FieldRow {
   readonly whyNotVouched: string | null
   /** The rows of the members of an object, or of each object in a list. */
   readonly members?: FieldTable
-  /** Null: the value is sent. */
+  /** Why the value may not be sent; null: it is sent. */
   judge(value: Value, vouched: VouchedFields): Fault | null
 }
 
@@ -98,7 +98,7 @@ function leaveOut(param: string): string {
 
 const UNLISTED = refusedUnlessVouched()
 
-/** One of these values. */
+/** A field that may have one of these values. */
 export function oneOf(...values: readonly (string | boolean)[]): FieldRow {
   const shown = values.map((value) => `\`${value}\``).join(' or ')
   const message = (param: string): string =>
@@ -183,7 +183,7 @@ export function listOf(row: FieldRow): FieldRow {
   return row.members === undefined ? list : { ...list, members: row.members }
 }
 
-/** Text, or this. */
+/** A field that may be text, or what the row lets pass. */
 export function textOr(row: FieldRow): FieldRow {
   return checked((value, vouched) => (typeof value === 'string' ? null : row.judge(value, vouched)))
 }
@@ -194,7 +194,7 @@ export function refusedTypes<Type extends string>(
   ...types: readonly Type[]
 ): Readonly<Record<Type, FieldRow>> {
   const row = refused('state', message)
-  // Made of exactly these keys.
+  // The record has exactly these keys, which `fromEntries` does not say.
   return Object.fromEntries(types.map((type) => [type, row])) as Record<Type, FieldRow>
 }
 

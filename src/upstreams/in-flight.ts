@@ -11,7 +11,7 @@ export function openInFlight({
   inFlightMax,
   queueTimeoutMs,
 }: {
-  /** The most calls at once. */
+  /** The most calls that may run at once. */
   readonly inFlightMax: number
   /** How long a call waits for a place. */
   readonly queueTimeoutMs: number

@@ -3,7 +3,7 @@ import type { Picos } from '../vocabulary/money.ts'
 /** Fields that the gateway sets in chats, completions and embeddings, and that not every server takes. */
 export const OWN_FIELDS = ['user', 'stream_options'] as const
 
-/** One of them. */
+/** The name of a field of {@link OWN_FIELDS}. */
 export type OwnField = (typeof OWN_FIELDS)[number]
 
 /** One upstream, as the operator has set it. */
@@ -46,7 +46,7 @@ export interface UpstreamSettings {
 
 /** An upstream as far as it lists models, with the formats in which it answers them. */
 export interface Claimant extends Pick<UpstreamSettings, 'name' | 'models'> {
-  /** The endpoints of these formats. */
+  /** The endpoints of the formats in which it answers. */
   readonly formats: ReadonlySet<string>
 }
 
@@ -54,9 +54,9 @@ export interface Claimant extends Pick<UpstreamSettings, 'name' | 'models'> {
 export interface UpstreamTimeouts {
   /** The time for a connection to open. */
   readonly connectTimeoutMs: number
-  /** Until an answer's headers. */
+  /** The time from the start of a call until the answer's headers. */
   readonly headersTimeoutMs: number
-  /** Between two pieces of an answer's body. */
+  /** The longest time between two pieces of an answer's body. */
   readonly stallTimeoutMs: number
   /** The time for a whole answer. A stream has no such limit. */
   readonly totalTimeoutMs: number

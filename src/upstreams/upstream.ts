@@ -21,9 +21,9 @@ import type { ListingSettings, ParsedCatalog } from './listing/listing.ts'
 import { ignoringContinue } from './unasked-continue.ts'
 import type { Claimant, OwnField, UpstreamSettings } from './upstream-settings.ts'
 
-/** The dearest prices and the largest window of a model at any of its providers. */
+/** The highest prices and the largest window of a model at any of its providers. */
 export interface DearestTerms {
-  /** The dearest of each price. */
+  /** For each kind of price, the highest. */
   readonly prices: PriceTable
   /** The largest window that one of them lists; null: none does. */
   readonly contextTokens: number | null
@@ -80,7 +80,7 @@ export interface Dialect {
 
 /** How the calls of one format are sent to one kind of provider, and how its answers are read. */
 export interface Wire {
-  /** Below the upstream's base address. */
+  /** The path below the upstream's base address. */
   readonly path: `/${string}`
   /** The only fields that a body may have; left out: every field is sent. */
   readonly fields?: FieldTable
@@ -207,7 +207,7 @@ export class UpstreamRefusesAccount extends Error {
 
 /** Headers of a fetched document. */
 interface FetchHeaders {
-  /** Beside those of every request: name and value in turn. Default: none. */
+  /** Headers in addition to those of every request: name and value in turn. Default: none. */
   readonly headers?: readonly string[]
 }
 
@@ -370,7 +370,7 @@ export class Upstream {
   }
 }
 
-// Lets go of each part: this generator lives as long as the answer takes.
+// Drops each part once it is sent: this generator lives as long as the answer takes.
 function* slices(unsent: Buffer[]): Generator<Buffer> {
   for (let part = unsent.shift(); part !== undefined; part = unsent.shift()) {
     for (let start = 0; start < part.length; start += BODY_SLICE_BYTES) {

@@ -279,7 +279,7 @@ function filledUp(hashes: readonly string[]): readonly string[] {
   return [...hashes, ...new Array<string>(count - hashes.length).fill(hashes[0] ?? '')]
 }
 
-/** Keeps the latest entries. */
+/** A cache of at most so many entries: a new one replaces the one that was set longest ago. */
 class BoundedCache<T> {
   readonly #entriesMax: number
   readonly #entries = new Map<string, Cached<T>>()

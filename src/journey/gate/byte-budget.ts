@@ -103,8 +103,8 @@ class Reservation {
   }
 
   /**
-   * Takes more bytes. Throws Problem `service_unavailable` if the budget or the account's share has fewer left;
-   * the bytes taken before stay reserved until the release. Does nothing after the release.
+   * Takes more bytes. Throws Problem `service_unavailable` if the budget or the account's share has fewer left; the
+   * bytes taken before stay taken until the release. Does nothing after the release.
    */
   grow(moreBytes: number): void {
     // Bytes taken after the release would never be given back.

@@ -1,7 +1,7 @@
 import { BlockList, isIP, SocketAddress } from 'node:net'
 import type { Arrival, RequestHeaders } from '../../vocabulary/call.ts'
 
-/** Addresses that share their first bits. */
+/** A network: the addresses that share their first bits. */
 interface AddressRange {
   readonly family: 'ipv4' | 'ipv6'
   readonly address: string

@@ -63,7 +63,7 @@ export class Gate {
   readonly #seconds: RunningSeconds
   readonly #settings: GateSettings
   readonly #apiKeys = new Map<string, Counts>()
-  /** Accounts that have a limit. */
+  /** The counts of accounts that have a limit. */
   readonly #accounts = new Map<string, Counts>()
   readonly #ofAllSlots: GateState
   #forgotAtSecond: number
@@ -211,7 +211,7 @@ function inWords(count: number, counts: keyof typeof COUNTED): string {
 /** The counts of one API key or account. */
 interface Counts {
   inFlight: number
-  /** Calls that are read on without their clients; counted for API keys only. */
+  /** Calls whose answers are read on after their clients have left; counted for API keys only. */
   readOn: number
   /** All requests but those refused for their rate. */
   readonly requests: RequestCount
@@ -240,7 +240,7 @@ export type GateSlot = Pick<TakenSlot, 'admitted' | 'readOn' | 'leave' | 'rateLi
 /** The state that all slots of a gate share. */
 interface GateState {
   readonly seconds: RunningSeconds
-  /** Calls of all API keys that are read on. */
+  /** Calls of all API keys whose answers are read on after their clients have left. */
   readonly readOn: { calls: number }
 }
 

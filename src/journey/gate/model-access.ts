@@ -9,7 +9,7 @@ interface StoredLists {
 
 /**
  * Which models a caller may use: those that the lists of both its API key and its account let through. Ids are compared
- * in any case, and must be the catalog's: other names of a model, and `[1m]` behind one, are resolved before.
+ * in any case, and must be the catalog's: other names of a model, and `[1m]` after one, are resolved before.
  */
 export class ModelAccess {
   readonly #account: Lists | null

@@ -59,7 +59,7 @@ export class ThreadShare {
       rest: async () => {
         const next = Promise.withResolvers<void>()
         const others = this.#waiting.get(owner) ?? []
-        // Behind all other owners.
+        // The owner goes to the end of the queue, so that all other owners have their turns first.
         this.#waiting.delete(owner)
         this.#waiting.set(owner, [next.resolve, ...others])
         this.#rest(this.#elapsedMs() - startedAtMs)
@@ -80,7 +80,7 @@ export class ThreadShare {
     if (next.done === true) return
     const [owner, [first, ...others]] = next.value
     this.#waiting.delete(owner)
-    // Behind all other owners.
+    // The owner's other turns go to the end of the queue.
     if (others.length > 0) this.#waiting.set(owner, others)
     this.#isTaken = true
     first?.()

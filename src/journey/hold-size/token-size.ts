@@ -16,7 +16,7 @@ const LOWERED_CAP_TOKENS_MIN = 16
 
 /** The output that each completion of a call is held for. */
 export interface OutputSize {
-  /** The output under the cap. */
+  /** The output tokens that are held if the credit is there. */
   readonly heldTokens: number
   /** The least that it could be held for; equal to `heldTokens` if the cap must not be lowered. */
   readonly leastTokens: number

@@ -21,7 +21,7 @@ interface Priced {
   readonly offer: Offer
 }
 
-/** The call that ran. */
+/** A call that the provider ran, with what its estimate needs. */
 interface Ran extends Priced {
   /** The ratio of the model's tokens to the estimate of a text. */
   readonly tokenFactor: number
@@ -29,7 +29,7 @@ interface Ran extends Priced {
 
 interface ResolveInput extends Ran {
   readonly outcome: Outcome
-  /** The hold. */
+  /** The amount of the hold, which no estimate exceeds. */
   readonly grantedMicros: Micros
   /** Whether the provider can be asked for the cost of a request that has ended. */
   readonly hasLookUps: boolean

@@ -4,7 +4,7 @@ import { CommandImpossible, StoreUnavailable } from '../../store/store-failure.t
 /** A settle, with the upstream that the request was sent to and the fee that it was held with. */
 export interface HeldSettle extends SettleInput {
   readonly upstream: string
-  /** Hundredths of a percent. */
+  /** The platform fee, in hundredths of a percent. */
   readonly feeBasisPoints: number
 }
 
@@ -28,8 +28,8 @@ const REFUSED_RETRY_MS = 10_000
 const REFUSED_TRIES_MAX = 90
 
 /**
- * Sends settles to the ledger until it answers. A settle names its hold, so repeating it is harmless. The
- * credit stays reserved until the settle is durable.
+ * Sends settles to the ledger until it answers. A settle names its hold, so repeating it is harmless. The credit stays
+ * held until the settle is durable.
  */
 export class Settler {
   readonly #parts: SettlerParts

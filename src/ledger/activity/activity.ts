@@ -61,8 +61,8 @@ export async function newestLike(
     return rows.map((row) => REQUESTS.read(row))
   }
   if (isOfUnsettled(filter)) return read('all_requests')
-  // Apart: PostgreSQL sorts all of an account's, while it has no statistics, before it merges two tables. Those that end
-  // between the two reads are in both.
+  // Two reads, because PostgreSQL without statistics sorts all requests of an account before it merges two tables. A
+  // request that ends between the reads is in both.
   const open = mayBeOpen(filter) ? await read('all_requests', { state: 'open' }) : []
   const ended = await read('requests')
   if (open.length === 0) return ended
@@ -88,7 +88,8 @@ export function requestsLike(
 ): SelectQueryBuilder<Tables, RequestTable, Selectable<Tables['requests']>> {
   let query = db.selectFrom(table).selectAll()
   const ofWhom = (name: 'account_id' | 'api_key_id') =>
-    // Few are unsettled, of all accounts: the indexes of accounts and keys are kept out of it.
+    // Few requests are unsettled, even of all accounts: the expression keeps the database from using the indexes of
+    // accounts and keys.
     isOfUnsettled(filter) ? sql<string>`${sql.ref(name)} || ''` : sql.ref<string>(name)
   if (filter.accountId !== undefined) {
     query = query.where(ofWhom('account_id'), '=', filter.accountId)
@@ -140,8 +141,8 @@ function inState(states: readonly RequestState[]): RawBuilder<boolean> {
 }
 
 /**
- * Whether a request has one of these tags. No tag has a comma, and each quote inside a tag stands behind a backslash,
- * so `["` and `,"` stand nowhere but before a tag.
+ * Whether a request has one of these tags. No tag has a comma, and each quote inside a tag follows a backslash, so `["`
+ * and `,"` occur only before a tag.
  */
 function hasTag(tags: readonly string[]): RawBuilder<boolean> {
   const places = tags.flatMap((tag) => [`[${JSON.stringify(tag)}`, `,${JSON.stringify(tag)}`])

@@ -12,11 +12,11 @@ export interface AccountCredit {
   readonly hasBackedCredit: boolean
 }
 
-/** An account's money at a moment. All that is held is held by these three. */
+/** An account's money at a moment. `running`, `estimated` and `unresolved` requests together hold all held credit. */
 export interface Balance extends AccountCredit {
-  /** By requests in flight. */
+  /** Held by requests in flight. */
   readonly running: HeldCredit
-  /** By requests that are charged by an estimate: the rest of each hold, should the charge grow. */
+  /** Held by requests that are charged by an estimate: the rest of each hold, should the charge grow. */
   readonly estimated: HeldCredit
   readonly unresolved: HeldCredit
 }
@@ -29,7 +29,7 @@ export interface PurseBalance {
   readonly availableMicros: Micros
 }
 
-/** The credit that requests keep reserved. */
+/** The credit that requests of one kind hold. */
 export interface HeldCredit {
   readonly requests: number
   readonly heldMicros: Micros
@@ -37,7 +37,7 @@ export interface HeldCredit {
   readonly oldest: readonly EndedRequest[]
 }
 
-/** A request whose attempt has ended. */
+/** The oldest ended request of an upstream: the deadline of its hold follows from it. */
 interface EndedRequest {
   readonly upstream: string
   readonly generationId: string | null

@@ -34,22 +34,25 @@ export function listEntries(db: Kysely<Tables>, page: EntryPage): Promise<EntryL
 const PAID_KINDS = ENTRY_KINDS.filter((kind) => ENTRY_FACTS[kind].adds === 'paid')
 const BACK_KINDS = ENTRY_KINDS.filter((kind) => ENTRY_FACTS[kind].adds === 'back')
 
-/** Entries of added paid credit and of what went back of it. As literals: their index is chosen by the text of a query. */
+/**
+ * Entries of added paid credit, and of its removal, refunds and disputes. As literals: their index is chosen by the
+ * text of a query.
+ */
 const BOUGHT = sql<boolean>`(${sql.join(
   [...PAID_KINDS, ...BACK_KINDS].map((kind) => sql`kind = ${sql.lit(kind)}`),
   sql` or `,
 )})`
 
-/** One page of what an account bought or activated, and of what went back of it, newest first. */
+/** One page of an account's bought or activated credit, with its removal, refunds and disputes, newest first. */
 export function listBought(db: Kysely<Tables>, page: EntryPage): Promise<EntryList> {
   return entriesOf(db.selectFrom('entries').selectAll().where(BOUGHT), page)
 }
 
-/** A page of a statement: entries, each with what both purses of the account have together after it. */
+/** A page of a statement: entries, each with the balance of both purses after it. */
 interface Statement {
   readonly lines: readonly { readonly entry: Entry; readonly balanceMicros: Micros }[]
   /**
-   * Where the next page begins: with entries numbered below it, and what both purses had before the entry of
+   * Where the next page begins: entries numbered below `before`, and the balance of both purses before the entry of
    * that number, so that newer entries are not added up again. Null: there is no other page.
    */
   readonly next: EntryPlace | null
@@ -66,7 +69,7 @@ export async function listStatement(
     toMs = null,
   }: {
     readonly accountId: string
-    /** Null or absent: from the newest. */
+    /** Where the page begins: `next` of the page before. Null or absent: with the newest entry. */
     readonly place?: Statement['next']
     readonly limit: number
     /** Ends before the first entry that is older. Null or absent: with the oldest. */
@@ -141,7 +144,7 @@ interface TopUps {
   readonly entries: { readonly [Kind in EntryKind]?: number }
 }
 
-/** Adds up the paid credit that was added in a range; what went back of it later does not lessen it. */
+/** Adds up the paid credit that was added in a range. Later refunds do not reduce the sum. */
 export async function sumTopUps(
   db: Kysely<Tables>,
   {
@@ -152,7 +155,7 @@ export async function sumTopUps(
     /** Null: all accounts. */
     readonly accountId: string | null
     readonly fromMs: number
-    /** Exclusive. */
+    /** The first moment after the range. */
     readonly toMs: number
   },
 ): Promise<TopUps> {

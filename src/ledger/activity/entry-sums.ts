@@ -6,8 +6,8 @@ import type { AuditFindings } from '../audit/audit.ts'
 import type { Difference } from '../audit/difference.ts'
 
 /**
- * How many entries lie between two sums of an account: a read adds up fewer than so many; or, behind the newest sum, at
- * most half of what was posted since, which may be more in the hours until the next one is written.
+ * The number of entries between two sums of an account. A read adds up fewer entries than this or, after the newest
+ * sum, at most half of those posted since, which can be more in the hours until the next sum is written.
  */
 export const ENTRIES_A_SUM = 2_000
 
@@ -27,8 +27,8 @@ interface OfAccount {
 }
 
 /**
- * The place behind the newest entry from before a moment, in one view of the store. Times of entries rise with their
- * numbers, so that it is found by halves; where a clock was set back by more than a minute, it is behind one of the
+ * The place after the newest entry from before a moment, in one view of the store. Times of entries rise with their
+ * numbers, so a binary search finds it; if a clock was set back by more than a minute, the place is after one of the
  * entries that are followed by a later one.
  */
 export function placeBefore(
@@ -64,7 +64,10 @@ async function newestBefore(
   return rows[0]?.number ?? 0
 }
 
-/** What both purses had after an entry: from the sum before it, or from what they have now, whichever is nearer. */
+/**
+ * The balance of both purses after an entry: computed from the sum before it or from the present balance, whichever is
+ * nearer.
+ */
 async function balanceAfter(
   view: Kysely<Tables>,
   { accountId, number }: OfAccount & { readonly number: number },
@@ -92,8 +95,8 @@ async function balanceAfter(
   return micros((summed?.sum_micros ?? 0) + sumMicros)
 }
 
+/** The entries numbered above `from`, up to and including `to`. */
 interface EntrySpan extends OfAccount {
-  /** Exclusive. */
   readonly from: number
   readonly to: number
 }
@@ -110,8 +113,9 @@ const sumOf = ({ accountId, from, to }: EntrySpan) => sql`(
   where account_id = ${accountId} and number > ${from} and number <= ${to})`
 
 /**
- * Adds up the entries of accounts up to every two-thousandth of theirs that has none yet, a statement each: entries never
- * change. `pause` lets others have the store after a statement that took so long; it throws if this must stop.
+ * Writes the sum of every two-thousandth entry of each account that has none yet, in one statement each: entries never
+ * change. `pause` gives the store to others after a statement that took so many milliseconds; it throws if this must
+ * stop.
  */
 export async function sumEntries(
   { db, reports }: Pick<Store, 'db' | 'reports'>,

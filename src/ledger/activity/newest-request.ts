@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 
 /**
- * When the newest request of each account or key was opened, in a query of these; null: it has none. Holds have no index
- * of their owners: they are gone through where an owner has some.
+ * The column of a query of accounts or keys that says when the newest request of each was opened; null: it has none.
+ * Holds have no index by owner, so all are read for an owner with open holds.
  */
 export function newestOpenedAt(of: 'accounts' | 'api_keys'): RawBuilder<number | null> {
   const owner = sql.raw(of === 'accounts' ? 'account_id' : 'api_key_id')

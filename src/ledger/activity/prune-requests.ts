@@ -8,15 +8,15 @@ import { DAY_HOURS, HOUR_MS, watchedHourAt } from '../../vocabulary/usage-step.t
 export interface PruneBatch {
   /** Only requests that were settled before this moment are pruned. */
   readonly settledBeforeMs: number
-  /** Only ids that sort before this. */
+  /** Only requests whose IDs sort before this are pruned. */
   readonly untilId: string
-  /** Behind this request id; empty: from the oldest. */
+  /** The batch begins after this request ID; empty: with the oldest request. */
   readonly afterId: string
-  /** The most rows that are looked at. */
+  /** The most rows that the batch reads. */
   readonly rowsMax: number
 }
 
-/** The result of a batch. */
+/** The result of a batch: how many requests it removed, and where the next one begins. */
 export interface Pruned {
   readonly requests: number
   /** The start of the next batch; null: there is none. */
@@ -71,10 +71,10 @@ const SUMMED = PRUNED_REQUESTS.columns
   )
   .map(({ name }) => name)
 
-/** The columns of sums, by key. */
+/** The columns of `pruned_requests` that a batch writes, in the order of {@link PRUNED_SUMS}. */
 export const PRUNED_COLUMNS = `api_key_id, account_id, requests, ${SUMMED.join(', ')}, latest_settled_at_ms`
 
-/** Their values, summed over rows of `requests` by key. */
+/** The values of {@link PRUNED_COLUMNS}: sums over rows of `requests`, grouped by API key. */
 export const PRUNED_SUMS = `api_key_id, account_id, count(*),
   ${SUMMED.map((name) => `sum(${name})`).join(', ')}, max(settled_at_ms)`
 

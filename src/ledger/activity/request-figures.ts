@@ -15,7 +15,7 @@ export interface RequestSums {
 
 /** Sums of all, and of each step of time that has requests. */
 interface RequestSummary extends RequestSums {
-  /** The part of their holds that is still reserved. */
+  /** The part of their holds that is still held. */
   readonly heldMicros: Micros
   /** By step, counted from the start; steps without requests are absent. */
   readonly steps: ReadonlyMap<number, RequestSums>
@@ -23,11 +23,11 @@ interface RequestSummary extends RequestSums {
   readonly errors: readonly ErrorCount[]
 }
 
-/** How many requests ended with an error code. */
+/** The requests that ended with one error code. */
 interface ErrorCount {
   readonly code: string
   readonly requests: number
-  /** The newest of them. */
+  /** The ID of the newest of these requests. */
   readonly latestId: string
 }
 
@@ -94,7 +94,7 @@ function addRequestSums(one: RequestSums, other: RequestSums): RequestSums {
   }
 }
 
-/** How many requests of an upstream ended with a code; null: with none, or they still run. */
+/** The requests of one upstream that ended with one error code. `code` null: they succeeded, or still run. */
 export interface CodeCount {
   readonly upstream: string
   readonly code: string | null
@@ -116,7 +116,7 @@ export async function countCodes(
   return rows.map((row) => ({ ...row, requests: Number(row.requests) }))
 }
 
-/** Counts the requests under way by upstream; one without any is left out. */
+/** Counts the running requests of each upstream; an upstream without any is left out. */
 export async function countRunning(db: Kysely<Tables>): Promise<ReadonlyMap<string, number>> {
   const rows = await db
     .selectFrom('all_requests')
@@ -127,7 +127,7 @@ export async function countRunning(db: Kysely<Tables>): Promise<ReadonlyMap<stri
   return new Map(rows.map(({ upstream, requests }) => [upstream, Number(requests)]))
 }
 
-/** The time to the first byte that half of the requests since a moment stay within, by upstream, in milliseconds. */
+/** The median time to the first byte of the requests since a moment, by upstream, in milliseconds. */
 export async function medianFirstBytes(
   db: Kysely<Tables>,
   sinceMs: number,

@@ -136,9 +136,9 @@ async function endOf(
   return found.sort().at(end === 'asc' ? 0 : -1) ?? null
 }
 
-// How far back other ids are looked for: ids of generations have no index, which each request would pay for.
+// How far back the provider's IDs are searched: they have no index, because every request would pay for one.
 const RECENT_MS = 24 * 3_600_000
-// Nor among more requests than are read in some milliseconds.
+// And how many requests are searched at most: as many as are read in some milliseconds.
 const RECENT_MAX = 10_000
 
 /**

@@ -77,7 +77,7 @@ class SqlitePruner implements JobRunner<PruneBatch, Pruned> {
 }
 
 serveThread((startWith) => {
-  // The pruner that started it says so.
+  // The pruner that started this thread reports the failure.
   const connection = openSqliteConnection(startWith as SqliteConnectionInput)
   return new SqlitePruner(connection)
 })

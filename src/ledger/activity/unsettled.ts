@@ -46,7 +46,7 @@ export function expectsCost({ state, chargedMicros, costIsZero, usage }: Reporte
 export function isUnsettled(
   ...states: readonly ('open' | 'provisional' | 'unresolved')[]
 ): RawBuilder<boolean> {
-  // SQLite looks at each part of an OR alone.
+  // SQLite looks up each part of an OR separately.
   const parts = states.map((state) => sql`(cost_stands = 0 and state = ${sql.lit(state)})`)
   return sql<boolean>`(${sql.join(parts, sql` or `)})`
 }
@@ -61,23 +61,23 @@ export const holdsCredit: RawBuilder<boolean> = sql<boolean>`
 /** Provisional requests whose reported cost stands. */
 export const isStanding: RawBuilder<boolean> = sql<boolean>`(cost_stands = 1 and state = 'provisional')`
 
-/** The place of a request in the list. */
+/** The place of a request in the list of unsettled requests. */
 export interface UnsettledPlace {
   readonly state: 'provisional' | 'unresolved'
   readonly instanceId: string
   readonly requestId: string
 }
 
-/** Which page of the list is asked for. */
+/** Which page of the list of unsettled requests to read. */
 export interface UnsettledPage {
-  /** From here on; null: from the start. */
+  /** Where the page begins; null: at the start of the list. */
   readonly after: UnsettledPlace | null
   readonly limit: number
   /** Whether requests of this upstream are listed. Default: all are. */
   readonly isListed?: (upstream: string) => boolean
 }
 
-/** A page of the list. */
+/** A page of the list of unsettled requests. */
 export interface UnsettledList {
   readonly requests: readonly UnsettledRequest[]
   /** Where the next page begins; null: that was the last. A page may be empty and not the last. */
@@ -153,12 +153,12 @@ function startOf(state: UnsettledPlace['state']): UnsettledPlace {
   return { state, instanceId: '', requestId: '' }
 }
 
-/** A request that waits for its cost, with the name of its account. */
+/** An unsettled request, with the name of its account. */
 export interface WaitingRequest extends RequestRow {
   readonly accountName: string
 }
 
-/** One page of the requests of all accounts that wait for their cost, the oldest first; `cursor` is the last id before. */
+/** One page of the unsettled requests of all accounts, the oldest first; `cursor` is the last ID of the page before. */
 export async function listWaiting(
   db: Kysely<Tables>,
   { cursor, limit }: { readonly cursor: string | null; readonly limit: number },
@@ -182,7 +182,7 @@ export async function listWaiting(
 /** States of a hold that is not settled. */
 const UNSETTLED_STATES = ['open', 'provisional', 'unresolved'] as const
 
-/** The holds of one state. */
+/** How many holds are in one state, and since when. */
 export interface HoldCount {
   readonly state: (typeof UNSETTLED_STATES)[number]
   readonly holds: number
@@ -218,7 +218,7 @@ export async function countHolds(db: Kysely<Tables>): Promise<readonly HoldCount
   return counts
 }
 
-/** How many requests of each upstream wait for their cost; an upstream without any is left out. */
+/** The number of unsettled requests of each upstream; an upstream without any is left out. */
 export async function countWaiting(db: Kysely<Tables>): Promise<ReadonlyMap<string, number>> {
   const rows = await db
     .selectFrom('requests')
@@ -229,7 +229,7 @@ export async function countWaiting(db: Kysely<Tables>): Promise<ReadonlyMap<stri
   return new Map(rows.map(({ upstream, requests }) => [upstream, Number(requests)]))
 }
 
-/** The credit that the holds of each state keep reserved; a state without any is left out. */
+/** The held credit of the requests in each state; a state without any is left out. */
 export async function heldByState(db: Kysely<Tables>): Promise<ReadonlyMap<string, Micros>> {
   const rows = await db
     .selectFrom('all_requests')

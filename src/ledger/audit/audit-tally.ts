@@ -15,7 +15,7 @@ import { PeriodTally, type PrunedCharges } from './period-tally.ts'
 
 interface AccountTally {
   entries: number
-  /** Of the latest entry; equal to `entries` where there is no gap. */
+  /** The number of the latest entry; equal to `entries` if no number is missing. */
   latestNumber: number
   backedBalanceMicros: number
   freeBalanceMicros: number
@@ -28,7 +28,7 @@ interface AccountTally {
   openHolds: number
 }
 
-/** Sums of charges. */
+/** Charges by the purse that pays, and the free charge that no purse could pay. */
 interface Charges {
   backedMicros: number
   freeMicros: number
@@ -106,7 +106,7 @@ export class AuditTally {
       ['free_expires_at_ms', row.freeExpiresAtMs, tally.freeExpiresAtMs],
       ['open_holds', row.openHolds, tally.openHolds],
       ...this.#periodFigures(row, pruned),
-      // Free credit is never below zero, nor promised twice.
+      // Free credit is never below zero, and no part of it is held twice.
       [
         'free_balance_micros',
         Math.max(row.freeBalanceMicros, tally.freeHeldMicros),

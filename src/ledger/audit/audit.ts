@@ -15,15 +15,18 @@ type AuditedKind = 'accounts' | 'apiKeys' | 'requests' | 'entries' | CreditedKin
 
 /** The result of an audit. */
 export interface Audit {
-  /** Whether every figure is exact. */
+  /** Whether every stored figure equals the recomputed one. */
   readonly ok: boolean
   /** The number of rows that were recomputed. */
   readonly checked: Readonly<Record<AuditedKind, number>>
   /** The latest request, which shows how old a copy of a store is; null where there is none, or all were pruned. */
   readonly newestRequest: { readonly id: string; readonly openedAtMs: number } | null
-  /** Times of the last 90 days at which the database went back, newest first: the books are about what is there. */
+  /**
+   * The times in the last 90 days at which the database lost commits, newest first: the audit only sees the rows that
+   * are there.
+   */
   readonly wentBack: readonly StoreGapRow[]
-  /** The first thousand. */
+  /** The figures that differ: the first thousand. */
   readonly differences: readonly Difference[]
 }
 
@@ -41,16 +44,16 @@ export interface AuditFindings {
 }
 
 interface AuditInput {
-  /** Default: none. */
+  /** Further checks, of rows that rooms above the ledger have. Default: none. */
   readonly checks?: readonly AuditCheck[]
   /** Called from time to time with the number of rows that were read. */
   readonly onRows?: (rows: number) => void
 }
 
 /**
- * Recomputes every balance, hold, count and charge from the rows behind it, on one view of the store. A server
- * may go on working. Entries of requests that do not exist must add up to `pruned_requests`. Throws where a
- * row can't be read, and `StoreUnavailable` where the store can't.
+ * Recomputes every balance, hold, count and charge from the rows behind it, on one view of the store. A server can keep
+ * working meanwhile. Entries of requests that do not exist must add up to `pruned_requests`. Throws where a row can't
+ * be read, and `StoreUnavailable` where the store can't.
  */
 export function auditStore(store: Store, input: AuditInput = {}): Promise<Audit> {
   return store.snapshot((view) => auditView(view, input))

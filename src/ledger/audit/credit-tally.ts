@@ -14,9 +14,9 @@ interface Sum {
 
 const NOTHING: Sum = { entries: 0, micros: 0 }
 
-/** The credit that was posted for one row. */
+/** The credit that was posted for one row, such as a purchase. */
 interface Posted {
-  /** Null: to several accounts. */
+  /** The account that got the credit; null: several accounts did. */
   readonly accountId: string | null
   readonly sums: ReadonlyMap<EntryKind, Sum>
 }

@@ -35,15 +35,15 @@ export interface BatchSettings {
   readonly onCommit?: (report: CommitReport) => void
 }
 
-/** A batch that is committed. */
+/** The result of a commit. */
 export interface CommittedBatch {
-  /** In the order of the commands. */
+  /** The verdict on each command, in the order of the commands. */
   readonly verdicts: readonly LedgerVerdict[]
   /** Whether rows were written. A commit without any succeeds even if the store takes no writes. */
   readonly hasWritten: boolean
 }
 
-/** Commits commands to a store. */
+/** What a kind of store does for the ledger: it commits batches of commands. */
 export interface LedgerEngine {
   /**
    * Commits all commands, in this order, or none. Rejects with `StoreUnavailable` if the store failed (then
@@ -73,10 +73,10 @@ const UNSURE_FACTS: RequestFacts = {
   firstByteAtMs: null,
 }
 
-/** The ledger over any store that commits commands. */
+/** The ledger in any kind of store, which gathers commands into shared commits. */
 export type BatchedLedger = Batches & RecordedCommands
 
-/** Makes the ledger over an engine. */
+/** Makes a ledger that commits its batches with this engine. */
 export function batchedLedger(
   input: BatchSettings & { readonly engine: LedgerEngine },
 ): BatchedLedger {
@@ -123,8 +123,8 @@ class Batches implements HoldLedger {
   }
 
   /**
-   * As the interface says. When it is unknown whether the commit happened, the hold is released as soon as
-   * the store is back: nothing may be forwarded on it. A repeat of a hold that has ended rejects with
+   * Opens a hold as {@link HoldLedger} says. If it is unknown whether the commit happened, the hold is released as soon
+   * as the store is back: nothing may be forwarded on it. A repeat of a hold that has ended rejects with
    * `StoreRefused`.
    */
   async openHold(input: OpenHoldInput): Promise<OpenHoldVerdict> {
@@ -157,7 +157,7 @@ class Batches implements HoldLedger {
     return this.submit({ kind: 'settleStanding', input })
   }
 
-  /** As the interface says. An engine may abandon a limited number of holds in a commit. */
+  /** Repeats the command until no hold is left: an engine abandons a limited number of holds in a commit. */
   async abandonInstance(instanceId: string): Promise<number> {
     let abandoned = 0
     for (;;) {
@@ -174,7 +174,7 @@ class Batches implements HoldLedger {
 
   /** Commits a command, and resolves with the verdict on it. Rejects as {@link LedgerEngine} says. */
   async submit<Kind extends CommandKind>(given: LedgerCommand<Kind>): Promise<LedgerVerdict<Kind>> {
-    // A command of some kind is a command.
+    // TypeScript does not see that a command of one generic kind is one of the union.
     const command = given as LedgerCommand
     const verdict = isIdle(given.kind)
       ? this.#commits.submitIdly(command)
@@ -235,7 +235,7 @@ class Batches implements HoldLedger {
       })
       this.#owners.delete(requestId)
     } catch (error) {
-      // Trying again would not change a refusal.
+      // Trying again would not change a refusal by the store.
       if (!(error instanceof StoreRefused)) throw error
     }
   }
@@ -255,7 +255,7 @@ function mayAddUp(given: LedgerCommand): boolean {
   return isChange && given.input.allowance != null
 }
 
-/** The result of one commit. */
+/** The facts about one commit that metrics and readiness are made from. */
 export interface CommitReport {
   readonly commands: number
   readonly durationMs: number

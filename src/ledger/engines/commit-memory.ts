@@ -16,7 +16,7 @@ import {
 interface Answered {
   readonly commands: readonly LedgerCommand[]
   readonly verdicts: readonly LedgerVerdict[]
-  /** The store's time of the batch. */
+  /** The time at which the batch happened, by the store's clock. */
   readonly nowMs: number
 }
 
@@ -33,13 +33,13 @@ export interface LostBatch {
   readonly nowMs: number
 }
 
-/** A batch that was answered. */
+/** A committed batch, kept so that its commands can run again if the store loses it. */
 interface KeptBatch {
   readonly witness: Witness
   /** A line for each command to run again, in order: a packed request, or empty for the next of `others`. */
   readonly text: PackedText
   readonly others: readonly LedgerCommand[]
-  /** The number of lines. */
+  /** The number of lines in `text`. */
   readonly commands: number
   readonly nowMs: number
   readonly keptAtMs: number

@@ -138,7 +138,7 @@ const BLOCK_BYTES = 1_048_576
 /** The most bytes that UTF-8 takes for one of a string's code units. */
 const BYTES_MAX = 3
 
-/** A text outside of the heap. */
+/** A text in a block of memory outside of the heap, where it costs no garbage collection. */
 export interface PackedText {
   readonly block: Buffer
   readonly start: number
@@ -166,7 +166,7 @@ export class PackedTexts {
   }
 }
 
-/** The text that was kept. */
+/** The text as a string again. */
 export function readText({ block, start, end }: PackedText): string {
   return block.toString('utf8', start, end)
 }

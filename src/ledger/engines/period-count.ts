@@ -27,7 +27,7 @@ export function periodCountValues(
   return [ownerId, fromId, startsAtMs, endsAtMs]
 }
 
-/** Reads the sums. */
+/** Reads the row of a statement that adds up a period; undefined: no request is in the period. */
 export function readPeriodCount(row: StoredRow | undefined): PeriodCount {
   const latest = row?.['latest'] ?? null
   return {

@@ -81,7 +81,7 @@ export class PostgresEngine implements LedgerEngine {
   readonly #writers: PostgresWriters
   readonly #memory: CommitMemory | null
   #writer: PostgresWriter | null = null
-  /** The connection that is being made. There is one at a time, for a commit or for a look. */
+  /** The connection that is being opened. There is one at a time, for a commit or for a check of lost commits. */
   #connecting: Promise<PostgresWriter> | null = null
   #isCommitting = false
   #lookTimer: NodeJS.Timeout | null = null

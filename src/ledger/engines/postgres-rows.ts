@@ -80,7 +80,7 @@ export async function load(writer: PostgresWriter, input: LoadInput): Promise<nu
   ])
   const [, , accounts, apiKeys, external, credits, codeCredits, taken, holds, requests, ...more] =
     replies
-  // Locked rows are newer.
+  // Rows without a lock are loaded first: locked rows are newer, and replace them.
   for (const row of external.rows) work.accounts.loadStored(row)
   for (const row of accounts.rows) work.accounts.loadStored(row)
   for (const row of apiKeys.rows) work.apiKeys.loadStored(row)
@@ -134,7 +134,7 @@ function lockOwners(
   ]
 }
 
-/** Reads rows that few batches need. */
+/** Reads the rows that only some commands need: accounts by external ID, and credit by its reference or code. */
 function readOthers(
   writer: PostgresWriter,
   { externalIds, codes, credits }: NamedRows,
@@ -256,7 +256,10 @@ export function save(
   ]
 }
 
-/** Ends the wait of requests that no command of the batch has loaded. By position: the connection, the commands. */
+/**
+ * Settles provisional requests whose reported cost needs no look-up, without loading them. By position: the connection,
+ * the commands.
+ */
 export function settleUnread(
   writer: PostgresWriter,
   standing: readonly UnreadStanding[],

@@ -118,7 +118,7 @@ export const READ_ACCOUNT_PERIOD: PlannedStatement = {
   text: periodCountText('account_id'),
 }
 
-/** The same for a key. */
+/** Adds up the requests of an API key whose holds opened in a period. */
 export const READ_API_KEY_PERIOD: PlannedStatement = {
   name: 'read_api_key_period',
   text: periodCountText('api_key_id'),
@@ -182,7 +182,10 @@ export const RECALL: PlannedStatement = {
     where cost_stands = 1 and state = 'provisional' and id = any($1::text[])`,
 }
 
-/** Lock and read rows that few batches need, by kind of row. Each column has a parameter: the values to look for. */
+/**
+ * Lock and read the rows that only some commands need, by kind of row. Each column has a parameter: the values to look
+ * for.
+ */
 export const LOCK_FOUND: ReadonlyMap<string, PlannedStatement> = new Map(
   Object.entries(FOUND).map(([of, found]) => [of, lockFound(found)]),
 )
@@ -227,7 +230,10 @@ function namesOf({ name, columns }: StatedTable): string {
   return columns.map((column) => `${name}.${column.name}`).join(', ')
 }
 
-/** The newest version of a row. A range of one ID is searched from its last place on; one that is equal is not. */
+/**
+ * The newest version of a row. PostgreSQL reads a range of one ID from its newest version on, but not an ID that is
+ * given as equal.
+ */
 function newestOf({ name }: StatedTable, rowId: string): string {
   return `from ${name} where ${name}.id >= ${rowId} and ${name}.id <= ${rowId} order by ${name}.id desc limit 1`
 }

@@ -15,7 +15,7 @@ export class StatementFailed extends Error {
   }
 }
 
-/** The answer to a statement. */
+/** The answer of PostgreSQL to one statement. */
 export interface Reply {
   readonly rows: readonly StoredRow[]
   /** The number of rows that a statement has changed. */

@@ -92,7 +92,9 @@ export class SqliteEngine {
     this.#committed.clear()
   }
 
-  /** Ends the wait of requests that no command of the batch has loaded, and returns their number. */
+  /**
+   * Settles provisional requests whose reported cost needs no look-up, without loading them, and returns their number.
+   */
   #settleUnread(
     work: UnitOfWork,
     { requestIds, to }: SettleStandingInput,
@@ -207,7 +209,7 @@ class TableSaves {
     this.#table = table
   }
 
-  /** Takes a row's `values`. */
+  /** Inserts a row. Takes the row's `values`. */
   get insert(): StatementSync {
     this.#insert ??= this.#connection.prepare(insert(this.#table))
     return this.#insert
@@ -219,7 +221,7 @@ class TableSaves {
     return this.#write
   }
 
-  /** Takes a row's `changedValues`. */
+  /** Updates the columns of a row that change. Takes the row's `changedValues`. */
   get update(): StatementSync {
     this.#update ??= this.#connection.prepare(update(this.#table))
     return this.#update

@@ -48,7 +48,7 @@ export class ForgottenHolds {
     this.#timer.unref()
   }
 
-  /** Looks once, or joins the look under way; returns how many holds it has abandoned. Never rejects. */
+  /** Checks once, or joins a check that is running; returns how many holds it has abandoned. Never rejects. */
   look(): Promise<number> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null

@@ -24,7 +24,7 @@ export async function registerInstance(db: Kysely<Tables>, input: InstanceInput)
     .execute()
 }
 
-/** Records that an instance lives. */
+/** Records that an instance is running, at this moment. */
 export async function heartbeat(db: Kysely<Tables>, input: InstanceInput): Promise<void> {
   await db
     .updateTable('instances')

@@ -6,7 +6,7 @@ import { isUnsettled } from '../activity/unsettled.ts'
 import type { Ledger } from '../commands.ts'
 
 interface PresenceInput {
-  /** A PostgreSQL store. */
+  /** The PostgreSQL store that the instances share. */
   readonly db: Kysely<Tables>
   readonly ledger: Pick<Ledger, 'abandonInstance'>
   /** An id of the prefix `inst`, new at each start. */
@@ -19,7 +19,7 @@ interface PresenceInput {
   readonly onBeat?: () => void
   /** Called when the database did not answer. */
   readonly onFailure: (cause: unknown) => void
-  /** For how long another's heartbeat must be watched to stand still. Default 30,000. */
+  /** For how long another instance must write no heartbeat, while this one checks, to count as dead. Default 30,000. */
   readonly deadAfterMs?: number
   /** A clock that never steps, in milliseconds. Default the process's own. */
   readonly elapsedMs?: () => number
@@ -71,12 +71,12 @@ export class Presence {
     return this.#elapsedMs() < this.#aliveUntilMs
   }
 
-  /** The database's time, whatever the clock of this machine says. Asked once it has started. */
+  /** The database's time, independent of this machine's clock. To be called after `start`. */
   nowMs(): number {
     return Math.floor(this.#elapsedMs() + this.#databaseAheadMs)
   }
 
-  /** One heartbeat, one look at the others, and the end of the holds of those that are dead. Never rejects. */
+  /** Writes one heartbeat, checks those of the others, and abandons the holds of dead instances. Never rejects. */
   async beat(): Promise<void> {
     try {
       await this.#heartbeatInTime()
@@ -195,7 +195,7 @@ export class Presence {
   }
 }
 
-/** The heartbeats of other instances at one look. */
+/** The heartbeats of other instances at one check. */
 interface HeartbeatSighting {
   /** The database's time. */
   readonly databaseMs: number
@@ -207,13 +207,13 @@ interface HeartbeatSighting {
 
 const DEAD_AFTER_MS_DEFAULT = 30_000
 
-/** When two looks are further apart than this, the time between them is unknown. */
+/** If two checks are further apart than this, a heartbeat may have been missed, and the watch starts again. */
 const GAP_MS_MAX = 12_000
 
 /**
- * Finds the dead instances: those whose heartbeat this process itself has watched stand still, by
- * the database's time and without a gap. How old a heartbeat is says nothing: the database may have
- * been down, so that no instance could write a heartbeat.
+ * Finds the dead instances: those that wrote no new heartbeat while this process checked, by the database's time and
+ * without a pause between the checks. The age of a heartbeat alone proves nothing: while the database is down, no
+ * instance can write one.
  */
 export class HeartbeatWatch {
   readonly #deadAfterMs: number
@@ -223,12 +223,12 @@ export class HeartbeatWatch {
   >()
   #latest: Pick<HeartbeatSighting, 'databaseMs' | 'elapsedMs'> | null = null
 
-  /** `deadAfterMs`: for how long a heartbeat must stand still. Default 30,000. */
+  /** `deadAfterMs`: for how long an instance must write no heartbeat. Default 30,000. */
   constructor({ deadAfterMs = DEAD_AFTER_MS_DEFAULT }: { readonly deadAfterMs?: number } = {}) {
     this.#deadAfterMs = deadAfterMs
   }
 
-  /** The instances that are dead as of this look. */
+  /** The instances that count as dead at this check. */
   see({ databaseMs, elapsedMs, heartbeats }: HeartbeatSighting): string[] {
     if (!this.#isUnbroken({ databaseMs, elapsedMs })) this.#watched.clear()
     this.#latest = { databaseMs, elapsedMs }

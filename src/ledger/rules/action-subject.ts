@@ -10,12 +10,12 @@ import {
 import type { ActionFields, ActionSubject } from '../operator-actions.ts'
 import type { UnitOfWork } from '../work.ts'
 
-/** The record of a change of an account. */
+/** What a change of an account records. */
 export function accountSubject(accountId: string, detail: ActionFields): ActionSubject {
   return { accountId, targetId: accountId, amountMicros: null, detail }
 }
 
-/** The same of a key. */
+/** What a change of an API key records. */
 export function keySubject(
   work: UnitOfWork,
   { id: apiKeyId, detail }: { readonly id: string; readonly detail: ActionFields },
@@ -26,17 +26,17 @@ export function keySubject(
   return { accountId, targetId: apiKeyId, amountMicros: null, detail: named }
 }
 
-/** The same of a code. */
+/** What a change of a credit code records. */
 export function codeSubject(code: CreditCodeRow | undefined): ActionSubject {
   const { id: targetId = null, amountMicros = null, expiresAtMs = null } = code ?? {}
   return { accountId: null, targetId, amountMicros, detail: fieldsOf({ expiresAtMs }) }
 }
 
-/** The record of a command. */
+/** How a command is recorded in the audit log if an operator gives it. */
 export interface Said<Input> {
-  /** Once the command has been applied. */
+  /** What was changed. Called after the command has been applied. */
   readonly subject: (work: UnitOfWork, input: Input) => ActionSubject
-  /** Of the time before it; absent: nothing. */
+  /** The earlier values of the fields. Called before the command is applied. Absent: they are not recorded. */
   readonly before?: (work: UnitOfWork, input: Input) => ActionFields
 }
 
@@ -81,7 +81,7 @@ export const ACCOUNT_CHANGE: Said<UpdateAccountInput> = {
   before: (work, input) => fieldsBefore(work.accounts.get(input.id), input),
 }
 
-/** A change of a key: the same. */
+/** A change of an API key: the given fields, and what they were before. */
 export const KEY_CHANGE: Said<UpdateApiKeyInput> = {
   subject: (work, input) => keySubject(work, { id: input.id, detail: fieldsOf(input) }),
   before: (work, input) => fieldsBefore(work.apiKeys.get(input.id), input),

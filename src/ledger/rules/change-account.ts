@@ -103,7 +103,7 @@ export function rotateApiKey(
 ): ApiKeyRow | null {
   const apiKey = work.apiKeys.get(id)
   if (apiKey === undefined || apiKey.deletedAtMs !== null) return null
-  // A command that is run again must not end the text before.
+  // If the command runs again, it must not end the previous text early.
   if (apiKey.keyHash === next.keyHash) return apiKey
   return work.apiKeys.write({
     ...apiKey,
@@ -121,7 +121,7 @@ export function deleteApiKey(work: UnitOfWork, apiKeyId: string, nowMs: number):
   return true
 }
 
-/** Makes a code. */
+/** Adds a credit code. If the command runs again, returns the code that it added before. */
 export function addCreditCode(
   work: UnitOfWork,
   input: AddCreditCodeInput,
@@ -132,7 +132,7 @@ export function addCreditCode(
   return work.creditCodes.write({ ...CREDIT_CODES.start, ...input, createdAtMs: nowMs })
 }
 
-/** Makes a code worth nothing, unless it was redeemed or revoked. Null where there is no such code. */
+/** Revokes a code, unless it was redeemed or revoked before. Null where there is no such code. */
 export function revokeCreditCode(
   work: UnitOfWork,
   creditCodeId: string,

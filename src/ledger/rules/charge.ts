@@ -22,7 +22,7 @@ export interface Move {
   readonly chargeMicros: Micros
   /** The provider's cost behind the charge, exact decimal text; null where there is none. */
   readonly costUsd: string | null
-  /** The part that stays reserved: the whole hold, the rest after the charge, or nothing. */
+  /** The part that stays held: the whole hold, the rest after the charge, or nothing. */
   readonly keepsHeld: 'whole' | 'rest' | 'nothing'
   /** Whether the cost stands without a look-up. Default false. */
   readonly costStands?: boolean

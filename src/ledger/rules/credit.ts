@@ -31,7 +31,10 @@ export function post(work: UnitOfWork, account: AccountRow, posting: Posting): A
   return isCredit(posting) ? { ...posted, ...lastCredit(posted) } : posted
 }
 
-/** Whether an entry adds credit, by which the alerts of an account begin again. A reversal may give it again. */
+/**
+ * Whether an entry adds credit, after which the alerts of an account start again. A reversal adds credit if a dispute
+ * was won.
+ */
 export function isCredit({ kind, amountMicros }: Pick<Entry, 'kind' | 'amountMicros'>): boolean {
   return amountMicros > 0 && ENTRY_FACTS[kind].adds !== null
 }
@@ -80,8 +83,8 @@ export function lapseFreeCredit(work: UnitOfWork, account: AccountRow, nowMs: nu
 }
 
 /**
- * Adds credit, or takes paid credit back. A second grant of free credit adds to the first, and the
- * later expiry holds for both. Throws RangeError for impossible credit.
+ * Adds credit, or removes paid credit. Further free credit adds to what is left, and the later expiry applies to all of
+ * it. Throws RangeError for impossible credit.
  */
 export function addCredit(work: UnitOfWork, input: AddCreditInput, nowMs: number): CreditVerdict {
   const account = work.accounts.get(input.accountId)

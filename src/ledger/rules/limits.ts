@@ -95,8 +95,8 @@ export function countsUnder(
 }
 
 /**
- * The period of a row whose allowance is set. With the calendar that it had, the period goes on; with another, it begins
- * with what was added up for it. Null takes the allowance away.
+ * The period of a row whose allowance is set. If the calendar is unchanged, the period continues; otherwise it begins
+ * with the sum of its requests. Null removes the allowance.
  */
 function periodUnder(
   work: UnitOfWork,
@@ -198,11 +198,17 @@ interface FrequencyInput {
 /** Why a request is refused for now: the limit, and when it has room again. */
 interface FrequencyRefusal {
   readonly reached: ReachedLimit
-  /** Null: it depends on when a request in flight ends, or the request alone is above the limit. */
+  /**
+   * Until the limit has room again; null: that depends on when a request in flight ends, or the request alone is above
+   * the limit.
+   */
   readonly retryAfterSeconds: number | null
 }
 
-/** The limit of requests in flight that refuses one more, or else that of a minute which refuses longest; null: none. */
+/**
+ * The limit that refuses the request: of requests in flight, or else the limit of a minute that refuses longest; null:
+ * none.
+ */
 export function refusedFrequency(input: FrequencyInput): FrequencyRefusal | null {
   const inFlight = fullInFlight(input)
   if (inFlight !== null) return { reached: inFlight, retryAfterSeconds: null }
@@ -212,7 +218,7 @@ export function refusedFrequency(input: FrequencyInput): FrequencyRefusal | null
     if (tokens > reached.max) return { reached, retryAfterSeconds: null }
     const { retryAfterSeconds } = readWindow({
       window,
-      // So many more must fit.
+      // The request fits once the window has room for its tokens.
       limit: reached.max - tokens + 1,
       nowMs: input.nowMs,
     })
@@ -268,7 +274,7 @@ function accountRequestsMax(account: AccountRow, limits: LedgerLimits): number |
 
 type TokenCount = RequestRow['tokenCount']
 
-/** The windows of a payer once a request is admitted, and what it counts as in those of tokens. */
+/** The windows of a payer once a request is admitted, and the tokens that it counts as. */
 export function admittedBy({ account, apiKey, limits, tokens, nowMs }: FrequencyInput): {
   readonly ofApiKey: Pick<ApiKeyRow, 'requestWindow' | 'tokenWindow'>
   readonly ofAccount: Pick<AccountRow, 'requestWindow' | 'tokenWindow'>

@@ -167,7 +167,7 @@ function leastOf(amountMicros: Micros, leftMicros: readonly (Micros | null)[]): 
   )
 }
 
-/** What a key may spend, and what it has spent and holds. */
+/** The limits of a key, and its spend and held credit. */
 export type KeySpending = Pick<
   ApiKeyRow,
   'creditLimitMicros' | 'spendMicros' | 'heldMicros' | 'allowance' | 'period'
@@ -177,7 +177,7 @@ export type KeySpending = Pick<
 export interface HoldEstimate {
   /** The least that is needed, where there is less. */
   readonly holdMicros: Micros
-  /** What of the account's credit and its allowance a request could hold. */
+  /** The part of the account's credit and allowance that a request could hold. */
   readonly availableMicros: Micros
 }
 
@@ -203,7 +203,7 @@ type CreditInput = Pick<
   'freeCreditQualifies' | 'freeCreditAloneRunsOnLess' | 'leastMicros'
 >
 
-/** What of an account's credit a request could hold. */
+/** The part of an account's credit that a request could hold. */
 interface CreditForRequest {
   readonly availableMicros: Micros
   /** The part of it that is free credit. */
@@ -214,7 +214,7 @@ interface CreditForRequest {
   readonly leastMicros: Micros
 }
 
-/** What of an account's credit a request could hold. By position: the account, the request, and the moment. */
+/** The part of an account's credit that a request could hold. By position: the account, the request, and the moment. */
 function creditFor(account: AccountRow, input: CreditInput, nowMs: number): CreditForRequest {
   const available = availableCredit(account, nowMs)
   const freeMicros = input.freeCreditQualifies ? available.freeMicros : ZERO_MICROS

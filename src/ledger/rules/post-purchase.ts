@@ -17,7 +17,10 @@ export const RECEIPTS = 'receipts'
 
 export interface PostPurchaseInput
   extends Pick<PurchaseRow, 'accountId' | 'method' | 'source' | 'creditMicros' | 'priceUnits'> {
-  /** An id of the prefix `pur`. It, `creditMicros` and `priceUnits` are for a new row; if the source is known, unused. */
+  /**
+   * An ID with the prefix `pur`. A new row gets it with `creditMicros` and `priceUnits`; if a row has the source, all
+   * three are ignored.
+   */
   readonly id: string
   /** `reversals` of the row, read before the look; 0 where there was none. */
   readonly seenReversals: number
@@ -33,7 +36,7 @@ export interface PostPurchaseInput
 /** The result of posting a purchase, with its row after that. */
 export type PurchaseVerdict =
   | { readonly kind: 'posted'; readonly purchase: PurchaseRow }
-  /** The row says the same already. */
+  /** The row had these totals already; nothing was changed. */
   | { readonly kind: 'unchanged'; readonly purchase: PurchaseRow }
   /** A reversal was posted since the look began; nothing was changed. Look again. */
   | { readonly kind: 'stale'; readonly purchase: PurchaseRow }
@@ -43,7 +46,7 @@ export type PurchaseVerdict =
 
 export interface DismissPurchaseInput {
   readonly purchaseId: string
-  /** Why. */
+  /** Why the purchase adds no credit. */
   readonly note: string
 }
 
@@ -55,9 +58,9 @@ export type DismissVerdict =
   | { readonly kind: 'unknownPurchase' }
 
 /**
- * Brings a purchase to what a look found, and the account's credit with it. What a look finds are totals, so
- * that a repeated, doubled or late look changes nothing: credit is added once, and each reversal is the
- * difference to those before it. Throws RangeError for impossible totals.
+ * Brings a purchase to what a look found, and the account's credit with it. A look finds totals, so a look that is late
+ * or made twice changes nothing: credit is added once, and each reversal is the difference to those before it. Throws
+ * RangeError for impossible totals.
  */
 export function postPurchase(
   work: UnitOfWork,
@@ -73,7 +76,7 @@ export function postPurchase(
   const before = earlier ?? newPurchase(input, nowMs)
   const found = purchaseAfter(before, input, nowMs)
   if (found === before && earlier !== undefined) return { kind: 'unchanged', purchase: earlier }
-  // An answer from before the latest reversal may be older than what that reversal followed.
+  // An answer from before the latest reversal may be older than the answer that led to that reversal.
   if (before.reversals !== input.seenReversals) return { kind: 'stale', purchase: before }
 
   const after = isCredited(before, found) ? withReceiptNumber(work, found, input) : found
@@ -88,8 +91,8 @@ function isCredited(before: PurchaseRow, after: PurchaseRow): boolean {
 }
 
 /**
- * The purchase with the number that its receipt had, unless another has it since, else with the next one. By position: the
- * rows, the purchase, and what it had.
+ * The purchase with its earlier receipt number, unless another purchase has got it since; otherwise with the next
+ * number. By position: the rows, the purchase, and the earlier number.
  */
 function withReceiptNumber(
   work: UnitOfWork,
@@ -110,8 +113,8 @@ function withReceiptNumber(
 }
 
 /**
- * Takes a number that is free, or the next one, in the same transaction as the credit: what is rolled back has taken none.
- * By position: the rows, and the number.
+ * Takes a free number, or the next one, in the same transaction as the credit: a transaction that is rolled back takes
+ * no number. By position: the rows, and the number.
  */
 function takeReceiptNumber(work: UnitOfWork, free?: number): number {
   const row = work.receiptNumbers.get(RECEIPTS)
@@ -136,7 +139,7 @@ export const RECEIPT_AGAIN = {
   }),
 }
 
-/** Whether a look contradicts what the row says once and for all. */
+/** Whether a look contradicts a fact of the row that never changes. */
 function isOtherPurchase(
   row: PurchaseRow,
   { accountId, method, fact }: PostPurchaseInput,
@@ -203,7 +206,7 @@ function isCreditable(judgment: PaymentJudgment): boolean {
   return judgment.kind !== 'hold' || (judgment.worthMicros ?? 0) > 0
 }
 
-/** Credited and dismissed stay; what is held or too small waits for an admin's approval. */
+/** Credited and dismissed purchases keep their state; those that are held or too small wait for an admin's approval. */
 function stateAfter(state: PurchaseState, { fact, approved }: PostPurchaseInput): PurchaseState {
   switch (state) {
     case 'open':
@@ -227,7 +230,7 @@ const JUDGED = {
   below_minimum: 'below_minimum',
 } as const
 
-/** Posts what a change of a purchase is worth: its credit, once, and the difference that went back. */
+/** Posts the credit of a purchase, once, and the difference of its reversals. */
 function postChanges(
   work: UnitOfWork,
   {
@@ -274,7 +277,7 @@ export function dismissPurchase(
   return { kind: 'dismissed', purchase }
 }
 
-/** What the record of an operator's change of a purchase says. By position: the purchase, and what else was said of it. */
+/** What an operator's change of a purchase records. By position: the purchase, and further fields. */
 export function purchaseSubject(
   purchase: PurchaseRow | undefined,
   detail: ActionSubject['detail'],

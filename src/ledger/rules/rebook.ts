@@ -18,7 +18,7 @@ import { settleHold } from './settle-hold.ts'
 export interface Again<Input, Verdict> {
   /** The input that is kept for it, with the number that the verdict shows. */
   readonly withNumber: (input: Input, verdict: Verdict) => Input
-  /** That number; 0: none. */
+  /** The number in an input; 0: it has none yet. */
   readonly numberOf: (input: Input) => number
   /** An input that knows the highest of the lost numbers: no new one may be one of them. */
   readonly knowing: (input: Input, highestLost: number) => Input
@@ -35,7 +35,7 @@ export interface OpenedHold {
 /** A request that is booked again, because the store may have lost it. */
 export interface RebookInput {
   readonly opened: OpenedHold
-  /** How its attempt ended; null: it has not. */
+  /** How its attempt ended; null: it is still running. */
   readonly settle: SettleInput | null
 }
 
@@ -45,7 +45,7 @@ export type RebookVerdict =
       readonly kind: 'rebooked'
       /** Whether the store had lost the whole request. */
       readonly wasGone: boolean
-      /** Whether it had lost its end. */
+      /** Whether the store had lost the end of the request. */
       readonly settledNow: boolean
       readonly chargedMicros: Micros
     }
@@ -53,8 +53,9 @@ export type RebookVerdict =
   | { readonly kind: 'noOwner' }
 
 /**
- * Books a request again that the store may have lost: it has run, so nothing refuses it. Where the store has it, its settle
- * is repeated; else it is made as it was granted, and then settled. It counts in no window.
+ * Books a request again that the store may have lost. The request has run, so no limit refuses it. If the store has the
+ * request, its settle is repeated; otherwise its hold is made again as it was granted, and then settled. It counts in
+ * no window.
  */
 export function rebook(
   work: UnitOfWork,

@@ -32,7 +32,10 @@ export function settleHold(work: UnitOfWork, input: SettleInput, nowMs: number):
   return settled(moved, 'now')
 }
 
-/** Counts the tokens that were used in place of those that could be; nothing is known of those without counts. */
+/**
+ * Counts the tokens that were used instead of the most that the request could use. A released request counts none; any
+ * other request without counts keeps that most.
+ */
 function recountTokens(work: UnitOfWork, row: RequestRow): void {
   const { tokenCount: count, usage, state } = row
   if (count === null || (usage === null && state !== 'released')) return
@@ -196,7 +199,7 @@ function provisionalMove(
   }: Omit<Extract<Resolution, { kind: 'provisional' }>, 'generationId'>,
   nowMs: number,
 ): Move {
-  // An estimate may still grow, so the rest of the hold stays reserved for it.
+  // An estimate may still grow, so the rest of the hold stays held for it.
   return {
     state: 'provisional',
     chargeMicros,

@@ -26,11 +26,11 @@ export interface Bench {
   createCreditCode(row: CreditCodeRow): Promise<void>
   account(id: string): Promise<AccountRow>
   apiKey(id: string): Promise<ApiKeyRow>
-  /** Undefined where no hold was opened. */
+  /** The row of a request; undefined: no hold was opened. */
   request(id: string): Promise<RequestRow | undefined>
-  /** Undefined where none was posted. */
+  /** The row of a purchase by its source; undefined: none was posted. */
   purchase(source: string): Promise<PurchaseRow | undefined>
-  /** Oldest first. */
+  /** The entries of an account, oldest first. */
   entries(accountId: string): Promise<readonly Entry[]>
   /** Throws where the ledger is not exact. */
   audit(): Promise<void>

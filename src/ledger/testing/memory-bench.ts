@@ -124,7 +124,7 @@ class MemoryBench implements Bench {
   async close(): Promise<void> {}
 
   #commit<Kind extends CommandKind>(given: LedgerCommand<Kind>): LedgerVerdict<Kind> {
-    // A command of some kind is a command.
+    // TypeScript does not see that a command of one generic kind is one of the union.
     const command = given as LedgerCommand
     const work = new UnitOfWork()
     for (const row of this.#accounts.values()) work.accounts.load(row)

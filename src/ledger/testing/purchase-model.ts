@@ -102,7 +102,7 @@ export class PurchaseModel {
     return known === undefined ? 'none' : textOf(known)
   }
 
-  /** What its purchases have added to an account. */
+  /** The credit that purchases have added to an account. */
   added(account: string): number {
     return this.#credited(account).reduce((sum, bought) => sum + bought.credit - backOf(bought), 0)
   }

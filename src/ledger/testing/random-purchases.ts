@@ -67,7 +67,7 @@ export interface Truth {
   readonly credit: number
   readonly units: number
   found: string
-  /** The units that went back. */
+  /** The units that were refunded or disputed. */
   back: number
   disputed: boolean
 }

@@ -7,9 +7,9 @@ import type { StoreBench } from './store-bench.ts'
 const LOAD_CHILD = fileURLToPath(new URL('./load-child.ts', import.meta.url))
 
 export interface RunLoadInput {
-  /** What starts the process. */
+  /** The shell command that starts the process. */
   readonly shell: string
-  /** Of the database. */
+  /** The address of the database. */
   readonly url: string
   readonly keys: readonly string[]
   /** Kills it once it has written so many lines; absent: it ends by itself. */

@@ -361,7 +361,7 @@ function amount(text: string | undefined): Micros {
   return micros(Number(text))
 }
 
-/** The word behind another one. */
+/** The word after another word; undefined: there is none. */
 function after(words: Words, name: string): string | undefined {
   const place = words.indexOf(name)
   return place < 0 ? undefined : words[place + 1]

@@ -21,7 +21,7 @@ export const SECOND_MS = 1_000
 export const MINUTE_MS = 60 * SECOND_MS
 export const HOUR_MS = 60 * MINUTE_MS
 
-/** When every world begins. */
+/** The moment at which every world begins. */
 export const START_MS = Date.UTC(2030, 0, 1)
 
 const SETTINGS: ReconcilerSettings = {
@@ -51,7 +51,7 @@ export interface ReconcileProcess {
   readonly doubted: string[]
   /** Each cost that was learned of a released request. */
   readonly billedLate: string[]
-  /** Every look-up, with its moment. */
+  /** Every look-up so far, with its time. */
   readonly asked: { readonly generationId: string; readonly atMs: number }[]
   /** The most look-ups that were under way at once. */
   readonly inFlightMost: number

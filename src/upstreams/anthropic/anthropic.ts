@@ -49,7 +49,7 @@ const messages: Wire = {
   },
 }
 
-// Answered with 400.
+// Anthropic answers a call of an account without credit with 400 and this message.
 const EMPTY_ACCOUNT = /credit balance is too low/i
 
 /** Anthropic's own API. */

@@ -20,7 +20,7 @@ export interface SkippedRow {
   readonly why: string
 }
 
-/** How a list is read. */
+/** The facts about an upstream that reading its list needs. */
 export interface ListingSettings {
   /** The name of the upstream whose list it is. */
   readonly upstream: string

@@ -9,10 +9,10 @@ import type { ListingSettings, ParsedCatalog, SkippedRow } from './listing.ts'
 
 /** The facts about a model in a dialect's table, which its vendor's list lacks. */
 export interface ModelFacts {
-  /** Tokens; null: none is listed. */
+  /** The longest answer in tokens; null: the vendor documents none. */
   readonly outputTokensMax: number | null
   readonly inputModalities: readonly string[]
-  /** Default: text. */
+  /** The kinds of output. Default: text. */
   readonly outputModalities?: readonly string[]
   readonly supportedParameters: readonly string[]
   /** The formats that the vendor runs it in. Default: all that the dialect speaks. */

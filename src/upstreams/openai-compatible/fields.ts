@@ -90,7 +90,7 @@ const ADDED: FieldTable = {
   thinking_budget_tokens: HELD_COUNT,
   reasoning_budget_tokens: HELD_COUNT,
   thinking: object({ type: PASSED, budget_tokens: HELD_COUNT }),
-  // SGLang hands them to its tokenizer, which can fill a prompt up to a length.
+  // SGLang passes these to its tokenizer, which can then pad a prompt to a given length.
   chat_template_kwargs: flatObject(['chat_template', 'tokenize', 'padding', 'max_length']),
   n_predict: refused('length', OWN_LENGTH),
   max_new_tokens: refused('length', OWN_LENGTH),

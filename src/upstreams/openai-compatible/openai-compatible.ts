@@ -65,7 +65,7 @@ const responses = compatible(responsesLayout, {
 const likeAnthropic = compatible(messagesLayout, {
   streams: MESSAGES_STREAMS,
   fields: MESSAGE_FIELDS,
-  // No cap of ours: servers of this format demand the client's own.
+  // The gateway sets no cap: in this format, the client must send one.
   rewrites: ({ call, offer }) => modelEdit(call, offer),
 })
 const messages: Wire = {
@@ -76,11 +76,11 @@ const messages: Wire = {
   },
 }
 
-/** Servers that speak OpenAI's formats, or those of its formats that they say, and list no prices. */
+/** Servers that speak some or all of OpenAI's formats, and list no prices. */
 export const openaiCompatible: Dialect = {
   baseUrl: null,
   ...TELLS_NO_COST,
-  // Servers of one's own stop a call when its connection closes.
+  // An operator's own server stops a call when its connection closes.
   billsLeftCalls: false,
   hasCatalogIds: false,
   headers: (apiKey) => (apiKey === null ? [] : ['authorization', `Bearer ${apiKey}`]),
@@ -120,7 +120,7 @@ interface CompatibleWire {
 /** By position: OpenRouter's wire of the same layout, and how this one differs. */
 function compatible(wire: Wire, { streams, fields, rewrites }: CompatibleWire): Wire {
   return {
-    // Servers that send no counts in a stream are many: those answers are estimated.
+    // Many servers send no counts in a stream: such answers are charged by an estimate.
     ...counted(wire, { ...streams, isEstimated: true }),
     fields,
     refuse(input) {

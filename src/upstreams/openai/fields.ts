@@ -23,7 +23,7 @@ export const NO_FILES =
 /** Fields that each format of OpenAI has. */
 export const MODEL = { model: PASSED, user: PASSED } as const satisfies FieldTable
 
-/** How a token is chosen. */
+/** Fields that decide how each token is chosen: none changes the price. */
 const SAMPLING = {
   temperature: PASSED,
   top_p: PASSED,
@@ -35,7 +35,7 @@ const SAMPLING = {
   frequency_penalty: PASSED,
 } as const satisfies FieldTable
 
-/** How prompts are cached. */
+/** Fields that decide how prompts are cached. */
 export const CACHE = {
   prompt_cache_key: PASSED,
   prompt_cache_retention: HELD,
@@ -79,12 +79,12 @@ export const CHAT_MESSAGE = {
   tool_call_id: PASSED,
   function_call: PASSED,
   refusal: PASSED,
-  // Answers have them, and clients send answers back whole.
+  // Answers have this field, and clients send whole answers back.
   annotations: PASSED,
   audio: refused('state', 'Spoken answers are not kept here: send their text in `content`.'),
 } as const satisfies FieldTable
 
-/** Chat completions but for their messages, which servers of one's own extend. */
+/** The fields of chat completions without the messages, which operators' own servers extend. */
 export const CHAT_FIELDS = {
   ...MODEL,
   ...SAMPLING,
@@ -122,7 +122,7 @@ export const CHAT_FIELDS = {
   reasoning: refused('length', 'This model takes `reasoning_effort` in place of `reasoning`.'),
 } as const satisfies FieldTable
 
-/** Legacy completions. */
+/** The fields of legacy completions. */
 export const COMPLETION_FIELDS = {
   ...MODEL,
   ...SAMPLING,
@@ -136,7 +136,7 @@ export const COMPLETION_FIELDS = {
   best_of: HELD,
 } as const satisfies FieldTable
 
-/** Embeddings. */
+/** The fields of embeddings. */
 export const EMBEDDING_FIELDS = {
   ...MODEL,
   input: PASSED,

@@ -142,7 +142,7 @@ function refusingAccount(wire: Wire): Wire {
   }
 }
 
-// Otherwise the default of our project there decides, which may be a tier of another price.
+// Without this, the default of our project at OpenAI decides, which may be a tier at another price.
 function tierEdits(root: RewriteInput['body']['root']): ReturnType<Wire['rewrites']> {
   const tier = field(root, 'service_tier')
   if (tier !== undefined && tier !== 'auto') return []

@@ -173,7 +173,7 @@ export const RESPONSE_TOOLS = {
   ),
 } as const satisfies FieldTable
 
-/** Responses. */
+/** The fields of responses. */
 export const RESPONSE_FIELDS = {
   ...MODEL,
   ...CACHE,

@@ -210,7 +210,7 @@ export async function fetchImageEndpoints(upstream: Upstream, modelId: string): 
     timeoutMs: LIST_TIMEOUT_MS,
     bytesMax: ENDPOINTS_BYTES_MAX,
   })
-  // Any other 404 may be that of something between, and say nothing of the price.
+  // Any other 404 may come from a proxy in between, and says nothing about the price.
   if (httpStatus === 404 && json !== undefined) return null
   if (httpStatus !== 200)
     throw new Error(`the upstream answers ${httpStatus} to an image model's prices`)

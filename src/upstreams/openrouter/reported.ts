@@ -63,7 +63,7 @@ export function readUsage(
     totalTokens: tokenCount(usage['total_tokens']),
     cacheReadTokens:
       tokenCount(inputDetails['cached_tokens']) ??
-      // DeepSeek's name, and Moonshot's.
+      // DeepSeek and Moonshot report it under names of their own.
       tokenCount(usage['prompt_cache_hit_tokens']) ??
       tokenCount(usage['cached_tokens']),
     cacheWriteTokens: tokenCount(inputDetails['cache_write_tokens']),
@@ -97,11 +97,11 @@ export function readSearches(usage: JsonObject): number {
 interface SaidCounts {
   readonly promptTokens: number | null
   readonly outputTokens: number | null
-  /** Prompt and output. */
+  /** The sum of prompt and output. */
   readonly totalTokens: number | null
   readonly cacheReadTokens: number | null
   readonly cacheWriteTokens: number | null
-  /** Parts of the output. */
+  /** Reasoning and images are parts of the output tokens. */
   readonly reasoningTokens: number | null
   readonly imageOutputTokens: number | null
   readonly searches: number
