@@ -26,7 +26,7 @@ const LIGHT_BODY_BYTES_MAX = 256 * 1024
  */
 export async function runJourney(parts: JourneyParts, request: JourneyRequest): Promise<void> {
   const { format, record } = request
-  const caller = await (request.authenticate?.() ?? parts.authenticate(request)) // 401, 429
+  const caller = await (request.authenticate?.() ?? parts.authenticate(request)) // 401, 403, 429, 503
   record.accountId = caller.accountId
   record.apiKeyId = caller.apiKeyId
 
@@ -66,7 +66,7 @@ interface PreparedCall {
 async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<PreparedCall> {
   const { request, caller, slot, memory, tags } = input
   const { format, record, client } = request
-  const bytes = await readBody(parts, input) // 402, 408, 413, 503
+  const bytes = await readBody(parts, input) // 400, 402, 408, 413, 503
   const isLight = bytes.length <= LIGHT_BODY_BYTES_MAX
   const turn = isLight ? null : await parts.threadShare.turn(caller.accountId)
   const tree = parts.byteBudget.reserve(byteOwner(caller, format))
@@ -76,7 +76,8 @@ async function prepareCall(parts: JourneyParts, input: PrepareInput): Promise<Pr
     const sized = await sizeRequest(parts, sizing) // 400 to 503
     const { call, body, offer, heldOffer, size, upstream, wire } = sized
     place = await placeAt(upstream, { request, caller }) // 503
-    const grant = await openHold(parts, { request, caller, call, offer: heldOffer, size, tags }) // 401, 402, 429, 503
+    // 401, 402, 403, 429, 503
+    const grant = await openHold(parts, { request, caller, call, offer: heldOffer, size, tags })
     slot.admitted()
     record.holdMicros = grant.grantedMicros
 
