@@ -7,7 +7,7 @@ import type { JourneyParts, JourneyRequest } from './journey-parts.ts'
 import { neededCredit, requireCredit } from './open-hold.ts'
 import { byteOwner, sizeRequest } from './size-request.ts'
 
-/** A request that may be sent later, by an account. */
+/** A request that an account may send later, such as a draft in the Playground. */
 export interface EstimateInput {
   readonly format: WireFormat
   readonly account: AccountRow

@@ -155,7 +155,9 @@ export class HeldRequest {
     this.request.record.firstByteAtMs = this.#firstByteAtMs
   }
 
-  /** Runs a step between hold and forwarding. If it fails, or the client has gone, the hold is released. */
+  /**
+   * Runs a step between the hold and the forwarding. If the step fails, or the client has left, the hold is released.
+   */
   orRelease<T>(step: () => T): T {
     if (this.request.client.destroyed) {
       const problem = clientLeft()

@@ -33,7 +33,7 @@ export interface JourneyParts {
   readonly inflateShare: ThreadShare
   /** The model at its upstream for this format, or at its first if none answers it. By position: model, format. */
   readonly offerFor: (modelName: string, endpoint: string) => Offer
-  /** The same model at the dearest prices that a call can have, by which holds are sized. */
+  /** The same model at the highest prices that a call can have, by which holds are sized. */
   readonly holdOffer: (offer: Offer) => Offer | Promise<Offer>
   readonly ledger: HoldLedger
   readonly settler: Settler
@@ -84,7 +84,7 @@ export interface JourneyRequest extends Arrival {
   /** Reads the whole body, inflated, within the limits of the format and the account. */
   readonly readBody: (account: {
     readonly memory: ByteReservation
-    /** Called before more than 64 KB are read; rejects with the reason why they must not be. */
+    /** Called before more than 64 KB are read; rejects with the Problem of a body that must not be read. */
     readonly admitLargeBody: () => Promise<void>
     /** Resolves when the next piece of a large compressed body may be inflated. */
     readonly inflateTurn: () => Promise<Turn>

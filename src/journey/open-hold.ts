@@ -185,7 +185,10 @@ function frequencyMessage({ reached }: HoldRefusalFacts): { readonly message?: s
   }
 }
 
-/** Says who holds how much. An unresolved request keeps its credit for hours. By position: who, how much. */
+/**
+ * Says which other requests hold how much credit: an unresolved request holds its credit for hours. By position: the
+ * requests, the amount.
+ */
 function othersHold(requests: string, held: string): string {
   return ` ${requests} hold ${held} until they are settled; the unused part is then available again.`
 }

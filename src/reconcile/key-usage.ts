@@ -156,7 +156,7 @@ interface CompareInput {
 
 interface BookedTime extends Pick<CompareInput, 'from' | 'to'> {
   readonly upstream: string
-  /** Requests that began before are left out. */
+  /** Requests that began before this moment are left out. */
   readonly beganMs: number
 }
 
@@ -168,7 +168,8 @@ async function readBooked(
   const idAt = (timeMs: number) => firstIdOf({ prefix: 'req', timeMs })
   const ended = sql`coalesce(ended_at_ms, ${to.answeredAtMs + DAY_MS})`
   const cost = sql`cast(coalesce(cost_usd, late_cost_usd) as double precision) * 1000000`
-  // The most that a request can have cost whose cost is not known. A released one without an id did not run.
+  // The highest possible cost of a request whose cost is not known. A released request without a generation ID did not
+  // run.
   const most = sql`case when coalesce(cost_usd, late_cost_usd) is not null then ${cost}
     when state = 'released' and generation_id is null then 0
     when backed_granted_micros + free_granted_micros > backed_charge_micros + free_charge_micros

@@ -124,7 +124,10 @@ export class StandingCosts {
     if (changed > 0) onChanged(changed)
   }
 
-  /** In the order of ids, by the index of what stands; due ones began long enough ago. */
+  /**
+   * In the order of IDs, by the index of provisional requests whose reported cost needs no look-up; those that are due
+   * began long enough ago.
+   */
   async #read({
     which,
     after,

@@ -110,8 +110,8 @@ export class Authenticator {
   }
 
   /**
-   * The caller by a key without a text, which the page's sessions stand for. Throws as `authenticate` does; a key
-   * that is not there is an `invalid_api_key`.
+   * The caller by a key without a text, such as the Playground's, which the page uses for its sessions. Throws as
+   * `authenticate` does, and `invalid_api_key` for a key that does not exist.
    */
   async callerOf(keyHash: string, arrival: Arrival): Promise<Caller> {
     const known = await this.#find(keyHash, arrival)
@@ -131,7 +131,10 @@ export class Authenticator {
     return caller
   }
 
-  /** Looks up again what has just been changed: at once, as keys that were known before. */
+  /**
+   * Drops the cached keys that were just changed. Each is looked up again at its next use, without waiting in the queue
+   * of unknown keys.
+   */
   forget(changed: ChangedCallers): void {
     this.#forget(({ caller }) =>
       'apiKeyId' in changed
@@ -141,9 +144,9 @@ export class Authenticator {
   }
 
   /**
-   * Reads whether any process has changed keys or accounts. All cached keys are then looked up again: together those
-   * that were used since the change before, each of the others when it is used. To be called every second. Throws as
-   * the store does.
+   * Checks whether any process has changed keys or accounts. If so, all cached keys are looked up again: those that
+   * were used since the change before together and now, each of the others at its next use. To be called every second.
+   * Throws as the store does.
    */
   async readChanges(): Promise<void> {
     const nowMs = this.#input.clock.nowMs()
@@ -195,7 +198,7 @@ export class Authenticator {
 
   /** Resolves with the known ones of these keys. */
   async #lookUp(hashes: readonly string[]): Promise<ReadonlyMap<string, KnownKey>> {
-    // Counted from the start of the query: a change while it runs is seen in time.
+    // The age of an entry counts from the start of the query, so that a change while the query runs is seen in time.
     const askedAtMs = this.#input.clock.nowMs()
     const timesForgotten = this.#timesForgotten
     const rows = await this.#input.db
@@ -288,7 +291,7 @@ class BoundedCache<T> {
     this.#entriesMax = entriesMax
   }
 
-  /** Entries stay, and are no longer fresh. Returns the names of those that were used. */
+  /** Marks entries as no longer fresh, and keeps them. Returns the names of those that were used. */
   expire(isMeant: (value: T) => boolean): string[] {
     const used: string[] = []
     for (const [name, { value, isUsed }] of this.#entries) {

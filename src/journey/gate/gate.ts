@@ -5,7 +5,10 @@ import { IN_FLIGHT_RETRY_SECONDS, requestsInWords } from '../../vocabulary/reque
 import type { CallerLimits } from './caller.ts'
 import { RequestCount, RunningSeconds } from './request-count.ts'
 
-/** The things that are counted, their owner, and the error code for too many in flight. */
+/**
+ * What a gate can count: the name of the owner and of the things for messages, and the error code for too many in
+ * flight.
+ */
 const COUNTED = {
   apiKey: { name: 'API key', things: 'requests', inFlightCode: 'too_many_concurrent_requests' },
   user: { name: 'user', things: 'requests', inFlightCode: 'rate_limited' },
@@ -13,9 +16,9 @@ const COUNTED = {
   allowances: { name: 'account', things: 'settings of allowances', inFlightCode: 'rate_limited' },
 } as const
 
-/** The gate's limits; the ledger has the same of API keys. */
+/** The limits of a gate. Those of API keys are also in the ledger. */
 export interface GateSettings {
-  /** Others than requests of API keys are counted in the same way, under `apiKeyId`. Default: requests of API keys. */
+  /** What is counted, under the ID in `apiKeyId`. Default: requests of API keys. */
   readonly counts?: keyof typeof COUNTED
   /** Requests of one API key that may be read or run at a time: 8. */
   readonly inFlightMax: number
@@ -37,8 +40,8 @@ export interface GateCaller {
 
 const FORGET_AFTER_SECONDS = 60
 
-// A call that is read on without its client takes a socket and up to 64 KB for minutes. Without these limits
-// a client could have any number of them by leaving.
+// A call whose answer is read on without its client takes a socket and up to 64 KB for minutes. Without these limits a
+// client could cause any number of such calls by leaving.
 const READ_ON_MAX = 16
 const READ_ON_TOTAL_MAX = 512
 

@@ -113,7 +113,7 @@ function modelMax(offer: Offer): number | null {
  */
 const UNKNOWN_ADDITIONS: PromptAdditions = { templateTokens: 400, toolTokens: 600 }
 
-/** The fewest tokens of an image of any size. */
+/** The least number of tokens that an image of any size counts as. */
 const IMAGE_TOKENS_MIN = 2_000
 
 /** A prompt's tokens, by how they are held. */

@@ -59,7 +59,7 @@ export class StreamRelay implements EventSink {
     this.#noteGenerationId(this.#reader.headerGenerationId)
   }
 
-  /** Whether only the rest of the stream shows what it costs: its provider can't be asked. */
+  /** Whether only the rest of the stream shows its cost, because its provider has no look-ups. */
   get awaitsCounts(): boolean {
     return (
       !this.#isSettled &&

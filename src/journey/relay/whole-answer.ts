@@ -102,7 +102,8 @@ export class WholeAnswer {
           problem: new Problem('upstream_timeout', { cause }),
         }
       case 'cancelled':
-        // Cancelled by the gateway over the answer, or because the client of a stream left before its headers.
+        // The gateway cancelled the call because of its answer, or because the client of a stream left before the
+        // headers.
         return this.#refusal === null
           ? {
               outcome: {
@@ -153,7 +154,8 @@ export class WholeAnswer {
       return
     }
     if (!ANSWER_STATUSES.has(this.#httpStatus)) {
-      // Such as 202 for a call that runs later, or 206 for a part: it may be billed, and there is no complete answer.
+      // A status such as 202 (the call runs later) or 206 (a part): the call may be billed, and there is no complete
+      // answer.
       this.#lose(reading.reported, `the answer has the status ${this.#httpStatus}`)
       return
     }

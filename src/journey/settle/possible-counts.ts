@@ -15,8 +15,8 @@ interface Counted {
 }
 
 /**
- * An attempt's ending without its counts, if they are its cost and its call can't have counted so many: a provider that
- * counts wrong would otherwise be paid thousands of dollars out of an account that has cents.
+ * The outcome of an attempt, without its counts if they are its cost and the call can't have used so many tokens: a
+ * provider that counts wrong would otherwise charge thousands of dollars to an account that has cents.
  */
 export function withPossibleCounts(outcome: Outcome, counted: Counted): Outcome {
   if (outcome.kind === 'neverOpened') return outcome
@@ -26,8 +26,8 @@ export function withPossibleCounts(outcome: Outcome, counted: Counted): Outcome 
   return { ...outcome, reported: { ...reported, usage: null } }
 }
 
-// The bounds are wide, because counts that are not believed are not charged: those of a window or a maximum that the
-// catalog lists too low must stay within them.
+// The bounds are wide, because counts that are not believed are not charged: true counts must stay within them even if
+// the catalog lists a window or a maximum that is too low.
 function isPossible(usage: TokenUsage, { call, offer }: Counted): boolean {
   const promptTokens = promptTokensOf(usage)
   const { outputTokens, searches } = usage

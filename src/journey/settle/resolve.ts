@@ -53,7 +53,7 @@ export function resolveOutcome(input: ResolveInput): Resolution {
     case 'timedOut': {
       const { stage, reported } = outcome
       if (!call.stream) return { kind: 'unresolved', generationId: reported.generationId }
-      // Before its headers, a stream has given the client nothing that must be paid for.
+      // A stream that ended before its headers has given the client nothing to pay for.
       if (stage === 'beforeHeaders') return { kind: 'released' }
       return hasLookUps ? resolveBrokenStream(reported, ran) : resolveUncounted(reported, ran)
     }

@@ -78,14 +78,14 @@ export const anthropic: Dialect = {
   },
 }
 
-/** Throws for a search of a model that lists no price for one. */
+/** Throws for a search by a model that lists no price for searches. */
 function refuseUnpricedSearch({ call, offer }: Refusal): void {
   if (!call.tools.serverTools || offer.prices.search > 0n) return
   throw unsupported('tools', 'This model has no price for searches. Leave the search tool out.')
 }
 
-// From platform.claude.com/docs/en/models/overview and its page of each model, read on 2026-11-22. Anthropic's list
-// has the window and the longest answer of each model, which are taken instead where they are there.
+// From platform.claude.com/docs/en/models/overview and its page of each model, read on 2026-11-22. If Anthropic's own
+// list has the window and the longest answer of a model, those are used instead.
 
 const claude = (outputTokensMax: number): ModelFacts => ({
   outputTokensMax,
@@ -133,10 +133,7 @@ export function anthropicFacts(upstreamModelId: string): ModelFacts | null {
   return MODELS[upstreamModelId] ?? MODELS[undated(upstreamModelId)] ?? null
 }
 
-/**
- * A model by its author and name; null: not one of Anthropic's, but of a vendor that has their API at an address of
- * its own.
- */
+/** A model by its author and name; null: not one of Anthropic's models, but of another vendor with Anthropic's API. */
 export function anthropicId(upstreamModelId: string): string | null {
   return upstreamModelId.startsWith('claude-') ? `anthropic/${upstreamModelId}` : null
 }

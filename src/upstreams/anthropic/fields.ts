@@ -46,7 +46,7 @@ const READ_BLOCKS = {
   }),
 } as const satisfies FieldTable
 
-// A document may have blocks in it, and those again: the parser bounds the depth.
+// A document can contain blocks, and these blocks others: the parser bounds the depth.
 const CONTENT: FieldRow = textOr(listOf(byType(READ_BLOCKS)))
 
 // The input of a tool's call is the client's own, and never looked into.
@@ -102,7 +102,7 @@ export const BLOCKS = {
   }),
 } as const satisfies FieldTable
 
-// Called by the provider's code alone, a tool would run there unseen.
+// A tool that only the provider's code calls would run there unseen.
 const TOOL = openObject({ allowed_callers: listOf(oneOf('direct')) })
 
 /** The tools of a call, by type: those that the client runs, and a search. */

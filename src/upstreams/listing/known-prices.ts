@@ -9,7 +9,10 @@ export interface KnownModel {
   readonly contextTokens: number | null
 }
 
-/** The package's names of prices, ours, and the number of units that one of its prices is for, as a power of ten. */
+/**
+ * For each kind of price: the package's name, our name, and the number of units that the package's price is for, as a
+ * power of ten.
+ */
 const PRICES: Readonly<Record<string, readonly [name: string, unitPower: number]>> = {
   input_mtok: ['prompt', 6],
   output_mtok: ['completion', 6],
@@ -20,13 +23,13 @@ const PRICES: Readonly<Record<string, readonly [name: string, unitPower: number]
   requests_kcount: ['request', 3],
 }
 
-/** Prices of what no call can use here: searches of stored files. */
+/** Prices that no call can incur here: searches of stored files. */
 const UNREACHABLE = new Set(['storage_searches_kcount'])
 
 /**
- * The prices of a vendor's models, from the package `@pydantic/genai-prices`, which has the data in it. A price is
- * found for an id that an entry names in full, or in full but for the date or `-latest` at its end, if the entry's own
- * rule takes it too: its rules alone would also match the next version of a model, which may cost more.
+ * The prices of a vendor's models, from the package `@pydantic/genai-prices`, which has the data in it. An entry
+ * applies to an ID that it names in full, or in full without the date or `-latest` at its end, if the entry's own rule
+ * matches too: the rule alone would also match the next version of a model, which may cost more.
  */
 export async function loadKnownPrices(
   vendor: string,
@@ -140,7 +143,7 @@ function pricingOf(prices: unknown): KnownModel['pricing'] | null {
     }
   }
   if (pricing['prompt'] === undefined) return null
-  // Models that write nothing, such as those of embeddings, have no price for it.
+  // Models that write no text, such as those of embeddings, have no price for output.
   pricing['completion'] ??= '0'
   return byThreshold.size === 0 ? pricing : { ...pricing, overrides: [...byThreshold.values()] }
 }
@@ -150,8 +153,8 @@ function recordOf(value: unknown): Readonly<Record<string, unknown>> {
 }
 
 /**
- * The price of one unit, in dollars. The package has numbers, of at most nine digits: the shortest text of each is the
- * decimal that stands in its source, and nothing is computed with the number itself.
+ * The price of one unit, in dollars. The package has numbers of at most nine digits. The shortest text of each is the
+ * decimal in its source, and nothing is computed with the number itself.
  */
 function dollars(price: unknown, unitPower: number): string | null {
   const text = decimalText(price)

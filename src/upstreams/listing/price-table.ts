@@ -67,8 +67,8 @@ export function dearestTable(a: PriceTable, b: PriceTable): PriceTable {
   const thresholds = [...a.tiers, ...b.tiers].map((tier) => tier.inputTokensAbove)
   const read: PriceReading = (name, step) => dearest(readA(name, step), readB(name, step))
   if (!writesUnasked(a) && !writesUnasked(b)) return buildPriceTable(thresholds, read)
-  // One price for all writes means that the model may write unasked. That must still show if the other table
-  // has a price for each lifetime.
+  // One price for all cache writes means that the model may write to the cache unasked. The result must still show this
+  // if the other table has a price for each lifetime.
   return buildPriceTable(thresholds, (name, step) =>
     name === 'cacheWrite' || name === 'cacheWriteLong'
       ? dearest(read('cacheWrite', step), read('cacheWriteLong', step))
@@ -133,7 +133,7 @@ export function dearest(...prices: readonly Picos[]): Picos {
   return most
 }
 
-// Token prices of a dearer tier, against the model's own, if the catalog lists none.
+// The factor of a more expensive tier on the model's token prices, if the catalog lists no prices for the tier.
 const TIER_FACTOR = 6n
 
 /**

@@ -98,7 +98,7 @@ interface PriceOverride {
   readonly listed: ListedOverride
 }
 
-// A price for each hour of the week makes 168. Comparing two tables takes the square of their tiers.
+// A price for each hour of the week makes 168 rows. Comparing two tables takes the square of their number of tiers.
 const OVERRIDES_MAX = 200
 
 function parseOverrides(value: unknown): readonly PriceOverride[] {

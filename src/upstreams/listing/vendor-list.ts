@@ -19,7 +19,7 @@ export interface ModelFacts {
   readonly formats?: readonly string[]
 }
 
-/** A model as a vendor's list has it. */
+/** A model in a vendor's list. */
 export interface VendorModel {
   readonly upstreamModelId: string
   readonly name: string | null
@@ -84,7 +84,7 @@ function tokensOf(value: unknown): number | null {
 export interface VendorKnowledge {
   /** The author in catalog ids, for models whose id is not written in the settings. */
   readonly author: string
-  /** By an id of the vendor, the author and name of the model; null: any server may run any model by this id. */
+  /** The author and name of the model that a vendor's ID means; null: any server can run any model under this ID. */
   readonly authoredIdOf: (upstreamModelId: string) => string | null
   /** The tokens that the vendor adds to prompts. Left out: not known. */
   readonly promptAdditions?: PromptAdditions
@@ -95,7 +95,7 @@ export interface VendorKnowledge {
 }
 
 /**
- * The models of a vendor's list that have prices and facts, and those that the settings write, whose figures outrank
+ * The models of a vendor's list that have prices and facts, and those that the settings define, whose figures outrank
  * all others. For each model that is not offered, the reason has the lines to write.
  */
 export function meetVendorList(
@@ -171,7 +171,7 @@ type UnlistedFacts = Pick<
 
 const NOT_LISTED = { name: null, created: null, contextTokens: null, outputTokensMax: null }
 
-/** A model that the settings write, as far as they do not say. It takes a cap: without one its answer has no bound. */
+/** The defaults of a model that the settings define. It takes a cap: without one its answer has no bound. */
 const TEXT_MODEL: ModelFacts = {
   outputTokensMax: null,
   inputModalities: ['text'],
@@ -210,7 +210,8 @@ const LISTED_NAMES: readonly (readonly [name: WrittenPriceName, listedName: stri
   ['request', 'request'],
 ]
 
-// Written prices stand alone: the known ones may be of another agreement, with other prices for longer prompts.
+// Prices of the settings replace all known prices, which may be of another agreement, with other prices for longer
+// prompts.
 function pricingOf(written: WrittenPrices | null, known: KnownModel | null): object | null {
   if (written === null) return known?.pricing ?? null
   const pricing: Record<string, string> = { prompt: '0', completion: '0' }

@@ -99,14 +99,14 @@ export function openaiFacts(upstreamModelId: string): ModelFacts | null {
 
 /**
  * The tokens that OpenAI adds to a prompt. Its cookbook (How to count tokens with tiktoken, read 2026-11-25) counts
- * three tokens a message and three for the answer, which the JSON of a message is more than, and twelve around all
- * tools. This is some eight times as much.
+ * three tokens a message and three for the answer, which the JSON of a message exceeds, and twelve around all tools.
+ * These figures are about eight times as high.
  */
 export const OPENAI_ADDITIONS: PromptAdditions = { templateTokens: 64, toolTokens: 96 }
 
 const FINE_TUNED = /^ft:/
 
-/** A model by its author and name; of one that was trained further, the name of the model before. */
+/** A model by its author and name; a fine-tuned model has the name of its base model. */
 export function openaiId(upstreamModelId: string): string {
   return `openai/${upstreamModelId.replace(FINE_TUNED, '')}`
 }

@@ -127,8 +127,8 @@ export const openai: Dialect = {
 }
 
 /**
- * A wire whose errors tell when our own account is refused: 429 `insufficient_quota`, and 403, which OpenAI answers
- * for a region, an organization or a project. Clients do not see it.
+ * A wire whose errors show when OpenAI refuses our own account: 429 `insufficient_quota`, and 403 for a region, an
+ * organization or a project. Clients do not see these errors.
  */
 function refusingAccount(wire: Wire): Wire {
   return {
@@ -151,7 +151,9 @@ function tierEdits(root: RewriteInput['body']['root']): ReturnType<Wire['rewrite
 
 const EMPTY_ACCOUNT = new Set(['insufficient_quota', 'credit_balance_exhausted'])
 
-/** Throws for the cap of models that do not reason, sent to one that does: OpenAI takes the other name alone. */
+/**
+ * Throws for `max_tokens` sent to a model that reasons: for these models OpenAI accepts only the other name of the cap.
+ */
 function refuseOldCap({ body, offer }: Refusal): void {
   if (field(body.root, 'max_tokens') === undefined) return
   const takes = openaiFacts(offer.upstreamModelId)?.supportedParameters

@@ -140,7 +140,7 @@ export const RESPONSE_ITEMS = {
   ),
 } as const satisfies FieldTable
 
-/** Whether reasoning has something in this member: an empty one would be as good as its id alone. */
+/** Whether reasoning has something in this member: empty reasoning would only be the ID of an earlier one. */
 function isFilled(member: JsonValue | undefined): boolean {
   return (typeof member === 'string' || Array.isArray(member)) && member.length > 0
 }

@@ -14,7 +14,7 @@ import { dearestTable } from '../listing/price-table.ts'
 import { decimalText, parsePricing, RowRefusal } from '../listing/pricing.ts'
 import { type DearestTerms, type Upstream, UpstreamRefusesAccount } from '../upstream.ts'
 
-/** For all pages together: a refresh by hand waits for it. */
+/** The time limit for all pages together: a refresh by an operator waits for them. */
 const LIST_TIMEOUT_MS = 10_000
 const LIST_BYTES_MAX = 64 * 1024 * 1024
 
@@ -167,7 +167,7 @@ function aliasesByModelId(rows: readonly ParsedRow[]): ReadonlyMap<string, reado
     const slug = row.listing.canonical_slug
     modelIds.add(modelId)
     if (slug === null || slug === modelId || modelId.includes(':')) continue
-    // A slug that two models share is no name of either.
+    // A slug that two models share names neither of them.
     bySlug.set(slug, bySlug.has(slug) ? null : modelId)
   }
   const add = (alias: { readonly name: string; readonly modelId: string }) => {
@@ -217,7 +217,7 @@ export async function fetchImageEndpoints(upstream: Upstream, modelId: string): 
   return json
 }
 
-// Far above real lists; comparing tables takes the product of both.
+// Far above real lists: comparing two price tables takes the product of their tiers.
 const ENDPOINTS_MAX = 256
 const ENDPOINT_TIERS_MAX = 32
 

@@ -50,7 +50,7 @@ function readAnswer(
         : readRecord(body, generationId)
     case 404:
       return isAboutId(body) ? UNKNOWN : { kind: 'noEndpoint' }
-    // Answers about this id, which a repetition would not change: they delay no other look-up.
+    // Statuses that are answers about this ID, which a repetition would not change: they delay no other look-up.
     case 400:
     case 410:
     case 422:

@@ -50,9 +50,9 @@ export function searchCapEdits(root: JsonObject, publicNames: PublicNames): read
 }
 
 /**
- * Caps how often a search tool may be used; one without a usable `max_uses` gets all steps. The upstream's
- * own tool has its settings one level down. A `max_uses` at the other level is capped too: which of two a
- * provider reads is not known.
+ * Caps how often a search tool may be used; one without a usable `max_uses` gets all steps. The upstream's own tool has
+ * its settings one level down. A `max_uses` at the other level is capped too: which of the two a provider reads is not
+ * known.
  */
 function toolCapEdits(
   { index, type, tool }: SearchTool,
