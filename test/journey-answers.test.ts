@@ -198,7 +198,7 @@ describe('memory that is used up', () => {
     expect(headers['retry-after']).toBe('1')
   })
 
-  test('by an answer: 503, and its hold stays reserved', async () => {
+  test('by an answer: 503, and its credit stays held', async () => {
     const to = await startJourneyWorld({
       upstream: answering(answerOf('200 OK', 'x'.repeat(2 * MIB))),
       replace: small,

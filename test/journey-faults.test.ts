@@ -117,7 +117,7 @@ describe('while a whole answer is read', () => {
     ['a success', whole(ANSWER)],
     ['an error', whole('{"error":{"message":"LEAK","code":400}}', '400 Bad Request')],
   ])(
-    '%s: the hold stays reserved with the id to look it up, and the client is told 500',
+    '%s: the credit stays held with the ID to look it up, and the client is answered 500',
     async (_, answer) => {
       const to = await startJourneyWorld({
         upstream: answering(answer),
@@ -214,7 +214,7 @@ describe('in the rule for money', () => {
       STREAM_BODY,
       `${STREAM_HEAD}data: ${ANSWER.replace(',"cost":0.001', '')}\n\ndata: [DONE]\n\n`,
     ],
-  ])('%s is delivered, and its hold stays reserved', async (_, body, answer) => {
+  ])('%s is delivered, and its credit stays held', async (_, body, answer) => {
     let broken = false
     const to = await startJourneyWorld({
       upstream: async (socket) => {

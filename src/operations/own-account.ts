@@ -176,9 +176,9 @@ export const balanceShape = z
       .object({ balance: moneyField, held: moneyField, available: moneyField })
       .describe('Both purses together.'),
     has_backed_credit: z.boolean().describe('Whether credit was ever bought or activated.'),
-    running: heldShape.describe('Running requests, with their holds reserved.'),
+    running: heldShape.describe('Running requests, and the credit that they hold.'),
     estimated: heldShape.describe(
-      'Requests whose charge is an estimate, with the rest of their holds reserved until the cost is known.',
+      'Requests whose charge is an estimate, and the rest of their holds, which stays held until the cost is known.',
     ),
     unresolved: z
       .object({
@@ -189,7 +189,7 @@ export const balanceShape = z
             'When the first of them is released, unless the provider reports its cost before then.',
           ),
       })
-      .describe('Unresolved requests: not charged yet, with their holds reserved.'),
+      .describe('Unresolved requests, which are not charged yet, and the credit that they hold.'),
   })
   .meta({ id: 'Balance' })
 

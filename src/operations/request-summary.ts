@@ -234,9 +234,7 @@ export const requestSummaryShape = z
     ...sums,
     held: moneyField
       .nullable()
-      .describe(
-        'The part of their holds that is still reserved; null for a range of more than a day.',
-      ),
+      .describe('The credit that they still hold; null for a range of more than a day.'),
     errors: z
       .object({
         codes: z.array(

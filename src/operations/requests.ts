@@ -279,7 +279,7 @@ export const requestShape = z
     http_status: z.int().nullable(),
     error_code: z.string().nullable(),
     hold: moneyField.describe('The hold of the request, in micro-dollars.'),
-    held: moneyField.describe('The part of the hold that is still reserved, in micro-dollars.'),
+    held: moneyField.describe('The part of the hold that is still held, in micro-dollars.'),
     charge: moneyField.describe('The charge with corrections, in micro-dollars.'),
     margin: moneyField
       .nullable()

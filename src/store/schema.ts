@@ -68,7 +68,7 @@ const LIMIT_COUNTS = {
     period_unused_from_ms: integer,
     /** Charges and corrections. */
     period_spend_micros: amount,
-    /** Credit that is still reserved. */
+    /** Credit that is still held. */
     period_held_micros: amount,
   }),
 }
@@ -238,7 +238,7 @@ export const REQUESTS = new Table('requests', {
      * its client has left. The settle of that attempt still counts.
      */
     swept: startsAs(false, flag),
-    /** The part of it that is still reserved. */
+    /** The part of the hold that is still held. */
     backed_held_micros: amount,
     free_held_micros: amount,
     /** The charge, corrections included. */
@@ -290,7 +290,7 @@ export const HOLDS = new Table('holds', {
   moving: { generation_id: orNull(text) },
 })
 
-/** The request of a hold that is open: all that was granted is reserved, and nothing is charged. */
+/** The request of a hold that is open: all that was granted is held, and nothing is charged. */
 export function openRequest(hold: RowOf<typeof HOLDS>): RequestRow {
   return {
     ...REQUESTS.start,

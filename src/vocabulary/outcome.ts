@@ -106,7 +106,7 @@ export type Resolution =
   | {
       readonly kind: 'provisional'
       readonly chargeMicros: Micros
-      /** The reported cost; null where the charge is an estimate, which keeps the hold's rest reserved. */
+      /** The reported cost; null where the charge is an estimate, which keeps the rest of the hold held. */
       readonly costUsd: Decimal | null
       /** Null: it can't be looked up, and stands when its time is up. */
       readonly generationId: string | null
@@ -121,7 +121,7 @@ export type Resolution =
        */
       readonly billedAs?: string
     }
-  /** Nothing is charged yet and the hold stays reserved, its place in flight free. */
+  /** Nothing is charged yet; the credit stays held, and the place in flight is free. */
   | { readonly kind: 'unresolved'; readonly generationId: string | null }
 
 /** The facts learned about a provisional or unresolved request after its attempt has ended. */

@@ -6,7 +6,7 @@ import type { Answer, Bench } from './bench.ts'
 export interface Charge {
   readonly state: RequestState
   readonly chargeMicros: number
-  /** What is still reserved of the hold. */
+  /** The part of the hold that is still held. */
   readonly held: 'nothing' | 'everything' | 'the rest'
 }
 
@@ -51,10 +51,10 @@ function heldMicros({
 /** Nothing was charged, and nothing is reserved. */
 export const RELEASED: Charge = { state: 'released', chargeMicros: 0, held: 'nothing' }
 
-/** Nothing is charged yet, and the whole hold stays reserved. */
+/** Nothing is charged yet, and all credit of the hold stays held. */
 export const UNRESOLVED: Charge = { state: 'unresolved', chargeMicros: 0, held: 'everything' }
 
-/** An estimate that may be corrected later, for which the rest of the hold stays reserved. */
+/** An estimate that may be corrected later, for which the rest of the hold stays held. */
 export function estimateOf(chargeMicros: number): Charge {
   return { state: 'provisional', chargeMicros, held: 'the rest' }
 }

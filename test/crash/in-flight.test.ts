@@ -38,7 +38,7 @@ test.each(TEST_DATABASES)(
     const entries = await bench.entries()
     expect(entries.map(({ amountMicros }) => amountMicros)).toEqual([CREDIT_MICROS])
 
-    // Their credit stays reserved, but as many again are in flight at once.
+    // Their credit stays held, but as many again are in flight at once.
     const next = sendAll(second.address)
     await Promise.race([simulator.gate().arrived(2 * IN_FLIGHT), Promise.all(next)])
     expect(simulator.gate().arrivals).toBe(2 * IN_FLIGHT)

@@ -238,7 +238,7 @@ describeScripts(['account A', 'key K A'], (holds) => {
     show A                        → backed 42 held 0, free 0 held 0
     `))
 
-  test('an unresolved hold stays reserved, its place free, until something is learned', () =>
+  test('the credit of an unresolved request stays held, its place free, until something is learned', () =>
     holds(`
     credit A backed 100 r1            → added top_up 100
     open R1 K 30                      → opened 30 = backed 30 + free 0
