@@ -255,7 +255,7 @@ export function lookedForBy({ looks }: NamedRows, of: FoundRows, by: Look['by'])
   return looks.flatMap((look) => (look.of === of && look.by === by ? [look.value] : []))
 }
 
-/** By position: the rows, and a request of them with its owner. */
+/** Names a request. An unknown owner is looked up by the store. By position: the rows, the request and its owner. */
 export function nameRequest(
   named: NamedRows,
   requestId: string,
@@ -270,7 +270,7 @@ export function nameRequest(
   named.apiKeyIds.add(owner.apiKeyId)
 }
 
-/** The same of a request whose hold is open. */
+/** Names a request whose hold is open. Parameters as of {@link nameRequest}. */
 export function nameOpenRequest(
   named: NamedRows,
   requestId: string,

@@ -6,7 +6,7 @@ import { assertNever } from '../vocabulary/assert-never.ts'
 interface Patience {
   /** From the end of an attempt until a request without further information is settled as it stands. */
   readonly settleAfterMs: number
-  /** The same at an upstream without look-ups. */
+  /** From the end of an attempt until a request at an upstream without look-ups is settled as it stands. */
   readonly settleAfterNoLookupMs: number
 }
 

@@ -67,7 +67,7 @@ export const PASSED: FieldRow = { use: 'passed', whyNotVouched: LISTED, judge: (
 /** The hold reads the field. */
 export const HELD: FieldRow = { use: 'held', whyNotVouched: LISTED, judge: () => null }
 
-/** The same row, of a field that the hold reads. */
+/** The row with the same judgement, for a field that the hold reads. */
 export function held(row: FieldRow): FieldRow {
   return { ...row, use: 'held' }
 }
@@ -188,7 +188,7 @@ export function textOr(row: FieldRow): FieldRow {
   return checked((value, vouched) => (typeof value === 'string' ? null : row.judge(value, vouched)))
 }
 
-/** These types, each refused with the same text. */
+/** Rows that refuse each of these types, all with this message. */
 export function refusedTypes<Type extends string>(
   message: string,
   ...types: readonly Type[]

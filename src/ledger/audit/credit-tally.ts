@@ -78,7 +78,7 @@ export const CREDITED = {
 /** A kind of row for which credit is posted. */
 export type CreditedKind = keyof typeof CREDITED
 
-/** These kinds. The table has these names alone, as its type says. */
+/** The kinds of rows for which credit is posted. Its type says that the table has no other names. */
 export const CREDITED_KINDS = Object.keys(CREDITED) as readonly CreditedKind[]
 
 function sumOf(posted: Posted | undefined, kind: EntryKind): Sum {

@@ -117,8 +117,9 @@ export function firstPeriod(allowance: Allowance | null | undefined, nowMs: numb
 }
 
 /**
- * The period that the moment lies in, with what counts in it: the row's, or the next one, in which no hold has opened.
- * After a clock was set back over the start of a period, what was added up for the one before. Null: no allowance.
+ * The period that the moment lies in, with its sums: the period of the row, or the next one, in which no hold has
+ * opened. If a clock was set back over the start of a period, it is the one before, with the sums that were added up
+ * for it. Null: no allowance.
  */
 export function periodAt(
   row: AllowedRow,
@@ -134,7 +135,9 @@ export function periodAt(
   return { ...next, periodUnusedFromMs: unusedFromMs }
 }
 
-/** The same without a unit of work; null too where requests would have to be added up for it. */
+/**
+ * The period of {@link periodAt} if it is known without adding up requests; null: it is not, or there is no allowance.
+ */
 export function knownPeriodAt(
   { allowance, period }: Omit<AllowedRow, 'id'>,
   nowMs: number,

@@ -170,14 +170,14 @@ function moreOf(what: string, { tokens }: Asking): number {
   return what === 'tokens' ? tokens : 1
 }
 
-/** Of `UTC` and of offsets such as `+05:45`. */
+/** The offset from UTC, in milliseconds, of `UTC` or of an offset such as `+05:45`. */
 function offsetMsOf(zone: string): number {
   const [hours = 0, minutes = 0] = zone === 'UTC' ? [] : zone.slice(1).split(':').map(Number)
   const sign = zone.startsWith('-') ? -1 : 1
   return sign * (hours * 60 + minutes) * 60_000
 }
 
-/** The same for all moments of a period, and for no other. */
+/** A name of the period that a moment lies in: equal for all moments of one period, and for no other. */
 function periodName({ period, offsetMs }: Allowance, atMs: number): string {
   const shown = new Date(atMs + offsetMs)
   const monday = new Date(shown.getTime() - ((shown.getUTCDay() + 6) % 7) * DAY_MS)
