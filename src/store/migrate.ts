@@ -94,7 +94,8 @@ const STOPPED_AFTER_MS = 30_000
  * again: see {@link refuseOlderPrograms}.
  */
 async function refuseBesideGateways(trx: Kysely<Tables>): Promise<void> {
-  await sql`lock table instances in exclusive mode`.execute(trx)
+  // Nor is an hour rolled up meanwhile.
+  await sql`lock table instances, usage_rolled in exclusive mode`.execute(trx)
   const { rows } = await sql<{ readonly age_ms: number }>`
     select (extract(epoch from clock_timestamp()) * 1000)::bigint - max(heartbeat_at_ms) as age_ms
     from instances where stopped_at_ms is null`.execute(trx)
@@ -107,9 +108,13 @@ async function refuseBesideGateways(trx: Kysely<Tables>): Promise<void> {
   )
 }
 
+// Older stores do not have the column.
+const SCHEMA_OF_ROLLED_BY = 41
+
 /**
  * From now on the database refuses each heartbeat of a program that knows no schema so new: a gateway that was taken
- * for stopped opens no hold without one. On SQLite no two programs serve from one store.
+ * for stopped opens no hold without one. Nor may it say of an hour or a day that it is rolled up, because it knows
+ * nothing of sums that were added since. On SQLite no two programs serve from one store.
  */
 export async function refuseOlderPrograms(trx: Kysely<Tables>, schema: number): Promise<void> {
   await allowOlderPrograms(trx)
@@ -121,11 +126,18 @@ export async function refuseOlderPrograms(trx: Kysely<Tables>, schema: number): 
   await sql`alter table instances add constraint instances_program_schema
     check (program_schema >= ${sql.lit(schema)} or stopped_at_ms is not null
       or heartbeat_at_ms <= ${sql.lit(rows[0]?.latest ?? '0')}::bigint)`.execute(trx)
+  if (schema < SCHEMA_OF_ROLLED_BY) return
+  // Not of the rows that are there: each migration makes those right that it leaves.
+  await sql`alter table usage_rolled add constraint usage_rolled_program_schema
+    check (program_schema >= ${sql.lit(schema)}) not valid`.execute(trx)
 }
 
 /** Until {@link refuseOlderPrograms}, a PostgreSQL store takes what earlier programs wrote elsewhere. */
 export async function allowOlderPrograms(trx: Kysely<Tables>): Promise<void> {
   await sql`alter table instances drop constraint if exists instances_program_schema`.execute(trx)
+  await sql`alter table usage_rolled drop constraint if exists usage_rolled_program_schema`.execute(
+    trx,
+  )
 }
 
 async function hasMigrations(db: Kysely<Tables>): Promise<boolean> {

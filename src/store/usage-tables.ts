@@ -119,6 +119,8 @@ const USAGE_ROLLED = new Table('usage_rolled', {
     /** The number of its requests. */
     requests: integer,
     rolled_at_ms: integer,
+    /** The newest schema that the program knew which rolled it up; 0: not known. */
+    program_schema: integer,
   },
 })
 

@@ -1,4 +1,5 @@
 import { CompiledQuery, type Kysely, sql } from 'kysely'
+import { PROGRAM_SCHEMA } from '../store/migrations/migrations.ts'
 import type { Tables } from '../store/schema.ts'
 import type { Store } from '../store/store.ts'
 import { insertText } from '../store/table.ts'
@@ -91,6 +92,7 @@ export async function markEmptyHours(
       number: hour + place,
       requests: 0,
       rolled_at_ms: input.nowMs,
+      program_schema: PROGRAM_SCHEMA,
     }))
     await paced(input, () =>
       input.store.db
@@ -251,8 +253,8 @@ async function markHour(
   { hour, requests }: { readonly hour: number; readonly requests: number },
 ): Promise<boolean> {
   const { numAffectedRows } = await sql`
-    insert into usage_rolled (step, number, requests, rolled_at_ms)
-    select 'hour', cast(${hour} as bigint), cast(${requests} as bigint), cast(${nowMs} as bigint)
+    insert into usage_rolled (step, number, requests, rolled_at_ms, program_schema)
+    select 'hour', cast(${hour} as bigint), cast(${requests} as bigint), cast(${nowMs} as bigint), ${OF_PROGRAM}
     from (select ${countOf("account_id <> ''")} as own, ${countOf("account_id = ''")} as of_all,
         ${FAILED} as failed from usage_hours where hour = ${hour}) as counts
     where own = ${requests} and of_all = ${requests} and failed = ${codesOf({ step: 'hour', number: hour })}
@@ -263,8 +265,8 @@ async function markHour(
 /** Says that the rows of a day are whole, if all of its hours are rolled and had as many requests. */
 async function markDay({ store, nowMs }: RollInput, day: number): Promise<boolean> {
   const { numAffectedRows } = await sql`
-    insert into usage_rolled (step, number, requests, rolled_at_ms)
-    select 'day', cast(${day} as bigint), requests, cast(${nowMs} as bigint)
+    insert into usage_rolled (step, number, requests, rolled_at_ms, program_schema)
+    select 'day', cast(${day} as bigint), requests, cast(${nowMs} as bigint), ${OF_PROGRAM}
     from (select count(*) as hours, cast(sum(requests) as bigint) as requests
       from usage_rolled where step = 'hour'
       and number >= ${day * DAY_HOURS} and number < ${(day + 1) * DAY_HOURS}) as rolled,
@@ -282,6 +284,8 @@ async function markDay({ store, nowMs }: RollInput, day: number): Promise<boolea
 function countOf(rows: string) {
   return sql`coalesce(sum(case when ${sql.raw(rows)} then requests else 0 end), 0)`
 }
+
+const OF_PROGRAM = sql.lit(PROGRAM_SCHEMA)
 
 const FAILED = sql`coalesce(sum(failed), 0)`
 

@@ -8,6 +8,7 @@ import { greedy, type Query, stepsOf } from '../ledger/testing/plans.ts'
 import { createPostgresBench } from '../ledger/testing/postgres-bench.ts'
 import { createSqliteBench } from '../ledger/testing/sqlite-bench.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
+import { PROGRAM_SCHEMA } from '../store/migrations/migrations.ts'
 import { postgresPoolDialect } from '../store/postgres/postgres-store.ts'
 import type { Tables } from '../store/schema.ts'
 import { sqliteThreadDialect } from '../store/sqlite/sqlite-store.ts'
@@ -70,6 +71,7 @@ async function fill({ store: { db }, ...bench }: StoreBench): Promise<void> {
     number,
     requests: ACCOUNTS,
     rolled_at_ms: 0,
+    program_schema: PROGRAM_SCHEMA,
   })
   await insert(db, 'usage_days', days.flatMap(ofDay))
   await insert(db, 'usage_hours', hours.flatMap(ofHour))
