@@ -30,6 +30,12 @@ const SERVER_WATCHES_CLIENT = `select set_config(name, case name when 'tcp_user_
   from pg_settings where name in ('tcp_user_timeout', 'client_connection_check_interval')
     and version() !~* 'windows|mingw|msvc|visual c'`
 
+// Limits that a role or a database has are meant for other sessions: they would end migrations and reads of a large store.
+// Nor may a single statement fail because of others. Older servers do not have all of the names.
+const NO_INHERITED_LIMITS = `select set_config(name, case name when 'default_transaction_isolation' then 'read committed' else '0' end, false)
+  from pg_settings where name in ('statement_timeout', 'lock_timeout', 'transaction_timeout', 'idle_session_timeout',
+    'idle_in_transaction_session_timeout', 'default_transaction_isolation')`
+
 /** A connection, and the server that it is to. */
 export interface ServerConnection {
   readonly client: Client
@@ -152,7 +158,7 @@ async function connectTo(
 async function isReadOnly(client: Client, settings: string): Promise<boolean> {
   // Several statements without values have several results; the types of `pg` know one.
   const results: unknown = await client.query(
-    `show transaction_read_only; ${SERVER_WATCHES_CLIENT}; ${settings}`,
+    `show transaction_read_only; ${NO_INHERITED_LIMITS}; ${SERVER_WATCHES_CLIENT}; ${settings}`,
   )
   const [asked]: unknown[] = Array.isArray(results) ? results : []
   const rows = typeof asked === 'object' && asked !== null && 'rows' in asked ? asked.rows : null

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { Client } from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { SchemaMismatch } from '../migrate.ts'
@@ -89,6 +90,49 @@ test('an older schema is migrated although the clock was set back behind the las
     .updateTable('instances')
     .set({ heartbeat_at_ms: aheadMs + 1, stopped_at_ms: null })
   await expect(wake.execute()).rejects.toThrow('instances_program_schema')
+})
+
+test('limits that the role or the database has do not end reads of a large store, nor migrations', async () => {
+  const client = new Client(database.url)
+  await client.connect()
+  const { rows } = await client.query<{ name: string }>('select current_database() as name')
+  const inherited = {
+    statement_timeout: '1min',
+    lock_timeout: '1min',
+    idle_in_transaction_session_timeout: '1min',
+    idle_session_timeout: '1min',
+    default_transaction_isolation: 'serializable',
+  }
+  for (const [name, value] of Object.entries(inherited)) {
+    await client.query(`alter database ${rows[0]?.name} set ${name} = '${value}'`)
+  }
+  await client.end()
+  const settingsOf = async (db: Store['db']) => {
+    const shown = Object.keys(inherited).map(
+      (name) => sql`current_setting(${name}) as ${sql.ref(name)}`,
+    )
+    return (await sql<typeof inherited>`select ${sql.join(shown)}`.execute(db)).rows[0]
+  }
+  const unlimited = {
+    ...Object.fromEntries(Object.keys(inherited).map((name) => [name, '0'])),
+    default_transaction_isolation: 'read committed',
+  }
+  let inMigration: object | undefined
+  const noting: Migration = {
+    ...NEXT,
+    async up(trx) {
+      inMigration = await settingsOf(trx)
+    },
+  }
+  const store = await open({ migrations: [...MIGRATIONS, noting], migrateStore: 'always' })
+  expect(inMigration).toEqual(unlimited)
+  expect(await settingsOf(store.reports)).toEqual(unlimited)
+  expect(await settingsOf(store.db)).toEqual({
+    ...unlimited,
+    statement_timeout: '10s',
+    lock_timeout: '2s',
+    idle_in_transaction_session_timeout: '5s',
+  })
 })
 
 test('a migration that fails leaves the database as it was', async () => {
