@@ -7,6 +7,7 @@ import { listStoreGaps, recordStoreGap, removeOldMarks } from '../ledger/store-g
 import { parseDatabaseUrl } from '../store/database-url.ts'
 import type { StoreGapRow } from '../store/gap-tables.ts'
 import { openStore } from '../store/open-store.ts'
+import { refuseSharedSessions } from '../store/postgres/shared-sessions.ts'
 import { claimUpstream } from '../store/settings.ts'
 import { acquireServeLock } from '../store/sqlite/sqlite-connection.ts'
 import type { Store } from '../store/store.ts'
@@ -45,7 +46,7 @@ export async function openServedStore(
   if (location.kind === 'sqlite') {
     const lock = acquireServeLock(location.file)
     closing.defer(() => lock.release())
-  }
+  } else await refuseSharedSessions(location.url)
   const store = await openStore({ url, clock, migrateStore: 'always' })
   closing.defer(() => store.close())
   await claimUpstream(store.db, markOf(configured))
