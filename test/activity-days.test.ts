@@ -1,14 +1,18 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type CommandLine, openCommandLine } from '../src/cli/testing/command-line.ts'
+import { openStore } from '../src/store/open-store.ts'
 import { TEST_DATABASES, type TestDatabase } from '../src/store/testing/test-databases.ts'
+import { firstIdOf, timeOfId } from '../src/vocabulary/ids.ts'
+import { DAY_HOURS, HOUR_MS, type UsageStep } from '../src/vocabulary/usage-step.ts'
 import { startWorld, type World, type WorldInput } from './world.ts'
 
 // Charts watch a day for late requests for up to 25 hours after its end: on the third day, what the test asked
 // for can be pruned at each hour of the day.
-const THREE_DAYS_MS = 3 * 86_400_000
+const DAY_MS = DAY_HOURS * HOUR_MS
+const THREE_DAYS_MS = 3 * DAY_MS
 const ADMIN = { authorization: 'Bearer admin' }
 
-describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
+describe.each(TEST_DATABASES)('on $engine', ({ engine, create }) => {
   let database: TestDatabase
   let line: CommandLine
   let worlds: World[]
@@ -23,8 +27,8 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     world.simulator.script({ path: '/chat/completions', status: 500 })
     const answer = await world.chat(apiKey)
     await answer.text()
-    requestId = answer.headers.get('x-request-id') ?? ''
     await world.close()
+    requestId = await makeOlder(answer.headers.get('x-request-id') ?? '')
   })
   afterEach(async () => {
     await Promise.all(worlds.map((world) => world.close()))
@@ -39,14 +43,27 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
     return world
   }
 
-  const inThreeDays = { nowMs: () => Date.now() + THREE_DAYS_MS }
+  /** Makes a request, which was not charged, one of three days ago, and returns the id that it would have had. */
+  async function makeOlder(id: string): Promise<string> {
+    const store = await openStore({ url: database.url })
+    const idAt = (timeMs: number) => firstIdOf({ prefix: 'req', timeMs })
+    const madeAtMs = timeOfId(id) ?? 0
+    const older = idAt(madeAtMs - THREE_DAYS_MS) + id.slice(idAt(madeAtMs).length)
+    await store.db
+      .updateTable('requests')
+      .set({ id: older, settled_at_ms: madeAtMs - THREE_DAYS_MS })
+      .where('id', '=', id)
+      .execute()
+    await store.close()
+    return older
+  }
 
-  /** Starts a server in three days, which begins to roll up and to prune at once, and stops it. */
-  async function serveInThreeDays(
+  /** Starts a server, which begins to roll up and to prune at once, and stops it. */
+  async function serve(
     settings: Readonly<Record<string, string>>,
     logged: string | null = null,
   ): Promise<World> {
-    const world = await open({ settings, clock: inThreeDays })
+    const world = await open({ settings })
     if (logged !== null) await world.logged(logged)
     const { status } = await fetch(world.url(`/v1/admin/requests/${requestId}`), { headers: ADMIN })
     expect([200, 404]).toContain(status)
@@ -55,10 +72,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
   }
 
   test('a server removes what was settled longer ago than TOLLGATE_ACTIVITY_DAYS, and says so', async () => {
-    const { log } = await serveInThreeDays(
-      { TOLLGATE_ACTIVITY_DAYS: '1' },
-      'requests pruned from Activity',
-    )
+    const { log } = await serve({ TOLLGATE_ACTIVITY_DAYS: '1' }, 'requests pruned from Activity')
     expect(log.filter((text) => text.includes('requests pruned from Activity'))).toHaveLength(1)
     expect(await line.run('request', 'show', requestId)).toMatchObject({
       exitCode: 3,
@@ -73,8 +87,31 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
   })
 
   test('a server keeps it within that time, and for ever where nothing is set', async () => {
-    await serveInThreeDays({ TOLLGATE_ACTIVITY_DAYS: '4' })
-    await serveInThreeDays({})
+    await serve({ TOLLGATE_ACTIVITY_DAYS: '4' })
+    await serve({})
     expect(await line.json('request', 'show', requestId)).toMatchObject({ state: 'released' })
   })
+
+  if (engine === 'PostgreSQL') {
+    test('a server whose own clock is days ahead of that of the database removes nothing and rolls nothing up too early', async () => {
+      const world = await open({
+        settings: { TOLLGATE_ACTIVITY_DAYS: '5' },
+        clock: { nowMs: () => Date.now() + 10 * DAY_MS },
+      })
+      const { db } = world.gateway.store
+      const latest = async (step: UsageStep): Promise<number> => {
+        const marks = await db
+          .selectFrom('usage_rolled')
+          .select('number')
+          .where('step', '=', step)
+          .execute()
+        return Math.max(...marks.map(({ number }) => number))
+      }
+      // Days are rolled up after all hours.
+      await expect.poll(() => latest('day'), { interval: 10 }).toBeGreaterThan(0)
+      expect(await latest('hour')).toBeLessThan(Date.now() / HOUR_MS)
+      await world.close()
+      expect(await line.json('request', 'show', requestId)).toMatchObject({ state: 'released' })
+    })
+  }
 })

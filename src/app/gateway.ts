@@ -13,6 +13,7 @@ import { type Passwords, scryptPasswords } from '../people/passwords.ts'
 import type { Store } from '../store/store.ts'
 import { DIALECTS } from '../upstreams/dialects.ts'
 import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
+import { IdHours } from '../usage/id-hours.ts'
 import { type Clock, systemClock } from '../vocabulary/clock.ts'
 import { createIdSource, type IdSource } from '../vocabulary/ids.ts'
 import type { Config } from './config.ts'
@@ -71,7 +72,8 @@ export function startGateway(input: StartGatewayInput): Promise<Gateway> {
 async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Promise<Gateway> {
   const { config, formats = FORMATS, operations = OPERATIONS, dialects = DIALECTS } = input
   const { configured, log, clock = systemClock, passwords = scryptPasswords } = input
-  const ids = createIdSource({ clock, fillRandom: (bytes) => randomFillSync(bytes) })
+  const idHours = new IdHours(clock)
+  const ids = createIdSource({ clock: idHours, fillRandom: (bytes) => randomFillSync(bytes) })
   const started = {
     ...{ config, formats, operations, dialects, configured, log, clock, ids, passwords, closing },
   }
@@ -98,7 +100,7 @@ async function open(input: StartGatewayInput, closing: AsyncDisposableStack): Pr
   })
   const { catalog } = opened
   refreshers = opened.refreshers
-  openUpkeep(wiring, served.store)
+  openUpkeep(wiring, { ...served, idHours })
   openReplicationWatch(wiring, { store: served.store })
   const webhooks = openWebhooks(wiring, served)
   reconcilers = openReconcilers(wiring, { ...served, upstreams, verification })

@@ -1,21 +1,32 @@
 import { ActivityPruner } from '../ledger/activity/activity-pruner.ts'
 import type { Store } from '../store/store.ts'
+import type { IdHours } from '../usage/id-hours.ts'
 import { UsageRoller } from '../usage/usage-roller.ts'
+import type { Clock } from '../vocabulary/clock.ts'
 import type { Wiring } from './wiring.ts'
 
+interface UpkeepInput {
+  readonly store: Store
+  /** The time that is in the store's rows. */
+  readonly storeClock: Clock
+  /** The clock of the ids of requests. */
+  readonly idHours: IdHours
+}
+
 /** Rolls requests up and, where the operator says how old, removes old ones from Activity. */
-export function openUpkeep(wiring: Wiring, store: Store): void {
-  const pruner = openActivityPruner(wiring, store)
-  openUsageRoller(wiring, { store, onRolled: () => pruner?.wake() })
+export function openUpkeep(wiring: Wiring, input: UpkeepInput): void {
+  const pruner = openActivityPruner(wiring, input)
+  openUsageRoller(wiring, { ...input, onRolled: () => pruner?.wake() })
 }
 
 function openUsageRoller(
-  { log, clock, closing }: Wiring,
-  { store, onRolled }: { readonly store: Store; readonly onRolled: () => void },
+  { log, closing }: Wiring,
+  { store, storeClock: clock, idHours, onRolled }: UpkeepInput & { readonly onRolled: () => void },
 ): void {
   const roller = new UsageRoller({
     store,
     clock,
+    takeIdHours: () => idHours.take(),
     readBusyShare: createBusyShare(),
     onRolled: (hours) => {
       log.debug({ hours }, 'requests rolled up for charts')
@@ -43,8 +54,8 @@ function createBusyShare(): () => number {
 
 /** Null: requests are kept for ever. */
 function openActivityPruner(
-  { config, log, clock, closing }: Wiring,
-  store: Store,
+  { config, log, closing }: Wiring,
+  { store, storeClock: clock }: UpkeepInput,
 ): ActivityPruner | null {
   const keepDays = config.TOLLGATE_ACTIVITY_DAYS
   if (keepDays === null) return null

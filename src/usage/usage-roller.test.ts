@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { ENTRIES_A_SUM } from '../ledger/activity/entry-sums.ts'
 import { STORE_BENCHES, UNREACHED_LIMITS } from '../ledger/testing/benches.ts'
 import { micros } from '../vocabulary/money.ts'
-import { HOUR_MS } from '../vocabulary/usage-step.ts'
-import { finalOf, UsageHistory } from './testing/usage-history.ts'
+import { DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
+import { IdHours } from './id-hours.ts'
+import { finalOf, HISTORY_FROM_MS, UsageHistory } from './testing/usage-history.ts'
 import { pauseMsAfter, UsageRoller } from './usage-roller.ts'
 
 describe('the pause after a statement that rolls history up', () => {
@@ -27,6 +28,79 @@ describe('the pause after a statement that rolls history up', () => {
 })
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
+  /** A roller of a process that stays, and the hours that it was told to be late. */
+  function rollerOf(history: UsageHistory, takeIdHours: () => readonly number[] = () => []) {
+    const late: number[] = []
+    const roller = new UsageRoller({
+      store: history.bench.store,
+      clock: { nowMs: () => history.nowMs },
+      takeIdHours,
+      onRolled: () => {},
+      onLate: (hour) => late.push(hour),
+      onFailure: () => {},
+      pause: async () => {},
+    })
+    return { roller, late }
+  }
+
+  async function marksOf({ bench }: UsageHistory): Promise<readonly string[]> {
+    const rows = await bench.store.db
+      .selectFrom('usage_rolled')
+      .select(['step', 'number'])
+      .execute()
+    return rows.map(({ step, number }) => `${step} ${number}`).sort()
+  }
+
+  test('a request whose id a clock made that was days behind for a moment is rolled up, though its hour was before', async () => {
+    const history = new UsageHistory(await open({ limits: UNREACHED_LIMITS }))
+    await history.setUp()
+    const clock = { nowMs: history.nowMs }
+    const idHours = new IdHours({ nowMs: () => clock.nowMs })
+    const { roller, late } = rollerOf(history, () => idHours.take())
+    const request = async (): Promise<void> => {
+      await history.settle(await history.open(0, idHours.nowMs()), finalOf(micros(1)))
+    }
+    await request()
+    history.wait(4 * DAY_HOURS * HOUR_MS)
+    await roller.pass()
+    const marks = await marksOf(history)
+
+    idHours.nowMs()
+    await roller.pass()
+    // Its body was read while the clock was set right and a pass went by.
+    clock.nowMs = history.nowMs
+    await request()
+    await roller.pass()
+    expect(late).toEqual([])
+    clock.nowMs = HISTORY_FROM_MS
+    await request()
+    clock.nowMs = history.nowMs
+    await roller.pass()
+    expect(late).toEqual([Math.floor(HISTORY_FROM_MS / HOUR_MS)])
+    expect(await marksOf(history)).toEqual(marks)
+    await history.audit()
+    await history.bench.close()
+  })
+
+  test('an hour that counts as rolled up no more is rolled up again by a process that had seen it rolled up', async () => {
+    const history = new UsageHistory(await open({ limits: UNREACHED_LIMITS }))
+    await history.setUp()
+    const { roller } = rollerOf(history)
+    await history.settle(await history.open(0, history.nowMs), finalOf(micros(1)))
+    history.wait(18 * HOUR_MS)
+    await roller.pass()
+    const marks = await marksOf(history)
+    // A database that goes back loses its latest rows.
+    await history.bench.store.db
+      .deleteFrom('usage_rolled')
+      .where(({ eb, or }) => or([eb('step', '=', 'day'), eb('requests', '>', 0)]))
+      .execute()
+    await roller.pass()
+    expect(await marksOf(history)).toEqual(marks)
+    await history.audit()
+    await history.bench.close()
+  })
+
   test('entries are added up after hours were rolled, wherever passes before have failed', async () => {
     const bench = await open({ limits: UNREACHED_LIMITS })
     const history = new UsageHistory(bench)

@@ -5,7 +5,7 @@ import { Passes } from '../store/passes.ts'
 import type { Tables } from '../store/schema.ts'
 import type { Store } from '../store/store.ts'
 import type { Clock } from '../vocabulary/clock.ts'
-import { timeOfId } from '../vocabulary/ids.ts'
+import { ID_AGE_MS_MAX, timeOfId } from '../vocabulary/ids.ts'
 import {
   closedHourAt,
   DAY_HOURS,
@@ -20,6 +20,8 @@ interface UsageRollerInput {
   readonly store: Store
   /** The time that is in the store's rows. */
   readonly clock: Clock
+  /** The hours in which this process made ids of requests since the last call. Default: in none that is closed. */
+  readonly takeIdHours?: () => readonly number[]
   /** Called after each pass that rolled hours. */
   readonly onRolled: (hours: number) => void
   /** Called for an hour that got a request after it was rolled: it is rolled again. */
@@ -40,6 +42,9 @@ const PAUSE_PER_STATEMENT_IDLE = 3
 const PAUSE_PER_STATEMENT_BUSY = 99
 const PAUSE_MS_MIN = 2
 
+// A hold opens within the time of these passes after its request's id was made.
+const ID_AGE_PASSES = Math.ceil(ID_AGE_MS_MAX / PASS_INTERVAL_MS) + 1
+
 const UNSETTLED_STATES = ['open', 'provisional', 'unresolved'] as const
 
 /**
@@ -53,6 +58,8 @@ export class UsageRoller {
   /** All closed hours before it are rolled; null: nothing is known. */
   #rolledUntilHour: number | null = null
   #rolledUntilDay: number | null = null
+  /** Hours in which a clock that was far behind made ids, and for how many more passes they may get requests. */
+  readonly #farHours = new Map<number, number>()
   /** Whether entries were added up since an hour was rolled, or since the start. */
   #hasSummed = false
 
@@ -83,7 +90,10 @@ export class UsageRoller {
     const { store, clock } = this.#input
     const nowMs = clock.nowMs()
     const closedHour = closedHourAt(nowMs)
-    await this.#unrollLate(watchedHourAt(nowMs))
+    const watchedHour = watchedHourAt(nowMs)
+    this.#watchFarHours(watchedHour)
+    await this.#unrollLate(watchedHour)
+    this.#lookAgainFrom(watchedHour)
     const requestHour = await requestHourFrom(store.reports, 0)
     if (requestHour === null) return 0
     const firstHour = Math.floor(requestHour / DAY_HOURS) * DAY_HOURS
@@ -134,13 +144,31 @@ export class UsageRoller {
   /** No hold opens in a closed hour, unless a clock was set back: such an hour is rolled again. */
   async #unrollLate(watchedHour: number): Promise<void> {
     const { store, onLate } = this.#input
-    for (const hour of await lateHours(store.reports, watchedHour)) {
+    const watched = { fromHour: watchedHour, farHours: this.#farHours }
+    for (const hour of await lateHours(store.reports, watched)) {
       await unrollHour(store.db, hour)
-      this.#rolledUntilHour = Math.min(this.#rolledUntilHour ?? hour, hour)
-      const day = Math.floor(hour / DAY_HOURS)
-      this.#rolledUntilDay = Math.min(this.#rolledUntilDay ?? day, day)
+      this.#lookAgainFrom(hour)
       onLate(hour)
     }
+    for (const [hour, passes] of this.#farHours) {
+      if (passes > 1) this.#farHours.set(hour, passes - 1)
+      else this.#farHours.delete(hour)
+    }
+  }
+
+  /** A clock that was behind for a short while, as after a machine was frozen, has made ids of hours that nobody watches. */
+  #watchFarHours(watchedHour: number): void {
+    for (const hour of this.#input.takeIdHours?.() ?? []) {
+      if (hour < watchedHour) this.#farHours.set(hour, ID_AGE_PASSES)
+    }
+  }
+
+  /** That an hour and its day are rolled is not known any more: another took it back, or the database that went back. */
+  #lookAgainFrom(hour: number): void {
+    const day = Math.floor(hour / DAY_HOURS)
+    if (this.#rolledUntilHour !== null)
+      this.#rolledUntilHour = Math.min(this.#rolledUntilHour, hour)
+    if (this.#rolledUntilDay !== null) this.#rolledUntilDay = Math.min(this.#rolledUntilDay, day)
   }
 
   async #pause(tookMs: number): Promise<void> {
@@ -196,21 +224,36 @@ async function unsettledHours(
   return hours
 }
 
+interface WatchedHours {
+  /** All from this one on. */
+  readonly fromHour: number
+  /** Earlier ones. */
+  readonly farHours: ReadonlyMap<number, unknown>
+}
+
 /**
- * Hours from one on that got requests after they were rolled, of days all of whose requests are there. Of watched days
- * nothing is pruned: where something was, before a clock was set back, the day could not be rolled again.
+ * Watched hours that got requests after they were rolled, of days all of whose requests are there: where some were
+ * pruned, the day could not be rolled again.
  */
-async function lateHours(db: Kysely<Tables>, fromHour: number): Promise<readonly number[]> {
-  const fromDay = Math.floor(fromHour / DAY_HOURS)
-  const rolled = await rolledBetween(db, { step: 'hour', from: fromDay * DAY_HOURS })
+async function lateHours(
+  db: Kysely<Tables>,
+  { fromHour, farHours }: WatchedHours,
+): Promise<readonly number[]> {
+  const dayOf = (hour: number) => Math.floor(hour / DAY_HOURS)
+  const fromDay = dayOf(fromHour)
+  const rolled = new Map(await rolledBetween(db, { step: 'hour', from: fromDay * DAY_HOURS }))
+  for (const day of new Set([...farHours.keys()].map(dayOf))) {
+    const hours = { from: day * DAY_HOURS, until: (day + 1) * DAY_HOURS }
+    for (const each of await rolledBetween(db, { step: 'hour', ...hours })) rolled.set(...each)
+  }
   const pruned = new Set<number>()
   const late: number[] = []
   for (const [hour, requests] of rolled) {
     const present = await countRequests(db, hour)
-    if (present < requests) pruned.add(Math.floor(hour / DAY_HOURS))
-    if (present > requests && hour >= fromHour) late.push(hour)
+    if (present < requests) pruned.add(dayOf(hour))
+    if (present > requests && (hour >= fromHour || farHours.has(hour))) late.push(hour)
   }
-  return late.filter((hour) => !pruned.has(Math.floor(hour / DAY_HOURS)))
+  return late.filter((hour) => !pruned.has(dayOf(hour)))
 }
 
 function firstMissing(numbers: ReadonlyMap<number, unknown>, from: number): number {
