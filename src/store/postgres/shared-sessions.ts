@@ -1,5 +1,6 @@
 import type { Client } from 'pg'
 import { StoreUnavailable } from '../store-failure.ts'
+import { postgresFailure } from './postgres-failure.ts'
 import { endConnection, PostgresServers, type ServerConnection } from './postgres-servers.ts'
 
 // A pooler mostly takes the session that was used last, unless others come between.
@@ -26,6 +27,9 @@ export async function refuseSharedSessions(url: string): Promise<void> {
       await other.client.query('rollback')
       if (isShared) throw new StoreUnavailable(`${one.serverName} ${SHARES}`)
     }
+  } catch (error) {
+    // A pooler that takes no transactions refuses `begin`.
+    throw postgresFailure(error, opened[0]?.serverName ?? 'the database')
   } finally {
     await Promise.all(opened.map(({ client }) => endConnection(client)))
   }
