@@ -1,7 +1,12 @@
 import type { JsonBody, JsonObject } from '../json/walk.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
-import { readCompletions } from './billed-options.ts'
-import { readChatCap, readChatStream, readChatStyleFields, requireMessages } from './chat-call.ts'
+import {
+  readChatCap,
+  readChatStream,
+  readChatStyleFields,
+  readCompletions,
+  requireMessages,
+} from './chat-call.ts'
 import { chunkErrorEvent } from './envelope.ts'
 import { field } from './fields.ts'
 import {

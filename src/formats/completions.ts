@@ -1,8 +1,7 @@
 import type { JsonBody } from '../json/walk.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
-import { readCompletions } from './billed-options.ts'
-import { readChatCap, readChatStream, readChatStyleFields } from './chat-call.ts'
+import { readChatCap, readChatStream, readChatStyleFields, readCompletions } from './chat-call.ts'
 import { chunkErrorEvent } from './envelope.ts'
 import { countTexts, field } from './fields.ts'
 import {

@@ -14,14 +14,6 @@ export function field(body: JsonObject, name: ClientName): Exclude<JsonValue, nu
   return member(body, name)
 }
 
-/** The model name as sent. Throws `missing_model`, or `invalid_parameter` unless it is a string. */
-export function readModelName(body: JsonObject): string {
-  const model = field(body, 'model')
-  if (model === undefined || model === '') throw new Problem('missing_model', { param: 'model' })
-  if (typeof model !== 'string') throw wrongType('model', 'a string')
-  return model
-}
-
 /** False if absent. Throws `invalid_parameter` unless it is a boolean. */
 export function readBoolean(body: JsonObject, name: ClientName): boolean {
   const value = field(body, name)

@@ -1,9 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../json/walk.ts'
-import {
-  SEARCH_RESULT_TOKENS_DEFAULT,
-  TOOL_STEPS_DEFAULT,
-  type ToolUse,
-} from '../vocabulary/call.ts'
+import { TOOL_STEPS_DEFAULT, type ToolUse } from '../vocabulary/call.ts'
 import { echoed } from '../vocabulary/problem.ts'
 import type { PublicNames } from '../vocabulary/public-names.ts'
 import type { ClientName } from './client-names.ts'
@@ -17,6 +13,9 @@ import {
   wrongType,
 } from './fields.ts'
 import { refuseSocialField, refuseSocialSearch } from './refusals.ts'
+
+/** The tokens that an ordinary search puts into the prompt, unless the request asks for larger results. */
+const SEARCH_RESULT_TOKENS_DEFAULT = 8_000
 
 /** The tool types that a format accepts. */
 export interface ToolStyle {

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { asksForPriority } from '../../formats/billed-options.ts'
+import { asksForPriority } from '../../formats/chat-call.ts'
 import { isJsonObject, type JsonBody, type JsonObject, type JsonValue } from '../../json/walk.ts'
 import { addDecimals, type Decimal } from '../../vocabulary/money.ts'
 import type { Reported, TokenUsage } from '../../vocabulary/outcome.ts'
