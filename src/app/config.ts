@@ -9,8 +9,7 @@ import { FEE_SETTINGS, LOOKUP_SETTINGS } from './cost-settings.ts'
 import { MAIL_SETTINGS, mailFaults } from './mail-settings.ts'
 import { NAME_SETTINGS } from './name-settings.ts'
 import { misnomerFaults, suggestionFor } from './near-names.ts'
-import { OUTSIDE_SETTINGS, outsideFaults } from './outside-settings.ts'
-import { PAGE_SETTINGS, signUpFaults } from './page-settings.ts'
+import { OUTSIDE_SETTINGS, outsideFaults, PAGE_SETTINGS, signUpFaults } from './page-settings.ts'
 import { SALE_SETTINGS, saleFaults } from './sale-settings.ts'
 import {
   list,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { readConfig } from './config.ts'
-import { outsideProvidersOf } from './outside-settings.ts'
+import { outsideProvidersOf } from './page-settings.ts'
 
 const OIDC = {
   OIDC_ISSUER: 'https://id.example.com/realms/main',

@@ -1,6 +1,9 @@
 import { z } from 'zod'
 import { isLoopback } from '../journey/gate/client-address.ts'
-import { optional, type Setting } from './setting.ts'
+import type { GithubSettings } from '../people/outside/github-client.ts'
+import type { OidcSettings, OutsideClient } from '../people/outside/outside-client.ts'
+import type { OutsideProvider } from '../people/outside/outside-door.ts'
+import { optional, parsed, type Setting, secretToken } from './setting.ts'
 
 /** The settings of the page. */
 export const PAGE_SETTINGS = {
@@ -64,4 +67,148 @@ export function signUpFaults(env: Readonly<Record<string, string | undefined>>):
   return [
     'TOLLGATE_SIGN_UP is open, but people have no way to prove an email address: set SMTP_URL, or a sign-in provider',
   ]
+}
+
+/** The settings of sign-in at providers outside of the gateway. */
+export const OUTSIDE_SETTINGS = {
+  OIDC_ISSUER: {
+    ...optional(
+      'The address of an OpenID Connect provider, such as `https://id.example.com/realms/main`; see [people.md](people.md#sign-in-at-another-provider). Unset: no sign-in there.',
+    ),
+    schema: parsed(parseProviderUrl),
+  },
+  OIDC_CLIENT_ID: optional('The ID of the gateway as a client there. Needed with `OIDC_ISSUER`.'),
+  OIDC_CLIENT_SECRET: secretToken('Its secret there. Needed with `OIDC_ISSUER`.'),
+  OIDC_CLIENT_AUTH: {
+    schema: z
+      .string()
+      .default('post')
+      .pipe(z.enum(['post', 'basic'], { error: 'must be post or basic' })),
+    fallback: 'post',
+    description:
+      'How the secret is sent there: `post`, in the body, or `basic`, as `Authorization: Basic`.',
+    secret: false,
+  },
+  OIDC_NAME: optional(
+    'The name of `OIDC_ISSUER` on its button, after "Continue with". Unset: its host name.',
+  ),
+  GOOGLE_CLIENT_ID: optional(
+    'The ID of an OAuth client at Google, for sign-in there. Unset: no sign-in with Google.',
+  ),
+  GOOGLE_CLIENT_SECRET: secretToken('The secret of `GOOGLE_CLIENT_ID`. Needed with it.'),
+  GOOGLE_ISSUER: providerUrl(
+    { fallback: 'https://accounts.google.com' },
+    'The address of Google as a provider.',
+  ),
+  GITHUB_CLIENT_ID: optional(
+    'The ID of an OAuth app at GitHub, for sign-in there. Unset: no sign-in with GitHub.',
+  ),
+  GITHUB_CLIENT_SECRET: secretToken('The secret of `GITHUB_CLIENT_ID`. Needed with it.'),
+  GITHUB_URL: providerUrl(
+    { fallback: 'https://github.com' },
+    'The address of GitHub; another one for GitHub Enterprise.',
+  ),
+  GITHUB_API_URL: providerUrl(
+    { fallback: 'https://api.github.com' },
+    'The address of its API; for GitHub Enterprise, `https://github.example.com/api/v3`.',
+  ),
+} as const satisfies Record<string, Setting<unknown>>
+
+type Values = {
+  readonly [Name in keyof typeof OUTSIDE_SETTINGS]: z.output<
+    (typeof OUTSIDE_SETTINGS)[Name]['schema']
+  >
+}
+
+function parseProviderUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null
+  const isSecure =
+    url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname))
+  if (url !== null && isSecure && url.search === '' && url.hash === '' && url.username === '') {
+    return text
+  }
+  throw new Error(
+    'must be an address of https, or of http on a loopback address, without a query, such as https://id.example.com',
+  )
+}
+
+function providerUrl({ fallback }: { readonly fallback: string }, description: string) {
+  return {
+    schema: parsed(parseProviderUrl).transform((url) => url ?? fallback),
+    fallback,
+    description,
+    secret: false,
+  }
+}
+
+/** The settings that belong together. */
+const TOGETHER = [
+  ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'],
+  ['GOOGLE_CLIENT_ID', 'GOOGLE_CLIENT_SECRET'],
+  ['GITHUB_CLIENT_ID', 'GITHUB_CLIENT_SECRET'],
+] as const
+
+/** The faults of a combination of sign-in providers' settings. */
+export function outsideFaults(env: Readonly<Record<string, string | undefined>>): string[] {
+  return TOGETHER.flatMap((names) => {
+    const isSet = (name: string): boolean => (env[name] ?? '') !== ''
+    const missing = names.filter((name) => !isSet(name))
+    if (missing.length === 0 || missing.length === names.length) return []
+    const set = names.filter(isSet)
+    return [`${set.join(' and ')} without ${missing.join(' and ')}: set all of them, or none`]
+  })
+}
+
+const TIMEOUT_MS = 10_000
+
+/** The providers that are set, in the order of their buttons. */
+export function outsideProvidersOf(config: Values): readonly OutsideProvider[] {
+  const { OIDC_ISSUER: issuer, GOOGLE_ISSUER: google } = config
+  const oidc = clientOf(config.OIDC_CLIENT_ID, config.OIDC_CLIENT_SECRET)
+  const atGoogle = clientOf(config.GOOGLE_CLIENT_ID, config.GOOGLE_CLIENT_SECRET)
+  const atGithub = clientOf(config.GITHUB_CLIENT_ID, config.GITHUB_CLIENT_SECRET)
+  const providers: (OutsideProvider | null | false)[] = [
+    issuer !== null &&
+      oidc && {
+        id: 'oidc',
+        name: config.OIDC_NAME ?? new URL(issuer).host,
+        open: () =>
+          openOidc({
+            ...oidc,
+            issuer,
+            clientAuth: config.OIDC_CLIENT_AUTH,
+            // Not every provider takes it.
+            asksWhichAccount: false,
+          }),
+      },
+    atGoogle && {
+      id: 'google',
+      name: 'Google',
+      open: () =>
+        openOidc({ ...atGoogle, issuer: google, clientAuth: 'post', asksWhichAccount: true }),
+    },
+    atGithub && {
+      id: 'github',
+      name: 'GitHub',
+      open: () =>
+        openGithub({ ...atGithub, url: config.GITHUB_URL, apiUrl: config.GITHUB_API_URL }),
+    },
+  ]
+  return providers.filter((provider) => provider !== null && provider !== false)
+}
+
+function clientOf(clientId: string | null, clientSecret: string | null) {
+  return clientId === null || clientSecret === null
+    ? null
+    : { clientId, clientSecret, timeoutMs: TIMEOUT_MS }
+}
+
+async function openOidc(settings: OidcSettings): Promise<OutsideClient> {
+  const outside = await import('../people/outside/outside-client.ts')
+  return outside.openOidc(settings)
+}
+
+async function openGithub(settings: GithubSettings): Promise<OutsideClient> {
+  const outside = await import('../people/outside/github-client.ts')
+  return outside.openGithub(settings)
 }
