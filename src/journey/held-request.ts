@@ -26,9 +26,9 @@ import { answerHeaders, clientClosed, clientLeft, returnedHeaders } from './clie
 import type { ByteReservation } from './gate/byte-budget.ts'
 import type { GateSlot } from './gate/gate.ts'
 import type { JourneyParts, JourneyRequest } from './journey-parts.ts'
-import { withPossibleCounts } from './settle/possible-counts.ts'
 import { chargeOf, failureCodeOf, resolveOutcome } from './settle/resolve.ts'
 import type { HeldSettle } from './settle/settler.ts'
+import { withPossibleCounts } from './settle/usage-charge.ts'
 
 /** The header by which a client asks, with `include`, for the charge of a stream, in a comment before its end. */
 export const USAGE_HEADER = 'x-service-usage'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { CatalogRow } from '../catalog/claims.ts'
 import { type ChargedModel, chargedModel } from '../catalog/served-models.ts'
-import { ModelAccess } from '../journey/gate/model-access.ts'
+import { ModelAccess } from '../journey/gate/caller.ts'
 import { feeShape, listAnswer, listShape } from './fields.ts'
 import { notFound, type OperationParts, operation, readsFor } from './operation.ts'
 

@@ -6,10 +6,10 @@ import { type FoundRequests, searchRequests } from '../ledger/activity/search-re
 import type { PageReads } from '../store/page-reads.ts'
 import type { RequestRow } from '../store/schema.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
+import { TAGS_HEADER } from '../vocabulary/call.ts'
 import { chargeForSaidCost } from '../vocabulary/money.ts'
 import { REQUEST_STATES, type TokenUsage } from '../vocabulary/outcome.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { TAGS_HEADER } from '../vocabulary/tags.ts'
 import { type Caller, mayOpen } from './caller.ts'
 import {
   anyOf,

@@ -1,3 +1,5 @@
+import { Problem } from './problem.ts'
+
 /** The facts of a request that routing, refusals and holds depend on. Pure data. */
 export interface Call {
   /** The rules of the format of the call. */
@@ -90,9 +92,6 @@ export interface ToolUse {
 /** Steps that provider-run tools may take where the request does not lower them. */
 export const TOOL_STEPS_DEFAULT = 30
 
-/** The tokens that an ordinary search puts into the prompt, unless the request asks for larger results. */
-export const SEARCH_RESULT_TOKENS_DEFAULT = 8_000
-
 /** A body of text alone. */
 export const NO_MEDIA: MediaCount = {
   files: 0,
@@ -158,4 +157,50 @@ export interface Arrival {
   readonly headers: RequestHeaders
   /** The address of the peer; undefined: the connection is closed by now. */
   readonly peerAddress: string | undefined
+}
+
+/** The request header with a request's tags, separated by commas: words of the client by which usage can be grouped. */
+export const TAGS_HEADER = 'x-service-tags'
+
+/** The most tags of a request. */
+export const TAGS_MAX = 8
+
+/** The most characters of a tag. */
+export const TAG_CHARS_MAX = 64
+
+// Between commas; spaces and tabs around a tag are no part of it.
+const HEADER_CHARS = /^[\t\x20-\x7e]*$/
+const TAG_CHARS = /^[\x20-\x7e]+$/
+
+/**
+ * The tags of a request in the order in which they stand, each once; null: there are none. A header that is sent
+ * twice is one list. Throws Problem `invalid_parameter`, which never repeats a tag: it may be about a person.
+ */
+export function readTags(headers: RequestHeaders): readonly string[] | null {
+  const sent = headers[TAGS_HEADER]
+  if (sent === undefined) return null
+  const text = typeof sent === 'string' ? sent : sent.join(',')
+  if (!HEADER_CHARS.test(text)) throw badTags(NOT_PRINTABLE)
+  const tags = new Set(text.split(',').map((tag) => tag.trim()))
+  // A list may have empty elements, as RFC 9110 (5.6.1) says.
+  tags.delete('')
+  for (const tag of tags) {
+    if (!TAG_CHARS.test(tag)) throw badTags(NOT_PRINTABLE)
+    if (tag.length > TAG_CHARS_MAX) {
+      throw badTags(`has a tag of ${tag.length} characters; a tag has at most ${TAG_CHARS_MAX}.`)
+    }
+  }
+  if (tags.size > TAGS_MAX) {
+    throw badTags(`has ${tags.size} different tags; a request has at most ${TAGS_MAX}.`)
+  }
+  return tags.size === 0 ? null : [...tags]
+}
+
+const NOT_PRINTABLE = 'has a character that is not printable ASCII.'
+
+function badTags(fault: string): Problem {
+  return new Problem('invalid_parameter', {
+    message: `The header \`${TAGS_HEADER}\` ${fault}`,
+    param: TAGS_HEADER,
+  })
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readTags } from './tags.ts'
+import { readTags } from './call.ts'
 
 const read = (sent: string | readonly string[] | undefined) => readTags({ 'x-service-tags': sent })
 const many = (count: number) => Array.from({ length: count }, (_, place) => `t${place}`).join(',')

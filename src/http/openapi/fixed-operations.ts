@@ -1,8 +1,8 @@
 import type { WireFormat } from '../../formats/format.ts'
 import { USAGE_HEADER } from '../../journey/held-request.ts'
+import { TAG_CHARS_MAX, TAGS_HEADER, TAGS_MAX } from '../../vocabulary/call.ts'
 import { PROBLEMS, type ProblemCode } from '../../vocabulary/problem.ts'
 import { PROBLEM_PLACES } from '../../vocabulary/problem-places.ts'
-import { TAG_CHARS_MAX, TAGS_HEADER, TAGS_MAX } from '../../vocabulary/tags.ts'
 import {
   type DocumentedAnswer,
   type DocumentedOperation,

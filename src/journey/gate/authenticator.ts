@@ -9,10 +9,10 @@ import {
   type Caller,
   type CallerLimits,
   type ChangedCallers,
+  ModelAccess,
   readCredentials,
   refusalOf,
 } from './caller.ts'
-import { ModelAccess } from './model-access.ts'
 import type { UnknownCallers } from './unknown-callers.ts'
 
 interface AuthenticatorInput {

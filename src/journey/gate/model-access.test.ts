@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ModelAccess } from './model-access.ts'
+import { ModelAccess } from './caller.ts'
 
 const ALL = ['acme/a', 'ACME/B', 'acme/a/b', 'nova/a', 'acmes/a', 'acm/a', '__proto__/a']
 const NONE = { allow: null, deny: null }

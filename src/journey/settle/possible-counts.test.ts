@@ -1,24 +1,14 @@
 import { describe, expect, test } from 'vitest'
+import { usageOf } from '../../upstreams/openrouter/testing/exchange.ts'
 import { NO_MEDIA } from '../../vocabulary/call.ts'
 import { NOTHING_REPORTED, type Outcome, type TokenUsage } from '../../vocabulary/outcome.ts'
 import { callWith, offerWith, type TestCall } from '../hold-size/testing/offers.ts'
-import { withPossibleCounts } from './possible-counts.ts'
+import { withPossibleCounts } from './usage-charge.ts'
 
 const OFFER = offerWith({}, { contextTokens: 100_000, outputTokensMax: 8_000 })
 
-const NO_TOKENS: TokenUsage = {
-  inputTokens: 0,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-  cacheWriteLongTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-  imageOutputTokens: 0,
-  searches: 0,
-}
-
 function completed(counts: Partial<TokenUsage>): Outcome {
-  const usage = { ...NO_TOKENS, inputTokens: 100, outputTokens: 25, ...counts }
+  const usage = usageOf({ inputTokens: 100, outputTokens: 25, ...counts })
   return { kind: 'completed', reported: { ...NOTHING_REPORTED, usage, countsAreCost: true } }
 }
 
@@ -105,7 +95,7 @@ test('an ending without counts stays as it is', () => {
 })
 
 test('counts that are not the cost are kept: the provider reports the cost, or is asked for it', () => {
-  const usage = { ...NO_TOKENS, outputTokens: 1e9 }
+  const usage = usageOf({ outputTokens: 1e9 })
   const outcome: Outcome = { kind: 'completed', reported: { ...NOTHING_REPORTED, usage } }
   expect(withPossibleCounts(outcome, { call: callWith(), offer: OFFER })).toBe(outcome)
 })
