@@ -4,7 +4,12 @@ import type {
   ParsedCatalog,
   SkippedRow,
 } from '../upstreams/listing/listing.ts'
-import type { WrittenModel } from '../upstreams/upstream-settings.ts'
+import {
+  type Narrowing,
+  narrowed,
+  offeredBy,
+  type WrittenModel,
+} from '../upstreams/upstream-settings.ts'
 import { type Clock, type StartTimer, startUnrefTimer } from '../vocabulary/clock.ts'
 import type { Picos } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
@@ -22,7 +27,6 @@ import {
 } from './catalog-store.ts'
 import type { CatalogRow } from './claims.ts'
 import type { EndpointPrices } from './endpoint-prices.ts'
-import { type Narrowing, narrowed, offeredBy } from './narrowing.ts'
 
 /** The result of a refresh. */
 export type RefreshOutcome =

@@ -55,7 +55,7 @@ async function ask(
   { loadDialect, catalog, publicNames, spend }: LiveUpstreams & { readonly spend: boolean },
 ): Promise<Checked> {
   const { Upstream } = await import('../upstreams/upstream.ts')
-  const { narrowed } = await import('../catalog/narrowing.ts')
+  const { narrowed } = await import('../upstreams/upstream-settings.ts')
   const { spendToken } = await import('./spend-token.ts')
   const dialect = await loadDialect(settings.dialect)
   const upstream = new Upstream(settings, dialect)
