@@ -3,7 +3,7 @@ import type { Tables } from '../store/schema.ts'
 import type { DbWithClock } from '../store/store.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { hashSecret } from './link-text.ts'
+import { hashSecret } from './links.ts'
 
 const WINDOW_MS = 10 * 60_000
 

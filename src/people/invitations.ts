@@ -1,7 +1,7 @@
 import type { Kysely, Transaction } from 'kysely'
 import { LINKS, type LinkRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
-import { joinAccount, makeOperator, vouchFor } from './users.ts'
+import { joinAccount } from './users.ts'
 
 /** Gives a user what an invitation, which is taken, allows. No setup link works from then on. */
 export async function grant(
@@ -67,4 +67,28 @@ export async function claimFirstUser(trx: Transaction<Tables>, userId: string): 
     .returning('name')
     .executeTakeFirst()
   return claimed !== undefined
+}
+
+/** Makes a user an operator. */
+async function makeOperator(
+  db: Kysely<Tables>,
+  { userId, nowMs }: { readonly userId: string; readonly nowMs: number },
+): Promise<void> {
+  await db
+    .updateTable('users')
+    .set({ is_operator: 1, updated_at_ms: nowMs })
+    .where('id', '=', userId)
+    .execute()
+}
+
+/** Notes that the operator vouches for a user. */
+async function vouchFor(
+  db: Kysely<Tables>,
+  { userId, nowMs }: { readonly userId: string; readonly nowMs: number },
+): Promise<void> {
+  await db
+    .updateTable('users')
+    .set({ vouched: 1, updated_at_ms: nowMs })
+    .where('id', '=', userId)
+    .execute()
 }

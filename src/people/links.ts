@@ -1,3 +1,4 @@
+import { hash, randomBytes } from 'node:crypto'
 import type { Kysely, Transaction } from 'kysely'
 import { type OperatorAction, recordAction } from '../ledger/operator-actions.ts'
 import { LINKS, type LinkRow } from '../store/people-tables.ts'
@@ -5,8 +6,19 @@ import type { Tables } from '../store/schema.ts'
 import type { DbWithIds } from '../store/store.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import type { LinkKind, Role } from '../vocabulary/role.ts'
-import { hashSecret, makeLinkText } from './link-text.ts'
 import { lockPassword } from './users.ts'
+
+const RANDOM_BYTES = 24
+
+/** A new secret text for a link: 24 random bytes as base64url. Only its hash is stored. */
+export function makeLinkText(): string {
+  return randomBytes(RANDOM_BYTES).toString('base64url')
+}
+
+/** SHA-256 of a link's or a session's secret, lower-case hexadecimal. Both are random, so a fast hash keeps them safe. */
+export function hashSecret(secretText: string): string {
+  return hash('sha256', secretText, 'hex')
+}
 
 const DAY_MS = 24 * 60 * 60_000
 
@@ -175,4 +187,44 @@ export async function takeLink(
     .executeTakeFirst()
   if (row === undefined) throw new Problem('invalid_link')
   return LINKS.read(row)
+}
+
+/** The facts of a link that its holder sees before using it. */
+export interface LinkLook {
+  /** Whether it can still be taken. */
+  readonly isUsable: boolean
+  /** Whether it makes an operator. */
+  readonly isOperator: boolean
+  /** The account that it lets the person into; null: none. */
+  readonly accountName: string | null
+  readonly role: Role | null
+  /** The user who made it; null: the command line or a token did. */
+  readonly inviterName: string | null
+  readonly expiresAtMs: number
+}
+
+/** Reads a link without using it, also one that was used or has expired. Null: there is none of this text. */
+export async function lookAtLink(
+  db: Kysely<Tables>,
+  { kind, text, nowMs }: { readonly kind: LinkKind; readonly text: string; readonly nowMs: number },
+): Promise<LinkLook | null> {
+  const row = await db
+    .selectFrom('links')
+    .leftJoin('accounts', 'accounts.id', 'links.account_id')
+    .leftJoin('users', 'users.id', 'links.inviter_id')
+    .selectAll('links')
+    .select(['accounts.name as account_name', 'users.name as inviter_name'])
+    .where('links.token_hash', '=', hashSecret(text))
+    .where('links.kind', '=', kind)
+    .executeTakeFirst()
+  if (row === undefined) return null
+  const link = LINKS.read(row)
+  return {
+    isUsable: link.usedAtMs === null && link.expiresAtMs > nowMs,
+    isOperator: link.isOperator,
+    accountName: row.account_name,
+    role: link.role,
+    inviterName: row.inviter_name,
+    expiresAtMs: link.expiresAtMs,
+  }
 }

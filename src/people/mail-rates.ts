@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { DbWithClock } from '../store/store.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { hashSecret } from './link-text.ts'
+import { hashSecret } from './links.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS

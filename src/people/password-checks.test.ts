@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import type { StartTimer } from '../vocabulary/clock.ts'
-import { type Checked, PasswordChecks } from './password-checks.ts'
+import { type Checked, PasswordChecks } from './passwords.ts'
 
 const BUSY = expect.objectContaining({ code: 'service_unavailable' })
 

@@ -13,8 +13,7 @@ import { KnownBrowsers } from './known-browsers.ts'
 import { endOwnLinks, readLink, takeFound, takeLink } from './links.ts'
 import { tryCode } from './mail-door.ts'
 import { enterFromOutside, type OutsideIdentity } from './outside/outside-identity.ts'
-import { type Checked, PasswordChecks } from './password-checks.ts'
-import { noPassword, type Passwords } from './passwords.ts'
+import { type Checked, noPassword, PasswordChecks, type Passwords } from './passwords.ts'
 import { proveAddress, vouchAnew } from './proof.ts'
 import {
   confirmSession,

@@ -6,7 +6,7 @@ import type { DbWithIds } from '../store/store.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { IdSource } from '../vocabulary/ids.ts'
 import { readHasFactor, selectHasFactor } from './factors/own-factors.ts'
-import { hashSecret } from './link-text.ts'
+import { hashSecret } from './links.ts'
 
 /** How long a session lasts after the sign-in, in use or not. */
 const SESSION_MS = 7 * 24 * 60 * 60_000

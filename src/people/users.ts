@@ -286,30 +286,6 @@ export async function joinAccount(
     .execute()
 }
 
-/** Makes a user an operator. */
-export async function makeOperator(
-  db: Kysely<Tables>,
-  { userId, nowMs }: { readonly userId: string; readonly nowMs: number },
-): Promise<void> {
-  await db
-    .updateTable('users')
-    .set({ is_operator: 1, updated_at_ms: nowMs })
-    .where('id', '=', userId)
-    .execute()
-}
-
-/** Notes that the operator vouches for a user. */
-export async function vouchFor(
-  db: Kysely<Tables>,
-  { userId, nowMs }: { readonly userId: string; readonly nowMs: number },
-): Promise<void> {
-  await db
-    .updateTable('users')
-    .set({ vouched: 1, updated_at_ms: nowMs })
-    .where('id', '=', userId)
-    .execute()
-}
-
 /** Whether a user gets emails of alerts, as an owner of accounts. */
 export async function setAlertMails(
   db: Kysely<Tables>,

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { lookAtLink } from '../../src/people/link-look.ts'
-import { makeLink, removeExpiredLinks } from '../../src/people/links.ts'
+import { lookAtLink, makeLink, removeExpiredLinks } from '../../src/people/links.ts'
 import { TEST_DATABASES } from '../../src/store/testing/test-databases.ts'
 import { startWorld, type World, type WorldInput } from '../world.ts'
 import { ADA, Browser, errorOf, inviteGuest, linkParts, setUpOperator } from './page-client.ts'

@@ -1,4 +1,4 @@
-import type { LinkLook } from '../../people/link-look.ts'
+import type { LinkLook } from '../../people/links.ts'
 import type { SignedIn } from '../../people/sessions.ts'
 import type { Membership } from '../../people/users.ts'
 import type { SessionRow } from '../../store/people-tables.ts'

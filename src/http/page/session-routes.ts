@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { emailField, nameField } from '../../operations/fields.ts'
-import { lookAtLink } from '../../people/link-look.ts'
+import { lookAtLink } from '../../people/links.ts'
 import type { MailDoor } from '../../people/mail-door.ts'
 import { hasUsers } from '../../people/users.ts'
 import type { Arrival } from '../../vocabulary/call.ts'

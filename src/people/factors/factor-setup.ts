@@ -6,7 +6,6 @@ import { Problem } from '../../vocabulary/problem.ts'
 import { endOtherSessions, hasSession, passFactor } from '../sessions.ts'
 import { lockPassword } from '../users.ts'
 import { appUrl, makeAppSecret, stepOfCode } from './authenticator-app.ts'
-import { keepChallenge, takeChallenge } from './challenges.ts'
 import { countRecoveryCodes, dropFactors, listFactors, listPasskeys } from './own-factors.ts'
 import {
   type NewPasskeyAnswer,
@@ -15,8 +14,14 @@ import {
   type PasskeySite,
   readNewPasskey,
 } from './passkeys.ts'
-import { replaceRecoveryCodes } from './recovery-codes.ts'
-import { type OwnSession, wrongCode, wrongPasskey } from './second-factors.ts'
+import {
+  keepChallenge,
+  type OwnSession,
+  replaceRecoveryCodes,
+  takeChallenge,
+  wrongCode,
+  wrongPasskey,
+} from './second-factors.ts'
 
 const PASSKEYS_MAX = 10
 

@@ -1,10 +1,14 @@
-import { AUTHENTICATOR_APPS } from '../../store/people-tables.ts'
+import { randomInt } from 'node:crypto'
+import type { Kysely, Transaction } from 'kysely'
+import { AUTHENTICATOR_APPS, RECOVERY_CODES } from '../../store/people-tables.ts'
+import type { Tables } from '../../store/schema.ts'
 import type { DbWithClock } from '../../store/store.ts'
 import { Problem } from '../../vocabulary/problem.ts'
+import { makeTypedCode, plainTypedCode } from '../../vocabulary/typed-code.ts'
 import { SignInAttempts } from '../attempts.ts'
+import { hashSecret } from '../links.ts'
 import { letWaitingIn, type NewSession, type SignedIn } from '../sessions.ts'
 import { stepOfCode } from './authenticator-app.ts'
-import { keepChallenge, takeChallenge } from './challenges.ts'
 import { listPasskeys } from './own-factors.ts'
 import {
   type PasskeyAnswer,
@@ -13,7 +17,6 @@ import {
   passkeyOptions,
   readSignature,
 } from './passkeys.ts'
-import { takeRecoveryCode } from './recovery-codes.ts'
 
 /** A session of a user. */
 export type OwnSession = Pick<SignedIn, 'user' | 'sessionId'>
@@ -154,4 +157,89 @@ export function wrongPasskey(): Problem {
     message: 'This passkey was not accepted. Try again within five minutes, or use a code.',
     param: 'passkey',
   })
+}
+
+/** How long a device has to sign what it is asked to. */
+const CHALLENGE_MS = 5 * 60_000
+
+interface OfSession {
+  readonly sessionId: string
+  readonly nowMs: number
+}
+
+/** Keeps the challenge that a passkey must sign in a session, in place of an earlier one. */
+export async function keepChallenge(
+  db: Kysely<Tables>,
+  { sessionId, challenge, nowMs }: OfSession & { readonly challenge: string },
+): Promise<void> {
+  await db
+    .updateTable('sessions')
+    .set({ challenge, challenge_at_ms: nowMs })
+    .where('id', '=', sessionId)
+    .execute()
+}
+
+/** Takes the challenge of a session, once. Null: there is none, or it is older than five minutes. */
+export async function takeChallenge(
+  db: Kysely<Tables>,
+  { sessionId, nowMs }: OfSession,
+): Promise<string | null> {
+  const row = await db
+    .selectFrom('sessions')
+    .select(['challenge', 'challenge_at_ms'])
+    .where('id', '=', sessionId)
+    .executeTakeFirst()
+  const { challenge = null, challenge_at_ms: keptAtMs = null } = row ?? {}
+  if (challenge === null || keptAtMs === null) return null
+  const taken = await db
+    .updateTable('sessions')
+    .set({ challenge: null, challenge_at_ms: null })
+    .where('id', '=', sessionId)
+    .where('challenge', '=', challenge)
+    .returning('id')
+    .executeTakeFirst()
+  return taken !== undefined && nowMs - Number(keptAtMs) < CHALLENGE_MS ? challenge : null
+}
+
+const CODES = 10
+// Four groups of four characters are 80 bits, so that a fast hash keeps them safe.
+const SHAPE = { groups: 4, groupChars: 4, randomInt }
+
+interface OfUser {
+  readonly userId: string
+  readonly nowMs: number
+}
+
+/**
+ * Gives a user ten new recovery codes; earlier ones no longer work. Returns them: the only place that has their
+ * texts.
+ */
+export async function replaceRecoveryCodes(
+  trx: Transaction<Tables>,
+  { userId, nowMs: createdAtMs }: OfUser,
+): Promise<readonly string[]> {
+  const codes = Array.from({ length: CODES }, () => makeTypedCode(SHAPE))
+  const rows = codes.map((code) => {
+    const codeHash = hashSecret(plainTypedCode(code))
+    return RECOVERY_CODES.record({ ...RECOVERY_CODES.start, userId, codeHash, createdAtMs })
+  })
+  await trx.deleteFrom('recovery_codes').where('user_id', '=', userId).execute()
+  await trx.insertInto('recovery_codes').values(rows).execute()
+  return codes
+}
+
+/** Uses up a recovery code. False: it is not the user's, or was used before. */
+async function takeRecoveryCode(
+  db: Kysely<Tables>,
+  { userId, code, nowMs }: OfUser & { readonly code: string },
+): Promise<boolean> {
+  const taken = await db
+    .updateTable('recovery_codes')
+    .set({ used_at_ms: nowMs })
+    .where('user_id', '=', userId)
+    .where('code_hash', '=', hashSecret(plainTypedCode(code)))
+    .where('used_at_ms', 'is', null)
+    .returning('code_hash')
+    .executeTakeFirst()
+  return taken !== undefined
 }

@@ -1,6 +1,6 @@
 import type { DbWithClock } from '../../store/store.ts'
 import { Problem } from '../../vocabulary/problem.ts'
-import { hashSecret, makeLinkText } from '../link-text.ts'
+import { hashSecret, makeLinkText } from '../links.ts'
 import type { OutsideClient, SignInSecrets } from './outside-client.ts'
 import type { OutsideIdentity } from './outside-identity.ts'
 
