@@ -8,7 +8,12 @@ import type { Tables } from '../../store/schema.ts'
 import { sqliteThreadDialect } from '../../store/sqlite/sqlite-store.ts'
 import { micros } from '../../vocabulary/money.ts'
 import type { Ledger } from '../commands.ts'
-import * as statements from '../engines/postgres-statements.ts'
+import {
+  LOCK_FOUND,
+  type PlannedStatement,
+  ROW_STATEMENTS,
+  STATEMENTS,
+} from '../engines/postgres-statements.ts'
 import { ForgottenHolds } from '../instances/forgotten-holds.ts'
 import { abandonEarlierInstances } from '../instances/instances.ts'
 import { Presence } from '../instances/presence.ts'
@@ -201,39 +206,40 @@ test('on PostgreSQL no statement of the ledger goes through all of Activity, wha
     )
     return String(rows[0]?.json)
   }
-  const { LOCK_FOUND, ROW_STATEMENTS, ...single } = statements
-  const values = new Map<statements.PlannedStatement, readonly unknown[]>([
-    [statements.LOCK_ACCOUNTS, [['A1']]],
-    [statements.LOCK_ACCOUNTS_OF, [['A1'], ['req_7']]],
-    [statements.LOCK_API_KEYS, [['K1']]],
-    [statements.LOCK_API_KEYS_OF, [['K1'], ['req_7']]],
-    [statements.TAKE_HOLDS, [['req_7', 'req_h8']]],
-    [statements.READ_HOLDS, [['req_7', 'req_h8']]],
-    [statements.DELETE_HOLDS, [['req_7', 'req_h8']]],
-    [statements.LOCK_REQUESTS, [['req_7', 'req_8']]],
-    [statements.READ_CREDITS, [['A1'], ['r500']]],
-    [statements.READ_EXTERNAL_ACCOUNTS, [['customer-1']]],
-    [statements.READ_CODE_CREDITS, [['A1'], ['hash']]],
-    [statements.READ_OPEN_REQUEST_IDS, ['I', 500]],
-    [statements.READ_WITNESSES, [['req_7', 'req_8']]],
-    [statements.READ_COMMIT_MARK, ['I']],
-    [statements.MARK_COMMIT, ['I', 1]],
-    [statements.READ_TIME, []],
+  const values = new Map<PlannedStatement, readonly unknown[]>([
+    [STATEMENTS.lock_accounts, [['A1']]],
+    [STATEMENTS.lock_accounts_of, [['A1'], ['req_7']]],
+    [STATEMENTS.lock_api_keys, [['K1']]],
+    [STATEMENTS.lock_api_keys_of, [['K1'], ['req_7']]],
+    [STATEMENTS.take_holds, [['req_7', 'req_h8']]],
+    [STATEMENTS.read_holds, [['req_7', 'req_h8']]],
+    [STATEMENTS.delete_holds, [['req_7', 'req_h8']]],
+    [STATEMENTS.lock_requests, [['req_7', 'req_8']]],
+    [STATEMENTS.read_credits, [['A1'], ['r500']]],
+    [STATEMENTS.read_external_accounts, [['customer-1']]],
+    [STATEMENTS.read_code_credits, [['A1'], ['hash']]],
+    [STATEMENTS.read_open_request_ids, ['I', 500]],
+    [STATEMENTS.read_witnesses, [['req_7', 'req_8']]],
+    [STATEMENTS.read_commit_mark, ['I']],
+    [STATEMENTS.mark_commit, ['I', 1]],
+    [STATEMENTS.read_time, []],
     [
-      statements.SAVE,
+      STATEMENTS.save,
       [await json('accounts', 'A1'), await json('api_keys', 'K1'), '[]', '[]', '[]'],
     ],
-    [statements.MAKE_FINAL, [['req_7', 'req_8'], 1]],
-    [statements.RECALL, [['req_7', 'req_8']]],
+    [STATEMENTS.make_final, [['req_7', 'req_8'], 1]],
+    [STATEMENTS.recall, [['req_7', 'req_8']]],
     // A period that few of the requests are in.
-    [statements.READ_ACCOUNT_PERIOD, ['A1', 'req_999', 0, 1]],
-    [statements.READ_API_KEY_PERIOD, ['K1', 'req_999', 0, 1]],
-    [statements.RAISE_VERSION, []],
+    [STATEMENTS.read_account_period, ['A1', 'req_999', 0, 1]],
+    [STATEMENTS.read_api_key_period, ['K1', 'req_999', 0, 1]],
+    [STATEMENTS.raise_callers_version, []],
   ])
   // Each of them, and none that was added since.
-  const named = [...Object.values(single), ...LOCK_FOUND.values(), ...ROW_STATEMENTS.values()].map(
-    ({ name }) => name,
-  )
+  const named = [
+    ...Object.values(STATEMENTS),
+    ...LOCK_FOUND.values(),
+    ...ROW_STATEMENTS.values(),
+  ].map(({ name }) => name)
   // The parameters by which rows are found: as many as the statement has.
   for (const statement of LOCK_FOUND.values()) {
     const found = [['play:1'], ['pur_1'], [1]].filter((_, at) =>

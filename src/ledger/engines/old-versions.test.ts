@@ -5,14 +5,7 @@ import { PostgresWriters } from '../../store/postgres/postgres-connection.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { createPostgresBench } from '../testing/postgres-bench.ts'
 import { runScript } from '../testing/script.ts'
-import {
-  LOCK_ACCOUNTS,
-  LOCK_ACCOUNTS_OF,
-  LOCK_API_KEYS,
-  LOCK_API_KEYS_OF,
-  type PlannedStatement,
-  SAVE,
-} from './postgres-statements.ts'
+import { type PlannedStatement, STATEMENTS } from './postgres-statements.ts'
 
 /** How many versions of one account and one key there are. Each is found in the index by itself. */
 const VERSIONS = 500
@@ -57,11 +50,11 @@ test('a batch finds its account and key at once while a snapshot keeps all of th
     return Number(plan?.['Shared Hit Blocks']) + Number(plan?.['Shared Read Blocks'])
   }
   const statements: readonly (readonly [PlannedStatement, readonly string[]])[] = [
-    [LOCK_ACCOUNTS, ['{A}']],
-    [LOCK_ACCOUNTS_OF, ['{A}', '{}']],
-    [LOCK_API_KEYS, ['{K}']],
-    [LOCK_API_KEYS_OF, ['{K}', '{}']],
-    [SAVE, [await json('accounts', 'A'), await json('api_keys', 'K'), '[]', '[]', '[]']],
+    [STATEMENTS.lock_accounts, ['{A}']],
+    [STATEMENTS.lock_accounts_of, ['{A}', '{}']],
+    [STATEMENTS.lock_api_keys, ['{K}']],
+    [STATEMENTS.lock_api_keys_of, ['{K}', '{}']],
+    [STATEMENTS.save, [await json('accounts', 'A'), await json('api_keys', 'K'), '[]', '[]', '[]']],
   ]
   const pages = new Map<string, number>()
   for (const [{ name, text }, values] of statements) {

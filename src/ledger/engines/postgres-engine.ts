@@ -28,12 +28,7 @@ import type { CommittedBatch, LedgerEngine } from './batched-ledger.ts'
 import { CommitMemory } from './commit-memory.ts'
 import { periodCountValues, readPeriodCount } from './period-count.ts'
 import { load, Repeated, save, settleUnread, type UnreadStanding } from './postgres-rows.ts'
-import {
-  MARK_COMMIT,
-  READ_ACCOUNT_PERIOD,
-  READ_API_KEY_PERIOD,
-  READ_WITNESSES,
-} from './postgres-statements.ts'
+import { STATEMENTS } from './postgres-statements.ts'
 import { PostgresWriter, type Reply, StatementFailed } from './postgres-writer.ts'
 import { findLost, type Rebooking, type StoreGap } from './went-back.ts'
 
@@ -274,7 +269,7 @@ export class PostgresEngine implements LedgerEngine {
   #sendMark(writer: PostgresWriter, mark: number | null): Promise<Reply>[] {
     const { wentBack } = this.#input
     if (mark === null || wentBack === undefined) return []
-    return [writer.run(MARK_COMMIT, [wentBack.instanceId, mark])]
+    return [writer.run(STATEMENTS.mark_commit, [wentBack.instanceId, mark])]
   }
 }
 
@@ -301,7 +296,7 @@ async function refuseRepeats(
     if (isRefused) refused.push(command.input.requestId)
   }
   if (refused.length === 0) return
-  const [found] = await writer.replies(() => [writer.run(READ_WITNESSES, [refused])])
+  const [found] = await writer.replies(() => [writer.run(STATEMENTS.read_witnesses, [refused])])
   if (found.rows.length > 0) throw new Repeated()
 }
 
@@ -313,7 +308,8 @@ async function loadPeriodCounts(
   await writer.replies(() => save(writer, changes))
   work.saved()
   for (const { owner, id, span } of uncounted) {
-    const statement = owner === 'account' ? READ_ACCOUNT_PERIOD : READ_API_KEY_PERIOD
+    const statement =
+      owner === 'account' ? STATEMENTS.read_account_period : STATEMENTS.read_api_key_period
     const [reply] = await writer
       .replies(() => [writer.run(statement, periodCountValues(id, span))])
       .catch(refuseCancelled)

@@ -10,7 +10,7 @@ import { createPostgresBench, type PostgresBench } from '../testing/postgres-ben
 import { runLoad, unanswered } from '../testing/run-load.ts'
 import { FACTS, holdInput, runScript } from '../testing/script.ts'
 import { postgresLedger } from './create-ledger.ts'
-import * as statements from './postgres-statements.ts'
+import { LOCK_FOUND, ROW_STATEMENTS, STATEMENTS } from './postgres-statements.ts'
 
 const LIMITS: LedgerLimits = {
   openHoldsMax: 100,
@@ -375,7 +375,7 @@ test('no statement of a batch reads a whole table, whatever statistics the plann
   await outsider.query(`
     set plan_cache_mode = force_generic_plan; set enable_seqscan = off;
     set enable_hashjoin = off; set enable_mergejoin = off`)
-  const { READ_TIME: _time, LOCK_FOUND, ROW_STATEMENTS, ...others } = statements
+  const { read_time: _time, ...others } = STATEMENTS
   for (const { name, text } of [
     ...Object.values(others),
     ...LOCK_FOUND.values(),

@@ -11,27 +11,7 @@ import {
   type RowChanges,
   type UnitOfWork,
 } from '../work.ts'
-import {
-  DELETE_HOLDS,
-  LOCK_ACCOUNTS,
-  LOCK_ACCOUNTS_OF,
-  LOCK_API_KEYS,
-  LOCK_API_KEYS_OF,
-  LOCK_FOUND,
-  LOCK_REQUESTS,
-  MAKE_FINAL,
-  RAISE_VERSION,
-  READ_CODE_CREDITS,
-  READ_CREDITS,
-  READ_EXTERNAL_ACCOUNTS,
-  READ_HOLDS,
-  READ_OPEN_REQUEST_IDS,
-  READ_TIME,
-  RECALL,
-  ROW_STATEMENTS,
-  SAVE,
-  TAKE_HOLDS,
-} from './postgres-statements.ts'
+import { LOCK_FOUND, ROW_STATEMENTS, STATEMENTS } from './postgres-statements.ts'
 import { NO_ROWS, type PostgresWriter, type Reply } from './postgres-writer.ts'
 
 // The keys of FOUND are its kinds.
@@ -76,7 +56,7 @@ export async function load(writer: PostgresWriter, input: LoadInput): Promise<nu
     ...readRequests(writer, { named, mayRepeat: input.mayRepeat }),
     ...FOUND_KINDS.map((of) => lockFound(writer, { named, of })),
     // Last, so that no locked row is newer.
-    input.asksTime ? writer.run(READ_TIME, []) : NO_ROWS,
+    input.asksTime ? writer.run(STATEMENTS.read_time, []) : NO_ROWS,
   ])
   const [, , accounts, apiKeys, external, credits, codeCredits, taken, holds, requests, ...more] =
     replies
@@ -124,13 +104,13 @@ function lockOwners(
 ): [Promise<Reply>, Promise<Reply>] {
   if (unownedIds.size === 0) {
     return [
-      accountIds.size === 0 ? NO_ROWS : writer.run(LOCK_ACCOUNTS, [[...accountIds]]),
-      apiKeyIds.size === 0 ? NO_ROWS : writer.run(LOCK_API_KEYS, [[...apiKeyIds]]),
+      accountIds.size === 0 ? NO_ROWS : writer.run(STATEMENTS.lock_accounts, [[...accountIds]]),
+      apiKeyIds.size === 0 ? NO_ROWS : writer.run(STATEMENTS.lock_api_keys, [[...apiKeyIds]]),
     ]
   }
   return [
-    writer.run(LOCK_ACCOUNTS_OF, [[...accountIds], [...unownedIds]]),
-    writer.run(LOCK_API_KEYS_OF, [[...apiKeyIds], [...unownedIds]]),
+    writer.run(STATEMENTS.lock_accounts_of, [[...accountIds], [...unownedIds]]),
+    writer.run(STATEMENTS.lock_api_keys_of, [[...apiKeyIds], [...unownedIds]]),
   ]
 }
 
@@ -140,16 +120,18 @@ function readOthers(
   { externalIds, codes, credits }: NamedRows,
 ): [Promise<Reply>, Promise<Reply>, Promise<Reply>] {
   return [
-    externalIds.size === 0 ? NO_ROWS : writer.run(READ_EXTERNAL_ACCOUNTS, [[...externalIds]]),
+    externalIds.size === 0
+      ? NO_ROWS
+      : writer.run(STATEMENTS.read_external_accounts, [[...externalIds]]),
     credits.length === 0
       ? NO_ROWS
-      : writer.run(READ_CREDITS, [
+      : writer.run(STATEMENTS.read_credits, [
           credits.map(({ accountId }) => accountId),
           credits.map(({ reference }) => reference),
         ]),
     codes.length === 0
       ? NO_ROWS
-      : writer.run(READ_CODE_CREDITS, [
+      : writer.run(STATEMENTS.read_code_credits, [
           codes.map(({ accountId }) => accountId),
           codes.map(({ codeHash }) => codeHash),
         ]),
@@ -180,9 +162,9 @@ function readRequests(
     others.push(...openedIds)
   }
   return [
-    endedIds.size === 0 ? NO_ROWS : writer.run(TAKE_HOLDS, [[...endedIds]]),
-    held.length === 0 ? NO_ROWS : writer.run(READ_HOLDS, [held]),
-    others.length === 0 ? NO_ROWS : writer.run(LOCK_REQUESTS, [others]),
+    endedIds.size === 0 ? NO_ROWS : writer.run(STATEMENTS.take_holds, [[...endedIds]]),
+    held.length === 0 ? NO_ROWS : writer.run(STATEMENTS.read_holds, [held]),
+    others.length === 0 ? NO_ROWS : writer.run(STATEMENTS.lock_requests, [others]),
   ]
 }
 
@@ -194,8 +176,8 @@ async function loadMissing(
   const missing = [...named.requestIds].filter((id) => work.requests.get(id) === undefined)
   if (missing.length === 0) return []
   const [holds, requests] = await writer.replies(() => [
-    writer.run(READ_HOLDS, [missing]),
-    writer.run(LOCK_REQUESTS, [missing]),
+    writer.run(STATEMENTS.read_holds, [missing]),
+    writer.run(STATEMENTS.lock_requests, [missing]),
   ])
   for (const row of holds.rows) work.requests.loadHold(row, { isTaken: false })
   for (const row of requests.rows) work.requests.loadStored(row)
@@ -207,7 +189,7 @@ async function nameOpenRequests(
   { named, instanceId }: { readonly named: NamedRows; readonly instanceId: string },
 ): Promise<void> {
   const [found] = await writer.replies(() => [
-    writer.run(READ_OPEN_REQUEST_IDS, [instanceId, ABANDONED_REQUESTS_MAX]),
+    writer.run(STATEMENTS.read_open_request_ids, [instanceId, ABANDONED_REQUESTS_MAX]),
   ])
   // They are read again after their accounts are locked, so requests that have ended meanwhile stay unchanged.
   for (const row of found.rows) {
@@ -232,7 +214,7 @@ export function save(
         ? NONE
         : saveRows(writer, `write_${table.name}`, written.map(table.record)),
     ),
-    writer.run(SAVE, [
+    writer.run(STATEMENTS.save, [
       JSON.stringify(accounts.updated.map(accounts.table.changedRecord)),
       JSON.stringify(apiKeys.updated.map(apiKeys.table.changedRecord)),
       JSON.stringify(holds.inserted.map(holds.table.record)),
@@ -243,7 +225,7 @@ export function save(
     ...saveRows(writer, 'update_requests', requests.updated.map(requests.table.changedRecord)),
     ...(holds.deleted.length === 0
       ? []
-      : [writer.run(DELETE_HOLDS, [holds.deleted.map(({ id }) => id)])]),
+      : [writer.run(STATEMENTS.delete_holds, [holds.deleted.map(({ id }) => id)])]),
     ...Object.values(others).flatMap(({ table, inserted, updated }) =>
       inserted.length + updated.length === 0
         ? NONE
@@ -252,7 +234,7 @@ export function save(
             ...saveRows(writer, `update_${table.name}`, updated.map(table.changedRecord)),
           ],
     ),
-    ...(changesCallers ? [writer.run(RAISE_VERSION, [])] : []),
+    ...(changesCallers ? [writer.run(STATEMENTS.raise_callers_version, [])] : []),
   ]
 }
 
@@ -265,7 +247,9 @@ export function settleUnread(
   standing: readonly UnreadStanding[],
 ): Promise<Reply>[] {
   return standing.map(({ requestIds, to, nowMs }) =>
-    to === 'final' ? writer.run(MAKE_FINAL, [requestIds, nowMs]) : writer.run(RECALL, [requestIds]),
+    to === 'final'
+      ? writer.run(STATEMENTS.make_final, [requestIds, nowMs])
+      : writer.run(STATEMENTS.recall, [requestIds]),
   )
 }
 

@@ -28,158 +28,88 @@ export interface PlannedStatement {
 // While somebody's snapshot is open, PostgreSQL keeps all versions of the rows of accounts and keys, which each batch
 // changes. They are found from their newest version on, and updated where they were found.
 
-/** $1: ids of accounts. Locks and reads them. */
-export const LOCK_ACCOUNTS: PlannedStatement = {
-  name: 'lock_accounts',
-  text: lockNewest(ACCOUNTS, 'select unnest($1::text[])'),
-}
-
-/** $1: ids of accounts; $2: ids of requests. Locks the accounts of both, and reads them. */
-export const LOCK_ACCOUNTS_OF: PlannedStatement = {
-  name: 'lock_accounts_of',
-  text: lockNewest(
+/** Statements by name. */
+export const STATEMENTS = planned({
+  /** $1: ids of accounts. Locks and reads them. */
+  lock_accounts: lockNewest(ACCOUNTS, 'select unnest($1::text[])'),
+  /** $1: ids of accounts; $2: ids of requests. Locks the accounts of both, and reads them. */
+  lock_accounts_of: lockNewest(
     ACCOUNTS,
     `select unnest($1::text[]) union select account_id from holds where id = any($2::text[])
       union select account_id from requests where id = any($2::text[])`,
   ),
-}
-
-/** $1: external IDs. Locks nothing: the index decides if two accounts take the same ID at the same time. */
-export const READ_EXTERNAL_ACCOUNTS: PlannedStatement = {
-  name: 'read_external_accounts',
-  text: `select ${namesOf(ACCOUNTS)} from accounts where external_id = any($1::text[])`,
-}
-
-/** $1: ids of keys. Locks and reads them. */
-export const LOCK_API_KEYS: PlannedStatement = {
-  name: 'lock_api_keys',
-  text: lockNewest(API_KEYS, 'select unnest($1::text[])'),
-}
-
-/** $1: ids of keys; $2: ids of requests. Locks the keys of both, and reads them. */
-export const LOCK_API_KEYS_OF: PlannedStatement = {
-  name: 'lock_api_keys_of',
-  text: lockNewest(
+  /** $1: external IDs. Locks nothing: the index decides if two accounts take the same ID at the same time. */
+  read_external_accounts: `select ${namesOf(ACCOUNTS)} from accounts where external_id = any($1::text[])`,
+  /** $1: ids of keys. Locks and reads them. */
+  lock_api_keys: lockNewest(API_KEYS, 'select unnest($1::text[])'),
+  /** $1: ids of keys; $2: ids of requests. Locks the keys of both, and reads them. */
+  lock_api_keys_of: lockNewest(
     API_KEYS,
     `select unnest($1::text[]) union select api_key_id from holds where id = any($2::text[])
       union select api_key_id from requests where id = any($2::text[])`,
   ),
-}
-
-/** $1: ids of requests. Reads and deletes the holds that end. */
-export const TAKE_HOLDS: PlannedStatement = {
-  name: 'take_holds',
-  text: `delete from holds where id = any($1::text[]) returning ${namesOf(HOLDS)}`,
-}
-
-/** $1: ids of requests. */
-export const READ_HOLDS: PlannedStatement = {
-  name: 'read_holds',
-  text: `select ${namesOf(HOLDS)} from holds where id = any($1::text[])`,
-}
-
-/** $1: ids of requests. */
-export const DELETE_HOLDS: PlannedStatement = {
-  name: 'delete_holds',
-  text: 'delete from holds where id = any($1::text[])',
-}
-
-/** $1: ids of requests. Locks them too, since the wait of a reported cost ends without the lock on its account. */
-export const LOCK_REQUESTS: PlannedStatement = {
-  name: 'lock_requests',
-  text: `select ${namesOf(REQUESTS)} from requests where id = any($1::text[])
+  /** $1: ids of requests. Reads and deletes the holds that end. */
+  take_holds: `delete from holds where id = any($1::text[]) returning ${namesOf(HOLDS)}`,
+  /** $1: ids of requests. */
+  read_holds: `select ${namesOf(HOLDS)} from holds where id = any($1::text[])`,
+  /** $1: ids of requests. */
+  delete_holds: 'delete from holds where id = any($1::text[])',
+  /** $1: ids of requests. Locks them too, since the wait of a reported cost ends without the lock on its account. */
+  lock_requests: `select ${namesOf(REQUESTS)} from requests where id = any($1::text[])
     order by id for no key update`,
-}
-
-/** $1: ids of accounts; $2: a reference for each. */
-export const READ_CREDITS: PlannedStatement = {
-  name: 'read_credits',
-  text: `select ${namesOf(ENTRIES)} from unnest($1::text[], $2::text[]) as place (account_id, reference)
+  /** $1: ids of accounts; $2: a reference for each. */
+  read_credits: `select ${namesOf(ENTRIES)} from unnest($1::text[], $2::text[]) as place (account_id, reference)
     join entries on entries.account_id = place.account_id and entries.reference = place.reference`,
-}
-
-/** $1: ids of accounts; $2: the hash of a code for each. */
-export const READ_CODE_CREDITS: PlannedStatement = {
-  name: 'read_code_credits',
-  text: `select ${namesOf(ENTRIES)} from unnest($1::text[], $2::text[]) as place (account_id, code_hash)
+  /** $1: ids of accounts; $2: the hash of a code for each. */
+  read_code_credits: `select ${namesOf(ENTRIES)} from unnest($1::text[], $2::text[]) as place (account_id, code_hash)
     join credit_codes on credit_codes.code_hash = place.code_hash
     join entries on entries.account_id = place.account_id and entries.reference = credit_codes.id`,
-}
-
-/** Reads the database's time, after the rows are locked: it is never earlier than the times in them. */
-export const READ_TIME: PlannedStatement = {
-  name: 'read_time',
-  text: 'select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms',
-}
-
-/** Adds up the requests of an account whose holds opened in a period. */
-export const READ_ACCOUNT_PERIOD: PlannedStatement = {
-  name: 'read_account_period',
-  text: periodCountText('account_id'),
-}
-
-/** Adds up the requests of an API key whose holds opened in a period. */
-export const READ_API_KEY_PERIOD: PlannedStatement = {
-  name: 'read_api_key_period',
-  text: periodCountText('api_key_id'),
-}
-
-/** $1: an instance; $2: the most rows. Reads its requests that were open a moment ago. */
-export const READ_OPEN_REQUEST_IDS: PlannedStatement = {
-  name: 'read_open_request_ids',
-  text: `select id, account_id, api_key_id from holds where instance_id = $1
+  /** Reads the database's time, after the rows are locked: it is never earlier than the times in them. */
+  read_time: 'select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms',
+  /** Adds up the requests of an account whose holds opened in a period. */
+  read_account_period: periodCountText('account_id'),
+  /** Adds up the requests of an API key whose holds opened in a period. */
+  read_api_key_period: periodCountText('api_key_id'),
+  /** $1: an instance; $2: the most rows. Reads its requests that were open a moment ago. */
+  read_open_request_ids: `select id, account_id, api_key_id from holds where instance_id = $1
     union all select id, account_id, api_key_id from requests
     where cost_stands = 0 and state = 'open' and instance_id = $1
     order by id limit $2`,
-}
-
-/** $1: ids of requests. Reads which exist, and whether their attempts have ended. */
-export const READ_WITNESSES: PlannedStatement = {
-  name: 'read_witnesses',
-  text: `select id, case when state <> 'open' and swept = 0 then 1 else 0 end as has_ended
+  /** $1: ids of requests. Reads which exist, and whether their attempts have ended. */
+  read_witnesses: `select id, case when state <> 'open' and swept = 0 then 1 else 0 end as has_ended
     from requests where id = any($1::text[])
     union all select id, 0 from holds where id = any($1::text[])`,
-}
-
-/** $1: an instance. Reads how many of its commits have a mark. */
-export const READ_COMMIT_MARK: PlannedStatement = {
-  name: 'read_commit_mark',
-  text: 'select commits from commit_marks where instance_id = $1',
-}
-
-/** $1: an instance; $2: the number of its commit. Writes the mark of a batch that no request can show. */
-export const MARK_COMMIT: PlannedStatement = {
-  name: 'mark_commit',
-  text: `insert into commit_marks (instance_id, commits) values ($1, $2)
+  /** $1: an instance. Reads how many of its commits have a mark. */
+  read_commit_mark: 'select commits from commit_marks where instance_id = $1',
+  /** $1: an instance; $2: the number of its commit. Writes the mark of a batch that no request can show. */
+  mark_commit: `insert into commit_marks (instance_id, commits) values ($1, $2)
     on conflict (instance_id) do update set commits = excluded.commits`,
-}
-
-/**
- * Saves the changes of a batch, each table's rows as a JSON array of objects. $1: accounts, $2: keys,
- * $3: holds, $4: requests to insert, $5: entries.
- */
-export const SAVE: PlannedStatement = {
-  name: 'save',
-  text: `with
+  /**
+   * Saves the changes of a batch, each table's rows as a JSON array of objects. $1: accounts, $2: keys,
+   * $3: holds, $4: requests to insert, $5: entries.
+   */
+  save: `with
     saved_accounts as (${updateNewest(ACCOUNTS, '$1')}),
     saved_api_keys as (${updateNewest(API_KEYS, '$2')}),
     opened_holds as (${open('$3')}),
     ended_requests as (${insert(REQUESTS, '$4')})
     ${insert(ENTRIES, '$5')}`,
-}
-
-/** $1: ids of requests; $2: the time. Makes final the requests whose reported cost needs no look-up. */
-export const MAKE_FINAL: PlannedStatement = {
-  name: 'make_final',
-  text: `update requests set state = 'final', settled_at_ms = $2
+  /** $1: ids of requests; $2: the time. Makes final the requests whose reported cost needs no look-up. */
+  make_final: `update requests set state = 'final', settled_at_ms = $2
     where cost_stands = 1 and state = 'provisional' and id = any($1::text[])`,
-}
-
-/** $1: ids of requests. Marks reported costs, which needed no look-up before, for a look-up. */
-export const RECALL: PlannedStatement = {
-  name: 'recall',
-  text: `update requests set cost_stands = 0
+  /** $1: ids of requests. Marks reported costs, which needed no look-up before, for a look-up. */
+  recall: `update requests set cost_stands = 0
     where cost_stands = 1 and state = 'provisional' and id = any($1::text[])`,
+  /** Runs last: a batch that has this lock waits only for its commit, and settles do not need the lock. */
+  raise_callers_version: RAISE_CALLERS_VERSION,
+})
+
+function planned<Name extends string>(
+  texts: Readonly<Record<Name, string>>,
+): Readonly<Record<Name, PlannedStatement>> {
+  const statements = Object.entries<string>(texts).map(([name, text]) => [name, { name, text }])
+  // Its keys are those of the texts.
+  return Object.fromEntries(statements) as Record<Name, PlannedStatement>
 }
 
 /**
@@ -218,12 +148,6 @@ export const ROW_STATEMENTS: ReadonlyMap<string, PlannedStatement> = new Map(
     }),
   ),
 )
-
-/** Runs last: a batch that has this lock waits only for its commit, and settles do not need the lock. */
-export const RAISE_VERSION: PlannedStatement = {
-  name: 'raise_callers_version',
-  text: RAISE_CALLERS_VERSION,
-}
 
 /** Names each column: a statement that was planned with `*` fails once a newer gateway has added a column. */
 function namesOf({ name, columns }: StatedTable): string {

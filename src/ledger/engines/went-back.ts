@@ -3,7 +3,7 @@ import { knowingNumbers } from '../apply-command.ts'
 import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
 import type { RebookInput } from '../rules/rebook.ts'
 import type { CommitMemory, LostBatch, Witness } from './commit-memory.ts'
-import { READ_COMMIT_MARK, READ_WITNESSES } from './postgres-statements.ts'
+import { STATEMENTS } from './postgres-statements.ts'
 import type { PostgresWriter } from './postgres-writer.ts'
 
 /** The commits that a database lost when it went back, and how many were booked again. */
@@ -186,8 +186,8 @@ async function areThere(
     witness.kind === 'mark' ? [] : [witness.requestId],
   )
   const [found, marks] = await writer.replies(() => [
-    writer.run(READ_WITNESSES, [requestIds]),
-    writer.run(READ_COMMIT_MARK, [instanceId]),
+    writer.run(STATEMENTS.read_witnesses, [requestIds]),
+    writer.run(STATEMENTS.read_commit_mark, [instanceId]),
   ])
   const requests = new Map(found.rows.map((row) => [String(row['id']), Number(row['has_ended'])]))
   const commits = Number(marks.rows[0]?.['commits'] ?? 0)
