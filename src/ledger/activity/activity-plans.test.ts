@@ -15,7 +15,7 @@ import {
   STATEMENTS,
 } from '../engines/postgres-statements.ts'
 import { ForgottenHolds } from '../instances/forgotten-holds.ts'
-import { abandonEarlierInstances } from '../instances/instances.ts'
+import { abandonEarlierInstances } from '../instances/open-instance.ts'
 import { Presence } from '../instances/presence.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { greedy, type Query, stepsOf } from '../testing/plans.ts'

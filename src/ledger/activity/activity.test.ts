@@ -6,7 +6,7 @@ import {
   heartbeat,
   registerInstance,
   stopInstance,
-} from '../instances/instances.ts'
+} from '../instances/open-instance.ts'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger.ts'
 import { STORE_BENCHES } from '../testing/benches.ts'
 import { holdInput, runScript } from '../testing/script.ts'
