@@ -8,7 +8,7 @@ import type { Store } from '../store/store.ts'
 import { loadDialect } from '../upstreams/dialects.ts'
 import type { SkippedRow } from '../upstreams/listing/listing.ts'
 import { Upstream } from '../upstreams/upstream.ts'
-import { feesOfNone } from '../vocabulary/offer.ts'
+import type { Fees } from '../vocabulary/offer.ts'
 import { catalogSettingsOf } from './config.ts'
 import type { Wiring } from './wiring.ts'
 
@@ -221,4 +221,14 @@ function logRefresh(log: Logger, outcome: RefreshOutcome): void {
   if (storeFailure !== null) {
     log.error({ cause: String(storeFailure) }, 'the refreshed catalog could not be stored')
   }
+}
+
+/** The names of fees that none of these models has. */
+function feesOfNone({ models }: Fees, modelIds: Iterable<string>): readonly string[] {
+  const names = new Set<string>()
+  for (const modelId of modelIds) {
+    const name = modelId.toLowerCase()
+    names.add(name).add(`${name.slice(0, name.indexOf('/'))}/*`)
+  }
+  return [...models.keys()].filter((name) => !names.has(name))
 }

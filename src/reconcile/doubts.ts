@@ -30,8 +30,6 @@ export interface DoubtChange {
 
 /** How many look-ups in a row must agree before reported costs are believed again. */
 export const AGREED_LOOKUPS_MIN = 100
-/** How many comparisons with the usage of the upstream's key. */
-export const AGREED_COMPARISONS_MIN = 3
 
 interface Doubt {
   readonly unit: DoubtUnit

@@ -5,7 +5,10 @@ import { assertNever } from '../vocabulary/assert-never.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import { firstIdOf } from '../vocabulary/ids.ts'
 import { type Micros, micros, microsOfDecimal } from '../vocabulary/money.ts'
-import { AGREED_COMPARISONS_MIN, type Doubts, wholeOf } from './doubts.ts'
+import { type Doubts, wholeOf } from './doubts.ts'
+
+/** How many comparisons with the usage of the upstream's key. */
+const AGREED_COMPARISONS_MIN = 3
 
 interface KeyUsageInput {
   /** The upstream's name in the rows of requests. */

@@ -1,10 +1,10 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Tables } from '../store/schema.ts'
 import { firstIdOf } from '../vocabulary/ids.ts'
+import { DAY_HOURS } from '../vocabulary/usage-step.ts'
 import type { Span } from './sum-plan.ts'
 import {
   GROUPING_COLUMNS,
-  lateRowsOf,
   NO_USAGE,
   type SelectedSums,
   selectSums,
@@ -216,4 +216,14 @@ function isOneOf(
 
 function mostOf({ groupsMax }: RowsQuery): RawBuilder<unknown> {
   return groupsMax === undefined ? sql`` : sql`limit ${groupsMax}`
+}
+
+/** The rows of `late_costs` that are of rolled days or hours. By position: the table that has those, and their numbers. */
+function lateRowsOf(
+  source: 'usage_days' | 'usage_hours',
+  numbers: readonly number[],
+): RawBuilder<boolean> {
+  if (source === 'usage_days') return sql`day in (${sql.join(numbers)})`
+  const days = [...new Set(numbers.map((hour) => Math.floor(hour / DAY_HOURS)))]
+  return sql`day in (${sql.join(days)}) and hour in (${sql.join(numbers)})`
 }

@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { TableOf } from '../store/table.ts'
 import { USAGE_HOURS } from '../store/usage-tables.ts'
-import { DAY_HOURS } from '../vocabulary/usage-step.ts'
 
 /** The columns that roll-ups of hours, and of days, are grouped by. */
 export const GROUP_COLUMNS = {
@@ -112,16 +111,6 @@ const SELECTED_OF = {
   usage_days: 'rollUps',
   late_costs: 'late',
 } as const
-
-/** The rows of `late_costs` that are of rolled days or hours. By position: the table that has those, and their numbers. */
-export function lateRowsOf(
-  source: 'usage_days' | 'usage_hours',
-  numbers: readonly number[],
-): RawBuilder<boolean> {
-  if (source === 'usage_days') return sql`day in (${sql.join(numbers)})`
-  const days = [...new Set(numbers.map((hour) => Math.floor(hour / DAY_HOURS)))]
-  return sql`day in (${sql.join(days)}) and hour in (${sql.join(numbers)})`
-}
 
 /** Sums that are all 0. */
 export const NO_USAGE: UsageSums = sumsBy(() => 0)

@@ -61,23 +61,6 @@ export interface Fees {
   readonly models: ReadonlyMap<string, number>
 }
 
-/** The fee of a model, whose id is compared in any case: its own, else its author's, else that of every model. */
-export function feeOfModel({ everyModel, models }: Fees, modelId: string): number {
-  const name = modelId.toLowerCase()
-  const author = name.slice(0, name.indexOf('/'))
-  return models.get(name) ?? models.get(`${author}/*`) ?? everyModel
-}
-
-/** The names of fees that none of these models has. */
-export function feesOfNone({ models }: Fees, modelIds: Iterable<string>): readonly string[] {
-  const names = new Set<string>()
-  for (const modelId of modelIds) {
-    const name = modelId.toLowerCase()
-    names.add(name).add(`${name.slice(0, name.indexOf('/'))}/*`)
-  }
-  return [...models.keys()].filter((name) => !names.has(name))
-}
-
 /** The offer to an account: at the account's own fee, which outranks the model's; null: it has none. */
 export function offerAtFee(offer: Offer, feeBasisPoints: number | null): Offer {
   if (feeBasisPoints === null || feeBasisPoints === offer.feeBasisPoints) return offer

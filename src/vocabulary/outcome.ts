@@ -166,8 +166,3 @@ export type RequestState = (typeof REQUEST_STATES)[number]
 
 /** Every state, in the order that a request can pass through them. */
 export const REQUEST_STATES = ['open', 'unresolved', 'provisional', 'final', 'released'] as const
-
-/** Whether nothing more will become of the hold. */
-export function isSettled(state: RequestState): state is 'final' | 'released' {
-  return state === 'final' || state === 'released'
-}

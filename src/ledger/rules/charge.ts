@@ -11,7 +11,7 @@ import {
   subtractMicros,
   ZERO_MICROS,
 } from '../../vocabulary/money.ts'
-import { isSettled, type RequestState } from '../../vocabulary/outcome.ts'
+import type { RequestState } from '../../vocabulary/outcome.ts'
 import type { UnitOfWork } from '../work.ts'
 import { availableCredit, lapseFreeCredit, post } from './credit.ts'
 import { periodAfter } from './limits.ts'
@@ -212,4 +212,9 @@ function postCharge(
     })
   }
   return posted
+}
+
+/** Whether nothing more will become of the hold. */
+function isSettled(state: RequestState): state is 'final' | 'released' {
+  return state === 'final' || state === 'released'
 }

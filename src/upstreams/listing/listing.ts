@@ -1,4 +1,4 @@
-import { type Fees, feeOfModel, type Offer } from '../../vocabulary/offer.ts'
+import type { Fees, Offer } from '../../vocabulary/offer.ts'
 import { isTokenCount, readRecord, readStrings } from '../json-reading.ts'
 import { priceSnapshotId } from './price-table.ts'
 import { type ListedPricing, parsePricing, RowRefusal } from './pricing.ts'
@@ -248,4 +248,11 @@ function parseCreated(value: unknown): number {
 // Display text: a wrong type is no reason to refuse a model.
 function optionalText(value: unknown): string | null {
   return typeof value === 'string' ? value : null
+}
+
+/** The fee of a model, whose id is compared in any case: its own, else its author's, else that of every model. */
+function feeOfModel({ everyModel, models }: Fees, modelId: string): number {
+  const name = modelId.toLowerCase()
+  const author = name.slice(0, name.indexOf('/'))
+  return models.get(name) ?? models.get(`${author}/*`) ?? everyModel
 }
