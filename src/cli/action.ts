@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { operatorActionShape } from '../operations/operator-desk.ts'
 import { showMicros } from '../vocabulary/money.ts'
+import { isRecordedMoney } from '../vocabulary/recorded-operation.ts'
 import type { CommandGroup } from './operation-command.ts'
 import { listOptions, shownRows } from './rows.ts'
 import { moment } from './table.ts'
@@ -21,13 +22,10 @@ const ACTIONS = shownRows(operatorActionShape, {
   },
 })
 
-/** Recorded fields that are micro-dollars. */
-const MONEY = new Set(['allowance', 'balance', 'charge', 'credit_limit', 'low_balance'])
-
 function fieldWords(fields: Readonly<Record<string, unknown>>): string {
   return Object.entries(fields)
     .map(([field, value]) => {
-      const isMoney = MONEY.has(field) && typeof value === 'number'
+      const isMoney = isRecordedMoney(field) && typeof value === 'number'
       return `${field}=${isMoney ? showMicros(value) : value}`
     })
     .join(' ')

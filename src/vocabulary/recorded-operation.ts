@@ -38,5 +38,18 @@ export const RECORDED_OPERATIONS = [
 /** The name of a recorded operation. */
 export type RecordedOperation = (typeof RECORDED_OPERATIONS)[number]
 
+const MONEY: ReadonlySet<string> = new Set([
+  'allowance',
+  'balance',
+  'charge',
+  'credit_limit',
+  'low_balance',
+])
+
+/** Whether a recorded field of this name is an amount in micro-dollars. */
+export function isRecordedMoney(field: string): boolean {
+  return MONEY.has(field)
+}
+
 /** As whom changes by commands of `tollgate` are recorded. */
 export const COMMAND_LINE = 'command line'

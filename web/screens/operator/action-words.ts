@@ -1,4 +1,8 @@
-import { COMMAND_LINE, type RecordedOperation } from '../../../src/vocabulary/recorded-operation.ts'
+import {
+  COMMAND_LINE,
+  isRecordedMoney,
+  type RecordedOperation,
+} from '../../../src/vocabulary/recorded-operation.ts'
 import type { OperatorAction } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { percentOf } from '../../format/numbers.ts'
@@ -103,6 +107,7 @@ type Value = Detail[string]
 
 interface Field {
   readonly word: string
+  /** Default: an amount as dollars, other values as they are. */
   readonly show?: (value: NonNullable<Value>) => string
   /** The word for null. Default: none. */
   readonly none?: string
@@ -127,9 +132,9 @@ const FIELDS: Readonly<Record<string, Field>> = {
   role: { word: 'Role' },
   note: { word: 'Note' },
   provider_cost: { word: 'Provider cost', show: (value) => `$${value}` },
-  credit_limit: { word: 'Limit', show: asMoney },
-  low_balance: { word: 'Low-credit alert', show: asMoney, none: '$5.00' },
-  allowance: { word: 'Allowance', show: asMoney },
+  credit_limit: { word: 'Limit' },
+  low_balance: { word: 'Low-credit alert', none: '$5.00' },
+  allowance: { word: 'Allowance' },
   allowance_period: { word: 'Period' },
   ...Object.fromEntries(
     Object.entries(LIMITS).map(([name, { word, unset }]) => [name, { word, none: unset }]),
@@ -156,7 +161,8 @@ export function changeWords({ action, amount, detail, before }: OperatorAction):
   const changes = Object.entries(FIELDS).flatMap(([field, shown]) => {
     const value = detail[field]
     if (value === undefined || (value === null && before === null)) return []
-    return fieldWords(shown, { value, old: before?.[field] })
+    const show = isRecordedMoney(field) ? asMoney : String
+    return fieldWords({ show, ...shown }, { value, old: before?.[field] })
   })
   return [...changes, ...amountWords({ action, amount, detail, before })].join(' · ')
 }
