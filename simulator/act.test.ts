@@ -1,14 +1,7 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { type Simulator, startSimulator } from './simulator.ts'
-import { at, jsonEventsOf, jsonOf, post, question } from './test/client.ts'
+import { expect, test } from 'vitest'
+import { at, jsonEventsOf, jsonOf, post, question, simulatorOfFile } from './test/client.ts'
 
-let simulator: Simulator
-
-beforeAll(async () => {
-  simulator = await startSimulator()
-})
-afterEach(() => simulator.reset())
-afterAll(() => simulator.close())
+const simulator = simulatorOfFile()
 
 const CALL = { call: 'run', arguments: { command: 'ls -l "a b"' } }
 

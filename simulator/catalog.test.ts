@@ -1,15 +1,8 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { catalogRow } from './catalog-rows.ts'
-import { type Simulator, startSimulator } from './simulator.ts'
-import { at, jsonOf, post, question } from './test/client.ts'
+import { at, jsonOf, post, question, simulatorOfFile } from './test/client.ts'
 
-let simulator: Simulator
-
-beforeAll(async () => {
-  simulator = await startSimulator()
-})
-afterEach(() => simulator.reset())
-afterAll(() => simulator.close())
+const simulator = simulatorOfFile()
 
 async function idsOf(query: string): Promise<readonly unknown[]> {
   const body = await jsonOf(await fetch(`${simulator.baseUrl}/models${query}`))

@@ -1,15 +1,16 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { DEFAULT_MARKER, type Fault } from './faults.ts'
-import { type Simulator, startSimulator } from './simulator.ts'
-import { at, eventsOf, jsonEventsOf, jsonOf, post, question } from './test/client.ts'
+import {
+  at,
+  eventsOf,
+  jsonEventsOf,
+  jsonOf,
+  post,
+  question,
+  simulatorOfFile,
+} from './test/client.ts'
 
-let simulator: Simulator
-
-beforeAll(async () => {
-  simulator = await startSimulator()
-})
-afterEach(() => simulator.reset())
-afterAll(() => simulator.close())
+const simulator = simulatorOfFile()
 
 const PATHS = {
   '/chat/completions': question('Hi'),

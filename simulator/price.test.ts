@@ -1,14 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { catalogRow } from './catalog-rows.ts'
 import { type Simulator, startSimulator } from './simulator.ts'
-import { at, jsonOf, post, question } from './test/client.ts'
+import { at, jsonOf, post, question, simulatorOfFile } from './test/client.ts'
 
-let simulator: Simulator
-
-beforeAll(async () => {
-  simulator = await startSimulator()
-})
-afterAll(() => simulator.close())
+const simulator = simulatorOfFile()
 
 describe('prices', () => {
   const costOf = async (model: string, content: unknown, more = {}): Promise<number> => {

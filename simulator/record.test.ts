@@ -1,14 +1,8 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type Simulator, startSimulator } from './simulator.ts'
-import { at, jsonOf, post, postAs, question } from './test/client.ts'
+import { describe, expect, test } from 'vitest'
+import { startSimulator } from './simulator.ts'
+import { at, jsonOf, post, postAs, question, simulatorOfFile } from './test/client.ts'
 
-let simulator: Simulator
-
-beforeAll(async () => {
-  simulator = await startSimulator()
-})
-afterEach(() => simulator.reset())
-afterAll(() => simulator.close())
+const simulator = simulatorOfFile()
 
 const PATH = '/chat/completions'
 const STREAM = question('Hi', { stream: true })

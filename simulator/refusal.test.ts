@@ -1,13 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Simulator, startSimulator } from './simulator.ts'
-import { at, jsonOf, post, postAs, question } from './test/client.ts'
+import { describe, expect, test } from 'vitest'
+import { at, jsonOf, post, postAs, question, simulatorOfFile } from './test/client.ts'
 
-let simulator: Simulator
-
-beforeAll(async () => {
-  simulator = await startSimulator()
-})
-afterAll(() => simulator.close())
+const simulator = simulatorOfFile()
 
 describe('refusals', () => {
   test.each([

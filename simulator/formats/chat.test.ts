@@ -1,16 +1,22 @@
 import OpenAI from 'openai'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Simulator, startSimulator } from '../simulator.ts'
-import { at, eventsOf, jsonEventsOf, jsonOf, post, question, WEATHER } from '../test/client.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import {
+  at,
+  eventsOf,
+  jsonEventsOf,
+  jsonOf,
+  post,
+  question,
+  simulatorOfFile,
+  WEATHER,
+} from '../test/client.ts'
 
-let simulator: Simulator
+const simulator = simulatorOfFile()
 let client: OpenAI
 
-beforeAll(async () => {
-  simulator = await startSimulator()
+beforeAll(() => {
   client = new OpenAI({ baseURL: simulator.baseUrl, apiKey: 'sk-test', maxRetries: 0 })
 })
-afterAll(() => simulator.close())
 
 describe('chat completions', () => {
   test('an answer repeats the question, and costs its tokens at the listed prices, exactly', async () => {

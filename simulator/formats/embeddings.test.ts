@@ -1,16 +1,13 @@
 import OpenAI from 'openai'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Simulator, startSimulator } from '../simulator.ts'
-import { at, jsonOf, post } from '../test/client.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { at, jsonOf, post, simulatorOfFile } from '../test/client.ts'
 
-let simulator: Simulator
+const simulator = simulatorOfFile()
 let client: OpenAI
 
-beforeAll(async () => {
-  simulator = await startSimulator()
+beforeAll(() => {
   client = new OpenAI({ baseURL: simulator.baseUrl, apiKey: 'sk-test', maxRetries: 0 })
 })
-afterAll(() => simulator.close())
 
 describe('embeddings', () => {
   test('floats and base64 say the same vector, of length 1, the same for the same text', async () => {

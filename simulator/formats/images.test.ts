@@ -1,13 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Simulator, startSimulator } from '../simulator.ts'
-import { at, eventsOf, jsonEventsOf, jsonOf, post } from '../test/client.ts'
+import { describe, expect, test } from 'vitest'
+import { at, eventsOf, jsonEventsOf, jsonOf, post, simulatorOfFile } from '../test/client.ts'
 
-let simulator: Simulator
-
-beforeAll(async () => {
-  simulator = await startSimulator()
-})
-afterAll(() => simulator.close())
+const simulator = simulatorOfFile()
 
 describe('images', () => {
   test('n pictures by token, without an id in the body', async () => {

@@ -1,13 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Simulator, startSimulator } from '../simulator.ts'
-import { at, eventsOf, jsonEventsOf, jsonOf, post, question, WEATHER } from '../test/client.ts'
+import { describe, expect, test } from 'vitest'
+import {
+  at,
+  eventsOf,
+  jsonEventsOf,
+  jsonOf,
+  post,
+  question,
+  simulatorOfFile,
+  WEATHER,
+} from '../test/client.ts'
 
-let simulator: Simulator
-
-beforeAll(async () => {
-  simulator = await startSimulator()
-})
-afterAll(() => simulator.close())
+const simulator = simulatorOfFile()
 
 describe('messages', () => {
   test('a plain message has blocks, a stop reason, and a usage whose input leaves the cache out', async () => {

@@ -1,6 +1,20 @@
 import { connect } from 'node:net'
+import { afterAll, afterEach, beforeAll } from 'vitest'
 import { isObject, type JsonObject, parseObject } from '../json-value.ts'
-import type { Simulator } from '../simulator.ts'
+import { type Simulator, startSimulator } from '../simulator.ts'
+
+/** A simulator for all tests of a file. After each of them it is as it was at first. */
+export function simulatorOfFile(): Simulator {
+  const simulator = {} as Simulator
+  beforeAll(async () => {
+    // Some of its members are getters.
+    const members = Object.getOwnPropertyDescriptors(await startSimulator())
+    Object.defineProperties(simulator, members)
+  })
+  afterEach(() => simulator.reset())
+  afterAll(() => simulator.close())
+  return simulator
+}
 
 /** Posts a body below `/v1`, as JSON unless it is text already. */
 export function post(simulator: Simulator, path: string, body: unknown): Promise<Response> {
