@@ -188,6 +188,14 @@ function send(url: string, { apiKey, body }: Sent): Promise<Response> {
   })
 }
 
+/** Reads an answer to its end, with the id of its request. */
+export async function readToEnd(answered: Promise<Response>) {
+  const answer = await answered
+  const { status: httpStatus, headers } = answer
+  const requestId = headers.get('x-request-id') ?? ''
+  return { httpStatus, headers, text: await answer.text(), requestId }
+}
+
 const FAR_MS = Date.parse('2999-01-01')
 
 /** A world that is there for all tests of a file or a `describe`, with what its input says before the first. */

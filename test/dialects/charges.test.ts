@@ -4,7 +4,7 @@ import type { Fault } from '../../simulator/faults.ts'
 import type { VendorName } from '../../simulator/vendors.ts'
 import { listRequests } from '../../src/ledger/activity/activity.ts'
 import type { RequestRow } from '../../src/store/schema.ts'
-import { worldOfFile } from '../world.ts'
+import { readToEnd, worldOfFile } from '../world.ts'
 import { type Format, SPOKEN } from './vendor-settings.ts'
 
 /* What requests are charged at providers that bill by their counts, against the cost that the simulator keeps. */
@@ -47,16 +47,9 @@ describe.each<VendorName>(['openai', 'anthropic', 'openai-compatible'])('%s', (v
     apiKey = account.apiKey
   })
 
-  async function send(path: string, body: object, fault?: Fault) {
+  function send(path: string, body: object, fault?: Fault) {
     if (fault !== undefined) world.simulator.script(fault)
-    const answer = await world.send(apiKey, body, path)
-    const requestId = answer.headers.get('x-request-id') ?? ''
-    return {
-      httpStatus: answer.status,
-      headers: answer.headers,
-      text: await answer.text(),
-      requestId,
-    }
+    return readToEnd(world.send(apiKey, body, path))
   }
 
   async function latest(): Promise<RequestRow | undefined> {

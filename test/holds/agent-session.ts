@@ -7,6 +7,7 @@ import { DEFAULT_PUBLIC_NAMES } from '../../src/formats/testing/exchange.ts'
 import { sizeHold } from '../../src/journey/hold-size/hold.ts'
 import { costOfUsage } from '../../src/journey/settle/usage-charge.ts'
 import { parseJsonBody } from '../../src/json/body.ts'
+import { usageOf } from '../../src/upstreams/openrouter/testing/exchange.ts'
 import { chargeForCost } from '../../src/vocabulary/money.ts'
 import type { Offer } from '../../src/vocabulary/offer.ts'
 import type { TokenUsage } from '../../src/vocabulary/outcome.ts'
@@ -155,17 +156,6 @@ export function runSession(
   }
 }
 
-const NO_USAGE = {
-  inputTokens: 0,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-  cacheWriteLongTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-  imageOutputTokens: 0,
-  searches: 0,
-}
-
 function exactHoldMicros(
   { knownTokens, newTokens }: Turn,
   { offer, capTokens }: { readonly offer: Offer; readonly capTokens: number },
@@ -174,7 +164,7 @@ function exactHoldMicros(
 }
 
 function chargeOf({ prices, feeBasisPoints }: Offer, used: Partial<TokenUsage>): number {
-  const cost = costOfUsage({ usage: { ...NO_USAGE, ...used }, prices })
+  const cost = costOfUsage({ usage: usageOf(used), prices })
   const charge = chargeForCost(cost, feeBasisPoints)
   if (charge === null) throw new TypeError('the charge is too large')
   return charge

@@ -7,7 +7,7 @@ import { configuredUpstreams } from '../../src/app/configured-upstreams.ts'
 import { listRequests } from '../../src/ledger/activity/activity.ts'
 import type { RequestRow } from '../../src/store/schema.ts'
 import { tollgate } from '../tollgate-process.ts'
-import { startWorld, type World } from '../world.ts'
+import { readToEnd, startWorld, type World } from '../world.ts'
 import { LITELLM_KEY, type RealServer, startLitellm, startLlama } from './real-server.ts'
 
 /* A gateway before servers that are not ours: what they count is charged, at the prices written here. */
@@ -97,15 +97,8 @@ function chargeOf(counts: Counts): number {
   return Math.floor((costMicros * 105 + 50) / 100)
 }
 
-async function send(path: string, body: object) {
-  const answer = await world.send(apiKey, body, path)
-  const requestId = answer.headers.get('x-request-id') ?? ''
-  return {
-    httpStatus: answer.status,
-    headers: answer.headers,
-    text: await answer.text(),
-    requestId,
-  }
+function send(path: string, body: object) {
+  return readToEnd(world.send(apiKey, body, path))
 }
 
 /** The last counts of a stream. */
