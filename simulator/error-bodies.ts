@@ -1,9 +1,7 @@
 import type { Payload } from './delivery.ts'
 import { DEFAULT_MARKER, type ErrorKind, type Fault, NO_FAULT } from './faults.ts'
+import type { Skin } from './formats/format.ts'
 import type { JsonObject } from './json-value.ts'
-
-/** How a path words its errors. */
-export type Skin = 'chat' | 'messages' | 'responses'
 
 const MESSAGES_TYPES: Readonly<Record<number, string>> = {
   400: 'invalid_request_error',

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Catalog, CatalogRow } from './catalog.ts'
-import { messagesErrorType, Refusal, type Skin } from './error-bodies.ts'
+import { messagesErrorType, Refusal } from './error-bodies.ts'
+import type { Skin } from './formats/format.ts'
 import {
   isArray,
   isObject,

@@ -1,9 +1,11 @@
 import type { CatalogRow, Traits } from '../catalog.ts'
-import type { Skin } from '../error-bodies.ts'
 import { type Fault, omits } from '../faults.ts'
 import type { JsonObject } from '../json-value.ts'
 import { type Cost, type Counts, costOf } from '../price.ts'
 import type { PrefixMemory } from '../prompt-meter.ts'
+
+/** How a path words its errors. */
+export type Skin = 'chat' | 'messages' | 'responses'
 
 /** One of the six wire formats as the simulator speaks it. */
 export interface Format {
