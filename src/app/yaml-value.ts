@@ -1,16 +1,10 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
 
-/** A fault of a file, and the line that it stands on. */
-interface Fault {
-  readonly line: number
-  readonly message: string
-}
-
 /** A YAML file that is being read: all its faults are collected, so that they can be reported together. */
 export class YamlFile {
   /** The whole file. */
   readonly root: YamlValue
-  readonly #faults: Fault[] = []
+  readonly #faults: { readonly line: number; readonly message: string }[] = []
 
   constructor(text: string) {
     const lines = new LineCounter()

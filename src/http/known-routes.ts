@@ -8,18 +8,12 @@ export class UnknownRoute extends Error {
   override readonly name = 'UnknownRoute'
 }
 
-interface KnownRoute {
-  readonly method: string
-  readonly url: string
-  readonly path: RegExp
-}
-
 /** A path of more parts is compared with no route. */
 const PARTS_MAX = 8
 
 /** Paths of the server with their methods, for refusals that name what a path has. */
 export class KnownRoutes {
-  readonly #routes: KnownRoute[] = []
+  readonly #routes: { readonly method: string; readonly url: string; readonly path: RegExp }[] = []
 
   /** Adds a route; parameters of the path begin with a colon. */
   add({ method, url }: { readonly method: string; readonly url: string }): void {

@@ -149,14 +149,10 @@ async function sumRequests(db: Kysely<Tables>, filter: SummaryFilter): Promise<S
   }
 }
 
-interface RolledFilter extends SummaryFilter {
-  readonly rolledMs: number
-}
-
 /** Reads roll-ups by whole hours or UTC days. */
 async function sumRolled(
   db: Kysely<Tables>,
-  { rolledMs, ...filter }: RolledFilter,
+  { rolledMs, ...filter }: SummaryFilter & { readonly rolledMs: number },
 ): Promise<Summary> {
   const { accountId, apiKeyId = null, modelId, endpoint, upstream, failed } = filter
   const { sinceMs, untilMs } = filter
