@@ -1,14 +1,14 @@
 import { describe } from 'vitest'
 import { NO_MEDIA } from '../../vocabulary/call.ts'
-import { type HoldRow, testHolds } from './testing/hold-table.ts'
+import type { PriceTable } from '../../vocabulary/offer.ts'
+import { capped, type HoldRow, testHolds } from './testing/hold-table.ts'
 import { offerWith, SAGE, type TestCall, usd } from './testing/offers.ts'
 
-const withMedia = (media: Partial<typeof NO_MEDIA>, textTokens = 600): Partial<TestCall> => ({
-  outputCapTokens: 0,
-  media: { ...NO_MEDIA, ...media },
-  textTokens,
-})
-const perImage = offerWith({ input: usd('0.0000001'), imageInput: usd('0.001264') })
+const withMedia = (media: Partial<typeof NO_MEDIA>, textTokens = 600) =>
+  capped(0, { media: { ...NO_MEDIA, ...media }, textTokens })
+const priced = (prices: Partial<PriceTable>) => ({ offer: offerWith(prices) })
+const perImage = priced({ input: usd('0.0000001'), imageInput: usd('0.001264') })
+const unknownWindow = { offer: { contextTokens: null } }
 const MEDIA: readonly HoldRow[] = [
   // (1,000 + 100,000) × 1.05
   ['a file: the window beside the text', withMedia({ files: 1 }), 106_050],
@@ -23,14 +23,14 @@ const MEDIA: readonly HoldRow[] = [
     'a million tokens if the window is unknown',
     withMedia({ imagesByUrl: 1 }),
     1_051_050,
-    { offer: { contextTokens: null } },
+    unknownWindow,
   ],
   // (2,000,000 + 2,000,000) × 1.05
   [
     'the text estimate if it is above an unknown window',
     withMedia({ files: 1 }, 1_999_600),
     4_200_000,
-    { offer: { contextTokens: null } },
+    unknownWindow,
   ],
   // (1,000 + 2 × 2,000) × 1.05
   ['an inline image: 2,000 tokens beside its text', withMedia({ imagesInline: 2 }), 5_250],
@@ -39,14 +39,14 @@ const MEDIA: readonly HoldRow[] = [
     'an inline image: its own price if that is dearer',
     withMedia({ imagesInline: 1 }),
     1_433,
-    { offer: perImage },
+    perImage,
   ],
   // 100 + 100,000 × 0.1 = 10,100 × 1.05
   [
     'an image by URL: the window if that is dearer',
     withMedia({ imagesByUrl: 1 }),
     10_605,
-    { offer: perImage },
+    perImage,
   ],
   [
     'an inline video: the window, because few bytes show much',
@@ -72,44 +72,33 @@ const IMAGES: readonly HoldRow[] = [
     'at least $0.20, without the fee',
     images(1),
     200_000,
-    { offer: offerWith({ imageOutput: usd('0.00000958') }) },
+    priced({ imageOutput: usd('0.00000958') }),
   ],
   // 8,192 × 40 = 327,680
   [
     'the image-output tokens if they are dearer',
     images(1),
     327_680,
-    { offer: offerWith({ imageOutput: usd('0.00004') }) },
+    priced({ imageOutput: usd('0.00004') }),
   ],
   [
     'with the price of the request, for each image',
     images(10),
     9_930_400,
-    {
-      offer: offerWith({
-        imageInput: usd('0.35'),
-        imageOutput: usd('0.00012'),
-        request: usd('0.01'),
-      }),
-    },
+    priced({ imageInput: usd('0.35'), imageOutput: usd('0.00012'), request: usd('0.01') }),
   ],
   [
     'the price of an input image if it is dearer',
     images(2),
     700_000,
-    { offer: offerWith({ imageInput: usd('0.35') }) },
+    priced({ imageInput: usd('0.35') }),
   ],
-  [
-    'the flat price if it is dearer',
-    images(1),
-    240_000,
-    { offer: offerWith({ imageFlat: usd('0.24') }) },
-  ],
+  ['the flat price if it is dearer', images(1), 240_000, priced({ imageFlat: usd('0.24') })],
   [
     'six times the token price of a dearer tier',
     images(1, { priorityTier: true }),
     1_966_080,
-    { offer: offerWith({ imageOutput: usd('0.00004') }) },
+    priced({ imageOutput: usd('0.00004') }),
   ],
   // 200,000 + 100,000 × 1 × 1.05
   [

@@ -1,29 +1,31 @@
 import { describe } from 'vitest'
 import type { Call } from '../../vocabulary/call.ts'
-import { type HoldRow, PLAIN, testHolds } from './testing/hold-table.ts'
-import { offerWith, SAGE, usd } from './testing/offers.ts'
+import type { PriceTable } from '../../vocabulary/offer.ts'
+import { capped, type HoldRow, PLAIN, testHolds } from './testing/hold-table.ts'
+import { offerWith, SAGE, type TestCall, usd } from './testing/offers.ts'
 
-const capped = { outputCapTokens: 0 }
+const SEARCHING = { clientTools: 0, serverTools: true, steps: 30, searchResultTokens: 8_000 }
+const uncached = (textTokens: number, rest: Partial<TestCall> = {}) =>
+  capped(0, { textTokens, ...rest })
+const NONE = capped(0)
+const sage = { offer: SAGE }
+const unknownWindow = { offer: { contextTokens: null } }
+const priced = (prices: Partial<PriceTable>) => ({ offer: offerWith(prices) })
+const fast = (prices: Partial<PriceTable>) => ({ offer: { fastPrices: offerWith(prices).prices } })
+const MARKED: Partial<TestCall> = capped(0, { cacheWrites: 'short', unmarkedTokens: 400 })
+
 const PROMPTS: readonly HoldRow[] = [
-  ['text is never held above the window', { ...capped, textTokens: 500_000 }, 105_000],
-  [
-    'text is held in full if the window is unknown',
-    { ...capped, textTokens: 499_600 },
-    525_000,
-    { offer: { contextTokens: null } },
-  ],
+  ['text is never held above the window', uncached(500_000), 105_000],
+  ['text is held in full if the window is unknown', uncached(499_600), 525_000, unknownWindow],
   [
     'each prompt of legacy completions has the window to itself',
-    { ...capped, endpoint: 'completions', textTokens: 500_000, completions: 3 },
+    uncached(500_000, { endpoint: 'completions', completions: 3 }),
     315_000,
   ],
   // (600 + 400 + 600) × 1.05
   [
     "tools add the provider's instructions for them",
-    {
-      ...capped,
-      tools: { clientTools: 1, serverTools: false, steps: 30, searchResultTokens: 8_000 },
-    },
+    capped(0, { tools: { ...SEARCHING, clientTools: 1, serverTools: false } }),
     1_680,
   ],
   ['embeddings are held at their text without a template', { endpoint: 'embeddings' }, 630],
@@ -35,204 +37,141 @@ const PROMPTS: readonly HoldRow[] = [
   // 1,000 × 6 × 1.05: the one-hour write
   [
     'with a cache mark of an hour every token may be the dearest write',
-    { ...capped, cacheWrites: 'long' },
+    capped(0, { cacheWrites: 'long' }),
     6_300,
-    { offer: SAGE },
+    sage,
   ],
   // 1,000 × 3.75 × 1.05 = 3,937.5: the five-minute write
   [
     'with cache marks of five minutes every token may be a write at the price of five minutes',
-    { ...capped, cacheWrites: 'short' },
+    capped(0, { cacheWrites: 'short' }),
     3_938,
-    { offer: SAGE },
+    sage,
   ],
   // 1,000 × 3 × 1.05: its writes are priced by lifetime, which only a mark can choose
-  [
-    'without them a model that prices writes by lifetime writes nothing',
-    capped,
-    3_150,
-    { offer: SAGE },
-  ],
+  ['without them a model that prices writes by lifetime writes nothing', NONE, 3_150, sage],
   // (600 × 3.75 + 400 × 3) × 1.05
   [
     'text behind the last mark is not written where the vendor documents so',
-    { ...capped, cacheWrites: 'short', unmarkedTokens: 400 },
+    MARKED,
     3_623,
     { offer: { ...SAGE, cachesOnlyMarked: true } },
   ],
-  [
-    'text behind the last mark may be written where no vendor says otherwise',
-    { ...capped, cacheWrites: 'short', unmarkedTokens: 400 },
-    3_938,
-    { offer: SAGE },
-  ],
+  ['text behind the last mark may be written where no vendor says otherwise', MARKED, 3_938, sage],
   [
     'without them another model may write unasked',
-    capped,
+    NONE,
     1_313,
-    {
-      offer: offerWith({
-        input: usd('0.000001'),
-        cacheWrite: usd('0.00000125'),
-        cacheWriteLong: usd('0.00000125'),
-      }),
-    },
+    priced({
+      input: usd('0.000001'),
+      cacheWrite: usd('0.00000125'),
+      cacheWriteLong: usd('0.00000125'),
+    }),
   ],
   [
     'cache reads count if they are dearer than input',
-    capped,
+    NONE,
     2_100,
-    { offer: offerWith({ input: usd('0.000001'), cacheRead: usd('0.000002') }) },
+    priced({ input: usd('0.000001'), cacheRead: usd('0.000002') }),
   ],
-  [
-    'a prompt at the threshold has the lower price',
-    { ...capped, textTokens: 199_600 },
-    630_000,
-    { offer: SAGE },
-  ],
+  ['a prompt at the threshold has the lower price', uncached(199_600), 630_000, sage],
   // 200,001 × 6 × 1.05 = 1,260,006.3
-  [
-    'a prompt above the threshold has the higher price',
-    { ...capped, textTokens: 199_601 },
-    1_260_007,
-    { offer: SAGE },
-  ],
+  ['a prompt above the threshold has the higher price', uncached(199_601), 1_260_007, sage],
   // (200,001 × 6 + 100 × 22.5) × 1.05 = 1,262,368.8
   [
     'a prompt above the threshold gives its output the higher price too',
-    { outputCapTokens: 100, textTokens: 199_601 },
+    capped(100, { textTokens: 199_601 }),
     1_262_369,
-    { offer: SAGE },
+    sage,
   ],
   // (1,000 × 6 + 500 × 12 + 1,000) × 1.05
   [
     'a dearer tier without a sibling counts token prices six times and others once',
-    { outputCapTokens: 500, priorityTier: true },
+    capped(500, { priorityTier: true }),
     13_650,
-    {
-      offer: offerWith({ input: usd('0.000001'), output: usd('0.000002'), request: usd('0.001') }),
-    },
+    priced({ input: usd('0.000001'), output: usd('0.000002'), request: usd('0.001') }),
   ],
   // (1,000 × 4 + 500 × 9 + 2,000) × 1.05
   [
     'a dearer tier with a sibling counts its prices',
-    { outputCapTokens: 500, priorityTier: true },
+    capped(500, { priorityTier: true }),
     11_025,
-    {
-      offer: {
-        fastPrices: offerWith({
-          input: usd('0.000004'),
-          output: usd('0.000009'),
-          request: usd('0.002'),
-        }).prices,
-      },
-    },
+    fast({ input: usd('0.000004'), output: usd('0.000009'), request: usd('0.002') }),
   ],
   // (1,000 × 4 + 500 × 2) × 1.05: what the sibling has cheaper may be served at the model's own price
   [
     'a dearer tier is never below the prices of the model itself',
-    { outputCapTokens: 500, priorityTier: true },
+    capped(500, { priorityTier: true }),
     5_250,
-    {
-      offer: { fastPrices: offerWith({ input: usd('0.000004'), output: usd('0.000001') }).prices },
-    },
+    fast({ input: usd('0.000004'), output: usd('0.000001') }),
   ],
   // (1,000 × 2 + 8,000 × 2 + 500 × 2) × 1.05: the model's answers have 8,000 tokens at most
   [
     'a conversation that may be summarized is read twice, and the summary written',
-    { outputCapTokens: 500, compacts: true },
+    capped(500, { compacts: true }),
     19_950,
   ],
   // (1,000 × 2 + 20,000 × 2 × 2) × 1.05: under a longer cap the summary may be longer
-  ['a summary may be as long as an answer', { outputCapTokens: 20_000, compacts: true }, 86_100],
-  [
-    'the price of the request is added',
-    capped,
-    18_900,
-    { offer: offerWith({ request: usd('0.018') }) },
-  ],
+  ['a summary may be as long as an answer', capped(20_000, { compacts: true }), 86_100],
+  ['the price of the request is added', NONE, 18_900, priced({ request: usd('0.018') })],
 ]
 
 describe('the prompt', () => {
   testHolds(PROMPTS)
 })
 
-const SEARCHING = { clientTools: 0, serverTools: true, steps: 30, searchResultTokens: 8_000 }
-
 // A prompt: 600 + 400 + 600 = 1,600 tokens. A step: a search at the upstream's dearest, 30,000
 // micro-dollars, 1,600 tokens, and the results so far, 8,000 tokens a search.
-const searching = (fields: Partial<Call>): Partial<Call> => ({
-  tools: SEARCHING,
-  outputCapTokens: 500,
-  ...fields,
-})
+const searching = (tools: Partial<Call['tools']> = {}) =>
+  capped(500, { tools: { ...SEARCHING, ...tools } })
 const SEARCHES: readonly HoldRow[] = [
   // 1,600 + 30 × (30,000 + 9,600) + 500 × 2 = 1,190,600 × 1.05
-  ['30 steps', searching({}), 1_250_130],
+  ['30 steps', searching(), 1_250_130],
   // 1,600 + 2 × 31,600 + (1 + 2) × 8,000 + 1,000 = 89,800 × 1.05
   [
     'the steps that the request allows, each with all earlier results',
-    searching({ tools: { ...SEARCHING, steps: 2 } }),
+    searching({ steps: 2 }),
     94_290,
   ],
   // 1,600 + 7 × 31,600 + 28 × 8,000 + 1,000 = 447,800 × 1.05
-  [
-    'seven steps with everything that they can read',
-    searching({ tools: { ...SEARCHING, steps: 7 } }),
-    470_190,
-  ],
+  ['seven steps with everything that they can read', searching({ steps: 7 }), 470_190],
   // 1,600 + 8 × 31,600 + 28 × 8,000 + 1,000 = 479,400 × 1.05
-  [
-    'an eighth step without more results',
-    searching({ tools: { ...SEARCHING, steps: 8 } }),
-    503_370,
-  ],
+  ['an eighth step without more results', searching({ steps: 8 }), 503_370],
   // A window of 10,000 has room for 8,400: 1,600 + 30 × 31,600 + 30 × 8,000 + 1,000
   [
     'results within the room of the window',
-    searching({}),
+    searching(),
     1_250_130,
     { offer: { contextTokens: 10_000 } },
   ],
   // A window of 2,000 has room for 400: 1,600 + 30 × 32,000 + 1,000
   [
     'no more than the window at any step',
-    searching({}),
+    searching(),
     1_010_730,
     { offer: { contextTokens: 2_000 } },
   ],
   // 1,600 + 30 × 31,600 + 30 × 25,000 + 1,000 = 1,700,600 × 1.05: the window has room for three searches
-  [
-    'larger results if requested',
-    searching({ tools: { ...SEARCHING, searchResultTokens: 25_000 } }),
-    1_785_630,
-  ],
+  ['larger results if requested', searching({ searchResultTokens: 25_000 }), 1_785_630],
   // 7 searches bring 56,000 tokens: 1,600 × 2 + 30 × (30,000 + 1,600 × 2) + 30 × 8,000 × 2 + 1,000
   [
     'the prices of the longest prompt',
-    searching({}),
+    searching(),
     1_554_210,
-    {
-      offer: offerWith({
-        ...PLAIN.prices,
-        tiers: [{ ...PLAIN.prices, inputTokensAbove: 57_599, input: usd('0.000002') }],
-      }),
-    },
+    priced({
+      ...PLAIN.prices,
+      tiers: [{ ...PLAIN.prices, inputTokensAbove: 57_599, input: usd('0.000002') }],
+    }),
   ],
   // 1,600 + 30 × (50,000 + 9,600) + 1,000
   [
     'the search price of the model if it is dearer',
-    searching({}),
+    searching(),
     1_880_130,
-    { offer: offerWith({ input: usd('0.000001'), output: usd('0.000002'), search: usd('0.05') }) },
+    priced({ input: usd('0.000001'), output: usd('0.000002'), search: usd('0.05') }),
   ],
   // 1,190,600 + 7,500 × 2: the cap is the whole maximum, 8,000
-  [
-    'the cap is sent and never lowered',
-    searching({ outputCapTokens: null }),
-    1_265_880,
-    { cap: 8_000 },
-  ],
+  ['the cap is sent and never lowered', { tools: SEARCHING }, 1_265_880, { cap: 8_000 }],
 ]
 
 describe('tools that the provider runs', () => {

@@ -16,6 +16,11 @@ export type HoldRow = readonly [
 /** A dollar for a million input tokens, two for output; a window of 100,000 and answers of 8,000. */
 export const PLAIN: Offer = offerWith({ input: usd('0.000001'), output: usd('0.000002') })
 
+/** A call with this cap of its client, and these fields. */
+export function capped(outputCapTokens: number, rest: Partial<TestCall> = {}): Partial<TestCall> {
+  return { outputCapTokens, ...rest }
+}
+
 /** A test for each row of its exact need, least and cap. */
 export function testHolds(rows: readonly HoldRow[]): void {
   for (const [name, call, needed, rest = {}] of rows) {
