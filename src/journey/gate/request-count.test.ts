@@ -1,37 +1,6 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { RequestCount } from './request-count.ts'
-
-describe('a request counts', () => {
-  test('for sixty seconds, beginning with its own', () => {
-    const requests = new RequestCount()
-    requests.add(1_000)
-    expect([1_000, 1_059, 1_060].map((second) => requests.total(second))).toEqual([1, 1, 0])
-  })
-
-  test('no longer once it is taken back', () => {
-    const requests = new RequestCount()
-    requests.add(1_000)
-    requests.add(1_000)
-    requests.remove(1_000)
-    expect(requests.total(1_000)).toBe(1)
-  })
-
-  test('is not subtracted after it has left the window', () => {
-    const requests = new RequestCount()
-    requests.add(1_000)
-    requests.add(1_060)
-    requests.remove(1_000)
-    expect(requests.total(1_060)).toBe(1)
-  })
-})
-
-test('the wait ends when enough of the oldest requests have left the window', () => {
-  const requests = new RequestCount()
-  for (const second of [10, 10, 11, 40]) requests.add(second)
-  const waits = [5, 4, 3, 2, 1].map((limit) => requests.secondsUntilBelow({ limit, second: 41 }))
-  expect(waits).toEqual([0, 29, 29, 30, 59])
-})
 
 test('count and wait agree with a list of all requests', () => {
   const step = fc.record({
