@@ -106,13 +106,6 @@ describe('a refresh', () => {
 })
 
 describe('a price', () => {
-  test('that rises a hundredfold is held with at once', async () => {
-    const process = startProcess()
-    await process.refresher.refreshNow()
-    await refreshWith(process, upstreamList(priced('0.0003')))
-    expect(inputPrice(process)).toBe(300_000_000n)
-  })
-
   test('that falls a hundredfold is believed at the third refresh, and named until then', async () => {
     const process = startProcess()
     await process.refresher.refreshNow()

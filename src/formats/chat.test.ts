@@ -1,19 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { Problem } from '../vocabulary/problem.ts'
 import { chat } from './chat.ts'
-import {
-  type BodySource,
-  callOf,
-  checkCall,
-  DEFAULT_PUBLIC_NAMES,
-  refusalOf,
-} from './testing/exchange.ts'
+import { type BodySource, callOf, refusalOf } from './testing/exchange.ts'
 
 const base = { model: 'acme/sage-pro', messages: [] }
-const FILE = {
-  type: 'file',
-  file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' },
-}
 
 function callWith(members: { readonly [member: string]: unknown }) {
   return callOf(chat, { ...base, ...members })
@@ -43,7 +32,6 @@ describe('a call', () => {
     [{ modalities: ['image', 'text'] }, { outputKinds: { image: true, audio: false } }],
     [{ modalities: ['text', 'audio'] }, { outputKinds: { image: false, audio: true } }],
     [{ modalities: null }, { outputKinds: { image: false, audio: false } }],
-    [{ service_tier: 'fast' }, { priorityTier: true }],
     [
       { functions: [{ name: 'f' }] },
       { tools: { clientTools: 1, serverTools: false, steps: 30, searchResultTokens: 8_000 } },
@@ -58,15 +46,6 @@ describe('a call', () => {
     ],
   ])('%j is read as %j', (members, expected) => {
     expect(callWith(members)).toMatchObject(expected)
-  })
-
-  test('has a cache mark at any depth, and null is none', () => {
-    const marked = (mark: unknown) =>
-      callWith({
-        messages: [{ role: 'user', content: [{ type: 'text', text: 'x', cache_control: mark }] }],
-      })
-    expect(marked({ type: 'ephemeral' }).cacheWrites).toBe('short')
-    expect(marked(null).cacheWrites).toBe('none')
   })
 })
 
@@ -93,44 +72,6 @@ describe('refusals', () => {
   test.each(cases)('%j: %s at %s', (source, code, param) => {
     expect(refusalOf(() => callOf(chat, source))).toEqual({ code, param })
   })
-
-  test('a member of the prototype is not read from the body', () => {
-    expect(refusalOf(() => callOf(chat, '{"__proto__":{"model":"a/b"},"messages":[]}'))).toEqual({
-      code: 'missing_model',
-      param: 'model',
-    })
-  })
-})
-
-describe('models', () => {
-  const check = (members: { readonly [member: string]: unknown }, overrides = {}) =>
-    checkCall(chat, callWith(members), overrides)
-
-  test('are refused with the name of their endpoint', () => {
-    const messageFor = (kind: string) => {
-      try {
-        check({}, { outputModalities: new Set([kind]) })
-      } catch (error) {
-        return error instanceof Problem ? error.message : ''
-      }
-      return ''
-    }
-    expect(messageFor('embeddings')).toContain('POST /v1/embeddings')
-    expect(messageFor('image')).toContain('POST /v1/images')
-    expect(messageFor('audio')).toContain('no endpoint')
-  })
-
-  test.each([[[]], [[{ id: 'file-parser', pdf: { engine: 'native' } }]]])(
-    'a file is no reason to refuse a model that reads none: plugins %j',
-    (plugins) => {
-      expect(() => check({ plugins, messages: [{ role: 'user', content: [FILE] }] })).not.toThrow()
-    },
-  )
-})
-
-test('the format has no headers of its own', () => {
-  expect(chat.forwardedHeaders(DEFAULT_PUBLIC_NAMES)).toEqual([])
-  expect(chat.returnsHeader('x-should-retry', DEFAULT_PUBLIC_NAMES)).toBe(false)
 })
 
 test('text of digits is estimated at one token a digit at least', () => {

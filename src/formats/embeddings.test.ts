@@ -69,10 +69,3 @@ describe('input', () => {
 test('a body that requests a stream is not streamed', () => {
   expect(callWith({ stream: true }).stream).toBe(false)
 })
-
-test('a text model is refused with the name of its endpoint', () => {
-  expect(refusalOf(() => checkCall(embeddings, callWith({})))).toEqual({
-    code: 'unsupported_model',
-    param: 'model',
-  })
-})

@@ -78,7 +78,3 @@ test.each([
   if (code === null) expect(check).not.toThrow()
   else expect(refusalOf(check)).toEqual({ code, param: 'model' })
 })
-
-test('bodies of 64 MB are accepted', () => {
-  expect(images.bodyBytesMax).toBe(64 * 1024 * 1024)
-})

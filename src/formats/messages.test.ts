@@ -11,19 +11,6 @@ function callWith(members: { readonly [member: string]: unknown }) {
 
 describe('a call', () => {
   test.each([
-    [{ service_tier: 'auto' }, { priorityTier: false }],
-    [{ system: [{ type: 'text', text: 's', cache_control: {} }] }, { cacheWrites: 'short' }],
-    [{ tools: [{ name: 'f', input_schema: {}, cache_control: {} }] }, { cacheWrites: 'short' }],
-    [{ cache_control: { type: 'ephemeral', ttl: '1h' } }, { cacheWrites: 'long' }],
-    [
-      { plugins: [{ id: 'file-parser', pdf: { engine: 'hosted-ai' } }] },
-      { fileParser: 'free' as const },
-    ],
-  ])('%j is read as %j', (members, expected) => {
-    expect(callWith(members)).toMatchObject(expected)
-  })
-
-  test.each([
     [[{ name: 'f', input_schema: {} }], 1],
     [[{ type: null, name: 'f', input_schema: {} }], 1],
     [

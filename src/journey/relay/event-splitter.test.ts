@@ -62,16 +62,6 @@ describe('a stream has the same events for any division into chunks', () => {
     }
   })
 
-  test('every pair of cuts of a stream with all line ends', () => {
-    const bytes = Buffer.from('data: 1\r\n\r\n: c\n\ndata: 2\r\rdata: 3\n\r\n\n', 'latin1')
-    const whole = split([bytes])
-    for (let first = 0; first <= bytes.length; first++) {
-      for (let second = first; second <= bytes.length; second++) {
-        expect(split(cutAt(bytes, [first, second]))).toEqual(whole)
-      }
-    }
-  })
-
   test('any stream, cut anywhere', () => {
     const piece = fc.constantFrom(
       '\n',
