@@ -1,16 +1,14 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type CommandLine, openCommandLine } from './testing/command-line.ts'
+import { beforeEach, expect, test } from 'vitest'
+import { commandLineOfEachTest } from './testing/command-line.ts'
 
 /** What a shop sets on accounts and keys. */
 
-let line: CommandLine
+const line = commandLineOfEachTest()
 let id: string
 
 beforeEach(async () => {
-  line = openCommandLine()
-  id = String((await line.json('account', 'create', 'Ada'))['id'])
+  id = await line.make('account', 'create', 'Ada')
 })
-afterEach(() => line.close())
 
 test('an external id and notes are set, shown and taken away', async () => {
   const notes = ['--metadata', 'plan=gold', '--metadata', 'note=a=b, c']

@@ -1,23 +1,18 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import {
-  type CommandLine,
   cells,
+  commandLineOfEachTest,
   failed,
-  openCommandLine,
+  failedWith,
   printed,
 } from './testing/command-line.ts'
 
-let line: CommandLine
-
-beforeEach(() => {
-  line = openCommandLine()
-})
-afterEach(() => line.close())
+const line = commandLineOfEachTest()
 
 const UNKNOWN_ACCOUNT = /^tollgate: No account has the ID "acct_0"\.\n$/
 
 async function makeAccount(name = 'Ada'): Promise<string> {
-  return String((await line.json('account', 'create', name))['id'])
+  return await line.make('account', 'create', name)
 }
 
 describe('account', () => {
@@ -81,11 +76,9 @@ describe('account', () => {
       email: 'bob@example.org',
     })
     expect(await update('--email', 'none')).toMatchObject({ name: 'Bob', email: null })
-    const { exitCode, notes } = await line.run('account', 'update', id)
-    expect([exitCode, notes]).toEqual([
-      2,
-      expect.stringContaining('nothing to change: give --name, --email, --'),
-    ])
+    expect(await line.run('account', 'update', id)).toEqual(
+      failedWith(2, 'nothing to change: give --name, --email, --'),
+    )
   })
 
   test('entries lists credit and charges, newest first, page by page', async () => {
@@ -306,9 +299,7 @@ describe('key', () => {
     [['--expires', '2020-01-01'], 2, '`--expires` must be in the future'],
     [['--name', 'x'], 3, 'No API key has the ID "key_0"'],
   ])('update %j of no key fails', async (args, code, message) => {
-    const { exitCode, notes } = await line.run('key', 'update', 'key_0', ...args)
-    expect(exitCode).toBe(code)
-    expect(notes).toContain(message)
+    expect(await line.run('key', 'update', 'key_0', ...args)).toEqual(failedWith(code, message))
   })
 
   test("a deleted key is not listed any more, and can't be deleted twice", async () => {
@@ -318,11 +309,9 @@ describe('key', () => {
     )
     expect(await line.json('key', 'list', id)).toMatchObject({ data: [] })
     for (const verb of ['delete', 'enable']) {
-      const { exitCode, notes } = await line.run('key', verb, String(key))
-      expect([exitCode, notes]).toEqual([
-        3,
-        expect.stringContaining(`No API key has the ID "${key}"`),
-      ])
+      expect(await line.run('key', verb, String(key))).toEqual(
+        failedWith(3, `No API key has the ID "${key}"`),
+      )
     }
   })
 

@@ -1,15 +1,10 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type CommandLine, cells, openCommandLine } from './testing/command-line.ts'
+import { expect, test } from 'vitest'
+import { cells, commandLineOfEachTest, failedWith } from './testing/command-line.ts'
 
-let line: CommandLine
-
-beforeEach(() => {
-  line = openCommandLine()
-})
-afterEach(() => line.close())
+const line = commandLineOfEachTest()
 
 async function makeAccount(name: string): Promise<string> {
-  return String((await line.json('account', 'create', name))['id'])
+  return await line.make('account', 'create', name)
 }
 
 async function makeCode(...args: string[]) {
@@ -80,8 +75,6 @@ test("a code that can't be redeemed says why", async () => {
     [['code', 'revoke', 'code_0'], 3, 'No credit code has the ID "code_0"'],
     [['code', 'revoke', redeemed.id], 1, `Account ${ada} has redeemed this credit code`],
   ] as const) {
-    const { exitCode, out, notes } = await line.run('credit', ...args)
-    expect([exitCode, out], args.join(' ')).toEqual([code, ''])
-    expect(notes).toContain(said)
+    expect(await line.run('credit', ...args)).toEqual(failedWith(code, said))
   }
 })

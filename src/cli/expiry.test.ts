@@ -1,16 +1,14 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type CommandLine, openCommandLine } from './testing/command-line.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { commandLineOfEachTest } from './testing/command-line.ts'
 
 const DAY_MS = 86_400_000
 
-let line: CommandLine
+const line = commandLineOfEachTest()
 let accountId: string
 
 beforeEach(async () => {
-  line = openCommandLine()
-  accountId = String((await line.json('account', 'create', 'Ada'))['id'])
+  accountId = await line.make('account', 'create', 'Ada')
 })
-afterEach(() => line.close())
 
 /** Runs a command, and checks that what it made expires that many days after it ran. */
 async function expectExpiry(days: number, args: readonly string[]): Promise<void> {

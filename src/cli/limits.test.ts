@@ -1,19 +1,17 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { OWN_LIMITS } from '../ledger/ledger.ts'
-import { type CommandLine, cells, openCommandLine } from './testing/command-line.ts'
+import { cells, commandLineOfEachTest, failedWith } from './testing/command-line.ts'
 
 /** Allowances and limits, as accounts and keys are given them. */
 
-let line: CommandLine
+const line = commandLineOfEachTest()
 let accountId: string
 let keyId: string
 
 beforeEach(async () => {
-  line = openCommandLine()
-  accountId = String((await line.json('account', 'create', 'Ada'))['id'])
-  keyId = String((await line.json('key', 'create', accountId))['id'])
+  accountId = await line.make('account', 'create', 'Ada')
+  keyId = await line.make('key', 'create', accountId)
 })
-afterEach(() => line.close())
 
 const NO_LIMITS = { requests_per_minute: null, in_flight: null, tokens_per_minute: null }
 
@@ -89,8 +87,7 @@ describe.each(['account', 'key'] as const)('%s', (of) => {
     const id = of === 'account' ? accountId : keyId
     await update('--allowance', '20/month', '--in-flight', '2')
     for (const [args, message] of REFUSED) {
-      const { exitCode, notes } = await line.run(of, 'update', id, ...args)
-      expect([exitCode, notes]).toEqual([2, expect.stringContaining(message)])
+      expect(await line.run(of, 'update', id, ...args)).toEqual(failedWith(2, message))
     }
     expect(await update('--name', 'same')).toMatchObject({
       allowance: { amount: 20_000_000, period: 'month', time_zone: 'UTC' },

@@ -1,21 +1,16 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createLedger } from '../ledger/engines/create-ledger.ts'
 import { addDepositAddresses } from '../sale/deposit-rows.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
 import { openStore } from '../store/open-store.ts'
 import { micros } from '../vocabulary/money.ts'
-import { type CommandLine, cells, openCommandLine } from './testing/command-line.ts'
+import { cells, commandLineOfEachTest } from './testing/command-line.ts'
 
-let line: CommandLine
-
-beforeEach(() => {
-  line = openCommandLine()
-})
-afterEach(() => line.close())
+const line = commandLineOfEachTest()
 
 /** A payment for $25 of credit that a look found to be a dollar short. */
 async function makeHeld(purchaseId: string): Promise<string> {
-  const accountId = String((await line.json('account', 'create', 'Ada'))['id'])
+  const accountId = await line.make('account', 'create', 'Ada')
   const ledger = createLedger({ location: parseDatabaseUrl(line.storeUrl) })
   // What a look at the simulator's provider finds.
   const store = await openStore({ url: line.storeUrl })
@@ -110,7 +105,7 @@ test('deposit addresses are listed with their paths, one page after the other', 
   expect((await line.run('sale', 'addresses')).out).toBe(
     'no deposit addresses were given out yet\n',
   )
-  const accountId = String((await line.json('account', 'create', 'Ada'))['id'])
+  const accountId = await line.make('account', 'create', 'Ada')
   const store = await openStore({ url: line.storeUrl })
   await addDepositAddresses(store.db, [
     { chainId: 8453, address: `0x${'0a'.repeat(20)}`, accountId, createdAtMs: 1 },

@@ -1,31 +1,26 @@
 import { randomFillSync } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createLedger } from '../ledger/engines/create-ledger.ts'
 import { FACTS, holdInput } from '../ledger/testing/script.ts'
 import { openStore } from '../store/open-store.ts'
 import { systemClock } from '../vocabulary/clock.ts'
 import { createIdSource } from '../vocabulary/ids.ts'
 import {
-  type CommandLine,
   cells,
+  commandLineOfEachTest,
   failed,
-  openCommandLine,
+  failedWith,
   printed,
 } from './testing/command-line.ts'
 
-let line: CommandLine
-
-beforeEach(() => {
-  line = openCommandLine()
-})
-afterEach(() => line.close())
+const line = commandLineOfEachTest()
 
 /** Two requests of a new account, as `serve` would have left them: one open, one that failed. */
 async function makeRequests(): Promise<{ readonly account: string; readonly requests: string[] }> {
-  const account = String((await line.json('account', 'create', 'Ada'))['id'])
+  const account = await line.make('account', 'create', 'Ada')
   await line.run('credit', 'grant', account, '10', '--reference', 'r')
-  const apiKeyId = String((await line.json('key', 'create', account))['id'])
+  const apiKeyId = await line.make('key', 'create', account)
   const ids = createIdSource({ clock: systemClock, fillRandom: (bytes) => randomFillSync(bytes) })
   const store = await openStore({ url: line.storeUrl, clock: systemClock })
   const ledger = createLedger({ location: store.location, clock: systemClock })
@@ -211,17 +206,9 @@ describe('usage', () => {
   })
 
   test('refuses dates in the wrong order by the names of its options', async () => {
-    const { exitCode, notes } = await line.run(
-      'usage',
-      '--since',
-      '2026-03-02',
-      '--until',
-      '2026-03-01',
+    expect(await line.run('usage', '--since', '2026-03-02', '--until', '2026-03-01')).toEqual(
+      failedWith(2, '`--since` must be before `--until`'),
     )
-    expect([exitCode, notes]).toEqual([
-      2,
-      expect.stringContaining('`--since` must be before `--until`'),
-    ])
   })
 })
 

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import { afterEach, beforeEach, expect } from 'vitest'
 import { OPERATIONS, type OperationSource } from '../../operations/operations.ts'
 import { micros } from '../../vocabulary/money.ts'
 import type { CommandSettings } from '../command-context.ts'
@@ -24,6 +25,10 @@ export const printed = (out: string): Seen => ({ exitCode: 0, out, notes: '' })
 /** A command that fails, and says why. */
 export const failed = (exitCode: number, notes: string): Seen => ({ exitCode, out: '', notes })
 
+/** As {@link failed}, of which this is a part of what it says. */
+export const failedWith = (exitCode: number, said: string): Seen =>
+  failed(exitCode, expect.stringContaining(said))
+
 /** The command line over a store of its own, in this process. */
 export interface CommandLine {
   /** Of the store, for what no command does. */
@@ -31,6 +36,8 @@ export interface CommandLine {
   run(...args: string[]): Promise<Seen>
   /** Runs a command with `--json`; throws what it said where it fails. */
   json(...args: string[]): Promise<Record<string, unknown>>
+  /** Runs a command that makes something, and returns its ID. */
+  make(...args: string[]): Promise<string>
   close(): void
 }
 
@@ -75,15 +82,38 @@ export function openCommandLine(
     commands: [...COMMANDS, ...more.commands],
   }
   const run = (...args: string[]): Promise<Seen> => runProgram(input, args)
+  const json = async (...args: string[]): Promise<Record<string, unknown>> => {
+    const { exitCode, out, notes } = await run(...args, '--json')
+    if (exitCode !== 0) throw new Error(notes)
+    return JSON.parse(out)
+  }
   return {
     storeUrl,
     run,
-    async json(...args) {
-      const { exitCode, out, notes } = await run(...args, '--json')
-      if (exitCode !== 0) throw new Error(notes)
-      return JSON.parse(out)
-    },
+    json,
+    make: async (...args) => String((await json(...args))['id']),
     close: () => rmSync(folder, { recursive: true }),
+  }
+}
+
+/** A command line over a new store for each test of a file. */
+export function commandLineOfEachTest(): Omit<CommandLine, 'close'> {
+  let line: CommandLine | null = null
+  const current = (): CommandLine => {
+    if (line === null) throw new Error('no test runs')
+    return line
+  }
+  beforeEach(() => {
+    line = openCommandLine()
+  })
+  afterEach(() => current().close())
+  return {
+    get storeUrl() {
+      return current().storeUrl
+    },
+    run: (...args) => current().run(...args),
+    json: (...args) => current().json(...args),
+    make: (...args) => current().make(...args),
   }
 }
 
