@@ -5,6 +5,7 @@ import {
   closeOpened,
   Diary,
   PATIENT,
+  type SendInput,
   SHORT_MS,
   SMALL_BODY,
   send,
@@ -33,34 +34,32 @@ const afterRequest = (act: (socket: Socket) => unknown) =>
     act(socket)
   })
 
+async function expectNeverOpened(upstream: Upstream, input?: SendInput): Promise<void> {
+  expect(await tellingsOf(upstream, send(upstream, input))).toEqual(['neverOpened beforeHeaders'])
+}
+
 describe('a request that was not written in full was never opened', () => {
   test('the connection is refused', async () => {
     const upstream = upstreamAt(`http://127.0.0.1:${await refusingPort()}/v1`)
-    expect(await tellingsOf(upstream, send(upstream))).toEqual(['neverOpened beforeHeaders'])
+    await expectNeverOpened(upstream)
   })
 
   test('the host name is unknown', async () => {
     const upstream = upstreamAt('http://tollgate.invalid/v1')
-    expect(await tellingsOf(upstream, send(upstream))).toEqual(['neverOpened beforeHeaders'])
+    await expectNeverOpened(upstream)
   })
 
   test('the TLS handshake fails', async () => {
     const { port } = await serverThat((socket) => socket.end('this is no TLS'))
     const upstream = upstreamAt(`https://127.0.0.1:${port}/v1`)
-    expect(await tellingsOf(upstream, send(upstream))).toEqual(['neverOpened beforeHeaders'])
+    await expectNeverOpened(upstream)
   })
 
-  test('a deadline passes while the connection opens', async () => {
+  test('the connection does not open in time, or before a deadline of the request', async () => {
     const { port } = await serverThat((socket) => socket.resume())
-    const upstream = upstreamAt(`https://127.0.0.1:${port}/v1`)
-    const sent = send(upstream, { deadlines: { headersTimeoutMs: SHORT_MS } })
-    expect(await tellingsOf(upstream, sent)).toEqual(['neverOpened beforeHeaders'])
-  })
-
-  test('the connection does not open in time', async () => {
-    const { port } = await serverThat((socket) => socket.resume())
-    const upstream = upstreamAt(`https://127.0.0.1:${port}/v1`, SHORT_MS)
-    expect(await tellingsOf(upstream, send(upstream))).toEqual(['neverOpened beforeHeaders'])
+    const baseUrl = `https://127.0.0.1:${port}/v1`
+    await expectNeverOpened(upstreamAt(baseUrl, SHORT_MS))
+    await expectNeverOpened(upstreamAt(baseUrl), { deadlines: { headersTimeoutMs: SHORT_MS } })
   })
 
   test.each<[string, (socket: Socket) => void]>([
@@ -68,21 +67,19 @@ describe('a request that was not written in full was never opened', () => {
     ['closes', (socket) => socket.destroy()],
   ])('the provider %s the connection in the middle of a large body', async (_, leave) => {
     const upstream = await upstreamThat((socket) => socket.once('data', () => leave(socket)))
-    const sent = send(upstream, { body: LARGE })
-    expect(await tellingsOf(upstream, sent)).toEqual(['neverOpened beforeHeaders'])
+    await expectNeverOpened(upstream, { body: LARGE })
   })
 
   test('a deadline passes in the middle of a large body', async () => {
     // The provider reads nothing: only the buffers take bytes.
     const upstream = await upstreamThat((socket) => socket.pause())
-    const sent = send(upstream, { body: LARGE, deadlines: { headersTimeoutMs: 200 } })
-    expect(await tellingsOf(upstream, sent)).toEqual(['neverOpened beforeHeaders'])
+    await expectNeverOpened(upstream, { body: LARGE, deadlines: { headersTimeoutMs: 200 } })
   })
 
   test('the upstream was closed before', async () => {
     const upstream = upstreamAt('http://127.0.0.1:9/v1')
     await upstream.destroy()
-    expect(await tellingsOf(upstream, send(upstream))).toEqual(['neverOpened beforeHeaders'])
+    await expectNeverOpened(upstream)
   })
 
   test('a header of the client cannot be sent', async () => {
@@ -160,7 +157,7 @@ describe('a request that was written in full, without a whole answer, is lost', 
       socket.on('data', () => {
         requests++
         if (requests === 2) socket.resetAndDestroy()
-        else socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}')
+        else socket.write(WHOLE)
       })
     })
     await send(upstream).diary.ended
@@ -181,9 +178,7 @@ describe('a whole answer', () => {
     ],
     ['to the end of the connection', 'connection: close\r\n\r\n{}', '{}'],
   ])('%s', async (_, rest, body) => {
-    const upstream = await afterRequest((socket) => {
-      socket.end(`HTTP/1.1 200 OK\r\n${rest}`)
-    })
+    const upstream = await afterRequest((socket) => socket.end(`HTTP/1.1 200 OK\r\n${rest}`))
     const sent = send(upstream)
     expect(await tellingsOf(upstream, sent)).toEqual(['start 200', 'data', 'end'])
     expect(sent.diary.body).toBe(body)
@@ -320,9 +315,7 @@ describe('a call that is cancelled', () => {
   })
 
   test('after its end reports nothing', async () => {
-    const upstream = await afterRequest((socket) => {
-      socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}')
-    })
+    const upstream = await afterRequest((socket) => socket.end(WHOLE))
     const sent = send(upstream)
     await sent.diary.ended
     sent.attempt.cancel()
