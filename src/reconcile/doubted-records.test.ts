@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { CorrectInput } from '../ledger/ledger.ts'
 import { StoreRefused } from '../store/store-failure.ts'
-import { usageOf } from '../upstreams/openrouter/testing/exchange.ts'
 import type { Resolution } from '../vocabulary/outcome.ts'
+import { usageOf } from '../vocabulary/testing/token-usage.ts'
 import {
   createReconcileWorld,
   describeSettlement,
@@ -15,7 +15,7 @@ import {
   unresolved,
 } from './testing/world.ts'
 
-const COUNTED = usageOf({ inputTokens: 10, outputTokens: 5 })
+const COUNTED = usageOf('10 in, 5 out')
 
 let world: ReconcileWorld
 

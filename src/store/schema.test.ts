@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { micros } from '../vocabulary/money.ts'
+import { EACH_COUNT } from '../vocabulary/testing/token-usage.ts'
 import { openStore } from './open-store.ts'
 import { REQUESTS, type RequestRow, TABLES, UNCOPIED_TABLES } from './schema.ts'
 import type { Store } from './store.ts'
@@ -56,16 +57,6 @@ test('the key of each table is its primary key, in order', async () => {
   await database?.remove()
 })
 
-const USAGE = {
-  inputTokens: 1,
-  cacheReadTokens: 2,
-  cacheWriteTokens: 3,
-  cacheWriteLongTokens: 4,
-  outputTokens: 5,
-  reasoningTokens: 6,
-  imageOutputTokens: 7,
-  searches: 8,
-}
 const REQUEST: RequestRow = {
   ...REQUESTS.start,
   id: 'req_1',
@@ -88,7 +79,10 @@ const REQUEST: RequestRow = {
 
 describe('a row', () => {
   test('that is written is read as it was, with or without its columns that are null together', () => {
-    for (const row of [REQUEST, { ...REQUEST, usage: USAGE, costUsd: '0.1', httpStatus: 200 }]) {
+    for (const row of [
+      REQUEST,
+      { ...REQUEST, usage: EACH_COUNT, costUsd: '0.1', httpStatus: 200 },
+    ]) {
       const record: StoredRow = REQUESTS.record(row)
       expect(REQUESTS.read(record)).toEqual(row)
       expect(REQUESTS.values(row)).toEqual(REQUESTS.columns.map(({ name }) => record[name]))
@@ -119,7 +113,7 @@ describe('a row', () => {
   })
 
   test('with some of the columns that are null together is not read', () => {
-    const record = { ...REQUESTS.record({ ...REQUEST, usage: USAGE }), searches: null }
+    const record = { ...REQUESTS.record({ ...REQUEST, usage: EACH_COUNT }), searches: null }
     expect(() => REQUESTS.read(record)).toThrow('searches')
   })
 })

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { chat } from '../formats/chat.ts'
 import { images } from '../formats/images.ts'
 import { responses } from '../formats/responses.ts'
@@ -6,6 +6,7 @@ import type { EndedRequest } from '../http/inference.ts'
 import { StoreUnavailable } from '../store/store-failure.ts'
 import { micros } from '../vocabulary/money.ts'
 import { Problem } from '../vocabulary/problem.ts'
+import { usageOf } from '../vocabulary/testing/token-usage.ts'
 import { METRICS } from './metric-table.ts'
 import { type MetricSources, Metrics } from './metrics.ts'
 
@@ -47,16 +48,12 @@ const SOURCES: MetricSources = {
   accountsRefused: () => new Map([['openrouter', true]]),
 }
 
-const USAGE = {
-  inputTokens: 10,
-  cacheReadTokens: 20,
-  cacheWriteTokens: 30,
-  cacheWriteLongTokens: 5,
-  outputTokens: 40,
-  reasoningTokens: 15,
-  imageOutputTokens: 0,
-  searches: 0,
-}
+const USAGE = usageOf('10 in, 20 read, 30 written, 5 written long, 40 out, 15 reasoning')
+
+let metrics: Metrics
+beforeEach(() => {
+  metrics = new Metrics({ version: '1', mode: 'live' })
+})
 
 function ended(record: Partial<EndedRequest['record']>, input: Partial<EndedRequest> = {}) {
   const whole: EndedRequest = {
@@ -95,13 +92,12 @@ function ended(record: Partial<EndedRequest['record']>, input: Partial<EndedRequ
   return whole
 }
 
-async function linesOf(metrics: Metrics, name: string): Promise<string[]> {
+async function linesOf(name: string): Promise<string[]> {
   const lines = (await metrics.render()).split('\n')
   return lines.filter((line) => line.startsWith(name))
 }
 
 test('the registered metrics are the table: names, types and help', async () => {
-  const metrics = new Metrics({ version: '1', mode: 'live' })
   const text = await metrics.render()
   const registered = [...text.matchAll(/^# TYPE (tollgate_\w+) (\w+)$/gm)].map(([, name, kind]) => {
     const [, help] = new RegExp(`^# HELP ${name} (.*)$`, 'm').exec(text) ?? []
@@ -114,43 +110,40 @@ test('the registered metrics are the table: names, types and help', async () => 
 })
 
 test('an ended request counts once in each metric, with exact money and each token under one kind', async () => {
-  const metrics = new Metrics({ version: '1', mode: 'live' })
   for (let i = 0; i < 3; i++) metrics.requestEnded(ended({}))
   // A read must not count anything.
   await metrics.render()
-  expect(await linesOf(metrics, 'tollgate_requests_total')).toEqual([
+  expect(await linesOf('tollgate_requests_total')).toEqual([
     'tollgate_requests_total{endpoint="chat",model="acme/kept",status="2xx",state="final",upstream="router"} 3',
   ])
-  expect(await linesOf(metrics, 'tollgate_tokens_total')).toEqual([
+  expect(await linesOf('tollgate_tokens_total')).toEqual([
     'tollgate_tokens_total{model="acme/kept",kind="input"} 30',
     'tollgate_tokens_total{model="acme/kept",kind="cache_read"} 60',
     'tollgate_tokens_total{model="acme/kept",kind="cache_write"} 105',
     'tollgate_tokens_total{model="acme/kept",kind="output"} 120',
   ])
-  expect(await linesOf(metrics, 'tollgate_charges_dollars_total')).toEqual([
+  expect(await linesOf('tollgate_charges_dollars_total')).toEqual([
     'tollgate_charges_dollars_total{model="acme/kept"} 0.00018',
   ])
-  expect(await linesOf(metrics, 'tollgate_time_to_first_byte_seconds_sum')).toEqual([
+  expect(await linesOf('tollgate_time_to_first_byte_seconds_sum')).toEqual([
     'tollgate_time_to_first_byte_seconds_sum{endpoint="chat",stream="false",upstream="router"} 1.5',
   ])
-  expect(await linesOf(metrics, 'tollgate_request_duration_seconds_sum')).toEqual([
+  expect(await linesOf('tollgate_request_duration_seconds_sum')).toEqual([
     'tollgate_request_duration_seconds_sum{endpoint="chat",stream="false",upstream="router"} 6',
   ])
-  expect(await linesOf(metrics, 'tollgate_overruns_total')).toEqual([])
+  expect(await linesOf('tollgate_overruns_total')).toEqual([])
 })
 
 test('tokens and charges of a model are summed over its endpoints', async () => {
-  const metrics = new Metrics({ version: '1', mode: 'live' })
   metrics.requestEnded(ended({}))
   metrics.requestEnded(ended({}, { format: responses }))
-  expect(await linesOf(metrics, 'tollgate_charges_dollars_total')).toEqual([
+  expect(await linesOf('tollgate_charges_dollars_total')).toEqual([
     'tollgate_charges_dollars_total{model="acme/kept"} 0.00012',
   ])
-  expect(await linesOf(metrics, 'tollgate_requests_total')).toHaveLength(2)
+  expect(await linesOf('tollgate_requests_total')).toHaveLength(2)
 })
 
 test('a refusal counts under its code and in no duration', async () => {
-  const metrics = new Metrics({ version: '1', mode: 'live' })
   const refused = {
     modelId: null,
     upstream: null,
@@ -161,21 +154,20 @@ test('a refusal counts under its code and in no duration', async () => {
   }
   const problem = new Problem('model_not_found')
   metrics.requestEnded(ended(refused, { problem, httpStatus: 404 }))
-  expect(await linesOf(metrics, 'tollgate_refusals_total')).toEqual([
+  expect(await linesOf('tollgate_refusals_total')).toEqual([
     'tollgate_refusals_total{endpoint="chat",code="model_not_found"} 1',
   ])
-  expect(await linesOf(metrics, 'tollgate_requests_total')).toEqual([
+  expect(await linesOf('tollgate_requests_total')).toEqual([
     'tollgate_requests_total{endpoint="chat",model="",status="4xx",state="none",upstream=""} 1',
   ])
-  expect(await linesOf(metrics, 'tollgate_request_duration_seconds_count')).toEqual([])
+  expect(await linesOf('tollgate_request_duration_seconds_count')).toEqual([])
 })
 
 test('overruns of images and of text count apart', async () => {
-  const metrics = new Metrics({ version: '1', mode: 'live' })
   metrics.requestEnded(ended({ chargeMicros: 101 }))
   metrics.requestEnded(ended({ chargeMicros: 100 }))
   metrics.requestEnded(ended({ chargeMicros: 350 }, { format: images }))
-  expect(await linesOf(metrics, 'tollgate_overrun')).toEqual([
+  expect(await linesOf('tollgate_overrun')).toEqual([
     'tollgate_overruns_total{kind="text"} 1',
     'tollgate_overruns_total{kind="image"} 1',
     'tollgate_overrun_dollars_total{kind="text"} 0.000001',
@@ -184,7 +176,6 @@ test('overruns of images and of text count apart', async () => {
 })
 
 test('a correction counts the difference, and an overrun only if there was none before', async () => {
-  const metrics = new Metrics({ version: '1', mode: 'live' })
   const settlement = (differenceMicros: number, overrunMicros: number) => ({
     requestId: 'req_1',
     costReported: false,
@@ -201,20 +192,19 @@ test('a correction counts the difference, and an overrun only if there was none 
   metrics.reconciled(settlement(-250_000, 0))
   metrics.reconciled(settlement(5, 7))
   metrics.reconciled(settlement(8, 7))
-  expect(await linesOf(metrics, 'tollgate_corrections')).toEqual([
+  expect(await linesOf('tollgate_corrections')).toEqual([
     'tollgate_corrections_dollars_total{direction="up"} 0.500013',
     'tollgate_corrections_dollars_total{direction="down"} 0.25',
   ])
-  expect(await linesOf(metrics, 'tollgate_reconciled_total')).toEqual([
+  expect(await linesOf('tollgate_reconciled_total')).toEqual([
     'tollgate_reconciled_total{outcome="given_up"} 4',
   ])
-  expect(await linesOf(metrics, 'tollgate_overruns_total')).toEqual([
+  expect(await linesOf('tollgate_overruns_total')).toEqual([
     'tollgate_overruns_total{kind="text"} 1',
   ])
 })
 
 test('a model that has left the catalog loses its series at the next refresh', async () => {
-  const metrics = new Metrics({ version: '1', mode: 'live' })
   metrics.watch(SOURCES)
   metrics.requestEnded(ended({}))
   metrics.requestEnded(ended({ modelId: 'acme/gone' }))
@@ -226,16 +216,15 @@ test('a model that has left the catalog loses its series at the next refresh', a
     { kind: 'refreshed', models: 1, skipped: [], doubtedIds: [], storeFailure: null },
     'openrouter',
   )
-  expect(await linesOf(metrics, 'tollgate_catalog_refreshes_total')).toEqual([
+  expect(await linesOf('tollgate_catalog_refreshes_total')).toEqual([
     'tollgate_catalog_refreshes_total{outcome="failed",upstream="second"} 1',
     'tollgate_catalog_refreshes_total{outcome="refreshed",upstream="openrouter"} 1',
   ])
   expect(await metrics.render()).not.toContain('acme/gone')
-  expect(await linesOf(metrics, 'tollgate_requests_total')).toHaveLength(2)
+  expect(await linesOf('tollgate_requests_total')).toHaveLength(2)
 })
 
 test('gauges have the figures of their sources, and ages are never negative', async () => {
-  const metrics = new Metrics({ version: '1', mode: 'live' })
   metrics.watch(SOURCES)
   const gauges = (await metrics.render()).split('\n').filter((line) => /^tollgate/.test(line))
   expect(gauges).toEqual(
@@ -261,7 +250,7 @@ test('gauges have the figures of their sources, and ages are never negative', as
   )
   const atZero = { nowMs: () => 0 }
   metrics.watch({ ...SOURCES, storeClock: atZero, clock: atZero })
-  expect(await linesOf(metrics, 'tollgate_oldest_hold_age_seconds')).toEqual([
+  expect(await linesOf('tollgate_oldest_hold_age_seconds')).toEqual([
     'tollgate_oldest_hold_age_seconds{state="open"} 0',
     'tollgate_oldest_hold_age_seconds{state="provisional"} 0',
     'tollgate_oldest_hold_age_seconds{state="unresolved"} 0',
@@ -269,17 +258,15 @@ test('gauges have the figures of their sources, and ages are never negative', as
 })
 
 test('without an answer of the store only the figures of holds are missing', async () => {
-  const metrics = new Metrics({ version: '1', mode: 'live' })
   metrics.watch(SOURCES)
   await metrics.render()
   metrics.watch({ ...SOURCES, countHolds: () => Promise.reject(new Error('away')) })
-  expect(await linesOf(metrics, 'tollgate_holds')).toEqual([])
-  expect(await linesOf(metrics, 'tollgate_oldest_hold_age_seconds')).toEqual([])
-  expect(await linesOf(metrics, 'tollgate_requests_in_flight')).toHaveLength(1)
+  expect(await linesOf('tollgate_holds')).toEqual([])
+  expect(await linesOf('tollgate_oldest_hold_age_seconds')).toEqual([])
+  expect(await linesOf('tollgate_requests_in_flight')).toHaveLength(1)
 })
 
 test('commits count with the size of their batches, and failed ones count apart', async () => {
-  const metrics = new Metrics({ version: '1', mode: 'live' })
   metrics.committed({ commands: 11, durationMs: 2, outcome: 'committed', failure: null })
   metrics.committed({ commands: 1, durationMs: 2, outcome: 'unwritten', failure: null })
   metrics.committed({
@@ -288,19 +275,16 @@ test('commits count with the size of their batches, and failed ones count apart'
     outcome: 'unavailable',
     failure: new StoreUnavailable('away'),
   })
-  expect(await linesOf(metrics, 'tollgate_commit_commands_sum')).toEqual([
-    'tollgate_commit_commands_sum 13',
-  ])
-  expect(await linesOf(metrics, 'tollgate_commit_duration_seconds_count')).toEqual([
+  expect(await linesOf('tollgate_commit_commands_sum')).toEqual(['tollgate_commit_commands_sum 13'])
+  expect(await linesOf('tollgate_commit_duration_seconds_count')).toEqual([
     'tollgate_commit_duration_seconds_count 3',
   ])
-  expect(await linesOf(metrics, 'tollgate_commit_failures_total')).toEqual([
+  expect(await linesOf('tollgate_commit_failures_total')).toEqual([
     'tollgate_commit_failures_total 1',
   ])
 })
 
 test('looks at a chain count by what they have come to, and failures by their node', async () => {
-  const metrics = new Metrics({ version: '1', mode: 'live' })
   const waiting = {
     USDT: { kind: 'noRate', reason: 'its price is stale' },
     USDC: { kind: 'catchingUp', reason: 'it is being scanned' },
@@ -309,7 +293,7 @@ test('looks at a chain count by what they have come to, and failures by their no
   metrics.chainLooked({ kind: 'disagreed', reason: 'the transfers' })
   metrics.chainLooked(null)
   metrics.chainNodeFailed('node.example')
-  expect(await linesOf(metrics, 'tollgate_chain')).toEqual([
+  expect(await linesOf('tollgate_chain')).toEqual([
     'tollgate_chain_looks_total{outcome="advanced"} 1',
     'tollgate_chain_looks_total{outcome="disagreed"} 1',
     'tollgate_chain_looks_total{outcome="failed"} 1',
@@ -318,17 +302,14 @@ test('looks at a chain count by what they have come to, and failures by their no
     'tollgate_chain_tokens_waiting 1',
   ])
   metrics.chainLooked({ kind: 'idle', to: 9, added: 0, waiting: {} })
-  expect(await linesOf(metrics, 'tollgate_chain_lag_blocks')).toEqual([
-    'tollgate_chain_lag_blocks 0',
-  ])
+  expect(await linesOf('tollgate_chain_lag_blocks')).toEqual(['tollgate_chain_lag_blocks 0'])
 })
 
 test("what is left of a key's limit is shown to the cent, and not where there is no limit", async () => {
-  const metrics = new Metrics({ version: '1', mode: 'live' })
   metrics.creditLeft('router', { digits: 7425n, exponent: -2 })
-  expect(await linesOf(metrics, 'tollgate_upstream_credit_dollars')).toEqual([
+  expect(await linesOf('tollgate_upstream_credit_dollars')).toEqual([
     'tollgate_upstream_credit_dollars{upstream="router"} 74.25',
   ])
   metrics.creditLeft('router', null)
-  expect(await linesOf(metrics, 'tollgate_upstream_credit_dollars')).toEqual([])
+  expect(await linesOf('tollgate_upstream_credit_dollars')).toEqual([])
 })

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
+import { usageOf } from '../vocabulary/testing/token-usage.ts'
 import { openai } from './openai/openai.ts'
 import { openaiCompatible } from './openai-compatible/openai-compatible.ts'
-import { answerOf, usageOf } from './openrouter/testing/exchange.ts'
+import { answerOf } from './openrouter/testing/exchange.ts'
 import { wire } from './testing/wires.ts'
 
 /* Whole answers of providers that bill by their counts: what is believed of them is what is believed of a stream. */
@@ -9,7 +10,7 @@ import { wire } from './testing/wires.ts'
 const NOTHING = { usage: null, costUsd: null, generationId: null }
 const chat = wire(openaiCompatible, 'chat')
 const prompt = { prompt_tokens: 30 }
-const ofPrompt = usageOf({ inputTokens: 30, outputTokens: 0 })
+const ofPrompt = usageOf('30 in, 0 out')
 
 test('an answer that counts its prompt alone is not counted, but embeddings are', () => {
   const answer = answerOf({ usage: prompt })

@@ -15,10 +15,11 @@ import {
   refusalOf,
 } from '../formats/testing/exchange.ts'
 import { editJson } from '../json/edit.ts'
+import { usageOf } from '../vocabulary/testing/token-usage.ts'
 import { anthropic } from './anthropic/anthropic.ts'
 import { openai } from './openai/openai.ts'
 import { openaiCompatible } from './openai-compatible/openai-compatible.ts'
-import { answerOf, usageOf } from './openrouter/testing/exchange.ts'
+import { answerOf } from './openrouter/testing/exchange.ts'
 import { wire } from './testing/wires.ts'
 import type { Wire } from './upstream.ts'
 
@@ -38,7 +39,7 @@ function read(of: Wire, events: readonly string[], call: { asksForUsage?: true }
 }
 
 const NOTHING = { usage: null, costUsd: null, generationId: null }
-const COUNTED = usageOf({ inputTokens: 30, outputTokens: 7 })
+const COUNTED = usageOf('30 in, 7 out')
 
 describe('a chat stream of OpenAI', () => {
   const chat = wire(openai, 'chat')
@@ -99,7 +100,7 @@ describe('a stream of a server like OpenAI', () => {
 
   test('that counts in every chunk is counted whole at its end alone', () => {
     const cut = read(chat, [growing(1), growing(2)]).reported
-    expect(cut).toEqual({ ...NOTHING, usage: usageOf({ inputTokens: 30, outputTokens: 2 }) })
+    expect(cut).toEqual({ ...NOTHING, usage: usageOf('30 in, 2 out') })
     expect(read(chat, [growing(1), growing(7), '[DONE]']).reported).toEqual({
       ...NOTHING,
       usage: COUNTED,
@@ -123,7 +124,7 @@ describe('a stream of a server like OpenAI', () => {
   })
 
   const prompt = { prompt_tokens: 30 }
-  const ofPrompt = usageOf({ inputTokens: 30, outputTokens: 0 })
+  const ofPrompt = usageOf('30 in, 0 out')
   test.each([
     ['none of its answer', [TEXT, chunk({ choices: [], usage: prompt })], 0],
     ['no tokens of its answer', [TEXT, LAST.replace('7,', '0,').replace('37', '30')], 0],
@@ -152,16 +153,10 @@ describe('a stream of a server like OpenAI', () => {
   test.each([
     [
       { prompt_tokens: 30, completion_tokens: 7, prompt_cache_hit_tokens: 20 },
-      { inputTokens: 10, cacheReadTokens: 20, outputTokens: 7 },
+      '10 in, 20 read, 7 out',
     ],
-    [
-      { prompt_tokens: 30, completion_tokens: 7, cached_tokens: 20 },
-      { inputTokens: 10, cacheReadTokens: 20, outputTokens: 7 },
-    ],
-    [
-      { prompt_tokens: 30, completion_tokens: 7, total_tokens: 97 },
-      { inputTokens: 30, outputTokens: 67 },
-    ],
+    [{ prompt_tokens: 30, completion_tokens: 7, cached_tokens: 20 }, '10 in, 20 read, 7 out'],
+    [{ prompt_tokens: 30, completion_tokens: 7, total_tokens: 97 }, '30 in, 67 out'],
   ])('reads %j', (usage, counts) => {
     expect(chat.readAnswer(answerOf({ usage })).reported.usage).toEqual(usageOf(counts))
   })
@@ -356,22 +351,17 @@ describe('messages of Anthropic', () => {
       server_tool_use: { web_search_requests: 2 },
     },
   }
-  const prompt = {
-    inputTokens: 10,
-    cacheReadTokens: 5,
-    cacheWriteTokens: 20,
-    cacheWriteLongTokens: 10,
-  }
+  const prompt = '10 in, 5 read, 20 written, 10 written long'
 
   test('count the prompt first, and the whole answer at the end, merged field by field', () => {
     const text = [start, delta, { type: 'message_stop' }].map((event) => JSON.stringify(event))
     expect(read(messages, text.slice(0, 1)).reported).toEqual({
       ...NOTHING,
-      usage: usageOf({ ...prompt, outputTokens: 1 }),
+      usage: usageOf(`${prompt}, 1 out`),
     })
     const whole = {
       ...NOTHING,
-      usage: usageOf({ ...prompt, outputTokens: 40, searches: 2 }),
+      usage: usageOf(`${prompt}, 40 out, 2 searches`),
       countsAreCost: true,
     }
     expect(read(messages, text.slice(0, 2)).reported).toEqual(whole)
@@ -384,7 +374,7 @@ describe('messages of Anthropic', () => {
     const events = text.map((event) => JSON.stringify(event))
     expect(read(messages, events).reported).toEqual({
       ...NOTHING,
-      usage: usageOf({ ...prompt, outputTokens: 1 }),
+      usage: usageOf(`${prompt}, 1 out`),
     })
   })
 })

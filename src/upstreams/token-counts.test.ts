@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { countsIn, usageOf } from '../vocabulary/testing/token-usage.ts'
 import { openaiCompatible } from './openai-compatible/openai-compatible.ts'
-import { answerOf, usageOf } from './openrouter/testing/exchange.ts'
+import { answerOf } from './openrouter/testing/exchange.ts'
 import { wire } from './testing/wires.ts'
-
-type Counts = Parameters<typeof usageOf>[0]
 
 /** The usage that is read from these counts of chat. */
 function chatUsage(usage: object) {
@@ -17,51 +16,47 @@ function messagesUsage(usage: object) {
 const SAID = { prompt_tokens: 100, completion_tokens: 20 }
 
 describe('counts of chat that contradict each other', () => {
-  test.each<[string, object, Counts]>([
+  test.each<[string, object, string]>([
     [
       'more read from a cache than there is prompt: it is the whole prompt',
       { ...SAID, prompt_tokens_details: { cached_tokens: 150 } },
-      { cacheReadTokens: 100, outputTokens: 20 },
+      '100 read, 20 out',
     ],
     [
       'the same, and a total that leaves no room for both',
       { ...SAID, total_tokens: 120, prompt_tokens_details: { cached_tokens: 150 } },
-      { cacheReadTokens: 100, outputTokens: 20 },
+      '100 read, 20 out',
     ],
     [
       'the same, and a total with both: the prompt was counted without them',
       { ...SAID, total_tokens: 270, prompt_tokens_details: { cached_tokens: 150 } },
-      { inputTokens: 100, cacheReadTokens: 150, outputTokens: 20 },
+      '100 in, 150 read, 20 out',
     ],
     [
       'more written to a cache than there is prompt',
       { ...SAID, prompt_tokens_details: { cached_tokens: 60, cache_write_tokens: 900 } },
-      { cacheReadTokens: 60, cacheWriteTokens: 40, outputTokens: 20 },
+      '60 read, 40 written, 20 out',
     ],
     [
       'more reasoning than output',
       { ...SAID, completion_tokens_details: { reasoning_tokens: 5_000 } },
-      { inputTokens: 100, outputTokens: 20, reasoningTokens: 20 },
+      '100 in, 20 out, 20 reasoning',
     ],
     [
       'more images and reasoning than output',
       { ...SAID, completion_tokens_details: { reasoning_tokens: 15, image_tokens: 15 } },
-      { inputTokens: 100, outputTokens: 20, reasoningTokens: 15, imageOutputTokens: 5 },
+      '100 in, 20 out, 15 reasoning, 5 images',
     ],
     [
       'a total above both: the output was counted without its reasoning',
       { ...SAID, total_tokens: 170 },
-      { inputTokens: 100, outputTokens: 70 },
+      '100 in, 70 out',
     ],
-    [
-      'a total below both says nothing',
-      { ...SAID, total_tokens: 7 },
-      { inputTokens: 100, outputTokens: 20 },
-    ],
+    ['a total below both says nothing', { ...SAID, total_tokens: 7 }, '100 in, 20 out'],
     [
       'a total and no prompt: the rest is the prompt',
       { completion_tokens: 20, total_tokens: 120 },
-      { inputTokens: 100, outputTokens: 20 },
+      '100 in, 20 out',
     ],
   ])('%s', (_, usage, counts) => {
     expect(chatUsage(usage)).toEqual(usageOf(counts))
@@ -80,7 +75,7 @@ describe('counts of chat that contradict each other', () => {
           completion_tokens_details: parts,
           server_tool_use: { web_search_requests: none },
         }),
-      ).toEqual(usageOf({ inputTokens: 100, outputTokens: 20 }))
+      ).toEqual(usageOf('100 in, 20 out'))
       expect(chatUsage({ prompt_tokens: none, completion_tokens: 20 })).toBeNull()
     },
   )
@@ -88,42 +83,18 @@ describe('counts of chat that contradict each other', () => {
 
 describe('cached tokens beside the prompt, and reasoning beside the output, are told by the total alone', () => {
   /** Of a prompt of 100 and an output of 20. By position: cached, reasoning, total. */
-  test.each<[string, [number, number, number], Counts]>([
-    ['both within', [60, 15, 120], { inputTokens: 40, cacheReadTokens: 60, outputTokens: 20 }],
-    ['cached beside', [60, 15, 180], { inputTokens: 100, cacheReadTokens: 60, outputTokens: 20 }],
-    [
-      'as many as the prompt',
-      [100, 0, 220],
-      { inputTokens: 100, cacheReadTokens: 100, outputTokens: 20 },
-    ],
-    ['reasoning beside', [60, 15, 135], { inputTokens: 40, cacheReadTokens: 60, outputTokens: 35 }],
-    ['both beside', [60, 15, 195], { inputTokens: 100, cacheReadTokens: 60, outputTokens: 35 }],
-    [
-      'as many of either: reasoning',
-      [60, 60, 180],
-      { inputTokens: 40, cacheReadTokens: 60, outputTokens: 80 },
-    ],
-    [
-      'neither: output that is not told',
-      [60, 15, 150],
-      { inputTokens: 40, cacheReadTokens: 60, outputTokens: 50 },
-    ],
-    [
-      'more cached than prompt, beside',
-      [150, 15, 270],
-      { inputTokens: 100, cacheReadTokens: 150, outputTokens: 20 },
-    ],
-    [
-      'the same, and reasoning',
-      [150, 15, 285],
-      { inputTokens: 100, cacheReadTokens: 150, outputTokens: 35 },
-    ],
-    [
-      'more cached than prompt, without room',
-      [150, 15, 269],
-      { cacheReadTokens: 100, outputTokens: 169 },
-    ],
-    ['nothing cached', [0, 15, 135], { inputTokens: 100, outputTokens: 35 }],
+  test.each<[string, [number, number, number], string]>([
+    ['both within', [60, 15, 120], '40 in, 60 read, 20 out'],
+    ['cached beside', [60, 15, 180], '100 in, 60 read, 20 out'],
+    ['as many as the prompt', [100, 0, 220], '100 in, 100 read, 20 out'],
+    ['reasoning beside', [60, 15, 135], '40 in, 60 read, 35 out'],
+    ['both beside', [60, 15, 195], '100 in, 60 read, 35 out'],
+    ['as many of either: reasoning', [60, 60, 180], '40 in, 60 read, 80 out'],
+    ['neither: output that is not told', [60, 15, 150], '40 in, 60 read, 50 out'],
+    ['more cached than prompt, beside', [150, 15, 270], '100 in, 150 read, 20 out'],
+    ['the same, and reasoning', [150, 15, 285], '100 in, 150 read, 35 out'],
+    ['more cached than prompt, without room', [150, 15, 269], '100 read, 169 out'],
+    ['nothing cached', [0, 15, 135], '100 in, 35 out'],
   ])('%s', (_, [cached, reasoning, total], counts) => {
     const usage = {
       ...SAID,
@@ -131,15 +102,15 @@ describe('cached tokens beside the prompt, and reasoning beside the output, are 
       prompt_tokens_details: { cached_tokens: cached },
       completion_tokens_details: { reasoning_tokens: reasoning },
     }
-    expect(chatUsage(usage)).toEqual(
-      usageOf({ ...counts, reasoningTokens: Math.min(reasoning, counts.outputTokens ?? 0) }),
-    )
+    const { outputTokens = 0 } = countsIn(counts)
+    const reasoningTokens = Math.min(reasoning, outputTokens)
+    expect(chatUsage(usage)).toEqual({ ...usageOf(counts), reasoningTokens })
   })
 
   test('tokens that are written to a cache count as those that are read from it', () => {
     const details = { cached_tokens: 30, cache_write_tokens: 20 }
     expect(chatUsage({ ...SAID, total_tokens: 170, prompt_tokens_details: details })).toEqual(
-      usageOf({ inputTokens: 100, cacheReadTokens: 30, cacheWriteTokens: 20, outputTokens: 20 }),
+      usageOf('100 in, 30 read, 20 written, 20 out'),
     )
   })
 })
@@ -147,7 +118,7 @@ describe('cached tokens beside the prompt, and reasoning beside the output, are 
 describe('counts of messages that contradict each other', () => {
   const SENT = { input_tokens: 10, output_tokens: 20 }
 
-  test.each<[string, object, Counts]>([
+  test.each<[string, object, string]>([
     [
       'more written for an hour than written',
       {
@@ -155,12 +126,12 @@ describe('counts of messages that contradict each other', () => {
         cache_creation_input_tokens: 30,
         cache_creation: { ephemeral_1h_input_tokens: 900, ephemeral_5m_input_tokens: 0 },
       },
-      { inputTokens: 10, cacheWriteLongTokens: 30, outputTokens: 20 },
+      '10 in, 30 written long, 20 out',
     ],
     [
       'more thinking than output',
       { ...SENT, output_tokens_details: { thinking_tokens: 5_000 } },
-      { inputTokens: 10, outputTokens: 20, reasoningTokens: 20 },
+      '10 in, 20 out, 20 reasoning',
     ],
   ])('%s', (_, usage, counts) => {
     expect(messagesUsage(usage)).toEqual(usageOf(counts))

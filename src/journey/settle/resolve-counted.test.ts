@@ -1,12 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { usageOf } from '../../upstreams/openrouter/testing/exchange.ts'
 import { formatDecimal, type Micros, micros } from '../../vocabulary/money.ts'
-import {
-  NOTHING_REPORTED,
-  type Outcome,
-  type Reported,
-  type TokenUsage,
-} from '../../vocabulary/outcome.ts'
+import { NOTHING_REPORTED, type Outcome, type Reported } from '../../vocabulary/outcome.ts'
+import { usageOf } from '../../vocabulary/testing/token-usage.ts'
 import { callWith, offerWith, usd } from '../hold-size/testing/offers.ts'
 import { resolveOutcome } from './resolve.ts'
 
@@ -21,11 +16,11 @@ const OFFER = offerWith({
   search: usd('0.01'),
 })
 
-const usage = (counts: Partial<TokenUsage>) =>
-  usageOf({ inputTokens: 100, outputTokens: 25, ...counts })
+/** The usage of 100 tokens in and 25 out, with these counts in addition or instead. */
+const usage = (counts = '0 searches') => usageOf(`100 in, 25 out, ${counts}`)
 
-const PARTIAL: Reported = { ...NOTHING_REPORTED, usage: usage({ outputTokens: 1 }) }
-const COUNTED: Reported = { ...NOTHING_REPORTED, usage: usage({}), countsAreCost: true }
+const PARTIAL: Reported = { ...NOTHING_REPORTED, usage: usage('1 out') }
+const COUNTED: Reported = { ...NOTHING_REPORTED, usage: usage(), countsAreCost: true }
 
 function resolve(outcome: Outcome, { stream = true, grantedMicros = micros(1_000_000) } = {}) {
   const call = callWith({ stream, textTokens: 100 })
@@ -47,18 +42,13 @@ function left(reported: Reported, relayedTokens: number, silentMs = 0): Outcome 
 }
 
 describe('counts of a whole answer are its cost', () => {
-  test.each<[string, Partial<TokenUsage>, string, number]>([
-    ['input and output', {}, '0.0002', 210],
-    ['cache reads', { cacheReadTokens: 1_000 }, '0.0003', 315],
-    [
-      'cache writes of both lifetimes',
-      { cacheWriteTokens: 80, cacheWriteLongTokens: 50 },
-      '0.0004',
-      420,
-    ],
-    ['reasoning, which is part of the output', { reasoningTokens: 20 }, '0.0002', 210],
-    ['searches', { searches: 2 }, '0.0202', 21_210],
-    ['nothing written', { outputTokens: 0 }, '0.0001', 105],
+  test.each<[string, string, string, number]>([
+    ['input and output', '0 read', '0.0002', 210],
+    ['cache reads', '1,000 read', '0.0003', 315],
+    ['cache writes of both lifetimes', '80 written, 50 written long', '0.0004', 420],
+    ['reasoning, which is part of the output', '20 reasoning', '0.0002', 210],
+    ['searches', '2 searches', '0.0202', 21_210],
+    ['nothing written', '0 out', '0.0001', 105],
   ])('%s', (_, counts, costUsd, chargeMicros) => {
     const reported = { ...COUNTED, usage: usage(counts) }
     const resolution = resolve({ kind: 'completed', reported })
@@ -114,7 +104,7 @@ test('a stream that was to be counted and was not is estimated by its text, with
 })
 
 test('a stream that counted its prompt alone is charged that, and its text by an estimate', () => {
-  const reported = { ...NOTHING_REPORTED, usage: usage({ outputTokens: 0 }), uncountedTokens: 25 }
+  const reported = { ...NOTHING_REPORTED, usage: usage('0 out'), uncountedTokens: 25 }
   expect(resolve({ kind: 'completed', reported })).toEqual({
     kind: 'provisional',
     chargeMicros: 210,

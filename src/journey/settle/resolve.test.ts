@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { usageOf } from '../../upstreams/openrouter/testing/exchange.ts'
 import type { Call } from '../../vocabulary/call.ts'
 import { type Decimal, micros, parseDecimal } from '../../vocabulary/money.ts'
 import {
@@ -10,6 +9,7 @@ import {
   type Resolution,
   type TokenUsage,
 } from '../../vocabulary/outcome.ts'
+import { usageOf } from '../../vocabulary/testing/token-usage.ts'
 import { callWith, offerWith, usd } from '../hold-size/testing/offers.ts'
 import { resolveOutcome } from './resolve.ts'
 
@@ -22,11 +22,9 @@ function cost(text: string): Decimal {
   return decimal
 }
 
-const tokens = (inputTokens: number, outputTokens: number) => usageOf({ inputTokens, outputTokens })
-
 // Reports in every combination. The cost is 0.001; the counts cost 20 micro-dollars.
 const COST = cost('0.001')
-const COUNTS = tokens(10, 5)
+const COUNTS = usageOf('10 in, 5 out')
 const ID = 'gen-1'
 const ALL: Reported = { usage: COUNTS, costUsd: COST, generationId: ID }
 const COST_AND_ID: Reported = { ...ALL, usage: null }
@@ -244,7 +242,7 @@ describe('a client that left a stream', () => {
     const call = callWith({ stream: true, outputCapTokens: 100 })
     const chargeOf = (reported: Reported) => inWords(resolve(left(reported, 5_000), call))
     expect(chargeOf(ID_ALONE)).toBe(`provisional estimate ${withFee(promptTokens + 2 * 100)}`)
-    const counted = { ...ID_ALONE, usage: tokens(10, 120) }
+    const counted = { ...ID_ALONE, usage: usageOf('10 in, 120 out') }
     expect(chargeOf(counted)).toBe(`provisional estimate ${withFee(10 + 2 * 120)}`)
   })
 })
@@ -292,7 +290,8 @@ test('a cost or counts above any real amount count as none', () => {
   expect(resolved(ended.completed(absurd), WHOLE)).toBe(ESTIMATE)
   expect(resolved(ended.completed({ ...absurd, generationId: null }), WHOLE)).toBe(UNRESOLVED)
   expect(resolved(ended.failed(absurd), WHOLE)).toBe(RELEASED)
-  const many = tokens(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)
+  const most = Number.MAX_SAFE_INTEGER
+  const many = usageOf({ inputTokens: most, outputTokens: most })
   const counted = { ...COUNTS_AND_ID, usage: many }
   expect(resolved(ended.completed(counted), WHOLE)).toBe(UNRESOLVED_WITH_ID)
 })

@@ -1,15 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { usageOf } from '../../upstreams/openrouter/testing/exchange.ts'
 import { NO_MEDIA } from '../../vocabulary/call.ts'
 import { chargeForCost } from '../../vocabulary/money.ts'
 import type { PriceTable } from '../../vocabulary/offer.ts'
-import type { TokenUsage } from '../../vocabulary/outcome.ts'
+import { usageOf } from '../../vocabulary/testing/token-usage.ts'
 import { callWith, OPEN, offerWith, SAGE, usd } from '../hold-size/testing/offers.ts'
 import { costOfUsage, estimateUsage } from './usage-charge.ts'
 
 const NO_TOKENS = usageOf({})
 
-type Row = readonly [name: string, Partial<TokenUsage>, chargeMicros: number, PriceTable?]
+type Row = readonly [name: string, counts: string, chargeMicros: number, PriceTable?]
 
 describe('a charge from token counts', () => {
   const listed = offerWith({
@@ -18,37 +17,28 @@ describe('a charge from token counts', () => {
     imageOutput: usd('0.00003'),
   }).prices
   const plain = offerWith({ output: usd('0.000001') }).prices
-  const some = { outputTokens: 100, reasoningTokens: 30, imageOutputTokens: 20 }
-  const cached = { cacheReadTokens: 1_000, cacheWriteTokens: 200, cacheWriteLongTokens: 50 }
+  const some = '100 out, 30 reasoning, 20 images'
   const rows: readonly Row[] = [
     // (1,000 × 3 + 500 × 15) × 1.05
-    ['input and output', { inputTokens: 1_000, outputTokens: 500 }, 11_025],
+    ['input and output', '1,000 in, 500 out', 11_025],
     // (100 × 3 + 1,000 × 0.3 + 200 × 3.75 + 50 × 6) × 1.05 = 1,732.5
     [
       'each class of cached input at its own price, half a micro-dollar up',
-      { inputTokens: 100, ...cached },
+      '100 in, 1,000 read, 200 written, 50 written long',
       1_733,
     ],
     // 0.2 × 1.05 = 0.21 and 3 × 0.2 × 1.05 = 0.63
-    ['below half a micro-dollar down', { inputTokens: 1 }, 0, OPEN.prices],
-    ['above half a micro-dollar up', { inputTokens: 3 }, 1, OPEN.prices],
-    ['searches', { searches: 3 }, 31_500],
-    ['the price of the request', {}, 18_900, offerWith({ request: usd('0.018') }).prices],
-    [
-      'a prompt at the threshold, with its cached tokens',
-      { inputTokens: 100_000, cacheReadTokens: 100_000 },
-      346_500,
-    ],
+    ['below half a micro-dollar down', '1 in', 0, OPEN.prices],
+    ['above half a micro-dollar up', '3 in', 1, OPEN.prices],
+    ['searches', '3 searches', 31_500],
+    ['the price of the request', '0 in', 18_900, offerWith({ request: usd('0.018') }).prices],
+    ['a prompt at the threshold, with its cached tokens', '100,000 in, 100,000 read', 346_500],
     // (100,001 × 6 + 100,000 × 0.6 + 10 × 22.5) × 1.05 = 693,242.55
-    [
-      'a prompt above it, output included',
-      { inputTokens: 100_001, cacheReadTokens: 100_000, outputTokens: 10 },
-      693_243,
-    ],
+    ['a prompt above it, output included', '100,001 in, 100,000 read, 10 out', 693_243],
     // (200,002 × 3 + 10,000) × 1.05 = 640,506.3
     [
       'a prompt read twice around a search, each time below the threshold',
-      { inputTokens: 200_002, searches: 1 },
+      '200,002 in, 1 searches',
       640_506,
     ],
     // (50 × 1 + 30 × 2 + 20 × 30) × 1.05 = 745.5
@@ -57,7 +47,7 @@ describe('a charge from token counts', () => {
     // (0 × 1 + 100 × 2 + 0 × 30) × 1.05
     [
       'parts of the output that exceed the whole, once',
-      { outputTokens: 100, reasoningTokens: 300, imageOutputTokens: 300 },
+      '100 out, 300 reasoning, 300 images',
       210,
       listed,
     ],

@@ -1,20 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { micros, parseDecimal } from '../../vocabulary/money.ts'
 import type { Correction, RequestFacts, TokenUsage } from '../../vocabulary/outcome.ts'
+import { usageOf } from '../../vocabulary/testing/token-usage.ts'
 import type { Bench } from '../testing/bench.ts'
 import { BENCHES } from '../testing/benches.ts'
 import { FACTS, runScript } from '../testing/script.ts'
 
-const COUNTED: TokenUsage = {
-  inputTokens: 10,
-  cacheReadTokens: 1,
-  cacheWriteTokens: 2,
-  cacheWriteLongTokens: 3,
-  outputTokens: 4,
-  reasoningTokens: 1,
-  imageOutputTokens: 0,
-  searches: 2,
-}
+const COUNTED = usageOf('10 in, 1 read, 2 written, 3 written long, 4 out, 1 reasoning, 2 searches')
 const ON_RECORD: TokenUsage = { ...COUNTED, outputTokens: 400, cacheWriteTokens: 0, searches: 0 }
 const COST = parseDecimal('0.00002')
 

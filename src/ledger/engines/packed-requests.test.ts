@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Decimal, micros, parseDecimal } from '../../vocabulary/money.ts'
 import type { Resolution } from '../../vocabulary/outcome.ts'
+import { EACH_COUNT } from '../../vocabulary/testing/token-usage.ts'
 import type { SettleInput } from '../ledger.ts'
 import type { OpenedHold } from '../rules/rebook.ts'
 import {
@@ -52,17 +53,6 @@ const RESOLUTIONS: readonly Resolution[] = [
   { kind: 'unresolved', generationId: 'G' },
 ]
 
-const USAGE = {
-  inputTokens: 1,
-  cacheReadTokens: 2,
-  cacheWriteTokens: 3,
-  cacheWriteLongTokens: 4,
-  outputTokens: 5,
-  reasoningTokens: 6,
-  imageOutputTokens: 7,
-  searches: 8,
-}
-
 test('a packed hold is read as it was, on one line', () => {
   expect(packHold(OPENED)).not.toContain('\n')
   expect(unpackHold(packHold(OPENED))).toEqual(OPENED)
@@ -72,7 +62,7 @@ test.each(RESOLUTIONS)(
   'a packed request that ended as $kind is read as it was, on one line',
   (resolution) => {
     const facts = { httpStatus: 200, errorCode: null, generationId: 'G', firstByteAtMs: 12 }
-    for (const usage of [USAGE, null]) {
+    for (const usage of [EACH_COUNT, null]) {
       const settle: SettleInput = { requestId: 'R1', resolution, facts: { ...facts, usage } }
       const line = packRequest(packHold(OPENED), settle)
       expect(line).not.toContain('\n')

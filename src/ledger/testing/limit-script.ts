@@ -1,7 +1,6 @@
 import type { AccountRow } from '../../store/schema.ts'
 import { ALLOWANCE_PERIODS } from '../../vocabulary/allowance.ts'
 import { micros } from '../../vocabulary/money.ts'
-import type { RequestFacts } from '../../vocabulary/outcome.ts'
 import type { OpenHoldVerdict, OwnLimits } from '../ledger.ts'
 
 const OWN_LIMITS: Readonly<Record<string, keyof OwnLimits>> = {
@@ -30,21 +29,6 @@ export function ownLimitsOf(
       allowancePeriod,
       allowanceTimeZone: zone,
     },
-  }
-}
-
-/** The usage of an answer that used so many tokens; null: it has none. */
-export function usageOf(tokens: string | undefined): RequestFacts['usage'] {
-  if (tokens === undefined) return null
-  return {
-    inputTokens: Number(tokens),
-    cacheReadTokens: 0,
-    cacheWriteTokens: 0,
-    cacheWriteLongTokens: 0,
-    outputTokens: 0,
-    reasoningTokens: 0,
-    imageOutputTokens: 0,
-    searches: 0,
   }
 }
 

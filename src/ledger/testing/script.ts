@@ -7,10 +7,11 @@ import {
 } from '../../vocabulary/money.ts'
 import type { Correction, RequestFacts, Resolution } from '../../vocabulary/outcome.ts'
 import type { PaymentJudgment, PurchaseFact } from '../../vocabulary/purchase.ts'
+import { usageOf } from '../../vocabulary/testing/token-usage.ts'
 import type { OpenHoldInput, Settled } from '../ledger.ts'
 import type { PostPurchaseInput } from '../rules/post-purchase.ts'
 import type { Bench } from './bench.ts'
-import { ownLimitsOf, periodText, refusalText, usageOf } from './limit-script.ts'
+import { ownLimitsOf, periodText, refusalText } from './limit-script.ts'
 
 /**
  * Runs a script of one action a line and returns it with what each action answered, so that a test
@@ -79,7 +80,8 @@ const ACTIONS: Readonly<Record<string, (bench: Bench, words: Words) => Promise<s
   open: runOpen,
   async settle(bench, [requestId = '', ...words]) {
     const resolution = resolutionOf(words, await feeOf(bench, requestId))
-    const facts = { ...FACTS, usage: usageOf(after(words, 'used')) }
+    const used = after(words, 'used')
+    const facts = { ...FACTS, usage: used === undefined ? null : usageOf(`${used} in`) }
     const input = { requestId, resolution, facts }
     const settled = await bench.ledger.settle(input)
     return `${chargeText(settled)}${settled.settledNow ? '' : ' before'}`

@@ -1,3 +1,4 @@
+import { NO_COUNTS } from '../../../simulator/price.ts'
 import { type Simulator, startSimulator } from '../../../simulator/simulator.ts'
 import {
   listUnsettled,
@@ -251,20 +252,6 @@ async function leave(
 }
 
 function generationOf(id: string, totalUsd: number) {
-  const counts = {
-    inputTokens: 1,
-    cacheReadTokens: 0,
-    cacheWriteTokens: 0,
-    cacheWriteLongTokens: 0,
-    outputTokens: 1,
-    reasoningTokens: 0,
-    rejectedTokens: 0,
-    imageOutputTokens: 0,
-    inputImages: 0,
-    outputImages: 0,
-    searches: 0,
-    parsedFiles: 0,
-  }
   return {
     id,
     modelId: 'author/name',
@@ -274,7 +261,7 @@ function generationOf(id: string, totalUsd: number) {
     streamed: false,
     cancelled: false,
     finishReason: 'stop',
-    counts,
+    counts: { ...NO_COUNTS, inputTokens: 1, outputTokens: 1 },
     cost: { totalUsd, promptUsd: 0, completionUsd: totalUsd },
   } as const
 }

@@ -1,57 +1,22 @@
 import { describe, expect, test } from 'vitest'
+import { usageOf } from '../../vocabulary/testing/token-usage.ts'
 import { chat, completions, embeddings, images } from './chat.ts'
-import { answerFixture, answerOf, plainReport, reportOf, usageOf } from './testing/exchange.ts'
+import { answerFixture, answerOf, plainReport, reportOf } from './testing/exchange.ts'
 
 describe('the report of a whole answer', () => {
   test.each([
-    [
-      'chat-basic.json',
-      chat,
-      { inputTokens: 21, outputTokens: 9 },
-      '0.000198',
-      '001-aB3dE5fG7hJ9kL1mN2pQ',
-    ],
-    [
-      'chat-cache.json',
-      chat,
-      { inputTokens: 500, cacheReadTokens: 20_000, cacheWriteTokens: 10_000, outputTokens: 120 },
-      '0.0468',
-      '007-cc',
-    ],
-    [
-      'chat-web-search.json',
-      chat,
-      { inputTokens: 5_200, outputTokens: 350, searches: 3 },
-      '0.05085',
-      '009-ws',
-    ],
-    [
-      'chat-image-in-reply.json',
-      chat,
-      { inputTokens: 900, outputTokens: 1_300, imageOutputTokens: 1_290 },
-      '0.038995',
-      '010-im',
-    ],
-    ['completions-basic.json', completions, { inputTokens: 6, outputTokens: 8 }, '0.000025', '101'],
-    [
-      'completions-chat-shaped.json',
-      completions,
-      { inputTokens: 2, outputTokens: 1 },
-      '0.000005',
-      '110',
-    ],
-    ['embeddings-basic.json', embeddings, { inputTokens: 2 }, '0.00000004', '401'],
-    ['embeddings-base64.json', embeddings, { inputTokens: 2 }, '0.00000004', '403'],
-    ['embeddings-no-cost.json', embeddings, { inputTokens: 2 }, null, '405'],
-    ['embeddings-no-cost-no-id.json', embeddings, { inputTokens: 2 }, null, null],
-    ['embeddings-no-id.json', embeddings, { inputTokens: 2 }, '0.00000004', null],
-    [
-      'images-basic.json',
-      images,
-      { outputTokens: 4_175, imageOutputTokens: 4_175 },
-      '0.0399965',
-      null,
-    ],
+    ['chat-basic.json', chat, '21 in, 9 out', '0.000198', '001-aB3dE5fG7hJ9kL1mN2pQ'],
+    ['chat-cache.json', chat, '500 in, 20,000 read, 10,000 written, 120 out', '0.0468', '007-cc'],
+    ['chat-web-search.json', chat, '5,200 in, 350 out, 3 searches', '0.05085', '009-ws'],
+    ['chat-image-in-reply.json', chat, '900 in, 1,300 out, 1,290 images', '0.038995', '010-im'],
+    ['completions-basic.json', completions, '6 in, 8 out', '0.000025', '101'],
+    ['completions-chat-shaped.json', completions, '2 in, 1 out', '0.000005', '110'],
+    ['embeddings-basic.json', embeddings, '2 in', '0.00000004', '401'],
+    ['embeddings-base64.json', embeddings, '2 in', '0.00000004', '403'],
+    ['embeddings-no-cost.json', embeddings, '2 in', null, '405'],
+    ['embeddings-no-cost-no-id.json', embeddings, '2 in', null, null],
+    ['embeddings-no-id.json', embeddings, '2 in', '0.00000004', null],
+    ['images-basic.json', images, '4,175 out, 4,175 images', '0.0399965', null],
   ])('%s', (fileName, format, counts, cost, generation) => {
     const reading = format.readAnswer(answerFixture(fileName))
     expect(reading.kind).toBe('success')
@@ -89,12 +54,12 @@ describe('the report of a whole answer', () => {
   test.each([
     [
       { prompt_tokens: 10, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 30 } },
-      usageOf({ inputTokens: 0, cacheReadTokens: 10, outputTokens: 2 }),
+      usageOf('0 in, 10 read, 2 out'),
     ],
-    [{ prompt_tokens: 10 }, usageOf({ inputTokens: 10 })],
+    [{ prompt_tokens: 10 }, usageOf('10 in')],
     [
       { completion_tokens: 2, server_tool_use: { web_search_requests: 1 } },
-      usageOf({ outputTokens: 2, searches: 1 }),
+      usageOf('2 out, 1 search'),
     ],
     [{ prompt_tokens: -1, completion_tokens: 1.5 }, null],
     [{ prompt_tokens: '10' }, null],
@@ -110,7 +75,7 @@ describe('the report of a whole answer', () => {
     [
       'chat-choice-error.json',
       {
-        usage: usageOf({ inputTokens: 40, outputTokens: 15 }),
+        usage: usageOf('40 in, 15 out'),
         cost: '0',
         generationId: 'gen-1795000015-pe',
       },

@@ -2,11 +2,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Fault } from '../../../simulator/faults.ts'
 import { type Simulator, startSimulator } from '../../../simulator/simulator.ts'
 import { formatDecimal } from '../../vocabulary/money.ts'
+import { usageOf } from '../../vocabulary/testing/token-usage.ts'
 import { upstreamSettings } from '../testing/upstream-settings.ts'
 import { Upstream } from '../upstream.ts'
 import { fetchGeneration } from './look-ups.ts'
 import { openrouter } from './openrouter.ts'
-import { usageOf } from './testing/exchange.ts'
 
 const LOOKUP = { path: '/generation' }
 
@@ -85,13 +85,7 @@ describe('a record', () => {
       tokens_completion: 999,
     }
     expect(await answerTo({ rawBody: JSON.stringify({ data: record }) })).toMatchObject({
-      usage: usageOf({
-        inputTokens: 100,
-        cacheReadTokens: 20,
-        outputTokens: 50,
-        reasoningTokens: 30,
-        imageOutputTokens: 7,
-      }),
+      usage: usageOf('100 in, 20 read, 50 out, 30 reasoning, 7 images'),
     })
   })
 

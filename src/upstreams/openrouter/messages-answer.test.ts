@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { messages as format } from '../../formats/messages.ts'
 import { eventOf } from '../../formats/testing/exchange.ts'
 import { Problem } from '../../vocabulary/problem.ts'
+import { usageOf } from '../../vocabulary/testing/token-usage.ts'
 import { messages } from './messages.ts'
 import {
   answerFixture,
@@ -11,32 +12,16 @@ import {
   plainReport,
   problemOf,
   reportOf,
-  usageOf,
 } from './testing/exchange.ts'
 
 describe('the report of a whole answer', () => {
   test.each([
-    ['messages-basic.json', { inputTokens: 12, outputTokens: 18 }, '0.000306', '201'],
+    ['messages-basic.json', '12 in, 18 out', '0.000306', '201'],
     // A message id is no generation id; the relay reads the header.
-    ['messages-own-id.json', { inputTokens: 12, outputTokens: 18 }, '0.000306', null],
-    [
-      'messages-web-search.json',
-      { inputTokens: 900, outputTokens: 200, searches: 2 },
-      '0.0257',
-      '206',
-    ],
-    [
-      'messages-cache.json',
-      {
-        inputTokens: 50,
-        cacheReadTokens: 60_000,
-        cacheWriteTokens: 1_200,
-        outputTokens: 90,
-      },
-      '0.024',
-      '207',
-    ],
-    ['messages-fast-mode.json', { inputTokens: 30, outputTokens: 40 }, '0.00138', '215'],
+    ['messages-own-id.json', '12 in, 18 out', '0.000306', null],
+    ['messages-web-search.json', '900 in, 200 out, 2 searches', '0.0257', '206'],
+    ['messages-cache.json', '50 in, 60,000 read, 1,200 written, 90 out', '0.024', '207'],
+    ['messages-fast-mode.json', '30 in, 40 out', '0.00138', '215'],
   ])('%s', (fileName, counts, cost, generation) => {
     const reading = messages.readAnswer(answerFixture(fileName))
     expect(reading.kind).toBe('success')
@@ -46,18 +31,18 @@ describe('the report of a whole answer', () => {
   test.each([
     [
       { cache_creation_input_tokens: 300, cache_creation: { ephemeral_1h_input_tokens: 200 } },
-      { cacheWriteTokens: 100, cacheWriteLongTokens: 200 },
+      '100 written, 200 written long',
     ],
     [
       { cache_creation: { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 200 } },
-      { cacheWriteTokens: 100, cacheWriteLongTokens: 200 },
+      '100 written, 200 written long',
     ],
-    [{ cache_creation_input_tokens: 300 }, { cacheWriteTokens: 300 }],
-    [{ output_tokens_details: { thinking_tokens: 5 } }, { reasoningTokens: 5 }],
+    [{ cache_creation_input_tokens: 300 }, '300 written'],
+    [{ output_tokens_details: { thinking_tokens: 5 } }, '5 reasoning'],
   ])('usage %j is %j', (given, expected) => {
     const answer = { usage: { input_tokens: 1, output_tokens: 9, ...given } }
     expect(messages.readAnswer(answerOf(answer)).reported.usage).toEqual(
-      usageOf({ inputTokens: 1, outputTokens: 9, ...expected }),
+      usageOf(`1 in, 9 out, ${expected}`),
     )
   })
 
@@ -89,9 +74,9 @@ describe('the report of a whole answer', () => {
 
 describe('a stream', () => {
   test.each([
-    ['messages-stream.sse', { inputTokens: 12, outputTokens: 6 }, '0.000126', '203'],
-    ['messages-stream-no-cost.sse', { inputTokens: 12, outputTokens: 6 }, null, '204'],
-    ['messages-stream-tool-call.sse', { inputTokens: 410, outputTokens: 60 }, null, '205'],
+    ['messages-stream.sse', '12 in, 6 out', '0.000126', '203'],
+    ['messages-stream-no-cost.sse', '12 in, 6 out', null, '204'],
+    ['messages-stream-tool-call.sse', '410 in, 60 out', null, '205'],
   ])('%s is relayed to its end, and its report is read', (fileName, counts, cost, generation) => {
     const observer = messages.observeStream({})
     const events = eventsFixture(fileName)
@@ -104,7 +89,7 @@ describe('a stream', () => {
     const observer = messages.observeStream({})
     kindsOf(observer, eventsFixture('messages-stream.sse').slice(0, 1))
     expect(plainReport(observer.reported())).toEqual({
-      usage: usageOf({ inputTokens: 12, outputTokens: 1 }),
+      usage: usageOf('12 in, 1 out'),
       cost: null,
       generationId: 'gen-1795000203',
     })
@@ -114,7 +99,7 @@ describe('a stream', () => {
     const observer = messages.observeStream({})
     const kinds = kindsOf(observer, eventsFixture('messages-stream-error.sse'))
     expect(kinds).toEqual(['relay', 'relay', 'relay', 'error'])
-    expect(observer.reported().usage).toEqual(usageOf({ inputTokens: 12, outputTokens: 1 }))
+    expect(observer.reported().usage).toEqual(usageOf('12 in, 1 out'))
   })
 
   const start = (usage: object) =>
@@ -132,26 +117,22 @@ describe('a stream', () => {
 
   test.each([
     // Counts are cumulative: the last one counts, and none are added up.
-    [
-      { input_tokens: 10, output_tokens: 1 },
-      { output_tokens: 20 },
-      { inputTokens: 10, outputTokens: 20 },
-    ],
+    [{ input_tokens: 10, output_tokens: 1 }, { output_tokens: 20 }, '10 in, 20 out'],
     // Some providers know the input only at the end, and some only at the start.
     [
       { input_tokens: 0, output_tokens: 0 },
       { input_tokens: 50, cache_read_input_tokens: 950, output_tokens: 20 },
-      { inputTokens: 50, cacheReadTokens: 950, outputTokens: 20 },
+      '50 in, 950 read, 20 out',
     ],
     [
       { input_tokens: 50, cache_read_input_tokens: 950, output_tokens: 1 },
       { input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 20 },
-      { inputTokens: 50, cacheReadTokens: 950, outputTokens: 20 },
+      '50 in, 950 read, 20 out',
     ],
     [
       { input_tokens: 1_000, output_tokens: 1 },
       { input_tokens: 50, cache_read_input_tokens: 950, output_tokens: 20 },
-      { inputTokens: 50, cacheReadTokens: 950, outputTokens: 20 },
+      '50 in, 950 read, 20 out',
     ],
     [
       {
@@ -161,12 +142,12 @@ describe('a stream', () => {
         output_tokens: 1,
       },
       { input_tokens: 5, cache_creation_input_tokens: 300, output_tokens: 20 },
-      { inputTokens: 5, cacheWriteLongTokens: 300, outputTokens: 20 },
+      '5 in, 300 written long, 20 out',
     ],
     [
       { input_tokens: 5, output_tokens: 1 },
       { input_tokens: null, output_tokens: 20, server_tool_use: { web_search_requests: 3 } },
-      { inputTokens: 5, outputTokens: 20, searches: 3 },
+      '5 in, 20 out, 3 searches',
     ],
   ])('usage %j, then %j, is %j', (first, last, expected) => {
     const observer = messages.observeStream({})

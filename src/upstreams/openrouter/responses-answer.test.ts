@@ -3,6 +3,7 @@ import type { StreamEvent } from '../../formats/format.ts'
 import { responses as format } from '../../formats/responses.ts'
 import { eventOf } from '../../formats/testing/exchange.ts'
 import { Problem } from '../../vocabulary/problem.ts'
+import { usageOf } from '../../vocabulary/testing/token-usage.ts'
 import { responses } from './responses.ts'
 import {
   answerFixture,
@@ -12,7 +13,6 @@ import {
   plainReport,
   problemOf,
   reportOf,
-  usageOf,
 } from './testing/exchange.ts'
 
 const NOTHING = { usage: null, cost: null, generationId: null }
@@ -25,7 +25,7 @@ describe('the report of a whole answer', () => {
   ])('%s', (fileName, generation) => {
     const reading = responses.readAnswer(answerFixture(fileName))
     expect(reading.kind).toBe('success')
-    const counts = { inputTokens: 14, outputTokens: 7 }
+    const counts = '14 in, 7 out'
     expect(plainReport(reading.reported)).toEqual(
       reportOf({ counts, cost: '0.000147', generation }),
     )
@@ -40,14 +40,7 @@ describe('the report of a whole answer', () => {
       server_tool_use_details: { web_search_requests: 2 },
     }
     expect(responses.readAnswer(answerOf({ usage })).reported.usage).toEqual(
-      usageOf({
-        inputTokens: 100,
-        cacheReadTokens: 600,
-        cacheWriteTokens: 300,
-        outputTokens: 50,
-        reasoningTokens: 40,
-        searches: 2,
-      }),
+      usageOf('100 in, 600 read, 300 written, 50 out, 40 reasoning, 2 searches'),
     )
   })
 
@@ -73,27 +66,12 @@ describe('the report of a whole answer', () => {
 
 describe('a stream', () => {
   test.each([
-    ['responses-stream.sse', { inputTokens: 14, outputTokens: 7 }, '0.000147', '303'],
-    ['responses-stream-data-only.sse', { inputTokens: 14, outputTokens: 7 }, '0.000147', '304'],
-    [
-      'responses-stream-function-call.sse',
-      { inputTokens: 220, outputTokens: 35 },
-      '0.001185',
-      '305',
-    ],
-    ['responses-stream-incomplete.sse', { inputTokens: 14, outputTokens: 512 }, '0.007722', '307'],
-    [
-      'responses-stream-reasoning.sse',
-      { inputTokens: 300, outputTokens: 800, reasoningTokens: 700 },
-      '0.0129',
-      '311',
-    ],
-    [
-      'responses-stream-unknown-events.sse',
-      { inputTokens: 14, outputTokens: 7 },
-      '0.000147',
-      '313',
-    ],
+    ['responses-stream.sse', '14 in, 7 out', '0.000147', '303'],
+    ['responses-stream-data-only.sse', '14 in, 7 out', '0.000147', '304'],
+    ['responses-stream-function-call.sse', '220 in, 35 out', '0.001185', '305'],
+    ['responses-stream-incomplete.sse', '14 in, 512 out', '0.007722', '307'],
+    ['responses-stream-reasoning.sse', '300 in, 800 out, 700 reasoning', '0.0129', '311'],
+    ['responses-stream-unknown-events.sse', '14 in, 7 out', '0.000147', '313'],
   ])('%s is relayed to its end, and its report is read', (fileName, counts, cost, generation) => {
     const observer = responses.observeStream({})
     const events = eventsFixture(fileName)
@@ -159,7 +137,7 @@ describe('a stream', () => {
     const observer = responses.observeStream({})
     expect(kindsOf(observer, [error, failed])).toEqual(['error', 'drop'])
     expect(plainReport(observer.reported())).toEqual({
-      usage: usageOf({ inputTokens: 3, outputTokens: 1 }),
+      usage: usageOf('3 in, 1 out'),
       cost: '0.01',
       generationId: 'gen-1',
     })

@@ -14,8 +14,9 @@ import { editJson } from '../../../json/edit.ts'
 import type { JsonBody } from '../../../json/walk.ts'
 import { formatDecimal } from '../../../vocabulary/money.ts'
 import type { Offer } from '../../../vocabulary/offer.ts'
-import type { Reported, TokenUsage } from '../../../vocabulary/outcome.ts'
+import type { Reported } from '../../../vocabulary/outcome.ts'
 import type { Problem } from '../../../vocabulary/problem.ts'
+import { usageOf } from '../../../vocabulary/testing/token-usage.ts'
 import type { AnswerReading, StreamEventReading, StreamObserver, Wire } from '../../upstream.ts'
 import { openrouter } from '../openrouter.ts'
 
@@ -93,9 +94,9 @@ export function plainReport({ usage, costUsd, generationId }: Reported): {
   return { usage, cost: costUsd === null ? null : formatDecimal(costUsd), generationId }
 }
 
-/** The report of a recorded answer: `generation` is the end of its id. */
+/** The report of a recorded answer: `counts` as `usageOf` reads them, `generation` the end of its id. */
 export function reportOf(recorded: {
-  readonly counts: Partial<TokenUsage>
+  readonly counts: string
   readonly cost: string | null
   readonly generation: string | null
 }): ReturnType<typeof plainReport> {
@@ -108,19 +109,4 @@ export function reportOf(recorded: {
 export function problemOf(reading: AnswerReading | StreamEventReading): Problem {
   if (reading.kind !== 'error' && reading.kind !== 'terminalError') throw new Error('no error')
   return problemForProviderError(reading.error, { retryAfter: undefined, sent: NOTHING_SENT })
-}
-
-/** These token counts, and zero for all others. */
-export function usageOf(counts: Partial<TokenUsage>): TokenUsage {
-  return {
-    inputTokens: 0,
-    cacheReadTokens: 0,
-    cacheWriteTokens: 0,
-    cacheWriteLongTokens: 0,
-    outputTokens: 0,
-    reasoningTokens: 0,
-    imageOutputTokens: 0,
-    searches: 0,
-    ...counts,
-  }
 }
