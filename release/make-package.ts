@@ -18,8 +18,8 @@ import { lockOfUsers } from './lock-of-users.ts'
 /**
  * `npm run package [-- folder]`: makes the package of users in build/release/, or in the folder, and prints its path.
  * Node erases no types below `node_modules`, so that the compiler does it here, file for file; the page is built, and
- * the packages that the program needs are inside, in the versions of the lock. Beside the package stand its bill of
- * materials and the checksums of both. The same sources make the same bytes.
+ * the packages that the program needs are inside, in the versions of the lock. It checks no types: `npm run check` does.
+ * Beside the package stand its bill of materials and the checksums of both. The same sources make the same bytes.
  */
 
 const ROOT = join(import.meta.dirname, '..')
