@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { HANG_LIMITS } from './test/hang-limits.ts'
+import { LOADED_BY_NODE } from './test/loaded-by-node.ts'
 import { SlowFirst } from './tidy/slow-first.ts'
 import { TallyReporter } from './tidy/tally-reporter.ts'
 
@@ -22,6 +23,7 @@ const exclude = [
 // The threads of its stores stay for the stores of its next tests.
 const ALL_PROJECTS = {
   ...HANG_LIMITS,
+  ...LOADED_BY_NODE,
   isolate: false,
   setupFiles: [join(import.meta.dirname, 'src/store/testing/keep-threads.ts')],
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startVitest } from 'vitest/node'
 import { HANG_LIMITS } from '../hang-limits.ts'
+import { LOADED_BY_NODE } from '../loaded-by-node.ts'
 import { AGENTS, type Agent, installAgent } from './install.ts'
 
 /**
@@ -32,6 +33,7 @@ async function verdictOn(agent: Agent): Promise<string> {
       include: [`test/agents/${agent.name}{,.*}.agent.test.ts`],
       provide: { agentProgram: installation.program, hasLongSessions: HAS_LONG_SESSIONS },
       ...HANG_LIMITS,
+      ...LOADED_BY_NODE,
     })
     const modules = state.getTestModules()
     const isPassed = modules.length > 0 && modules.every((module) => module.ok())

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { startVitest } from 'vitest/node'
 import { HANG_LIMITS } from '../hang-limits.ts'
+import { LOADED_BY_NODE } from '../loaded-by-node.ts'
 import { findChromium } from './chromium.ts'
 
 /**
@@ -51,6 +52,7 @@ async function areTestsPassed(names: readonly string[]): Promise<boolean> {
     isolate: false,
     reporters: ['verbose'],
     ...HANG_LIMITS,
+    ...LOADED_BY_NODE,
   })
   const modules = state.getTestModules()
   const isPassed = modules.length > 0 && modules.every((module) => module.ok())

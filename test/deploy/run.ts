@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { startVitest } from 'vitest/node'
 import { HANG_LIMITS } from '../hang-limits.ts'
+import { LOADED_BY_NODE } from '../loaded-by-node.ts'
 import { type DebianProgram, unpackProgram } from './debian-program.ts'
 import { ROOT } from './image-recipe.ts'
 import { PROXIES } from './proxy.ts'
@@ -49,6 +50,7 @@ async function verdictOn(debian: DebianProgram, file: string): Promise<string> {
       include: [path],
       provide: { programName: name, program: unpacked.program },
       ...HANG_LIMITS,
+      ...LOADED_BY_NODE,
     })
     const modules = state.getTestModules()
     const isPassed = modules.length === 1 && modules.every((module) => module.ok())

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { startVitest } from 'vitest/node'
 import { HANG_LIMITS } from '../hang-limits.ts'
+import { LOADED_BY_NODE } from '../loaded-by-node.ts'
 
 /**
  * `npm run test:patroni`: PostgreSQL in two nodes that Debian's Patroni and etcd keep, behind a gateway that knows both. A
@@ -50,6 +51,7 @@ async function verdictIn(folder: string): Promise<string> {
     include: [path],
     provide: { patroni: { folder, root, bin: join(POSTGRES, version, 'bin') } },
     ...HANG_LIMITS,
+    ...LOADED_BY_NODE,
   })
   const modules = state.getTestModules()
   const isPassed = modules.length === 1 && modules.every((module) => module.ok())

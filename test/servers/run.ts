@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startVitest } from 'vitest/node'
 import { HANG_LIMITS } from '../hang-limits.ts'
+import { LOADED_BY_NODE } from '../loaded-by-node.ts'
 
 /**
  * `npm run test:servers`: a gateway before LiteLLM's proxy and llama.cpp's server, which come from PyPI into a temporary
@@ -47,6 +48,7 @@ async function verdictIn(folder: string): Promise<string> {
     include: [path],
     provide: { servers: { folder, bin: join(venv, 'bin') } },
     ...HANG_LIMITS,
+    ...LOADED_BY_NODE,
   })
   const modules = state.getTestModules()
   const isPassed = modules.length === 1 && modules.every((module) => module.ok())
