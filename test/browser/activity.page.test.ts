@@ -108,18 +108,17 @@ test('a request that comes in shows up by itself, unless the list is paused', as
   await page.getByRole('button', { name: 'Paused' }).waitFor()
 })
 
-test('a hidden page asks for nothing', async ({ page, server }) => {
-  const other = await page.context().newPage()
-  await other.clock.install({ time: NOW })
-  await other.goto(`${server.address}/app/${HELIX.id}/activity`)
-  await other.getByText('Unresolved').waitFor()
-  await page.close()
-  await other.evaluate(() => {
+test('a hidden page asks for nothing', async ({ page, ownPage, server }) => {
+  await page.goto('about:blank')
+  await ownPage.clock.install({ time: NOW })
+  await ownPage.goto(`${server.address}/app/${HELIX.id}/activity`)
+  await ownPage.getByText('Unresolved').waitFor()
+  await ownPage.evaluate(() => {
     Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true })
     document.dispatchEvent(new Event('visibilitychange'))
   })
   const before = polls(server).length
-  await other.clock.runFor(60_000)
+  await ownPage.clock.runFor(60_000)
   expect(polls(server).length).toBe(before)
 })
 

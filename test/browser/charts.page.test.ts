@@ -161,7 +161,7 @@ const SCREENS: readonly Screen[] = [
 testScreens(SCREENS)
 
 test('a chart has its width when it is first painted, before an observer tells it', async ({
-  page,
+  ownPage: page,
   server,
 }) => {
   await page.addInitScript(() => {

@@ -181,7 +181,7 @@ test('Ctrl and Enter send; stopping leaves the answer, and what was written stay
 })
 
 test('nothing of a prompt or an answer is in the address or the storage of the browser', async ({
-  page,
+  ownPage: page,
   server,
 }) => {
   answerChat(server, ANSWERED)
@@ -201,7 +201,7 @@ test('nothing of a prompt or an answer is in the address or the storage of the b
 })
 
 test('the Playground asks what a message would hold once nothing is typed for a while', async ({
-  page,
+  ownPage: page,
   server,
 }) => {
   const estimates = () => server.asked.filter((asked) => asked.includes('/playground/estimate'))

@@ -310,7 +310,7 @@ test('a purchase that is on its way is seen to become credit, and the balance is
   await expect.poll(balances).toBeGreaterThan(before)
 })
 
-test('the whole address is shown, and copied as it is', async ({ page, server }) => {
+test('the whole address is shown, and copied as it is', async ({ ownPage: page, server }) => {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await page.goto(`${server.address}/app/${buy}`)
   await deposit(page)

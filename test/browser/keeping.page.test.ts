@@ -110,7 +110,7 @@ describe('a new key', () => {
 
   test.for(['Copy the key', 'Copy the lines'])(
     'that was copied by “%s” is left at once',
-    async (label, { page, server }) => {
+    async (label, { ownPage: page, server }) => {
       server.answer('POST /keys', json(MADE))
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
       await create(page, server.address)
@@ -144,7 +144,7 @@ describe('the Playground', () => {
   })
 
   test('keeps the chat through the sections, and ends it with a reload', async ({
-    page,
+    ownPage: page,
     server,
   }) => {
     server.answer('/playground/chat', json(ANSWER))
@@ -192,7 +192,7 @@ describe('the Playground', () => {
   })
 
   test('shows an answer as plain text where the script of Markdown is away', async ({
-    page,
+    ownPage: page,
     server,
   }) => {
     server.answer('/playground/chat', json(ANSWER))

@@ -1,4 +1,4 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Dialog, Page } from 'playwright-core'
 import { test as base } from 'vitest'
 import { addAxe, openBrowser, openPage, openStillWindow, resize, type Width } from './chromium.ts'
 import { startStandIn } from './stand-in.ts'
@@ -45,8 +45,14 @@ export const test = base
     standIn.reset()
     return standIn
   })
-  /** A page in a window of its own, light and on a desk. */
-  .extend('page', async ({ browser, server: _ }, { onCleanup }): Promise<Page> => {
+  /** The page of a desk, light, in which nothing of an earlier test is left. */
+  .extend('page', async ({ pages, server: _ }, { onCleanup }): Promise<Page> => {
+    const { page } = await pages.of('desk')
+    onCleanup(() => forget(page))
+    return page
+  })
+  /** The same in a window of its own, for a test that looks into its storage or changes how it loads. It takes twice as long. */
+  .extend('ownPage', async ({ browser, server: _ }, { onCleanup }): Promise<Page> => {
     const window = await openStillWindow(browser, { width: 'desk', theme: 'light' })
     onCleanup(() => window.close())
     return (await openPage(window)).page
@@ -56,4 +62,20 @@ async function openWide(browser: Browser, width: Width): Promise<OpenedPage> {
   const window = await openStillWindow(browser, { width, theme: 'light' })
   await addAxe(window)
   return openPage(window)
+}
+
+/** Empties the storage of a page, and leaves it. */
+async function forget(page: Page): Promise<void> {
+  if (page.url().startsWith('http')) {
+    await page.evaluate(() => {
+      localStorage.clear()
+      sessionStorage.clear()
+    })
+  }
+  // Some screens ask before they are left.
+  const accept = (dialog: Dialog) => void dialog.accept()
+  page.on('dialog', accept)
+  await page.goto('about:blank')
+  page.off('dialog', accept)
+  await page.context().clearCookies()
 }

@@ -91,7 +91,7 @@ describe('addresses', () => {
   })
 
   test('signed out, an address is kept, and the browser logs no refusal', async ({
-    page,
+    ownPage: page,
     server,
   }) => {
     const refused: string[] = []
@@ -228,7 +228,7 @@ describe('the palette', () => {
 
 describe('a server that is away', () => {
   test('leaves the navigation, and the section opens as soon as it answers', async ({
-    page,
+    ownPage: page,
     server,
   }) => {
     server.answer('/members', json(EMPTY))
@@ -252,7 +252,7 @@ describe('a server that is away', () => {
     await page.getByText('tollgate cannot be reached.').waitFor({ state: 'detached' })
   })
 
-  test('is said once for a screen of two cards', async ({ page, server }) => {
+  test('is said once for a screen of two cards', async ({ ownPage: page, server }) => {
     await page.goto(`${server.address}/app/${at('keys')}`)
     await page.getByText('nightly evals').waitFor()
     let isAway = true
@@ -271,7 +271,7 @@ describe('a server that is away', () => {
   })
 
   test('is said until it answers, without grey rows between two tries', async ({
-    page,
+    ownPage: page,
     server,
   }) => {
     await page.goto(`${server.address}/app/${at('members')}`)

@@ -98,7 +98,7 @@ const SCREENS: readonly Screen[] = [
 testScreens(SCREENS)
 
 test('the secret of a new webhook is on the page until it is left, and nowhere else', async ({
-  page,
+  ownPage: page,
   server,
 }) => {
   server.answer('POST /operator/webhooks', json({ ...ENABLED, secret: SECRET }))
