@@ -48,7 +48,9 @@ export class Bench {
 
   constructor(flags: Flags) {
     this.flags = flags
-    this.#cores = divideCores(flags.cores, coresOfMachine())
+    // The times of a quick run mean little, and next to other work pinned programs wait for a core while one is idle.
+    const isPinned = !flags.quick || flags.cores !== null
+    this.#cores = isPinned ? divideCores(flags.cores, coresOfMachine()) : null
     if (this.#cores !== null) pinThisProcess(this.#cores.others)
     mkdirSync(flags.storeFolder, { recursive: true })
     refuseMemory(flags.storeFolder)

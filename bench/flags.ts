@@ -11,7 +11,7 @@ export interface Flags {
   /** Names of scenarios; empty: the canonical ones. */
   readonly scenarios: readonly string[]
   readonly rounds: number
-  /** How many cores the gateway has; null: one, where the machine can pin. */
+  /** How many cores the gateway has; null: one, where the machine can pin, and all in a quick run. */
   readonly cores: number | null
   /** Where stores are made: on the disk to measure. */
   readonly storeFolder: string

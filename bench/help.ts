@@ -21,7 +21,8 @@ ${listed.join('\n')}
   --full                  growth up to 100,000 accounts and 5,000,000 requests: minutes to make
   --rounds <n>            rounds of each target, 7 where not given
   --cores <n>             how many cores the gateway and the bare proxy have, 1 where not given; load, provider and
-                          database have the others. As many as the machine has: nothing is pinned
+                          database have the others. As many as the machine has, or --quick without it: nothing is
+                          pinned
   --store-folder <path>   where stores are made: on the disk to measure; data/ where not given
   --result <file>         where the JSON goes; bench/results/<time>.json where not given
   --profile               the gateway writes CPU profiles into bench/results/profiles/
