@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { STORE_BENCHES, UNREACHED_LIMITS } from '../ledger/testing/benches.ts'
+import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { micros } from '../vocabulary/money.ts'
 import { HOUR_MS } from '../vocabulary/usage-step.ts'
 import { readPeriods } from './read-periods.ts'
@@ -12,10 +12,9 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   let history: UsageHistory
 
   beforeEach(async () => {
-    history = new UsageHistory(await open({ limits: UNREACHED_LIMITS }))
-    await history.setUp()
+    history = await UsageHistory.open(open)
   })
-  afterEach(() => history.bench.close())
+  afterEach(() => history.close())
 
   /** The amounts of all accounts: in charts by hour and day, and in reports of one account, of a key, and by group. */
   async function amounts(): Promise<readonly Whole['money'][]> {

@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { STORE_BENCHES, UNREACHED_LIMITS } from '../ledger/testing/benches.ts'
-import type { StoreBench } from '../ledger/testing/store-bench.ts'
+import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { micros } from '../vocabulary/money.ts'
 import { DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
 import { readUsage } from './read-usage.ts'
@@ -11,18 +10,15 @@ import { finalOf, HISTORY_FROM_MS, UsageHistory } from './testing/usage-history.
 const FIRST_HOUR = Math.floor(HISTORY_FROM_MS / HOUR_MS)
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
-  let bench: StoreBench
   let history: UsageHistory
 
   beforeEach(async () => {
-    bench = await open({ limits: UNREACHED_LIMITS })
-    history = new UsageHistory(bench)
-    await history.setUp()
+    history = await UsageHistory.open(open)
   })
-  afterEach(() => bench.close())
+  afterEach(() => history.close())
 
   async function change(statement: string): Promise<void> {
-    await sql.raw(statement).execute(bench.store.db)
+    await sql.raw(statement).execute(history.bench.store.db)
   }
 
   /** Requests of one hour in so many groups that their rows take several statements. */
@@ -40,7 +36,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     const range = { by: null, step: 'day', fromMs: HISTORY_FROM_MS, toMs: history.nowMs } as const
     const counts: number[] = []
     for (const accountId of [null, 'A1', 'A2']) {
-      const { totals } = await readUsage(bench.store.pages({ owner: 'test' }), {
+      const { totals } = await readUsage(history.bench.store.pages({ owner: 'test' }), {
         accountId,
         ...range,
       })
@@ -58,7 +54,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     const pause = async (): Promise<void> => {
       await happens[++statements]?.()
     }
-    return roll({ store: bench.store, nowMs: history.nowMs, pause }, number)
+    return roll({ store: history.bench.store, nowMs: history.nowMs, pause }, number)
   }
 
   test.each([

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { auditStore } from '../ledger/audit/audit.ts'
-import { STORE_BENCHES, UNREACHED_LIMITS } from '../ledger/testing/benches.ts'
+import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { timeOfId } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
 import { HOUR_MS } from '../vocabulary/usage-step.ts'
@@ -64,10 +64,8 @@ async function expectExact(history: UsageHistory): Promise<void> {
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   test('failed requests by error code are those of the requests, whatever was rolled up, interrupted or pruned', async () => {
     await fc.assert(
-      fc.asyncProperty(historySteps, async (steps) => {
-        const history = new UsageHistory(await open({ limits: UNREACHED_LIMITS }))
-        try {
-          await history.setUp()
+      fc.asyncProperty(historySteps, (steps) =>
+        UsageHistory.within(open, async (history) => {
           for (const step of steps) await history.run(step)
           await expectExact(history)
           history.wait(3 * DAY_MS)
@@ -75,17 +73,14 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
           await expectExact(history)
           await history.run({ kind: 'prune' })
           await expectExact(history)
-        } finally {
-          await history.bench.close()
-        }
-      }),
+        }),
+      ),
       { numRuns: RUNS },
     )
   })
 
   test('the audit finds a roll-up whose error codes are not those of its requests', async () => {
-    const history = new UsageHistory(await open({ limits: UNREACHED_LIMITS }))
-    await history.setUp()
+    const history = await UsageHistory.open(open)
     await history.settle(await history.open(0, history.nowMs), finalOf(micros(5)))
     history.wait(2 * DAY_MS)
     await history.roll()
@@ -99,6 +94,6 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await found()).toEqual(new Set(['usage_errors.requests']))
     await sql`delete from usage_errors`.execute(db)
     expect(await found()).toEqual(new Set(['usage_errors.requests']))
-    await history.bench.close()
+    await history.close()
   })
 })

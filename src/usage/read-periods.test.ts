@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { STORE_BENCHES, UNREACHED_LIMITS } from '../ledger/testing/benches.ts'
+import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { timeOfId } from '../vocabulary/ids.ts'
 import { HOUR_MS } from '../vocabulary/usage-step.ts'
 import { type PeriodQuery, readPeriods } from './read-periods.ts'
@@ -87,10 +87,9 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   let history: UsageHistory
 
   beforeEach(async () => {
-    history = new UsageHistory(await open({ limits: UNREACHED_LIMITS }))
-    await history.setUp()
+    history = await UsageHistory.open(open)
   })
-  afterEach(() => history.bench.close())
+  afterEach(() => history.close())
 
   test('periods have the requests whose ids were made in them, rolled up or not', async () => {
     const steps = fc.sample(historySteps, 2).flat()

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { STORE_BENCHES, UNREACHED_LIMITS } from '../ledger/testing/benches.ts'
-import type { StoreBench } from '../ledger/testing/store-bench.ts'
+import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { ENTRIES, type Entry } from '../store/schema.ts'
 import { timeOfId } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
@@ -114,22 +113,17 @@ async function expectExact(history: UsageHistory): Promise<void> {
 }
 
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
-  let bench: StoreBench
   let history: UsageHistory
 
   beforeEach(async () => {
-    bench = await open({ limits: UNREACHED_LIMITS })
-    history = new UsageHistory(bench)
-    await history.setUp()
+    history = await UsageHistory.open(open)
   })
-  afterEach(() => bench.close())
+  afterEach(() => history.close())
 
   test('the lines of a statement add up to the entries whatever happened, before and after rolling up and pruning', async () => {
     await fc.assert(
-      fc.asyncProperty(historySteps, async (steps) => {
-        const random = new UsageHistory(await open({ limits: UNREACHED_LIMITS }))
-        try {
-          await random.setUp()
+      fc.asyncProperty(historySteps, (steps) =>
+        UsageHistory.within(open, async (random) => {
           for (const step of steps) await random.run(step)
           await expectExact(random)
           random.wait(3 * DAY_MS)
@@ -137,10 +131,8 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
           await expectExact(random)
           await random.run({ kind: 'prune' })
           await expectExact(random)
-        } finally {
-          await random.bench.close()
-        }
-      }),
+        }),
+      ),
       { numRuns: RUNS },
     )
   })
@@ -157,7 +149,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       generationId: 'g',
     })
     history.wait(DAY_MS)
-    await bench.ledger.correct({
+    await history.bench.ledger.correct({
       requestId: estimated,
       correction: { ...finalOf(micros(4)) } as never,
     })
@@ -194,7 +186,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   test('a range with more entries than a statement may have is refused, and so is an unknown account', async () => {
     const day = dayOf(HISTORY_FROM_MS)
     const read = (accountId: string, entriesMax: number) =>
-      readStatement(bench.store.pages({ owner: 'test' }), {
+      readStatement(history.bench.store.pages({ owner: 'test' }), {
         ...{ accountId, entriesMax, fromMs: day, toMs: day + DAY_MS, nowMs: history.nowMs },
       })
     expect(await read('A2', 1)).toBe('tooLong')

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ENTRIES_A_SUM } from '../ledger/activity/entry-sums.ts'
-import { STORE_BENCHES, UNREACHED_LIMITS } from '../ledger/testing/benches.ts'
+import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { micros } from '../vocabulary/money.ts'
 import { DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
 import { IdHours } from './id-hours.ts'
@@ -102,12 +102,11 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   test('entries are added up after hours were rolled, wherever passes before have failed', async () => {
-    const bench = await open({ limits: UNREACHED_LIMITS })
-    const history = new UsageHistory(bench)
-    await history.setUp()
+    const history = await UsageHistory.open(open)
+    const { store } = history.bench
     let [statements, failsAt] = [0, 0]
     const roller = new UsageRoller({
-      store: bench.store,
+      store,
       clock: { nowMs: () => history.nowMs },
       onRolled: () => {},
       onLate: () => {},
@@ -127,14 +126,14 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     }
     await closeAnHour()
     expect(await passes()).toBe(true)
-    await bench.store.db.updateTable('accounts').set({ entry_count: ENTRIES_A_SUM }).execute()
+    await store.db.updateTable('accounts').set({ entry_count: ENTRIES_A_SUM }).execute()
     await closeAnHour()
     do {
       statements = 0
       failsAt++
     } while (!(await passes()))
-    const sums = await bench.store.db.selectFrom('entry_sums').select('number').execute()
+    const sums = await store.db.selectFrom('entry_sums').select('number').execute()
     expect(sums.length).toBeGreaterThan(0)
-    await bench.close()
+    await history.close()
   })
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { STORE_BENCHES, UNREACHED_LIMITS } from '../ledger/testing/benches.ts'
+import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import type { RequestRow } from '../store/schema.ts'
 import { monthStart } from '../vocabulary/date-range.ts'
@@ -166,11 +166,10 @@ describe.each(STORE_BENCHES)('on $engine', ({ engine, open }) => {
   let history: UsageHistory
 
   beforeEach(async () => {
-    bench = await open({ limits: UNREACHED_LIMITS })
-    history = new UsageHistory(bench)
-    await history.setUp()
+    history = await UsageHistory.open(open)
+    bench = history.bench
   })
-  afterEach(() => bench.close())
+  afterEach(() => history.close())
 
   async function change(statement: string): Promise<void> {
     await sql.raw(statement).execute(bench.store.db)
@@ -198,10 +197,8 @@ describe.each(STORE_BENCHES)('on $engine', ({ engine, open }) => {
 
   test('charts, entries and the audit agree whatever happened, however rolls were interrupted', async () => {
     await fc.assert(
-      fc.asyncProperty(historySteps, async (steps) => {
-        const random = new UsageHistory(await open({ limits: UNREACHED_LIMITS }))
-        try {
-          await random.setUp()
+      fc.asyncProperty(historySteps, (steps) =>
+        UsageHistory.within(open, async (random) => {
           for (const [place, step] of steps.entries()) {
             await random.run(step)
             if (place % 30 === 29) await expectExact(random, place === 29 ? 0 : 1)
@@ -210,10 +207,8 @@ describe.each(STORE_BENCHES)('on $engine', ({ engine, open }) => {
           random.wait(3 * DAY_MS)
           await random.roll()
           await expectExact(random, 1)
-        } finally {
-          await random.bench.close()
-        }
-      }),
+        }),
+      ),
       // On PostgreSQL a history takes eight times as long.
       { numRuns: engine === 'SQLite' ? 8 : 2 },
     )

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { ActivityPruner } from '../../ledger/activity/activity-pruner.ts'
 import { auditStore } from '../../ledger/audit/audit.ts'
+import { type STORE_BENCHES, UNREACHED_LIMITS } from '../../ledger/testing/benches.ts'
 import { OWNERS, SETUP } from '../../ledger/testing/random-script.ts'
 import {
   FACTS,
@@ -112,12 +113,32 @@ export class UsageHistory {
     },
   })
 
-  constructor(bench: StoreBench) {
+  private constructor(bench: StoreBench) {
     this.bench = bench
   }
 
-  async setUp(): Promise<void> {
-    await runScript(this.bench, `at ${this.nowMs / 1_000}\n${SETUP}\n${CREDIT}`)
+  /** A store of an engine, with the accounts and keys of random scripts and some credit. */
+  static async open(open: (typeof STORE_BENCHES)[number]['open']): Promise<UsageHistory> {
+    const history = new UsageHistory(await open({ limits: UNREACHED_LIMITS }))
+    await runScript(history.bench, `at ${history.nowMs / 1_000}\n${SETUP}\n${CREDIT}`)
+    return history
+  }
+
+  /** Lets a random history happen on a store of its own, and closes it. */
+  static async within(
+    open: (typeof STORE_BENCHES)[number]['open'],
+    run: (history: UsageHistory) => Promise<void>,
+  ): Promise<void> {
+    const history = await UsageHistory.open(open)
+    try {
+      await run(history)
+    } finally {
+      await history.close()
+    }
+  }
+
+  close(): Promise<void> {
+    return this.bench.close()
   }
 
   async run(happens: HistoryStep): Promise<void> {
