@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { parseModels } from '../upstreams/openrouter/catalog.ts'
 import { upstreamList, upstreamRow } from '../upstreams/openrouter/testing/upstream-list.ts'
+import { writtenModel } from '../upstreams/testing/written-model.ts'
 import type { Claimant, WrittenModel } from '../upstreams/upstream-settings.ts'
 import { DEFAULT_CATALOG_SETTINGS } from './catalog.ts'
 import { type CatalogRow, Claims } from './claims.ts'
@@ -11,20 +12,6 @@ function rows(upstream: string, ...ids: readonly string[]): readonly CatalogRow[
   const settings = { ...DEFAULT_CATALOG_SETTINGS, upstream }
   const list = upstreamList(...ids.map((id) => upstreamRow({ id, canonical_slug: id })))
   return parseModels(list, settings).models.map((model) => ({ ...model, refreshedAtMs: 0 }))
-}
-
-function written(id: string): WrittenModel {
-  return {
-    id,
-    upstreamModelId: id,
-    contextTokens: null,
-    outputTokensMax: null,
-    prices: null,
-    inputModalities: null,
-    outputModalities: null,
-    supportedParameters: null,
-    openWeights: null,
-  }
 }
 
 /** An upstream that answers chats and, if nothing else is named, messages. */
@@ -52,7 +39,7 @@ describe('an id belongs', () => {
   })
 
   test('to the upstream that it is written for, though an earlier one lists it', () => {
-    const claims = new Claims([upstream('one'), upstream('two', [written('a/x')])])
+    const claims = new Claims([upstream('one'), upstream('two', [writtenModel('a/x')])])
     expect(owners(claims.replace('one', rows('one', 'a/x')))).toEqual(['a/x at one'])
     expect(owners(claims.replace('two', rows('two', 'a/x')))).toEqual(['a/x at two'])
     expect(claims.shadowedOf('one')).toEqual(['a/x'])
@@ -104,8 +91,8 @@ describe('an id belongs to two upstreams', () => {
   test('also where it is written for both, and one that lists it is in the way', () => {
     const claims = new Claims([
       upstream('all'),
-      upstream('chats', [written('a/x')], ['chat']),
-      upstream('messages', [written('a/x')], ['messages']),
+      upstream('chats', [writtenModel('a/x')], ['chat']),
+      upstream('messages', [writtenModel('a/x')], ['messages']),
     ])
     claims.replace('all', rows('all', 'a/x'))
     claims.replace('chats', rows('chats', 'a/x'))

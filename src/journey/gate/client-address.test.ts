@@ -13,6 +13,14 @@ function addressOf({ peer, forwarded, trusted = [], bits = 64 }: Of): string {
   return addresses.of({ headers: { 'x-forwarded-for': forwarded }, peerAddress: peer })
 }
 
+/** A request of a proxy with this header, where these are trusted. */
+const via = (peer: string, forwarded: string, ...trusted: readonly string[]): Of => ({
+  peer,
+  forwarded,
+  trusted,
+})
+const CLIENT = '198.51.100.9'
+
 describe('a client is counted under', () => {
   test.each<[string, Of, string]>([
     ['the address of its peer', { peer: '192.0.2.1' }, '192.0.2.1'],
@@ -28,50 +36,34 @@ describe('a client is counted under', () => {
       { peer: '64:ff9b::192.0.2.1' },
       '64:ff9b:0:0:0:0:0:0/64',
     ],
-    ['no address in a header', { peer: '192.0.2.1', forwarded: '198.51.100.9' }, '192.0.2.1'],
-    [
-      'its peer, if another peer is trusted',
-      { peer: '192.0.2.1', forwarded: '198.51.100.9', trusted: ['192.0.2.2'] },
-      '192.0.2.1',
-    ],
-    [
-      'the address that a trusted proxy sends',
-      { peer: '192.0.2.1', forwarded: '198.51.100.9', trusted: ['192.0.2.1'] },
-      '198.51.100.9',
-    ],
+    ['no address in a header', { peer: '192.0.2.1', forwarded: CLIENT }, '192.0.2.1'],
+    ['its peer, if another peer is trusted', via('192.0.2.1', CLIENT, '192.0.2.2'), '192.0.2.1'],
+    ['the address that a trusted proxy sends', via('192.0.2.1', CLIENT, '192.0.2.1'), CLIENT],
     [
       'the address that a proxy of a trusted network sends',
-      { peer: '::ffff:10.1.2.3', forwarded: '198.51.100.9', trusted: ['10.0.0.0/8'] },
-      '198.51.100.9',
+      via('::ffff:10.1.2.3', CLIENT, '10.0.0.0/8'),
+      CLIENT,
     ],
     [
       'the right-most address that is not trusted, even after forged ones',
-      {
-        peer: '10.0.0.1',
-        forwarded: '203.0.113.7, 198.51.100.9, 10.0.0.3,10.0.0.2',
-        trusted: ['10.0.0.0/8'],
-      },
-      '198.51.100.9',
+      via('10.0.0.1', '203.0.113.7, 198.51.100.9, 10.0.0.3,10.0.0.2', '10.0.0.0/8'),
+      CLIENT,
     ],
     [
       'the last proxy, if one wrote no address',
-      { peer: '10.0.0.1', forwarded: '198.51.100.9, unknown', trusted: ['10.0.0.1'] },
+      via('10.0.0.1', '198.51.100.9, unknown', '10.0.0.1'),
       '10.0.0.1',
     ],
     [
       'the left-most address, if all are trusted',
-      { peer: '10.0.0.1', forwarded: '10.0.0.3, 10.0.0.2', trusted: ['10.0.0.0/8'] },
+      via('10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.0/8'),
       '10.0.0.3',
     ],
     ['its trusted peer, without a header', { peer: '10.0.0.1', trusted: ['10.0.0.1'] }, '10.0.0.1'],
-    [
-      'an address that a proxy wrote with its port',
-      { peer: '::1', forwarded: '198.51.100.9:4711', trusted: ['::1'] },
-      '198.51.100.9',
-    ],
+    ['an address that a proxy wrote with its port', via('::1', '198.51.100.9:4711', '::1'), CLIENT],
     [
       'a network that a proxy wrote in brackets',
-      { peer: '2001:db8::1', forwarded: '[2001:db9::7]:4711', trusted: ['2001:db8::/32'] },
+      via('2001:db8::1', '[2001:db9::7]:4711', '2001:db8::/32'),
       '2001:db9:0:0:0:0:0:0/64',
     ],
     ['an empty name, if its connection is closed', { peer: '' }, ''],
@@ -87,7 +79,7 @@ test('the first peer that sends x-forwarded-for and is not named is reported, on
     ipv6PrefixBits: 64,
     onUnnamedProxy: (peerAddress) => told.push(peerAddress),
   })
-  const forwarded = { 'x-forwarded-for': '198.51.100.9' }
+  const forwarded = { 'x-forwarded-for': CLIENT }
   addresses.of({ headers: forwarded, peerAddress: '10.0.0.1' })
   addresses.of({ headers: {}, peerAddress: '10.0.0.2' })
   expect(told).toEqual([])

@@ -139,28 +139,14 @@ describe('a readable row', () => {
     expect([prices.input, prices.output, prices.imageInput]).toEqual([3_000_000n, 15_000_000n, 0n])
   })
 
-  test.each<
-    [string, UpstreamRow, { contextTokens: number | null; outputTokensMax: number | null }]
-  >([
-    ['both known', {}, { contextTokens: 1_000_000, outputTokensMax: 64_000 }],
-    [
-      'window unknown',
-      { context_length: null, top_provider: {} },
-      { contextTokens: null, outputTokensMax: null },
-    ],
-    [
-      'window known of the provider alone',
-      { context_length: null },
-      { contextTokens: 1_000_000, outputTokensMax: 64_000 },
-    ],
-    ['no provider', { top_provider: null }, { contextTokens: 1_000_000, outputTokensMax: null }],
-    [
-      'a maximum of zero',
-      { top_provider: { max_completion_tokens: 0 } },
-      { contextTokens: 1_000_000, outputTokensMax: null },
-    ],
-  ])('has its window and maximum output: %s', (_, changes, limits) => {
-    expect(only(upstreamRow(changes)).offer).toMatchObject(limits)
+  test.each<[string, UpstreamRow, number | null, number | null]>([
+    ['both known', {}, 1_000_000, 64_000],
+    ['window unknown', { context_length: null, top_provider: {} }, null, null],
+    ['window known of the provider alone', { context_length: null }, 1_000_000, 64_000],
+    ['no provider', { top_provider: null }, 1_000_000, null],
+    ['a maximum of zero', { top_provider: { max_completion_tokens: 0 } }, 1_000_000, null],
+  ])('has its window and maximum output: %s', (_, changes, contextTokens, outputTokensMax) => {
+    expect(only(upstreamRow(changes)).offer).toMatchObject({ contextTokens, outputTokensMax })
   })
 
   test.each<[unknown, boolean]>([
@@ -289,38 +275,25 @@ describe('price overrides', () => {
 
 describe('a row is not offered', () => {
   const priced = (pricing: unknown) => upstreamRow({ pricing })
+  /** Priced as it must be, and with this in addition. */
+  const also = (pricing: object) => priced({ prompt: '1', completion: '1', ...pricing })
 
   test.each<[string, unknown]>([
     ['with the price of a router', priced({ prompt: '-1', completion: '-1' })],
-    ['with one negative price', priced({ prompt: '1', completion: '1', request: '-0.1' })],
+    ['with one negative price', also({ request: '-0.1' })],
     ['with a negative price too small to count', priced({ prompt: '1', completion: '-1e-40' })],
-    [
-      'with a negative price of a kind not known',
-      priced({ prompt: '1', completion: '1', moonlight: '-1' }),
-    ],
-    [
-      'with a negative price at some hours',
-      priced({ prompt: '1', completion: '1', overrides: [{ prompt: '-1' }] }),
-    ],
+    ['with a negative price of a kind not known', also({ moonlight: '-1' })],
+    ['with a negative price at some hours', also({ overrides: [{ prompt: '-1' }] })],
     ['without a prompt price', priced({ completion: '1' })],
     ['without a completion price', priced({ prompt: '1', completion: null })],
     ['without prices', priced(null)],
     ['with a price that is no decimal', priced({ prompt: '1', completion: 'cheap' })],
     ['with a price that is an object', priced({ prompt: '1', completion: {} })],
-    ['with a price that is not a number', priced({ prompt: '1', completion: '1', image: 'NaN' })],
-    ['with overrides that are no list', priced({ prompt: '1', completion: '1', overrides: {} })],
-    [
-      'with an override that is no object',
-      priced({ prompt: '1', completion: '1', overrides: ['x'] }),
-    ],
-    [
-      'with a threshold that is no count',
-      priced({ prompt: '1', completion: '1', overrides: [{ min_prompt_tokens: 1.5 }] }),
-    ],
-    [
-      'with overrides beyond number',
-      priced({ prompt: '1', completion: '1', overrides: new Array(201).fill({}) }),
-    ],
+    ['with a price that is not a number', also({ image: 'NaN' })],
+    ['with overrides that are no list', also({ overrides: {} })],
+    ['with an override that is no object', also({ overrides: ['x'] })],
+    ['with a threshold that is no count', also({ overrides: [{ min_prompt_tokens: 1.5 }] })],
+    ['with overrides beyond number', also({ overrides: new Array(201).fill({}) })],
     ['priced for batches', upstreamRow({ id: 'acme/sage-pro:batch' })],
     ['that is an alias of nothing', upstreamRow({ id: '~acme/sage-latest' })],
     ['without an author', upstreamRow({ id: 'sage-pro' })],

@@ -7,8 +7,8 @@ import { anthropicFacts } from '../anthropic/anthropic.ts'
 import { loadDialect } from '../dialects.ts'
 import { openaiFacts, openaiId } from '../openai/models.ts'
 import { upstreamSettings } from '../testing/upstream-settings.ts'
+import { writtenModel } from '../testing/written-model.ts'
 import { Upstream } from '../upstream.ts'
-import type { WrittenModel } from '../upstream-settings.ts'
 import { loadKnownPrices } from './known-prices.ts'
 import type { ListingSettings } from './listing.ts'
 import { meetVendorList, type VendorKnowledge, type VendorModel } from './vendor-list.ts'
@@ -28,21 +28,6 @@ function listed(upstreamModelId: string, figures: Partial<VendorModel> = {}): Ve
     contextTokens: null,
     outputTokensMax: null,
     ...figures,
-  }
-}
-
-function written(id: string, model: Partial<WrittenModel> = {}): WrittenModel {
-  return {
-    id,
-    upstreamModelId: id.slice(id.indexOf('/') + 1),
-    contextTokens: null,
-    outputTokensMax: null,
-    prices: null,
-    inputModalities: null,
-    outputModalities: null,
-    supportedParameters: null,
-    openWeights: null,
-    ...model,
   }
 }
 
@@ -114,7 +99,7 @@ describe("OpenAI's list of ids", () => {
       {
         ...SETTINGS,
         written: [
-          written('openai/gpt-4o', { upstreamModelId: 'gpt-4o-2024-08-06', prices: PRICES }),
+          writtenModel('openai/gpt-4o', { upstreamModelId: 'gpt-4o-2024-08-06', prices: PRICES }),
         ],
       },
     )
@@ -128,7 +113,7 @@ describe("OpenAI's list of ids", () => {
   test('written figures outrank the known ones; written prices stand alone', async () => {
     const { models } = meetVendorList([listed('gpt-5-mini')], await openaiKnowledge(), {
       ...SETTINGS,
-      written: [written('mine/mini', { upstreamModelId: 'gpt-5-mini', prices: PRICES })],
+      written: [writtenModel('mine/mini', { upstreamModelId: 'gpt-5-mini', prices: PRICES })],
     })
     expect(models.map(({ offer }) => offer)).toMatchObject([
       {
@@ -163,8 +148,8 @@ describe('a server without prices', () => {
     const { models, skipped } = meetVendorList([listed('a'), listed('b')], NOTHING_KNOWN, {
       ...SETTINGS,
       written: [
-        written('local/a', { prices: PRICES, openWeights: true, contextTokens: 8_192 }),
-        written('local/c', { prices: PRICES }),
+        writtenModel('local/a', { prices: PRICES, openWeights: true, contextTokens: 8_192 }),
+        writtenModel('local/c', { prices: PRICES }),
       ],
     })
     expect(models.map(({ offer }) => [offer.modelId, offer.openWeights])).toEqual([
@@ -180,8 +165,8 @@ describe('a server without prices', () => {
     const { models } = meetVendorList([], NOTHING_KNOWN, {
       ...SETTINGS,
       written: [
-        written('local/a', { prices: PRICES }),
-        written('local/b', { prices: PRICES, supportedParameters: ['temperature'] }),
+        writtenModel('local/a', { prices: PRICES }),
+        writtenModel('local/b', { prices: PRICES, supportedParameters: ['temperature'] }),
       ],
     })
     expect(models.map(({ offer }) => [...offer.supportedParameters])).toEqual([
@@ -194,8 +179,8 @@ describe('a server without prices', () => {
     const { models } = meetVendorList([listed('a')], NOTHING_KNOWN, {
       ...SETTINGS,
       written: [
-        written('cheap/a', { prices: PRICES }),
-        written('dear/a', { prices: { input: 100_000n, output: 400_000n } }),
+        writtenModel('cheap/a', { prices: PRICES }),
+        writtenModel('dear/a', { prices: { input: 100_000n, output: 400_000n } }),
       ],
     })
     expect(models.map(({ offer }) => offer.prices.input)).toEqual([50_000n, 100_000n])
@@ -211,7 +196,7 @@ describe('a server without prices', () => {
     const figures = { contextTokens: 500_000, outputTokensMax: 64_000 }
     const { models } = meetVendorList([listed('a', figures)], NOTHING_KNOWN, {
       ...SETTINGS,
-      written: [written('local/a', { prices: PRICES })],
+      written: [writtenModel('local/a', { prices: PRICES })],
     })
     expect(models[0]?.offer).toMatchObject(figures)
   })
@@ -229,7 +214,7 @@ describe('a server without prices', () => {
     }
     const { models } = meetVendorList([], NOTHING_KNOWN, {
       ...SETTINGS,
-      written: [written('local/a', { prices })],
+      written: [writtenModel('local/a', { prices })],
     })
     expect(models[0]?.offer.prices).toMatchObject(prices)
     expect(models[0]?.listing.pricing['prompt']).toBe('0.000000000001')
@@ -251,7 +236,7 @@ describe("the author's id of a model", () => {
       await once(server, 'listening')
       const { port } = server.address() as AddressInfo
       const prices = { input: PRICES.input, output: PRICES.output }
-      const models = [written('google/chosen', { upstreamModelId, prices })]
+      const models = [writtenModel('google/chosen', { upstreamModelId, prices })]
       const upstream = new Upstream(
         { ...upstreamSettings({ baseUrl: `http://127.0.0.1:${port}/v1` }), models },
         dialect,

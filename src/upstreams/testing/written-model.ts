@@ -1,0 +1,17 @@
+import type { WrittenModel } from '../upstream-settings.ts'
+
+/** A model as the settings write it; nothing but its ID is written unless a field says so. */
+export function writtenModel(id: string, model: Partial<WrittenModel> = {}): WrittenModel {
+  return {
+    id,
+    upstreamModelId: id.slice(id.indexOf('/') + 1),
+    contextTokens: null,
+    outputTokensMax: null,
+    prices: null,
+    inputModalities: null,
+    outputModalities: null,
+    supportedParameters: null,
+    openWeights: null,
+    ...model,
+  }
+}
