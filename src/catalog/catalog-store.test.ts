@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openStore } from '../store/open-store.ts'
 import type { Store } from '../store/store.ts'
-import { TEST_DATABASES, type TestDatabase } from '../store/testing/test-databases.ts'
+import { MADE_DATABASES, type TestDatabase } from '../store/testing/test-databases.ts'
 import {
   IMAGE_ARCHITECTURE,
   upstreamList,
   upstreamRow,
 } from '../upstreams/openrouter/testing/upstream-list.ts'
+import { writtenModel } from '../upstreams/testing/written-model.ts'
 import type { WrittenModel } from '../upstreams/upstream-settings.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { DEFAULT_CATALOG_SETTINGS } from './catalog.ts'
@@ -21,23 +22,18 @@ import {
   startCatalogProcess,
 } from './testing/catalog-process.ts'
 
-const written = (model: Partial<WrittenModel> = {}): WrittenModel => ({
-  id: 'acme/sage-pro',
-  upstreamModelId: 'acme/sage-pro',
-  contextTokens: null,
-  outputTokensMax: null,
-  prices: { input: 3_000_000n },
-  inputModalities: null,
-  outputModalities: null,
-  supportedParameters: null,
-  openWeights: null,
-  ...model,
-})
+/** The model of the upstream's list, as the settings write it. */
+const written = (model: Partial<WrittenModel> = {}) =>
+  writtenModel('acme/sage-pro', {
+    upstreamModelId: 'acme/sage-pro',
+    prices: { input: 3_000_000n },
+    ...model,
+  })
 
 let database: TestDatabase
 let store: Store
 
-describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
+describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
   beforeEach(async () => {
     database = await create()
     store = await openStore({ url: database.url })

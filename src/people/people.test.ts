@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createLedger } from '../ledger/engines/create-ledger.ts'
 import { openStore } from '../store/open-store.ts'
 import type { Store } from '../store/store.ts'
-import { createSqliteFile, TEST_DATABASES } from '../store/testing/test-databases.ts'
+import { createMadeSqliteFile, MADE_DATABASES } from '../store/testing/test-databases.ts'
 import { type StartTimer, systemClock } from '../vocabulary/clock.ts'
 import { createIdSource } from '../vocabulary/ids.ts'
 import type { Problem } from '../vocabulary/problem.ts'
@@ -136,7 +136,7 @@ const WRONG = expect.objectContaining({ code: 'invalid_sign_in' })
 const BUSY = expect.objectContaining({ code: 'service_unavailable' })
 const USED = expect.objectContaining({ code: 'invalid_link' })
 
-describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
+describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
   let place: Place
 
   beforeEach(async () => {
@@ -270,7 +270,7 @@ describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
 })
 
 test('a sign-in waits for another process that is changing the password, and is refused', async () => {
-  const database = await TEST_DATABASES.find(({ engine }) => engine === 'PostgreSQL')?.create()
+  const database = await MADE_DATABASES.find(({ engine }) => engine === 'PostgreSQL')?.create()
   if (database === undefined) throw new Error('there is no PostgreSQL')
   closing.push(() => database.remove())
   const place = await Place.open(database.url)
@@ -292,7 +292,7 @@ test('a sign-in waits for another process that is changing the password, and is 
 })
 
 test('of a setup link and an invitation that are taken at the same time, one makes the first user', async () => {
-  const database = await TEST_DATABASES.find(({ engine }) => engine === 'PostgreSQL')?.create()
+  const database = await MADE_DATABASES.find(({ engine }) => engine === 'PostgreSQL')?.create()
   if (database === undefined) throw new Error('there is no PostgreSQL')
   closing.push(() => database.remove())
   const store = await openStore({ url: database.url })
@@ -335,7 +335,7 @@ async function lockWaits({ db }: Store, count: number): Promise<void> {
 }
 
 test('no count of wrong passwords keeps out a person who takes a link', async () => {
-  const database = await createSqliteFile()
+  const database = await createMadeSqliteFile()
   closing.push(() => database.remove())
   const store = await openStore({ url: database.url })
   closing.push(() => store.close())
@@ -364,7 +364,7 @@ describe('while the server is busy', () => {
   let place: Place
 
   beforeEach(async () => {
-    const database = await createSqliteFile()
+    const database = await createMadeSqliteFile()
     closing.push(() => database.remove())
     place = await Place.open(database.url)
   })

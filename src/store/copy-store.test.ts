@@ -9,7 +9,7 @@ import { openStore } from './open-store.ts'
 import { acquireServeLock, ServeLockHeld } from './sqlite/sqlite-connection.ts'
 import { insertRawRows, type RawRow, type RawRows, readRawRows } from './testing/raw-rows.ts'
 import { startSeveringProxy } from './testing/severing-proxy.ts'
-import { TEST_DATABASES, type TestDatabase } from './testing/test-databases.ts'
+import { MADE_DATABASES, type TestDatabase } from './testing/test-databases.ts'
 
 let closing: (() => unknown)[]
 
@@ -24,7 +24,7 @@ type Engine = 'SQLite' | 'PostgreSQL'
 
 /** The address of an empty store with its tables. */
 async function newStore(engine: string, rows: RawRows = {}): Promise<string> {
-  const database: TestDatabase | undefined = await TEST_DATABASES.find(
+  const database: TestDatabase | undefined = await MADE_DATABASES.find(
     (one) => one.engine === engine,
   )?.create()
   if (database === undefined) throw new Error(`no engine ${engine}`)
@@ -247,7 +247,7 @@ test('a zero character arrives on SQLite, and is refused whole by PostgreSQL', a
   await expect(copy(from, postgres)).rejects.toThrow(/test_\w+: invalid byte sequence.+0x00/)
 })
 
-describe.each(TEST_DATABASES)('to $engine', ({ engine }) => {
+describe.each(MADE_DATABASES)('to $engine', ({ engine }) => {
   let from: string
   let to: string
   let shown: string

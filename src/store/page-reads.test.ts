@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openStore } from './open-store.ts'
 import type { Store } from './store.ts'
-import { TEST_DATABASES, type TestDatabase } from './testing/test-databases.ts'
+import { MADE_DATABASES, type TestDatabase } from './testing/test-databases.ts'
 
 // A statement that ends after days.
 const ENDLESS = sql`
@@ -12,7 +12,7 @@ const OWNER = { owner: 'first' }
 // On SQLite a process must start within it.
 const searchTimeoutMsOn = (engine: string) => (engine === 'SQLite' ? 4_000 : 1_000)
 
-describe.each(TEST_DATABASES)('pages on $engine', ({ engine, create }) => {
+describe.each(MADE_DATABASES)('pages on $engine', ({ engine, create }) => {
   let database: TestDatabase
   let store: Store
   let stayTaken: (() => void)[]

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { afterEach, beforeEach, expect } from 'vitest'
 import { OPERATIONS, type OperationSource } from '../../operations/operations.ts'
+import { writeMadeStore } from '../../store/testing/made-store.ts'
 import { micros } from '../../vocabulary/money.ts'
 import type { CommandSettings } from '../command-context.ts'
 import type { CommandRow } from '../operation-command.ts'
@@ -103,8 +104,10 @@ export function commandLineOfEachTest(): Omit<CommandLine, 'close'> {
     if (line === null) throw new Error('no test runs')
     return line
   }
-  beforeEach(() => {
+  beforeEach(async () => {
     line = openCommandLine()
+    // Commands would migrate it first, which takes longer than they do.
+    await writeMadeStore(line.storeUrl.replace('sqlite:', ''))
   })
   afterEach(() => current().close())
   return {

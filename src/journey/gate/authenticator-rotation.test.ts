@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { rotateApiKey } from '../../ledger/api-keys.ts'
-import { TEST_DATABASES } from '../../store/testing/test-databases.ts'
+import { MADE_DATABASES } from '../../store/testing/test-databases.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { CALLER, KeyWorld } from './testing/key-world.ts'
 
 let world: KeyWorld
 
-describe.each(TEST_DATABASES)('on $engine, after a rotation', ({ create }) => {
+describe.each(MADE_DATABASES)('on $engine, after a rotation', ({ create }) => {
   beforeEach(async () => {
     world = await KeyWorld.open(create)
   })

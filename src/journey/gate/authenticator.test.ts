@@ -6,13 +6,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createApiKey, makeApiKey } from '../../ledger/api-keys.ts'
 import { createLedger } from '../../ledger/engines/create-ledger.ts'
 import { openStore } from '../../store/open-store.ts'
-import { TEST_DATABASES } from '../../store/testing/test-databases.ts'
+import { MADE_DATABASES } from '../../store/testing/test-databases.ts'
 import type { RequestHeaders } from '../../vocabulary/call.ts'
 import { CALLER, FLOODING, KeyWorld } from './testing/key-world.ts'
 
 let world: KeyWorld
 
-describe.each(TEST_DATABASES)('on $engine', ({ create }) => {
+describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
   beforeEach(async () => {
     world = await KeyWorld.open(create)
   })

@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { TEST_DATABASES } from '../../store/testing/test-databases.ts'
+import { MADE_DATABASES } from '../../store/testing/test-databases.ts'
 import { CALLER, KeyWorld } from './testing/key-world.ts'
 
 /** Keys that another process changes: the ledger here is not the authenticator's. */
 
 let world: KeyWorld
 
-describe.each(TEST_DATABASES)('on $engine the store is queried', ({ create }) => {
+describe.each(MADE_DATABASES)('on $engine the store is queried', ({ create }) => {
   beforeEach(async () => {
     world = await KeyWorld.open(create)
   })

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { writeMadeStore } from './made-store.ts'
 import { createPostgresDatabase } from './postgres.ts'
 
 /** A database that a test has for itself. */
@@ -17,6 +18,19 @@ export const TEST_DATABASES: readonly {
   { engine: 'SQLite', create: createSqliteFile },
   { engine: 'PostgreSQL', create: createPostgresDatabase },
 ]
+
+/** As {@link TEST_DATABASES}, but a SQLite file has its tables too: opening it migrates nothing. */
+export const MADE_DATABASES = TEST_DATABASES.map(({ engine, create }) => ({
+  engine,
+  create: engine === 'SQLite' ? createMadeSqliteFile : create,
+}))
+
+/** A SQLite file in a folder of its own, with the tables and nothing in them. */
+export async function createMadeSqliteFile(): Promise<TestDatabase> {
+  const database = await createSqliteFile()
+  await writeMadeStore(database.url.replace('sqlite:', ''))
+  return database
+}
 
 /** A SQLite file in a folder of its own, with nothing in it. */
 export async function createSqliteFile(): Promise<TestDatabase> {
