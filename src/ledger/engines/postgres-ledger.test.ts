@@ -9,6 +9,7 @@ import { connected } from '../testing/connected.ts'
 import { createPostgresBench, type PostgresBench } from '../testing/postgres-bench.ts'
 import { runLoad, unanswered } from '../testing/run-load.ts'
 import { FACTS, holdInput, runScript } from '../testing/script.ts'
+import type { BatchedLedger } from './batched-ledger.ts'
 import { postgresLedger } from './create-ledger.ts'
 import { LOCK_FOUND, ROW_STATEMENTS, STATEMENTS } from './postgres-statements.ts'
 
@@ -20,6 +21,8 @@ const LIMITS: LedgerLimits = {
 
 let bench: PostgresBench
 let outsider: Client
+/** What a test opened. */
+const closing: { close(): Promise<void> }[] = []
 
 beforeEach(async () => {
   bench = await createPostgresBench({ limits: LIMITS })
@@ -30,9 +33,24 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await outsider.end()
+  for (const each of closing.splice(0).reverse()) await each.close()
   await bench.audit()
   await bench.close()
 })
+
+/** Another ledger on the database, as another instance has it. */
+function beside(input: Partial<Parameters<typeof postgresLedger>[0]> = {}): BatchedLedger {
+  const ledger = postgresLedger({ url: bench.url, limits: LIMITS, ...input })
+  closing.push(ledger)
+  return ledger
+}
+
+/** As {@link beside}, over a connection that can be cut. */
+async function severable(input: Parameters<typeof beside>[0] = {}) {
+  const proxy = await startSeveringProxy(bench.url)
+  closing.push(proxy)
+  return { proxy, ledger: beside({ url: proxy.url, unsureRetryMs: 1, ...input }) }
+}
 
 function holdOf(requestId: string, apiKeyId: string, accountId = 'A'): OpenHoldInput {
   return holdInput(requestId, { accountId, apiKeyId, amountMicros: 10 })
@@ -132,7 +150,7 @@ describe('several instances', () => {
     await bench.createAccount('A')
     for (const apiKey of keys) await bench.createApiKey(apiKey, 'A')
     await runScript(bench, 'credit A backed 3170 first')
-    const other = postgresLedger({ url: bench.url, limits: LIMITS, batchCommandsMax: 7 })
+    const other = beside({ batchCommandsMax: 7 })
     const verdicts = await Promise.all(
       Array.from({ length: 1_000 }, (_, place) =>
         (place % 2 === 0 ? bench.ledger : other).openHold(
@@ -140,7 +158,6 @@ describe('several instances', () => {
         ),
       ),
     )
-    await other.close()
     const kinds = Map.groupBy(verdicts, (verdict) =>
       verdict.kind === 'opened' ? 'opened' : verdict.code,
     )
@@ -152,7 +169,7 @@ describe('several instances', () => {
   test('settle one hold once, however often each is asked', async () => {
     await setUp(['A'])
     await bench.ledger.openHold(holdOf('R', 'KA'))
-    const other = postgresLedger({ url: bench.url, limits: LIMITS })
+    const other = beside()
     const settles = await Promise.all(
       Array.from({ length: 40 }, (_, place) =>
         (place % 2 === 0 ? bench.ledger : other).settle({
@@ -167,7 +184,6 @@ describe('several instances', () => {
         }),
       ),
     )
-    await other.close()
     expect(settles.filter(({ settledNow }) => settledNow)).toHaveLength(1)
     expect(new Set(settles.map(({ chargedMicros }) => chargedMicros)).size).toBe(1)
   })
@@ -180,11 +196,10 @@ describe('several instances', () => {
       )
       return Number(rows[0]?.now)
     }
-    const ledger = postgresLedger({ url: bench.url, limits: LIMITS })
+    const ledger = beside()
     const before = await now()
     await ledger.openHold(holdOf('R', 'KA'))
     const after = await now()
-    await ledger.close()
     const openedAtMs = (await bench.request('R'))?.openedAtMs ?? 0
     expect(openedAtMs).toBeGreaterThanOrEqual(before)
     expect(openedAtMs).toBeLessThanOrEqual(after)
@@ -197,7 +212,7 @@ describe('a row that another transaction has', () => {
     // The ledger finds the deadlock, and so is given up. It looks once, when there is one on a busy machine too.
     await outsider.query("set deadlock_timeout = '60s'")
     const url = `${bench.url}?options=-c%20deadlock_timeout=3s`
-    const ledger = postgresLedger({ url, limits: LIMITS, lockTimeoutMs: 3_500 })
+    const ledger = beside({ url, lockTimeoutMs: 3_500 })
     await outsider.query("begin; select from accounts where id = 'B' for update")
     const answers = Promise.all([
       ledger.openHold(holdOf('RA', 'KA', 'A')),
@@ -207,7 +222,6 @@ describe('a row that another transaction has', () => {
     await outsider.query("select from accounts where id = 'A' for update")
     await outsider.query('commit')
     expect(await answers).toMatchObject([{ kind: 'opened' }, { kind: 'opened' }])
-    await ledger.close()
     const { rows } = await outsider.query(
       'select deadlocks from pg_stat_database where datname = current_database()',
     )
@@ -230,7 +244,7 @@ describe('a row that another transaction has', () => {
 
   test('for too long fails the commands that need it, and none of their neighbours', async () => {
     await setUp(['A', 'B'])
-    const ledger = postgresLedger({ url: bench.url, limits: LIMITS, lockTimeoutMs: 50 })
+    const ledger = beside({ lockTimeoutMs: 50 })
     await outsider.query("begin; select from accounts where id = 'A' for update")
     const answers = await Promise.allSettled([
       ledger.openHold(holdOf('RA', 'KA', 'A')),
@@ -242,7 +256,6 @@ describe('a row that another transaction has', () => {
     ])
     await outsider.query('commit')
     await ledger.sure()
-    await ledger.close()
     expect(await bench.request('RA')).toBeUndefined()
   })
 })
@@ -267,8 +280,7 @@ describe('a connection that is lost', () => {
 
   test('with the answer to a commit on it leaves no hold of a request whose open was refused', async () => {
     await setUp(['A'])
-    const proxy = await startSeveringProxy(bench.url)
-    const ledger = postgresLedger({ url: proxy.url, limits: LIMITS, unsureRetryMs: 1 })
+    const { proxy, ledger } = await severable()
     await ledger.openHold(holdOf('R1', 'KA'))
     // The commit is still under way when the hold is asked about.
     await outsider.query(`
@@ -281,30 +293,22 @@ describe('a connection that is lost', () => {
     await ledger.sure()
     expect(await bench.request('R2')).toMatchObject({ state: 'released', httpStatus: 503 })
     expect(await ledger.openHold(holdOf('R3', 'KA'))).toMatchObject({ kind: 'opened' })
-    await ledger.close()
-    await proxy.close()
   })
 
   test('before the commit was sent leaves no hold either', async () => {
     await setUp(['A'])
-    const proxy = await startSeveringProxy(bench.url)
-    const ledger = postgresLedger({ url: proxy.url, limits: LIMITS, unsureRetryMs: 1 })
+    const { proxy, ledger } = await severable()
     await ledger.openHold(holdOf('R1', 'KA'))
     proxy.severBefore('save')
     await expect(ledger.openHold(holdOf('R2', 'KA'))).rejects.toBeInstanceOf(StoreUnavailable)
     await ledger.sure()
     expect(await bench.request('R2')).toBeUndefined()
     expect(await ledger.openHold(holdOf('R3', 'KA'))).toMatchObject({ kind: 'opened' })
-    await ledger.close()
-    await proxy.close()
   })
 
   test('without an error is waited for until a time-out, and then counts as lost', async () => {
     await setUp(['A'])
-    const proxy = await startSeveringProxy(bench.url)
-    const ledger = postgresLedger({
-      url: proxy.url,
-      limits: LIMITS,
+    const { proxy, ledger } = await severable({
       unsureRetryMs: 1,
       answerTimeoutMs: 2_000,
     })
@@ -317,8 +321,6 @@ describe('a connection that is lost', () => {
     const next = (tries: number): Promise<unknown> =>
       ledger.openHold(holdOf(`R${tries}`, 'KA')).catch(() => next(tries + 1))
     expect(await next(3)).toMatchObject({ kind: 'opened' })
-    await ledger.close()
-    await proxy.close()
   })
 
   test('because the server has no room for it is a store that is unavailable', async () => {
@@ -396,14 +398,13 @@ test('no statement of a batch reads a whole table, whatever statistics the plann
 test('a hold that another gateway opens again under another key is settled as that of the first', async () => {
   await setUp(['A', 'B'])
   await bench.ledger.openHold(holdOf('req_r', 'KA', 'A'))
-  const other = postgresLedger({ url: bench.url, clock: { nowMs: () => 1 }, limits: LIMITS })
+  const other = beside({ clock: { nowMs: () => 1 } })
   await other.openHold(holdOf('req_r', 'KB', 'B'))
   const settled = await other.settle({
     requestId: 'req_r',
     resolution: { kind: 'released' },
     facts: FACTS,
   })
-  await other.close()
   expect(settled).toMatchObject({ state: 'released', settledNow: true })
   expect(await bench.apiKey('KA')).toMatchObject({ openHolds: 0 })
 })

@@ -31,6 +31,7 @@ function listed(upstreamModelId: string, figures: Partial<VendorModel> = {}): Ve
   }
 }
 
+const NOTHING_WRITTEN = { ...SETTINGS, written: [] }
 const NOTHING_KNOWN: VendorKnowledge = {
   author: 'local',
   authoredIdOf: () => null,
@@ -50,7 +51,7 @@ describe("OpenAI's list of ids", () => {
     const { models } = meetVendorList(
       ids.map((id) => listed(id, { created: 1_700_000_000 })),
       await openaiKnowledge(),
-      { ...SETTINGS, written: [] },
+      NOTHING_WRITTEN,
     )
     expect(models.map(({ offer }) => [offer.modelId, offer.upstreamModelId])).toEqual(
       ids.map((id) => [`openai/${id}`, id]),
@@ -77,7 +78,7 @@ describe("OpenAI's list of ids", () => {
     const { models, skipped } = meetVendorList(
       ['gpt-5-mini', 'gpt-99', 'gpt-4.5-preview'].map((id) => listed(id)),
       await openaiKnowledge(),
-      { ...SETTINGS, written: [] },
+      NOTHING_WRITTEN,
     )
     expect(models).toHaveLength(1)
     expect(skipped).toEqual([
@@ -137,7 +138,7 @@ test('every model of the tables that has a price is offered', async () => {
     const { skipped } = meetVendorList(
       ids.map((id) => listed(id)),
       knowledge,
-      { ...SETTINGS, written: [] },
+      NOTHING_WRITTEN,
     )
     expect(skipped).toEqual([])
   }
@@ -188,7 +189,7 @@ describe('a server without prices', () => {
 
   test('says that it lists no prices, and what to write, where nothing is written', () => {
     expect(() =>
-      meetVendorList([listed('a'), listed('b')], NOTHING_KNOWN, { ...SETTINGS, written: [] }),
+      meetVendorList([listed('a'), listed('b')], NOTHING_KNOWN, NOTHING_WRITTEN),
     ).toThrow('the upstream lists 2 models and no prices. Write the models to offer')
   })
 
