@@ -21,7 +21,11 @@ describe('a request window', () => {
   })
 
   test('names the exact second at which it has room again', () => {
-    const moments = fc.array(fc.integer({ min: 0, max: 90_000 }), { minLength: 1, maxLength: 40 })
+    const moments = fc.array(fc.integer({ min: 0, max: 90_000 }), {
+      minLength: 1,
+      maxLength: 40,
+      size: 'max',
+    })
     fc.assert(
       fc.property(moments, fc.integer({ min: 1, max: 10 }), (unsorted, limit) => {
         const sorted = unsorted.toSorted((a, b) => a - b)
@@ -55,7 +59,7 @@ describe('a request window', () => {
   })
 
   test('is the same after it was saved and read, and counting leaves it as it was', () => {
-    const moments = fc.array(fc.integer({ min: 0, max: 200_000 }), { maxLength: 60 })
+    const moments = fc.array(fc.integer({ min: 0, max: 200_000 }), { maxLength: 60, size: 'max' })
     fc.assert(
       fc.property(moments, fc.integer({ min: 0, max: 300_000 }), (momentsMs, nowMs) => {
         const window = windowOf(momentsMs)
