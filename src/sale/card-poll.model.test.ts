@@ -36,7 +36,7 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant('poll' as const), gateway: fc.nat(1), crash }),
 )
 
-const history = fc.array(step, { minLength: 10, maxLength: 40 })
+const history = fc.array(step, { minLength: 10, maxLength: 40, size: 'max' })
 
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never
 

@@ -51,7 +51,7 @@ const step = fc.oneof(
   }),
 )
 
-const history = fc.array(step, { minLength: 10, maxLength: 40 })
+const history = fc.array(step, { minLength: 10, maxLength: 40, size: 'max' })
 
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never
 
