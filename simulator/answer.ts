@@ -1,48 +1,9 @@
 import type { Act } from './faults.ts'
 import { type AnswerInput, type Bill, billOf, type Pace, type Reply } from './formats/format.ts'
-import { instanceOf, isObject, type JsonObject, type JsonValue, parseObject } from './json-value.ts'
+import type { Ask } from './formats/text-request.ts'
+import { instanceOf, isObject, parseObject } from './json-value.ts'
 import { mostBill } from './most.ts'
 import type { Counts } from './price.ts'
-import type { PromptCount } from './prompt-meter.ts'
-
-/** The facts of a text request in any format. */
-export interface Ask {
-  readonly streamed: boolean
-  /** Null where the request sets none. */
-  readonly capTokens: number | null
-  /** How many answers it wants, each of them billed. */
-  readonly choices: number
-  readonly prompt: PromptCount
-  /** The last thing the user said. */
-  readonly question: string
-  readonly tools: readonly Tool[]
-  readonly toolChoice: ToolChoice
-  /** The answer of a tool, if that is the last message. */
-  readonly toolResult: string | null
-  /** The JSON Schema that the answer must fit. */
-  readonly schema: JsonObject | null
-  /** How long it may think; 0: not at all. */
-  readonly reasoningTokens: number
-  readonly wantsImage: boolean
-  readonly searches: number
-  readonly parsedFiles: number
-  /** Whether it runs at the fast tier. */
-  readonly isFast: boolean
-  /** Tokens that it may think for, within its cap or beyond it; 0: it does not say. */
-  readonly budgetTokens: number
-  /** Tokens of the answer that it predicts, all of which are rejected. */
-  readonly predictionTokens: number
-  /** Whether the conversation is summarized before it is answered. */
-  readonly compacts: boolean
-}
-
-export interface Tool {
-  readonly name: string
-  readonly parameters: JsonValue
-}
-
-/** `auto`: the tool that the user names; `required`: the first; otherwise the one of this name. */
-export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string }
 
 /** The text of an answer, in pieces of one token each. */
 export interface Answer {

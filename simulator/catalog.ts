@@ -1,4 +1,3 @@
-import { CATALOG_ROWS } from './catalog-rows.ts'
 import type { JsonObject, JsonValue } from './json-value.ts'
 
 /** Prices of a row: decimal strings of dollars a unit, as the wire has them. */
@@ -130,9 +129,17 @@ const OTHER_PROVIDERS: ReadonlyMap<string, OtherProvider> = new Map([
 
 /** The rows on sale; a test may replace them, and prices may rise while it looks. */
 export class Catalog {
-  #rows: readonly CatalogRow[] = CATALOG_ROWS
-  #byName: ReadonlyMap<string, CatalogRow> = index(CATALOG_ROWS)
+  readonly #builtIn: readonly CatalogRow[]
+  #rows: readonly CatalogRow[]
+  #byName: ReadonlyMap<string, CatalogRow>
   #otherProviders = new Map(OTHER_PROVIDERS)
+
+  /** By position: the built-in rows. */
+  constructor(builtIn: readonly CatalogRow[]) {
+    this.#builtIn = builtIn
+    this.#rows = builtIn
+    this.#byName = index(builtIn)
+  }
 
   get rows(): readonly CatalogRow[] {
     return this.#rows
@@ -167,7 +174,7 @@ export class Catalog {
 
   /** Puts the built-in rows back. */
   restore(): void {
-    this.replace(CATALOG_ROWS)
+    this.replace(this.#builtIn)
     this.#otherProviders = new Map(OTHER_PROVIDERS)
   }
 

@@ -1,5 +1,5 @@
-import type { Ask } from './answer.ts'
 import { type AnswerInput, type Bill, billOf } from './formats/format.ts'
+import type { Ask } from './formats/text-request.ts'
 import { arrayOr, type JsonObject, objectOr, stringOr } from './json-value.ts'
 import { type Counts, NO_COUNTS, promptTokensOf } from './price.ts'
 import { FILE_TOKENS, IMAGE_TOKENS } from './prompt-meter.ts'

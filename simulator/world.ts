@@ -1,4 +1,5 @@
 import { Catalog } from './catalog.ts'
+import { CATALOG_ROWS } from './catalog-rows.ts'
 import { FaultScript } from './faults.ts'
 import type { Pace } from './formats/format.ts'
 import { Gates } from './gates.ts'
@@ -9,7 +10,7 @@ import type { Vendor } from './vendors.ts'
 
 /** All that the simulator remembers between requests. */
 export class World {
-  readonly catalog = new Catalog()
+  readonly catalog = new Catalog(CATALOG_ROWS)
   readonly script = new FaultScript()
   readonly gates = new Gates()
   readonly generations = new Generations()

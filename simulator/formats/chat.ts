@@ -1,4 +1,4 @@
-import { type Answer, type Answered, type Ask, answerTo, textReply } from '../answer.ts'
+import { type Answer, type Answered, answerTo, textReply } from '../answer.ts'
 import { omits } from '../faults.ts'
 import { isArray, type JsonObject } from '../json-value.ts'
 import { PromptMeter } from '../prompt-meter.ts'
@@ -12,6 +12,7 @@ import {
   PNG_BASE64,
 } from './format.ts'
 import {
+  type Ask,
   lastUserText,
   readCap,
   readCommon,

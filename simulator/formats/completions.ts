@@ -1,11 +1,11 @@
-import { type Answer, type Answered, type Ask, answerTo, textReply } from '../answer.ts'
+import { type Answer, type Answered, answerTo, textReply } from '../answer.ts'
 import { badRequest } from '../error-bodies.ts'
 import { omits } from '../faults.ts'
 import { isArray, type JsonObject, type JsonValue } from '../json-value.ts'
 import { PromptMeter } from '../prompt-meter.ts'
 import { chatUsage, errorFrameOf, failureOf, headOf, usageFrame } from './chat-usage.ts'
 import { type AnswerInput, COMMENT_FRAME, DONE_FRAME, type Format, type Frame } from './format.ts'
-import { readCap, readCount, readPrompt, readTerms } from './text-request.ts'
+import { type Ask, readCap, readCount, readPrompt, readTerms } from './text-request.ts'
 
 /** Legacy text completions. */
 export const completions: Format = {

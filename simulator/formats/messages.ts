@@ -1,4 +1,4 @@
-import { type Answered, type Ask, answerTo, textReply } from '../answer.ts'
+import { type Answered, answerTo, textReply } from '../answer.ts'
 import { messagesErrorType, metadataErrorType } from '../error-bodies.ts'
 import { DEFAULT_MARKER, omits } from '../faults.ts'
 import { arrayOr, isObject, type JsonObject, objectOr } from '../json-value.ts'
@@ -14,6 +14,7 @@ import {
 } from './format.ts'
 import { blocksOf, stopReason } from './message-blocks.ts'
 import {
+  type Ask,
   lastUserText,
   readCap,
   readCommon,

@@ -1,10 +1,11 @@
-import { type Answer, type Answered, type Ask, answerTo, textReply } from '../answer.ts'
+import { type Answer, type Answered, answerTo, textReply } from '../answer.ts'
 import { badRequest } from '../error-bodies.ts'
 import { isArray, isObject, type JsonObject, type JsonValue, objectOr } from '../json-value.ts'
 import { PromptMeter } from '../prompt-meter.ts'
 import type { AnswerInput, Format } from './format.ts'
 import { responseBody, responseErrorFrame, responseFrames } from './response-events.ts'
 import {
+  type Ask,
   lastUserText,
   readCap,
   readCommon,

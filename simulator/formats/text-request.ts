@@ -1,4 +1,3 @@
-import type { Ask, Tool, ToolChoice } from '../answer.ts'
 import { badRequest } from '../error-bodies.ts'
 import {
   arrayOr,
@@ -12,6 +11,45 @@ import {
 import { promptTokensOf } from '../price.ts'
 import { type PromptCount, PromptMeter } from '../prompt-meter.ts'
 import type { AnswerInput } from './format.ts'
+
+/** The facts of a text request in any format. */
+export interface Ask {
+  readonly streamed: boolean
+  /** Null where the request sets none. */
+  readonly capTokens: number | null
+  /** How many answers it wants, each of them billed. */
+  readonly choices: number
+  readonly prompt: PromptCount
+  /** The last thing the user said. */
+  readonly question: string
+  readonly tools: readonly Tool[]
+  readonly toolChoice: ToolChoice
+  /** The answer of a tool, if that is the last message. */
+  readonly toolResult: string | null
+  /** The JSON Schema that the answer must fit. */
+  readonly schema: JsonObject | null
+  /** How long it may think; 0: not at all. */
+  readonly reasoningTokens: number
+  readonly wantsImage: boolean
+  readonly searches: number
+  readonly parsedFiles: number
+  /** Whether it runs at the fast tier. */
+  readonly isFast: boolean
+  /** Tokens that it may think for, within its cap or beyond it; 0: it does not say. */
+  readonly budgetTokens: number
+  /** Tokens of the answer that it predicts, all of which are rejected. */
+  readonly predictionTokens: number
+  /** Whether the conversation is summarized before it is answered. */
+  readonly compacts: boolean
+}
+
+export interface Tool {
+  readonly name: string
+  readonly parameters: JsonValue
+}
+
+/** `auto`: the tool that the user names; `required`: the first; otherwise the one of this name. */
+export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string }
 
 /** Reads an output cap. Throws Refusal for what is no whole number above 0. */
 export function readCap(body: JsonObject, ...names: readonly string[]): number | null {

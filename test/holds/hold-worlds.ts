@@ -1,6 +1,6 @@
 import { findProvider } from '@pydantic/genai-prices'
 import { Catalog as SimulatorCatalog } from '../../simulator/catalog.ts'
-import { catalogRow } from '../../simulator/catalog-rows.ts'
+import { CATALOG_ROWS, catalogRow } from '../../simulator/catalog-rows.ts'
 import type { Fault } from '../../simulator/faults.ts'
 import { VENDORS, type Vendor, type VendorName } from '../../simulator/vendors.ts'
 import { Catalog, DEFAULT_CATALOG_SETTINGS } from '../../src/catalog/catalog.ts'
@@ -41,7 +41,7 @@ export const NOW_MS = 1_790_000_000_000
 export const OPENROUTER: HoldWorld = openrouterWorld()
 
 function openrouterWorld(): HoldWorld {
-  const provider = new SimulatorCatalog()
+  const provider = new SimulatorCatalog(CATALOG_ROWS)
   provider.replace(ROWS)
   const list = provider.list(new URLSearchParams({ output_modalities: 'all' }))
   const { models } = parseModels(JSON.parse(JSON.stringify(list)), DEFAULT_CATALOG_SETTINGS)
@@ -98,7 +98,7 @@ export function modelIdsOf({ catalog }: HoldWorld) {
  */
 export async function vendorWorld(vendor: VendorName): Promise<HoldWorld> {
   const models = vendor === 'openai-compatible' ? writtenModels() : await knownModels(vendor)
-  const provider = new SimulatorCatalog()
+  const provider = new SimulatorCatalog(CATALOG_ROWS)
   const rows = models.map(({ offer, listing }) =>
     catalogRow({
       id: offer.upstreamModelId,
