@@ -5,7 +5,7 @@ import type { Fault } from '../../simulator/faults.ts'
 import { Bench, pathUpstream } from './bench.ts'
 import type { FormatRow } from './format-row.ts'
 import { rawAnswer } from './raw-exchange.ts'
-import { ROWS, STREAMED_ROWS } from './rows.ts'
+import { ROWS, STREAMED_ROWS, VENDOR } from './rows.ts'
 
 /** Stands in everything that the provider says and clients must not see. */
 const MARK = 'LEAK-6d20c3f8'
@@ -179,18 +179,27 @@ const CHANNELS = [
   `event: ping\ndata: {"type":"\\u0065rror","message":"${MARK}"}\n\n`,
 ]
 
+/** The same with other line ends, and a few bytes at a time. Events are split before a dialect reads them: one shows it. */
+function inOtherPieces(words: string): readonly Fault[] {
+  if (VENDOR !== undefined) return []
+  const rewrite = { pattern: '^', replacement: words }
+  return [
+    { rewrite: { pattern: '^', replacement: words.replaceAll('\n', '\r') } },
+    { rewrite, lineEnds: 'crlf' },
+    { rewrite, drip: { bytes: 7, everyMs: 0 } },
+  ]
+}
+
 describe.each(STREAMED_ROWS)('$endpoint, in a stream', (row) => {
   test.each(CHANNELS)('%j between events tells nothing', async (words) => {
     const rewrite = { pattern: '^', replacement: words }
     const faults: readonly Fault[] = [
       { rewrite },
-      { rewrite: { pattern: '^', replacement: words.replaceAll('\n', '\r') } },
-      { rewrite, lineEnds: 'crlf' },
       { rewrite, dataOnlyEvents: true },
       { rewrite, eventsPerWrite: 100 },
-      { rewrite, drip: { bytes: 7, everyMs: 0 } },
       // Behind the first blank line of all, and as the last that is said.
       { rewrite: { pattern: '\\n\\n$', replacement: `\n\n${words}` } },
+      ...inOtherPieces(words),
     ]
     await expectNoLeak(row, { stream: true, faults })
   })
