@@ -53,7 +53,7 @@ test('commands beside a server at work leave an exact ledger, and a disabled key
     for (const { httpStatus } of await Promise.all(others)) expect(httpStatus).toBe(200)
   }
   for (let round = 0; round < ROUNDS; round++) {
-    await run('credit', 'grant', own.id, '0.01', '--reference', `grant ${round}`)
+    await run('credit', 'add', own.id, '0.01', '--reference', `grant ${round}`)
     const keyId = keyIds[round % apiKeys] ?? ''
     const apiKey = own.apiKeys[round % apiKeys] ?? ''
     const { httpStatus, requestId } = await chat(apiKey)

@@ -103,7 +103,7 @@ test('amounts of the audit log are dollars where people read them', async () => 
 })
 
 test('an account below zero shows what it owes, and its own fee', async () => {
-  await line.run('credit', 'grant', id, '-100.3', '--reference', 'chargeback-1')
+  await line.run('credit', 'add', id, '-100.3', '--reference', 'chargeback-1')
   await line.run('account', 'update', id, '--fee', '2.5')
   const { out } = await line.run('account', 'show', id)
   expect(out).toContain('active, owes $100.30')

@@ -4,6 +4,7 @@ import { accountShape } from '../operations/accounts.ts'
 import { entryShape } from '../operations/credit.ts'
 import { listShape } from '../operations/fields.ts'
 import { FEE_BASIS_POINTS_MAX, showMicros } from '../vocabulary/money.ts'
+import { idArgument } from './ids.ts'
 import { allowanceText, limitOptions } from './limits.ts'
 import { type CommandGroup, show } from './operation-command.ts'
 import { STATEMENT_COMMAND } from './reports.ts'
@@ -17,11 +18,11 @@ import {
   orNone,
   PURSE_WORDS,
   readDollars,
-  readMoment,
   shownRows,
 } from './rows.ts'
 import { moment } from './table.ts'
 import { UsageFailure } from './terminal.ts'
+import { readSince, SINCE_FORMS } from './times.ts'
 
 type Account = z.output<typeof accountShape>
 
@@ -34,7 +35,7 @@ const LISTED = {
   list: 'accounts',
   none: 'no accounts yet: create one with `tollgate account create <name>`',
   columns: {
-    ACCOUNT: ({ id }: Account) => id,
+    ID: ({ id }: Account) => id,
     NAME: ({ name }: Account) => name,
     STATE: stateText,
     AVAILABLE: ({ credit }: Account) => showMicros(credit.backed.available),
@@ -70,7 +71,7 @@ const ACCOUNTS = shownRows(accountShape, {
 
 const ENTRIES = shownRows(entryShape, {
   list: 'entries',
-  none: 'no entries yet: give the account credit with `tollgate credit grant`',
+  none: 'no entries yet: add credit with `tollgate credit add`',
   columns: {
     ENTRY: ({ id }) => id.replace(/^.*\//, ''),
     AT: ({ created_at }) => moment(created_at),
@@ -81,18 +82,18 @@ const ENTRIES = shownRows(entryShape, {
   },
 })
 
-const account = { flags: '<account>', words: 'its ID, acct_…', to: 'params.account_id' } as const
+const account = idArgument('acct', '<account>', 'params.account_id')
 
 const fee = {
   flags: '--fee <percent>',
-  words: 'the platform fee of its requests in percent, such as 2.5; none: the fee of the model',
+  words: 'the platform fee of its requests, such as 2.5; none: the fee of each model',
   to: 'body.fee_basis_points',
   read: orNone(readPercent),
 } as const
 
 const lowBalance = {
   flags: '--low-balance <dollars>',
-  words: 'report low credit when paid credit falls below this amount, or none for $5',
+  words: 'webhooks report low credit when paid credit falls below this amount; none: $5',
   to: 'body.low_balance',
   read: orNone(readDollars),
 } as const
@@ -113,8 +114,16 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
       words: 'create an account without credit',
       makesStore: true,
       takes: [
-        { flags: '<name>', words: 'a name', to: 'body.name' },
-        { flags: '--email <address>', words: 'an email address', to: 'body.email' },
+        {
+          flags: '<name>',
+          words: 'the name of the customer or team; quote it if it has spaces',
+          to: 'body.name',
+        },
+        {
+          flags: '--email <address>',
+          words: 'the email address of the account',
+          to: 'body.email',
+        },
         fee,
         {
           flags: '--external-id <id>',
@@ -127,15 +136,16 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
         METADATA_OPTION,
         BILLING_OPTION,
       ],
-      help: `
-With --external-id, you can repeat the command: it creates only one account.
-
-  tollgate account create Ada --external-id customer-42 --metadata plan=gold --metadata seats=5`,
+      help: 'With --external-id, you can repeat the command: it creates only one account.',
+      examples: [
+        'tollgate account create "Ada Lovelace" --email ada@example.com',
+        'tollgate account create Ada --external-id customer-42 --metadata plan=gold',
+      ],
       show: show(accountShape, (made) => ({
         ...ACCOUNTS.one({ body: made, httpStatus: 201 }),
         note: `
   Next, add credit, in dollars, and create a key:
-    npx tollgate credit grant ${made.id} 25 --reference invoice-1
+    npx tollgate credit add ${made.id} 25 --reference invoice-1
     npx tollgate key create ${made.id}`,
       })),
     },
@@ -144,25 +154,24 @@ With --external-id, you can repeat the command: it creates only one account.
       runs: 'listAccounts',
       words: 'list accounts, newest first or by --sort, with their credit',
       takes: [
-        ...listOptions('accounts', 'account id'),
+        ...listOptions('accounts', 'account ID'),
         {
           flags: '--sort <value>',
           words:
-            'name, available, held, charged, margin, last_request or created; with - in front, the largest first, such as -held',
+            'name, available, held, charged, margin, last_request or created; a - in front puts the largest first, such as -held',
           to: 'query.sort',
         },
         {
           flags: '--since <time>',
-          words:
-            'charge and margin from this date on, such as 2027-01-31; default: the last 30 days',
+          words: `also show charge and margin, from this date on, ${SINCE_FORMS}; default: 30 days`,
           to: 'query.from',
-          read: readMoment,
+          read: readSince,
         },
         {
           flags: '--until <time>',
-          words: 'charge and margin before this date; default: now',
+          words: 'the end of the range of charge and margin, in the same forms; default: now',
           to: 'query.to',
-          read: readMoment,
+          read: readSince,
         },
         {
           flags: '--external-id <id>',
@@ -175,6 +184,10 @@ With --external-id, you can repeat the command: it creates only one account.
           to: 'query.state',
         },
       ],
+      examples: [
+        'tollgate account list --state in_debt',
+        'tollgate account list --sort -charged --since 2027-01-01 --until 2027-02-01',
+      ],
       show: (answered) => (hasSums(answered.body) ? CHARGED : ACCOUNTS).page(answered),
     },
     {
@@ -182,13 +195,15 @@ With --external-id, you can repeat the command: it creates only one account.
       runs: 'getAccount',
       words: 'show one account with its credit',
       takes: [account],
+      examples: ['tollgate account show acct_…'],
       show: ACCOUNTS.one,
     },
     {
       name: 'entries',
       runs: 'listEntries',
       words: "list the account's entries, newest first: credit, charges, corrections",
-      takes: [account, ...listOptions('entries', 'place')],
+      takes: [account, ...listOptions('entries', 'place, which the page before printed')],
+      examples: ['tollgate account entries acct_… --limit 100'],
       show: ENTRIES.page,
     },
     STATEMENT_COMMAND,
@@ -200,10 +215,10 @@ With --external-id, you can repeat the command: it creates only one account.
       changes: true,
       takes: [
         account,
-        { flags: '--name <name>', words: 'a name', to: 'body.name' },
+        { flags: '--name <name>', words: 'a new name', to: 'body.name' },
         {
           flags: '--email <address>',
-          words: 'an email address, or none',
+          words: 'the email address of the account, or none',
           to: 'body.email',
           read: orNone(String),
         },
@@ -220,18 +235,19 @@ With --external-id, you can repeat the command: it creates only one account.
         METADATA_OPTION,
         BILLING_OPTION,
       ],
-      help: `
-A list of models that you leave out is unchanged. The lists of the keys also apply.
-
-  tollgate account update acct_… --models-deny "acme/sage-pro,nova/*"
-  tollgate account update acct_… --models-deny none`,
+      help: 'Options that you leave out change nothing. The model lists of the keys also apply.',
+      examples: [
+        'tollgate account update acct_… --fee 2.5 --allowance 20/day',
+        'tollgate account update acct_… --models-deny "acme/sage-pro,nova/*"',
+        'tollgate account update acct_… --models-deny none',
+      ],
       show: ACCOUNTS.one,
     },
     {
       name: 'suspend',
       formerly: 'disable',
       runs: 'changeAccount',
-      words: 'refuse new requests of its keys; running requests finish and are charged',
+      words: 'refuse new requests of an account; running requests finish and are charged',
       takes: [
         account,
         {
@@ -241,15 +257,17 @@ A list of models that you leave out is unchanged. The lists of the keys also app
         },
       ],
       body: { disabled: true },
+      examples: ['tollgate account suspend acct_… --note "invoice 42 is unpaid"'],
       show: ACCOUNTS.one,
     },
     {
       name: 'resume',
       formerly: 'enable',
       runs: 'changeAccount',
-      words: 'accept requests of its keys again',
+      words: 'accept requests of a suspended account again',
       takes: [account],
       body: { disabled: false },
+      examples: ['tollgate account resume acct_…'],
       show: ACCOUNTS.one,
     },
   ],

@@ -3,13 +3,14 @@ import { text } from 'node:stream/consumers'
 import { operatorActionShape } from '../operations/operator-desk.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { isRecordedMoney } from '../vocabulary/recorded-operation.ts'
+import { readId } from './ids.ts'
 import type { CommandGroup } from './operation-command.ts'
 import { listOptions, shownRows } from './rows.ts'
 import { moment } from './table.ts'
 
 const ACTIONS = shownRows(operatorActionShape, {
   list: 'actions',
-  none: 'No changes recorded yet.',
+  none: 'no changes match',
   columns: {
     AT: ({ created_at }) => moment(created_at),
     BY: ({ user_name, token_name }) => user_name ?? token_name ?? '-',
@@ -41,21 +42,22 @@ export const ACTION_COMMANDS: CommandGroup = {
       runs: 'listOperatorActions',
       words: 'list changes by operators, admin tokens and commands, newest first',
       takes: [
-        ...listOptions('actions', 'action id'),
+        ...listOptions('actions', 'action ID'),
         {
           flags: '--account <account>',
-          words: 'only of this account, acct_…',
+          words: 'only this account, acct_…',
           to: 'query.account',
+          read: (text) => readId('acct', text),
         },
         {
           flags: '--by <ids>',
           words:
-            'only by these users or admin tokens, comma-separated; "command line" for commands',
+            'only by these users or admin tokens: IDs, user_… or atok_…, comma-separated; "command line" for commands',
           to: 'query.by',
         },
         {
           flags: '--action <names>',
-          words: 'only of these operations, such as changeAccount,addCredit',
+          words: 'only these operations, comma-separated, such as changeAccount,addCredit',
           to: 'query.action',
         },
         {
@@ -64,6 +66,10 @@ export const ACTION_COMMANDS: CommandGroup = {
           to: 'query.format',
           read: () => 'csv',
         },
+      ],
+      examples: [
+        'tollgate action list --account acct_… --action addCredit',
+        'tollgate action list --by "command line" --csv > actions.csv',
       ],
       show: async (answered) =>
         answered.body instanceof Readable

@@ -133,7 +133,7 @@ test('a backup of a store in use is a whole store with an exact ledger', async (
   expect(await line.run('backup', file)).toMatchObject({
     exitCode: 1,
     notes: expect.stringContaining(
-      `tollgate: there is no folder ${join(world.folder, 'backups')}: make it first\n`,
+      `tollgate: there is no folder ${join(world.folder, 'backups')}: create it first\n`,
     ),
   })
   mkdirSync(join(world.folder, 'backups'))
@@ -145,7 +145,7 @@ test('a backup of a store in use is a whole store with an exact ledger', async (
   expect(readdirSync(join(world.folder, 'backups'))).toEqual(['today.db'])
   expect(await line.run('backup', file)).toMatchObject({
     exitCode: 1,
-    notes: expect.stringContaining(`tollgate: ${file} is there already`),
+    notes: expect.stringContaining(`tollgate: ${file} exists already`),
   })
   await chat(apiKey)
   const copy = openCommandLine({ storeUrl: `sqlite:${file}` })
@@ -175,7 +175,7 @@ test('a backup never overwrites a file and never leaves half of one', async () =
   const folder = join(world.folder, 'backups')
   mkdirSync(join(folder, 'there.db'), { recursive: true })
   await expect(backupStore(db, { file: join(folder, 'there.db') })).rejects.toThrow(
-    /is there already/,
+    /exists already/,
   )
   await expect(backupStore(db, { file: join(storeFile, 'y.db') })).rejects.toMatchObject({
     name: 'StoreUnavailable',

@@ -18,7 +18,7 @@ interface JsonOption {
 const REFRESH: OperationCommand = {
   name: 'refresh',
   runs: 'refreshCatalog',
-  words: 'fetch models and prices now; a running server refreshes them itself',
+  words: 'fetch models and prices now; a running server does this every few minutes',
   makesStore: true,
   begins({ settings }) {
     if (settings().upstreams !== undefined) return 'fetching models …'
@@ -45,8 +45,9 @@ export function catalogCommand(input: CommandInput): Command {
   const command = new Command('catalog').description('list and refresh models and prices')
   command
     .command('list')
-    .description('list the models of the last refresh, with prices before the fee')
+    .description('list the models of the last refresh, with prices in dollars before the fee')
     .option('--json', 'print JSON')
+    .addHelpText('after', '\nINPUT/M and OUTPUT/M are dollars for a million tokens.')
     .action((options: JsonOption) => withStore(input, (opened) => list(opened, options)))
   return command.addCommand(operationCommand(input, REFRESH))
 }

@@ -78,7 +78,7 @@ export function requireStore(url: string): void {
   if (location.kind === 'postgres' || existsSync(location.file)) return
   throw new CommandFailure(
     `there is no store at ${location.file}: go to the folder that \`tollgate serve\` was started in, ` +
-      'or set DATABASE_URL. For a new store, start the server or make an account.',
+      'or set DATABASE_URL. For a new store, start the server or run `tollgate account create`.',
   )
 }
 

@@ -9,7 +9,8 @@ import {
 
 const line = commandLineOfEachTest()
 
-const UNKNOWN_ACCOUNT = /^tollgate: No account has the ID "acct_0"\.\n$/
+const UNKNOWN_ACCOUNT =
+  /^tollgate: No account has the ID "acct_0"\. `tollgate account list` shows the IDs\.\n$/
 
 async function makeAccount(name = 'Ada'): Promise<string> {
   return await line.make('account', 'create', name)
@@ -20,10 +21,10 @@ describe('account', () => {
     const { exitCode, out, notes } = await line.run('account', 'create', ' Ada Lovelace ')
     const id = /^acct_\w+/m.exec(out)?.[0]
     expect(exitCode).toBe(0)
-    expect(notes).toContain(`npx tollgate credit grant ${id} 25 --reference invoice-1\n`)
+    expect(notes).toContain(`npx tollgate credit add ${id} 25 --reference invoice-1\n`)
     expect(notes).toContain(`npx tollgate key create ${id}\n`)
     expect(cells(out)).toEqual([
-      ['ACCOUNT', 'NAME', 'STATE', 'AVAILABLE', 'HELD', 'FREE', 'ALLOWANCE'],
+      ['ID', 'NAME', 'STATE', 'AVAILABLE', 'HELD', 'FREE', 'ALLOWANCE'],
       [
         expect.stringMatching(/^acct_\w{26}$/),
         'Ada Lovelace',
@@ -83,8 +84,8 @@ describe('account', () => {
 
   test('entries lists credit and charges, newest first, page by page', async () => {
     const id = await makeAccount()
-    await line.run('credit', 'grant', id, '25', '--reference', 'invoice-1')
-    await line.run('credit', 'grant', id, '-5', '--reference', 'chargeback-1')
+    await line.run('credit', 'add', id, '25', '--reference', 'invoice-1')
+    await line.run('credit', 'add', id, '-5', '--reference', 'chargeback-1')
     const first = await line.run('account', 'entries', id, '--limit', '1')
     expect(cells(first.out)).toEqual([
       ['ENTRY', 'AT', 'KIND', 'CREDIT', 'AMOUNT', 'OF'],
@@ -134,13 +135,13 @@ describe('account', () => {
   )
 })
 
-describe('credit grant', () => {
+describe('credit add', () => {
   let id: string
   beforeEach(async () => {
     id = await makeAccount()
   })
 
-  const grant = (...args: string[]) => line.run('credit', 'grant', id, '--reference', 'r', ...args)
+  const grant = (...args: string[]) => line.run('credit', 'add', id, '--reference', 'r', ...args)
   const credit = async () => (await line.json('account', 'show', id))['credit']
 
   test('adds paid credit', async () => {
@@ -179,7 +180,7 @@ describe('credit grant', () => {
   })
 
   test('--json prints the entry', async () => {
-    const entry = await line.json('credit', 'grant', id, '0.000001', '--reference', 'r')
+    const entry = await line.json('credit', 'add', id, '0.000001', '--reference', 'r')
     expect(entry).toMatchObject({
       object: 'entry',
       account_id: id,
@@ -209,7 +210,7 @@ describe('credit grant', () => {
 
   test('to an unknown account fails', async () => {
     const { exitCode, notes } = await line.run(
-      ...['credit', 'grant', 'acct_0', '5', '--reference', 'r'],
+      ...['credit', 'add', 'acct_0', '5', '--reference', 'r'],
     )
     expect(exitCode).toBe(3)
     expect(notes).toMatch(UNKNOWN_ACCOUNT)
@@ -226,7 +227,7 @@ describe('key', () => {
     const { exitCode, out, notes } = await line.run('key', 'create', id)
     expect(exitCode).toBe(0)
     expect(out).toMatch(/^sk-tollgate-[A-Za-z0-9]{43}\n$/)
-    expect(notes).toMatch(/^This is the only time the key key_\w{26} is shown\.\n$/)
+    expect(notes).toMatch(/^This is the only time the text of key_\w{26} is shown\.\n$/)
   })
 
   test('create --json has the key once, list never', async () => {
@@ -350,7 +351,10 @@ describe('key', () => {
 
   test.each(['disable', 'enable'])('%s of no key fails', async (verb) => {
     expect(await line.run('key', verb, 'key_0')).toEqual(
-      failed(3, 'tollgate: No API key has the ID "key_0".\n'),
+      failed(
+        3,
+        'tollgate: No API key has the ID "key_0". `tollgate key list <account>` shows the IDs.\n',
+      ),
     )
   })
 })

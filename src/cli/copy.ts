@@ -10,6 +10,7 @@ import { readSetting } from '../store/settings.ts'
 import { backupStore, WrongPlace } from '../store/sqlite/backup.ts'
 import { systemClock } from '../vocabulary/clock.ts'
 import { type CommandInput, requireStore, withStore } from './command-context.ts'
+import { addHelp } from './help-text.ts'
 import { counted, grouped } from './table.ts'
 import { CommandFailure, showProgress, type Terminal } from './terminal.ts'
 import { differenceTable } from './upkeep.ts'
@@ -22,26 +23,32 @@ interface CopyOptions {
 
 /** `tollgate copy`: every row of a store to an empty one, on the same engine or another. */
 export function copyCommand(input: CommandInput): Command {
-  return new Command('copy')
-    .description('copy the whole store to an empty one, from SQLite to PostgreSQL or back')
-    .requiredOption('--to <url>', 'the new store: postgres://… or sqlite:/path')
-    .option('--from <url>', 'the store to copy (default: the one of DATABASE_URL)')
+  const command = new Command('copy')
+    .description('copy the whole store to an empty one, such as from SQLite to PostgreSQL')
+    .requiredOption('--to <url>', 'required: the new store, postgres://… or sqlite:/path')
+    .option('--from <url>', 'the store to copy; default: the store of DATABASE_URL')
     .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      `
-To move a store, for example from SQLite to PostgreSQL:
-  1. stop \`tollgate serve\`
-  2. tollgate copy --to postgres://user:password@host/database
-  3. start \`tollgate serve\` with that DATABASE_URL; API keys and balances are unchanged
-
-The new store must be empty: a SQLite file that does not exist yet, or a PostgreSQL database without tables.
-One transaction copies all rows, counts and audits them; if anything fails, nothing is copied.
-Other users of this machine can see a password in --to: leave it out and set PGPASSWORD instead.
-
-A copy beside a running server is exact for one moment. Never serve from both stores.`,
-    )
     .action((options: CopyOptions) => run(input, options))
+  return addHelp(command, {
+    help: `The new store must be empty: a SQLite file that does not exist yet, or a PostgreSQL
+database without tables. One transaction copies, counts and audits all rows. If a step
+fails, nothing is copied, and the old store is unchanged.
+
+To move a gateway, for example from SQLite to PostgreSQL:
+  1. Stop \`tollgate serve\`.
+  2. Run \`tollgate copy --to postgres://user@host/database\`.
+  3. Start \`tollgate serve\` with that DATABASE_URL. API keys and balances are unchanged.
+
+You can copy while a server runs, but the copy lacks all later changes. Never serve from
+both stores: each would charge for the same credit.
+
+Other users of this machine can read a password in --to. Set PGPASSWORD instead.
+docs/moving-stores.md describes each step.`,
+    examples: [
+      'tollgate copy --to postgres://tollgate@db.example.com/tollgate',
+      'tollgate copy --from postgres://… --to sqlite:/var/lib/tollgate/tollgate.db',
+    ],
+  })
 }
 
 /** A command of an earlier release, which only names `tollgate copy`. */
@@ -127,8 +134,8 @@ function report(
   if (upstream !== null) terminal.note(`the store belongs to the upstream ${upstream}`)
   if (instances > 0) {
     terminal.note(
-      'a server uses the old store, or was killed just now: its changes from now on are not in ' +
-        'the copy. To move the store, stop the server and copy again to an empty store.',
+      'a server uses the old store, or was killed seconds ago: the copy lacks its later changes. ' +
+        'To move the store, stop the server and copy again to an empty store.',
     )
   }
   if (openHolds > 0) {
@@ -159,23 +166,17 @@ const WATCH_INTERVAL_MS = 200
  * HTTP, a caller would choose a path on the server's disk.
  */
 export function backupCommand(input: CommandInput): Command {
-  return new Command('backup')
+  const command = new Command('backup')
     .description('copy a SQLite store to a file, also while a server uses it')
     .argument('<file>', 'the new file; it must not exist')
     .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      `
-A backup is a whole store: DATABASE_URL=sqlite:<file> opens it, to audit it or to serve from it.
-It contains the hashes of keys and the secret of account tags: keep it as safe as the store.`,
-    )
     .action((name: string, options: { readonly json?: true }) =>
       withStore(input, async ({ store, terminal }) => {
         const file = resolve(name)
         const { location } = store
         if (location.kind === 'postgres') {
           throw new CommandFailure(
-            'back PostgreSQL up with its own tools, such as pg_dump; `tollgate copy` moves a store',
+            'this store is PostgreSQL: back it up with its own tools, such as pg_dump',
           )
         }
         if (options.json !== true) terminal.note(`copying ${location.file} …`)
@@ -197,6 +198,15 @@ It contains the hashes of keys and the secret of account tags: keep it as safe a
         )
       }),
     )
+  return addHelp(command, {
+    help: `A backup is a whole store: DATABASE_URL=sqlite:<file> opens it, to audit it or to serve
+from it. It contains the hashes of keys and the secret of account tags: keep it as safe
+as the store. docs/deploy.md has a nightly backup.`,
+    examples: [
+      'tollgate backup backups/2027-01-31.db',
+      'DATABASE_URL=sqlite:backups/2027-01-31.db tollgate audit',
+    ],
+  })
 }
 
 function bytesOf(file: string): number {

@@ -1,9 +1,11 @@
 import { entryShape } from '../operations/credit.ts'
 import { createdCreditCodeShape, creditCodeShape } from '../operations/credit-codes.ts'
 import { showMicros } from '../vocabulary/money.ts'
+import { idArgument } from './ids.ts'
 import { type CommandGroup, type OperationCommand, show } from './operation-command.ts'
-import { listOptions, PURSE_WORDS, readDollars, readExpiry, shownRows } from './rows.ts'
+import { listOptions, PURSE_WORDS, readDollars, shownRows } from './rows.ts'
 import { moment } from './table.ts'
+import { readExpiry } from './times.ts'
 
 const CODES = shownRows(creditCodeShape, {
   list: 'codes',
@@ -21,11 +23,12 @@ const CODES = shownRows(creditCodeShape, {
   },
 })
 
-const account = { flags: '<account>', words: 'its ID, acct_…', to: 'params.account_id' } as const
-const code = { flags: '<code-id>', words: 'its ID, code_…', to: 'params.code_id' } as const
+const account = idArgument('acct', '<account>', 'params.account_id')
+const code = idArgument('code', '<code-id>', 'params.code_id')
 
-const GRANT: OperationCommand = {
-  name: 'grant',
+const ADD: OperationCommand = {
+  name: 'add',
+  formerly: 'grant',
   runs: 'addCredit',
   words: 'add credit to an account, or remove it',
   body: { kind: 'backed' },
@@ -33,13 +36,14 @@ const GRANT: OperationCommand = {
     account,
     {
       flags: '<dollars>',
-      words: 'the amount; a negative amount removes paid credit',
+      words:
+        'the amount, such as 25 or 0.50, without a $ sign; a negative amount removes paid credit',
       to: 'body.amount',
       read: readDollars,
     },
     {
       flags: '--reference <id>',
-      words: 'required: your own ID for this credit; a repeated grant adds nothing',
+      words: 'required: your own ID for this credit; a repeat with the same ID adds nothing',
       to: 'body.reference',
     },
     {
@@ -50,7 +54,7 @@ const GRANT: OperationCommand = {
     },
     {
       flags: '--expires <when>',
-      words: 'when free credit expires, such as 2027-01-31 or 90d',
+      words: 'required with --free: when it expires, such as 2027-01-31 or 90d',
       to: 'body.expires_at',
       read: readExpiry,
     },
@@ -62,25 +66,28 @@ const GRANT: OperationCommand = {
       ? { out: `removed ${showMicros(-amount)} of ${PURSE_WORDS[purse]} credit from ${account_id}` }
       : { out: `added ${showMicros(amount)} of ${PURSE_WORDS[purse]} credit to ${account_id}` }
   }),
-  help: `
-Examples:
-  tollgate credit grant acct_… 25 --reference invoice-1042
-  tollgate credit grant acct_… 5 --reference welcome-1042 --free --expires 2027-01-31
-  tollgate credit grant acct_… -25 --reference chargeback-1042`,
+  help: `A shell replaces $2 in $25, so that 5 is left: type amounts without a $ sign.
+\`tollgate account entries <account>\` shows what was added and removed.`,
+  examples: [
+    'tollgate credit add acct_… 25 --reference invoice-1042',
+    'tollgate credit add acct_… 5 --reference welcome-1042 --free --expires 90d',
+    'tollgate credit add acct_… -25 --reference chargeback-1042',
+  ],
 }
 
 const REDEEM: OperationCommand = {
   name: 'redeem',
   runs: 'redeemCode',
-  words: 'redeem a code for an account; a code can be redeemed once',
+  words: 'redeem a credit code for an account; a code can be redeemed once',
   takes: [
     account,
     {
       flags: '<code>',
-      words: 'the code, in any case, with or without hyphens',
+      words: 'the text of the code, in any case, with or without hyphens',
       to: 'body.code',
     },
   ],
+  examples: ['tollgate credit redeem acct_… ABCDEF-GHJKMN-PQRSTV-WXYZ23'],
   show: show(entryShape, ({ account_id, amount }, httpStatus) => ({
     out:
       httpStatus === 200
@@ -99,24 +106,31 @@ const CODE_COMMANDS: CommandGroup = {
       words: 'create a code for paid credit; its text is shown only once',
       makesStore: true,
       takes: [
-        { flags: '<dollars>', words: 'the amount of credit', to: 'body.amount', read: readDollars },
+        {
+          flags: '<dollars>',
+          words: 'the amount of credit, such as 25 or 0.50, without a $ sign',
+          to: 'body.amount',
+          read: readDollars,
+        },
         {
           flags: '--expires <when>',
-          words: 'when it expires, such as 2027-01-31 or 90d',
+          words: 'when it expires, such as 2027-01-31 or 90d; default: never',
           to: 'body.expires_at',
           read: readExpiry,
         },
       ],
+      examples: ['tollgate credit code create 25 --expires 90d'],
       show: show(createdCreditCodeShape, (made) => ({
         out: made.code,
-        note: `This is the only time the code ${made.id} is shown.`,
+        note: `This is the only time the text of ${made.id} is shown. Send it to your customer.`,
       })),
     },
     {
       name: 'list',
       runs: 'listCodes',
       words: 'list codes, newest first, with the accounts that redeemed them',
-      takes: listOptions('codes', 'code id'),
+      takes: listOptions('codes', 'code ID'),
+      examples: ['tollgate credit code list --limit 100'],
       show: CODES.page,
     },
     {
@@ -124,6 +138,7 @@ const CODE_COMMANDS: CommandGroup = {
       runs: 'getCode',
       words: 'show one code, with the account that redeemed it',
       takes: [code],
+      examples: ['tollgate credit code show code_…'],
       show: CODES.one,
     },
     {
@@ -131,6 +146,7 @@ const CODE_COMMANDS: CommandGroup = {
       runs: 'revokeCode',
       words: 'revoke a code that has not been redeemed',
       takes: [code],
+      examples: ['tollgate credit code revoke code_…'],
       show: CODES.one,
     },
   ],
@@ -140,7 +156,7 @@ const CODE_COMMANDS: CommandGroup = {
 export const CREDIT_COMMANDS: CommandGroup = {
   name: 'credit',
   words: 'add credit to accounts, and manage credit codes',
-  commands: [GRANT, CODE_COMMANDS, REDEEM],
+  commands: [ADD, CODE_COMMANDS, REDEEM],
 }
 
 /** The purse that `--free` selects. */

@@ -1,25 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Command } from 'commander'
 import { expect, test } from 'vitest'
-import { OPERATIONS } from '../operations/operations.ts'
-import { COMMANDS, tollgateProgram } from './program.ts'
+import { faultOf } from './testing/fault-of.ts'
 
 /** Every `tollgate …` that a page of docs shows, against the commands and options that there are. */
 
 const DOCS = join(import.meta.dirname, '..', '..', 'docs')
-
-const program = tollgateProgram({
-  version: '1.2.3',
-  explain: () => null,
-  terminal: { out: () => {}, note: () => {}, progress: () => {} },
-  settings: () => {
-    throw new Error('no command runs here')
-  },
-  serve: async () => {},
-  operations: OPERATIONS,
-  commands: COMMANDS,
-})
 
 const SHOWN = readdirSync(DOCS)
   .filter((name) => name.endsWith('.md'))
@@ -34,38 +20,6 @@ function linesOf(page: string): readonly string[] {
       ([, line = '']) => line,
     ),
   )
-}
-
-function wordsOf(line: string): readonly string[] {
-  return [...line.matchAll(/"[^"]*"|\S+/g)].map(([word]) => word)
-}
-
-/** What is wrong with a command line; null: nothing. */
-function faultOf(line: string): string | null {
-  const words = [...wordsOf(line)]
-  let command: Command = program
-  while (command.commands.length > 0) {
-    const found = command.commands.find((candidate) => candidate.name() === words[0])
-    if (found === undefined) return `${command.name()} has no command ${words[0]}`
-    command = found
-    words.shift()
-  }
-  let values = 0
-  for (let at = 0; at < words.length; at += 1) {
-    const word = words[at] ?? ''
-    if (!word.startsWith('--')) {
-      values += 1
-      continue
-    }
-    const option = command.options.find(({ long }) => long === word)
-    if (option === undefined) return `${command.name()} has no option ${word}`
-    if (option.required) at += 1
-  }
-  const taken = command.registeredArguments
-  const needed = taken.filter(({ required }) => required).length
-  return values < needed || values > taken.length
-    ? `${command.name()} takes ${taken.length} values, not ${values}`
-    : null
 }
 
 test.each(SHOWN)('docs/$name: tollgate $line is a command', ({ line }) => {

@@ -31,7 +31,7 @@ describe('--expires takes a date, or how long from now', () => {
   })
 
   test('of free credit and of a credit code', async () => {
-    const grant = ['credit', 'grant', accountId, '5', '--free', '--reference', 'welcome-1']
+    const grant = ['credit', 'add', accountId, '5', '--free', '--reference', 'welcome-1']
     await expectExpiry(30, [...grant, '--expires', '30d'])
     await expectExpiry(7, ['credit', 'code', 'create', '5', '--expires', '7d'])
   })

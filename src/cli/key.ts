@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { apiKeyShape, createdApiKeyShape } from '../operations/api-key-answer.ts'
 import { showMicros } from '../vocabulary/money.ts'
+import { idArgument } from './ids.ts'
 import { allowanceText, limitOptions } from './limits.ts'
 import { type CommandGroup, show } from './operation-command.ts'
 import {
@@ -11,11 +12,10 @@ import {
   metadataDetail,
   orNone,
   readDollars,
-  readExpiry,
-  readSeconds,
   shownRows,
 } from './rows.ts'
 import { moment } from './table.ts'
+import { readExpiry, readSeconds } from './times.ts'
 
 const KEYS = shownRows(apiKeyShape, {
   list: 'keys',
@@ -33,12 +33,8 @@ const KEYS = shownRows(apiKeyShape, {
   details: { ...MODEL_DETAILS, metadata: metadataDetail },
 })
 
-const account = {
-  flags: '<account>',
-  words: 'the ID of the account whose credit it spends, acct_…',
-  to: 'params.account_id',
-} as const
-const apiKey = { flags: '<key>', words: 'its ID, key_…', to: 'params.key_id' } as const
+const account = idArgument('acct', '<account>', 'params.account_id')
+const apiKey = idArgument('key', '<key>', 'params.key_id')
 
 /** `tollgate key`: API keys. */
 export const KEY_COMMANDS: CommandGroup = {
@@ -48,24 +44,24 @@ export const KEY_COMMANDS: CommandGroup = {
     {
       name: 'create',
       runs: 'createKey',
-      words: 'create an API key; its text is shown only once',
+      words: 'create an API key that spends the credit of an account; its text is shown only once',
       takes: [
         account,
         {
           flags: '--name <name>',
-          words: 'a name',
+          words: 'the name of the key, such as the program that uses it',
           to: 'body.name',
           fallback: 'default',
         },
         {
           flags: '--limit <dollars>',
-          words: 'the maximum that it can spend in total',
+          words: 'the maximum that it can spend in total, such as 20; default: no limit',
           to: 'body.credit_limit',
           read: readDollars,
         },
         {
           flags: '--expires <when>',
-          words: 'when it expires, such as 2027-01-31 or 90d',
+          words: 'when it expires, such as 2027-01-31 or 90d; default: never',
           to: 'body.expires_at',
           read: readExpiry,
         },
@@ -73,9 +69,14 @@ export const KEY_COMMANDS: CommandGroup = {
         ...limitOptions('new'),
         METADATA_OPTION,
       ],
+      help: 'Clients send the key as `Authorization: Bearer <key>` (docs/clients.md).',
+      examples: [
+        'tollgate key create acct_… --name laptop --limit 20 --expires 90d',
+        'tollgate key create acct_… --name ci --models-allow "nova/*" --allowance 5/day',
+      ],
       show: show(createdApiKeyShape, (made) => ({
         out: made.key,
-        note: `This is the only time the key ${made.id} is shown.`,
+        note: `This is the only time the text of ${made.id} is shown.`,
       })),
     },
     {
@@ -86,31 +87,40 @@ export const KEY_COMMANDS: CommandGroup = {
         account,
         {
           flags: '--search <text>',
-          words: 'keys with this text in their name, prefix or ID',
+          words: 'only keys with this text in their name, prefix or ID',
           to: 'query.search',
         },
-        ...listOptions('keys', 'key id'),
+        ...listOptions('keys', 'key ID'),
       ],
+      examples: ['tollgate key list acct_… --search laptop'],
       show: KEYS.page,
     },
-    { name: 'show', runs: 'getKey', words: 'show one API key', takes: [apiKey], show: KEYS.one },
+    {
+      name: 'show',
+      runs: 'getKey',
+      words: 'show one API key, without its text',
+      takes: [apiKey],
+      examples: ['tollgate key show key_…'],
+      show: KEYS.one,
+    },
     {
       name: 'update',
       runs: 'changeKey',
       words:
         'change the name, expiry, models, notes or limits of an API key, from its next request on',
-      help: `
-A list of models that you leave out is unchanged. The lists of the account also apply.
-
-  tollgate key update key_… --models-allow "acme/*"
-  tollgate key update key_… --models-allow none`,
+      help: 'Options that you leave out change nothing. The model lists of the account also apply.',
+      examples: [
+        'tollgate key update key_… --limit 50 --expires none',
+        'tollgate key update key_… --models-allow "acme/*"',
+        'tollgate key update key_… --models-allow none',
+      ],
       changes: true,
       takes: [
         apiKey,
-        { flags: '--name <name>', words: 'a name', to: 'body.name' },
+        { flags: '--name <name>', words: 'a new name', to: 'body.name' },
         {
           flags: '--limit <dollars>',
-          words: 'the maximum that it can spend in total, or none',
+          words: 'the maximum that it can spend in total, such as 20, or none',
           to: 'body.credit_limit',
           read: orNone(readDollars),
         },
@@ -130,12 +140,9 @@ A list of models that you leave out is unchanged. The lists of the account also 
       name: 'rotate',
       runs: 'rotateKey',
       words: 'give an API key a new text, which is shown only once',
-      help: `
-The key keeps its ID, limits and spend. The previous text works until the grace period ends,
-or until the next rotation.
-
-  tollgate key rotate key_… --grace 24h
-  tollgate key rotate key_… --grace 0h      refuse the previous text at once`,
+      help: `The key keeps its ID, limits and spend. The previous text works until the grace
+period ends, or until the next rotation; --grace 0h refuses it at once.`,
+      examples: ['tollgate key rotate key_…', 'tollgate key rotate key_… --grace 0h'],
       takes: [
         apiKey,
         {
@@ -157,8 +164,9 @@ or until the next rotation.
     {
       name: 'delete',
       runs: 'deleteKey',
-      words: 'delete an API key; its requests stay in Activity',
+      words: 'delete an API key for good; its requests stay in Activity',
       takes: [apiKey],
+      examples: ['tollgate key delete key_…'],
       show: show(z.object({ id: z.string() }), ({ id }) => ({
         out: `deleted ${id}; its requests stay in Activity`,
       })),
@@ -166,17 +174,19 @@ or until the next rotation.
     {
       name: 'disable',
       runs: 'changeKey',
-      words: 'refuse its requests from now on',
+      words: 'refuse new requests of an API key, until it is enabled again',
       takes: [apiKey],
       body: { disabled: true },
+      examples: ['tollgate key disable key_…'],
       show: KEYS.one,
     },
     {
       name: 'enable',
       runs: 'changeKey',
-      words: 'accept its requests again',
+      words: 'accept requests of a disabled API key again',
       takes: [apiKey],
       body: { disabled: false },
+      examples: ['tollgate key enable key_…'],
       show: KEYS.one,
     },
   ],

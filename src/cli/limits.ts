@@ -25,19 +25,19 @@ export function limitOptions(of: 'new' | 'changed'): readonly Taken[] {
   return [
     {
       flags: '--allowance <dollars/period>',
-      words: `the maximum that it can spend each day, week or month, such as 20/day${or}`,
+      words: `the maximum that it can spend each day, week or month, such as 20/day${isNew ? '; default: no limit' : or}`,
       to: 'body.allowance',
       read: read(readAllowance),
     },
     {
       flags: '--allowance-time-zone <zone>',
-      words: 'the time zone of these days, such as Europe/Berlin; default: UTC',
+      words: 'the time zone of the allowance, such as Europe/Berlin; default: UTC',
       to: 'body.allowance.time_zone',
     },
     ...OWN_LIMITS.map(
       ({ name }): Taken => ({
         flags: `--${name.replaceAll('_', '-')} <number>`,
-        words: `its limit of ${LIMIT_WORDS[name].counts}${or}`,
+        words: `the maximum of its ${LIMIT_WORDS[name].counts}${or}`,
         to: `body.limits.${name}`,
         read: read(readNumber),
       }),

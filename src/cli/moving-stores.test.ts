@@ -225,7 +225,7 @@ describe('a copy is refused', () => {
     from = newSqlite()
     const line = commandsOn(from)
     const { id } = await line.json('account', 'create', 'Ada')
-    await line.run('credit', 'grant', String(id), '5', '--reference', 'r')
+    await line.run('credit', 'add', String(id), '5', '--reference', 'r')
   })
 
   test('to a store that is in use, or not empty', async () => {

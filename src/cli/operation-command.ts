@@ -20,6 +20,8 @@ import {
   withNewStore,
   withStore,
 } from './command-context.ts'
+import { addHelp, type HelpText } from './help-text.ts'
+import { findingHint } from './ids.ts'
 import { CommandFailure, showProgress, UsageFailure } from './terminal.ts'
 
 /** An argument or an option of a command: a field of its operation's input. */
@@ -42,7 +44,7 @@ export interface Taken {
 type Place = 'params' | 'query' | 'body'
 
 /** A command that runs an operation, as an admin. */
-export interface OperationCommand {
+export interface OperationCommand extends HelpText {
   readonly name: string
   /** The command's name in earlier releases: it still runs, and no help shows it. */
   readonly formerly?: string
@@ -62,7 +64,6 @@ export interface OperationCommand {
   readonly makesStore?: true
   /** Whether at least one option must be given. */
   readonly changes?: true
-  readonly help?: string
 }
 
 /** Commands below one word, such as `tollgate key`. */
@@ -118,12 +119,12 @@ function commandOf(input: CommandInput, row: OperationCommand): Command {
     if (readAll !== undefined) {
       const texts = (text: string, before: readonly string[] = []) => [...before, text]
       command.option(flags, words, texts)
-    } else if (flags.startsWith('--')) command.addOption(new Option(flags, words).default(fallback))
+    } else if (flags.startsWith('--'))
+      command.addOption(new Option(flags, words).default(fallback, fallback))
     else command.argument(flags, words)
   }
   command.option('--json', 'print JSON')
-  if (row.help !== undefined) command.addHelpText('after', row.help)
-  return command.action(async () => {
+  return addHelp(command, row).action(async () => {
     const options: Readonly<Record<string, unknown>> = command.opts()
     const sent = sentOf(row, command.args, { options, nowMs: systemClock.nowMs() })
     const begins = row.begins?.(input)
@@ -142,7 +143,7 @@ function commandOf(input: CommandInput, row: OperationCommand): Command {
           ...sent,
           ...(progress && { onProgress: showProgress(terminal, progress) }),
         },
-      ).catch((error: unknown) => rethrowTyped(error, row))
+      ).catch((error: unknown) => rethrowTyped(error, { row, isJson }))
       const isText = answered.body instanceof Readable
       const { out, note, failure } = await row.show(answered)
       terminal.out(isJson && !isText ? JSON.stringify(answered.body) : out)
@@ -351,8 +352,11 @@ function nameOf({ flags }: Pick<Taken, 'flags'>): string {
   return flags.startsWith('--') ? (flags.split(' ')[0] ?? flags) : flags
 }
 
-/** Rethrows a refusal with the command line's names of the fields. */
-function rethrowTyped(error: unknown, { takes }: OperationCommand): never {
+/** Rethrows a refusal with the command line's names of the fields; for a person also where to find an ID. */
+function rethrowTyped(
+  error: unknown,
+  { row: { takes }, isJson }: { readonly row: OperationCommand; readonly isJson: boolean },
+): never {
   if (!(error instanceof Problem)) throw error
   const names = new Map(takes.map((taken) => [taken.to.replace(/^\w+\./, ''), nameOf(taken)]))
   const message = error.message.replace(/`([^`]+)`/g, (_quoted, field: string) => {
@@ -360,5 +364,6 @@ function rethrowTyped(error: unknown, { takes }: OperationCommand): never {
     const [, whole] = [...names].find(([name]) => field.startsWith(`${name}.`)) ?? []
     return `\`${names.get(field) ?? whole ?? field}\``
   })
-  throw new Problem(error.code, { message, cause: error })
+  const hint = isJson ? '' : findingHint(message)
+  throw new Problem(error.code, { message: message + hint, cause: error })
 }

@@ -11,7 +11,7 @@ afterAll(() => line.close())
 const GROUPS = {
   action: ['list'],
   account: ['create', 'list', 'show', 'entries', 'update', 'suspend', 'resume'],
-  credit: ['grant', 'redeem'],
+  credit: ['add', 'redeem'],
   key: ['create', 'list', 'show', 'update', 'delete', 'disable', 'enable'],
   request: ['list', 'show', 'settle'],
   maintenance: ['on', 'off', 'show'],
@@ -37,7 +37,7 @@ test('serve serves', async () => {
 test.each([
   ['account', 'list'],
   ['request', 'list'],
-  ['credit', 'grant', 'acct_1', '5', '--reference', 'r'],
+  ['credit', 'add', 'acct_1', '5', '--reference', 'r'],
   ['key', 'create', 'acct_1'],
   ['audit'],
   ['backup', 'copy.db'],
@@ -106,26 +106,30 @@ describe('--help', () => {
   })
 
   test('reads no environment and opens no store', async () => {
-    const { out } = await line.run('credit', 'grant', '--help')
-    expect(out).toBe(`Usage: tollgate credit grant [options] <account> <dollars>
+    const { out } = await line.run('credit', 'add', '--help')
+    expect(out).toBe(`Usage: tollgate credit add [options] <account> <dollars>
 
 add credit to an account, or remove it
 
 Arguments:
-  account           its ID, acct_…
-  dollars           the amount; a negative amount removes paid credit
+  account           the ID of the account, acct_…
+  dollars           the amount, such as 25 or 0.50, without a $ sign; a negative amount removes paid
+                    credit
 
 Options:
-  --reference <id>  required: your own ID for this credit; a repeated grant adds nothing
+  --reference <id>  required: your own ID for this credit; a repeat with the same ID adds nothing
   --free            free credit: pays for open-weight text models only, and expires
-  --expires <when>  when free credit expires, such as 2027-01-31 or 90d
+  --expires <when>  required with --free: when it expires, such as 2027-01-31 or 90d
   --json            print JSON
   -h, --help        display help for command
 
+A shell replaces $2 in $25, so that 5 is left: type amounts without a $ sign.
+\`tollgate account entries <account>\` shows what was added and removed.
+
 Examples:
-  tollgate credit grant acct_… 25 --reference invoice-1042
-  tollgate credit grant acct_… 5 --reference welcome-1042 --free --expires 2027-01-31
-  tollgate credit grant acct_… -25 --reference chargeback-1042
+  tollgate credit add acct_… 25 --reference invoice-1042
+  tollgate credit add acct_… 5 --reference welcome-1042 --free --expires 90d
+  tollgate credit add acct_… -25 --reference chargeback-1042
 `)
   })
 })
@@ -143,10 +147,10 @@ describe('a wrong command line fails, with the reason and a hint to --help', () 
     [['account', 'list', '--limit', '0'], /`--limit` must be a whole number from 1 to 100/],
     [['account', 'list', '--limit', '1e2'], /`--limit` must be a whole number from 1 to 100/],
     [['account', 'list', '--limit', '101'], /`--limit` must be a whole number from 1 to 100/],
-    [['credit', 'grant', 'acct_1'], /missing required argument 'dollars'/],
-    [['credit', 'grant', 'acct_1', 'ten'], /`<dollars>` must be dollars such as 10/],
-    [['credit', 'grant', 'acct_1', '0.0000001'], /at most six after the point/],
-    [['credit', 'grant', 'acct_1', '99999999999'], /`<dollars>` must be at most \$100,000,000/],
+    [['credit', 'add', 'acct_1'], /missing required argument 'dollars'/],
+    [['credit', 'add', 'acct_1', 'ten'], /`<dollars>` must be dollars such as 10/],
+    [['credit', 'add', 'acct_1', '0.0000001'], /at most six after the point/],
+    [['credit', 'add', 'acct_1', '99999999999'], /`<dollars>` must be at most \$100,000,000/],
     [['account', 'update', 'acct_1', '--fee', '200'], /`--fee` must be 0 to 100 percent, such as/],
     [
       ['account', 'update', 'acct_1', '--fee', '2.555'],
@@ -154,33 +158,36 @@ describe('a wrong command line fails, with the reason and a hint to --help', () 
     ],
     [['request', 'settle', 'req_1', '-4'], /`<dollars>` must be zero or more dollars, such as/],
     [['request', 'settle', 'req_1', 'ten'], /`<dollars>` must be zero or more dollars, such as/],
-    [['usage', '--since', '2027-13-40'], /`--since` must be a date such as 2027-01-31, or a time/],
-    [['usage', '--until', 'soon'], /`--until` must be a date such as 2027-01-31, or a time/],
+    [['usage', '--since', '2027-13-40'], /`--since` must be a date such as 2027-01-31, a time/],
+    [['usage', '--until', 'soon'], /`--until` must be a date such as 2027-01-31, a time/],
     [['token', 'create', '--name', 'a', '--expires', 'soon'], /`--expires` must be a date such as/],
     [['token', 'create', '--name', 'a', '--expires', '2020-01-31'], /must be in the future/],
     [
-      ['credit', 'grant', 'acct_1', '100000000.01', '--reference', 'r'],
+      ['credit', 'add', 'acct_1', '100000000.01', '--reference', 'r'],
       /`<dollars>` must be at most \$100,000,000/,
     ],
     [
-      ['credit', 'grant', 'acct_1', '1'],
+      ['credit', 'add', 'acct_1', '1'],
       /`--reference` is required: your own ID for this credit, such as invoice-1042, so that a repeat/,
     ],
     [
-      ['credit', 'grant', 'acct_1', '1', '--free', '--expires', 'soon'],
-      /`--expires` must be a time such as/,
+      ['credit', 'add', 'acct_1', '1', '--free', '--expires', 'soon'],
+      /`--expires` must be a date such as 2027-01-31, a time such as/,
     ],
+    [['credit', 'add', 'acct_1', '1', '--free', '--expires', '2030-02-31'], /`--expires` must be/],
     [
-      ['credit', 'grant', 'acct_1', '1', '--free', '--expires', '2030-02-31'],
-      /`--expires` must be/,
-    ],
-    [
-      ['credit', 'grant', 'acct_1', '1', '--free', '--expires', '2030-01-01T12:00'],
-      /must be a time/,
+      ['credit', 'add', 'acct_1', '1', '--free', '--expires', '2030-01-01T12:00'],
+      /`--expires` must be a date such as 2027-01-31, a time such as/,
     ],
     [['key', 'create', 'acct_1', '--name', ''], /`--name` must be 1 to 200 characters/],
-    [['request', 'list', '--account', 'Ada'], /`--account` must be an ID that begins with acct_/],
-    [['request', 'list', '--key', 'sk-1'], /`--key` must be an ID that begins with key_/],
+    [
+      ['request', 'list', '--account', 'Ada'],
+      /`--account` must be the ID of an account, which begins with acct_/,
+    ],
+    [
+      ['request', 'list', '--key', 'sk-1'],
+      /`--key` must be the ID of an API key, which begins with key_/,
+    ],
     [['request', 'list', '--after', '2'], /`--after` must be the `next_cursor` of a page/],
     [['account', 'list', '--after', '2'], /`--after` must be the `next_cursor` of a page/],
     [['request', 'list', '--state', 'done'], /`--state` must be open, unresolved, provisional/],
@@ -200,7 +207,7 @@ describe('with --json a failure is one line of JSON on standard error, with its 
   test.each<[string[], number, string]>([
     [['acount', 'list'], 2, 'invalid_usage'],
     [['account', 'list', '--limit', '0'], 2, 'invalid_parameter'],
-    [['credit', 'grant', 'acct_1', 'ten'], 2, 'invalid_usage'],
+    [['credit', 'add', 'acct_1', 'ten'], 2, 'invalid_usage'],
     [['account', 'show', 'acct_0'], 3, 'not_found'],
     [['catalog', 'refresh'], 1, 'command_failed'],
   ])('%j', async (args, code, errorCode) => {

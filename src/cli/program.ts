@@ -1,10 +1,11 @@
-import { Command } from 'commander'
+import { Command, CommanderError } from 'commander'
 import { ACCOUNT_COMMANDS } from './account.ts'
 import { ACTION_COMMANDS } from './action.ts'
 import { catalogCommand } from './catalog.ts'
 import { backupCommand, copyCommand, retiredCommand } from './copy.ts'
 import { CREDIT_COMMANDS } from './credit.ts'
 import { type DoctorInput, doctorCommand } from './doctor/doctor.ts'
+import { addHelp } from './help-text.ts'
 import { KEY_COMMANDS } from './key.ts'
 import { type CommandRow, operationCommand } from './operation-command.ts'
 import { PURCHASE_COMMANDS } from './purchase.ts'
@@ -29,77 +30,137 @@ export function tollgateProgram(input: ProgramInput): Command {
   const program = new Command('tollgate')
     .description('A self-hosted gateway to hosted models, with prepaid credit.')
     .version(input.version)
-    // `runToExitCode` prints all failures.
-    .exitOverride()
     .configureOutput({
       outputError: () => {},
       writeOut: (text) => input.terminal.out(text.replace(/\n$/, '')),
       writeErr: (text) => input.terminal.note(text.replace(/\n$/, '')),
     })
-    .addHelpText(
-      'after',
-      `
-Commands work on the store, with or without a server running. DATABASE_URL says which store: by default
-./data/tollgate.db, or ./data/simulator.db while no upstream is configured. Settings are read from the
-environment and from .env. In a checkout, type \`npx tollgate\` instead of \`tollgate\`.
-
-Exit codes: 0 success, 2 wrong command line, 3 no such account, key, code, token, webhook, purchase or
-request, 1 any other failure.
-With --json, an error is one line on standard error: {"error":{"message":"…","code":"…"}}.
-
-README.md has the first steps, docs/config.md the settings.`,
-    )
-  program
-    .command('serve')
-    .description('run the gateway until it is stopped')
-    .addHelpText('after', SERVE_SETTINGS)
-    .action(() => input.serve())
+    .helpCommand(false)
+  addHelp(program, { help: CONVENTIONS, examples: FIRST_STEPS })
   for (const command of [
-    ...input.commands.map((row) => operationCommand(input, row)),
+    serveCommand(input),
+    doctorCommand(input),
     catalogCommand(input),
     upstreamCommand(input),
+    ...input.commands.map((row) => operationCommand(input, row)),
     backupCommand(input),
     copyCommand(input),
-    doctorCommand(input),
+    helpCommand(input),
   ]) {
-    program.addCommand(command)
-    inherit(command, program)
+    program.addCommand(command.helpGroup(headingOf(command.name())))
   }
-  for (const name of ['export', 'import']) {
-    const command = retiredCommand(name)
-    program.addCommand(command, { hidden: true })
-    inherit(command, program)
-  }
+  for (const name of ['export', 'import'])
+    program.addCommand(retiredCommand(name), { hidden: true })
+  explainUsage(program)
+  for (const command of program.commands) inherit(command, program)
   return program
 }
 
+const HEADINGS = {
+  'Accounts and credit:': ['account', 'credit', 'key', 'purchase', 'request', 'sale', 'usage'],
+  'People and access:': ['action', 'token', 'user', 'webhook'],
+}
+
+/** The heading of a command in the help. */
+function headingOf(command: string): string {
+  const [heading = 'Gateway:'] =
+    Object.entries(HEADINGS).find(([, commands]) => commands.includes(command)) ?? []
+  return heading
+}
+
+function serveCommand({ serve }: ProgramInput): Command {
+  const command = new Command('serve')
+    .description('run the gateway until it is stopped')
+    .action(() => serve())
+  return addHelp(command, { help: SERVE_SETTINGS, examples: SERVE_EXAMPLES })
+}
+
+/** `tollgate help credit add`: as `tollgate credit add --help`. */
+function helpCommand(input: ProgramInput): Command {
+  return new Command('help')
+    .description('show the help of a command')
+    .argument('[command...]', 'the command; default: all commands')
+    .action(async (words: readonly string[]) => {
+      await tollgateProgram(input).parseAsync([...words, '--help'], { from: 'user' })
+    })
+}
+
+const CONVENTIONS = `Commands work on the store, with or without a server running. DATABASE_URL says which
+store: by default ./data/tollgate.db, or ./data/simulator.db while no upstream is
+configured. Settings are read from the environment and from .env (docs/config.md).
+In a checkout, type \`npx tollgate\` instead of \`tollgate\`.
+
+--json prints the answer of the API, and an error as one line on standard error:
+{"error":{"message":"…","code":"…"}}. Times are UTC.
+
+Exit codes:
+  0  success
+  1  any other failure
+  2  the command line is wrong
+  3  no account, key, code, token, webhook, purchase or request has the ID`
+
+const FIRST_STEPS = [
+  'tollgate serve',
+  'tollgate account create Ada',
+  'tollgate credit add acct_… 25 --reference invoice-1042',
+  'tollgate key create acct_…',
+  'tollgate help credit add',
+]
+
 // The settings of a first hour; docs/config.md has all of them.
-const SERVE_SETTINGS = `
-Settings are environment variables, or lines of a file named .env, such as
-  PORT=8788                                        the port; 8787 by default
-  HOST=0.0.0.0                                     the address; 127.0.0.1 by default
-  UPSTREAM_BASE_URL=https://openrouter.ai/api/v1   the provider; without it, the simulator answers
-  UPSTREAM_DIALECT=openai                          or anthropic: that vendor's own API, at its own address
-  UPSTREAM_API_KEY=sk-or-...                       the gateway's own key there
-  ADMIN_API_TOKEN=...                              turns the admin API on; see /docs of the server
-  DATABASE_URL=postgres://...                      the store; a SQLite file in ./data by default
-docs/config.md has all settings. Ctrl-C waits for requests in flight; a second Ctrl-C does not.`
+const SERVE_SETTINGS = `Settings are environment variables, or lines of a file named .env:
+  PORT=8788                     the port; 8787 by default
+  HOST=0.0.0.0                  the address; 127.0.0.1 by default
+  UPSTREAM_BASE_URL=https://openrouter.ai/api/v1
+                                the provider; without it, the simulator answers
+  UPSTREAM_DIALECT=openai       or anthropic: that vendor's own API, at its own address
+  UPSTREAM_API_KEY=sk-or-...    the gateway's own key there
+  ADMIN_API_TOKEN=...           turns the admin API on; see /docs of the server
+  DATABASE_URL=postgres://...   the store; a SQLite file in ./data by default
+docs/config.md has all settings. Ctrl-C waits for requests in flight; a second Ctrl-C
+does not.`
+
+const SERVE_EXAMPLES = ['tollgate serve', 'PORT=8788 tollgate serve']
 
 /** Copies the settings of the program to a command and everything below it. */
 function inherit(command: Command, parent: Command): void {
   command.copyInheritedSettings(parent)
+  explainUsage(command)
   for (const below of command.commands) inherit(below, command)
+}
+
+/** Makes a command throw what was typed wrongly, with what to type instead: `runToExitCode` prints it. */
+function explainUsage(command: Command): void {
+  command.exitOverride(({ exitCode, code, message }) => {
+    throw new CommanderError(exitCode, code, `${message}${usageHint(command, { code, message })}`)
+  })
+}
+
+function usageHint(
+  command: Command,
+  { code, message }: Pick<CommanderError, 'code' | 'message'>,
+): string {
+  if (command.name() === 'serve') {
+    return ': settings are environment variables, or lines of .env, such as PORT=8788'
+  }
+  if (code === 'commander.excessArguments') return ' Quote text that has spaces.'
+  if (code !== 'commander.unknownCommand' || message.includes('Did you mean')) return ''
+  const names = command
+    .createHelp()
+    .visibleCommands(command)
+    .map((each) => each.name())
+  return `: the commands are ${names.join(', ')}`
 }
 
 /** The commands that run operations, in the order of the help: a new one is a line here. */
 export const COMMANDS: readonly CommandRow[] = [
   ACCOUNT_COMMANDS,
   CREDIT_COMMANDS,
-  PURCHASE_COMMANDS,
-  SALE_COMMANDS,
   KEY_COMMANDS,
   REQUEST_COMMANDS,
   USAGE_COMMAND,
+  PURCHASE_COMMANDS,
+  SALE_COMMANDS,
   USER_COMMANDS,
   TOKEN_COMMANDS,
   WEBHOOK_COMMANDS,

@@ -1,6 +1,7 @@
 import { adminPurchaseShape, listedPurchaseShape } from '../operations/purchases.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { PURCHASE_STATES } from '../vocabulary/purchase.ts'
+import { idArgument, readId } from './ids.ts'
 import { type CommandGroup, show } from './operation-command.ts'
 import { listOptions, shownRows } from './rows.ts'
 import { moment, table } from './table.ts'
@@ -32,37 +33,40 @@ function paidText({
   return currency === 'usd' ? showMicros(Number(units) * 10_000) : `${units} ${currency}`
 }
 
-const purchase = { flags: '<purchase>', words: 'its ID, pur_…', to: 'params.purchase_id' } as const
+const purchase = idArgument('pur', '<purchase>', 'params.purchase_id')
 
 /** `tollgate purchase`: credit that accounts have bought, and payments that are held. */
 export const PURCHASE_COMMANDS: CommandGroup = {
   name: 'purchase',
-  words: 'list purchases of credit; decide about payments that are held',
+  words: 'list purchases of credit; approve or dismiss purchases on hold',
   commands: [
     {
       name: 'list',
       runs: 'listAllPurchases',
       words: 'list purchases, newest first',
       takes: [
-        ...listOptions('all_purchases', 'purchase id'),
+        ...listOptions('all_purchases', 'purchase ID'),
         {
           flags: '--account <account>',
           words: 'only this account, acct_…',
           to: 'query.account_id',
+          read: (text) => readId('acct', text),
         },
         {
-          flags: '--state <state>',
-          words: `only ${PURCHASE_STATES.join(', ')}`,
+          flags: '--state <states>',
+          words: `only these states, comma-separated: ${PURCHASE_STATES.join(', ')}`,
           to: 'query.state',
         },
       ],
+      examples: ['tollgate purchase list --state held'],
       show: PURCHASES.page,
     },
     {
       name: 'show',
       runs: 'getPurchase',
-      words: 'show one purchase with its payment, and why it is held',
+      words: 'show one purchase with its payment, and why it is on hold',
       takes: [purchase],
+      examples: ['tollgate purchase show pur_…'],
       show: show(
         adminPurchaseShape,
         ({ object: _, paid, transaction, credit, reversed, ...fields }) => {
@@ -81,8 +85,9 @@ export const PURCHASE_COMMANDS: CommandGroup = {
     {
       name: 'credit',
       runs: 'creditPurchase',
-      words: 'add the credit of a purchase that is held or below the minimum',
+      words: 'add the credit of a purchase that is on hold or below the minimum',
       takes: [purchase],
+      examples: ['tollgate purchase credit pur_…'],
       show: show(adminPurchaseShape, ({ account_id, credit, reversed }) => ({
         out: `added ${showMicros(credit - reversed)} of paid credit to ${account_id}`,
       })),
@@ -90,15 +95,16 @@ export const PURCHASE_COMMANDS: CommandGroup = {
     {
       name: 'dismiss',
       runs: 'dismissPurchase',
-      words: 'decide that a held purchase adds no credit',
+      words: 'dismiss a purchase on hold: it adds no credit; pay its money back at the provider',
       takes: [
         purchase,
         {
           flags: '--note <why>',
-          words: 'required: the reason, for the record',
+          words: 'required: the reason, which the purchase shows',
           to: 'body.note',
         },
       ],
+      examples: ['tollgate purchase dismiss pur_… --note "paid back at Stripe"'],
       show: show(adminPurchaseShape, ({ id }) => ({ out: `dismissed ${id}: no credit was added` })),
     },
   ],

@@ -19,7 +19,7 @@ const line = commandLineOfEachTest()
 /** Two requests of a new account, as `serve` would have left them: one open, one that failed. */
 async function makeRequests(): Promise<{ readonly account: string; readonly requests: string[] }> {
   const account = await line.make('account', 'create', 'Ada')
-  await line.run('credit', 'grant', account, '10', '--reference', 'r')
+  await line.run('credit', 'add', account, '10', '--reference', 'r')
   const apiKeyId = await line.make('key', 'create', account)
   const ids = createIdSource({ clock: systemClock, fillRandom: (bytes) => randomFillSync(bytes) })
   const store = await openStore({ url: line.storeUrl, clock: systemClock })
@@ -56,7 +56,7 @@ describe('request', () => {
     const { requests } = await makeRequests()
     const { out } = await line.run('request', 'list')
     expect(cells(out)).toEqual([
-      ['REQUEST', 'OPENED', 'ENDPOINT', 'MODEL', 'STATUS', 'STATE', 'HOLD', 'CHARGED'],
+      ['ID', 'OPENED', 'ENDPOINT', 'MODEL', 'STATUS', 'STATE', 'HOLD', 'CHARGED'],
       [
         requests[1],
         expect.any(String),
@@ -118,7 +118,10 @@ describe('request', () => {
 
   test('show of an unknown id fails', async () => {
     expect(await line.run('request', 'show', 'req_0')).toEqual(
-      failed(3, 'tollgate: No request that opened a hold has the ID "req_0".\n'),
+      failed(
+        3,
+        'tollgate: No request that opened a hold has the ID "req_0". `tollgate request list` shows the IDs.\n',
+      ),
     )
   })
 })
@@ -132,7 +135,7 @@ describe('audit', () => {
       exitCode: 0,
       out:
         'exact: 1 account, 1 key, 2 requests, 1 entry, 0 credit codes, 0 purchases\n' +
-        `newest request: ${newest}, ${String(opened_at)}\n`,
+        `newest request: ${newest}, ${String(opened_at).replace(/\.\d+Z$/, 'Z')}\n`,
       notes: '',
     })
     expect(await line.json('audit')).toMatchObject({

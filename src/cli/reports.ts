@@ -3,9 +3,10 @@ import { text } from 'node:stream/consumers'
 import { statementShape } from '../operations/statement.ts'
 import { usageReportShape } from '../operations/usage-report.ts'
 import { showMicros } from '../vocabulary/money.ts'
+import { idArgument, readId } from './ids.ts'
 import type { OperationCommand } from './operation-command.ts'
-import { readMoment } from './rows.ts'
 import { counted, table } from './table.ts'
+import { readSince, readSinceOrDate, SINCE_FORMS } from './times.ts'
 
 /** `tollgate usage`: sums of requests. */
 export const USAGE_COMMAND: OperationCommand = {
@@ -21,24 +22,40 @@ export const USAGE_COMMAND: OperationCommand = {
     },
     {
       flags: '--step <step>',
-      words: 'day or month: a row for each group in each of them',
+      words: 'day or month: a row for each group in each day or month',
       to: 'query.step',
     },
     {
       flags: '--since <time>',
-      words: 'from this date or time on, such as 2027-01-31; default: 30 days ago',
+      words: `from this date or time on, ${SINCE_FORMS}; default: 30 days before the end`,
       to: 'query.from',
+      read: readSinceOrDate,
     },
-    { flags: '--until <time>', words: 'before this date or time; default: now', to: 'query.to' },
+    {
+      flags: '--until <time>',
+      words: 'before this date or time, in the same forms; default: now',
+      to: 'query.to',
+      read: readSinceOrDate,
+    },
     {
       flags: '--time-zone <zone>',
-      words: 'the time zone of days, such as Europe/Berlin',
+      words: 'the time zone of days and dates, such as Europe/Berlin',
       to: 'query.time_zone',
       fallback: 'UTC',
     },
-    { flags: '--account <account>', words: 'only this account, acct_…', to: 'query.account' },
-    { flags: '--key <key>', words: 'only this API key, key_…', to: 'query.key' },
-    { flags: '--model <model>', words: 'only this model', to: 'query.model' },
+    {
+      flags: '--account <account>',
+      words: 'only this account, acct_…',
+      to: 'query.account',
+      read: (text) => readId('acct', text),
+    },
+    {
+      flags: '--key <key>',
+      words: 'only this API key, key_…',
+      to: 'query.key',
+      read: (text) => readId('key', text),
+    },
+    { flags: '--model <model>', words: 'only this model ID', to: 'query.model' },
     { flags: '--upstream <name>', words: 'only this upstream', to: 'query.upstream' },
     { flags: '--csv', words: 'print CSV', to: 'query.format', read: () => 'csv' },
     {
@@ -46,6 +63,11 @@ export const USAGE_COMMAND: OperationCommand = {
       words: 'focus: print CSV with the columns of FOCUS 1.2, by day or month; csv: as --csv',
       to: 'query.format',
     },
+  ],
+  examples: [
+    'tollgate usage --by account --since 2027-01-01 --until 2027-02-01',
+    'tollgate usage --by model --since 7d --account acct_…',
+    'tollgate usage --by account --step month --csv > usage.csv',
   ],
   async show({ body }) {
     if (body instanceof Readable) return { out: (await text(body)).trimEnd() }
@@ -80,20 +102,24 @@ export const STATEMENT_COMMAND: OperationCommand = {
   runs: 'getStatement',
   words: "show each change of the account's credit; the requests of a UTC day are one line",
   takes: [
-    { flags: '<account>', words: 'its ID, acct_…', to: 'params.account_id' },
+    idArgument('acct', '<account>', 'params.account_id'),
     {
-      flags: '--since <date>',
-      words: 'from this date on, such as 2027-01-31; default: the last 30 days',
+      flags: '--since <time>',
+      words: `from this UTC day on, ${SINCE_FORMS}; default: the last 30 days`,
       to: 'query.from',
-      read: readMoment,
+      read: readSince,
     },
     {
-      flags: '--until <date>',
-      words: 'before this date; default: now',
+      flags: '--until <time>',
+      words: 'before this date, in the same forms; a time includes its UTC day; default: now',
       to: 'query.to',
-      read: readMoment,
+      read: readSince,
     },
     { flags: '--csv', words: 'print CSV', to: 'query.format', read: () => 'csv' },
+  ],
+  examples: [
+    'tollgate account statement acct_… --since 2027-01-01 --until 2027-02-01',
+    'tollgate account statement acct_… --since 90d --csv > statement.csv',
   ],
   async show({ body }) {
     if (body instanceof Readable) return { out: (await text(body)).trimEnd() }

@@ -1,16 +1,18 @@
 import { requestShape } from '../operations/requests.ts'
 import { parseDecimal, showMicros } from '../vocabulary/money.ts'
 import { REQUEST_STATES } from '../vocabulary/outcome.ts'
+import { idArgument, readId, readIds } from './ids.ts'
 import { type CommandGroup, show } from './operation-command.ts'
-import { listOptions, readMoment, shownRows } from './rows.ts'
+import { listOptions, shownRows } from './rows.ts'
 import { moment, table } from './table.ts'
 import { UsageFailure } from './terminal.ts'
+import { readSince, SINCE_FORMS } from './times.ts'
 
 const REQUESTS = shownRows(requestShape, {
   list: 'requests',
   none: 'no requests match',
   columns: {
-    REQUEST: ({ id }) => id,
+    ID: ({ id }) => id,
     OPENED: ({ opened_at }) => moment(opened_at),
     ENDPOINT: ({ endpoint }) => endpoint,
     MODEL: ({ model }) => model,
@@ -22,12 +24,11 @@ const REQUESTS = shownRows(requestShape, {
 })
 
 const request = {
-  flags: '<request>',
-  words: 'its ID, req_…, from the x-request-id of a response',
-  to: 'params.request_id',
+  ...idArgument('req', '<request>', 'params.request_id'),
+  words: 'the ID of the request, req_…, from the x-request-id of a response',
 } as const
 
-/** `tollgate request`: the activity of all accounts. */
+/** `tollgate request`: the Activity of all accounts. */
 export const REQUEST_COMMANDS: CommandGroup = {
   name: 'request',
   words: 'list requests with their holds and charges; settle unresolved ones',
@@ -37,33 +38,64 @@ export const REQUEST_COMMANDS: CommandGroup = {
       runs: 'listRequests',
       words: 'list requests, newest first, with their holds and charges',
       takes: [
-        ...listOptions('requests', 'request id'),
-        { flags: '--account <account>', words: 'only this account, acct_…', to: 'query.account' },
-        { flags: '--key <key>', words: 'only this API key, key_…', to: 'query.key' },
-        { flags: '--state <state>', words: `only ${REQUEST_STATES.join(', ')}`, to: 'query.state' },
-        { flags: '--model <model>', words: 'only this model ID', to: 'query.model' },
-        { flags: '--upstream <name>', words: 'only this upstream', to: 'query.upstream' },
-        { flags: '--tag <tag>', words: 'only with this tag of the client', to: 'query.tag' },
+        ...listOptions('requests', 'request ID'),
+        {
+          flags: '--account <account>',
+          words: 'only this account, acct_…',
+          to: 'query.account',
+          read: (text) => readId('acct', text),
+        },
+        {
+          flags: '--key <keys>',
+          words: 'only these API keys, key_…, comma-separated',
+          to: 'query.key',
+          read: (text) => readIds('key', text),
+        },
+        {
+          flags: '--state <states>',
+          words: `only these states, comma-separated: ${REQUEST_STATES.join(', ')}`,
+          to: 'query.state',
+        },
+        {
+          flags: '--model <models>',
+          words: 'only these model IDs, comma-separated',
+          to: 'query.model',
+        },
+        {
+          flags: '--upstream <names>',
+          words: 'only these upstreams, comma-separated',
+          to: 'query.upstream',
+        },
+        {
+          flags: '--tag <tags>',
+          words: 'only requests that the client sent with one of these tags, comma-separated',
+          to: 'query.tag',
+        },
         {
           flags: '--since <time>',
-          words: 'opened at this time or later, such as 2027-01-31 or 2027-01-31T12:00:00Z',
+          words: `opened at this time or later, ${SINCE_FORMS}`,
           to: 'query.since',
-          read: readMoment,
+          read: readSince,
         },
         {
           flags: '--until <time>',
-          words: 'opened before this time',
+          words: 'opened before this time, in the same forms; default: now',
           to: 'query.until',
-          read: readMoment,
+          read: readSince,
         },
+      ],
+      examples: [
+        'tollgate request list --state unresolved,provisional',
+        'tollgate request list --account acct_… --since 24h --limit 100',
       ],
       show: REQUESTS.page,
     },
     {
       name: 'show',
       runs: 'getRequest',
-      words: 'show one request in full',
+      words: 'show one request with all its fields',
       takes: [request],
+      examples: ['tollgate request show req_…'],
       show: show(requestShape, ({ object: _, ...fields }) => {
         const rows = Object.entries(fields).map(([name, value]) => [name, shown(name, value)])
         return { out: table(['FIELD', 'VALUE'], rows) }
@@ -77,11 +109,15 @@ export const REQUEST_COMMANDS: CommandGroup = {
         request,
         {
           flags: '<dollars>',
-          words: "the provider's cost; the charge is the cost plus the fee",
+          words: "the provider's cost, such as 0.0123; the charge is the cost plus the fee",
           to: 'body.cost',
           read: readCost,
         },
       ],
+      help: `The gateway settles requests itself: by the provider's record, or without a charge
+once its deadline has passed. Settle one by hand only if you know its cost from the
+provider; a cost of 0 charges nothing.`,
+      examples: ['tollgate request settle req_… 0.0123'],
       show: show(requestShape, ({ charge }) => ({ out: `settled: charged ${showMicros(charge)}` })),
     },
   ],
@@ -102,9 +138,10 @@ function shown(name: string, value: unknown): string {
 
 /** A provider's cost in dollars, such as `0.0123`, as the exact text. */
 function readCost(text: string): string {
-  const cost = parseDecimal(text)
+  const plain = text.trim().replace(/^\$/, '')
+  const cost = parseDecimal(plain)
   if (cost === null || cost.digits < 0n) {
-    throw new UsageFailure('must be zero or more dollars, such as 0.0123')
+    throw new UsageFailure('must be zero or more dollars, such as 0.0123, without commas')
   }
-  return text
+  return plain
 }

@@ -47,13 +47,18 @@ export function shownRows<Shape extends z.ZodType>(
   }
 }
 
-/** The options of every list; `what` names the value of `--after`. */
+/** The options of every list. By position: the list, and what `--after` takes. */
 export function listOptions(list: PagedList, what: string): readonly Taken[] {
   return [
-    { flags: '--limit <rows>', words: 'how many, 1 to 100', to: 'query.limit', fallback: '20' },
+    {
+      flags: '--limit <rows>',
+      words: 'the number of rows, 1 to 100',
+      to: 'query.limit',
+      fallback: '20',
+    },
     {
       flags: '--after <place>',
-      words: `continue after this ${what}, or from a next_cursor`,
+      words: `list the rows after this ${what}; a next_cursor of --json also works`,
       to: 'query.cursor',
       read: readPlace(list),
     },
@@ -70,47 +75,13 @@ export function readDollars(text: string): number {
   const dollars = parseDecimal(amount)
   if (dollars === null) {
     throw new UsageFailure(
-      'must be dollars such as 10 or 0.25: plain digits, at most six after the point',
+      'must be dollars such as 10 or 0.25: digits without commas, at most six after the point',
     )
   }
   // More than any schema takes, and not exact as a number of micro-dollars.
   if (Number(amount) >= 1e9) throw new UsageFailure('must be at most $100,000,000')
   const micros = Number(formatDecimal({ ...dollars, exponent: dollars.exponent + 6 }))
   return sign === '-' ? -micros : micros
-}
-
-/** A date such as `2027-01-31`, read as its start in UTC; any other text goes to the API unchanged. */
-export function readMoment(text: string): string {
-  return /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text
-}
-
-/** A date or time of expiry, or how long from now, such as `90d`. */
-export function readExpiry(text: string, nowMs: number): string {
-  return isSpan(text) ? new Date(nowMs + readSeconds(text) * 1_000).toISOString() : readMoment(text)
-}
-
-/** The same as seconds from now. */
-export function readExpirySeconds(text: string, nowMs: number): number {
-  if (isSpan(text)) return readSeconds(text)
-  const expiresAtMs = Date.parse(readMoment(text))
-  if (Number.isNaN(expiresAtMs)) {
-    throw new UsageFailure('must be a date such as 2027-01-31, or a duration such as 12h or 90d')
-  }
-  if (expiresAtMs <= nowMs) throw new UsageFailure('must be in the future')
-  return Math.floor((expiresAtMs - nowMs) / 1_000)
-}
-
-const SPAN = /^(\d{1,6})([mhd])$/
-
-const isSpan = (text: string): boolean => SPAN.test(text.trim())
-
-const SECONDS = { m: 60, h: 3_600, d: 86_400 } as const
-
-/** A time such as `30m`, `12h` or `90d` as seconds. */
-export function readSeconds(text: string): number {
-  const [, count, unit] = SPAN.exec(text.trim()) ?? []
-  if (unit === 'm' || unit === 'h' || unit === 'd') return Number(count) * SECONDS[unit]
-  throw new UsageFailure('must be minutes, hours or days such as 30m, 12h or 90d')
 }
 
 /** Words such as `read,keys`. */
@@ -129,13 +100,13 @@ export function orNone(read: Reader): Reader {
 export const MODEL_OPTIONS: readonly Taken[] = [
   {
     flags: '--models-allow <models>',
-    words: 'the only models that can be used, such as acme/sage-pro,nova/*, or none for all',
+    words: 'the only models that can be used, such as "acme/sage-pro,nova/*"; none: all models',
     to: 'body.models.allow',
     read: orNone(readWords),
   },
   {
     flags: '--models-deny <models>',
-    words: 'models that cannot be used, even if allowed, or none',
+    words: 'models that cannot be used, even if allowed; none removes the list',
     to: 'body.models.deny',
     read: orNone(readWords),
   },
@@ -144,7 +115,7 @@ export const MODEL_OPTIONS: readonly Taken[] = [
 /** The option of notes on an account or a key. */
 export const METADATA_OPTION: Taken = {
   flags: '--metadata <key=value>',
-  words: 'a note; give the option once for each. They replace all earlier notes; none removes them',
+  words: 'a note; repeat the option for more. They replace all earlier notes; none removes them',
   to: 'body.metadata',
   readAll: readPairs,
 }
@@ -153,7 +124,7 @@ export const METADATA_OPTION: Taken = {
 export const BILLING_OPTION: Taken = {
   flags: '--billing <key=value>',
   words:
-    'the buyer on its receipts: a name, address or tax_id; give the option once for each. They replace all earlier ones; none removes them',
+    'the buyer on its receipts: name=…, address=… or tax_id=…; repeat the option for more. They replace all earlier ones; none removes them',
   to: 'body.billing',
   readAll: readPairs,
 }

@@ -4,6 +4,8 @@ import { saleCheckShape, saleStatusShape } from '../operations/sale-status.ts'
 import { RescanFailed } from '../sale/chain/terms.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { type CommandInput, withStore } from './command-context.ts'
+import { addHelp } from './help-text.ts'
+import { readId } from './ids.ts'
 import { type CommandGroup, openSale, show } from './operation-command.ts'
 import { listOptions, shownRows } from './rows.ts'
 import { counted, moment, table } from './table.ts'
@@ -11,7 +13,7 @@ import { CommandFailure, UsageFailure } from './terminal.ts'
 
 const ADDRESSES = shownRows(depositAddressShape, {
   list: 'deposit_addresses',
-  none: 'no deposit addresses were given out yet',
+  none: 'no deposit addresses match',
   columns: {
     ACCOUNT: ({ account_id }) => account_id,
     CHAIN: ({ chain_id }) => String(chain_id),
@@ -22,17 +24,15 @@ const ADDRESSES = shownRows(depositAddressShape, {
   },
 })
 
-/** `tollgate sale`: what was sold, and whether payments are looked at. */
+/** `tollgate sale`: the sale of credit, and whether payments are read. */
 export const SALE_COMMANDS: CommandGroup = {
   name: 'sale',
-  words: 'show what was sold; compare payments with their provider',
+  words: 'show the sale of credit; compare payments with their provider; search a chain again',
   commands: [
-    { make: rescanCommand },
-    { make: replaceKeyCommand },
     {
       name: 'status',
       runs: 'getSaleStatus',
-      words: 'show purchases by method and state, and the last look at each source',
+      words: 'show purchases by method and state, and when payments were last read',
       takes: [],
       show: show(saleStatusShape, ({ methods, purchases, looks }) => {
         const sold = purchases.map(({ method, state, purchases, credit, reversed }) => [
@@ -42,13 +42,13 @@ export const SALE_COMMANDS: CommandGroup = {
           showMicros(credit),
           showMicros(reversed),
         ])
-        const looked = looks.map((look) => [look.source, moment(look.looked_at), look.position])
+        const read = looks.map((look) => [look.source, moment(look.looked_at), look.position])
         const parts = [
-          methods.length === 0 ? 'nothing is sold' : `sold by ${methods.join(', ')}`,
+          methods.length === 0 ? 'no credit is sold' : `credit is sold by ${methods.join(', ')}`,
           ...(sold.length === 0
             ? []
             : [table(['METHOD', 'STATE', 'PURCHASES', 'CREDIT', 'REVERSED'], sold)]),
-          ...(looked.length === 0 ? [] : [table(['SOURCE', 'LOOKED AT', 'POSITION'], looked)]),
+          ...(read.length === 0 ? [] : [table(['SOURCE', 'LAST READ', 'POSITION'], read)]),
         ]
         return { out: parts.join('\n\n') }
       }),
@@ -56,22 +56,35 @@ export const SALE_COMMANDS: CommandGroup = {
     {
       name: 'addresses',
       runs: 'listDepositAddresses',
-      words: 'list the deposit addresses with their paths below the extended public key',
+      words: 'list the deposit addresses that were given out, with their derivation paths',
       takes: [
         ...listOptions('deposit_addresses', 'chain and address'),
         {
           flags: '--account <account>',
           words: 'only this account, acct_…',
           to: 'query.account_id',
+          read: (text) => readId('acct', text),
         },
       ],
+      help: `KEY is "this" for addresses of the current CHAIN_DEPOSIT_XPUB, and "another" for those
+of an earlier one. To collect the tokens, derive each address from its seed by its path.`,
+      examples: ['tollgate sale addresses --account acct_…'],
       show: ADDRESSES.page,
     },
     {
       name: 'check',
       runs: 'checkSale',
-      words: 'compare payments at their provider with the store; exits 1 if one differs',
-      takes: [{ flags: '--days <days>', words: 'how far back', to: 'query.days', fallback: '30' }],
+      words: 'compare payments at their provider with the store, and change nothing',
+      takes: [
+        {
+          flags: '--days <days>',
+          words: 'how many days back, 1 to 999; a payment counts by its start',
+          to: 'query.days',
+          fallback: '30',
+        },
+      ],
+      help: 'Exits 0 if all payments agree, 1 if one differs. docs/selling.md says what it proves.',
+      examples: ['tollgate sale check --days 7'],
       progress: (payments) => `compared ${counted(payments, 'purchase')}`,
       show: show(saleCheckShape, ({ checked, differences }) =>
         differences.length === 0
@@ -81,27 +94,38 @@ export const SALE_COMMANDS: CommandGroup = {
                 ['PAYMENT', 'STORED', 'FOUND'],
                 differences.map(({ source, stored, found }) => [source, stored, found]),
               ),
-              failure: counted(differences.length, 'difference'),
+              failure: counted(differences.length, 'paymentDifference'),
             },
       ),
     },
+    { make: rescanCommand },
+    { make: replaceKeyCommand },
   ],
 }
 
 /** `tollgate sale rescan`: credits deposits that came since a restored backup, at addresses of all accounts. */
 function rescanCommand(input: CommandInput): Command {
-  return new Command('rescan')
-    .description('scan the chain again for deposits of all accounts, from a block')
+  const command = new Command('rescan')
+    .description('search the chain again for deposits of all accounts, from a block')
     .requiredOption('--from-block <block>', 'the number of the first block')
-    .action(({ fromBlock }: { fromBlock: string }) => {
-      if (!/^\d{1,15}$/.test(fromBlock)) {
-        throw new UsageFailure('`--from-block` must be the number of a block.')
-      }
-      return rescan(input, Number(fromBlock))
-    })
+    .option('--json', 'print JSON')
+  return addHelp(command, {
+    help: `After a restored backup it credits deposits that the store lacks; a deposit is credited
+once. docs/selling.md says how to choose the block.`,
+    examples: ['tollgate sale rescan --from-block 21000000'],
+  }).action(({ fromBlock, json }: { readonly fromBlock: string; readonly json?: true }) => {
+    if (!/^\d{1,15}$/.test(fromBlock)) {
+      throw new UsageFailure('`--from-block` must be the number of a block, such as 21000000.')
+    }
+    return rescan(input, { fromBlock: Number(fromBlock), isJson: json === true })
+  })
 }
 
-function rescan(input: CommandInput, fromBlock: number): Promise<void> {
+/** By position: the command's inputs, and its options. */
+function rescan(
+  input: CommandInput,
+  { fromBlock, isJson }: { readonly fromBlock: number; readonly isJson: boolean },
+): Promise<void> {
   return withStore(input, async (opened) => {
     const { ids, terminal } = opened
     const { sale, chain } = await openSale(opened, input.settings())
@@ -111,11 +135,16 @@ function rescan(input: CommandInput, fromBlock: number): Promise<void> {
     const follow = {
       post: sale.post.bind(sale),
       ids,
-      onTokenClosed: () => terminal.note('a token has other decimals than CHAIN_TOKENS'),
+      onTokenClosed: () => terminal.note('a token has other decimals than CHAIN_TOKENS says'),
       onFoundLate: () => {},
       onDust: () => {},
     }
     const { addresses, added, to, waiting } = await chain.rescan(follow, fromBlock).catch(explain)
+    if (isJson) {
+      const blocks = { from_block: fromBlock, to_block: to }
+      terminal.out(JSON.stringify({ object: 'sale_rescan', ...blocks, addresses, added, waiting }))
+      return
+    }
     const searched = `blocks ${fromBlock} to ${to}, addresses of ${counted(addresses, 'account')}`
     terminal.out(`${searched}: ${counted(added, 'purchase')} added`)
     for (const [symbol, { reason }] of Object.entries(waiting)) {
@@ -126,21 +155,27 @@ function rescan(input: CommandInput, fromBlock: number): Promise<void> {
 
 /** `tollgate sale replace-key`: lets the server give out addresses of another extended public key. */
 function replaceKeyCommand(input: CommandInput): Command {
-  return new Command('replace-key')
-    .description('derive new deposit addresses from the current CHAIN_DEPOSIT_XPUB')
-    .action(() =>
-      withStore(input, async (opened) => {
-        const { chain } = await openSale(opened, input.settings())
-        if (chain === null) throw new CommandFailure(NO_CHAIN)
-        await chain.replaceKey()
-        opened.terminal.out(
-          'new addresses are derived from the current key; deposits at earlier addresses are credited as before',
-        )
-      }),
-    )
+  const command = new Command('replace-key')
+    .description('give out new deposit addresses, of the current CHAIN_DEPOSIT_XPUB')
+    .option('--json', 'print JSON')
+  return addHelp(command, {
+    help: `Run it after you set another key, then start the server. Deposits at earlier addresses
+are credited as before: keep the earlier seed to collect them.`,
+  }).action(({ json }: { readonly json?: true }) =>
+    withStore(input, async (opened) => {
+      const { chain } = await openSale(opened, input.settings())
+      if (chain === null) throw new CommandFailure(NO_CHAIN)
+      await chain.replaceKey()
+      opened.terminal.out(
+        json === true
+          ? JSON.stringify({ object: 'sale_key', replaced: true })
+          : 'new addresses are derived from the current key; deposits at earlier addresses are credited as before',
+      )
+    }),
+  )
 }
 
-const NO_CHAIN = 'no deposits are taken: CHAIN_ID is not set'
+const NO_CHAIN = 'no deposits are taken: CHAIN_ID is not set (docs/selling.md)'
 
 function explain(cause: unknown): never {
   if (cause instanceof RescanFailed) throw new CommandFailure(cause.message, { cause })

@@ -1,4 +1,4 @@
-/** Rows under headings, as aligned columns; cells that are numbers stand to the right. */
+/** Rows under headings, as aligned columns; cells that are numbers are aligned to the right. */
 export function table(
   headings: readonly string[],
   rows: readonly (readonly (string | number)[])[],
@@ -22,9 +22,9 @@ export function table(
   return [line(headings), ...cells.map(line)].join('\n')
 }
 
-/** A moment as a table shows it; a dash if there is none. */
+/** A moment as a table shows it, in whole seconds, UTC; a dash if there is none. */
 export function moment(at: string | number | null): string {
-  return at === null ? '-' : new Date(at).toISOString()
+  return at === null ? '-' : new Date(at).toISOString().replace(/\.\d{3}Z$/, 'Z')
 }
 
 /** Nouns of the command line's counts. */
@@ -42,6 +42,7 @@ const NOUNS = {
   model: { one: 'model', many: 'models' },
   openHold: { one: 'request was in flight', many: 'requests were in flight' },
   payment: { one: 'payment', many: 'payments' },
+  paymentDifference: { one: 'payment differs', many: 'payments differ' },
   price: { one: 'price doubted', many: 'prices doubted' },
   purchase: { one: 'purchase', many: 'purchases' },
   request: { one: 'request', many: 'requests' },

@@ -93,7 +93,7 @@ interface RunInput {
   readonly run: () => Promise<unknown>
 }
 
-// Beside 0.
+// In addition to 0.
 const EXIT = { failed: 1, usage: 2, notFound: 3 } as const
 
 /** Runs a command and returns its exit code. Prints a failure, and rethrows bugs. */

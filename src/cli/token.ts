@@ -1,7 +1,9 @@
 import { adminTokenShape, createdAdminTokenShape } from '../operations/admin-tokens.ts'
+import { idArgument } from './ids.ts'
 import { type CommandGroup, show } from './operation-command.ts'
-import { listOptions, readExpirySeconds, readWords, shownRows } from './rows.ts'
+import { listOptions, readWords, shownRows } from './rows.ts'
 import { moment } from './table.ts'
+import { readExpirySeconds } from './times.ts'
 
 const TOKENS = shownRows(adminTokenShape, {
   list: 'admin_tokens',
@@ -28,12 +30,12 @@ export const TOKEN_COMMANDS: CommandGroup = {
       takes: [
         {
           flags: '--name <name>',
-          words: 'the name that its changes are recorded under',
+          words: 'required: the name of the token in the audit log',
           to: 'body.name',
         },
         {
           flags: '--scope <scopes>',
-          words: 'read, keys, credit or everything; several are comma-separated',
+          words: 'required: read, keys, credit or everything; several are comma-separated',
           to: 'body.scopes',
           read: readWords,
         },
@@ -45,26 +47,26 @@ export const TOKEN_COMMANDS: CommandGroup = {
           read: readExpirySeconds,
         },
       ],
-      help: `
-read        lists and shows everything, changes nothing
+      help: `read        lists and shows everything, changes nothing
 keys        creates and changes accounts and API keys
 credit      adds and removes credit, creates codes, decides purchases, settles requests
-everything  all of these, and the rest: users, tokens, webhooks, maintenance
+everything  all of these, and users, tokens, webhooks and maintenance
 
-A token can do only what its scopes say: a shop that also lists its keys needs --scope read,keys.
-The admin API is on only while ADMIN_API_TOKEN is set; without it, no token works.
-
-  tollgate token create --name shop --scope keys,credit --expires 90d`,
+A token can do only what its scopes say: a shop that also lists its keys needs
+--scope read,keys.
+The admin API is on only while ADMIN_API_TOKEN is set; without it, no token works.`,
+      examples: ['tollgate token create --name shop --scope keys,credit --expires 90d'],
       show: show(createdAdminTokenShape, (made) => ({
         out: made.token,
-        note: `This is the only time the token ${made.id} is shown.`,
+        note: `This is the only time the text of ${made.id} is shown.`,
       })),
     },
     {
       name: 'list',
       runs: 'listAdminTokens',
       words: 'list the admin tokens, newest first',
-      takes: listOptions('admin_tokens', 'token id'),
+      takes: listOptions('admin_tokens', 'token ID'),
+      examples: ['tollgate token list --limit 100'],
       show: TOKENS.page,
     },
     {
@@ -72,7 +74,8 @@ The admin API is on only while ADMIN_API_TOKEN is set; without it, no token work
       runs: 'revokeAdminToken',
       words:
         'revoke a token for good, and all tokens that it created; it takes effect within a second',
-      takes: [{ flags: '<token>', words: 'its ID, atok_…', to: 'params.token_id' }],
+      takes: [idArgument('atok', '<token>', 'params.token_id')],
+      examples: ['tollgate token revoke atok_…'],
       show: TOKENS.one,
     },
   ],

@@ -5,6 +5,7 @@ import { MailRefused, MailServer } from '../mail/mail-server.ts'
 import { auditShape, maintenanceShape } from '../operations/upkeep.ts'
 import { auditedFigure, showMicros } from '../vocabulary/money.ts'
 import type { CommandInput } from './command-context.ts'
+import { addHelp } from './help-text.ts'
 import { type CommandGroup, type OperationCommand, show } from './operation-command.ts'
 import { counted, listed, moment, table } from './table.ts'
 import { CommandFailure } from './terminal.ts'
@@ -26,7 +27,8 @@ export const AUDIT_COMMAND: OperationCommand = {
           failure: counted(audit.differences.length, 'difference'),
         },
   ),
-  help: '\nExits 0 if every figure is exact, 1 if one differs by a micro-dollar.',
+  help: `Exits 0 if every figure is exact, 1 if one differs by a micro-dollar. It only reads, and
+a server can run meanwhile. docs/troubleshooting.md says what to do about a difference.`,
 }
 
 // The ledger of a copy that lacks the latest requests is exact too: the newest request shows that.
@@ -47,20 +49,15 @@ function found({ checked, newest_request }: Audit): string {
   return `exact: ${counts}\nnewest request: ${newest}`
 }
 
-/** Lines about times at which the database went back; in bold where something is lost. */
+/** Lines about times at which the database went back. */
 function wentBack({ went_back }: Audit): string {
   return went_back
-    .map(({ found_at, from, until, commits, requests, charge, commands, lost }) => {
-      const line =
-        `the database went back, found ${moment(found_at)}: ${counted(commits, 'commit')} of ${moment(from)} to ${moment(until)} ` +
-        `were gone; ${counted(requests, 'request')} (${showMicros(charge)}) and ${counted(commands, 'command')} are booked again, ${lost} are lost`
-      return `\n${lost > 0 ? bold(line) : line}`
-    })
+    .map(
+      ({ found_at, from, until, commits, requests, charge, commands, lost }) =>
+        `\nthe database went back, found ${moment(found_at)}: ${counted(commits, 'commit')} of ${moment(from)} to ${moment(until)} ` +
+        `were gone; ${counted(requests, 'request')} (${showMicros(charge)}) and ${counted(commands, 'command')} are booked again, ${lost} are lost`,
+    )
     .join('')
-}
-
-function bold(text: string): string {
-  return process.stdout.isTTY === true ? `\u001b[1m${text}\u001b[22m` : text
 }
 
 /** Figures that differ, as a person reads them. */
@@ -84,7 +81,7 @@ function figureText(value: Figure, isMoney: boolean): string {
 
 const STATE = show(maintenanceShape, ({ enabled }) => ({
   out: enabled
-    ? 'maintenance is on: inference requests are answered 503'
+    ? 'maintenance is on: inference requests are answered 503 until `tollgate maintenance off`'
     : 'maintenance is off: inference requests are accepted',
 }))
 
@@ -96,7 +93,7 @@ export const MAINTENANCE_COMMANDS: CommandGroup = {
     {
       name: 'on',
       runs: 'setMaintenance',
-      words: 'refuse new inference requests; requests in flight finish',
+      words: 'refuse new inference requests with 503; requests in flight finish',
       takes: [],
       body: { enabled: true },
       show: STATE,
@@ -127,21 +124,29 @@ export const MAIL_COMMANDS: CommandGroup = {
 }
 
 function mailTestCommand({ settings, terminal }: CommandInput): Command {
-  return new Command('test')
+  const command = new Command('test')
     .description("send a test email with the current settings, and print the mail server's answer")
-    .argument('<address>', 'who gets it')
-    .action(async (to: string) => {
-      const { mail, pageUrl } = settings()
-      if (mail === null) {
-        throw new CommandFailure('no email is sent: set SMTP_URL and MAIL_FROM (docs/config.md)')
-      }
-      const { host, port } = mail.server
-      try {
-        const answer = await new MailServer(mail).send(testLetter({ to, pageUrl }))
-        terminal.out(`${host}:${port} accepted the email: ${answer}`)
-      } catch (error) {
-        if (!(error instanceof MailRefused)) throw error
-        throw new CommandFailure(`${host}:${port}: ${error.message}`, { cause: error })
-      }
-    })
+    .argument('<address>', 'the email address to send it to')
+    .option('--json', 'print JSON')
+  return addHelp(command, {
+    help: 'The settings are SMTP_URL and MAIL_FROM (docs/config.md).',
+    examples: ['tollgate mail test ada@example.com'],
+  }).action(async (to: string, { json }: { readonly json?: true }) => {
+    const { mail, pageUrl } = settings()
+    if (mail === null) {
+      throw new CommandFailure('no email is sent: set SMTP_URL and MAIL_FROM (docs/config.md)')
+    }
+    const { host, port } = mail.server
+    try {
+      const answer = await new MailServer(mail).send(testLetter({ to, pageUrl }))
+      terminal.out(
+        json === true
+          ? JSON.stringify({ object: 'mail_test', server: `${host}:${port}`, answer })
+          : `${host}:${port} accepted the email: ${answer}`,
+      )
+    } catch (error) {
+      if (!(error instanceof MailRefused)) throw error
+      throw new CommandFailure(`${host}:${port}: ${error.message}`, { cause: error })
+    }
+  })
 }

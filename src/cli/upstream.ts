@@ -4,6 +4,7 @@ import { upstreamShape } from '../operations/upstreams.ts'
 import { formatDecimal } from '../vocabulary/money.ts'
 import { type AskedUpstream, askAll } from './ask-upstreams.ts'
 import type { CommandInput } from './command-context.ts'
+import { addHelp } from './help-text.ts'
 import { type OperationCommand, operationCommand, show } from './operation-command.ts'
 import { counted, moment, table } from './table.ts'
 import { CommandFailure } from './terminal.ts'
@@ -13,6 +14,8 @@ const LIST: OperationCommand = {
   runs: 'listUpstreams',
   words: 'list the configured upstreams with their state, and the figures of the last 24 hours',
   takes: [],
+  help: `Only a running server knows of refused keys and of low credit: the page shows both, and
+\`tollgate upstream check\` asks each upstream.`,
   show: show(listShape(upstreamShape), ({ data: upstreams }) => ({
     out:
       upstreams.length === 0
@@ -44,17 +47,28 @@ export function upstreamCommand(input: CommandInput): Command {
     'list and check the upstreams of the settings',
   )
   command.addCommand(operationCommand(input, LIST))
-  command
+  const checkCommand = command
     .command('check')
     .description(
       'check that each upstream can be reached and accepts its key, and which models it offers',
     )
     .argument('[name]', 'the name of one upstream; default: all')
     .option('--spend', 'also pay for one token of the cheapest model of each')
-    .action((name: string | undefined, { spend = false }: { readonly spend?: boolean }) =>
-      check(input, { only: name ?? null, spend }),
+    .option('--json', 'print JSON')
+    .action((name: string | undefined, { spend = false, json }: CheckOptions) =>
+      check(input, { only: name ?? null, spend, isJson: json === true }),
     )
+  addHelp(checkCommand, {
+    help: `NOT OFFERED counts models that the gateway leaves out, with the reason below; SHADOWED
+counts models that an upstream before it also has. Exits 1 if one cannot be used.`,
+    examples: ['tollgate upstream check', 'tollgate upstream check openai --spend'],
+  })
   return command
+}
+
+interface CheckOptions {
+  readonly spend?: boolean
+  readonly json?: true
 }
 
 interface CheckInput {
@@ -62,12 +76,13 @@ interface CheckInput {
   readonly only: string | null
   /** Whether a token of each that is shown is paid for. */
   readonly spend: boolean
+  readonly isJson: boolean
 }
 
 /** By position: the command's inputs, and the upstreams to check. */
 async function check(
   { settings, terminal }: CommandInput,
-  { only, spend }: CheckInput,
+  { only, spend, isJson }: CheckInput,
 ): Promise<void> {
   const { upstreams: live } = settings()
   if (live === undefined) {
@@ -81,13 +96,42 @@ async function check(
     const names = rows.map(({ settings: { name } }) => name).join(', ')
     throw new CommandFailure(`no upstream is called ${only}: the upstreams are ${names}`)
   }
-  const headings = ['UPSTREAM', 'DIALECT', 'ADDRESS', 'MODELS', 'NOT OFFERED', 'SHADOWED']
-  terminal.out(table(headings, shown.map(cellsOf)))
-  for (const row of shown) for (const line of remarksOn(row)) terminal.note(line)
-  const failed = shown.filter(
-    ({ answer, spent }) => answer.kind === 'failed' || spent?.isGood === false,
-  ).length
+  if (isJson) terminal.out(JSON.stringify({ object: 'list', data: shown.map(checkedAnswer) }))
+  else {
+    const headings = ['UPSTREAM', 'DIALECT', 'ADDRESS', 'MODELS', 'NOT OFFERED', 'SHADOWED']
+    terminal.out(table(headings, shown.map(cellsOf)))
+    for (const row of shown) for (const line of remarksOn(row)) terminal.note(line)
+  }
+  const failed = shown.filter((row) => !canBeUsed(row)).length
   if (failed > 0) throw new CommandFailure(`${counted(failed, 'upstream')} cannot be used`)
+}
+
+function canBeUsed({ answer, spent }: AskedUpstream): boolean {
+  return answer.kind === 'listed' && spent?.isGood !== false
+}
+
+function checkedAnswer(row: AskedUpstream) {
+  const { settings, answer, leftUsd, shadowedIds, spent } = row
+  const isListed = answer.kind === 'listed'
+  return {
+    object: 'upstream_check',
+    name: settings.name,
+    dialect: settings.dialect,
+    base_url: settings.baseUrl,
+    ok: canBeUsed(row),
+    failure: isListed ? null : failureText(answer.cause),
+    models: isListed ? answer.listed.models.length : null,
+    not_offered: isListed
+      ? answer.listed.skipped.map(({ modelId, why }) => ({ model: modelId, reason: why }))
+      : [],
+    shadowed: shadowedIds,
+    key_left: leftUsd === null ? null : formatDecimal(leftUsd),
+    spent: spent === null ? null : { ok: spent.isGood, message: spent.words },
+  }
+}
+
+function failureText(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause)
 }
 
 function cellsOf({ settings, answer, shadowedIds }: AskedUpstream): readonly (string | number)[] {
@@ -103,8 +147,7 @@ function* remarksOn(row: AskedUpstream): Generator<string> {
   const { settings, answer, shadowedIds } = row
   const { name } = settings
   if (answer.kind === 'failed') {
-    const { cause } = answer
-    yield `${name}: ${cause instanceof Error ? cause.message : String(cause)}`
+    yield `${name}: ${failureText(answer.cause)}`
     return
   }
   if (row.leftUsd !== null) yield `${name}: its key has $${formatDecimal(row.leftUsd)} left`

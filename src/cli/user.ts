@@ -1,6 +1,7 @@
 import { listShape } from '../operations/fields.ts'
 import { memberShape } from '../operations/members.ts'
 import { linkShape, removalShape, userShape } from '../operations/people.ts'
+import { idArgument, readId } from './ids.ts'
 import { type CommandGroup, show } from './operation-command.ts'
 import { moment, table } from './table.ts'
 
@@ -31,11 +32,7 @@ const email = {
   to: 'body.email',
 } as const
 
-const account = {
-  flags: '<account>',
-  words: 'the ID of the account, acct_…',
-  to: 'params.account_id',
-} as const
+const account = idArgument('acct', '<account>', 'params.account_id')
 
 /** `tollgate user`: people who sign in to the page. */
 export const USER_COMMANDS: CommandGroup = {
@@ -77,9 +74,10 @@ export const USER_COMMANDS: CommandGroup = {
           read: () => true,
         },
         {
-          flags: '--account <id>',
+          flags: '--account <account>',
           words: 'give the person access to this account, acct_…',
           to: 'body.account_id',
+          read: (text) => readId('acct', text),
         },
         {
           flags: '--role <role>',
@@ -89,10 +87,15 @@ export const USER_COMMANDS: CommandGroup = {
         },
         {
           flags: '--mail',
-          words: 'email the link to the person, too',
+          words: 'also email the link to the person; needs SMTP_URL and MAIL_FROM',
           to: 'body.mail',
           read: () => true,
         },
+      ],
+      help: 'Give --operator, --account, or both.',
+      examples: [
+        'tollgate user invite ada@example.com --account acct_… --role member',
+        'tollgate user invite bob@example.com --operator --mail',
       ],
       show: showLink,
     },
@@ -101,6 +104,7 @@ export const USER_COMMANDS: CommandGroup = {
       runs: 'listMembers',
       words: 'list the members of an account, oldest first',
       takes: [account],
+      examples: ['tollgate user members acct_…'],
       show: show(listShape(memberShape), ({ data: members }) => ({
         out:
           members.length === 0
@@ -123,14 +127,18 @@ export const USER_COMMANDS: CommandGroup = {
       words: 'give a member of an account another role',
       takes: [
         account,
-        { flags: '<user>', words: 'the ID of the user, user_…', to: 'params.user_id' },
+        idArgument('user', '<user>', 'params.user_id'),
         {
           flags: '<role>',
           words: 'member (keys and Activity) or owner (also credit and members)',
           to: 'body.role',
         },
       ],
-      show: show(memberShape, ({ email, role }) => ({ out: `${email} is now ${role}` })),
+      help: '`tollgate user members <account>` shows the IDs of the members.',
+      examples: ['tollgate user role acct_… user_… owner'],
+      show: show(memberShape, ({ email, role }) => ({
+        out: `${email} is now ${role === 'owner' ? 'an owner' : 'a member'} of the account`,
+      })),
     },
     {
       name: 'reset',
@@ -138,18 +146,20 @@ export const USER_COMMANDS: CommandGroup = {
       words:
         'print a link that lets a user set a new password; it works once, within 24 hours, and removes second factors',
       takes: [email],
+      examples: ['tollgate user reset ada@example.com'],
       show: showLink,
     },
     {
       name: 'remove',
       runs: 'removeUser',
-      words: 'stop a person from signing in, or remove one right; open invitations end',
+      words: 'stop a person from signing in, or only remove one right; open invitations end',
       takes: [
         email,
         {
-          flags: '--account <id>',
+          flags: '--account <account>',
           words: 'only end the membership of this account, acct_…',
           to: 'body.account_id',
+          read: (text) => readId('acct', text),
         },
         {
           flags: '--operator',
@@ -157,6 +167,10 @@ export const USER_COMMANDS: CommandGroup = {
           to: 'body.operator',
           read: () => true,
         },
+      ],
+      examples: [
+        'tollgate user remove ada@example.com',
+        'tollgate user remove ada@example.com --account acct_…',
       ],
       show: showRemoval,
     },

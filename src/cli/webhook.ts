@@ -4,6 +4,7 @@ import {
   deliveryShape,
   webhookShape,
 } from '../operations/webhooks.ts'
+import { idArgument } from './ids.ts'
 import { type CommandGroup, show } from './operation-command.ts'
 import { listOptions, readWords, shownRows } from './rows.ts'
 import { moment } from './table.ts'
@@ -34,25 +35,26 @@ const DELIVERIES = shownRows(deliveryShape, {
   },
 })
 
-const webhook = { flags: '<webhook>', words: 'its ID, hook_…', to: 'params.webhook_id' } as const
+const webhook = idArgument('hook', '<webhook>', 'params.webhook_id')
 
 const events = {
   flags: '--events <events>',
-  words: 'the events below, comma-separated; default: all',
+  words: 'only these events, listed below, comma-separated; default: all',
   to: 'body.events',
   read: readWords,
 } as const
 
-const EVENT_HELP = `
-balance.low         the paid credit of an account is below its --low-balance ($5 by default)
+const EVENT_HELP = `Events:
+balance.low         the paid credit of an account is below its --low-balance
 key.limit_near      a key has spent 90% of its limit
 request.unresolved  a request has no known cost a minute after its end
 upstream.away       an upstream has listed no models for three refreshes
 audit.difference    an audit by the server found a figure that differs
-store.went_back     the database had lost commits; the gateway booked again what it could
+store.went_back     the database lost commits; the gateway booked again what it could
 
-Each is sent once, and again only after its condition has ended. The running server sends the messages, signed by
-the rules of Standard Webhooks, and retries for a day; docs/webhooks.md describes them and how to verify them.`
+Each event is sent once, and again only after its condition has ended. The running
+server sends the messages, signed by the rules of Standard Webhooks, and retries for
+a day. docs/webhooks.md describes them and how to verify them.`
 
 /** `tollgate webhook`: where events are sent. */
 export const WEBHOOK_COMMANDS: CommandGroup = {
@@ -64,13 +66,18 @@ export const WEBHOOK_COMMANDS: CommandGroup = {
       runs: 'createWebhook',
       words: 'post events to an address; the secret is shown only once',
       takes: [
-        { flags: '<url>', words: 'where messages are posted, https://…', to: 'body.url' },
+        {
+          flags: '<url>',
+          words: 'the address that events are posted to, https://…',
+          to: 'body.url',
+        },
         events,
       ],
       help: EVENT_HELP,
+      examples: ['tollgate webhook create https://example.com/hook --events balance.low'],
       show: show(createdWebhookShape, (made) => ({
         out: made.secret,
-        note: `This is the only time the secret of ${made.id} is shown.`,
+        note: `This is the only time the secret of ${made.id} is shown. Try it: \`tollgate webhook test ${made.id}\``,
       })),
     },
     {
@@ -87,49 +94,58 @@ export const WEBHOOK_COMMANDS: CommandGroup = {
       changes: true,
       takes: [
         webhook,
-        { flags: '--url <url>', words: 'where messages are posted', to: 'body.url' },
-        { ...events, words: 'comma-separated; `tollgate webhook create --help` lists them' },
+        { flags: '--url <url>', words: 'the new address, https://…', to: 'body.url' },
+        {
+          ...events,
+          words: 'only these events, comma-separated; `tollgate webhook create --help` lists them',
+        },
       ],
+      examples: ['tollgate webhook update hook_… --events key.limit_near,upstream.away'],
       show: WEBHOOKS.one,
     },
     {
       name: 'disable',
       runs: 'changeWebhook',
-      words: 'stop sending messages to it',
+      words: 'stop sending messages to a webhook',
       takes: [webhook],
+      examples: ['tollgate webhook disable hook_…'],
       body: { disabled: true },
       show: WEBHOOKS.one,
     },
     {
       name: 'enable',
       runs: 'changeWebhook',
-      words: 'send it events again',
+      words: 'send events to a disabled webhook again',
       takes: [webhook],
+      examples: ['tollgate webhook enable hook_…'],
       body: { disabled: false },
       show: WEBHOOKS.one,
     },
     {
       name: 'delete',
       runs: 'deleteWebhook',
-      words: 'delete it and all its messages, sent or not',
+      words: 'delete a webhook and all its messages, sent or not',
       takes: [webhook],
+      examples: ['tollgate webhook delete hook_…'],
       show: show(deletedWebhookShape, ({ id }) => ({ out: `deleted ${id}` })),
     },
     {
       name: 'test',
       runs: 'testWebhook',
-      words: 'send it a test message, which the running server posts within seconds',
+      words: 'send a test message, which the running server posts within seconds',
       takes: [webhook],
+      examples: ['tollgate webhook test hook_…'],
       show: show(deliveryShape, ({ id }) => ({
         out: id,
-        note: 'The running server sends it. `tollgate webhook deliveries` shows the result.',
+        note: 'The running server sends it. `tollgate webhook deliveries <webhook>` shows the result.',
       })),
     },
     {
       name: 'deliveries',
       runs: 'listDeliveries',
       words: 'list the messages to a webhook in the last 30 days, newest first',
-      takes: [webhook, ...listOptions('deliveries', 'message id')],
+      takes: [webhook, ...listOptions('deliveries', 'message ID')],
+      examples: ['tollgate webhook deliveries hook_… --limit 100'],
       show: DELIVERIES.page,
     },
   ],

@@ -100,7 +100,7 @@ const ROWS: readonly Row[] = [
     method: 'POST',
     path: '/v1/admin/accounts/{account}/credit',
     rest: { kind: 'backed', reference: 'amounts' },
-    typed: (value) => ['credit', 'grant', '{account}', value, '--reference', 'amounts'],
+    typed: (value) => ['credit', 'add', '{account}', value, '--reference', 'amounts'],
     values: DOLLARS,
   },
   {
@@ -115,7 +115,7 @@ const ROWS: readonly Row[] = [
     method: 'POST',
     path: '/v1/admin/accounts/{account}/credit',
     rest: { kind: 'backed', amount: 1 },
-    typed: (value) => ['credit', 'grant', '{account}', '0.000001', '--reference', value],
+    typed: (value) => ['credit', 'add', '{account}', '0.000001', '--reference', value],
     values: same(REFERENCES),
   },
   {
@@ -124,7 +124,7 @@ const ROWS: readonly Row[] = [
     path: '/v1/admin/accounts/{account}/credit',
     rest: { kind: 'free', amount: 1, reference: 'moments' },
     typed: (value) =>
-      ['credit', 'grant', '{account}', '0.000001', '--free'].concat(
+      ['credit', 'add', '{account}', '0.000001', '--free'].concat(
         ...['--reference', 'moments', '--expires', value],
       ),
     values: same(MOMENTS),

@@ -151,7 +151,7 @@ async function comparePayments(input: CommandInput, opened: CommandContext): Pro
       const message = `the store agrees on ${counted(checked, 'payment')} of the last day`
       return { check, state: 'ok', message }
     }
-    const message = `${counted(differences.length, 'difference')} from the payment providers: \`tollgate sale check\` lists them`
+    const message = `${counted(differences.length, 'paymentDifference')} from the store: \`tollgate sale check\` lists them`
     return { check, state: 'failed', message }
   } catch (error) {
     if (!(error instanceof Problem)) throw error

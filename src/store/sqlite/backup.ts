@@ -69,7 +69,7 @@ export async function writeNewFile(
 ): Promise<void> {
   refuseExisting(file)
   const folder = dirname(file)
-  if (!existsSync(folder)) throw new WrongPlace(`there is no folder ${folder}: make it first`)
+  if (!existsSync(folder)) throw new WrongPlace(`there is no folder ${folder}: create it first`)
   // A unique name: two writers at once must not write to the same partial file.
   const path = `${file}.${randomBytes(6).toString('hex')}.partial`
   const handle = await make(path)
@@ -87,7 +87,7 @@ export async function writeNewFile(
 }
 
 function refuseExisting(file: string): void {
-  if (existsSync(file)) throw new WrongPlace(`${file} is there already: name another file`)
+  if (existsSync(file)) throw new WrongPlace(`${file} exists already: name another file`)
 }
 
 async function make(path: string): Promise<FileHandle> {

@@ -1,0 +1,17 @@
+import type { Command } from 'commander'
+
+/** What the help of a command says below its options. */
+export interface HelpText {
+  /** What arguments and options do not say. Lines have at most 80 characters. */
+  readonly help?: string
+  /** Whole command lines, the most usual first. */
+  readonly examples?: readonly string[]
+}
+
+/** Adds texts below the options of a command's help. */
+export function addHelp(command: Command, { help, examples = [] }: HelpText): Command {
+  const heading = examples.length === 1 ? 'Example:' : 'Examples:'
+  const shown = [heading, ...examples.map((example) => `  ${example}`)].join('\n')
+  const parts = [...(help === undefined ? [] : [help]), ...(examples.length === 0 ? [] : [shown])]
+  return parts.length === 0 ? command : command.addHelpText('after', `\n${parts.join('\n\n')}`)
+}

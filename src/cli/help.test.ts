@@ -1,0 +1,127 @@
+import type { Command } from 'commander'
+import { afterAll, describe, expect, test } from 'vitest'
+import { openCommandLine } from './testing/command-line.ts'
+import { faultOf, program } from './testing/fault-of.ts'
+
+const line = openCommandLine()
+afterAll(() => line.close())
+
+/** Every command that a help shows, with the words that are typed for it. */
+function commandsOf(command: Command, words: readonly string[]): [string, Command][] {
+  const below = command.createHelp().visibleCommands(command)
+  return below.flatMap((each): [string, Command][] => {
+    const typed = [...words, each.name()]
+    return each.commands.length > 0 ? commandsOf(each, typed) : [[typed.join(' '), each]]
+  })
+}
+
+const COMMANDS = commandsOf(program, []).filter(([words]) => !/(?:^| )help$/.test(words))
+
+function takesSomething({ registeredArguments, options }: Command): boolean {
+  return registeredArguments.length > 0 || options.some(({ long }) => long !== '--json')
+}
+
+/** The command lines of a help's examples, without settings before them and a file after them. */
+function examplesOf(help: string): readonly string[] {
+  const [, examples = ''] = help.split(/^Examples?:$/m)
+  return [...examples.matchAll(/^ {2}(?:[A-Z_]+=\S+ )?tollgate ([^\n>]+)/gm)].map(
+    ([, words = '']) => words.trim(),
+  )
+}
+
+test.each(COMMANDS.filter(([, command]) => takesSomething(command)))(
+  'the help of %s has an example of it, and each of its examples is a command',
+  async (words) => {
+    const { out } = await line.run(...words.split(' '), '--help')
+    const examples = examplesOf(out)
+    expect(examples[0]?.startsWith(words), out).toBe(true)
+    expect(examples.map(faultOf).filter((fault) => fault !== null)).toEqual([])
+  },
+)
+
+test.each(COMMANDS)(
+  '%s takes --json, and its help fits a terminal of 88 columns',
+  async (words) => {
+    const { out } = await line.run(...words.split(' '), '--help')
+    if (words !== 'serve') expect(out).toMatch(/^ {2}--json /m)
+    // Arguments and options are wrapped to the width of the terminal.
+    const below = out.slice(out.indexOf('-h, --help'))
+    expect(below.split('\n').filter((text) => text.length > 88)).toEqual([])
+  },
+)
+
+describe('help', () => {
+  test.each([
+    [['credit', 'add'], 'Usage: tollgate credit add '],
+    [['credit', 'code', 'create'], 'Usage: tollgate credit code create '],
+    [['key'], 'Usage: tollgate key '],
+    [[], 'Usage: tollgate [options] [command]'],
+  ])('with %j prints the help of that command', async (words, usage) => {
+    const { exitCode, out, notes } = await line.run('help', ...words)
+    expect([exitCode, notes]).toEqual([0, ''])
+    expect(out).toContain(usage)
+  })
+})
+
+describe('a mistake of a newcomer', () => {
+  test.each<[string[], string]>([
+    [['key', 'get', 'key_1'], "unknown command 'get': the commands are create, list, show"],
+    [['start'], "unknown command 'start': the commands are serve, doctor"],
+    [['account', 'create', 'Ada', 'Lovelace'], 'Quote text that has spaces.'],
+    [['serve', '--port', '8788'], 'settings are environment variables, or lines of .env'],
+    [
+      ['account', 'show', 'Ada'],
+      '`<account>` must be the ID of an account, which begins with acct_:',
+    ],
+    [['account', 'show', 'key_1'], 'begins with acct_, not of an API key: `tollgate account list`'],
+    [
+      ['key', 'show', 'acct_1'],
+      'begins with key_, not of an account: `tollgate key list <account>`',
+    ],
+    [['request', 'list', '--key', 'key_1,acct_1'], '`--key` must be the ID of an API key'],
+    [['user', 'invite', 'a@b.example', '--account', 'Ada'], '`--account` must be the ID of an acc'],
+    [['credit', 'add', 'acct_1', '1,000', '--reference', 'r'], 'digits without commas'],
+    [['credit', 'add', 'acct_1', '1', '--free', '--expires', '31.1.2030'], 'from now, such as 12h'],
+    [['account', 'statement', 'acct_1', '--since', '1/31/2027'], 'how long ago, such as 24h or 7d'],
+    [['usage', '--since', 'yesterday'], 'how long ago, such as 24h or 7d'],
+  ])('%j is answered with what to type', async (words, said) => {
+    const { exitCode, notes } = await line.run(...words)
+    expect(exitCode).toBe(2)
+    expect(notes).toContain(said)
+  })
+
+  test('an ID that is not known names the command that lists IDs', async () => {
+    const { exitCode, notes } = await line.run('account', 'show', 'acct_0')
+    expect([exitCode, notes]).toEqual([
+      3,
+      'tollgate: No account has the ID "acct_0". `tollgate account list` shows the IDs.\n',
+    ])
+  })
+
+  test('the text of a key in place of its ID is refused, and not repeated', async () => {
+    const { notes } = await line.run('key', 'show', 'sk-tollgate-not_a_real_key')
+    expect(notes).toContain('`<key>` must be the ID of an API key')
+    expect(notes).not.toContain('not_a_real_key')
+  })
+})
+
+test('credit that was added by the command of 0.2.0 is added as before', async () => {
+  const { id } = await line.json('account', 'create', 'Ada')
+  const grant = ['credit', 'grant', String(id), '$5', '--reference', 'r']
+  expect((await line.run(...grant)).out).toBe(`added $5.00 of paid credit to ${id}\n`)
+  expect((await line.run('credit', '--help')).out).not.toContain('grant')
+})
+
+test('--since takes how long ago', async () => {
+  const { id } = await line.json('account', 'create', 'Ada')
+  await line.run('credit', 'add', String(id), '5', '--reference', 'r')
+  const since = async (time: string) => {
+    const statement = await line.json('account', 'statement', String(id), '--since', time)
+    return Date.now() - Date.parse(String(statement['from']))
+  }
+  const dayMs = 86_400_000
+  const sinceMs = await since('7d')
+  // The range begins with the start of its first day, in UTC.
+  expect(sinceMs).toBeGreaterThanOrEqual(7 * dayMs)
+  expect(sinceMs).toBeLessThan(9 * dayMs)
+})

@@ -1,0 +1,68 @@
+import { z } from 'zod'
+import { momentField } from '../operations/fields.ts'
+import { UsageFailure } from './terminal.ts'
+
+/*
+ * Dates, times and durations as a person types them, in the units of an operation.
+ */
+
+const DATE = 'a date such as 2027-01-31, a time such as 2027-01-31T12:00:00Z'
+
+const AGO = `must be ${DATE}, or how long ago, such as 24h or 7d`
+const AHEAD = `must be ${DATE}, or how long from now, such as 12h or 90d`
+
+/** The form of a `--since` or `--until`, for a help. */
+export const SINCE_FORMS = 'such as 2027-01-31, 2027-01-31T12:00:00Z, or 24h or 7d for how long ago'
+
+/** A date, a time, or how long ago, as a time. A date is its start in UTC. */
+export function readSince(text: string, nowMs: number): string {
+  return readMoment(text, { nowMs, direction: -1, message: AGO })
+}
+
+/** The same, but a date stays one: the operation reads it in a time zone. */
+export function readSinceOrDate(text: string, nowMs: number): string {
+  return z.iso.date().safeParse(text).success ? text : readSince(text, nowMs)
+}
+
+/** A date, a time, or how long from now, as a time. A date is its start in UTC. */
+export function readExpiry(text: string, nowMs: number): string {
+  return readMoment(text, { nowMs, direction: 1, message: AHEAD })
+}
+
+/** The same as seconds from now. */
+export function readExpirySeconds(text: string, nowMs: number): number {
+  const expiresAtMs = Date.parse(readExpiry(text, nowMs))
+  if (expiresAtMs <= nowMs) throw new UsageFailure('must be in the future')
+  return Math.floor((expiresAtMs - nowMs) / 1_000)
+}
+
+/** A duration such as `30m`, `12h` or `90d` as seconds. */
+export function readSeconds(text: string): number {
+  const seconds = secondsOf(text)
+  if (seconds !== null) return seconds
+  throw new UsageFailure('must be minutes, hours or days such as 30m, 12h or 90d')
+}
+
+interface MomentInput {
+  readonly nowMs: number
+  /** Whether a duration is counted forward from now, or backward. */
+  readonly direction: 1 | -1
+  readonly message: string
+}
+
+function readMoment(text: string, { nowMs, direction, message }: MomentInput): string {
+  const seconds = secondsOf(text)
+  const date = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text
+  const moment =
+    seconds === null ? date : new Date(nowMs + direction * seconds * 1_000).toISOString()
+  if (momentField.safeParse(moment).success) return moment
+  throw new UsageFailure(message)
+}
+
+const SECONDS = { m: 60, h: 3_600, d: 86_400 } as const
+
+/** Null: the text is no duration. */
+function secondsOf(text: string): number | null {
+  const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text.trim()) ?? []
+  return unit === 'm' || unit === 'h' || unit === 'd' ? Number(count) * SECONDS[unit] : null
+}
