@@ -67,6 +67,8 @@ describe('a mistake of a newcomer', () => {
   test.each<[string[], string]>([
     [['key', 'get', 'key_1'], "unknown command 'get': the commands are create, list, show"],
     [['start'], "unknown command 'start': the commands are serve, doctor"],
+    [['help', 'start'], "unknown command 'start': the commands are serve, doctor"],
+    [['help', 'key', 'get'], "unknown command 'get': the commands are create, list, show"],
     [['account', 'create', 'Ada', 'Lovelace'], 'Quote text that has spaces.'],
     [['serve', '--port', '8788'], 'settings are environment variables, or lines of .env'],
     [

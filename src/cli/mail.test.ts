@@ -25,6 +25,11 @@ test('a test email is sent at once, and the answer of the mail server is printed
     expect.stringContaining(`:${box.port} accepted the email: 250`),
   ])
   expect((await box.mail(0)).text).toContain('https://gate.example.com/app/')
+  expect(await line.json('mail', 'test', 'ada@example.org')).toEqual({
+    object: 'mail_test',
+    server: expect.stringContaining(`:${box.port}`),
+    answer: expect.stringMatching(/^250/),
+  })
 })
 
 test('a test email that fails says why, and so does one without a mail server', async () => {

@@ -12,6 +12,7 @@ import { PURCHASE_COMMANDS } from './purchase.ts'
 import { USAGE_COMMAND } from './reports.ts'
 import { REQUEST_COMMANDS } from './request.ts'
 import { SALE_COMMANDS } from './sale.ts'
+import { UsageFailure } from './terminal.ts'
 import { TOKEN_COMMANDS } from './token.ts'
 import { AUDIT_COMMAND, MAIL_COMMANDS, MAINTENANCE_COMMANDS } from './upkeep.ts'
 import { upstreamCommand } from './upstream.ts'
@@ -81,6 +82,14 @@ function helpCommand(input: ProgramInput): Command {
     .description('show the help of a command')
     .argument('[command...]', 'the command; default: all commands')
     .action(async (words: readonly string[]) => {
+      let command = tollgateProgram(input)
+      for (const word of words) {
+        const below = command.commands.find((each) => each.name() === word)
+        if (below === undefined) {
+          throw new UsageFailure(`unknown command '${word}'${commandsHint(command)}`)
+        }
+        command = below
+      }
       await tollgateProgram(input).parseAsync([...words, '--help'], { from: 'user' })
     })
 }
@@ -145,6 +154,10 @@ function usageHint(
   }
   if (code === 'commander.excessArguments') return ' Quote text that has spaces.'
   if (code !== 'commander.unknownCommand' || message.includes('Did you mean')) return ''
+  return commandsHint(command)
+}
+
+function commandsHint(command: Command): string {
   const names = command
     .createHelp()
     .visibleCommands(command)

@@ -81,6 +81,20 @@ test('an upstream that is away or refuses its key is named with the reason, and 
   expect(notes).not.toContain('key"')
 })
 
+test('a check with --json has each upstream with its models or its failure', async () => {
+  const away = upstreamSettings({ name: 'away', baseUrl: 'http://127.0.0.1:9/v1' })
+  const { exitCode, out, notes } = await open(away).run('upstream', 'check', '--json')
+  expect(exitCode).toBe(1)
+  expect(JSON.parse(notes)).toMatchObject({ error: { message: '1 upstream cannot be used' } })
+  expect(JSON.parse(out)).toMatchObject({
+    object: 'list',
+    data: [
+      { object: 'upstream_check', name: 'first', ok: true, failure: null, spent: null },
+      { name: 'away', ok: false, failure: expect.stringContaining('ECONNREFUSED'), models: null },
+    ],
+  })
+})
+
 test('one upstream is checked alone, and an unknown name has the names that there are', async () => {
   const away = upstreamSettings({ name: 'away', baseUrl: 'http://127.0.0.1:9/v1' })
   const one = await open(away).run('upstream', 'check', 'first')
