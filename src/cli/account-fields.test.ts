@@ -100,6 +100,7 @@ test('amounts of the audit log are dollars where people read them', async () => 
   expect(newest).toContain('low_balance=$2.50')
   expect(newest).toContain('low_balance=$35.00')
   expect(changed).toContain('fee_basis_points=700')
+  expect(changed).toContain('fee_basis_points=none')
 })
 
 test('an account below zero shows what it owes, and its own fee', async () => {

@@ -27,7 +27,7 @@ function fieldWords(fields: Readonly<Record<string, unknown>>): string {
   return Object.entries(fields)
     .map(([field, value]) => {
       const isMoney = isRecordedMoney(field) && typeof value === 'number'
-      return `${field}=${isMoney ? showMicros(value) : value}`
+      return `${field}=${isMoney ? showMicros(value) : (value ?? 'none')}`
     })
     .join(' ')
 }

@@ -35,7 +35,11 @@ test.each([
   [['user', 'invite', 'ada@example.org'], 2, /`--account` is required unless/],
   [['user', 'invite', 'ada', '--operator'], 2, /`<email>` must be an email address/],
   [['user', 'invite', 'ada@example.org', '--account', 'acct_none'], 3, /No account has the ID/],
-  [['user', 'reset', 'ada@example.org'], 3, /No user has this email address/],
+  [
+    ['user', 'reset', 'ada@example.org'],
+    3,
+    /No user has this email address\. `tollgate user list`/,
+  ],
 ] as const)('%j is refused', async (args, exitCode, message) => {
   const seen = await line.run(...args)
   expect(seen.notes).toMatch(message)
