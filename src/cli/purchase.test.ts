@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createLedger } from '../ledger/engines/create-ledger.ts'
+import { paidLook } from '../ledger/testing/paid-look.ts'
 import { addDepositAddresses } from '../sale/deposit-rows.ts'
 import { parseDatabaseUrl } from '../store/database-url.ts'
 import { openStore } from '../store/open-store.ts'
@@ -49,7 +50,7 @@ test('a held purchase is listed, shown and credited once', async () => {
     'card',
     'held',
     '$25.00',
-    '$0.00',
+    '-',
   ])
   const shown = cells((await line.run('purchase', 'show', 'pur_1')).out)
   expect(shown).toContainEqual(['note', 'a dollar short'])
@@ -65,6 +66,56 @@ test('a held purchase is listed, shown and credited once', async () => {
   })
   expect((await line.run('purchase', 'list', '--state', 'held')).out).toBe('no purchases match\n')
   expect(await line.json('audit')).toMatchObject({ ok: true, checked: { purchases: 1 } })
+})
+
+/** A payment of $25 that a look found credited, and so many cents of it refunded or disputed. */
+async function makeReversed(
+  purchaseId: string,
+  { cents, isDisputed }: { readonly cents: bigint; readonly isDisputed: boolean },
+): Promise<void> {
+  const accountId = String((await line.json('account', 'create', 'Ada'))['id'])
+  const ledger = createLedger({ location: parseDatabaseUrl(line.storeUrl) })
+  await ledger.postPurchase({
+    ...paidLook('x', { accountId }),
+    id: purchaseId,
+    source: `play:${purchaseId}`,
+    creditMicros: micros(25_000_000),
+    fact: {
+      kind: 'paid',
+      paid: { currency: 'usd', units: 2_500n },
+      reversedUnits: cents,
+      paymentRef: null,
+      isDisputed,
+      judgment: { kind: 'credit' },
+    },
+  })
+  await ledger.close()
+}
+
+test('refunded and disputed purchases are listed with their amounts, and each kind by itself', async () => {
+  await makeReversed('pur_1', { cents: 0n, isDisputed: false })
+  await makeReversed('pur_2', { cents: 333n, isDisputed: false })
+  await makeReversed('pur_3', { cents: 2_500n, isDisputed: false })
+  await makeReversed('pur_4', { cents: 2_500n, isDisputed: true })
+  const listed = async (...args: readonly string[]) => {
+    const { out } = await line.run('purchase', 'list', ...args)
+    return cells(out).map((row) => [row[0], row[4], row[6]])
+  }
+  expect(await listed('--state', 'credited')).toEqual([
+    ['ID', 'STATE', 'REFUND OR DISPUTE'],
+    ['pur_4', 'credited', 'disputed, $25.00'],
+    ['pur_3', 'credited', 'refunded, $25.00'],
+    ['pur_2', 'credited', 'partly refunded, $3.33'],
+    ['pur_1', 'credited', '-'],
+  ])
+  const ids = async (reversal: string) =>
+    (await listed('--reversal', reversal)).slice(1).map(([id]) => id)
+  expect(await ids('disputed')).toEqual(['pur_4'])
+  expect(await ids('refunded')).toEqual(['pur_3'])
+  expect(await ids('partly_refunded,disputed')).toEqual(['pur_4', 'pur_2'])
+  const shown = cells((await line.run('purchase', 'show', 'pur_2')).out)
+  expect(shown).toContainEqual(['refund or dispute', 'partly refunded, $3.33'])
+  expect(shown).toContainEqual(['remaining', '$21.67'])
 })
 
 test('a purchase is dismissed with a note, and only while it is held', async () => {

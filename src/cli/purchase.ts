@@ -1,6 +1,6 @@
 import { adminPurchaseShape, listedPurchaseShape } from '../operations/purchases.ts'
 import { showMicros } from '../vocabulary/money.ts'
-import { PURCHASE_STATES } from '../vocabulary/purchase.ts'
+import { PURCHASE_STATES, REVERSALS, type Reversal } from '../vocabulary/purchase.ts'
 import { idArgument, readId } from './ids.ts'
 import { type CommandGroup, show } from './operation-command.ts'
 import { listOptions, shownRows } from './rows.ts'
@@ -16,11 +16,22 @@ const PURCHASES = shownRows(listedPurchaseShape, {
     METHOD: ({ method }) => method,
     STATE: ({ state }) => state,
     CREDIT: ({ credit }) => showMicros(credit),
-    REVERSED: ({ reversed }) => showMicros(reversed),
+    'REFUND OR DISPUTE': reversalText,
     CREATED: ({ created_at }) => moment(created_at),
     CREDITED: ({ credited_at }) => moment(credited_at),
   },
 })
+
+/** `partly refunded, $3.33`; `-` where there was neither a refund nor a dispute. */
+function reversalText({
+  reversal,
+  reversed,
+}: {
+  readonly reversal: Reversal | null
+  readonly reversed: number
+}): string {
+  return reversal === null ? '-' : `${reversal.replaceAll('_', ' ')}, ${showMicros(reversed)}`
+}
 
 /** Cents as dollars; other currencies in their smallest unit. */
 function paidText({
@@ -57,6 +68,11 @@ export const PURCHASE_COMMANDS: CommandGroup = {
           words: `only these states, comma-separated: ${PURCHASE_STATES.join(', ')}`,
           to: 'query.state',
         },
+        {
+          flags: '--reversal <reversal>',
+          words: `only ${REVERSALS.join(', ')}`,
+          to: 'query.reversal',
+        },
       ],
       examples: ['tollgate purchase list --state held'],
       show: PURCHASES.page,
@@ -69,11 +85,12 @@ export const PURCHASE_COMMANDS: CommandGroup = {
       examples: ['tollgate purchase show pur_…'],
       show: show(
         adminPurchaseShape,
-        ({ object: _, paid, transaction, credit, reversed, ...fields }) => {
+        ({ object: _, paid, transaction, credit, reversal, reversed, ...fields }) => {
           const shown = {
             ...fields,
             credit: showMicros(credit),
-            reversed: showMicros(reversed),
+            'refund or dispute': reversalText({ reversal, reversed }),
+            remaining: fields.state === 'credited' ? showMicros(credit - reversed) : null,
             paid: paid === null ? null : paidText(paid),
             transaction: transaction && `${transaction.hash} on chain ${transaction.chain_id}`,
           }

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import type { z } from 'zod'
 import { statementShape } from '../operations/statement.ts'
 import { usageReportShape } from '../operations/usage-report.ts'
 import { showMicros } from '../vocabulary/money.ts'
@@ -96,6 +97,16 @@ export const USAGE_COMMAND: OperationCommand = {
   },
 }
 
+type Line = z.infer<typeof statementShape>['lines'][number]
+
+/** The requests of a day, or the reference of another line; with a purchase, whether it was refunded or disputed. */
+function subjectOf({ kind, count, reference, request_id, reversal }: Line): string {
+  if (kind === 'charge') return counted(count, 'request')
+  const subject = reference ?? request_id ?? '-'
+  const isReversed = kind === 'purchase' && reversal !== null
+  return isReversed ? `${subject}, ${reversal.replaceAll('_', ' ')}` : subject
+}
+
 /** `tollgate account statement`: what changed the credit of an account, day by day. */
 export const STATEMENT_COMMAND: OperationCommand = {
   name: 'statement',
@@ -124,12 +135,12 @@ export const STATEMENT_COMMAND: OperationCommand = {
   async show({ body }) {
     if (body instanceof Readable) return { out: (await text(body)).trimEnd() }
     const { lines, opening_balance, closing_balance } = statementShape.parse(body)
-    const rows = lines.map(({ date, kind, count, amount, balance, reference, request_id }) => [
-      date,
-      kind,
-      kind === 'charge' ? counted(count, 'request') : (reference ?? request_id ?? '-'),
-      showMicros(amount),
-      showMicros(balance),
+    const rows = lines.map((line) => [
+      line.date,
+      line.kind,
+      subjectOf(line),
+      showMicros(line.amount),
+      showMicros(line.balance),
     ])
     return {
       out: table(

@@ -47,7 +47,7 @@ export const SALE_COMMANDS: CommandGroup = {
           methods.length === 0 ? 'no credit is sold' : `credit is sold by ${methods.join(', ')}`,
           ...(sold.length === 0
             ? []
-            : [table(['METHOD', 'STATE', 'PURCHASES', 'CREDIT', 'REVERSED'], sold)]),
+            : [table(['METHOD', 'STATE', 'PURCHASES', 'CREDIT', 'REFUNDS AND DISPUTES'], sold)]),
           ...(read.length === 0 ? [] : [table(['SOURCE', 'LAST READ', 'POSITION'], read)]),
         ]
         return { out: parts.join('\n\n') }

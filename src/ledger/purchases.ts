@@ -1,8 +1,13 @@
-import { type Kysely, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
+import { type Kysely, type RawBuilder, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
 import { PURCHASES, type PurchaseRow } from '../store/sale-tables.ts'
-import type { Tables } from '../store/schema.ts'
+import { ENTRIES, type Entry, type Tables } from '../store/schema.ts'
 import type { Page } from '../vocabulary/page.ts'
-import { PENDING_STATES, type PurchaseState } from '../vocabulary/purchase.ts'
+import {
+  PENDING_STATES,
+  type PurchaseState,
+  type Reversal,
+  reversalOf,
+} from '../vocabulary/purchase.ts'
 
 /** Null where there is no such purchase. */
 export async function getPurchase(
@@ -41,8 +46,8 @@ interface NamedPurchase extends PurchaseRow {
 }
 
 /**
- * One page of purchases, newest first, of an account and in states if they are given; the cursor of the next is
- * null where there is none.
+ * One page of purchases, newest first: of an account, in states, and refunded or disputed in these ways, if they are
+ * given; the cursor of the next is null where there is none.
  */
 export async function listAllPurchases(
   db: Kysely<Tables>,
@@ -51,7 +56,12 @@ export async function listAllPurchases(
     limit,
     accountId,
     states,
-  }: Page & { readonly accountId?: string; readonly states?: readonly PurchaseState[] },
+    reversals,
+  }: Page & {
+    readonly accountId?: string
+    readonly states?: readonly PurchaseState[]
+    readonly reversals?: readonly Reversal[]
+  },
 ): Promise<{ readonly purchases: readonly NamedPurchase[]; readonly nextCursor: string | null }> {
   let query = db
     .selectFrom('purchases')
@@ -60,6 +70,7 @@ export async function listAllPurchases(
     .select('accounts.name as account_name')
   if (accountId !== undefined) query = query.where('purchases.account_id', '=', accountId)
   if (states !== undefined) query = query.where(isOneOf(states))
+  if (reversals !== undefined) query = query.where(IS_REVERSED).where(isReversedAs(reversals))
   if (cursor !== undefined && cursor !== null) query = query.where('purchases.id', '<', cursor)
   const rows = await query
     .orderBy('purchases.id', 'desc')
@@ -106,4 +117,51 @@ export async function listPending(
     .limit(PENDING_MAX)
     .execute()
   return rows.map((row) => PURCHASES.read(row))
+}
+
+// As a literal: the index of refunded and disputed purchases is chosen by the text of the query.
+const IS_REVERSED = sql<boolean>`(reversed_micros > 0 or disputed = 1)`
+
+const REVERSED_AS: Readonly<Record<Reversal, RawBuilder<boolean>>> = {
+  disputed: sql`disputed = 1`,
+  refunded: sql`(disputed = 0 and reversed_micros = credit_micros)`,
+  partly_refunded: sql`(disputed = 0 and reversed_micros < credit_micros)`,
+}
+
+const isReversedAs = (reversals: readonly Reversal[]) =>
+  sql<boolean>`(${sql.join(
+    reversals.map((reversal) => REVERSED_AS[reversal]),
+    sql` or `,
+  )})`
+
+/** The purchases of an account that were refunded or disputed, by their ids. */
+export async function reversalsOfAccount(
+  db: Kysely<Tables>,
+  accountId: string,
+): Promise<ReadonlyMap<string, Reversal | null>> {
+  const rows = await db
+    .selectFrom('purchases')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where(IS_REVERSED)
+    .execute()
+  const purchases = rows.map((row) => PURCHASES.read(row))
+  return new Map(purchases.map((purchase) => [purchase.id, reversalOf(purchase)]))
+}
+
+/** The entries with which refunds and disputes have changed the credit of a purchase, oldest first. */
+export async function listReversals(
+  db: Kysely<Tables>,
+  { id, accountId, reversals }: Pick<PurchaseRow, 'id' | 'accountId' | 'reversals'>,
+): Promise<readonly Entry[]> {
+  if (reversals === 0) return []
+  const references = Array.from({ length: reversals }, (_, place) => `${id}:${place + 1}`)
+  const rows = await db
+    .selectFrom('entries')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('reference', 'in', references)
+    .orderBy('number')
+    .execute()
+  return rows.map((row) => ENTRIES.read(row))
 }

@@ -7,7 +7,7 @@ import type { ConfirmingDeposit } from '../sale/deposit-rows.ts'
 import type { PurchaseRow } from '../store/sale-tables.ts'
 import { assertNever } from '../vocabulary/assert-never.ts'
 import { Problem } from '../vocabulary/problem.ts'
-import { PURCHASE_STATES } from '../vocabulary/purchase.ts'
+import { PURCHASE_STATES, REVERSALS, reversalOf } from '../vocabulary/purchase.ts'
 import {
   anyOf,
   idCursor,
@@ -34,6 +34,8 @@ const stateFilter = anyOf(
   `must be one or more of ${PURCHASE_STATES.join(', ')}`,
 )
 
+const reversalFilter = anyOf(z.enum(REVERSALS), `must be one or more of ${REVERSALS.join(', ')}`)
+
 function list({ store }: OperationParts) {
   return operation({
     name: 'listAllPurchases',
@@ -43,14 +45,16 @@ function list({ store }: OperationParts) {
     summary: 'Purchases of credit, newest first.',
     query: pageQuery('all_purchases', {
       state: stateFilter.optional(),
+      reversal: reversalFilter.optional(),
       account_id: idFilterField('acct').optional(),
     }),
     answers: { 200: listShape(listedPurchaseShape) },
-    async run({ reader, query: { limit, cursor, state, account_id: accountId } }) {
+    async run({ reader, query: { limit, cursor, state, reversal, account_id: accountId } }) {
       const { purchases, nextCursor } = await listAllPurchases(store.pages(reader), {
         limit,
         cursor: cursor ?? null,
         ...(state === undefined ? {} : { states: state }),
+        ...(reversal === undefined ? {} : { reversals: reversal }),
         ...(accountId === undefined ? {} : { accountId }),
       })
       const answers = purchases.map((row) => ({
@@ -172,6 +176,14 @@ function notHeld({ state }: PurchaseRow, which: string): Problem {
   })
 }
 
+/** What refunds and disputes have done to a purchase. */
+export const reversalField = z
+  .enum(REVERSALS)
+  .nullable()
+  .describe(
+    '`refunded`: everything that was paid. `partly_refunded`: a part of it. `disputed`: a dispute is open or lost. Null: neither a refund nor a dispute counts now.',
+  )
+
 /** A purchase as its account sees it. */
 export const purchaseShape = z
   .object({
@@ -181,9 +193,10 @@ export const purchaseShape = z
     state: z
       .enum(PURCHASE_STATES)
       .describe(
-        '`open`: it can be paid. `credited`: the credit was added. `expired`: it was not paid in time. `held`: it was paid, and the operator must decide. `below_minimum`: too little was paid. `dismissed`: the operator decided against it.',
+        '`open`: it can be paid. `credited`: the credit was added; see `reversal`. `expired`: it was not paid in time. `held`: it was paid, and the operator must decide. `below_minimum`: too little was paid. `dismissed`: the operator decided against it.',
       ),
     credit: moneyField.describe('The credit that it is worth, in micro-dollars.'),
+    reversal: reversalField,
     reversed: moneyField.describe('The part that refunds and disputes removed, in micro-dollars.'),
     paid: z
       .object({
@@ -235,6 +248,7 @@ export function purchaseAnswer(row: PurchaseRow): z.infer<typeof purchaseShape> 
     method: row.method,
     state: row.state,
     credit: row.creditMicros,
+    reversal: reversalOf(row),
     reversed: row.reversedMicros,
     paid:
       row.paid === null
@@ -254,6 +268,7 @@ export function confirmingAnswer(row: ConfirmingDeposit): z.infer<typeof confirm
     method: row.method,
     state: 'confirming',
     credit: row.creditMicros,
+    reversal: null,
     reversed: 0,
     paid: { currency: row.currency, units: String(row.units) },
     transaction: { chain_id: row.chainId, hash: row.txHash },

@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import { getAccount } from '../ledger/accounts.ts'
-import { getPurchase } from '../ledger/purchases.ts'
+import { getPurchase, listReversals } from '../ledger/purchases.ts'
 import { depositOfSource } from '../sale/chain/terms.ts'
 import type { PurchaseRow } from '../store/sale-tables.ts'
-import type { AccountRow } from '../store/schema.ts'
-import { feeOf, receiptNumberText } from '../vocabulary/purchase.ts'
+import type { AccountRow, Entry } from '../store/schema.ts'
+import { type Micros, subtractMicros, ZERO_MICROS } from '../vocabulary/money.ts'
+import { feeOf, receiptNumberText, reversedUnits } from '../vocabulary/purchase.ts'
 import { billingAnswer } from './billing.ts'
-import { idField, moneyField } from './fields.ts'
+import { idField, moneyField, timeAnswer, timeField } from './fields.ts'
 import { notFound, type OperationParts, operation, readsFor } from './operation.ts'
 import { purchaseAnswer, purchaseShape } from './purchases.ts'
 
@@ -20,7 +21,8 @@ function receipt({ store, seller }: OperationParts) {
     name: 'getReceipt',
     method: 'GET',
     paths: { member: '/app/api/accounts/{account_id}/purchases/{purchase_id}/receipt' },
-    summary: 'The receipt of a credited purchase, with its seller and its buyer.',
+    summary:
+      'The receipt of a credited purchase, with its seller, its buyer, and its refunds and disputes.',
     answers: { 200: receiptShape },
     problems: ['not_found'],
     async run({ reader, caller, accountId, param }) {
@@ -31,10 +33,12 @@ function receipt({ store, seller }: OperationParts) {
       if (account === null || purchase?.accountId !== accountId || purchase.state !== 'credited') {
         throw notFound('purchase', purchaseId)
       }
+      const reversals = await listReversals(reads, purchase)
       const body: z.infer<typeof receiptShape> = {
         object: 'receipt',
         ...numbered(purchase),
         purchase: purchaseAnswer(purchase),
+        reversals: reversalAnswers(purchase, reversals),
         seller: { name: seller.name, tax_id: seller.taxId },
         account: { id: account.id, name: account.name, email: account.email },
         buyer: buyerOf(account),
@@ -58,6 +62,26 @@ function numbered(purchase: PurchaseRow) {
     tax: hasTax ? { currency: paid.paidCurrency, units: String(taxUnits) } : null,
     reference: paymentRef ?? depositOfSource(purchase.source)?.txHash ?? null,
   }
+}
+
+/** Each refund and dispute as the payment has it: the units of the credit that was removed until then, less those before. */
+function reversalAnswers(
+  { creditMicros, paid }: PurchaseRow,
+  reversals: readonly Entry[],
+): z.infer<typeof receiptShape>['reversals'] {
+  const { paidCurrency: currency = '', paidUnits = 0n } = paid ?? {}
+  const unitsOf = (reversedMicros: Micros) =>
+    reversedUnits({ creditMicros, paidUnits, reversedMicros })
+  let removedMicros = ZERO_MICROS
+  return reversals.map(({ amountMicros, createdAtMs }) => {
+    const before = unitsOf(removedMicros)
+    removedMicros = subtractMicros(removedMicros, amountMicros)
+    return {
+      amount: amountMicros,
+      paid: { currency, units: String(before - unitsOf(removedMicros)) },
+      created_at: timeAnswer(createdAtMs),
+    }
+  })
 }
 
 function buyerOf({ name, email, billingJson }: AccountRow): z.infer<typeof receiptShape>['buyer'] {
@@ -101,6 +125,19 @@ export const receiptShape = z
         "The provider's ID of the payment, or the hash of the transaction; null: there is none.",
       ),
     purchase: purchaseShape,
+    reversals: z
+      .array(
+        z.object({
+          amount: moneyField.describe(
+            'The change of the credit: below zero if credit was removed, above zero if a dispute was won or a refund failed.',
+          ),
+          paid: z
+            .object({ currency: z.string(), units: z.string() })
+            .describe('The same change of the payment, in the smallest unit of its currency.'),
+          created_at: timeField,
+        }),
+      )
+      .describe('The refunds and disputes since then, oldest first.'),
     seller: z.object({
       name: z.string().nullable().describe('Null: the operator has not set it.'),
       tax_id: z.string().nullable().describe('Null: the operator has not set it.'),

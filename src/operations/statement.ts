@@ -1,9 +1,11 @@
 import { Readable } from 'node:stream'
 import { z } from 'zod'
+import { reversalsOfAccount } from '../ledger/purchases.ts'
 import { readStatement, type Statement, type StatementLine } from '../usage/read-statement.ts'
 import { dateOf, lastDays } from '../vocabulary/date-range.ts'
 import { ENTRY_KINDS, PURSES } from '../vocabulary/money.ts'
 import { Problem } from '../vocabulary/problem.ts'
+import { purchaseIdOf, type Reversal } from '../vocabulary/purchase.ts'
 import { DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
 import { type CsvCell, csvLine, dollarsCell } from './csv.ts'
 import {
@@ -16,6 +18,7 @@ import {
   timeOrNull,
 } from './fields.ts'
 import { notFound, type OperationParts, operation } from './operation.ts'
+import { reversalField } from './purchases.ts'
 import { chartRange } from './usage.ts'
 
 const DAY_MS = DAY_HOURS * HOUR_MS
@@ -63,7 +66,8 @@ function show({ store, clock }: OperationParts) {
       const nowMs = clock.nowMs()
       const range = wholeDays(chartRange(asked, nowMs))
       const read = { accountId, ...range, nowMs, entriesMax: ENTRIES_MAX }
-      const statement = await readStatement(store.searches(reader), read)
+      const reads = store.searches(reader)
+      const statement = await readStatement(reads, read)
       if (statement === null) throw notFound('account', accountId)
       if (statement === 'tooLong') {
         throw new Problem('invalid_parameter', {
@@ -72,7 +76,8 @@ function show({ store, clock }: OperationParts) {
         })
       }
       const asCsv = format === 'csv' || (format === undefined && acceptsCsv)
-      const whole = statementAnswer(statement, { accountId, ...range })
+      const reversals = await reversalsOfAccount(reads, accountId)
+      const whole = statementAnswer(statement, { accountId, reversals, ...range })
       const lines = whole.lines.filter((line) => kind === undefined || kind.includes(line.kind))
       const body = { ...whole, lines }
       return { httpStatus: 200, body: asCsv ? Readable.from([statementCsv(body)]) : body }
@@ -109,6 +114,9 @@ const lineShape = z.object({
     .string()
     .nullable()
     .describe('The reference of a single entry, as in `GET …/entries`.'),
+  reversal: reversalField.describe(
+    'For a purchase, and its refunds and disputes: what they have done to it until now, as in a purchase. Otherwise null.',
+  ),
   request_id: idField('req').nullable().describe('For corrections: the request of the latest one.'),
   expires_at: timeField.nullable().describe('The expiry of free credit.'),
   created_at: timeField
@@ -141,7 +149,16 @@ type LineAnswer = StatementAnswer['lines'][number]
 
 function statementAnswer(
   { openingMicros, closingMicros, lines }: Statement,
-  { accountId, fromMs, toMs }: Days & { readonly accountId: string },
+  {
+    accountId,
+    reversals,
+    fromMs,
+    toMs,
+  }: Days & {
+    readonly accountId: string
+    /** Of the account's purchases, by their ids. */
+    readonly reversals: ReadonlyMap<string, Reversal | null>
+  },
 ): StatementAnswer {
   return {
     object: 'statement',
@@ -150,7 +167,7 @@ function statementAnswer(
     to: timeAnswer(toMs),
     opening_balance: openingMicros,
     closing_balance: closingMicros,
-    lines: lines.filter(isShown).map(lineAnswer),
+    lines: lines.filter(isShown).map((line) => lineAnswer(line, reversals)),
   }
 }
 
@@ -159,18 +176,26 @@ function isShown(line: StatementLine): boolean {
   return line.kind !== 'charge' || line.requests > 0 || line.amountMicros !== 0
 }
 
-function lineAnswer(line: StatementLine): LineAnswer {
+function lineAnswer(
+  line: StatementLine,
+  reversals: ReadonlyMap<string, Reversal | null>,
+): LineAnswer {
+  const own = ownFields(line)
+  const ofPurchase = own.kind === 'purchase' || own.kind === 'reversal'
   return {
     date: dateOf(line.dayMs),
     amount: line.amountMicros,
     balance: line.balanceMicros,
-    ...ownFields(line),
+    ...own,
+    reversal: ofPurchase ? (reversals.get(purchaseIdOf(own.reference ?? '')) ?? null) : null,
   }
 }
 
 const NO_ENTRY = { purse: null, reference: null, request_id: null, expires_at: null } as const
 
-function ownFields(line: StatementLine): Omit<LineAnswer, 'date' | 'amount' | 'balance'> {
+function ownFields(
+  line: StatementLine,
+): Omit<LineAnswer, 'date' | 'amount' | 'balance' | 'reversal'> {
   switch (line.kind) {
     case 'charge':
       return { kind: line.kind, count: line.requests, ...NO_ENTRY, created_at: null }
@@ -207,6 +232,7 @@ const CSV_COLUMNS: Readonly<Record<keyof LineAnswer, (line: LineAnswer) => CsvCe
   request_id: (line) => line.request_id,
   expires_at: (line) => line.expires_at,
   created_at: (line) => line.created_at,
+  reversal: ({ reversal }) => reversal,
 }
 
 function statementCsv({ lines }: StatementAnswer): string {

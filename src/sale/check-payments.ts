@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import { findPurchase } from '../ledger/purchases.ts'
 import { PURCHASES, type PurchaseRow } from '../store/sale-tables.ts'
 import type { Tables } from '../store/schema.ts'
-import { showMicros } from '../vocabulary/money.ts'
+import { type Micros, showMicros } from '../vocabulary/money.ts'
 import { formatUnits, type PurchaseFact, reversedCredit, unitsFor } from '../vocabulary/purchase.ts'
 import type { CardMethod } from './card/card-method.ts'
 import { readDepositAddresses } from './deposit-rows.ts'
@@ -69,13 +69,17 @@ function differenceOf(row: PurchaseRow, fact: PurchaseFact): string | null {
     return `paid ${paid.units} ${paid.currency}`
   }
   const reversedMicros = reversedCredit({ creditMicros, paidUnits: paid.units, reversedUnits })
-  return reversedMicros === row.reversedMicros ? null : `${showMicros(reversedMicros)} went back`
+  return reversedMicros === row.reversedMicros ? null : reversedText(reversedMicros)
 }
 
 function storedText(row: PurchaseRow | null): string {
   if (row === null) return 'no purchase'
   const paid = row.paid === null ? '' : `, paid ${row.paid.paidUnits} ${row.paid.paidCurrency}`
-  return `${row.state}${paid}, ${showMicros(row.reversedMicros)} went back`
+  return `${row.state}${paid}, ${reversedText(row.reversedMicros)}`
+}
+
+function reversedText(reversedMicros: Micros): string {
+  return `${showMicros(reversedMicros)} refunded or disputed`
 }
 
 const ACCOUNTS_AT_ONCE = 100

@@ -306,11 +306,11 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(checked).toBe(4)
     expect(differences).toEqual([
       { source: lost, stored: 'no purchase', found: 'paid' },
-      { source: paid, stored: 'open, $0.00 went back', found: 'paid' },
+      { source: paid, stored: 'open, $0.00 refunded or disputed', found: 'paid' },
       {
         source: refunded,
-        stored: 'credited, paid 1000 usd, $0.00 went back',
-        found: '$2.50 went back',
+        stored: 'credited, paid 1000 usd, $0.00 refunded or disputed',
+        found: '$2.50 refunded or disputed',
       },
     ])
     expect(await bench.stateOf(left)).toBe('open')

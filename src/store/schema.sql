@@ -254,6 +254,7 @@ CREATE INDEX entries_purchases on entries (account_id, number)
   where kind = 'top_up' or kind = 'activation' or kind = 'purchase' or kind = 'reversal';
 CREATE UNIQUE INDEX entries_reference on entries (account_id, reference) where reference is not null;
 CREATE INDEX entries_request on entries (request_id) where request_id is not null;
+CREATE INDEX entries_reversals on entries (created_at_ms) where kind = 'reversal';
 CREATE INDEX "late_costs_by_day" on "late_costs" ("day", "account_id");
 CREATE UNIQUE INDEX links_ticket_hash on links (ticket_hash);
 CREATE INDEX mail_rates_ends_at_ms on mail_rates (ends_at_ms);
@@ -266,6 +267,8 @@ CREATE INDEX purchases_payment_ref on purchases (payment_ref) where payment_ref 
 CREATE INDEX purchases_pending on purchases (state, account_id, id)
   where state = 'open' or state = 'held' or state = 'below_minimum';
 CREATE UNIQUE INDEX "purchases_receipt_number" on "purchases" ("receipt_number");
+CREATE INDEX purchases_reversed on purchases (account_id, id)
+      where reversed_micros > 0 or disputed = 1;
 CREATE INDEX requests_account_id_id on requests (account_id, id);
 CREATE INDEX requests_api_key_id_id on requests (api_key_id, id);
 CREATE INDEX requests_holding on requests (cost_stands, account_id)

@@ -7,7 +7,9 @@ import {
   feeOf,
   formatUnits,
   receiptNumberText,
+  reversalOf,
   reversedCredit,
+  reversedUnits,
   unitsFor,
 } from './purchase.ts'
 
@@ -133,6 +135,42 @@ describe('the credit that goes back', () => {
     expect(() => of(1, 0n, 0n)).toThrow(RangeError)
     expect(() => of(1, 1n, -1n)).toThrow(RangeError)
   })
+})
+
+describe('the units of removed credit', () => {
+  const unitsOf = (credit: number, paidUnits: bigint, reversedMicros: Micros) =>
+    reversedUnits({ creditMicros: micros(credit), paidUnits, reversedMicros })
+
+  test('are those that were refunded, where a unit buys at least a micro-dollar', () => {
+    const upTo = (max: number) => fc.integer({ min: 0, max })
+    fc.assert(
+      fc.property(creditMicros, upTo(10 ** 9), upTo(10 ** 9), (credit, paid, refunded) => {
+        const paidUnits = BigInt(Math.min(credit, paid + 1))
+        const units = BigInt(refunded) % (paidUnits + 1n)
+        const asked = { creditMicros: micros(credit), paidUnits, reversedUnits: units }
+        expect(unitsOf(credit, paidUnits, reversedCredit(asked))).toBe(units)
+      }),
+    )
+  })
+
+  test('are never more than was paid, and all of it once all credit is removed', () => {
+    expect(unitsOf(25_000_000, 3_124n, micros(25_000_000))).toBe(3_124n)
+    expect(unitsOf(25_000_000, 3_124n, micros(8_002_561))).toBe(1_000n)
+  })
+})
+
+test.each([
+  [0, false, null],
+  [1, false, 'partly_refunded'],
+  [999, false, 'partly_refunded'],
+  [1_000, false, 'refunded'],
+  [1_000, true, 'disputed'],
+  [400, true, 'disputed'],
+  // Of a purchase on hold, whose credit was never added.
+  [0, true, 'disputed'],
+] as const)('a purchase of 1000 with %s removed, disputed: %s, is %s', (reversed, disputed, is) => {
+  const reversedMicros = micros(reversed)
+  expect(reversalOf({ creditMicros: micros(1_000), reversedMicros, disputed })).toBe(is)
 })
 
 describe('a receipt', () => {

@@ -26,6 +26,38 @@ export const PENDING_STATES = [
   'below_minimum',
 ] as const satisfies readonly PurchaseState[]
 
+/** What refunds and disputes have done to a payment. */
+export type Reversal = (typeof REVERSALS)[number]
+
+/** Each of them. */
+export const REVERSALS = [
+  /** Everything that was paid is refunded. */
+  'refunded',
+  /** A part of it is refunded. */
+  'partly_refunded',
+  /** A dispute of it is open or lost. */
+  'disputed',
+] as const
+
+interface Reversed {
+  readonly creditMicros: Micros
+  readonly reversedMicros: Micros
+  readonly disputed: boolean
+}
+
+/** What refunds and disputes have done to a purchase; null: nothing. A dispute outranks a refund of the same payment. */
+export function reversalOf({ creditMicros, reversedMicros, disputed }: Reversed): Reversal | null {
+  if (disputed) return 'disputed'
+  if (reversedMicros === 0) return null
+  return reversedMicros < creditMicros ? 'partly_refunded' : 'refunded'
+}
+
+/** The purchase of the reference of its entry, `pur_…` or `pur_…:<n>`. */
+export function purchaseIdOf(reference: string): string {
+  const [purchaseId = ''] = reference.split(':', 1)
+  return purchaseId
+}
+
 /** The truth about a purchase, as one look at its provider or chain found it. */
 export type PurchaseFact =
   | {
@@ -44,7 +76,7 @@ export type PurchaseFact =
       }
       /** The part of what was paid that was tax, in the same units; absent: the provider reports none. */
       readonly taxUnits?: bigint
-      /** All that went back by now, of the units that were paid. */
+      /** All that refunds and disputes returned by now, of the units that were paid. */
       readonly reversedUnits: bigint
       /** The provider's name of the payment, by which it reports refunds and disputes; null: none. */
       readonly paymentRef: string | null
@@ -166,4 +198,20 @@ export function reversedCredit({
   }
   if (reversedUnits >= paidUnits) return creditMicros
   return micros(Number(divCeil(BigInt(creditMicros) * reversedUnits, paidUnits)))
+}
+
+/**
+ * The units of a payment that belong to a removed part of its credit, rounded down: exactly those of which
+ * `reversedCredit` made that part, where a unit buys at least a micro-dollar.
+ */
+export function reversedUnits({
+  creditMicros,
+  paidUnits,
+  reversedMicros,
+}: {
+  readonly creditMicros: Micros
+  readonly paidUnits: bigint
+  readonly reversedMicros: Micros
+}): bigint {
+  return (BigInt(reversedMicros) * paidUnits) / BigInt(creditMicros)
 }

@@ -5,7 +5,13 @@ import { copyBy } from './chromium.ts'
 import { answeredScreens, press, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json, silent } from './stand-in.ts'
-import { BALANCE, NO_BALANCE, NO_STATEMENT, STATEMENT } from './stand-in-credit.ts'
+import {
+  BALANCE,
+  NO_BALANCE,
+  NO_STATEMENT,
+  REFUNDED_STATEMENT,
+  STATEMENT,
+} from './stand-in-credit.ts'
 import { HELIX, ME } from './stand-in-data.ts'
 import {
   BOUGHT_ID,
@@ -16,6 +22,7 @@ import {
   PENDING,
   PURCHASES,
   RECEIPT,
+  REFUNDED_RECEIPT,
 } from './stand-in-sale.ts'
 
 /** Credit and its sale: each screen and each of its states, and how credit is bought. */
@@ -48,6 +55,7 @@ const SCREENS: readonly Screen[] = [
   ]),
   ...answeredScreens({ path: `${at('credit')}?list=top-ups`, pathEnd: '/statement' }, [
     ['credit-no-top-ups', json(NO_STATEMENT), 'No top-ups in this period.'],
+    ['credit-top-ups-refunded', json(REFUNDED_STATEMENT), 'Partly refunded'],
   ]),
   {
     name: 'credit-in-debt',
@@ -216,6 +224,7 @@ const SALE_SCREENS: readonly Screen[] = [
   },
   ...answeredScreens({ path: `${at('credit')}?receipt=${BOUGHT_ID}`, pathEnd: '/receipt' }, [
     ['credit-receipt-error', down, 'The receipt could not be loaded.'],
+    ['credit-receipt-refunded', json(REFUNDED_RECEIPT), 'Partly refunded'],
   ]),
 ]
 

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { answeredScreens, press, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json, silent } from './stand-in.ts'
-import { HELD } from './stand-in-sale.ts'
+import { HELD, REVERSED } from './stand-in-sale.ts'
 
 /** Purchases, for operators: each screen and each of its states, and what is decided. */
 
@@ -19,6 +19,10 @@ const SCREENS: readonly Screen[] = [
   ]),
   ...answeredScreens({ path: `${PATH}?list=all`, pathEnd: '/operator/purchases' }, [
     ['op-purchases-none', json(EMPTY), 'No purchases yet'],
+  ]),
+  ...answeredScreens({ path: `${PATH}?list=reversed`, pathEnd: '/operator/purchases' }, [
+    ['op-purchases-reversed', json({ ...EMPTY, data: REVERSED }), '$8.00 removed, $17.00 left'],
+    ['op-purchases-not-reversed', json(EMPTY), 'No refunds or disputes'],
   ]),
   {
     name: 'op-purchases-stale',

@@ -71,7 +71,7 @@ function change(
 ): Omit<Line, 'balance'> {
   return {
     ...{ count: 1, purse: null, reference: null, request_id: null, expires_at: null },
-    created_at: null,
+    ...{ created_at: null, reversal: null },
     ...fields,
   }
 }
@@ -121,6 +121,21 @@ export const STATEMENT: Statement = {
   opening_balance: (BALANCES.at(-1) ?? 0) - (CHANGES.at(-1)?.amount ?? 0),
   closing_balance: BALANCE.total.balance,
   lines: CHANGES.map((one, at) => ({ ...one, balance: BALANCES[at] ?? 0 })),
+}
+
+/** The same with a purchase of which a part was refunded. */
+export const REFUNDED_STATEMENT: Statement = {
+  ...STATEMENT,
+  lines: STATEMENT.lines.flatMap((line) => {
+    if (line.kind !== 'purchase') return [line]
+    const reversed = { ...line, reversal: 'partly_refunded' as const }
+    const amountMicros = -8_000_000
+    const reference = `${line.reference}:1`
+    return [
+      { ...reversed, kind: 'reversal' as const, amount: amountMicros, reference },
+      { ...reversed, balance: line.balance - amountMicros },
+    ]
+  }),
 }
 
 /** Of an account without credit. */

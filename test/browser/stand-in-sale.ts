@@ -71,6 +71,7 @@ function purchase(place: number, fields: Partial<Purchase>): Purchase {
     method: 'card',
     state: 'open',
     credit: 50_000_000,
+    reversal: null,
     reversed: 0,
     paid: null,
     transaction: null,
@@ -80,13 +81,13 @@ function purchase(place: number, fields: Partial<Purchase>): Purchase {
   }
 }
 
-const CREDITED = purchase(3, {
+const CREDITED = {
   state: 'credited',
   credit: 25_000_000,
   paid: { currency: 'usd', units: '2500' },
   created_at: ago(30 * 86_400_000),
   credited_at: ago(30 * 86_400_000),
-})
+} as const satisfies Partial<Purchase>
 
 /** What its owner bought. */
 export const PURCHASES: readonly Entry[] = [
@@ -128,7 +129,8 @@ export const RECEIPT: Receipt = {
   fee: 1_250_000,
   tax: { currency: 'usd', units: '499' },
   reference: 'pi_3Qm7x2Kf8',
-  purchase: { ...CREDITED, paid: { currency: 'usd', units: '3124' } },
+  purchase: purchase(3, { ...CREDITED, paid: { currency: 'usd', units: '3124' } }),
+  reversals: [],
   seller: { name: 'Tidewater Compute GmbH', tax_id: 'DE 318 204 517' },
   account: { id: HELIX.id, name: HELIX.name, email: HELIX.email },
   buyer: {
@@ -137,6 +139,19 @@ export const RECEIPT: Receipt = {
     tax_id: 'DE 811 907 301',
     email: HELIX.email,
   },
+}
+
+/** The same receipt after a refund of $10. */
+export const REFUNDED_RECEIPT: Receipt = {
+  ...RECEIPT,
+  purchase: { ...RECEIPT.purchase, reversal: 'partly_refunded', reversed: 8_002_561 },
+  reversals: [
+    {
+      amount: -8_002_561,
+      paid: { currency: 'usd', units: '-1000' },
+      created_at: ago(20 * 86_400_000),
+    },
+  ],
 }
 
 function held(place: number, fields: Partial<ListedPurchase>): ListedPurchase {
@@ -173,4 +188,18 @@ export const HELD: readonly ListedPurchase[] = [
     payment_ref: null,
     created_at: ago(86_400_000),
   }),
+]
+
+/** Refunded and disputed purchases, newest first: one of them is on hold. */
+export const REVERSED: readonly ListedPurchase[] = [
+  held(9, { credit: 900_000_000, reversal: 'disputed', note: 'asked for $900.00, paid $890.00' }),
+  held(8, {
+    ...CREDITED,
+    credit: 100_000_000,
+    paid: { currency: 'usd', units: '10000' },
+    reversal: 'disputed',
+    reversed: 100_000_000,
+  }),
+  held(3, { ...CREDITED, reversal: 'partly_refunded', reversed: 8_002_561 }),
+  held(2, { ...CREDITED, reversal: 'refunded', reversed: 25_000_000 }),
 ]

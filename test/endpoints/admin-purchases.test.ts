@@ -27,6 +27,7 @@ test('a held purchase is credited once by an admin, and is then no longer pendin
     method: 'card',
     state: 'held',
     credit: 25_000_000,
+    reversal: null,
     reversed: 0,
     paid: { currency: 'usd', units: '2500' },
     transaction: null,

@@ -244,6 +244,7 @@ test('a deposit is pending while it confirms, with its transaction, and an entry
       method: USDC,
       state: 'confirming',
       credit: 25_000_000,
+      reversal: null,
       reversed: 0,
       paid: { currency: 'USDC', units: '25000000' },
       transaction: { chain_id: ANVIL_CHAIN_ID, hash },

@@ -20,7 +20,13 @@ test('a statement has a line for the requests of a day and one for each top-up, 
   await admin.world.gateway.settled()
   const { json } = await admin.get(path('?from=2027-03-09T05:00:00Z'))
   const chargeMicros = Number(json['closing_balance']) - 10_000_000
-  const nothing = { purse: null, reference: null, request_id: null, expires_at: null }
+  const nothing = {
+    purse: null,
+    reference: null,
+    request_id: null,
+    expires_at: null,
+    reversal: null,
+  }
   expect(chargeMicros).toBeLessThan(0)
   expect(json).toEqual({
     object: 'statement',
@@ -44,9 +50,9 @@ test('a statement has a line for the requests of a day and one for each top-up, 
   const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, accept: 'text/csv' }
   const csv = await fetch(admin.world.url(path('')), { headers })
   expect((await csv.text()).split('\r\n')).toEqual([
-    'date,kind,count,amount,balance,purse,reference,request_id,expires_at,created_at',
-    expect.stringMatching(/^2027-03-10,charge,1,-0\.\d+,9\.\d+,,,,,$/),
-    expect.stringMatching(/^2027-03-10,top_up,1,10,10,backed,[^,]+,,,2027-03-10T12:00:00\.000Z$/),
+    'date,kind,count,amount,balance,purse,reference,request_id,expires_at,created_at,reversal',
+    expect.stringMatching(/^2027-03-10,charge,1,-0\.\d+,9\.\d+,,,,,,$/),
+    expect.stringMatching(/^2027-03-10,top_up,1,10,10,backed,[^,]+,,,2027-03-10T12:00:00\.000Z,$/),
     '',
   ])
 })

@@ -21,6 +21,7 @@ import type {
   webhookShape,
 } from '../../src/operations/webhooks.ts'
 import type { Comparison, TimeSpan } from '../../src/vocabulary/date-range.ts'
+import { REVERSALS } from '../../src/vocabulary/purchase.ts'
 import { asOperator, type Input } from './calls.ts'
 import { BY_CURSOR, momentsOf } from './queries.ts'
 
@@ -196,8 +197,17 @@ export const maintenanceQuery = queryOptions({
 /** A purchase in the operator's list. */
 export type ListedPurchase = z.infer<typeof listedPurchaseShape>
 
-/** Purchases of all accounts, newest first: those that wait for a decision, or all. */
-export function purchasesQuery(which: 'held' | 'all') {
+/** Which purchases are listed: those that wait for a decision, those that were refunded or disputed, or all. */
+export type PurchaseList = keyof typeof LISTED_PURCHASES
+
+const LISTED_PURCHASES = {
+  held: { state: 'held,below_minimum', reversal: null },
+  reversed: { state: null, reversal: REVERSALS.join() },
+  all: { state: null, reversal: null },
+} as const
+
+/** Purchases of all accounts, newest first. */
+export function purchasesQuery(which: PurchaseList) {
   return infiniteQueryOptions({
     queryKey: ['operator', 'purchases', which],
     queryFn: ({ pageParam, signal }) =>
@@ -205,7 +215,7 @@ export function purchasesQuery(which: 'held' | 'all') {
         'listAllPurchases',
         {
           limit: ROWS,
-          state: which === 'held' ? 'held,below_minimum' : null,
+          ...LISTED_PURCHASES[which],
           cursor: pageParam,
         },
         signal,

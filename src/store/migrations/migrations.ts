@@ -14,6 +14,7 @@ import { up as holds } from './0036-holds.ts'
 import { up as reads } from './0037-reads.ts'
 import { up as oldVersions } from './0038-old-versions.ts'
 import { up as errorCodes } from './0039-error-codes.ts'
+import { up as reversals } from './0040-reversals.ts'
 import { up as rolledBy } from './0041-rolled-by.ts'
 
 /** One step of the schema. Once released it never changes: a change is a new step. */
@@ -41,6 +42,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 37, name: 'reads', up: reads },
   { number: 38, name: 'old-versions', up: oldVersions },
   { number: 39, name: 'error-codes', up: errorCodes },
+  { number: 40, name: 'reversals', up: reversals },
   { number: 41, name: 'rolled-by', up: rolledBy },
 ]
 

@@ -8,7 +8,7 @@ const NOW_MS = Date.parse('2026-11-10T12:00:00Z')
 
 const line = (fields: Partial<Line>): Line => ({
   ...{ date: '2026-11-10', kind: 'charge', count: 1, amount: 0, balance: 0, purse: null },
-  ...{ reference: null, request_id: null, expires_at: null, created_at: null },
+  ...{ reference: null, request_id: null, expires_at: null, created_at: null, reversal: null },
   ...fields,
 })
 

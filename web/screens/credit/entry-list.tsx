@@ -67,7 +67,7 @@ function EntryRow({ entry }: { entry: StatementLine }) {
   return (
     <tr>
       <td>
-        <EntryWord kind={entry.kind} purse={entry.purse} />
+        <EntryWord entry={entry} />
       </td>
       <td className="only-s num">
         <b>{amount}</b>

@@ -1,27 +1,31 @@
 import { Link } from '@tanstack/react-router'
+import { purchaseIdOf } from '../../../src/vocabulary/purchase.ts'
 import type { Entry } from '../../api/answers.ts'
 import { useAccountPaths } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
+import { changeName } from './purchase-words.ts'
 
 const WORDS = {
   top_up: 'Top-up',
   activation: 'Code redeemed',
   purchase: 'Top-up bought',
-  reversal: 'Refund or dispute',
   grant: 'Free credit given',
   expiry: 'Free credit expired',
   charge: 'Charge',
   correction: 'Correction',
   chargeback: 'Credit removed',
   write_off: 'Written off',
-} as const satisfies Record<Entry['kind'], string>
+} as const satisfies Record<Exclude<Entry['kind'], 'reversal'>, string>
+
+type Named = Pick<Entry, 'kind' | 'amount'> & { purse: Entry['purse'] | null }
 
 /** The name of an entry, with its purse unless the name implies it. */
-export function EntryWord({ kind, purse }: Pick<Entry, 'kind'> & { purse: Entry['purse'] | null }) {
+export function EntryWord({ entry }: { entry: Named }) {
+  const word = entry.kind === 'reversal' ? changeName(entry) : WORDS[entry.kind]
   return (
     <>
-      <b>{WORDS[kind]}</b>
-      {purse === 'free' && !WORDS[kind].startsWith('Free') && (
+      <b>{word}</b>
+      {entry.purse === 'free' && !word.startsWith('Free') && (
         <span className="dimmed"> free credit</span>
       )}
     </>
@@ -30,18 +34,18 @@ export function EntryWord({ kind, purse }: Pick<Entry, 'kind'> & { purse: Entry[
 
 type Origins = Pick<Entry, 'kind' | 'reference' | 'request_id'>
 
-/** The link to the receipt of a purchase. */
+/** The link to the receipt of a purchase, and of a refund or dispute of one. */
 export function ReceiptLink({ entry: { kind, reference } }: { entry: Origins }) {
   const account = useAccountId()
   const paths = useAccountPaths()
-  if (kind !== 'purchase' || reference === null) return null
+  if ((kind !== 'purchase' && kind !== 'reversal') || reference === null) return null
   return (
     <Link
       className="link font-sans"
       from={paths.credit}
       to={paths.credit}
       params={{ account }}
-      search={(before) => ({ ...before, receipt: reference })}
+      search={(before) => ({ ...before, receipt: purchaseIdOf(reference) })}
       resetScroll={false}
     >
       Receipt

@@ -1,5 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
+import { purchaseIdOf } from '../../../src/vocabulary/purchase.ts'
 import type { Entry, PendingPurchase } from '../../api/answers.ts'
 import { asMember } from '../../api/calls.ts'
 import { boughtQuery, paymentPage } from '../../api/sale.ts'
@@ -117,9 +118,17 @@ function useCredited(
   const [watched, setWatched] = useState<readonly string[]>(bought === null ? [] : [bought])
   const fresh = pending.flatMap(({ id }) => id ?? []).filter((id) => !watched.includes(id))
   if (fresh.length > 0) setWatched([...watched, ...fresh])
+  const reversed = new Set(
+    entries.flatMap(({ kind, reference }) =>
+      kind === 'reversal' && reference !== null ? [purchaseIdOf(reference)] : [],
+    ),
+  )
   const credited = entries.filter(
     ({ kind, reference }) =>
-      kind === 'purchase' && reference !== null && watched.includes(reference),
+      kind === 'purchase' &&
+      reference !== null &&
+      watched.includes(reference) &&
+      !reversed.has(reference),
   )
   const count = credited.length
   useEffect(() => {

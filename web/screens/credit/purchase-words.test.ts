@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { byMethod, methodName } from './purchase-words.ts'
+import { byMethod, changeNameAmong, methodName, paidText, purchaseWords } from './purchase-words.ts'
 
 test('a deposit is named by its token and chain, not by the ID of its method', () => {
   const deposit = {
@@ -17,4 +17,31 @@ test('a payment by card is named so, also before it is paid', () => {
   const card = { method: 'card', paid: { currency: 'usd', units: '2500' }, transaction: null }
   expect(methodName(card)).toBe('Card')
   expect(byMethod({ ...card, paid: null })).toBe('by card')
+})
+
+test('a refund is a payment below zero', () => {
+  expect(paidText({ currency: 'usd', units: '-1000' })).toBe('−\u2060$10.00')
+})
+
+test('a purchase that was refunded or is disputed is no longer called credited', () => {
+  const wordOf = (state: string, reversal: Parameters<typeof purchaseWords>[0]['reversal']) =>
+    purchaseWords({ state, reversal }).word
+  expect(wordOf('credited', null)).toBe('Credited')
+  expect(wordOf('credited', 'partly_refunded')).toBe('Partly refunded')
+  expect(wordOf('credited', 'refunded')).toBe('Refunded')
+  expect(wordOf('credited', 'disputed')).toBe('Disputed')
+  // An operator still decides about it.
+  expect(wordOf('held', 'disputed')).toBe('Paid, being checked')
+})
+
+test('a change is called a refund or a dispute where that is certain, and both where it is not', () => {
+  const [removed, returned] = [{ amount: -5 }, { amount: 5 }]
+  const refunds = { reversal: 'partly_refunded', changes: [removed, removed] } as const
+  expect(changeNameAmong(removed, refunds)).toBe('Refund')
+  expect(changeNameAmong(removed, { reversal: 'disputed', changes: [removed] })).toBe('Dispute')
+  const both = { reversal: 'disputed', changes: [removed, removed] } as const
+  expect(changeNameAmong(removed, both)).toBe('Refund or dispute')
+  const undone = { reversal: null, changes: [removed, returned] } as const
+  expect(changeNameAmong(removed, undone)).toBe('Refund or dispute')
+  expect(changeNameAmong(returned, undone)).toBe('Dispute won or refund failed')
 })

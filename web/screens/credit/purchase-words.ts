@@ -1,8 +1,10 @@
-import type { Purchase } from '../../api/answers.ts'
+import type { Entry, Purchase } from '../../api/answers.ts'
+
+type Reversal = NonNullable<Purchase['reversal']>
 
 interface StateWords {
   readonly word: string
-  readonly tone: 'good' | 'wait' | 'info' | 'off'
+  readonly tone: 'good' | 'wait' | 'bad' | 'info' | 'off'
   /** The next step, for its account. */
   readonly next: string
 }
@@ -34,8 +36,51 @@ const WORDS: Readonly<Partial<Record<string, StateWords>>> = {
 }
 
 /** A purchase's state as a word with its tone, and the next step. */
-export function purchaseWords({ state }: { readonly state: string }): StateWords {
+export function purchaseWords({
+  state,
+  reversal,
+}: {
+  readonly state: string
+  readonly reversal: Reversal | null
+}): StateWords {
+  if (state === 'credited' && reversal !== null) return REVERSAL_WORDS[reversal]
   return WORDS[state] ?? { word: state, tone: 'info', next: '' }
+}
+
+/** What refunds and disputes have done to a purchase. */
+export const REVERSAL_WORDS: Readonly<Record<Reversal, StateWords>> = {
+  refunded: { word: 'Refunded', tone: 'off', next: 'Its credit was removed.' },
+  partly_refunded: {
+    word: 'Partly refunded',
+    tone: 'off',
+    next: 'A part of its credit was removed.',
+  },
+  disputed: {
+    word: 'Disputed',
+    tone: 'bad',
+    next: 'The disputed credit is removed unless the dispute is won.',
+  },
+}
+
+/** Below zero: credit was removed. */
+type Change = Pick<Entry, 'amount'>
+
+/** The name of a change by a refund or a dispute, where nothing more is known. */
+export function changeName({ amount }: Change): string {
+  return amount < 0 ? 'Refund or dispute' : 'Dispute won or refund failed'
+}
+
+/** The same with all changes of its purchase: where none was undone, a purchase that is not disputed was refunded. */
+export function changeNameAmong(
+  change: Change,
+  {
+    reversal,
+    changes,
+  }: { readonly reversal: Reversal | null; readonly changes: readonly Change[] },
+): string {
+  if (changes.some(({ amount }) => amount > 0)) return changeName(change)
+  if (reversal !== 'disputed') return 'Refund'
+  return changes.length === 1 ? 'Dispute' : changeName(change)
 }
 
 const CHAINS: Readonly<Partial<Record<number, string>>> = {
@@ -72,8 +117,10 @@ export function byMethod(payment: Payment): string {
   return payment.method === 'card' ? 'by card' : `with ${methodName(payment)}`
 }
 
-/** The payment, in its currency: `$25.00`, `12.5 USDC`. */
+/** The payment, in its currency: `$25.00`, `12.5 USDC`, and a refund `−$5.00`. */
 export function paidText({ currency, units }: NonNullable<Purchase['paid']>): string {
+  // A line is not broken between the sign and its amount.
+  if (units.startsWith('-')) return `−\u2060${paidText({ currency, units: units.slice(1) })}`
   if (currency === 'usd') {
     const digits = units.padStart(3, '0')
     return `$${Number(digits.slice(0, -2)).toLocaleString('en-US')}.${digits.slice(-2)}`

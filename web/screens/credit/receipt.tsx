@@ -6,7 +6,8 @@ import { dayAndMinute } from '../../format/time.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Failed, GreyForm } from '../../parts/states.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
-import { methodName, paidText } from './purchase-words.ts'
+import { changeNameAmong, methodName, paidText } from './purchase-words.ts'
+import { ReversalChip } from './reversal-chip.tsx'
 
 interface ReceiptProps {
   readonly purchaseId: string
@@ -52,11 +53,16 @@ function titleOf(receipt: ReceiptAnswer | undefined): string {
   return name === null || taxId === null ? 'Receipt' : 'Invoice'
 }
 
+type Line = readonly [name: string, value: ReactNode]
+
 function Lines({ receipt }: { readonly receipt: ReceiptAnswer }) {
   const { purchase, seller, buyer, fee, tax, reference } = receipt
-  const { credit, reversed, paid, created_at: createdAt } = purchase
-  const lines: readonly (readonly [name: string, value: ReactNode])[] = [
+  const { credit, reversed, reversal, paid, created_at: createdAt } = purchase
+  const lines: readonly Line[] = [
     ...line('Number', receipt.number),
+    ...(reversal === null
+      ? []
+      : [['State', <ReversalChip key="state" reversal={reversal} />] as const]),
     ['Date', dayAndMinute(new Date(purchase.credited_at ?? createdAt))],
     ...line('Seller', seller.name),
     ...line('Tax ID of the seller', seller.tax_id),
@@ -74,12 +80,13 @@ function Lines({ receipt }: { readonly receipt: ReceiptAnswer }) {
     ...(fee === null ? [] : [['Fee', money(fee)] as const]),
     ...(tax === null || tax.units === '0' ? [] : [['Tax', paidText(tax)] as const]),
     ...(paid === null ? [] : [['Paid', paidText(paid)] as const]),
-    ...(reversed === 0 ? [] : [['Refund or dispute', money(reversed)] as const]),
+    ...reversalLines(receipt),
   ]
   return (
     <dl className="kv">
-      {lines.map(([name, value]) => (
-        <Line key={name} name={name} value={value} />
+      {lines.map(([name, value], place) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: two refunds have the same name
+        <NamedValue key={place} name={name} value={value} />
       ))}
       <dt className="tot">Credit</dt>
       <dd className="tot">{money(credit - reversed)}</dd>
@@ -87,12 +94,43 @@ function Lines({ receipt }: { readonly receipt: ReceiptAnswer }) {
   )
 }
 
+/** Each refund and dispute with its date, and what remains of the payment and of the credit; none where there was none. */
+function reversalLines({ purchase, reversals }: ReceiptAnswer): readonly Line[] {
+  const { credit, reversed, reversal, paid } = purchase
+  if (reversals.length === 0 || paid === null) return []
+  const remaining = reversals.reduce(
+    (units, change) => units + BigInt(change.paid.units),
+    BigInt(paid.units),
+  )
+  return [
+    ...reversals.map((change): Line => {
+      const name = changeNameAmong(change, { reversal, changes: reversals })
+      return [name, <Change key={change.created_at} change={change} />]
+    }),
+    ['Remaining payment', paidText({ ...paid, units: String(remaining) })],
+    ['Credit bought', money(credit)],
+    ['Credit removed', money(-reversed)],
+  ]
+}
+
+function Change({ change }: { readonly change: ReceiptAnswer['reversals'][number] }) {
+  const { amount, paid, created_at: createdAt } = change
+  // A line is not broken between the sign and its amount.
+  const sign = amount > 0 ? '+\u2060' : ''
+  return (
+    <>
+      <span>{sign + paidText(paid)}</span>
+      <span className="two">{dayAndMinute(new Date(createdAt))}</span>
+    </>
+  )
+}
+
 /** A line with a value; none without. By position: its name and its value. */
-function line(name: string, value: ReactNode): readonly (readonly [string, ReactNode])[] {
+function line(name: string, value: ReactNode): readonly Line[] {
   return value === null ? [] : [[name, value]]
 }
 
-function Line({ name, value }: { readonly name: string; readonly value: ReactNode }) {
+function NamedValue({ name, value }: { readonly name: string; readonly value: ReactNode }) {
   return (
     <>
       <dt>{name}</dt>

@@ -18,6 +18,7 @@ import { useAccountId } from '../../shell/use-account.ts'
 import { isSpend, isTopUp, sumOf } from './balance-days.ts'
 import { EntryWord, Origin, ReceiptLink } from './entry-words.tsx'
 import { ListHeader, type ListProps } from './list-header.tsx'
+import { ReversalChip } from './reversal-chip.tsx'
 
 type Line = Statement['lines'][number]
 
@@ -38,7 +39,9 @@ interface StatementListProps extends ListProps {
 /** The changes of credit: a row for the requests of a day, or only top-ups. */
 export function StatementList({ query, isNew, ...list }: StatementListProps) {
   const isTopUps = list.list === 'top-ups'
-  const rows = query.data?.lines.filter((line) => !isTopUps || isTopUp(line))
+  const rows = query.data?.lines.filter(
+    (line) => !isTopUps || isTopUp(line) || line.kind === 'reversal',
+  )
   return (
     <ListCard<Line>
       label={isTopUps ? 'Top-ups' : 'Statement'}
@@ -84,7 +87,10 @@ function Nothing({ isTopUps, isNew }: { isTopUps: boolean; isNew: boolean }) {
   }
   return isTopUps ? (
     <Empty title="No top-ups in this period.">
-      <p>Purchases, redeemed codes and credit from the operator appear here.</p>
+      <p>
+        Purchases, their refunds and disputes, redeemed codes and credit from the operator appear
+        here.
+      </p>
     </Empty>
   ) : (
     <Empty title="No changes in this period.">
@@ -96,7 +102,9 @@ function Nothing({ isTopUps, isNew }: { isTopUps: boolean; isNew: boolean }) {
 function sumsText(lines: readonly Line[]): string {
   const spent = -sumOf(lines.filter(isSpend))
   const added = sumOf(lines.filter(isTopUp))
-  return `${money(spent, 4)} charged, ${money(added)} added`
+  const reversals = lines.filter(({ kind }) => kind === 'reversal')
+  const removed = reversals.length === 0 ? '' : `, ${money(-sumOf(reversals))} refunded or disputed`
+  return `${money(spent, 4)} charged, ${money(added)} added${removed}`
 }
 
 function dayText(date: string): string {
@@ -114,12 +122,14 @@ function amountText(amountMicros: number): string {
 }
 
 interface CellsProps {
-  readonly line: Pick<Line, 'amount' | 'balance'>
+  readonly line: Pick<Line, 'kind' | 'amount' | 'balance'>
   readonly of: ReactNode
 }
 
-function Cells({ line: { amount: amountMicros, balance: balanceMicros }, of }: CellsProps) {
-  const amount = amountText(amountMicros)
+function Cells({ line, of }: CellsProps) {
+  const { amount: amountMicros, balance: balanceMicros } = line
+  const isWhole = !isSpend(line) && amountMicros % CENT_MICROS === 0
+  const amount = isWhole ? signedMoney(amountMicros) : amountText(amountMicros)
   const tone = amountMicros > 0 ? 'plus-amt' : ''
   return (
     <>
@@ -240,7 +250,13 @@ function ChangeRow({ line }: { line: Line }) {
             <Icon name={line.amount > 0 ? 'plus' : 'clock'} small />
           </span>
           <span>
-            <EntryWord kind={line.kind} purse={line.purse} />
+            <EntryWord entry={line} />
+            {line.kind === 'purchase' && line.reversal !== null && (
+              <>
+                {' '}
+                <ReversalChip reversal={line.reversal} />
+              </>
+            )}
             <small className="two">
               <Time at={at}>{listTime(at, new Date())}</Time>
             </small>

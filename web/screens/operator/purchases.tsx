@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { type ListedPurchase, purchasesQuery } from '../../api/operator.ts'
+import { type ListedPurchase, type PurchaseList, purchasesQuery } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
 import { listTime } from '../../format/time.ts'
@@ -11,12 +11,14 @@ import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { byMethod, paidText, purchaseWords } from '../credit/purchase-words.ts'
+import { ReversalChip } from '../credit/reversal-chip.tsx'
 import { CreditPurchase, DismissPurchase, type PurchaseDialogProps } from './purchase-dialogs.tsx'
 
 const route = getRouteApi('/operator/purchases')
 
 const LISTS = [
   { value: 'held', text: 'On hold' },
+  { value: 'reversed', text: 'Refunds and disputes' },
   { value: 'all', text: 'All' },
 ] as const
 
@@ -49,7 +51,7 @@ export function PurchasesScreen() {
           options={LISTS}
           value={list}
           onChange={(next) =>
-            void navigate({ search: next === 'all' ? { list: next } : {}, replace: true })
+            void navigate({ search: next === 'held' ? {} : { list: next }, replace: true })
           }
         />
       </div>
@@ -58,17 +60,7 @@ export function PurchasesScreen() {
         query={query}
         rows={purchases}
         failed="The purchases could not be loaded."
-        empty={
-          list === 'held' ? (
-            <Empty title="No purchases on hold">
-              <p>Payments that differ from their purchase, or are above a ceiling, appear here.</p>
-            </Empty>
-          ) : (
-            <Empty title="No purchases yet">
-              <p>Purchases by card or with tokens appear here.</p>
-            </Empty>
-          )
-        }
+        empty={<Nothing list={list} />}
         heads={HEADS}
         greyRows={6}
         row={(purchase) => (
@@ -95,6 +87,27 @@ export function PurchasesScreen() {
   )
 }
 
+const NOTHING = {
+  held: {
+    title: 'No purchases on hold',
+    words: 'Payments that differ from their purchase, or are above a ceiling, appear here.',
+  },
+  reversed: {
+    title: 'No refunds or disputes',
+    words: 'Purchases that were refunded or disputed at the card provider appear here.',
+  },
+  all: { title: 'No purchases yet', words: 'Purchases by card or with tokens appear here.' },
+} as const
+
+function Nothing({ list }: { readonly list: PurchaseList }) {
+  const { title, words } = NOTHING[list]
+  return (
+    <Empty title={title}>
+      <p>{words}</p>
+    </Empty>
+  )
+}
+
 interface PurchaseRowProps {
   readonly purchase: ListedPurchase
   readonly onDecide: (kind: Decision['kind']) => void
@@ -107,6 +120,7 @@ function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
     account_name: name,
     state,
     credit,
+    reversal,
     reversed,
     paid,
     note,
@@ -131,10 +145,20 @@ function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
       </td>
       <td>
         <span className={`chip ${tone}`}>{state === 'held' ? 'On hold' : word}</span>
+        {isOpen && reversal !== null && (
+          <>
+            {' '}
+            <ReversalChip reversal={reversal} />
+          </>
+        )}
       </td>
       <td className="num">
         {money(credit)}
-        {reversed > 0 && <span className="two">{money(reversed)} went back</span>}
+        {reversed > 0 && (
+          <span className="two">
+            {money(reversed)} removed, {money(credit - reversed)} left
+          </span>
+        )}
       </td>
       <td className="num hide-s hide-m">
         {paid === null ? <span className="dimmed">–</span> : paidText(paid)}

@@ -37,12 +37,12 @@ export function readAccountsSearch({
 /** The search of the purchases' address. */
 export interface PurchasesSearch {
   /** Left out: those that wait for a decision. */
-  readonly list?: 'all'
+  readonly list?: 'all' | 'reversed'
 }
 
 /** Reads it. */
 export function readPurchasesSearch({ list }: Record<string, unknown>): PurchasesSearch {
-  return list === 'all' ? { list } : {}
+  return list === 'all' || list === 'reversed' ? { list } : {}
 }
 
 /** The filters of the audit log, as its address has them. */
