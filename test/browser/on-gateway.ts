@@ -8,19 +8,29 @@ import { test as inBrowser } from './page-test.ts'
 /** Of each person. */
 export const PASSWORD = 'twelve or more characters'
 
+interface PageGateway extends ServeProcess {
+  readonly folder: string
+}
+
+/** Starts a real gateway with more settings. By position: the settings, and what takes its end. */
+export async function servePage(
+  settings: Readonly<Record<string, string>>,
+  onCleanup: (end: () => Promise<void>) => void,
+): Promise<PageGateway> {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-page-'))
+  const gateway = await serve({ folder, env: { PORT: '0', ...settings } })
+  onCleanup(async () => {
+    await gateway.stop('SIGTERM')
+    rmSync(folder, { recursive: true, force: true })
+  })
+  return { ...gateway, folder }
+}
+
 /** A test in a browser, on a real gateway of its own. */
 export const test = inBrowser.extend(
   'gateway',
   // biome-ignore lint/correctness/noEmptyPattern: a fixture names what it needs, here nothing
-  async ({}, { onCleanup }): Promise<ServeProcess & { readonly folder: string }> => {
-    const folder = mkdtempSync(join(tmpdir(), 'tollgate-page-'))
-    const gateway = await serve({ folder, env: { PORT: '0' } })
-    onCleanup(async () => {
-      await gateway.stop('SIGTERM')
-      rmSync(folder, { recursive: true, force: true })
-    })
-    return { ...gateway, folder }
-  },
+  async ({}, { onCleanup }): Promise<PageGateway> => servePage({}, onCleanup),
 )
 
 /** The link that the start printed. */

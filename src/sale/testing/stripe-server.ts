@@ -52,7 +52,7 @@ interface Event {
 
 /** A Stripe that a test plays: an HTTP server that answers as Stripe's API does, with what the test did to payments. */
 export class StripeServer {
-  readonly secretKey = 'sk_live_of_a_test'
+  readonly secretKey: string
   readonly webhookSecret = 'whsec_of_a_test'
   readonly baseUrl: string
   /** The calls so far: `POST /v1/checkout/sessions`. */
@@ -74,17 +74,29 @@ export class StripeServer {
   asked: Readonly<Record<string, string>> = {}
   #made = 0
 
-  private constructor(server: ReturnType<typeof createServer>, baseUrl: string) {
+  readonly #mode: 'live' | 'test'
+
+  private constructor(
+    server: ReturnType<typeof createServer>,
+    { baseUrl, mode }: { readonly baseUrl: string; readonly mode: 'live' | 'test' },
+  ) {
     this.#server = server
+    this.#mode = mode
     this.baseUrl = baseUrl
+    this.secretKey = `sk_${mode}_of_a_test`
   }
 
-  static async start(): Promise<StripeServer> {
+  /** `mode`: that of its key and of its sessions. Default: live. */
+  static async start({
+    mode = 'live',
+  }: {
+    readonly mode?: 'live' | 'test'
+  } = {}): Promise<StripeServer> {
     const server = createServer()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     // A server that listens on a port has an address of this kind.
     const { port } = server.address() as AddressInfo
-    const served = new StripeServer(server, `http://127.0.0.1:${port}`)
+    const served = new StripeServer(server, { baseUrl: `http://127.0.0.1:${port}`, mode })
     server.on('request', (request, response) => void served.#serve(request, response))
     return served
   }
@@ -309,7 +321,7 @@ export class StripeServer {
       url: `${this.baseUrl}/pay/${id}`,
       status: 'open',
       payment_status: 'unpaid',
-      livemode: true,
+      livemode: this.#mode === 'live',
       currency: body.get('line_items[0][price_data][currency]'),
       amount_subtotal: cents,
       amount_total: cents,

@@ -1,0 +1,110 @@
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { StripeServer } from '../../src/sale/testing/stripe-server.ts'
+import { tollgate } from '../tollgate-process.ts'
+import { expectGoodPage, openWindow, takePicture } from './chromium.ts'
+import { servePage, setUp } from './on-gateway.ts'
+import { test as inBrowser } from './page-test.ts'
+
+/** A payment by card, its refund and its dispute, on a real gateway: what the buyer and the operator see. */
+
+const WEBHOOK_SECRET = 'whsec_of_a_test'
+
+const test = inBrowser
+  // biome-ignore lint/correctness/noEmptyPattern: a fixture names what it needs, here nothing
+  .extend('stripe', async ({}, { onCleanup }) => {
+    const stripe = await StripeServer.start({ mode: 'test' })
+    onCleanup(() => stripe.close())
+    return stripe
+  })
+  .extend('gateway', async ({ stripe }, { onCleanup }) => {
+    const settings = {
+      STRIPE_SECRET_KEY: stripe.secretKey,
+      STRIPE_BASE_URL: stripe.baseUrl,
+      STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
+      TOLLGATE_SELLER_NAME: 'Tidewater Compute',
+    }
+    const gateway = await servePage(settings, onCleanup)
+    // Where Stripe leads back to without TOLLGATE_PUBLIC_URL: the session has to be there.
+    const { address, greeting } = gateway
+    const [local, ip] = ['//localhost:', '//127.0.0.1:']
+    return {
+      ...gateway,
+      ...{ address: address.replace(ip, local), greeting: greeting.replaceAll(ip, local) },
+    }
+  })
+
+test('a purchase, its refund, a dispute and its end are seen by the buyer and the operator alike', async ({
+  browser,
+  stripe,
+  gateway,
+}) => {
+  const context = await openWindow(browser, { width: 'desk', theme: 'light' })
+  const page = await context.newPage()
+  /** Something happens at Stripe, whose message makes the gateway look. */
+  const atStripe = async (act: () => void) => {
+    stripe.nowMs = Date.now()
+    act()
+    const { payload, header } = stripe.message({ secret: WEBHOOK_SECRET })
+    const url = `${gateway.address}/v1/credit/webhooks/stripe`
+    const headers = { 'stripe-signature': header }
+    expect((await fetch(url, { method: 'POST', headers, body: payload })).status).toBe(200)
+  }
+  stripe.nowMs = Date.now()
+  await setUp(page, gateway)
+  await page.getByRole('link', { name: 'Credit', exact: true }).click()
+  await page.getByRole('button', { name: 'Add credit' }).click()
+  await page.getByText('You pay $25.00').waitFor()
+  await page.getByRole('button', { name: 'Continue to payment' }).click()
+  await page.waitForURL(`${stripe.baseUrl}/pay/*`)
+  const source = String(stripe.sessions[0]?.id)
+  await atStripe(() => stripe.pay(source))
+  await page.goto(String(stripe.asked['success_url']))
+  await page.getByText('$25.00 was added').waitFor()
+  const account = new URL(page.url()).pathname.split('/')[2] ?? ''
+  const show = (path: string) => page.goto(`${gateway.address}/app/${path}`)
+  const seesPurchase = async (...texts: readonly string[]) => {
+    await show('operator/purchases?list=all')
+    for (const text of texts) await page.getByText(text, { exact: true }).waitFor()
+  }
+  const row = (name: string) => page.getByRole('row').filter({ hasText: name }).first()
+
+  await atStripe(() => stripe.refund(source, 1_000))
+  await seesPurchase('Partly refunded', '$10.00 removed, $15.00 left')
+  await show(`${account}/credit`)
+  await row('Top-up bought').getByText('Partly refunded').waitFor()
+  await row('Refund or dispute').getByText('−\u2060$10.00').filter({ visible: true }).waitFor()
+  expect(await page.getByText('was added').count()).toBe(0)
+  await expectReceipt(page, ['Partly refunded', '−\u2060$10.00', '$15.00'], /^Refund$/)
+
+  const removal = ['credit', 'grant', account, '-20', '--reference', 'moved']
+  expect(await tollgate(removal, { folder: gateway.folder })).toMatchObject({ code: 0 })
+  await atStripe(() => stripe.dispute(source, 'needs_response'))
+  await seesPurchase('Disputed', '$25.00 removed, $0.00 left')
+  await takePicture(page, 'op-purchases-disputed')
+  await show('operator')
+  // Of ten dollars at the start and fifteen that were left, twenty were moved and fifteen are disputed.
+  await page.getByText('owes $10.00').first().waitFor()
+  await show(`${account}/credit`)
+  await page.getByText('This account owes $10.00.').waitFor()
+  await row('Top-up bought').getByText('Disputed').waitFor()
+  await expectReceipt(page, ['Disputed', '$0.00'], /^Refund or dispute$/)
+
+  await atStripe(() => stripe.dispute(source, 'won'))
+  await seesPurchase('Partly refunded', '$10.00 removed, $15.00 left')
+  await show(`${account}/credit?list=top-ups`)
+  await row('Dispute won or refund failed').getByText('$15.00').filter({ visible: true }).waitFor()
+  await expectReceipt(page, ['Partly refunded', '$15.00'], /^Dispute won or refund failed$/)
+  await expectGoodPage(page)
+  await context.close()
+})
+
+async function expectReceipt(page: Page, texts: readonly string[], change: RegExp): Promise<void> {
+  await page.getByRole('link', { name: 'Receipt' }).first().click()
+  const receipt = page.getByRole('dialog', { name: 'Receipt' })
+  await receipt.locator('dt', { hasText: change }).first().waitFor()
+  for (const text of texts) await receipt.getByText(text, { exact: true }).first().waitFor()
+  await takePicture(page, `receipt-${texts[0]?.toLowerCase().replaceAll(' ', '-')}`)
+  await receipt.getByRole('button', { name: 'Close' }).click()
+  await receipt.waitFor({ state: 'detached' })
+}
