@@ -27,7 +27,10 @@ export const WEBHOOK_CONDITIONS = new Table('webhook_conditions', {
   key: ['event', 'subject_id'],
   fixed: {
     event: oneOf(WEBHOOK_EVENTS),
-    /** The id of the account, key or request, that of a key with a period, the name of the upstream, or `store`. */
+    /**
+     * The id of the account, key or request, that of a key with a period, the reference of the entry of a refund or
+     * dispute, the name of the upstream, or `store`.
+     */
     subject_id: text,
     since_ms: integer,
   },

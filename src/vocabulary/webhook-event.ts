@@ -6,6 +6,7 @@ export const WEBHOOK_EVENTS = [
   'balance.low',
   'key.limit_near',
   'request.unresolved',
+  'purchase.reversed',
   'upstream.away',
   'audit.difference',
   'store.went_back',

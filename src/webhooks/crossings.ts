@@ -1,7 +1,9 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { isUnsettled } from '../ledger/activity/unsettled.ts'
 import { listStoreGaps } from '../ledger/store-gaps.ts'
+import { PURCHASES } from '../store/sale-tables.ts'
 import type { Tables } from '../store/schema.ts'
+import { purchaseIdOf, reversalOf } from '../vocabulary/purchase.ts'
 import type { Raised } from './conditions.ts'
 
 /** Credit below which an account is low, where it has no amount of its own: $5. */
@@ -213,6 +215,82 @@ export async function storeGaps(db: Kysely<Tables>, nowMs: number): Promise<read
       ...counts,
     },
   }))
+}
+
+/** Longer ago, no server looked for them in time. */
+const REVERSAL_SENT_MS = 7 * DAY_MS
+
+/**
+ * The refunds and disputes of the last seven days that were not sent yet, oldest first: each with the change of the
+ * credit, and with its purchase and account as they are now.
+ */
+export async function newReversals(
+  db: Kysely<Tables>,
+  { nowMs, limit }: { readonly nowMs: number; readonly limit: number },
+): Promise<readonly Raised[]> {
+  const entries = await db
+    .selectFrom('entries')
+    .leftJoin('webhook_conditions', (join) =>
+      join
+        .on('webhook_conditions.event', '=', REVERSED)
+        .onRef('webhook_conditions.subject_id', '=', 'entries.reference'),
+    )
+    .select(['entries.reference', 'entries.amount_micros as amount'])
+    .select('entries.created_at_ms as createdAtMs')
+    // As a literal: the index of these entries is chosen by the text of the query.
+    .where(sql<boolean>`entries.kind = 'reversal'`)
+    .where('entries.created_at_ms', '>', nowMs - REVERSAL_SENT_MS)
+    .where('webhook_conditions.subject_id', 'is', null)
+    .orderBy('entries.created_at_ms')
+    .limit(limit)
+    .execute()
+  const purchaseIds = entries.map(({ reference }) => purchaseIdOf(reference ?? ''))
+  if (purchaseIds.length === 0) return []
+  const rows = await db
+    .selectFrom('purchases')
+    .innerJoin('accounts', 'accounts.id', 'purchases.account_id')
+    .selectAll('purchases')
+    .select('accounts.backed_balance_micros as balance')
+    .where('purchases.id', 'in', purchaseIds)
+    .execute()
+  const purchases = new Map(
+    rows.map((row) => [row.id, { ...PURCHASES.read(row), balance: row.balance }]),
+  )
+  return entries.flatMap(({ reference, amount, createdAtMs }): Raised[] => {
+    const purchase = purchases.get(purchaseIdOf(reference ?? ''))
+    if (reference === null || purchase === undefined) return []
+    const { id, accountId, creditMicros, reversedMicros, paymentRef, balance } = purchase
+    const fields = {
+      purchase_id: id,
+      account_id: accountId,
+      payment_ref: paymentRef,
+      amount,
+      reversal: reversalOf(purchase),
+      credit: creditMicros,
+      reversed: reversedMicros,
+      remaining: creditMicros - reversedMicros,
+      balance,
+      created_at: new Date(createdAtMs).toISOString(),
+    }
+    return [{ event: REVERSED, subjectId: reference, sinceMs: createdAtMs, fields }]
+  })
+}
+
+const REVERSED = 'purchase.reversed'
+
+/** The refunds and disputes whose notes are no longer needed: they are too old to be sent again. */
+export async function oldReversals(
+  db: Kysely<Tables>,
+  { nowMs, limit }: { readonly nowMs: number; readonly limit: number },
+): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('webhook_conditions')
+    .select('subject_id')
+    .where('event', '=', REVERSED)
+    .where('since_ms', '<', nowMs - 2 * REVERSAL_SENT_MS)
+    .limit(limit)
+    .execute()
+  return rows.map((row) => row.subject_id)
 }
 
 function isoOrNull(atMs: number | undefined): string | null {

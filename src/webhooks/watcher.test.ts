@@ -8,6 +8,7 @@ import { micros } from '../vocabulary/money.ts'
 import { WEBHOOK_EVENTS } from '../vocabulary/webhook-event.ts'
 import { endConditions, raiseConditions } from './conditions.ts'
 import { createWebhook } from './registry.ts'
+import { toldSoFar } from './testing/told.ts'
 import { noteWhatHolds, Watcher } from './watcher.ts'
 
 const MINUTE_MS = 60_000
@@ -39,15 +40,7 @@ async function tellAll() {
   return createWebhook({ db: bench.store.db, ids, clock }, made)
 }
 
-/** The messages of webhooks so far: events with their data. */
-async function told() {
-  const rows = await bench.store.db
-    .selectFrom('webhook_deliveries')
-    .select(['event', 'body'])
-    .orderBy('id')
-    .execute()
-  return rows.map(({ event, body }) => [event, JSON.parse(body).data])
-}
+const told = () => toldSoFar(bench.store.db)
 
 /** Time moves on, so that credit comes after what was made before. */
 async function credit(accountId: string, amountMicros: number): Promise<void> {

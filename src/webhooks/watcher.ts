@@ -8,6 +8,8 @@ import {
   awayUpstreams,
   lowBalances,
   nearLimits,
+  newReversals,
+  oldReversals,
   ownerOf,
   resolvedOf,
   storeGaps,
@@ -97,6 +99,7 @@ export class Watcher {
     if (asked.has('key.limit_near')) await this.#judgeWithHeld('key.limit_near', apiKeyIds)
     await alsoLook?.({ accountIds, apiKeyIds })
     if (asked.has('request.unresolved')) await this.#lookAtUnresolved()
+    if (asked.has('purchase.reversed')) await this.#lookAtReversals()
     if (asked.has('upstream.away')) await this.#lookAtUpstreams()
     if (asked.has('store.went_back')) await this.#lookAtGaps()
   }
@@ -121,6 +124,13 @@ export class Watcher {
     const subjectIds = raised.map(({ subjectId }) => subjectId)
     const held = await heldOf(db, { event, subjectIds })
     await raiseOthers(this.#input, raised, held)
+  }
+
+  async #lookAtReversals(): Promise<void> {
+    const { db, clock } = this.#input
+    await sendReversals(this.#input)
+    const subjectIds = await oldReversals(db, { nowMs: clock.nowMs(), limit: PAGE })
+    await endConditions(db, { event: 'purchase.reversed', subjectIds })
   }
 
   async #lookAtUpstreams(): Promise<void> {
@@ -156,10 +166,11 @@ const READS = { 'balance.low': lowBalances, 'key.limit_near': nearLimits }
 type Parts = Pick<WatcherInput, 'db' | 'ids' | 'clock'>
 
 /**
- * Notes what holds of accounts and keys, and sends it to the webhooks that are for it: one that is made, or made to
- * be for these events, after that is sent only what comes to hold later.
+ * Notes what holds of accounts and keys, and the refunds and disputes until now, and sends it to the webhooks that are
+ * for it: one that is made, or made to be for these events, after that is sent only what comes later.
  */
 export async function noteWhatHolds(parts: Parts, events: readonly WebhookEvent[]): Promise<void> {
+  if (events.includes('purchase.reversed')) while ((await sendReversals(parts)) === PAGE);
   for (const [event, table] of [
     ['balance.low', 'accounts'],
     ['key.limit_near', 'api_keys'],
@@ -169,6 +180,14 @@ export async function noteWhatHolds(parts: Parts, events: readonly WebhookEvent[
     do await judge(parts, { event, subjectIds: await all.next(true) })
     while (!all.isAtStart)
   }
+}
+
+/** Sends the refunds and disputes that were not sent yet, at most a page; returns how many there were. */
+async function sendReversals({ db, ids, clock }: Parts): Promise<number> {
+  const nowMs = clock.nowMs()
+  const raised = await newReversals(db, { nowMs, limit: PAGE })
+  await raiseConditions({ db, ids, nowMs }, raised)
+  return raised.length
 }
 
 /** Raises what holds of these subjects, and ends what holds no longer. */

@@ -136,6 +136,47 @@ test('a payment is credited as soon as a genuine message rings', async () => {
   expect(objectAt(json, 'credit', 'backed')).toMatchObject({ balance: 10_000_000 })
 })
 
+test('a refund is in the purchase, its list and the statement, and is sent to webhooks once', async () => {
+  const { accountId, apiKey } = await buyer()
+  await admin.post('/v1/admin/webhooks', {
+    url: 'https://receiver.invalid/',
+    events: ['purchase.reversed'],
+  })
+  const ring = async () => {
+    const { payload, header } = stripe.message()
+    expect(await send(payload, header)).toMatchObject({ httpStatus: 200 })
+  }
+  await buy(apiKey)
+  const source = String(stripe.sessions.at(-1)?.id)
+  stripe.pay(source)
+  await ring()
+  const listed = async (query: string) =>
+    (await admin.get(`/v1/admin/purchases?account_id=${accountId}&${query}`)).json['data']
+  await expect.poll(() => listed('state=credited')).toMatchObject([{ reversal: null, reversed: 0 }])
+  expect(await listed('reversal=refunded,partly_refunded,disputed')).toEqual([])
+  // Of $10.26 that were paid for $10 of credit.
+  stripe.refund(source, 513)
+  await ring()
+  const refunded = { state: 'credited', reversal: 'partly_refunded', reversed: 5_000_000 }
+  await expect.poll(() => listed('reversal=partly_refunded')).toMatchObject([refunded])
+  expect(await listed('reversal=refunded,disputed')).toEqual([])
+  const { json } = await admin.get(`/v1/admin/accounts/${accountId}/statement`)
+  expect(json['lines']).toMatchObject([
+    { kind: 'reversal', amount: -5_000_000, reversal: 'partly_refunded' },
+    { kind: 'purchase', amount: 10_000_000, reversal: 'partly_refunded' },
+  ])
+  expect(await admin.get('/v1/admin/purchases?reversal=lost')).toEqual(
+    refusal(400, 'invalid_parameter', 'reversal'),
+  )
+  const sent = () =>
+    admin.world.gateway.store.db.selectFrom('webhook_deliveries').select('body').execute()
+  await expect.poll(async () => (await sent()).length).toBe(1)
+  expect(JSON.parse(String((await sent())[0]?.body))).toMatchObject({
+    type: 'purchase.reversed',
+    data: { account_id: accountId, amount: -5_000_000, remaining: 5_000_000, balance: 5_000_000 },
+  })
+})
+
 test('a message may have signatures of two secrets, while one replaces the other', async () => {
   const { payload, header } = stripe.message()
   const [time, signature] = header.split(',')

@@ -12,6 +12,8 @@ const EVENT_WORDS: Readonly<Record<WebhookEvent, string>> = {
   'balance.low': 'The paid credit of an account falls below its low amount, $5 unless set.',
   'key.limit_near': 'A key has spent 90% of its credit limit or of its allowance.',
   'request.unresolved': 'The charge of a request is still unknown a minute after its end.',
+  'purchase.reversed':
+    'A refund or a dispute removed the credit of a purchase, or the credit was added again.',
   'upstream.away': 'An upstream has listed no models for some time.',
   'audit.difference': 'An audit, here or by the admin API, found a figure that differs.',
   'store.went_back': 'The database had lost commits; the gateway has booked again what it could.',

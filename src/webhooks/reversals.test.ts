@@ -1,0 +1,142 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
+import { STORE_BENCHES } from '../ledger/testing/benches.ts'
+import { paidLook } from '../ledger/testing/paid-look.ts'
+import type { StoreBench } from '../ledger/testing/store-bench.ts'
+import { createIdSource } from '../vocabulary/ids.ts'
+import { micros } from '../vocabulary/money.ts'
+import { createWebhook } from './registry.ts'
+import { toldSoFar } from './testing/told.ts'
+import { noteWhatHolds, Watcher } from './watcher.ts'
+
+/** The event of refunds and disputes of purchases. */
+
+const DAY_MS = 86_400_000
+
+let bench: StoreBench
+let nowMs: number
+
+const clock = { nowMs: () => nowMs }
+const ids = createIdSource({ clock, fillRandom: (bytes) => crypto.getRandomValues(bytes) })
+
+const onFailure = (cause: unknown) => {
+  throw cause
+}
+const watcher = () => {
+  const asked = { upstreams: [], awayAfterMs: 7 * DAY_MS, alsoLook: null, onFailure }
+  return new Watcher({ ...asked, db: bench.store.db, ids, clock })
+}
+const look = () => watcher().look()
+const told = () => toldSoFar(bench.store.db)
+
+async function makeWebhook(): Promise<void> {
+  const parts = { db: bench.store.db, ids, clock }
+  const events = ['purchase.reversed'] as const
+  await noteWhatHolds(parts, events)
+  await createWebhook(parts, { url: 'https://receiver.example/', events, by: null })
+}
+
+/** A look at a payment of ten units for 1,000 micro-dollars finds so many of them returned, a millisecond later. */
+async function find(
+  name: string,
+  { back = 0n, isDisputed = false }: { readonly back?: bigint; readonly isDisputed?: boolean } = {},
+): Promise<void> {
+  nowMs += 1
+  bench.setNowMs(nowMs)
+  const row = await bench.purchase(`play:${name}`)
+  const { fact, ...input } = paidLook(name, { reversedUnits: back })
+  const found = fact.kind === 'paid' ? { ...fact, isDisputed, paymentRef: `pi_${name}` } : fact
+  const seenReversals = row?.reversals ?? 0
+  const { kind } = await bench.ledger.postPurchase({ ...input, seenReversals, fact: found })
+  expect(kind).toBe('posted')
+}
+
+const posted = (fields: object) => ({
+  ...{ purchase_id: 'pur_P', account_id: 'A', payment_ref: 'pi_P', credit: 1_000 },
+  ...{ created_at: new Date(nowMs).toISOString(), ...fields },
+})
+
+describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
+  beforeEach(async () => {
+    nowMs = Date.parse('2027-01-01')
+    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
+    bench.setNowMs(nowMs)
+    await bench.createAccount('A')
+  })
+  afterEach(async () => {
+    await bench.audit()
+    await bench.close()
+  })
+
+  test('a refund, a dispute, and a dispute that was won are each sent once, with what remains', async () => {
+    await makeWebhook()
+    await find('P')
+    await look()
+    expect(await told()).toEqual([])
+    const expected: object[] = []
+    const expectTold = async (fields: object) => {
+      expected.push(posted(fields))
+      await Promise.all([look(), look(), look()])
+      await look()
+      expect(await told()).toEqual(expected.map((data) => ['purchase.reversed', data]))
+    }
+    await find('P', { back: 3n })
+    await expectTold({
+      ...{ amount: -300, reversal: 'partly_refunded', reversed: 300, remaining: 700, balance: 700 },
+    })
+    await find('P', { back: 10n, isDisputed: true })
+    await expectTold({
+      ...{ amount: -700, reversal: 'disputed', reversed: 1_000, remaining: 0, balance: 0 },
+    })
+    await find('P', { back: 3n })
+    await expectTold({
+      ...{ amount: 700, reversal: 'partly_refunded', reversed: 300, remaining: 700, balance: 700 },
+    })
+    await find('P', { back: 10n })
+    await expectTold({
+      ...{ amount: -700, reversal: 'refunded', reversed: 1_000, remaining: 0, balance: 0 },
+    })
+  })
+
+  test('a refund of credit that was spent tells the debt', async () => {
+    await makeWebhook()
+    await find('P')
+    const spent = {
+      accountId: 'A',
+      purse: 'backed',
+      expiresAtMs: null,
+      reference: 'spent',
+    } as const
+    await bench.ledger.addCredit({ ...spent, amountMicros: micros(-400) })
+    await find('P', { back: 10n })
+    await look()
+    expect(await told()).toMatchObject([['purchase.reversed', { amount: -1_000, balance: -400 }]])
+  })
+
+  test('what was refunded before a webhook was made is not sent to it', async () => {
+    await find('P')
+    await find('P', { back: 3n })
+    nowMs += 1
+    await makeWebhook()
+    await look()
+    expect(await told()).toEqual([])
+    await find('P', { back: 5n })
+    await look()
+    expect(await told()).toMatchObject([['purchase.reversed', { amount: -200 }]])
+  })
+
+  test('a refund that no server looked for within seven days is not sent, and notes of sent ones end', async () => {
+    await makeWebhook()
+    await find('P')
+    await find('P', { back: 3n })
+    await look()
+    nowMs += 8 * DAY_MS
+    await find('Q')
+    await find('Q', { back: 10n })
+    nowMs += 7 * DAY_MS
+    await look()
+    expect(await told()).toMatchObject([['purchase.reversed', { purchase_id: 'pur_P' }]])
+    const notes = await bench.store.db.selectFrom('webhook_conditions').selectAll().execute()
+    expect(notes).toEqual([])
+  })
+})
