@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { listRequests } from '../src/ledger/activity/activity.ts'
 import { createPostgresDatabase } from '../src/store/testing/postgres.ts'
 import { startSeveringProxy } from '../src/store/testing/severing-proxy.ts'
+import { startSharingPooler } from '../src/store/testing/sharing-pooler.ts'
 import type { TestDatabase } from '../src/store/testing/test-databases.ts'
 import { startWorld, type World } from './world.ts'
 
@@ -68,6 +69,12 @@ test('while the database is away requests get 503 and nothing is forwarded, and 
   expect(await world.audit()).toMatchObject({ ok: true })
   await worlds.pop()?.close()
   await proxy.close()
+})
+
+test('a gateway does not start behind a pooler whose connections share a session', async () => {
+  const pooler = await startSharingPooler(database.url)
+  await expect(open(pooler.url)).rejects.toThrow('is a pooler that gives each transaction another')
+  await pooler.close()
 })
 
 test('a key that one of two gateways disables runs on neither, and the other refuses it by itself after its next reading', async () => {

@@ -95,7 +95,8 @@ function fileFailureOf(error: SystemError): { path: string | null; message: stri
 }
 
 function postgresAdvice(message: string): string {
-  if (/is a pooler|pooling mode/.test(message)) return 'docs/scale.md has the settings of PgBouncer.'
+  if (/is a pooler|pooling mode/.test(message))
+    return 'docs/scale.md has the settings of PgBouncer.'
   return message.includes('is read-only')
     ? 'It may be a standby: promote it, or name the primary server in DATABASE_URL (docs/scale.md).'
     : 'Check that the database is running and that DATABASE_URL is right, then try again.'

@@ -21,9 +21,9 @@ export async function refuseSharedSessions(url: string): Promise<void> {
     const [one, other] = opened
     if (one === undefined || other === undefined) return
     for (let look = 0; look < LOOKS; look++) {
-      const session = await sessionOf(one.client)
+      const serverPid = await serverPidOf(one.client)
       await other.client.query('begin')
-      const isShared = (await sessionOf(other.client)) === session
+      const isShared = (await serverPidOf(other.client)) === serverPid
       await other.client.query('rollback')
       if (isShared) throw new StoreUnavailable(`${one.serverName} ${SHARES}`)
     }
@@ -38,7 +38,7 @@ export async function refuseSharedSessions(url: string): Promise<void> {
 const SHARES =
   'is a pooler that gives each transaction another session. Let it keep a session for each connection (pool_mode = session)'
 
-async function sessionOf(client: Client): Promise<number | undefined> {
+async function serverPidOf(client: Client): Promise<number | undefined> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
   return rows[0]?.pid
 }
