@@ -1,12 +1,28 @@
 import { expect } from 'vitest'
 import { testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
+import { ACCOUNTS } from './stand-in-operator.ts'
 
 /** The list of accounts, sorted. */
 
 testScreens([
   { name: 'op-accounts-sorted', path: 'operator/accounts?sort=-available', text: 'Night Shift' },
 ])
+
+test('the ID of an account without an email keeps both ends where its column is narrow', async ({
+  pages,
+  server,
+}) => {
+  const nameless = ACCOUNTS.find(({ email }) => email === null)
+  const { page } = await pages.of('laptop')
+  await page.goto(`${server.address}/app/operator/accounts`)
+  const id = page.locator('td.name .two[title^=acct_]')
+  const cut = await id.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)
+  expect([await id.textContent(), cut]).toEqual([
+    `${nameless?.id.slice(0, 9)}…${nameless?.id.slice(-4)}`,
+    0,
+  ])
+})
 
 test('the heads of accounts sort them, in the address and the CSV too', async ({
   page,

@@ -1,6 +1,7 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { accountsQuery, oneAccountQuery } from '../api/operator.ts'
+import { shortId } from '../format/ids.ts'
 import { Icon } from './icon.tsx'
 import { MenuFind } from './menu-find.tsx'
 import { Popover } from './popover.tsx'
@@ -28,7 +29,7 @@ export function PickAccount({ accountId, onChange }: PickAccountProps) {
             'Account'
           ) : (
             <>
-              Account: <em>{data?.name ?? accountId}</em>
+              Account: <em>{data?.name ?? shortId(accountId)}</em>
             </>
           )}
         </button>

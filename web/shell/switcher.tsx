@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
+import { shortId } from '../format/ids.ts'
 import { Icon } from '../parts/icon.tsx'
 import { MenuFind } from '../parts/menu-find.tsx'
 import { Popover } from '../parts/popover.tsx'
@@ -129,9 +130,4 @@ function Places({ accountId, onPick }: { accountId: string | null; onPick: () =>
       )}
     </>
   )
-}
-
-/** `acct_01kb…7m2q`. */
-function shortId(id: string): string {
-  return id.length <= 16 ? id : `${id.slice(0, 9)}…${id.slice(-4)}`
 }

@@ -7,6 +7,7 @@ import {
   accountsQuery,
   type ListedAccount,
 } from '../../api/operator.ts'
+import { shortId } from '../../format/ids.ts'
 import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
 import { ago } from '../../format/time.ts'
@@ -111,7 +112,7 @@ function AccountRow({ listed }: { readonly listed: ListedAccount }) {
           <b title={name}>{name}</b>
         </Link>
         <span className="two" title={email ?? id}>
-          {email ?? id}
+          {email ?? shortId(id)}
         </span>
       </td>
       <td className="num">
