@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { answeredScreens, press, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
-import { down, EMPTY, json, silent } from './stand-in.ts'
+import { down, EMPTY, json, type StandIn, silent } from './stand-in.ts'
 import { HELIX } from './stand-in-data.ts'
 import { ACCOUNTS, AUDIT, CODES, HEALTH, TOKENS } from './stand-in-operator.ts'
 
@@ -76,13 +76,7 @@ const HEALTH_SCREENS: readonly Screen[] = [
   {
     name: 'op-audit-difference',
     path: at('health'),
-    before(server) {
-      const wrong = {
-        ...{ what: 'accounts.backed_balance_micros', id: HELIX.id },
-        ...{ stored: 187_060_001, recomputed: -5 },
-      }
-      server.answer('/operator/audit', json({ ...AUDIT, ok: false, differences: [wrong] }))
-    },
+    before: findDifference,
     act: press('Run the audit'),
     text: /accounts\.backed_balance.*\$187\.060001.*−\u2060?\$0\.000005/,
   },
@@ -96,6 +90,14 @@ const HEALTH_SCREENS: readonly Screen[] = [
     text: /3 running requests, with \$2.41 held, finish normally./,
   },
 ]
+
+function findDifference(server: StandIn): void {
+  const wrong = {
+    ...{ what: 'accounts.backed_balance_micros', id: HELIX.id },
+    ...{ stored: 187_060_001, recomputed: -5 },
+  }
+  server.answer('/operator/audit', json({ ...AUDIT, ok: false, differences: [wrong] }))
+}
 
 const CODE_SCREENS: readonly Screen[] = [
   { name: 'op-codes', path: at('codes'), text: 'Redeemed' },
@@ -217,6 +219,22 @@ test('the audit log is filtered by its address, and downloaded with the same fil
   await expect.poll(() => asked().at(-1)).toBe(`GET operator/actions?${filters}&limit=50`)
   const csv = page.getByRole('link', { name: 'CSV' })
   expect(await csv.getAttribute('href')).toBe(`/app/api/operator/actions?${filters}&format=csv`)
+})
+
+test('on a phone, each figure of an audit difference is on one line with its name', async ({
+  pages,
+  server,
+}) => {
+  findDifference(server)
+  const { page } = await pages.of('phone')
+  await page.goto(`${server.address}/app/${at('health')}`)
+  await page.getByRole('button', { name: 'Run the audit' }).click()
+  const figures = page.locator('td.num')
+  await figures.first().waitFor()
+  const lines = await figures.evaluateAll((cells) =>
+    cells.map((cell) => cell.clientHeight / Number.parseFloat(getComputedStyle(cell).lineHeight)),
+  )
+  expect(lines).toEqual([1, 1])
 })
 
 test('a request is settled by the cost that was typed, by keys alone', async ({ page, server }) => {

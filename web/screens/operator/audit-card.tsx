@@ -80,11 +80,11 @@ function Differences({ audit: { differences } }: { audit: Audit }) {
               <b>{auditedFigure(what).name}</b>
             </td>
             <td className="mono wide break-all">{id}</td>
-            <td className="num">
+            <td className="num wide">
               <span className="only-s dimmed">stored </span>
               {figureText(what, stored)}
             </td>
-            <td className="num">
+            <td className="num wide">
               <span className="only-s dimmed">recomputed </span>
               {figureText(what, recomputed)}
             </td>
