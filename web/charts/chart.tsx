@@ -1,7 +1,14 @@
 import { type ComponentType, lazy, Suspense, useState } from 'react'
 import type { ChartStep } from '../../src/vocabulary/usage-step.ts'
 import type { ChartSplit } from '../api/queries.ts'
-import { chartDay, chartMonth, chartWeekday, dayOf, minuteTime } from '../format/time.ts'
+import {
+  chartDay,
+  chartMonth,
+  chartWeekday,
+  dayAndShortMinute,
+  dayOf,
+  minuteTime,
+} from '../format/time.ts'
 import { Segments } from '../parts/segments.tsx'
 import { Grey } from '../parts/states.tsx'
 import type { ChartSeries, StepChartProps } from './step-chart.tsx'
@@ -55,6 +62,7 @@ export function Chart({ step, steps, series, isHistoryComplete, ...chartProps }:
           <li>
             <i className="swatch dashed" />
             {chartProps.compared.name}
+            {chartProps.compared.text !== undefined && <b>{chartProps.compared.text}</b>}
           </li>
         )}
         {series.map(({ id, name, tone, text }) => (
@@ -85,13 +93,9 @@ function stepWords(step: ChartStep, steps: number): Pick<StepChartProps, 'showSt
       return { showStep: chartWeekday, showTick: chartDay }
     case 'hour':
       return steps > LONG_FROM_HOURS
-        ? { showStep: dayAndHour, showTick: (at) => dayOf(at, at) }
+        ? { showStep: (at) => dayAndShortMinute(at, at), showTick: (at) => dayOf(at, at) }
         : { showStep: minuteTime, showTick: minuteTime }
   }
-}
-
-function dayAndHour(at: Date): string {
-  return `${dayOf(at, at)} ${minuteTime(at)}`
 }
 
 function GreyChart() {

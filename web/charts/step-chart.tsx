@@ -26,7 +26,12 @@ export interface StepChartProps {
   /** The sum of all series in each step; null: no data. */
   readonly totals: readonly (number | null)[]
   /** The totals of the time that it is compared with, drawn as a dashed line, and what that time is called. */
-  readonly compared?: { readonly name: string; readonly values: readonly (number | null)[] } | null
+  readonly compared?: {
+    readonly name: string
+    /** Its sum, in words. Default: not shown. */
+    readonly text?: string
+    readonly values: readonly (number | null)[]
+  } | null
   /** Events at a step of the first line, in a few letters. Default: none. */
   readonly marks?: readonly { readonly at: number; readonly text: string }[]
   /** Whether the first line is filled down to zero. Default: no. */

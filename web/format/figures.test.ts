@@ -9,7 +9,7 @@ import {
   shortCount,
   typedPercent,
 } from './numbers.ts'
-import { ago, chartWeekday, duration, utcTime } from './time.ts'
+import { ago, chartWeekday, duration, listTime, utcTime } from './time.ts'
 
 describe('numbers', () => {
   test('have separators, and a letter where they are long', () => {
@@ -67,14 +67,19 @@ describe('times', () => {
     expect(ago(new Date('2026-11-21T03:02:50Z'), now)).toBe('19\u00a0h ago')
   })
 
+  test('before today have their day, parted from the minute by a comma', () => {
+    expect(listTime(new Date('2026-11-21T22:04:50Z'), now)).toBe('22:04:50')
+    expect(listTime(new Date('2026-11-20T22:04:50Z'), now)).toBe('20 Nov, 22:04')
+  })
+
   test('of charts are UTC days, and hovering says UTC', () => {
     expect(chartWeekday(new Date('2026-11-14T00:00:00Z'))).toBe('Sat 14 Nov')
     expect(utcTime(now)).toBe('2026-11-21 22:04:58 UTC')
   })
 
   test('that passed have a unit', () => {
-    expect(duration(640)).toBe('640 ms')
-    expect(duration(13_912)).toBe('13.9 s')
-    expect(duration(200_000)).toBe('3 min 20 s')
+    expect(duration(640)).toBe('640\u00a0ms')
+    expect(duration(13_912)).toBe('13.9\u00a0s')
+    expect(duration(200_000)).toBe('3\u00a0min 20\u00a0s')
   })
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { DateRange } from '../../src/vocabulary/date-range.ts'
-import { comparedText, rangeText } from './ranges.ts'
+import { comparedPhrase, comparedText, rangeText } from './ranges.ts'
 
 const dates = (from: string, to: string): DateRange => ({ kind: 'dates', from, to })
 
@@ -15,11 +15,15 @@ test.each([
 })
 
 test.each([
-  ['2026-10-01', '2026-11-01', 'before', 'September'],
-  ['2026-10-02', '2026-11-01', 'before', 'the 30 days before'],
-  ['2026-10-02', '2026-10-03', 'before', 'the day before'],
-  ['2026-10-01', '2026-11-01', 'year', 'a year before'],
-] as const)('from %s until %s, %s is called %s', (from, until, comparison, text) => {
-  const span = { fromMs: Date.parse(from), toMs: Date.parse(until) }
-  expect(comparedText(span, comparison)).toBe(text)
-})
+  ['2026-10-01', '2026-11-01', 'before', 'September', 'in September'],
+  ['2026-10-02', '2026-11-01', 'before', 'the 30 days before', 'in the 30 days before'],
+  ['2026-10-02', '2026-10-03', 'before', 'the day before', 'the day before'],
+  ['2026-10-01', '2026-11-01', 'year', 'a year before', 'a year before'],
+] as const)(
+  'from %s until %s, %s is called %s, and charged %s',
+  (from, until, comparison, text, phrase) => {
+    const span = { fromMs: Date.parse(from), toMs: Date.parse(until) }
+    expect(comparedText(span, comparison)).toBe(text)
+    expect(comparedPhrase(span, comparison)).toBe(phrase)
+  },
+)

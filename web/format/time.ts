@@ -57,11 +57,14 @@ export function dayAndMinute(at: Date): string {
   return `${longDay.format(at)}, ${clockMinutes.format(at)}`
 }
 
-/** `22:04:58` today, `21 Nov 22:04` before: when a request was opened. */
+/** `22:04:58` today, `21 Nov, 22:04` before: when a request was opened. */
 export function listTime(at: Date, now: Date): string {
-  return at.toDateString() === now.toDateString()
-    ? clock.format(at)
-    : `${dayOf(at, now)} ${clockMinutes.format(at)}`
+  return at.toDateString() === now.toDateString() ? clock.format(at) : dayAndShortMinute(at, now)
+}
+
+/** `21 Nov, 22:04`, with the year where it is not this one. */
+export function dayAndShortMinute(at: Date, now: Date): string {
+  return `${dayOf(at, now)}, ${clockMinutes.format(at)}`
 }
 
 /** `24 Oct`: the UTC day of a column of a chart. */
@@ -98,8 +101,8 @@ export function ago(at: Date, now: Date): string {
 
 /** `640 ms`, `2.1 s`, `13.9 s`, `3 min 20 s`: how long something took. */
 export function duration(elapsedMs: number): string {
-  if (elapsedMs < SECOND_MS) return `${Math.round(elapsedMs)} ms`
-  if (elapsedMs < MINUTE_MS) return `${(elapsedMs / SECOND_MS).toFixed(1)} s`
+  if (elapsedMs < SECOND_MS) return `${Math.round(elapsedMs)}${SPACE}ms`
+  if (elapsedMs < MINUTE_MS) return `${(elapsedMs / SECOND_MS).toFixed(1)}${SPACE}s`
   const seconds = Math.round(elapsedMs / SECOND_MS)
-  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+  return `${Math.floor(seconds / 60)}${SPACE}min ${seconds % 60}${SPACE}s`
 }

@@ -1,6 +1,6 @@
 import type { ApiKey } from '../api/answers.ts'
 import { money } from '../format/money.ts'
-import { dayOf, minuteTime } from '../format/time.ts'
+import { dayAndShortMinute } from '../format/time.ts'
 import { useNow } from './now.ts'
 import { Time } from './time.tsx'
 
@@ -16,7 +16,7 @@ export function AllowanceLine({ allowance }: Pick<ApiKey, 'allowance'>) {
     <span className="two" title={`Days of ${zone}`}>
       Allowance: {money(spent)} of {money(amount)} {PERIOD_WORDS[period]}
       {held > 0 && `, ${money(held)} held`}, resets{' '}
-      <Time at={resets}>{`${dayOf(resets, now)}, ${minuteTime(resets)}`}</Time>
+      <Time at={resets}>{dayAndShortMinute(resets, now)}</Time>
     </span>
   )
 }

@@ -12,7 +12,7 @@ import { type OperatorReport, operatorReportQuery, topUpsQuery } from '../../api
 import { momentsOf, overviewQuery } from '../../api/queries.ts'
 import { Answer } from '../../charts/answer.tsx'
 import { GreyChartCard } from '../../charts/chart.tsx'
-import { comparedText } from '../../format/ranges.ts'
+import { comparedPhrase } from '../../format/ranges.ts'
 import { RangePicker } from '../../parts/range-picker.tsx'
 import { type ComparedSearch, DEFAULT_RANGE, withRange } from '../../searches.ts'
 import { useScreenSearch } from '../../shell/account-screen.tsx'
@@ -110,7 +110,7 @@ function Columns({ report: { by, data, totals }, before, span }: ColumnsProps) {
         before === null
           ? null
           : {
-              name: `Charged ${comparedText(span, compare)}`,
+              name: `Charged ${comparedPhrase(span, compare)}`,
               values: before.data.map(({ figures }) => figures.charge),
             }
       }

@@ -40,7 +40,12 @@ export function ChargeChart(props: ChargeChartProps) {
         steps={steps}
         series={series}
         totals={charges}
-        compared={compared}
+        compared={
+          compared && {
+            ...compared,
+            text: money(compared.values.reduce((sum, charge) => sum + charge, 0)),
+          }
+        }
         {...(onOpen === undefined ? {} : { onOpen })}
         showValue={(value) => money(value)}
         showAxis={moneyTick}

@@ -5,7 +5,7 @@ import { type Comparison, searchOf, type TimeSpan } from '../../../src/vocabular
 import type { OperatorUsage } from '../../api/operator.ts'
 import { Answer } from '../../charts/answer.tsx'
 import { GreyChartCard } from '../../charts/chart.tsx'
-import { comparedText, daysOfStep } from '../../format/ranges.ts'
+import { comparedPhrase, daysOfStep } from '../../format/ranges.ts'
 import type { ActivitySearch } from '../activity/search.ts'
 import { ChargeChart, groupsOf, partsOf } from './charge-chart.tsx'
 
@@ -38,7 +38,7 @@ export function UsageColumns(props: UsageColumnsProps) {
             usage.compared === null || compare === null
               ? null
               : {
-                  name: `Charged ${comparedText(span, compare)}`,
+                  name: `Charged ${comparedPhrase(span, compare)}`,
                   values: usage.compared.steps.map(({ figures }) => figures.charge),
                 }
           }

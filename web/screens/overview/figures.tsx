@@ -2,7 +2,7 @@ import type { Comparison, DateRange } from '../../../src/vocabulary/date-range.t
 import type { Usage, UsageFigures } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
 import { change, count, percent, shortCount } from '../../format/numbers.ts'
-import { comparedText } from '../../format/ranges.ts'
+import { comparedPhrase, comparedText } from '../../format/ranges.ts'
 import { duration } from '../../format/time.ts'
 import { Grey } from '../../parts/states.tsx'
 import { FailedLink } from '../activity/failed-link.tsx'
@@ -54,10 +54,7 @@ function figuresOf({ sums, compare }: FiguresProps): readonly Figure[] {
     {
       title: 'Spend',
       value: money(figures.charge),
-      note:
-        spend === null
-          ? `nothing ${compare === 'year' ? '' : 'in '}${period}`
-          : `${spend} ${period}`,
+      note: spend === null ? `nothing ${comparedPhrase(span, compare)}` : `${spend} ${period}`,
     },
     {
       title: 'Requests',

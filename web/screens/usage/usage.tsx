@@ -14,7 +14,7 @@ import { momentsOf, reportQuery, usageQuery } from '../../api/queries.ts'
 import { Answer } from '../../charts/answer.tsx'
 import { Chart, GreyChartCard, type LegendSeries, SPLITS } from '../../charts/chart.tsx'
 import { counted } from '../../format/numbers.ts'
-import { comparedText, daysOfStep } from '../../format/ranges.ts'
+import { comparedPhrase, daysOfStep } from '../../format/ranges.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Choose } from '../../parts/pick.tsx'
 import { RangePicker } from '../../parts/range-picker.tsx'
@@ -223,7 +223,7 @@ function Cards({ usage, measure, range, span, compare, onRange }: CardsProps) {
   const navigate = useNavigate()
   const { text, form, of, show, axis } = MEASURE_RULES[measure]
   if (groups.length === 0) return <NoRequests onRange={onRange} />
-  const comparedName = compare === null ? '' : comparedText(span, compare)
+  const comparedName = compare === null ? '' : `${text} ${comparedPhrase(span, compare)}`
   const open = (at: number, groupId: string | null) => {
     const isNamed = groupId !== null && groupId !== 'others' && groupId !== 'pruned'
     void navigate({
