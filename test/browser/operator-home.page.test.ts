@@ -51,6 +51,30 @@ test('what needs attention leads to where it is looked at', async ({ page, serve
   await follow('Tern & Co owes $4.20', 'accounts/**')
 })
 
+test('a purchase that needs attention names its way of payment in words', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/operator`)
+  await page.getByText('Night Shift, $0.40 with USDC on Base').waitFor()
+})
+
+test('figures of upstreams that could not be read are dashes, not zeros', async ({
+  page,
+  server,
+}) => {
+  server.answer('/operator/usage/report', down)
+  await page.goto(`${server.address}/app/operator`)
+  const row = page.getByRole('row').filter({ hasText: 'own-vllm-in-the-cellar' })
+  await row.waitFor()
+  expect(await row.locator('td.num').filter({ visible: true }).allTextContents()).toEqual([
+    '–',
+    '– errors',
+    '–',
+    '–',
+  ])
+})
+
 test('the side bar marks Home on Home alone', async ({ page, server }) => {
   const home = page
     .getByRole('navigation', { name: 'Operator' })

@@ -45,7 +45,7 @@ export function HomeUpstreams({ span }: { readonly span: TimeSpan }) {
         <UpstreamRow
           key={upstream.name}
           upstream={upstream}
-          figures={figures.get(upstream.name) ?? null}
+          figures={report.data && (figures.get(upstream.name) ?? NO_REQUESTS)}
         />
       )}
     />
@@ -54,25 +54,31 @@ export function HomeUpstreams({ span }: { readonly span: TimeSpan }) {
 
 interface UpstreamRowProps {
   readonly upstream: ListedUpstream
-  /** Null: it has no requests in the range, or they are still read. */
-  readonly figures: OperatorReport['totals'] | null
+  /** Undefined: not read yet, or they could not be. */
+  readonly figures: Figures | undefined
 }
+
+type Figures = Pick<OperatorReport['totals'], 'requests' | 'failed' | 'cost'>
+
+const NO_REQUESTS: Figures = { requests: 0, failed: 0, cost: 0 }
 
 const MANY_ERRORS = 0.05
 
 function UpstreamRow({ upstream, figures }: UpstreamRowProps) {
   const { name, dialect, first_byte_ms: firstByteMs } = upstream
-  const { requests, failed, cost } = figures ?? { requests: 0, failed: 0, cost: 0 }
+  const { requests, failed } = figures ?? NO_REQUESTS
+  const shown = (show: (figures: Figures) => string) =>
+    figures === undefined ? '–' : show(figures)
   return (
     <tr>
       <NameCell name={name} dialect={dialect} />
-      <td className="num hide-s">{count(requests)}</td>
+      <td className="num hide-s">{shown((of) => count(of.requests))}</td>
       <td className={failed > requests * MANY_ERRORS ? 'num neg' : 'num'}>
-        {percent(failed, requests)}
+        {shown((of) => percent(of.failed, of.requests))}
         <span className="only-s dimmed"> errors</span>
       </td>
       <FirstByteCell ms={firstByteMs} />
-      <td className="num hide-s">{money(cost)}</td>
+      <td className="num hide-s">{shown(({ cost }) => money(cost))}</td>
       <td>
         <StateChip state={upstream.state} />
       </td>

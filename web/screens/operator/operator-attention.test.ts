@@ -59,6 +59,18 @@ test('what refuses or fails requests comes before what waits', () => {
 })
 
 test.for([
+  [40, 5, 'vllm fails 1 in 8 requests'],
+  [40, 30, 'vllm fails most requests'],
+  [40, 40, 'vllm fails every request'],
+] as const)(
+  'an upstream with %i requests, %i of them failed: “%s”',
+  ([requests, failed, title]) => {
+    const upstreams = [{ ...HEALTHY, name: 'vllm', state: 'failing' as const, requests, failed }]
+    expect(attentionOf({ ...NOTHING, upstreams })[0]?.title).toBe(title)
+  },
+)
+
+test.for([
   ['failed', 10, 1],
   ['waiting', 3, 1],
   ['waiting', 0, 0],

@@ -12,6 +12,7 @@ import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
 import { dayAndMinute } from '../../format/time.ts'
 import type { IconName } from '../../parts/icon.tsx'
+import { byMethod } from '../credit/purchase-words.ts'
 import { CHECKS } from './checks.ts'
 
 /** The targets of Home's links. */
@@ -74,9 +75,8 @@ function ofUpstream(upstream: ListedUpstream): readonly AttentionItem[] {
     case 'failing': {
       const last =
         failure === null ? '' : ` Last: ${failure.code}, ${dayAndMinute(new Date(failure.at))}.`
-      const share = failed === 0 ? 'fails' : `fails 1 in ${Math.round(requests / failed)} requests`
       const note = `${counted(failed, 'request')} failed in the last 24 hours.${last}`
-      return item('bad', `${name} ${share}`, note)
+      return item('bad', `${name} ${failsWords(requests, failed)}`, note)
     }
     case 'unreachable':
       return item('bad', `${name} is unreachable`, 'Its list of models could not be loaded.')
@@ -85,6 +85,14 @@ function ofUpstream(upstream: ListedUpstream): readonly AttentionItem[] {
     case 'credit_low':
       return item('wait', `${name} has little credit left`, 'Add credit at the provider.')
   }
+}
+
+/** `fails 1 in 8 requests`, `fails most requests`, `fails every request`. By position: all requests, and the failed ones. */
+function failsWords(requests: number, failed: number): string {
+  if (failed === 0) return 'fails'
+  if (failed === requests) return 'fails every request'
+  const one = Math.round(requests / failed)
+  return one === 1 ? 'fails most requests' : `fails 1 in ${one} requests`
 }
 
 function ofAudit({ ok, differences }: Audit): readonly AttentionItem[] {
@@ -143,7 +151,7 @@ function ofPurchases({ data, has_more: hasMore }: NonNullable<Known['held']>) {
     title: `${countedOf(data.length, hasMore, 'purchase')} ${verb} on hold`,
     note: data
       .slice(0, NAMED)
-      .map(({ account_name: name, credit, method }) => `${name}, ${money(credit)} by ${method}`)
+      .map((one) => `${one.account_name}, ${money(one.credit)} ${byMethod(one)}`)
       .join(' · '),
     link: { to: '/operator/purchases' },
   }
