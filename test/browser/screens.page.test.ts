@@ -113,7 +113,7 @@ const SCREENS: readonly Screen[] = [
   ]),
   { name: 'members', path: at('members'), text: 'noor@helix.example' },
   ...answeredScreens({ path: at('members'), pathEnd: '/invitations' }, [
-    ['members-empty', json(EMPTY), 'None.'],
+    ['members-empty', json(EMPTY), 'No open invitations.'],
   ]),
   ...answeredScreens({ path: at('members'), pathEnd: '/members' }, [
     ['members-error', down, 'The members could not be loaded.'],
@@ -205,6 +205,22 @@ test('on a phone, More shows an operator every page without scrolling', async ({
   const bottomOf = (box: typeof menu) => (box === null ? Number.NaN : box.y + box.height)
   expect(bottomOf(last)).toBeLessThanOrEqual(bottomOf(menu))
 })
+
+test.for([at('keys'), at('models'), at('activity'), 'operator/activity', 'operator/purchases'])(
+  'while %s is read, a laptop shows as many grey columns as heads',
+  async (path, { pages, server }) => {
+    for (const end of ['/keys', '/models', '/requests', '/operator/purchases']) {
+      server.answer(end, silent)
+    }
+    const { page } = await pages.of('laptop')
+    await page.goto(`${server.address}/app/${path}`)
+    await page.locator('td .grey').first().waitFor()
+    const shownIn = (row: string) =>
+      page.locator(`table.cards ${row} > *`).filter({ visible: true })
+    const heads = await shownIn('thead tr').count()
+    expect([path, await shownIn('tbody tr:first-child').count()]).toEqual([path, heads])
+  },
+)
 
 test('a change of theme moves nothing for people who asked for less motion', async ({
   page,

@@ -1,6 +1,6 @@
 import type { UseInfiniteQueryResult, UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { Failed, GreyRows, Stale } from './states.tsx'
+import { Failed, Grey, Stale } from './states.tsx'
 
 /** The head of a column. */
 export interface Head {
@@ -52,6 +52,29 @@ function SortButton({ text, direction, onSort }: NonNullable<Head['sort']> & { t
   )
 }
 
+interface GreyRowsProps {
+  readonly rows: number
+  readonly heads: readonly Head[]
+}
+
+/** Grey rows of a table below its heads, shown until the answer arrives. On phones, two cells of each. */
+export function GreyRows({ rows, heads }: GreyRowsProps) {
+  return (
+    <tbody aria-hidden="true">
+      {Array.from({ length: rows }, (_, row) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a grey row is its place
+        <tr key={row}>
+          {heads.map(({ text, className = '' }, column) => (
+            <td key={text} className={column > 1 ? `${className} hide-s` : className}>
+              <Grey width={`${48 + ((row * 7 + column * 13) % 40)}%`} />
+            </td>
+          ))}
+        </tr>
+      ))}
+    </tbody>
+  )
+}
+
 interface ListCardProps<Row> {
   readonly label: string
   /** Above the table. Default: nothing. */
@@ -92,7 +115,7 @@ export function ListCard<Row>(props: ListCardProps<Row>) {
           <table className="cards">
             <Heads heads={heads} />
             {rows === undefined ? (
-              <GreyRows rows={greyRows} columns={heads.length} />
+              <GreyRows rows={greyRows} heads={heads} />
             ) : (
               <tbody>{rows.map(row)}</tbody>
             )}

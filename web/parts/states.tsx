@@ -132,24 +132,3 @@ export function GreyForm() {
     </div>
   )
 }
-
-/** Grey rows of a table, shown until the answer arrives. */
-export function GreyRows({ rows, columns }: { rows: number; columns: number }) {
-  return (
-    <tbody aria-hidden="true">
-      {range(rows).map((row) => (
-        <tr key={row}>
-          {range(columns).map((column) => (
-            <td key={column} className={column > 1 ? 'hide-s' : ''}>
-              <Grey width={`${48 + ((row * 7 + column * 13) % 40)}%`} />
-            </td>
-          ))}
-        </tr>
-      ))}
-    </tbody>
-  )
-}
-
-function range(length: number): readonly number[] {
-  return Array.from({ length }, (_, index) => index)
-}

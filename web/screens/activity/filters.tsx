@@ -203,12 +203,7 @@ function Find({ onFind }: { onFind: (requestId: string) => void }) {
         setText('')
       }}
     >
-      <FindField
-        label="Request ID"
-        placeholder="Find a request ID, req_…"
-        value={text}
-        onChange={setText}
-      />
+      <FindField label="Request ID" placeholder="Request ID" value={text} onChange={setText} />
     </form>
   )
 }

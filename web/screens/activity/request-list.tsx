@@ -2,10 +2,11 @@ import { counted } from '../../format/numbers.ts'
 import { dayAndMinute } from '../../format/time.ts'
 import { clientOf } from '../../parts/client-lines.ts'
 import { CodeLines } from '../../parts/code-lines.tsx'
-import { Empty, Failed, GreyRows, Stale } from '../../parts/states.tsx'
+import { GreyRows, Heads } from '../../parts/list-card.tsx'
+import { Empty, Failed, Stale } from '../../parts/states.tsx'
 import { useExampleModel } from '../../parts/use-models.ts'
 import { useMe } from '../../shell/use-account.ts'
-import { RequestHeads, RequestRow } from './request-row.tsx'
+import { RequestRow, requestHeads } from './request-row.tsx'
 import type { KeyNameOf } from './request-words.ts'
 import { type ActivityRange, type ActivitySearch, rangeOf } from './search.ts'
 import { SoFar, Summary } from './summary.tsx'
@@ -49,6 +50,7 @@ export function RequestList(props: RequestListProps) {
     )
   }
   const isEmpty = newest.data !== undefined && rows.length === 0
+  const heads = requestHeads({ isForOperators: source.as === 'operator', isOfAll })
   return (
     <section
       className="card overflow-hidden"
@@ -62,9 +64,9 @@ export function RequestList(props: RequestListProps) {
         <NoRequests {...props} />
       ) : (
         <table className={isOfAll ? 'cards requests of-all' : 'cards requests'}>
-          <RequestHeads isForOperators={source.as === 'operator'} isOfAll={isOfAll} />
+          <Heads heads={heads} />
           {newest.data === undefined ? (
-            <GreyRows rows={10} columns={7} />
+            <GreyRows rows={10} heads={heads} />
           ) : (
             <tbody>
               {rows.map((request) => (

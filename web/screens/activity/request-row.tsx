@@ -3,6 +3,7 @@ import type { ActivityRequest, NamedRequest, OperatorRequest } from '../../api/a
 import { money } from '../../format/money.ts'
 import { count } from '../../format/numbers.ts'
 import { duration, listTime } from '../../format/time.ts'
+import type { Head } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Time } from '../../parts/time.tsx'
@@ -16,43 +17,20 @@ interface RequestHeadsProps {
 }
 
 /** The heads of the table of requests; operators also have upstream and cost. */
-export function RequestHeads({ isForOperators, isOfAll }: RequestHeadsProps) {
-  return (
-    <thead>
-      <tr>
-        <th scope="col">Time</th>
-        {isOfAll && (
-          <th scope="col" className="hide-m">
-            Account
-          </th>
-        )}
-        <th scope="col">Model</th>
-        <th scope="col" className="hide-s hide-m beside">
-          Key
-        </th>
-        {isForOperators && (
-          <th scope="col" className="hide-s hide-m beside">
-            Upstream
-          </th>
-        )}
-        <th scope="col" className={isOfAll ? 'num hide-m' : 'num'}>
-          Tokens
-        </th>
-        <th scope="col" className="num hide-m">
-          Duration
-        </th>
-        <th scope="col" className="num">
-          Charge
-        </th>
-        {isForOperators && (
-          <th scope="col" className="num hide-m">
-            Cost
-          </th>
-        )}
-        <th scope="col">State</th>
-      </tr>
-    </thead>
-  )
+export function requestHeads({ isForOperators, isOfAll }: RequestHeadsProps): readonly Head[] {
+  const only = (isShown: boolean, head: Head) => (isShown ? [head] : [])
+  return [
+    { text: 'Time' },
+    ...only(isOfAll, { text: 'Account', className: 'hide-m beside' }),
+    { text: 'Model' },
+    { text: 'Key', className: 'hide-s hide-m beside' },
+    ...only(isForOperators, { text: 'Upstream', className: 'hide-s hide-m beside' }),
+    { text: 'Tokens', className: isOfAll ? 'num hide-m' : 'num' },
+    { text: 'Duration', className: isForOperators ? 'num hide-m beside' : 'num hide-m' },
+    { text: 'Charge', className: 'num' },
+    ...only(isForOperators, { text: 'Cost', className: 'num hide-m' }),
+    { text: 'State' },
+  ]
 }
 
 interface RequestRowProps {
@@ -82,7 +60,7 @@ export function RequestRow(props: RequestRowProps) {
     >
       <td className="hide-s">{time}</td>
       {isOfAll && (
-        <td className="hide-s hide-m of-account">
+        <td className="hide-s hide-m beside of-account">
           <AccountName request={request} />
         </td>
       )}
@@ -114,7 +92,7 @@ export function RequestRow(props: RequestRowProps) {
       <td className={isOfAll ? 'num hide-s hide-m' : 'num hide-s'}>
         <Tokens request={request} />
       </td>
-      <td className="num hide-s hide-m">
+      <td className={`num hide-s hide-m${'upstream' in request ? ' beside' : ''}`}>
         <Taken request={request} />
       </td>
       <td className="num">

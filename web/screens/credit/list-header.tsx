@@ -36,7 +36,7 @@ export function ListHeader({ list, moments, rangeWords, onList }: ListProps) {
     entries: hrefOf(as, 'downloadEntries', asked),
   }
   return (
-    <header className="flex-wrap gap-y-2">
+    <header className="flex-wrap max-[820px]:pb-1.5">
       <Segments label="List" options={LISTS} value={list} onChange={onList} />
       <span className="note ml-auto">{rangeWords}</span>
       <a className="btn" href={hrefs[list]} download={`${list}-${moments.from.slice(0, 10)}.csv`}>

@@ -244,7 +244,7 @@ function ChangeRow({ line }: { line: Line }) {
   const at = new Date(line.created_at ?? line.date)
   return (
     <tr>
-      <td>
+      <td className="nowrap">
         <span className="kind">
           <span className={line.amount > 0 ? 'dot plus' : 'dot'}>
             <Icon name={line.amount > 0 ? 'plus' : 'clock'} small />

@@ -2,8 +2,9 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { ApiKey, CreatedApiKey } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
-import { ago, dayAndMinute, dayOf } from '../../format/time.ts'
+import { dayAndMinute, dayOf } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
+import { LastUsed } from '../../parts/last-used.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Popover } from '../../parts/popover.tsx'
 import { AllowanceLine, MetadataLine, OnlyModels } from '../../parts/terms-lines.tsx'
@@ -41,7 +42,7 @@ export function KeyRow({ apiKey, availableMicros, onRotated }: KeyRowProps) {
     <tr className={isDim ? 'dim' : ''}>
       <td className="name">
         <b title={apiKey.name}>{apiKey.name}</b>
-        <span className="two mono">{apiKey.prefix}</span>
+        <span className="two mono wrap-anywhere">{apiKey.prefix}</span>
         <PreviousLine apiKey={apiKey} />
         <OnlyModels models={apiKey.models} />
         <MetadataLine metadata={apiKey.metadata} />
@@ -61,12 +62,7 @@ export function KeyRow({ apiKey, availableMicros, onRotated }: KeyRowProps) {
         )}
       </td>
       <td className="whitespace-nowrap text-ink-2">
-        <span className="only-s dimmed">Used </span>
-        {apiKey.last_used_at === null ? (
-          <span className="dimmed">never</span>
-        ) : (
-          <Time at={new Date(apiKey.last_used_at)}>{ago(new Date(apiKey.last_used_at), now)}</Time>
-        )}
+        <LastUsed at={apiKey.last_used_at} />
       </td>
       <td className="num">
         <KeyMenu apiKey={apiKey} onRotated={onRotated} />

@@ -174,7 +174,7 @@ function InvitationTable() {
       query={query}
       rows={query.data?.data}
       failed="The invitations could not be loaded."
-      empty={<p className="note px-[18px] pb-4">None.</p>}
+      empty={<p className="note px-[18px] pb-4">No open invitations.</p>}
       heads={INVITATION_HEADS}
       greyRows={1}
       row={(invitation) => {
@@ -182,7 +182,7 @@ function InvitationTable() {
         return (
           <tr key={invitation.id}>
             <td className="break-all">{invitation.email}</td>
-            <td className="text-ink-2">{invitation.role}</td>
+            <td className="end text-ink-2">{invitation.role}</td>
             <td className="text-ink-2">
               <span className="only-s dimmed">Expires </span>
               <Time at={expiresAt}>{dayOf(expiresAt, now)}</Time>

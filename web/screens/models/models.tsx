@@ -6,9 +6,9 @@ import { modelsQuery, momentsOf, usageQuery } from '../../api/queries.ts'
 import { counted, shortCount } from '../../format/numbers.ts'
 import { inputPrice, outputPrice, pricesText } from '../../format/prices.ts'
 import { minuteTime } from '../../format/time.ts'
-import { Heads } from '../../parts/list-card.tsx'
+import { GreyRows, Heads } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
-import { Empty, Failed, GreyRows, Stale } from '../../parts/states.tsx'
+import { Empty, Failed, Stale } from '../../parts/states.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { useShortcuts } from '../../shell/shortcuts.ts'
 import { useAccountId } from '../../shell/use-account.ts'
@@ -138,7 +138,7 @@ function Table({ models, isEmpty, search }: TableProps) {
       <table className="cards models">
         <Heads heads={HEADS} />
         {models === undefined ? (
-          <GreyRows rows={8} columns={HEADS.length} />
+          <GreyRows rows={8} heads={HEADS} />
         ) : (
           <tbody>
             {models.map((model) => (

@@ -3,7 +3,9 @@ import type { ReactNode } from 'react'
 import type { OperatorReport } from '../../api/operator.ts'
 import { ShareCell } from '../../charts/share-cell.tsx'
 import { money } from '../../format/money.ts'
-import { count, percent } from '../../format/numbers.ts'
+import { count, counted, percent } from '../../format/numbers.ts'
+import { dateText } from '../../format/ranges.ts'
+import { chartMonth } from '../../format/time.ts'
 import { Heads } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
 import { type ChargedMargin, type MarginTotals, marginShare } from './margin-figures.tsx'
@@ -41,7 +43,12 @@ const COLUMNS: Readonly<Record<Name, Column>> = {
   margin: {
     text: 'Margin',
     className: 'num nowrap',
-    cell: (figures) => <Margin figures={figures} />,
+    cell: (figures) => (
+      <>
+        <span className="only-s dimmed">margin </span>
+        <Margin figures={figures} />
+      </>
+    ),
   },
 }
 
@@ -73,8 +80,8 @@ export function MarginTable(props: MarginTableProps) {
   const cells = (figures: MarginTotals, beforeMicros: number) => (
     <>
       <td className="only-s dimmed">
-        {count(figures.requests)} requests, {money(figures.charge)} charged, {money(figures.cost)}{' '}
-        provider cost
+        {counted(figures.requests, 'request')}, {money(figures.charge)} charged,{' '}
+        {money(figures.cost)} provider cost
       </td>
       {shown.map(({ name, className, cell }) => (
         <td key={name} className={className}>
@@ -119,8 +126,8 @@ export function MarginTable(props: MarginTableProps) {
 export function Margin({ figures }: { readonly figures: ChargedMargin & { uncosted?: number } }) {
   const { margin, uncosted } = figures
   if (margin === null) {
-    const requests = uncosted === undefined ? 'some' : count(uncosted)
-    return <span title={`The cost of ${requests} requests is not known.`}>not known</span>
+    const requests = uncosted === undefined ? 'some requests' : counted(uncosted, 'request')
+    return <span title={`The cost of ${requests} is not known.`}>not known</span>
   }
   return (
     <>
@@ -146,5 +153,7 @@ function GroupName({
     )
   }
   if (by === 'model') return <ModelName id={id} />
+  if (by === 'day') return <b>{dateText(id)}</b>
+  if (by === 'month') return <b>{chartMonth(new Date(id))}</b>
   return <b title={id}>{name ?? id}</b>
 }

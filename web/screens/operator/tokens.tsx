@@ -3,8 +3,9 @@ import { useState } from 'react'
 import { asOperator } from '../../api/calls.ts'
 import { type AdminToken, tokensQuery } from '../../api/operator.ts'
 import { counted } from '../../format/numbers.ts'
-import { ago, dayOf } from '../../format/time.ts'
+import { dayOf } from '../../format/time.ts'
 import { Confirm } from '../../parts/confirm.tsx'
+import { LastUsed } from '../../parts/last-used.tsx'
 import { ListCard, Older } from '../../parts/list-card.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Empty } from '../../parts/states.tsx'
@@ -72,10 +73,9 @@ interface TokenRowProps {
 
 function TokenRow({ token, onRevoke }: TokenRowProps) {
   const now = useNow()
-  const { name, prefix, scopes, expires_at: expiresAt, last_used_at: usedAt } = token
+  const { name, prefix, scopes, expires_at: expiresAt } = token
   const { word, tone } = tokenState(token, now)
   const ends = expiresAt === null ? null : new Date(expiresAt)
-  const used = usedAt === null ? null : new Date(usedAt)
   return (
     <tr className={word === 'Active' ? '' : 'dim'}>
       <td>
@@ -96,12 +96,7 @@ function TokenRow({ token, onRevoke }: TokenRowProps) {
         )}
       </td>
       <td className="text-ink-2">
-        <span className="only-s dimmed">Used </span>
-        {used === null ? (
-          <span className="dimmed">never</span>
-        ) : (
-          <Time at={used}>{ago(used, now)}</Time>
-        )}
+        <LastUsed at={token.last_used_at} />
       </td>
       <td className="num wide">
         {word === 'Active' && (

@@ -9,7 +9,7 @@ import {
 } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
-import { ago, dayAndMinute } from '../../format/time.ts'
+import { ago, dayAndShortMinute } from '../../format/time.ts'
 import { ListCard, Older } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
 import { useNow } from '../../parts/now.ts'
@@ -28,7 +28,7 @@ export function UnsettledScreen() {
       <div className="top">
         <h1>Unsettled</h1>
       </div>
-      <section className="card mb-4 overflow-hidden" aria-label="What waits">
+      <section className="card mb-4 overflow-hidden" aria-label="Held credit">
         {health.data === undefined && health.isError ? (
           <Failed
             what="The sums could not be loaded."
@@ -64,7 +64,7 @@ function Sums({ health: { holds } }: { health: Health }) {
         <b>{money(found?.held ?? 0)}</b>
         <p>
           {since === null
-            ? 'none waits'
+            ? 'no requests'
             : `held by ${counted(found?.requests ?? 0, 'request')}${what}, the oldest opened ${ago(new Date(since), now)}`}
         </p>
       </div>
@@ -129,7 +129,7 @@ function WaitingRow({ request, onSettle }: WaitingRowProps) {
   const endedAt = new Date(request.ended_at ?? request.opened_at)
   return (
     <tr>
-      <td className="model wrap-anywhere">
+      <td className="model wrap-anywhere min-[821px]:w-[34%]">
         <Link
           className="hover:underline"
           to="/operator/activity"
@@ -144,7 +144,7 @@ function WaitingRow({ request, onSettle }: WaitingRowProps) {
       <td>
         <span className={`chip ${tone}`}>{word}</span>
       </td>
-      <td className="num wide">
+      <td className={held === 0 ? 'num hide-s' : 'num wide'}>
         <span className="only-s dimmed">held </span>
         {held === 0 ? <span className="dimmed">–</span> : money(held, 4)}
       </td>
@@ -180,7 +180,7 @@ function Foreseen({ request, now }: { request: UnsettledRequest; now: Date }) {
         : `Asked again within ${within(new Date(nextBy), now)}`}
       <span className="two">
         {stands > now
-          ? `else ${end} on ${dayAndMinute(stands)}`
+          ? `else ${end} on ${dayAndShortMinute(stands, now)}`
           : `${end} once the provider answers, or within an hour`}
       </span>
     </>

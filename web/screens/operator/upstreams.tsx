@@ -63,7 +63,7 @@ function UpstreamRow({ upstream }: { upstream: ListedUpstream }) {
       <td className="num hide-s hide-m">{count(models)}</td>
       <td className="num max-[820px]:text-left!">
         {count(requests)}
-        <span className="only-s dimmed"> requests</span>
+        <span className="only-s dimmed"> {requests === 1 ? 'request' : 'requests'}</span>
       </td>
       <td className="num">
         <Errors requests={requests} failed={failed} />
@@ -218,7 +218,7 @@ function ErrorCard({ upstream }: { upstream: ListedUpstream }) {
           <span className="mono">{failure.code}</span>
           {failure.http_status !== null && `, answered with ${failure.http_status}`}, on{' '}
           <ModelName id={failure.model} />,{' '}
-          <span className="mono break-all">{failure.request_id}</span>
+          <span className="mono wrap-anywhere">{failure.request_id}</span>
         </p>
       )}
     </section>

@@ -5,8 +5,9 @@ import { asBrowser, type Input } from '../../api/calls.ts'
 import { ApiError } from '../../api/client.ts'
 import { ago, dayOf } from '../../format/time.ts'
 import { Field } from '../../parts/field.tsx'
+import { GreyRows, Heads } from '../../parts/list-card.tsx'
 import { useNow } from '../../parts/now.ts'
-import { Failed, GreyRows } from '../../parts/states.tsx'
+import { Failed } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { useMe } from '../../shell/use-account.ts'
@@ -38,7 +39,7 @@ export function ProfileScreen() {
               <h2>Password</h2>
             </header>
             <p className="note px-[18px] pt-1">
-              Of {user.name}, {user.email}. All other sessions end.
+              For {user.name}, {user.email}. A change ends all other sessions.
             </p>
             <PasswordForm />
           </section>
@@ -109,6 +110,13 @@ function PasswordForm() {
   )
 }
 
+const HEADS = [
+  { text: 'Browser' },
+  { text: 'Last used' },
+  { text: 'Signed in' },
+  { text: 'End', isHidden: true },
+] as const
+
 function Sessions() {
   const query = useQuery({
     queryKey: SESSIONS,
@@ -128,18 +136,9 @@ function Sessions() {
         />
       ) : (
         <table className="cards">
-          <thead>
-            <tr>
-              <th scope="col">Browser</th>
-              <th scope="col">Last used</th>
-              <th scope="col">Signed in</th>
-              <th scope="col">
-                <span className="vh">End</span>
-              </th>
-            </tr>
-          </thead>
+          <Heads heads={HEADS} />
           {query.data === undefined ? (
-            <GreyRows rows={2} columns={4} />
+            <GreyRows rows={2} heads={HEADS} />
           ) : (
             <tbody>
               {query.data.data.map((session) => (
@@ -191,7 +190,7 @@ function SessionRow({ session }: { session: Session }) {
     <tr>
       <td>
         <b>{browserName(session.agent)}</b>{' '}
-        {session.current && <span className="dimmed">this one</span>}
+        {session.current && <span className="dimmed">this browser</span>}
         <span className="two mono">{session.address ?? 'address unknown'}</span>
       </td>
       <td className="text-ink-2">
