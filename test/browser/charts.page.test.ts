@@ -118,7 +118,7 @@ const SCREENS: readonly Screen[] = [
   },
   { name: 'usage-by-tag', path: `${at('usage')}?by=tag`, text: 'All requests, each once' },
   ...answeredScreens({ path: `${at('usage')}?by=tag&measure=tokens`, pathEnd: '/usage/report' }, [
-    ['usage-by-tag-none', json(USAGE_WITHOUT_TAGS), 'No request in this range has a tag'],
+    ['usage-by-tag-none', json(USAGE_WITHOUT_TAGS), 'No request in this period has a tag'],
   ]),
   {
     name: 'usage-by-tag-empty',

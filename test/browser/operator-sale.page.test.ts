@@ -44,7 +44,7 @@ const SCREENS: readonly Screen[] = [
     name: 'op-purchase-dismiss',
     path: PATH,
     act: press('Dismiss $900.00 of Helix Lab'),
-    text: /Its \$900.00 are never added\./,
+    text: /No credit is added for it\./,
   },
 ]
 

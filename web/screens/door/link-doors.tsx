@@ -105,7 +105,7 @@ export function Invitation() {
               <NameField error={wrong('name')} />
               <NewPassword
                 error={wrong('password')}
-                hint="At least 12 characters. Your own password, if you are a user already."
+                hint="At least 12 characters. If you are a user already, your own password."
               />
             </>
           )}

@@ -20,7 +20,7 @@ export function ShowFactor() {
   const canSign = hasPasskeys() && kinds.includes('passkey')
   const [isByCode, setByCode] = useState(false)
   return (
-    <Door title="Second step" lead={<Lead email={email} />}>
+    <Door title="Second factor" lead={<Lead email={email} />}>
       {canSign && !isByCode ? (
         <ByPasskey next={next} onCode={() => setByCode(true)} />
       ) : (

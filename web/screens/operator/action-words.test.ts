@@ -37,9 +37,9 @@ test('a change says what its fields were before, and leaves out what stayed', ()
 
 test('credit says the balance before and after it, and a settled request its charge', () => {
   const credit = { ...ACTION, action: 'addCredit', amount: -2_500_000 }
-  expect(changeWords({ ...credit, before: { balance: 1_000_000 } })).toBe(
-    'Balance $1.00 → −\u2060$1.50',
-  )
+  expect(
+    changeWords({ ...credit, detail: { purse: 'backed' }, before: { balance: 1_000_000 } }),
+  ).toBe('Kind paid credit · Balance $1.00 → −\u2060$1.50')
   const settled = { ...ACTION, action: 'settleRequest', amount: 18_530 }
   const before = { state: 'unresolved', charge: 0 }
   expect(changeWords({ ...settled, before })).toBe('Charge $0.00 → $0.0185')

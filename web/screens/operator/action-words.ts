@@ -127,7 +127,7 @@ const FIELDS: Readonly<Record<string, Field>> = {
     show: (value) => percentOf(Number(value)),
     none: 'that of the model',
   },
-  purse: { word: 'Credit', show: (value) => (value === 'backed' ? 'paid' : String(value)) },
+  purse: { word: 'Kind', show: (value) => (value === 'backed' ? 'paid credit' : 'free credit') },
   reference: { word: 'Reference' },
   role: { word: 'Role' },
   note: { word: 'Note' },

@@ -175,7 +175,7 @@ function Catalog({ health: { catalog } }: { health: Health }) {
         <span className="note" role="status">
           {done !== null &&
             !refresh.isPending &&
-            `${count(done.models)} models read, ${count(done.skipped.length)} not offered.`}
+            `${counted(done.models, 'model')} read, ${count(done.skipped.length)} not offered.`}
         </span>
       </div>
     </div>

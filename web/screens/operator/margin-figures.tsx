@@ -113,7 +113,7 @@ function topUpsOf({ now, before }: NonNullable<MarginFiguresProps['topUps']>): F
 /** By position: the figures, and those that they are compared with. */
 function marginOf(now: MarginTotals, before: MarginTotals | null): Omit<Figure, 'title'> {
   if (now.margin === null) {
-    return { value: '–', note: `the cost of ${count(now.uncosted)} requests is not known` }
+    return { value: '–', note: `the cost of ${counted(now.uncosted, 'request')} is not known` }
   }
   const share = marginShare(now) ?? '0%'
   const was = before === null ? null : marginShare(before)

@@ -170,8 +170,8 @@ function WhatHappens({ account, move, amountMicros, day }: WhatHappensProps) {
         <p aria-live="polite">
           {name} has {money(free.available)} of free credit. Then it has{' '}
           <b>{money(free.available + amountMicros)}</b>, all of it until{' '}
-          {day === '' ? 'that day' : dayOf(laterOf(day, free.expires_at), new Date(0))}, for texts
-          of models with open weights.
+          {day === '' ? 'that day' : dayOf(laterOf(day, free.expires_at), new Date(0))}, for
+          open-weight text models.
         </p>
       )
     default: {

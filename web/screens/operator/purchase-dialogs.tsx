@@ -41,8 +41,8 @@ export function CreditPurchase({ purchase, onClose }: PurchaseDialogProps) {
         {account === undefined
           ? `The account gets ${money(credit)} of paid credit.`
           : `${account.name} has ${money(account.credit.backed.available)} available now, and ${money(account.credit.backed.available + credit)} then.`}{' '}
-        The provider is asked for the payment once more first. A part that was refunded meanwhile is
-        not added.
+        tollgate first asks the provider about the payment again. A part that was refunded meanwhile
+        is not added.
       </p>
     </Confirm>
   )
@@ -65,8 +65,8 @@ export function DismissPurchase({ purchase, onClose }: PurchaseDialogProps) {
       <form className="contents" onSubmit={submit}>
         <Facts purchase={purchase} />
         <p>
-          Its {money(purchase.credit)} are never added. The gateway pays nothing back: do that at
-          the provider of the payment.
+          No credit is added for it. tollgate does not refund the payment: do that at the payment
+          provider.
         </p>
         <Field
           label="Why"
@@ -74,7 +74,7 @@ export function DismissPurchase({ purchase, onClose }: PurchaseDialogProps) {
           required
           maxLength={500}
           autoComplete="off"
-          hint="For the record, such as: paid back on 21 November."
+          hint="For the record, such as: refunded on 21 November."
           error={isOfNote ? error.message : null}
         />
         <FormEnd
@@ -94,12 +94,12 @@ function Facts({ purchase }: { purchase: ListedPurchase }) {
   const { id, account_id: accountId, account_name: name, paid, payment_ref: ref } = purchase
   return (
     <p>
-      Of {name} (<span className="mono break-all">{accountId}</span>):{' '}
-      <span className="mono break-all">{id}</span>, {byMethod(purchase)}
+      Of {name} (<span className="mono wrap-anywhere">{accountId}</span>):{' '}
+      <span className="mono wrap-anywhere">{id}</span>, {byMethod(purchase)}
       {paid !== null && `, paid ${paidText(paid)}`}
       {ref !== null && (
         <>
-          , at the provider <span className="mono break-all">{ref}</span>
+          , at the provider <span className="mono wrap-anywhere">{ref}</span>
         </>
       )}
     </p>

@@ -41,10 +41,10 @@ export function SettleRequest({ request, onClose }: SettleRequestProps) {
       <form className="contents" onSubmit={submit}>
         <p>
           {request.model} of {request.account_name},{' '}
-          <span className="mono break-all">{request.id}</span>
+          <span className="mono wrap-anywhere">{request.id}</span>
           {request.generation_id !== null && (
             <>
-              , at the provider <span className="mono break-all">{request.generation_id}</span>
+              , at the provider <span className="mono wrap-anywhere">{request.generation_id}</span>
             </>
           )}
         </p>

@@ -9,7 +9,8 @@ import { refusalOf } from '../../parts/refusal.ts'
 import { useOperatorWrite } from './use-operator-write.ts'
 
 const EVENT_WORDS: Readonly<Record<WebhookEvent, string>> = {
-  'balance.low': 'The paid credit of an account falls below its low amount, $5 unless set.',
+  'balance.low':
+    'The paid credit of an account falls below its low-credit alert, $5.00 unless changed.',
   'key.limit_near': 'A key has spent 90% of its credit limit or of its allowance.',
   'request.unresolved': 'The charge of a request is still unknown a minute after its end.',
   'purchase.reversed':

@@ -35,8 +35,8 @@ export function KeysBySpend({ keys, range }: KeysBySpendProps) {
         </Link>
       </header>
       {keys.length === 0 ? (
-        <Empty title="No key was used in this range.">
-          <p>Choose a longer range to see earlier requests.</p>
+        <Empty title="No key was used in this period.">
+          <p>Choose a longer period to see earlier requests.</p>
         </Empty>
       ) : (
         <table className="cards">
@@ -56,7 +56,10 @@ export function KeysBySpend({ keys, range }: KeysBySpendProps) {
                 </ShareCell>
                 <td className="num">
                   {count(key.requests)}
-                  <span className="only-s dimmed"> requests</span>
+                  <span className="only-s dimmed">
+                    {' '}
+                    {key.requests === 1 ? 'request' : 'requests'}
+                  </span>
                 </td>
                 <td className="num hide-s">{percent(key.failed, key.requests)}</td>
                 <td className="num">

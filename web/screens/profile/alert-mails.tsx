@@ -29,8 +29,8 @@ export function AlertMails() {
             onChange={(event) => change.mutate(event.target.checked)}
           />
           <span>
-            At 75, 90 and 100% of the credit, of an allowance and of a key’s limit, and a week
-            before free credit ends
+            At 75%, 90% and 100% of the credit, of an allowance and of a key’s limit, and a week
+            before free credit expires
           </span>
         </label>
         <p className="note">

@@ -22,7 +22,7 @@ export function RecoveryCodes({ codes, onDone }: RecoveryCodesProps) {
       <footer>
         <CopyButton text={codes.join('\n')} label="Copy the recovery codes" />
         <button type="button" className="btn pri" onClick={onDone}>
-          I have kept them
+          I saved the codes
         </button>
       </footer>
     </>

@@ -79,7 +79,7 @@ function ProveApp({ begun, cancel, onAdded }: SetUpAppProps & { readonly begun: 
       <footer>
         {cancel}
         <button type="submit" className="btn pri" disabled={add.isPending}>
-          Turn it on
+          Turn on
         </button>
       </footer>
     </form>
