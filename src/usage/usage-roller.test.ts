@@ -52,8 +52,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   }
 
   test('a request whose id a clock made that was days behind for a moment is rolled up, though its hour was before', async () => {
-    const history = new UsageHistory(await open({ limits: UNREACHED_LIMITS }))
-    await history.setUp()
+    const history = await UsageHistory.open(open)
     const clock = { nowMs: history.nowMs }
     const idHours = new IdHours({ nowMs: () => clock.nowMs })
     const { roller, late } = rollerOf(history, () => idHours.take())
@@ -83,8 +82,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   })
 
   test('an hour that counts as rolled up no more is rolled up again by a process that had seen it rolled up', async () => {
-    const history = new UsageHistory(await open({ limits: UNREACHED_LIMITS }))
-    await history.setUp()
+    const history = await UsageHistory.open(open)
     const { roller } = rollerOf(history)
     await history.settle(await history.open(0, history.nowMs), finalOf(micros(1)))
     history.wait(18 * HOUR_MS)

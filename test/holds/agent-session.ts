@@ -7,10 +7,10 @@ import { DEFAULT_PUBLIC_NAMES } from '../../src/formats/testing/exchange.ts'
 import { sizeHold } from '../../src/journey/hold-size/hold.ts'
 import { costOfUsage } from '../../src/journey/settle/usage-charge.ts'
 import { parseJsonBody } from '../../src/json/body.ts'
-import { usageOf } from '../../src/vocabulary/testing/token-usage.ts'
 import { chargeForCost } from '../../src/vocabulary/money.ts'
 import type { Offer } from '../../src/vocabulary/offer.ts'
 import type { TokenUsage } from '../../src/vocabulary/outcome.ts'
+import { usageOf } from '../../src/vocabulary/testing/token-usage.ts'
 
 /** What became of a session of a coding agent on an amount of credit. */
 export interface Session {
