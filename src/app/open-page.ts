@@ -133,7 +133,10 @@ export async function makeSetupLink({
   return `${config.TOLLGATE_PUBLIC_URL ?? reachable(address)}/app/setup#${text}`
 }
 
-/** An address of this machine, where the server listens on all of them. */
+/**
+ * The server's address by the name of this machine, which `pageUrlOf` has too: a session that began at 127.0.0.1 would be
+ * missing when a payment leads back to localhost. Browsers have passkeys at host names alone.
+ */
 function reachable(address: string): string {
-  return address.replace(/^(http:\/\/)(?:0\.0\.0\.0|\[::\])/, '$1localhost')
+  return address.replace(/^(http:\/\/)(?:0\.0\.0\.0|127\.0\.0\.1|\[::1?\])(?=:|$)/, '$1localhost')
 }

@@ -6,6 +6,7 @@ import { expect } from 'vitest'
 import { type Mailbox, type ReceivedMail, startMailbox } from '../../src/mail/testing/mailbox.ts'
 import { type ServeProcess, serve } from '../tollgate-process.ts'
 import { expectGoodPage, openWindow } from './chromium.ts'
+import { setupLink } from './on-gateway.ts'
 import { test as inBrowser } from './page-test.ts'
 
 /** Ways in by email, on a real gateway before a real mail server. */
@@ -34,7 +35,7 @@ async function openMailed(settings: Readonly<Record<string, string>> = {}): Prom
 /** The sign-in, in the browser of a person who has set the gateway up, and whose session is gone. */
 async function openDoor(context: BrowserContext, { gateway }: Mailed): Promise<Page> {
   const page = await context.newPage()
-  const [link = ''] = /https?:\/\/\S+\/app\/setup#\S+/.exec(gateway.greeting) ?? []
+  const link = setupLink(gateway)
   await page.goto(link)
   await page.getByLabel('Name', { exact: true }).fill('Ada')
   await page.getByLabel('Email').fill(EMAIL)

@@ -33,11 +33,11 @@ export const test = inBrowser.extend(
   async ({}, { onCleanup }): Promise<PageGateway> => servePage({}, onCleanup),
 )
 
-/** The link that the start printed. */
+/** The link that the start printed, at the address that tests open pages by: the browser has a session for each host name. */
 export function setupLink(gateway: ServeProcess): string {
-  const [link] = /https?:\/\/\S+\/app\/setup#\S+/.exec(gateway.greeting) ?? []
-  if (link === undefined) throw new Error(`no setup link was printed: ${gateway.greeting}`)
-  return link
+  const [, path] = /http:\/\/localhost:\d+(\/app\/setup#\S+)/.exec(gateway.greeting) ?? []
+  if (path === undefined) throw new Error(`no setup link was printed: ${gateway.greeting}`)
+  return `${gateway.address}${path}`
 }
 
 /** Makes the first operator, Ada, who owns the first account. */
