@@ -4,7 +4,7 @@ import { nameOf } from './syntax.ts'
 
 const RUNNERS = new Set(['bench', 'describe', 'it', 'suite', 'test'])
 const LEFT_OUT = new Set(['fails', 'only', 'runIf', 'skip', 'skipIf', 'todo'])
-const MOCKS = new Set(['doMock', 'mock'])
+const MOCKS = new Set(['doMock', 'hoisted', 'importActual', 'importMock', 'mock'])
 const SLEEPS = new Set(['setInterval', 'setTimeout'])
 const TIMED = new Set([...RUNNERS, 'afterAll', 'afterEach', 'beforeAll', 'beforeEach'])
 const BOUNDED_WAITS = new Set(['setConfig', 'waitFor', 'waitUntil'])

@@ -99,7 +99,7 @@ export const limits: Checks = {
     const told = tell`budget ${{ budget }}: ${ran}, billed ${{ billed }}`
     return judge(billed <= budget * lab.adapter.fee_factor, told)
   }),
-  phantom: check('nothing stays reserved for requests that ended', phantom, 240),
+  phantom: check('nothing stays held for requests that ended', phantom, 240),
   negative: check('money is never below zero', async (lab) => {
     const left = lab.need('left')
     const purse = await lab.fund(budgetOf(lab))

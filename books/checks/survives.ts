@@ -29,7 +29,7 @@ export function survivalText(agesS: readonly number[], count: number) {
   return tell`; no charge of the last ${Math.ceil(agesS[0] ?? 0)} s survives`
 }
 
-/** How much stays reserved, and for how long. */
+/** How much stays held, and for how long. */
 async function holding(lab: Lab, purse: Purse) {
   const { held } = lab.adapter
   if (held === undefined) return ''

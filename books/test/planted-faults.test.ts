@@ -33,7 +33,7 @@ describe.concurrent('a gateway with one planted fault', () => {
     expect(faulty?.figures?.['single']).toBeLessThan(honest?.figures?.['single'] ?? 0)
   })
 
-  test('that lets too much be spent is not blamed for what stays reserved', async () => {
+  test('that lets too much be spent is not blamed for what stays held', async () => {
     const [outcome] = await foundBy('phantom', 'last-cent')
     expect([outcome?.verdict, outcome?.words]).toEqual(['pass', expect.any(String)])
   })
@@ -48,7 +48,7 @@ describe.concurrent('a gateway with one planted fault', () => {
     expect(faulty?.figures?.['hungCharged']).toBeGreaterThan(0)
   })
 
-  test('that forgets in a crash is told how much, and what stays reserved', async () => {
+  test('that forgets in a crash is told how much, and what stays held', async () => {
     const [[honest], [faulty], [holding]] = [
       await foundBy('kill', 'none'),
       await foundBy('kill', 'kill'),

@@ -45,7 +45,8 @@ test.each(COMMANDS)(
     const { out } = await line.run(...words.split(' '), '--help')
     if (words !== 'serve') expect(out).toMatch(/^ {2}--json /m)
     // Arguments and options are wrapped to the width of the terminal.
-    const below = out.slice(out.indexOf('-h, --help'))
+    const [, below = ''] = out.split('-h, --help')
+    expect(below).not.toBe('')
     expect(below.split('\n').filter((text) => text.length > 88)).toEqual([])
   },
 )

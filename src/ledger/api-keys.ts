@@ -109,7 +109,7 @@ export async function getPlaygroundKey(
   return row ?? null
 }
 
-/** The name and limit of the key that the first request of the Playground creates. */
+/** The limits and the spend of the key that the first request of the Playground creates. */
 export const NEW_PLAYGROUND_KEY: KeySpending = {
   ...API_KEYS.start,
   creditLimitMicros: PLAYGROUND_LIMIT_MICROS,

@@ -77,7 +77,7 @@ export class Doubts {
     return this.#serially(() => this.#save(unit))
   }
 
-  /** Notes that a reported cost agreed with the provider's record; `agreedMin` of these in a row end a doubt. */
+  /** Notes that a reported cost, or the usage of the upstream's key, agreed with the provider's record; `agreedMin` of these in a row end a doubt. */
   async agreed(unit: DoubtUnit, agreedMin: number): Promise<void> {
     const doubt = this.#open.get(nameOf(unit))
     if (doubt === undefined) return

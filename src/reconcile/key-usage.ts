@@ -7,7 +7,7 @@ import { firstIdOf } from '../vocabulary/ids.ts'
 import { type Micros, micros, microsOfDecimal } from '../vocabulary/money.ts'
 import { type Doubts, wholeOf } from './doubts.ts'
 
-/** How many comparisons with the usage of the upstream's key. */
+/** How many comparisons in a row must agree to end a doubt about the upstream. */
 const AGREED_COMPARISONS_MIN = 3
 
 interface KeyUsageInput {

@@ -18,7 +18,7 @@ export type Doubt =
   | 'otherGeneration'
   /** Its cost is zero, though the answer reported a cost or tokens. */
   | 'zeroCost'
-  /** Its cost is above a million dollars, which no request costs. */
+  /** Its charge would be above a million dollars, which no request costs. */
   | 'absurdCost'
 
 export interface LookupsInput {

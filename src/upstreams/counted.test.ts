@@ -296,10 +296,10 @@ test('the counts of a response that failed are its cost, streamed or not', () =>
   const usage = { input_tokens: 30, output_tokens: 7 }
   const response = { id: 'resp_1', status: 'failed', error: { code: 'server_error' }, usage }
   const counted = { ...NOTHING, usage: COUNTED, countsAreCost: true }
-  for (const of of [wire(openai, 'responses'), wire(openaiCompatible, 'responses')]) {
-    expect(of.readAnswer(answerOf(response)).reported).toEqual(counted)
+  for (const each of [wire(openai, 'responses'), wire(openaiCompatible, 'responses')]) {
+    expect(each.readAnswer(answerOf(response)).reported).toEqual(counted)
     const event = JSON.stringify({ type: 'response.failed', response })
-    expect(read(of, [event]).reported).toEqual(counted)
+    expect(read(each, [event]).reported).toEqual(counted)
   }
 })
 
@@ -308,9 +308,9 @@ test.each(['completed', 'incomplete', 'cancelled', 'failed'])(
   (status) => {
     const usage = { input_tokens: 30, output_tokens: 7, total_tokens: 37 }
     const terminal = { type: `response.${status}`, response: { id: 'r', status, usage } }
-    for (const of of [wire(openai, 'responses'), wire(openaiCompatible, 'responses')]) {
+    for (const each of [wire(openai, 'responses'), wire(openaiCompatible, 'responses')]) {
       const error = { type: 'error', code: 'server_error', message: 'x' }
-      const { readings, reported } = read(of, [JSON.stringify(error), JSON.stringify(terminal)])
+      const { readings, reported } = read(each, [JSON.stringify(error), JSON.stringify(terminal)])
       expect(readings.map(({ kind }) => kind)).toEqual(['error', 'drop'])
       expect(reported).toEqual({ ...NOTHING, usage: COUNTED, countsAreCost: true })
     }

@@ -42,11 +42,11 @@ test('beside an open request, models and accounts of the list are whole', async 
 }) => {
   await page.goto(`${server.address}/app/${ACTIVITY}?request=${FINAL?.id}`)
   await page.getByText('Generation ID').waitFor()
+  await page.locator('td.model').getByText('Night Shift').first().waitFor()
   const cut = await page
     .locator('td.model')
     .evaluateAll((cells) => cells.filter((cell) => cell.scrollWidth > cell.clientWidth).length)
   expect(cut).toBe(0)
-  await page.locator('td.model').getByText('Night Shift').first().waitFor()
 })
 
 test('an operator reads the requests of all accounts, and of the one that is picked', async ({

@@ -105,6 +105,6 @@ test('its command runs it on the store, with --json and in words, by the same ru
   expect(await line.run('toy', 'count', 'acct_0')).toEqual({
     exitCode: 3,
     out: '',
-    notes: 'tollgate: No account has the ID "acct_0".\n',
+    notes: 'tollgate: No account has the ID "acct_0". `tollgate account list` shows the IDs.\n',
   })
 })

@@ -79,7 +79,7 @@ export class RunningSeconds {
     this.#lastMs = clock.nowMs()
   }
 
-  /** The current second since the Unix epoch. It never goes back, even if the clock is set back. */
+  /** The current second: that of Unix time until the clock is first set back. It never goes back. */
   now(): number {
     const nowMs = this.#clock.nowMs()
     if (nowMs < this.#lastMs) this.#setBackMs += this.#lastMs - nowMs

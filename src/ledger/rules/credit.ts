@@ -33,7 +33,7 @@ export function post(work: UnitOfWork, account: AccountRow, posting: Posting): A
 
 /**
  * Whether an entry adds credit, after which the alerts of an account start again. A reversal adds credit if a dispute
- * was won.
+ * was won or a refund failed.
  */
 export function isCredit({ kind, amountMicros }: Pick<Entry, 'kind' | 'amountMicros'>): boolean {
   return amountMicros > 0 && ENTRY_FACTS[kind].adds !== null

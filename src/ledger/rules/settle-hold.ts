@@ -33,8 +33,8 @@ export function settleHold(work: UnitOfWork, input: SettleInput, nowMs: number):
 }
 
 /**
- * Counts the tokens that were used instead of the most that the request could use. A released request counts none; any
- * other request without counts keeps that most.
+ * Counts the tokens that were used instead of the most that the request could use. Without counts, a released
+ * request counts none, and any other request keeps that most.
  */
 function recountTokens(work: UnitOfWork, row: RequestRow): void {
   const { tokenCount: count, usage, state } = row

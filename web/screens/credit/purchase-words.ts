@@ -58,7 +58,7 @@ export const REVERSAL_WORDS: Readonly<Record<Reversal, StateWords>> = {
   disputed: {
     word: 'Disputed',
     tone: 'bad',
-    next: 'The disputed credit is removed unless the dispute is won.',
+    next: 'Its credit was removed. It is added again if the dispute is won.',
   },
 }
 

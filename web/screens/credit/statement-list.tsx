@@ -102,7 +102,8 @@ function Nothing({ isTopUps, isNew }: { isTopUps: boolean; isNew: boolean }) {
 function sumsText(lines: readonly Line[]): string {
   const spent = -sumOf(lines.filter(isSpend))
   const added = sumOf(lines.filter(isTopUp))
-  const reversals = lines.filter(({ kind }) => kind === 'reversal')
+  // Not those that a won dispute or a failed refund undid: their lines name them.
+  const reversals = lines.filter(({ kind, amount }) => kind === 'reversal' && amount < 0)
   const removed = reversals.length === 0 ? '' : `, ${money(-sumOf(reversals))} refunded or disputed`
   return `${money(spent, 4)} charged, ${money(added)} added${removed}`
 }

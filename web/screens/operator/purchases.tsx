@@ -145,7 +145,7 @@ function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
       </td>
       <td>
         <span className={`chip ${tone}`}>{state === 'held' ? 'On hold' : word}</span>
-        {isOpen && reversal !== null && (
+        {state !== 'credited' && reversal !== null && (
           <>
             {' '}
             <ReversalChip reversal={reversal} />
