@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ENTRIES_A_SUM } from '../ledger/activity/entry-sums.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { micros } from '../vocabulary/money.ts'
-import { DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
+import { DAY_HOURS, HOUR_MS, watchedHourAt } from '../vocabulary/usage-step.ts'
 import { IdHours } from './id-hours.ts'
 import { finalOf, HISTORY_FROM_MS, UsageHistory } from './testing/usage-history.ts'
 import { pauseMsAfter, UsageRoller } from './usage-roller.ts'
@@ -77,6 +77,30 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await roller.pass()
     expect(late).toEqual([Math.floor(HISTORY_FROM_MS / HOUR_MS)])
     expect(await marksOf(history)).toEqual(marks)
+    await history.audit()
+    await history.bench.close()
+  })
+
+  test('a request whose id a clock made that was a day behind is rolled up, though its hour is no longer watched', async () => {
+    const history = await UsageHistory.open(open)
+    const clock = { nowMs: history.nowMs }
+    const idHours = new IdHours({ nowMs: () => clock.nowMs })
+    const { roller, late } = rollerOf(history, () => idHours.take())
+    await history.settle(await history.open(0, idHours.nowMs()), finalOf(micros(1)))
+    history.wait(4 * DAY_HOURS * HOUR_MS)
+    await roller.pass()
+
+    const oldestWatched = watchedHourAt(history.nowMs)
+    clock.nowMs = oldestWatched * HOUR_MS
+    const idMs = idHours.nowMs()
+    await roller.pass()
+    // Its body is read while the hour of its id leaves the watched ones.
+    history.wait(HOUR_MS)
+    clock.nowMs = history.nowMs
+    await roller.pass()
+    await history.settle(await history.open(0, idMs), finalOf(micros(1)))
+    await roller.pass()
+    expect(late).toEqual([oldestWatched])
     await history.audit()
     await history.bench.close()
   })

@@ -158,8 +158,10 @@ export class UsageRoller {
 
   /** A clock that was behind for a short while, as after a machine was frozen, has made ids of hours that nobody watches. */
   #watchFarHours(watchedHour: number): void {
+    // An hour that is still watched may be left by the time that the hold of its id opens.
+    const keptHour = watchedHour + Math.ceil(ID_AGE_MS_MAX / HOUR_MS) + 1
     for (const hour of this.#input.takeIdHours?.() ?? []) {
-      if (hour < watchedHour) this.#farHours.set(hour, ID_AGE_PASSES)
+      if (hour < keptHour) this.#farHours.set(hour, ID_AGE_PASSES)
     }
   }
 
