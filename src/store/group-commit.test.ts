@@ -90,6 +90,25 @@ test('commands of the same event share a commit', async () => {
   expect(store.batches).toEqual([[2, 4]])
 })
 
+test('commands that each turn of the event loop brings share a commit, for two milliseconds', async () => {
+  const store = createScriptedStore()
+  let nowMs = 0
+  const commits = new GroupCommit({ ...settings, commit: store.commit, elapsedMs: () => nowMs })
+  const taken: Promise<string>[] = []
+  for (const command of [2, 4, 6, 8]) {
+    // It comes before the turn that the commit waits for.
+    const next = turn()
+    if (command === 8) nowMs = 2
+    taken.push(commits.submit(command))
+    await next
+  }
+  taken.push(commits.submit(10))
+  await store.finishNext()
+  await store.finishNext()
+  await Promise.all(taken)
+  expect(store.batches).toEqual([[2, 4, 6, 8], [10]])
+})
+
 test('a batch has a bound, and those that came first are in it', async () => {
   const store = createScriptedStore()
   const commits = new GroupCommit({ ...settings, commit: store.commit, batchCommandsMax: 2 })

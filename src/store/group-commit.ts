@@ -55,6 +55,9 @@ const AWAITED_MS_MAX = 7_500
 
 const LOOK_MS = 250
 
+/** How long a commit waits for further commands while they keep coming. A request that is alone waits one turn. */
+const GATHER_MS_MAX = 2
+
 /** How long a batch whose rows are locked is run again by its owners. */
 const APART_MS_MAX = 2_000
 
@@ -187,8 +190,7 @@ export class GroupCommit<Command, Answer> {
   async #run(): Promise<void> {
     while (this.#queue.length > 0) {
       if (this.#pause !== null) await this.#waitFor(this.#pause)
-      // One turn of the event loop: commands of all that it has just read share a commit.
-      await turn()
+      await this.#gather()
       this.#pause = this.#beginPause()
       const batch = this.#takeBatch()
       this.#sent = batch
@@ -197,6 +199,16 @@ export class GroupCommit<Command, Answer> {
       this.#sent = []
     }
     this.#running = null
+  }
+
+  /** Waits for as long as each turn of the event loop brings more commands: they share the commit. */
+  async #gather(): Promise<void> {
+    const { elapsedMs } = this.#input
+    const untilMs = elapsedMs() + GATHER_MS_MAX
+    for (let known = 0; known < this.#queue.length && elapsedMs() < untilMs; ) {
+      known = this.#queue.length
+      await turn()
+    }
   }
 
   /** Waits for the pause between commits, as long as no client waits for a command of the next one. */
