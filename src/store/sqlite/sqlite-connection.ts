@@ -15,6 +15,13 @@ export interface SqliteConnectionInput {
 
 const BUSY_TIMEOUT_MS_DEFAULT = 5_000
 const LOG_AGAIN_MS = 5
+
+/**
+ * The pages of SQLite's log (16 MB) from which on a commit writes them back to the file. A page that many commits change
+ * is written back once: at SQLite's own 1,000 pages, this was a sixth of the ledger's CPU under load.
+ */
+const LOG_PAGES_MAX = 4_000
+
 const NOBODY_WAKES = new Int32Array(new SharedArrayBuffer(4))
 
 /**
@@ -31,7 +38,10 @@ export function openSqliteConnection(input: SqliteConnectionInput): DatabaseSync
     timeout,
   })
   try {
-    if (input.readOnly !== true) writeAhead(connection, timeout)
+    if (input.readOnly !== true) {
+      writeAhead(connection, timeout)
+      connection.exec(`pragma wal_autocheckpoint = ${LOG_PAGES_MAX}`)
+    }
     connection.exec('pragma synchronous = full')
   } catch (error) {
     connection.close()
