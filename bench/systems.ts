@@ -146,8 +146,8 @@ export async function startGateway(input: StartGatewayInput): Promise<RunningGat
       PORT: '0',
       DATABASE_URL: url,
       ...upstreamSettings(input, folder),
-      // So soon that it counts to the round. An older checkout knows no such setting.
-      ...(input.checkout === undefined ? { TOLLGATE_STANDS_AFTER_MS: '1000' } : {}),
+      // So soon that it counts to the round.
+      TOLLGATE_STANDS_AFTER_MS: '1000',
       ...input.settings,
     },
     logFile: join(folder, 'gateway.log'),
