@@ -17,11 +17,7 @@ export function Answer<Data>({ query, noun, grey, children }: AnswerProps<Data>)
   if (data === undefined && query.isError) {
     return (
       <section className="card">
-        <Failed
-          what={`The ${noun} could not be loaded.`}
-          error={query.error}
-          onRetry={() => query.refetch()}
-        />
+        <Failed what={`The ${noun} could not be loaded.`} query={query} />
       </section>
     )
   }

@@ -106,7 +106,7 @@ export function ListCard<Row>(props: ListCardProps<Row>) {
     >
       {header}
       {rows === undefined && query.isError ? (
-        <Failed what={failed} error={query.error} onRetry={() => query.refetch()} />
+        <Failed what={failed} query={query} />
       ) : rows?.length === 0 ? (
         empty
       ) : (

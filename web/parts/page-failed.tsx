@@ -13,8 +13,7 @@ export function PageFailed({ error }: { error: Error }) {
         <div className="card">
           <Failed
             what="The page could not be shown."
-            error={error}
-            onRetry={() => location.reload()}
+            query={{ error, refetch: () => location.reload() }}
           />
         </div>
       </main>

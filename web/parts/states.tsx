@@ -13,24 +13,25 @@ import { minuteTime } from '../format/time.ts'
 interface FailedProps {
   /** The failure in words: "The keys could not be loaded." */
   readonly what: string
-  readonly error: Error
-  readonly onRetry: () => void
+  /** The query that failed; read again by a button. */
+  readonly query: { readonly error: Error | null; readonly refetch: () => unknown }
 }
 
 /** A failure to read, its cause, its request, and a button to try again. */
-export function Failed({ what, error, onRetry }: FailedProps) {
-  if (error instanceof ApiError && error.code === NO_ANSWER) return <Away onRetry={onRetry} />
+export function Failed({ what, query: { error, refetch } }: FailedProps) {
+  const retry = () => void refetch()
+  if (error instanceof ApiError && error.code === NO_ANSWER) return <Away onRetry={retry} />
   const requestId = error instanceof ApiError ? error.requestId : null
   return (
     <div className="blank" role="alert">
       <h2>{what}</h2>
-      <p>{error.message}</p>
+      <p>{error?.message}</p>
       {requestId !== null && (
         <p className="note">
           Request <span className="mono">{requestId}</span>
         </p>
       )}
-      <button type="button" className="btn" onClick={onRetry}>
+      <button type="button" className="btn" onClick={retry}>
         Try again
       </button>
     </div>

@@ -21,8 +21,7 @@ export function ScreenFailed({ error }: { error: Error }) {
       <h1 className="vh">The page could not be shown</h1>
       <Failed
         what="The page could not be shown."
-        error={error}
-        onRetry={() => void router.invalidate()}
+        query={{ error, refetch: () => void router.invalidate() }}
       />
     </section>
   )

@@ -51,11 +51,7 @@ export function Drawer({ requestId, row, source, keyNameOf, onClose }: DrawerPro
       {request !== undefined ? (
         <Parts request={request} keyName={keyNameOf(request)} />
       ) : query.isError ? (
-        <Failed
-          what="The request could not be loaded."
-          error={query.error}
-          onRetry={() => query.refetch()}
-        />
+        <Failed what="The request could not be loaded." query={query} />
       ) : (
         <Shape />
       )}

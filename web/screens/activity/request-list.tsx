@@ -41,11 +41,7 @@ export function RequestList(props: RequestListProps) {
   if (newest.data === undefined && newest.isError) {
     return (
       <section className="card">
-        <Failed
-          what="The requests could not be loaded."
-          error={newest.error}
-          onRetry={() => newest.refetch()}
-        />
+        <Failed what="The requests could not be loaded." query={newest} />
       </section>
     )
   }

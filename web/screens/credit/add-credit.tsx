@@ -19,11 +19,7 @@ export function AddCredit({ onClose }: { onClose: () => void }) {
     return (
       <Dialog title="Add credit" onClose={onClose}>
         {query.isError ? (
-          <Failed
-            what="The ways to pay could not be loaded."
-            error={query.error}
-            onRetry={() => query.refetch()}
-          />
+          <Failed what="The ways to pay could not be loaded." query={query} />
         ) : (
           <GreyForm />
         )}

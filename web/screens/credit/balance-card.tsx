@@ -31,11 +31,7 @@ export function BalanceCard({ balance, statement, range, spanOf, onRange }: Bala
   if (balance.data === undefined && balance.isError) {
     return (
       <section className="card mb-4">
-        <Failed
-          what="The balance could not be loaded."
-          error={balance.error}
-          onRetry={() => balance.refetch()}
-        />
+        <Failed what="The balance could not be loaded." query={balance} />
       </section>
     )
   }
@@ -92,11 +88,7 @@ function Days({ statement }: { statement: UseQueryResult<Statement> }) {
     return (
       <div className="px-5 pt-2 pb-4">
         {statement.isError ? (
-          <Failed
-            what="The balance by day could not be loaded."
-            error={statement.error}
-            onRetry={() => statement.refetch()}
-          />
+          <Failed what="The balance by day could not be loaded." query={statement} />
         ) : (
           <Grey width="100%" height={208} />
         )}

@@ -23,11 +23,7 @@ export function Deposit({ method, onClose }: DepositProps) {
   })
   if (query.data === undefined) {
     return query.isError ? (
-      <Failed
-        what="The address could not be loaded."
-        error={query.error}
-        onRetry={() => query.refetch()}
-      />
+      <Failed what="The address could not be loaded." query={query} />
     ) : (
       <GreyForm />
     )

@@ -24,11 +24,7 @@ export function Pending({ bought }: { bought: string | null }) {
   if (query.data === undefined && query.isError) {
     return (
       <section className="card mb-4">
-        <Failed
-          what="The pending purchases could not be loaded."
-          error={query.error}
-          onRetry={() => query.refetch()}
-        />
+        <Failed what="The pending purchases could not be loaded." query={query} />
       </section>
     )
   }

@@ -22,11 +22,7 @@ export function Receipt({ purchaseId, onClose }: ReceiptProps) {
       {query.data !== undefined ? (
         <Lines receipt={query.data} />
       ) : query.isError ? (
-        <Failed
-          what="The receipt could not be loaded."
-          error={query.error}
-          onRetry={() => query.refetch()}
-        />
+        <Failed what="The receipt could not be loaded." query={query} />
       ) : (
         <GreyForm />
       )}

@@ -57,11 +57,7 @@ export function ModelsScreen() {
           aria-busy={query.data === undefined}
         >
           {query.data === undefined && query.isError ? (
-            <Failed
-              what="The models could not be loaded."
-              error={query.error}
-              onRetry={() => query.refetch()}
-            />
+            <Failed what="The models could not be loaded." query={query} />
           ) : (
             <>
               <Stale query={query} />

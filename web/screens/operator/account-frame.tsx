@@ -28,11 +28,7 @@ export function AccountFrame() {
       <>
         <Head account={undefined} onOpen={setOpened} />
         <section className="card">
-          <Failed
-            what="The account could not be loaded."
-            error={query.error}
-            onRetry={() => query.refetch()}
-          />
+          <Failed what="The account could not be loaded." query={query} />
         </section>
       </>
     )

@@ -21,11 +21,7 @@ export function AccountLog({ accountId }: { accountId: string }) {
         </Link>
       </header>
       {actions === undefined && query.isError ? (
-        <Failed
-          what="The audit log could not be loaded."
-          error={query.error}
-          onRetry={() => query.refetch()}
-        />
+        <Failed what="The audit log could not be loaded." query={query} />
       ) : actions === undefined ? (
         <div className="p-5">
           <Grey width="70%" />

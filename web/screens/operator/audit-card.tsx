@@ -22,11 +22,7 @@ export function AuditCard() {
         )}
       </header>
       {audit.isError && !audit.isFetching ? (
-        <Failed
-          what="The audit did not finish."
-          error={audit.error}
-          onRetry={() => audit.refetch()}
-        />
+        <Failed what="The audit did not finish." query={audit} />
       ) : (
         <div className="flex flex-wrap items-center gap-3 px-[18px] pt-1 pb-[18px]">
           <p className="min-w-[200px] flex-1" role="status">

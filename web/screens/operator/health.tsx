@@ -26,11 +26,7 @@ export function HealthScreen() {
         <AuditCard />
         {query.data === undefined && query.isError ? (
           <section className="card">
-            <Failed
-              what="The health could not be loaded."
-              error={query.error}
-              onRetry={() => query.refetch()}
-            />
+            <Failed what="The health could not be loaded." query={query} />
           </section>
         ) : (
           <div className="grid items-start gap-4 min-[1120px]:grid-cols-2">
@@ -196,11 +192,7 @@ function Maintenance({ health }: { health: Health | undefined }) {
         )}
       </header>
       {data === undefined && query.isError ? (
-        <Failed
-          what="Maintenance mode could not be loaded."
-          error={query.error}
-          onRetry={() => query.refetch()}
-        />
+        <Failed what="Maintenance mode could not be loaded." query={query} />
       ) : (
         <div className="flex flex-wrap items-center gap-3 px-[18px] pt-1 pb-[18px]">
           <p className="min-w-[200px] flex-1">

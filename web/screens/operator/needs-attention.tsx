@@ -41,11 +41,7 @@ export function NeedsAttention() {
         </ul>
       )}
       {failed !== undefined ? (
-        <Failed
-          what="Some checks could not be loaded."
-          error={failed.error}
-          onRetry={() => void failed.refetch()}
-        />
+        <Failed what="Some checks could not be loaded." query={failed} />
       ) : unread ? (
         <div className="p-5">
           <Grey width="70%" />

@@ -30,11 +30,7 @@ export function UnsettledScreen() {
       </div>
       <section className="card mb-4 overflow-hidden" aria-label="Held credit">
         {health.data === undefined && health.isError ? (
-          <Failed
-            what="The sums could not be loaded."
-            error={health.error}
-            onRetry={() => health.refetch()}
-          />
+          <Failed what="The sums could not be loaded." query={health} />
         ) : health.data === undefined ? (
           <div className="p-5">
             <Grey width="60%" height={60} />

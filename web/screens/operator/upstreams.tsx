@@ -136,7 +136,7 @@ export function OneUpstreamScreen() {
       ) : (
         <section className="card">
           {query.isError ? (
-            <Failed what={FAILED} error={query.error} onRetry={() => query.refetch()} />
+            <Failed what={FAILED} query={query} />
           ) : query.data === undefined ? (
             <div className="p-5">
               <Grey width="60%" height={60} />

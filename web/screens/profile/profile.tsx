@@ -129,11 +129,7 @@ function Sessions() {
         {(query.data?.data.length ?? 0) > 1 && <EndOthers />}
       </header>
       {query.data === undefined && query.isError ? (
-        <Failed
-          what="The sessions could not be loaded."
-          error={query.error}
-          onRetry={() => query.refetch()}
-        />
+        <Failed what="The sessions could not be loaded." query={query} />
       ) : (
         <table className="cards">
           <Heads heads={HEADS} />

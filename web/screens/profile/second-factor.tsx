@@ -47,11 +47,7 @@ export function SecondFactor() {
         )}
       </header>
       {data === undefined && query.isError && (
-        <Failed
-          what="The second factors could not be loaded."
-          error={query.error}
-          onRetry={() => query.refetch()}
-        />
+        <Failed what="The second factors could not be loaded." query={query} />
       )}
       {data?.data.length === 0 && <NoFactor factors={data} />}
       {data !== undefined && data.data.length > 0 && (
