@@ -1,7 +1,7 @@
 import { useBlocker } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
-import { Confirm } from './confirm.tsx'
 import { CopyButton } from './copy-button.tsx'
+import { FormDialog } from './form-dialog.tsx'
 import { Icon } from './icon.tsx'
 
 interface MadeSecretProps {
@@ -66,18 +66,16 @@ export function MadeSecret({
         </button>
       </div>
       {(isEnding || leaving.status === 'blocked') && (
-        <Confirm
+        <FormDialog
           title={`Leave without copying the ${noun}?`}
           submit="Leave"
           cancel="Stay"
           isDangerous
-          error={null}
-          isSending={false}
           onSubmit={() => (leaving.status === 'blocked' ? leaving.proceed() : onDone())}
           onClose={() => (leaving.status === 'blocked' ? leaving.reset() : setEnding(false))}
         >
           <p>It cannot be shown again.</p>
-        </Confirm>
+        </FormDialog>
       )}
     </section>
   )

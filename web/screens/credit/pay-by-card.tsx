@@ -1,11 +1,11 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
-import { ApiError } from '../../api/client.ts'
+import { useState } from 'react'
 import { beginPayment, paymentPage, quoteQuery, type SaleMethod } from '../../api/sale.ts'
 import { money, readMoney } from '../../format/money.ts'
 import { percentOf } from '../../format/numbers.ts'
 import { DollarField } from '../../parts/field.tsx'
-import { FormEnd } from '../../parts/form-end.tsx'
+import { DialogForm } from '../../parts/form-dialog.tsx'
+import { refusalOf } from '../../parts/refusal.ts'
 import { useAccountId, useMe } from '../../shell/use-account.ts'
 
 interface PayByCardProps {
@@ -29,14 +29,18 @@ export function PayByCard({ method, onClose }: PayByCardProps) {
   const wrong = typed.trim() === '' ? null : amountFault(read, method)
   const amountMicros = wrong === null ? read : null
   const isPlay = useMe().mode === 'simulator'
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    if (amountMicros !== null) begin.mutate(amountMicros)
-  }
-  const { error } = begin
-  const isOfAmount = error instanceof ApiError && error.param === 'amount'
+  const isLeaving = begin.isPending || begin.isSuccess
+  const refusal = refusalOf(begin.error, ['amount'])
   return (
-    <form className="contents" onSubmit={submit}>
+    <DialogForm
+      submit={isLeaving ? 'Opening the payment' : 'Continue to payment'}
+      isReady={amountMicros !== null && !isLeaving}
+      problem={refusal.rest}
+      onSubmit={() => {
+        if (amountMicros !== null) begin.mutate(amountMicros)
+      }}
+      onClose={onClose}
+    >
       {/* biome-ignore lint/a11y/useSemanticElements: a fieldset can't be laid out as a line in every browser */}
       <div className="flex flex-wrap gap-2" role="group" aria-label="Usual amounts">
         {USUAL.filter((one) => amountFault(one, method) === null).map((one) => (
@@ -57,19 +61,12 @@ export function PayByCard({ method, onClose }: PayByCardProps) {
         required
         value={typed}
         onChange={(event) => setTyped(event.target.value)}
-        error={wrong ?? (isOfAmount ? error.message : null)}
+        error={wrong ?? refusal.at('amount')}
         hint={`From ${money(method.minimum)} to ${money(method.maximum)}, in whole cents.`}
       />
       <Price method={method} amountMicros={amountMicros} />
       {isPlay && <p className="note">Play money: no card is asked for, and none is charged.</p>}
-      <FormEnd
-        problem={error !== null && !isOfAmount ? error.message : null}
-        onCancel={onClose}
-        isDisabled={amountMicros === null || begin.isPending || begin.isSuccess}
-      >
-        {begin.isPending || begin.isSuccess ? 'Opening the payment' : 'Continue to payment'}
-      </FormEnd>
-    </form>
+    </DialogForm>
   )
 }
 

@@ -6,7 +6,8 @@ import { ApiError } from '../../api/client.ts'
 import { money } from '../../format/money.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
-import { FormEnd } from '../../parts/form-end.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
+import { refusalOf } from '../../parts/refusal.ts'
 import { useAccountId } from '../../shell/use-account.ts'
 
 /** Redeems a credit code, and shows how much credit it added. */
@@ -24,49 +25,37 @@ export function RedeemCode({ onClose }: { onClose: () => void }) {
   })
   if (redeem.data !== undefined) return <Redeemed entry={redeem.data} onClose={onClose} />
   const { error } = redeem
-  const isOfField = error instanceof ApiError && error.param === 'code'
+  const refusal = refusalOf(error, ['code'])
+  const wait =
+    error instanceof ApiError && error.retryAfterSeconds !== null
+      ? ` Try again in ${error.retryAfterSeconds} seconds.`
+      : ''
   return (
-    <Dialog title="Redeem a code" onClose={onClose}>
-      <form
-        className="contents"
-        onSubmit={(event) => {
-          event.preventDefault()
-          redeem.mutate(code.trim())
-        }}
-      >
-        <Field
-          label="Code"
-          name="code"
-          className="mono"
-          placeholder="XXXXXX-XXXXXX-XXXXXX-XXXXXX"
-          required
-          maxLength={100}
-          autoComplete="off"
-          autoCapitalize="characters"
-          spellCheck={false}
-          value={code}
-          onChange={(event) => setCode(event.target.value)}
-          error={isOfField ? error.message : null}
-          hint="Each code works once. Its credit is paid credit, which does not expire."
-        />
-        <FormEnd
-          problem={
-            error !== null && !isOfField ? (
-              <>
-                {error.message}
-                {error instanceof ApiError && error.retryAfterSeconds !== null
-                  ? ` Try again in ${error.retryAfterSeconds} seconds.`
-                  : ''}
-              </>
-            ) : null
-          }
-          onCancel={onClose}
-          isDisabled={redeem.isPending || code.trim() === ''}
-        >
-          Redeem
-        </FormEnd>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="Redeem a code"
+      submit="Redeem"
+      isReady={code.trim() !== ''}
+      write={redeem}
+      problem={refusal.rest && refusal.rest + wait}
+      onSubmit={() => redeem.mutate(code.trim())}
+      onClose={onClose}
+    >
+      <Field
+        label="Code"
+        name="code"
+        className="mono"
+        placeholder="XXXXXX-XXXXXX-XXXXXX-XXXXXX"
+        required
+        maxLength={100}
+        autoComplete="off"
+        autoCapitalize="characters"
+        spellCheck={false}
+        value={code}
+        onChange={(event) => setCode(event.target.value)}
+        error={refusal.at('code')}
+        hint="Each code works once. Its credit is paid credit, which does not expire."
+      />
+    </FormDialog>
   )
 }
 

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useLocation } from '@tanstack/react-router'
-import { type FormEvent, type ReactNode, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import type { Entered, Me } from '../../api/answers.ts'
 import { asBrowser, type Input } from '../../api/calls.ts'
 import { ApiError } from '../../api/client.ts'
@@ -8,7 +8,9 @@ import { meQuery, startQuery } from '../../api/queries.ts'
 import { CodeField, MailedCodeField } from '../../parts/code-field.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
+import { DialogForm } from '../../parts/form-dialog.tsx'
 import { hasPasskeys, signByPasskey } from '../../parts/passkey.ts'
+import { Problem } from '../../parts/problem.tsx'
 import { messageOf } from './door-form.tsx'
 import { OutsideWays } from './outside.tsx'
 import { PASSWORD } from './sign-in-fields.ts'
@@ -67,10 +69,12 @@ function ByPassword({ me, onRight, onClose, children }: StepProps & { children: 
   const { error } = confirm
   const isOfFactor = error !== null && factor.isOf(error)
   return (
-    <Step
+    <DialogForm
+      write={confirm}
+      problem={null}
+      submit="Continue"
       onSubmit={(fields) => confirm.mutate(String(fields.get('password')))}
       onClose={onClose}
-      isSending={confirm.isPending}
     >
       <p>This change needs your password, because you last entered it more than ten minutes ago.</p>
       <Field
@@ -80,7 +84,7 @@ function ByPassword({ me, onRight, onClose, children }: StepProps & { children: 
       />
       {factor.field(isOfFactor ? error : null)}
       {children}
-    </Step>
+    </DialogForm>
   )
 }
 
@@ -119,7 +123,7 @@ function SignInAgain({ me, onRight, onClose }: StepProps) {
           Send a code to {me.user.email}
         </button>
       )}
-      <Refused error={ask.error} />
+      <Problem text={ask.error && messageOf(ask.error)} />
       <OutsideWays next={here} />
       {start?.mail === false && start.providers.length === 0 && (
         <p>
@@ -148,17 +152,19 @@ function CodeStep({ ticket, onEntered, onClose }: EnterProps & { readonly ticket
     onSuccess: onEntered,
   })
   return (
-    <Step
+    <DialogForm
+      write={enter}
+      problem={null}
+      submit="Continue"
       onSubmit={(fields) => enter.mutate(String(fields.get('code')))}
       onClose={onClose}
-      isSending={enter.isPending}
     >
       <p>An email with a code is on its way. Enter the code to make the change.</p>
       <MailedCodeField
         error={enter.error === null ? null : messageOf(enter.error)}
         hint="Six digits, for 15 minutes."
       />
-    </Step>
+    </DialogForm>
   )
 }
 
@@ -170,36 +176,15 @@ function FactorStep({ me, onEntered, onClose }: EnterProps & Pick<StepProps, 'me
     onSuccess: onEntered,
   })
   return (
-    <Step onSubmit={() => enter.mutate()} onClose={onClose} isSending={enter.isPending}>
+    <DialogForm
+      write={enter}
+      problem={null}
+      submit="Continue"
+      onSubmit={() => enter.mutate()}
+      onClose={onClose}
+    >
       {factor.field(enter.error)}
-    </Step>
-  )
-}
-
-interface FormStepProps {
-  readonly onSubmit: (fields: FormData) => void
-  readonly onClose: () => void
-  readonly isSending: boolean
-  readonly children: ReactNode
-}
-
-function Step({ onSubmit, onClose, isSending, children }: FormStepProps) {
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    onSubmit(new FormData(event.currentTarget))
-  }
-  return (
-    <form className="contents" onSubmit={submit}>
-      {children}
-      <footer>
-        <button type="button" className="btn ghost" onClick={onClose}>
-          Cancel
-        </button>
-        <button type="submit" className="btn pri" disabled={isSending}>
-          Continue
-        </button>
-      </footer>
-    </form>
+    </DialogForm>
   )
 }
 
@@ -238,18 +223,9 @@ function useFactor({ user }: Me) {
               Use a code instead
             </button>
           </p>
-          <Refused error={error} />
+          <Problem text={error && messageOf(error)} />
         </>
       )
     },
   }
-}
-
-function Refused({ error }: { error: Error | null }) {
-  if (error === null) return null
-  return (
-    <p className="problem" role="alert">
-      {messageOf(error)}
-    </p>
-  )
 }

@@ -4,6 +4,7 @@ import { type ReactNode, useState } from 'react'
 import type { Entered } from '../../api/answers.ts'
 import { ApiError, forgetAnswers } from '../../api/client.ts'
 import { meQuery } from '../../api/queries.ts'
+import { Problem } from '../../parts/problem.tsx'
 import { isOwnPath } from './own-path.ts'
 
 type Fields = Readonly<Partial<Record<'email' | 'name' | 'password' | 'code', string>>>
@@ -49,11 +50,7 @@ export function DoorForm({ send, submit, next = '/', ownFields = [], children }:
       }}
     >
       {children((name) => (error !== null && param === name ? error.message : null))}
-      {error !== null && !isOfField && (
-        <p className="problem" role="alert">
-          {messageOf(error)}
-        </p>
-      )}
+      <Problem text={error === null || isOfField ? null : messageOf(error)} />
       <button type="submit" className="btn pri h-10" disabled={isSending}>
         {submit}
       </button>

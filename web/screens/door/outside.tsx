@@ -3,6 +3,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { asBrowser } from '../../api/calls.ts'
 import { startQuery } from '../../api/queries.ts'
+import { Problem } from '../../parts/problem.tsx'
 import { Door } from './door.tsx'
 import { messageOf, useEnter } from './door-form.tsx'
 
@@ -47,11 +48,7 @@ export function OutsideWays({ next = '/', token = '' }: OutsideWaysProps) {
           Continue with {name}
         </button>
       ))}
-      {error !== null && (
-        <p className="problem" role="alert">
-          {messageOf(error)}
-        </p>
-      )}
+      <Problem text={error && messageOf(error)} />
     </div>
   )
 }
@@ -81,9 +78,7 @@ export function SignInReturn() {
   if (error === null) return <Door title="Signing in" lead="One moment." />
   return (
     <Door title="Not signed in" lead="Nothing has changed.">
-      <p className="problem mt-4" role="alert">
-        {messageOf(error)}
-      </p>
+      <Problem text={messageOf(error)} className="mt-4" />
       <p className="mt-4">
         <Link to="/sign-in" className="link">
           Back to the sign-in

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { asBrowser } from '../../api/calls.ts'
 import { CodeField } from '../../parts/code-field.tsx'
 import { hasPasskeys, signByPasskey } from '../../parts/passkey.ts'
+import { Problem } from '../../parts/problem.tsx'
 import { AddPasskey } from '../profile/add-passkey.tsx'
 import { RecoveryCodes } from '../profile/recovery-codes.tsx'
 import { SetUpApp } from '../profile/set-up-app.tsx'
@@ -56,11 +57,7 @@ function ByPasskey({ next, onCode }: ByPasskeyProps) {
   })
   return (
     <div className="mt-5 grid gap-4">
-      {sign.error !== null && (
-        <p className="problem" role="alert">
-          {messageOf(sign.error)}
-        </p>
-      )}
+      <Problem text={sign.error && messageOf(sign.error)} />
       <button
         type="button"
         className="btn pri h-10"

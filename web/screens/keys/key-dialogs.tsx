@@ -5,9 +5,8 @@ import { asMember } from '../../api/calls.ts'
 import { money } from '../../format/money.ts'
 import { type ChangedTerms, changedTerms, NO_TERMS, type Terms } from '../../format/terms.ts'
 import { ago } from '../../format/time.ts'
-import { Confirm } from '../../parts/confirm.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { useNow } from '../../parts/now.ts'
 import { showToast } from '../../parts/toast.ts'
 import { useAccountId } from '../../shell/use-account.ts'
@@ -57,17 +56,15 @@ export function CreateKey({ onClose, onMade }: CreateKeyProps) {
     onMade,
   )
   return (
-    <Dialog title="Create key" onClose={onClose}>
-      <KeyForm
-        before={NEW}
-        spentMicros={null}
-        submit="Create key"
-        error={create.error}
-        isSending={create.isPending}
-        onSubmit={(fields) => create.mutate(fields)}
-        onCancel={onClose}
-      />
-    </Dialog>
+    <KeyForm
+      title="Create key"
+      before={NEW}
+      spentMicros={null}
+      submit="Create key"
+      write={create}
+      onSubmit={(fields) => create.mutate(fields)}
+      onClose={onClose}
+    />
   )
 }
 
@@ -89,17 +86,15 @@ export function ChangeKey({ apiKey, onClose }: KeyDialogProps) {
     },
   )
   return (
-    <Dialog title={`Change “${apiKey.name}”`} onClose={onClose}>
-      <KeyForm
-        before={apiKey}
-        spentMicros={apiKey.spend}
-        submit="Save"
-        error={change.error}
-        isSending={change.isPending}
-        onSubmit={(fields) => change.mutate(changedFields(apiKey, fields))}
-        onCancel={onClose}
-      />
-    </Dialog>
+    <KeyForm
+      title={`Change “${apiKey.name}”`}
+      before={apiKey}
+      spentMicros={apiKey.spend}
+      submit="Save"
+      write={change}
+      onSubmit={(fields) => change.mutate(changedFields(apiKey, fields))}
+      onClose={onClose}
+    />
   )
 }
 
@@ -138,11 +133,10 @@ export function DisableKey({ apiKey, onClose }: KeyDialogProps) {
       ? 'The key was never used'
       : `The key was last used ${ago(new Date(apiKey.last_used_at), now)}`
   return (
-    <Confirm
+    <FormDialog
       title={apiKey.disabled ? `Enable “${apiKey.name}”?` : `Disable “${apiKey.name}”?`}
       submit={apiKey.disabled ? 'Enable' : 'Disable'}
-      error={change.error}
-      isSending={change.isPending}
+      write={change}
       onSubmit={() => change.mutate(!apiKey.disabled)}
       onClose={onClose}
     >
@@ -154,7 +148,7 @@ export function DisableKey({ apiKey, onClose }: KeyDialogProps) {
           finish. {used} and has spent {money(apiKey.spend)}. You can enable it again.
         </p>
       )}
-    </Confirm>
+    </FormDialog>
   )
 }
 
@@ -175,13 +169,12 @@ export function DeleteKey({ apiKey, onClose }: KeyDialogProps) {
       ? ''
       : ` ${money(apiKey.held)} is held by running requests, which finish and are charged.`
   return (
-    <Confirm
+    <FormDialog
       title={`Delete “${apiKey.name}”?`}
       submit="Delete key"
       isDangerous
       isReady={typed.trim() === apiKey.name}
-      error={remove.error}
-      isSending={remove.isPending}
+      write={remove}
       onSubmit={() => remove.mutate(apiKey.id)}
       onClose={onClose}
     >
@@ -196,6 +189,6 @@ export function DeleteKey({ apiKey, onClose }: KeyDialogProps) {
         value={typed}
         onChange={(event) => setTyped(event.target.value)}
       />
-    </Confirm>
+    </FormDialog>
   )
 }

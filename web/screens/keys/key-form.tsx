@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { accountQuery } from '../../api/queries.ts'
 import { money, readMoney, typedMoney } from '../../format/money.ts'
 import type { Terms } from '../../format/terms.ts'
 import { DollarField, Field } from '../../parts/field.tsx'
-import { FormEnd } from '../../parts/form-end.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
 import { isOfTerms, TermsFields, useTerms } from '../../parts/terms-fields.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
@@ -18,19 +18,19 @@ export interface KeyFields extends Terms {
 }
 
 interface KeyFormProps {
+  readonly title: string
   readonly before: KeyFields
   /** Its spend; null for a new key. */
   readonly spentMicros: number | null
   readonly submit: string
-  readonly error: Error | null
-  readonly isSending: boolean
+  readonly write: { readonly error: Error | null; readonly isPending: boolean }
   readonly onSubmit: (fields: KeyFields) => void
-  readonly onCancel: () => void
+  readonly onClose: () => void
 }
 
 /** Name, limit, expiry and terms of a key, with what the server refuses at its field. */
 export function KeyForm(props: KeyFormProps) {
-  const { before, error, isSending, onSubmit } = props
+  const { before, write, onSubmit } = props
   const [limit, setLimit] = useState(
     before.credit_limit === null ? '' : typedMoney(before.credit_limit),
   )
@@ -42,16 +42,22 @@ export function KeyForm(props: KeyFormProps) {
   const { terms, fields } = useTerms(before)
   const limitMicros = limit.trim() === '' ? null : readMoney(limit)
   const isLimitWrong = limit.trim() !== '' && limitMicros === null
-  const refusal = refusalOf(error, ['name', 'credit_limit', 'expires_at'], isOfTerms)
-  const send = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
+  const refusal = refusalOf(write.error, ['name', 'credit_limit', 'expires_at'], isOfTerms)
+  const send = (typed: FormData) => {
     if (isLimitWrong || terms === null) return
-    const name = String(new FormData(event.currentTarget).get('name')).trim()
+    const name = String(typed.get('name')).trim()
     const expires_at = expiryTime(expiry, new Date())
     onSubmit({ name, credit_limit: limitMicros, expires_at, ...terms })
   }
   return (
-    <form className="contents" onSubmit={send}>
+    <FormDialog
+      title={props.title}
+      submit={props.submit}
+      write={write}
+      problem={refusal.rest}
+      onSubmit={send}
+      onClose={props.onClose}
+    >
       <Field
         label="Name"
         name="name"
@@ -74,11 +80,8 @@ export function KeyForm(props: KeyFormProps) {
         hint={<LimitHint spentMicros={props.spentMicros} />}
       />
       <ExpiryField value={expiry} onChange={setExpiry} error={refusal.at('expires_at')} />
-      <TermsFields of="key" {...fields} error={error} />
-      <FormEnd problem={refusal.rest} onCancel={props.onCancel} isDisabled={isSending}>
-        {props.submit}
-      </FormEnd>
-    </form>
+      <TermsFields of="key" {...fields} error={write.error} />
+    </FormDialog>
   )
 }
 

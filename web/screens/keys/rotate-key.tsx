@@ -2,7 +2,7 @@ import { useState } from 'react'
 import type { CreatedApiKey } from '../../api/answers.ts'
 import { asMember } from '../../api/calls.ts'
 import { dayAndMinute } from '../../format/time.ts'
-import { Confirm } from '../../parts/confirm.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { useNow } from '../../parts/now.ts'
 import { type KeyDialogProps, useKeyWrite } from './key-dialogs.tsx'
 
@@ -31,12 +31,11 @@ export function RotateKey({ apiKey, onClose, onRotated }: RotateKeyProps) {
   )
   const ends = new Date(now.getTime() + graceSeconds * 1_000)
   return (
-    <Confirm
+    <FormDialog
       title={`Rotate “${apiKey.name}”?`}
       submit="Rotate key"
       isDangerous={graceSeconds === 0}
-      error={rotate.error}
-      isSending={rotate.isPending}
+      write={rotate}
       onSubmit={() => rotate.mutate(graceSeconds)}
       onClose={onClose}
     >
@@ -65,6 +64,6 @@ export function RotateKey({ apiKey, onClose, onRotated }: RotateKeyProps) {
             : `Until ${dayAndMinute(ends)}. From then on, requests with the current key are refused with invalid_api_key.`}
         </small>
       </fieldset>
-    </Confirm>
+    </FormDialog>
   )
 }

@@ -1,11 +1,9 @@
-import { type FormEvent, useId, useState } from 'react'
+import { useId, useState } from 'react'
 import type { Invitation, Member, NewInvitation } from '../../api/answers.ts'
 import { asMember, type Input } from '../../api/calls.ts'
-import { ApiError } from '../../api/client.ts'
-import { Confirm } from '../../parts/confirm.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
-import { FormEnd } from '../../parts/form-end.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
+import { refusalOf } from '../../parts/refusal.ts'
 import { useMemberWrite } from './use-member-write.ts'
 
 const ROLES = {
@@ -29,47 +27,40 @@ export function InviteMember({ onClose, onMade }: InviteProps) {
       asMember('inviteMember', { account_id, ...fields }),
     onMade,
   )
-  const { error } = invite
-  const isOfEmail = error instanceof ApiError && error.param === 'email'
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    invite.mutate({ email: String(new FormData(event.currentTarget).get('email')), role })
-  }
+  const refusal = refusalOf(invite.error, ['email'])
   return (
-    <Dialog title="Invite a person" onClose={onClose}>
-      <form className="contents" onSubmit={submit}>
-        <Field
-          label="Email"
-          name="email"
-          type="email"
-          autoComplete="off"
-          required
-          error={isOfEmail ? error.message : null}
-          hint="The person gets a link by email; a gateway that sends no email gives you the link. It works once, within 7 days."
-        />
-        <div className="fld">
-          <label htmlFor={roleId}>Role</label>
-          <select
-            id={roleId}
-            className="inp"
-            aria-describedby={`${roleId}-hint`}
-            value={role}
-            onChange={({ target: { value } }) => setRole(value === 'owner' ? 'owner' : 'member')}
-          >
-            <option value="member">member</option>
-            <option value="owner">owner</option>
-          </select>
-          <small id={`${roleId}-hint`}>{ROLES[role]}</small>
-        </div>
-        <FormEnd
-          problem={error !== null && !isOfEmail ? error.message : null}
-          onCancel={onClose}
-          isDisabled={invite.isPending}
+    <FormDialog
+      title="Invite a person"
+      submit="Invite"
+      write={invite}
+      problem={refusal.rest}
+      onSubmit={(fields) => invite.mutate({ email: String(fields.get('email')), role })}
+      onClose={onClose}
+    >
+      <Field
+        label="Email"
+        name="email"
+        type="email"
+        autoComplete="off"
+        required
+        error={refusal.at('email')}
+        hint="The person gets a link by email; a gateway that sends no email gives you the link. It works once, within 7 days."
+      />
+      <div className="fld">
+        <label htmlFor={roleId}>Role</label>
+        <select
+          id={roleId}
+          className="inp"
+          aria-describedby={`${roleId}-hint`}
+          value={role}
+          onChange={({ target: { value } }) => setRole(value === 'owner' ? 'owner' : 'member')}
         >
-          Invite
-        </FormEnd>
-      </form>
-    </Dialog>
+          <option value="member">member</option>
+          <option value="owner">owner</option>
+        </select>
+        <small id={`${roleId}-hint`}>{ROLES[role]}</small>
+      </div>
+    </FormDialog>
   )
 }
 
@@ -80,12 +71,11 @@ export function RemoveMember({ member, onClose }: { member: Member; onClose: () 
     onClose,
   )
   return (
-    <Confirm
+    <FormDialog
       title={`Remove ${member.name}?`}
       submit="Remove"
       isDangerous
-      error={remove.error}
-      isSending={remove.isPending}
+      write={remove}
       onSubmit={() => remove.mutate(undefined)}
       onClose={onClose}
     >
@@ -94,7 +84,7 @@ export function RemoveMember({ member, onClose }: { member: Member; onClose: () 
         {member.name} made belong to the account and keep working: disable or delete them under
         Keys.
       </p>
-    </Confirm>
+    </FormDialog>
   )
 }
 
@@ -110,16 +100,15 @@ export function WithdrawInvitation({ invitation, onClose }: WithdrawProps) {
     onClose,
   )
   return (
-    <Confirm
+    <FormDialog
       title={`Withdraw the invitation for ${invitation.email}?`}
       submit="Withdraw"
       isDangerous
-      error={withdraw.error}
-      isSending={withdraw.isPending}
+      write={withdraw}
       onSubmit={() => withdraw.mutate(undefined)}
       onClose={onClose}
     >
       <p>The invitation link no longer works.</p>
-    </Confirm>
+    </FormDialog>
   )
 }

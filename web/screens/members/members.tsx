@@ -8,6 +8,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { ListCard } from '../../parts/list-card.tsx'
 import { MadeSecret } from '../../parts/made-secret.tsx'
 import { useNow } from '../../parts/now.ts'
+import { Problem } from '../../parts/problem.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { showToast } from '../../parts/toast.ts'
@@ -126,11 +127,7 @@ function MemberRow({ member, onRemove }: { member: Member; onRemove: () => void 
           <option value="member">member</option>
           <option value="owner">owner</option>
         </select>
-        {change.isError && (
-          <p className="problem" role="alert">
-            {change.error.message}
-          </p>
-        )}
+        <Problem text={change.error?.message} />
       </td>
       <td className="text-ink-2">
         <span className="only-s dimmed">Joined </span>

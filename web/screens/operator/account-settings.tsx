@@ -8,6 +8,7 @@ import { readMoney, typedMoney } from '../../format/money.ts'
 import { readPercent, typedPercent } from '../../format/numbers.ts'
 import { changedTerms } from '../../format/terms.ts'
 import { DollarField, Field } from '../../parts/field.tsx'
+import { Problem } from '../../parts/problem.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
 import { GreyForm } from '../../parts/states.tsx'
 import { isOfTerms, TermsInputs, useTerms } from '../../parts/terms-fields.tsx'
@@ -58,11 +59,7 @@ function Section({ title, note, change, problem, onSave, children }: SectionProp
         </header>
         <div>
           {children}
-          {problem !== null && (
-            <p className="problem" role="alert">
-              {problem}
-            </p>
-          )}
+          <Problem text={problem} />
           <footer>
             <button
               type="submit"

@@ -6,7 +6,7 @@ import { type CreatedCode, type CreditCode, codesQuery } from '../../api/operato
 import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
 import { dayOf } from '../../format/time.ts'
-import { Confirm } from '../../parts/confirm.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { ListCard, Older } from '../../parts/list-card.tsx'
 import { MadeSecret } from '../../parts/made-secret.tsx'
@@ -160,12 +160,11 @@ function RevokeCode({ code, onClose }: { code: CreditCode; onClose: () => void }
     onClose,
   )
   return (
-    <Confirm
+    <FormDialog
       title={`Revoke the code that ends with ${code.suffix}?`}
       submit="Revoke"
       isDangerous
-      error={revoke.error}
-      isSending={revoke.isPending}
+      write={revoke}
       onSubmit={() => revoke.mutate(code.id)}
       onClose={onClose}
     >
@@ -173,6 +172,6 @@ function RevokeCode({ code, onClose }: { code: CreditCode; onClose: () => void }
         The {money(code.amount)} can no longer be redeemed. No account has redeemed the code so far,
         so no credit is removed.
       </p>
-    </Confirm>
+    </FormDialog>
   )
 }

@@ -1,11 +1,10 @@
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import type { Account } from '../../api/answers.ts'
-import { asOperator } from '../../api/calls.ts'
+import { asOperator, type Input } from '../../api/calls.ts'
 import { readPercent } from '../../format/numbers.ts'
-import { NO_TERMS, type Terms } from '../../format/terms.ts'
-import { Dialog } from '../../parts/dialog.tsx'
+import { NO_TERMS } from '../../format/terms.ts'
 import { Field } from '../../parts/field.tsx'
-import { FormEnd } from '../../parts/form-end.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
 import { isOfTerms, TermsFields, useTerms } from '../../parts/terms-fields.tsx'
 import { FeeField } from './fee-field.tsx'
@@ -19,40 +18,30 @@ interface CreateAccountProps {
 /** A new account, without credit. */
 export function CreateAccount({ onClose, onMade }: CreateAccountProps) {
   const create = useOperatorWrite(
-    (fields: AccountFields) => asOperator('createAccount', fields),
+    (fields: Input<'createAccount', 'operator'>) => asOperator('createAccount', fields),
     onMade,
   )
-  return (
-    <Dialog title="Create account" onClose={onClose}>
-      <AccountForm create={create} onCancel={onClose} />
-    </Dialog>
-  )
-}
-
-type AccountFields = Pick<Account, 'name' | 'email' | 'fee_basis_points'> & Terms
-
-interface AccountFormProps {
-  readonly create: ReturnType<typeof useOperatorWrite<AccountFields, Account>>
-  readonly onCancel: () => void
-}
-
-function AccountForm({ create, onCancel }: AccountFormProps) {
   const { error } = create
   const refusal = refusalOf(error, ['name', 'email', 'fee_basis_points'], isOfTerms)
   const { terms, fields: termsFields } = useTerms(NO_TERMS)
   const [fee, setFee] = useState('')
   const feeBps = readPercent(fee)
-  const send = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
+  const send = (fields: FormData) => {
     if (terms === null || feeBps === undefined) return
-    const fields = new FormData(event.currentTarget)
     const name = String(fields.get('name')).trim()
     const email = String(fields.get('email')).trim()
     const named = { name, email: email === '' ? null : email }
     create.mutate({ ...named, fee_basis_points: feeBps, ...terms })
   }
   return (
-    <form className="contents" onSubmit={send}>
+    <FormDialog
+      title="Create account"
+      submit="Create account"
+      write={create}
+      problem={refusal.rest}
+      onSubmit={send}
+      onClose={onClose}
+    >
       <Field
         label="Name"
         name="name"
@@ -72,9 +61,6 @@ function AccountForm({ create, onCancel }: AccountFormProps) {
       />
       <FeeField fee={fee} onChange={setFee} error={refusal.at('fee_basis_points')} />
       <TermsFields of="account" {...termsFields} error={error} />
-      <FormEnd problem={refusal.rest} onCancel={onCancel} isDisabled={create.isPending}>
-        Create account
-      </FormEnd>
-    </form>
+    </FormDialog>
   )
 }

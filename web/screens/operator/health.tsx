@@ -5,8 +5,9 @@ import { type Health, healthQuery, maintenanceQuery } from '../../api/operator.t
 import { money } from '../../format/money.ts'
 import { count, counted } from '../../format/numbers.ts'
 import { ago } from '../../format/time.ts'
-import { Confirm } from '../../parts/confirm.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { useNow } from '../../parts/now.ts'
+import { Problem } from '../../parts/problem.tsx'
 import { Failed, Grey, Stale } from '../../parts/states.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { AuditCard } from './audit-card.tsx'
@@ -148,16 +149,10 @@ function Catalog({ health: { catalog } }: { health: Health }) {
           </ul>
         </div>
       )}
-      {refresh.error !== null && (
-        <p className="problem" role="alert">
-          {refresh.error.message}
-        </p>
-      )}
+      <Problem text={refresh.error?.message} />
       {!refresh.isPending &&
         done?.failed.map(({ upstream, why }) => (
-          <p key={upstream} className="problem" role="alert">
-            {upstream}: {why}
-          </p>
+          <Problem key={upstream} text={`${upstream}: ${why}`} />
         ))}
       <div className="flex flex-wrap items-center gap-3">
         <button
@@ -236,12 +231,11 @@ function TurnMaintenance({ isOn, health, onClose }: TurnProps) {
       ? 'No running requests.'
       : `${counted(open.requests, 'running request')}, with ${money(open.held)} held, ${open.requests === 1 ? 'finishes' : 'finish'} normally.`
   return (
-    <Confirm
+    <FormDialog
       title={isOn ? 'Turn maintenance off?' : 'Turn maintenance on?'}
       submit={isOn ? 'Turn off' : 'Turn on'}
       isDangerous={!isOn}
-      error={turn.error}
-      isSending={turn.isPending}
+      write={turn}
       onSubmit={() => turn.mutate(!isOn)}
       onClose={onClose}
     >
@@ -253,6 +247,6 @@ function TurnMaintenance({ isOn, health, onClose }: TurnProps) {
           and the lists of models stay available. Maintenance stays on after a restart.
         </p>
       )}
-    </Confirm>
+    </FormDialog>
   )
 }

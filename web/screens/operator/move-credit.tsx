@@ -1,11 +1,10 @@
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import type { Account } from '../../api/answers.ts'
 import { asOperator, type Input } from '../../api/calls.ts'
 import { money, readMoney } from '../../format/money.ts'
 import { dayOf } from '../../format/time.ts'
-import { Dialog } from '../../parts/dialog.tsx'
 import { DollarField, Field } from '../../parts/field.tsx'
-import { FormEnd } from '../../parts/form-end.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { useNow } from '../../parts/now.ts'
 import { refusalOf } from '../../parts/refusal.ts'
 import { Segments } from '../../parts/segments.tsx'
@@ -36,52 +35,47 @@ export function MoveCredit({ account, first, onClose }: MoveCreditProps) {
   )
   const isTaken = move === 'chargeback'
   const { amountMicros } = amount
-  const { error } = send
-  const refusal = refusalOf(error, ['amount', 'reference', 'expires_at'])
+  const refusal = refusalOf(send.error, ['amount', 'reference', 'expires_at'])
   const example = isTaken ? 'chargeback-1042' : 'invoice-1042'
   return (
-    <Dialog title={isTaken ? 'Remove credit' : 'Add credit'} onClose={onClose}>
-      <form className="contents" onSubmit={submit}>
-        {move !== 'chargeback' && (
-          <Segments
-            label="Purse"
-            className="justify-self-start"
-            options={PURSES}
-            value={move}
-            onChange={setMove}
-          />
-        )}
-        <DollarField
-          label="Amount"
-          name="amount"
-          required
-          value={amount.typed}
-          onChange={(event) => setAmount(event.target.value)}
-          error={amount.isWrong ? WRONG_AMOUNT : refusal.at('amount')}
+    <FormDialog
+      title={isTaken ? 'Remove credit' : 'Add credit'}
+      submit={`${isTaken ? 'Remove' : 'Add'} ${amountMicros === null ? '' : money(amountMicros)}`}
+      isDangerous={isTaken}
+      write={send}
+      problem={refusal.rest}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      {move !== 'chargeback' && (
+        <Segments
+          label="Purse"
+          className="justify-self-start"
+          options={PURSES}
+          value={move}
+          onChange={setMove}
         />
-        {move === 'free' && (
-          <EndField day={day} onChange={setDay} error={refusal.at('expires_at')} />
-        )}
-        <Field
-          label="Reference"
-          name="reference"
-          required
-          maxLength={200}
-          autoComplete="off"
-          hint={`Your own ID for this credit, such as ${example}. A repeat with the same reference changes nothing.`}
-          error={refusal.at('reference')}
-        />
-        <WhatHappens account={account} move={move} amountMicros={amountMicros ?? 0} day={day} />
-        <FormEnd
-          problem={refusal.rest}
-          onCancel={onClose}
-          isDanger={isTaken}
-          isDisabled={send.isPending}
-        >
-          {isTaken ? 'Remove' : 'Add'} {amountMicros === null ? '' : money(amountMicros)}
-        </FormEnd>
-      </form>
-    </Dialog>
+      )}
+      <DollarField
+        label="Amount"
+        name="amount"
+        required
+        value={amount.typed}
+        onChange={(event) => setAmount(event.target.value)}
+        error={amount.isWrong ? WRONG_AMOUNT : refusal.at('amount')}
+      />
+      {move === 'free' && <EndField day={day} onChange={setDay} error={refusal.at('expires_at')} />}
+      <Field
+        label="Reference"
+        name="reference"
+        required
+        maxLength={200}
+        autoComplete="off"
+        hint={`Your own ID for this credit, such as ${example}. A repeat with the same reference changes nothing.`}
+        error={refusal.at('reference')}
+      />
+      <WhatHappens account={account} move={move} amountMicros={amountMicros ?? 0} day={day} />
+    </FormDialog>
   )
 }
 
@@ -99,10 +93,9 @@ function useMove({ account, first }: Omit<MoveCreditProps, 'onClose'>, onClose: 
   const read = readMoney(typed)
   const amountMicros = read !== null && read > 0 ? read : null
   const amount = { typed, amountMicros, isWrong: typed.trim() !== '' && amountMicros === null }
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
+  const submit = (fields: FormData) => {
     if (amountMicros === null) return
-    const reference = String(new FormData(event.currentTarget).get('reference')).trim()
+    const reference = String(fields.get('reference')).trim()
     const signed = move === 'chargeback' ? -amountMicros : amountMicros
     const added = { account_id: account.id, amount: signed, reference }
     send.mutate(

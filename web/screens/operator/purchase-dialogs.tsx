@@ -1,13 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
-import type { FormEvent } from 'react'
 import { asOperator } from '../../api/calls.ts'
-import { ApiError } from '../../api/client.ts'
 import { type ListedPurchase, oneAccountQuery } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
-import { Confirm } from '../../parts/confirm.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
-import { FormEnd } from '../../parts/form-end.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
+import { refusalOf } from '../../parts/refusal.ts'
 import { byMethod, paidText } from '../credit/purchase-words.ts'
 import { useOperatorWrite } from './use-operator-write.ts'
 
@@ -26,12 +23,10 @@ export function CreditPurchase({ purchase, onClose }: PurchaseDialogProps) {
     onClose,
   )
   return (
-    <Confirm
+    <FormDialog
       title={`Add ${money(credit)} for this purchase?`}
       submit={`Add ${money(credit)}`}
-      isDangerous={false}
-      error={decide.error}
-      isSending={decide.isPending}
+      write={decide}
       onSubmit={() => decide.mutate(id)}
       onClose={onClose}
     >
@@ -44,7 +39,7 @@ export function CreditPurchase({ purchase, onClose }: PurchaseDialogProps) {
         tollgate first asks the provider about the payment again. A part that was refunded meanwhile
         is not added.
       </p>
-    </Confirm>
+    </FormDialog>
   )
 }
 
@@ -54,39 +49,32 @@ export function DismissPurchase({ purchase, onClose }: PurchaseDialogProps) {
     (note: string) => asOperator('dismissPurchase', { purchase_id: purchase.id, note }),
     onClose,
   )
-  const { error } = decide
-  const isOfNote = error instanceof ApiError && error.param === 'note'
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    decide.mutate(String(new FormData(event.currentTarget).get('note')).trim())
-  }
+  const refusal = refusalOf(decide.error, ['note'])
   return (
-    <Dialog title="Dismiss this purchase?" onClose={onClose}>
-      <form className="contents" onSubmit={submit}>
-        <Facts purchase={purchase} />
-        <p>
-          No credit is added for it. tollgate does not refund the payment: do that at the payment
-          provider.
-        </p>
-        <Field
-          label="Why"
-          name="note"
-          required
-          maxLength={500}
-          autoComplete="off"
-          hint="For the record, such as: refunded on 21 November."
-          error={isOfNote ? error.message : null}
-        />
-        <FormEnd
-          problem={error !== null && !isOfNote ? error.message : null}
-          onCancel={onClose}
-          isDanger
-          isDisabled={decide.isPending}
-        >
-          Dismiss
-        </FormEnd>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="Dismiss this purchase?"
+      submit="Dismiss"
+      isDangerous
+      write={decide}
+      problem={refusal.rest}
+      onSubmit={(fields) => decide.mutate(String(fields.get('note')).trim())}
+      onClose={onClose}
+    >
+      <Facts purchase={purchase} />
+      <p>
+        No credit is added for it. tollgate does not refund the payment: do that at the payment
+        provider.
+      </p>
+      <Field
+        label="Why"
+        name="note"
+        required
+        maxLength={500}
+        autoComplete="off"
+        hint="For the record, such as: refunded on 21 November."
+        error={refusal.at('note')}
+      />
+    </FormDialog>
   )
 }
 

@@ -1,14 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { chargeForSaidCost, parseDecimal } from '../../../src/vocabulary/money.ts'
 import { asOperator } from '../../api/calls.ts'
-import { ApiError } from '../../api/client.ts'
 import { oneAccountQuery, type UnsettledRequest } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { percentOf } from '../../format/numbers.ts'
-import { Dialog } from '../../parts/dialog.tsx'
 import { DollarField } from '../../parts/field.tsx'
-import { FormEnd } from '../../parts/form-end.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
+import { refusalOf } from '../../parts/refusal.ts'
 import { useOperatorWrite } from './use-operator-write.ts'
 
 interface SettleRequestProps {
@@ -30,49 +29,38 @@ export function SettleRequest({ request, onClose }: SettleRequestProps) {
       ? null
       : chargeForSaidCost(decimal, request.fee_basis_points)
   const isWrong = typed !== '' && chargeMicros === null
-  const { error } = settle
-  const isOfCost = error instanceof ApiError && error.param === 'cost'
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    if (chargeMicros !== null) settle.mutate(typed)
-  }
+  const refusal = refusalOf(settle.error, ['cost'])
   return (
-    <Dialog title="Settle the request" onClose={onClose}>
-      <form className="contents" onSubmit={submit}>
-        <p>
-          {request.model} of {request.account_name},{' '}
-          <span className="mono wrap-anywhere">{request.id}</span>
-          {request.generation_id !== null && (
-            <>
-              , at the provider <span className="mono wrap-anywhere">{request.generation_id}</span>
-            </>
-          )}
-        </p>
-        <DollarField
-          label="The provider’s cost"
-          name="cost"
-          required
-          value={cost}
-          onChange={(event) => setCost(event.target.value)}
-          error={
-            isWrong
-              ? 'Type the exact amount in dollars, such as 0.017648.'
-              : isOfCost
-                ? error.message
-                : null
-          }
-          hint="In dollars, exactly as the provider has it. 0 if it billed nothing."
-        />
-        <WhatHappens request={request} chargeMicros={chargeMicros} />
-        <FormEnd
-          problem={error !== null && !isOfCost ? error.message : null}
-          onCancel={onClose}
-          isDisabled={settle.isPending}
-        >
-          Charge {chargeMicros === null ? 'it' : money(chargeMicros, 6)}
-        </FormEnd>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="Settle the request"
+      submit={`Charge ${chargeMicros === null ? 'it' : money(chargeMicros, 6)}`}
+      write={settle}
+      problem={refusal.rest}
+      onSubmit={() => {
+        if (chargeMicros !== null) settle.mutate(typed)
+      }}
+      onClose={onClose}
+    >
+      <p>
+        {request.model} of {request.account_name},{' '}
+        <span className="mono wrap-anywhere">{request.id}</span>
+        {request.generation_id !== null && (
+          <>
+            , at the provider <span className="mono wrap-anywhere">{request.generation_id}</span>
+          </>
+        )}
+      </p>
+      <DollarField
+        label="The provider’s cost"
+        name="cost"
+        required
+        value={cost}
+        onChange={(event) => setCost(event.target.value)}
+        error={isWrong ? 'Type the exact amount in dollars, such as 0.017648.' : refusal.at('cost')}
+        hint="In dollars, exactly as the provider has it. 0 if it billed nothing."
+      />
+      <WhatHappens request={request} chargeMicros={chargeMicros} />
+    </FormDialog>
   )
 }
 

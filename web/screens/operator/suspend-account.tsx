@@ -5,8 +5,8 @@ import { asOperator } from '../../api/calls.ts'
 import { momentsOf, overviewQuery } from '../../api/queries.ts'
 import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
-import { Confirm } from '../../parts/confirm.tsx'
 import { Field } from '../../parts/field.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
 import { DEFAULT_RANGE } from '../../searches.ts'
 import { useSpanOf } from '../../shell/use-span.ts'
@@ -38,12 +38,12 @@ export function SuspendAccount({ account, keyCount, onClose }: SuspendAccountPro
   const suspension = note.trim() === '' ? {} : { note: note.trim() }
   const keys = keyCount === null ? 'Its keys' : `Its ${counted(keyCount, 'key')}`
   return (
-    <Confirm
+    <FormDialog
       title={disabled ? `Resume ${name}?` : `Suspend ${name}?`}
       submit={disabled ? 'Resume account' : 'Suspend'}
       isDangerous={!disabled}
-      error={refusal.rest === null ? null : change.error}
-      isSending={change.isPending}
+      write={change}
+      problem={refusal.rest}
       onSubmit={() =>
         change.mutate(disabled ? { disabled: false } : { disabled: true, ...suspension })
       }
@@ -70,7 +70,7 @@ export function SuspendAccount({ account, keyCount, onClose }: SuspendAccountPro
           />
         </>
       )}
-    </Confirm>
+    </FormDialog>
   )
 }
 

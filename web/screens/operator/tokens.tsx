@@ -4,7 +4,7 @@ import { asOperator } from '../../api/calls.ts'
 import { type AdminToken, tokensQuery } from '../../api/operator.ts'
 import { counted } from '../../format/numbers.ts'
 import { dayOf } from '../../format/time.ts'
-import { Confirm } from '../../parts/confirm.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { LastUsed } from '../../parts/last-used.tsx'
 import { ListCard, Older } from '../../parts/list-card.tsx'
 import { useNow } from '../../parts/now.ts'
@@ -126,12 +126,11 @@ function RevokeToken({ token, onClose }: { token: AdminToken; onClose: () => voi
     onClose,
   )
   return (
-    <Confirm
+    <FormDialog
       title={`Revoke the token “${token.name}”?`}
       submit="Revoke"
       isDangerous
-      error={revoke.error}
-      isSending={revoke.isPending}
+      write={revoke}
       onSubmit={() => revoke.mutate(token.id)}
       onClose={onClose}
     >
@@ -139,6 +138,6 @@ function RevokeToken({ token, onClose }: { token: AdminToken; onClose: () => voi
         From now on, calls with this token are answered 401, and so are calls with tokens created by
         it. Changes made with it stay.
       </p>
-    </Confirm>
+    </FormDialog>
   )
 }

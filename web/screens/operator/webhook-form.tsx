@@ -1,10 +1,9 @@
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { WEBHOOK_EVENTS, type WebhookEvent } from '../../../src/vocabulary/webhook-event.ts'
 import { asOperator } from '../../api/calls.ts'
 import type { CreatedWebhook, Webhook } from '../../api/operator.ts'
-import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
-import { FormEnd } from '../../parts/form-end.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
 import { useOperatorWrite } from './use-operator-write.ts'
 
@@ -32,14 +31,13 @@ export function CreateWebhook({ onClose, onMade }: CreateWebhookProps) {
     onMade,
   )
   return (
-    <Dialog title="Create webhook" onClose={onClose}>
-      <WebhookForm
-        before={{ url: '', events: WEBHOOK_EVENTS }}
-        submit="Create webhook"
-        change={create}
-        onCancel={onClose}
-      />
-    </Dialog>
+    <WebhookForm
+      before={{ url: '', events: WEBHOOK_EVENTS }}
+      title="Create webhook"
+      submit="Create webhook"
+      change={create}
+      onClose={onClose}
+    />
   )
 }
 
@@ -55,9 +53,13 @@ export function ChangeWebhook({ webhook, onClose }: ChangeWebhookProps) {
     onClose,
   )
   return (
-    <Dialog title="Change webhook" onClose={onClose}>
-      <WebhookForm before={webhook} submit="Save" change={change} onCancel={onClose} />
-    </Dialog>
+    <WebhookForm
+      before={webhook}
+      title="Change webhook"
+      submit="Save"
+      change={change}
+      onClose={onClose}
+    />
   )
 }
 
@@ -68,22 +70,25 @@ interface WebhookFields {
 
 interface WebhookFormProps {
   readonly before: WebhookFields
+  readonly title: string
   readonly submit: string
   readonly change: ReturnType<typeof useOperatorWrite<WebhookFields, unknown>>
-  readonly onCancel: () => void
+  readonly onClose: () => void
 }
 
-function WebhookForm({ before, submit, change, onCancel }: WebhookFormProps) {
+function WebhookForm({ before, title, submit, change, onClose }: WebhookFormProps) {
   const [events, setEvents] = useState(before.events)
   const refusal = refusalOf(change.error, ['url'])
-  const send = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    if (events.length === 0) return
-    const url = String(new FormData(event.currentTarget).get('url')).trim()
-    change.mutate({ url, events })
-  }
   return (
-    <form className="contents" onSubmit={send}>
+    <FormDialog
+      title={title}
+      submit={submit}
+      write={change}
+      problem={refusal.rest ?? (events.length === 0 ? 'Choose at least one event.' : null)}
+      isReady={events.length > 0}
+      onSubmit={(fields) => change.mutate({ url: String(fields.get('url')).trim(), events })}
+      onClose={onClose}
+    >
       <Field
         label="Address"
         name="url"
@@ -114,13 +119,6 @@ function WebhookForm({ before, submit, change, onCancel }: WebhookFormProps) {
           </label>
         ))}
       </fieldset>
-      <FormEnd
-        problem={refusal.rest ?? (events.length === 0 ? 'Choose at least one event.' : null)}
-        onCancel={onCancel}
-        isDisabled={change.isPending || events.length === 0}
-      >
-        {submit}
-      </FormEnd>
-    </form>
+    </FormDialog>
   )
 }

@@ -6,11 +6,12 @@ import { type Delivery, deliveriesQuery, type Webhook, webhooksQuery } from '../
 import { Answer } from '../../charts/answer.tsx'
 import { counted } from '../../format/numbers.ts'
 import { dayOf, listTime } from '../../format/time.ts'
-import { Confirm } from '../../parts/confirm.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { ListCard, Older } from '../../parts/list-card.tsx'
 import { useNow } from '../../parts/now.ts'
+import { Problem } from '../../parts/problem.tsx'
 import { Empty, GreyForm } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
@@ -106,11 +107,7 @@ function Buttons({ webhook }: WebhookProps) {
       >
         Send a test
       </button>
-      {test.error !== null && (
-        <p className="problem basis-full" role="alert">
-          {test.error.message}
-        </p>
-      )}
+      <Problem text={test.error?.message} className="basis-full" />
       {opened === 'change' && <ChangeWebhook webhook={webhook} onClose={close} />}
       {opened === 'disable' && <DisableWebhook webhook={webhook} onClose={close} />}
       {opened === 'delete' && <DeleteWebhook webhook={webhook} onClose={close} />}
@@ -128,11 +125,10 @@ function DisableWebhook({ webhook: { id, disabled }, onClose }: DialogProps) {
     onClose,
   )
   return (
-    <Confirm
+    <FormDialog
       title={disabled ? 'Enable the webhook?' : 'Disable the webhook?'}
       submit={disabled ? 'Enable' : 'Disable'}
-      error={change.error}
-      isSending={change.isPending}
+      write={change}
       onSubmit={() => change.mutate(!disabled)}
       onClose={onClose}
     >
@@ -141,7 +137,7 @@ function DisableWebhook({ webhook: { id, disabled }, onClose }: DialogProps) {
           ? 'New events and queued messages are sent to the webhook. Events from the time when it was disabled are not.'
           : 'Nothing is sent to the webhook until it is enabled again. Queued messages stay queued. Events during this time are not delivered.'}
       </p>
-    </Confirm>
+    </FormDialog>
   )
 }
 
@@ -152,17 +148,16 @@ function DeleteWebhook({ webhook: { id, url }, onClose }: DialogProps) {
     () => void navigate({ to: '/operator/webhooks' }),
   )
   return (
-    <Confirm
+    <FormDialog
       title={`Delete the webhook at ${new URL(url).host}?`}
       submit="Delete"
       isDangerous
-      error={remove.error}
-      isSending={remove.isPending}
+      write={remove}
       onSubmit={() => remove.mutate(id)}
       onClose={onClose}
     >
       <p>Its secret and the list of its messages are deleted too. Queued messages are not sent.</p>
-    </Confirm>
+    </FormDialog>
   )
 }
 

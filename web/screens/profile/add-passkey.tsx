@@ -1,9 +1,10 @@
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { asBrowser } from '../../api/calls.ts'
-import { ApiError } from '../../api/client.ts'
 import { Field } from '../../parts/field.tsx'
 import { makePasskey } from '../../parts/passkey.ts'
+import { Problem } from '../../parts/problem.tsx'
+import { refusalOf } from '../../parts/refusal.ts'
 import { browserName } from './browser-name.ts'
 
 interface AddPasskeyProps {
@@ -22,8 +23,7 @@ export function AddPasskey({ cancel, onAdded }: AddPasskeyProps) {
     gcTime: 0,
     onSuccess: (added) => onAdded(added.recovery_codes),
   })
-  const isOfName = add.error instanceof ApiError && add.error.param === 'name'
-  const message = add.error?.message ?? null
+  const refusal = refusalOf(add.error, ['name'])
   const submit = (event: FormEvent) => {
     event.preventDefault()
     add.mutate(name)
@@ -42,13 +42,9 @@ export function AddPasskey({ cancel, onAdded }: AddPasskeyProps) {
         hint="To recognize it in this list."
         value={name}
         onChange={(event) => setName(event.target.value)}
-        error={isOfName ? message : null}
+        error={refusal.at('name')}
       />
-      {message !== null && !isOfName && (
-        <p className="problem" role="alert">
-          {message}
-        </p>
-      )}
+      <Problem text={refusal.rest} />
       <footer>
         {cancel}
         <button type="submit" className="btn pri" disabled={add.isPending}>

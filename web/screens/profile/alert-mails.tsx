@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { asBrowser } from '../../api/calls.ts'
 import { meQuery, startQuery } from '../../api/queries.ts'
+import { Problem } from '../../parts/problem.tsx'
 import { useMe } from '../../shell/use-account.ts'
 
 /** Whether the user gets alerts by email; only where the gateway sends email. */
@@ -38,11 +39,7 @@ export function AlertMails() {
             ? `One email for each, to ${user.email}, about the accounts that you own.`
             : `Alerts begin once you have proved that ${user.email} is yours: sign in by email once.`}
         </p>
-        {change.isError && (
-          <p className="problem" role="alert">
-            {change.error.message}
-          </p>
-        )}
+        <Problem text={change.error?.message} />
       </div>
     </section>
   )

@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Me } from '../../api/answers.ts'
 import { asMember } from '../../api/calls.ts'
-import { Confirm } from '../../parts/confirm.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { Heads } from '../../parts/list-card.tsx'
 import { useMe } from '../../shell/use-account.ts'
 
@@ -69,12 +69,11 @@ function LeaveAccount({ account, onClose }: LeaveProps) {
     onSuccess: () => location.assign('/app/'),
   })
   return (
-    <Confirm
+    <FormDialog
       title={`Leave “${account.name}”?`}
       submit="Leave"
       isDangerous
-      error={leave.error}
-      isSending={leave.isPending}
+      write={leave}
       onSubmit={() => leave.mutate()}
       onClose={onClose}
     >
@@ -82,6 +81,6 @@ function LeaveAccount({ account, onClose }: LeaveProps) {
         You lose access to this account at once, until you are invited again. Keys belong to the
         account and keep working.
       </p>
-    </Confirm>
+    </FormDialog>
   )
 }

@@ -2,11 +2,12 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import type { Session } from '../../api/answers.ts'
 import { asBrowser, type Input } from '../../api/calls.ts'
-import { ApiError } from '../../api/client.ts'
 import { ago, dayOf } from '../../format/time.ts'
 import { Field } from '../../parts/field.tsx'
 import { GreyRows, Heads } from '../../parts/list-card.tsx'
 import { useNow } from '../../parts/now.ts'
+import { Problem } from '../../parts/problem.tsx'
+import { refusalOf } from '../../parts/refusal.ts'
 import { Failed } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
@@ -69,9 +70,7 @@ function PasswordForm() {
     const { current_password = '', new_password = '' } = textsOf(form)
     change.mutate({ current_password, new_password }, { onSuccess: () => form.reset() })
   }
-  const { error } = change
-  const param = error instanceof ApiError ? error.param : null
-  const wrong = (name: string) => (error !== null && param === name ? error.message : null)
+  const refusal = refusalOf(change.error, ['current_password', 'new_password'])
   return (
     <form className="grid gap-4 p-[18px]" onSubmit={send}>
       <Field
@@ -80,7 +79,7 @@ function PasswordForm() {
         type="password"
         autoComplete="current-password"
         required
-        error={wrong('current_password')}
+        error={refusal.at('current_password')}
       />
       <Field
         label="New password"
@@ -91,13 +90,9 @@ function PasswordForm() {
         maxLength={128}
         required
         hint="At least 12 characters."
-        error={wrong('new_password')}
+        error={refusal.at('new_password')}
       />
-      {error !== null && param === null && (
-        <p className="problem" role="alert">
-          {error.message}
-        </p>
-      )}
+      <Problem text={refusal.rest} />
       <div className="flex items-center gap-3">
         <button type="submit" className="btn pri" disabled={change.isPending}>
           Change the password
@@ -157,11 +152,7 @@ function EndOthers() {
   })
   return (
     <>
-      {end.isError && (
-        <span className="problem" role="alert">
-          {end.error.message}
-        </span>
-      )}
+      <Problem text={end.error?.message} />
       <button type="button" className="btn" disabled={end.isPending} onClick={() => end.mutate()}>
         Sign out everywhere else
       </button>

@@ -4,8 +4,8 @@ import { useState } from 'react'
 import type { Factors } from '../../api/answers.ts'
 import { asBrowser } from '../../api/calls.ts'
 import { meQuery } from '../../api/queries.ts'
-import { Confirm } from '../../parts/confirm.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { hasPasskeys } from '../../parts/passkey.ts'
 import { Failed } from '../../parts/states.tsx'
 import { AddPasskey } from './add-passkey.tsx'
@@ -147,12 +147,11 @@ function RemoveFactor({ factor, isLast, onDone, onClose }: RemoveFactorProps) {
     onSuccess: onDone,
   })
   return (
-    <Confirm
+    <FormDialog
       title={`Remove ${titleOf(factor)}?`}
       submit="Remove"
       isDangerous
-      error={remove.error}
-      isSending={remove.isPending}
+      write={remove}
       onSubmit={() => remove.mutate()}
       onClose={onClose}
     >
@@ -161,7 +160,7 @@ function RemoveFactor({ factor, isLast, onDone, onClose }: RemoveFactorProps) {
           ? 'You then sign in with your password alone. The recovery codes are removed too.'
           : 'You can no longer sign in with it. Other second factors are unchanged.'}
       </p>
-    </Confirm>
+    </FormDialog>
   )
 }
 
@@ -172,16 +171,15 @@ function RenewCodes({ onDone, onClose }: ChangeProps<(codes: readonly string[]) 
     onSuccess: (answer) => onDone(answer.recovery_codes),
   })
   return (
-    <Confirm
+    <FormDialog
       title="Make new recovery codes?"
       submit="Make ten codes"
-      error={renew.error}
-      isSending={renew.isPending}
+      write={renew}
       onSubmit={() => renew.mutate()}
       onClose={onClose}
     >
       <p>Earlier recovery codes no longer work.</p>
-    </Confirm>
+    </FormDialog>
   )
 }
 

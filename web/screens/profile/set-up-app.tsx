@@ -1,10 +1,11 @@
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { type Answer, asBrowser } from '../../api/calls.ts'
-import { ApiError } from '../../api/client.ts'
 import { CodeField } from '../../parts/code-field.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
+import { Problem } from '../../parts/problem.tsx'
 import { QrCode } from '../../parts/qr-code.tsx'
+import { refusalOf } from '../../parts/refusal.ts'
 
 type Begun = Answer<'beginAppFactor', 'browser'>
 
@@ -31,7 +32,7 @@ export function SetUpApp({ cancel, onAdded }: SetUpAppProps) {
         An app on your phone shows six digits, new ones every 30 seconds. A sign-in then asks for
         them too. Any authenticator app works.
       </p>
-      <Refused error={begin.error} />
+      <Problem text={begin.error?.message} />
       <footer>
         {cancel}
         <button
@@ -54,7 +55,7 @@ function ProveApp({ begun, cancel, onAdded }: SetUpAppProps & { readonly begun: 
     gcTime: 0,
     onSuccess: (added) => onAdded(added.recovery_codes),
   })
-  const isOfCode = add.error instanceof ApiError && add.error.param === 'code'
+  const refusal = refusalOf(add.error, ['code'])
   const submit = (event: FormEvent) => {
     event.preventDefault()
     add.mutate(code)
@@ -73,9 +74,9 @@ function ProveApp({ begun, cancel, onAdded }: SetUpAppProps & { readonly begun: 
         pattern="[0-9 ]{6,7}"
         value={code}
         onChange={(event) => setCode(event.target.value)}
-        error={isOfCode ? (add.error?.message ?? null) : null}
+        error={refusal.at('code')}
       />
-      {!isOfCode && <Refused error={add.error} />}
+      <Problem text={refusal.rest} />
       <footer>
         {cancel}
         <button type="submit" className="btn pri" disabled={add.isPending}>
@@ -83,14 +84,5 @@ function ProveApp({ begun, cancel, onAdded }: SetUpAppProps & { readonly begun: 
         </button>
       </footer>
     </form>
-  )
-}
-
-function Refused({ error }: { error: Error | null }) {
-  if (error === null) return null
-  return (
-    <p className="problem" role="alert">
-      {error.message}
-    </p>
   )
 }

@@ -1,0 +1,15 @@
+interface ProblemProps {
+  /** Null or undefined: there is none. */
+  readonly text: string | null | undefined
+  readonly className?: string
+}
+
+/** What went wrong, read out at once; nothing where nothing did. */
+export function Problem({ text, className = '' }: ProblemProps) {
+  if (text === null || text === undefined) return null
+  return (
+    <p className={`problem ${className}`} role="alert">
+      {text}
+    </p>
+  )
+}
