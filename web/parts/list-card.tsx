@@ -1,5 +1,6 @@
-import type { UseInfiniteQueryResult, UseQueryResult } from '@tanstack/react-query'
+import type { InfiniteData, UseInfiniteQueryResult, UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
+import { counted } from '../format/numbers.ts'
 import { Failed, Grey, Stale } from './states.tsx'
 
 /** The head of a column. */
@@ -82,8 +83,8 @@ interface ListCardProps<Row> {
   readonly query: UseQueryResult<unknown>
   /** Undefined: the answer has not arrived yet. */
   readonly rows: readonly Row[] | undefined
-  /** "The codes could not be loaded." */
-  readonly failed: string
+  /** Default: "The codes could not be loaded.", by the label. */
+  readonly failed?: string
   /** The content of a list without rows. */
   readonly empty: ReactNode
   readonly heads: readonly Head[]
@@ -97,7 +98,8 @@ interface ListCardProps<Row> {
 
 /** A card with a table: its rows, or that there are none, that they are still read, or that they can't be. */
 export function ListCard<Row>(props: ListCardProps<Row>) {
-  const { label, header, query, rows, failed, empty, heads, greyRows, row, children } = props
+  const { label, header, query, rows, empty, heads, greyRows, row, children } = props
+  const { failed = `The ${label.toLowerCase()} could not be loaded.` } = props
   return (
     <section
       className="card overflow-hidden"
@@ -128,19 +130,22 @@ export function ListCard<Row>(props: ListCardProps<Row>) {
 }
 
 interface OlderProps {
-  readonly query: UseInfiniteQueryResult<unknown>
-  /** The shown rows, in words: "The newest 50 codes". */
-  readonly shown: string
-  /** The text of the button: "Older codes". */
-  readonly text: string
+  readonly query: UseInfiniteQueryResult<InfiniteData<{ readonly data: readonly unknown[] }>>
+  /** A row: "code". */
+  readonly noun: string
+  /** The shown rows, in words. Default: "The newest 50 codes". */
+  readonly shown?: string
+  /** The text of the button. Default: "Older codes". */
+  readonly text?: string
 }
 
 /** The end of a list with further pages: a button for the next page, and why that could not be loaded. */
-export function Older({ query, shown, text }: OlderProps) {
+export function Older({ query, noun, shown, text = `Older ${noun}s` }: OlderProps) {
   if (!query.hasNextPage) return null
+  const rows = query.data?.pages.reduce((sum, { data }) => sum + data.length, 0) ?? 0
   return (
     <footer className="pager">
-      <span>{shown}</span>
+      <span>{shown ?? `The newest ${counted(rows, noun)}`}</span>
       {query.isFetchNextPageError && <span className="text-bad">{query.error.message}</span>}
       <button
         type="button"

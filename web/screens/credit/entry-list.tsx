@@ -45,7 +45,6 @@ export function EntryList(list: ListProps) {
       header={<ListHeader {...list} />}
       query={query}
       rows={rows}
-      failed="The entries could not be loaded."
       empty={
         <Empty title="No entries in this period.">
           <p>Top-ups and charges appear here, each with the balance after it.</p>
@@ -55,7 +54,12 @@ export function EntryList(list: ListProps) {
       greyRows={8}
       row={(entry) => <EntryRow key={entry.id} entry={entry} />}
     >
-      <Older query={query} shown={`The newest ${count(rows?.length ?? 0)}`} text="Older entries" />
+      <Older
+        query={query}
+        noun="entry"
+        shown={`The newest ${count(rows?.length ?? 0)}`}
+        text="Older entries"
+      />
     </ListCard>
   )
 }

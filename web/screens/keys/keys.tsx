@@ -2,7 +2,6 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-qu
 import { useState } from 'react'
 import type { CreatedApiKey } from '../../api/answers.ts'
 import { accountQuery, keyPagesQuery } from '../../api/queries.ts'
-import { counted } from '../../format/numbers.ts'
 import { KEY_VARIABLE } from '../../parts/client-lines.ts'
 import { FindField } from '../../parts/find-field.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -93,7 +92,6 @@ function KeyTable({ find, onFind, onRotated }: KeyTableProps) {
     placeholderData: keepPreviousData,
     refetchInterval: 15_000,
   })
-  const keys = query.data?.pages.flatMap(({ data }) => data)
   const { data: account } = useQuery(accountQuery(accountId))
   return (
     <ListCard
@@ -111,8 +109,7 @@ function KeyTable({ find, onFind, onRotated }: KeyTableProps) {
         )
       }
       query={query}
-      rows={keys}
-      failed="The keys could not be loaded."
+      rows={query.data?.pages.flatMap(({ data }) => data)}
       empty={
         search !== '' ? (
           <Empty title={`No key matches “${search}”.`}>
@@ -140,11 +137,7 @@ function KeyTable({ find, onFind, onRotated }: KeyTableProps) {
         />
       )}
     >
-      <Older
-        query={query}
-        shown={`The newest ${counted(keys?.length ?? 0, 'key')}`}
-        text="Older keys"
-      />
+      <Older query={query} noun="key" />
     </ListCard>
   )
 }

@@ -80,7 +80,6 @@ function MemberTable() {
       label="Members"
       query={query}
       rows={query.data?.data}
-      failed="The members could not be loaded."
       empty={
         <Empty title="No members yet">
           <p>Invite people by email. They choose their own password.</p>

@@ -62,7 +62,6 @@ export function AccountTable({ filters, span, onCreate, onSort }: AccountTablePr
       label="Accounts"
       query={query}
       rows={accounts}
-      failed="The accounts could not be loaded."
       empty={
         search !== '' ? (
           <Empty title={`No account matches “${search}”.`}>
@@ -87,6 +86,7 @@ export function AccountTable({ filters, span, onCreate, onSort }: AccountTablePr
     >
       <Older
         query={query}
+        noun="account"
         shown={`${counted(accounts?.length ?? 0, 'account')}${sort === undefined ? ', newest first' : ''}`}
         text={sort === undefined ? 'Older accounts' : 'More accounts'}
       />

@@ -10,7 +10,6 @@ import {
   usersQuery,
 } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
-import { counted } from '../../format/numbers.ts'
 import { listTime } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { ListCard, Older } from '../../parts/list-card.tsx'
@@ -93,14 +92,12 @@ const HEADS = [
 
 function Actions({ search, onClear }: { search: AuditLogSearch; onClear: () => void }) {
   const query = useInfiniteQuery(actionsQuery(search))
-  const actions = query.data?.pages.flatMap(({ data }) => data)
   const isFiltered = Object.values(search).some((value) => value !== undefined)
   return (
     <ListCard
       label="Audit log"
       query={query}
-      rows={actions}
-      failed="The audit log could not be loaded."
+      rows={query.data?.pages.flatMap(({ data }) => data)}
       empty={
         isFiltered ? (
           <Empty title="No changes match these filters.">
@@ -118,11 +115,7 @@ function Actions({ search, onClear }: { search: AuditLogSearch; onClear: () => v
       greyRows={8}
       row={(action) => <ActionRow key={action.id} action={action} />}
     >
-      <Older
-        query={query}
-        shown={`The newest ${counted(actions?.length ?? 0, 'change')}`}
-        text="Older changes"
-      />
+      <Older query={query} noun="change" />
     </ListCard>
   )
 }

@@ -4,7 +4,6 @@ import { useState } from 'react'
 import { asOperator } from '../../api/calls.ts'
 import { type CreatedCode, type CreditCode, codesQuery } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
-import { counted } from '../../format/numbers.ts'
 import { dayOf } from '../../format/time.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -65,13 +64,11 @@ const HEADS = [
 function CodeTable() {
   const [revoking, setRevoking] = useState<CreditCode | null>(null)
   const query = useInfiniteQuery(codesQuery)
-  const codes = query.data?.pages.flatMap(({ data }) => data)
   return (
     <ListCard
       label="Codes"
       query={query}
-      rows={codes}
-      failed="The codes could not be loaded."
+      rows={query.data?.pages.flatMap(({ data }) => data)}
       empty={
         <Empty title="No codes yet">
           <p>A credit code can be redeemed once. Create one and send it to your customer.</p>
@@ -81,11 +78,7 @@ function CodeTable() {
       greyRows={6}
       row={(code) => <CodeRow key={code.id} code={code} onRevoke={setRevoking} />}
     >
-      <Older
-        query={query}
-        shown={`The newest ${counted(codes?.length ?? 0, 'code')}`}
-        text="Older codes"
-      />
+      <Older query={query} noun="code" />
       {revoking !== null && <RevokeCode code={revoking} onClose={() => setRevoking(null)} />}
     </ListCard>
   )

@@ -37,7 +37,6 @@ export function HomeUpstreams({ span }: { readonly span: TimeSpan }) {
       }
       query={query}
       rows={query.data?.data}
-      failed="The upstreams could not be loaded."
       empty={<NoUpstreams />}
       heads={HEADS}
       greyRows={3}

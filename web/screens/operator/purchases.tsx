@@ -3,7 +3,6 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { type ListedPurchase, type PurchaseList, purchasesQuery } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
-import { counted } from '../../format/numbers.ts'
 import { listTime } from '../../format/time.ts'
 import { ListCard, Older } from '../../parts/list-card.tsx'
 import { Segments } from '../../parts/segments.tsx'
@@ -40,7 +39,6 @@ export function PurchasesScreen() {
   const navigate = route.useNavigate()
   const [decision, setDecision] = useState<Decision | null>(null)
   const query = useInfiniteQuery(purchasesQuery(list))
-  const purchases = query.data?.pages.flatMap(({ data }) => data)
   const close = () => setDecision(null)
   return (
     <>
@@ -58,8 +56,7 @@ export function PurchasesScreen() {
       <ListCard
         label="Purchases"
         query={query}
-        rows={purchases}
-        failed="The purchases could not be loaded."
+        rows={query.data?.pages.flatMap(({ data }) => data)}
         empty={<Nothing list={list} />}
         heads={HEADS}
         greyRows={6}
@@ -71,11 +68,7 @@ export function PurchasesScreen() {
           />
         )}
       >
-        <Older
-          query={query}
-          shown={`The newest ${counted(purchases?.length ?? 0, 'purchase')}`}
-          text="Older purchases"
-        />
+        <Older query={query} noun="purchase" />
       </ListCard>
       {decision?.kind === 'credit' && (
         <CreditPurchase purchase={decision.purchase} onClose={close} />

@@ -2,7 +2,6 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { asOperator } from '../../api/calls.ts'
 import { type AdminToken, tokensQuery } from '../../api/operator.ts'
-import { counted } from '../../format/numbers.ts'
 import { dayOf } from '../../format/time.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { LastUsed } from '../../parts/last-used.tsx'
@@ -27,7 +26,6 @@ export function TokensScreen() {
   useTitle('Admin tokens')
   const [revoking, setRevoking] = useState<AdminToken | null>(null)
   const query = useInfiniteQuery(tokensQuery)
-  const tokens = query.data?.pages.flatMap(({ data }) => data)
   return (
     <>
       <div className="top">
@@ -40,18 +38,13 @@ export function TokensScreen() {
       <ListCard
         label="Admin tokens"
         query={query}
-        rows={tokens}
-        failed="The admin tokens could not be loaded."
+        rows={query.data?.pages.flatMap(({ data }) => data)}
         empty={<NoTokens />}
         heads={HEADS}
         greyRows={4}
         row={(token) => <TokenRow key={token.id} token={token} onRevoke={setRevoking} />}
       >
-        <Older
-          query={query}
-          shown={`The newest ${counted(tokens?.length ?? 0, 'token')}`}
-          text="Older tokens"
-        />
+        <Older query={query} noun="token" />
       </ListCard>
       {revoking !== null && <RevokeToken token={revoking} onClose={() => setRevoking(null)} />}
     </>

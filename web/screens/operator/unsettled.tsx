@@ -93,7 +93,6 @@ function Waiting() {
       label="Requests"
       query={query}
       rows={requests}
-      failed="The requests could not be loaded."
       empty={
         <Empty title="No unsettled requests">
           <p>All finished requests have a final charge.</p>
@@ -105,6 +104,7 @@ function Waiting() {
     >
       <Older
         query={query}
+        noun="request"
         shown={`The oldest ${counted(requests?.length ?? 0, 'request')}`}
         text="Newer requests"
       />

@@ -170,7 +170,6 @@ const HEADS = [
 
 function Deliveries({ webhookId }: { webhookId: string }) {
   const query = useInfiniteQuery(deliveriesQuery(webhookId))
-  const deliveries = query.data?.pages.flatMap(({ data }) => data)
   return (
     <ListCard
       label="Messages"
@@ -180,8 +179,7 @@ function Deliveries({ webhookId }: { webhookId: string }) {
         </header>
       }
       query={query}
-      rows={deliveries}
-      failed="The messages could not be loaded."
+      rows={query.data?.pages.flatMap(({ data }) => data)}
       empty={
         <Empty title="No messages yet">
           <p>Send a test to see that the receiver answers.</p>
@@ -191,11 +189,7 @@ function Deliveries({ webhookId }: { webhookId: string }) {
       greyRows={4}
       row={(delivery) => <DeliveryRow key={delivery.id} delivery={delivery} />}
     >
-      <Older
-        query={query}
-        shown={`The newest ${counted(deliveries?.length ?? 0, 'message')}`}
-        text="Older messages"
-      />
+      <Older query={query} noun="message" />
     </ListCard>
   )
 }

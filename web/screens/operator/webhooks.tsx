@@ -59,7 +59,6 @@ function WebhookTable() {
       label="Webhooks"
       query={query}
       rows={query.data?.data}
-      failed="The webhooks could not be loaded."
       empty={
         <Empty title="No webhooks yet">
           <p>
