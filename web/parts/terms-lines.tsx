@@ -1,22 +1,18 @@
 import type { ApiKey } from '../api/answers.ts'
 import { money } from '../format/money.ts'
 import { dayAndShortMinute } from '../format/time.ts'
-import { useNow } from './now.ts'
 import { Time } from './time.tsx'
 
 const PERIOD_WORDS = { day: 'today', week: 'this week', month: 'this month' } as const
 
 /** The spend of an allowance in its period, and when it resets; nothing without an allowance. */
 export function AllowanceLine({ allowance }: Pick<ApiKey, 'allowance'>) {
-  const now = useNow()
   if (allowance === null) return null
   const { amount, period, time_zone: zone, spent, held, resets_at: resetsAt } = allowance
-  const resets = new Date(resetsAt)
   return (
     <span className="two" title={`Days of ${zone}`}>
       Allowance: {money(spent)} of {money(amount)} {PERIOD_WORDS[period]}
-      {held > 0 && `, ${money(held)} held`}, resets{' '}
-      <Time at={resets}>{dayAndShortMinute(resets, now)}</Time>
+      {held > 0 && `, ${money(held)} held`}, resets <Time at={resetsAt} show={dayAndShortMinute} />
     </span>
   )
 }

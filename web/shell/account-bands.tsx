@@ -49,11 +49,10 @@ export function SuspendedBand({ accountId }: { accountId: string }) {
 /** Accounts that were suspended before the gateway kept the time have none. */
 function Since({ at }: { at: string | null }) {
   if (at === null) return null
-  const day = new Date(at)
   return (
     <>
       {' since '}
-      <Time at={day}>{dayOf(day, new Date())}</Time>
+      <Time at={at} show={dayOf} />
     </>
   )
 }

@@ -14,10 +14,10 @@ type Usage = NonNullable<ActivityRequest['usage']>
 /** When a request was opened, and how long its first byte and the whole answer took. */
 export function Timeline({ request }: { request: ActivityRequest }) {
   const now = useNow()
-  const openedAt = new Date(request.opened_at)
+  const openedMs = Date.parse(request.opened_at)
   const firstByteMs =
-    request.first_byte_at === null ? null : Date.parse(request.first_byte_at) - openedAt.getTime()
-  const wholeMs = takenMs(request) ?? Math.max(0, now.getTime() - openedAt.getTime())
+    request.first_byte_at === null ? null : Date.parse(request.first_byte_at) - openedMs
+  const wholeMs = takenMs(request) ?? Math.max(0, now.getTime() - openedMs)
   const waitMs = firstByteMs ?? wholeMs
   return (
     <>
@@ -26,7 +26,7 @@ export function Timeline({ request }: { request: ActivityRequest }) {
         {wholeMs > waitMs && <i className="of-1" style={{ flex: wholeMs - waitMs }} />}
       </div>
       <div className="ticks">
-        <Time at={openedAt}>{exactTime(openedAt)}</Time>
+        <Time at={request.opened_at} show={exactTime} />
         <span>{firstByteMs === null ? 'no byte yet' : `first byte ${duration(firstByteMs)}`}</span>
         <span>{duration(wholeMs)}</span>
       </div>
@@ -130,7 +130,7 @@ export function Where({ request, keyName, isOfAll }: WhereProps) {
       {http_status !== null && <Line term="HTTP status">{http_status}</Line>}
       {settled_at !== null && (
         <Line term="Settled">
-          <Time at={new Date(settled_at)}>{dayAndMinute(new Date(settled_at))}</Time>
+          <Time at={settled_at} show={dayAndMinute} />
         </Line>
       )}
     </dl>

@@ -48,8 +48,7 @@ interface RequestRowProps {
 export function RequestRow(props: RequestRowProps) {
   const { request, keyName, isOfAll, search, isOpen, isFresh, onOpen } = props
   const { word, tone } = requestWord(request)
-  const openedAt = new Date(request.opened_at)
-  const time = <Time at={openedAt}>{listTime(openedAt, new Date())}</Time>
+  const time = <Time at={request.opened_at} show={listTime} />
   return (
     <tr
       aria-current={isOpen ? 'true' : undefined}

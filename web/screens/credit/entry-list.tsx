@@ -65,8 +65,7 @@ export function EntryList(list: ListProps) {
 }
 
 function EntryRow({ entry }: { entry: StatementLine }) {
-  const at = new Date(entry.created_at)
-  const time = <Time at={at}>{listTime(at, new Date())}</Time>
+  const time = <Time at={entry.created_at} show={listTime} />
   const amount = signedMoney(entry.amount, 4)
   return (
     <tr>

@@ -6,7 +6,6 @@ import { asMember } from '../../api/calls.ts'
 import { boughtQuery, paymentPage } from '../../api/sale.ts'
 import { money } from '../../format/money.ts'
 import { ago } from '../../format/time.ts'
-import { useNow } from '../../parts/now.ts'
 import { Failed, Stale } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useAccountId, useAccountName } from '../../shell/use-account.ts'
@@ -54,18 +53,16 @@ export function Pending({ bought }: { bought: string | null }) {
 }
 
 function PendingItem({ purchase }: { purchase: PendingPurchase }) {
-  const now = useNow()
   const isOwner = useAccountName().role !== 'member'
   const { id, state } = purchase
   const { word, tone, next } = purchaseWords(purchase)
-  const at = new Date(purchase.created_at)
   return (
     <li>
       <div className="min-w-0 flex-1">
         <div className="flex flex-wrap items-center justify-between gap-x-3 gap-y-1">
           <span className="text-ink-2">
             <b className="text-ink">{money(purchase.credit)}</b> {byMethod(purchase)},{' '}
-            <Time at={at}>{ago(at, now)}</Time>
+            <Time at={purchase.created_at} show={ago} />
           </span>
           <span className={`chip ${tone}`}>{word}</span>
         </div>

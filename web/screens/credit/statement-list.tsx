@@ -242,7 +242,6 @@ function SubCells({ amountMicros, of }: { amountMicros: number; of: string }) {
 
 /** A top-up, the corrections of a day, or another change. */
 function ChangeRow({ line }: { line: Line }) {
-  const at = new Date(line.created_at ?? line.date)
   return (
     <tr>
       <td className="nowrap">
@@ -259,7 +258,7 @@ function ChangeRow({ line }: { line: Line }) {
               </>
             )}
             <small className="two">
-              <Time at={at}>{listTime(at, new Date())}</Time>
+              <Time at={line.created_at ?? line.date} show={listTime} />
             </small>
           </span>
         </span>

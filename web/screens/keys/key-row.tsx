@@ -58,7 +58,7 @@ export function KeyRow({ apiKey, availableMicros, onRotated }: KeyRowProps) {
         {apiKey.expires_at === null ? (
           <span className="dimmed">No expiry</span>
         ) : (
-          <Time at={new Date(apiKey.expires_at)}>{dayOf(new Date(apiKey.expires_at), now)}</Time>
+          <Time at={apiKey.expires_at} show={dayOf} />
         )}
       </td>
       <td className="whitespace-nowrap text-ink-2">
@@ -74,10 +74,9 @@ export function KeyRow({ apiKey, availableMicros, onRotated }: KeyRowProps) {
 /** Until when the text before the last rotation works. */
 function PreviousLine({ apiKey: { previous_expires_at: ends } }: { apiKey: ApiKey }) {
   if (ends === null) return null
-  const at = new Date(ends)
   return (
     <span className="two dimmed">
-      The old key works until <Time at={at}>{dayAndMinute(at)}</Time>
+      The old key works until <Time at={ends} show={dayAndMinute} />
     </span>
   )
 }

@@ -7,7 +7,6 @@ import { dayOf } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { ListCard } from '../../parts/list-card.tsx'
 import { MadeSecret } from '../../parts/made-secret.tsx'
-import { useNow } from '../../parts/now.ts'
 import { Problem } from '../../parts/problem.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -97,10 +96,8 @@ function MemberTable() {
 }
 
 function MemberRow({ member, onRemove }: { member: Member; onRemove: () => void }) {
-  const now = useNow()
   const { user } = useMe()
   const isSelf = member.user_id === user.id
-  const joinedAt = new Date(member.joined_at)
   const send = (account_id: string, role: Member['role']) =>
     asMember('changeMember', { account_id, user_id: member.user_id, role })
   const back = useMemberWrite(send)
@@ -130,7 +127,7 @@ function MemberRow({ member, onRemove }: { member: Member; onRemove: () => void 
       </td>
       <td className="text-ink-2">
         <span className="only-s dimmed">Joined </span>
-        <Time at={joinedAt}>{dayOf(joinedAt, now)}</Time>
+        <Time at={member.joined_at} show={dayOf} />
       </td>
       <td className="num">
         {!isSelf && (
@@ -156,7 +153,6 @@ const INVITATION_HEADS = [
 ] as const
 
 function InvitationTable() {
-  const now = useNow()
   const query = useQuery(invitationsQuery(useAccountId()))
   const [withdrawing, setWithdrawing] = useState<Invitation | null>(null)
   return (
@@ -174,14 +170,13 @@ function InvitationTable() {
       heads={INVITATION_HEADS}
       greyRows={1}
       row={(invitation) => {
-        const expiresAt = new Date(invitation.expires_at)
         return (
           <tr key={invitation.id}>
             <td className="break-all">{invitation.email}</td>
             <td className="end text-ink-2">{invitation.role}</td>
             <td className="text-ink-2">
               <span className="only-s dimmed">Expires </span>
-              <Time at={expiresAt}>{dayOf(expiresAt, now)}</Time>
+              <Time at={invitation.expires_at} show={dayOf} />
             </td>
             <td className="num">
               <button

@@ -54,7 +54,7 @@ function Since({ at }: { readonly at: string | null }) {
   return (
     <>
       {' since '}
-      <Time at={new Date(at)}>{dayAndMinute(new Date(at))}</Time>
+      <Time at={at} show={dayAndMinute} />
     </>
   )
 }

@@ -31,11 +31,10 @@ export function AccountLog({ accountId }: { accountId: string }) {
       ) : (
         <ul className="log">
           {actions.map((action) => {
-            const at = new Date(action.created_at)
             const words = changeWords(action)
             return (
               <li key={action.id}>
-                <Time at={at}>{dayOf(at, new Date())}</Time>
+                <Time at={action.created_at} show={dayOf} />
                 <div className="wrap-anywhere">
                   {actionWords(action)}
                   <p>

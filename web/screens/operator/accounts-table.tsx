@@ -104,7 +104,7 @@ function AccountRow({ listed }: { readonly listed: ListedAccount }) {
   const { id, name, email, disabled, credit, charge = 0, margin = null } = listed
   const isIdle = charge === 0 && margin === 0
   const held = credit.backed.held + credit.free.held
-  const lastAt = listed.last_request_at == null ? null : new Date(listed.last_request_at)
+  const lastAt = listed.last_request_at ?? null
   return (
     <tr className={disabled ? 'dim' : ''}>
       <td className="name">
@@ -141,11 +141,7 @@ function AccountRow({ listed }: { readonly listed: ListedAccount }) {
         </span>
       </td>
       <td className="hide-s hide-m text-ink-2">
-        {lastAt === null ? (
-          <span className="dimmed">never</span>
-        ) : (
-          <Time at={lastAt}>{ago(lastAt, new Date())}</Time>
-        )}
+        {lastAt === null ? <span className="dimmed">never</span> : <Time at={lastAt} show={ago} />}
       </td>
       <td className="only-s num dimmed">
         {charge === 0 ? 'nothing charged' : `${money(charge)} charged`}

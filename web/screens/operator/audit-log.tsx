@@ -121,7 +121,6 @@ function Actions({ search, onClear }: { search: AuditLogSearch; onClear: () => v
 }
 
 function ActionRow({ action }: { action: OperatorAction }) {
-  const at = new Date(action.created_at)
   const { account_id: id, account_name: name, target_id: targetId, amount } = action
   const words = changeWords(action)
   return (
@@ -153,7 +152,7 @@ function ActionRow({ action }: { action: OperatorAction }) {
       </td>
       <td className="text-ink-2 wrap-anywhere">{actorWords(action)}</td>
       <td className="end text-ink-2">
-        <Time at={at}>{listTime(at, new Date())}</Time>
+        <Time at={action.created_at} show={listTime} />
       </td>
     </tr>
   )

@@ -92,7 +92,6 @@ interface CodeRowProps {
 function CodeRow({ code, onRevoke }: CodeRowProps) {
   const now = useNow()
   const { word, tone } = codeState(code, now)
-  const createdAt = new Date(code.created_at)
   return (
     <tr className={word === 'Open' ? '' : 'dim'}>
       <td>
@@ -116,7 +115,7 @@ function CodeRow({ code, onRevoke }: CodeRowProps) {
       </td>
       <td className="text-ink-2">
         <span className="only-s dimmed">Created </span>
-        <Time at={createdAt}>{dayOf(createdAt, now)}</Time>
+        <Time at={code.created_at} show={dayOf} />
       </td>
       <td className="num wide">
         {word === 'Open' && (

@@ -119,7 +119,6 @@ function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
     note,
   } = purchase
   const { word, tone } = purchaseWords(purchase)
-  const at = new Date(purchase.created_at)
   const isOpen = state === 'held' || state === 'below_minimum'
   return (
     <tr>
@@ -157,7 +156,7 @@ function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
         {paid === null ? <span className="dimmed">–</span> : paidText(paid)}
       </td>
       <td className="hide-s hide-m text-ink-2">
-        <Time at={at}>{listTime(at, new Date())}</Time>
+        <Time at={purchase.created_at} show={listTime} />
       </td>
       <td className="num wide">
         {isOpen && (

@@ -68,7 +68,6 @@ function TokenRow({ token, onRevoke }: TokenRowProps) {
   const now = useNow()
   const { name, prefix, scopes, expires_at: expiresAt } = token
   const { word, tone } = tokenState(token, now)
-  const ends = expiresAt === null ? null : new Date(expiresAt)
   return (
     <tr className={word === 'Active' ? '' : 'dim'}>
       <td>
@@ -81,11 +80,11 @@ function TokenRow({ token, onRevoke }: TokenRowProps) {
       </td>
       <td>{scopes.join(', ')}</td>
       <td className="end hide-m">
-        <span className="only-s dimmed">{ends === null ? '' : 'Expires '}</span>
-        {ends === null ? (
+        <span className="only-s dimmed">{expiresAt === null ? '' : 'Expires '}</span>
+        {expiresAt === null ? (
           <span className="dimmed">No expiry</span>
         ) : (
-          <Time at={ends}>{dayOf(ends, now)}</Time>
+          <Time at={expiresAt} show={dayOf} />
         )}
       </td>
       <td className="text-ink-2">

@@ -122,7 +122,6 @@ function WaitingRow({ request, onSettle }: WaitingRowProps) {
   const now = useNow()
   const { id, account_id: account, account_name: name, held, charge } = request
   const { word, tone } = requestWord(request)
-  const endedAt = new Date(request.ended_at ?? request.opened_at)
   return (
     <tr>
       <td className="model wrap-anywhere min-[821px]:w-[34%]">
@@ -134,7 +133,7 @@ function WaitingRow({ request, onSettle }: WaitingRowProps) {
           <ModelName id={request.model} />
         </Link>
         <span className="two">
-          {name}, ended <Time at={endedAt}>{ago(endedAt, now)}</Time>
+          {name}, ended <Time at={request.ended_at ?? request.opened_at} show={ago} />
         </span>
       </td>
       <td>

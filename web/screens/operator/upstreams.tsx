@@ -7,7 +7,6 @@ import { ago, dayAndMinute, duration } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Heads, ListCard } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
-import { useNow } from '../../parts/now.ts'
 import { Empty, Failed, Grey, Stale } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
@@ -104,9 +103,8 @@ function InFlight({ upstream }: { upstream: ListedUpstream }) {
 }
 
 function LastList({ at }: { at: string | null }) {
-  const now = useNow()
   if (at === null) return <span className="dimmed">never</span>
-  return <Time at={new Date(at)}>{ago(new Date(at), now)}</Time>
+  return <Time at={at} show={ago} />
 }
 
 const route = getRouteApi('/operator/upstreams/$name')
@@ -214,7 +212,7 @@ function ErrorCard({ upstream }: { upstream: ListedUpstream }) {
       )}
       {failure !== null && (
         <p className="note border-t border-line px-[18px] py-3">
-          Last failure: <Time at={new Date(failure.at)}>{dayAndMinute(new Date(failure.at))}</Time>,{' '}
+          Last failure: <Time at={failure.at} show={dayAndMinute} />,{' '}
           <span className="mono">{failure.code}</span>
           {failure.http_status !== null && `, answered with ${failure.http_status}`}, on{' '}
           <ModelName id={failure.model} />,{' '}

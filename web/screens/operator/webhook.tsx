@@ -6,8 +6,8 @@ import { type Delivery, deliveriesQuery, type Webhook, webhooksQuery } from '../
 import { Answer } from '../../charts/answer.tsx'
 import { counted } from '../../format/numbers.ts'
 import { dayOf, listTime } from '../../format/time.ts'
-import { FormDialog } from '../../parts/form-dialog.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { ListCard, Older } from '../../parts/list-card.tsx'
 import { useNow } from '../../parts/now.ts'
@@ -201,11 +201,8 @@ const STATES = {
 } as const
 
 function DeliveryRow({ delivery }: { delivery: Delivery }) {
-  const now = useNow()
   const { id, event, state, attempts, failure, next_attempt_at: nextAt } = delivery
   const { word, tone } = STATES[state]
-  const createdAt = new Date(delivery.created_at)
-  const next = nextAt === null ? null : new Date(nextAt)
   return (
     <tr>
       <td className="wide">
@@ -216,15 +213,15 @@ function DeliveryRow({ delivery }: { delivery: Delivery }) {
         <span className={`chip ${tone}`}>{word}</span>
       </td>
       <td className="end text-ink-2">
-        <Time at={createdAt}>{listTime(createdAt, now)}</Time>
+        <Time at={delivery.created_at} show={listTime} />
       </td>
       <td className="wide">
         {attempts === 0 ? <span className="dimmed">None yet</span> : counted(attempts, 'attempt')}
         {failure === null && delivery.http_status !== null && `, answered ${delivery.http_status}`}
         {failure !== null && <span className="two wrap-anywhere">{failure}</span>}
-        {next !== null && attempts > 0 && (
+        {nextAt !== null && attempts > 0 && (
           <span className="two">
-            next at <Time at={next}>{listTime(next, now)}</Time>
+            next at <Time at={nextAt} show={listTime} />
           </span>
         )}
       </td>

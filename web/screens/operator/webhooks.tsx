@@ -6,7 +6,6 @@ import { dayOf } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { ListCard } from '../../parts/list-card.tsx'
 import { MadeSecret } from '../../parts/made-secret.tsx'
-import { useNow } from '../../parts/now.ts'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
@@ -75,9 +74,7 @@ function WebhookTable() {
 }
 
 function WebhookListRow({ webhook }: { webhook: Webhook }) {
-  const now = useNow()
   const { id, url, events, disabled } = webhook
-  const createdAt = new Date(webhook.created_at)
   return (
     <tr className={disabled ? 'dim' : ''}>
       <td className="wide">
@@ -93,7 +90,7 @@ function WebhookListRow({ webhook }: { webhook: Webhook }) {
       </td>
       <td className="end text-ink-2">
         <span className="only-s dimmed">Created </span>
-        <Time at={createdAt}>{dayOf(createdAt, now)}</Time>
+        <Time at={webhook.created_at} show={dayOf} />
       </td>
     </tr>
   )

@@ -1,6 +1,5 @@
 import type { Factors } from '../../api/answers.ts'
 import { ago } from '../../format/time.ts'
-import { useNow } from '../../parts/now.ts'
 import { Time } from '../../parts/time.tsx'
 
 /** A second factor of the user. */
@@ -41,9 +40,7 @@ interface FactorLineProps {
 }
 
 function FactorLine({ factor, host, onRemove }: FactorLineProps) {
-  const now = useNow()
   const { created_at: createdAt, last_used_at: lastUsedAt } = factor
-  const usedAt = new Date(lastUsedAt ?? createdAt)
   return (
     <li>
       <span className="min-w-0">
@@ -52,7 +49,7 @@ function FactorLine({ factor, host, onRemove }: FactorLineProps) {
           {factor.kind === 'passkey' && 'Passkey · '}
           {factor.host !== null && factor.host !== host && `at ${factor.host} · `}
           {lastUsedAt === null ? 'Added ' : 'Last used '}
-          <Time at={usedAt}>{ago(usedAt, now)}</Time>
+          <Time at={lastUsedAt ?? createdAt} show={ago} />
         </span>
       </span>
       <button

@@ -5,7 +5,6 @@ import { asBrowser, type Input } from '../../api/calls.ts'
 import { ago, dayOf } from '../../format/time.ts'
 import { Field } from '../../parts/field.tsx'
 import { GreyRows, Heads } from '../../parts/list-card.tsx'
-import { useNow } from '../../parts/now.ts'
 import { Problem } from '../../parts/problem.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
 import { Failed } from '../../parts/states.tsx'
@@ -161,10 +160,7 @@ function EndOthers() {
 }
 
 function SessionRow({ session }: { session: Session }) {
-  const now = useNow()
   const queries = useQueryClient()
-  const signedInAt = new Date(session.created_at)
-  const usedAt = new Date(session.last_used_at)
   const action = session.current ? 'Sign out' : 'End'
   const end = useMutation({
     mutationFn: () => asBrowser('endSession', { session_id: session.id }),
@@ -181,10 +177,10 @@ function SessionRow({ session }: { session: Session }) {
         <span className="two mono">{session.address ?? 'address unknown'}</span>
       </td>
       <td className="text-ink-2">
-        {session.current ? 'Now' : <Time at={usedAt}>{ago(usedAt, now)}</Time>}
+        {session.current ? 'Now' : <Time at={session.last_used_at} show={ago} />}
       </td>
       <td className="text-ink-2 hide-s">
-        <Time at={signedInAt}>{dayOf(signedInAt, now)}</Time>
+        <Time at={session.created_at} show={dayOf} />
       </td>
       <td className="num wide">
         <button
