@@ -1,24 +1,24 @@
-import { useSyncExternalStore } from 'react'
 import { onSignInAgain } from '../api/client.ts'
+import { createStore } from './store.ts'
 
 type Answer = (isRight: boolean) => void
 
-let asking: { readonly answered: Promise<boolean>; readonly answer: Answer } | null = null
-const listeners = new Set<() => void>()
-
-function set(next: typeof asking): void {
-  asking = next
-  for (const listener of listeners) listener()
+interface Asking {
+  readonly answered: Promise<boolean>
+  readonly answer: Answer
 }
+
+const asking = createStore<Asking | null>(null)
 
 // Changes that are sent at once are asked about once.
 onSignInAgain(() => {
-  if (asking !== null) return asking.answered
+  const before = asking.get()
+  if (before !== null) return before.answered
   const { promise: answered, resolve } = Promise.withResolvers<boolean>()
-  set({
+  asking.set({
     answered,
     answer(isRight) {
-      set(null)
+      asking.set(null)
       resolve(isRight)
     },
   })
@@ -27,11 +27,5 @@ onSignInAgain(() => {
 
 /** Where a change waits for the password: ends the wait, by whether it was right. Null: no change waits. */
 export function useAskedAgain(): Answer | null {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    () => asking?.answer ?? null,
-  )
+  return asking.useValue()?.answer ?? null
 }

@@ -1,14 +1,8 @@
 import type { UseQueryResult } from '@tanstack/react-query'
-import {
-  type ReactNode,
-  useEffect,
-  useLayoutEffect,
-  useRef,
-  useState,
-  useSyncExternalStore,
-} from 'react'
+import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { ApiError, isServerThere, NO_ANSWER } from '../api/client.ts'
 import { minuteTime } from '../format/time.ts'
+import { createStore } from './store.ts'
 
 interface FailedProps {
   /** The failure in words: "The keys could not be loaded." */
@@ -41,27 +35,16 @@ export function Failed({ what, query: { error, refetch } }: FailedProps) {
 const AGAIN_MS = 3_000
 
 /** What says that the server cannot be reached, the longest there first: only that is shown. */
-let aways: readonly symbol[] = []
-const listeners = new Set<() => void>()
-
-function setAways(next: readonly symbol[]): void {
-  aways = next
-  for (const listener of listeners) listener()
-}
-
-function listen(listener: () => void): () => void {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
-}
+const aways = createStore<readonly symbol[]>([])
 
 /** Whether this part of the screen says it for all. */
 function useIsFirstAway(): boolean {
   const [own] = useState(() => Symbol('away'))
   useLayoutEffect(() => {
-    setAways([...aways, own])
-    return () => setAways(aways.filter((each) => each !== own))
+    aways.set([...aways.get(), own])
+    return () => aways.set(aways.get().filter((each) => each !== own))
   }, [own])
-  return useSyncExternalStore(listen, () => aways[0] === own)
+  return aways.useValue()[0] === own
 }
 
 /**
