@@ -78,6 +78,8 @@ export function GreyRows({ rows, heads }: GreyRowsProps) {
 
 interface ListCardProps<Row> {
   readonly label: string
+  /** Of the table. */
+  readonly className?: string
   /** Above the table. Default: nothing. */
   readonly header?: ReactNode
   readonly query: UseQueryResult<unknown>
@@ -99,7 +101,7 @@ interface ListCardProps<Row> {
 /** A card with a table: its rows, or that there are none, that they are still read, or that they can't be. */
 export function ListCard<Row>(props: ListCardProps<Row>) {
   const { label, header, query, rows, empty, heads, greyRows, row, children } = props
-  const { failed = `The ${label.toLowerCase()} could not be loaded.` } = props
+  const { className = '', failed = `The ${label.toLowerCase()} could not be loaded.` } = props
   return (
     <section
       className="card overflow-hidden"
@@ -114,7 +116,7 @@ export function ListCard<Row>(props: ListCardProps<Row>) {
       ) : (
         <>
           <Stale query={query} />
-          <table className="cards">
+          <table className={`cards ${className}`}>
             <Heads heads={heads} />
             {rows === undefined ? (
               <GreyRows rows={greyRows} heads={heads} />

@@ -6,9 +6,9 @@ import { modelsQuery, momentsOf, usageQuery } from '../../api/queries.ts'
 import { counted, shortCount } from '../../format/numbers.ts'
 import { inputPrice, outputPrice, pricesText } from '../../format/prices.ts'
 import { minuteTime } from '../../format/time.ts'
-import { GreyRows, Heads } from '../../parts/list-card.tsx'
+import { ListCard } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
-import { Empty, Failed, Stale } from '../../parts/states.tsx'
+import { Empty } from '../../parts/states.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { useShortcuts } from '../../shell/shortcuts.ts'
 import { useAccountId } from '../../shell/use-account.ts'
@@ -29,6 +29,7 @@ export function ModelsScreen() {
   const query = useQuery(modelsQuery(useAccountId()))
   const uses = useUses()
   const models = query.data?.data ?? []
+  const found = query.data && matchingModels(models, search, uses)
   const opened = models.find(({ id }) => id === search.model)
   const change = (part: Change) =>
     void navigate({
@@ -51,24 +52,22 @@ export function ModelsScreen() {
       </div>
       <ModelFilters models={models} search={search} onChange={change} />
       <div className={opened === undefined ? 'act' : 'act open'}>
-        <section
-          className="card overflow-hidden"
-          aria-label="Models"
-          aria-busy={query.data === undefined}
+        <ListCard
+          label="Models"
+          className="models"
+          query={query}
+          rows={found}
+          empty={<Nothing isEmpty={models.length === 0} />}
+          heads={HEADS}
+          greyRows={8}
+          row={(model) => <Row key={model.id} model={model} search={search} />}
         >
-          {query.data === undefined && query.isError ? (
-            <Failed what="The models could not be loaded." query={query} />
-          ) : (
-            <>
-              <Stale query={query} />
-              <Table
-                models={query.data === undefined ? undefined : matchingModels(models, search, uses)}
-                isEmpty={models.length === 0}
-                search={search}
-              />
-            </>
+          {(query.isPending || (found ?? []).length > 0) && (
+            <p className="pager">
+              Prices in dollars per million tokens: what this account is charged.
+            </p>
           )}
-        </section>
+        </ListCard>
         {opened !== undefined && (
           <ModelDrawer
             key={opened.id}
@@ -99,13 +98,6 @@ function useUses(): ModelUses {
   )
 }
 
-interface TableProps {
-  readonly models: readonly Model[] | undefined
-  /** Whether the catalog itself is. */
-  readonly isEmpty: boolean
-  readonly search: ModelsSearch
-}
-
 const HEADS = [
   { text: 'Model' },
   { text: 'Input', className: 'num' },
@@ -114,37 +106,19 @@ const HEADS = [
   { text: 'Reads', className: 'beside hide-m' },
 ] as const
 
-function Table({ models, isEmpty, search }: TableProps) {
+/** No model matches, or the catalog itself has none. */
+function Nothing({ isEmpty }: { isEmpty: boolean }) {
   const account = useAccountId()
-  if (models?.length === 0) {
-    return isEmpty ? (
-      <Empty title="The catalog is empty">
-        <p>No upstream lists models yet. The log says why.</p>
-      </Empty>
-    ) : (
-      <Empty title="No model matches.">
-        <Link className="btn" to="/$account/models" params={{ account }} search={{}}>
-          Clear filters
-        </Link>
-      </Empty>
-    )
-  }
-  return (
-    <>
-      <table className="cards models">
-        <Heads heads={HEADS} />
-        {models === undefined ? (
-          <GreyRows rows={8} heads={HEADS} />
-        ) : (
-          <tbody>
-            {models.map((model) => (
-              <Row key={model.id} model={model} search={search} />
-            ))}
-          </tbody>
-        )}
-      </table>
-      <p className="pager">Prices in dollars per million tokens: what this account is charged.</p>
-    </>
+  return isEmpty ? (
+    <Empty title="The catalog is empty">
+      <p>No upstream lists models yet. The log says why.</p>
+    </Empty>
+  ) : (
+    <Empty title="No model matches.">
+      <Link className="btn" to="/$account/models" params={{ account }} search={{}}>
+        Clear filters
+      </Link>
+    </Empty>
   )
 }
 

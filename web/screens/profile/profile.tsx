@@ -4,10 +4,9 @@ import type { Session } from '../../api/answers.ts'
 import { asBrowser, type Input } from '../../api/calls.ts'
 import { ago, dayOf } from '../../format/time.ts'
 import { Field } from '../../parts/field.tsx'
-import { GreyRows, Heads } from '../../parts/list-card.tsx'
+import { ListCard } from '../../parts/list-card.tsx'
 import { Problem } from '../../parts/problem.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
-import { Failed } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
 import { useMe } from '../../shell/use-account.ts'
@@ -117,28 +116,21 @@ function Sessions() {
     queryFn: ({ signal }) => asBrowser('listSessions', {}, signal),
   })
   return (
-    <section className="card overflow-hidden" aria-label="Sessions" aria-busy={query.isPending}>
-      <header className="pb-2">
-        <h2>Sessions</h2>
-        {(query.data?.data.length ?? 0) > 1 && <EndOthers />}
-      </header>
-      {query.data === undefined && query.isError ? (
-        <Failed what="The sessions could not be loaded." query={query} />
-      ) : (
-        <table className="cards">
-          <Heads heads={HEADS} />
-          {query.data === undefined ? (
-            <GreyRows rows={2} heads={HEADS} />
-          ) : (
-            <tbody>
-              {query.data.data.map((session) => (
-                <SessionRow key={session.id} session={session} />
-              ))}
-            </tbody>
-          )}
-        </table>
-      )}
-    </section>
+    <ListCard
+      label="Sessions"
+      header={
+        <header className="pb-2">
+          <h2>Sessions</h2>
+          {(query.data?.data.length ?? 0) > 1 && <EndOthers />}
+        </header>
+      }
+      query={query}
+      rows={query.data?.data}
+      empty={null}
+      heads={HEADS}
+      greyRows={2}
+      row={(session) => <SessionRow key={session.id} session={session} />}
+    />
   )
 }
 
