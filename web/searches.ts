@@ -10,6 +10,7 @@ import {
 } from '../src/vocabulary/date-range.ts'
 import type { Usage } from './api/answers.ts'
 import type { ChartSplit } from './api/queries.ts'
+import { flagOf, setFields, textOf } from './format/address.ts'
 
 // The searches of the smaller screens' addresses, and how they are read. Routes read addresses before a
 // screen is loaded.
@@ -31,10 +32,7 @@ export interface ComparedSearch extends RangeSearch {
 export function readComparedSearch(search: Record<string, unknown>): ComparedSearch {
   const range = readDateRange(search)
   const compare = COMPARISONS.find((one) => one === search['compare'])
-  return {
-    ...(range === null ? {} : searchOf(range)),
-    ...(compare === undefined ? {} : { compare }),
-  }
+  return { ...(range === null ? {} : searchOf(range)), ...setFields({ compare }) }
 }
 
 /** An address with another range, and everything else that it had. */
@@ -55,11 +53,8 @@ const SPLITS = ['model', 'key', 'endpoint'] as const
 
 /** Reads it; what no range or split is called is left out. */
 export function readOverviewSearch(search: Record<string, unknown>): OverviewSearch {
-  const split = SPLITS.find((one) => one === search['by'])
-  return {
-    ...readComparedSearch(search),
-    ...(split === undefined ? {} : { by: split }),
-  }
+  const by = SPLITS.find((one) => one === search['by'])
+  return { ...readComparedSearch(search), ...setFields({ by }) }
 }
 
 /** The measures, in the order of the menu. */
@@ -82,12 +77,8 @@ export interface UsageSearch extends ComparedSearch {
 export function readUsageSearch(search: Record<string, unknown>): UsageSearch {
   const by = ([...SPLITS, 'tag'] as const).find((one) => one === search['by'])
   const measure = MEASURES.find((one) => one === search['measure'])
-  return {
-    ...readComparedSearch(search),
-    ...(by === undefined ? {} : { by }),
-    ...(measure === undefined ? {} : { measure }),
-    ...(search['step'] === 'hour' ? { step: 'hour' as const } : {}),
-  }
+  const step = search['step'] === 'hour' ? ('hour' as const) : undefined
+  return { ...readComparedSearch(search), ...setFields({ by, measure, step }) }
 }
 
 const HOURS_UP_TO_MS = 7 * 86_400_000
@@ -116,10 +107,7 @@ export interface KeysSearch {
 
 /** Reads it. */
 export function readKeysSearch({ create, find }: Record<string, unknown>): KeysSearch {
-  return {
-    ...(typeof find === 'string' && find !== '' ? { find } : {}),
-    ...(create === 'true' || create === true ? { create: true as const } : {}),
-  }
+  return setFields({ find: textOf(find), create: flagOf(create) })
 }
 
 /** The search of the members' address. */
@@ -130,7 +118,7 @@ export interface MembersSearch {
 
 /** Reads it. */
 export function readMembersSearch({ invite }: Record<string, unknown>): MembersSearch {
-  return invite === 'true' || invite === true ? { invite: true } : {}
+  return setFields({ invite: flagOf(invite) })
 }
 
 /** What the address of an account's credit says; what is left out is the statement of 30 days. */

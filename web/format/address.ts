@@ -20,3 +20,26 @@ export function stringifySearch(search: Record<string, unknown>): string {
   }
   return params.size === 0 ? '' : `?${params}`
 }
+
+/** The fields that are set, for an address: undefined ones are left out. */
+export function setFields<Fields extends object>(fields: Fields) {
+  const set = Object.entries(fields).filter(([, value]) => value !== undefined)
+  // It has no other fields than these.
+  return Object.fromEntries(set) as { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> }
+}
+
+/** A text of an address; undefined: there is none. */
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+/** The texts of an address; undefined: there are none. */
+export function textsOf(value: unknown): readonly string[] | undefined {
+  const texts = (Array.isArray(value) ? value : [value]).flatMap((one) => textOf(one) ?? [])
+  return texts.length === 0 ? undefined : texts
+}
+
+/** Whether an address says so; undefined: it does not. */
+export function flagOf(value: unknown): true | undefined {
+  return value === 'true' || value === true ? true : undefined
+}

@@ -5,6 +5,7 @@ import {
   searchOf,
 } from '../../../src/vocabulary/date-range.ts'
 import type { ActivityRequest } from '../../api/answers.ts'
+import { flagOf, setFields, textOf, textsOf } from '../../format/address.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -76,25 +77,25 @@ export interface ActivitySearch {
 
 /** Reads an address, and leaves out invalid parts. */
 export function readActivitySearch(search: Record<string, unknown>): ActivitySearch {
-  const { request, failed } = search
   const range = readRange(search)
-  const isRequest = typeof request === 'string' && request !== ''
-  const states = texts(search['state']).filter(isState)
+  const states = textsOf(search['state'])?.filter(isState) ?? []
   return {
     ...(range === null ? {} : activityRangeSearch(range)),
-    ...listField('model', texts(search['model'])),
-    ...listField('key', texts(search['key'])),
-    ...listField('state', states),
-    ...listField('endpoint', texts(search['endpoint'])),
-    ...listField('tag', texts(search['tag'])),
-    ...(failed === 'true' || failed === true ? { failed: true as const } : {}),
-    ...(isRequest ? { request } : {}),
+    ...setFields({
+      model: textsOf(search['model']),
+      key: textsOf(search['key']),
+      state: states.length === 0 ? undefined : states,
+      endpoint: textsOf(search['endpoint']),
+      tag: textsOf(search['tag']),
+      failed: flagOf(search['failed']),
+      request: textOf(search['request']),
+    }),
   }
 }
 
 /** The same for operators, who also see upstreams. */
 export function readOperatorActivitySearch(search: Record<string, unknown>): ActivitySearch {
-  return { ...readActivitySearch(search), ...listField('upstream', texts(search['upstream'])) }
+  return { ...readActivitySearch(search), ...setFields({ upstream: textsOf(search['upstream']) }) }
 }
 
 /** The same for all accounts. */
@@ -107,16 +108,4 @@ export function readAllActivitySearch(search: Record<string, unknown>): Activity
 
 function isState(text: string): text is RequestState {
   return Object.hasOwn(STATE_WORDS, text)
-}
-
-function texts(value: unknown): readonly string[] {
-  const all: readonly unknown[] = Array.isArray(value) ? value : [value]
-  return all.filter((one) => typeof one === 'string' && one !== '') as readonly string[]
-}
-
-function listField<Name extends string, T>(
-  name: Name,
-  values: readonly T[],
-): { [K in Name]?: readonly T[] } {
-  return (values.length === 0 ? {} : { [name]: values }) as { [K in Name]?: readonly T[] }
 }

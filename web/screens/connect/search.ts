@@ -1,3 +1,5 @@
+import { setFields, textOf } from '../../format/address.ts'
+
 /** The search of Connect's address. */
 export interface ConnectSearch {
   /** The id of a client. */
@@ -7,8 +9,5 @@ export interface ConnectSearch {
 
 /** Reads it. */
 export function readConnectSearch({ client, model }: Record<string, unknown>): ConnectSearch {
-  return {
-    ...(typeof client === 'string' && client !== '' ? { client } : {}),
-    ...(typeof model === 'string' && model !== '' ? { model } : {}),
-  }
+  return setFields({ client: textOf(client), model: textOf(model) })
 }

@@ -3,6 +3,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { lastDays } from '../../../src/vocabulary/date-range.ts'
 import type { Model } from '../../api/answers.ts'
 import { modelsQuery, momentsOf, usageQuery } from '../../api/queries.ts'
+import { setFields } from '../../format/address.ts'
 import { counted, shortCount } from '../../format/numbers.ts'
 import { inputPrice, outputPrice, pricesText } from '../../format/prices.ts'
 import { minuteTime } from '../../format/time.ts'
@@ -33,7 +34,7 @@ export function ModelsScreen() {
   const opened = models.find(({ id }) => id === search.model)
   const change = (part: Change) =>
     void navigate({
-      search: withoutEmpty({ ...search, ...part }),
+      search: setFields({ ...search, ...part }),
       replace: true,
       resetScroll: false,
     })
@@ -79,10 +80,6 @@ export function ModelsScreen() {
       </div>
     </>
   )
-}
-
-function withoutEmpty(search: Change): ModelsSearch {
-  return Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined))
 }
 
 /** The account's usage of each model in the last 30 days. */

@@ -1,3 +1,5 @@
+import { flagOf, setFields, textOf, textsOf } from '../../format/address.ts'
+
 /** How models are sorted. */
 export const MODEL_SORTS = {
   used: 'Most used',
@@ -36,27 +38,25 @@ export interface ModelsSearch {
 /** Reads it; what it can't mean is left out. */
 export function readModelsSearch(search: Record<string, unknown>): ModelsSearch {
   const { find, open, sort, vendor, writes, context, supports, model } = search
-  const isOf = (list: object, value: unknown) =>
-    typeof value === 'string' && Object.hasOwn(list, value)
   const tokens = Number(context)
-  const wanted = (Array.isArray(supports) ? supports : [supports]).filter(isText)
-  return {
-    ...(isText(find) ? { find } : {}),
-    ...(open === 'true' || open === true ? { open: true as const } : {}),
-    ...(isOf(MODEL_SORTS, sort) ? { sort: sort as ModelSort } : {}),
-    ...(isText(vendor) ? { vendor } : {}),
-    ...(isOf(WRITES, writes) ? { writes: writes as Writes } : {}),
-    ...(Number.isSafeInteger(tokens) && tokens > 0 ? { context: tokens } : {}),
-    ...(wanted.length > 0 ? { supports: wanted } : {}),
-    ...(isText(model) ? { model } : {}),
-  }
+  return setFields({
+    find: textOf(find),
+    open: flagOf(open),
+    sort: nameIn(MODEL_SORTS, sort),
+    vendor: textOf(vendor),
+    writes: nameIn(WRITES, writes),
+    context: Number.isSafeInteger(tokens) && tokens > 0 ? tokens : undefined,
+    supports: textsOf(supports),
+    model: textOf(model),
+  })
+}
+
+/** A name of a table; undefined: the value is none of them. */
+function nameIn<Name extends string>(table: Readonly<Record<Name, string>>, value: unknown) {
+  return typeof value === 'string' && Object.hasOwn(table, value) ? (value as Name) : undefined
 }
 
 /** Reads what the operator's list of models is searched for: a part of an ID, a name or an upstream. */
 export function readFindSearch({ find }: Record<string, unknown>): Pick<ModelsSearch, 'find'> {
-  return isText(find) ? { find } : {}
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== ''
+  return setFields({ find: textOf(find) })
 }

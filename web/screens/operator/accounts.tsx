@@ -2,6 +2,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { readDateRange, searchOf } from '../../../src/vocabulary/date-range.ts'
 import { hrefOf } from '../../api/calls.ts'
 import { type AccountsOrder, accountsInput } from '../../api/operator.ts'
+import { setFields, textOf } from '../../format/address.ts'
 import { FindField } from '../../parts/find-field.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Choose } from '../../parts/pick.tsx'
@@ -40,9 +41,7 @@ export function AccountsScreen() {
           spanOf={operatorSpanOf}
           onChange={(picked) =>
             change({
-              ...(search !== '' && { search }),
-              ...(state && { state }),
-              ...(sort && { sort }),
+              ...setFields({ search: textOf(search), state, sort }),
               ...searchOf(picked.range),
             })
           }
@@ -62,7 +61,7 @@ export function AccountsScreen() {
       </div>
       <Filters filters={filters} onChange={change} />
       <AccountTable
-        filters={{ ...(state && { state }), ...(sort && { sort }), search: search.trim() }}
+        filters={{ ...filters, search: search.trim() }}
         span={span}
         onCreate={() => change({ ...filters, create: true })}
         onSort={sortBy}
@@ -95,7 +94,7 @@ function Filters({ filters, onChange }: FiltersProps) {
         label="Name, email or ID"
         placeholder="Search by name, email or ID"
         value={search}
-        onChange={(text) => onChange(withPart(filters, { search: text === '' ? undefined : text }))}
+        onChange={(text) => onChange(withPart(filters, { search: textOf(text) }))}
       />
       <Segments
         label="State"
@@ -122,17 +121,11 @@ function Filters({ filters, onChange }: FiltersProps) {
   )
 }
 
-type Part = { readonly [Name in 'search' | 'state' | 'sort']?: AccountsSearch[Name] | undefined }
+type Part = { readonly [Name in keyof AccountsSearch]?: AccountsSearch[Name] | undefined }
 
 /** A search with another part; undefined takes it away. */
-function withPart({ search, state, sort, ...rest }: AccountsSearch, part: Part): AccountsSearch {
-  const next = { search, state, sort, ...part }
-  return {
-    ...rest,
-    ...(next.search !== undefined && { search: next.search }),
-    ...(next.state !== undefined && { state: next.state }),
-    ...(next.sort !== undefined && { sort: next.sort }),
-  }
+function withPart(search: AccountsSearch, part: Part): AccountsSearch {
+  return setFields({ ...search, ...part })
 }
 
 const STATES = [

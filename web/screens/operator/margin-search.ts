@@ -1,3 +1,4 @@
+import { setFields } from '../../format/address.ts'
 import { type ComparedSearch, readComparedSearch } from '../../searches.ts'
 
 /** The groupings of the usage of all accounts, in the order of the menu. */
@@ -23,7 +24,7 @@ export interface MarginSearch extends ComparedSearch {
 /** Reads it; what it can't mean is left out. */
 export function readMarginSearch(search: Record<string, unknown>): MarginSearch {
   const by = GROUPS.find(({ value }) => value === search['by'])?.value
-  return { ...readComparedSearch(search), ...(by === undefined ? {} : { by }) }
+  return { ...readComparedSearch(search), ...setFields({ by }) }
 }
 
 /** The splits of the columns of Home. */
@@ -42,5 +43,5 @@ export interface HomeSearch extends ComparedSearch {
 /** Reads it; what it can't mean is left out. */
 export function readHomeSearch(search: Record<string, unknown>): HomeSearch {
   const by = HOME_SPLITS.find(({ value }) => value === search['by'])?.value
-  return { ...readComparedSearch(search), ...(by === undefined ? {} : { by }) }
+  return { ...readComparedSearch(search), ...setFields({ by }) }
 }

@@ -1,5 +1,6 @@
 import { type RangeSearch, readDateRange, searchOf } from '../../../src/vocabulary/date-range.ts'
 import type { AccountState, AccountsOrder } from '../../api/operator.ts'
+import { flagOf, setFields, textOf, textsOf } from '../../format/address.ts'
 import { ACCOUNT_ORDERS } from './account-orders.ts'
 
 /** The search of the accounts' address. Charge and margin are those of its range. Default: 30 days. */
@@ -15,24 +16,20 @@ export interface AccountsSearch extends RangeSearch {
 }
 
 /** Reads it. */
-export function readAccountsSearch({
-  search,
-  state,
-  sort,
-  create,
-  ...rest
-}: Record<string, unknown>): AccountsSearch {
-  const range = readDateRange(rest)
-  const order = ACCOUNT_ORDERS.find(({ value }) => value === sort)
-  const known = (['active', 'suspended', 'in_debt'] as const).find((one) => one === state)
+export function readAccountsSearch(search: Record<string, unknown>): AccountsSearch {
+  const range = readDateRange(search)
   return {
-    ...(typeof search === 'string' && search !== '' ? { search } : {}),
-    ...(known === undefined ? {} : { state: known }),
-    ...(order === undefined ? {} : { sort: order.value }),
+    ...setFields({
+      search: textOf(search['search']),
+      state: STATES.find((one) => one === search['state']),
+      sort: ACCOUNT_ORDERS.find(({ value }) => value === search['sort'])?.value,
+      create: flagOf(search['create']),
+    }),
     ...(range === null ? {} : searchOf(range)),
-    ...(create === 'true' || create === true ? { create: true as const } : {}),
   }
 }
+
+const STATES = ['active', 'suspended', 'in_debt'] as const satisfies readonly AccountState[]
 
 /** The search of the purchases' address. */
 export interface PurchasesSearch {
@@ -56,14 +53,5 @@ export interface AuditLogSearch {
 
 /** Reads them. */
 export function readAuditLogSearch({ account, by, kind }: Record<string, unknown>): AuditLogSearch {
-  return {
-    ...(typeof account === 'string' && account !== '' ? { account } : {}),
-    ...(textsOf(by).length > 0 ? { by: textsOf(by) } : {}),
-    ...(textsOf(kind).length > 0 ? { kind: textsOf(kind) } : {}),
-  }
-}
-
-function textsOf(value: unknown): readonly string[] {
-  const all: readonly unknown[] = Array.isArray(value) ? value : [value]
-  return all.filter((one) => typeof one === 'string' && one !== '') as readonly string[]
+  return setFields({ account: textOf(account), by: textsOf(by), kind: textsOf(kind) })
 }

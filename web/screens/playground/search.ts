@@ -1,3 +1,5 @@
+import { setFields, textOf } from '../../format/address.ts'
+
 /** The search of the Playground's address, without typed text. */
 export interface PlaygroundSearch {
   readonly model?: string
@@ -5,5 +7,5 @@ export interface PlaygroundSearch {
 
 /** Reads it. */
 export function readPlaygroundSearch({ model }: Record<string, unknown>): PlaygroundSearch {
-  return typeof model === 'string' && model !== '' ? { model } : {}
+  return setFields({ model: textOf(model) })
 }
