@@ -17,7 +17,7 @@ type Call =
 type Calls = { readonly [C in Call as C['name']]: C }
 
 /** Names of the calls that a caller has; of several callers: that each of them has. */
-type NameFor<As extends PageCaller> = {
+export type NameFor<As extends PageCaller> = {
   [Name in keyof Calls]: [As] extends [keyof Calls[Name]['paths']] ? Name : never
 }[keyof Calls]
 

@@ -1,50 +1,60 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
-import type { z } from 'zod'
-import type { listedAccountShape } from '../../src/operations/account-list.ts'
-import type { adminTokenShape } from '../../src/operations/admin-tokens.ts'
-import type { createdCreditCodeShape, creditCodeShape } from '../../src/operations/credit-codes.ts'
-import type { offeredModelShape } from '../../src/operations/models.ts'
-import type {
-  healthShape,
-  operatorActionShape,
-  unsettledRequestShape,
-} from '../../src/operations/operator-desk.ts'
-import type { listedPurchaseShape } from '../../src/operations/purchases.ts'
-import type { topUpsShape } from '../../src/operations/top-ups.ts'
-import type { auditShape } from '../../src/operations/upkeep.ts'
-import type { upstreamShape } from '../../src/operations/upstreams.ts'
-import type { operatorUsageShape } from '../../src/operations/usage.ts'
-import type { usageReportShape } from '../../src/operations/usage-report.ts'
-import type {
-  createdWebhookShape,
-  deliveryShape,
-  webhookShape,
-} from '../../src/operations/webhooks.ts'
 import type { Comparison, TimeSpan } from '../../src/vocabulary/date-range.ts'
 import { REVERSALS } from '../../src/vocabulary/purchase.ts'
-import { asOperator, type Input } from './calls.ts'
+import { type Answer, asOperator, type Input, type NameFor } from './calls.ts'
 import { BY_CURSOR, momentsOf } from './queries.ts'
 
 /** The reads of operators, below `/app/api/operator`. */
 
+type Row<Name extends NameFor<'operator'>> = Answer<Name, 'operator'> extends {
+  readonly data: readonly (infer Row)[]
+}
+  ? Row
+  : never
+
 /** An account in the operator's list. */
-export type ListedAccount = z.infer<typeof listedAccountShape>
+export type ListedAccount = Row<'listAccounts'>
 
 /** Something that an operator changed. */
-export type OperatorAction = z.infer<typeof operatorActionShape>
+export type OperatorAction = Row<'listOperatorActions'>
 
 /** A model at one of its upstreams, with the provider's prices. */
-export type OfferedModel = z.infer<typeof offeredModelShape>
+export type OfferedModel = Row<'listOfferedModels'>
 
 /** The usage of all accounts over time. */
-export type OperatorUsage = z.infer<typeof operatorUsageShape>
+export type OperatorUsage = Answer<'getOperatorUsage', 'operator'>
 
 /** The sums of the requests of all accounts. */
-export type OperatorReport = z.infer<typeof usageReportShape>
+export type OperatorReport = Answer<'getAllUsage', 'operator'>
 
 const ROWS = 50
 const FOUND_MAX = 6
 const LIVE_MS = 15_000
+
+/** What operators read is read again after each of their changes: it is named by the call and its input. */
+function read<Name extends NameFor<'operator'>>(name: Name, input: Input<Name, 'operator'>) {
+  return queryOptions({
+    queryKey: ['operator', name, input],
+    queryFn: ({ signal }) => asOperator(name, input, signal),
+  })
+}
+
+interface AskedPage {
+  readonly limit: number
+  readonly cursor: string | null
+}
+
+/** A list in pages, likewise. By position: its name, and the call for a page. */
+function pages<Page extends { readonly next_cursor: string | null }>(
+  name: readonly unknown[],
+  ask: (page: AskedPage, signal: AbortSignal) => Promise<Page>,
+) {
+  return infiniteQueryOptions({
+    queryKey: ['operator', ...name],
+    queryFn: ({ pageParam, signal }) => ask({ limit: ROWS, cursor: pageParam }, signal),
+    ...BY_CURSOR,
+  })
+}
 
 /** By which accounts are listed. */
 export type AccountState = 'active' | 'suspended' | 'in_debt'
@@ -70,30 +80,22 @@ export function accountsInput(search: string, { state, sort, span }: AccountsInp
 /** Accounts in pages. */
 export function accountsQuery(search: string, input: AccountsInput = {}) {
   const asked = accountsInput(search, input)
-  return infiniteQueryOptions({
-    queryKey: ['operator', 'accounts', asked],
-    queryFn: ({ pageParam, signal }) =>
-      asOperator('listAccounts', { ...asked, limit: ROWS, cursor: pageParam }, signal),
-    ...BY_CURSOR,
+  return {
+    ...pages(['accounts', asked], (page, signal) =>
+      asOperator('listAccounts', { ...asked, ...page }, signal),
+    ),
     placeholderData: keepPreviousData,
-  })
+  }
 }
 
 /** The newest keys of all accounts that have a text in their name, prefix or ID. */
 export function foundKeysQuery(search: string) {
-  return queryOptions({
-    queryKey: ['operator', 'keys', search],
-    queryFn: ({ signal }) => asOperator('findKeys', { search, limit: FOUND_MAX }, signal),
-  })
+  return read('findKeys', { search, limit: FOUND_MAX })
 }
 
 /** One account. */
 export function oneAccountQuery(accountId: string) {
-  return queryOptions({
-    queryKey: ['operator', 'account', accountId],
-    queryFn: ({ signal }) => asOperator('getAccount', { account_id: accountId }, signal),
-    refetchInterval: LIVE_MS,
-  })
+  return { ...read('getAccount', { account_id: accountId }), refetchInterval: LIVE_MS }
 }
 
 /** Which changes of the audit log are asked for; what is left out filters nothing. */
@@ -116,59 +118,40 @@ export function actionFields({
 
 /** Changes by operators and admin tokens, newest first. */
 export function actionsQuery(filter: ActionFilter, limit = ROWS) {
-  return infiniteQueryOptions({
-    queryKey: ['operator', 'actions', filter, limit],
-    queryFn: ({ pageParam, signal }) =>
-      asOperator(
-        'listOperatorActions',
-        { ...actionFields(filter), limit, cursor: pageParam },
-        signal,
-      ),
-    ...BY_CURSOR,
+  return {
+    ...pages(['actions', filter, limit], (page, signal) =>
+      asOperator('listOperatorActions', { ...actionFields(filter), ...page, limit }, signal),
+    ),
     placeholderData: keepPreviousData,
-  })
+  }
 }
 
 /** The users of the page, oldest first. */
-export const usersQuery = queryOptions({
-  queryKey: ['operator', 'users'],
-  queryFn: ({ signal }) => asOperator('listUsers', {}, signal),
-})
+export const usersQuery = read('listUsers', {})
 
 /** A request that waits for its cost. */
-export type UnsettledRequest = z.infer<typeof unsettledRequestShape>
+export type UnsettledRequest = Row<'listUnsettledRequests'>
 
 /** The requests of all accounts that wait for their cost, the oldest first. */
-export const unsettledQuery = infiniteQueryOptions({
-  queryKey: ['operator', 'unsettled'],
-  queryFn: ({ pageParam, signal }) =>
-    asOperator('listUnsettledRequests', { limit: ROWS, cursor: pageParam }, signal),
-  ...BY_CURSOR,
+export const unsettledQuery = {
+  ...pages(['unsettled'], (page, signal) => asOperator('listUnsettledRequests', page, signal)),
   refetchInterval: 10_000,
-})
+}
 
 /** A configured upstream. */
-export type ListedUpstream = z.infer<typeof upstreamShape>
+export type ListedUpstream = Row<'listUpstreams'>
 
 /** The configured upstreams; none where the built-in simulator answers. */
-export const upstreamsQuery = queryOptions({
-  queryKey: ['operator', 'upstreams'],
-  queryFn: ({ signal }) => asOperator('listUpstreams', {}, signal),
-  refetchInterval: LIVE_MS,
-})
+export const upstreamsQuery = { ...read('listUpstreams', {}), refetchInterval: LIVE_MS }
 
 /** The state of the process and its store. */
-export type Health = z.infer<typeof healthShape>
+export type Health = Answer<'getHealth', 'operator'>
 
 /** Checks, catalog and holds. */
-export const healthQuery = queryOptions({
-  queryKey: ['operator', 'health'],
-  queryFn: ({ signal }) => asOperator('getHealth', {}, signal),
-  refetchInterval: 5_000,
-})
+export const healthQuery = { ...read('getHealth', {}), refetchInterval: 5_000 }
 
 /** The result of an audit. */
-export type Audit = z.infer<typeof auditShape>
+export type Audit = Answer<'audit', 'operator'>
 
 /** An audit of the whole store, which runs when it is asked for and continues when the page is left. */
 export const auditQuery = queryOptions({
@@ -188,14 +171,10 @@ export const auditProgressQuery = queryOptions({
 })
 
 /** Whether inference is refused. */
-export const maintenanceQuery = queryOptions({
-  queryKey: ['operator', 'maintenance'],
-  queryFn: ({ signal }) => asOperator('getMaintenance', {}, signal),
-  refetchInterval: 5_000,
-})
+export const maintenanceQuery = { ...read('getMaintenance', {}), refetchInterval: 5_000 }
 
 /** A purchase in the operator's list. */
-export type ListedPurchase = z.infer<typeof listedPurchaseShape>
+export type ListedPurchase = Row<'listAllPurchases'>
 
 /** Which purchases are listed: those that wait for a decision, those that were refunded or disputed, or all. */
 export type PurchaseList = keyof typeof LISTED_PURCHASES
@@ -208,96 +187,62 @@ const LISTED_PURCHASES = {
 
 /** Purchases of all accounts, newest first. */
 export function purchasesQuery(which: PurchaseList) {
-  return infiniteQueryOptions({
-    queryKey: ['operator', 'purchases', which],
-    queryFn: ({ pageParam, signal }) =>
-      asOperator(
-        'listAllPurchases',
-        {
-          limit: ROWS,
-          ...LISTED_PURCHASES[which],
-          cursor: pageParam,
-        },
-        signal,
-      ),
-    ...BY_CURSOR,
+  return {
+    ...pages(['purchases', which], (page, signal) =>
+      asOperator('listAllPurchases', { ...LISTED_PURCHASES[which], ...page }, signal),
+    ),
     refetchInterval: LIVE_MS,
-  })
+  }
 }
 
 /** One purchase of any account; what does not exist is asked for once. */
 export function purchaseQuery(id: string) {
-  return queryOptions({
-    queryKey: ['operator', 'purchase', id],
-    queryFn: ({ signal }) => asOperator('getPurchase', { purchase_id: id }, signal),
-    retry: false,
-  })
+  return { ...read('getPurchase', { purchase_id: id }), retry: false }
 }
 
 /** A credit code, without its text. */
-export type CreditCode = z.infer<typeof creditCodeShape>
+export type CreditCode = Row<'listCodes'>
 
 /** A credit code that was just made, with its text. */
-export type CreatedCode = z.infer<typeof createdCreditCodeShape>
+export type CreatedCode = Answer<'createCode', 'operator'>
 
 /** Credit codes, newest first. */
-export const codesQuery = infiniteQueryOptions({
-  queryKey: ['operator', 'codes'],
-  queryFn: ({ pageParam, signal }) =>
-    asOperator('listCodes', { limit: ROWS, cursor: pageParam }, signal),
-  ...BY_CURSOR,
-})
+export const codesQuery = pages(['codes'], (page, signal) => asOperator('listCodes', page, signal))
 
 /** An admin token, without its text. */
-export type AdminToken = z.infer<typeof adminTokenShape>
+export type AdminToken = Row<'listAdminTokens'>
 
 /** Admin tokens, newest first, expired and revoked ones too. */
-export const tokensQuery = infiniteQueryOptions({
-  queryKey: ['operator', 'tokens'],
-  queryFn: ({ pageParam, signal }) =>
-    asOperator('listAdminTokens', { limit: ROWS, cursor: pageParam }, signal),
-  ...BY_CURSOR,
-})
+export const tokensQuery = pages(['tokens'], (page, signal) =>
+  asOperator('listAdminTokens', page, signal),
+)
 
 /** A webhook, without its secret. */
-export type Webhook = z.infer<typeof webhookShape>
+export type Webhook = Row<'listWebhooks'>
 
 /** A webhook that was just made, with the secret that its messages are signed with. */
-export type CreatedWebhook = z.infer<typeof createdWebhookShape>
+export type CreatedWebhook = Answer<'createWebhook', 'operator'>
 
 /** Every webhook, the oldest first. */
-export const webhooksQuery = queryOptions({
-  queryKey: ['operator', 'webhooks'],
-  queryFn: ({ signal }) => asOperator('listWebhooks', {}, signal),
-  refetchInterval: LIVE_MS,
-})
+export const webhooksQuery = { ...read('listWebhooks', {}), refetchInterval: LIVE_MS }
 
 /** A message to a webhook. */
-export type Delivery = z.infer<typeof deliveryShape>
+export type Delivery = Row<'listDeliveries'>
 
 /** The messages to a webhook, newest first. */
 export function deliveriesQuery(webhookId: string) {
-  return infiniteQueryOptions({
-    queryKey: ['operator', 'deliveries', webhookId],
-    queryFn: ({ pageParam, signal }) =>
-      asOperator(
-        'listDeliveries',
-        { webhook_id: webhookId, limit: ROWS, cursor: pageParam },
-        signal,
-      ),
-    ...BY_CURSOR,
+  return {
+    ...pages(['deliveries', webhookId], (page, signal) =>
+      asOperator('listDeliveries', { webhook_id: webhookId, ...page }, signal),
+    ),
     refetchInterval: 5_000,
-  })
+  }
 }
 
 /** The newest message to a webhook. */
 export function newestDeliveryQuery(webhookId: string) {
-  return queryOptions({
-    queryKey: ['operator', 'deliveries', webhookId, 'newest'],
-    queryFn: ({ signal }) =>
-      asOperator('listDeliveries', { webhook_id: webhookId, limit: 1 }, signal),
-    refetchInterval: 4 * LIVE_MS,
-  })
+  const newest = read('listDeliveries', { webhook_id: webhookId, limit: 1 })
+  return { ...newest, refetchInterval: 4 * LIVE_MS }
 }
 
 /** The usage of all accounts over time, with cost and margin. `compare`: null: no comparison. */
@@ -305,13 +250,11 @@ export function operatorUsageQuery(
   span: TimeSpan,
   { by, compare }: { readonly by: OperatorUsage['by']; readonly compare: Comparison | null },
 ) {
-  const moments = momentsOf(span)
-  return queryOptions({
-    queryKey: ['operator', 'usage', moments, by, compare],
-    queryFn: ({ signal }) => asOperator('getOperatorUsage', { ...moments, by, compare }, signal),
+  return {
+    ...read('getOperatorUsage', { ...momentsOf(span), by, compare }),
     placeholderData: keepPreviousData,
     refetchInterval: 2 * LIVE_MS,
-  })
+  }
 }
 
 /** The input of an operators' report. */
@@ -322,32 +265,25 @@ export interface ReportInput {
 }
 
 /** Paid credit that was added. */
-export type TopUps = z.infer<typeof topUpsShape>
+export type TopUps = Answer<'getTopUps', 'operator'>
 
 /** The paid credit that was added in a range; `account`: null: of all accounts. */
 export function topUpsQuery(span: TimeSpan, account: string | null) {
-  const asked = { ...momentsOf(span), account }
-  return queryOptions({
-    queryKey: ['operator', 'top-ups', asked],
-    queryFn: ({ signal }) => asOperator('getTopUps', asked, signal),
+  return {
+    ...read('getTopUps', { ...momentsOf(span), account }),
     placeholderData: keepPreviousData,
     refetchInterval: 4 * LIVE_MS,
-  })
+  }
 }
 
 /** Every group of a range, with cost and margin. */
 export function operatorReportQuery(span: TimeSpan, input: ReportInput) {
-  return queryOptions({
-    queryKey: ['operator', 'usage', 'report', span.fromMs, span.toMs, input],
-    queryFn: ({ signal }) => asOperator('getAllUsage', { ...momentsOf(span), ...input }, signal),
+  return {
+    ...read('getAllUsage', { ...momentsOf(span), ...input }),
     placeholderData: keepPreviousData,
     refetchInterval: 2 * LIVE_MS,
-  })
+  }
 }
 
 /** The models at every upstream. */
-export const offeredModelsQuery = queryOptions({
-  queryKey: ['operator', 'models'],
-  queryFn: ({ signal }) => asOperator('listOfferedModels', {}, signal),
-  staleTime: LIVE_MS,
-})
+export const offeredModelsQuery = { ...read('listOfferedModels', {}), staleTime: LIVE_MS }
