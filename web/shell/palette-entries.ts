@@ -231,44 +231,25 @@ function useIdEntries(accountId: string | null, text: string): readonly Entry[] 
         : void navigate({ to: '/$account/overview', params: { account: text } }),
     )
   }
-  if (accountId === null) {
-    const open = (search: ActivitySearch) => void navigate({ to: '/operator/activity', search })
-    if (kind === 'req') {
-      return entry('activity', 'Request', () => open({ range: 'all', request: text }))
-    }
-    if (kind !== 'key') return []
-    return entry('key', 'Requests of the key', () => open({ range: '30d', key: [text] }))
-  }
-  const params = { account: accountId }
+  const look = (search: ActivitySearch) =>
+    accountId === null
+      ? void navigate({ to: '/operator/activity', search })
+      : void navigate({ to: '/$account/activity', params: { account: accountId }, search })
   switch (kind) {
     case 'req':
-      return entry(
-        'activity',
-        'Request',
-        () =>
-          void navigate({
-            to: '/$account/activity',
-            params,
-            search: { range: 'all', request: text },
-          }),
-      )
+      return entry('activity', 'Request', () => look({ range: 'all', request: text }))
     case 'key':
-      return entry(
-        'key',
-        'Requests of the key',
-        () =>
-          void navigate({
-            to: '/$account/activity',
-            params,
-            search: { range: '30d', key: [text] },
-          }),
-      )
-    case 'pur':
+      return entry('key', 'Requests of the key', () => look({ range: '30d', key: [text] }))
+    case 'pur': {
+      if (accountId === null) return []
+      const params = { account: accountId }
+      const search = { receipt: text }
       return entry(
         'credit',
         'Receipt',
-        () => void navigate({ to: '/$account/credit', params, search: { receipt: text } }),
+        () => void navigate({ to: '/$account/credit', params, search }),
       )
+    }
     default:
       return []
   }
