@@ -1,5 +1,6 @@
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { useTitle } from '../parts/use-title.ts'
 import { usePlace } from './use-account.ts'
 
 // Some screens of an account are at two places: among its own pages, and as tabs of the account for operators.
@@ -58,8 +59,9 @@ interface ScreenTopProps {
   readonly children?: ReactNode
 }
 
-/** The head of such a screen: as a tab, it is below the name of the account. */
+/** The head of a screen, and the title of the window. As a tab it is below the name of the account. */
 export function ScreenTop({ title, children }: ScreenTopProps) {
+  useTitle(title)
   const isTab = useIsTab()
   return (
     <div className={isTab ? 'top of-tab' : 'top'}>

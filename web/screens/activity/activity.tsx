@@ -2,7 +2,6 @@ import { useQuery } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import { keysQuery } from '../../api/queries.ts'
 import { Icon } from '../../parts/icon.tsx'
-import { useTitle } from '../../parts/use-title.ts'
 import { ScreenTop, useScreenSearch } from '../../shell/account-screen.tsx'
 import { useShortcuts } from '../../shell/shortcuts.ts'
 import { useSpanOf } from '../../shell/use-span.ts'
@@ -15,7 +14,6 @@ import { csvHref, useActivity, useRequestSource } from './use-activity.ts'
 
 /** The requests of an account, or for operators of all accounts, with tokens, time and charge; live. */
 export function ActivityScreen() {
-  useTitle('Activity')
   const { search, change } = useScreenSearch<ActivitySearch>()
   const [isLive, setLive] = useState(true)
   const source = useRequestSource()

@@ -10,7 +10,7 @@ import { CodeLines } from '../../parts/code-lines.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { ModelPicker } from '../../parts/model-picker.tsx'
 import { type Endpoint, useExampleModel, useModels } from '../../parts/use-models.ts'
-import { useTitle } from '../../parts/use-title.ts'
+import { ScreenTop } from '../../shell/account-screen.tsx'
 import { useAccountId, useMe } from '../../shell/use-account.ts'
 
 const route = getRouteApi('/$account/connect')
@@ -19,7 +19,6 @@ const FORMATS: readonly Endpoint[] = ['chat', 'messages', 'responses', 'images']
 
 /** The settings of each client, with lines to copy, for the clients that can use the chosen model. */
 export function ConnectScreen() {
-  useTitle('Connect')
   const { client: clientId = '', model: asked } = route.useSearch()
   const wanted = clientOf(clientId)
   const fallback = useExampleModel(wanted.speaks)
@@ -31,9 +30,7 @@ export function ConnectScreen() {
   const model = chosen?.id ?? fallback
   return (
     <>
-      <div className="top">
-        <h1>Connect</h1>
-      </div>
+      <ScreenTop title="Connect" />
       <div className="connect">
         <ClientList clients={clients} picked={client} />
         <div className="grid gap-4 min-w-0">

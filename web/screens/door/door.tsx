@@ -1,5 +1,6 @@
-import { type ReactNode, useEffect } from 'react'
+import type { ReactNode } from 'react'
 import { Brand } from '../../parts/icon.tsx'
+import { useTitle } from '../../parts/use-title.ts'
 
 interface DoorProps {
   readonly title: string
@@ -9,9 +10,7 @@ interface DoorProps {
 
 /** A page before the sign-in: one card in the middle. */
 export function Door({ title, lead, children }: DoorProps) {
-  useEffect(() => {
-    document.title = `${title} · tollgate`
-  }, [title])
+  useTitle(title)
   return (
     <div className="door">
       <main id="main">

@@ -10,7 +10,6 @@ import { MadeSecret } from '../../parts/made-secret.tsx'
 import { Snippet } from '../../parts/snippet.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { useSettled } from '../../parts/use-settled.ts'
-import { useTitle } from '../../parts/use-title.ts'
 import type { KeysSearch } from '../../searches.ts'
 import { ScreenTop, useScreenSearch } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
@@ -21,7 +20,6 @@ const FIND_AFTER_MS = 200
 
 /** The keys of an account: making, changing and deleting them. */
 export function KeysScreen() {
-  useTitle('Keys')
   const { search, change } = useScreenSearch<KeysSearch>()
   const { create = false, find = '' } = search
   // In the memory of this page alone, until it is left.

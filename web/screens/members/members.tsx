@@ -11,7 +11,6 @@ import { Problem } from '../../parts/problem.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { showToast } from '../../parts/toast.ts'
-import { useTitle } from '../../parts/use-title.ts'
 import type { MembersSearch } from '../../searches.ts'
 import { ScreenTop, useScreenSearch } from '../../shell/account-screen.tsx'
 import { useAccountId, useMe } from '../../shell/use-account.ts'
@@ -20,7 +19,6 @@ import { useMemberWrite } from './use-member-write.ts'
 
 /** The members of an account and its invitations, for owners. */
 export function MembersScreen() {
-  useTitle('Members')
   const { search, change } = useScreenSearch<MembersSearch>()
   const setInviting = (isInviting: boolean) =>
     change(() => (isInviting ? { invite: true } : {}), { replace: true })

@@ -10,7 +10,7 @@ import { minuteTime } from '../../format/time.ts'
 import { ListCard } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
 import { Empty } from '../../parts/states.tsx'
-import { useTitle } from '../../parts/use-title.ts'
+import { ScreenTop } from '../../shell/account-screen.tsx'
 import { useShortcuts } from '../../shell/shortcuts.ts'
 import { useAccountId } from '../../shell/use-account.ts'
 import { ModelDrawer } from './model-drawer.tsx'
@@ -24,7 +24,6 @@ type Change = { readonly [K in keyof ModelsSearch]?: ModelsSearch[K] | undefined
 
 /** The models, with their prices. */
 export function ModelsScreen() {
-  useTitle('Models')
   const search = route.useSearch()
   const navigate = route.useNavigate()
   const query = useQuery(modelsQuery(useAccountId()))
@@ -42,15 +41,14 @@ export function ModelsScreen() {
   useShortcuts(opened === undefined ? {} : { Escape: close })
   return (
     <>
-      <div className="top">
-        <h1>Models</h1>
+      <ScreenTop title="Models">
         {query.data !== undefined && (
           <p className="note">
             {counted(models.length, 'model')} · prices as of{' '}
             {minuteTime(new Date(query.dataUpdatedAt))}
           </p>
         )}
-      </div>
+      </ScreenTop>
       <ModelFilters models={models} search={search} onChange={change} />
       <div className={opened === undefined ? 'act' : 'act open'}>
         <ListCard

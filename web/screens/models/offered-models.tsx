@@ -7,7 +7,7 @@ import { FindField } from '../../parts/find-field.tsx'
 import { ListCard } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
 import { Empty } from '../../parts/states.tsx'
-import { useTitle } from '../../parts/use-title.ts'
+import { ScreenTop } from '../../shell/account-screen.tsx'
 
 const route = getRouteApi('/operator/models')
 
@@ -21,7 +21,6 @@ const HEADS = [
 
 /** Every model at each of its upstreams: what the provider asks for it, the fee, and what accounts are charged. */
 export function OfferedModelsScreen() {
-  useTitle('Models and prices')
   const { find = '' } = route.useSearch()
   const navigate = route.useNavigate()
   const query = useQuery(offeredModelsQuery)
@@ -34,10 +33,9 @@ export function OfferedModelsScreen() {
     void navigate({ search: text === '' ? {} : { find: text }, replace: true, resetScroll: false })
   return (
     <>
-      <div className="top">
-        <h1>Models and prices</h1>
+      <ScreenTop title="Models and prices">
         {models !== undefined && <p className="note">{counted(models.length, 'model')}</p>}
-      </div>
+      </ScreenTop>
       <div className="filters">
         <FindField label="Model or upstream" value={find} onChange={look} />
       </div>

@@ -1,12 +1,10 @@
 import { Link } from '@tanstack/react-router'
-import { useTitle } from '../../parts/use-title.ts'
 import { ScreenTop } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { CreditHistory } from '../credit/credit-history.tsx'
 
 /** The credit of an account, for operators: what its customers see, and the way to what operators changed. */
 export function AccountCredit() {
-  useTitle('Credit')
   return (
     <>
       <ScreenTop title="Credit">

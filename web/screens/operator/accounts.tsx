@@ -8,8 +8,8 @@ import { Icon } from '../../parts/icon.tsx'
 import { Choose } from '../../parts/pick.tsx'
 import { RangePicker } from '../../parts/range-picker.tsx'
 import { Segments } from '../../parts/segments.tsx'
-import { useTitle } from '../../parts/use-title.ts'
 import { DEFAULT_RANGE } from '../../searches.ts'
+import { ScreenTop } from '../../shell/account-screen.tsx'
 import { operatorSpanOf } from '../../shell/use-span.ts'
 import { ACCOUNT_ORDERS } from './account-orders.ts'
 import { AccountTable } from './accounts-table.tsx'
@@ -20,7 +20,6 @@ const route = getRouteApi('/operator/accounts')
 
 /** All accounts, for operators: what each has, holds and spends. */
 export function AccountsScreen() {
-  useTitle('Accounts')
   const { create = false, ...filters } = route.useSearch()
   const { search = '', state, sort, ...dates } = filters
   const range = readDateRange(dates) ?? DEFAULT_RANGE
@@ -33,8 +32,7 @@ export function AccountsScreen() {
   const sortBy = (order: AccountsOrder | undefined) => change(withPart(filters, { sort: order }))
   return (
     <>
-      <div className="top">
-        <h1>Accounts</h1>
+      <ScreenTop title="Accounts">
         <RangePicker
           range={range}
           compare={null}
@@ -58,7 +56,7 @@ export function AccountsScreen() {
           <Icon name="plus" />
           Create account
         </button>
-      </div>
+      </ScreenTop>
       <Filters filters={filters} onChange={change} />
       <AccountTable
         filters={{ ...filters, search: search.trim() }}

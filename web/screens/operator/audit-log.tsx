@@ -17,7 +17,7 @@ import { type Option, PickMany } from '../../parts/pick.tsx'
 import { PickAccount } from '../../parts/pick-account.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
-import { useTitle } from '../../parts/use-title.ts'
+import { ScreenTop } from '../../shell/account-screen.tsx'
 import { ACTION_KINDS, actionWords, actorWords, changeWords } from './action-words.ts'
 import type { AuditLogSearch } from './search.ts'
 
@@ -25,15 +25,13 @@ const route = getRouteApi('/operator/audit-log')
 
 /** Every change by operators and admin tokens, newest first, by person, account and kind. */
 export function AuditLogScreen() {
-  useTitle('Audit log')
   const search = route.useSearch()
   const navigate = route.useNavigate()
   const change = (part: AuditLogSearch) =>
     void navigate({ search: { ...search, ...part }, replace: true, resetScroll: false })
   return (
     <>
-      <div className="top">
-        <h1>Audit log</h1>
+      <ScreenTop title="Audit log">
         <a
           className="btn"
           href={hrefOf('operator', 'listOperatorActions', {
@@ -45,7 +43,7 @@ export function AuditLogScreen() {
           <Icon name="download" />
           CSV
         </a>
-      </div>
+      </ScreenTop>
       {/* biome-ignore lint/a11y/useSemanticElements: a fieldset can't be laid out as a line in every browser */}
       <div className="filters" role="group" aria-label="Filters">
         <PickPeople picked={search.by ?? []} onChange={(by) => change({ by })} />

@@ -12,25 +12,23 @@ import { MadeSecret } from '../../parts/made-secret.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
-import { useTitle } from '../../parts/use-title.ts'
+import { ScreenTop } from '../../shell/account-screen.tsx'
 import { CreateCode } from './create-code.tsx'
 import { useOperatorWrite } from './use-operator-write.ts'
 
 /** Credit codes: making, listing and revoking them, for operators. */
 export function CodesScreen() {
-  useTitle('Credit codes')
   const [isCreating, setCreating] = useState(false)
   // In the memory of this page alone, until it is left.
   const [made, setMade] = useState<CreatedCode | null>(null)
   return (
     <>
-      <div className="top">
-        <h1>Credit codes</h1>
+      <ScreenTop title="Credit codes">
         <button type="button" className="btn pri" onClick={() => setCreating(true)}>
           <Icon name="plus" />
           Create code
         </button>
-      </div>
+      </ScreenTop>
       {made !== null && (
         <MadeSecret
           title={`A code of ${money(made.amount)} is ready`}

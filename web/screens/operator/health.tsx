@@ -9,20 +9,17 @@ import { FormDialog } from '../../parts/form-dialog.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Problem } from '../../parts/problem.tsx'
 import { Failed, Grey, Stale } from '../../parts/states.tsx'
-import { useTitle } from '../../parts/use-title.ts'
+import { ScreenTop } from '../../shell/account-screen.tsx'
 import { AuditCard } from './audit-card.tsx'
 import { CHECKS } from './checks.ts'
 import { useOperatorWrite } from './use-operator-write.ts'
 
 /** The ledger's audit, readiness, the catalog, maintenance, and what operators did. */
 export function HealthScreen() {
-  useTitle('Health')
   const query = useQuery(healthQuery)
   return (
     <>
-      <div className="top">
-        <h1>Health</h1>
-      </div>
+      <ScreenTop title="Health" />
       <div className="grid gap-4">
         <AuditCard />
         {query.data === undefined && query.isError ? (

@@ -13,8 +13,8 @@ import { Answer } from '../../charts/answer.tsx'
 import { GreyChartCard } from '../../charts/chart.tsx'
 import { RangePicker } from '../../parts/range-picker.tsx'
 import { Segments } from '../../parts/segments.tsx'
-import { useTitle } from '../../parts/use-title.ts'
 import { DEFAULT_RANGE, withRange } from '../../searches.ts'
+import { ScreenTop } from '../../shell/account-screen.tsx'
 import { operatorSpanOf } from '../../shell/use-span.ts'
 import { GreyFigures } from '../overview/figures.tsx'
 import { HomeUpstreams } from './home-upstreams.tsx'
@@ -29,7 +29,6 @@ const route = getRouteApi('/operator/')
 
 /** The gateway at a glance: what was charged, what it cost, who used it, and what needs attention. */
 export function HomeScreen() {
-  useTitle('Home')
   const search = route.useSearch()
   const { compare = 'before' } = search
   const range = readDateRange(search) ?? DEFAULT_RANGE
@@ -97,8 +96,7 @@ export function HomeScreen() {
 function Top({ range, span, search }: OfRange & { readonly range: DateRange }) {
   const navigate = route.useNavigate()
   return (
-    <div className="top">
-      <h1>Home</h1>
+    <ScreenTop title="Home">
       <RangePicker
         range={range}
         compare={search.compare ?? 'before'}
@@ -115,7 +113,7 @@ function Top({ range, span, search }: OfRange & { readonly range: DateRange }) {
         }
       />
       <ReportCsv span={span} by="account" />
-    </div>
+    </ScreenTop>
   )
 }
 

@@ -13,8 +13,8 @@ import { money } from '../../format/money.ts'
 import { Choose } from '../../parts/pick.tsx'
 import { RangePicker } from '../../parts/range-picker.tsx'
 import { Empty } from '../../parts/states.tsx'
-import { useTitle } from '../../parts/use-title.ts'
 import { DEFAULT_RANGE, withRange } from '../../searches.ts'
+import { ScreenTop } from '../../shell/account-screen.tsx'
 import { operatorSpanOf } from '../../shell/use-span.ts'
 import { MarginFigures } from './margin-figures.tsx'
 import { GROUPS, type Group, type MarginSearch } from './margin-search.ts'
@@ -26,7 +26,6 @@ const route = getRouteApi('/operator/usage')
 
 /** The charges of all accounts, the provider cost, and the margin. */
 export function MarginScreen() {
-  useTitle('Usage and margin')
   const search = route.useSearch()
   const navigate = route.useNavigate()
   const { by = 'account', compare = null } = search
@@ -46,8 +45,7 @@ export function MarginScreen() {
   const compared = compare === null ? null : (before.data ?? null)
   return (
     <>
-      <div className="top">
-        <h1>Usage and margin</h1>
+      <ScreenTop title="Usage and margin">
         <RangePicker
           range={range}
           compare={compare}
@@ -56,7 +54,7 @@ export function MarginScreen() {
           onChange={(picked) => change(withRange(search, picked))}
         />
         <ReportCsv span={span} by={by} />
-      </div>
+      </ScreenTop>
       {/* biome-ignore lint/a11y/useSemanticElements: a fieldset can't be laid out as a line in every browser */}
       <div className="filters" role="group" aria-label="What is shown">
         <Choose

@@ -8,7 +8,7 @@ import { ListCard, Older } from '../../parts/list-card.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
-import { useTitle } from '../../parts/use-title.ts'
+import { ScreenTop } from '../../shell/account-screen.tsx'
 import { byMethod, paidText, purchaseWords } from '../credit/purchase-words.ts'
 import { ReversalChip } from '../credit/reversal-chip.tsx'
 import { CreditPurchase, DismissPurchase, type PurchaseDialogProps } from './purchase-dialogs.tsx'
@@ -34,7 +34,6 @@ type Decision = Omit<PurchaseDialogProps, 'onClose'> & { readonly kind: 'credit'
 
 /** The purchases of accounts, and those that wait for a decision, for operators. */
 export function PurchasesScreen() {
-  useTitle('Purchases')
   const { list = 'held' } = route.useSearch()
   const navigate = route.useNavigate()
   const [decision, setDecision] = useState<Decision | null>(null)
@@ -42,8 +41,7 @@ export function PurchasesScreen() {
   const close = () => setDecision(null)
   return (
     <>
-      <div className="top">
-        <h1>Purchases</h1>
+      <ScreenTop title="Purchases">
         <Segments
           label="List"
           options={LISTS}
@@ -52,7 +50,7 @@ export function PurchasesScreen() {
             void navigate({ search: next === 'held' ? {} : { list: next }, replace: true })
           }
         />
-      </div>
+      </ScreenTop>
       <ListCard
         label="Purchases"
         query={query}

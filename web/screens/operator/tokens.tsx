@@ -9,7 +9,7 @@ import { ListCard, Older } from '../../parts/list-card.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
-import { useTitle } from '../../parts/use-title.ts'
+import { ScreenTop } from '../../shell/account-screen.tsx'
 import { useOperatorWrite } from './use-operator-write.ts'
 
 const HEADS = [
@@ -23,14 +23,11 @@ const HEADS = [
 
 /** The tokens of the admin API: scopes, last use, and revoking. The command line creates them. */
 export function TokensScreen() {
-  useTitle('Admin tokens')
   const [revoking, setRevoking] = useState<AdminToken | null>(null)
   const query = useInfiniteQuery(tokensQuery)
   return (
     <>
-      <div className="top">
-        <h1>Admin tokens</h1>
-      </div>
+      <ScreenTop title="Admin tokens" />
       <p className="note mb-4">
         Programs call /v1/admin with these tokens. The token of the settings is not in this list.
         Create tokens on the gateway’s machine: <code>npx tollgate token create</code>.

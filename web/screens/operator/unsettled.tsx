@@ -15,19 +15,16 @@ import { ModelName } from '../../parts/model-name.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Empty, Failed, Grey } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
-import { useTitle } from '../../parts/use-title.ts'
+import { ScreenTop } from '../../shell/account-screen.tsx'
 import { requestWord } from '../activity/request-words.ts'
 import { SettleRequest } from './settle-request.tsx'
 
 /** Requests of all accounts that wait for their cost, for operators. */
 export function UnsettledScreen() {
-  useTitle('Unsettled')
   const health = useQuery(healthQuery)
   return (
     <>
-      <div className="top">
-        <h1>Unsettled</h1>
-      </div>
+      <ScreenTop title="Unsettled" />
       <section className="card mb-4 overflow-hidden" aria-label="Held credit">
         {health.data === undefined && health.isError ? (
           <Failed what="The sums could not be loaded." query={health} />

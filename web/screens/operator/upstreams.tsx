@@ -10,6 +10,7 @@ import { ModelName } from '../../parts/model-name.tsx'
 import { Empty, Failed, Grey, Stale } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useTitle } from '../../parts/use-title.ts'
+import { ScreenTop } from '../../shell/account-screen.tsx'
 import { FirstByteCell, NameCell, NoUpstreams, StateChip } from './upstream-state.tsx'
 
 const FAILED = 'The upstreams could not be loaded.'
@@ -27,13 +28,10 @@ const HEADS = [
 
 /** The configured upstreams: state, figures of the last 24 hours, and when each last listed its models. */
 export function UpstreamsScreen() {
-  useTitle('Upstreams')
   const query = useQuery(upstreamsQuery)
   return (
     <>
-      <div className="top">
-        <h1>Upstreams</h1>
-      </div>
+      <ScreenTop title="Upstreams" />
       <ListCard
         label="Upstreams"
         query={query}

@@ -8,24 +8,22 @@ import { ListCard } from '../../parts/list-card.tsx'
 import { MadeSecret } from '../../parts/made-secret.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
-import { useTitle } from '../../parts/use-title.ts'
+import { ScreenTop } from '../../shell/account-screen.tsx'
 import { CreateWebhook } from './webhook-form.tsx'
 
 /** Where events are posted: the webhooks, and making one. */
 export function WebhooksScreen() {
-  useTitle('Webhooks')
   const [isCreating, setCreating] = useState(false)
   // In the memory of this page alone, until it is left.
   const [made, setMade] = useState<CreatedWebhook | null>(null)
   return (
     <>
-      <div className="top">
-        <h1>Webhooks</h1>
+      <ScreenTop title="Webhooks">
         <button type="button" className="btn pri" onClick={() => setCreating(true)}>
           <Icon name="plus" />
           Create webhook
         </button>
-      </div>
+      </ScreenTop>
       {made !== null && (
         <MadeSecret
           title={`The secret of the webhook at ${new URL(made.url).host}`}

@@ -11,8 +11,8 @@ import { momentsOf, overviewQuery } from '../../api/queries.ts'
 import { Answer } from '../../charts/answer.tsx'
 import { GreyChartCard } from '../../charts/chart.tsx'
 import { RangePicker } from '../../parts/range-picker.tsx'
-import { useTitle } from '../../parts/use-title.ts'
 import { DEFAULT_RANGE, withRange } from '../../searches.ts'
+import { ScreenTop } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { useSpanOf } from '../../shell/use-span.ts'
 import { AddCreditLink } from './add-credit-link.tsx'
@@ -27,7 +27,6 @@ const route = getRouteApi('/$account/overview')
 
 /** Credit, spend by model, key or endpoint, and the items that need attention. */
 export function OverviewScreen() {
-  useTitle('Overview')
   const account = useAccountId()
   const { by = 'model', compare = 'before', ...search } = route.useSearch()
   const range = readDateRange(search) ?? DEFAULT_RANGE
@@ -37,8 +36,7 @@ export function OverviewScreen() {
   const query = useQuery(overviewQuery(account, { moments, by, compare }))
   return (
     <>
-      <div className="top">
-        <h1>Overview</h1>
+      <ScreenTop title="Overview">
         <RangePicker
           range={range}
           compare={compare}
@@ -55,7 +53,7 @@ export function OverviewScreen() {
           }
         />
         <AddCreditLink className="btn pri hide-s" />
-      </div>
+      </ScreenTop>
       <Answer query={query} noun="overview" grey={<GreyCards />}>
         {(overview) => (
           <Cards

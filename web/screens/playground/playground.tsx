@@ -6,8 +6,8 @@ import { Icon } from '../../parts/icon.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
 import { ModelPicker } from '../../parts/model-picker.tsx'
 import { useExampleModel, useModels } from '../../parts/use-models.ts'
-import { useTitle } from '../../parts/use-title.ts'
 import { SuspendedBand, useWatchedAccount } from '../../shell/account-bands.tsx'
+import { ScreenTop } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
 import { type Typed, useChat } from './chat-store.ts'
 import { Composer } from './composer.tsx'
@@ -23,7 +23,6 @@ const route = getRouteApi('/$account/playground')
 
 /** A conversation with a model, which is charged as any request is. */
 export function PlaygroundScreen() {
-  useTitle('Playground')
   const { model: asked } = route.useSearch()
   const navigate = route.useNavigate()
   const accountId = useAccountId()
@@ -100,8 +99,7 @@ interface HeadProps {
 
 function Head({ onCode, onNew }: HeadProps) {
   return (
-    <div className="top">
-      <h1>Playground</h1>
+    <ScreenTop title="Playground">
       <button type="button" className="btn" disabled={onCode === null} onClick={() => onCode?.()}>
         <Icon name="code" />
         View code
@@ -110,7 +108,7 @@ function Head({ onCode, onNew }: HeadProps) {
         <Icon name="plus" />
         New chat
       </button>
-    </div>
+    </ScreenTop>
   )
 }
 

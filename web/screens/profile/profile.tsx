@@ -8,7 +8,7 @@ import { ListCard } from '../../parts/list-card.tsx'
 import { Problem } from '../../parts/problem.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
 import { Time } from '../../parts/time.tsx'
-import { useTitle } from '../../parts/use-title.ts'
+import { ScreenTop } from '../../shell/account-screen.tsx'
 import { useMe } from '../../shell/use-account.ts'
 import { textsOf } from '../door/door-form.tsx'
 import { AlertMails } from './alert-mails.tsx'
@@ -20,13 +20,10 @@ const SESSIONS = ['sessions']
 
 /** The user's password, and where it is signed in. */
 export function ProfileScreen() {
-  useTitle('Password and sessions')
   const { user } = useMe()
   return (
     <>
-      <div className="top">
-        <h1>Password and sessions</h1>
-      </div>
+      <ScreenTop title="Password and sessions" />
       <div className="cols">
         <div className="stack">
           <Sessions />

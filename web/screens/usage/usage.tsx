@@ -20,7 +20,6 @@ import { Choose } from '../../parts/pick.tsx'
 import { RangePicker } from '../../parts/range-picker.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { Empty } from '../../parts/states.tsx'
-import { useTitle } from '../../parts/use-title.ts'
 import {
   chartStep,
   DEFAULT_RANGE,
@@ -49,7 +48,6 @@ const STEPS = [
 
 /** The usage of an account over time, and its parts. */
 export function UsageScreen() {
-  useTitle('Usage')
   const accountId = useAccountId()
   const { search, change: navigate } = useScreenSearch<UsageSearch>()
   const { by = 'model', measure: asked = 'spend', compare = null } = search
