@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { asBrowser } from '../../api/calls.ts'
@@ -109,24 +109,18 @@ interface AskFormProps<Answer> {
 }
 
 function AskForm<Answer>({ ask, submit, onAsked }: AskFormProps<Answer>) {
-  const [error, setError] = useState<Error | null>(null)
-  const [isSending, setSending] = useState(false)
-  const send = async (event: FormEvent<HTMLFormElement>) => {
+  const mail = useMutation({
+    mutationFn: ask,
+    onSuccess: (answer, email) => onAsked(email, answer),
+  })
+  const send = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
-    const email = String(new FormData(event.currentTarget).get('email'))
-    setSending(true)
-    setError(null)
-    try {
-      onAsked(email, await ask(email))
-    } catch (thrown) {
-      setError(thrown instanceof Error ? thrown : new Error(String(thrown)))
-      setSending(false)
-    }
+    mail.mutate(String(new FormData(event.currentTarget).get('email')))
   }
   return (
-    <form className="mt-5 grid gap-4" onSubmit={(event) => void send(event)}>
-      <Field {...EMAIL} autoFocus error={error === null ? null : messageOf(error)} />
-      <button type="submit" className="btn pri h-10" disabled={isSending}>
+    <form className="mt-5 grid gap-4" onSubmit={send}>
+      <Field {...EMAIL} autoFocus error={mail.error && messageOf(mail.error)} />
+      <button type="submit" className="btn pri h-10" disabled={mail.isPending}>
         {submit}
       </button>
     </form>

@@ -1,10 +1,11 @@
-import { useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { type ReactNode, useState } from 'react'
+import type { ReactNode } from 'react'
 import type { Entered } from '../../api/answers.ts'
 import { ApiError, forgetAnswers } from '../../api/client.ts'
 import { meQuery } from '../../api/queries.ts'
 import { Problem } from '../../parts/problem.tsx'
+import { refusalOf } from '../../parts/refusal.ts'
 import { isOwnPath } from './own-path.ts'
 
 type Fields = Readonly<Partial<Record<'email' | 'name' | 'password' | 'code', string>>>
@@ -25,33 +26,25 @@ export interface DoorFormProps {
 /** A form whose answer is a session: its fields by name, and refusals that belong to no field. */
 export function DoorForm({ send, submit, next = '/', ownFields = [], children }: DoorFormProps) {
   const enter = useEnter()
-  const [error, setError] = useState<Error | null>(null)
-  const [isSending, setSending] = useState(false)
-  const submitForm = async (form: HTMLFormElement) => {
-    setSending(true)
-    setError(null)
-    try {
-      const fields = textsOf(form)
-      await enter(await send(fields), next)
-    } catch (thrown) {
-      setError(thrown instanceof Error ? thrown : new Error(String(thrown)))
-      setSending(false)
-    }
-  }
-  const param = error instanceof ApiError ? error.param : null
-  const fieldNames = ['email', 'name', 'password', ...ownFields]
-  const isOfField = param !== null && fieldNames.includes(param)
+  const entry = useMutation({
+    mutationFn: send,
+    // The fields have a password, which stays out of what is kept.
+    gcTime: 0,
+    onSuccess: (entered) => enter(entered, next),
+  })
+  const { error } = entry
+  const refusal = refusalOf(error, ['email', 'name', 'password', ...ownFields])
   return (
     <form
       className="mt-5 grid gap-4"
       onSubmit={(event) => {
         event.preventDefault()
-        void submitForm(event.currentTarget)
+        entry.mutate(textsOf(event.currentTarget))
       }}
     >
-      {children((name) => (error !== null && param === name ? error.message : null))}
-      <Problem text={error === null || isOfField ? null : messageOf(error)} />
-      <button type="submit" className="btn pri h-10" disabled={isSending}>
+      {children(refusal.at)}
+      <Problem text={refusal.rest && error && messageOf(error)} />
+      <button type="submit" className="btn pri h-10" disabled={entry.isPending || entry.isSuccess}>
         {submit}
       </button>
     </form>

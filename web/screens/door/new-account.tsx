@@ -1,6 +1,6 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { type FormEvent, useState } from 'react'
+import type { FormEvent } from 'react'
 import { asOperator } from '../../api/calls.ts'
 import { meQuery } from '../../api/queries.ts'
 import { Field } from '../../parts/field.tsx'
@@ -30,21 +30,20 @@ export function NewAccount() {
 function NewAccountForm() {
   const queries = useQueryClient()
   const navigate = useNavigate()
-  const [error, setError] = useState<string | null>(null)
-  const create = async (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    const name = String(new FormData(event.currentTarget).get('name'))
-    try {
-      const account = await asOperator('createOwnAccount', { name, email: null })
+  const create = useMutation({
+    mutationFn: (name: string) => asOperator('createOwnAccount', { name, email: null }),
+    async onSuccess({ id }) {
       await queries.invalidateQueries({ queryKey: meQuery.queryKey })
-      await navigate({ to: '/$account/overview', params: { account: account.id } })
-    } catch (thrown) {
-      setError(thrown instanceof Error ? thrown.message : String(thrown))
-    }
+      await navigate({ to: '/$account/overview', params: { account: id } })
+    },
+  })
+  const send = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    create.mutate(String(new FormData(event.currentTarget).get('name')))
   }
   return (
-    <form className="mt-5 grid gap-4" onSubmit={create}>
-      <Field label="Name" name="name" required autoFocus error={error} />
+    <form className="mt-5 grid gap-4" onSubmit={send}>
+      <Field label="Name" name="name" required autoFocus error={create.error?.message ?? null} />
       <button type="submit" className="btn pri h-10">
         Create account
       </button>

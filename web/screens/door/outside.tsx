@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { asBrowser } from '../../api/calls.ts'
@@ -19,22 +19,15 @@ interface OutsideWaysProps {
 /** A button for each provider at which people may sign in. */
 export function OutsideWays({ next = '/', token = '' }: OutsideWaysProps) {
   const { data: start } = useQuery(startQuery)
-  const [error, setError] = useState<Error | null>(null)
-  const [isLeaving, setLeaving] = useState(false)
-  const providers = start?.providers ?? []
-  if (providers.length === 0) return null
-  const leave = async (provider: string) => {
-    setLeaving(true)
-    setError(null)
-    try {
-      const { url } = await asBrowser('beginOutsideSignIn', { provider, token })
+  const leave = useMutation({
+    mutationFn: (provider: string) => asBrowser('beginOutsideSignIn', { provider, token }),
+    onSuccess({ url }) {
       sessionStorage.setItem(NEXT, next)
       location.assign(url)
-    } catch (thrown) {
-      setError(thrown instanceof Error ? thrown : new Error(String(thrown)))
-      setLeaving(false)
-    }
-  }
+    },
+  })
+  const providers = start?.providers ?? []
+  if (providers.length === 0) return null
   return (
     <div className="mt-5 grid gap-2">
       {providers.map(({ id, name }) => (
@@ -42,13 +35,13 @@ export function OutsideWays({ next = '/', token = '' }: OutsideWaysProps) {
           key={id}
           type="button"
           className="btn h-10"
-          disabled={isLeaving}
-          onClick={() => void leave(id)}
+          disabled={leave.isPending || leave.isSuccess}
+          onClick={() => leave.mutate(id)}
         >
           Continue with {name}
         </button>
       ))}
-      <Problem text={error && messageOf(error)} />
+      <Problem text={leave.error && messageOf(leave.error)} />
     </div>
   )
 }
