@@ -255,7 +255,7 @@ export const entryShape = z
   .meta({ id: 'Entry' })
 
 /** A line of an account's statement. */
-export const statementLineShape = entryShape
+const statementLineShape = entryShape
   .extend({
     balance: moneyField.describe(
       'The balance of both purses together after the entry, in micro-dollars.',

@@ -207,7 +207,7 @@ function ownerOf(caller: Caller): string | null {
 }
 
 /** An invitation that was just made. */
-export const memberInvitationShape = linkShape
+const memberInvitationShape = linkShape
   .extend({
     url: linkShape.shape.url.optional(),
     mailed: z
@@ -250,7 +250,7 @@ const withdrawnShape = z.object({
 })
 
 /** An invitation that can still be accepted, without its link. */
-export const invitationShape = z
+const invitationShape = z
   .object({
     id: idField('link'),
     object: z.literal('invitation'),

@@ -62,7 +62,7 @@ const pricingShape = z
 const tokensOrNull = z.int().nullable()
 
 /** A model as an account gets it: its prices include the platform fee. */
-export const modelShape = z
+const modelShape = z
   .object({
     id: z.string(),
     object: z.literal('model'),
@@ -112,7 +112,7 @@ function pricingAnswer({ pricing }: Pick<ChargedModel, 'pricing'>): z.input<type
 }
 
 /** A model at one of its upstreams, with the fields that only operators read. */
-export const offeredModelShape = modelShape
+const offeredModelShape = modelShape
   .extend({
     upstream: z.string(),
     provider_pricing: pricingShape.describe("The provider's prices, without the platform fee."),

@@ -72,7 +72,7 @@ export function operatorActivityOperations(parts: OperationParts) {
 }
 
 /** A request in a list of all accounts. */
-export const namedRequestShape = requestShape
+const namedRequestShape = requestShape
   .extend({
     account_name: z.string().nullable(),
     key_name: z.string().nullable(),

@@ -197,7 +197,7 @@ function listUnsettled({ store, server }: OperationParts) {
 }
 
 /** An unsettled request. */
-export const unsettledRequestShape = requestShape
+const unsettledRequestShape = requestShape
   .extend({
     account_name: z.string(),
     next_lookup_by: timeField
@@ -276,7 +276,7 @@ function showHealth({ store, server, clock }: OperationParts) {
 }
 
 /** The state of a process and its store. */
-export const healthShape = z
+const healthShape = z
   .object({
     object: z.literal('health'),
     version: z.string(),

@@ -139,7 +139,7 @@ const count = z.int()
 const heldShape = z.object({ requests: count, amount: moneyField })
 
 /** An account at a glance. */
-export const overviewShape = z
+const overviewShape = z
   .object({
     object: z.literal('overview'),
     ...chartShape,

@@ -167,7 +167,7 @@ function heldAnswer({ requests, heldMicros }: HeldCredit): z.infer<typeof heldSh
 }
 
 /** `GET /v1/balance`: the money of the calling key's account. */
-export const balanceShape = z
+const balanceShape = z
   .object({
     object: z.literal('balance'),
     account_id: idField('acct'),

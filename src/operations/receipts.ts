@@ -95,7 +95,7 @@ function buyerOf({ name, email, billingJson }: AccountRow): z.infer<typeof recei
 }
 
 /** The receipt of a purchase, with its seller and its buyer. */
-export const receiptShape = z
+const receiptShape = z
   .object({
     object: z.literal('receipt'),
     number: z

@@ -222,7 +222,7 @@ const sums = {
 }
 
 /** Counts of Activity, in total and by step of time. */
-export const requestSummaryShape = z
+const requestSummaryShape = z
   .object({
     object: z.literal('request_summary'),
     from: timeField,

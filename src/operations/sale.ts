@@ -293,7 +293,7 @@ const tokenFields = {
 }
 
 /** `GET /v1/credit`. */
-export const saleShape = z
+const saleShape = z
   .object({
     object: z.literal('credit_sale'),
     seller: z
@@ -323,7 +323,7 @@ export const saleShape = z
   .meta({ id: 'CreditSale' })
 
 /** `GET /v1/credit/quote`. */
-export const quoteShape = z
+const quoteShape = z
   .object({
     object: z.literal('credit_quote'),
     method: z.string(),

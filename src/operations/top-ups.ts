@@ -40,7 +40,7 @@ export function topUpOperations({ store, clock }: OperationParts) {
 }
 
 /** Paid credit that was added over a range. */
-export const topUpsShape = z
+const topUpsShape = z
   .object({
     object: z.literal('top_ups'),
     from: timeField,

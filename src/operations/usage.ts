@@ -265,7 +265,7 @@ export const chartShape = {
 }
 
 /** The usage of an account over time. */
-export const usageShape = z
+const usageShape = z
   .object({
     object: z.literal('usage'),
     ...chartShape,
@@ -295,7 +295,7 @@ export const usageShape = z
   .meta({ id: 'Usage' })
 
 /** The usage of all accounts over time. */
-export const operatorUsageShape = usageShape
+const operatorUsageShape = usageShape
   .extend({ account_id: z.null(), by: z.enum(OPERATORS_GROUPINGS) })
   .meta({ id: 'OperatorUsage' })
 

@@ -69,6 +69,14 @@ export type Answer<Name extends keyof Calls, As extends PageCaller> = [As] exten
   ? Answers<Calls[Name]>
   : ForCustomers<Answers<Calls[Name]>>
 
+/** A row of a list that an operation answers. */
+export type Row<Name extends keyof Calls, As extends PageCaller> =
+  Answer<Name, As> extends {
+    readonly data: readonly (infer Item)[]
+  }
+    ? Item
+    : never
+
 /** Makes the function that calls the server as a caller. For several callers: the calls that all of them may make. */
 export function callAs<As extends PageCaller>(as: As) {
   return <Name extends NameFor<As>>(

@@ -1,25 +1,19 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 import type { Comparison, TimeSpan } from '../../src/vocabulary/date-range.ts'
 import { REVERSALS } from '../../src/vocabulary/purchase.ts'
-import { type Answer, asOperator, type Input, type NameFor } from './calls.ts'
+import { type Answer, asOperator, type Input, type NameFor, type Row } from './calls.ts'
 import { BY_CURSOR, momentsOf } from './queries.ts'
 
 /** The reads of operators, below `/app/api/operator`. */
 
-type Row<Name extends NameFor<'operator'>> = Answer<Name, 'operator'> extends {
-  readonly data: readonly (infer Row)[]
-}
-  ? Row
-  : never
-
 /** An account in the operator's list. */
-export type ListedAccount = Row<'listAccounts'>
+export type ListedAccount = Row<'listAccounts', 'operator'>
 
 /** Something that an operator changed. */
-export type OperatorAction = Row<'listOperatorActions'>
+export type OperatorAction = Row<'listOperatorActions', 'operator'>
 
 /** A model at one of its upstreams, with the provider's prices. */
-export type OfferedModel = Row<'listOfferedModels'>
+export type OfferedModel = Row<'listOfferedModels', 'operator'>
 
 /** The usage of all accounts over time. */
 export type OperatorUsage = Answer<'getOperatorUsage', 'operator'>
@@ -130,7 +124,7 @@ export function actionsQuery(filter: ActionFilter, limit = ROWS) {
 export const usersQuery = read('listUsers', {})
 
 /** A request that waits for its cost. */
-export type UnsettledRequest = Row<'listUnsettledRequests'>
+export type UnsettledRequest = Row<'listUnsettledRequests', 'operator'>
 
 /** The requests of all accounts that wait for their cost, the oldest first. */
 export const unsettledQuery = {
@@ -139,7 +133,7 @@ export const unsettledQuery = {
 }
 
 /** A configured upstream. */
-export type ListedUpstream = Row<'listUpstreams'>
+export type ListedUpstream = Row<'listUpstreams', 'operator'>
 
 /** The configured upstreams; none where the built-in simulator answers. */
 export const upstreamsQuery = { ...read('listUpstreams', {}), refetchInterval: LIVE_MS }
@@ -174,7 +168,7 @@ export const auditProgressQuery = queryOptions({
 export const maintenanceQuery = { ...read('getMaintenance', {}), refetchInterval: 5_000 }
 
 /** A purchase in the operator's list. */
-export type ListedPurchase = Row<'listAllPurchases'>
+export type ListedPurchase = Row<'listAllPurchases', 'operator'>
 
 /** Which purchases are listed: those that wait for a decision, those that were refunded or disputed, or all. */
 export type PurchaseList = keyof typeof LISTED_PURCHASES
@@ -201,7 +195,7 @@ export function purchaseQuery(id: string) {
 }
 
 /** A credit code, without its text. */
-export type CreditCode = Row<'listCodes'>
+export type CreditCode = Row<'listCodes', 'operator'>
 
 /** A credit code that was just made, with its text. */
 export type CreatedCode = Answer<'createCode', 'operator'>
@@ -210,7 +204,7 @@ export type CreatedCode = Answer<'createCode', 'operator'>
 export const codesQuery = pages(['codes'], (page, signal) => asOperator('listCodes', page, signal))
 
 /** An admin token, without its text. */
-export type AdminToken = Row<'listAdminTokens'>
+export type AdminToken = Row<'listAdminTokens', 'operator'>
 
 /** Admin tokens, newest first, expired and revoked ones too. */
 export const tokensQuery = pages(['tokens'], (page, signal) =>
@@ -218,7 +212,7 @@ export const tokensQuery = pages(['tokens'], (page, signal) =>
 )
 
 /** A webhook, without its secret. */
-export type Webhook = Row<'listWebhooks'>
+export type Webhook = Row<'listWebhooks', 'operator'>
 
 /** A webhook that was just made, with the secret that its messages are signed with. */
 export type CreatedWebhook = Answer<'createWebhook', 'operator'>
@@ -227,7 +221,7 @@ export type CreatedWebhook = Answer<'createWebhook', 'operator'>
 export const webhooksQuery = { ...read('listWebhooks', {}), refetchInterval: LIVE_MS }
 
 /** A message to a webhook. */
-export type Delivery = Row<'listDeliveries'>
+export type Delivery = Row<'listDeliveries', 'operator'>
 
 /** The messages to a webhook, newest first. */
 export function deliveriesQuery(webhookId: string) {

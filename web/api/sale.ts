@@ -1,8 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import type { z } from 'zod'
-import type { receiptShape } from '../../src/operations/receipts.ts'
-import type { quoteShape, saleShape } from '../../src/operations/sale.ts'
-import { asAnyone, asMember, type Input } from './calls.ts'
+import { type Answer, asAnyone, asMember, type Input } from './calls.ts'
 import { ApiError } from './client.ts'
 
 /** How credit is bought. */
@@ -10,16 +7,16 @@ import { ApiError } from './client.ts'
 const MINUTE_MS = 60_000
 
 /** A way to pay. */
-export type SaleMethod = z.infer<typeof saleShape>['methods'][number]
+export type SaleMethod = Answer<'getCreditSale', 'anyone'>['methods'][number]
 
 /** Tokens that are sent to an address of the account. */
 export type DepositMethod = Extract<SaleMethod, { kind: 'deposit' }>
 
 /** The price of an amount. */
-export type Quote = z.infer<typeof quoteShape>
+export type Quote = Answer<'getCreditQuote', 'anyone'>
 
 /** The receipt of a purchase. */
-export type Receipt = z.infer<typeof receiptShape>
+export type Receipt = Answer<'getReceipt', 'member'>
 
 /** The ways to pay; none where nothing is sold. */
 export const saleQuery = queryOptions({

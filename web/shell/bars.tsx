@@ -1,9 +1,9 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useId } from 'react'
-import type { Page } from '../api/answers.ts'
 import { purchasesQuery, unsettledQuery } from '../api/operator.ts'
 import { keysQuery } from '../api/queries.ts'
+import { Count } from '../parts/count.tsx'
 import { Brand, Icon } from '../parts/icon.tsx'
 import { Popover } from '../parts/popover.tsx'
 import { initials } from './initials.ts'
@@ -136,26 +136,21 @@ function ThemeButton() {
 /** How many keys there are, once a page has read them. */
 function KeyCount({ accountId }: { accountId: string }) {
   const { data } = useQuery({ ...keysQuery(accountId), enabled: false })
-  return data === undefined ? null : <Count {...data} />
+  return <Count page={data} />
 }
 
 /** How many requests of all accounts are unsettled; none is not shown. */
 function UnsettledCount() {
   const { data } = useInfiniteQuery({ ...unsettledQuery, refetchInterval: 60_000 })
   const [first] = data?.pages ?? []
-  return first === undefined || first.data.length === 0 ? null : <Count {...first} />
+  return first === undefined || first.data.length === 0 ? null : <Count page={first} />
 }
 
 /** How many purchases are on hold; none is not shown. */
 function PurchaseCount() {
   const { data } = useInfiniteQuery({ ...purchasesQuery('held'), refetchInterval: 60_000 })
   const [first] = data?.pages ?? []
-  return first === undefined || first.data.length === 0 ? null : <Count {...first} />
-}
-
-/** The rows of the first page of a list. */
-function Count({ data, has_more: hasMore }: Pick<Page<unknown>, 'data' | 'has_more'>) {
-  return <span className="count">{hasMore ? `${data.length}+` : data.length}</span>
+  return first === undefined || first.data.length === 0 ? null : <Count page={first} />
 }
 
 /** The bar at the top of a phone. */

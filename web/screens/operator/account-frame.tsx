@@ -6,6 +6,7 @@ import { oneAccountQuery } from '../../api/operator.ts'
 import { keysQuery, membersQuery } from '../../api/queries.ts'
 import { dayOf } from '../../format/time.ts'
 import { CopyButton } from '../../parts/copy-button.tsx'
+import { Count } from '../../parts/count.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Failed } from '../../parts/states.tsx'
@@ -148,18 +149,11 @@ function Tabs({ accountId, name }: { readonly accountId: string; readonly name: 
           resetScroll={false}
         >
           {text}
-          <TabCount page={counts[text]} />
+          <Count page={counts[text]} />
         </Link>
       ))}
     </nav>
   )
-}
-
-/** How many rows a list has; nothing until it is read. */
-function TabCount({ page }: { readonly page: Page<unknown> | undefined }) {
-  if (page === undefined) return null
-  const { data, has_more: hasMore } = page
-  return <span className="count">{hasMore ? `${data.length}+` : data.length}</span>
 }
 
 const MOVES = { add: 'backed', free: 'free', take: 'chargeback' } as const

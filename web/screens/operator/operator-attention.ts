@@ -1,3 +1,4 @@
+import type { Page } from '../../api/answers.ts'
 import type {
   Audit,
   Delivery,
@@ -34,12 +35,8 @@ export interface AttentionItem {
 /** The state of the gateway; undefined: not loaded yet. */
 export interface Known {
   readonly upstreams: readonly ListedUpstream[] | undefined
-  readonly held:
-    | { readonly data: readonly ListedPurchase[]; readonly has_more: boolean }
-    | undefined
-  readonly unsettled:
-    | { readonly data: readonly UnsettledRequest[]; readonly has_more: boolean }
-    | undefined
+  readonly held: Page<ListedPurchase> | undefined
+  readonly unsettled: Page<UnsettledRequest> | undefined
   readonly debtors: readonly ListedAccount[] | undefined
   readonly health: Health | undefined
   /** The last audit of this browser; undefined: none was run. */
