@@ -12,9 +12,6 @@ export type SaleMethod = Answer<'getCreditSale', 'anyone'>['methods'][number]
 /** Tokens that are sent to an address of the account. */
 export type DepositMethod = Extract<SaleMethod, { kind: 'deposit' }>
 
-/** The price of an amount. */
-export type Quote = Answer<'getCreditQuote', 'anyone'>
-
 /** The receipt of a purchase. */
 export type Receipt = Answer<'getReceipt', 'member'>
 
