@@ -10,7 +10,6 @@ import {
   type StartGatewayInput,
   startBareProxy,
   startGateway,
-  startOtherUpstreams,
   startSimulator,
 } from './systems.ts'
 import type { Target } from './target.ts'
@@ -100,13 +99,6 @@ export class Bench {
     return this.#shareGateway({ name: 'tollgate looking all up', settings })
   }
 
-  /** The same on as many upstreams as the flags say, to which all requests of which one goes; none without the flag. */
-  async onUpstreams(): Promise<readonly Target[]> {
-    const { upstreams } = this.flags
-    if (upstreams === null) return []
-    return [await this.#once('on upstreams', () => this.#startOnUpstreams(upstreams))]
-  }
-
   #shareGateway(input: OwnGateway): Promise<RunningTarget> {
     return this.#once(input.name, () => this.startGateway(input))
   }
@@ -116,12 +108,6 @@ export class Bench {
     const starting = this.#shared.get(name) ?? start()
     this.#shared.set(name, starting)
     return starting
-  }
-
-  async #startOnUpstreams(count: number): Promise<RunningTarget> {
-    const others = await startOtherUpstreams(this.folder, count - 1)
-    for (const { target } of others) this.#running.push(target)
-    return this.startGateway({ name: `tollgate on ${count} upstreams`, others })
   }
 
   /** Starts a gateway of a scenario's own, for it to {@link end}, or the run at its end. */

@@ -3,9 +3,6 @@ import { type Measure, type MeasureRow, measuresOf } from './measure.ts'
 import { type CompareInput, compare, cpuMicrosPerRequest, type Round } from './rounds.ts'
 import { pairedRatios } from './statistics.ts'
 
-/** The most that further upstreams may cost a request that goes to none of them. */
-const UPSTREAMS_RATIO_MAX = 1.03
-
 interface CpuMeasuresInput {
   /** The noun that is counted: `request`, `stream`. */
   readonly noun: string
@@ -15,8 +12,6 @@ interface CpuMeasuresInput {
   /** Of a gateway that may use all cores; absent: it was not measured. */
   readonly onAllCores?: readonly Round[] | undefined
   readonly bare: readonly Round[]
-  /** Of a gateway on several upstreams; absent: it was not measured. */
-  readonly onUpstreams?: readonly Round[] | undefined
   /** The most that the gateway may take of the bare proxy's time; null: shown, and not judged. */
   readonly ratioMax: number | null
 }
@@ -29,14 +24,12 @@ export async function compareGateways(
   const { noun, ratioMax } = input
   const allCores = await bench.onAllCores()
   const own = [await bench.gateway(), await bench.bareProxy(), await bench.lookingAllUp()]
-  const targets = [...own, ...allCores, ...(await bench.onUpstreams())]
-  const [gateway = [], bare = [], lookingAllUp = [], ...others] = await compare(bench, {
+  const targets = [...own, ...allCores]
+  const [gateway = [], bare = [], lookingAllUp = [], onAllCores] = await compare(bench, {
     ...input,
     targets,
   })
-  const onAllCores = allCores.length === 0 ? [] : others.shift()
-  const [onUpstreams] = others
-  const rounds = { gateway, bare, lookingAllUp, onAllCores, onUpstreams }
+  const rounds = { gateway, bare, lookingAllUp, onAllCores }
   return { gateway, measures: cpuMeasures({ noun, ...rounds, ratioMax }) }
 }
 
@@ -45,20 +38,17 @@ export async function compareGateways(
  * usual look-ups, and in rounds of their own with a look-up of each request.
  */
 export function cpuMeasures(input: CpuMeasuresInput): Measure[] {
-  const { noun, gateway, lookingAllUp = [], bare, onAllCores = [], onUpstreams = [] } = input
+  const { noun, gateway, lookingAllUp = [], bare, onAllCores = [] } = input
   const [over, under] = [cpuMicrosPerRequest(gateway), cpuMicrosPerRequest(bare)]
   const all = cpuMicrosPerRequest(lookingAllUp)
-  const several = cpuMicrosPerRequest(onUpstreams)
   const mainThread = gateway.map((round) => (round.mainThreadCpuMs * 1_000) / round.requests)
-  const ratios = (values: readonly number[], to = under) =>
-    values.length === 0 ? [] : pairedRatios({ over: values, under: to })
+  const ratios = (values: readonly number[]) =>
+    values.length === 0 ? [] : pairedRatios({ over: values, under })
   const overBare = `CPU a ${noun} over the bare proxy’s`
   const measured: readonly MeasureRow[] = [
     [`tollgate, CPU a ${noun}, each looked up`, 'µs', all],
     ['the same over the bare proxy’s', 'x', ratios(all)],
     [`${overBare}, on all cores`, 'x', ratios(cpuMicrosPerRequest(onAllCores))],
-    [`on several upstreams, CPU a ${noun}`, 'µs', several],
-    ['the same over that on one upstream', 'x', ratios(several, over), UPSTREAMS_RATIO_MAX],
   ]
   return measuresOf([
     [`tollgate, CPU a ${noun}`, 'µs', over],

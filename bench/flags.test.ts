@@ -20,7 +20,6 @@ test.each([
   [['--rounds', 'many'], '--rounds takes a whole number above 0'],
   [['--cores', 'all'], '--cores takes a whole number above 0'],
   [['--setting', 'LOG_LEVEL'], '--setting takes NAME=value'],
-  [['--upstreams', 'all'], '--upstreams takes a whole number above 0'],
   [['--peer', 'other,http://127.0.0.1:1'], '--peer takes name,http://address,pid'],
   [['--peer', 'other,here,12'], '--peer takes name,http://address,pid'],
   [['--fast'], "Unknown option '--fast'"],
@@ -52,10 +51,8 @@ test('the help names every scenario and every flag once', () => {
     'store-folder',
     'result',
     'profile',
-    'profile-folder',
     'checkout',
     'setting',
-    'upstreams',
     'peer',
   ])
 })

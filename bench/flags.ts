@@ -23,8 +23,6 @@ export interface Flags {
   readonly checkout: string | undefined
   /** Settings of the gateway, by name. */
   readonly settings: Readonly<Record<string, string>>
-  /** On how many upstreams a further gateway is measured; null: none is. */
-  readonly upstreams: number | null
   /** Gateways that run already. */
   readonly peers: readonly PeerFlag[]
 }
@@ -41,6 +39,7 @@ export interface PeerFlag {
 }
 
 const ROOT = join(import.meta.dirname, '..')
+const PROFILES = join(ROOT, 'bench', 'results', 'profiles')
 const ROUNDS = { full: 7, quick: 1 }
 
 /** Reads the arguments. Throws TypeError for one that it does not know or can't use. */
@@ -57,10 +56,8 @@ export function readFlags(args: readonly string[]): Flags {
       'store-folder': { type: 'string', default: join(ROOT, 'data') },
       result: { type: 'string' },
       profile: { type: 'boolean', default: false },
-      'profile-folder': { type: 'string', default: join(ROOT, 'bench', 'results', 'profiles') },
       checkout: { type: 'string' },
       setting: { type: 'string', multiple: true, default: [] },
-      upstreams: { type: 'string' },
       peer: { type: 'string', multiple: true, default: [] },
     },
   })
@@ -73,10 +70,9 @@ export function readFlags(args: readonly string[]): Flags {
     cores: wholeNumber('cores', values.cores),
     storeFolder: values['store-folder'],
     resultFile: values.result ?? null,
-    profileFolder: values.profile ? values['profile-folder'] : null,
+    profileFolder: values.profile ? PROFILES : null,
     checkout: values.checkout,
     settings: Object.fromEntries(values.setting.map(settingOf)),
-    upstreams: wholeNumber('upstreams', values.upstreams),
     peers: values.peer.map(peerOf),
   }
 }

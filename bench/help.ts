@@ -26,11 +26,8 @@ ${listed.join('\n')}
   --store-folder <path>   where stores are made: on the disk to measure; data/ where not given
   --result <file>         where the JSON goes; bench/results/<time>.json where not given
   --profile               the gateway writes CPU profiles into bench/results/profiles/
-  --profile-folder <path> or into this folder
   --checkout <path>       starts the gateway from another checkout
   --setting <NAME=value>  a setting of the gateway; may be given again
-  --upstreams <n>         requests and streams also at a gateway on a file of so many upstreams, the others of the
-                          other dialects in turn; --rounds 10 makes ten pairs with the gateway on one
   --peer <name,address,process id[,authorization]>
                           a gateway that runs already, for peers; may be given again. It serves the model
                           sim/unknown-window from a provider such as npm run simulator`

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { checkLedger, openLedgerReader } from './check-ledger.ts'
 import { type ChildProgram, startProgram } from './child-program.ts'
@@ -26,46 +26,16 @@ export interface RunningTarget extends Target {
 }
 
 /** The simulator, which the gateway and the bare proxy forward to. */
-export function startSimulator(folder: string): Promise<RunningTarget> {
-  return startSimulatorAs(folder, { name: 'direct', vendor: '' })
-}
-
-/** An upstream in addition to the one that requests go to. */
-export interface OtherUpstream {
-  readonly target: RunningTarget
-  /** The simulator's vendor, and so the dialect. */
-  readonly vendor: string
-}
-
-const VENDORS = ['openai', 'anthropic', 'openai-compatible'] as const
-
-/** Simulators of the other dialects, in turn. By position: where they log, and how many. */
-export function startOtherUpstreams(
-  folder: string,
-  count: number,
-): Promise<readonly OtherUpstream[]> {
-  return Promise.all(
-    Array.from({ length: count }, async (_, place) => {
-      const vendor = VENDORS[place % VENDORS.length] ?? VENDORS[0]
-      const name = `${vendor} ${place + 2}`
-      return { target: await startSimulatorAs(folder, { name, vendor }), vendor }
-    }),
-  )
-}
-
-async function startSimulatorAs(
-  folder: string,
-  { name, vendor }: { readonly name: string; readonly vendor: string },
-): Promise<RunningTarget> {
+export async function startSimulator(folder: string): Promise<RunningTarget> {
   const program = await startProgram({
     command: process.execPath,
     args: [join(ROOT, 'simulator', 'main.ts')],
     folder,
-    env: { SIMULATOR_RECORD: '0', SIMULATOR_VENDOR: vendor },
-    logFile: join(folder, `simulator-${name.replaceAll(/\W+/g, '-')}.log`),
+    env: { SIMULATOR_RECORD: '0' },
+    logFile: join(folder, 'simulator.log'),
     findAddress: (written) => FIRST_ADDRESS.exec(written)?.[1]?.replace(/\/v1$/, '') ?? null,
   })
-  return targetOf({ name, program, callers: [BEARER] })
+  return targetOf({ name: 'direct', program, callers: [BEARER] })
 }
 
 export interface StartProxyInput {
@@ -107,8 +77,6 @@ export interface StartGatewayInput extends StartProxyInput {
   readonly apiKeyCounts?: readonly number[]
   /** The credit of each account. Default: more than any run can spend. */
   readonly creditMicros?: readonly number[]
-  /** Upstreams in addition to the one of the requests. Default: none. */
-  readonly others?: readonly OtherUpstream[]
   /** Requests of the past in its Activity. Default 0; only on SQLite. */
   readonly activityRows?: number
 }
@@ -145,7 +113,8 @@ export async function startGateway(input: StartGatewayInput): Promise<RunningGat
       ...NODE_ENV,
       PORT: '0',
       DATABASE_URL: url,
-      ...upstreamSettings(input, folder),
+      UPSTREAM_BASE_URL: `${input.upstreamAddress}/v1`,
+      UPSTREAM_API_KEY: 'bench',
       // So soon that it counts to the round.
       TOLLGATE_STANDS_AFTER_MS: '1000',
       ...input.settings,
@@ -169,24 +138,6 @@ export async function startGateway(input: StartGatewayInput): Promise<RunningGat
       return [...failures, ...(await checkLedger({ url, witness, seeded }))]
     },
   }
-}
-
-/** By position: the gateway to start, and its folder. */
-function upstreamSettings(
-  { upstreamAddress, others = [] }: StartGatewayInput,
-  folder: string,
-): Readonly<Record<string, string>> {
-  const baseUrl = `${upstreamAddress}/v1`
-  if (others.length === 0) return { UPSTREAM_BASE_URL: baseUrl, UPSTREAM_API_KEY: 'bench' }
-  const apiKey = `api_key: "\${BENCH_KEY}"`
-  const lines = others.flatMap(({ target, vendor }, place) => [
-    `  other${place + 2}:`,
-    `    { dialect: ${vendor}, base_url: "${target.address}/v1", ${apiKey}, models: [{ upstream_id: text, context: 128000, max_output: 16384, prices: { input: 1, output: 4 } }] }`,
-  ])
-  const first = `  openrouter: { dialect: openrouter, base_url: "${baseUrl}", ${apiKey} }`
-  const file = join(folder, 'upstreams.yaml')
-  writeFileSync(file, ['upstreams:', first, ...lines, ''].join('\n'))
-  return { TOLLGATE_UPSTREAMS: file, BENCH_KEY: 'bench' }
 }
 
 /** Keys as callers, in turns over the accounts: who calls next has mostly nothing to do with who called. */

@@ -114,8 +114,6 @@ const BUDGETS: Budgets = {
   firstEventMedianMsMax: 20,
   firstEventRatioMax: 2,
 }
-const TOLD = { budgets: null, runs: 'whenNamed', roundsMax: 3 } as const
-
 /** Many streams at the pace of a model, with what they may cost. */
 export const PACED: readonly Scenario[] = [
   paced({
@@ -126,7 +124,12 @@ export const PACED: readonly Scenario[] = [
     runs: 'always',
     roundsMax: 5,
   }),
-  paced({ ...TOLD, name: 'paced-1000-20', streams: 1_000, intervalMs: 20, runs: 'unlessQuick' }),
-  paced({ ...TOLD, name: 'paced-100-50', streams: 100, intervalMs: 50 }),
-  paced({ ...TOLD, name: 'paced-100-20', streams: 100, intervalMs: 20 }),
+  paced({
+    name: 'paced-1000-20',
+    streams: 1_000,
+    intervalMs: 20,
+    budgets: null,
+    runs: 'unlessQuick',
+    roundsMax: 3,
+  }),
 ]
