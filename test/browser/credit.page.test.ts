@@ -303,20 +303,28 @@ test('a payment that was left goes on at its page, by keys alone, and for owners
   expect(await page.getByRole('button', { name: 'Continue payment' }).count()).toBe(0)
 })
 
-test('a purchase that is on its way is seen to become credit, and the balance is read again', async ({
-  page,
+test('a purchase that is on its way is seen to become credit, and the balance and the statement are read again', async ({
+  ownPage: page,
   server,
 }) => {
+  // Both are also read every so often. Here they are not.
+  await page.addInitScript(() => {
+    const every = window.setInterval
+    Object.assign(window, {
+      setInterval: (act: () => void, ms: number) => (ms < 15_000 ? every(act, ms) : 0),
+    })
+  })
   const [first] = PENDING
   server.answer('GET /purchases', json({ ...EMPTY, pending: [{ ...first, id: BOUGHT_ID }] }))
   await page.goto(`${server.address}/app/${at('credit')}`)
   await page.getByText('Not paid yet').waitFor()
   expect(await page.getByText('was added').count()).toBe(0)
-  const balances = () => server.asked.filter((one) => one.endsWith('/balance')).length
-  const before = balances()
+  const reads = (name: string) => server.asked.filter((one) => one.includes(`/${name}`)).length
+  const [balances, statements] = [reads('balance'), reads('statement')]
   server.answer('GET /purchases', json({ ...EMPTY, data: PURCHASES, pending: [] }))
   await page.getByText('$25.00 was added').waitFor()
-  await expect.poll(balances).toBeGreaterThan(before)
+  await expect.poll(() => reads('balance')).toBeGreaterThan(balances)
+  await expect.poll(() => reads('statement')).toBeGreaterThan(statements)
 })
 
 test('the whole address is shown, and copied as it is', async ({ ownPage: page, server }) => {

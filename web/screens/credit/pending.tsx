@@ -126,11 +126,8 @@ function useCredited(
   const count = credited.length
   useEffect(() => {
     if (count === 0) return
-    for (const name of ['balance', 'overview', 'account']) {
+    for (const name of ['balance', 'entries', 'overview', 'account']) {
       void queries.invalidateQueries({ queryKey: [name, accountId] })
-    }
-    for (const list of ['entries', 'purchases']) {
-      void queries.invalidateQueries({ queryKey: ['entries', accountId, list] })
     }
   }, [count, accountId, queries])
   return credited
