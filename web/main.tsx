@@ -7,6 +7,8 @@ import { createPageRouter } from './routes.tsx'
 import './styles/page.css'
 
 const RETRIES_MAX = 2
+// A browser that calls itself offline may still reach the gateway, and what is sent is not kept for later.
+const NETWORK_MODE = 'always'
 
 const queries = new QueryClient({
   queryCache: new QueryCache({ onError: leaveIfSignedOut }),
@@ -18,7 +20,10 @@ const queries = new QueryClient({
         error instanceof ApiError &&
         (error.httpStatus === 0 || error.httpStatus === 503),
       retryDelay: (count) => 400 * 2 ** count,
+      networkMode: NETWORK_MODE,
+      refetchOnReconnect: true,
     },
+    mutations: { networkMode: NETWORK_MODE },
   },
 })
 const router = createPageRouter(queries)

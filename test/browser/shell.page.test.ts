@@ -270,6 +270,23 @@ describe('a server that is away', () => {
     await away.first().waitFor({ state: 'detached' })
   })
 
+  test('is said of what is sent while the browser is offline, which is not sent later', async ({
+    ownPage: page,
+    server,
+  }) => {
+    await page.goto(`${server.address}/app/${at('credit')}?open=redeem`)
+    const dialog = page.locator('dialog')
+    await dialog.getByRole('textbox', { name: 'Code' }).fill('AAAAAA-BBBBBB-CCCCCC-DDDDDD')
+    await page.context().setOffline(true)
+    await dialog.getByRole('button', { name: 'Redeem', exact: true }).click()
+    await dialog.getByText('tollgate cannot be reached.').waitFor()
+    await page.context().setOffline(false)
+    const balances = () => server.asked.filter((one) => one.endsWith('/balance')).length
+    const before = balances()
+    await expect.poll(balances).toBeGreaterThan(before)
+    expect(server.asked.filter((one) => one.endsWith('/redeem'))).toEqual([])
+  })
+
   test('is said until it answers, without grey rows between two tries', async ({
     ownPage: page,
     server,
