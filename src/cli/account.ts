@@ -34,6 +34,7 @@ function stateText({ state, credit: { backed } }: Account): string {
 const LISTED = {
   list: 'accounts',
   none: 'no accounts yet: create one with `tollgate account create <name>`',
+  cut: ['NAME'],
   columns: {
     ID: ({ id }: Account) => id,
     NAME: ({ name }: Account) => name,

@@ -3,14 +3,17 @@ import { text } from 'node:stream/consumers'
 import { operatorActionShape } from '../operations/operator-desk.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { isRecordedMoney } from '../vocabulary/recorded-operation.ts'
+import { findActorIds } from './actors.ts'
 import { readId } from './ids.ts'
 import type { CommandGroup } from './operation-command.ts'
 import { listOptions, shownRows } from './rows.ts'
 import { moment } from './table.ts'
+import { spanOptions } from './times.ts'
 
 const ACTIONS = shownRows(operatorActionShape, {
   list: 'actions',
   none: 'no changes match',
+  cut: ['BY', 'BEFORE', 'FIELDS'],
   columns: {
     AT: ({ created_at }) => moment(created_at),
     BY: ({ user_name, token_name }) => user_name ?? token_name ?? '-',
@@ -50,16 +53,18 @@ export const ACTION_COMMANDS: CommandGroup = {
           read: (text) => readId('acct', text),
         },
         {
-          flags: '--by <ids>',
+          flags: '--by <names>',
           words:
-            'only by these users or admin tokens: IDs, user_… or atok_…, comma-separated; "command line" for commands',
+            'only by these people and admin tokens, comma-separated: email addresses, names of tokens, or IDs; "command line" for commands',
           to: 'query.by',
+          find: findActorIds,
         },
         {
           flags: '--action <names>',
           words: 'only these operations, comma-separated, such as changeAccount,addCredit',
           to: 'query.action',
         },
+        ...spanOptions('recorded'),
         {
           flags: '--csv',
           words: 'print all of them as CSV',
@@ -69,6 +74,7 @@ export const ACTION_COMMANDS: CommandGroup = {
       ],
       examples: [
         'tollgate action list --account acct_… --action addCredit',
+        'tollgate action list --by ada@example.com --since 7d',
         'tollgate action list --by "command line" --csv > actions.csv',
       ],
       show: async (answered) =>

@@ -61,7 +61,8 @@ export function readIds(prefix: KindPrefix, text: string): string {
 
 /** Where to find the ID or user that a message says is not known, as a sentence; empty: it names none. */
 export function findingHint(message: string): string {
-  if (message.startsWith('No user has this email')) return ' `tollgate user list` shows the users.'
+  if (/^No user has (?:this|the) email/.test(message))
+    return ' `tollgate user list` shows the users.'
   const [, prefix = ''] = /has the ID "([a-z]+)_/.exec(message) ?? []
   return isKind(prefix) ? ` \`${KINDS[prefix].listedBy}\` shows the IDs.` : ''
 }

@@ -20,6 +20,7 @@ import { readExpiry, readSeconds } from './times.ts'
 const KEYS = shownRows(apiKeyShape, {
   list: 'keys',
   none: 'no API keys: create one with `tollgate key create <account>`',
+  cut: ['NAME'],
   columns: {
     ID: ({ id }) => id,
     KEY: ({ prefix }) => prefix,

@@ -22,6 +22,7 @@ import {
 } from './command-context.ts'
 import { addHelp, type HelpText } from './help-text.ts'
 import { findingHint } from './ids.ts'
+import type { FittingTable } from './table.ts'
 import { CommandFailure, showProgress, UsageFailure } from './terminal.ts'
 
 /** An argument or an option of a command: a field of its operation's input. */
@@ -37,6 +38,8 @@ export interface Taken {
   readonly read?: (text: string, nowMs: number) => unknown
   /** In place of `read`, for an option that may be given several times: all of its texts. */
   readonly readAll?: (texts: readonly string[]) => unknown
+  /** Replaces the text of a path or query field by one that only the open store knows. Throws Problem. */
+  readonly find?: (text: string, opened: CommandContext) => Promise<string>
   /** The value of an option that is left out. */
   readonly fallback?: string
 }
@@ -83,7 +86,7 @@ interface OwnCommand {
 
 /** An operation's response for a person: the result, and a remark about it. */
 export interface Shown {
-  readonly out: string
+  readonly out: string | FittingTable
   readonly note?: string
   /** Why the command exits with 1 although the operation succeeded, also with `--json`. */
   readonly failure?: string
@@ -135,18 +138,17 @@ function commandOf(input: CommandInput, row: OperationCommand): Command {
       const isJson = options['json'] === true
       if (begins !== undefined && !isJson) terminal.note(begins)
       const letters: Letter[] = []
-      const answered = await runOperation(
-        input,
-        { ...opened, letters },
-        {
-          runs: row.runs,
-          ...sent,
-          ...(progress && { onProgress: showProgress(terminal, progress) }),
-        },
-      ).catch((error: unknown) => rethrowTyped(error, { row, isJson }))
+      const run = async () => {
+        await findValues(sent, { row, opened })
+        const onProgress = progress && showProgress(terminal, progress)
+        const ran = { runs: row.runs, ...sent, ...(onProgress && { onProgress }) }
+        return runOperation(input, { ...opened, letters }, ran)
+      }
+      const answered = await run().catch((error: unknown) => rethrowTyped(error, { row, isJson }))
       const isText = answered.body instanceof Readable
       const { out, note, failure } = await row.show(answered)
-      terminal.out(isJson && !isText ? JSON.stringify(answered.body) : out)
+      const shown = typeof out === 'string' ? out : out(terminal.columnsMax)
+      terminal.out(isJson && !isText ? JSON.stringify(answered.body) : shown)
       if (note !== undefined && !isJson) terminal.note(note)
       await sendLetters(input, letters)
       if (failure !== undefined) throw new CommandFailure(failure)
@@ -309,6 +311,20 @@ function sentOf(
     )
   }
   return sent
+}
+
+/** Replaces the values of the input that only the store knows. */
+async function findValues(
+  sent: ReturnType<typeof sentOf>,
+  { row: { takes }, opened }: { readonly row: OperationCommand; readonly opened: CommandContext },
+): Promise<void> {
+  for (const { to, find } of takes) {
+    const [place, field = ''] = to.split('.')
+    if (find === undefined || place === 'body') continue
+    const owner: Record<string, unknown> = place === 'params' ? sent.params : sent.query
+    const text = owner[field]
+    if (typeof text === 'string') owner[field] = await find(text, opened)
+  }
 }
 
 /** Sets a field, or a field of an object in a field. */

@@ -80,7 +80,7 @@ describe('--help', () => {
     const settings = () => {
       throw new Error('no command runs here')
     }
-    const terminal = { out: () => {}, note: () => {}, progress: () => {} }
+    const terminal = { columnsMax: null, out: () => {}, note: () => {}, progress: () => {} }
     const runs = { operations: OPERATIONS, commands: COMMANDS, explain: () => null }
     const serve = async () => {}
     const program = tollgateProgram({ version: '1', ...runs, settings, terminal, serve })

@@ -12,7 +12,6 @@ import { PURCHASE_COMMANDS } from './purchase.ts'
 import { USAGE_COMMAND } from './reports.ts'
 import { REQUEST_COMMANDS } from './request.ts'
 import { SALE_COMMANDS } from './sale.ts'
-import { UsageFailure } from './terminal.ts'
 import { TOKEN_COMMANDS } from './token.ts'
 import { AUDIT_COMMAND, MAIL_COMMANDS, MAINTENANCE_COMMANDS } from './upkeep.ts'
 import { upstreamCommand } from './upstream.ts'
@@ -85,9 +84,7 @@ function helpCommand(input: ProgramInput): Command {
       let command = tollgateProgram(input)
       for (const word of words) {
         const below = command.commands.find((each) => each.name() === word)
-        if (below === undefined) {
-          throw new UsageFailure(`unknown command '${word}'${commandsHint(command)}`)
-        }
+        if (below === undefined) return refuseUnknown(command, word)
         command = below
       }
       await tollgateProgram(input).parseAsync([...words, '--help'], { from: 'user' })
@@ -98,6 +95,9 @@ const CONVENTIONS = `Commands work on the store, with or without a server runnin
 store: by default ./data/tollgate.db, or ./data/simulator.db while no upstream is
 configured. Settings are read from the environment and from .env (docs/config.md).
 In a checkout, type \`npx tollgate\` instead of \`tollgate\`.
+
+On a terminal, lists cut long names to fit. In a pipe, with --json and in \`show\`,
+nothing is cut.
 
 --json prints the answer of the API, and an error as one line on standard error:
 {"error":{"message":"…","code":"…"}}. Times are UTC.
@@ -138,8 +138,19 @@ function inherit(command: Command, parent: Command): void {
   for (const below of command.commands) inherit(below, command)
 }
 
+/** Throws what Commander says of an unknown command, with the nearest names or all of them. */
+function refuseUnknown(command: Command, word: string): void {
+  command.parse([word], { from: 'user' })
+}
+
 /** Makes a command throw what was typed wrongly, with what to type instead: `runToExitCode` prints it. */
 function explainUsage(command: Command): void {
+  // Commander shows the help of a group for `--help` after a command that the group does not have.
+  command.on('beforeHelp', () => {
+    const word = command.args.find((each) => !each.startsWith('-'))
+    const isKnown = command.commands.some((each) => each.name() === word)
+    if (command.commands.length > 0 && word !== undefined && !isKnown) refuseUnknown(command, word)
+  })
   command.exitOverride(({ exitCode, code, message }) => {
     throw new CommanderError(exitCode, code, `${message}${usageHint(command, { code, message })}`)
   })

@@ -9,6 +9,7 @@ import { moment, table } from './table.ts'
 const PURCHASES = shownRows(listedPurchaseShape, {
   list: 'all_purchases',
   none: 'no purchases match',
+  cut: ['NAME'],
   columns: {
     ID: ({ id }) => id,
     ACCOUNT: ({ account_id }) => account_id,
@@ -69,8 +70,8 @@ export const PURCHASE_COMMANDS: CommandGroup = {
           to: 'query.state',
         },
         {
-          flags: '--reversal <reversal>',
-          words: `only ${REVERSALS.join(', ')}`,
+          flags: '--reversal <reversals>',
+          words: `only these, comma-separated: ${REVERSALS.join(', ')}`,
           to: 'query.reversal',
         },
       ],

@@ -6,7 +6,7 @@ import { usageReportShape } from '../operations/usage-report.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { idArgument, readId } from './ids.ts'
 import type { OperationCommand } from './operation-command.ts'
-import { counted, table } from './table.ts'
+import { counted, fittingTable, table } from './table.ts'
 import { readSince, readSinceOrDate, SINCE_FORMS } from './times.ts'
 
 /** `tollgate usage`: sums of requests. */
@@ -78,8 +78,10 @@ export const USAGE_COMMAND: OperationCommand = {
     const rows: typeof data = [...data, isStepped ? { ...total, date: '' } : total]
     const none = by === 'upstream' ? 'pruned' : 'without tags, or pruned'
     const headings = ['REQUESTS', 'FAILED', 'INPUT', 'OUTPUT', 'CHARGED', 'COST', 'MARGIN']
+    // An ID stays whole, and the name after it may be cut.
+    const widths = rows.map(({ id, name }) => (id ?? none).length + (name === null ? 0 : 2))
     return {
-      out: table(
+      out: fittingTable(
         [...(isStepped ? ['DATE'] : []), by.toUpperCase(), ...headings],
         rows.map(({ date, id, name, figures }) => [
           ...(date === undefined ? [] : [date]),
@@ -92,6 +94,7 @@ export const USAGE_COMMAND: OperationCommand = {
           showMicros(figures.cost),
           figures.margin === null ? 'not known' : showMicros(figures.margin),
         ]),
+        { [by.toUpperCase()]: Math.max(...widths) },
       ),
     }
   },

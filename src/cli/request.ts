@@ -6,7 +6,7 @@ import { type CommandGroup, show } from './operation-command.ts'
 import { listOptions, shownRows } from './rows.ts'
 import { moment, table } from './table.ts'
 import { UsageFailure } from './terminal.ts'
-import { readSince, SINCE_FORMS } from './times.ts'
+import { spanOptions } from './times.ts'
 
 const REQUESTS = shownRows(requestShape, {
   list: 'requests',
@@ -71,18 +71,7 @@ export const REQUEST_COMMANDS: CommandGroup = {
           words: 'only requests that the client sent with one of these tags, comma-separated',
           to: 'query.tag',
         },
-        {
-          flags: '--since <time>',
-          words: `opened at this time or later, ${SINCE_FORMS}`,
-          to: 'query.since',
-          read: readSince,
-        },
-        {
-          flags: '--until <time>',
-          words: 'opened before this time, in the same forms; default: now',
-          to: 'query.until',
-          read: readSince,
-        },
+        ...spanOptions('opened'),
       ],
       examples: [
         'tollgate request list --state unresolved,provisional',

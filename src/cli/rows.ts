@@ -4,7 +4,7 @@ import type { modelsShape } from '../operations/model-lists.ts'
 import type { Answered } from '../operations/operation.ts'
 import { formatDecimal, parseDecimal } from '../vocabulary/money.ts'
 import { type Shown, show, type Taken } from './operation-command.ts'
-import { table } from './table.ts'
+import { CUT_WIDTH_MIN, type FittingTable, fittingTable } from './table.ts'
 import { UsageFailure } from './terminal.ts'
 
 type PagedList = Parameters<typeof readPlace>[0]
@@ -16,6 +16,8 @@ interface Columns<Row> {
   readonly none: string
   /** Cells by heading. */
   readonly columns: Readonly<Record<string, (row: Row) => string>>
+  /** The headings of columns of free text, which a list cuts to the width of a terminal. Default: none. */
+  readonly cut?: readonly string[]
   /** The lines below a single row, by name; null: not shown. Default: none. */
   readonly details?: Readonly<Record<string, (row: Row) => string | null>>
 }
@@ -23,12 +25,14 @@ interface Columns<Row> {
 /** Shows rows of a shape: one row, or a page of them. */
 export function shownRows<Shape extends z.ZodType>(
   shape: Shape,
-  { list, none, columns, details = {} }: Columns<z.output<Shape>>,
+  { list, none, columns, cut = [], details = {} }: Columns<z.output<Shape>>,
 ): Readonly<Record<'one' | 'page', (answered: Answered) => Shown>> {
-  const inTable = (rows: readonly z.output<Shape>[]): string =>
-    table(
+  const kept = Object.fromEntries(cut.map((heading) => [heading, CUT_WIDTH_MIN]))
+  const inTable = (rows: readonly z.output<Shape>[]): FittingTable =>
+    fittingTable(
       Object.keys(columns),
       rows.map((row) => Object.values(columns).map((cell) => cell(row))),
+      kept,
     )
   const below = (row: z.output<Shape>): string =>
     Object.entries(details)
@@ -36,7 +40,8 @@ export function shownRows<Shape extends z.ZodType>(
       .flatMap(([name, text]) => (text === null ? [] : `\n${name}: ${text}`))
       .join('')
   return {
-    one: show(shape, (row) => ({ out: inTable([row]) + below(row) })),
+    // Whoever asks for one thing wants to see all of it.
+    one: show(shape, (row) => ({ out: inTable([row])(null) + below(row) })),
     page: show(listShape(shape), ({ data, next_cursor }) => {
       const next = nextPlace(list, next_cursor)
       return {

@@ -1,25 +1,75 @@
+import { fittedTo, shownWidth } from './shown-width.ts'
+
+/** A list for a terminal of so many columns; null: for a pipe or a file, where nothing is cut. */
+export type FittingTable = (columnsMax: number | null) => string
+
+type Rows = readonly (readonly (string | number)[])[]
+
+const GAP = '  '
+
+/** Narrower, a name says little. */
+export const CUT_WIDTH_MIN = 12
+
 /** Rows under headings, as aligned columns; cells that are numbers are aligned to the right. */
-export function table(
+export function table(headings: readonly string[], rows: Rows): string {
+  return fittingTable(headings, rows, {})(null)
+}
+
+/**
+ * The same for a list. `cut`: the headings of columns of free text, each with the width that it keeps. Their longest
+ * cells are cut so that a row fits the terminal, or, if it can't, takes as few lines as it can.
+ */
+export function fittingTable(
   headings: readonly string[],
-  rows: readonly (readonly (string | number)[])[],
-): string {
+  rows: Rows,
+  cut: Readonly<Record<string, number>>,
+): FittingTable {
   const cells = rows.map((row) => row.map(String))
-  const widths = headings.map((heading, column) =>
-    Math.max(heading.length, ...cells.map((row) => (row[column] ?? '').length)),
-  )
   const rightAligned = headings.map(
     (_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === 'number'),
   )
-  const line = (row: readonly string[]): string =>
-    row
-      .map((cell, column) =>
-        rightAligned[column] === true
-          ? cell.padStart(widths[column] ?? 0)
-          : cell.padEnd(widths[column] ?? 0),
-      )
-      .join('  ')
-      .trimEnd()
-  return [line(headings), ...cells.map(line)].join('\n')
+  return (columnsMax) => {
+    const widthOf = columnsMax === null ? (text: string) => text.length : shownWidth
+    const natural = headings.map((heading, column) =>
+      Math.max(widthOf(heading), ...cells.map((row) => widthOf(row[column] ?? ''))),
+    )
+    const kept = headings.map((heading, column) => {
+      const width = natural[column] ?? 0
+      const least = cut[heading]
+      return least === undefined ? width : Math.min(width, Math.max(widthOf(heading), least))
+    })
+    const widths = columnsMax === null ? natural : narrowed(natural, { kept, columnsMax })
+    const cellOf = (text: string, column: number): string => {
+      const width = widths[column] ?? 0
+      const shown = columnsMax === null ? text : fittedTo(width, text)
+      const spaces = ' '.repeat(width - widthOf(shown))
+      return rightAligned[column] === true ? spaces + shown : shown + spaces
+    }
+    const line = (row: readonly string[]) => row.map(cellOf).join(GAP).trimEnd()
+    return [line(headings), ...cells.map(line)].join('\n')
+  }
+}
+
+/** The widths of columns, the widest narrowed first, none below what it keeps. */
+function narrowed(
+  natural: readonly number[],
+  { kept, columnsMax }: { readonly kept: readonly number[]; readonly columnsMax: number },
+): readonly number[] {
+  const gaps = GAP.length * (natural.length - 1)
+  const lines = Math.ceil((sumOf(kept) + gaps) / columnsMax)
+  const widths = [...natural]
+  for (let over = sumOf(widths) + gaps - lines * columnsMax; over > 0; over--) {
+    let widest = -1
+    for (const [column, width] of widths.entries()) {
+      if (width > (kept[column] ?? 0) && width > (widths[widest] ?? 0)) widest = column
+    }
+    widths[widest] = (widths[widest] ?? 0) - 1
+  }
+  return widths
+}
+
+function sumOf(widths: readonly number[]): number {
+  return widths.reduce((sum, width) => sum + width, 0)
 }
 
 /** A moment as a table shows it, in whole seconds, UTC; a dash if there is none. */

@@ -3,6 +3,8 @@ import { Problem } from '../vocabulary/problem.ts'
 
 /** Where a command writes. Passed in, so that tests can read it. */
 export interface Terminal {
+  /** How many columns wide the results are shown; null: they go to a pipe or a file. */
+  readonly columnsMax: number | null
   /** Writes a result, to standard output. */
   out(text: string): void
   /** Writes a remark, to standard error. */
@@ -17,6 +19,7 @@ export interface Terminal {
 /** A stream that a terminal writes to. */
 interface TerminalStream {
   readonly isTTY?: boolean
+  readonly columns?: number
   write(text: string): unknown
 }
 
@@ -39,7 +42,15 @@ export function createTerminal({
     show('')
     stream.write(`${text.replace(TURNS, escaped)}\n`)
   }
-  return { out: writeTo(results), note: writeTo(remarks), progress: show }
+  return {
+    // A window can be resized while a command runs.
+    get columnsMax() {
+      return results.isTTY === true && results.columns !== undefined ? results.columns : null
+    },
+    out: writeTo(results),
+    note: writeTo(remarks),
+    progress: show,
+  }
 }
 
 // Characters that turn the direction of the text after them, so that a name could rewrite the rest of its line. In JSON

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { momentField } from '../operations/fields.ts'
+import type { Taken } from './operation-command.ts'
 import { UsageFailure } from './terminal.ts'
 
 /*
@@ -13,6 +14,24 @@ const AHEAD = `must be ${DATE}, or how long from now, such as 12h or 90d`
 
 /** The form of a `--since` or `--until`, for a help. */
 export const SINCE_FORMS = 'such as 2027-01-31, 2027-01-31T12:00:00Z, or 24h or 7d for how long ago'
+
+/** The options of the range of a list. By position: what its rows are at their time, such as `opened`. */
+export function spanOptions(verb: string): readonly Taken[] {
+  return [
+    {
+      flags: '--since <time>',
+      words: `${verb} at this time or later, ${SINCE_FORMS}`,
+      to: 'query.since',
+      read: readSince,
+    },
+    {
+      flags: '--until <time>',
+      words: `${verb} before this time, in the same forms; default: now`,
+      to: 'query.until',
+      read: readSince,
+    },
+  ]
+}
 
 /** A date, a time, or how long ago, as a time. A date is its start in UTC. */
 export function readSince(text: string, nowMs: number): string {

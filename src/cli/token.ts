@@ -8,6 +8,7 @@ import { readExpirySeconds } from './times.ts'
 const TOKENS = shownRows(adminTokenShape, {
   list: 'admin_tokens',
   none: 'no admin tokens: create one with `tollgate token create --name <name> --scope read`',
+  cut: ['NAME'],
   columns: {
     ID: ({ id }) => id,
     NAME: ({ name }) => name,

@@ -1,4 +1,10 @@
+import type { Kysely } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { operatorActionRow } from '../ledger/operator-actions.ts'
+import { openStore } from '../store/open-store.ts'
+import { MEMBERS, OPERATOR_ACTIONS, USERS } from '../store/people-tables.ts'
+import type { Tables } from '../store/schema.ts'
+import { systemClock } from '../vocabulary/clock.ts'
 import { type CommandLine, openCommandLine } from './testing/command-line.ts'
 
 let line: CommandLine
@@ -8,6 +14,23 @@ beforeEach(async () => {
   await line.run('account', 'create', 'Ada')
 })
 afterEach(() => line.close())
+
+async function withStore(use: (db: Kysely<Tables>) => Promise<void>): Promise<void> {
+  const store = await openStore({ url: line.storeUrl, clock: systemClock })
+  await use(store.db)
+  await store.close()
+}
+
+/** Adds a user who is a member of an account. */
+function addUser(id: string, { email, accountId }: { email: string; accountId: string }) {
+  return withStore(async (db) => {
+    const times = { createdAtMs: 0, updatedAtMs: 0 }
+    const user = USERS.record({ ...USERS.start, id, name: id, email, ...times })
+    await db.insertInto('users').values(user).execute()
+    const member = { accountId, userId: id, role: 'owner', createdAtMs: 0 } as const
+    await db.insertInto('members').values(MEMBERS.record(member)).execute()
+  })
+}
 
 test('an invitation is printed once, as a link to the page, for an operator or a member', async () => {
   const operator = await line.run('user', 'invite', 'ada@example.org', '--operator')
@@ -31,7 +54,52 @@ test('a link to this machine alone comes with the setting that makes it work els
   expect(elsewhere.notes).not.toContain('TOLLGATE_PUBLIC_URL')
 })
 
+test('the role of a member is changed by email address as well as by ID', async () => {
+  const account = await line.make('account', 'create', 'Grace')
+  await addUser('user_olga', { email: 'olga@example.org', accountId: account })
+  await addUser('user_grace', { email: 'grace@example.org', accountId: account })
+  for (const [user, role] of [
+    ['Grace@example.org', 'owner'],
+    ['user_grace', 'member'],
+  ] as const) {
+    const { exitCode, notes, out } = await line.run('user', 'role', account, user, role)
+    expect([exitCode, notes]).toEqual([0, ''])
+    expect(out).toContain(`grace@example.org is now ${role === 'owner' ? 'an owner' : 'a member'}`)
+  }
+})
+
+test('the audit log is read by the email address of a person and the name of a token', async () => {
+  const account = await line.make('account', 'create', 'Grace')
+  await addUser('user_olga', { email: 'olga@example.org', accountId: account })
+  const tokenId = await line.make('token', 'create', '--name', 'shop', '--scope', 'read')
+  await withStore(async (db) => {
+    const change = { accountId: account, targetId: account, amountMicros: null, detail: {} }
+    for (const [id, by] of [
+      ['act_olga', { userId: 'user_olga' }],
+      ['act_shop', { token: { id: tokenId, name: 'shop' } }],
+    ] as const) {
+      const row = operatorActionRow({ id, action: 'changeAccount', ...by }, { ...change, nowMs: 5 })
+      await db.insertInto('operator_actions').values(OPERATOR_ACTIONS.record(row)).execute()
+    }
+  })
+  const by = async (actors: string) => {
+    const { data } = await line.json('action', 'list', '--by', actors)
+    return Object(data).map((each: object) => Object(each).id)
+  }
+  expect(await by('olga@example.org')).toEqual(['act_olga'])
+  expect(await by('shop')).toEqual(['act_shop'])
+  expect(await by('shop, olga@example.org')).toEqual(['act_shop', 'act_olga'])
+  expect((await by('command line')).length).toBeGreaterThan(1)
+})
+
 test.each([
+  [
+    ['user', 'role', 'acct_none', 'eve@example.org', 'owner'],
+    3,
+    /No user has the email address "eve@example\.org"\. `tollgate user list`/,
+  ],
+  [['user', 'role', 'acct_none', 'Eve', 'owner'], 2, /`<user>` must be an email address or the ID/],
+  [['action', 'list', '--by', 'shap'], 3, /No admin token has the name "shap": `tollgate token li/],
   [['user', 'invite', 'ada@example.org'], 2, /`--account` is required unless/],
   [['user', 'invite', 'ada', '--operator'], 2, /`<email>` must be an email address/],
   [['user', 'invite', 'ada@example.org', '--account', 'acct_none'], 3, /No account has the ID/],

@@ -1,9 +1,10 @@
 import { listShape } from '../operations/fields.ts'
 import { memberShape } from '../operations/members.ts'
 import { linkShape, removalShape, userShape } from '../operations/people.ts'
+import { findUserId, readUser } from './actors.ts'
 import { idArgument, readId } from './ids.ts'
 import { type CommandGroup, show } from './operation-command.ts'
-import { moment, table } from './table.ts'
+import { CUT_WIDTH_MIN, fittingTable, moment } from './table.ts'
 
 const LOOPBACK = /^https?:\/\/(?:localhost|127\.|\[::1\])/
 
@@ -48,7 +49,7 @@ export const USER_COMMANDS: CommandGroup = {
         out:
           users.length === 0
             ? 'no users yet: open the link that `tollgate serve` prints, or run `tollgate user invite`'
-            : table(
+            : fittingTable(
                 ['ID', 'EMAIL', 'NAME', 'OPERATOR', 'SECOND FACTOR', 'CREATED'],
                 users.map((user) => [
                   user.id,
@@ -58,6 +59,7 @@ export const USER_COMMANDS: CommandGroup = {
                   user.has_second_factor ? 'yes' : 'no',
                   moment(user.created_at),
                 ]),
+                { NAME: CUT_WIDTH_MIN },
               ),
       })),
     },
@@ -109,7 +111,7 @@ export const USER_COMMANDS: CommandGroup = {
         out:
           members.length === 0
             ? 'no members yet: run `tollgate user invite`'
-            : table(
+            : fittingTable(
                 ['USER', 'EMAIL', 'NAME', 'ROLE', 'JOINED'],
                 members.map((member) => [
                   member.user_id,
@@ -118,6 +120,7 @@ export const USER_COMMANDS: CommandGroup = {
                   member.role,
                   moment(member.joined_at),
                 ]),
+                { NAME: CUT_WIDTH_MIN },
               ),
       })),
     },
@@ -127,15 +130,21 @@ export const USER_COMMANDS: CommandGroup = {
       words: 'give a member of an account another role',
       takes: [
         account,
-        idArgument('user', '<user>', 'params.user_id'),
+        {
+          flags: '<user>',
+          words: 'the email address of the member, or the ID, user_…',
+          to: 'params.user_id',
+          read: readUser,
+          find: findUserId,
+        },
         {
           flags: '<role>',
           words: 'member (keys and Activity) or owner (also credit and members)',
           to: 'body.role',
         },
       ],
-      help: '`tollgate user members <account>` shows the IDs of the members.',
-      examples: ['tollgate user role acct_… user_… owner'],
+      help: '`tollgate user members <account>` shows the members and their roles.',
+      examples: ['tollgate user role acct_… ada@example.com owner'],
       show: show(memberShape, ({ email, role }) => ({
         out: `${email} is now ${role === 'owner' ? 'an owner' : 'a member'} of the account`,
       })),

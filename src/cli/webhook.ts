@@ -12,6 +12,7 @@ import { moment } from './table.ts'
 const WEBHOOKS = shownRows(webhookShape, {
   list: 'deliveries',
   none: 'no webhooks: create one with `tollgate webhook create https://…`',
+  cut: ['URL', 'EVENTS'],
   columns: {
     ID: ({ id }) => id,
     URL: ({ url }) => url,
@@ -23,6 +24,7 @@ const WEBHOOKS = shownRows(webhookShape, {
 const DELIVERIES = shownRows(deliveryShape, {
   list: 'deliveries',
   none: 'no messages yet: send one with `tollgate webhook test <webhook>`',
+  cut: ['RESULT'],
   columns: {
     ID: ({ id }) => id,
     EVENT: ({ event }) => event,

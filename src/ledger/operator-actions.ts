@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import { OPERATOR_ACTIONS, type OperatorActionRow } from '../store/people-tables.ts'
 import type { Tables } from '../store/schema.ts'
+import { firstIdOf, ID_AGE_MS_MAX } from '../vocabulary/ids.ts'
 import type { Page } from '../vocabulary/page.ts'
 
 /** The operator or the admin token that changes something, for the audit log. */
@@ -96,12 +97,16 @@ export interface ActionFilter {
   readonly actorIds?: readonly string[] | undefined
   /** Names of operations, such as `updateAccount`. */
   readonly actions?: readonly string[] | undefined
+  /** Recorded at this moment or later. */
+  readonly sinceMs?: number | undefined
+  /** Recorded before this moment. */
+  readonly untilMs?: number | undefined
 }
 
 /** One page of what operators and admin tokens changed, newest first. */
 export async function listOperatorActions(
   db: Kysely<Tables>,
-  { cursor, limit, accountId, actorIds, actions: kinds }: Page & ActionFilter,
+  { cursor, limit, accountId, actorIds, actions: kinds, sinceMs, untilMs }: Page & ActionFilter,
 ): Promise<{ readonly actions: readonly NamedAction[]; readonly nextCursor: string | null }> {
   let query = db
     .selectFrom('operator_actions')
@@ -111,6 +116,17 @@ export async function listOperatorActions(
     .select(['users.name as user_name', 'accounts.name as account_name'])
   if (cursor !== undefined && cursor !== null) {
     query = query.where('operator_actions.id', '<', cursor)
+  }
+  // IDs begin with their time: the bounds on them spare a search of the whole table.
+  if (sinceMs !== undefined) {
+    query = query
+      .where('operator_actions.created_at_ms', '>=', sinceMs)
+      .where('operator_actions.id', '>=', idAt(sinceMs - ID_AGE_MS_MAX))
+  }
+  if (untilMs !== undefined) {
+    query = query
+      .where('operator_actions.created_at_ms', '<', untilMs)
+      .where('operator_actions.id', '<', idAt(untilMs + ID_AGE_MS_MAX))
   }
   if (accountId !== undefined) query = query.where('operator_actions.account_id', '=', accountId)
   if (kinds !== undefined) query = query.where('operator_actions.action', 'in', kinds)
@@ -136,4 +152,8 @@ export async function listOperatorActions(
     accountName: row.account_name,
   }))
   return { actions, nextCursor: rows.length > limit ? (actions.at(-1)?.id ?? null) : null }
+}
+
+function idAt(timeMs: number): string {
+  return firstIdOf({ prefix: 'act', timeMs })
 }

@@ -228,6 +228,11 @@ function amount({ min, message }: { readonly min: number; readonly message: stri
     .transform((value): Micros => micros(value))
 }
 
+/** The error of failed requests. */
+export const errorCodeField = z
+  .string()
+  .describe('An error code of this page, or `client_gone` or `upstream_disconnected`.')
+
 /** Money, in micro-dollars. */
 export const moneyField = z.int().describe('Micro-dollars: 1,000,000 to the dollar.')
 

@@ -20,6 +20,7 @@ import {
   idFilterField,
   listAnswer,
   listShape,
+  momentField,
   moneyField,
   pageQuery,
   timeAnswer,
@@ -39,11 +40,13 @@ const actionFilters = {
   by: anyOf(filterField, 'must be at most 50 IDs')
     .optional()
     .describe(
-      'IDs of users and of admin tokens, comma-separated: any of them. `ADMIN_API_TOKEN` stands for the token of the settings.',
+      'IDs of users and of admin tokens, comma-separated: any of them. `ADMIN_API_TOKEN` stands for the token of the settings, and `command line` for commands of `tollgate`.',
     ),
   action: anyOf(filterField, 'must be at most 50 names')
     .optional()
     .describe('Names of operations such as `changeAccount`, comma-separated: any of them.'),
+  since: momentField.optional().describe('Recorded at this moment or later.'),
+  until: momentField.optional().describe('Recorded before this moment.'),
 }
 
 function listActions({ store }: OperationParts) {
@@ -64,10 +67,11 @@ function listActions({ store }: OperationParts) {
     answers: { 200: listShape(operatorActionShape) },
     async run({
       reader,
-      query: { limit, cursor = null, account, by, action, format },
+      query: { limit, cursor = null, account, by, action, since, until, format },
       acceptsCsv,
     }) {
-      const filter = { accountId: account, actorIds: by, actions: action }
+      const range = { sinceMs: since, untilMs: until }
+      const filter = { accountId: account, actorIds: by, actions: action, ...range }
       if (format === 'csv' || (format === undefined && acceptsCsv)) {
         return { httpStatus: 200, body: Readable.from(actionCsv(store.pages(reader), filter)) }
       }
@@ -137,8 +141,10 @@ export const operatorActionShape = z
     account_id: idField('acct').nullable(),
     account_name: z.string().nullable(),
     target_id: z.string().nullable().describe('The ID of the object that was changed or created.'),
-    amount: moneyField.nullable(),
-    detail: actionFields.describe('The fields that were given.'),
+    amount: moneyField
+      .nullable()
+      .describe('The amount that was added, removed or set, in micro-dollars; null: none.'),
+    detail: actionFields.describe('The fields that were given, with their values.'),
     before: actionFields
       .nullable()
       .describe(

@@ -38,6 +38,22 @@ test('the audit log is read by token, by account, person and operation', async (
   expect(await listed('&action=none,other')).toEqual([])
 })
 
+test('the audit log is read from a moment on and up to a moment, as JSON and as CSV', async () => {
+  const { json } = await admin.get(`/v1/admin/actions?account=${accountId}`)
+  const times = Object(json['data']).map((each: object) => String(Object(each).created_at))
+  const [newest = ''] = times
+  const query = `&account=${accountId}`
+  const isNewest = times.filter((time: string) => time >= newest).length
+  expect(await listed(`${query}&since=${newest}`)).toHaveLength(isNewest)
+  expect(await listed(`${query}&until=${newest}`)).toHaveLength(times.length - isNewest)
+  expect(await listed(`${query}&since=2099-01-01T00:00:00Z`)).toEqual([])
+  expect(await listed(`${query}&until=1970-01-01T00:00:00Z`)).toEqual([])
+  const { text } = await operator.get(`operator/actions?format=csv${query}&until=${newest}`)
+  expect(text.split('\r\n')).toHaveLength(times.length - isNewest + 2)
+  const refused = await admin.get('/v1/admin/actions?since=soon')
+  expect([refused.httpStatus, Object(refused.json['error']).param]).toEqual([400, 'since'])
+})
+
 test('the audit log is downloaded whole as CSV, with what was changed', async () => {
   const { httpStatus, headers, text } = await operator.get(
     `operator/actions?format=csv&account=${accountId}&action=changeAccount`,

@@ -46,6 +46,8 @@ export interface CommandLine {
 export interface MoreCommands {
   readonly operations: readonly OperationSource[]
   readonly commands: readonly CommandRow[]
+  /** The width of the terminal. Default: results go to a pipe. */
+  readonly columnsMax?: number
 }
 
 /** Opens a command line; settings stand over those of a store of its own and no provider. */
@@ -81,6 +83,7 @@ export function openCommandLine(
     settings: () => whole,
     operations: [...OPERATIONS, ...more.operations],
     commands: [...COMMANDS, ...more.commands],
+    columnsMax: more.columnsMax ?? null,
   }
   const run = (...args: string[]): Promise<Seen> => runProgram(input, args)
   const json = async (...args: string[]): Promise<Record<string, unknown>> => {
@@ -120,12 +123,18 @@ export function commandLineOfEachTest(): Omit<CommandLine, 'close'> {
   }
 }
 
-type ProgramParts = Omit<Parameters<typeof tollgateProgram>[0], 'terminal' | 'serve'>
+type ProgramParts = Omit<Parameters<typeof tollgateProgram>[0], 'terminal' | 'serve'> & {
+  readonly columnsMax: number | null
+}
 
-async function runProgram(input: ProgramParts, args: readonly string[]): Promise<Seen> {
+async function runProgram(
+  { columnsMax, ...input }: ProgramParts,
+  args: readonly string[],
+): Promise<Seen> {
   let out = ''
   let notes = ''
   const terminal = {
+    columnsMax,
     out: (text: string) => {
       out += `${text}\n`
     },

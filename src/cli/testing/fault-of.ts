@@ -6,7 +6,7 @@ import { COMMANDS, tollgateProgram } from '../program.ts'
 export const program = tollgateProgram({
   version: '1.2.3',
   explain: () => null,
-  terminal: { out: () => {}, note: () => {}, progress: () => {} },
+  terminal: { columnsMax: null, out: () => {}, note: () => {}, progress: () => {} },
   settings: () => {
     throw new Error('no command runs here')
   },

@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest'
+import { fittingTable, table } from './table.ts'
+import { createTerminal } from './terminal.ts'
+import { commandLineOfEachTest, openCommandLine } from './testing/command-line.ts'
+
+const ID = 'acct_01m7zxq2n8v4k6c0d1e2f3g4h5'
+const LONG = 'Northwind Support and Field Operations'
+const ROWS = [
+  [ID, LONG, '$12.50'],
+  [ID, 'Ada', '$1,204.00'],
+]
+const HEADINGS = ['ID', 'NAME', 'AVAILABLE']
+
+const linesAt = (columnsMax: number | null, cut: Readonly<Record<string, number>> = { NAME: 12 }) =>
+  fittingTable(HEADINGS, ROWS, cut)(columnsMax).split('\n')
+
+test('a row of a list fits the terminal: free text ends with "…", an ID and an amount are whole', () => {
+  for (const columnsMax of [60, 70, 80]) {
+    const lines = linesAt(columnsMax)
+    expect(Math.max(...lines.map((text) => text.length))).toBeLessThanOrEqual(columnsMax)
+    expect(lines[1]).toMatch(new RegExp(`^${ID}  Northwind .*…  \\$12\\.50$`))
+    expect(lines[2]).toMatch(new RegExp(`^${ID}  Ada +\\$1,204\\.00$`))
+  }
+  expect(linesAt(60)[1]).toBe(`${ID}  Northwind Suppo…  $12.50`)
+})
+
+test('in a pipe, and where rows fit as they are, nothing is cut', () => {
+  const whole = table(HEADINGS, ROWS)
+  expect(linesAt(null).join('\n')).toBe(whole)
+  expect(linesAt(200).join('\n')).toBe(whole)
+  expect(whole).toContain(LONG)
+})
+
+test('rows that cannot fit keep the most of their text that takes no further line', () => {
+  // 31 + 12 + 9 and two gaps are 56: two lines of 40 have room for 24 more.
+  expect(linesAt(40)[1]).toBe(`${ID}  Northwind Support and Field Operati…  $12.50`)
+  expect(linesAt(20, {}).join('\n')).toBe(table(HEADINGS, ROWS))
+})
+
+test('of several columns of text the widest is cut first', () => {
+  const row = ['act_1', 'a'.repeat(20), 'b'.repeat(40)]
+  const shown = fittingTable(['ID', 'BY', 'FIELDS'], [row], { BY: 12, FIELDS: 12 })
+  expect(shown(50).split('\n')[1]).toBe(`act_1  ${'a'.repeat(20)}  ${'b'.repeat(20)}…`)
+  expect(shown(39).split('\n')[1]).toBe(`act_1  ${'a'.repeat(14)}…  ${'b'.repeat(14)}…`)
+})
+
+test('an amount in free text is cut whole: a part of it would be another amount', () => {
+  const shown = fittingTable(['FIELDS'], [['name=Ada credit_limit=$1,204.50']], { FIELDS: 12 })
+  expect(shown(28).split('\n')[1]).toBe('name=Ada …')
+})
+
+test('characters that take two columns of a terminal count as two, and none is cut in half', () => {
+  const shown = fittingTable(
+    ['NAME', 'STATE'],
+    [
+      ['\u5317\u98ce'.repeat(20), 'active'],
+      ['e\u0301'.repeat(30), 'active'],
+    ],
+    { NAME: 12 },
+  )
+  const [, wide, accents] = shown(30).split('\n')
+  expect(wide).toBe(`${'\u5317\u98ce'.repeat(5)}…   active`)
+  expect(accents).toBe(`${'e\u0301'.repeat(21)}…  active`)
+})
+
+test('the width is that of the terminal, and results in a pipe have none', () => {
+  const remarks = { isTTY: true, columns: 80, write: () => {} }
+  const widthOf = (isTTY: boolean) =>
+    createTerminal({ results: { ...remarks, isTTY, columns: 100 }, remarks }).columnsMax
+  expect([widthOf(true), widthOf(false)]).toEqual([100, null])
+})
+
+const line = commandLineOfEachTest()
+
+test('lists fit the terminal, and one thing is shown whole', async () => {
+  const name = `${LONG}, `.repeat(5).trim()
+  const accountId = await line.make('account', 'create', name)
+  await line.run('key', 'create', accountId, '--name', name)
+  const { storeUrl } = line
+  const terminal = openCommandLine({ storeUrl }, { operations: [], commands: [], columnsMax: 200 })
+  for (const list of [
+    ['account', 'list'],
+    ['action', 'list'],
+    ['key', 'list', accountId],
+  ]) {
+    const { out } = await terminal.run(...list)
+    expect(Math.max(...out.split('\n').map((text) => text.length))).toBeLessThanOrEqual(200)
+    expect(out).toContain('…')
+    expect(out).not.toContain(name)
+    expect((await line.run(...list)).out).toContain(name)
+  }
+  expect((await terminal.run('account', 'show', accountId)).out).toContain(name)
+  terminal.close()
+})
