@@ -1,5 +1,6 @@
 import type { AlertStep } from '../vocabulary/alert-step.ts'
 import type { AllowancePeriod } from '../vocabulary/allowance.ts'
+import type { Reversal } from '../vocabulary/purchase.ts'
 
 /** An allowance and its spend in the current period. */
 interface AllowanceUse {
@@ -16,8 +17,10 @@ export type AlertAbout =
       readonly kind: 'credit'
       readonly step: AlertStep
       readonly leftMicros: number
-      /** The balance right after the last credit. */
+      /** The balance right after credit was last added, less the credit that was removed since. */
       readonly creditedMicros: number
+      /** That credit: refunds, disputes, and what operators removed. */
+      readonly removedMicros: number
     }
   | ({ readonly kind: 'account_allowance' } & AllowanceUse)
   | {
@@ -32,4 +35,16 @@ export type AlertAbout =
       readonly kind: 'free_credit_ends'
       readonly amountMicros: number
       readonly endsAtMs: number
+    }
+  | {
+      readonly kind: 'reversal'
+      /** Below zero: credit was removed; above: it was added again. */
+      readonly amountMicros: number
+      /** What refunds and disputes have done to the purchase by then; null: nothing counts any more. */
+      readonly reversal: Reversal | null
+      readonly purchasedAtMs: number
+      readonly creditMicros: number
+      readonly remainingMicros: number
+      /** The paid credit of the account afterwards. */
+      readonly balanceMicros: number
     }

@@ -13,7 +13,7 @@ export interface AlertLetter {
 }
 
 /** The text of a letter. */
-interface Said {
+interface AlertText {
   readonly subject: string
   readonly words: readonly string[]
   readonly link: { readonly words: string; readonly page: 'credit' | 'keys' }
@@ -21,7 +21,7 @@ interface Said {
 
 /** Says what was crossed, what follows from it, and where to change it. */
 export function alertLetter({ to, accountName, accountUrl, about }: AlertLetter): Letter {
-  const { subject, words, link } = saidOf(about, `the account "${accountName}"`)
+  const { subject, words, link } = textOf(about, `the account "${accountName}"`)
   return letterOf({
     to,
     subject: `${subject} (${accountName})`,
@@ -37,14 +37,18 @@ export function alertLetter({ to, accountName, accountUrl, about }: AlertLetter)
   })
 }
 
-function saidOf(about: AlertAbout, account: string): Said {
+function textOf(about: AlertAbout, account: string): AlertText {
   switch (about.kind) {
     case 'credit': {
-      const { step, leftMicros, creditedMicros } = about
+      const { step, leftMicros, creditedMicros, removedMicros } = about
       const left = `${dollars(leftMicros)} of ${dollars(creditedMicros)} is left in ${account}, since credit was last added.`
+      const removed = `${dollars(removedMicros)} was refunded or removed since, and does not count.`
       return {
         subject: step === 100 ? 'The credit is used up' : `${step}% of the credit is used`,
-        words: step === 100 ? [left, REFUSED] : [left],
+        words: [
+          removedMicros > 0 ? `${left} ${removed}` : left,
+          ...(step === 100 ? [REFUSED] : []),
+        ],
         link: { words: 'See the credit', page: 'credit' },
       }
     }
@@ -85,12 +89,80 @@ function saidOf(about: AlertAbout, account: string): Said {
         link: { words: 'See the credit', page: 'credit' },
       }
     }
+    case 'reversal':
+      return reversalLetter(about, account)
     default:
       return assertNever(about)
   }
 }
 
-const REFUSED = 'Requests are refused with insufficient_credit until some is added.'
+const REFUSED = 'Requests are refused with insufficient_credit until credit is added.'
+
+/** A refund or dispute of a purchase, or its end. */
+function reversalLetter(
+  about: Extract<AlertAbout, { kind: 'reversal' }>,
+  account: string,
+): AlertText {
+  const { amountMicros, creditMicros, purchasedAtMs, remainingMicros, balanceMicros } = about
+  const purchase = `purchase of ${dollars(creditMicros)} on ${dayOf(purchasedAtMs)}`
+  const change = dollars(Math.abs(amountMicros))
+  const { subject, words } =
+    amountMicros > 0
+      ? {
+          subject: 'Credit of a purchase was added again',
+          words: `A refund or dispute of the ${purchase} did not go through: ${change} of credit was added to ${account} again.`,
+        }
+      : removalOf(about.reversal, {
+          purchase,
+          removed: `${change} of credit was removed from ${account}`,
+        })
+  const remains =
+    remainingMicros > 0 ? [`${dollars(remainingMicros)} of this purchase remains.`] : []
+  return {
+    subject,
+    words: [[words, ...remains].join(' '), ...balanceWords(balanceMicros)],
+    link: { words: 'See the credit', page: 'credit' },
+  }
+}
+
+function removalOf(
+  reversal: Extract<AlertAbout, { kind: 'reversal' }>['reversal'],
+  { purchase, removed }: { readonly purchase: string; readonly removed: string },
+): Pick<AlertText, 'subject'> & { readonly words: string } {
+  switch (reversal) {
+    case 'disputed':
+      return {
+        subject: 'The payment of a purchase is disputed',
+        words: `The payment of the ${purchase} is disputed: ${removed}. It is added again if the bank decides against the dispute.`,
+      }
+    case 'partly_refunded':
+      return {
+        subject: 'A purchase was partly refunded',
+        words: `A part of the ${purchase} was refunded: ${removed}.`,
+      }
+    case 'refunded':
+    // It was taken back before this was read.
+    case null:
+      return {
+        subject: 'A purchase was refunded',
+        words: `The ${purchase} was refunded: ${removed}.`,
+      }
+    default:
+      return assertNever(reversal)
+  }
+}
+
+function balanceWords(balanceMicros: number): readonly string[] {
+  if (balanceMicros > 0) return [`The account has ${dollars(balanceMicros)} of paid credit.`]
+  const balance =
+    balanceMicros < 0
+      ? `The account owes ${dollars(-balanceMicros)}.`
+      : 'The account has no paid credit.'
+  return [
+    balance,
+    'Requests that need paid credit are refused with insufficient_credit until credit is added.',
+  ]
+}
 
 const ADJECTIVES = { day: 'daily', week: 'weekly', month: 'monthly' } as const
 
@@ -118,6 +190,11 @@ function dollars(amountMicros: number): string {
   if (cents === 0 && amountMicros > 0) return showMicros(amountMicros)
   const whole = Math.floor(cents / 100)
   return `$${whole.toLocaleString('en-US')}.${String(cents % 100).padStart(2, '0')}`
+}
+
+/** "2027-01-01", in UTC. */
+function dayOf(atMs: number): string {
+  return new Date(atMs).toISOString().slice(0, 10)
 }
 
 /** "2027-01-01 00:00 UTC": an email does not know the reader's time zone. */

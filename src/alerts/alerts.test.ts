@@ -6,11 +6,11 @@ import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import { MailRefused, MailServer } from '../mail/mail-server.ts'
 import { parseSender, parseSmtpUrl } from '../mail/smtp-url.ts'
 import { startMailbox } from '../mail/testing/mailbox.ts'
-import { MEMBERS, USERS } from '../store/people-tables.ts'
 import { createIdSource } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
 import { AlertPost } from './alert-post.ts'
 import { Alerts } from './alerts.ts'
+import { addOwner, waitingLetters } from './testing/owners.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 const OWNER = 'user_ada'
@@ -33,15 +33,7 @@ async function look(processes = 1, mails = true): Promise<void> {
   )
 }
 
-/** What waits to be emailed, in the order in which it was noted. */
-async function letters(): Promise<readonly object[]> {
-  const rows = await bench.store.db
-    .selectFrom('alert_letters')
-    .select(['user_id', 'about_json'])
-    .orderBy('id')
-    .execute()
-  return rows.map((row) => ({ userId: row.user_id, ...JSON.parse(row.about_json) }))
-}
+const letters = () => waitingLetters(bench.store.db)
 
 async function credit(amountMicros: number, freeUntilMs: number | null = null): Promise<void> {
   pass(1)
@@ -68,17 +60,6 @@ async function spend(chargeMicros: number): Promise<void> {
   )
 }
 
-async function addOwner(id: string, settings: Partial<(typeof USERS)['start']> = {}) {
-  const { db } = bench.store
-  const user = { ...USERS.start, id, name: id, email: `${id}@example.org`, emailVerified: true }
-  await db
-    .insertInto('users')
-    .values(USERS.record({ ...user, createdAtMs: 0, updatedAtMs: 0, ...settings }))
-    .execute()
-  const member = { accountId: 'acct_1', userId: id, role: 'owner', createdAtMs: 0 } as const
-  await db.insertInto('members').values(MEMBERS.record(member)).execute()
-}
-
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   beforeEach(async () => {
     nowMs = Date.parse('2027-01-01')
@@ -86,7 +67,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     pass(0)
     for (const accountId of ['acct_1', 'acct_2']) await bench.createAccount(accountId)
     await bench.createApiKey('key_1', 'acct_1')
-    await addOwner(OWNER)
+    await addOwner(bench.store.db, OWNER)
     await look()
   })
   afterEach(async () => {
@@ -103,7 +84,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       if (chargeMicros > 0) await spend(chargeMicros)
       await look(3)
     }
-    const of = { userId: OWNER, kind: 'credit', creditedMicros: 1_000 }
+    const of = { userId: OWNER, kind: 'credit', creditedMicros: 1_000, removedMicros: 0 }
     expect(await letters()).toEqual([
       { ...of, step: 75, leftMicros: 250 },
       { ...of, step: 90, leftMicros: 100 },
@@ -202,7 +183,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   test('three processes at once note everything once', async () => {
     await credit(1_000)
     await runScript(bench, 'set key_1 limit 1000\nset key_1 allowance 1000/month')
-    await addOwner('user_bob')
+    await addOwner(bench.store.db, 'user_bob')
     await spend(1_000)
     await look(3)
     const mailed = await letters()
@@ -232,7 +213,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await letters()).toEqual([])
     await db.updateTable('accounts').set({ disabled: 0 }).execute()
     await db.updateTable('users').set({ alert_mails: 0 }).execute()
-    await addOwner('user_unproved', { emailVerified: false })
+    await addOwner(db, 'user_unproved', { emailVerified: false })
     await look()
     expect(await letters()).toEqual([])
     expect(await db.selectFrom('alerts').selectAll().execute()).toHaveLength(3)

@@ -5,13 +5,16 @@ import { readSetting, writeSetting } from '../store/settings.ts'
 import type { DbWithIds } from '../store/store.ts'
 import { stepsUpTo } from '../vocabulary/alert-step.ts'
 import type { AlertAbout } from './about.ts'
-import { type Crossing, crossingsOf } from './crossings.ts'
+import { type Crossing, crossingsOf, reversalCrossings } from './crossings.ts'
 
 /** More would keep requests from writing for long. */
 const NOTED_AT_ONCE = 50
 
 /** Rows that are read at once. */
 const PAGE = 500
+
+/** The setting once steps, and refunds and disputes, were noted; `1`: steps alone, by releases before 0.3.0. */
+const ALL_NOTED = '2'
 
 interface AlertsInput extends DbWithIds {
   /** Whether owners get emails. */
@@ -33,27 +36,32 @@ export class Alerts {
     this.#input = input
   }
 
-  /** Notes what these have crossed. Rejects as the store does. */
+  /** Notes what these have crossed, and refunds and disputes of all accounts. Rejects as the store does. */
   async look({ accountIds, apiKeyIds }: LookedAt): Promise<void> {
     const { db, clock } = this.#input
     await this.#begin()
     for (const page of pagesOf(accountIds)) await noteOf(this.#input, { accountIds: page })
     for (const page of pagesOf(apiKeyIds)) await noteOf(this.#input, { apiKeyIds: page })
+    await noteReversals(this.#input)
     await db.deleteFrom('alerts').where('ends_at_ms', '<=', clock.nowMs()).execute()
   }
 
   /**
-   * Steps that were crossed before there were alerts are noted without emails: else an upgrade would email every old
-   * account.
+   * Steps that were crossed before there were alerts are noted without emails, and so are refunds and disputes: else an
+   * upgrade would email every old account.
    */
   async #begin(): Promise<void> {
     if (this.#isBegun) return
     const { db } = this.#input
-    if ((await readSetting(db, 'alerts_noted')) === null) {
-      const silent = { ...this.#input, mails: false }
+    const noted = await readSetting(db, 'alerts_noted')
+    const silent = { ...this.#input, mails: false }
+    if (noted === null) {
       for await (const page of allOf(db, 'accounts')) await noteOf(silent, { accountIds: page })
       for await (const page of allOf(db, 'api_keys')) await noteOf(silent, { apiKeyIds: page })
-      await writeSetting(db, { name: 'alerts_noted', value: '1' })
+    }
+    if (noted !== ALL_NOTED) {
+      await noteReversals(silent)
+      await writeSetting(db, { name: 'alerts_noted', value: ALL_NOTED })
     }
     this.#isBegun = true
   }
@@ -65,7 +73,21 @@ async function noteOf(
 ): Promise<void> {
   const { db, clock } = input
   const crossings = await crossingsOf(db, { accountIds, apiKeyIds, nowMs: clock.nowMs() })
-  const fresh = await notNoted(db, crossings)
+  await noteAll(input, await notNoted(db, crossings))
+}
+
+/** Notes the refunds and disputes that were not noted yet. */
+async function noteReversals(input: AlertsInput): Promise<void> {
+  const { db, clock } = input
+  let found: readonly Crossing[]
+  do {
+    found = await reversalCrossings(db, { nowMs: clock.nowMs(), limit: PAGE })
+    await noteAll(input, found)
+  } while (found.length === PAGE)
+}
+
+async function noteAll(input: AlertsInput, fresh: readonly Crossing[]): Promise<void> {
+  const { db } = input
   // In one order: processes that note the same wait for each other's rows.
   const inOrder = fresh.toSorted((a, b) => (a.subject < b.subject ? -1 : 1))
   for (let from = 0; from < inOrder.length; from += NOTED_AT_ONCE) {
@@ -178,5 +200,5 @@ async function mailedOwners(db: Kysely<Tables>, accountId: string): Promise<read
  * steps.
  */
 function notedSteps(about: AlertAbout): readonly number[] {
-  return about.kind === 'free_credit_ends' ? [0] : stepsUpTo(about.step)
+  return 'step' in about ? stepsUpTo(about.step) : [0]
 }

@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely'
+import { newReversals, REVERSAL_SENT_MS, removedSinceCredit } from '../ledger/reversals.ts'
 import { freeCreditExpired } from '../ledger/rules/credit.ts'
 import {
   ACCOUNTS,
@@ -8,6 +9,7 @@ import {
   type Tables,
 } from '../store/schema.ts'
 import { alertStep } from '../vocabulary/alert-step.ts'
+import { reversalOf } from '../vocabulary/purchase.ts'
 import type { AlertAbout } from './about.ts'
 
 /** How long before its end free credit is named. */
@@ -60,16 +62,32 @@ export async function crossingsOf(
           .where('api_keys.deleted_at_ms', 'is', null)
           .where('accounts.disabled', '=', 0)
           .execute()
+  const rows = accounts.map((row) => ACCOUNTS.read(row))
+  // Removed credit can only make the used part smaller.
+  const crossed = rows.filter((row) => creditCrossing(row, { nowMs, removedMicros: 0 }).length > 0)
+  const removed = await removedSinceCredit(
+    db,
+    crossed.map(({ id }) => id),
+  )
   return [
-    ...accounts.flatMap((row) => crossingsOfAccount(ACCOUNTS.read(row), nowMs)),
+    ...rows.flatMap((row) =>
+      crossingsOfAccount(row, { nowMs, removedMicros: removed.get(row.id) ?? 0 }),
+    ),
     ...apiKeys.flatMap((row) => crossingsOfKey(API_KEYS.read(row), nowMs)),
   ]
 }
 
+/** A moment, and the credit that was removed from an account since credit was last added. */
+interface AccountMoment {
+  readonly nowMs: number
+  readonly removedMicros: number
+}
+
 /** The steps that an account has crossed at a moment. */
-export function crossingsOfAccount(account: AccountRow, nowMs: number): readonly Crossing[] {
+export function crossingsOfAccount(account: AccountRow, at: AccountMoment): readonly Crossing[] {
+  const { nowMs } = at
   return [
-    ...creditCrossing(account, nowMs),
+    ...creditCrossing(account, at),
     ...allowanceCrossing(account, { nowMs, accountId: account.id, keyName: null }),
     ...freeCreditCrossing(account, nowMs),
   ]
@@ -95,9 +113,13 @@ export function crossingsOfKey(apiKey: ApiKeyRow, nowMs: number): readonly Cross
   return [...ofLimit, ...allowanceCrossing(apiKey, { nowMs, accountId, keyName })]
 }
 
-/** Credit of both purses, by what there was right after the last of it was added. */
-function creditCrossing(account: AccountRow, nowMs: number): readonly Crossing[] {
-  const { id, lastCreditNumber, lastCreditBalanceMicros: creditedMicros } = account
+/** Credit of both purses, by the balance right after the last of it was added; removed credit is not used credit. */
+function creditCrossing(
+  account: AccountRow,
+  { nowMs, removedMicros }: AccountMoment,
+): readonly Crossing[] {
+  const { id, lastCreditNumber, lastCreditBalanceMicros } = account
+  const creditedMicros = lastCreditBalanceMicros - removedMicros
   const leftMicros = Math.max(0, account.backedBalanceMicros + liveFreeCredit(account, nowMs))
   const step = alertStep(creditedMicros - leftMicros, creditedMicros)
   if (step === null) return []
@@ -106,7 +128,7 @@ function creditCrossing(account: AccountRow, nowMs: number): readonly Crossing[]
       subject: `${id} credit ${lastCreditNumber}`,
       accountId: id,
       endsAtMs: null,
-      about: { kind: 'credit', step, leftMicros, creditedMicros },
+      about: { kind: 'credit', step, leftMicros, creditedMicros, removedMicros },
     },
   ]
 }
@@ -156,4 +178,24 @@ function freeCreditCrossing(account: AccountRow, nowMs: number): readonly Crossi
       about: { kind: 'free_credit_ends', amountMicros, endsAtMs },
     },
   ]
+}
+
+/** The refunds and disputes of all accounts that were not noted yet, at most `limit`. */
+export async function reversalCrossings(
+  db: Kysely<Tables>,
+  at: { readonly nowMs: number; readonly limit: number },
+): Promise<readonly Crossing[]> {
+  const found = await newReversals(db, { notedBy: 'alerts', ...at })
+  return found.map(({ reference, amountMicros, createdAtMs, purchase, balanceMicros }) => {
+    const { accountId, createdAtMs: purchasedAtMs, creditMicros, reversedMicros } = purchase
+    const remainingMicros = creditMicros - reversedMicros
+    const bought = { purchasedAtMs, creditMicros, remainingMicros, balanceMicros }
+    const about = {
+      kind: 'reversal',
+      amountMicros,
+      reversal: reversalOf(purchase),
+      ...bought,
+    } as const
+    return { subject: reference, accountId, endsAtMs: createdAtMs + 2 * REVERSAL_SENT_MS, about }
+  })
 }

@@ -70,7 +70,7 @@ function escaped(text: string): string {
 
 const words = (text: string): Part => ({ kind: 'words', words: text })
 
-const NOT_ASKED = 'If you did not ask for this, do nothing: without this mail it cannot be used.'
+const NOT_ASKED = 'If you did not ask for this, ignore it: it cannot be used without this email.'
 
 /** The letter of `tollgate mail test`. */
 export function testLetter({
@@ -82,10 +82,10 @@ export function testLetter({
 }): Letter {
   return letterOf({
     to,
-    subject: 'A test of your gateway',
+    subject: 'Test email of your gateway',
     parts: [
-      words('Your gateway can send email. This is the test that you asked for.'),
-      { kind: 'link', words: 'Links in its mails lead to the page at', url: `${pageUrl}/app/` },
+      words('Your gateway can send email. This is the test email that you asked for.'),
+      { kind: 'link', words: 'Links in its emails open the page at', url: `${pageUrl}/app/` },
     ],
   })
 }
@@ -111,14 +111,14 @@ export function signInLetter({
     subject: 'Sign in to tollgate',
     parts: [
       words(
-        'Type this code where you asked for it, within 15 minutes, or use the link, within 45. Either works once.',
+        'Enter this code where you asked for it within 15 minutes, or open the link within 45 minutes. Either works once.',
       ),
       { kind: 'code', code },
       { kind: 'link', words: 'Sign in', url },
       ...(endsPassword
         ? [
             words(
-              `You have not proved this address by mail before. Signing in this way ends all sessions and the password that was set so far${endsFactors ? ', and second factors' : ''}. To set a new password, choose "Forgot your password?" at the sign-in.`,
+              `You have not proved this address by email before. Signing in this way ends all sessions and removes the password${endsFactors ? ' and the second factors that were set before' : ' that was set before'}. To set a new password, choose "Forgot your password?" on the sign-in page.`,
             ),
           ]
         : []),
@@ -142,7 +142,7 @@ export function signUpLetter({
     subject: 'Your account at tollgate',
     parts: [
       words(
-        'No user has this address yet. Type this code where you asked for it, within 15 minutes, or use the link, within 45, and an account is made for you. Either works once.',
+        'No user has this address yet. Enter this code where you asked for it within 15 minutes, or open the link within 45 minutes, and an account is created for you. Either works once.',
       ),
       { kind: 'code', code },
       { kind: 'link', words: 'Sign up', url },
@@ -166,12 +166,12 @@ export function resetLetter({
     to,
     subject: 'Choose a new password for tollgate',
     parts: [
-      words('With this link you choose a new password. It works once, for 45 minutes.'),
+      words('Use this link to choose a new password. It works once, within 45 minutes.'),
       { kind: 'link', words: 'Choose a new password', url },
       ...(endsFactors
         ? [
             words(
-              'You have not proved this address by mail before. A new password ends the second factors that were set so far.',
+              'You have not proved this address by email before. Choosing a new password also removes the second factors that were set before.',
             ),
           ]
         : []),
@@ -195,7 +195,7 @@ export function invitationLetter({
     to,
     subject: 'An invitation to tollgate',
     parts: [
-      words(`You were invited to ${what}. The link works once, for 7 days.`),
+      words(`You were invited to ${what}. The link works once, within 7 days.`),
       { kind: 'link', words: 'Join', url },
       words('If you did not expect this, do nothing.'),
     ],

@@ -65,7 +65,7 @@ test('a mail has plain text and HTML that say the same, and no picture, script o
     expect.arrayContaining([
       'From: Gate <gate@example.com>',
       'To: ada@example.org',
-      'Subject: A test of your gateway',
+      'Subject: Test email of your gateway',
       'Auto-Submitted: auto-generated',
     ]),
   )

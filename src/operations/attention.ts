@@ -58,6 +58,8 @@ interface AttentionInput {
   readonly nowMs: number
   readonly account: AccountRow
   readonly balance: Balance
+  /** The credit that was removed since credit was last added. */
+  readonly removedMicros: number
   readonly nextReleaseAtMs: number | null
   readonly daysLeft: number | null
   /** Keys with a limit, an allowance or an expiry. */
@@ -70,7 +72,7 @@ interface AttentionInput {
 export function attentionOf(input: AttentionInput): readonly Attention[] {
   const { nowMs, account, balance, nextReleaseAtMs } = input
   const { free, unresolved } = balance
-  const crossed = crossingsOfAccount(account, nowMs).map(({ about }) => about)
+  const crossed = crossingsOfAccount(account, input).map(({ about }) => about)
   const found: Attention[] = [...attentionOfCredit(input, crossed)]
   found.push(...crossed.flatMap((about) => attentionOfAllowance(about)))
   found.push(...input.limitedKeys.flatMap((apiKey) => attentionOfKey(apiKey, input)))

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { getAccount } from '../ledger/accounts.ts'
 import { getBalance, type HeldCredit } from '../ledger/activity/balance.ts'
 import { listLimitedKeys } from '../ledger/api-keys.ts'
+import { removedSinceCredit } from '../ledger/reversals.ts'
 import type { Tables } from '../store/schema.ts'
 import {
   readUsage,
@@ -127,7 +128,15 @@ async function readMoney(
     held_unresolved: { ...heldAnswer(unresolved), next_release_at: timeOrNull(releaseAtMs) },
     days_left: daysLeft(backed.availableMicros, { chargeMicros, days }),
   }
-  return { account, balance, pace: { groups, days }, nextReleaseAtMs: releaseAtMs, credit: shown }
+  const removed = await removedSinceCredit(pages, [accountId])
+  return {
+    account,
+    balance,
+    removedMicros: removed.get(accountId) ?? 0,
+    pace: { groups, days },
+    nextReleaseAtMs: releaseAtMs,
+    credit: shown,
+  }
 }
 
 function heldAnswer({ requests, heldMicros }: HeldCredit): z.infer<typeof heldShape> {

@@ -17,7 +17,7 @@ type SettingName =
   | 'sale_store'
   /** The public key below which accounts have deposit addresses, as its SHA-256, hexadecimal. */
   | 'sale_key'
-  /** `1` once what had been crossed before there were alerts was noted, without emails. */
+  /** `2` once what had been crossed before there were alerts was noted, without emails; `1`: not refunds and disputes. */
   | 'alerts_noted'
   /** A number that every change to what a request's key stands for raises. */
   | 'callers_version'

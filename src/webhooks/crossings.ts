@@ -1,9 +1,9 @@
-import { type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import { isUnsettled } from '../ledger/activity/unsettled.ts'
+import { newReversals, REVERSAL_SENT_MS } from '../ledger/reversals.ts'
 import { listStoreGaps } from '../ledger/store-gaps.ts'
-import { PURCHASES } from '../store/sale-tables.ts'
 import type { Tables } from '../store/schema.ts'
-import { purchaseIdOf, reversalOf } from '../vocabulary/purchase.ts'
+import { reversalOf } from '../vocabulary/purchase.ts'
 import type { Raised } from './conditions.ts'
 
 /** Credit below which an account is low, where it has no amount of its own: $5. */
@@ -217,62 +217,27 @@ export async function storeGaps(db: Kysely<Tables>, nowMs: number): Promise<read
   }))
 }
 
-/** Longer ago, no server looked for them in time. */
-const REVERSAL_SENT_MS = 7 * DAY_MS
-
-/**
- * The refunds and disputes of the last seven days that were not sent yet, oldest first: each with the change of the
- * credit, and with its purchase and account as they are now.
- */
-export async function newReversals(
+/** The refunds and disputes that were not sent yet, at most `limit`, oldest first. */
+export async function unsentReversals(
   db: Kysely<Tables>,
-  { nowMs, limit }: { readonly nowMs: number; readonly limit: number },
+  at: { readonly nowMs: number; readonly limit: number },
 ): Promise<readonly Raised[]> {
-  const entries = await db
-    .selectFrom('entries')
-    .leftJoin('webhook_conditions', (join) =>
-      join
-        .on('webhook_conditions.event', '=', REVERSED)
-        .onRef('webhook_conditions.subject_id', '=', 'entries.reference'),
-    )
-    .select(['entries.reference', 'entries.amount_micros as amount'])
-    .select('entries.created_at_ms as createdAtMs')
-    // As a literal: the index of these entries is chosen by the text of the query.
-    .where(sql<boolean>`entries.kind = 'reversal'`)
-    .where('entries.created_at_ms', '>', nowMs - REVERSAL_SENT_MS)
-    .where('webhook_conditions.subject_id', 'is', null)
-    .orderBy('entries.created_at_ms')
-    .limit(limit)
-    .execute()
-  const purchaseIds = entries.map(({ reference }) => purchaseIdOf(reference ?? ''))
-  if (purchaseIds.length === 0) return []
-  const rows = await db
-    .selectFrom('purchases')
-    .innerJoin('accounts', 'accounts.id', 'purchases.account_id')
-    .selectAll('purchases')
-    .select('accounts.backed_balance_micros as balance')
-    .where('purchases.id', 'in', purchaseIds)
-    .execute()
-  const purchases = new Map(
-    rows.map((row) => [row.id, { ...PURCHASES.read(row), balance: row.balance }]),
-  )
-  return entries.flatMap(({ reference, amount, createdAtMs }): Raised[] => {
-    const purchase = purchases.get(purchaseIdOf(reference ?? ''))
-    if (reference === null || purchase === undefined) return []
-    const { id, accountId, creditMicros, reversedMicros, paymentRef, balance } = purchase
+  const found = await newReversals(db, { notedBy: 'webhooks', ...at })
+  return found.map(({ reference, amountMicros, createdAtMs, purchase, balanceMicros }): Raised => {
+    const { id, accountId, creditMicros, reversedMicros, paymentRef } = purchase
     const fields = {
       purchase_id: id,
       account_id: accountId,
       payment_ref: paymentRef,
-      amount,
+      amount: amountMicros,
       reversal: reversalOf(purchase),
       credit: creditMicros,
       reversed: reversedMicros,
       remaining: creditMicros - reversedMicros,
-      balance,
+      balance: balanceMicros,
       created_at: new Date(createdAtMs).toISOString(),
     }
-    return [{ event: REVERSED, subjectId: reference, sinceMs: createdAtMs, fields }]
+    return { event: REVERSED, subjectId: reference, sinceMs: createdAtMs, fields }
   })
 }
 

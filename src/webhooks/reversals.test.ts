@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
-import { paidLook } from '../ledger/testing/paid-look.ts'
+import { type FoundPayment, postLook } from '../ledger/testing/paid-look.ts'
 import type { StoreBench } from '../ledger/testing/store-bench.ts'
 import { createIdSource } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
@@ -36,19 +36,11 @@ async function makeWebhook(): Promise<void> {
   await createWebhook(parts, { url: 'https://receiver.example/', events, by: null })
 }
 
-/** A look at a payment of ten units for 1,000 micro-dollars finds so many of them returned, a millisecond later. */
-async function find(
-  name: string,
-  { back = 0n, isDisputed = false }: { readonly back?: bigint; readonly isDisputed?: boolean } = {},
-): Promise<void> {
+/** A look at a payment, a millisecond later. */
+async function find(name: string, found: FoundPayment = {}): Promise<void> {
   nowMs += 1
   bench.setNowMs(nowMs)
-  const row = await bench.purchase(`play:${name}`)
-  const { fact, ...input } = paidLook(name, { reversedUnits: back })
-  const found = fact.kind === 'paid' ? { ...fact, isDisputed, paymentRef: `pi_${name}` } : fact
-  const seenReversals = row?.reversals ?? 0
-  const { kind } = await bench.ledger.postPurchase({ ...input, seenReversals, fact: found })
-  expect(kind).toBe('posted')
+  await postLook(bench, name, found)
 }
 
 const posted = (fields: object) => ({

@@ -8,13 +8,13 @@ import {
   awayUpstreams,
   lowBalances,
   nearLimits,
-  newReversals,
   oldReversals,
   ownerOf,
   resolvedOf,
   storeGaps,
   type UnresolvedPlace,
   unresolvedRequests,
+  unsentReversals,
 } from './crossings.ts'
 import { eventsOf, listWebhooks } from './registry.ts'
 
@@ -185,7 +185,7 @@ export async function noteWhatHolds(parts: Parts, events: readonly WebhookEvent[
 /** Sends the refunds and disputes that were not sent yet, at most a page; returns how many there were. */
 async function sendReversals({ db, ids, clock }: Parts): Promise<number> {
   const nowMs = clock.nowMs()
-  const raised = await newReversals(db, { nowMs, limit: PAGE })
+  const raised = await unsentReversals(db, { nowMs, limit: PAGE })
   await raiseConditions({ db, ids, nowMs }, raised)
   return raised.length
 }

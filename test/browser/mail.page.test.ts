@@ -113,7 +113,7 @@ test('a newcomer who may sign up types the code of a mail, and is in an account 
     await door.getByRole('button', { name: 'Send email' }).click()
     await door.getByText('An email to eve@example.org is on its way.').waitFor()
     const { text } = await mailed.box.mail(0)
-    expect(text).toContain('an account is made for you')
+    expect(text).toContain('an account is created for you')
     await door.getByLabel('Code').fill(/^\d{6}$/m.exec(text)?.[0] ?? '')
     await door.getByRole('button', { name: 'Sign in' }).click()
     await door.getByText('No requests yet').waitFor()

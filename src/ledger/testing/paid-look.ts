@@ -1,5 +1,7 @@
+import { expect } from 'vitest'
 import { micros } from '../../vocabulary/money.ts'
 import type { PostPurchaseInput } from '../rules/post-purchase.ts'
+import type { StoreBench } from './store-bench.ts'
 
 /**
  * A look at a payment, by its name, that found 10 units paid for 1,000 micro-dollars and so many gone back, when nothing
@@ -30,4 +32,28 @@ export function paidLook(
     },
     approved: false,
   }
+}
+
+/** What a look at a payment found. */
+export interface FoundPayment {
+  /** How many of its ten units have gone back. Default: none. */
+  readonly back?: bigint
+  /** Whether a dispute of it is open or lost. Default: false. */
+  readonly isDisputed?: boolean
+  /** Default: `A`. */
+  readonly accountId?: string
+}
+
+/** Posts a look at a payment of ten units for 1,000 micro-dollars, by its name. */
+export async function postLook(
+  bench: StoreBench,
+  name: string,
+  { back = 0n, isDisputed = false, accountId = 'A' }: FoundPayment = {},
+): Promise<void> {
+  const row = await bench.purchase(`play:${name}`)
+  const { fact, ...input } = paidLook(name, { accountId, reversedUnits: back })
+  const found = fact.kind === 'paid' ? { ...fact, isDisputed, paymentRef: `pi_${name}` } : fact
+  const seenReversals = row?.reversals ?? 0
+  const { kind } = await bench.ledger.postPurchase({ ...input, seenReversals, fact: found })
+  expect(kind).toBe('posted')
 }

@@ -30,8 +30,8 @@ export function AlertMails() {
             onChange={(event) => change.mutate(event.target.checked)}
           />
           <span>
-            At 75%, 90% and 100% of the credit, of an allowance and of a key’s limit, and a week
-            before free credit expires
+            At 75%, 90% and 100% of the credit, of an allowance and of a key’s limit, a week before
+            free credit expires, and at each refund or dispute of a purchase
           </span>
         </label>
         <p className="note">

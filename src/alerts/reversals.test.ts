@@ -1,0 +1,248 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
+import { STORE_BENCHES } from '../ledger/testing/benches.ts'
+import { type FoundPayment, postLook } from '../ledger/testing/paid-look.ts'
+import { runScript } from '../ledger/testing/script.ts'
+import type { StoreBench } from '../ledger/testing/store-bench.ts'
+import { createIdSource } from '../vocabulary/ids.ts'
+import { micros } from '../vocabulary/money.ts'
+import { type AlertLetter, alertLetter } from './alert-letter.ts'
+import { Alerts } from './alerts.ts'
+import { addOwner, waitingLetters } from './testing/owners.ts'
+
+/** What owners of an account are sent about refunds and disputes of its purchases. */
+
+const DAY_MS = 86_400_000
+
+let bench: StoreBench
+let nowMs: number
+let names = 0
+
+const clock = { nowMs: () => nowMs }
+const ids = createIdSource({ clock, fillRandom: (bytes) => crypto.getRandomValues(bytes) })
+const letters = () => waitingLetters(bench.store.db)
+
+async function look(): Promise<void> {
+  const alerts = () => new Alerts({ db: bench.store.db, ids, clock, mails: true })
+  const looked = { accountIds: ['acct_1'], apiKeyIds: [] }
+  await Promise.all([alerts().look(looked), alerts().look(looked), alerts().look(looked)])
+}
+
+function pass(elapsedMs: number): void {
+  nowMs += elapsedMs
+  bench.setNowMs(nowMs)
+}
+
+async function find(found: FoundPayment = {}): Promise<void> {
+  pass(1)
+  await postLook(bench, 'P', { ...found, accountId: 'acct_1' })
+}
+
+async function spend(chargeMicros: number): Promise<void> {
+  pass(1)
+  const id = `req_${++names}`
+  await runScript(
+    bench,
+    `at ${nowMs / 1_000}\nopen ${id} key_1 ${chargeMicros}\nsettle ${id} final ${chargeMicros}`,
+  )
+}
+
+async function remove(amountMicros: number): Promise<void> {
+  pass(1)
+  await bench.ledger.addCredit({
+    accountId: 'acct_1',
+    purse: 'backed',
+    amountMicros: micros(-amountMicros),
+    expiresAtMs: null,
+    reference: `removed-${++names}`,
+  })
+}
+
+const of = { userId: 'user_ada', kind: 'reversal', creditMicros: 1_000 }
+
+describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
+  beforeEach(async () => {
+    nowMs = Date.parse('2027-01-01')
+    bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
+    bench.setNowMs(nowMs)
+    await bench.createAccount('acct_1')
+    await bench.createApiKey('key_1', 'acct_1')
+    await addOwner(bench.store.db, 'user_ada')
+    await look()
+    await find()
+  })
+  afterEach(async () => {
+    await bench.audit()
+    await bench.close()
+  })
+
+  test('an owner is emailed each refund, dispute, and dispute that was won once', async () => {
+    const purchasedAtMs = nowMs
+    await find({ back: 3n })
+    await look()
+    await find({ back: 10n, isDisputed: true })
+    await look()
+    await find({ back: 3n })
+    await look()
+    await look()
+    const bought = { ...of, purchasedAtMs }
+    expect(await letters()).toEqual([
+      {
+        ...bought,
+        ...{ amountMicros: -300, reversal: 'partly_refunded' },
+        ...{ remainingMicros: 700, balanceMicros: 700 },
+      },
+      {
+        ...bought,
+        ...{ amountMicros: -700, reversal: 'disputed', remainingMicros: 0, balanceMicros: 0 },
+      },
+      {
+        ...bought,
+        ...{ amountMicros: 700, reversal: 'partly_refunded' },
+        ...{ remainingMicros: 700, balanceMicros: 700 },
+      },
+    ])
+    pass(15 * DAY_MS)
+    await look()
+    expect(await letters()).toHaveLength(3)
+    expect(await bench.store.db.selectFrom('alerts').selectAll().execute()).toEqual([])
+  })
+
+  test('a suspended account is emailed too, and an owner who wants no emails is not', async () => {
+    const { db } = bench.store
+    await addOwner(db, 'user_bob', { alertMails: false })
+    await db.updateTable('accounts').set({ disabled: 1 }).execute()
+    await find({ back: 10n })
+    await look()
+    expect(await letters()).toMatchObject([{ ...of, reversal: 'refunded' }])
+    await db.updateTable('accounts').set({ disabled: 0 }).execute()
+  })
+
+  test('refunds and disputes before emails about them began, or of a week ago, are emailed to no one', async () => {
+    await bench.store.db
+      .updateTable('settings')
+      .set({ value: '1' })
+      .where('name', '=', 'alerts_noted')
+      .execute()
+    await find({ back: 3n })
+    await look()
+    await find({ back: 4n })
+    pass(8 * DAY_MS)
+    await look()
+    expect(await letters()).toEqual([])
+    await find({ back: 5n })
+    await look()
+    expect(await letters()).toMatchObject([{ amountMicros: -100 }])
+  })
+
+  test('refunded credit and credit that an operator removed are not used credit', async () => {
+    await spend(100)
+    await find({ back: 8n })
+    await look()
+    await remove(50)
+    await look()
+    // 50 of 1,000 are left, and 100 of 150 were spent.
+    expect(await letters()).toMatchObject([{ ...of, amountMicros: -800 }])
+    await spend(25)
+    await look()
+    expect((await letters()).slice(1)).toMatchObject([
+      { kind: 'credit', step: 75, leftMicros: 25, creditedMicros: 150, removedMicros: 850 },
+    ])
+  })
+
+  test('a refund of all that is left brings one email, which says so', async () => {
+    await find({ back: 10n })
+    await look()
+    expect(await letters()).toMatchObject([{ ...of, balanceMicros: 0 }])
+  })
+
+  test('credit that was removed before credit was last added no longer counts', async () => {
+    await find({ back: 5n })
+    pass(1)
+    await postLook(bench, 'Q', { accountId: 'acct_1' })
+    await spend(1_120)
+    await look()
+    expect((await letters()).slice(1)).toEqual([])
+    await spend(10)
+    await look()
+    expect((await letters()).slice(1)).toMatchObject([
+      { kind: 'credit', step: 75, creditedMicros: 1_500, removedMicros: 0 },
+    ])
+  })
+})
+
+const reversal = {
+  kind: 'reversal',
+  purchasedAtMs: Date.parse('2027-01-01T12:00:00Z'),
+  creditMicros: 100_000_000,
+  remainingMicros: 0,
+  balanceMicros: 0,
+} as const
+
+test.each<[string, AlertLetter['about'], string]>([
+  [
+    'a part that was refunded',
+    {
+      ...{ ...reversal, amountMicros: -30_000_000, reversal: 'partly_refunded' },
+      ...{ remainingMicros: 70_000_000, balanceMicros: 12_500_000 },
+    },
+    `A purchase was partly refunded (Ada)
+A part of the purchase of $100.00 on 2027-01-01 was refunded: $30.00 of credit was removed from the account "Ada". $70.00 of this purchase remains.
+
+The account has $12.50 of paid credit.`,
+  ],
+  [
+    'a refund of credit that was spent',
+    {
+      ...{ ...reversal, amountMicros: -100_000_000, reversal: 'refunded' },
+      balanceMicros: -40_000_000,
+    },
+    `A purchase was refunded (Ada)
+The purchase of $100.00 on 2027-01-01 was refunded: $100.00 of credit was removed from the account "Ada".
+
+The account owes $40.00.
+
+Requests that need paid credit are refused with insufficient_credit until credit is added.`,
+  ],
+  [
+    'a dispute',
+    { ...reversal, amountMicros: -100_000_000, reversal: 'disputed' },
+    `The payment of a purchase is disputed (Ada)
+The payment of the purchase of $100.00 on 2027-01-01 is disputed: $100.00 of credit was removed from the account "Ada". It is added again if the bank decides against the dispute.
+
+The account has no paid credit.
+
+Requests that need paid credit are refused with insufficient_credit until credit is added.`,
+  ],
+  [
+    'a dispute that was won',
+    {
+      ...{ ...reversal, amountMicros: 100_000_000, reversal: null },
+      ...{ remainingMicros: 100_000_000, balanceMicros: 100_000_000 },
+    },
+    `Credit of a purchase was added again (Ada)
+A refund or dispute of the purchase of $100.00 on 2027-01-01 did not go through: $100.00 of credit was added to the account "Ada" again. $100.00 of this purchase remains.
+
+The account has $100.00 of paid credit.`,
+  ],
+  [
+    'credit that is used, a part of which was refunded',
+    {
+      ...{ kind: 'credit', step: 75, leftMicros: 10_000_000 },
+      ...{ creditedMicros: 40_000_000, removedMicros: 60_000_000 },
+    },
+    `75% of the credit is used (Ada)
+$10.00 of $40.00 is left in the account "Ada", since credit was last added. $60.00 was refunded or removed since, and does not count.`,
+  ],
+])('the email about %s says what happened, and what follows from it', (_, about, said) => {
+  const letter = alertLetter({
+    ...{ to: 'ada@example.org', accountName: 'Ada', about },
+    accountUrl: 'https://gate.example.com/app/acct_1',
+  })
+  expect(`${letter.subject}\n${letter.text}`).toContain(`${said}
+
+See the credit:
+https://gate.example.com/app/acct_1/credit
+
+You get this email because you own the account.`)
+})
