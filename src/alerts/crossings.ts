@@ -65,13 +65,11 @@ export async function crossingsOf(
   const rows = accounts.map((row) => ACCOUNTS.read(row))
   // Removed credit can only make the used part smaller.
   const crossed = rows.filter((row) => creditCrossing(row, { nowMs, removedMicros: 0 }).length > 0)
-  const removed = await removedSinceCredit(
-    db,
-    crossed.map(({ id }) => id),
-  )
+  const ids = crossed.map(({ id }) => id)
+  const removed = ids.length === 0 ? null : await removedSinceCredit(db, ids)
   return [
     ...rows.flatMap((row) =>
-      crossingsOfAccount(row, { nowMs, removedMicros: removed.get(row.id) ?? 0 }),
+      crossingsOfAccount(row, { nowMs, removedMicros: removed?.get(row.id) ?? 0 }),
     ),
     ...apiKeys.flatMap((row) => crossingsOfKey(API_KEYS.read(row), nowMs)),
   ]

@@ -62,7 +62,7 @@ export const SETTINGS = {
     fallback: 'off',
     secret: false,
     description:
-      'Whether other processes may listen on `PORT` too: `on` or `off`. With `on`, several `tollgate serve` [share one port](scale.md#several-processes-on-one-machine). It needs PostgreSQL, and Linux or FreeBSD.',
+      'Whether other processes may listen on `PORT` too: `on` or `off`. With `on`, several processes of `tollgate serve` [share one port](scale.md#several-processes-on-one-machine). It needs PostgreSQL, and Linux or FreeBSD.',
   },
   DATABASE_URL: {
     ...optional(
@@ -124,7 +124,7 @@ export const SETTINGS = {
   ),
   TOLLGATE_READ_ON_TIMEOUT_MS: wholeNumber(
     { fallback: 10_000, max: TIMER_MS_MAX },
-    'How long the gateway reads on after the client left a stream before the headers, until it has an ID or token counts. At upstreams without look-ups, also if the client left later, and six times as long while there is no text yet.',
+    'How long the gateway keeps reading a stream that its client left before the headers came, until it has an ID or token counts. At upstreams without look-ups, this also holds for clients that leave later, and it is six times as long while no text has come.',
   ),
   TOLLGATE_CONNECT_TIMEOUT_MS: wholeNumber(
     { fallback: 10_000, max: TIMER_MS_MAX },
@@ -132,7 +132,7 @@ export const SETTINGS = {
   ),
   TOLLGATE_QUEUE_TIMEOUT_MS: wholeNumber(
     { fallback: 10_000, max: TIMER_MS_MAX },
-    'How long a request waits for a place at an upstream with `max_in_flight`; then `503`.',
+    'How long a request waits for a place at an upstream with `max_in_flight`. After that it is answered `503`.',
   ),
   TOLLGATE_BODY_READ_TIMEOUT_MS: wholeNumber(
     { fallback: 5 * MINUTE_MS, max: TIMER_MS_MAX },
@@ -181,16 +181,19 @@ export const SETTINGS = {
   ),
   TOLLGATE_REQUESTS_PER_MINUTE: wholeNumber(
     { fallback: 300 },
-    'Requests in a minute from one API key.',
+    'The most requests in a minute from one API key that has no limit of requests a minute itself.',
   ),
   TOLLGATE_REQUESTS_PER_MINUTE_UNBACKED: wholeNumber(
     { fallback: 20 },
-    'Requests in a minute from all API keys of an account that never bought or activated credit.',
+    'The most requests in a minute from all API keys of an account that never had paid credit.',
   ),
-  TOLLGATE_REQUESTS_IN_FLIGHT: wholeNumber({ fallback: 8 }, 'Requests in flight from one API key.'),
+  TOLLGATE_REQUESTS_IN_FLIGHT: wholeNumber(
+    { fallback: 8 },
+    'The most requests in flight from one API key that has no limit of them itself.',
+  ),
   TOLLGATE_UNKNOWN_KEYS_PER_MINUTE: wholeNumber(
     { fallback: 100 },
-    'Requests in a minute from one client address without a known API key or admin token. A known key is never refused because of its address.',
+    'The most requests in a minute from one client address without a known API key or admin token. A known key is never refused because of its address.',
   ),
   TOLLGATE_IPV6_PREFIX_BITS: wholeNumber(
     { fallback: 64, min: 1, max: 128 },
@@ -200,7 +203,7 @@ export const SETTINGS = {
     'Addresses and networks of proxies, comma-separated, such as `127.0.0.1, 10.0.0.0/8`. The client address is then the right-most address in `x-forwarded-for` that is not a proxy. Unset: the header is ignored.',
   ),
   TOLLGATE_WEBHOOK_NETWORKS: networks(
-    'Addresses and networks, comma-separated, such as `10.1.2.0/24`, that [webhooks](webhooks.md) may be sent to although they are not public. Unset: only public addresses.',
+    'Addresses and networks, comma-separated, such as `10.1.2.0/24`, that [webhooks](webhooks.md) can be sent to although they are not public. Unset: only public addresses.',
   ),
   TOLLGATE_PER_SEARCH_MODELS: list(
     'Model IDs, comma-separated, that bill per search although the catalog does not show it. They are refused.',

@@ -55,7 +55,7 @@ export const LOOKUP_SETTINGS = {
   ),
   TOLLGATE_SETTLE_AFTER_NO_LOOKUP_MS: wholeNumber(
     { fallback: 60 * MINUTE_MS },
-    'The same for a provisional charge and an unresolved hold at a provider without look-ups.',
+    'At a provider without look-ups: how long until a provisional charge becomes final, and an unresolved hold is released.',
   ),
   TOLLGATE_LOOKUPS: {
     schema: z
@@ -64,7 +64,7 @@ export const LOOKUP_SETTINGS = {
       .pipe(z.enum(['verify', 'all'], { error: 'must be verify or all' })),
     fallback: 'verify',
     description:
-      "Which costs are compared with the provider's own record. `verify`: all that are estimated or unknown, all paid by the gateway's own keys at other providers, all charges above `TOLLGATE_LOOKUPS_ABOVE_MICROS`, and one in a hundred of the others; after a difference, all. `all`: each one, as always with the built-in simulator.",
+      "Which costs are compared with the provider's own record. `verify`: all that are estimated or unknown, all paid by the gateway's own keys at other providers, all charges above `TOLLGATE_LOOKUPS_ABOVE_MICROS`, and one in a hundred of the others; after a difference, all. `all`: all of them, as always with the built-in simulator.",
     secret: false,
   },
   TOLLGATE_LOOKUPS_ABOVE_MICROS: wholeNumber(
@@ -77,6 +77,6 @@ export const LOOKUP_SETTINGS = {
   ),
   TOLLGATE_LOOKUPS_IN_FLIGHT: wholeNumber(
     { fallback: 8, min: 2, max: 1_000 },
-    'How many look-ups of ended requests may run at the same time.',
+    'How many look-ups of ended requests can run at the same time.',
   ),
 } as const satisfies Record<string, Setting<unknown>>

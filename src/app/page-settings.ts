@@ -77,8 +77,8 @@ export const OUTSIDE_SETTINGS = {
     ),
     schema: parsed(parseProviderUrl),
   },
-  OIDC_CLIENT_ID: optional('The ID of the gateway as a client there. Needed with `OIDC_ISSUER`.'),
-  OIDC_CLIENT_SECRET: secretToken('Its secret there. Needed with `OIDC_ISSUER`.'),
+  OIDC_CLIENT_ID: optional('The client ID of the gateway at `OIDC_ISSUER`. Needed with it.'),
+  OIDC_CLIENT_SECRET: secretToken('The secret of `OIDC_CLIENT_ID`. Needed with it.'),
   OIDC_CLIENT_AUTH: {
     schema: z
       .string()
@@ -86,31 +86,27 @@ export const OUTSIDE_SETTINGS = {
       .pipe(z.enum(['post', 'basic'], { error: 'must be post or basic' })),
     fallback: 'post',
     description:
-      'How the secret is sent there: `post`, in the body, or `basic`, as `Authorization: Basic`.',
+      'How the gateway sends `OIDC_CLIENT_SECRET`: `post`, in the body, or `basic`, as `Authorization: Basic`.',
     secret: false,
   },
   OIDC_NAME: optional(
     'The name of `OIDC_ISSUER` on its button, after "Continue with". Unset: its host name.',
   ),
-  GOOGLE_CLIENT_ID: optional(
-    'The ID of an OAuth client at Google, for sign-in there. Unset: no sign-in with Google.',
-  ),
+  GOOGLE_CLIENT_ID: optional('The ID of an OAuth client at Google. Unset: no sign-in with Google.'),
   GOOGLE_CLIENT_SECRET: secretToken('The secret of `GOOGLE_CLIENT_ID`. Needed with it.'),
   GOOGLE_ISSUER: providerUrl(
     { fallback: 'https://accounts.google.com' },
-    'The address of Google as a provider.',
+    'The address of Google as an OpenID Connect provider.',
   ),
-  GITHUB_CLIENT_ID: optional(
-    'The ID of an OAuth app at GitHub, for sign-in there. Unset: no sign-in with GitHub.',
-  ),
+  GITHUB_CLIENT_ID: optional('The ID of an OAuth app at GitHub. Unset: no sign-in with GitHub.'),
   GITHUB_CLIENT_SECRET: secretToken('The secret of `GITHUB_CLIENT_ID`. Needed with it.'),
   GITHUB_URL: providerUrl(
     { fallback: 'https://github.com' },
-    'The address of GitHub; another one for GitHub Enterprise.',
+    'The address of GitHub, or of a GitHub Enterprise server, such as `https://github.example.com`.',
   ),
   GITHUB_API_URL: providerUrl(
     { fallback: 'https://api.github.com' },
-    'The address of its API; for GitHub Enterprise, `https://github.example.com/api/v3`.',
+    'The address of the API of `GITHUB_URL`; for GitHub Enterprise, `https://github.example.com/api/v3`.',
   ),
 } as const satisfies Record<string, Setting<unknown>>
 

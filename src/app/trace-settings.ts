@@ -29,7 +29,7 @@ export const TRACE_SETTINGS = {
   ),
   OTEL_METRICS_EXPORTER: matching(
     { fallback: 'otlp', pattern: /^(otlp|none)$/, message: 'must be otlp or none' },
-    '`none`: the collector gets no metrics.',
+    'Whether metrics are sent: `otlp` sends them to the collector, `none` sends none.',
   ),
   OTEL_METRIC_EXPORT_INTERVAL: wholeNumber(
     // Timers take no more than 2^31 milliseconds, and else run at once.
@@ -41,7 +41,7 @@ export const TRACE_SETTINGS = {
     secret: true,
   },
   OTEL_EXPORTER_OTLP_TRACES_HEADERS: {
-    ...headers('The same for traces only; overrides `OTEL_EXPORTER_OTLP_HEADERS`.'),
+    ...headers('Headers for traces only; overrides `OTEL_EXPORTER_OTLP_HEADERS`.'),
     secret: true,
   },
   OTEL_EXPORTER_OTLP_PROTOCOL: matching(

@@ -54,7 +54,7 @@ function fileFaults(env: Environment): string[] {
     .filter((name) => env[name])
     .map(
       (name) =>
-        `${name} is set beside TOLLGATE_UPSTREAMS: write that upstream into the file, and leave ${name} out`,
+        `${name} is set as well as TOLLGATE_UPSTREAMS: write that upstream into the file, and leave ${name} out`,
     )
 }
 

@@ -72,13 +72,12 @@ const NOTED = {
 
 /**
  * The credit that was removed from accounts since credit was last added to them, by refunds, by disputes and by
- * operators; an account without any is absent.
+ * operators; an account without any is absent. At least one account must be asked for.
  */
 export async function removedSinceCredit(
   db: Kysely<Tables>,
   accountIds: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
-  if (accountIds.length === 0) return new Map()
   const rows = await db
     .selectFrom('accounts')
     .innerJoin('entries', 'entries.account_id', 'accounts.id')

@@ -34,10 +34,10 @@ const LIST_QUERY = pageQuery('accounts', {
   search: filterField
     .max(200, 'must be at most 200 characters')
     .optional()
-    .describe('A part of a name, an email address or an ID.'),
+    .describe('Text that the name, the email address or the ID of an account contains.'),
   external_id: externalIdField
     .optional()
-    .describe('The whole ID of the account in another system.'),
+    .describe('The ID of the account in another system, in full.'),
   state: z
     .enum(ACCOUNT_LIST_STATES)
     .optional()
@@ -114,16 +114,20 @@ export const listedAccountShape = accountShape
     charge: moneyField
       .optional()
       .describe(
-        'The charges of its requests in the range, if `from`, `to` or a sort by charge or margin is given.',
+        'The charges of its requests in the range, in micro-dollars. Only if `from`, `to` or a sort by charge or margin is given.',
       ),
     margin: moneyField
       .nullable()
       .optional()
-      .describe('Their paid charge less the provider cost; null: a cost is not known.'),
+      .describe(
+        'The paid charge of these requests less the provider cost, in micro-dollars; null: a cost is not known.',
+      ),
     last_request_at: timeField
       .nullable()
       .optional()
-      .describe('For operators: when its newest request was opened; null: it has none.'),
+      .describe(
+        'For operators: when the newest request of the account was opened; null: it has none.',
+      ),
   })
   .meta({ id: 'ListedAccount' })
 

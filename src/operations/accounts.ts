@@ -71,7 +71,9 @@ const NOTE_CHARS_MAX = 200
 const lowBalanceField = amountField
   .nullable()
   .optional()
-  .describe('Webhooks report low credit when paid credit falls below this amount. Null: $5.')
+  .describe(
+    'Webhooks report low credit when paid credit falls below this amount, in micro-dollars. Null: $5.',
+  )
 
 const newAccountBody = z.strictObject({
   name: nameField,
@@ -211,9 +213,11 @@ async function answerOf(
 const purse = {
   balance: moneyField.describe('The sum of the entries of the purse, in micro-dollars.'),
   held: moneyField.describe(
-    'The credit that open and unresolved requests reserve, in micro-dollars.',
+    'The credit held for open, provisional and unresolved requests, in micro-dollars.',
   ),
-  available: moneyField.describe('The balance minus held credit, never below zero.'),
+  available: moneyField.describe(
+    'The balance less held credit, never below zero, in micro-dollars.',
+  ),
 }
 
 /** The two purses of an account. */
@@ -229,7 +233,9 @@ export const accountShape = z
     object: z.literal('account'),
     name: z.string(),
     email: z.string().nullable(),
-    state: z.enum(['active', 'suspended']),
+    state: z
+      .enum(['active', 'suspended'])
+      .describe('`suspended`: requests with all of its keys are refused.'),
     disabled: z.boolean().describe('Whether its keys are refused with `account_suspended`.'),
     disabled_at: timeField
       .nullable()
@@ -246,15 +252,19 @@ export const accountShape = z
     models: modelsShape,
     low_balance: moneyField
       .nullable()
-      .describe('Webhooks report low credit when paid credit falls below this amount; null: $5.'),
+      .describe(
+        'Webhooks report low credit when paid credit falls below this amount, in micro-dollars; null: $5.',
+      ),
     external_id: z
       .string()
       .nullable()
-      .describe('Its ID in another system; no two accounts have the same.'),
+      .describe(
+        'The ID of the account in another system; no two accounts have the same. Null: none.',
+      ),
     metadata: metadataShape,
     billing: billingShape,
     credit: creditShape,
-    has_backed_credit: z.boolean().describe('Whether the account ever bought or activated credit.'),
+    has_backed_credit: z.boolean().describe('Whether the account ever had paid credit.'),
     ...limitShapes,
     created_at: timeField,
   })

@@ -50,7 +50,9 @@ function create({ store, ids, clock, onAdminTokensChanged }: OperationParts) {
         .min(1, 'must be at least 1')
         .max(EXPIRES_SECONDS_MAX, 'must be at most ten years')
         .nullish()
-        .describe('How long it is valid. Absent or null: as long as the token that creates it.'),
+        .describe(
+          'How long it is valid, in seconds, at most ten years. Absent or null: as long as the token that creates it.',
+        ),
     }),
     example: { name: 'shop', scopes: ['keys', 'credit'], expires_in_seconds: 7_776_000 },
     answers: { 201: createdAdminTokenShape },
@@ -139,7 +141,7 @@ export const adminTokenShape = z
     id: idField('atok'),
     object: z.literal('admin_token'),
     name: z.string(),
-    prefix: z.string().describe('The part of the token that is shown.'),
+    prefix: z.string().describe('The first and last characters of the token.'),
     scopes: z.array(z.enum(ADMIN_SCOPES)).describe(SCOPE_WORDS),
     made_by: idField('atok')
       .nullable()
@@ -147,7 +149,9 @@ export const adminTokenShape = z
     created_at: timeField,
     expires_at: timeField.nullable(),
     revoked_at: timeField.nullable(),
-    last_used_at: timeField.nullable().describe('Rounded down to the hour.'),
+    last_used_at: timeField
+      .nullable()
+      .describe('When the token was last used, rounded down to the hour; null: never.'),
   })
   .meta({ id: 'AdminToken' })
 

@@ -32,7 +32,7 @@ const common = {
     .nullable()
     .describe('The maximum that the key can spend in total, in micro-dollars.'),
   spend: moneyField.describe('The sum of its charges and corrections, in micro-dollars.'),
-  held: moneyField.describe('The credit that its requests reserve, in micro-dollars.'),
+  held: moneyField.describe('The credit held for its requests, in micro-dollars.'),
   models: modelsShape,
   ...limitShapes,
 }
@@ -63,9 +63,11 @@ export const ownKeyShape = z
     ...common,
     credit_limit_remaining: moneyField
       .nullable()
-      .describe('What is left of its limit, in micro-dollars; null without a limit.'),
-    credit_available: moneyField.describe("The account's available paid credit."),
-    free_credit_available: moneyField.describe("The account's available free credit."),
+      .describe('The rest of its credit limit, in micro-dollars; null: it has no limit.'),
+    credit_available: moneyField.describe("The account's available paid credit, in micro-dollars."),
+    free_credit_available: moneyField.describe(
+      "The account's available free credit, in micro-dollars.",
+    ),
     free_credit_expires_at: timeField.nullable(),
     data: ownKeyDataShape.describe('The key in the layout of OpenRouter; amounts are dollars.'),
   })

@@ -119,7 +119,7 @@ function list({ store, clock }: OperationParts) {
       search: filterField
         .max(200, 'must be at most 200 characters')
         .optional()
-        .describe('A part of a name, a prefix or an ID.'),
+        .describe('Text that the name, the prefix or the ID of a key contains.'),
     }),
     answers: { 200: listShape(apiKeyShape) },
     problems: ['not_found'],
@@ -230,7 +230,7 @@ function rotate(parts: OperationParts) {
         .max(GRACE_SECONDS_MAX, `must be at most ${GRACE_SECONDS_MAX}, a week`)
         .default(GRACE_SECONDS_DEFAULT)
         .describe(
-          'How long the previous text still works. Default: a day. 0: it stops working at once.',
+          'How long the previous text still works, in seconds, at most a week. Default: 86400, a day. 0: it stops working at once.',
         ),
     }),
     example: { grace_seconds: 3_600 },

@@ -239,7 +239,11 @@ export const entryShape = z
     id: z.string().describe('The account and the number of the entry.'),
     object: z.literal('entry'),
     account_id: idField('acct'),
-    kind: z.enum(ENTRY_KINDS),
+    kind: z
+      .enum(ENTRY_KINDS)
+      .describe(
+        '`top_up`: paid credit was added. `activation`: a credit code was redeemed. `purchase`: credit was bought. `reversal`: a refund or dispute of a purchase, or its end. `chargeback`: paid credit was removed. `grant`: free credit was added. `charge`: a request. `correction`: the difference to the final cost of a request. `expiry`: free credit expired. `write_off`: the part of a charge that free credit could not pay.',
+      ),
     amount: moneyField.describe('The change of the balance in micro-dollars.'),
     purse: z.enum(PURSES),
     reference: z
@@ -249,7 +253,7 @@ export const entryShape = z
         'The reference of added credit, the ID of a redeemed code, or the ID of a purchase.',
       ),
     request_id: idField('req').nullable(),
-    expires_at: timeField.nullable().describe('The expiry of free credit.'),
+    expires_at: timeField.nullable().describe('When free credit expires; null for other entries.'),
     created_at: timeField,
   })
   .meta({ id: 'Entry' })

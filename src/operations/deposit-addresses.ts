@@ -66,7 +66,7 @@ export const depositAddressShape = z
     object: z.literal('deposit_address'),
     account_id: idField('acct'),
     chain_id: z.int(),
-    address: z.string(),
+    address: z.string().describe('The address on the chain, in lower case.'),
     path: z
       .string()
       .describe("The steps to its key below the extended public key's path, such as `1234/5678`."),

@@ -14,9 +14,11 @@ const ZONE_CHARS_MAX = 64
 const allowanceField = z
   .strictObject({
     amount: amountField.describe(
-      'The maximum cost, in micro-dollars, of all requests whose holds open in one period.',
+      'The most that requests whose holds open in one period can be charged, in micro-dollars.',
     ),
-    period: z.enum(ALLOWANCE_PERIODS).describe('How often it resets; weeks begin on Monday.'),
+    period: z
+      .enum(ALLOWANCE_PERIODS)
+      .describe('How often the allowance resets; weeks begin on Monday.'),
     time_zone: z
       .string()
       .refine(
@@ -164,9 +166,9 @@ export const limitShapes = {
       period: z.enum(ALLOWANCE_PERIODS),
       time_zone: z.string(),
       spent: moneyField.describe(
-        'Charges and corrections of the requests whose holds opened in this period.',
+        'Charges and corrections of the requests whose holds opened in this period, in micro-dollars.',
       ),
-      held: moneyField.describe('The credit that these requests reserve.'),
+      held: moneyField.describe('The credit held for these requests, in micro-dollars.'),
       resets_at: timeField.describe('When the next period begins.'),
     })
     .nullable()

@@ -144,7 +144,11 @@ function invite(parts: OperationParts) {
       'Invite a person to the account. If email is set up, the link is only sent to the address; otherwise it is returned, only in this answer. It works once, within 7 days.',
     body: z.strictObject({
       email: emailField.describe('The address of the person.'),
-      role: z.enum(ROLES).describe('What the person can do in the account.'),
+      role: z
+        .enum(ROLES)
+        .describe(
+          'What the person can do in the account: `member` uses keys and Activity, `owner` also credit and members.',
+        ),
     }),
     example: { email: 'grace@example.org', role: 'member' },
     asksMembers: true,
@@ -224,7 +228,7 @@ export const memberShape = z
     name: z.string(),
     email: z.string(),
     role: z.enum(ROLES),
-    joined_at: timeField,
+    joined_at: timeField.describe('When the person joined the account.'),
   })
   .meta({ id: 'Member' })
 

@@ -67,11 +67,16 @@ const modelShape = z
     id: z.string(),
     object: z.literal('model'),
     name: z.string(),
-    description: z.string(),
-    created: z.int().describe('Seconds since the Unix epoch; 0: not known.'),
-    hugging_face_id: z.string().nullable().describe('Set if its weights are open.'),
-    context_length: tokensOrNull,
-    endpoints: z.array(z.string()).describe('The formats in which the model can be called.'),
+    description: z.string().describe('What the provider says of the model, as Markdown.'),
+    created: z
+      .int()
+      .describe('When the model was created, in seconds since the Unix epoch; 0: not known.'),
+    hugging_face_id: z
+      .string()
+      .nullable()
+      .describe('The ID of the model at Hugging Face; set if its weights are open.'),
+    context_length: tokensOrNull.describe('The context window, in tokens; null: not known.'),
+    endpoints: z.array(z.string()).describe('The wire formats in which the model can be called.'),
     architecture: z.object({
       input_modalities: z.array(z.string()),
       output_modalities: z.array(z.string()),
@@ -119,7 +124,9 @@ const offeredModelShape = modelShape
     fee_basis_points: feeShape.describe('The platform fee of the model.'),
     doubted: z
       .boolean()
-      .describe('Whether one of its figures fell so far that the earlier one still applies.'),
+      .describe(
+        'Whether a price, the context window or the maximum output fell so far that the earlier figure still applies.',
+      ),
   })
   .meta({ id: 'OfferedModel' })
 

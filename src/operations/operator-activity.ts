@@ -127,7 +127,7 @@ function findKeys({ store }: OperationParts) {
       search: filterField
         .max(200, 'must be at most 200 characters')
         .optional()
-        .describe('A part of a name, a prefix or an ID.'),
+        .describe('Text that the name, the prefix or the ID of a key contains.'),
     }),
     answers: { 200: listShape(foundKeyShape) },
     async run({ reader, query: { limit, cursor = null, search } }) {

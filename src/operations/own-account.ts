@@ -156,7 +156,7 @@ const boughtShape = listShape(entryShape).extend({
     .array(z.union([confirmingShape, purchaseShape]))
     .optional()
     .describe(
-      'On the first page: deposits that are not final yet, then purchases that may still become credit; newest first, at most a hundred of each.',
+      'On the first page: deposits that are not final yet, then purchases that can still become credit; newest first, at most 100 of each.',
     ),
 })
 
@@ -175,7 +175,7 @@ const balanceShape = z
     total: z
       .object({ balance: moneyField, held: moneyField, available: moneyField })
       .describe('Both purses together.'),
-    has_backed_credit: z.boolean().describe('Whether credit was ever bought or activated.'),
+    has_backed_credit: z.boolean().describe('Whether the account ever had paid credit.'),
     running: heldShape.describe('Running requests, and the credit that they hold.'),
     estimated: heldShape.describe(
       'Requests whose charge is an estimate, and the rest of their holds, which stays held until the cost is known.',

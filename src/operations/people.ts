@@ -53,7 +53,12 @@ function invite(parts: OperationParts) {
           .default(false)
           .describe('Whether the person becomes an operator, who can do everything.'),
         account_id: idFilterField('acct').optional(),
-        role: z.enum(ROLES).default('owner').describe('What the person can do in the account.'),
+        role: z
+          .enum(ROLES)
+          .default('owner')
+          .describe(
+            'What the person can do in the account: `member` uses keys and Activity, `owner` also credit and members.',
+          ),
         mail: z
           .boolean()
           .default(false)
@@ -186,7 +191,11 @@ export const userShape = z
 export const linkShape = z
   .object({
     object: z.literal('link'),
-    kind: z.enum(['invitation', 'reset']).describe('What the link is for.'),
+    kind: z
+      .enum(['invitation', 'reset'])
+      .describe(
+        '`invitation`: the person becomes a user or a member. `reset`: the user sets a new password.',
+      ),
     email: z.string(),
     url: z.string().describe('The link. It is not returned again.'),
     expires_at: timeField,
@@ -203,7 +212,7 @@ export const removalShape = z
     account_ids: z
       .array(idField('acct'))
       .describe('The accounts that the person is no longer a member of.'),
-    invitations: z.int().describe('How many open invitations have ended.'),
+    invitations: z.int().describe('The number of open invitations that have ended.'),
   })
   .meta({ id: 'Removal' })
 

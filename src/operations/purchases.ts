@@ -195,13 +195,15 @@ export const purchaseShape = z
       .describe(
         '`open`: it can be paid. `credited`: the credit was added; see `reversal`. `expired`: it was not paid in time. `held`: it was paid, and the operator must decide. `below_minimum`: too little was paid. `dismissed`: the operator decided against it.',
       ),
-    credit: moneyField.describe('The credit that it is worth, in micro-dollars.'),
+    credit: moneyField.describe('The credit of the purchase, in micro-dollars.'),
     reversal: reversalField,
     reversed: moneyField.describe('The part that refunds and disputes removed, in micro-dollars.'),
     paid: z
       .object({
         currency: z.string(),
-        units: z.string().describe('In the smallest unit of the currency: cents for `usd`.'),
+        units: z
+          .string()
+          .describe('The amount in the smallest unit of the currency: cents for `usd`.'),
       })
       .nullable(),
     transaction: z
@@ -218,7 +220,7 @@ export const confirmingShape = purchaseShape
   .extend({
     id: z.null().describe('It becomes a purchase, with an ID, once its block is final.'),
     state: z.literal('confirming'),
-    created_at: timeField.describe('When it was last seen.'),
+    created_at: timeField.describe('When the gateway last saw the deposit.'),
     credited_at: z.null(),
   })
   .meta({ id: 'ConfirmingDeposit' })
@@ -229,7 +231,7 @@ export const adminPurchaseShape = purchaseShape
     account_id: idField('acct'),
     source: z.string().describe('The ID of the purchase at the provider, unique in the store.'),
     payment_ref: z.string().nullable().describe("The provider's ID of the payment."),
-    note: z.string().nullable().describe('Why it is held or was dismissed.'),
+    note: z.string().nullable().describe('Why the purchase is held or was dismissed.'),
     expires_at: timeField.nullable().describe('The time from which it can no longer be paid.'),
   })
   .meta({ id: 'AdminPurchase' })

@@ -107,16 +107,18 @@ const receiptShape = z
     fee: moneyField
       .nullable()
       .describe(
-        'The part of the payment that is neither credit nor tax; null: it was not paid in dollars.',
+        'The part of the payment that is neither credit nor tax, in micro-dollars; null: it was not paid in dollars.',
       ),
     tax: z
       .object({
         currency: z.string(),
-        units: z.string().describe('In the smallest unit of the currency: cents for `usd`.'),
+        units: z
+          .string()
+          .describe('The amount in the smallest unit of the currency: cents for `usd`.'),
       })
       .nullable()
       .describe(
-        'The part of the payment that was tax, as the card provider reported it; null: it reported none.',
+        'The part of the payment that was tax, as the card provider reported it, in micro-dollars; null: it reported none.',
       ),
     reference: z
       .string()
@@ -129,11 +131,11 @@ const receiptShape = z
       .array(
         z.object({
           amount: moneyField.describe(
-            'The change of the credit: below zero if credit was removed, above zero if a dispute was won or a refund failed.',
+            'The change of the credit, in micro-dollars: below zero if credit was removed, above zero if a dispute was won or a refund failed.',
           ),
           paid: z
             .object({ currency: z.string(), units: z.string() })
-            .describe('The same change of the payment, in the smallest unit of its currency.'),
+            .describe('The change of the payment, in the smallest unit of its currency.'),
           created_at: timeField,
         }),
       )

@@ -10,7 +10,14 @@ import { addSums, NO_USAGE, type UsageSums } from '../usage/sums.ts'
 import { micros, ZERO_MICROS } from '../vocabulary/money.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { HOUR_MS } from '../vocabulary/usage-step.ts'
-import { idField, idFilterField, moneyField, timeAnswer, timeField } from './fields.ts'
+import {
+  errorCodeField,
+  idField,
+  idFilterField,
+  moneyField,
+  timeAnswer,
+  timeField,
+} from './fields.ts'
 import { type OperationParts, operation } from './operation.ts'
 import { checkFilters, filterOf, operatorFilters } from './requests.ts'
 
@@ -213,11 +220,11 @@ function sumsAnswer({ requests, failed, chargeMicros }: AnsweredSums) {
 
 const sums = {
   requests: z.int(),
-  failed: z.int().describe('Requests that ended with an error.'),
+  failed: z.int().describe('The number of requests that ended with an error.'),
   charge: moneyField
     .nullable()
     .describe(
-      'Null: the charge of failed requests alone is not known for a range of more than a day.',
+      'The charges of these requests, in micro-dollars. Null: those of failed requests alone are not known for a range of more than a day.',
     ),
 }
 
@@ -230,12 +237,14 @@ const requestSummaryShape = z
     ...sums,
     held: moneyField
       .nullable()
-      .describe('The credit that they still hold; null for a range of more than a day.'),
+      .describe(
+        'The credit that these requests still hold, in micro-dollars; null for a range of more than a day.',
+      ),
     errors: z
       .object({
         codes: z.array(
           z.object({
-            code: z.string(),
+            code: errorCodeField,
             requests: z.int(),
             latest: idField('req')
               .nullable()

@@ -71,7 +71,9 @@ const requestFilters = {
 /** These filters, and those that only operators have. */
 export const operatorFilters = {
   ...requestFilters,
-  upstream: anyOf(filterField, 'must be at most 50 names').optional().describe('For operators.'),
+  upstream: anyOf(filterField, 'must be at most 50 names')
+    .optional()
+    .describe('The names of upstreams, comma-separated: any of them. For operators.'),
 }
 
 type RequestFilters = z.output<z.ZodObject<typeof requestFilters>> & {
@@ -261,7 +263,7 @@ const usageShape = z.object({
   output_tokens: tokens,
   reasoning_tokens: tokens,
   image_output_tokens: tokens,
-  searches: z.int(),
+  searches: z.int().describe('The number of web searches.'),
 })
 
 /** A request in Activity: what it held, cost and was charged. */
@@ -274,7 +276,7 @@ export const requestShape = z
     endpoint: z.string(),
     upstream: z.string(),
     model: z.string(),
-    stream: z.boolean(),
+    stream: z.boolean().describe('Whether the client asked for a stream.'),
     state: z.enum(REQUEST_STATES),
     http_status: z.int().nullable(),
     error_code: z.string().nullable(),
@@ -284,7 +286,7 @@ export const requestShape = z
     margin: moneyField
       .nullable()
       .describe(
-        "The paid charge less the provider's cost, rounded half up to a micro-dollar; null: the cost is not known.",
+        "The paid charge less the provider's cost, in micro-dollars, rounded half up; null: the cost is not known.",
       ),
     provider_cost: z
       .string()
@@ -313,7 +315,9 @@ export const requestShape = z
       ),
     opened_at: timeField,
     first_byte_at: timeField.nullable(),
-    ended_at: timeField.nullable().describe('When its attempt ended.'),
+    ended_at: timeField
+      .nullable()
+      .describe('When the attempt at the upstream ended; null: it is still running.'),
     settled_at: timeField.nullable(),
   })
   .meta({ id: 'Request' })

@@ -56,7 +56,9 @@ function check({ store, sale, clock }: OperationParts) {
         .string()
         .regex(/^[1-9]\d{0,2}$/, 'must be a whole number of days, 1 to 999')
         .default('30')
-        .describe('How many days back to compare; a payment counts by its start.'),
+        .describe(
+          'How many days back to compare, 1 to 999. Default 30. A payment counts by its start.',
+        ),
     }),
     answers: { 200: saleCheckShape },
     problems: ['payment_unavailable'],
@@ -95,17 +97,21 @@ export const saleStatusShape = z
     purchases: z.array(
       z.object({
         method: z.string(),
-        state: z.string(),
+        state: z
+          .string()
+          .describe('The state of these purchases, as in `GET /v1/admin/purchases`.'),
         purchases: z.int().describe('The number of purchases.'),
-        credit: moneyField.describe('Their credit, in micro-dollars.'),
-        reversed: moneyField.describe('The part of the credit that refunds and disputes removed.'),
+        credit: moneyField.describe('The credit of these purchases, in micro-dollars.'),
+        reversed: moneyField.describe(
+          'The part of the credit that refunds and disputes removed, in micro-dollars.',
+        ),
       }),
     ),
     looks: z.array(
       z.object({
         source: z.string().describe('`play`, `stripe`, or `chain:` and the ID of the chain.'),
         position: z.string().describe('How far the source was read, in its own units.'),
-        looked_at: timeField,
+        looked_at: timeField.describe('When the source was last read.'),
       }),
     ),
   })
@@ -116,12 +122,12 @@ export const saleCheckShape = z
   .object({
     object: z.literal('sale_check'),
     ok: z.boolean().describe('Whether the store agrees with all providers.'),
-    checked: z.int().describe('How many payments were compared.'),
+    checked: z.int().describe('The number of payments that were compared.'),
     differences: z.array(
       z.object({
-        source: z.string(),
-        stored: z.string().describe('What the store has.'),
-        found: z.string().describe('What the provider has.'),
+        source: z.string().describe('The payment, by its ID at the provider.'),
+        stored: z.string().describe('The state of the payment in the store.'),
+        found: z.string().describe('The state of the payment at its provider.'),
       }),
     ),
   })

@@ -277,19 +277,21 @@ function amountProblem(words: string): Problem {
   return new Problem('invalid_parameter', { message: `\`amount\` ${words}.`, param: 'amount' })
 }
 
-const feeField = z.int().describe("The gateway's part, in hundredths of a percent.")
+const feeField = z
+  .int()
+  .describe('The part of a payment that the gateway keeps, in hundredths of a percent.')
 
 const offerFields = {
-  id: z.string(),
-  minimum: moneyField,
+  id: z.string().describe('The method of payment, as `method` of a purchase.'),
+  minimum: moneyField.describe('The least credit of one purchase, in micro-dollars.'),
   fee_bps: feeField,
-  available: z.boolean().describe('Whether it can be used now.'),
+  available: z.boolean().describe('Whether the method can be used now.'),
 }
 
 const tokenFields = {
   chain_id: z.int(),
-  token: z.string().describe('Such as `USDC`.'),
-  token_address: z.string().describe('The address of its contract.'),
+  token: z.string().describe('The symbol of the token, such as `USDC`.'),
+  token_address: z.string().describe('The address of the contract of the token.'),
 }
 
 /** `GET /v1/credit`. */
@@ -299,20 +301,20 @@ const saleShape = z
     seller: z
       .object({ name: z.string(), tax_id: z.string().nullable() })
       .nullable()
-      .describe('Who sells, for receipts.'),
+      .describe('The seller, as receipts name it.'),
     methods: z.array(
       z.discriminatedUnion('kind', [
         z.object({
           ...offerFields,
           kind: z.literal('card').describe('Paid on a page of a card provider.'),
           currency: z.string(),
-          maximum: moneyField,
+          maximum: moneyField.describe('The most credit of one purchase, in micro-dollars.'),
         }),
         z.object({
           ...offerFields,
           ...tokenFields,
           kind: z.literal('deposit').describe('Tokens sent to an address of the account.'),
-          decimals: z.int(),
+          decimals: z.int().describe('The number of decimal places of the token.'),
           confirm: z
             .string()
             .describe('When a deposit counts: `finalized`, `safe`, or a number of blocks.'),
@@ -327,16 +329,20 @@ const quoteShape = z
   .object({
     object: z.literal('credit_quote'),
     method: z.string(),
-    credit: moneyField,
+    credit: moneyField.describe('The credit that the payment buys, in micro-dollars.'),
     pay: z.object({
       currency: z.string(),
-      amount: z.string().describe('The price in the currency, as decimal text.'),
-      units: z.string().describe('The same in its smallest unit, such as cents.'),
+      amount: z.string().describe('The price in the currency, as a decimal string.'),
+      units: z
+        .string()
+        .describe('The same price in the smallest unit of the currency, such as cents.'),
     }),
     rate: z.string().describe('Dollars of credit for one unit of the currency, before the fee.'),
     fee_bps: feeField,
     as_of: timeField,
-    binding: z.literal(false).describe('The rate at the time of the credit applies.'),
+    binding: z
+      .literal(false)
+      .describe('Always false: the rate at the time when the credit is added applies.'),
   })
   .meta({ id: 'CreditQuote' })
 
@@ -367,8 +373,8 @@ const depositShape = z
           'This address belongs to this account alone. Any amount can be sent to it, at any time.',
         ),
       ...tokenFields,
-      minimum: moneyField,
-      uri: z.string().describe('The same address as a link for wallets.'),
+      minimum: moneyField.describe('The least credit of one deposit, in micro-dollars.'),
+      uri: z.string().describe('The address as a link that wallets open.'),
     }),
   })
   .meta({ id: 'Deposit' })

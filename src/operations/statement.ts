@@ -118,7 +118,7 @@ const lineShape = z.object({
     'For a purchase, and its refunds and disputes: what they have done to it until now, as in a purchase. Otherwise null.',
   ),
   request_id: idField('req').nullable().describe('For corrections: the request of the latest one.'),
-  expires_at: timeField.nullable().describe('The expiry of free credit.'),
+  expires_at: timeField.nullable().describe('When free credit expires; null for other entries.'),
   created_at: timeField
     .nullable()
     .describe(
@@ -134,10 +134,10 @@ export const statementShape = z
     from: timeField,
     to: timeField.describe('Exclusive.'),
     opening_balance: moneyField.describe(
-      'The balance of both purses together before the oldest line.',
+      'The balance of both purses together before the oldest line, in micro-dollars.',
     ),
     closing_balance: moneyField.describe(
-      'The balance of both purses together after the newest line.',
+      'The balance of both purses together after the newest line, in micro-dollars.',
     ),
     lines: z.array(lineShape),
   })

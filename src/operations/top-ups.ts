@@ -48,8 +48,8 @@ const topUpsShape = z
     amount: moneyField.describe(
       'The paid credit that was added, in micro-dollars, without deducting refunds and disputes.',
     ),
-    top_ups: z.int().describe('How often operators and programs added credit.'),
-    purchases: z.int(),
-    codes: z.int().describe('Redeemed credit codes.'),
+    top_ups: z.int().describe('How many times operators and programs added credit.'),
+    purchases: z.int().describe('The number of purchases that were credited.'),
+    codes: z.int().describe('The number of credit codes that were redeemed.'),
   })
   .meta({ id: 'TopUps' })

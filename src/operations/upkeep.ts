@@ -81,7 +81,7 @@ async function reportAudit(
 /** The progress of an audit. */
 const auditProgressShape = z.object({
   object: z.literal('audit_progress'),
-  running: z.boolean(),
+  running: z.boolean().describe('Whether an audit is running.'),
   rows: z.int().describe('The rows read so far.'),
 })
 
@@ -167,21 +167,28 @@ export const auditShape = z
         z.object({
           id: idField('gap'),
           instance_id: idField('inst'),
-          found_at: timeField,
-          from: timeField,
-          until: timeField,
-          commits: z.int(),
-          requests: z.int(),
-          charge: moneyField,
-          commands: z.int(),
-          lost: z.int(),
+          found_at: timeField.describe('When a server found it.'),
+          from: timeField.describe('When the first of the lost commits was made.'),
+          until: timeField.describe('When the last of them was made.'),
+          commits: z.int().describe('The number of commits that the database lost.'),
+          requests: z.int().describe('The number of requests that were booked again.'),
+          charge: moneyField.describe('The charges of these requests, in micro-dollars.'),
+          commands: z.int().describe('The number of other commands that were booked again.'),
+          lost: z.int().describe('The number of commands that could not be booked again.'),
         }),
       )
       .describe(
         'The times in the last 90 days at which the database had lost commits, newest first, with the requests and commands that were booked again.',
       ),
     differences: z
-      .array(z.object({ what: z.string(), id: z.string(), stored: figure, recomputed: figure }))
+      .array(
+        z.object({
+          what: z.string().describe('The figure, as `table.column`.'),
+          id: z.string().describe('The ID of its row.'),
+          stored: figure,
+          recomputed: figure,
+        }),
+      )
       .describe(
         'Stored figures that differ from the sum of their rows: the first thousand of them.',
       ),
@@ -228,7 +235,7 @@ function auditAnswer(audit: Audit): z.infer<typeof auditShape> {
 export const catalogRefreshShape = z
   .object({
     object: z.literal('catalog_refresh'),
-    models: z.int(),
+    models: z.int().describe('The number of models that are offered.'),
     stored: z
       .boolean()
       .describe('Whether the new list is stored, so that a restarted server has it.'),

@@ -11,7 +11,14 @@ import {
 import type { Decimal } from '../vocabulary/money.ts'
 import { PROBLEMS } from '../vocabulary/problem.ts'
 import { HOUR_MS } from '../vocabulary/usage-step.ts'
-import { listAnswer, listShape, timeAnswer, timeField, timeOrNull } from './fields.ts'
+import {
+  errorCodeField,
+  listAnswer,
+  listShape,
+  timeAnswer,
+  timeField,
+  timeOrNull,
+} from './fields.ts'
 import { type OperationParts, operation, type UpstreamFacts } from './operation.ts'
 
 const COUNTED_MS = 24 * HOUR_MS
@@ -88,14 +95,19 @@ export const upstreamShape = z
       .describe(
         '`key_refused`: it refuses the key of the gateway, or has no credit for it. `credit_low`: the key has less than $5 left. `unreachable`: its list of models is more than an hour old, or none of its last requests got an answer. `failing`: 10% of the requests of the last 15 minutes, and at least three, failed there.',
       ),
-    models: z.int().describe('How many models of its last list are offered.'),
-    requests: z.int().describe('Requests of the last 24 hours.'),
-    failed: z.int().describe('How many of them ended with an error.'),
+    models: z.int().describe('The number of models of its last list that are offered.'),
+    requests: z.int().describe('The number of requests in the last 24 hours.'),
+    failed: z.int().describe('The number of them that ended with an error.'),
     errors: z
-      .array(z.object({ code: z.string(), requests: z.int() }))
+      .array(z.object({ code: errorCodeField, requests: z.int() }))
       .describe('The errors by code, the most frequent first.'),
-    first_byte_ms: z.int().nullable().describe('The median time to the first byte.'),
-    in_flight: z.int().describe('Requests that are running now, on all servers.'),
+    first_byte_ms: z
+      .int()
+      .nullable()
+      .describe(
+        'The median time to the first byte in the last 24 hours, in milliseconds; null: no request got one.',
+      ),
+    in_flight: z.int().describe('The number of requests that are running now, on all servers.'),
     in_flight_max: z
       .int()
       .nullable()
@@ -104,7 +116,7 @@ export const upstreamShape = z
     last_failure: z
       .object({
         request_id: z.string(),
-        code: z.string(),
+        code: errorCodeField,
         http_status: z.int().nullable(),
         model: z.string(),
         at: timeField,

@@ -8,24 +8,40 @@ const count = z.int()
 /** The sums of requests. */
 export const figuresShape = z.object({
   requests: count,
-  failed: count.describe('Requests that ended with an error.'),
+  failed: count.describe('The number of requests that ended with an error.'),
   charge: moneyField,
-  backed_charge: moneyField.describe('The part of the charge that was paid with paid credit.'),
-  free_charge: moneyField.describe('The part of the charge that was paid with free credit.'),
-  written_off: moneyField.describe('The part of `free_charge` that free credit could not pay.'),
-  cost: moneyField.describe('The provider cost, including `uncharged_cost`.'),
-  uncharged_cost: moneyField.describe('The amount that the provider billed for released requests.'),
-  uncosted: count.describe('Charged requests whose cost is not known.'),
+  backed_charge: moneyField.describe(
+    'The part of the charge that was paid with paid credit, in micro-dollars.',
+  ),
+  free_charge: moneyField.describe(
+    'The part of the charge that was paid with free credit, in micro-dollars.',
+  ),
+  written_off: moneyField.describe(
+    'The part of `free_charge` that free credit could not pay, in micro-dollars.',
+  ),
+  cost: moneyField.describe('The provider cost, including `uncharged_cost`, in micro-dollars.'),
+  uncharged_cost: moneyField.describe(
+    'The amount that the provider billed for released requests, in micro-dollars.',
+  ),
+  uncosted: count.describe('The number of charged requests whose cost is not known.'),
   margin: moneyField
     .nullable()
-    .describe('`backed_charge` less `cost`; null if `uncosted` is not 0.'),
+    .describe('`backed_charge` less `cost`, in micro-dollars; null if `uncosted` is not 0.'),
   input_tokens: count,
   cache_read_tokens: count,
   cache_write_tokens: count,
   output_tokens: count,
   reasoning_tokens: count,
-  first_byte_ms_p50: z.number().nullable(),
-  first_byte_ms_p95: z.number().nullable(),
+  first_byte_ms_p50: z
+    .number()
+    .nullable()
+    .describe('The median time to the first byte, in milliseconds; null: not known.'),
+  first_byte_ms_p95: z
+    .number()
+    .nullable()
+    .describe(
+      'The time to the first byte that 95% of requests stay below, in milliseconds; null: not known.',
+    ),
 })
 
 /** The amounts of requests that only operators read. */

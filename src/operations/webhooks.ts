@@ -51,7 +51,7 @@ const eventsField = z
   .array(z.enum(WEBHOOK_EVENTS))
   .min(1, 'must name at least one event')
   .max(WEBHOOK_EVENTS.length, 'must name each event once')
-  .describe('The events that are sent to it.')
+  .describe('The events that are sent to the webhook. Default: all.')
 
 function create(parts: OperationParts) {
   const { store, ids, clock } = parts
@@ -106,7 +106,10 @@ function change(parts: OperationParts) {
     body: z.strictObject({
       url: urlField(parts).optional(),
       events: eventsField.optional(),
-      disabled: z.boolean().optional(),
+      disabled: z
+        .boolean()
+        .optional()
+        .describe('Whether the webhook gets no messages until it is enabled again.'),
     }),
     example: { disabled: false },
     isHarmless: ({ disabled, ...rest }) => disabled !== false && hasOnly(rest, []),
@@ -217,7 +220,9 @@ export const webhookShape = z
     events: z.array(z.enum(WEBHOOK_EVENTS)),
     disabled: z
       .boolean()
-      .describe('Whether it gets no messages, because an admin disabled it or it answered 410.'),
+      .describe(
+        'Whether the webhook gets no messages, because an admin disabled it or it answered 410.',
+      ),
     created_at: timeField,
   })
   .meta({ id: 'Webhook' })
@@ -244,16 +249,27 @@ export const deliveryShape = z
     id: z.string().describe('msg_…, the `webhook-id` of the message.'),
     object: z.literal('webhook_delivery'),
     event: z.string(),
-    state: z.enum(['waiting', 'delivered', 'failed']),
-    attempts: z.int(),
+    state: z
+      .enum(['waiting', 'delivered', 'failed'])
+      .describe(
+        '`waiting`: it is sent at `next_attempt_at`. `delivered`: the address answered 2xx. `failed`: it was given up.',
+      ),
+    attempts: z.int().describe('The number of attempts so far.'),
     http_status: z
       .int()
       .nullable()
-      .describe('The HTTP status of the latest attempt; null: there was no answer.'),
-    failure: z.string().nullable().describe('Why the latest attempt failed.'),
+      .describe('The HTTP status that the latest attempt was answered; null: there was no answer.'),
+    failure: z
+      .string()
+      .nullable()
+      .describe('Why the latest attempt failed; null: it did not, or there was none.'),
     created_at: timeField,
-    next_attempt_at: timeField.nullable().describe('Null: no further attempt.'),
-    ended_at: timeField.nullable().describe('When it was delivered or given up.'),
+    next_attempt_at: timeField
+      .nullable()
+      .describe('When the next attempt is due; null: no further attempt.'),
+    ended_at: timeField
+      .nullable()
+      .describe('When the message was delivered or given up; null: it still waits.'),
   })
   .meta({ id: 'WebhookDelivery' })
 

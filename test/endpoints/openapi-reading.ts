@@ -67,3 +67,44 @@ function closed(value: JsonValue): JsonValue {
   const isOpen = 'additionalProperties' in value || !isJsonObject(value['properties'])
   return isOpen || value['type'] !== 'object' ? inner : { ...inner, additionalProperties: false }
 }
+
+/** The parameters, and the fields of objects, that have no description, each by its place. */
+export function undescribedIn(value: JsonValue, place = ''): string[] {
+  if (Array.isArray(value)) {
+    return value.flatMap((each, index) => undescribedIn(each, `${place}/${index}`))
+  }
+  if (!isJsonObject(value)) return []
+  const { properties, parameters } = value
+  const fields = isJsonObject(properties) ? Object.entries(properties) : []
+  const named = Array.isArray(parameters)
+    ? parameters.map((each): [string, JsonValue] => [nameOf(each), each])
+    : []
+  const silent = [...fields, ...named]
+    .filter(([, each]) => !isDescribed(each))
+    .map(([name]) => `${place} ${name}`)
+  const inner = Object.entries(value).filter(([name]) => name !== 'example')
+  return [
+    ...silent,
+    ...inner.flatMap(([name, each]) =>
+      undescribedIn(each, name === 'properties' ? place : `${place}/${name}`),
+    ),
+  ]
+}
+
+function nameOf(parameter: JsonValue): string {
+  return isJsonObject(parameter) ? String(parameter['name']) : ''
+}
+
+/** A constant says what it is, and so does a named schema. */
+function isDescribed(schema: JsonValue): boolean {
+  if (!isJsonObject(schema)) return true
+  const { description, anyOf, items } = schema
+  if ('const' in schema || '$ref' in schema) return true
+  if (typeof description === 'string' && description.trim() !== '') return true
+  if (Array.isArray(anyOf)) return anyOf.some((each) => isDescribed(each) && !isNull(each))
+  return items !== undefined && isJsonObject(items) && '$ref' in items
+}
+
+function isNull(schema: JsonValue): boolean {
+  return isJsonObject(schema) && schema['type'] === 'null'
+}

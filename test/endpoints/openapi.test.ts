@@ -12,6 +12,7 @@ import {
   objectAt,
   operationsOf,
   refsOf,
+  undescribedIn,
 } from './openapi-reading.ts'
 import { WITH_TOY } from './toy-operation.ts'
 
@@ -136,6 +137,15 @@ test('the document is whole: refs resolve, names are unique, parameters are desc
     )
     expect(named, path).toEqual(inPath)
   }
+})
+
+test('every parameter and every field has a description', () => {
+  const { paths = null, components = null } = document
+  // OpenRouter describes the fields of its own layout.
+  const ours = undescribedIn({ paths, components }).filter(
+    (place) => !/^\/components\/schemas\/(?:Generation|OwnKey)\/data/.test(place),
+  )
+  expect(ours).toEqual([])
 })
 
 test('every path of the contract is in the document, and none that is absent', () => {

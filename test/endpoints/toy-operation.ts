@@ -16,7 +16,11 @@ const toyShape = z.object({
   name: nameField.describe('What the toy is called.'),
 })
 
-const toysShape = z.object({ object: z.literal('toys'), account: z.string(), count: z.int() })
+const toysShape = z.object({
+  object: z.literal('toys'),
+  account: z.string(),
+  count: z.int().describe('The number of toys.'),
+})
 
 /** Where admins and keys see the toys of an account. */
 export const TOY_PATHS = { admin: '/v1/admin/accounts/{account_id}/toys', key: '/v1/toys' } as const

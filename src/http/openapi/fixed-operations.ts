@@ -21,7 +21,10 @@ export type DocumentedFormat = Pick<
 const EVENT: JsonSchema = {
   type: 'object',
   required: ['data'],
-  properties: { event: { type: 'string' }, data: { type: 'string' } },
+  properties: {
+    event: { type: 'string', description: 'The name of the event, in formats that name them.' },
+    data: { type: 'string', description: 'The JSON of the event, or `[DONE]` after the last one.' },
+  },
 }
 
 const TAGS: DocumentedOperation['parameters'][number] = {
@@ -136,16 +139,24 @@ const MODEL: JsonSchema = {
     object: { const: 'model' },
     name: text,
     owned_by: text,
-    created: { type: 'integer', description: 'Seconds since the Unix epoch.' },
-    context_length: { type: ['integer', 'null'], description: 'Tokens.' },
+    created: {
+      type: 'integer',
+      description: 'When the model was created, in seconds since the Unix epoch.',
+    },
+    context_length: {
+      type: ['integer', 'null'],
+      description: 'The context window, in tokens; null: not known.',
+    },
     architecture: { type: 'object' },
     pricing: {
       type: 'object',
-      description: 'Dollars as decimal strings, without the platform fee.',
+      description:
+        'The prices of the provider for one token, image or request: dollars as decimal strings, without the platform fee.',
     },
     charged_pricing: {
       type: 'object',
-      description: "The same with the platform fee: that of the key's account, else the model's.",
+      description:
+        "The same prices with the platform fee: that of the key's account, else the model's.",
     },
     top_provider: { type: 'object' },
     supported_parameters: { type: 'array', items: text },
@@ -159,13 +170,25 @@ const SERVICE: JsonSchema = {
   properties: {
     object: { const: 'service' },
     name: text,
-    version: text,
+    version: { ...text, description: 'The version of the gateway.' },
     mode: { enum: ['simulator', 'live'], description: '`simulator`: all money is play money.' },
     formats: {
       type: 'array',
-      items: { type: 'object', required: ['name', 'path'], properties: { name: text, path: text } },
+      description: 'The wire formats, each with its path.',
+      items: {
+        type: 'object',
+        required: ['name', 'path'],
+        properties: {
+          name: text,
+          path: { ...text, description: 'The path of the wire format.' },
+        },
+      },
     },
-    links: { type: 'object', additionalProperties: text },
+    links: {
+      type: 'object',
+      description: 'Addresses by name.',
+      additionalProperties: text,
+    },
   },
 }
 
@@ -174,9 +197,10 @@ const READINESS: JsonSchema = {
   required: ['object', 'ready', 'checks'],
   properties: {
     object: { const: 'readiness' },
-    ready: { type: 'boolean' },
+    ready: { type: 'boolean', description: 'Whether every check passes.' },
     checks: {
       type: 'array',
+      description: 'The checks, each with its result.',
       items: {
         type: 'object',
         required: ['name', 'ok', 'message'],
@@ -184,7 +208,7 @@ const READINESS: JsonSchema = {
           name: {
             enum: ['serving', 'store', 'prices', 'upstream_account', 'chain_nodes', 'proxies'],
           },
-          ok: { type: 'boolean' },
+          ok: { type: 'boolean', description: 'Whether the check passes.' },
           message: {
             type: ['string', 'null'],
             description:
@@ -240,20 +264,20 @@ export const PUBLIC_OPERATIONS: readonly DocumentedOperation[] = [
     method: 'get',
     path: '/v1/models',
     summary:
-      'Every model with its prices, limits and modalities; with a valid key, those that the key may use.',
+      'Every model with its prices, limits and modalities; with a valid key, those that the key can use.',
     answers: [
       json({
         type: 'object',
         required: ['object', 'data', 'total_count', 'links'],
         properties: {
           object: { const: 'list' },
-          data: { type: 'array', items: MODEL },
-          total_count: { type: 'integer', description: 'How many models `data` has.' },
+          data: { type: 'array', description: 'The models.', items: MODEL },
+          total_count: { type: 'integer', description: 'The number of models in `data`.' },
           links: {
             type: 'object',
             description: 'The list is always one page.',
             required: ['next'],
-            properties: { next: { type: 'null' } },
+            properties: { next: { type: 'null', description: 'Always null.' } },
           },
         },
       }),

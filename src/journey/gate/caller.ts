@@ -134,7 +134,7 @@ interface Refusal {
 
 function notAllowed({ modelId, who, whose }: Refusal): Problem {
   return new Problem('model_not_allowed', {
-    message: `${who} may not use the model "${modelId}". Use one that GET /v1/models lists for this key, or have \`models\` of ${whose} changed.`,
+    message: `${who} is not allowed to use the model "${modelId}". Use one that GET /v1/models lists for this key, or have \`models\` of ${whose} changed.`,
     param: 'model',
   })
 }
