@@ -11,6 +11,22 @@ export class UnknownRoute extends Error {
 /** A path of more parts is compared with no route. */
 const PARTS_MAX = 8
 
+/** Paths that official clients call at their vendors, with the reason why they do not exist. */
+const VENDORS_PATHS = [
+  [
+    /^\/v1\/images\/(?:generations|edits|variations)$/,
+    'images are made at /v1/images, in a format of its own: see /docs.',
+  ],
+  [
+    /^\/v1\/(?:responses\/(?:resp_|gen-)|chat\/completions\/[^/]|conversations\b)/,
+    'the gateway stores no prompts and no answers.',
+  ],
+  [
+    /^\/v1\/(?:messages\/count_tokens|responses\/input_tokens)$/,
+    'tokens are counted in answers only, in their `usage`.',
+  ],
+] as const
+
 /** Paths of the server with their methods, for refusals that name what a path has. */
 export class KnownRoutes {
   readonly #routes: { readonly method: string; readonly url: string; readonly path: RegExp }[] = []
@@ -56,9 +72,8 @@ export class KnownRoutes {
     if (isOfAdmins && !this.#routes.some(({ url }) => url.startsWith('/v1/admin/'))) {
       return 'the admin API is off. The setting ADMIN_API_TOKEN turns it on.'
     }
-    if (path === '/v1/images/generations') {
-      return 'images are made at /v1/images, in a format of its own: see /docs.'
-    }
+    const vendors = VENDORS_PATHS.find(([pattern]) => pattern.test(path))
+    if (vendors !== undefined) return vendors[1]
     const meant = this.#meantBy(path)
     if (meant === null) return '/docs lists the endpoints.'
     return `the endpoint is ${meant}. Correct the base URL of the client.`
@@ -69,7 +84,7 @@ export class KnownRoutes {
     const parts = path.split('/').filter((part) => part !== '')
     if (parts.length > PARTS_MAX) return null
     for (let from = 0; from < parts.length; from++) {
-      const tail = `/${parts.slice(from).join('/')}`
+      const tail = `/${parts.slice(from).join('/')}`.toLowerCase()
       const endpoint = tail.startsWith('/v1/') ? tail : `/v1${tail}`
       // Strangers do not learn which paths admins have.
       if (endpoint.startsWith('/v1/admin')) continue

@@ -78,16 +78,28 @@ test.each([
       ['POST', '//v1/responses', '/v1/responses'],
       ['POST', '/v1/embeddings/', '/v1/embeddings'],
       ['POST', '/app/chat/completions', '/v1/chat/completions'],
+      ['POST', '/V1/Chat/Completions', '/v1/chat/completions'],
     ] as const
   ).map(
     ([method, path, endpoint]) =>
       [method, path, `the endpoint is ${endpoint}. Correct the base URL of the client.`] as const,
   ),
-  [
-    'POST',
-    '/v1/images/generations',
-    'images are made at /v1/images, in a format of its own: see /docs.',
-  ],
+  ...['generations', 'edits', 'variations'].map(
+    (name) =>
+      [
+        'POST',
+        `/v1/images/${name}`,
+        'images are made at /v1/images, in a format of its own: see /docs.',
+      ] as const,
+  ),
+  ['GET', '/v1/responses/resp_1', 'the gateway stores no prompts and no answers.'],
+  ['POST', '/v1/responses/resp_1/cancel', 'the gateway stores no prompts and no answers.'],
+  ['DELETE', '/v1/chat/completions/gen-1', 'the gateway stores no prompts and no answers.'],
+  ['POST', '/v1/responses/', 'the endpoint is /v1/responses. Correct the base URL of the client.'],
+  ...['/v1/messages/count_tokens', '/v1/responses/input_tokens'].map(
+    (path) => ['POST', path, 'tokens are counted in answers only, in their `usage`.'] as const,
+  ),
+  ['POST', '/v1/conversations', 'the gateway stores no prompts and no answers.'],
   ['POST', '/admin/accounts', '/docs lists the endpoints.'],
   ['POST', `${'/a'.repeat(9)}/chat/completions`, '/docs lists the endpoints.'],
 ] as const)('the 404 of %s %s names both', async (method, path, why) => {
