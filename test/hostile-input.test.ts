@@ -244,6 +244,15 @@ test.each([
   },
 )
 
+test('a URL of 20 KB is answered 431 in the envelope of its path', async () => {
+  const answerOf = (path: string) =>
+    rawExchange([`POST ${path}?x=${'a'.repeat(20_000)} HTTP/1.1\r\nhost: x\r\n\r\n`])
+  const answer = await answerOf('/v1/messages')
+  expect(answer).toMatch(/^HTTP\/1\.1 431 /)
+  expect(answer).toMatch(/\r\nrequest-id: (req_\w+)\r\n.*\{"type":"error",.*"request_id":"\1"\}$/s)
+  expect(await answerOf('/v1/chat/completions')).toMatch(/\{"error":\{"message":/)
+})
+
 test.each([
   ['GET /v1/models', '"code":"bad_request"'],
   ['GET /healthz', '"code":"bad_request"'],

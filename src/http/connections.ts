@@ -147,6 +147,10 @@ const UNANSWERED_MAX = 16
 // that is closed with unread bytes is reset, and the reset discards the response.
 const DRAIN_TIMEOUT_MS = 2_000
 
+// How long the rest of a body that is not read may take once its request is answered. Without this, a client
+// without a key could keep a connection for ever by sending a byte now and then.
+const REST_TIMEOUT_MS = 10_000
+
 interface ConnectionsInput {
   readonly threadShare: ThreadShare
   readonly ids: IdSource
@@ -250,8 +254,18 @@ export class Connections {
       // An idle connection keeps no request in memory.
       if (latest === undefined || latest.count === 1) this.#unanswered.delete(socket)
       else latest.count--
+      if (!clientRequest.complete) boundRest(clientRequest)
     })
   }
+}
+
+/** Ends the connection of an answered request whose body does not come to its end in time. */
+function boundRest(clientRequest: ClientRequest): void {
+  const timer = setTimeout(() => {
+    if (!clientRequest.complete) clientRequest.socket.destroy()
+  }, REST_TIMEOUT_MS)
+  timer.unref()
+  clientRequest.once('close', () => clearTimeout(timer))
 }
 
 /** What Node's parser reports. */
@@ -259,11 +273,11 @@ type RefusedBytes = NodeJS.ErrnoException & { readonly rawPacket?: unknown }
 
 const REQUEST_LINE_BYTES_MAX = 2_048
 
-/** The URL of a head that begins with these bytes; empty if they are from its middle, or no HTTP. */
+/** The URL of a head that begins with these bytes; empty if they are from its middle, or no HTTP. A long one is cut. */
 function urlIn(bytes: unknown): string {
   if (!Buffer.isBuffer(bytes)) return ''
   const line = bytes.toString('latin1', 0, REQUEST_LINE_BYTES_MAX)
-  return /^[A-Z]+ (?:https?:\/\/[^/?# ]+)?(\S+) HTTP\//i.exec(line)?.[1] ?? ''
+  return /^[A-Z]+ (?:https?:\/\/[^/?# ]+)?(\/\S*)/i.exec(line)?.[1] ?? ''
 }
 
 function problemOf(error: RefusedBytes): Problem {
