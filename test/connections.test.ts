@@ -234,6 +234,35 @@ test('a connection serves on after every kind of refusal and failure', async () 
   }
 })
 
+describe('a client that offers another protocol is answered in HTTP/1.1', () => {
+  const offered = (line: string, protocol: string, body = ''): string =>
+    `${line} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade, HTTP2-Settings\r\nupgrade: ${protocol}\r\n` +
+    `http2-settings: AAMAAABkAAQAoAAAAAIAAAAA\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+
+  test('as Java does with HTTP/2, on a connection that serves on', async () => {
+    const to = await startJourneyWorld({ upstream: answerOk })
+    const asked = offered('POST /v1/chat/completions', 'h2c', CHAT_BODY)
+    const socket = dial(to, asked)
+    let sent = 1
+    const text = await received(socket, (sofar) => {
+      const answered = count(sofar, /"gen-1"/g)
+      if (answered === sent && sent++ < 2) socket.write(asked)
+      return answered === 2
+    })
+    expect(count(text, /HTTP\/1\.1 200 OK/g)).toBe(2)
+    socket.destroy()
+  })
+
+  test('as browsers and SDKs do with WebSocket', async () => {
+    const to = await startJourneyWorld({ upstream: () => {} })
+    const socket = dial(to, offered('GET /v1/realtime?model=x', 'websocket'))
+    const text = await received(socket, (sofar) => sofar.endsWith('}}'))
+    expect(text).toMatch(/^HTTP\/1\.1 404 /)
+    expect(text).toContain('"code":"not_found"')
+    socket.destroy()
+  })
+})
+
 describe('a client that asks before it uploads', () => {
   const asking = { expect: '100-continue', 'content-length': CHAT_BODY.length }
 

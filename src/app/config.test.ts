@@ -22,6 +22,20 @@ test('an empty environment has every default', () => {
   expect(Object.isFrozen(config)).toBe(true)
 })
 
+test('the limits of requests and of waiting are those of the contract until a setting changes them', () => {
+  const minuteMs = 60_000
+  expect(readConfig({})).toMatchObject({
+    TOLLGATE_REQUESTS_PER_MINUTE: 300,
+    TOLLGATE_REQUESTS_PER_MINUTE_UNBACKED: 20,
+    TOLLGATE_REQUESTS_IN_FLIGHT: 8,
+    TOLLGATE_HEADERS_TIMEOUT_MS: 5 * minuteMs,
+    TOLLGATE_BODY_STALL_TIMEOUT_MS: 5 * minuteMs,
+    TOLLGATE_TOTAL_TIMEOUT_MS: 15 * minuteMs,
+    TOLLGATE_IMAGE_TIMEOUT_MS: 2 * minuteMs,
+    TOLLGATE_PRICES_STALE_AFTER_MS: 60 * minuteMs,
+  })
+})
+
 test('an empty value is the same as none', () => {
   const empty = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, '']))
   expect(readConfig(empty)).toEqual(readConfig({}))

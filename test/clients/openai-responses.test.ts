@@ -121,7 +121,10 @@ test('a JSON schema shapes the answer', async () => {
 
 test.each([
   [{ store: true }, 'store'],
+  [{ background: true }, 'background'],
   [{ previous_response_id: 'resp_1' }, 'previous_response_id'],
+  [{ conversation: 'conv_1' }, 'conversation'],
+  [{ prompt: { id: 'pmpt_1' } }, 'prompt'],
   [{ tools: [{ type: 'image_generation' as const }] }, 'tools[0].type'],
 ])('%j throws BadRequestError that names it', async (params, named) => {
   const error = await failureOf(BadRequestError, client.responses.create({ ...hello, ...params }))

@@ -73,11 +73,19 @@ describe.each(ROWS)('$endpoint', (row) => {
     expect(JSON.stringify(headers)).not.toContain(apiKey)
   })
 
-  test.each([200, 429])('of the headers of a %i, only its own come back', async (status) => {
+  test.each([
+    [200, false],
+    [200, true],
+    [429, false],
+  ])('of the headers of a %i, only its own come back; streamed: %s', async (status, stream) => {
     const own = { 'compat-ratelimit-requests-remaining': '7', 'x-should-retry': 'true' }
     const others = { 'x-ratelimit-limit': '5', 'set-cookie': 'a=b', 'x-served-by': 'edge-4' }
     const fault = { ...(status === 200 ? {} : { status }), headers: { ...own, ...others } }
-    const { headers, httpStatus } = await bench.send(row, { apiKey, fault })
+    const { headers, httpStatus } = await bench.send(row, {
+      apiKey,
+      fault,
+      stream: stream && row.streams !== null,
+    })
     expect(httpStatus).toBe(status)
     const returnedOwn = Object.keys(own).filter((name) => headers[name] !== undefined)
     expect(returnedOwn).toEqual(row.hasOwnHeaders ? Object.keys(own) : [])

@@ -34,6 +34,7 @@ const COUNTS_AND_ID: Reported = { ...ALL, costUsd: null }
 const COUNTS_ALONE: Reported = { ...NOTHING_REPORTED, usage: COUNTS }
 const ID_ALONE: Reported = { ...NOTHING_REPORTED, generationId: ID }
 const FREE_OF_COST: Reported = { ...ALL, costUsd: cost('0') }
+const COUNTS_OF_NOTHING: Reported = { ...COUNTS_AND_ID, usage: usageOf('0 in, 0 out') }
 
 // The resolution in a few words: the state, the charge, and whether it is an estimate.
 const RELEASED = 'released'
@@ -114,6 +115,8 @@ describe('a success', () => {
     ['cost and id', ALL, STREAM, COST_PROVISIONAL],
     ['cost alone', COST_ALONE, STREAM, COST_FINAL],
     ['counts and id', COUNTS_AND_ID, STREAM, ESTIMATE],
+    ['counts of nothing and id', COUNTS_OF_NOTHING, STREAM, 'provisional estimate 0'],
+    ['counts of nothing and id', COUNTS_OF_NOTHING, WHOLE, 'provisional estimate 0'],
     ['id alone', ID_ALONE, STREAM, UNRESOLVED_WITH_ID],
     ['nothing', NOTHING_REPORTED, STREAM, UNRESOLVED],
   ])('that reports %s (%#)', (_, reported, way, expected) => {
