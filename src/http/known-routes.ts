@@ -11,19 +11,20 @@ export class UnknownRoute extends Error {
 /** A path of more parts is compared with no route. */
 const PARTS_MAX = 8
 
-/** Paths that official clients call at their vendors, with the reason why they do not exist. */
+/** Paths that official clients call at their vendors, with the reason why they do not exist. The first that fits counts. */
 const VENDORS_PATHS = [
   [
     /^\/v1\/images\/(?:generations|edits|variations)$/,
     'images are made at /v1/images, in a format of its own: see /docs.',
   ],
   [
-    /^\/v1\/(?:responses\/(?:resp_|gen-)|chat\/completions\/[^/]|conversations\b)/,
-    'the gateway stores no prompts and no answers.',
-  ],
-  [
     /^\/v1\/(?:messages\/count_tokens|responses\/input_tokens)$/,
     'tokens are counted in answers only, in their `usage`.',
+  ],
+  [
+    // An ID has a hyphen or an underscore in it.
+    /^\/v1\/(?:responses\/[^/]*[-_]|chat\/completions\/[^/]|conversations\b)/,
+    'the gateway stores no prompts and no answers.',
   ],
 ] as const
 
