@@ -270,3 +270,22 @@ test.each([
     expect(await bench.ledger.openHold(holdOf('R3', 'K1'))).toMatchObject({ kind: 'opened' })
   },
 )
+
+test.each(['-wal', '-shm'])(
+  'no hold is granted once %s beside the file was removed or replaced, and nothing of the refused is there',
+  async (end) => {
+    await setUp({ credit: 100, keys: 1 })
+    const path = bench.file + end
+    renameSync(path, `${path}.away`)
+    for (const replace of [() => {}, () => copyFileSync(`${path}.away`, path)]) {
+      replace()
+      const refused = bench.ledger.openHold(holdOf('R1', 'K1'))
+      await expect(refused).rejects.toThrow(`${path} is not the file that this server uses`)
+      await expect(refused).rejects.toMatchObject({ fault: 'moved' })
+      await expect(refused).rejects.toBeInstanceOf(NotSent)
+    }
+    renameSync(`${path}.away`, path)
+    expect(await runScript(bench, 'show A →')).toBe('show A → backed 100 held 0, free 0 held 0')
+    expect(await bench.ledger.openHold(holdOf('R1', 'K1'))).toMatchObject({ kind: 'opened' })
+  },
+)

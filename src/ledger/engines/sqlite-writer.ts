@@ -1,7 +1,7 @@
 import {
   openSqliteConnection,
   type SqliteConnectionInput,
-  samePlaceCheck,
+  sameFilesCheck,
 } from '../../store/sqlite/sqlite-connection.ts'
 import { serveThread } from '../../store/sqlite/store-thread.ts'
 import { NotSent, StoreUnavailable } from '../../store/store-failure.ts'
@@ -21,15 +21,15 @@ serveThread<WriterJob, CommittedBatch>((startWith) => {
   // The ledger that starts the thread sends this type.
   const input = startWith as SqliteConnectionInput
   const connection = openSqliteConnection(input)
-  const requireSamePlace = samePlaceCheck(input)
+  const requireSameFiles = sameFilesCheck(input)
   const engine = new SqliteEngine(connection)
   return {
     run({ commands, terms }) {
       // Checked before as well: what is not written needs no release.
-      requireSamePlace(NotSent)
+      requireSameFiles(NotSent)
       const committed = engine.apply(commands, terms)
-      // Checked again before anything is answered: the file may have been moved meanwhile.
-      requireSamePlace(StoreUnavailable)
+      // Checked again before anything is answered: the files may have been moved meanwhile.
+      requireSameFiles(StoreUnavailable)
       return committed
     },
     close: () => connection.close(),

@@ -22,6 +22,7 @@ const LOG_AGAIN_MS = 5
  */
 const LOG_PAGES_MAX = 4_000
 
+const NO_FILE = 'none'
 const NOBODY_WAKES = new Int32Array(new SharedArrayBuffer(4))
 
 /**
@@ -41,6 +42,8 @@ export function openSqliteConnection(input: SqliteConnectionInput): DatabaseSync
     if (input.readOnly !== true) {
       writeAhead(connection, timeout)
       connection.exec(`pragma wal_autocheckpoint = ${LOG_PAGES_MAX}`)
+      // SQLite makes the log at the first read, and keeps it as long as a connection has it.
+      connection.prepare('pragma schema_version').get()
     }
     connection.exec('pragma synchronous = full')
   } catch (error) {
@@ -71,7 +74,7 @@ function writeAhead(connection: DatabaseSync, busyTimeoutMs: number): void {
  * Makes the check that a store's file, which is open, is still the one at its path: what is committed to a file that was
  * removed, or moved away for an older copy, is in no store. The check throws the given failure.
  */
-export function samePlaceCheck({
+function samePlaceCheck({
   file,
   identity,
 }: Pick<SqliteConnectionInput, 'file' | 'identity'>): (Failure: typeof StoreUnavailable) => void {
@@ -85,6 +88,34 @@ export function samePlaceCheck({
   }
 }
 
+/** The files beside a store's file that a connection which writes has open: the write-ahead log, and its index. */
+const BESIDE = ['-wal', '-shm'] as const
+
+/**
+ * Makes the check of {@link samePlaceCheck}, which covers the write-ahead log and its index too where the connection
+ * writes: what is committed to a log that was removed is lost with the process. Call it once the connection is open.
+ */
+export function sameFilesCheck(
+  input: Pick<SqliteConnectionInput, 'file' | 'identity' | 'readOnly'>,
+): ReturnType<typeof samePlaceCheck> {
+  const requireSamePlace = samePlaceCheck(input)
+  if (input.readOnly === true) return requireSamePlace
+  const opened = BESIDE.map((end) => input.file + end).map(
+    (path) => [path, identityOf(path, NotSent)] as const,
+  )
+  return (Failure) => {
+    requireSamePlace(Failure)
+    for (const [path, identity] of opened) {
+      // Where the file system has no shared memory, there is no log.
+      if (identity === NO_FILE || identityOf(path, Failure) === identity) continue
+      throw new Failure(
+        `${path} is not the file that this server uses: it was removed or replaced. Stop the server with SIGTERM, which writes what it still has of it into the store, and start it again`,
+        { fault: 'moved' },
+      )
+    }
+  }
+}
+
 /** Differs between two files, and stays when a file is renamed. Throws `NotSent` where the path cannot be followed. */
 export function fileIdentity(file: string): string {
   return identityOf(file, NotSent)
@@ -93,7 +124,7 @@ export function fileIdentity(file: string): string {
 function identityOf(file: string, Failure: typeof StoreUnavailable): string {
   try {
     const found = statSync(file, { bigint: true, throwIfNoEntry: false })
-    return found === undefined ? 'none' : `${found.dev} ${found.ino}`
+    return found === undefined ? NO_FILE : `${found.dev} ${found.ino}`
   } catch (cause) {
     throw new Failure(`the file of the store cannot be looked at: ${String(cause)}`, { cause })
   }

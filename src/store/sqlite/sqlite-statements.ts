@@ -5,7 +5,7 @@ import {
   checkpointAndClose,
   openSqliteConnection,
   type SqliteConnectionInput,
-  samePlaceCheck,
+  sameFilesCheck,
 } from './sqlite-connection.ts'
 import { type JobRunner, serveThread } from './store-thread.ts'
 
@@ -30,18 +30,18 @@ const COLLECT_AFTER_MS = 3_000
 class StatementRunner implements JobRunner<SqlJob, SqlResult> {
   readonly #connection: DatabaseSync
   readonly #isReadOnly: boolean
-  readonly #requireSamePlace: ReturnType<typeof samePlaceCheck>
+  readonly #requireSameFiles: ReturnType<typeof sameFilesCheck>
   readonly #statements = new Map<string, StatementSync>()
 
   constructor(input: SqliteConnectionInput) {
     this.#connection = openSqliteConnection(input)
     this.#isReadOnly = input.readOnly ?? false
-    this.#requireSamePlace = samePlaceCheck(input)
+    this.#requireSameFiles = sameFilesCheck(input)
   }
 
   run({ sql, parameters }: SqlJob): SqlResult {
     // A transaction must end, wherever its file is.
-    if (sql !== 'rollback') this.#requireSamePlace(NotSent)
+    if (sql !== 'rollback') this.#requireSameFiles(NotSent)
     const statement = this.#prepare(sql)
     if (statement.columns().length > 0) return { rows: statement.all(...parameters), changes: 0 }
     return { rows: [], changes: Number(statement.run(...parameters).changes) }
