@@ -200,6 +200,22 @@ describe.each([
     expect(row.backedChargeMicros).toBeLessThanOrEqual(row.backedGrantedMicros)
   })
 
+  test('while it shows nothing, and that never counts, is charged the same if the clock steps forward meanwhile', async () => {
+    let stepMs = 0
+    const clock = { nowMs: () => Date.now() + stepMs }
+    const { to, send } = await start(spoken, { ...soon, replace: () => ({ clock }) })
+    const { provider, leave, hears } = await send()
+    provider.write(HEAD + eventOf(spoken.silent))
+    await hears('200 OK')
+    stepMs = 3_600_000
+    await leave()
+    await peerLeft(provider)
+    const row = await to.onlyRequest()
+    expect(row).toMatchObject({ ...LEFT, state: 'provisional', costUsd: null })
+    // An hour would be the whole hold.
+    expect(row.backedChargeMicros).toBeLessThan(row.backedGrantedMicros / 2)
+  })
+
   test('after text, and that never counts, is charged the prompt and the text', async () => {
     const { to, send } = await start(spoken, soon)
     const { provider, leave, hears } = await send()

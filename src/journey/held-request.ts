@@ -76,6 +76,8 @@ export class HeldRequest {
   readonly #parts: JourneyParts
   readonly #held: HeldRequestInput
   #firstByteAtMs: number | null = null
+  /** The same moment by the process's own time, which never steps as clocks do: it is charged by. */
+  #headersSteadyMs: number | null = null
   #leftEarly = false
 
   constructor(parts: JourneyParts, held: HeldRequestInput) {
@@ -152,6 +154,7 @@ export class HeldRequest {
   /** Records that the first byte of the provider's answer has arrived. */
   firstByte(): void {
     this.#firstByteAtMs = this.#parts.clock.nowMs()
+    this.#headersSteadyMs = performance.now()
     this.request.record.firstByteAtMs = this.#firstByteAtMs
   }
 
@@ -217,8 +220,7 @@ export class HeldRequest {
 
   /** The time since the answer's headers arrived; zero before they have. */
   sinceHeadersMs(): number {
-    if (this.#firstByteAtMs === null) return 0
-    return Math.max(0, this.#parts.clock.nowMs() - this.#firstByteAtMs)
+    return this.#headersSteadyMs === null ? 0 : performance.now() - this.#headersSteadyMs
   }
 
   /**
