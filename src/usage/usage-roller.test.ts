@@ -105,6 +105,20 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await history.bench.close()
   })
 
+  test('a late request of a process that was killed before its next pass is rolled up by another, within as many passes as days', async () => {
+    const history = await UsageHistory.open(open)
+    const days = 4
+    await history.settle(await history.open(0, history.nowMs), finalOf(micros(1)))
+    history.wait(days * DAY_HOURS * HOUR_MS)
+    await history.roll()
+    await history.settle(await history.open(0, HISTORY_FROM_MS), finalOf(micros(1)))
+    const { roller, late } = rollerOf(history)
+    for (let passes = 0; passes < days; passes++) await roller.pass()
+    expect(late).toEqual([Math.floor(HISTORY_FROM_MS / HOUR_MS)])
+    await history.audit()
+    await history.bench.close()
+  })
+
   test('an hour that counts as rolled up no more is rolled up again by a process that had seen it rolled up', async () => {
     const history = await UsageHistory.open(open)
     const { roller } = rollerOf(history)

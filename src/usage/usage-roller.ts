@@ -60,6 +60,8 @@ export class UsageRoller {
   #rolledUntilDay: number | null = null
   /** Hours in which a clock that was far behind made ids, and for how many more passes they may get requests. */
   readonly #farHours = new Map<number, number>()
+  /** The day that the next pass looks back at; null: the last one before the watched hours. */
+  #lookBackDay: number | null = null
   /** Whether entries were added up since an hour was rolled, or since the start. */
   #hasSummed = false
 
@@ -92,11 +94,12 @@ export class UsageRoller {
     const closedHour = closedHourAt(nowMs)
     const watchedHour = watchedHourAt(nowMs)
     this.#watchFarHours(watchedHour)
-    await this.#unrollLate(watchedHour)
-    this.#lookAgainFrom(watchedHour)
     const requestHour = await requestHourFrom(store.reports, 0)
     if (requestHour === null) return 0
-    const firstHour = Math.floor(requestHour / DAY_HOURS) * DAY_HOURS
+    const lookBackDay = this.#takeLookBackDay({ requestHour, watchedHour })
+    await this.#unrollLate({ fromHour: watchedHour, lookBackDay })
+    this.#lookAgainFrom(watchedHour)
+    const firstHour = dayOf(requestHour) * DAY_HOURS
     const input = { store, nowMs, pause: this.#input.pause ?? ((tookMs) => this.#pause(tookMs)) }
     const hasSummed = this.#hasSummed
     // Until the pass is through: one that fails may have rolled hours.
@@ -130,7 +133,7 @@ export class UsageRoller {
 
   async #rollDays(input: RollInput, { firstHour }: ClosedHours): Promise<void> {
     const { reports } = input.store
-    const fromDay = Math.max(this.#rolledUntilDay ?? 0, Math.floor(firstHour / DAY_HOURS))
+    const fromDay = Math.max(this.#rolledUntilDay ?? 0, dayOf(firstHour))
     const hours = await rolledBetween(reports, { step: 'hour', from: fromDay * DAY_HOURS })
     const marked = await rolledBetween(reports, { step: 'day', from: fromDay })
     for (const day of wholeDays(hours)) {
@@ -142,9 +145,9 @@ export class UsageRoller {
   }
 
   /** No hold opens in a closed hour, unless a clock was set back: such an hour is rolled again. */
-  async #unrollLate(watchedHour: number): Promise<void> {
+  async #unrollLate(days: Omit<WatchedHours, 'farHours'>): Promise<void> {
     const { store, onLate } = this.#input
-    const watched = { fromHour: watchedHour, farHours: this.#farHours }
+    const watched = { ...days, farHours: this.#farHours }
     for (const hour of await lateHours(store.reports, watched)) {
       await unrollHour(store.db, hour)
       this.#lookAgainFrom(hour)
@@ -154,6 +157,25 @@ export class UsageRoller {
       if (passes > 1) this.#farHours.set(hour, passes - 1)
       else this.#farHours.delete(hour)
     }
+  }
+
+  /**
+   * An earlier day than the watched hours, each in its turn from the newest to the oldest: a process that knew of a late
+   * request may have been killed before its next pass.
+   */
+  #takeLookBackDay({
+    requestHour,
+    watchedHour,
+  }: {
+    readonly requestHour: number
+    readonly watchedHour: number
+  }): number | null {
+    const firstDay = dayOf(requestHour)
+    const lastDay = dayOf(watchedHour)
+    if (lastDay < firstDay) return null
+    const day = Math.min(this.#lookBackDay ?? lastDay, lastDay)
+    this.#lookBackDay = day > firstDay ? day - 1 : null
+    return day
   }
 
   /** A clock that was behind for a short while, as after a machine was frozen, has made ids of hours that nobody watches. */
@@ -167,7 +189,7 @@ export class UsageRoller {
 
   /** That an hour and its day are rolled is not known any more: another took it back, or the database that went back. */
   #lookAgainFrom(hour: number): void {
-    const day = Math.floor(hour / DAY_HOURS)
+    const day = dayOf(hour)
     if (this.#rolledUntilHour !== null)
       this.#rolledUntilHour = Math.min(this.#rolledUntilHour, hour)
     if (this.#rolledUntilDay !== null) this.#rolledUntilDay = Math.min(this.#rolledUntilDay, day)
@@ -231,6 +253,8 @@ interface WatchedHours {
   readonly fromHour: number
   /** Earlier ones. */
   readonly farHours: ReadonlyMap<number, unknown>
+  /** All of this day too; null: of none. */
+  readonly lookBackDay: number | null
 }
 
 /**
@@ -239,12 +263,13 @@ interface WatchedHours {
  */
 async function lateHours(
   db: Kysely<Tables>,
-  { fromHour, farHours }: WatchedHours,
+  { fromHour, farHours, lookBackDay }: WatchedHours,
 ): Promise<readonly number[]> {
-  const dayOf = (hour: number) => Math.floor(hour / DAY_HOURS)
   const fromDay = dayOf(fromHour)
   const rolled = new Map(await rolledBetween(db, { step: 'hour', from: fromDay * DAY_HOURS }))
-  for (const day of new Set([...farHours.keys()].map(dayOf))) {
+  const earlierDays = new Set([...farHours.keys()].map(dayOf))
+  if (lookBackDay !== null) earlierDays.add(lookBackDay)
+  for (const day of earlierDays) {
     const hours = { from: day * DAY_HOURS, until: (day + 1) * DAY_HOURS }
     for (const each of await rolledBetween(db, { step: 'hour', ...hours })) rolled.set(...each)
   }
@@ -253,9 +278,14 @@ async function lateHours(
   for (const [hour, requests] of rolled) {
     const present = await countRequests(db, hour)
     if (present < requests) pruned.add(dayOf(hour))
-    if (present > requests && (hour >= fromHour || farHours.has(hour))) late.push(hour)
+    const isWatched = hour >= fromHour || dayOf(hour) === lookBackDay || farHours.has(hour)
+    if (present > requests && isWatched) late.push(hour)
   }
   return late.filter((hour) => !pruned.has(dayOf(hour)))
+}
+
+function dayOf(hour: number): number {
+  return Math.floor(hour / DAY_HOURS)
 }
 
 function firstMissing(numbers: ReadonlyMap<number, unknown>, from: number): number {
@@ -268,7 +298,7 @@ function firstMissing(numbers: ReadonlyMap<number, unknown>, from: number): numb
 function wholeDays(hours: ReadonlyMap<number, unknown>): readonly number[] {
   const counts = new Map<number, number>()
   for (const hour of hours.keys()) {
-    const day = Math.floor(hour / DAY_HOURS)
+    const day = dayOf(hour)
     counts.set(day, (counts.get(day) ?? 0) + 1)
   }
   const whole = [...counts].filter(([, count]) => count === DAY_HOURS).map(([day]) => day)
