@@ -148,7 +148,11 @@ async function serve(
     telemetryParts.readiness.checks({
       isDraining,
       isAlive: served.isAlive,
-      pricesRefreshedAtMs: () => catalog.refreshedAtMs,
+      pricesRefreshedAtMs() {
+        // A gateway that is not ready gets no requests, which would have it catch up.
+        refreshers.catchUp()
+        return catalog.refreshedAtMs
+      },
     })
   const serving = await openServing(wiring, {
     served,

@@ -81,7 +81,8 @@ export async function openCatalog(
   const { config, configured, clock, closing } = wiring
   const settings = { ...catalogSettingsOf(config), aliases: configured.aliases }
   const claimants = [...upstreams.values()].map(({ upstream }) => upstream.claimant)
-  const catalog = new Catalog({ clock, settings, upstreams: claimants })
+  const onStale = (upstream: string): void => refreshers.catchUp(upstream)
+  const catalog = new Catalog({ clock, settings, upstreams: claimants, onStale })
   const catalogStore = createCatalogStore(store.db)
   await catalogStore.keepOnly([...upstreams.keys()])
   const unlisted = new Set(upstreams.keys())

@@ -105,6 +105,29 @@ describe('a refresh', () => {
   })
 })
 
+test('prices that requests ran at while the store took none are stored with the next refresh that it takes', async () => {
+  let isDown = true
+  const saved: string[] = []
+  const process = startProcess({
+    store: {
+      load: async () => null,
+      async save({ snapshots }) {
+        if (isDown) throw new Error('disk full')
+        saved.push(...snapshots.map(({ id }) => id))
+      },
+    },
+  })
+  const ranAt: string[] = []
+  for (const price of ['0.000003', '0.000004', '0.000005']) {
+    isDown = price !== '0.000005'
+    await refreshWith(process, upstreamList(priced(price)))
+    ranAt.push(process.catalog.offerFor('acme/sage-pro', 'chat').priceSnapshotId)
+  }
+  expect(saved).toEqual(ranAt)
+  await process.refresher.refreshNow()
+  expect(saved).toEqual([...ranAt, ranAt[2]])
+})
+
 describe('a price', () => {
   test('that falls a hundredfold is believed at the third refresh, and named until then', async () => {
     const process = startProcess()
@@ -308,6 +331,37 @@ describe('the repetition', () => {
     await stopped
     expect(process.outcomes.map(({ kind }) => kind)).toEqual(['refreshed'])
     expect(process.timers.size).toBe(0)
+  })
+
+  test('begins at once at the first look-up after the clock stepped forward over an hour, and the prices are good again', async () => {
+    const process = startProcess()
+    process.refresher.start()
+    await process.refresher.refreshNow()
+    process.world.nowMs += 2 * DEFAULT_CATALOG_SETTINGS.pricesStaleAfterMs
+    expect(() => inputPrice(process)).toThrow('have not been refreshed for over an hour')
+    expect(process.fetches()).toBe(2)
+    // Joins the one that has begun.
+    await process.refresher.refreshNow()
+    expect(process.fetches()).toBe(2)
+    expect(inputPrice(process)).toBe(3_000_000n)
+    expect(process.timers.size).toBe(1)
+    await process.refresher.stop()
+  })
+
+  test('asks a failing upstream once after such a step, however many look-ups find its prices stale', async () => {
+    const process = startProcess()
+    process.refresher.start()
+    await process.refresher.refreshNow()
+    process.world.answer = null
+    process.world.nowMs += 2 * DEFAULT_CATALOG_SETTINGS.pricesStaleAfterMs
+    expect(() => inputPrice(process)).toThrow(Problem)
+    expect(process.fetches()).toBe(2)
+    await process.refresher.refreshNow()
+    for (let lookUp = 0; lookUp < 3; lookUp++) {
+      expect(() => inputPrice(process)).toThrow(Problem)
+    }
+    await process.refresher.stop()
+    expect(process.fetches()).toBe(2)
   })
 
   test('has only one timer, also with refreshes on demand in between', async () => {

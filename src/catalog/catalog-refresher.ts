@@ -78,6 +78,8 @@ interface CatalogRefresherInput {
 const FIRST_RETRY_DIVISOR = 10
 // An upstream that fails this many times in a row is not asked for further flat prices this time.
 const IMAGE_PRICE_FAILURES_MAX = 3
+// A timer that is later than this was set before the clock stepped forward.
+const TIMER_LATE_MS_MAX = 10_000
 
 /**
  * Keeps a catalog in step with one upstream, and the store in step with the catalog. Nothing runs before
@@ -91,7 +93,11 @@ export class CatalogRefresher {
   #repeating = false
   #tried = false
   #cancelTimer: () => void = () => {}
+  /** When the timer runs, unless the clock steps. */
+  #timerRunsAtMs = Number.POSITIVE_INFINITY
   #failuresInARow = 0
+  /** Prices that requests may have been held and charged at, which the store could not take yet, by ID. */
+  readonly #unsaved = new Map<string, ReturnType<typeof snapshotOf>>()
 
   constructor(input: CatalogRefresherInput) {
     this.#input = input
@@ -147,6 +153,14 @@ export class CatalogRefresher {
     return this.#underWay
   }
 
+  /**
+   * Refreshes at once if the next refresh should have begun by now: the clock stepped forward, or the machine slept, and
+   * timers take no notice of either.
+   */
+  catchUp(): void {
+    if (this.#input.clock.nowMs() > this.#timerRunsAtMs + TIMER_LATE_MS_MAX) void this.refreshNow()
+  }
+
   /** Models with a figure whose steep fall is not believed yet. */
   get doubtedIds(): readonly string[] {
     const { catalog, settings } = this.#input
@@ -160,6 +174,7 @@ export class CatalogRefresher {
   async stop(): Promise<void> {
     this.#repeating = false
     this.#cancelTimer()
+    this.#timerRunsAtMs = Number.POSITIVE_INFINITY
     await this.#underWay
   }
 
@@ -181,16 +196,19 @@ export class CatalogRefresher {
 
   #scheduleNext(): void {
     this.#cancelTimer()
+    this.#timerRunsAtMs = Number.POSITIVE_INFINITY
     if (!this.#repeating) return
-    const { settings, startTimer = startUnrefTimer, random = Math.random } = this.#input
+    const { settings, clock, startTimer = startUnrefTimer, random = Math.random } = this.#input
     const usualMs = settings.catalogRefreshMs
     const delayMs =
       this.#failuresInARow === 0
         ? usualMs
         : Math.min(usualMs, (usualMs / FIRST_RETRY_DIVISOR) * 2 ** (this.#failuresInARow - 1))
     // Up to a tenth earlier or later, so that many instances do not ask in the same second.
+    const spreadMs = Math.round(delayMs * (0.9 + 0.2 * random()))
+    this.#timerRunsAtMs = clock.nowMs() + spreadMs
     this.#cancelTimer = startTimer({
-      delayMs: Math.round(delayMs * (0.9 + 0.2 * random())),
+      delayMs: spreadMs,
       run: () => void this.refreshNow(),
     })
   }
@@ -281,6 +299,10 @@ export class CatalogRefresher {
         written: this.#written(modelId),
       })
     }
+    for (const row of rows) {
+      const snapshot = snapshotOf(row, refreshedAtMs)
+      if (!this.#unsaved.has(snapshot.id)) this.#unsaved.set(snapshot.id, snapshot)
+    }
     try {
       await store.save({
         upstream: settings.upstream,
@@ -288,8 +310,9 @@ export class CatalogRefresher {
         place,
         refreshedAtMs,
         models: rows.map(encode),
-        snapshots: rows.map((row) => snapshotOf(row, refreshedAtMs)),
+        snapshots: [...this.#unsaved.values()],
       })
+      this.#unsaved.clear()
       return null
     } catch (error) {
       return error

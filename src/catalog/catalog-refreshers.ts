@@ -48,6 +48,13 @@ export class CatalogRefreshers {
     }
   }
 
+  /** Has one upstream's refresher catch up, as {@link CatalogRefresher.catchUp}, or all. */
+  catchUp(upstream?: string): void {
+    for (const refresher of this.#refreshers) {
+      if (upstream === undefined || refresher.upstream === upstream) refresher.catchUp()
+    }
+  }
+
   /**
    * The first refresh of each. Resolves when all have ended; where one has succeeded, no more than `graceMs` after
    * it, so that an upstream that hangs keeps no server from starting: its models come when they come.

@@ -54,6 +54,7 @@ export class Catalog {
   readonly #clock: Clock
   readonly #settings: IndexSettings
   readonly #claims: Claims
+  readonly #onStale: (upstream: string) => void
   #index: CatalogIndex | null = null
 
   constructor(input: {
@@ -61,8 +62,11 @@ export class Catalog {
     readonly settings: IndexSettings
     /** In the order in which they take ids that several of them list. */
     readonly upstreams: readonly Claimant[]
+    /** Called for each look-up that finds prices of this upstream too old. Must not throw. Default: nothing. */
+    readonly onStale?: (upstream: string) => void
   }) {
     this.#clock = input.clock
+    this.#onStale = input.onStale ?? (() => {})
     this.#settings = input.settings
     this.#claims = new Claims(input.upstreams)
   }
@@ -107,6 +111,7 @@ export class Catalog {
     const row = model === null ? null : rowFor(model, endpoint)
     if (row === null) throw this.notFound(modelName, { param: 'model' })
     if (this.#clock.nowMs() - row.refreshedAtMs > this.#settings.pricesStaleAfterMs) {
+      this.#onStale(row.offer.upstream)
       throw new Problem('model_prices_stale')
     }
     return row.offer
