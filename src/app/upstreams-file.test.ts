@@ -211,7 +211,7 @@ aliases:
       'line 16: upstreams.c.models[0] has no id, and no upstream_id to make one from',
       'line 16: upstreams.c.models[0].context is "1.5": it must be a whole number, 1 to 1000000000',
       'line 17: upstreams.c.models[1].prices has no output price; a price of nothing is 0',
-      'line 20: upstreams.d.api_key names MISSING_KEY, which is not set in the environment',
+      'line 20: upstreams.d.api_key names MISSING_KEY, which is set neither in the environment nor in .env',
       expect.stringMatching(
         /^line 22: upstreams\.e has no api_key: write api_key: "\$.E_API_KEY."$/,
       ),
@@ -286,9 +286,11 @@ aliases:
   })
 })
 
-describe('docs/upstreams.md', () => {
-  const page = readFileSync(join(import.meta.dirname, '../../docs/upstreams.md'), 'utf8')
-  const sections = page
+describe('docs/upstreams.md and docs/moving.md', () => {
+  const docs = join(import.meta.dirname, '../../docs')
+  const sections = ['upstreams.md', 'moving.md']
+    .map((name) => readFileSync(join(docs, name), 'utf8'))
+    .join('\n')
     .split(/^## /m)
     .flatMap((section): readonly (readonly [string, string])[] => {
       const [title = ''] = section.split('\n')
@@ -296,7 +298,7 @@ describe('docs/upstreams.md', () => {
       return lines === undefined ? [] : [[title, lines]]
     })
 
-  test('has lines to paste for every server that it names', () => {
+  test('have lines to paste for every server that they name', () => {
     expect(sections.map(([title]) => title)).toEqual([
       'Several upstreams',
       'OpenRouter',
@@ -313,6 +315,7 @@ describe('docs/upstreams.md', () => {
       'LiteLLM',
       'Ollama',
       'LM Studio',
+      "From LiteLLM's proxy",
     ])
   })
 

@@ -236,7 +236,9 @@ function fromEnvironment(
   const name = SECRET.exec(text)?.[1]
   if (name === undefined) return text
   const secret = env[name] ?? ''
-  return secret === '' ? value.fault(`names ${name}, which is not set in the environment`) : secret
+  return secret === ''
+    ? value.fault(`names ${name}, which is set neither in the environment nor in .env`)
+    : secret
 }
 
 const OWN_HEADERS =
