@@ -25,7 +25,7 @@ let folder: string
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-deploy-'))
-  for (const name of ['bin', 'backups', 'data']) mkdirSync(join(folder, name))
+  for (const name of ['bin', 'data']) mkdirSync(join(folder, name))
   symlinkSync(join(ROOT, 'bin', 'tollgate.js'), join(folder, 'bin', 'tollgate'))
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
@@ -64,6 +64,7 @@ const BACKUP = join(ROOT, 'deploy', 'backup.sh')
 
 /** Leaves a copy in `backups` that was made that many days ago. */
 function leaveCopy(name: string, days: number): void {
+  mkdirSync(join(folder, 'backups'), { recursive: true })
   const file = join(folder, 'backups', name)
   writeFileSync(file, '')
   const madeAt = new Date(Date.now() - days * 86_400_000)
