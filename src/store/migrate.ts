@@ -80,8 +80,8 @@ function refuseOlder(version: number, migrations: readonly Migration[]): void {
   const first = migrations[0]?.number ?? 0
   if (version === 0 || version >= first) return
   throw new SchemaMismatch(
-    `the store has schema ${version}, of 0.1.0, and this program migrates none below ${first}: ` +
-      'start `tollgate serve` of 0.2.0 once, which migrates it, and then this program',
+    `the store has schema ${version}, and this program migrates none below ${first}, which is that of the ` +
+      'released 0.2.0: start `tollgate serve` of that release once, which migrates it, and then this program',
   )
 }
 

@@ -93,21 +93,21 @@ describe('migrations', () => {
     expect(MIGRATIONS.map(({ number }) => number)).toEqual(MIGRATIONS.map((_, place) => place + 26))
   })
 
-  test('do not begin with a store of 0.1.0, which is told to go through 0.2.0', async () => {
-    const { db } = await open()
-    await db.deleteFrom('migrations').execute()
-    await db
-      .insertInto('migrations')
-      .values({ number: 13, name: 'deposits', applied_at_ms: 1 })
-      .execute()
-    for (const migrateStore of ['ifEmpty', 'always'] as const) {
-      await expect(open({ migrateStore })).rejects.toThrow(
-        'the store has schema 13, of 0.1.0, and this program migrates none below 26: ' +
-          'start `tollgate serve` of 0.2.0 once, which migrates it, and then this program',
-      )
-    }
-    expect(await readdir(folder)).not.toContainEqual(expect.stringContaining('before'))
-  })
+  test.each([13, 20])(
+    'do not begin with schema %d, of 0.1.0 or a checkout before 0.2.0, which is told to go through 0.2.0',
+    async (number) => {
+      const { db } = await open()
+      await db.deleteFrom('migrations').execute()
+      await db.insertInto('migrations').values({ number, name: 'old', applied_at_ms: 1 }).execute()
+      for (const migrateStore of ['ifEmpty', 'always'] as const) {
+        await expect(open({ migrateStore })).rejects.toThrow(
+          `the store has schema ${number}, and this program migrates none below 26, which is that of the released 0.2.0: ` +
+            'start `tollgate serve` of that release once, which migrates it, and then this program',
+        )
+      }
+      expect(await readdir(folder)).not.toContainEqual(expect.stringContaining('before'))
+    },
+  )
 
   test('do no harm when they run again, or in several processes at once', async () => {
     // However long the others take.
