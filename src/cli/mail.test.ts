@@ -47,11 +47,17 @@ test('an invitation is mailed, with the link that is printed', async () => {
   const invite = ['user', 'invite', 'eve@example.org', '--account', account, '--mail']
   const { exitCode, out, notes } = await line.run(...invite)
   expect([exitCode, notes]).toEqual([0, expect.stringContaining('emailed to eve@example.org')])
+  expect(notes).not.toContain('send it to the person')
   const { to, text, html } = await box.mail(0)
   expect(to).toEqual(['eve@example.org'])
   expect(text).toContain(out.trim())
   expect(text).toContain('use the account "<b>Ada</b>"')
   expect(html).not.toContain('<b>')
+})
+
+test('an invitation that is not mailed says to send the link', async () => {
+  const { exitCode, notes } = await line.run('user', 'invite', 'eve@example.org', '--operator')
+  expect([exitCode, notes]).toEqual([0, expect.stringContaining('send it to the person')])
 })
 
 test('an invitation that can not be mailed is printed, and says so', async () => {

@@ -88,6 +88,8 @@ interface OwnCommand {
 export interface Shown {
   readonly out: string | FittingTable
   readonly note?: string
+  /** A remark for an operation that sent no email. */
+  readonly noteUnsent?: string
   /** Why the command exits with 1 although the operation succeeded, also with `--json`. */
   readonly failure?: string
 }
@@ -146,10 +148,11 @@ function commandOf(input: CommandInput, row: OperationCommand): Command {
       }
       const answered = await run().catch((error: unknown) => rethrowTyped(error, { row, isJson }))
       const isText = answered.body instanceof Readable
-      const { out, note, failure } = await row.show(answered)
+      const { out, note, noteUnsent, failure } = await row.show(answered)
       const shown = typeof out === 'string' ? out : out(terminal.columnsMax)
       terminal.out(isJson && !isText ? JSON.stringify(answered.body) : shown)
       if (note !== undefined && !isJson) terminal.note(note)
+      if (noteUnsent !== undefined && letters.length === 0 && !isJson) terminal.note(noteUnsent)
       await sendLetters(input, letters)
       if (failure !== undefined) throw new CommandFailure(failure)
     })

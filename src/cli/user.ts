@@ -10,11 +10,12 @@ const LOOPBACK = /^https?:\/\/(?:localhost|127\.|\[::1\])/
 
 const showLink = show(linkShape, ({ url, expires_at }) => ({
   out: url,
-  note: `The link works once, until ${moment(expires_at)}. Only you have seen it: send it to the person.${
+  note: `The link works once, until ${moment(expires_at)}.${
     LOOPBACK.test(url)
       ? '\nIt works only on this machine: set TOLLGATE_PUBLIC_URL to the address of the page for people elsewhere.'
       : ''
   }`,
+  noteUnsent: 'Only you have seen it: send it to the person.',
 }))
 
 const showRemoval = show(removalShape, ({ email, user, operator, account_ids, invitations }) => {
