@@ -7,7 +7,7 @@ import { listStoreGaps, recordStoreGap, removeOldMarks } from '../ledger/store-g
 import { parseDatabaseUrl } from '../store/database-url.ts'
 import type { StoreGapRow } from '../store/gap-tables.ts'
 import { openStore } from '../store/open-store.ts'
-import { refuseSharedSessions } from '../store/postgres/shared-sessions.ts'
+import { refuseSharedSessions } from '../store/postgres/postgres-servers.ts'
 import { claimUpstream } from '../store/settings.ts'
 import { acquireServeLock } from '../store/sqlite/sqlite-connection.ts'
 import type { Store } from '../store/store.ts'

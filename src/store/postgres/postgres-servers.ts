@@ -1,5 +1,6 @@
 import { Client, type ClientConfig, types } from 'pg'
-import { NotSent, type StoreFault } from '../store-failure.ts'
+import { NotSent, type StoreFault, StoreUnavailable } from '../store-failure.ts'
+import { postgresFailure } from './postgres-failure.ts'
 import { type PostgresServer, readPostgresUrl } from './postgres-url.ts'
 
 /** How long to wait for a connection, over all servers. */
@@ -65,7 +66,7 @@ export class PostgresServers {
 
   /**
    * Connects to the server that takes writes: each is asked in its turn, from the one that answered last. A standby says
-   * that it is read-only, as does a server that was made so. Rejects with `NotSent` where none takes writes.
+   * that it is read-only, as does a server that was made so. Rejects with `NotSent` if none takes writes.
    */
   async connect(input: ConnectInput): Promise<ServerConnection> {
     const untilMs = performance.now() + CONNECT_MS_MAX
@@ -176,4 +177,44 @@ export async function endConnection(client: Client): Promise<void> {
   const timer = setTimeout(() => dropConnection(client), END_MS_MAX)
   await client.end().catch(() => {})
   clearTimeout(timer)
+}
+
+// A pooler mostly takes the session that was used last, unless others come between.
+const LOOKS = 3
+
+/**
+ * Rejects with `StoreUnavailable` if connections that are open at once share a session of the server, as behind a
+ * pooler that gives each transaction whichever session is free. Settings of a connection, such as that its commits are
+ * on the server's disk, would be those of any session. Rejects with `NotSent` if the database does not answer.
+ */
+export async function refuseSharedSessions(url: string): Promise<void> {
+  const servers = new PostgresServers(url)
+  const opened: ServerConnection[] = []
+  try {
+    for (let count = 0; count < 2; count++) {
+      opened.push(await servers.connect({ driver: {}, settings: 'select 1' }))
+    }
+    const [one, other] = opened
+    if (one === undefined || other === undefined) return
+    for (let look = 0; look < LOOKS; look++) {
+      const serverPid = await serverPidOf(one.client)
+      await other.client.query('begin')
+      const isShared = (await serverPidOf(other.client)) === serverPid
+      await other.client.query('rollback')
+      if (isShared) throw new StoreUnavailable(`${one.serverName} ${SHARES}`)
+    }
+  } catch (error) {
+    // A pooler that takes no transactions refuses `begin`.
+    throw postgresFailure(error, opened[0]?.serverName ?? 'the database')
+  } finally {
+    await Promise.all(opened.map(({ client }) => endConnection(client)))
+  }
+}
+
+const SHARES =
+  'is a pooler that gives each transaction another session. Let it keep a session for each connection (pool_mode = session)'
+
+async function serverPidOf(client: Client): Promise<number | undefined> {
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+  return rows[0]?.pid
 }

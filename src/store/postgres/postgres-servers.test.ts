@@ -3,7 +3,7 @@ import { createPostgresDatabase } from '../testing/postgres.ts'
 import { startSeveringProxy } from '../testing/severing-proxy.ts'
 import { startSharingPooler } from '../testing/sharing-pooler.ts'
 import type { TestDatabase } from '../testing/test-databases.ts'
-import { refuseSharedSessions } from './shared-sessions.ts'
+import { refuseSharedSessions } from './postgres-servers.ts'
 
 let database: TestDatabase
 
