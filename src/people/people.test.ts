@@ -1,136 +1,26 @@
-import { randomFillSync } from 'node:crypto'
 import { sql } from 'kysely'
-import { TOTP } from 'otpauth'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createLedger } from '../ledger/engines/create-ledger.ts'
 import { openStore } from '../store/open-store.ts'
 import type { Store } from '../store/store.ts'
 import { createMadeSqliteFile, MADE_DATABASES } from '../store/testing/test-databases.ts'
-import { type StartTimer, systemClock } from '../vocabulary/clock.ts'
-import { createIdSource } from '../vocabulary/ids.ts'
+import { systemClock } from '../vocabulary/clock.ts'
 import type { Problem } from '../vocabulary/problem.ts'
-import { listFactors } from './factors/own-factors.ts'
 import { makeLink } from './links.ts'
-import { makeScryptPasswords, type Passwords } from './passwords.ts'
-import { People } from './people.ts'
-import type { NewSession, SignedIn } from './sessions.ts'
-import { PasskeyDevice } from './testing/passkey-device.ts'
+import type { Passwords } from './passwords.ts'
+import { ADA, IDS, PASSWORDS, Place, peopleOf, VISITOR } from './testing/place.ts'
 import { findUser, lockPassword, setPasswordHash } from './users.ts'
 
-const ADA = { email: 'ada@example.org', password: 'correct horse battery' } as const
 const OTHER = 'another horse battery'
 const THIRD = 'a third horse battery'
-const VISITOR = { address: '192.0.2.1', agent: 'Test browser', known: null }
-const IDS = createIdSource({
-  clock: systemClock,
-  fillRandom: (bytes) => void randomFillSync(bytes),
-})
 
 let closing: (() => Promise<unknown>)[] = []
-const PASSWORDS = makeScryptPasswords({ N: 1_024, r: 16 })
-
-/** Runs once, after a password was checked and before anything follows from it. */
-let afterCheck: (() => Promise<unknown>) | null = null
 
 afterEach(async () => {
   for (const close of closing.toReversed()) await close()
   closing = []
-  afterCheck = null
 })
 
-function peopleOf(store: Store, passwords: Passwords = PASSWORDS, startTimer?: StartTimer): People {
-  return new People({
-    ...store,
-    clock: systemClock,
-    ids: IDS,
-    joinsFirstAccount: false,
-    signUp: null,
-    passwords,
-    startTimer,
-  })
-}
-
-/** A store in which the first operator, Ada, is signed in. */
-class Place {
-  readonly store: Store
-  readonly people: People
-  readonly ada: SignedIn
-
-  private constructor(store: Store, people: People, ada: SignedIn) {
-    this.store = store
-    this.people = people
-    this.ada = ada
-  }
-
-  static async open(url: string): Promise<Place> {
-    const store = await openStore({ url })
-    closing.push(() => store.close())
-    const people = peopleOf(store, {
-      ...PASSWORDS,
-      async isRight(checked) {
-        const isRight = await PASSWORDS.isRight(checked)
-        const happens = afterCheck
-        afterCheck = null
-        await happens?.()
-        return isRight
-      },
-    })
-    const link = await makeLink({ ...store, clock: systemClock, ids: IDS }, { kind: 'setup' })
-    const made = await people.setUp({ linkText: link.text, name: 'Ada', ...ADA }, VISITOR)
-    const ada = await people.sessions.find(made.sessionToken)
-    if (ada === null) throw new Error('Ada is not signed in')
-    return new Place(store, people, ada)
-  }
-
-  signIn(password: string): Promise<NewSession> {
-    return this.people.signIn({ email: ADA.email, password }, VISITOR)
-  }
-
-  change(currentPassword: string, password: string): Promise<void> {
-    const change = { signedIn: this.ada, currentPassword, password }
-    return this.people.changePassword(change, VISITOR)
-  }
-
-  /** The text of a new link that resets Ada's password. */
-  async resetLink(): Promise<string> {
-    const { id: userId } = this.ada.user
-    const parts = { ...this.store, clock: systemClock, ids: IDS }
-    return (await makeLink(parts, { kind: 'reset', userId })).text
-  }
-
-  async reset(linkText: string, password: string): Promise<NewSession> {
-    return this.people.resetPassword({ linkText, password }, VISITOR)
-  }
-
-  /** Gives Ada an authenticator app. Returns its code of the next 30 seconds, and recovery codes. */
-  async addApp() {
-    const { secret } = this.people.factorSetup.beginApp(this.ada.user)
-    const app = new TOTP({ secret })
-    const code = app.generate()
-    const { recoveryCodes } = await this.people.factorSetup.addApp({
-      signedIn: this.ada,
-      secret,
-      code,
-    })
-    return { next: app.generate({ timestamp: Date.now() + 30_000 }), recoveryCodes }
-  }
-
-  /** Gives Ada a passkey. */
-  async addPasskey(): Promise<PasskeyDevice> {
-    const device = new PasskeyDevice(SITE)
-    const asked = await this.people.factorSetup.beginPasskey(this.ada, SITE)
-    const answer = device.make(asked)
-    const added = { signedIn: this.ada, site: SITE, name: 'A key', answer }
-    await this.people.factorSetup.addPasskey(added)
-    return device
-  }
-
-  async sessionIds(): Promise<readonly string[]> {
-    return (await this.people.sessions.list(this.ada)).map(({ id }) => id)
-  }
-}
-
-const SITE = { origin: 'https://gate.example.com', host: 'gate.example.com' }
 const NOT_SIGNED_IN = expect.objectContaining({ code: 'not_signed_in' })
 const WRONG = expect.objectContaining({ code: 'invalid_sign_in' })
 const BUSY = expect.objectContaining({ code: 'service_unavailable' })
@@ -143,96 +33,32 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     const database = await create()
     closing.push(() => database.remove())
     place = await Place.open(database.url)
+    closing.push(() => place.close())
   })
 
   test('a password that is changed while it is checked lets no one in', async () => {
-    afterCheck = () => place.change(ADA.password, OTHER)
+    place.afterCheck(() => place.change(ADA.password, OTHER))
     await expect(place.signIn(ADA.password)).rejects.toEqual(WRONG)
     expect(await place.sessionIds()).toEqual([place.ada.sessionId])
     await place.signIn(OTHER)
   })
 
   test('of two changes of a password at the same time, the first one holds', async () => {
-    afterCheck = () => place.change(ADA.password, OTHER)
+    place.afterCheck(() => place.change(ADA.password, OTHER))
     await expect(place.change(ADA.password, THIRD)).rejects.toEqual(NOT_SIGNED_IN)
     await place.signIn(OTHER)
   })
 
-  test('of many who show one code at the same time, one is let in', async () => {
-    const { next, recoveryCodes } = await place.addApp()
-    const { factors, sessions } = place.people
-    for (const code of [next, recoveryCodes?.[0] ?? '']) {
-      const tokens = await Promise.all([1, 2, 3, 4].map(() => place.signIn(ADA.password)))
-      const shown = await Promise.allSettled(
-        tokens.map(async ({ sessionToken }) => {
-          const waiting = await sessions.findWaiting(sessionToken)
-          if (waiting === null) throw new Error('no session waits')
-          return factors.letIn(waiting, { kind: 'code', code })
-        }),
-      )
-      expect(shown.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
-      const found = await Promise.all(tokens.map((first) => sessions.find(first.sessionToken)))
-      expect(found).toEqual(tokens.map(() => null))
-    }
-  })
-
-  test('what a passkey has signed lets in once, of many who show it at the same time', async () => {
-    const device = await place.addPasskey()
-    const { factors, sessions } = place.people
-    const { sessionToken } = await place.signIn(ADA.password)
-    expect(await sessions.find(sessionToken)).toBeNull()
-    const waiting = await sessions.findWaiting(sessionToken)
-    const asked = waiting === null ? null : await factors.challenge(waiting, SITE)
-    if (waiting === null || asked === null) throw new Error('no session waits for a passkey')
-    const proof = { kind: 'passkey', site: SITE, answer: device.sign(asked) } as const
-    const shown = await Promise.allSettled([1, 2, 3, 4].map(() => factors.letIn(waiting, proof)))
-    expect(shown.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
-    expect(await sessions.find(sessionToken)).toBeNull()
-  })
-
-  test('a session token from before the second factor was shown is worth nothing after it', async () => {
-    const { next: code, recoveryCodes } = await place.addApp()
-    const { factors, sessions } = place.people
-    const { sessionToken } = await place.signIn(ADA.password)
-    const waiting = await sessions.findWaiting(sessionToken)
-    if (waiting === null) throw new Error('no session waits')
-    const made = await factors.letIn(waiting, { kind: 'code', code })
-    const again = { kind: 'code', code: recoveryCodes?.[0] ?? '' } as const
-    await expect(factors.letIn(waiting, again)).rejects.toEqual(NOT_SIGNED_IN)
-    expect(await sessions.find(made.sessionToken)).toMatchObject({ sessionId: waiting.sessionId })
-    expect(await sessions.find(sessionToken)).toBeNull()
-    expect(await sessions.findWaiting(sessionToken)).toBeNull()
-  })
-
-  test('a session that ends before its passkey comes adds none', async () => {
-    const { user, sessionId } = place.ada
-    const asked = await place.people.factorSetup.beginPasskey(place.ada, SITE)
-    const answer = new PasskeyDevice(SITE).make(asked)
-    await place.people.sessions.end({ userId: user.id, sessionId })
-    const added = { signedIn: place.ada, site: SITE, name: 'A key', answer }
-    await expect(place.people.factorSetup.addPasskey(added)).rejects.toBeDefined()
-    expect(await listFactors(place.store.db, user.id)).toEqual([])
-  })
-
-  test('a password that is changed while an app is added leaves the session no app', async () => {
-    const { secret } = place.people.factorSetup.beginApp(place.ada.user)
-    const code = new TOTP({ secret }).generate()
-    await place.reset(await place.resetLink(), OTHER)
-    const adding = place.people.factorSetup.addApp({ signedIn: place.ada, secret, code })
-    await expect(adding).rejects.toEqual(NOT_SIGNED_IN)
-    await expect(place.signIn(OTHER)).resolves.toBeDefined()
-  })
-
   test('a session that ends while it changes the password leaves it as it was', async () => {
     const { user, sessionId } = place.ada
-    afterCheck = () => place.people.sessions.end({ userId: user.id, sessionId })
+    place.afterCheck(() => place.people.sessions.end({ userId: user.id, sessionId }))
     await expect(place.change(ADA.password, OTHER)).rejects.toEqual(NOT_SIGNED_IN)
     await place.signIn(ADA.password)
   })
 
   test('a reset while a password is changed is not undone by it', async () => {
     const linkText = await place.resetLink()
-    afterCheck = () => place.reset(linkText, OTHER)
+    place.afterCheck(() => place.reset(linkText, OTHER))
     await expect(place.change(ADA.password, THIRD)).rejects.toEqual(NOT_SIGNED_IN)
     await place.signIn(OTHER)
   })
@@ -243,7 +69,7 @@ describe.each(MADE_DATABASES)('on $engine', ({ create }) => {
     const { text: linkText } = await makeLink(parts, { ...invitation, membership: null })
     const accept = (password: string) =>
       place.people.acceptInvitation({ linkText, name: 'Ada', password }, VISITOR)
-    afterCheck = () => place.change(ADA.password, OTHER)
+    place.afterCheck(() => place.change(ADA.password, OTHER))
     await expect(accept(ADA.password)).rejects.toEqual(WRONG)
     await accept(OTHER)
   })
@@ -274,6 +100,7 @@ test('a sign-in waits for another process that is changing the password, and is 
   if (database === undefined) throw new Error('there is no PostgreSQL')
   closing.push(() => database.remove())
   const place = await Place.open(database.url)
+  closing.push(() => place.close())
   const { db } = place.store
   const user = await findUser(db, ADA.email)
   const changed = { userId: user?.id ?? '', passwordHash: 'another', nowMs: 0 }
@@ -367,6 +194,7 @@ describe('while the server is busy', () => {
     const database = await createMadeSqliteFile()
     closing.push(() => database.remove())
     place = await Place.open(database.url)
+    closing.push(() => place.close())
   })
 
   test('a sign-in that is refused because too many wait is no wrong password', async () => {
