@@ -156,28 +156,31 @@ function PurchaseRow({ purchase, onDecide }: PurchaseRowProps) {
       <td className="hide-s hide-m text-ink-2">
         <Time at={purchase.created_at} show={listTime} />
       </td>
-      <td className="num wide">
-        {isOpen && (
-          <span className="inline-flex gap-2">
-            <button
-              type="button"
-              className="btn"
-              aria-label={`Approve ${money(credit)} of ${name}`}
-              onClick={() => onDecide('credit')}
-            >
-              Approve
-            </button>
-            <button
-              type="button"
-              className="btn"
-              aria-label={`Dismiss ${money(credit)} of ${name}`}
-              onClick={() => onDecide('dismiss')}
-            >
-              Dismiss
-            </button>
-          </span>
-        )}
-      </td>
+      <td className="num wide">{isOpen && <Decide purchase={purchase} onDecide={onDecide} />}</td>
     </tr>
+  )
+}
+
+/** The buttons of a purchase that waits for a decision. */
+function Decide({ purchase: { account_name: name, credit }, onDecide }: PurchaseRowProps) {
+  return (
+    <span className="inline-flex gap-2">
+      <button
+        type="button"
+        className="btn"
+        aria-label={`Approve ${money(credit)} of ${name}`}
+        onClick={() => onDecide('credit')}
+      >
+        Approve
+      </button>
+      <button
+        type="button"
+        className="btn"
+        aria-label={`Dismiss ${money(credit)} of ${name}`}
+        onClick={() => onDecide('dismiss')}
+      >
+        Dismiss
+      </button>
+    </span>
   )
 }
