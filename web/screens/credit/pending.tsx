@@ -9,7 +9,7 @@ import { ago } from '../../format/time.ts'
 import { Failed, Stale } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useAccountId, useAccountName } from '../../shell/use-account.ts'
-import { byMethod, purchaseWords } from './purchase-words.ts'
+import { byMethod, NEXT_STEPS, purchaseWords } from './purchase-words.ts'
 
 /**
  * Purchases that may still become credit, and those that have while one looks on. `bought` is the purchase that
@@ -55,7 +55,7 @@ export function Pending({ bought }: { bought: string | null }) {
 function PendingItem({ purchase }: { purchase: PendingPurchase }) {
   const isOwner = useAccountName().role !== 'member'
   const { id, state } = purchase
-  const { word, tone, next } = purchaseWords(purchase)
+  const { word, tone } = purchaseWords(purchase)
   return (
     <li>
       <div className="min-w-0 flex-1">
@@ -66,7 +66,7 @@ function PendingItem({ purchase }: { purchase: PendingPurchase }) {
           </span>
           <span className={`chip ${tone}`}>{word}</span>
         </div>
-        <p>{next}</p>
+        <p>{NEXT_STEPS[state]}</p>
         {state === 'open' && id !== null && isOwner && <Continue purchaseId={id} />}
       </div>
     </li>

@@ -5,37 +5,19 @@ type Reversal = NonNullable<Purchase['reversal']>
 interface StateWords {
   readonly word: string
   readonly tone: 'good' | 'wait' | 'bad' | 'info' | 'off'
-  /** The next step, for its account. */
-  readonly next: string
 }
 
 const WORDS: Readonly<Partial<Record<string, StateWords>>> = {
-  open: { word: 'Not paid yet', tone: 'info', next: 'It becomes credit as soon as it is paid.' },
-  confirming: {
-    word: 'Confirming',
-    tone: 'info',
-    next: 'It becomes credit once its block is final.',
-  },
-  credited: { word: 'Credited', tone: 'good', next: 'Its credit was added.' },
-  expired: { word: 'Expired', tone: 'off', next: 'It was not paid in time.' },
-  held: {
-    word: 'Paid, being checked',
-    tone: 'wait',
-    next: 'The operator is checking this payment. No action is needed.',
-  },
-  below_minimum: {
-    word: 'Too small',
-    tone: 'wait',
-    next: 'It is below the minimum. The operator decides whether it is credited.',
-  },
-  dismissed: {
-    word: 'Dismissed',
-    tone: 'off',
-    next: 'The operator decided that it adds no credit.',
-  },
+  open: { word: 'Not paid yet', tone: 'info' },
+  confirming: { word: 'Confirming', tone: 'info' },
+  credited: { word: 'Credited', tone: 'good' },
+  expired: { word: 'Expired', tone: 'off' },
+  held: { word: 'Paid, being checked', tone: 'wait' },
+  below_minimum: { word: 'Too small', tone: 'wait' },
+  dismissed: { word: 'Dismissed', tone: 'off' },
 }
 
-/** A purchase's state as a word with its tone, and the next step. */
+/** A purchase's state as a word with its tone. */
 export function purchaseWords({
   state,
   reversal,
@@ -44,22 +26,22 @@ export function purchaseWords({
   readonly reversal: Reversal | null
 }): StateWords {
   if (state === 'credited' && reversal !== null) return REVERSAL_WORDS[reversal]
-  return WORDS[state] ?? { word: state, tone: 'info', next: '' }
+  return WORDS[state] ?? { word: state, tone: 'info' }
+}
+
+/** The next step of a pending purchase, by its state, for its account. */
+export const NEXT_STEPS: Readonly<Partial<Record<string, string>>> = {
+  open: 'It becomes credit as soon as it is paid.',
+  confirming: 'It becomes credit once its block is final.',
+  held: 'The operator is checking this payment. No action is needed.',
+  below_minimum: 'It is below the minimum. The operator decides whether it is credited.',
 }
 
 /** What refunds and disputes have done to a purchase. */
 export const REVERSAL_WORDS: Readonly<Record<Reversal, StateWords>> = {
-  refunded: { word: 'Refunded', tone: 'off', next: 'Its credit was removed.' },
-  partly_refunded: {
-    word: 'Partly refunded',
-    tone: 'off',
-    next: 'A part of its credit was removed.',
-  },
-  disputed: {
-    word: 'Disputed',
-    tone: 'bad',
-    next: 'Its credit was removed. It is added again if the dispute is won.',
-  },
+  refunded: { word: 'Refunded', tone: 'off' },
+  partly_refunded: { word: 'Partly refunded', tone: 'off' },
+  disputed: { word: 'Disputed', tone: 'bad' },
 }
 
 /** Below zero: credit was removed. */
