@@ -4,9 +4,8 @@ import { operatorActionShape } from '../operations/operator-desk.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { isRecordedMoney } from '../vocabulary/recorded-operation.ts'
 import { findActorIds } from './actors.ts'
-import { readId } from './ids.ts'
 import type { CommandGroup } from './operation-command.ts'
-import { listOptions, shownRows } from './rows.ts'
+import { accountOption, listOptions, shownRows } from './rows.ts'
 import { moment } from './table.ts'
 import { spanOptions } from './times.ts'
 
@@ -46,12 +45,7 @@ export const ACTION_COMMANDS: CommandGroup = {
       words: 'list changes by operators, admin tokens and commands, newest first',
       takes: [
         ...listOptions('actions', 'action ID'),
-        {
-          flags: '--account <account>',
-          words: 'only this account, acct_…',
-          to: 'query.account',
-          read: (text) => readId('acct', text),
-        },
+        accountOption('query.account'),
         {
           flags: '--by <names>',
           words:

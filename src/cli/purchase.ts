@@ -1,9 +1,9 @@
 import { adminPurchaseShape, listedPurchaseShape } from '../operations/purchases.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { PURCHASE_STATES, REVERSALS, type Reversal } from '../vocabulary/purchase.ts'
-import { idArgument, readId } from './ids.ts'
+import { idArgument } from './ids.ts'
 import { type CommandGroup, show } from './operation-command.ts'
-import { listOptions, shownRows } from './rows.ts'
+import { accountOption, listOptions, shownRows, stateOption } from './rows.ts'
 import { moment, table } from './table.ts'
 
 const PURCHASES = shownRows(listedPurchaseShape, {
@@ -58,17 +58,8 @@ export const PURCHASE_COMMANDS: CommandGroup = {
       words: 'list purchases, newest first',
       takes: [
         ...listOptions('all_purchases', 'purchase ID'),
-        {
-          flags: '--account <account>',
-          words: 'only this account, acct_…',
-          to: 'query.account_id',
-          read: (text) => readId('acct', text),
-        },
-        {
-          flags: '--state <states>',
-          words: `only these states, comma-separated: ${PURCHASE_STATES.join(', ')}`,
-          to: 'query.state',
-        },
+        accountOption('query.account_id'),
+        stateOption(PURCHASE_STATES),
         {
           flags: '--reversal <reversals>',
           words: `only these, comma-separated: ${REVERSALS.join(', ')}`,

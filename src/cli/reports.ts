@@ -6,6 +6,7 @@ import { usageReportShape } from '../operations/usage-report.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { idArgument, readId } from './ids.ts'
 import type { OperationCommand } from './operation-command.ts'
+import { accountOption } from './rows.ts'
 import { counted, fittingTable, table } from './table.ts'
 import { readSince, readSinceOrDate, SINCE_FORMS } from './times.ts'
 
@@ -44,12 +45,7 @@ export const USAGE_COMMAND: OperationCommand = {
       to: 'query.time_zone',
       fallback: 'UTC',
     },
-    {
-      flags: '--account <account>',
-      words: 'only this account, acct_…',
-      to: 'query.account',
-      read: (text) => readId('acct', text),
-    },
+    accountOption('query.account'),
     {
       flags: '--key <key>',
       words: 'only this API key, key_…',

@@ -1,9 +1,9 @@
 import { requestShape } from '../operations/requests.ts'
 import { parseDecimal, showMicros } from '../vocabulary/money.ts'
 import { REQUEST_STATES } from '../vocabulary/outcome.ts'
-import { idArgument, readId, readIds } from './ids.ts'
+import { idArgument, readIds } from './ids.ts'
 import { type CommandGroup, show } from './operation-command.ts'
-import { listOptions, shownRows } from './rows.ts'
+import { accountOption, listOptions, shownRows, stateOption } from './rows.ts'
 import { moment, table } from './table.ts'
 import { UsageFailure } from './terminal.ts'
 import { spanOptions } from './times.ts'
@@ -39,23 +39,14 @@ export const REQUEST_COMMANDS: CommandGroup = {
       words: 'list requests, newest first, with their holds and charges',
       takes: [
         ...listOptions('requests', 'request ID'),
-        {
-          flags: '--account <account>',
-          words: 'only this account, acct_…',
-          to: 'query.account',
-          read: (text) => readId('acct', text),
-        },
+        accountOption('query.account'),
         {
           flags: '--key <keys>',
           words: 'only these API keys, key_…, comma-separated',
           to: 'query.key',
           read: (text) => readIds('key', text),
         },
-        {
-          flags: '--state <states>',
-          words: `only these states, comma-separated: ${REQUEST_STATES.join(', ')}`,
-          to: 'query.state',
-        },
+        stateOption(REQUEST_STATES),
         {
           flags: '--model <models>',
           words: 'only these model IDs, comma-separated',

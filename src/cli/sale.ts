@@ -5,9 +5,8 @@ import { RescanFailed } from '../sale/chain/terms.ts'
 import { showMicros } from '../vocabulary/money.ts'
 import { type CommandInput, withStore } from './command-context.ts'
 import { addHelp } from './help-text.ts'
-import { readId } from './ids.ts'
 import { type CommandGroup, openSale, show } from './operation-command.ts'
-import { listOptions, shownRows } from './rows.ts'
+import { accountOption, listOptions, shownRows } from './rows.ts'
 import { counted, moment, table } from './table.ts'
 import { CommandFailure, UsageFailure } from './terminal.ts'
 
@@ -59,12 +58,7 @@ export const SALE_COMMANDS: CommandGroup = {
       words: 'list the deposit addresses that were given out, with their derivation paths',
       takes: [
         ...listOptions('deposit_addresses', 'chain and address'),
-        {
-          flags: '--account <account>',
-          words: 'only this account, acct_…',
-          to: 'query.account_id',
-          read: (text) => readId('acct', text),
-        },
+        accountOption('query.account_id'),
       ],
       help: `KEY is "this" for addresses of the current CHAIN_DEPOSIT_XPUB, and "another" for those
 of an earlier one. To collect the tokens, derive each address from its seed by its path.`,
