@@ -236,7 +236,8 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
         METADATA_OPTION,
         BILLING_OPTION,
       ],
-      help: 'Options that you leave out change nothing. The model lists of the keys also apply.',
+      help: `Options that you leave out change nothing. The model lists of the keys also
+apply.`,
       examples: [
         'tollgate account update acct_… --fee 2.5 --allowance 20/day',
         'tollgate account update acct_… --models-deny "acme/sage-pro,nova/*"',

@@ -30,17 +30,18 @@ export function copyCommand(input: CommandInput): Command {
     .option('--json', 'print JSON')
     .action((options: CopyOptions) => run(input, options))
   return addHelp(command, {
-    help: `The new store must be empty: a SQLite file that does not exist yet, or a PostgreSQL
-database without tables. One transaction copies, counts and audits all rows. If a step
-fails, nothing is copied, and the old store is unchanged.
+    help: `The new store must be empty: a SQLite file that does not exist yet, or a
+PostgreSQL database without tables. One transaction copies, counts and audits
+all rows. If a step fails, nothing is copied, and the old store is unchanged.
 
 To move a gateway, for example from SQLite to PostgreSQL:
   1. Stop \`tollgate serve\`.
   2. Run \`tollgate copy --to postgres://user@host/database\`.
-  3. Start \`tollgate serve\` with that DATABASE_URL. API keys and balances are unchanged.
+  3. Start \`tollgate serve\` with that DATABASE_URL. API keys and balances are
+     unchanged.
 
-You can copy while a server runs, but the copy lacks all later changes. Never serve from
-both stores: each would charge for the same credit.
+You can copy while a server runs, but the copy lacks all later changes. Never
+serve from both stores: each would charge for the same credit.
 
 Other users of this machine can read a password in --to. Set PGPASSWORD instead.
 docs/moving-stores.md describes each step.`,
@@ -199,9 +200,9 @@ export function backupCommand(input: CommandInput): Command {
       }),
     )
   return addHelp(command, {
-    help: `A backup is a whole store: DATABASE_URL=sqlite:<file> opens it, to audit it or to serve
-from it. It contains the hashes of keys and the secret of account tags: keep it as safe
-as the store. docs/deploy.md has a nightly backup.`,
+    help: `A backup is a whole store: DATABASE_URL=sqlite:<file> opens it, to audit it or
+to serve from it. It contains the hashes of keys and the secret of account tags:
+keep it as safe as the store. docs/deploy.md has a nightly backup.`,
     examples: [
       'tollgate backup backups/2027-01-31.db',
       'DATABASE_URL=sqlite:backups/2027-01-31.db tollgate audit',

@@ -40,14 +40,14 @@ test.each(COMMANDS.filter(([, command]) => takesSomething(command)))(
 )
 
 test.each(COMMANDS)(
-  '%s takes --json, and its help fits a terminal of 88 columns',
+  '%s takes --json, and its help fits a terminal of 80 columns',
   async (words) => {
     const { out } = await line.run(...words.split(' '), '--help')
     if (words !== 'serve') expect(out).toMatch(/^ {2}--json /m)
     // Arguments and options are wrapped to the width of the terminal.
     const [, below = ''] = out.split('-h, --help')
     expect(below).not.toBe('')
-    expect(below.split('\n').filter((text) => text.length > 88)).toEqual([])
+    expect(below.split('\n').filter((text) => text.length > 80)).toEqual([])
   },
 )
 

@@ -73,7 +73,8 @@ export const KEY_COMMANDS: CommandGroup = {
       help: 'Clients send the key as `Authorization: Bearer <key>` (docs/clients.md).',
       examples: [
         'tollgate key create acct_… --name laptop --limit 20 --expires 90d',
-        'tollgate key create acct_… --name ci --models-allow "nova/*" --allowance 5/day',
+        'tollgate key create acct_… --name ci --models-allow "nova/*"',
+        'tollgate key create acct_… --allowance 5/day',
       ],
       show: show(createdApiKeyShape, (made) => ({
         out: made.key,
@@ -109,7 +110,8 @@ export const KEY_COMMANDS: CommandGroup = {
       runs: 'changeKey',
       words:
         'change the name, expiry, models, notes or limits of an API key, from its next request on',
-      help: 'Options that you leave out change nothing. The model lists of the account also apply.',
+      help: `Options that you leave out change nothing. The model lists of the account also
+apply.`,
       examples: [
         'tollgate key update key_… --limit 50 --expires none',
         'tollgate key update key_… --models-allow "acme/*"',

@@ -45,7 +45,7 @@ export function tollgateProgram(input: ProgramInput): Command {
     ...input.commands.map((row) => operationCommand(input, row)),
     backupCommand(input),
     copyCommand(input),
-    helpCommand(input),
+    helpCommand(program),
   ]) {
     program.addCommand(command.helpGroup(headingOf(command.name())))
   }
@@ -76,24 +76,25 @@ function serveCommand({ serve }: ProgramInput): Command {
 }
 
 /** `tollgate help credit add`: as `tollgate credit add --help`. */
-function helpCommand(input: ProgramInput): Command {
+function helpCommand(program: Command): Command {
   return new Command('help')
     .description('show the help of a command')
     .argument('[command...]', 'the command; default: all commands')
-    .action(async (words: readonly string[]) => {
-      let command = tollgateProgram(input)
+    .action((words: readonly string[]) => {
+      let command = program
       for (const word of words) {
         const below = command.commands.find((each) => each.name() === word)
         if (below === undefined) return refuseUnknown(command, word)
         command = below
       }
-      await tollgateProgram(input).parseAsync([...words, '--help'], { from: 'user' })
+      command.outputHelp()
     })
 }
 
-const CONVENTIONS = `Commands work on the store, with or without a server running. DATABASE_URL says which
-store: by default ./data/tollgate.db, or ./data/simulator.db while no upstream is
-configured. Settings are read from the environment and from .env (docs/config.md).
+const CONVENTIONS = `Commands work on the store, with or without a server running. DATABASE_URL says
+which store: by default ./data/tollgate.db, or ./data/simulator.db while no
+upstream is configured. Settings are read from the environment and from .env
+(docs/config.md).
 In a checkout, type \`npx tollgate\` instead of \`tollgate\`.
 
 On a terminal, lists cut long names to fit. In a pipe, with --json and in \`show\`,
@@ -122,12 +123,13 @@ const SERVE_SETTINGS = `Settings are environment variables, or lines of a file n
   HOST=0.0.0.0                  the address; 127.0.0.1 by default
   UPSTREAM_BASE_URL=https://openrouter.ai/api/v1
                                 the provider; without it, the simulator answers
-  UPSTREAM_DIALECT=openai       or anthropic: that vendor's own API, at its own address
+  UPSTREAM_DIALECT=openai       or anthropic: that vendor's own API, at its own
+                                address
   UPSTREAM_API_KEY=sk-or-...    the gateway's own key there
   ADMIN_API_TOKEN=...           turns the admin API on; see /docs of the server
   DATABASE_URL=postgres://...   the store; a SQLite file in ./data by default
-docs/config.md has all settings. Ctrl-C waits for requests in flight; a second Ctrl-C
-does not.`
+docs/config.md has all settings. Ctrl-C waits for requests in flight; a second
+Ctrl-C does not.`
 
 const SERVE_EXAMPLES = ['tollgate serve', 'PORT=8788 tollgate serve']
 

@@ -94,9 +94,9 @@ export const REQUEST_COMMANDS: CommandGroup = {
           read: readCost,
         },
       ],
-      help: `The gateway settles requests itself: by the provider's record, or without a charge
-once its deadline has passed. Settle one by hand only if you know its cost from the
-provider; a cost of 0 charges nothing.`,
+      help: `The gateway settles requests itself: by the provider's record, or without a
+charge once its deadline has passed. Settle one by hand only if you know its
+cost from the provider; a cost of 0 charges nothing.`,
       examples: ['tollgate request settle req_… 0.0123'],
       show: show(requestShape, ({ charge }) => ({ out: `settled: charged ${showMicros(charge)}` })),
     },

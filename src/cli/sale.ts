@@ -60,8 +60,9 @@ export const SALE_COMMANDS: CommandGroup = {
         ...listOptions('deposit_addresses', 'chain and address'),
         accountOption('query.account_id'),
       ],
-      help: `KEY is "this" for addresses of the current CHAIN_DEPOSIT_XPUB, and "another" for those
-of an earlier one. To collect the tokens, derive each address from its seed by its path.`,
+      help: `KEY is "this" for addresses of the current CHAIN_DEPOSIT_XPUB, and "another" for
+those of an earlier one. To collect the tokens, derive each address from its
+seed by its path.`,
       examples: ['tollgate sale addresses --account acct_…'],
       show: ADDRESSES.page,
     },
@@ -77,7 +78,8 @@ of an earlier one. To collect the tokens, derive each address from its seed by i
           fallback: '30',
         },
       ],
-      help: 'Exits 0 if all payments agree, 1 if one differs. docs/selling.md says what it proves.',
+      help: `Exits 0 if all payments agree, 1 if one differs. docs/selling.md says what it
+proves.`,
       examples: ['tollgate sale check --days 7'],
       progress: (payments) => `compared ${counted(payments, 'purchase')}`,
       show: show(saleCheckShape, ({ checked, differences }) =>
@@ -104,8 +106,8 @@ function rescanCommand(input: CommandInput): Command {
     .requiredOption('--from-block <block>', 'the number of the first block')
     .option('--json', 'print JSON')
   return addHelp(command, {
-    help: `After a restored backup it credits deposits that the store lacks; a deposit is credited
-once. docs/selling.md says how to choose the block.`,
+    help: `After a restored backup it credits deposits that the store lacks; a deposit is
+credited once. docs/selling.md says how to choose the block.`,
     examples: ['tollgate sale rescan --from-block 21000000'],
   }).action(({ fromBlock, json }: { readonly fromBlock: string; readonly json?: true }) => {
     if (!/^\d{1,15}$/.test(fromBlock)) {
@@ -153,8 +155,8 @@ function replaceKeyCommand(input: CommandInput): Command {
     .description('give out new deposit addresses, of the current CHAIN_DEPOSIT_XPUB')
     .option('--json', 'print JSON')
   return addHelp(command, {
-    help: `Run it after you set another key, then start the server. Deposits at earlier addresses
-are credited as before: keep the earlier seed to collect them.`,
+    help: `Run it after you set another key, then start the server. Deposits at earlier
+addresses are credited as before: keep the earlier seed to collect them.`,
   }).action(({ json }: { readonly json?: true }) =>
     withStore(input, async (opened) => {
       const { chain } = await openSale(opened, input.settings())

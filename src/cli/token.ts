@@ -50,12 +50,14 @@ export const TOKEN_COMMANDS: CommandGroup = {
       ],
       help: `read        lists and shows everything, changes nothing
 keys        creates and changes accounts and API keys
-credit      adds and removes credit, creates codes, decides purchases, settles requests
+credit      adds and removes credit, creates codes, decides purchases, settles
+            requests
 everything  all of these, and users, tokens, webhooks and maintenance
 
 A token can do only what its scopes say: a shop that also lists its keys needs
 --scope read,keys.
-The admin API is on only while ADMIN_API_TOKEN is set; without it, no token works.`,
+The admin API is on only while ADMIN_API_TOKEN is set; without it, no token
+works.`,
       examples: ['tollgate token create --name shop --scope keys,credit --expires 90d'],
       show: show(createdAdminTokenShape, (made) => ({
         out: made.token,

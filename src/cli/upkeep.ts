@@ -27,8 +27,9 @@ export const AUDIT_COMMAND: OperationCommand = {
           failure: counted(audit.differences.length, 'difference'),
         },
   ),
-  help: `Exits 0 if every figure is exact, 1 if one differs by a micro-dollar. It only reads, and
-a server can run meanwhile. docs/troubleshooting.md says what to do about a difference.`,
+  help: `Exits 0 if every figure is exact, 1 if one differs by a micro-dollar. It only
+reads, and a server can run meanwhile. docs/troubleshooting.md says what to do
+about a difference.`,
 }
 
 // The ledger of a copy that lacks the latest requests is exact too: the newest request shows that.

@@ -14,8 +14,8 @@ const LIST: OperationCommand = {
   runs: 'listUpstreams',
   words: 'list the configured upstreams with their state, and the figures of the last 24 hours',
   takes: [],
-  help: `Only a running server knows of refused keys and of low credit: the page shows both, and
-\`tollgate upstream check\` asks each upstream.`,
+  help: `Only a running server knows of refused keys and of low credit: the page shows
+both, and \`tollgate upstream check\` asks each upstream.`,
   show: show(listShape(upstreamShape), ({ data: upstreams }) => ({
     out:
       upstreams.length === 0
@@ -59,8 +59,9 @@ export function upstreamCommand(input: CommandInput): Command {
       check(input, { only: name ?? null, spend, isJson: json === true }),
     )
   addHelp(checkCommand, {
-    help: `NOT OFFERED counts models that the gateway leaves out, with the reason below; SHADOWED
-counts models that an upstream before it also has. Exits 1 if one cannot be used.`,
+    help: `NOT OFFERED counts models that the gateway leaves out, with the reason below;
+SHADOWED counts models that an upstream before it also has. Exits 1 if one
+cannot be used.`,
     examples: ['tollgate upstream check', 'tollgate upstream check openai --spend'],
   })
   return command

@@ -53,12 +53,13 @@ request.unresolved  a request has no known cost a minute after its end
 purchase.reversed   a refund or dispute changed the credit of a purchase
 upstream.away       an upstream has listed no models for three refreshes
 audit.difference    an audit by the server found a figure that differs
-store.went_back     the database lost commits; the gateway booked again what it could
+store.went_back     the database lost commits; the gateway booked again what it
+                    could
 
-Each event is sent once, and again only after its condition has ended; each refund
-or dispute is sent once. The running server sends the messages, signed by the rules of
-Standard Webhooks, and retries for a day. docs/webhooks.md describes them and how to
-verify them.`
+Each event is sent once, and again only after its condition has ended; each
+refund or dispute is sent once. The running server sends the messages, signed by
+the rules of Standard Webhooks, and retries for a day. docs/webhooks.md
+describes them and how to verify them.`
 
 /** `tollgate webhook`: where events are sent. */
 export const WEBHOOK_COMMANDS: CommandGroup = {

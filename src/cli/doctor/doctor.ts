@@ -29,8 +29,9 @@ export function doctorCommand(input: DoctorInput): Command {
     .addHelpText(
       'after',
       `
-It changes no data, and nothing is billed. Run it in the folder of the server, as its
-user. Exits 0 if no check failed, 1 if one did; warnings alone do not count.`,
+It changes no data, and nothing is billed. Run it in the folder of the server,
+as its user. Exits 0 if no check failed, 1 if one did; warnings alone do not
+count.`,
     )
     .action(async (options: { readonly json?: true }) => {
       const findings = await findingsOf(input)
