@@ -88,16 +88,14 @@ const KNOWN = [
   'timeouts',
 ]
 
-interface OneUpstream {
-  readonly value: YamlValue
-  readonly claims: Claims
-  readonly input: UpstreamsFileInput
-}
-
 /** By position: its name, and where it stands. */
 async function readUpstream(
   name: string,
-  { value, claims, input }: OneUpstream,
+  {
+    value,
+    claims,
+    input,
+  }: { readonly value: YamlValue; readonly claims: Claims; readonly input: UpstreamsFileInput },
 ): Promise<UpstreamSettings | null> {
   const members = value.members(KNOWN)
   if (members === null) return null

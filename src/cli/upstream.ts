@@ -55,8 +55,11 @@ export function upstreamCommand(input: CommandInput): Command {
     .argument('[name]', 'the name of one upstream; default: all')
     .option('--spend', 'also pay for one token of the cheapest model of each')
     .option('--json', 'print JSON')
-    .action((name: string | undefined, { spend = false, json }: CheckOptions) =>
-      check(input, { only: name ?? null, spend, isJson: json === true }),
+    .action(
+      (
+        name: string | undefined,
+        { spend = false, json }: { readonly spend?: boolean; readonly json?: true },
+      ) => check(input, { only: name ?? null, spend, isJson: json === true }),
     )
   addHelp(checkCommand, {
     help: `NOT OFFERED counts models that the gateway leaves out, with the reason below;
@@ -65,11 +68,6 @@ cannot be used.`,
     examples: ['tollgate upstream check', 'tollgate upstream check openai --spend'],
   })
   return command
-}
-
-interface CheckOptions {
-  readonly spend?: boolean
-  readonly json?: true
 }
 
 interface CheckInput {

@@ -96,7 +96,15 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
     },
   })
   const routes = knownRoutesOf(app, formats)
-  const answerNotFound = ({ clientRequest, client, requestId }: Unknown): void =>
+  const answerNotFound = ({
+    clientRequest,
+    client,
+    requestId,
+  }: {
+    readonly clientRequest: IncomingMessage
+    readonly client: ServerResponse
+    readonly requestId: string
+  }): void =>
     answerProblem({
       clientRequest,
       client,
@@ -198,12 +206,6 @@ function nodeServer(input: NodeServerInput): Server {
   // Other expectations are ignored: Node would answer them without an error envelope.
   server.on('checkExpectation', onRequest)
   return server
-}
-
-interface Unknown {
-  readonly clientRequest: IncomingMessage
-  readonly client: ServerResponse
-  readonly requestId: string
 }
 
 /** Finds the error envelope of a URL: the format's at or below its path, OpenAI's elsewhere. */

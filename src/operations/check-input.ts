@@ -21,12 +21,9 @@ export function checkInput<Schema extends z.ZodType>(
   })
 }
 
-interface Fault {
-  readonly field: string
-  readonly message: string
-}
-
-function faultsOf(issue: z.core.$ZodIssue): readonly Fault[] {
+function faultsOf(
+  issue: z.core.$ZodIssue,
+): readonly { readonly field: string; readonly message: string }[] {
   const field = issue.path.map(String).join('.')
   if (issue.code !== 'unrecognized_keys') return [{ field, message: issue.message }]
   const inside = field === '' ? '' : `${field}.`

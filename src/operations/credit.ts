@@ -207,15 +207,13 @@ const CSV_COLUMNS: Readonly<Record<string, (entry: Entry) => CsvCell>> = {
   expires_at: ({ expiresAtMs }) => timeOrNull(expiresAtMs),
 }
 
-interface EntrySpan {
-  readonly fromMs: number | null
-  readonly toMs: number | null
-}
-
 /** Entries with the balance after each, a thousand at a time. Each part is read when the one before was taken. */
 async function* entryCsv(
   db: Store['db'],
-  { toMs, ...entries }: EntrySpan & { readonly accountId: string },
+  {
+    toMs,
+    ...entries
+  }: { readonly accountId: string; readonly fromMs: number | null; readonly toMs: number | null },
 ): AsyncGenerator<string> {
   yield csvLine([...Object.keys(CSV_COLUMNS), 'balance'])
   const limit = CSV_ROWS_AT_ONCE

@@ -90,15 +90,13 @@ function requestsMsMax(accountId: string | null): number {
   return accountId === null ? HOUR_MS : DAY_MS
 }
 
-interface Asked {
-  readonly account?: string | undefined
-  readonly key?: readonly string[] | undefined
-}
-
 /** The account in the query, or that of its keys. Throws Problem `invalid_parameter`: roll-ups have keys by account. */
 async function accountOf(
   db: Kysely<Tables>,
-  { account, key: apiKeyIds }: Asked,
+  {
+    account,
+    key: apiKeyIds,
+  }: { readonly account?: string | undefined; readonly key?: readonly string[] | undefined },
 ): Promise<string | null> {
   if (account !== undefined || apiKeyIds === undefined) return account ?? null
   const apiKeys = await getNamedKeys(db, { accountId: null, apiKeyIds })

@@ -190,13 +190,14 @@ class RowsByGroup {
   }
 }
 
-interface SumRows {
-  readonly step: UsageStep
-  readonly number: number
-  readonly rows: readonly UsageRow[]
-}
-
-function writeSums(input: RollInput, { step, number, rows }: SumRows): Promise<void> {
+function writeSums(
+  input: RollInput,
+  {
+    step,
+    number,
+    rows,
+  }: { readonly step: UsageStep; readonly number: number; readonly rows: readonly UsageRow[] },
+): Promise<void> {
   const table = step === 'hour' ? USAGE_HOURS : USAGE_DAYS
   const records = rows.map((row) => ({ ...row, [step]: number }))
   return writeRows(input, { table, rows: records, stepSql: `'${step}'`, numberColumn: step })

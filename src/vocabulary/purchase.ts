@@ -39,14 +39,16 @@ export const REVERSALS = [
   'disputed',
 ] as const
 
-interface Reversed {
+/** The effect of refunds and disputes on a purchase; null: none. A dispute outranks a refund of the same payment. */
+export function reversalOf({
+  creditMicros,
+  reversedMicros,
+  disputed,
+}: {
   readonly creditMicros: Micros
   readonly reversedMicros: Micros
   readonly disputed: boolean
-}
-
-/** What refunds and disputes have done to a purchase; null: nothing. A dispute outranks a refund of the same payment. */
-export function reversalOf({ creditMicros, reversedMicros, disputed }: Reversed): Reversal | null {
+}): Reversal | null {
   if (disputed) return 'disputed'
   if (reversedMicros === 0) return null
   return reversedMicros < creditMicros ? 'partly_refunded' : 'refunded'

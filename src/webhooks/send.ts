@@ -52,15 +52,13 @@ export async function sendMessage(input: SendInput): Promise<AttemptEnd> {
   }
 }
 
-interface Post {
-  readonly url: URL
-  readonly pinned: PinnedAddress
-  readonly signal: AbortSignal
-}
-
 function post(
   { webhook, message, nowMs }: SendInput,
-  { url, pinned, signal }: Post,
+  {
+    url,
+    pinned,
+    signal,
+  }: { readonly url: URL; readonly pinned: PinnedAddress; readonly signal: AbortSignal },
 ): Promise<AttemptEnd> {
   const body = Buffer.from(message.body)
   return new Promise((resolve) => {

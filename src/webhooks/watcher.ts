@@ -32,13 +32,13 @@ interface WatcherInput extends DbWithIds {
   /** How long an upstream may list no models before it is away. */
   readonly awayAfterMs: number
   /** Another listener for accounts and keys that may have changed, called at each pass; null: none. */
-  readonly alsoLook: ((looked: LookedAt) => Promise<void>) | null
+  readonly alsoLook:
+    | ((looked: {
+        readonly accountIds: readonly string[]
+        readonly apiKeyIds: readonly string[]
+      }) => Promise<void>)
+    | null
   readonly onFailure: (cause: unknown) => void
-}
-
-interface LookedAt {
-  readonly accountIds: readonly string[]
-  readonly apiKeyIds: readonly string[]
 }
 
 const START: UnresolvedPlace = { instanceId: '', requestId: '' }

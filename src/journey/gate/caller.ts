@@ -126,13 +126,15 @@ export class ModelAccess {
   }
 }
 
-interface Refusal {
+function notAllowed({
+  modelId,
+  who,
+  whose,
+}: {
   readonly modelId: string
   readonly who: string
   readonly whose: string
-}
-
-function notAllowed({ modelId, who, whose }: Refusal): Problem {
+}): Problem {
   return new Problem('model_not_allowed', {
     message: `${who} is not allowed to use the model "${modelId}". Use one that GET /v1/models lists for this key, or have \`models\` of ${whose} changed.`,
     param: 'model',

@@ -111,14 +111,19 @@ function writingRewrites(input: RewriteInput): ReturnType<Wire['rewrites']> {
   return [...modelEdit(input.call, input.offer), ...ownFieldEdits(input), ...saltEdits(input)]
 }
 
-interface CompatibleWire {
-  readonly streams: CountedStreams
-  readonly fields: FieldTable
-  readonly rewrites: Wire['rewrites']
-}
-
 /** By position: OpenRouter's wire of the same layout, and how this one differs. */
-function compatible(wire: Wire, { streams, fields, rewrites }: CompatibleWire): Wire {
+function compatible(
+  wire: Wire,
+  {
+    streams,
+    fields,
+    rewrites,
+  }: {
+    readonly streams: CountedStreams
+    readonly fields: FieldTable
+    readonly rewrites: Wire['rewrites']
+  },
+): Wire {
   return {
     // Many servers send no counts in a stream: such answers are charged by an estimate.
     ...counted(wire, { ...streams, isEstimated: true }),
