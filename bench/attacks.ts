@@ -22,7 +22,7 @@ export interface Attack {
   readonly by: Attacker
   /** How many do it at once: by a key, as many as the key may have in flight. */
   readonly connections: number
-  /** Makes what is sent with a key. What is dear to make is made here, once. */
+  /** Makes what is sent with a key. Whatever is expensive to make is made here, once. */
   aim(target: { readonly host: string; readonly apiKey: string }): () => Shot
 }
 

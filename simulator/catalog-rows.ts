@@ -150,7 +150,7 @@ const SKETCHES: readonly RowSketch[] = [
   {
     id: 'sim/tiered',
     name: 'Simulator: Tiered',
-    description: 'Dearer for prompts above 1,000 tokens.',
+    description: 'More expensive for prompts above 1,000 tokens.',
     pricing: {
       prompt: '0.000002',
       completion: '0.00001',
@@ -161,7 +161,7 @@ const SKETCHES: readonly RowSketch[] = [
   {
     id: 'sim/steered',
     name: 'Simulator: Steered',
-    description: 'Has a second provider, which is dearer and alone takes `seed`.',
+    description: 'Has a second provider, which is more expensive and alone takes `seed`.',
     pricing: { prompt: '0.000001', completion: '0.000004' },
     outputTokensMax: 8192,
   },

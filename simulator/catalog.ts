@@ -153,11 +153,11 @@ export class Catalog {
   /** The row's faster tier: a model of its name with `-fast` behind it that costs no less. */
   fastTierOf(row: CatalogRow): CatalogRow | null {
     const fast = this.find(`${row.id}-fast`)
-    const isDearer =
+    const costsMore =
       fast !== null &&
       Number(fast.pricing.prompt) >= Number(row.pricing.prompt) &&
       Number(fast.pricing.completion) >= Number(row.pricing.completion)
-    return isDearer ? fast : null
+    return costsMore ? fast : null
   }
 
   /** Puts these rows in the place of all others. */

@@ -15,7 +15,7 @@ const INLINE_IMAGE_TOKENS = 2_000
 /** The tokens of an image that comes with an answer, in addition to the cap. */
 const IMAGE_OUTPUT_TOKENS = 8_192
 
-/** The dearest search engine that a request may choose. */
+/** The most expensive search engine that a request may choose. */
 const SEARCH_USD = 0.03
 
 const STEPS_MAX = 30
@@ -26,7 +26,7 @@ const SEARCHES_IN_A_ROW = 7
 /** A summary of the conversation, under however short a cap. */
 const SUMMARY_TOKENS = 8_192
 
-/** The dearest of all ways in which the request as it stands may be run. */
+/** The most expensive of all ways in which the request as it stands may be run. */
 export function mostBill(ask: Ask, input: AnswerInput): Bill {
   const bills: Bill[] = []
   for (const isFast of ask.isFast ? [true, false] : [false]) {

@@ -12,7 +12,7 @@ describe('prices', () => {
     return Number(at(body, 'usage', 'cost'))
   }
 
-  test('a prompt above the tier threshold is dearer as a whole', async () => {
+  test('a prompt above the tier threshold is more expensive as a whole', async () => {
     // 3 tokens stand around a message, and four characters make one.
     expect(await costOf('sim/tiered', 'a'.repeat(4 * 997))).toBe(Number(`${2 * 1000 + 10}e-6`))
     expect(await costOf('sim/tiered', 'a'.repeat(4 * 998))).toBe(Number(`${4 * 1001 + 15}e-6`))

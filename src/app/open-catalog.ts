@@ -35,13 +35,13 @@ function openEndpointPrices(
   { config, clock, log, telemetry, closing }: Wiring,
   upstream: Upstream,
 ): EndpointPrices | null {
-  const { fetchDearestTerms } = upstream.dialect
-  if (fetchDearestTerms === null) return null
+  const { fetchHighestTerms } = upstream.dialect
+  if (fetchHighestTerms === null) return null
   const { name } = upstream.settings
   const endpoints = new EndpointPrices({
     clock,
     firstReadTimeoutMs: config.TOLLGATE_ENDPOINTS_TIMEOUT_MS,
-    fetchDearestTerms: (modelId, bounds) => fetchDearestTerms(upstream, modelId, bounds),
+    fetchHighestTerms: (modelId, bounds) => fetchHighestTerms(upstream, modelId, bounds),
     onRead: (read) => {
       logRead(log.child({ upstream: name }), read)
       telemetry.endpointsRead(read)

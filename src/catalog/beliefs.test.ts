@@ -106,7 +106,7 @@ describe('a tier', () => {
     expect(believed).toEqual([tiered, tiered, inputPrices(10n)])
   })
 
-  test('that is gone and was hardly dearer is gone at once', () => {
+  test('that is gone and was hardly more expensive is gone at once', () => {
     expect(believedAfterEach(inputPrices(10n, { 200: 20n }), [inputPrices(10n)])).toEqual([
       inputPrices(10n),
     ])
@@ -126,7 +126,7 @@ test('no price is ever believed below a tenth of the last, unless three refreshe
       listed.forEach((now, refresh) => {
         const [before = 0n, after = 0n] = believed.slice(refresh, refresh + 2)
         if (after * 10n >= before) {
-          // Either what is listed, or the dearer price that a doubt holds on to.
+          // Either what is listed, or the higher price that a doubt holds on to.
           expect(after === now || (after === before && now * 10n < before)).toBe(true)
           return
         }

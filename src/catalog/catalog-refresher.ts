@@ -60,7 +60,7 @@ interface CatalogRefresherInput {
   /** Reads the upstream's list of models. Must keep a deadline of its own. */
   readonly fetchModels: (settings: ListingSettings) => Promise<ParsedCatalog>
   /**
-   * Reads the dearest flat price of an image of a model: zero where it has none, null or a rejection
+   * Reads the highest flat price of an image of a model: zero where it has none, null or a rejection
    * where it can't be read. Null: the upstream has no flat prices.
    */
   readonly fetchFlatImagePrice: ((modelId: string) => Promise<Picos | null>) | null

@@ -265,7 +265,7 @@ export function decodeModel(input: {
   if (parsed.kind !== 'model' || aliases === null || prices === null) return null
   const { listing } = parsed
   const openWeights = record?.['openWeights']
-  // Left out by an earlier version: images are then held at the dearest row until the next refresh.
+  // Left out by an earlier version: images are then held at the most expensive row until the next refresh.
   const authoredId = typeof record?.['authoredId'] === 'string' ? record['authoredId'] : null
   // An earlier version stored neither: the ids were the same, and the listing showed open weights.
   const offer = {

@@ -250,13 +250,13 @@ function withFastPrices(rows: readonly CatalogRow[]): readonly CatalogRow[] {
   return rows.map((row) => {
     const { offer } = row
     const sibling = offers.get(`${offer.upstream} ${offer.modelId}-fast`)
-    const fastPrices = sibling !== undefined && isDearer(sibling, offer) ? sibling.prices : null
+    const fastPrices = sibling !== undefined && costsMore(sibling, offer) ? sibling.prices : null
     return fastPrices === offer.fastPrices ? row : { ...row, offer: { ...offer, fastPrices } }
   })
 }
 
 // A cheaper model of that name is a smaller model, and no tier of this one.
-function isDearer({ prices: sibling }: Offer, { prices }: Offer): boolean {
+function costsMore({ prices: sibling }: Offer, { prices }: Offer): boolean {
   return sibling.input >= prices.input && sibling.output >= prices.output
 }
 

@@ -38,7 +38,7 @@ async function startProcess(store: CatalogStore = EMPTY_STORE) {
 const refuse = () => Promise.reject(new Error('refused'))
 
 describe('a hold', () => {
-  test('takes the dearest of each price that any endpoint of the model has', async () => {
+  test('takes the highest of each price that any endpoint of the model has', async () => {
     const process = await startProcess()
     process.answer(
       listing(
@@ -70,7 +70,7 @@ describe('a hold', () => {
     expect(process.catalog.offerFor(ID, 'chat').contextTokens).toBe(1_000_000)
   })
 
-  test('takes the dearest tier at every prompt size', async () => {
+  test('takes the most expensive tier at every prompt size', async () => {
     const process = await startProcess()
     const override = (above: number, prompt: string) => ({
       overrides: [{ min_prompt_tokens: above, prompt }],

@@ -1,10 +1,10 @@
 import { isTokenCount, readRecord } from '../upstreams/json-reading.ts'
 import {
-  dearestTable,
   decodePriceTable,
   encodePriceTable,
+  highestTable,
 } from '../upstreams/listing/price-table.ts'
-import type { DearestTerms } from '../upstreams/upstream.ts'
+import type { HighestTerms } from '../upstreams/upstream.ts'
 import type { Clock } from '../vocabulary/clock.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import { Beliefs } from './beliefs.ts'
@@ -23,23 +23,23 @@ interface EndpointPricesInput {
   /** How long a request waits for a model's first reading. */
   readonly firstReadTimeoutMs: number
   /**
-   * Reads the dearest terms of a model's providers; rejects on any failure, and where the time is up or
+   * Reads the highest terms of a model's providers; rejects on any failure, and where the time is up or
    * the signal given.
    */
-  readonly fetchDearestTerms: (
+  readonly fetchHighestTerms: (
     modelId: string,
     bounds: { readonly timeoutMs: number; readonly signal: AbortSignal },
-  ) => Promise<DearestTerms>
+  ) => Promise<HighestTerms>
   /** Called after each reading, for the log and metrics. Must not throw. */
   readonly onRead: (read: EndpointRead) => void
 }
 
 interface KnownModel {
   /** The terms of its endpoints, as far as they are believed; null until they are first read. */
-  terms: DearestTerms | null
+  terms: HighestTerms | null
   wasRead: boolean
   usedAtMs: number
-  /** The offer that was asked for last, and the same at the dearest terms. */
+  /** The offer that was asked for last, and the same at the highest terms. */
   listed: Offer | null
   held: Offer | null
 }
@@ -50,13 +50,13 @@ const READS_AT_ONCE = 4
 const REFRESH_TIMEOUT_MS = 10_000
 
 /**
- * The dearest prices of each model over its providers. The catalog lists the first provider's prices, and a
+ * The highest prices of each model over its providers. The catalog lists the first provider's prices, and a
  * client can steer its request to another: by fields that only one of them takes, or by a prompt that
- * only one of them has room for. So holds take the dearest of all, price by price, and the largest window.
+ * only one of them has room for. So holds take the highest of all, price by price, and the largest window.
  *
  * A model's providers are read when it is first used, and that request waits for it; then with each refresh of the
  * catalog while the model was used within a day. If they can't be read, the listed prices count, or the last ones
- * that were read, if those are dearer. Provisional charges keep to the listed prices:
+ * that were read, if those are higher. Provisional charges keep to the listed prices:
  * most requests run there, and the provider's own record corrects the others.
  */
 export class EndpointPrices {
@@ -71,10 +71,10 @@ export class EndpointPrices {
     this.#input = input
   }
 
-  /** The same offer at the dearest terms of its endpoints; a promise only at a model's first use. */
+  /** The same offer at the highest terms of its endpoints; a promise only at a model's first use. */
   holdOffer(offer: Offer): Offer | Promise<Offer> {
     const known = this.#known.get(offer.modelId)
-    return known === undefined ? this.#firstUse(offer) : this.#dearest(known, offer)
+    return known === undefined ? this.#firstUse(offer) : this.#atHighest(known, offer)
   }
 
   /**
@@ -128,15 +128,15 @@ export class EndpointPrices {
     }
     await reading
     const known = this.#known.get(modelId)
-    return known === undefined ? offer : this.#dearest(known, offer)
+    return known === undefined ? offer : this.#atHighest(known, offer)
   }
 
-  #dearest(known: KnownModel, offer: Offer): Offer {
+  #atHighest(known: KnownModel, offer: Offer): Offer {
     known.usedAtMs = this.#input.clock.nowMs()
     if (known.terms === null) return offer
     if (known.held === null || known.listed !== offer) {
       known.listed = offer
-      known.held = dearestOffer(offer, known.terms)
+      known.held = offerAtHighest(offer, known.terms)
     }
     return known.held
   }
@@ -160,11 +160,11 @@ export class EndpointPrices {
 
   /** Never rejects. By position: the model, and how long it may take. */
   async #read(modelId: string, timeoutMs: number): Promise<void> {
-    const { fetchDearestTerms, onRead } = this.#input
+    const { fetchHighestTerms, onRead } = this.#input
     const { signal } = this.#stopping
     const before = this.#known.get(modelId) ?? null
     try {
-      const terms = await fetchDearestTerms(modelId, { timeoutMs, signal })
+      const terms = await fetchHighestTerms(modelId, { timeoutMs, signal })
       this.#learn(modelId, this.#weigh(modelId, { believed: before?.terms ?? null, listed: terms }))
       onRead({ modelId, failure: null, isChange: before !== null && !before.wasRead })
     } catch (cause) {
@@ -175,7 +175,7 @@ export class EndpointPrices {
   }
 
   /** By position: the model, and its terms; null: they could not be read, and what was read stays. */
-  #learn(modelId: string, terms: DearestTerms | null): void {
+  #learn(modelId: string, terms: HighestTerms | null): void {
     const before = this.#known.get(modelId)
     this.#known.set(modelId, {
       terms: terms ?? before?.terms ?? null,
@@ -189,10 +189,10 @@ export class EndpointPrices {
   /** A fall is doubted as the catalog's are. */
   #weigh(
     modelId: string,
-    { believed, listed }: { readonly believed: DearestTerms | null; readonly listed: DearestTerms },
-  ): DearestTerms {
+    { believed, listed }: { readonly believed: HighestTerms | null; readonly listed: HighestTerms },
+  ): HighestTerms {
     if (believed === null) return listed
-    const figures = (terms: DearestTerms) => ({ ...terms, outputTokensMax: null })
+    const figures = (terms: HighestTerms) => ({ ...terms, outputTokensMax: null })
     const { prices, contextTokens } = this.#beliefs.weigh({
       modelId,
       believed: figures(believed),
@@ -202,10 +202,10 @@ export class EndpointPrices {
   }
 }
 
-function dearestOffer(offer: Offer, { prices, contextTokens }: DearestTerms): Offer {
+function offerAtHighest(offer: Offer, { prices, contextTokens }: HighestTerms): Offer {
   return {
     ...offer,
-    prices: dearestTable(offer.prices, prices),
+    prices: highestTable(offer.prices, prices),
     // An unknown window counts as more than any that is listed.
     contextTokens:
       offer.contextTokens === null ? null : Math.max(offer.contextTokens, contextTokens ?? 0),

@@ -183,7 +183,7 @@ class ImageSearch {
   }
 }
 
-/** Options that make an answer longer or dearer; all formats read them alike. */
+/** Options that make an answer longer or more expensive; all formats read them alike. */
 type BilledOptions = Pick<
   Call,
   'outputKinds' | 'priorityTier' | 'reasoningTokens' | 'thinkingTokens' | 'compacts'
@@ -200,7 +200,7 @@ function readBilledOptions(root: JsonObject): BilledOptions {
   }
 }
 
-/** The dearer kinds of output that `modalities` requests. */
+/** The more expensive kinds of output that `modalities` requests. */
 function readOutputKinds(root: JsonObject): Call['outputKinds'] {
   const modalities = field(root, 'modalities') ?? []
   if (!Array.isArray(modalities) || modalities.some((kind) => typeof kind !== 'string')) {

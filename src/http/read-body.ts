@@ -287,7 +287,7 @@ class BodyBytes {
   }
 }
 
-// Node's default pieces of 16 KB make inflating a large body several times as dear.
+// Node's default pieces of 16 KB make inflating a large body several times as expensive.
 const INFLATER = { chunkSize: 64 * 1024 }
 
 // A zstd frame can ask for 128 MB of memory before its first byte; senders on the web keep to 8 MB.

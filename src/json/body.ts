@@ -25,10 +25,10 @@ import {
 } from './walk.ts'
 
 /**
- * Reads a client's body. Throws Problem `invalid_json` for what is not UTF-8, not JSON, not an object, has
- * more values than {@link JSON_TREE_BYTES_MAX} allows, or gives a member twice anywhere but in what the
- * client's own tools define: two parsers could pick different members, and a hold
- * for a cheap model would run a dear one. `reserveTree` is given the cost of the tree before it is made, and may throw.
+ * Reads a client's body. Throws Problem `invalid_json` if it is not UTF-8, not JSON, not an object, has more values
+ * than {@link JSON_TREE_BYTES_MAX} allows, or has a member twice anywhere except in the schemas of the client's own
+ * tools: two parsers could pick different members, and a request with the hold of a cheap model would run an expensive
+ * one. `reserveTree` is given the cost of the tree before it is made, and may throw.
  */
 export function parseJsonBody(
   bytes: Buffer,

@@ -13,7 +13,7 @@ import type { StreamEventReading, StreamObserver, Wire } from './upstream.ts'
 /** The parts of a dialect whose provider reports no cost: a model has one price, and nothing is looked up. */
 export const TELLS_NO_COST = {
   parsesFiles: false,
-  fetchDearestTerms: null,
+  fetchHighestTerms: null,
   fetchFlatImagePrice: null,
   fetchGeneration: null,
   fetchKeyUsage: null,

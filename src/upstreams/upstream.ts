@@ -22,7 +22,7 @@ import { ignoringContinue } from './unasked-continue.ts'
 import type { Claimant, OwnField, UpstreamSettings } from './upstream-settings.ts'
 
 /** The highest prices and the largest window of a model at any of its providers. */
-export interface DearestTerms {
+export interface HighestTerms {
   /** For each kind of price, the highest. */
   readonly prices: PriceTable
   /** The largest window that one of them lists; null: none does. */
@@ -55,16 +55,16 @@ export interface Dialect {
   readonly formatsOf?: (upstreamModelId: string) => readonly string[] | null
   /** All models and their prices. Rejects if no complete list can be read. */
   readonly fetchModels: (upstream: Upstream, settings: ListingSettings) => Promise<ParsedCatalog>
-  /** The dearest terms that a model may run at. Rejects where they can't be read. Null: a model has one price. */
-  readonly fetchDearestTerms:
+  /** The highest terms that a model may run at. Rejects if they can't be read. Null: a model has one price. */
+  readonly fetchHighestTerms:
     | ((
         upstream: Upstream,
         modelId: string,
         bounds: Omit<ResponseBounds, 'bytesMax'>,
-      ) => Promise<DearestTerms>)
+      ) => Promise<HighestTerms>)
     | null
   /**
-   * The dearest flat price of an image that a model makes; zero: it lists none; null: it can't be read. Null in
+   * The highest flat price of an image that a model makes; zero: it lists none; null: it can't be read. Null in
    * place of the function: no model has one.
    */
   readonly fetchFlatImagePrice:

@@ -19,9 +19,9 @@ export interface Call {
   readonly tools: ToolUse
   /** The longest cache write that the marks and options of the body ask for. */
   readonly cacheWrites: CacheWrites
-  /** The dearer kinds of output that the call can cause. */
+  /** The more expensive kinds of output that the call can cause. */
   readonly outputKinds: { readonly image: boolean; readonly audio: boolean }
-  /** Whether the body asks for a tier that may be dearer than the listed one: `service_tier`, `speed: fast`. */
+  /** Whether the body asks for a tier that may be more expensive than the listed one: `service_tier`, `speed: fast`. */
   readonly priorityTier: boolean
   /** Tokens that the body lets each completion think for, which may be above its cap; zero: none are named. */
   readonly reasoningTokens: number

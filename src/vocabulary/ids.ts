@@ -41,7 +41,7 @@ export function createIdSource({
   /** Fills the array with random bytes from a cryptographic source. */
   readonly fillRandom: (bytes: Uint8Array) => void
 }): IdSource {
-  // Random bytes are drawn for many ids at once: a call to the system for each is dearer than the id.
+  // Random bytes are drawn for many ids at once: a call to the system for each costs more than the ID.
   const pool = new Uint8Array(RANDOM_CHARS * 256)
   let poolNext = pool.length
   return {

@@ -141,7 +141,7 @@ export function priceWithFee(price: Decimal, feeBasisPoints: number): Decimal {
   return { digits: price.digits * basisPointsWithFee(feeBasisPoints), exponent: price.exponent - 4 }
 }
 
-// A thousand times what the dearest model charges for the longest call. A balance takes thousands of such.
+// A thousand times what the most expensive model charges for the longest call. A balance takes thousands of such.
 const SAID_CHARGE_MICROS_MAX = 1_000_000_000_000
 
 /**
@@ -166,7 +166,7 @@ interface ExactCost {
   readonly costRestPico: number
 }
 
-// A thousand times the dearest charge. A store keeps what is below it in 64 bits.
+// A thousand times the highest charge. A store keeps what is below it in 64 bits.
 const EXACT_COST_PICOS_MAX = 10n ** 21n
 
 /**

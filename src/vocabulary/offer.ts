@@ -81,7 +81,7 @@ export function answerTokensMax({
 /**
  * Prices in pico-dollars a unit. Absent prices are zero, except cache reads and writes, which fall
  * back to the input price (writes of the one-hour class to the price of other writes). Where a price
- * changes by time of day, it stands here at its dearest.
+ * changes by time of day, it stands here at its highest.
  */
 export interface PriceTable {
   readonly input: Picos
@@ -101,7 +101,7 @@ export interface PriceTable {
   readonly audioInput: Picos
   readonly search: Picos
   readonly request: Picos
-  /** The dearest flat price of one generated image; zero where the model lists none. */
+  /** The highest flat price of one generated image; zero where the model lists none. */
   readonly imageFlat: Picos
   /** Prices for longer prompts, by ascending threshold. */
   readonly tiers: readonly PriceTier[]

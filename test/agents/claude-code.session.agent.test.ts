@@ -21,12 +21,12 @@ interface Row {
 }
 
 const FILE_BYTES = 7_000
-const DEAREST = { input: 15, output: 75 }
+const HIGHEST = { input: 15, output: 75 }
 
 /** A session of six files on two caps, with credit for one of the two. */
 const SHORT: readonly Row[] = [
   {
-    prices: DEAREST,
+    prices: HIGHEST,
     creditMicros: 3_600_000,
     capTokens: null,
     files: 6,
@@ -34,7 +34,7 @@ const SHORT: readonly Row[] = [
     isWhole: false,
   },
   {
-    prices: DEAREST,
+    prices: HIGHEST,
     creditMicros: 3_600_000,
     capTokens: 8_000,
     files: 6,
@@ -46,7 +46,7 @@ const SHORT: readonly Row[] = [
 /** The table of docs/decisions/text-token-bound.md. */
 const SIXTY: readonly Row[] = [
   {
-    prices: DEAREST,
+    prices: HIGHEST,
     creditMicros: 5_000_000,
     capTokens: null,
     files: 60,
@@ -54,7 +54,7 @@ const SIXTY: readonly Row[] = [
     isWhole: false,
   },
   {
-    prices: DEAREST,
+    prices: HIGHEST,
     creditMicros: 5_000_000,
     capTokens: 8_000,
     files: 60,
@@ -62,7 +62,7 @@ const SIXTY: readonly Row[] = [
     isWhole: false,
   },
   {
-    prices: DEAREST,
+    prices: HIGHEST,
     creditMicros: 10_000_000,
     capTokens: 8_000,
     files: 60,

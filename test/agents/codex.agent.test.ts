@@ -31,7 +31,7 @@ function codex(change: (settings: string) => string = (same) => same): Promise<F
   })
 }
 
-// At three cents, the dearest search there is.
+// At three cents, the most expensive search there is.
 const THIRTY_SEARCHES_MICROS = 900_000
 
 const WRITE = {

@@ -34,7 +34,7 @@ const REFUSED = {
   httpStatus: 402,
 }
 
-const DEAR = { object: 'hold_estimate', hold: 2_100_000, available: 1_400_000 }
+const EXPENSIVE = { object: 'hold_estimate', hold: 2_100_000, available: 1_400_000 }
 
 /** What the Playground is answered, and the record of its request. */
 function answerChat(server: StandIn, answer: StandInAnswer): void {
@@ -73,9 +73,9 @@ const SCREENS: readonly Screen[] = [
     text: 'You pay only what the answer costs.',
   },
   {
-    name: 'playground-too-dear',
+    name: 'playground-too-expensive',
     path: at('playground'),
-    before: (server) => server.answer('/playground/estimate', json(DEAR)),
+    before: (server) => server.answer('/playground/estimate', json(EXPENSIVE)),
     async act(page) {
       await page.getByLabel('Message').fill('What tells a toll gate from a turnstile?')
     },
@@ -218,7 +218,7 @@ test('the Playground asks what a message would hold once nothing is typed for a 
     'Holds up to $0.0214 while it runs; $184.27 is available.You pay only what the answer costs.',
   )
   expect(estimates()).toEqual([`POST accounts/${HELIX.id}/playground/estimate?format=chat`])
-  server.answer('/playground/estimate', json(DEAR))
+  server.answer('/playground/estimate', json(EXPENSIVE))
   await page.getByLabel('Message').fill('Hello again')
   await page.getByText('This needs a hold').waitFor()
   expect(await said.textContent()).toBe(

@@ -95,10 +95,10 @@ describe('by default', () => {
   test('a fee of 100% is held, so that no account pays more than it has', async () => {
     const usual = await chat()
     await setFee(10_000)
-    const dear = await chat()
-    const ratio = Number(dear['hold']) / Number(usual['hold'])
+    const expensive = await chat()
+    const ratio = Number(expensive['hold']) / Number(usual['hold'])
     expect(ratio).toBeGreaterThan(2 / 1.06)
-    expect(dear).toMatchObject({ overrun: 0 })
+    expect(expensive).toMatchObject({ overrun: 0 })
   })
 })
 

@@ -57,8 +57,8 @@ describe('a session of a coding agent', () => {
     const offer = catalog.offerFor('anthropic/claude-opus-4-1', 'chat')
     const input = { creditMicros: 5_000_000, capTokens: 32_000, turns: 60 }
     const { cacheWriteLong } = offer.prices
-    const dearer = { ...offer, prices: { ...offer.prices, cacheWrite: cacheWriteLong } }
-    const before = runSession(offer, { ...input, heldAt: dearer })
+    const higher = { ...offer, prices: { ...offer.prices, cacheWrite: cacheWriteLong } }
+    const before = runSession(offer, { ...input, heldAt: higher })
     expect(before.turns).toBeLessThan(runSession(offer, input).turns)
   })
 })

@@ -83,7 +83,7 @@ describe('a search like it finds that', () => {
         }),
       },
     ],
-    ['a dearer tier is held as any other', { call: () => ({ priorityTier: false }) }],
+    ['a more expensive tier is held as any other', { call: () => ({ priorityTier: false }) }],
     ['the prices of a faster sibling are not looked at', { offer: slower }],
     ['a prediction is held as input alone', { call: () => ({ predictionTokens: 0 }) }],
     ['a summary is not held', { call: () => ({ compacts: false }) }],
@@ -118,7 +118,7 @@ describe('a search like it finds that', () => {
         offer: () => ({ outputModalities: new Set(['text']) }),
       },
     ],
-    ['dearer prices of long prompts are not seen', { offer: untiered }],
+    ['higher prices of long prompts are not seen', { offer: untiered }],
     ['the price of thoughts is not seen', { offer: thoughtless }],
   ]
 

@@ -3,7 +3,7 @@ import type { CatalogRow } from '../../simulator/catalog.ts'
 import { CATALOG_ROWS, catalogRow } from '../../simulator/catalog-rows.ts'
 import { PNG_BASE64 } from '../../simulator/formats/format.ts'
 
-/** A body for an endpoint, whose options may make it longer, dearer or several. */
+/** A body for an endpoint, whose options may make it longer, more expensive or several. */
 export interface RandomBody {
   readonly endpoint: string
   readonly body: Readonly<Record<string, unknown>>

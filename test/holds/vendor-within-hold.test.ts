@@ -19,7 +19,7 @@ const share = fc.oneof(fc.constant(1), fc.constant(0), fc.double({ min: 0, max: 
 /** What a search would not find if it were planted proves nothing: for each dialect, holds with a fault. */
 const PLANTS: Readonly<Record<VendorName, readonly (readonly [string, Plant])[]>> = {
   openai: [
-    ['dearer prices of long prompts are not seen', { offer: untiered }],
+    ['higher prices of long prompts are not seen', { offer: untiered }],
     ['a cap is held at half', { call: halfCap }],
     ['the cap that was held is not sent', { rewrites: isNot('max_completion_tokens') }],
     ['one completion is held of several', { call: () => ({ completions: 1 }) }],

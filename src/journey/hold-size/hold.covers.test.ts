@@ -14,13 +14,13 @@ import { callWith, offerWith, type TestCall } from './testing/offers.ts'
 const picos = fc
   .bigInt({ min: 0n, max: 200_000_000n })
   .map((price) => (price < 20_000_000n ? 0n : price))
-const tierAbove = (prices: Omit<PriceTable, 'tiers'>, inputTokensAbove: number, dearer: Picos) => ({
+const tierAbove = (prices: Omit<PriceTable, 'tiers'>, inputTokensAbove: number, higher: Picos) => ({
   inputTokensAbove,
-  input: prices.input + dearer,
-  output: prices.output + dearer,
-  cacheRead: prices.cacheRead + dearer,
-  cacheWrite: prices.cacheWrite + dearer,
-  cacheWriteLong: prices.cacheWriteLong + dearer,
+  input: prices.input + higher,
+  output: prices.output + higher,
+  cacheRead: prices.cacheRead + higher,
+  cacheWrite: prices.cacheWrite + higher,
+  cacheWriteLong: prices.cacheWriteLong + higher,
 })
 
 const prices: fc.Arbitrary<PriceTable> = fc
@@ -43,18 +43,18 @@ const prices: fc.Arbitrary<PriceTable> = fc
       imageFlat: picos,
     }),
     thresholds: fc.uniqueArray(fc.integer({ min: 0, max: 60_000 }), { maxLength: 3 }),
-    dearer: picos,
+    higher: picos,
   })
-  .map(({ table: { cacheWriteLong, ...rest }, writesByLifetime, thresholds, dearer }) => ({
+  .map(({ table: { cacheWriteLong, ...rest }, writesByLifetime, thresholds, higher }) => ({
     table: { ...rest, cacheWriteLong: writesByLifetime ? cacheWriteLong : rest.cacheWrite },
     thresholds,
-    dearer,
+    higher,
   }))
-  .map(({ table, thresholds, dearer }) => ({
+  .map(({ table, thresholds, higher }) => ({
     ...table,
     tiers: thresholds
       .sort((a, b) => a - b)
-      .map((threshold, i) => tierAbove(table, threshold, dearer * BigInt(i + 1))),
+      .map((threshold, i) => tierAbove(table, threshold, higher * BigInt(i + 1))),
   }))
 
 const tokens = (max: number) => fc.integer({ min: 1, max })

@@ -85,14 +85,14 @@ describe('an inline image', () => {
     ['x-ai/grok-5', 4_032, 3_024, 16_384],
     ['mistralai/pixtral-large', 4_032, 3_024, 4_160],
     ['meta-llama/llama-4', 100, 100, 6_404],
-    // The dearest row: gpt-4o-mini.
+    // The most expensive row: gpt-4o-mini.
     ['acme/unheard-of', 1_024, 1_024, 25_501],
   ])('of %s, %d × %d: %d tokens in place of its text', (modelId, width, height, tokens) => {
     const added = imageAdds(png({ width, height }, MEGABYTE), modelId)
     expect(Math.abs(added - tokens)).toBeLessThan(NEARLY)
   })
 
-  test('of a model whose author is not known counts as the dearest row, whatever its catalog id says', () => {
+  test('of a model whose author is not known counts as the most expensive row, whatever its catalog id says', () => {
     const body = bodyOf(asking(dataUrl(png({ width: 1_024, height: 1_024 }, MEGABYTE))))
     const call = sizeCall(chat.readCall(body, DEFAULT_PUBLIC_NAMES))
     const held = (modelId: string, authoredId: string | null) =>
@@ -102,7 +102,7 @@ describe('an inline image', () => {
     expect(held('work/claude', 'anthropic/claude')).toBe(known)
   })
 
-  test('without a readable header counts as the dearest row, or as its text if that is more', () => {
+  test('without a readable header counts as the most expensive row, or as its text if that is more', () => {
     const short = imageAdds(Buffer.alloc(100, 'BM'), 'anthropic/claude-opus-5', 'image/bmp')
     expect(Math.abs(short - 83_200)).toBeLessThan(NEARLY + 200)
     const long = imageAdds(

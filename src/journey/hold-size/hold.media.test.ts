@@ -36,14 +36,14 @@ const MEDIA: readonly HoldRow[] = [
   ['an inline image: 2,000 tokens beside its text', withMedia({ imagesInline: 2 }), 5_250],
   // 1,000 × 0.1 + 1,264 = 1,364 × 1.05 = 1,432.2
   [
-    'an inline image: its own price if that is dearer',
+    'an inline image: its own price if that is higher',
     withMedia({ imagesInline: 1 }),
     1_433,
     perImage,
   ],
   // 100 + 100,000 × 0.1 = 10,100 × 1.05
   [
-    'an image by URL: the window if that is dearer',
+    'an image by URL: the window if that is higher',
     withMedia({ imagesByUrl: 1 }),
     10_605,
     perImage,
@@ -76,7 +76,7 @@ const IMAGES: readonly HoldRow[] = [
   ],
   // 8,192 × 40 = 327,680
   [
-    'the image-output tokens if they are dearer',
+    'the image-output tokens if they are higher',
     images(1),
     327_680,
     priced({ imageOutput: usd('0.00004') }),
@@ -88,14 +88,14 @@ const IMAGES: readonly HoldRow[] = [
     priced({ imageInput: usd('0.35'), imageOutput: usd('0.00012'), request: usd('0.01') }),
   ],
   [
-    'the price of an input image if it is dearer',
+    'the price of an input image if it is higher',
     images(2),
     700_000,
     priced({ imageInput: usd('0.35') }),
   ],
-  ['the flat price if it is dearer', images(1), 240_000, priced({ imageFlat: usd('0.24') })],
+  ['the flat price if it is higher', images(1), 240_000, priced({ imageFlat: usd('0.24') })],
   [
-    'six times the token price of a dearer tier',
+    'six times the token price of a more expensive tier',
     images(1, { priorityTier: true }),
     1_966_080,
     priced({ imageOutput: usd('0.00004') }),

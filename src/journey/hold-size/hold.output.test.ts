@@ -151,7 +151,7 @@ describe('the output cap of messages and responses', () => {
   })
 })
 
-const dear = offerWith({
+const expensive = offerWith({
   output: usd('0.000001'),
   reasoning: usd('0.000002'),
   imageOutput: usd('0.00003'),
@@ -159,16 +159,16 @@ const dear = offerWith({
 })
 const answering = (made: Partial<Call['outputKinds']>, rest = {}, outputCapTokens = 1_000) =>
   capped(outputCapTokens, { outputKinds: { image: false, audio: false, ...made }, ...rest })
-const ofDear = { offer: dear }
-const DEAREST: readonly HoldRow[] = [
-  ['reasoning, which any answer may have', answering({}), 2_100, ofDear],
+const ofExpensive = { offer: expensive }
+const HIGHEST: readonly HoldRow[] = [
+  ['reasoning, which any answer may have', answering({}), 2_100, ofExpensive],
   // (8,192 × 30 + 1,000 × 2) × 1.05: an image, and reasoning up to the cap beside it
-  ['images, if requested', answering({ image: true }), 260_148, ofDear],
+  ['images, if requested', answering({ image: true }), 260_148, ofExpensive],
   // 10,000 × 30 × 1.05
-  ['images that fill a long cap', answering({ image: true }, {}, 10_000), 315_000, ofDear],
+  ['images that fill a long cap', answering({ image: true }, {}, 10_000), 315_000, ofExpensive],
   // 3 × (0.25 + 0.01 + 1,000 × 0.000001) + 0.01 for the request itself
   [
-    'an image for each completion, at a flat price that is dearer than its tokens',
+    'an image for each completion, at a flat price that is higher than its tokens',
     answering({ image: true }, { completions: 3 }),
     832_650,
     {
@@ -180,15 +180,15 @@ const DEAREST: readonly HoldRow[] = [
       }),
     },
   ],
-  ['audio, if requested', answering({ audio: true }), 42_000, ofDear],
+  ['audio, if requested', answering({ audio: true }), 42_000, ofExpensive],
   [
     'images, if the model makes them unasked',
     answering({}),
     260_148,
-    { offer: { ...dear, outputModalities: new Set(['text', 'image']) } },
+    { offer: { ...expensive, outputModalities: new Set(['text', 'image']) } },
   ],
 ]
 
-describe('the dearest output', () => {
-  testHolds(DEAREST)
+describe('the most expensive output', () => {
+  testHolds(HIGHEST)
 })

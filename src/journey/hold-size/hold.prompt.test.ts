@@ -36,7 +36,7 @@ const PROMPTS: readonly HoldRow[] = [
   ],
   // 1,000 × 6 × 1.05: the one-hour write
   [
-    'with a cache mark of an hour every token may be the dearest write',
+    'with a cache mark of an hour every token may be the most expensive write',
     capped(0, { cacheWrites: 'long' }),
     6_300,
     sage,
@@ -69,7 +69,7 @@ const PROMPTS: readonly HoldRow[] = [
     }),
   ],
   [
-    'cache reads count if they are dearer than input',
+    'cache reads count if they are higher than input',
     NONE,
     2_100,
     priced({ input: usd('0.000001'), cacheRead: usd('0.000002') }),
@@ -86,21 +86,21 @@ const PROMPTS: readonly HoldRow[] = [
   ],
   // (1,000 × 6 + 500 × 12 + 1,000) × 1.05
   [
-    'a dearer tier without a sibling counts token prices six times and others once',
+    'a more expensive tier without a sibling counts token prices six times and others once',
     capped(500, { priorityTier: true }),
     13_650,
     priced({ input: usd('0.000001'), output: usd('0.000002'), request: usd('0.001') }),
   ],
   // (1,000 × 4 + 500 × 9 + 2,000) × 1.05
   [
-    'a dearer tier with a sibling counts its prices',
+    'a more expensive tier with a sibling counts its prices',
     capped(500, { priorityTier: true }),
     11_025,
     fast({ input: usd('0.000004'), output: usd('0.000009'), request: usd('0.002') }),
   ],
   // (1,000 × 4 + 500 × 2) × 1.05: what the sibling has cheaper may be served at the model's own price
   [
-    'a dearer tier is never below the prices of the model itself',
+    'a more expensive tier is never below the prices of the model itself',
     capped(500, { priorityTier: true }),
     5_250,
     fast({ input: usd('0.000004'), output: usd('0.000001') }),
@@ -120,7 +120,7 @@ describe('the prompt', () => {
   testHolds(PROMPTS)
 })
 
-// A prompt: 600 + 400 + 600 = 1,600 tokens. A step: a search at the upstream's dearest, 30,000
+// A prompt: 600 + 400 + 600 = 1,600 tokens. A step: a search at the upstream's highest price, 30,000
 // micro-dollars, 1,600 tokens, and the results so far, 8,000 tokens a search.
 const searching = (tools: Partial<Call['tools']> = {}) =>
   capped(500, { tools: { ...SEARCHING, ...tools } })
@@ -165,7 +165,7 @@ const SEARCHES: readonly HoldRow[] = [
   ],
   // 1,600 + 30 × (50,000 + 9,600) + 1,000
   [
-    'the search price of the model if it is dearer',
+    'the search price of the model if it is higher',
     searching(),
     1_880_130,
     priced({ input: usd('0.000001'), output: usd('0.000002'), search: usd('0.05') }),

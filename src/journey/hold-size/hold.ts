@@ -1,5 +1,5 @@
 import {
-  dearest,
+  highest,
   pricesAtTier,
   type TokenPrices,
   tokenPricesAt,
@@ -27,7 +27,7 @@ export interface HoldSize {
   readonly capTokens: number | null
   /** The most tokens that the whole call can count, prompts of steps left out. */
   readonly tokens: number
-  /** Ways in which the call may be billed; the dearest counts. */
+  /** Ways in which the call may be billed; the most expensive counts. */
   readonly readings: readonly HoldReading[]
   /** The platform fee in it, in hundredths of a percent of the cost. */
   readonly feeBasisPoints: number
@@ -44,11 +44,11 @@ interface HoldReading {
 /**
  * How much to hold for a call: an upper bound of its charge.
  *
- * - The prompt at its estimate, at the dearest price that its tokens can have: read from a cache, or written to
+ * - The prompt at its estimate, at the highest price that its tokens can have: read from a cache, or written to
  *   one, at the longest lifetime that the body asks for, if it marks anything for it or the model may do so unasked.
  *   Text after the last mark is not written if the vendor documents this.
  *   If the provider may summarize the conversation first, the prompt twice and the summary.
- * - The output cap for each completion, at the dearest price that a token of the answer can have, the prediction in the
+ * - The output cap for each completion, at the highest price that a token of the answer can have, the prediction in the
  *   body, and thoughts that a server may count in addition to the cap. If images may come with the answer, one for each
  *   completion.
  * - Prices are those of the prompt's size and of the requested tier ({@link pricesAtTier}).
@@ -100,7 +100,7 @@ function microsFor(
   readings: readonly HoldReading[],
   { capTokens, feeBasisPoints }: { readonly capTokens: number; readonly feeBasisPoints: number },
 ): Micros {
-  const picos = dearest(
+  const picos = highest(
     ...readings.map(
       ({ fixedPicos, capTokenPicos }) => fixedPicos + capTokenPicos * BigInt(capTokens),
     ),
@@ -156,7 +156,7 @@ export function capThatFits(
   return neededMicros <= availableMicros ? capTokens : null
 }
 
-/** The dearest search of the upstream's own engines, which a call may choose. */
+/** The most expensive search of the upstream's own engines, which a call may choose. */
 const SEARCH_PICOS_MIN: Picos = 30_000_000_000n
 
 /** The least hold for a generated image, $0.20, and the most tokens that it may count as. */
@@ -172,7 +172,7 @@ interface Sizing {
 }
 
 /**
- * One reading has all tokens, of images too, at the dearest price. If images may come with the answer, another
+ * One reading has all tokens, of images too, at the highest price. If images may come with the answer, another
  * has text up to the cap and one image for each completion, whose price may be flat or not count in the cap.
  */
 function readingsOf(
@@ -189,7 +189,7 @@ function readingsOf(
   })
   const textPicos = outputTokenPicos(call, sizing)
   if (!makesImages(call, sizing.offer)) return [reading(textPicos, 0n)]
-  const tokensAlone = reading(dearest(textPicos, prices.imageOutput), 0n)
+  const tokensAlone = reading(highest(textPicos, prices.imageOutput), 0n)
   return [tokensAlone, reading(textPicos, imagePicos(prices))]
 }
 
@@ -217,19 +217,19 @@ function promptPicos(call: Call, { offer, prompt }: Sizing): Picos {
   const beforeSteps = once + prices.request
   return (
     (call.compacts ? 2n : 1n) * beforeSteps +
-    steps * (dearest(prices.search, SEARCH_PICOS_MIN) + beforeSteps) +
+    steps * (highest(prices.search, SEARCH_PICOS_MIN) + beforeSteps) +
     BigInt(resultTokens) * tokenPicos
   )
 }
 
 interface PromptPricing extends Sizing {
-  /** The dearest price of a token of text. */
+  /** The highest price of a token of text. */
   readonly tokenPicos: Picos
-  /** The dearest price of a token of text after the last cache mark. */
+  /** The highest price of a token of text after the last cache mark. */
   readonly unmarkedPicos: Picos
 }
 
-/** One prompt. Images count by their tokens or by the image, at the dearer of the two. */
+/** One prompt. Images count by their tokens or by the image, at the higher of the two. */
 function promptTokenPicos(
   call: Call,
   { offer, prompt, tokenPicos, unmarkedPicos }: PromptPricing,
@@ -245,7 +245,7 @@ function promptTokenPicos(
     BigInt(prompt.textTokens - prompt.unmarkedTokens) * textTokenPicos +
     BigInt(prompt.unmarkedTokens) * unmarkedPicos +
     inlineImagePicos(prompt, { imageTokenPicos, imageInput }) +
-    BigInt(media.imagesByUrl) * dearest(mediumTokens * imageTokenPicos, imageInput) +
+    BigInt(media.imagesByUrl) * highest(mediumTokens * imageTokenPicos, imageInput) +
     BigInt(media.files) * mediumTokens * imageTokenPicos +
     BigInt(media.videosByUrl) * mediumTokens * videoTokenPicos
   )
@@ -256,7 +256,7 @@ function inlineImagePicos(
   prices: { readonly imageTokenPicos: Picos; readonly imageInput: Picos },
 ): Picos {
   return imageTokens.reduce(
-    (sum, tokens) => sum + dearest(BigInt(tokens) * prices.imageTokenPicos, prices.imageInput),
+    (sum, tokens) => sum + highest(BigInt(tokens) * prices.imageTokenPicos, prices.imageInput),
     0n,
   )
 }
@@ -269,12 +269,12 @@ interface TokenPricing {
 
 /** For images, and for files, whose pages a model may read as images. */
 function imageInputTokenPicos({ offer, tokenPicos }: TokenPricing): Picos {
-  return dearest(tokenPicos, offer.prices.imageInputToken)
+  return highest(tokenPicos, offer.prices.imageInputToken)
 }
 
 /** For videos, which have pictures and sound. */
 function videoInputTokenPicos({ offer, tokenPicos }: TokenPricing): Picos {
-  return dearest(imageInputTokenPicos({ offer, tokenPicos }), offer.prices.audioInput)
+  return highest(imageInputTokenPicos({ offer, tokenPicos }), offer.prices.audioInput)
 }
 
 function pricesOf(call: Call, { offer, prompt }: Sizing): TokenPrices {
@@ -283,16 +283,16 @@ function pricesOf(call: Call, { offer, prompt }: Sizing): TokenPrices {
   return tokenPricesAt(offer.prices, call.compacts ? 2 * promptTokens : promptTokens)
 }
 
-/** The dearest price of a token of the prompt. */
+/** The highest price of a token of the prompt. */
 function inputTokenPicos(call: Pick<Call, 'cacheWrites'>, prices: TokenPrices): Picos {
-  const unmarked = dearest(prices.input, prices.cacheRead)
+  const unmarked = highest(prices.input, prices.cacheRead)
   switch (call.cacheWrites) {
     case 'none':
-      return dearest(unmarked, unmarkedWritePicos(prices))
+      return highest(unmarked, unmarkedWritePicos(prices))
     case 'short':
-      return dearest(unmarked, prices.cacheWrite)
+      return highest(unmarked, prices.cacheWrite)
     case 'long':
-      return dearest(unmarked, prices.cacheWrite, prices.cacheWriteLong)
+      return highest(unmarked, prices.cacheWrite, prices.cacheWriteLong)
     default:
       return assertNever(call.cacheWrites)
   }
@@ -304,11 +304,11 @@ function unmarkedWritePicos({ cacheWrite, cacheWriteLong }: TokenPrices): Picos 
   return cacheWrite === cacheWriteLong ? cacheWrite : 0n
 }
 
-/** The dearest price of a token of the answer, without those of images. */
+/** The highest price of a token of the answer, without those of images. */
 function outputTokenPicos(call: Call, { offer, prompt }: Sizing): Picos {
   const { prices, outputModalities } = offer
   const hasAudio = call.outputKinds.audio || outputModalities.has('audio')
-  return dearest(
+  return highest(
     pricesOf(call, { offer, prompt }).output,
     prices.reasoning,
     hasAudio ? prices.audioOutput : 0n,
@@ -322,7 +322,7 @@ function makesImages(call: Call, { outputModalities }: Offer): boolean {
 
 /** The hold for a generated image. */
 function imagePicos(prices: PriceTable): Picos {
-  const figure = dearest(
+  const figure = highest(
     IMAGE_PICOS_MIN,
     prices.imageInput,
     prices.imageFlat,
@@ -331,7 +331,7 @@ function imagePicos(prices: PriceTable): Picos {
   return figure + prices.request
 }
 
-/** For each image the dearest price that it may have; for files and media by URL, their tokens. */
+/** For each image the highest price that it may have; for files and media by URL, their tokens. */
 function sizeImageHold(call: Call, { offer, prompt }: Sizing): HoldSize {
   const { files, imagesByUrl, videosByUrl } = call.media
   const tokenPicos = inputTokenPicos(call, pricesOf(call, { offer, prompt }))

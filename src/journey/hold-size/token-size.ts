@@ -237,7 +237,7 @@ const TOKENS_BY_ID_START: readonly (readonly [string, TokensOfPixels])[] = [
 const LARGEST: PixelSize = { width: 8_000, height: 8_000 }
 
 /**
- * The most tokens of one inline image. An unknown author or size counts as the dearest row. A model that takes no
+ * The most tokens of one inline image. An unknown author or size counts as the most expensive row. A model that takes no
  * images may get its base64 as text, at a token for each byte at most. The result is at least
  * {@link IMAGE_TOKENS_MIN}, and above that at most the window.
  */

@@ -76,7 +76,7 @@ describe('counts of a whole answer are its cost', () => {
   })
 })
 
-test('counts at a dearer tier that the call did not ask for are no cost: unresolved', () => {
+test('counts at a more expensive tier that the call did not ask for are no cost: unresolved', () => {
   const reported = { ...COUNTED, servedTier: 'priority' } as const
   expect(resolve({ kind: 'completed', reported })).toEqual(UNRESOLVED)
   expect(resolve({ kind: 'completed', reported }, { stream: false })).toEqual(UNRESOLVED)

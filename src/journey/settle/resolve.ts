@@ -210,7 +210,8 @@ function chargeReported(reported: Reported, ran: Ran): Resolution | null {
 function costReported(reported: Reported, ran: Ran): Decimal | null {
   const { costUsd, usage, countsAreCost } = reported
   if (costUsd !== null || usage === null || countsAreCost !== true) return costUsd
-  // The hold does not cover a dearer tier that the call did not ask for: counts at the listed price are not its cost.
+  // The call ran at a more expensive tier than it asked for, which the hold does not cover: tokens at the listed
+  // price are not its cost.
   if (reported.servedTier === 'priority' && !ran.call.priorityTier) return null
   return costAtTier(reported, { usage, ...ran })
 }

@@ -241,7 +241,7 @@ describe('price overrides', () => {
     ])
   })
 
-  test('by time of day count at the dearest of all of them and the base', () => {
+  test('by time of day count at the highest of all of them and the base', () => {
     const cheapNow = {
       overrides: [
         { utc_start: 30, utc_end: 1630, prompt: '0.000004', completion: '0.000010' },
@@ -252,7 +252,7 @@ describe('price overrides', () => {
     expect([prices.input, prices.output, prices.tiers]).toEqual([4_000_000n, 20_000_000n, []])
   })
 
-  test('under an unknown condition count if they are dearer', () => {
+  test('under an unknown condition count if they are higher', () => {
     const prices = pricesOf({ overrides: [{ moon: 'full', prompt: '0.5', image_output: '0.25' }] })
     expect([prices.input, prices.imageOutput]).toEqual([500_000_000_000n, 250_000_000_000n])
   })

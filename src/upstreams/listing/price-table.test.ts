@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest'
 import type { PriceTable } from '../../vocabulary/offer.ts'
 import {
   buildPriceTable,
-  dearestTable,
   decodePriceTable,
   encodePriceTable,
+  highestTable,
   priceReadingOf,
   priceSnapshotId,
 } from './price-table.ts'
@@ -98,7 +98,7 @@ describe('a price snapshot', () => {
   })
 })
 
-describe('the dearest of two tables', () => {
+describe('the highest of two tables', () => {
   const tables = fc.tuple(
     fc.array(fc.nat(100), { maxLength: 3 }),
     fc.array(fc.bigInt(0n, 50n), { minLength: 14 }),
@@ -111,7 +111,7 @@ describe('the dearest of two tables', () => {
   test('is never cheaper than either, at any prompt size', () => {
     fc.assert(
       fc.property(table, table, fc.nat(120), (a, b, promptTokens) => {
-        const both = priceReadingOf(dearestTable(a, b))
+        const both = priceReadingOf(highestTable(a, b))
         for (const one of [a, b].map(priceReadingOf)) {
           for (const name of ['input', 'output', 'cacheWrite', 'cacheWriteLong'] as const) {
             expect(both(name, promptTokens)).toBeGreaterThanOrEqual(one(name, promptTokens))
@@ -131,8 +131,8 @@ describe('the dearest of two tables', () => {
         return name === 'cacheWriteLong' ? writeLong : 4n
       })
     const writesOf = ({ cacheWrite, cacheWriteLong }: PriceTable) => [cacheWrite, cacheWriteLong]
-    expect(writesOf(dearestTable(priced(5n, 5n), priced(6n, 8n)))).toEqual([8n, 8n])
-    expect(writesOf(dearestTable(priced(4n, 4n), priced(6n, 8n)))).toEqual([6n, 8n])
-    expect(writesOf(dearestTable(priced(5n, 8n), priced(6n, 7n)))).toEqual([6n, 8n])
+    expect(writesOf(highestTable(priced(5n, 5n), priced(6n, 8n)))).toEqual([8n, 8n])
+    expect(writesOf(highestTable(priced(4n, 4n), priced(6n, 8n)))).toEqual([6n, 8n])
+    expect(writesOf(highestTable(priced(5n, 8n), priced(6n, 7n)))).toEqual([6n, 8n])
   })
 })

@@ -20,7 +20,7 @@ export function buildPriceTable(thresholds: Iterable<number>, read: PriceReading
   const tiers: PriceTier[] = []
   let below = base
   for (const inputTokensAbove of [...new Set(thresholds)].sort((a, b) => a - b)) {
-    const step = dearestOf(below, readTokenPrices(inputTokensAbove, read))
+    const step = highestOf(below, readTokenPrices(inputTokensAbove, read))
     if (equalTokenPrices(step, below)) continue
     tiers.push({ inputTokensAbove, ...step })
     below = step
@@ -50,8 +50,8 @@ function readTokenPrices(step: number | null, read: PriceReading): TokenPrices {
   }
 }
 
-/** Takes the dearer of two prices, for each price. */
-export function dearestOf<Table extends Readonly<Record<keyof Table, Picos>>>(
+/** Takes the higher of two prices, for each price. */
+export function highestOf<Table extends Readonly<Record<keyof Table, Picos>>>(
   a: Table,
   b: Table,
 ): Table {
@@ -60,18 +60,18 @@ export function dearestOf<Table extends Readonly<Record<keyof Table, Picos>>>(
   return most
 }
 
-/** A table at least as dear as both at every prompt size. */
-export function dearestTable(a: PriceTable, b: PriceTable): PriceTable {
+/** A table at least as high as both at every prompt size. */
+export function highestTable(a: PriceTable, b: PriceTable): PriceTable {
   const readA = priceReadingOf(a)
   const readB = priceReadingOf(b)
   const thresholds = [...a.tiers, ...b.tiers].map((tier) => tier.inputTokensAbove)
-  const read: PriceReading = (name, step) => dearest(readA(name, step), readB(name, step))
+  const read: PriceReading = (name, step) => highest(readA(name, step), readB(name, step))
   if (!writesUnasked(a) && !writesUnasked(b)) return buildPriceTable(thresholds, read)
   // One price for all cache writes means that the model may write to the cache unasked. The result must still show this
   // if the other table has a price for each lifetime.
   return buildPriceTable(thresholds, (name, step) =>
     name === 'cacheWrite' || name === 'cacheWriteLong'
-      ? dearest(read('cacheWrite', step), read('cacheWriteLong', step))
+      ? highest(read('cacheWrite', step), read('cacheWriteLong', step))
       : read(name, step),
   )
 }
@@ -126,8 +126,8 @@ export function tokenPricesAt(prices: PriceTable, promptTokens: number): TokenPr
   return reached
 }
 
-/** The dearest of some prices; zero if there are none. */
-export function dearest(...prices: readonly Picos[]): Picos {
+/** The highest of some prices; zero if there are none. */
+export function highest(...prices: readonly Picos[]): Picos {
   let most: Picos = 0n
   for (const price of prices) if (price > most) most = price
   return most
@@ -137,7 +137,7 @@ export function dearest(...prices: readonly Picos[]): Picos {
 const TIER_FACTOR = 6n
 
 /**
- * The prices at which a call may be billed. At a dearer tier they are those of the model's faster sibling, but
+ * The prices at which a call may be billed. At a more expensive tier they are those of the model's faster sibling, but
  * never below the model's own; if the catalog lists no sibling, six times the model's token prices.
  */
 export function pricesAtTier(
@@ -145,20 +145,20 @@ export function pricesAtTier(
   { priorityTier }: { readonly priorityTier: boolean },
 ): PriceTable {
   if (!priorityTier) return prices
-  if (fastPrices !== null) return dearestTable(prices, fastPrices)
+  if (fastPrices !== null) return highestTable(prices, fastPrices)
   return {
     ...prices,
-    ...dearerTokens(prices),
+    ...tokensAtTier(prices),
     reasoning: prices.reasoning * TIER_FACTOR,
     imageOutput: prices.imageOutput * TIER_FACTOR,
     audioOutput: prices.audioOutput * TIER_FACTOR,
     imageInputToken: prices.imageInputToken * TIER_FACTOR,
     audioInput: prices.audioInput * TIER_FACTOR,
-    tiers: prices.tiers.map((tier) => ({ ...tier, ...dearerTokens(tier) })),
+    tiers: prices.tiers.map((tier) => ({ ...tier, ...tokensAtTier(tier) })),
   }
 }
 
-function dearerTokens(prices: TokenPrices): TokenPrices {
+function tokensAtTier(prices: TokenPrices): TokenPrices {
   return {
     input: prices.input * TIER_FACTOR,
     output: prices.output * TIER_FACTOR,

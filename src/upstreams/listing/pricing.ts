@@ -10,8 +10,8 @@ import type { PriceTable } from '../../vocabulary/offer.ts'
 import { isTokenCount, readRecord, readStrings } from '../json-reading.ts'
 import {
   buildPriceTable,
-  dearest,
-  dearestOf,
+  highest,
+  highestOf,
   priceReading,
   type TokenPrices,
 } from './price-table.ts'
@@ -45,7 +45,7 @@ type Prices = Partial<Record<PriceName, Picos>>
 
 /**
  * Reads a row's `pricing`: as text to be listed, and as the table that holds are sized by. Prices under a
- * condition other than prompt size (a time of day, an unknown one) count if they are dearer, since a hold can't
+ * condition other than prompt size (a time of day, an unknown one) count if they are higher, since a hold can't
  * know whether they will apply. A `discount` is ignored for the same reason. Throws RowRefusal.
  */
 export function parsePricing(value: unknown): {
@@ -63,7 +63,7 @@ export function parsePricing(value: unknown): {
     overrides.length === 0
       ? base.listed
       : { ...base.listed, overrides: overrides.map((override) => override.listed) }
-  return { listed, prices: dearestPrices(base.prices, overrides) }
+  return { listed, prices: highestPrices(base.prices, overrides) }
 }
 
 /** Listed prices with the fee on each, in hundredths of a percent, exactly; conditions stay as they are. */
@@ -160,10 +160,10 @@ export function decimalText(value: unknown): string | null {
   return typeof value === 'number' && Number.isFinite(value) ? String(value) : null
 }
 
-function dearestPrices(base: Prices, overrides: readonly PriceOverride[]): PriceTable {
+function highestPrices(base: Prices, overrides: readonly PriceOverride[]): PriceTable {
   const steps = tokenPricesByStep(base, overrides)
   const flat = overrides.reduce(
-    (most, override) => dearestOf(most, flatPrices({ ...base, ...override.prices })),
+    (most, override) => highestOf(most, flatPrices({ ...base, ...override.prices })),
     flatPrices(base),
   )
   const read = priceReading(flat, (name, step) => steps.get(step)?.[name] ?? 0n)
@@ -173,7 +173,7 @@ function dearestPrices(base: Prices, overrides: readonly PriceOverride[]): Price
   )
 }
 
-/** The dearest prices that can apply at the base and above each threshold; they never fall. */
+/** The highest prices that can apply at the base and above each threshold; they never fall. */
 function tokenPricesByStep(
   base: Prices,
   overrides: readonly PriceOverride[],
@@ -184,7 +184,7 @@ function tokenPricesByStep(
   let most = tokenPrices(base)
   const steps = new Map<number | null, TokenPrices>([[null, most]])
   for (const { inputTokensAbove, prices } of rising) {
-    most = dearestOf(most, tokenPrices({ ...base, ...prices }))
+    most = highestOf(most, tokenPrices({ ...base, ...prices }))
     steps.set(inputTokensAbove, most)
   }
   return steps
@@ -212,7 +212,7 @@ function flatPrices(prices: Prices): FlatPrices {
     audioOutput: prices.audio_output ?? 0n,
     imageInput: prices.image ?? 0n,
     imageInputToken: prices.image_token ?? 0n,
-    audioInput: dearest(prices.audio ?? 0n, prices.input_audio_cache ?? 0n),
+    audioInput: highest(prices.audio ?? 0n, prices.input_audio_cache ?? 0n),
     search: prices.web_search ?? 0n,
     request: prices.request ?? 0n,
     imageFlat: 0n,

@@ -10,9 +10,9 @@ import {
   parseRow,
   type SkippedRow,
 } from '../listing/listing.ts'
-import { dearestTable } from '../listing/price-table.ts'
+import { highestTable } from '../listing/price-table.ts'
 import { decimalText, parsePricing, RowRefusal } from '../listing/pricing.ts'
-import { type DearestTerms, type Upstream, UpstreamRefusesAccount } from '../upstream.ts'
+import { type HighestTerms, type Upstream, UpstreamRefusesAccount } from '../upstream.ts'
 
 /** The time limit for all pages together: a refresh by an operator waits for them. */
 const LIST_TIMEOUT_MS = 10_000
@@ -227,18 +227,18 @@ export class EndpointsRefused extends Error {
 }
 
 /**
- * The dearest prices in an answer of `/models/{id}/endpoints`, price by price, and the largest window. Throws
- * EndpointsRefused for an empty list, and if the prices of any endpoint can't be read: it may be the dearest.
+ * The highest prices in an answer of `/models/{id}/endpoints`, price by price, and the largest window. Throws
+ * EndpointsRefused for an empty list, and if the prices of any endpoint can't be read: it may be the most expensive.
  */
-export function parseEndpointTerms(answer: unknown): DearestTerms {
+export function parseEndpointTerms(answer: unknown): HighestTerms {
   const endpoints = readRecord(readRecord(answer)?.['data'])?.['endpoints']
   if (!Array.isArray(endpoints) || endpoints.length === 0) {
     throw new EndpointsRefused('the answer lists no endpoints of the model')
   }
   if (endpoints.length > ENDPOINTS_MAX)
     throw new EndpointsRefused('the list has too many endpoints')
-  const prices = endpoints.map(endpointPrices).reduce((dearest, own) => {
-    const table = dearestTable(dearest, own)
+  const prices = endpoints.map(endpointPrices).reduce((highest, own) => {
+    const table = highestTable(highest, own)
     if (table.tiers.length <= ENDPOINT_TIERS_MAX) return table
     throw new EndpointsRefused('the endpoints have prices for too many prompt sizes')
   })
@@ -260,13 +260,13 @@ function endpointPrices(endpoint: unknown): PriceTable {
 }
 
 /**
- * The dearest flat price of one generated image in an answer of `/images/models/{id}/endpoints`, of all providers
+ * The highest flat price of one generated image in an answer of `/images/models/{id}/endpoints`, of all providers
  * and resolutions. Zero if it lists none; null if it can't be read.
  */
 export function parseFlatImagePrice(answer: unknown): Picos | null {
   const endpoints = readRecord(answer)?.['endpoints']
   if (!Array.isArray(endpoints)) return null
-  let dearest = 0n
+  let highest = 0n
   for (const element of endpoints) {
     const pricing = readRecord(element)?.['pricing']
     if (!Array.isArray(pricing)) return null
@@ -277,8 +277,8 @@ export function parseFlatImagePrice(answer: unknown): Picos | null {
       const text = decimalText(line['cost_usd'])
       const price = text === null ? null : parsePrice(text)
       if (price === null || price < 0n) return null
-      if (price > dearest) dearest = price
+      if (price > highest) highest = price
     }
   }
-  return dearest
+  return highest
 }

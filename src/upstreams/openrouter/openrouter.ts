@@ -22,7 +22,7 @@ export const openrouter: Dialect = {
   wires: new Map(Object.entries({ chat, completions, embeddings, images, messages, responses })),
   usualFormats: null,
   fetchModels: async (upstream, settings) => parseModels(await fetchModels(upstream), settings),
-  fetchDearestTerms: async (upstream, modelId, bounds) =>
+  fetchHighestTerms: async (upstream, modelId, bounds) =>
     parseEndpointTerms(await fetchEndpoints(upstream, modelId, bounds)),
   async fetchFlatImagePrice(upstream, modelId) {
     const page = await fetchImageEndpoints(upstream, modelId)

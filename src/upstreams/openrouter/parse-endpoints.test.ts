@@ -14,12 +14,12 @@ describe('the flat price of a generated image', () => {
   test.each<[string, unknown, bigint | null]>([
     ['is exact', answer(line({ cost_usd: 0.08 })), 80_000_000_000n],
     [
-      'is that of the dearest variant',
+      'is that of the most expensive variant',
       answer(line({}), line({ cost_usd: 0.12, variant: '4k' }), line({ cost_usd: 0.01 })),
       120_000_000_000n,
     ],
     [
-      'is that of the dearest provider',
+      'is that of the most expensive provider',
       { endpoints: [...answer(line({})).endpoints, ...answer(line({ cost_usd: 1 })).endpoints] },
       1_000_000_000_000n,
     ],

@@ -15,9 +15,11 @@ const idsOf = (...rows: readonly unknown[]) =>
 
 describe('an id that is listed twice', () => {
   test('is not offered if its rows disagree on its price', () => {
-    const dear = upstreamRow({ pricing: { prompt: '1', completion: '1' } })
-    expect(idsOf(upstreamRow(), dear)).toEqual([])
-    expect(parse(anchor, upstreamRow(), dear).unreadableIds).toEqual(new Set(['acme/sage-pro']))
+    const expensive = upstreamRow({ pricing: { prompt: '1', completion: '1' } })
+    expect(idsOf(upstreamRow(), expensive)).toEqual([])
+    expect(parse(anchor, upstreamRow(), expensive).unreadableIds).toEqual(
+      new Set(['acme/sage-pro']),
+    )
   })
 
   test.each<[string, object]>([

@@ -59,7 +59,7 @@ export function callWith(fields: Partial<TestCall> = {}): TestCall {
   }
 }
 
-/** A long-context model with cache prices, searches, and dearer prices for long prompts. */
+/** A long-context model with cache prices, searches, and higher prices for long prompts. */
 export const SAGE = offerWith(
   {
     input: usd('0.000003'),

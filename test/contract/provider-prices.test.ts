@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Bench } from './bench.ts'
 import { ROWS } from './rows.ts'
 
-/** A client can steer its request to another provider of the model, which may be dearer than the one listed. */
+/** A client can steer its request to another provider of the model, which may be more expensive than the one listed. */
 
-const DEARER = { prompt: '0.0001', completion: '0.0004', image_output: '0.001', request: '0.01' }
+const HIGHER = { prompt: '0.0001', completion: '0.0004', image_output: '0.001', request: '0.01' }
 
 let apiKey: string
 
@@ -12,13 +12,13 @@ const bench = Bench.ofFile({ settings: { TOLLGATE_ENDPOINTS_TIMEOUT_MS: '60000' 
 beforeAll(async () => {
   apiKey = (await bench.payer()).apiKey
   for (const { body } of ROWS) {
-    bench.world.simulator.catalog.addProvider(body.model, { parameter: 'seed', pricing: DEARER })
+    bench.world.simulator.catalog.addProvider(body.model, { parameter: 'seed', pricing: HIGHER })
   }
 })
 afterAll(() => bench.expectExactLedger())
 
 describe.each(ROWS)('on $endpoint', (row) => {
-  test('the hold covers what the dearest provider of the model charges', async () => {
+  test('the hold covers what the most expensive provider of the model charges', async () => {
     const answer = await bench.send(row, { apiKey, body: { ...row.body, seed: 7 } })
     expect(answer.httpStatus, answer.text).toBe(200)
     const request = await bench.activity(answer)
