@@ -16,7 +16,7 @@ interface CpuMeasuresInput {
   readonly ratioMax: number | null
 }
 
-/** The same load on the gateway in all its ways and on the bare proxy. Resolves with the gateway's rounds, too. */
+/** Compares the gateway in all its ways with the bare proxy under one load. Also resolves with the gateway's rounds. */
 export async function compareGateways(
   bench: Bench,
   input: CompareInput & Pick<CpuMeasuresInput, 'noun' | 'ratioMax'>,

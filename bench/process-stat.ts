@@ -4,7 +4,7 @@ export interface ProcessStat {
   readonly parentPid: number
   /** Its threads' time on a processor, in user and kernel mode, with those that have ended. */
   readonly cpuTicks: number
-  /** The same of children that have ended and were waited for. */
+  /** Processor time of children that have ended and were waited for. */
   readonly endedChildrenCpuTicks: number
 }
 

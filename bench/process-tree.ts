@@ -25,7 +25,7 @@ export class ProcessTree {
     return (cpuTicksOf(tree) * 1_000) / TICKS_PER_SECOND
   }
 
-  /** The same of the main thread of the process alone, which bounds what one process can do. */
+  /** Processor time of the main thread alone, which bounds what one process can do. */
   mainThreadCpuMs(): number {
     const text = readFileSync(`/proc/${this.pid}/task/${this.pid}/stat`, 'utf8')
     return (parseProcessStat(text).cpuTicks * 1_000) / TICKS_PER_SECOND

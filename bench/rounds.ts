@@ -9,7 +9,7 @@ export interface Round extends LoadResult {
   readonly cpuMs: number
   /** Of it, on the main thread. */
   readonly mainThreadCpuMs: number
-  /** The same of its database server; 0 where it has none. */
+  /** Processor time of its database server; 0 if it has none. */
   readonly serverCpuMs: number
 }
 
@@ -71,7 +71,7 @@ export function cpuMicrosPerRequest(rounds: readonly Round[]): number[] {
   return rounds.map(({ cpuMs, requests }) => (cpuMs * 1_000) / requests)
 }
 
-/** The same of the database server. */
+/** The database server's processor time of a request, in microseconds, for each round. */
 export function serverMicrosPerRequest(rounds: readonly Round[]): number[] {
   return rounds.map(({ serverCpuMs, requests }) => (serverCpuMs * 1_000) / requests)
 }
@@ -96,7 +96,7 @@ export interface CompareInput {
   readonly requests: Sizes
 }
 
-/** The same requests at several targets in turns, once their code is compiled. The rounds are in the targets' order. */
+/** Sends a load to several targets in turns, once their code is compiled. The rounds are in the targets' order. */
 export async function compare(
   bench: { readonly rounds: number; scaled(sizes: Sizes): number },
   input: CompareInput & { readonly targets: readonly Target[] },

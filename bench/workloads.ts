@@ -62,7 +62,7 @@ export function chatWorkload(direct: Target, body: Buffer): Promise<Workload> {
   return workloadOf(direct, { path: CHAT, body })
 }
 
-/** The same of any path. */
+/** A workload of requests to any path. */
 export async function workloadOf(
   direct: Target,
   { path, body }: Pick<Workload, 'path' | 'body'>,

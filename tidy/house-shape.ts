@@ -25,7 +25,7 @@ export function measureShape(tree: readonly SourceFile[]) {
     shortOneImporter: pathsOf(oneImporter, (file) => linesOf(file) < 60),
     /** Groups of files of `src/` that import each other when they run. */
     cycles: cyclesOf(server, ['static']),
-    /** The same where imports of types count. */
+    /** Groups of files that import each other, imports of types included. */
     cyclesWithTypes: cyclesOf(server, ['static', 'type']),
     longestFunction: { server: longestFunction(server), page: longestFunction(page) },
     /** Paths of the page's API that `web/` writes by hand. */

@@ -69,7 +69,7 @@ interface Blocks {
   readonly bareBlocksMs: readonly number[]
   /** From before the first body to the most that there was until its answer. */
   readonly addedBytes: number
-  /** The same until the last answer: garbage of bodies that are over may still be there. */
+  /** From before the first body to the most until the last answer: garbage of earlier bodies may still be there. */
   readonly addedInARowBytes: number
 }
 

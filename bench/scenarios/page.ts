@@ -124,7 +124,7 @@ async function roll(
 /** CPU a request while history is rolled up and ten pages are open, over that of a gateway without either. */
 async function measureGateway(bench: Bench, rows: number): Promise<readonly Measure[]> {
   const settings = { ADMIN_API_TOKEN: 'bench' }
-  // The same rows in both, so that the two differ by pages and rolling alone.
+  // Both gateways have these rows, so that they differ only by pages and roll-ups.
   const quiet = await bench.startGateway({
     name: 'tollgate, no page',
     settings,

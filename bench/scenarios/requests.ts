@@ -28,7 +28,7 @@ export const REQUESTS: Scenario = {
 const ARRIVALS_PER_SECOND = 400
 const ARRIVALS_CPU_RATIO_MAX = 6
 
-/** The same requests at random moments, so that few of them share a commit. */
+/** Requests at random moments, so that few of them share a commit. */
 export const ARRIVALS: Scenario = {
   name: 'arrivals',
   summary: 'the same at random moments, 400 a second, so that few share a commit',

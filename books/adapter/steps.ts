@@ -9,8 +9,8 @@ export type Values = Readonly<Record<string, string>>
 export const TEMPLATE = /\{([a-z_]+)\}/g
 
 /**
- * The same value with the templates in its texts replaced, and those in their values; those without a value stay. A
- * text that is one template of a number becomes that number.
+ * Replaces the templates in the texts of a value, and in the replacements. A template without a value stays. A text that
+ * is one template of a number becomes that number.
  */
 export function fill<Value>(value: Value, values: Values): Value
 export function fill(value: unknown, values: Values): unknown {

@@ -16,7 +16,7 @@ const TEXTS = {
   JSON: '{"entries":[{"id":"e-1042","debit":true,"micros":350000,"at":"2026-11-20T18:04:11Z"},{"id":"e-1043","debit":true,"micros":350000,"at":"2026-11-20T18:04:12Z"}]}',
 }
 
-/** The same with their tokens of o200k, counted. */
+/** The texts with their counts of o200k tokens. */
 export const SAMPLES = [
   { language: 'English', text: TEXTS.English, tokens: 37 },
   { language: 'code', text: TEXTS.code, tokens: 47 },

@@ -67,7 +67,7 @@ export function byRule(rule: Policy | undefined, ending: Sums, isKept: boolean |
   return { ...verdict, figures: { ...verdict.figures, expected } }
 }
 
-/** The same verdict with more words, and their figures. */
+/** Adds words to a verdict, with their figures. */
 export function adding(verdict: Verdict, more: string | Told): Verdict {
   const { words, figures } = typeof more === 'string' ? { words: more } : more
   return { ...verdict, words: verdict.words + words, figures: { ...verdict.figures, ...figures } }

@@ -21,7 +21,7 @@ const GIVEN_UP_AFTER_MS = 24 * 3_600_000
 
 interface AlertPostInput extends DbWithClock {
   readonly server: Pick<MailServer, 'send'>
-  /** Where browsers reach the page, without `/app`. */
+  /** The address of the page in browsers, without `/app`. */
   readonly pageUrl: () => string
   /** A letter was given up, for a reason of the mail server. */
   readonly onGivenUp: (reason: string) => void

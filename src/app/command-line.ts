@@ -65,7 +65,7 @@ function liveUpstreams(config: Config): LiveUpstreams {
   }
 }
 
-/** Where a running server is reached from its own machine. */
+/** The address of a running server on its own machine. */
 function serverUrlOf({ HOST: host, PORT: port }: Pick<Config, 'HOST' | 'PORT'>): string {
   if (host === '0.0.0.0' || host === '::') return `http://localhost:${port}`
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`

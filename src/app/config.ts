@@ -337,13 +337,13 @@ export function isLive(config: Config): boolean {
   return namesUpstream(config)
 }
 
-/** Where the store is: as set, or a file whose name depends on whether money is play. */
+/** The address of the store: as set, or a file whose name depends on whether money is play. */
 export function storeUrlOf(config: Config): string {
   if (config.DATABASE_URL !== null) return config.DATABASE_URL
   return isLive(config) ? 'sqlite:./data/tollgate.db' : 'sqlite:./data/simulator.db'
 }
 
-/** Where browsers reach the page, without `/app`: as set, or this machine. */
+/** The address of the page in browsers, without `/app`: as set, or this machine. */
 export function pageUrlOf({
   TOLLGATE_PUBLIC_URL: publicUrl,
   PORT: port,

@@ -46,9 +46,9 @@ interface StartGatewayInput {
 
 /** A serving gateway. */
 export interface Gateway {
-  /** Where clients reach it: `http://127.0.0.1:8787`. */
+  /** Its address for clients: `http://127.0.0.1:8787`. */
   readonly address: string
-  /** Where metrics are on a port of their own; null: they are not. */
+  /** The address of metrics on a separate port; null: they have none. */
   readonly metricsAddress: string | null
   readonly store: Store
   readonly ledger: BatchedLedger

@@ -35,7 +35,7 @@ const PAGE_LIMITS: GateSettings = {
   counts: 'user',
   inFlightMax: 16,
   requestsPerMinuteMax: 600,
-  // Of callers without paid credit, which users are not.
+  // The limit of callers without paid credit does not apply to users.
   unbackedRequestsPerMinuteMax: 0,
 }
 
@@ -45,7 +45,7 @@ interface PageParts {
   readonly addressOf: (arrival: Arrival) => string
   readonly ledger: Pick<Ledger, 'addApiKey' | 'createAccount'>
   readonly authenticator: Pick<Authenticator, 'callerOf'>
-  /** Where browsers reach the page, without `/app`. */
+  /** The address of the page in browsers, without `/app`. */
   readonly pageUrl: () => string
   /** Null: no email is sent. */
   readonly postLetter: Outbox['post'] | null

@@ -11,7 +11,7 @@ import { openChain } from './open-chain.ts'
 import { saleSettingsOf } from './sale-settings.ts'
 import type { Wiring } from './wiring.ts'
 
-/** The sale of credit, and its routes that are no operations; null where nothing is sold. */
+/** The sale of credit, and its routes that are no operations; null if nothing is sold. */
 export async function openSale(
   wiring: Wiring,
   {

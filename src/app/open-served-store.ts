@@ -164,7 +164,7 @@ class StoreGapTeller {
   }
 }
 
-/** Whose money it is: what a store is marked with. Any upstream of real money takes over from any other. */
+/** The mark of a store, which tells real money from play money. Any upstream of real money takes over from any other. */
 function markOf({ mode, upstreams: [first] }: ConfiguredUpstreams): string {
   return mode === 'simulator' ? 'simulator' : first.baseUrl
 }

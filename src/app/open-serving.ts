@@ -252,7 +252,7 @@ async function openCallers(
   Pick<JourneyParts, 'accountTag' | 'gate' | 'byteBudget' | 'threadShare' | 'inflateShare'>
 > {
   const gate = new Gate({
-    // The same clock as the ledger's, so that both count the same seconds.
+    // It is the ledger's clock, so that both count requests of the same seconds.
     clock: storeClock,
     settings: {
       inFlightMax: config.TOLLGATE_REQUESTS_IN_FLIGHT,

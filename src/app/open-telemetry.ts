@@ -25,7 +25,7 @@ export interface TelemetryParts {
   readonly readiness: Readiness
   /** Null: metrics are off. */
   readonly metrics: Metrics | null
-  /** Where metrics are on a port of their own; null: they are not. */
+  /** The address of metrics on a separate port; null: they have none. */
   readonly metricsAddress: string | null
   /** For the clients' own port; null: nothing is there. */
   readonly metricsRoute: { readonly page: MetricsPage; readonly metricsToken: string } | null
@@ -39,7 +39,7 @@ const STARTING: readonly ReadinessCheck[] = [
   { name: 'serving', fault: 'The server is starting: send requests to another one.' },
 ]
 
-/** Opens what is set, and loads nothing that is not. Rejects where the port of the metrics is taken. */
+/** Opens what is set, and loads nothing that is not. Rejects if the port of the metrics is taken. */
 export async function openTelemetry(wiring: Opened): Promise<TelemetryParts> {
   const { config, configured, clock, log } = wiring
   const readiness = new Readiness({

@@ -39,7 +39,7 @@ export function wholeNumber(
   return { schema, fallback: String(fallback), description, secret: false }
 }
 
-/** A whole number, or null where it is unset. */
+/** A whole number, or null if it is unset. */
 export function optionalWholeNumber(
   { min, max }: { readonly min: number; readonly max: number },
   description: string,
@@ -94,7 +94,7 @@ export function matching(
   return { schema, fallback, description, secret: false }
 }
 
-/** Text, or null where it is unset. */
+/** Text, or null if it is unset. */
 export function optional(description: string): Setting<string | null> {
   const schema = z
     .string()
@@ -122,7 +122,7 @@ export function parsed<T>(parse: (text: string) => T): z.ZodType<T | null, strin
     })
 }
 
-/** A bearer token, or null where it is unset. Never shown. */
+/** A bearer token, or null if it is unset. Never shown. */
 export function secretToken(description: string): Setting<string | null> {
   const schema = z
     .string()

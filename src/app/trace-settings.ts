@@ -97,7 +97,7 @@ type TraceConfig = {
   readonly [Name in keyof typeof TRACE_SETTINGS]: z.output<(typeof TRACE_SETTINGS)[Name]['schema']>
 }
 
-/** Where traces go and which; null: there are none. */
+/** The collector of traces, and the requests that are traced; null: none. */
 export function traceSettingsOf(config: TraceConfig): TraceSettings | null {
   const { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own, OTEL_TRACES_SAMPLER: sampler } = config
   const collector = collectorOf(config, { own, path: 'v1/traces' })
@@ -113,7 +113,7 @@ export function traceSettingsOf(config: TraceConfig): TraceSettings | null {
   }
 }
 
-/** Where metrics go and how often; null: to no collector. */
+/** The collector of metrics, and how often they are sent; null: none. */
 export function meterSettingsOf(config: TraceConfig): MeterSettings | null {
   const { OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: own, OTEL_METRICS_EXPORTER: exporter } = config
   const collector = collectorOf(config, { own, path: 'v1/metrics' })

@@ -19,7 +19,7 @@ import { YamlFile, type YamlValue } from './yaml-value.ts'
 
 /** The inputs in addition to the file. */
 interface UpstreamsFileInput {
-  /** Where its `"${NAME}"` come from. */
+  /** The environment, which has the values of its `"${NAME}"`. */
   readonly env: Readonly<Record<string, string | undefined>>
   /** The time limits of an upstream that sets none. */
   readonly timeouts: UpstreamTimeouts

@@ -61,7 +61,7 @@ export class YamlValue {
     return this.#place.line
   }
 
-  /** Where it stands in the file: `upstreams.local.models[0]`. */
+  /** Its path in the file: `upstreams.local.models[0]`. */
   get path(): string {
     return this.#place.path
   }

@@ -51,7 +51,7 @@ interface CatalogRefresherInput {
   readonly place: number
   readonly clock: Clock
   readonly settings: CatalogSettings
-  /** Which of the listed models are offered. */
+  /** Chooses the listed models that are offered. */
   readonly narrowing: Narrowing
   /** The models that the settings write for this upstream. */
   readonly written: readonly WrittenModel[]
@@ -113,7 +113,7 @@ export class CatalogRefresher {
    * Fills the catalog with what the store kept of this upstream, so that a restart has prices at once
    * and a fall of prices across it is still seen. Leaves out what today's settings do not offer, or write
    * otherwise than the process that stored it: its old figures neither are sold nor cast doubt on the new
-   * ones. Once, before all else. Rejects where the store fails.
+   * ones. Once, before all else. Rejects if the store fails.
    */
   async load(): Promise<void> {
     const { store, source, settings, catalog, endpoints, narrowing } = this.#input

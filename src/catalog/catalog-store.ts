@@ -247,7 +247,7 @@ export function encodeModel(input: {
 
 /**
  * A stored model as it was offered, with whether it bills per search read again from its listing with today's
- * settings. Null where the text has the layout of another version: the next
+ * settings. Null if the text has the layout of another version: the next
  * refresh replaces it.
  */
 export function decodeModel(input: {
@@ -308,7 +308,7 @@ function storedTokens(believed: unknown, listed: number | null): number | null {
   return believed === null || isTokenCount(believed) ? believed : listed
 }
 
-/** The same model with other figures to hold by, its price snapshot named accordingly. */
+/** Replaces the figures by which holds of a model are sized, and names its price snapshot after them. */
 export function withFigures(model: ListedModel, figures: HoldFigures): ListedModel {
   const { modelId } = model.offer
   const { prices, contextTokens, outputTokensMax } = figures

@@ -21,7 +21,7 @@ export interface CatalogSettings extends ListingSettings {
   readonly pricesStaleAfterMs: number
   /** Further names of models: name → catalog id. Never shadows an id that the catalog lists. */
   readonly aliases: ReadonlyMap<string, string>
-  /** Whose prices `pricing` of `GET /v1/models` has. */
+  /** The prices that `pricing` of `GET /v1/models` has: the provider's, or those that are charged. */
   readonly pricesListed: PricesListed
 }
 
@@ -125,7 +125,7 @@ export class Catalog {
     return (this.#index?.served ?? NO_MODELS).at(feeBasisPoints)
   }
 
-  /** The same models at the prices that an account with this fee is charged. */
+  /** The served models at the prices that an account with this fee is charged. */
   chargedAt(feeBasisPoints: number | null): readonly ChargedModel[] {
     return (this.#index?.served ?? NO_MODELS).chargedAt(feeBasisPoints)
   }

@@ -100,7 +100,7 @@ export class EndpointPrices {
     const known = this.#known.get(modelId)
     const terms = known?.terms ?? null
     if (known === undefined || terms === null) return null
-    // To the hour, so that what is used all the time is not written at each refresh.
+    // Rounded to the hour, so that a model in constant use is not written at each refresh.
     const usedAtMs = Math.floor(known.usedAtMs / HOUR_MS) * HOUR_MS
     const prices = encodePriceTable(terms.prices)
     return `{"usedAtMs":${usedAtMs},"contextTokens":${terms.contextTokens},"prices":${prices}}`

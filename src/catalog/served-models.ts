@@ -1,7 +1,7 @@
 import type { ModelListing } from '../upstreams/listing/listing.ts'
 import { type ListedPricing, pricingWithFee } from '../upstreams/listing/pricing.ts'
 
-/** Whose prices `pricing` of `GET /v1/models` has: the provider's, or those that are charged. */
+/** The prices that `pricing` of `GET /v1/models` has: the provider's, or those that are charged. */
 export type PricesListed = 'provider' | 'charged'
 
 /** An item of `GET /v1/models`. */

@@ -30,9 +30,9 @@ export interface CommandSettings {
   readonly storeUrl: string
   /** The `<tag>` of new API keys. */
   readonly keyTag: string
-  /** Where browsers reach the page, without `/app`. */
+  /** The address of the page in browsers, without `/app`. */
   readonly pageUrl: string
-  /** Where a running server with these settings listens. */
+  /** The address of a running server with these settings. */
   readonly serverUrl: string
   /** Networks that webhooks may be sent to although they are not public. */
   readonly webhookNetworks: readonly string[]
@@ -72,7 +72,7 @@ export async function withStore<T>(
   return withNewStore(input, use)
 }
 
-/** Throws `CommandFailure` where the address is of a SQLite file that does not exist. */
+/** Throws `CommandFailure` if the address is of a SQLite file that does not exist. */
 export function requireStore(url: string): void {
   const location = parseDatabaseUrl(url)
   if (location.kind === 'postgres' || existsSync(location.file)) return
@@ -82,7 +82,7 @@ export function requireStore(url: string): void {
   )
 }
 
-/** The same for a command that may be the first on its store: it makes the store if there is none. */
+/** Opens the store for a command that may be the first on it: makes the store if there is none. */
 export async function withNewStore<T>(
   input: CommandInput,
   use: (opened: CommandContext) => Promise<T>,

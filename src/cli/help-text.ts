@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 
-/** What the help of a command says below its options. */
+/** The text of a command's help below its options. */
 export interface HelpText {
-  /** What arguments and options do not say. Lines have at most 80 characters. */
+  /** Facts that no argument and no option states. Lines have at most 80 characters. */
   readonly help?: string
   /** Whole command lines, the most usual first. */
   readonly examples?: readonly string[]

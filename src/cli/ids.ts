@@ -59,7 +59,7 @@ export function readIds(prefix: KindPrefix, text: string): string {
     .join()
 }
 
-/** Where to find the ID or user that a message says is not known, as a sentence; empty: it names none. */
+/** Names the command that lists the IDs or users, for a message about an unknown one; empty: the message is about neither. */
 export function findingHint(message: string): string {
   if (/^No user has (?:this|the) email/.test(message))
     return ' `tollgate user list` shows the users.'

@@ -10,7 +10,7 @@ import { CommandFailure } from './terminal.ts'
 
 /**
  * Fetches models and prices of all upstreams and stores them. `onImageModel` is called with the number of image
- * models whose price has been read. Throws `CommandFailure` that names each upstream where that fails; the others
+ * models whose price has been read. Throws `CommandFailure` that names each upstream if that fails; the others
  * are still stored.
  */
 export async function refreshCatalog(

@@ -194,7 +194,7 @@ function listed(patterns: readonly string[] = []): string | null {
 
 const PLACES = {
   actions: /^act_\w+$/,
-  // Of a sorted list, behind the value of the account.
+  // In a sorted list, the account's value comes first.
   accounts: /^([\da-f]+_)?acct_\w+$/,
   keys: /^key_\w+$/,
   admin_tokens: /^atok_\w+$/,
@@ -213,10 +213,10 @@ function readPlace(list: keyof typeof PLACES): (text: string) => string {
   return (text) => (PLACES[list].test(text) ? writeCursor(list, text) : text)
 }
 
-/** The `--after` of the next page; null where there is none. */
+/** The `--after` of the next page; null if there is none. */
 function nextPlace(list: ListName, nextCursor: string | null): string | null {
   return nextCursor === null ? null : readCursor(list, nextCursor)
 }
 
-/** What people call the two kinds of credit. */
+/** The names of the two kinds of credit. */
 export const PURSE_WORDS = { backed: 'paid', free: 'free' } as const

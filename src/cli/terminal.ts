@@ -1,7 +1,7 @@
 import type { CommanderError } from 'commander'
 import { Problem } from '../vocabulary/problem.ts'
 
-/** Where a command writes. Passed in, so that tests can read it. */
+/** The output of a command. It is passed in, so that tests can read it. */
 export interface Terminal {
   /** How many columns wide the results are shown; null: they go to a pipe or a file. */
   readonly columnsMax: number | null

@@ -48,7 +48,7 @@ export function readExpiry(text: string, nowMs: number): string {
   return readMoment(text, { nowMs, direction: 1, message: AHEAD })
 }
 
-/** The same as seconds from now. */
+/** Reads an expiry as seconds from now. */
 export function readExpirySeconds(text: string, nowMs: number): number {
   const expiresAtMs = Date.parse(readExpiry(text, nowMs))
   if (expiresAtMs <= nowMs) throw new UsageFailure('must be in the future')

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue, jsonPathText } from '../json/walk.ts'
 import { Problem } from '../vocabulary/problem.ts'
 
-/** Where a name is read: at the top level of the body, or in any of its objects. */
+/** The place of a name: at the top level of the body, or in any of its objects. */
 type Scope = 'root' | 'any'
 
 /**
@@ -102,7 +102,7 @@ const CLIENT_NAMES = {
 /** A member name that is read from a client's body. */
 export type ClientName = keyof typeof CLIENT_NAMES
 
-/** Where each name is read. */
+/** The place of each name. */
 export const NAME_SCOPES: ReadonlyMap<string, Scope> = new Map(Object.entries(CLIENT_NAMES))
 
 // Folding shortens a name only by the dots of `İ`, each after a letter.

@@ -34,7 +34,7 @@ export function splitAtMark(
   return { ...texts, written, unmarked }
 }
 
-/** Where marks may stand, in the order in which a model reads them. */
+/** The places for marks, in the order in which a model reads them. */
 const PLACES = ['tools', 'system', 'messages'] as const
 type Place = (typeof PLACES)[number]
 

@@ -14,14 +14,14 @@ export interface Access {
   readonly kind: CallerKind
   /**
    * Everything below this path is refused without access, known or not, so that a stranger does not learn
-   * which paths exist. Null: only the operations of this kind ask.
+   * which paths exist. Null: only the paths of operations are refused.
    */
   readonly guards: `/${string}` | null
-  /** Who sends a request, before its body is read. `params` are those of the path. Throws Problem. */
+  /** Finds the caller before the body is read. `params` are those of the path. Throws Problem. */
   authenticate(arrival: Arrival, params: Readonly<Record<string, string>>): Promise<Caller>
-  /** Called once for each request, before its body is read. Throws Problem. Default: no caller is counted. */
+  /** Called once for each request, before its body is read. Throws Problem. Default: not called. */
   readonly onCaller?: (caller: Caller, client: ServerResponse) => void
-  /** Called with each request below the guarded path when it has been answered. Default: nothing is. */
+  /** Called with each request below the guarded path when it has been answered. Default: not called. */
   readonly onAnswered?: (call: AnsweredCall) => void
 }
 
@@ -103,7 +103,7 @@ export const CALL_LIMITS: GateSettings = {
   counts: 'calls',
   inFlightMax: 256,
   requestsPerMinuteMax: 6_000,
-  // Of callers without paid credit, which is not asked here.
+  // Whether the account has paid credit is not asked here.
   unbackedRequestsPerMinuteMax: 0,
 }
 

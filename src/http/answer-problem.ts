@@ -27,7 +27,7 @@ const BROKEN_DRAIN_TIMEOUT_MS = 2_000
 // Node itself reads and drops the rest of a body this small, and then reads the next request.
 const SMALL_BODY_BYTES_MAX = 64 * 1024
 
-/** What a call that is no inference call is told while the store can't be reached. */
+/** The message for calls other than inference while the store can't be reached. */
 export const STORE_AWAY =
   'The database cannot be reached at the moment. Try again in a few seconds.'
 

@@ -37,14 +37,14 @@ export class ClientRequest extends http.IncomingMessage {
     this.#threadShare = threadShare
   }
 
-  /** Whether it names no host, as every request of HTTP/1.1 must. */
+  /** Whether it lacks the host that every HTTP/1.1 request must name. */
   get lacksHost(): boolean {
     return this.httpVersion === '1.1' && this.headers.host === undefined
   }
 
   /**
-   * Makes a target that is a whole URL, which every server must accept, the path that it means. Its host then counts in
-   * place of the header's (RFC 9112, 3.2.2).
+   * Replaces a target that is a whole URL, which every server must accept, by the URL's path. The URL's host then
+   * replaces the header's (RFC 9112, 3.2.2).
    */
   takePathOfUrl(): void {
     if (this.url?.startsWith('/') !== false) return
@@ -95,7 +95,7 @@ export class ClientRequest extends http.IncomingMessage {
       const isFull = this.readableLength >= this.readableHighWaterMark
       if (this.#isAskedForMore || !isFull) this.socket.resume()
       this.#isAskedForMore = false
-      // The socket is read between the two at the latest.
+      // The event loop reads the socket between the two calls at the latest.
       setImmediate(() => setImmediate(() => turn.end()))
     })
   }
@@ -135,7 +135,7 @@ export function asksToGoOn({ headers, httpVersion }: IncomingMessage): boolean {
 /** The requests of one connection that are still to be answered whole. */
 interface Unanswered {
   count: number
-  /** Of the one that came last. */
+  /** The request that came last. */
   readonly clientRequest: ClientRequest
   readonly client: ServerResponse
 }
@@ -268,7 +268,7 @@ function boundRest(clientRequest: ClientRequest): void {
   clientRequest.once('close', () => clearTimeout(timer))
 }
 
-/** What Node's parser reports. */
+/** An error of Node's parser. */
 type RefusedBytes = NodeJS.ErrnoException & { readonly rawPacket?: unknown }
 
 const REQUEST_LINE_BYTES_MAX = 2_048

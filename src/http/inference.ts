@@ -31,15 +31,15 @@ export interface EndedRequest {
   readonly httpStatus: number
   readonly startedAtMs: number
   readonly endedAtMs: number
-  /** The client's `traceparent`, as it came; absent where it sent none. */
+  /** The client's `traceparent`, as it came; absent if it sent none. */
   readonly traceparent: string | string[] | undefined
 }
 
-/** The inference endpoints, served on Node's own server: each microsecond here is paid by all requests. */
+/** The inference endpoints, served on Node's own server: every request pays for each microsecond here. */
 export interface Inference {
   /** Serves a request, or answers false: it is for another path. */
   serve(clientRequest: IncomingMessage, client: ServerResponse): boolean
-  /** Serves a request of another route, which has an authentication of its own. All else is the same. */
+  /** Serves a request of another route, which authenticates its sender itself. Nothing else differs. */
   serveAs(arrived: Arrived): void
   /**
    * The hold that a request of another route would need. Nothing is opened, stored, logged or sent. Rejects with a
@@ -87,7 +87,7 @@ interface Sender {
 
 interface ArrivedEstimate extends Omit<EstimateInput, 'readBody'> {
   readonly clientRequest: IncomingMessage
-  /** As of a {@link Sender}. */
+  /** Called as {@link Sender.bodyHasCome} is. */
   readonly bodyHasCome: () => Promise<void>
 }
 

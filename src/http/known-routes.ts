@@ -3,12 +3,12 @@ import type { FastifyInstance } from 'fastify'
 import { echoed, Problem } from '../vocabulary/problem.ts'
 import { http } from './node-http.ts'
 
-/** No route has this method and path; who asks may learn which methods the path has. */
+/** No route has this method and path; the client may learn which methods the path has. */
 export class UnknownRoute extends Error {
   override readonly name = 'UnknownRoute'
 }
 
-/** A path of more parts is compared with no route. */
+/** Paths with more parts are not compared with routes. */
 const PARTS_MAX = 8
 
 /** Paths that official clients call at their vendors, with the reason why they do not exist. The first that fits counts. */
@@ -28,7 +28,7 @@ const VENDORS_PATHS = [
   ],
 ] as const
 
-/** Paths of the server with their methods, for refusals that name what a path has. */
+/** The paths of the server and their methods, so that a refusal can name the methods of its path. */
 export class KnownRoutes {
   readonly #routes: { readonly method: string; readonly url: string; readonly path: RegExp }[] = []
 
@@ -40,14 +40,14 @@ export class KnownRoutes {
     this.#routes.push({ method, url, path: new RegExp(`^${parts.join('/')}$`) })
   }
 
-  /** Adds each route of an app but those of all methods, and has the app answer every method that Node reads. */
+  /** Adds the routes of an app, except those for all methods, and lets the app answer every method that Node reads. */
   follow(app: FastifyInstance): void {
-    // The routes read bodies themselves, with any content-type: for the framework there are none.
+    // Routes read bodies themselves, with any content-type, so the framework must not.
     const isBodyRead = { hasBody: false, overrideExisting: true }
     for (const method of http.METHODS)
       if (method !== 'CONNECT') app.addHttpMethod(method, isBodyRead)
     app.addHook('onRoute', ({ method, url }) => {
-      // A route of all methods refuses them.
+      // Routes for all methods only refuse.
       if (typeof method === 'string' && !url.endsWith('*')) this.add({ method, url })
     })
   }

@@ -40,7 +40,7 @@ interface MetricsServerInput {
   readonly port: number
 }
 
-/** Listens. Rejects where the port is taken. */
+/** Listens. Rejects if the port is taken. */
 export async function openMetricsServer(input: MetricsServerInput) {
   const { page, health, metricsToken, host, port } = input
   const isAllowed = metricsToken === null ? () => true : bearerCheck(metricsToken)

@@ -60,12 +60,12 @@ interface PlayRoute {
 
 type PlayRequest = FastifyRequest<PlayRoute>
 
-// PostgreSQL refuses some control characters, and no id has any. Nothing else of an address is on the page.
+// PostgreSQL refuses some control characters, and no ID has any. The page shows no other part of its address.
 function idOf(text: unknown): string {
   return typeof text === 'string' && /^\w+$/.test(text) ? text : ''
 }
 
-/** To the Credit of the account that buys, which then shows the purchase; else to the page's beginning. */
+/** The path back: the Credit screen of the account that buys, which then shows the purchase, or the page's start. */
 function backPathOf({ params, query }: PlayRequest): string {
   const account = idOf(query.account)
   return account === '' ? '/app' : `/app/${account}/credit?bought=${idOf(params.id)}`

@@ -15,14 +15,14 @@ export interface PublicRoutesInput {
   readonly mode: 'simulator' | 'live'
   readonly formats: readonly Pick<WireFormat, 'endpoint' | 'path'>[]
   readonly catalog: {
-    /** The list at the fee of an account; null: at each model's own. The same buffers until the next refresh. */
+    /** The list at an account's fee; null: at each model's own fee. It returns the same buffers until the next refresh. */
     readonly served: (feeBasisPoints: number | null) => ServedList
-    /** The id of the model that a name resolves to; null where none does. */
+    /** The ID of the model that a name resolves to; null: of none. */
     readonly idOf: (modelName: string) => string | null
     /** The problem of a name that no model has. */
     readonly notFound: (modelName: string) => Problem
   }
-  /** The caller of the key that a request has; null: without a good key. Never rejects. */
+  /** The caller by the key of a request; null: it has no valid key. Never rejects. */
   readonly callerOf: (arrival: Arrival) => Promise<Pick<Caller, 'models' | 'feeBasisPoints'> | null>
 }
 

@@ -18,9 +18,9 @@ interface ReadBodyInput {
   readonly beforeReading?: () => void
 }
 
-/** What a body that counts for an account may take. Default: all that its endpoint takes. */
+/** The limits of a body that counts toward an account. Default: those of its endpoint alone. */
 export interface BodyAccount {
-  /** Bytes of the process's budget, taken before their memory is. `grow` throws where none are left. */
+  /** Bytes of the process's budget, taken before their memory is. `grow` throws if none are left. */
   readonly memory: { grow(moreBytes: number): void; readonly isCrowded: boolean }
   /** Asked once, where a body is declared or found to be large; rejects with why it is not read. */
   readonly admitLargeBody: () => Promise<void>
@@ -40,8 +40,8 @@ const FREELY_INFLATED_BYTES_MAX = 256 * 1024
 /**
  * Reads a request's body whole. Throws Problem: `request_too_large` as soon as that is certain,
  * `request_timeout` for a body that is late or slow, `bad_request` for a body that broke off or a coding
- * that is not known or not kept, what the account's limits throw, and for a client that leaves. A
- * refused body is no longer listened to; the one who answers drains it.
+ * that is unknown or broken, the Problems of the account's limits, and one for a client that leaves. A refused body is
+ * left unread: the code that answers drains it.
  */
 export async function readBody(
   clientRequest: IncomingMessage,
@@ -53,7 +53,7 @@ export async function readBody(
   const inflater = inflaterFor(clientRequest.headers['content-encoding'])
   const isLarge = declaredBytes > SMALL_BODY_BYTES_MAX
   if (isLarge) await account?.admitLargeBody()
-  // A client that left before would never be heard of again.
+  // A client that has left already causes no event.
   if (clientRequest.destroyed) throw endOfReading(clientRequest)
   const wholeBytes = inflater === null ? declaredBytes : 0
   account?.memory.grow(wholeBytes)
@@ -65,7 +65,7 @@ interface BodyReaderInput extends ReadBodyInput {
   readonly inflater: Transform | null
   /** The length that the body will have, for which memory is reserved; 0: it is not known. */
   readonly wholeBytes: number
-  /** Whether the account was asked for already. */
+  /** Whether the account has been asked already. */
   readonly isLarge: boolean
 }
 
@@ -80,7 +80,7 @@ class BodyReader {
   #isStopped = false
   /** Whether pieces of an inflated body are being taken. */
   #isReading = false
-  /** Whether it is the gateway that does not read on. */
+  /** Whether the gateway itself keeps the body from being read. */
   #isHeldUp = false
   #heldUpSinceMs = 0
   #heldUpMs = 0
@@ -110,7 +110,7 @@ class BodyReader {
     return this.#whole.promise
   }
 
-  /** Takes what is inflated, and by that asks for more of it. */
+  /** Takes inflated pieces, which makes the inflater produce more. */
   async #readInflated(inflater: Transform): Promise<void> {
     if (this.#isReading) return
     this.#isReading = true
@@ -120,7 +120,7 @@ class BodyReader {
         const isLarge = this.#length > FREELY_INFLATED_BYTES_MAX
         const takesTurn = isLarge && inflater.readableLength > 0
         turn = takesTurn ? await this.#holdUp(this.#input.account?.inflateTurn()) : undefined
-        // The end of the client's side is no event of a request that has come whole.
+        // Node reports no event when the client of a whole request leaves.
         if (this.#request.socket.destroyed) this.#refuse(endOfReading(this.#request))
         const piece: Buffer | null = this.#isStopped ? null : inflater.read()
         if (piece !== null) this.#onData(piece)
@@ -134,7 +134,7 @@ class BodyReader {
     }
   }
 
-  /** Whether there is nothing to wait for: most bodies come with their heads. */
+  /** Whether the whole body is here: most bodies arrive together with their heads. */
   #hasCome(): boolean {
     const declaredBytes = Number(this.#request.headers['content-length'])
     return this.#request instanceof ClientRequest && this.#request.hasWhole(declaredBytes)
@@ -145,7 +145,7 @@ class BodyReader {
     const { socket } = this.#request
     const pace = new BodyPace(socket.bytesRead)
     const refuse = (): void => {
-      // The sender does not pay for the time that the gateway itself took.
+      // The time that the gateway itself took does not count against the sender.
       if (this.#request.complete) return
       const heldUpMs = this.#takeHeldUpMs()
       if (heldUpMs < 1) this.#refuse(new Problem('request_timeout'))
@@ -173,7 +173,7 @@ class BodyReader {
     if (!this.#isAdmitted && this.#length > SMALL_BODY_BYTES_MAX) this.#admission = this.#admit()
   }
 
-  /** Reads on once it is known that the account may have so much read. */
+  /** Continues to read once the account may send a body this large. */
   async #admit(): Promise<void> {
     this.#isAdmitted = true
     const isInflated = this.#input.inflater !== null
@@ -186,7 +186,7 @@ class BodyReader {
     }
   }
 
-  /** Waits for the gateway itself, which the sender's pace is not to suffer from. */
+  /** Waits for the gateway itself, without counting the time against the sender's pace. */
   async #holdUp<Value>(wait: Promise<Value> | undefined): Promise<Value | undefined> {
     this.#heldUpSinceMs = performance.now()
     this.#isHeldUp = true
@@ -198,7 +198,7 @@ class BodyReader {
     }
   }
 
-  /** For how long the gateway did not read on, since this was last asked. */
+  /** Returns how long the gateway has kept the body from being read since the last call. */
   #takeHeldUpMs(): number {
     const nowMs = performance.now()
     const heldUpMs = this.#heldUpMs + (this.#isHeldUp ? nowMs - this.#heldUpSinceMs : 0)
@@ -210,12 +210,12 @@ class BodyReader {
   readonly #onEnd = (): void => {
     this.#stop()
     const resolve = (): void => this.#whole.resolve(this.#body.whole())
-    // A body may end while its account is still asked; a refusal comes first then.
+    // The body may end while the account is still asked; then a refusal comes first.
     if (this.#admission === undefined) resolve()
     else void this.#admission.then(resolve)
   }
 
-  // Also heard after a whole body, which may still be inflating.
+  // Also called after a whole body, which may still be inflating.
   readonly #onClose = (): void => {
     if (!this.#request.readableEnded) this.#refuse(endOfReading(this.#request))
   }
@@ -240,7 +240,7 @@ class BodyReader {
   }
 }
 
-// Small enough to be put together at once, when all of it has come.
+// Up to this size the pieces are joined at once, when all have come.
 const COLLECTED_BYTES_MAX = 1024 * 1024
 const ROOM_GROWTH = 8
 
@@ -256,7 +256,7 @@ class BodyBytes {
   #large: Buffer | null = null
   #length = 0
 
-  /** Of a body of a known length `bytesMax` is the length. */
+  /** `bytesMax` is the length if it is known. */
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
   }

@@ -33,7 +33,7 @@ export interface JourneyParts {
   readonly inflateShare: ThreadShare
   /** The model at its upstream for this format, or at its first if none answers it. By position: model, format. */
   readonly offerFor: (modelName: string, endpoint: string) => Offer
-  /** The same model at the highest prices that a call can have, by which holds are sized. */
+  /** Raises an offer to the highest prices that a call can have: holds are sized by them. */
   readonly holdOffer: (offer: Offer) => Offer | Promise<Offer>
   readonly ledger: HoldLedger
   readonly settler: Settler

@@ -33,7 +33,7 @@ export interface SizedRequest {
   readonly call: Call
   readonly body: JsonBody
   readonly offer: Offer
-  /** The same offer at the highest prices that the call can have, by which its hold is sized. */
+  /** The offer at the highest prices that the call can have: its hold is sized by them. */
   readonly heldOffer: Offer
   readonly size: HoldSize
   readonly upstream: Upstream

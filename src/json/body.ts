@@ -64,7 +64,7 @@ const ANSWER_TREE_BYTES_MAX = 320 * 1024 * 1024
 const MEASURED_BYTES_MIN = 1024 * 1024
 
 /**
- * Reads a provider's answer; null where it is no JSON object, or gives `error` twice. Of other duplicate
+ * Reads a provider's answer; null if it is no JSON object, or gives `error` twice. Of other duplicate
  * members the last counts.
  */
 export function parseAnswer(bytes: Buffer): JsonBody | null {
@@ -75,7 +75,7 @@ export function parseAnswer(bytes: Buffer): JsonBody | null {
   return mayHide && givesErrorTwice(bytes.toString('latin1'), root) ? null : { bytes, root }
 }
 
-/** Reads JSON of the upstream; undefined where it is not JSON, or has too many values or levels. */
+/** Reads JSON of the upstream; undefined if it is not JSON, or has too many values or levels. */
 export function parseUpstreamJson(bytes: Buffer): JsonValue | undefined {
   const isLarge = bytes.length > MEASURED_BYTES_MIN
   if (isLarge && surveyJson(bytes, ANSWER_TREE_BYTES_MAX) === null) return undefined
@@ -133,7 +133,7 @@ function syntaxMessage(engineMessage: string): string {
 }
 
 /**
- * The place of a member that some object gives twice, as text; null where none does. Keys are compared
+ * The place of a member that some object gives twice, as text; null if none does. Keys are compared
  * after unescaping. Definitions of the client's own tools are ignored. `members`: how many the bytes have.
  *
  * The bytes have as many members as the parsed tree has keys unless `JSON.parse` dropped a duplicate,

@@ -10,7 +10,7 @@ const MIB = 1024 * 1024
 const TOO_MANY = 'The body has more values than the gateway reads.'
 const NO_BOUND = Number.MAX_SAFE_INTEGER
 
-/** The problem that a body is refused with; null where it is taken. */
+/** The problem that a body is refused with; null if it is taken. */
 function refusalOf(body: string | Buffer): Problem | null {
   try {
     parseJsonBody(Buffer.from(body))

@@ -35,7 +35,7 @@ interface JsonSurvey {
 }
 
 /**
- * Adds up what the bytes cost as a tree; null where that is over `treeBytesMax`, or the nesting over
+ * Adds up what the bytes cost as a tree; null if that is over `treeBytesMax`, or the nesting over
  * {@link JSON_DEPTH_MAX}. The bytes need not be JSON: up to where `JSON.parse` fails it is all counted.
  */
 export function surveyJson(bytes: Buffer, treeBytesMax: number): JsonSurvey | null {
@@ -258,7 +258,7 @@ interface Step {
 
 interface NewShape extends Step {
   readonly hash: number
-  /** Where it is found again; null where there is no room for it. */
+  /** The index by which it is found again; null if there is no room for it. */
   readonly slot: number | null
 }
 

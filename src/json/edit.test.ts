@@ -193,7 +193,7 @@ interface Wish {
   readonly json: string
 }
 
-/** What a wish comes to at its place; null where it comes to nothing. */
+/** What a wish comes to at its place; null if it comes to nothing. */
 function editFor({ newMember, name, json }: Wish, { path, node }: Place): Put | null {
   if (newMember && node.kind === 'array' && path.length > 0) return { kind: 'append', path, json }
   if (newMember && node.kind === 'object' && node.items.every((item) => item.name !== name)) {

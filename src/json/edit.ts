@@ -204,7 +204,7 @@ function splice(bytes: Buffer, replacements: readonly Replacement[]): readonly B
 const NUMBER_START = /^[-0-9]/
 
 /**
- * The source text of the number at a path of member names, digits exactly as written; null where no
+ * The source text of the number at a path of member names, digits exactly as written; null if no
  * number is there. Of duplicate members the last counts, as in the parsed tree.
  */
 export function numberSource(body: JsonBody, path: readonly string[]): string | null {
@@ -214,7 +214,7 @@ export function numberSource(body: JsonBody, path: readonly string[]): string | 
 }
 
 /**
- * The source bytes of the value at a path, a slice of the body; null where none is there. Of duplicate members the
+ * The source bytes of the value at a path, a slice of the body; null if none is there. Of duplicate members the
  * last counts, as in the parsed tree.
  */
 export function valueSource(body: JsonBody, path: JsonPath): Buffer | null {
@@ -238,7 +238,7 @@ export function valueSpan({ bytes }: JsonBody, path: JsonPath): Span | null {
   return { start, end: skipValue(bytes, start) }
 }
 
-/** Where the array's element of this index starts; null where there is none. */
+/** The start of the array's element of this index; null if there is none. */
 function findElement(
   bytes: Buffer,
   { arrayStart, index }: { readonly arrayStart: number; readonly index: number },
@@ -250,7 +250,7 @@ function findElement(
   return closesAt(bytes, at) ? null : at
 }
 
-/** Where the value of the object's last member of this name starts; null where there is none. */
+/** The start of the value of the object's last member of this name; null if there is none. */
 function findMember(bytes: Buffer, objectStart: number, name: string): number | null {
   let found: number | null = null
   let at = enterContainer(bytes, objectStart)

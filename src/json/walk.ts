@@ -143,7 +143,7 @@ export function belongsToTools(
   }
 }
 
-/** Where a member stands. */
+/** The place of a member. */
 interface MemberPlace {
   readonly key: string
   /** The key that the member's object is the value of; null for an element and the root. */

@@ -5,7 +5,7 @@ import { ACCOUNTS, type AccountRow, type Tables } from '../store/schema.ts'
 import { settingOnce } from '../store/settings.ts'
 import { newestOpenedAt } from './activity/newest-request.ts'
 
-/** Null where there is no such account. */
+/** Null if there is no such account. */
 export async function getAccount(
   db: Kysely<Tables>,
   accountId: string,
@@ -18,7 +18,7 @@ export async function getAccount(
   return row === undefined ? null : ACCOUNTS.read(row)
 }
 
-/** Which accounts to list; undefined filters nothing. */
+/** Filters a list of accounts; undefined fields filter nothing. */
 export interface AccountFilter {
   readonly search?: string | undefined
   readonly externalId?: string | undefined
@@ -39,10 +39,10 @@ export interface AccountOrder {
 
 type SortValue = string | number | null
 
-/** The place of an account in a list: its value when its page was read, so that a later change moves no other one. */
+/** The place of an account in a list: the value that it had when its page was read, so that later changes skip no account. */
 export interface AccountPlace {
   readonly id: string
-  /** Null where accounts are sorted by their age, which the id has. */
+  /** Null if accounts are sorted by their age, which the id has. */
   readonly value: SortValue
 }
 
@@ -57,7 +57,7 @@ interface AccountsPage extends AccountFilter {
 const SORT_VALUES: Readonly<Record<AccountOrder['sort'], RawBuilder<SortValue> | null>> = {
   created: null,
   name: sql<SortValue>`lower(name)`,
-  // As it is shown: a debt below zero, else what is not held.
+  // As the page shows it: a debt as an amount below zero, else the credit that is not held.
   available: sql<SortValue>`case when backed_balance_micros < 0 then backed_balance_micros
     when backed_balance_micros < backed_held_micros then 0
     else backed_balance_micros - backed_held_micros end`,
@@ -66,7 +66,7 @@ const SORT_VALUES: Readonly<Record<AccountOrder['sort'], RawBuilder<SortValue> |
 }
 
 /**
- * One page of accounts, and the place of its last one; null where no page follows. `search` is a part of a name, an
+ * One page of accounts, and the place of its last one; null if no page follows. `search` is a part of a name, an
  * email address or an id, in any case; `externalId` the whole id that another system knows one by; in debt is one
  * whose paid credit is below zero.
  */
@@ -98,7 +98,7 @@ export async function listAccounts(
   }
 }
 
-/** The ids of all accounts that match, in ascending order. */
+/** The IDs of all matching accounts, in ascending order. */
 export async function findAccountIds(
   db: Kysely<Tables>,
   filter: AccountFilter,
@@ -107,7 +107,7 @@ export async function findAccountIds(
   return rows.map(({ id }) => id)
 }
 
-/** The accounts of these ids, in their order; those that do not exist are left out. */
+/** The accounts with these IDs, in the order of the IDs; unknown IDs are left out. */
 export async function getAccounts(
   db: Kysely<Tables>,
   accountIds: readonly string[],

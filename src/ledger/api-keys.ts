@@ -10,7 +10,7 @@ import type { AddApiKeyInput } from './ledger.ts'
 import type { OperatorAction } from './operator-actions.ts'
 import type { KeySpending } from './rules/open-hold.ts'
 
-/** Makes a key for an account. Null where there is no such account. */
+/** Makes a key for an account. Null if there is no such account. */
 export async function createApiKey(
   ledger: Pick<CommandedLedger, 'addApiKey'>,
   {
@@ -31,7 +31,7 @@ export async function createApiKey(
 }
 
 /**
- * Gives a key a new text, which only this answer has; the one before works until the grace has passed. Null where there
+ * Gives a key a new text, which only this answer has; the one before works until the grace has passed. Null if there
  * is no such key.
  */
 export async function rotateApiKey(
@@ -48,7 +48,7 @@ export async function rotateApiKey(
   return apiKey === null ? null : { apiKey, text }
 }
 
-/** Whether a key has a text: that of the Playground has none. */
+/** Whether a key has a text: the Playground's key has none. */
 export function hasText({ keyHash }: Pick<ApiKeyRow, 'keyHash'>): boolean {
   return !keyHash.startsWith('playground/')
 }
@@ -60,7 +60,7 @@ const PLAYGROUND_LIMIT_MICROS = micros(5_000_000)
  * The key that requests of the page's Playground run on, which is made at its first use, and again after it
  * was deleted. It has no text: what stands for its hash is no SHA-256, so that nothing that a client sends is
  * this key. Its id follows from the account and from how many came before, so that two first uses make one.
- * Null where there is no such account.
+ * Null if there is no such account.
  */
 export async function getPlaygroundKeyHash(
   accountId: string,
@@ -94,7 +94,7 @@ export async function getPlaygroundKeyHash(
   return added?.keyHash ?? null
 }
 
-/** The row of an account's key of the Playground; null: it has none yet. */
+/** The row of an account's Playground key; null: it has none yet. */
 export async function getPlaygroundKey(
   db: Kysely<Tables>,
   accountId: string,
@@ -115,7 +115,7 @@ export const NEW_PLAYGROUND_KEY: KeySpending = {
   creditLimitMicros: PLAYGROUND_LIMIT_MICROS,
 }
 
-/** Null where there is no such key, or it was deleted. */
+/** Null if there is no such key, or it was deleted. */
 export async function getApiKey(db: Kysely<Tables>, apiKeyId: string): Promise<ApiKeyRow | null> {
   const row = await db
     .selectFrom('api_keys')

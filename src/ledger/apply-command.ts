@@ -15,7 +15,7 @@ import { type NamedRows, noRows, type UnitOfWork } from './work.ts'
 
 /**
  * Applies a command to the unit of work, whichever store its rows are in. The store has loaded
- * the rows that the command names; it saves what `work.changes()` says. Throws where the command or a
+ * the rows that the command names; it saves what `work.changes()` says. Throws if the command or a
  * row is impossible, and then nothing of the unit of work may be saved.
  */
 export function applyCommand<Kind extends CommandKind>(
@@ -55,7 +55,7 @@ export function isRunAgain({ kind, by = null }: LedgerCommand): boolean {
   return isRunAgain === 'ofOperators' ? by !== null : isRunAgain
 }
 
-/** A command as it is kept to be run again. By position: the command, and the verdict on it. */
+/** The form in which a command is kept to be run again. By position: the command, and the verdict on it. */
 export function keptCommand<Kind extends CommandKind>(
   given: LedgerCommand<Kind>,
   verdict: LedgerVerdict | undefined,
@@ -66,7 +66,7 @@ export function keptCommand<Kind extends CommandKind>(
   return { ...given, input: again.withNumber(given.input, verdict as LedgerVerdict<Kind>) }
 }
 
-/** Lost commands, each of which knows the highest number that one of its kind had. */
+/** Tells each lost command the highest number that a lost command of its kind had. */
 export function knowingNumbers<Batch extends { readonly commands: readonly LedgerCommand[] }>(
   lost: readonly Batch[],
 ): readonly Batch[] {

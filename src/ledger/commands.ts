@@ -81,7 +81,7 @@ interface Command<Input, Verdict> {
    * knows.
    */
   readonly rows: (named: NamedRows, input: Input, owner: RequestOwner | undefined) => void
-  /** Applies it to rows that are loaded. Throws where the command or a row is impossible. */
+  /** Applies it to rows that are loaded. Throws if the command or a row is impossible. */
   readonly rule: (work: UnitOfWork, input: Input, terms: Terms) => Verdict
   /** The account whose rows it locks; absent: none, several, or the store has to look. */
   readonly locks?: (input: Input, owner: RequestOwner | undefined) => string | null
@@ -122,7 +122,7 @@ const ROWS = {
     isRunAgain: false,
     uncounted: uncountedByHold,
   }),
-  /** The verdict is null where no such hold was opened. */
+  /** The verdict is null if no such hold was opened. */
   settle: command<SettleInput, Settled | null>({
     rows(named, { requestId }, owner) {
       nameRequest(named, requestId, owner)
@@ -251,7 +251,7 @@ const ROWS = {
     subject: (_, { id, ownerId, ...fields }) =>
       accountSubject(id, { ...fieldsOf(fields), ...(ownerId == null ? {} : { owner: ownerId }) }),
   }),
-  /** Changes the given fields of an account. Null where there is no such account. */
+  /** Changes the given fields of an account. Null if there is no such account. */
   updateAccount: recorded<UpdateAccountInput, UpdateAccountVerdict>({
     rows: nameAccount,
     rule: (work, input, { nowMs }) => updateAccount(work, input, nowMs),
@@ -261,7 +261,7 @@ const ROWS = {
       uncountedChange('account', { row: work.accounts.get(id), to, nowMs }),
     ...ACCOUNT_CHANGE,
   }),
-  /** Makes a key for an account; {@link createApiKey} makes its text. Null where there is no such account. */
+  /** Makes a key for an account; {@link createApiKey} makes its text. Null if there is no such account. */
   addApiKey: recorded<AddApiKeyInput, ApiKeyRow | null>({
     rows(named, { accountId, id }) {
       named.accountIds.add(accountId)
@@ -272,7 +272,7 @@ const ROWS = {
     isRunAgain: true,
     subject: (work, input) => keySubject(work, { id: input.id, detail: fieldsOf(input) }),
   }),
-  /** Changes the given fields of a key. Null where there is no such key, or it was deleted. */
+  /** Changes the given fields of a key. Null if there is no such key, or it was deleted. */
   updateApiKey: recorded<UpdateApiKeyInput, ApiKeyRow | null>({
     rows: ({ apiKeyIds }, { id }) => void apiKeyIds.add(id),
     rule: (work, input, { nowMs }) => updateApiKey(work, input, nowMs),
@@ -281,7 +281,7 @@ const ROWS = {
       uncountedChange('apiKey', { row: work.apiKeys.get(id), to, nowMs }),
     ...KEY_CHANGE,
   }),
-  /** Gives a key a new text; {@link rotateApiKey} makes it. Null where there is no such key, or it was deleted. */
+  /** Gives a key a new text; {@link rotateApiKey} makes it. Null if there is no such key, or it was deleted. */
   rotateApiKey: recorded<RotateApiKeyInput, ApiKeyRow | null>({
     rows: ({ apiKeyIds }, { id }) => void apiKeyIds.add(id),
     rule: (work, input, { nowMs }) => rotateApiKey(work, input, nowMs),
@@ -290,7 +290,7 @@ const ROWS = {
       keySubject(work, { id, detail: { grace_seconds: Math.round(graceMs / 1_000) } }),
   }),
   /**
-   * Deletes a key by its id: it authenticates no request and is in no list; its requests stay. False where there
+   * Deletes a key by its id: it authenticates no request and is in no list; its requests stay. False if there
    * is no such key, or it was deleted before.
    */
   deleteApiKey: recorded<string, boolean>({
@@ -307,7 +307,7 @@ const ROWS = {
     subject: (work, { id }) => codeSubject(work.creditCodes.find((row) => row.id === id)),
   }),
   /**
-   * Revokes a code by its id, unless it was redeemed or revoked before; returns the code after that. Null where
+   * Revokes a code by its id, unless it was redeemed or revoked before; returns the code after that. Null if
    * there is no such code.
    */
   revokeCreditCode: recorded<string, CreditCodeRow | null>({
@@ -334,9 +334,9 @@ export type LedgerCommand<Kind extends CommandKind = CommandKind> = {
   [Each in Kind]: {
     readonly kind: Each
     readonly input: InputOf<Each>
-    /** To be recorded with what the command changes, in the same commit; absent or null: no operator gave it. */
+    /** The operator, who is recorded in the commit of the command; absent or null: no operator gave it. */
     readonly by?: OperatorAction | null
-    /** Whose request it is about, so that the store need not look; absent: the store looks. */
+    /** The owner of its request, so that the store need not look; absent: the store looks. */
     readonly owner?: RequestOwner
   }
 }[Kind]

@@ -27,7 +27,7 @@ export async function createCreditCode(
   return { creditCode, text }
 }
 
-/** Null where there is no such code. */
+/** Null if there is no such code. */
 export async function getCreditCode(
   db: Kysely<Tables>,
   creditCodeId: string,
@@ -37,7 +37,7 @@ export async function getCreditCode(
   return row === undefined ? null : CREDIT_CODES.read(row)
 }
 
-/** One page of codes, newest first; the cursor of the next is null where there is none. */
+/** One page of codes, newest first; the cursor of the next is null if there is none. */
 export async function listCreditCodes(
   db: Kysely<Tables>,
   { cursor, limit }: Page,

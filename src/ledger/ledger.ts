@@ -8,11 +8,11 @@ import type { ProblemCode } from '../vocabulary/problem.ts'
  * made by the caller, and returns the first result when it is repeated.
  */
 export interface HoldLedger {
-  /** Grants a hold, or says why not. Rejects only where the store failed (`StoreUnavailable`). */
+  /** Grants a hold, or says why not. Rejects only if the store failed (`StoreUnavailable`). */
   openHold(input: OpenHoldInput): Promise<OpenHoldVerdict>
   /**
    * Ends a hold's open state, once; a second settle returns the result of the first. Called only after the
-   * hold's `openHold` has resolved. Rejects with `StoreRefused` where no such hold was opened.
+   * hold's `openHold` has resolved. Rejects with `StoreRefused` if no such hold was opened.
    */
   settle(input: SettleInput): Promise<Settled>
   /**
@@ -29,7 +29,7 @@ export interface OpenHoldInput {
   readonly accountId: string
   readonly apiKeyId: string
   readonly instanceId: string
-  /** The name of the format that it came in. */
+  /** The name of the format of the request. */
   readonly endpoint: string
   /** The name of the upstream that it is sent to. */
   readonly upstream: string
@@ -52,7 +52,7 @@ export interface OpenHoldInput {
   readonly feeBasisPoints: number
 }
 
-/** The grant of a hold, or why there is none. */
+/** The grant of a hold, or the reason for its refusal. */
 export type OpenHoldVerdict =
   | {
       readonly kind: 'opened'
@@ -64,7 +64,7 @@ export type OpenHoldVerdict =
     }
   | { readonly kind: 'refused'; readonly code: HoldRefusalCode; readonly facts: HoldRefusalFacts }
 
-/** Why a hold was not opened: the code that the client gets. */
+/** The reason that a hold was refused: the code that the client gets. */
 export type HoldRefusalCode = Extract<
   ProblemCode,
   | 'invalid_api_key'
@@ -78,7 +78,7 @@ export type HoldRefusalCode = Extract<
   | 'too_many_concurrent_requests'
 >
 
-/** The figures that a refusal's message is made of. */
+/** The figures in a refusal's message. */
 export interface HoldRefusalFacts {
   readonly neededMicros: Micros
   /** The available credit of the purses that may pay, or the rest of the key's limit. */
@@ -111,7 +111,7 @@ export type ReachedLimit =
       readonly resetsAtMs: number
     }
 
-/** Who has a limit: one API key, or its account. */
+/** The owner of a limit: one API key, or its account. */
 export type LimitOwner = 'apiKey' | 'account'
 
 export interface SettleInput {
@@ -126,7 +126,7 @@ export interface Settled {
   readonly chargedMicros: Micros
   /** The charge beyond the hold: a sizing bug on text, expected on images. */
   readonly overrunMicros: Micros
-  /** False where the hold was settled before: this call changed nothing. */
+  /** False if the hold was settled before: this call changed nothing. */
   readonly settledNow: boolean
 }
 
@@ -170,7 +170,7 @@ interface ExternalInput {
   readonly externalId?: string | null
   /** Texts by their names, as JSON; null: none. */
   readonly metadataJson?: string | null
-  /** Who receipts are for, as JSON; null: the account and its email address. */
+  /** The buyer on receipts, as JSON; null: the account and its email address. */
   readonly billingJson?: string | null
 }
 
@@ -233,7 +233,7 @@ export interface UpdateApiKeyInput
 
 export interface RotateApiKeyInput extends Pick<ApiKeyRow, 'keyHash' | 'displayPrefix'> {
   readonly id: string
-  /** How long the text before still works; 0: it is refused at once. */
+  /** How long the previous text still works; 0: it is refused at once. */
   readonly graceMs: number
 }
 
@@ -299,7 +299,7 @@ export interface RedeemCodeInput {
 /** The result of redeeming a code. */
 export type RedeemVerdict =
   | { readonly kind: 'redeemed'; readonly entry: Entry }
-  /** The same account redeemed it before; nothing was added. */
+  /** This account redeemed it before; nothing was added. */
   | { readonly kind: 'exists'; readonly entry: Entry }
   /** Nothing was added: another account has it, or it can't be redeemed. */
   | { readonly kind: 'used' | 'expired' | 'revoked' | 'unknownCode' | 'unknownAccount' }

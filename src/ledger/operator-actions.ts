@@ -18,11 +18,11 @@ type ActionBy =
   /** An admin token; its id is null for the token of the settings. */
   | { readonly token: { readonly id: string | null; readonly name: string } }
 
-/** What an operator changed: the account, the thing, the amount and the fields. */
+/** The change by an operator: the account, the thing, the amount and the fields. */
 export interface ActionSubject {
   /** The account that the change is about; null: none. */
   readonly accountId: string | null
-  /** The id of what was changed or made; null: it has none. */
+  /** The ID of the changed or created thing; null: it has none. */
   readonly targetId: string | null
   /** The amount that was added, removed or set; null: the change has none. */
   readonly amountMicros: OperatorActionRow['amountMicros']
@@ -90,7 +90,7 @@ export interface NamedAction extends OperatorActionRow {
   readonly accountName: string | null
 }
 
-/** Which actions to list; undefined filters nothing. */
+/** Filters a list of actions; undefined fields filter nothing. */
 export interface ActionFilter {
   readonly accountId?: string | undefined
   /** Ids of users and of admin tokens, or the name of the token of the settings, which has no id. */

@@ -9,7 +9,7 @@ import {
   reversalOf,
 } from '../vocabulary/purchase.ts'
 
-/** Null where there is no such purchase. */
+/** Null if there is no such purchase. */
 export async function getPurchase(
   db: Kysely<Tables>,
   purchaseId: string,
@@ -17,7 +17,7 @@ export async function getPurchase(
   return one(db.selectFrom('purchases').selectAll().where('id', '=', purchaseId))
 }
 
-/** The purchase of a source; null where there is none. */
+/** The purchase of a source; null if there is none. */
 export async function findPurchase(
   db: Kysely<Tables>,
   source: string,
@@ -47,7 +47,7 @@ interface NamedPurchase extends PurchaseRow {
 
 /**
  * One page of purchases, newest first: of an account, in states, and refunded or disputed in these ways, if they are
- * given; the cursor of the next is null where there is none.
+ * given; the cursor of the next is null if there is none.
  */
 export async function listAllPurchases(
   db: Kysely<Tables>,

@@ -35,7 +35,7 @@ export class UnitOfWork {
   readonly members = new Rows(MEMBERS, this.#noted, {
     nameOf: ({ accountId, userId }) => `${accountId} ${userId}`,
   })
-  /** What the provider billed for released requests, by their IDs. */
+  /** The provider's costs of released requests, by their IDs. */
   readonly lateCosts = new Rows(LATE_COSTS, this.#noted, { nameOf: idOf })
   /** The rows of the audit log. */
   readonly operatorActions = new Rows(OPERATOR_ACTIONS, this.#noted, { nameOf: idOf })
@@ -190,7 +190,7 @@ export interface PeriodCount {
   readonly latestOpenedAtMs: number | null
 }
 
-/** What identifies added credit: its reference, which is unique in an account. */
+/** The identity of added credit: its reference, which is unique in an account. */
 export interface CreditPlace {
   readonly accountId: string
   /** The caller's own id of the credit. */

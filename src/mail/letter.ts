@@ -180,7 +180,7 @@ export function resetLetter({
   })
 }
 
-/** An invitation. `accountName`: null where the person becomes an operator alone. */
+/** An invitation. `accountName`: null if the person becomes an operator alone. */
 export function invitationLetter({
   to,
   url,

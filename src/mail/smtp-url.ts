@@ -8,7 +8,7 @@ export interface SmtpAddress {
   readonly login: { readonly user: string; readonly password: string } | null
 }
 
-/** Who emails are from. */
+/** The sender of emails. */
 export interface Sender {
   /** Null: the address alone. */
   readonly name: string | null
@@ -57,7 +57,7 @@ function decoded(part: string): string {
   }
 }
 
-/** Reads `gate@example.com` or `Name <gate@example.com>`. Throws Error where it is neither. */
+/** Reads `gate@example.com` or `Name <gate@example.com>`. Throws Error if it is neither. */
 export function parseSender(text: string): Sender {
   const [, name = null, inBrackets] = /^([^<>"\\\p{Cc}]{1,80}?) ?<([^<>]+)>$/u.exec(text) ?? []
   const address = inBrackets ?? text

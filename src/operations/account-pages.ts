@@ -74,7 +74,7 @@ export function accountPlace({ sort }: ListOrder, text: string | undefined): Acc
   })
 }
 
-/** Which accounts are listed, and in which order. */
+/** The filter and the order of a list of accounts. */
 export interface ListedAccounts {
   readonly filter: AccountFilter
   readonly order: ListOrder

@@ -50,7 +50,7 @@ export interface Operation {
   readonly query: z.ZodType | null
   /** Null: the body is ignored. */
   readonly body: z.ZodType | null
-  /** A body for documents; undefined where it has none. */
+  /** A body for documents; undefined if it has none. */
   readonly example: object | undefined
   /** The shape of each successful response to a kind of caller, by status. */
   answersTo(kind: CallerKind): Readonly<Record<number, z.ZodType>>
@@ -208,9 +208,9 @@ export function operation<
       if (scope !== null) requireScope(caller, scope)
       const param = (name: string): string => paramOf(params, name)
       const checked = {
-        // Without a schema the type is `undefined`, and so is the value: here and below.
+        // Without a schema both the type and the value are `undefined`.
         query: (query === undefined ? undefined : checkInput(query, sent.query)) as z.output<Query>,
-        // The same as above.
+        // Without a schema both are `undefined`, as above.
         body: (body === undefined ? undefined : checkInput(body, sent.body)) as z.output<Body>,
       }
       const needsPassword = asksMembers || !isHarmlessWith(checked.body)

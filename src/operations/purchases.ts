@@ -176,7 +176,7 @@ function notHeld({ state }: PurchaseRow, which: string): Problem {
   })
 }
 
-/** What refunds and disputes have done to a purchase. */
+/** The effect of refunds and disputes on a purchase. */
 export const reversalField = z
   .enum(REVERSALS)
   .nullable()

@@ -156,7 +156,7 @@ function statementAnswer(
     toMs,
   }: Days & {
     readonly accountId: string
-    /** Of the account's purchases, by their ids. */
+    /** The reversals of the account's purchases, by the purchases' IDs. */
     readonly reversals: ReadonlyMap<string, Reversal | null>
   },
 ): StatementAnswer {

@@ -174,7 +174,7 @@ function tokensOf(sums: UsageSums): number {
   return sums.input_tokens + sums.cache_read_tokens + written + sums.output_tokens
 }
 
-/** To the pico-dollar, so that rows add up to the report's cost, which is rounded once. */
+/** Exact to the pico-dollar, so that rows add up to the report's cost, which is rounded once. */
 function providerCost(sums: UsageSums): CsvCell {
   const wholeMicros = BigInt(sums.cost_micros + sums.uncharged_cost_micros)
   const restPicos = BigInt(sums.cost_rest_pico + sums.uncharged_cost_rest_pico)

@@ -18,7 +18,7 @@ interface NewAdminToken {
   readonly text: string
 }
 
-/** Makes a token. Throws Problem `invalid_admin_token` where the token that asks was revoked meanwhile. */
+/** Makes a token. Throws Problem `invalid_admin_token` if the token that asks was revoked meanwhile. */
 export function createAdminToken(
   { db, ids, clock }: DbWithIds,
   {
@@ -80,7 +80,7 @@ async function lockMaker(trx: Transaction<Tables>, adminTokenId: string): Promis
 
 /**
  * Revokes a token and all that were made by it, by those, and so on. Returns it as it is after that; a repeat
- * changes nothing. Null where there is no such token.
+ * changes nothing. Null if there is no such token.
  */
 export function revokeAdminToken(
   { db, clock }: DbWithClock,

@@ -20,7 +20,7 @@ type Attempter =
   | { readonly factorOf: string }
 
 interface Check<Right> {
-  /** Resolves with null where what was typed is wrong. Rejects where it could not be checked. */
+  /** Resolves with null if what was typed is wrong. Rejects if it could not be checked. */
   readonly check: () => Promise<Right | null>
   /** How a wrong one is refused, unless it is one too many. */
   readonly wrong: Problem

@@ -41,7 +41,7 @@ export class KnownTokens {
     this.#input = input
   }
 
-  /** The token with a text; null: it is unknown, expired or revoked. Rejects where the store can't be read. */
+  /** The token with a text; null: it is unknown, expired or revoked. Rejects if the store can't be read. */
   async find(text: string): Promise<AdminTokenRow | null> {
     const tokenHash = adminTokenHash(text)
     if (tokenHash === null) return null

@@ -128,7 +128,7 @@ function fieldsOf(purpose: LinkPurpose): Partial<LinkRow> {
   return { email: email.toLowerCase(), isOperator, vouched, mailed, accountId, role, inviterId }
 }
 
-/** Which link a person has. */
+/** The link that a person has. */
 interface PresentedLink {
   readonly kind: LinkKind
   readonly text: string
@@ -170,7 +170,7 @@ export async function takeFound(
 
 /**
  * Takes a link, within the transaction of what it allows: of several that take it at the same time, one
- * has it. Throws Problem `invalid_link` where it was taken, has expired or never was.
+ * has it. Throws Problem `invalid_link` if it was taken, has expired or never was.
  */
 export async function takeLink(
   trx: Transaction<Tables>,

@@ -112,7 +112,7 @@ export class PasswordChecks {
     })
   }
 
-  /** Throws Problem `service_unavailable` where the check gave way. */
+  /** Throws Problem `service_unavailable` if the check gave way. */
   async run<T>(checked: Checked, check: () => Promise<T>): Promise<T> {
     const entry =
       'knownUserId' in checked

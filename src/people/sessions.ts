@@ -141,7 +141,7 @@ export class Sessions {
     return rows.map((row) => SESSIONS.read(row))
   }
 
-  /** Ends one of a user's sessions. False where the user has no such session. */
+  /** Ends one of a user's sessions. False if the user has no such session. */
   async end({
     userId,
     sessionId,

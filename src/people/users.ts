@@ -25,7 +25,7 @@ function mayEnter(build: ExpressionBuilder<Tables, 'users'>) {
   return build.exists(signIns.whereRef('sign_ins.user_id', '=', 'users.id'))
 }
 
-/** Null where no user has this email address, in whichever case it is written. */
+/** Null if no user has this email address, in whichever case it is written. */
 export async function findUser(db: Kysely<Tables>, email: string): Promise<UserRow | null> {
   const row = await db
     .selectFrom('users')
@@ -36,7 +36,7 @@ export async function findUser(db: Kysely<Tables>, email: string): Promise<UserR
   return row === undefined ? null : USERS.read(row)
 }
 
-/** Null where there is no such user. */
+/** Null if there is no such user. */
 export async function getUser(db: Kysely<Tables>, userId: string): Promise<UserRow | null> {
   const users = db.selectFrom('users').selectAll().where(mayEnter)
   const row = await users.where('id', '=', userId).executeTakeFirst()

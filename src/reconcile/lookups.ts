@@ -60,7 +60,7 @@ export class Lookups {
     return nowMs < this.#endpointMissingUntilMs
   }
 
-  /** Null where the upstream may be asked now; else when to try again. */
+  /** Null if the upstream may be asked now; else when to try again. */
   pausedUntilMs(nowMs: number): number | null {
     return this.#outage.mayAsk(nowMs) ? null : this.#outage.retryAtMs(nowMs)
   }

@@ -155,7 +155,7 @@ export class WaitingList {
     this.#requestsMax = requestsMax
   }
 
-  /** When the earliest is due; null where none waits. */
+  /** When the earliest is due; null if none waits. */
   get nextDueAtMs(): number | null {
     return this.#heap[0]?.dueAtMs ?? null
   }
@@ -175,7 +175,7 @@ export class WaitingList {
     this.#rise({ request, dueAtMs })
   }
 
-  /** Takes the earliest that is due at this moment; null where none is. */
+  /** Takes the earliest that is due at this moment; null if none is. */
   takeDue(nowMs: number): UnsettledRequest | null {
     const first = this.#heap[0]
     if (first === undefined || first.dueAtMs > nowMs) return null

@@ -81,7 +81,7 @@ export class StandingCosts {
     return this.#passes.stop()
   }
 
-  /** Settles all requests that are due now. Rejects where the store fails. */
+  /** Settles all requests that are due now. Rejects if the store fails. */
   async pass(): Promise<void> {
     const { doubts } = this.#input
     await doubts.read()

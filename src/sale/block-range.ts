@@ -48,7 +48,7 @@ export class BlockRange {
     return this.#blocks
   }
 
-  /** Reads what this process or another has learned before. Rejects where the store fails. */
+  /** Reads what this process or another has learned before. Rejects if the store fails. */
   async read(): Promise<void> {
     if (this.#isRead) return
     const row = await readCursor(this.#input.db, this.#source)

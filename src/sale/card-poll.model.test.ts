@@ -170,7 +170,7 @@ class CardWorld {
     this.#nowMs += laterMs
   }
 
-  /** Throws where a row says that less went back than it said before, or more is credited than is left. */
+  /** Throws if a row says that less went back than it said before, or more is credited than is left. */
   async expectSound(): Promise<void> {
     const rows = await this.#bench.store.db
       .selectFrom('purchases')
@@ -186,7 +186,7 @@ class CardWorld {
     expect(await this.#balance()).toBeLessThanOrEqual(paid * CREDIT)
   }
 
-  /** Throws where not exactly what is paid and did not go back is credited. */
+  /** Throws if not exactly what is paid and did not go back is credited. */
   async expectExact(): Promise<void> {
     const left = this.card.payments.map(({ isPaid, cents, backCents }) =>
       isPaid ? Number(cents - backCents) * MICROS_PER_CENT : 0,
@@ -204,7 +204,7 @@ function cardOf({ methods: [method] }: Sale): CardMethod {
   return method
 }
 
-/** Lives through a history; throws where money that went back is credited again, or more than was paid. */
+/** Lives through a history; throws if money that went back is credited again, or more than was paid. */
 async function live(
   bench: StoreBench,
   steps: readonly Step[],

@@ -23,7 +23,7 @@ interface CardPollInput {
   readonly method: CardMethod
   readonly clock: Clock
   /**
-   * Called with each purchase that could not be looked at, and with null where the provider could not be asked
+   * Called with each purchase that could not be looked at, and with null if the provider could not be asked
    * for what changed; the next pass tries again.
    */
   readonly onFailure: (source: string | null, cause: unknown) => void
@@ -79,7 +79,7 @@ export class CardPoll {
     }
   }
 
-  /** Looks at all payments that changed, and at those that are open. Rejects where the provider can't list changes. */
+  /** Looks at all payments that changed, and at those that are open. Rejects if the provider can't list changes. */
   async look(): Promise<void> {
     try {
       await this.#followReports()

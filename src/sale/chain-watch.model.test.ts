@@ -55,7 +55,7 @@ const history = fc.array(step, { minLength: 10, maxLength: 40, size: 'max' })
 
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never
 
-/** Lives through a history; throws where more is credited than is final. */
+/** Lives through a history; throws if more is credited than is final. */
 async function live(
   bench: StoreBench,
   steps: readonly Step[],
@@ -130,7 +130,7 @@ async function live(
   return world
 }
 
-/** Ends a history with honest nodes; throws where not exactly what is final is credited then. */
+/** Ends a history with honest nodes; throws if not exactly what is final is credited then. */
 async function end(world: ChainWorld): Promise<void> {
   for (const node of world.nodes) node.state = 'honest'
   world.model.hasRate = true

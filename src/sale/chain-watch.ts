@@ -73,7 +73,7 @@ export class ChainWatch {
     this.#range = new BlockRange({ blocksMax, source: this.#source, db, clock })
   }
 
-  /** One look. Rejects where the store fails, or the chain contradicts it. */
+  /** One look. Rejects if the store fails, or the chain contradicts it. */
   async look(): Promise<ChainLook> {
     const { chain, db } = this.#input
     await this.#range.read()
@@ -118,7 +118,7 @@ export class ChainWatch {
 
   /**
    * Goes back, so that the next looks scan again from a block. It is also the way on after the chain has
-   * replaced final blocks. Rejects with `RescanFailed` where nodes do not agree on the block before it, or where blocks would be left out.
+   * replaced final blocks. Rejects with `RescanFailed` if nodes do not agree on the block before it, or if blocks would be left out.
    */
   async rewind(fromBlock: number): Promise<void> {
     const { chain, db } = this.#input
@@ -341,7 +341,7 @@ export class ChainWatch {
   }
 }
 
-/** By position: the store, and the source. Null where it was never scanned. */
+/** By position: the store, and the source. Null if it was never scanned. */
 async function readPlace(db: Kysely<Tables>, source: string): Promise<Place | null> {
   const row = await readCursor(db, source)
   if (row === null) return null

@@ -144,7 +144,7 @@ const ROWS_AT_ONCE = 200
 
 /**
  * Compares the deposits that were found since a moment with the chain, by their receipts from each node. Changes
- * nothing. Rejects with `PaymentUnavailable` where the nodes do not agree. Any method of a chain has the deposits of all
+ * nothing. Rejects with `PaymentUnavailable` if the nodes do not agree. Any method of a chain has the deposits of all
  * tokens there.
  */
 export async function checkDeposits({

@@ -125,7 +125,7 @@ export class DepositScan {
     return creditOfUnits(units, atPar) !== null
   }
 
-  /** The place of each transfer within its transaction; null where not all of these nodes have it there. */
+  /** The place of each transfer within its transaction; null if not all of these nodes have it there. */
   async #placesOf(
     nodes: readonly ChainNode[],
     transfers: readonly Transfer[],

@@ -35,7 +35,7 @@ type FollowInput = Omit<ChainWatchInput, 'chain' | 'nodes' | 'handedOut' | keyof
 export interface OpenedDeposits {
   readonly methods: readonly TokenDeposits[]
   readonly watch: (follow: FollowInput) => ChainWatch
-  /** Binds the store to the public key. Rejects with `ChainSettingsFault` where it is bound to another. */
+  /** Binds the store to the public key. Rejects with `ChainSettingsFault` if it is bound to another. */
   readonly claimKey: () => Promise<void>
   /** Binds the store to the public key in place of the one that it had before. */
   readonly replaceKey: () => Promise<void>

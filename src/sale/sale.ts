@@ -130,7 +130,7 @@ export class Sale {
   }
 
   /**
-   * The page on which a purchase by card can still be paid; null: it can't. Rejects with `PaymentUnavailable` where
+   * The page on which a purchase by card can still be paid; null: it can't. Rejects with `PaymentUnavailable` if
    * the provider can't be asked.
    */
   async openPage(purchase: PurchaseRow): Promise<string | null> {
@@ -158,7 +158,7 @@ export class Sale {
   }
 
   /**
-   * Looks at a purchase until nothing changes. Null: no method here has it. Throws where the provider
+   * Looks at a purchase until nothing changes. Null: no method here has it. Throws if the provider
    * can't be asked, or contradicts what was credited; nothing is changed then.
    */
   look(source: string): Promise<Looked | null> {

@@ -23,7 +23,7 @@ async function schemaVersion(db: Kysely<Tables>): Promise<number> {
 
 /**
  * Migrates the schema, all steps or none, under SQLite's write lock or PostgreSQL's advisory lock: of several
- * programs that start at once, one migrates. Throws `SchemaMismatch` where the store is newer than the program.
+ * programs that start at once, one migrates. Throws `SchemaMismatch` if the store is newer than the program.
  */
 async function migrate(
   db: Kysely<Tables>,
@@ -55,8 +55,8 @@ async function migrate(
 }
 
 /**
- * Throws `SchemaMismatch` where the store has migrations that the program does not know. `copy`: the file of a copy
- * that was made before one of them; null where none is known.
+ * Throws `SchemaMismatch` if the store has migrations that the program does not know. `copy`: the file of a copy
+ * that was made before one of them; null if none is known.
  */
 function refuseNewer(
   version: number,
@@ -75,7 +75,7 @@ function refuseNewer(
   )
 }
 
-/** Throws `SchemaMismatch` where the store is older than what the first migration makes. */
+/** Throws `SchemaMismatch` if the store is older than what the first migration makes. */
 function refuseOlder(version: number, migrations: readonly Migration[]): void {
   const first = migrations[0]?.number ?? 0
   if (version === 0 || version >= first) return

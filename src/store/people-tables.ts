@@ -120,7 +120,7 @@ export const ADMIN_TOKENS = new Table('admin_tokens', {
     /** Null: it does not expire. */
     expires_at_ms: orNull(integer),
     revoked_at_ms: orNull(integer),
-    /** To the hour; null: never. */
+    /** Rounded to the hour; null: never. */
     last_used_at_ms: orNull(integer),
   },
 })
@@ -172,7 +172,7 @@ export const SESSIONS = new Table('sessions', {
     updated_at_ms: integer,
     /** When the user's password was last asked for in it; null: at the sign-in. */
     confirmed_at_ms: orNull(integer),
-    /** To five minutes; null: not since the sign-in. */
+    /** Rounded to five minutes; null: not since the sign-in. */
     last_used_at_ms: orNull(integer),
     /** When the user's second factor was shown in it; null: it was not, and a user who has one is not signed in yet. */
     factor_passed_at_ms: orNull(integer),

@@ -90,7 +90,7 @@ export const SALE_CURSORS = new Table('sale_cursors', {
     source: text,
     /** The number of the last block that was looked at, or the time of the last event, as the source counts. */
     position: text,
-    /** The hash of that block; null where the source has no blocks. */
+    /** The hash of that block; null if the source has no blocks. */
     block_hash: orNull(text),
     looked_at_ms: integer,
   },

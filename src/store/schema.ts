@@ -105,7 +105,7 @@ export const ACCOUNTS = new Table('accounts', {
     backed_held_micros: startsAs(ZERO_MICROS, amount),
     free_balance_micros: startsAs(ZERO_MICROS, amount),
     free_held_micros: startsAs(ZERO_MICROS, amount),
-    /** Null where the account never had free credit. */
+    /** Null if the account never had free credit. */
     free_expires_at_ms: orNull(integer),
     /** Whether paid credit was ever added. */
     has_backed_credit: startsAs(false, flag),
@@ -246,7 +246,7 @@ export const REQUESTS = new Table('requests', {
     free_charge_micros: startsAs(ZERO_MICROS, amount),
     /** The part of the free charge that the purse could not pay. */
     written_off_micros: startsAs(ZERO_MICROS, amount),
-    /** The provider's cost behind the charge; null where the charge is an estimate. */
+    /** The provider's cost behind the charge; null if the charge is an estimate. */
     cost_usd: orNull(text),
     /**
      * The cost behind the charge in micro-dollars and millionths of one: of an estimate, the estimate's; of a released
@@ -261,7 +261,7 @@ export const REQUESTS = new Table('requests', {
     http_status: orNull(integer),
     error_code: orNull(text),
     generation_id: orNull(text),
-    /** A `TokenUsage`; null where none was reported. */
+    /** A `TokenUsage`; null if none was reported. */
     usage: together({
       input_tokens: integer,
       cache_read_tokens: integer,
@@ -328,7 +328,7 @@ export const ENTRIES = new Table('entries', {
 /** An entry of an account. */
 export type Entry = RowOf<typeof ENTRIES>
 
-/** Which migrations were applied. Each store keeps its own list: it is not copied. */
+/** The migrations that were applied. Each store keeps its own list: it is not copied. */
 const MIGRATIONS_APPLIED = new Table('migrations', {
   key: ['number'],
   fixed: { number: integer, name: text, applied_at_ms: integer },

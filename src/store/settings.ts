@@ -22,7 +22,7 @@ type SettingName =
   /** A number that every change to what a request's key stands for raises. */
   | 'callers_version'
 
-/** Null where the setting was never written. */
+/** Null if the setting was never written. */
 export async function readSetting(db: Kysely<Tables>, name: SettingName): Promise<string | null> {
   const row = await db
     .selectFrom('settings')

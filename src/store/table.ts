@@ -216,7 +216,7 @@ export class Table<
   readonly moving: readonly NamedColumn[]
   /** The fields that a new row need not name: null, or what their columns start as. */
   readonly start: StartFields<Fixed & Moving>
-  /** Reads a row. Throws TypeError where a column has an impossible value. */
+  /** Reads a row. Throws TypeError if a column has an impossible value. */
   readonly read: (stored: StoredRow) => Fields<Fixed & Moving>
   /** A row as its columns, to be inserted. */
   readonly record: (row: Fields<Fixed & Moving>) => TableColumns<Fixed & Moving>

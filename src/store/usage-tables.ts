@@ -104,7 +104,7 @@ export const USAGE_ERRORS = new Table('usage_errors', {
     /** Empty: not known, because the requests were pruned before roll-ups had codes. */
     code: text,
     requests: integer,
-    /** The newest of them; empty where the code is not known. */
+    /** The newest of them; empty if the code is not known. */
     latest_id: text,
   },
 })

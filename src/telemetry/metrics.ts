@@ -19,7 +19,7 @@ import { makeOwnMetrics, type OwnMetrics } from './metric-table.ts'
 import { CHARGE_STATES, RequestTallies, STATUS_CLASSES, TOKEN_KINDS } from './request-tallies.ts'
 import { StoreFigures } from './store-figures.ts'
 
-/** Where gauges come from. They are read only when the metrics are. */
+/** The sources of gauges. They are read only when the metrics are. */
 export interface MetricSources {
   readonly clock: Clock
   /** The clock of the times in the store's rows. */

@@ -8,7 +8,7 @@ export interface RequestExport {
   close(): Promise<void>
 }
 
-/** Where a collector is, and how it knows this server. */
+/** The address of a collector, and the name of this server there. */
 export interface CollectorSettings {
   /** Takes batches, as OTLP over HTTP in protobuf. */
   readonly url: string

@@ -21,7 +21,7 @@ import {
 } from './otlp-export.ts'
 import { failureOf, promptTokensOf, type TracedUpstream } from './request-span.ts'
 
-/** Where metrics go, and how often. */
+/** The collector of metrics, and how often they are sent. */
 export interface MeterSettings extends CollectorSettings {
   readonly exportIntervalMs: number
 }

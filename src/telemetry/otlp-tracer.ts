@@ -29,7 +29,7 @@ export type SamplerName =
   | 'parentbased_always_off'
   | 'parentbased_traceidratio'
 
-/** Where traces go, and which. */
+/** The collector of traces, and the requests that are traced. */
 export interface TraceSettings extends CollectorSettings {
   readonly sampler: SamplerName
   /** The share of traces that `traceidratio` keeps, from 0 to 1. */

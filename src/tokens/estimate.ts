@@ -150,7 +150,7 @@ export class TextEstimate {
   }
 }
 
-/** The end of the common word that starts here; 0 where none does. */
+/** The end of the common word that starts here; 0 if none does. */
 function commonWordEnd(bytes: Uint8Array, start: number): number {
   const endMax = Math.min(start + WORD_LETTERS_MAX + 1, bytes.length)
   let wordKey = 0
@@ -265,7 +265,7 @@ function commonWordsTable(): Float64Array {
   return table
 }
 
-/** Where the word stands in the table, or the free slot where it would. */
+/** The slot of the word in the table, or the free slot for it. */
 function wordSlot(table: Float64Array, { wordKey, hash }: WordPlace): number {
   let slot = hash
   while (table[slot] !== 0 && table[slot] !== wordKey) slot = (slot + 1) & (WORD_SLOTS - 1)

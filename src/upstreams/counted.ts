@@ -69,7 +69,7 @@ function answerReport(
   return isEstimated ? { ...reported, uncountedTokens } : reported
 }
 
-/** Where the text of an answer is, in each format. */
+/** The place of an answer's text in each format. */
 const TEXT_PLACES = ['choices', 'output', 'content']
 
 /** The likely tokens of all text in an answer, calls of tools included. */

@@ -14,7 +14,7 @@ export const DIALECTS: ReadonlyMap<string, Load> = new Map<string, Load>([
   ['openrouter', async () => (await import('./openrouter/openrouter.ts')).openrouter],
 ])
 
-/** The dialect of this name. By position: the name, and all dialects. Rejects where there is none. */
+/** The dialect of this name. By position: the name, and all dialects. Rejects if there is none. */
 export async function loadDialect(name: string, dialects = DIALECTS): Promise<Dialect> {
   const load = dialects.get(name)
   if (load === undefined) throw new Error(`there is no dialect ${name}`)

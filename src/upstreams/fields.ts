@@ -24,7 +24,7 @@ interface Fault {
   readonly canBeVouched?: true
 }
 
-/** What the gateway does with one field of a body. */
+/** The treatment of one field of a body. */
 export interface FieldRow {
   /**
    * `passed`: cannot raise the bill. `held`: the hold reads it. `checked`: the listed values pass. `refused`: none does.

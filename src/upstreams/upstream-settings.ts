@@ -108,7 +108,7 @@ export interface ConfiguredUpstreams {
   readonly aliases: ReadonlyMap<string, string>
 }
 
-/** Which of an upstream's models are offered. */
+/** Chooses the models of an upstream that are offered. */
 export type Narrowing = Pick<UpstreamSettings, 'only' | 'except'>
 
 /** The list without the models that are not offered. */

@@ -78,7 +78,7 @@ async function readRequests(
   return rows
 }
 
-/** Which of some requests were not pruned. */
+/** Finds the requests that were not pruned. */
 async function presentOf(
   view: Kysely<Tables>,
   requestIds: readonly string[],

@@ -8,7 +8,7 @@ import { addSums, NO_USAGE } from './sums.ts'
 
 const DAY_MS = DAY_HOURS * HOUR_MS
 
-/** Which statement to read: of whole UTC days. */
+/** Selects a statement of whole UTC days. */
 interface StatementQuery {
   readonly accountId: string
   readonly fromMs: number
@@ -42,7 +42,7 @@ export interface Statement {
 }
 
 /**
- * Reads an account's statement in one view of the store; null where there is no such account, `'tooLong'` where the range
+ * Reads an account's statement in one view of the store; null if there is no such account, `'tooLong'` where the range
  * has too many lines. Of each UTC day: the charges of the requests whose ids were made in it, from roll-ups where there
  * are; then the corrections that were posted in it, together; and each other entry. A charge that is posted after
  * midnight counts in the day of its request, as in charts: all lines of all time add up to all entries.

@@ -26,7 +26,7 @@ export interface ReadHours {
 }
 
 /**
- * Adds up requests by group: at null where they are not grouped. `totals` are over all hours. `steps` also adds up
+ * Adds up requests by group: at null if they are not grouped. `totals` are over all hours. `steps` also adds up
  * by the number of the day or hour since the Unix epoch: `ownIds` are groups of their own, all other groups are
  * together at null. Counts of first-byte times that are not among the `columns` are zero.
  */

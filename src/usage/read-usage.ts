@@ -17,7 +17,7 @@ export const USAGE_GROUPINGS = ['model', 'key', 'endpoint'] as const
 /** Every grouping of all accounts. */
 export const OPERATORS_GROUPINGS = ['account', ...USAGE_GROUPINGS, 'upstream'] as const
 
-/** Which requests to read. */
+/** Selects requests. */
 interface UsageRange {
   /** Null: all accounts. */
   readonly accountId: string | null
@@ -28,11 +28,11 @@ interface UsageRange {
   readonly step: ChartStep
 }
 
-/** Which chart to read. */
+/** Selects a chart. */
 export interface UsageQuery extends UsageRange {
   /** Null: not grouped. */
   readonly by: UsageGrouping | null
-  /** Which time `before` is of. Default: the time just before. */
+  /** The time of `before`. Default: the time just before. */
   readonly comparison?: Comparison
   /** How many groups have a series of their own. Default 5. */
   readonly seriesMax?: number
@@ -67,7 +67,7 @@ export interface UsageMoney {
   readonly unchargedCostMicros: Micros
   /** Charged requests whose cost is not known. */
   readonly uncosted: number
-  /** The paid charge less the cost; null where a cost is not known. */
+  /** The paid charge less the cost; null if a cost is not known. */
   readonly marginMicros: Micros | null
 }
 

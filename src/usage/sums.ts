@@ -47,7 +47,7 @@ const WAIT_COLUMNS: readonly (keyof UsageSums)[] = ROLLED_COLUMNS.filter((name) 
   name.startsWith('wait_'),
 )
 
-/** Where each count of first-byte times ends; the last has no end. */
+/** The upper end of each count of first-byte times; the last has none. */
 const WAIT_BOUNDS_MS = WAIT_COLUMNS.slice(1).map((_, place) => Math.round(50 * 1.5 ** place))
 
 // Sums of PostgreSQL are `numeric`, which the driver gives as text.

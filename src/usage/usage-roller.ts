@@ -87,7 +87,7 @@ export class UsageRoller {
     return this.#passes.stop()
   }
 
-  /** Rolls all that can be rolled by now, and returns how many hours with requests. Rejects where the store fails. */
+  /** Rolls all that can be rolled by now, and returns how many hours with requests. Rejects if the store fails. */
   async pass(): Promise<number> {
     const { store, clock } = this.#input
     const nowMs = clock.nowMs()

@@ -51,7 +51,7 @@ export type CacheWrites = 'none' | 'short' | 'long'
 
 /** One image that is in the body itself. */
 export interface InlineImage {
-  /** Null where no header gives it. */
+  /** Null if no header gives it. */
   readonly pixels: PixelSize | null
   /** The tokens of its base64 as text, if it may be no image; else zero. */
   readonly textTokens: number

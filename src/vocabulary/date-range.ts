@@ -193,7 +193,7 @@ function monthAt(atMs: number): { readonly year: number; readonly month: number 
   return { year: at.getUTCFullYear(), month: at.getUTCMonth() }
 }
 
-/** The same moment a year before; of a leap day that of the 28th of February. */
+/** The moment a year before this one; a leap day becomes the 28th of February. */
 function yearBefore(atMs: number): number {
   const { year, month } = monthAt(atMs)
   const at = new Date(atMs)

@@ -12,9 +12,9 @@ interface LaneRules {
   readonly waitingMax: number
   /** The most entries of one owner that wait. Default: as many as of all. */
   readonly waitingOfOwnerMax?: number
-  /** Which of an owner's entries goes first. Default: the oldest. */
+  /** The entry of an owner that goes first. Default: the oldest. */
   readonly first?: 'oldest' | 'newest'
-  /** Which entry leaves a full lane. Default: the one that comes. */
+  /** The entry that leaves a full lane. Default: the new one. */
   readonly whenFull?: 'newcomerLeaves' | 'oldestOfLargestLeaves'
 }
 
@@ -91,7 +91,7 @@ export class FairQueue {
     }
   }
 
-  /** A place: at once if one is free. Throws `refusal` where too many wait, and rejects with it where a wait ends. */
+  /** A place: at once if one is free. Throws `refusal` if too many wait, and rejects with it if a wait ends. */
   take(entry: QueueEntry): QueuePlace | Promise<QueuePlace> {
     if (this.#taken < this.#input.placesMax && this.#mayTake(entry.owner)) {
       return this.#place(entry.owner)

@@ -123,7 +123,7 @@ export function isNegative(value: Decimal): boolean {
 
 /**
  * The charge for a provider's cost in dollars: the cost and the fee on it, in hundredths of a percent, rounded half
- * up to a micro-dollar, once. Null where the cost is negative or beyond any real amount.
+ * up to a micro-dollar, once. Null if the cost is negative or beyond any real amount.
  */
 export function chargeForCost(costUsd: Decimal, feeBasisPoints: number): Micros | null {
   if (costUsd.digits < 0n) return null
@@ -230,7 +230,7 @@ function quotientHalfUp(value: Decimal, denominator: bigint): bigint | null {
 
 /**
  * A catalog price in dollars as pico-dollars, rounded up where it is finer than that, so that a hold
- * is never sized below it. Null where the text is no decimal; negative prices stay negative, however
+ * is never sized below it. Null if the text is no decimal; negative prices stay negative, however
  * small (the catalog drops such rows).
  */
 export function parsePrice(text: string): Picos | null {

@@ -36,9 +36,9 @@ export interface Offer {
   readonly inputModalities: ReadonlySet<string>
   readonly outputModalities: ReadonlySet<string>
   readonly supportedParameters: ReadonlySet<string>
-  /** Tokens; null where unknown. */
+  /** Tokens; null if unknown. */
   readonly contextTokens: number | null
-  /** The most output tokens that the model lists; null where it lists none. */
+  /** The most output tokens that the model lists; null if it lists none. */
   readonly outputTokensMax: number | null
   /** Whether its weights are open, so that free credit may pay for its text. */
   readonly openWeights: boolean

@@ -29,7 +29,7 @@ export function promptTokensOf(usage: TokenUsage): number {
   return inputTokens + cacheReadTokens + cacheWriteTokens + cacheWriteLongTokens
 }
 
-/** The report in an answer. Null where it reports nothing: never zero by accident. */
+/** The report in an answer. Null if it reports nothing: never zero by accident. */
 export interface Reported {
   readonly usage: TokenUsage | null
   /** The provider's cost in dollars, exactly as written. */
@@ -95,7 +95,7 @@ export type Outcome =
    */
   | { readonly kind: 'leftEarly'; readonly reported: Reported }
 
-/** Where in the upstream's answer an attempt ended. */
+/** The part of the upstream's answer in which an attempt ended. */
 export type AttemptStage = 'beforeHeaders' | 'afterHeaders'
 
 /** How a hold ends after its attempt: `settle` decides it, and the ledger posts it. */
@@ -106,7 +106,7 @@ export type Resolution =
   | {
       readonly kind: 'provisional'
       readonly chargeMicros: Micros
-      /** The reported cost; null where the charge is an estimate, which keeps the rest of the hold held. */
+      /** The reported cost; null if the charge is an estimate, which keeps the rest of the hold held. */
       readonly costUsd: Decimal | null
       /** Null: it can't be looked up, and stands when its time is up. */
       readonly generationId: string | null

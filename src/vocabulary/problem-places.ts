@@ -14,7 +14,7 @@ const MANAGING = ['management', 'page'] as const
 const API = ['management'] as const
 const PAGE = ['page'] as const
 
-/** Where each problem can occur: a new one does not compile without its places. */
+/** The places in which each problem can occur: a new one does not compile without them. */
 export const PROBLEM_PLACES: Readonly<Record<ProblemCode, readonly ProblemPlace[]>> = {
   invalid_json: EVERYWHERE,
   missing_model: REQUESTS,

@@ -5,7 +5,7 @@ import type { RateLimit } from './request-window.ts'
  * public message goes to the client, its cause to the log; nothing else ever leaves.
  */
 
-/** Who must act for the same request to succeed. */
+/** The party who must act before the request can succeed. */
 type ProblemOwner = 'client' | 'billing' | 'upstream' | 'platform'
 
 /** One problem. Backticks in `meaning` and `remedy` mark code. */
@@ -17,7 +17,7 @@ interface ProblemRow {
   /** The message of the answer, unless the place that throws gives a better one. */
   readonly message: string
   readonly meaning: string
-  /** What to do about it. */
+  /** The remedy. */
   readonly remedy: string
 }
 
@@ -192,7 +192,7 @@ const KEY_LIKE = [
 
 /**
  * A client's text as a message may repeat it: at most 200 characters, none of which steers a terminal.
- * Null where nothing of it can be shown, or where it may be a key in the wrong place.
+ * Null if nothing of it can be shown, or where it may be a key in the wrong place.
  */
 export function echoed(text: string): string | null {
   const visible = text.slice(0, 10 * ECHOED_CHARS_MAX).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '')

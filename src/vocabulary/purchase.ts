@@ -26,7 +26,7 @@ export const PENDING_STATES = [
   'below_minimum',
 ] as const satisfies readonly PurchaseState[]
 
-/** What refunds and disputes have done to a payment. */
+/** The effect of refunds and disputes on a payment. */
 export type Reversal = (typeof REVERSALS)[number]
 
 /** Each of them. */
@@ -114,7 +114,7 @@ const ONE_DOLLAR_8 = 100_000_000n
 const ALL_BPS = 10_000n
 
 /**
- * The credit for so many units, rounded down to a micro-dollar; null where it is more than an account can
+ * The credit for so many units, rounded down to a micro-dollar; null if it is more than an account can
  * have. Throws RangeError for impossible units or terms.
  */
 export function creditOf(units: bigint, terms: ExchangeTerms): Micros | null {

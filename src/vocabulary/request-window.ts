@@ -20,7 +20,7 @@ export const EMPTY_WINDOW: RequestWindow = { second: 0, counts: [] }
 interface WindowReading {
   /** Requests admitted in the window. */
   readonly count: number
-  /** Seconds until the window holds fewer than the limit; null where it does by now. */
+  /** Seconds until the window holds fewer than the limit; null if it does by now. */
   readonly retryAfterSeconds: number | null
 }
 

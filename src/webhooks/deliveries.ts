@@ -48,7 +48,7 @@ interface NewMessage {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-/** Adds a message for a webhook. Null where too many wait for it. */
+/** Adds a message for a webhook. Null if too many wait for it. */
 export async function addMessage(
   db: Kysely<Tables> | Transaction<Tables>,
   { ids, nowMs, webhook, event, fields }: NewMessage,

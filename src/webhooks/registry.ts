@@ -12,7 +12,7 @@ const WEBHOOKS_MAX = 20
 
 const SECRET_BYTES = 32
 
-/** Makes a webhook, with a secret of its own. Throws Problem `invalid_parameter` where there are too many. */
+/** Makes a webhook, with a secret of its own. Throws Problem `invalid_parameter` if there are too many. */
 export function createWebhook(
   { db, ids, clock }: DbWithIds,
   {
@@ -53,7 +53,7 @@ export async function listWebhooks(db: Kysely<Tables>): Promise<readonly Webhook
   return rows.map((row) => WEBHOOKS.read(row))
 }
 
-/** Null where there is no such webhook. */
+/** Null if there is no such webhook. */
 export async function getWebhook(
   db: Kysely<Tables>,
   webhookId: string,
@@ -74,7 +74,7 @@ interface WebhookChange {
   readonly by: OperatorAction | null
 }
 
-/** Changes the given fields. Null where there is no such webhook. */
+/** Changes the given fields. Null if there is no such webhook. */
 export function changeWebhook(
   { db, clock }: DbWithClock,
   { webhookId, url, events, disabled, by }: WebhookChange,
@@ -101,7 +101,7 @@ export function changeWebhook(
   })
 }
 
-/** Deletes a webhook and all messages to it, sent or not. False where there is no such webhook. */
+/** Deletes a webhook and all messages to it, sent or not. False if there is no such webhook. */
 export function deleteWebhook(
   { db, clock }: DbWithClock,
   { webhookId, by }: Pick<WebhookChange, 'webhookId' | 'by'>,

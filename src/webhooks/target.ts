@@ -9,7 +9,7 @@ export interface PinnedAddress {
   readonly family: 4 | 6
 }
 
-/** Finds the addresses of a name. Rejects where there are none. */
+/** Finds the addresses of a name. Rejects if there are none. */
 export type Resolve = (hostname: string) => Promise<readonly PinnedAddress[]>
 
 // All that is public so far. Outside are addresses that a network translates to IPv4, which may be any.
@@ -42,7 +42,7 @@ export class AddressRules {
 
   /**
    * The one address that a host is connected to. A name is looked up once, and all of its addresses must be allowed.
-   * Null: it is not allowed. Rejects where it can't be looked up.
+   * Null: it is not allowed. Rejects if it can't be looked up.
    */
   async pin(hostname: string, resolve: Resolve): Promise<PinnedAddress | null> {
     const bare = hostname.replace(/^\[(.*)\]$/, '$1')

@@ -51,7 +51,7 @@ export const test = base
     onCleanup(() => forget(page))
     return page
   })
-  /** The same in a window of its own, for a test that looks into its storage or changes how it loads. It takes twice as long. */
+  /** A page in its own window, for a test that reads its storage or changes how it loads. It takes twice as long. */
   .extend('ownPage', async ({ browser, server: _ }, { onCleanup }): Promise<Page> => {
     const window = await openStillWindow(browser, { width: 'desk', theme: 'light' })
     onCleanup(() => window.close())

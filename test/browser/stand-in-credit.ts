@@ -123,7 +123,7 @@ export const STATEMENT: Statement = {
   lines: CHANGES.map((one, at) => ({ ...one, balance: BALANCES[at] ?? 0 })),
 }
 
-/** The same with a purchase of which a part was refunded. */
+/** A statement with a partly refunded purchase. */
 export const REFUNDED_STATEMENT: Statement = {
   ...STATEMENT,
   lines: STATEMENT.lines.flatMap((line) => {

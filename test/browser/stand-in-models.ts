@@ -10,7 +10,7 @@ interface ModelInput {
   readonly name: string
   /** The provider's prices. */
   readonly provider: Pricing
-  /** The same with the platform fee of 5 %, exactly. */
+  /** The provider's prices plus a platform fee of exactly 5 %. */
   readonly pricing: Pricing
   readonly context?: number | null
   readonly reads?: Architecture['input_modalities']
@@ -154,7 +154,7 @@ const list = <Row>(data: readonly Row[]) => ({
 /** The models at each upstream, as operators read them. */
 export const OFFERED_MODELS = list(MANY)
 
-/** The same as the account reads them. */
+/** The models as an account reads them. */
 export const MODEL_LIST = list<Model>(
   MANY.map(
     ({ upstream: _, provider_pricing: __, fee_basis_points: ___, doubted: ____, ...model }) =>

@@ -141,7 +141,7 @@ export const RECEIPT: Receipt = {
   },
 }
 
-/** The same receipt after a refund of $10. */
+/** `RECEIPT` after a refund of $10. */
 export const REFUNDED_RECEIPT: Receipt = {
   ...RECEIPT,
   purchase: { ...RECEIPT.purchase, reversal: 'partly_refunded', reversed: 8_002_561 },

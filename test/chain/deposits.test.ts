@@ -87,7 +87,7 @@ test('a deposit that a reorg moves to another place of another block is credited
   expect(await shown(deposits, 'B')).toEqual([7_000_000n])
   await anvil.rpc('evm_revert', [snapshot])
   await anvil.transfer({ to: anvil.payer, units: 1n })
-  // The same transaction again, behind another one of its block.
+  // The transaction is sent again, and comes after another one in its block.
   await anvil.rpc('evm_setAutomine', [false])
   const other = await anvil.sendUnmined({ to: deposits.addressOf('C'), units: 3_000_000n })
   await anvil.rpc('eth_sendRawTransaction', [signed])

@@ -179,7 +179,7 @@ const CHANNELS = [
   `event: ping\ndata: {"type":"\\u0065rror","message":"${MARK}"}\n\n`,
 ]
 
-/** The same with other line ends, and a few bytes at a time. Events are split before a dialect reads them: one shows it. */
+/** Sends events with other line ends, and a few bytes at a time. They are split before a dialect reads them: one shows it. */
 function inOtherPieces(words: string): readonly Fault[] {
   if (VENDOR !== undefined) return []
   const rewrite = { pattern: '^', replacement: words }

@@ -26,7 +26,7 @@ export interface FourUpstreams {
   readonly simulators: Readonly<Record<UpstreamName, Simulator>>
   /** Starts a gateway; `settings` go over its environment. */
   serve(settings?: Readonly<Record<string, string>>): Promise<ServeProcess>
-  /** The same without the upstream of this name in the file. */
+  /** Starts a gateway whose file lacks the upstream of this name. */
   serveWithout(
     name: UpstreamName,
     settings?: Readonly<Record<string, string>>,

@@ -174,7 +174,7 @@ describe('requests are filtered', () => {
     expect(await idsOf('model=sim/none')).toEqual([])
     expect(await idsOf(`since=${openedAt}`)).toContain(requestId)
     expect(await idsOf(`until=${openedAt}`)).not.toContain(requestId)
-    // The same moment, written with an offset.
+    // The offset of two hours names the moment of `openedAt`.
     const shifted = `${new Date(Date.parse(openedAt) + 7_200_000).toISOString().slice(0, -1)}+02:00`
     expect(await idsOf(`since=${encodeURIComponent(shifted)}`)).toContain(requestId)
   })

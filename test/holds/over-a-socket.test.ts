@@ -5,7 +5,7 @@ import { listRequests } from '../../src/ledger/activity/activity.ts'
 import { type TestAccount, worldOfFile } from '../world.ts'
 import { type RandomBody, ROWS, randomBody } from './random-bodies.ts'
 
-/** The same search over real sockets: the gateway, its ledger, and a provider that bills the most it may. */
+/** Searches for holds that are too small over real sockets: the gateway, its ledger, and a provider that bills the most it may. */
 
 const { HOLD_SEARCH_SEED } = process.env
 const seed = HOLD_SEARCH_SEED === undefined ? Date.now() % 2 ** 31 : Number(HOLD_SEARCH_SEED)

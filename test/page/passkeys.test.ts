@@ -156,7 +156,7 @@ test("no passkey of one user is another's, nor is it added twice", async () => {
   expect(() => own.sign(options)).toThrow('no passkey of this device is allowed')
   expect((await owner.call('DELETE', `auth/factors/${data[0].id}`)).httpStatus).toBe(404)
 
-  // The same credential again, in another ceremony of its own.
+  // A second ceremony registers this credential again.
   const begun = await ask(guest, 'auth/factors/passkey/begin')
   expect(begun.excludeCredentials).toHaveLength(1)
   const made = own.make(begun)

@@ -39,7 +39,7 @@ async function requestOf(requestId: string | null): Promise<Record<string, unkno
   return (await member.get(`accounts/${account.id}/requests/${requestId}`)).json
 }
 
-/** The same call with a key, to compare with. */
+/** Sends a call with an API key, to compare its answer with. */
 function byKey(body: object): Promise<Response> {
   return world.send(account.apiKey, body)
 }

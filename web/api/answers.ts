@@ -28,7 +28,7 @@ export type Factors = FactorsAnswer
 /** An account with its credit. */
 export type Account = Answer<'getAccount', 'operator'>
 
-/** The same as its members read it. */
+/** An account as its members read it. */
 export type OwnAccount = Answer<'getAccount', 'member'>
 
 /** Credit, figures and spend of a range. */

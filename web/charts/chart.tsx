@@ -44,7 +44,7 @@ interface ChartProps extends Omit<StepChartProps, 'steps' | 'series' | 'showStep
 /** A chart by time with its legend. */
 export function Chart({ step, steps, series, isHistoryComplete, ...chartProps }: ChartProps) {
   const { showStep, showTick } = stepWords(step, steps.length)
-  // The same for as long as the chart is there, or it would begin anew.
+  // Kept while the chart is mounted: another component would draw it again from the beginning.
   const [{ StepChart }] = useState(() => ({ StepChart: LoadedStepChart }))
   return (
     <div className="chart">

@@ -36,7 +36,7 @@ export interface StepChartProps {
   readonly marks?: readonly { readonly at: number; readonly text: string }[]
   /** Whether the first line is filled down to zero. Default: no. */
   readonly isFilled?: boolean
-  /** Opens what a column is made of; the group is null where none was pointed at. */
+  /** Opens what a column is made of; the group is null if none was pointed at. */
   readonly onOpen?: (at: number, groupId: string | null) => void
   readonly showStep: (at: Date) => string
   readonly showTick: (at: Date) => string

@@ -41,7 +41,7 @@ export function percentOf(basisPoints: number): string {
   return `${basisPoints / 100}%`
 }
 
-/** `12% more than`, `as much as`, `5.0 times as much as`; null where there was nothing before. */
+/** `12% more than`, `as much as`, `5.0 times as much as`; null if there was nothing before. */
 export function change(now: number, before: number): string | null {
   if (before === 0) return null
   const ratio = now / before
@@ -53,7 +53,7 @@ export function change(now: number, before: number): string | null {
   return `${share}% ${ratio > 1 ? 'more than' : 'less than'}`
 }
 
-/** The same in few characters: `+12% from`, `−8% from`, `5.0 times`, `was`; null where there was nothing before. */
+/** A change in few characters: `+12% from`, `−8% from`, `5.0 times`, `was`; null if there was nothing before. */
 export function shortChange(now: number, before: number): string | null {
   const long = change(now, before)
   if (long === null) return null

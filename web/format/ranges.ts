@@ -65,7 +65,7 @@ export function comparedText(span: TimeSpan, comparison: Comparison): string {
   return days <= 1 ? 'the day before' : `the ${counted(days, 'day')} before`
 }
 
-/** The same after a verb: `in September`, `in the 30 days before`, `the day before`, `a year before`. */
+/** The compared range after a verb: `in September`, `in the 30 days before`, `the day before`, `a year before`. */
 export function comparedPhrase(span: TimeSpan, comparison: Comparison): string {
   const text = comparedText(span, comparison)
   return text === 'the day before' || comparison === 'year' ? text : `in ${text}`

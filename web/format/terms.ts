@@ -41,7 +41,7 @@ export interface Terms {
 /** The part of changed terms that is sent: only the changed limits. */
 export type ChangedTerms = Partial<Omit<Terms, 'limits'> & { limits: Partial<Terms['limits']> }>
 
-/** The same as it is typed. */
+/** Terms as a person types them. */
 export interface TypedTerms extends Readonly<Record<LimitName, string>> {
   readonly allow: string
   readonly deny: string

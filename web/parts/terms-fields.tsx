@@ -23,7 +23,7 @@ interface TypedProps {
   readonly isOpen: boolean
 }
 
-/** Terms that are being changed: as they are read, null where they can't be, and what {@link TermsFields} takes. */
+/** Terms that are being changed: as they are read, null if they can't be, and what {@link TermsFields} takes. */
 export function useTerms(before: Terms): {
   readonly terms: Terms | null
   readonly fields: TypedProps
@@ -53,7 +53,7 @@ export function TermsFields({ isOpen, ...fields }: TermsFieldsProps) {
   )
 }
 
-/** The same fields, in sight. */
+/** The fields of models, allowance and limits. */
 export function TermsInputs(props: Omit<TermsFieldsProps, 'isOpen'>) {
   const { of, typed, onChange, faults, error } = props
   const zonesId = useId()

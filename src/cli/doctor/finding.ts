@@ -4,7 +4,7 @@ export interface Finding {
   readonly check: string
   /** `warning`: needs attention, and requests run nevertheless. `failed`: requests or payments do not work. */
   readonly state: 'ok' | 'warning' | 'failed'
-  /** What was found; unless the state is `ok`, also what to do. */
+  /** The finding; unless the state is `ok`, also what to do. */
   readonly message: string
 }
 

@@ -35,7 +35,7 @@ export interface CommandLine {
   /** Of the store, for what no command does. */
   readonly storeUrl: string
   run(...args: string[]): Promise<Seen>
-  /** Runs a command with `--json`; throws what it said where it fails. */
+  /** Runs a command with `--json`; throws what it said if it fails. */
   json(...args: string[]): Promise<Record<string, unknown>>
   /** Runs a command that makes something, and returns its ID. */
   make(...args: string[]): Promise<string>

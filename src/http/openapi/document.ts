@@ -13,7 +13,7 @@ import {
   requestSchema,
 } from './schemas.ts'
 
-/** Which credential a caller sends; `none`: no credential. */
+/** The credential that a caller sends; `none`: no credential. */
 type Access = 'key' | 'admin' | 'none'
 
 /** One method on one path, as the document shows it. */
@@ -31,7 +31,7 @@ export interface DocumentedOperation {
   readonly parameters: readonly Parameter[]
   /** Null: it takes none. */
   readonly body: JsonSchema | null
-  /** A body; undefined where it takes none. */
+  /** A body; undefined if it takes none. */
   readonly example: object | undefined
   /** Successes by status; each media type with its schema. */
   readonly answers: readonly DocumentedAnswer[]
@@ -229,7 +229,7 @@ export async function openApiDocument(
   }
 }
 
-/** The same schemas; a property without a description gets that of {@link FIELD_WORDS}. */
+/** Gives each property without a description that of {@link FIELD_WORDS}. */
 function withDescriptions(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(withDescriptions)
   if (typeof node !== 'object' || node === null) return node

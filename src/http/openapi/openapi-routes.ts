@@ -177,7 +177,7 @@ function registerFont(
   })
 }
 
-/** Null where the page is not built. By position: the font, and the folder of the built ones. */
+/** Null if the page is not built. By position: the font, and the folder of the built ones. */
 async function readFont(font: string, folder: string): Promise<KeptAnswer | null> {
   const names = await readdir(folder).catch(() => [])
   const name = names.find((each) => each.startsWith(`${font}-`) && each.endsWith('.woff2'))

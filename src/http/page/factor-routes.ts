@@ -53,7 +53,7 @@ async function challenge(input: PageCallsInput, call: PageCall) {
   const sessionToken = site.sessionTokenOf(arrival)
   const waiting = sessionToken === null ? null : await people.sessions.findWaiting(sessionToken)
   const asking = waiting ?? (await requireSignedIn(input, arrival))
-  // Who knows only the password does not use up what the user may call.
+  // A person who knows only the password must not use up the user's calls.
   const callerId = waiting === null ? asking.user.id : waiting.sessionId
   countCall(input, { callerId, client: reply.raw })
   const asked = await people.factors.challenge(asking, requirePasskeySite(site, arrival))
@@ -132,7 +132,7 @@ async function remove(input: PageCallsInput, call: PageCall) {
   return { id: factorId, object: 'factor', deleted: true }
 }
 
-/** Who may add a second factor. Throws Problem `address_not_proved`, and as {@link enterRecently} does. */
+/** Finds the user, who may add a second factor. Throws Problem `address_not_proved`, and as {@link enterRecently} does. */
 async function enterToAdd(input: PageCallsInput, call: AnyCall): Promise<SignedIn> {
   const signedIn = await enterRecently(input, call)
   if (needsProof(input, signedIn)) throw new Problem('address_not_proved')
@@ -140,8 +140,8 @@ async function enterToAdd(input: PageCallsInput, call: AnyCall): Promise<SignedI
 }
 
 /**
- * Whether a user's address is only claimed, where it could be proved: what such a user adds would keep out the person whose
- * address it is.
+ * Whether a user's address is only claimed although it could be proved: a factor of this user would lock out the person
+ * who really has the address.
  */
 function needsProof(
   { mailDoor, outsideDoor }: PageCallsInput,
@@ -150,7 +150,7 @@ function needsProof(
   return !emailVerified && !vouched && (mailDoor !== null || outsideDoor.providers.length > 0)
 }
 
-/** Who is signed in, by a recent password, which is kept so. Throws Problem `sign_in_again`. */
+/** Finds the user, whose password must be recent and stays so. Throws Problem `sign_in_again`. */
 async function enterRecently(input: PageCallsInput, call: AnyCall): Promise<SignedIn> {
   const { sessions } = input.people
   const signedIn = await enter(input, call)
@@ -209,7 +209,7 @@ export const FACTOR_CALLS = [
   }),
 ]
 
-/** Throws Problem `invalid_parameter` where the page is at an address that has no passkeys. */
+/** Throws Problem `invalid_parameter` if the page is at an address that has no passkeys. */
 function requirePasskeySite(site: PageSite, arrival: Arrival): PasskeySite {
   const found = passkeySiteOf(site, arrival)
   if (found !== null) return found

@@ -14,7 +14,7 @@ import { Problem } from '../../vocabulary/problem.ts'
 import { type Access, countUntilAnswered } from '../access.ts'
 import type { PageSite } from './page-site.ts'
 
-/** The parts that find out who is signed in. */
+/** The parts that find the signed-in user. */
 export interface PageAccessInput {
   readonly people: Pick<People, 'sessions'>
   readonly site: PageSite
@@ -26,11 +26,11 @@ export interface PageAccessInput {
   readonly gate: Gate
   /** Makes the ids of what operators do. */
   readonly ids: IdSource
-  /** Whether operators may do nothing without a second factor. */
+  /** Whether operators need a second factor for everything. */
   readonly operatorFactor: 'optional' | 'required'
 }
 
-/** Who is signed in. Throws Problem `not_signed_in`, or `rate_limited` for an address that guesses. */
+/** Finds the signed-in user. Throws Problem `not_signed_in`, or `rate_limited` for an address that guesses. */
 export async function requireSignedIn(
   { people, site, unknownCallers }: PageAccessInput,
   arrival: Arrival,
@@ -50,7 +50,7 @@ export function isFactorMissing(
   return operatorFactor === 'required' && user.isOperator && !hasFactor
 }
 
-/** Who is signed in. Throws Problem as {@link requireSignedIn} does, and `second_factor_required`. */
+/** Finds the signed-in user. Throws Problem as {@link requireSignedIn} does, and `second_factor_required`. */
 async function requireUser(input: PageAccessInput, arrival: Arrival): Promise<SignedIn> {
   const signedIn = await requireSignedIn(input, arrival)
   if (isFactorMissing(input, signedIn)) throw new Problem('second_factor_required')
@@ -67,8 +67,8 @@ export function countCall(
 }
 
 /**
- * Access by a session to an account, for its members and for every operator. For all others it is `not_found`, as an
- * unknown account is.
+ * Access by a session to an account, for its members and for every operator. All others get `not_found`, as for an
+ * unknown account.
  */
 export function memberAccess(input: PageAccessInput): Access {
   return {
@@ -78,7 +78,7 @@ export function memberAccess(input: PageAccessInput): Access {
       const signedIn = await requireUser(input, arrival)
       const { user } = signedIn
       const password = passwordOf(input, signedIn)
-      // No id has one, and PostgreSQL would not even look for it.
+      // No ID has a control character, and PostgreSQL refuses to look for some.
       if (/\p{Cc}/u.test(accountId)) throw new Problem('not_found')
       const place = { userId: user.id, accountId }
       const found = await placeIn(input.db, place)

@@ -30,7 +30,7 @@ export interface PageCallsInput extends PageAccessInput {
   readonly mailDoor: MailDoor | null
   readonly outsideDoor: OutsideDoor
   readonly mode: 'simulator' | 'live'
-  /** Who becomes a user. */
+  /** The people who can become users. */
   readonly signUp: 'invited' | 'open'
   /** The address that a client is counted under. */
   readonly addressOf: (arrival: Arrival) => string
@@ -119,7 +119,7 @@ export function registerCalls(
   }
 }
 
-/** Who is signed in; the call is counted. Throws Problem as `requireSignedIn` and `countCall` do. */
+/** Finds the signed-in user, and counts the call. Throws Problem as `requireSignedIn` and `countCall` do. */
 export async function enter(input: PageCallsInput, { arrival, reply }: AnyCall): Promise<SignedIn> {
   const signedIn = await requireSignedIn(input, arrival)
   countCall(input, { callerId: signedIn.user.id, client: reply.raw })
@@ -127,8 +127,8 @@ export async function enter(input: PageCallsInput, { arrival, reply }: AnyCall):
 }
 
 /**
- * Sets the cookie of a session that has just been made, and answers as `GET me`; where the session waits for the second factor
- * of its user, that it does.
+ * Sets the cookie of a new session, and answers as `GET me` does; a session that waits for the second factor of its user
+ * gets an answer that says so.
  */
 export async function letIn(
   input: PageCallsInput,
@@ -180,13 +180,13 @@ export async function factorKinds(
 }
 
 interface GuessingCall extends AnyCall {
-  /** Whose password is typed: then the browser must be that user's. Default: no password is. */
+  /** The user whose password is typed: only this user's browsers are exempt. Default: no password is typed. */
   readonly email?: string
 }
 
 /**
- * Counts wrong links and passwords by address, and refuses an address that guesses before it is let try: not a browser in which
- * a user signed in before, because an office has one address.
+ * Counts wrong links and passwords by address, and refuses an address that guesses before it can try again. A browser in
+ * which the user signed in before is exempt, because a whole office has one address.
  */
 export async function guessing<T>(
   { unknownCallers, people, db }: PageCallsInput,

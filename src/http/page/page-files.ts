@@ -54,7 +54,7 @@ export function registerPageFiles(app: FastifyInstance, folder: string): void {
   const page = async (): Promise<BuiltPage | null> => {
     built ??= readPage(folder)
     const read = await built
-    // So that a build is found without a restart.
+    // The next request looks again, so that a build is found without a restart.
     if (read === null) built = null
     return read
   }
@@ -104,7 +104,7 @@ function sendFile(
   sendKept(reply, kept, isHashed ? 'public, max-age=31536000, immutable' : 'no-cache')
 }
 
-/** Null where the page is not built. */
+/** Null if the page is not built. */
 async function readPage(folder: string): Promise<BuiltPage | null> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
   const files = new Map<string, Record<string, KeptAnswer>>()

@@ -18,7 +18,7 @@ import type { PageCallsInput } from './page-calls.ts'
 export interface PlaygroundInput extends PageCallsInput {
   readonly formats: readonly WireFormat[]
   readonly inference: Pick<Inference, 'serveAs' | 'estimate'>
-  /** Who a request of the Playground is from: the account, by a key that has no text. Throws Problem. */
+  /** Finds the sender of a Playground request: the account, by its key without a text. Throws Problem. */
   readonly playgroundCaller: (accountId: string, arrival: Arrival) => Promise<Caller>
   /** An account and its key of the Playground as they stand, and the models that both may use. Throws Problem. */
   readonly playgroundAccount: (

@@ -10,7 +10,7 @@ export const FACTOR_KINDS = ['passkey', 'app'] as const
 /** A kind of second factor. */
 export type FactorKind = (typeof FACTOR_KINDS)[number]
 
-/** `GET start`: what the page is to show first. */
+/** `GET start`: decides what the page shows first. */
 export interface StartAnswer {
   readonly object: 'start'
   readonly mode: 'simulator' | 'live'
@@ -23,27 +23,27 @@ export interface StartAnswer {
   /** Providers at which people may sign in, in the order of the buttons. */
   readonly providers: readonly { readonly id: string; readonly name: string }[]
   readonly signed_in: boolean
-  /** A session of this browser that waits for the second factor of its user; null: none does. */
+  /** A session of this browser that waits for the second factor of its user; null: none waits. */
   readonly factor_needed: {
     readonly email: string
     /** The second factors that the user can use at this address of the page. */
     readonly kinds: readonly FactorKind[]
   } | null
-  /** False where no session can be kept: without TLS, from another machine. */
+  /** False if no session can be kept: without TLS, from another machine. */
   readonly secure: boolean
 }
 
-/** `POST auth/invitation/look`, and the same of other links: what a link is for, before it is taken. */
+/** `POST auth/invitation/look`, and the same call for other links: the purpose of a link, before it is used. */
 export interface LinkLookAnswer {
   readonly object: 'link_look'
-  /** False: it was used, has expired, or never was. */
+  /** False: it was used, has expired, or never existed. */
   readonly usable: boolean
-  /** The name of the account that it lets a person into; null: of none. */
+  /** The name of the account that it opens to a person; null: it opens none. */
   readonly account_name: string | null
   readonly role: Role | null
   /** Whether it makes an operator. */
   readonly operator: boolean
-  /** Who made an invitation; null: that is not known. */
+  /** The person who made an invitation; null: not known. */
   readonly inviter: string | null
   readonly expires_at: string | null
 }
@@ -96,7 +96,7 @@ export interface MeAnswer {
     readonly disabled: boolean
   }[]
   readonly session_id: string
-  /** Where clients reach the gateway, without `/v1`. */
+  /** The address of the gateway for clients, without `/v1`. */
   readonly base_url: string
 }
 
@@ -129,7 +129,7 @@ export interface SessionAnswer {
   /** Whether it is the one that asks. */
   readonly current: boolean
   readonly created_at: string
-  /** To five minutes. */
+  /** Rounded to five minutes. */
   readonly last_used_at: string
   readonly expires_at: string
   readonly address: string | null

@@ -69,7 +69,7 @@ async function endOtherSessions(input: PageCallsInput, call: PageCall) {
   return { object: 'sessions_ended', ended }
 }
 
-/** What a signed-in user reads and changes of itself: profile, password and sessions. */
+/** Calls by which a signed-in user reads and changes their own profile, password and sessions. */
 export const USER_CALLS = [
   pageCall({ name: 'getMe', method: 'GET', path: 'me', run: me }),
   pageCall({

@@ -96,7 +96,7 @@ export class ModelAccess {
   }
 
   /**
-   * Null: the caller may use every model. Without a key, the lists of the account alone apply. Throws TypeError where
+   * Null: the caller may use every model. Without a key, the lists of the account alone apply. Throws TypeError if
    * the store has no lists in their place.
    */
   static of({

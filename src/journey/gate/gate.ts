@@ -18,7 +18,7 @@ const COUNTED = {
 
 /** The limits of a gate. Those of API keys are also in the ledger. */
 export interface GateSettings {
-  /** What is counted, under the ID in `apiKeyId`. Default: requests of API keys. */
+  /** The kind of calls that are counted, under the ID in `apiKeyId`. Default: requests of API keys. */
   readonly counts?: keyof typeof COUNTED
   /** Requests of one API key that may be read or run at a time: 8. */
   readonly inFlightMax: number

@@ -219,7 +219,7 @@ const TOKENS_BY_ID_START: readonly (readonly [string, TokensOfPixels])[] = [
     'openai/',
     (size) => Math.max(1.2 * patches(size, 32), 2.46 * Math.min(patches(size, 32), 1_536)),
   ],
-  // The same page: 2,833 tokens and 5,667 for each tile of 512 pixels, of which there are at most eight
+  // That page too: 2,833 tokens and 5,667 for each tile of 512 pixels, of which there are at most eight
   // once the image fits 2,048 by 768.
   ['openai/gpt-4o-mini', (size) => 2_833 + 5_667 * Math.min(patches(size, 512), 8)],
   // docs.x.ai, image understanding, November 2026: 256 tokens for each tile of 448 pixels and for one more.

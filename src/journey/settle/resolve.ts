@@ -264,7 +264,7 @@ export function failureCodeOf(outcome: Outcome, code: ProblemCode | null): Failu
   }
 }
 
-/** The charge in micro-dollars that a resolution settles; 0 where it is not known. */
+/** The charge in micro-dollars that a resolution settles; 0 if it is not known. */
 export function chargeOf(resolution: Resolution): number {
   switch (resolution.kind) {
     case 'final':

@@ -20,11 +20,11 @@ import {
 export interface ActivityPrunerInput {
   readonly store: Store
   readonly clock: Clock
-  /** For how many days a request is kept once it is settled. */
+  /** How many days a request is kept after it is settled. */
   readonly keepDays: number
   /** Called with the number of requests after each pass that pruned some. */
   readonly onPruned: (requests: number) => void
-  /** Called when the store failed; the next pass goes on. */
+  /** Called when the store failed; the next pass continues. */
   readonly onFailure: (cause: unknown) => void
   /** The most rows that a transaction removes. Default 50. */
   readonly batchRowsMax?: number
@@ -76,7 +76,7 @@ export class ActivityPruner {
     this.#passes.wake()
   }
 
-  /** Prunes all that is old enough by now, and returns how many. Rejects where the store fails. */
+  /** Prunes all requests that are old enough, and returns their number. Rejects if the store fails. */
   async pass(): Promise<number> {
     const { store, clock, keepDays, batchRowsMax = BATCH_ROWS_MAX_DEFAULT } = this.#input
     const nowMs = clock.nowMs()
@@ -96,7 +96,7 @@ export class ActivityPruner {
     return requests
   }
 
-  /** Ends after the batch that is under way. */
+  /** Stops after the running batch. */
   async stop(): Promise<void> {
     await this.#passes.stop()
     await this.#thread?.close()
@@ -129,7 +129,7 @@ const PRUNE = `with gone as (
   )
   select count(*) as requests from gone`
 
-/** Prunes a batch of a PostgreSQL store. Other gateways may do so at the same time. */
+/** Prunes a batch of a PostgreSQL store. Other gateways can prune at the same time. */
 async function prunePostgres(
   db: Kysely<Tables>,
   { settledBeforeMs, untilId, afterId, rowsMax }: PruneBatch,

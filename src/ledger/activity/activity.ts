@@ -8,7 +8,7 @@ import { isUnsettled } from './unsettled.ts'
 /** One value, or any of several. */
 type Some<Value> = Value | readonly Value[]
 
-/** Which requests to list; absent fields filter nothing. */
+/** Filters a list of requests; absent fields filter nothing. */
 export interface RequestFilter {
   readonly accountId?: string
   readonly apiKeyId?: Some<string>
@@ -16,9 +16,9 @@ export interface RequestFilter {
   readonly modelId?: Some<string>
   readonly endpoint?: Some<string>
   readonly upstream?: Some<string>
-  /** Has this tag, or one of these. */
+  /** Requests with this tag, or with one of these tags. */
   readonly tag?: Some<string>
-  /** Whether it ended with an error. */
+  /** Requests that ended with an error, or those that did not. */
   readonly failed?: boolean
   /** Opened at this moment or later. */
   readonly sinceMs?: number
@@ -27,7 +27,7 @@ export interface RequestFilter {
 }
 
 /**
- * One page of requests, newest first; the cursor of the next is null where there is none. The time in the
+ * One page of requests, newest first; the cursor of the next is null if there is none. The time in the
  * ids narrows what is read to the part of Activity that can match.
  */
 export async function listRequests(
@@ -39,7 +39,7 @@ export async function listRequests(
   return { requests, nextCursor: found.length > limit ? (requests.at(-1)?.id ?? null) : null }
 }
 
-/** The newest requests that a filter matches, from an ID on if there is one. */
+/** The newest requests that a filter matches, before an ID if one is given. */
 export async function newestLike(
   db: Kysely<Tables>,
   {
@@ -70,7 +70,7 @@ export async function newestLike(
   return [...byId.values()].toSorted((one, other) => (one.id < other.id ? 1 : -1)).slice(0, limit)
 }
 
-/** Where requests are read: all of them, or those that have ended. */
+/** The table that requests are read from: that of all of them, or of those that have ended. */
 type RequestTable = 'all_requests' | 'requests'
 
 function mayBeOpen({ state, failed }: RequestFilter): boolean {
@@ -152,7 +152,7 @@ function hasTag(tags: readonly string[]): RawBuilder<boolean> {
   )})`
 }
 
-/** Null where no hold was opened for this id, or it has been pruned. */
+/** Null if no hold was opened for this id, or it has been pruned. */
 export async function getRequest(
   db: Kysely<Tables>,
   requestId: string,

@@ -16,7 +16,7 @@ export interface AccountCredit {
 export interface Balance extends AccountCredit {
   /** Held by requests in flight. */
   readonly running: HeldCredit
-  /** Held by requests that are charged by an estimate: the rest of each hold, should the charge grow. */
+  /** Held by requests that are charged an estimate: the rest of each hold, in case the charge grows. */
   readonly estimated: HeldCredit
   readonly unresolved: HeldCredit
 }
@@ -33,7 +33,7 @@ export interface PurseBalance {
 export interface HeldCredit {
   readonly requests: number
   readonly heldMicros: Micros
-  /** Of each upstream, with and without an id to ask it by, the one whose attempt ended first. */
+  /** For each upstream, the request whose attempt ended first: one with an ID to ask by, and one without. */
   readonly oldest: readonly EndedRequest[]
 }
 
@@ -50,7 +50,7 @@ interface BalanceInput {
 }
 
 /**
- * An account's balance, in one statement; null where there is no such account. Free credit that has expired and is not
+ * An account's balance, in one statement; null if there is no such account. Free credit that has expired and is not
  * held is shown as gone, whether or not its expiry has been posted.
  */
 export async function getBalance(

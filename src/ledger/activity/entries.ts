@@ -12,7 +12,7 @@ import {
 } from '../../vocabulary/money.ts'
 import { type EntryPlace, placeBefore } from './entry-sums.ts'
 
-/** Which page of an account's entries. */
+/** Selects a page of an account's entries. */
 interface EntryPage {
   readonly accountId: string
   /** Entries numbered below it; null or absent: from the newest. */
@@ -20,7 +20,7 @@ interface EntryPage {
   readonly limit: number
 }
 
-/** A page of entries; `nextBefore` of the next one is null where there is none. */
+/** A page of entries; `nextBefore` of the next one is null if there is none. */
 interface EntryList {
   readonly entries: readonly Entry[]
   readonly nextBefore: number | null
@@ -52,7 +52,7 @@ export function listBought(db: Kysely<Tables>, page: EntryPage): Promise<EntryLi
 interface Statement {
   readonly lines: readonly { readonly entry: Entry; readonly balanceMicros: Micros }[]
   /**
-   * Where the next page begins: entries numbered below `before`, and the balance of both purses before the entry of
+   * The start of the next page: entries numbered below `before`, and the balance of both purses before the entry of
    * that number, so that newer entries are not added up again. Null: there is no other page.
    */
   readonly next: EntryPlace | null
@@ -69,12 +69,12 @@ export async function listStatement(
     toMs = null,
   }: {
     readonly accountId: string
-    /** Where the page begins: `next` of the page before. Null or absent: with the newest entry. */
+    /** The start of the page: `next` of the page before. Null or absent: the newest entry. */
     readonly place?: Statement['next']
     readonly limit: number
-    /** Ends before the first entry that is older. Null or absent: with the oldest. */
+    /** The page ends before the first older entry. Null or absent: at the oldest entry. */
     readonly fromMs?: number | null
-    /** Without a place: begins with the newest entry from before. Null or absent: with the newest. */
+    /** Without a place, the page begins at the newest entry before this moment. Null or absent: at the newest. */
     readonly toMs?: number | null
   },
 ): Promise<Statement> {

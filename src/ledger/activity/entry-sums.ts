@@ -140,7 +140,7 @@ interface WithoutSums extends OfAccount {
   readonly summed: number
 }
 
-/** The accounts that a sum is missing of. */
+/** The accounts that lack a sum. */
 async function withoutSums(db: Kysely<Tables>): Promise<readonly WithoutSums[]> {
   const { rows } = await sql<WithoutSums>`
     select "accountId", entries, summed from (

@@ -39,7 +39,7 @@ export function pruneUntilId({
   return firstIdOf({ prefix: 'req', timeMs })
 }
 
-/** Whether a row is settled, and was before a moment: `$` stands for the moment's parameter. */
+/** Whether a row was settled before a moment: `$` stands for the moment's parameter. */
 export const PRUNABLE = "(state = 'final' or state = 'released') and settled_at_ms < $"
 
 /** The UTC days of requests, for their roll-ups. An id without a time has none. */

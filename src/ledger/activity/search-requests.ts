@@ -136,9 +136,9 @@ async function endOf(
   return found.sort().at(end === 'asc' ? 0 : -1) ?? null
 }
 
-// How far back the provider's IDs are searched: they have no index, because every request would pay for one.
+// The provider's IDs are searched this far back: they have no index, because every request would pay for one.
 const RECENT_MS = 24 * 3_600_000
-// And how many requests are searched at most: as many as are read in some milliseconds.
+// At most so many requests are searched, which takes a few milliseconds.
 const RECENT_MAX = 10_000
 
 /**

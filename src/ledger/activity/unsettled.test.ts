@@ -9,7 +9,7 @@ import { createSqliteBench } from '../testing/sqlite-bench.ts'
 import type { StoreBench } from '../testing/store-bench.ts'
 import { countHolds, listUnsettled, type UnsettledPlace } from './unsettled.ts'
 
-/** The same reads, with the statements that they make. */
+/** Records the statements of reads. */
 function watchStatements(reports: StoreBench['store']['reports']) {
   const statements: CompiledQuery[] = []
   const watched = reports.withPlugin({

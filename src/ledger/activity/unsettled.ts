@@ -8,7 +8,7 @@ export interface UnsettledRequest {
   readonly requestId: string
   /** Released: its late cost is looked up for a while. Never listed. */
   readonly state: 'provisional' | 'unresolved' | 'released'
-  /** The id to ask the provider by; null: it can't be asked. */
+  /** The ID to ask the provider by; null: the provider can't be asked. */
   readonly generationId: string | null
   /** Whether the answer reported a cost, which the record is compared with. */
   readonly costReported: boolean
@@ -23,7 +23,7 @@ export interface UnsettledRequest {
 interface ReportedCost {
   readonly state: UnsettledRequest['state']
   readonly chargedMicros: number
-  /** Whether the reported cost is nothing; null: none was reported. */
+  /** Whether the reported cost is zero; null: none was reported. */
   readonly costIsZero: boolean | null
   readonly usage: Pick<
     TokenUsage,
@@ -68,19 +68,19 @@ export interface UnsettledPlace {
   readonly requestId: string
 }
 
-/** Which page of the list of unsettled requests to read. */
+/** Selects a page of the list of unsettled requests. */
 export interface UnsettledPage {
-  /** Where the page begins; null: at the start of the list. */
+  /** The start of the page; null: the start of the list. */
   readonly after: UnsettledPlace | null
   readonly limit: number
-  /** Whether requests of this upstream are listed. Default: all are. */
+  /** Whether the requests of this upstream are listed. Default: those of all upstreams. */
   readonly isListed?: (upstream: string) => boolean
 }
 
 /** A page of the list of unsettled requests. */
 export interface UnsettledList {
   readonly requests: readonly UnsettledRequest[]
-  /** Where the next page begins; null: that was the last. A page may be empty and not the last. */
+  /** The start of the next page; null: this is the last. An empty page need not be the last. */
   readonly next: UnsettledPlace | null
 }
 

@@ -50,7 +50,7 @@ export class AuditTally {
   readonly #credit = new CreditTally()
   readonly #periods = new PeriodTally()
 
-  /** To be called with every account and key that has an allowance, before the requests. */
+  /** Call it with every account and key that has an allowance, before the requests. */
   watchPeriod(row: Pick<AccountRow | ApiKeyRow, 'id' | 'period'>): void {
     this.#periods.watch(row)
   }

@@ -19,7 +19,7 @@ export interface Audit {
   readonly ok: boolean
   /** The number of rows that were recomputed. */
   readonly checked: Readonly<Record<AuditedKind, number>>
-  /** The latest request, which shows how old a copy of a store is; null where there is none, or all were pruned. */
+  /** The latest request, which shows how old a copy of a store is; null if there is none, or all were pruned. */
   readonly newestRequest: { readonly id: string; readonly openedAtMs: number } | null
   /**
    * The times in the last 90 days at which the database lost commits, newest first: the audit only sees the rows that
@@ -34,7 +34,7 @@ const PAGE_ROWS = 2_000
 const DIFFERENCES_MAX = 1_000
 const WENT_BACK_SHOWN_MS = 90 * 86_400_000
 
-/** A check of rows that rooms above the ledger have, on the same view. */
+/** A check of rows that belong to rooms above the ledger, on the view of the audit. */
 export type AuditCheck = (view: Kysely<Tables>, findings: AuditFindings) => Promise<void>
 
 /** Takes the findings of a check, and the number of rows that it has read. */
@@ -44,15 +44,15 @@ export interface AuditFindings {
 }
 
 interface AuditInput {
-  /** Further checks, of rows that rooms above the ledger have. Default: none. */
+  /** Further checks, of rows that belong to rooms above the ledger. Default: none. */
   readonly checks?: readonly AuditCheck[]
-  /** Called from time to time with the number of rows that were read. */
+  /** Called from time to time with the number of rows read so far. */
   readonly onRows?: (rows: number) => void
 }
 
 /**
  * Recomputes every balance, hold, count and charge from the rows behind it, on one view of the store. A server can keep
- * working meanwhile. Entries of requests that do not exist must add up to `pruned_requests`. Throws where a row can't
+ * working meanwhile. Entries of requests that do not exist must add up to `pruned_requests`. Throws if a row can't
  * be read, and `StoreUnavailable` where the store can't.
  */
 export function auditStore(store: Store, input: AuditInput = {}): Promise<Audit> {

@@ -21,7 +21,7 @@ export interface PrunedCharges {
 export class PeriodTally {
   readonly #watched = new Map<string, Watched>()
 
-  /** To be called with every account and key, before the requests. */
+  /** Call it with every account and key, before the requests. */
   watch({ id, period }: Pick<AccountRow | ApiKeyRow, 'id' | 'period'>): void {
     if (period !== null) this.#watched.set(id, { period, spendMicros: 0, heldMicros: 0 })
   }

@@ -43,7 +43,7 @@ export interface CommittedBatch {
   readonly hasWritten: boolean
 }
 
-/** What a kind of store does for the ledger: it commits batches of commands. */
+/** The part of a ledger that differs by the kind of store: it commits batches of commands. */
 export interface LedgerEngine {
   /**
    * Commits all commands, in this order, or none. Rejects with `StoreUnavailable` if the store failed (then

@@ -63,7 +63,7 @@ interface Transaction {
 const ANSWER_TIMEOUT_MS_DEFAULT = 5_000
 
 const REBOOKED_AT_ONCE = 256
-/** How long until a lost connection is made again, or a refused command is booked again. */
+/** The wait before a lost connection is opened again, or a refused command is booked again. */
 const LOOK_AGAIN_MS = 1_000
 const REBOOK_MS_MAX = 60_000
 

@@ -112,11 +112,11 @@ interface OpenInstanceInput {
   readonly onFailure: (cause: unknown) => void
 }
 
-/** This process among those that open holds. */
+/** This process as one of the instances that open holds. */
 interface Instance {
-  /** Whether it may forward: false while others may have taken it for dead. */
+  /** Whether it may forward requests: false while others may have taken it for dead. */
   isAlive(): boolean
-  /** The time that is in the store's rows: on PostgreSQL the database's, and no clock of this machine. */
+  /** The clock of the times in the store's rows: on PostgreSQL the database's, not this machine's. */
   nowMs(): number
   /** Records that the instance has stopped. */
   close(): Promise<void>

@@ -57,7 +57,7 @@ export class Presence {
     this.#elapsedMs = input.elapsedMs ?? (() => performance.now())
   }
 
-  /** Registers the instance and starts its heartbeats. Rejects where the database does not answer. */
+  /** Registers the instance and starts its heartbeats. Rejects if the database does not answer. */
   async start(): Promise<void> {
     await this.#heartbeat()
     this.#beatLater()

@@ -10,12 +10,12 @@ import {
 import type { ActionFields, ActionSubject } from '../operator-actions.ts'
 import type { UnitOfWork } from '../work.ts'
 
-/** What a change of an account records. */
+/** The record of a change of an account. */
 export function accountSubject(accountId: string, detail: ActionFields): ActionSubject {
   return { accountId, targetId: accountId, amountMicros: null, detail }
 }
 
-/** What a change of an API key records. */
+/** The record of a change of an API key. */
 export function keySubject(
   work: UnitOfWork,
   { id: apiKeyId, detail }: { readonly id: string; readonly detail: ActionFields },
@@ -26,7 +26,7 @@ export function keySubject(
   return { accountId, targetId: apiKeyId, amountMicros: null, detail: named }
 }
 
-/** What a change of a credit code records. */
+/** The record of a change of a credit code. */
 export function codeSubject(code: CreditCodeRow | undefined): ActionSubject {
   const { id: targetId = null, amountMicros = null, expiresAtMs = null } = code ?? {}
   return { accountId: null, targetId, amountMicros, detail: fieldsOf({ expiresAtMs }) }
@@ -34,7 +34,7 @@ export function codeSubject(code: CreditCodeRow | undefined): ActionSubject {
 
 /** How a command is recorded in the audit log if an operator gives it. */
 export interface Said<Input> {
-  /** What was changed. Called after the command has been applied. */
+  /** The record of a command. Called after the command has been applied. */
   readonly subject: (work: UnitOfWork, input: Input) => ActionSubject
   /** The earlier values of the fields. Called before the command is applied. Absent: they are not recorded. */
   readonly before?: (work: UnitOfWork, input: Input) => ActionFields

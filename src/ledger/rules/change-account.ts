@@ -64,7 +64,7 @@ function suspensionAfter(
   return { disabledAtMs: disabled ? disabledAtMs : nowMs, disabledNote: note }
 }
 
-/** Makes a key. Null where there is no such account. */
+/** Makes a key. Null if there is no such account. */
 export function addApiKey(
   work: UnitOfWork,
   input: AddApiKeyInput,
@@ -77,7 +77,7 @@ export function addApiKey(
   return work.apiKeys.write({ ...API_KEYS.start, ...input, period, createdAtMs: nowMs })
 }
 
-/** Changes the given fields of a key. Null where there is no such key, or it was deleted. */
+/** Changes the given fields of a key. Null if there is no such key, or it was deleted. */
 export function updateApiKey(
   work: UnitOfWork,
   change: UpdateApiKeyInput,
@@ -93,7 +93,7 @@ export function updateApiKey(
 }
 
 /**
- * Gives a key a new text. The one before works for the grace; the one before that is ended. Null where there is no
+ * Gives a key a new text. The one before works for the grace; the one before that is ended. Null if there is no
  * such key, or it was deleted.
  */
 export function rotateApiKey(
@@ -113,7 +113,7 @@ export function rotateApiKey(
   })
 }
 
-/** Deletes a key. False where there is no such key, or it was deleted before. */
+/** Deletes a key. False if there is no such key, or it was deleted before. */
 export function deleteApiKey(work: UnitOfWork, apiKeyId: string, nowMs: number): boolean {
   const apiKey = work.apiKeys.get(apiKeyId)
   if (apiKey === undefined || apiKey.deletedAtMs !== null) return false
@@ -132,7 +132,7 @@ export function addCreditCode(
   return work.creditCodes.write({ ...CREDIT_CODES.start, ...input, createdAtMs: nowMs })
 }
 
-/** Revokes a code, unless it was redeemed or revoked before. Null where there is no such code. */
+/** Revokes a code, unless it was redeemed or revoked before. Null if there is no such code. */
 export function revokeCreditCode(
   work: UnitOfWork,
   creditCodeId: string,

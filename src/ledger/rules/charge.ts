@@ -20,7 +20,7 @@ import { periodAfter } from './limits.ts'
 export interface Move {
   readonly state: Exclude<RequestState, 'open'>
   readonly chargeMicros: Micros
-  /** The provider's cost behind the charge, exact decimal text; null where there is none. */
+  /** The provider's cost behind the charge, exact decimal text; null if there is none. */
   readonly costUsd: string | null
   /** The part that stays held: the whole hold, the rest after the charge, or nothing. */
   readonly keepsHeld: 'whole' | 'rest' | 'nothing'

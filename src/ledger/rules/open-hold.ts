@@ -173,7 +173,7 @@ export type KeySpending = Pick<
   'creditLimitMicros' | 'spendMicros' | 'heldMicros' | 'allowance' | 'period'
 >
 
-/** What a request would hold if it were opened now. */
+/** The hold of a request if it were opened now. */
 export interface HoldEstimate {
   /** The least that is needed, where there is less. */
   readonly holdMicros: Micros

@@ -22,7 +22,7 @@ export interface PostPurchaseInput
    * three are ignored.
    */
   readonly id: string
-  /** `reversals` of the row, read before the look; 0 where there was none. */
+  /** `reversals` of the row, read before the look; 0 if there was none. */
   readonly seenReversals: number
   readonly fact: PurchaseFact
   /** Whether an admin has decided that a held or too small payment is credited. */
@@ -277,7 +277,7 @@ export function dismissPurchase(
   return { kind: 'dismissed', purchase }
 }
 
-/** What an operator's change of a purchase records. By position: the purchase, and further fields. */
+/** The record of an operator's change of a purchase. By position: the purchase, and further fields. */
 export function purchaseSubject(
   purchase: PurchaseRow | undefined,
   detail: ActionSubject['detail'],

@@ -15,7 +15,7 @@ import type { UnitOfWork } from '../work.ts'
 import { chargedMicros, type Move, moveRequest, overrunMicros } from './charge.ts'
 import { recountedTokens } from './limits.ts'
 
-/** Ends a hold's open state. Null where no such hold was opened. */
+/** Ends a hold's open state. Null if no such hold was opened. */
 export function settleHold(work: UnitOfWork, input: SettleInput, nowMs: number): Settled | null {
   const row = work.requests.get(input.requestId)
   if (row === undefined) return null
@@ -163,7 +163,7 @@ function moveOfResolution(resolution: Resolution, nowMs: number): Move {
   }
 }
 
-/** Null where the correction does not apply to a request in this state. */
+/** Null if the correction does not apply to a request in this state. */
 function moveOfCorrection(row: RequestRow, correction: Correction, nowMs: number): Move | null {
   if (row.state !== 'provisional' && row.state !== 'unresolved') return null
   switch (correction.kind) {

@@ -32,7 +32,7 @@ export interface Bench {
   purchase(source: string): Promise<PurchaseRow | undefined>
   /** The entries of an account, oldest first. */
   entries(accountId: string): Promise<readonly Entry[]>
-  /** Throws where the ledger is not exact. */
+  /** Throws if the ledger is not exact. */
   audit(): Promise<void>
   close(): Promise<void>
 }

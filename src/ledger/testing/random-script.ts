@@ -226,8 +226,8 @@ export const randomScript: fc.Arbitrary<string> = fc
   .map(([all, back]) => scriptOf(all, back))
 
 /**
- * The same within the first hours after the epoch, with ids from before all times, and without allowances: for tests that
- * prune by id, or move every hour that was rolled up.
+ * A random script within the first hours after the epoch, with IDs from before all times, and without allowances: for
+ * tests that prune by ID, or move every hour that was rolled up.
  */
 export const randomScriptOfHours: fc.Arbitrary<string> = steps.map((all) => scriptOf(all, 'never'))
 

@@ -95,7 +95,7 @@ export class FactorSetup {
   }
 
   /**
-   * Gives a user a passkey. Throws Problem `invalid_second_factor` where it is not what {@link beginPasskey} asked for,
+   * Gives a user a passkey. Throws Problem `invalid_second_factor` if it is not what {@link beginPasskey} asked for,
    * `invalid_parameter` from the eleventh on, and `not_signed_in` where the session has ended.
    */
   async addPasskey({

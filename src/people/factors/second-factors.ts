@@ -63,7 +63,7 @@ export class SecondFactors {
   }
 
   /**
-   * Lets a session in that waits, under another token. Throws Problem `not_signed_in` where it has ended or was let
+   * Lets a session in that waits, under another token. Throws Problem `not_signed_in` if it has ended or was let
    * in, and as {@link check} does.
    */
   async letIn(own: OwnSession, proof: FactorProof): Promise<NewSession> {

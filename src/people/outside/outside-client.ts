@@ -15,7 +15,7 @@ interface Return {
 
 /** A provider at which people prove who they are. */
 export interface OutsideClient {
-  /** The address to send the browser to. Rejects where the provider is away. */
+  /** The address to send the browser to. Rejects if the provider is away. */
   signInUrl(begun: SignInSecrets & Return): Promise<URL>
   /**
    * The identity of the person who came back; `query` is the part that the provider added to the address. Rejects with

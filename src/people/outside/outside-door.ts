@@ -120,7 +120,7 @@ export class OutsideDoor {
     return opening
   }
 
-  /** Throws Problem `sign_in_refused` where the ticket was used, through any process. */
+  /** Throws Problem `sign_in_refused` if the ticket was used, through any process. */
   async #use({ providerId, ticket }: { readonly providerId: string; readonly ticket: string }) {
     const { db, clock } = this.#input
     const nowMs = clock.nowMs()

@@ -130,7 +130,7 @@ interface NewIdentity {
   readonly nowMs: number
 }
 
-/** Throws Problem `sign_in_refused` where another transaction has given the identity to another user. */
+/** Throws Problem `sign_in_refused` if another transaction has given the identity to another user. */
 async function addIdentity(
   trx: Transaction<Tables>,
   { identity, userId, ids, nowMs }: NewIdentity,

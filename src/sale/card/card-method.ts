@@ -61,7 +61,7 @@ export class CardMethod {
     return factOf(await this.provider.look(row), row)
   }
 
-  /** The same of a payment that the store has no row of: once it is paid, an admin decides. */
+  /** Looks at a payment without a row in the store: once it is paid, an admin decides. */
   async lookAtUnknown({
     purchaseId: id,
     source,

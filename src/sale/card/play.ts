@@ -75,7 +75,7 @@ export class PlayCard implements CardProvider {
     }
   }
 
-  /** A page as it is now, expired if its time is over. Null where there is none. */
+  /** A page as it is now, expired if its time is over. Null if there is none. */
   async find(checkoutId: string) {
     const found = await this.#read(checkoutId)
     if (found?.state !== 'open' || this.#clock.nowMs() < found.expiresAtMs) return found

@@ -44,7 +44,7 @@ export interface CardProvider {
   readonly chargesCards: boolean
   /** How long an open payment of which nothing is reported needs no look. */
   readonly lookIntervalMs: number
-  /** Makes a page that a person pays on. Rejects with `PaymentUnavailable` where the provider can't be asked. */
+  /** Makes a page that a person pays on. Rejects with `PaymentUnavailable` if the provider can't be asked. */
   begin(asked: CardAsked): Promise<{
     /** The payment's name in the store. */
     readonly source: string
@@ -57,7 +57,7 @@ export interface CardProvider {
    * with `PaymentUnavailable` where the provider can't be asked.
    */
   openPage(payment: Pick<PurchaseRow, 'id' | 'source' | 'accountId'>): Promise<string | null>
-  /** Rejects with `PaymentUnavailable` where the provider can't be asked. */
+  /** Rejects with `PaymentUnavailable` if the provider can't be asked. */
   look(payment: Pick<PurchaseRow, 'id' | 'source'>): Promise<CardFact>
   /**
    * The changes reported from a position on, in any order; null: from the oldest report that the provider has.

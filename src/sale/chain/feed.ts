@@ -60,7 +60,7 @@ export async function askToken(
 }
 
 /**
- * The balances of addresses in a token at the end of a block, in their order. Rejects where the node has forgotten
+ * The balances of addresses in a token at the end of a block, in their order. Rejects if the node has forgotten
  * it.
  */
 export async function askBalances(

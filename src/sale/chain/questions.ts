@@ -99,7 +99,7 @@ const receiptShape = z
   })
   .nullable()
 
-/** How far a node is. Rejects where it is of another chain, or has no block that is confirmed. */
+/** How far a node is. Rejects if it is of another chain, or has no block that is confirmed. */
 export async function askHead(
   node: ChainNode,
   {
@@ -121,14 +121,14 @@ export async function askHead(
   return { top: top.number - depth, hashAtCursor: read(node, blockShape, at)?.hash ?? null }
 }
 
-/** A block by its number or tag. Rejects where the node does not have it. */
+/** A block by its number or tag. Rejects if the node does not have it. */
 export async function askBlock(node: ChainNode, at: number | 'latest'): Promise<Block> {
   const [answer] = await node.ask([blockCall(at)])
   return requireBlock(node, answer, at)
 }
 
 /**
- * The last block of a search, and every transfer in it. Rejects where the node does not have that block, since
+ * The last block of a search, and every transfer in it. Rejects if the node does not have that block, since
  * its list would lack transfers, and where it answers what was not asked for.
  */
 export async function askTransfers(

@@ -5,7 +5,7 @@ import { isBusy, NotSent, type StoreUnavailable } from '../store-failure.ts'
 
 export interface SqliteConnectionInput {
   readonly file: string
-  /** Which file it must be, as `fileIdentity` said when the server opened its store. Default: the one that is there. */
+  /** The identity of the file, by `fileIdentity` when the server opened its store. Default: any file at the path. */
   readonly identity?: string | undefined
   /** How long a statement waits for another connection's lock. Default 5,000. */
   readonly busyTimeoutMs?: number | undefined
@@ -116,7 +116,7 @@ export function sameFilesCheck(
   }
 }
 
-/** Differs between two files, and stays when a file is renamed. Throws `NotSent` where the path cannot be followed. */
+/** Differs between two files, and stays when a file is renamed. Throws `NotSent` if the path cannot be followed. */
 export function fileIdentity(file: string): string {
   return identityOf(file, NotSent)
 }

@@ -74,7 +74,7 @@ export class StoreThread<Job, Result> {
   }
 
   /**
-   * Rejects with `StoreUnavailable` (`NotSent` where the runner threw that) or, where only this job failed,
+   * Rejects with `StoreUnavailable` (`NotSent` if the runner threw that) or, where only this job failed,
    * `StoreRefused`; with `ReadRefused` where the job took too long.
    */
   call(job: Job): Promise<Result> {

@@ -56,7 +56,7 @@ export interface ModelListing {
   readonly display_name: string
   /** Seconds since the Unix epoch; zero if unknown. */
   readonly created: number
-  /** The same moment as RFC 3339 text. */
+  /** `created` as RFC 3339 text. */
   readonly created_at: string
   readonly description: string | null
   /** Tokens; null if unknown. */

@@ -1,6 +1,6 @@
 import type { Dialect, Wire } from '../upstream.ts'
 
-/** A dialect's wire of a format. Throws TypeError where it has none. */
+/** A dialect's wire of a format. Throws TypeError if it has none. */
 export function wire(dialect: Dialect, format: string): Wire {
   const found = dialect.wires.get(format)
   if (found === undefined) throw new TypeError(format)

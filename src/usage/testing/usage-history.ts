@@ -240,7 +240,7 @@ export class UsageHistory {
     return this.#pruned.size > 0
   }
 
-  /** Throws where the books or the roll-ups are not exact. */
+  /** Throws if the books or the roll-ups are not exact. */
   async audit(): Promise<void> {
     const audit = await auditStore(this.bench.store, { checks: [auditUsage] })
     if (!audit.ok) throw new Error(`not exact: ${JSON.stringify(audit.differences, null, 2)}`)

@@ -94,7 +94,7 @@ function useOpened(listRef: React.RefObject<HTMLElement | null>) {
   return { open, close }
 }
 
-/** The same filters in another range. */
+/** Keeps the filters and replaces the range. */
 function inRange(
   { range: _, from: __, to: ___, ...rest }: ActivitySearch,
   range: ActivityRange,

@@ -93,12 +93,12 @@ export function readActivitySearch(search: Record<string, unknown>): ActivitySea
   }
 }
 
-/** The same for operators, who also see upstreams. */
+/** Reads the filters of an operator's screen, which also has upstreams. */
 export function readOperatorActivitySearch(search: Record<string, unknown>): ActivitySearch {
   return { ...readActivitySearch(search), ...setFields({ upstream: textsOf(search['upstream']) }) }
 }
 
-/** The same for all accounts. */
+/** Reads the filters of the screen of all accounts, which can also be one account. */
 export function readAllActivitySearch(search: Record<string, unknown>): ActivitySearch {
   const { account } = search
   const read = readOperatorActivitySearch(search)

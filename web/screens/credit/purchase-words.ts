@@ -52,7 +52,7 @@ export function changeName({ amount }: Change): string {
   return amount < 0 ? 'Refund or dispute' : 'Dispute won or refund failed'
 }
 
-/** The same with all changes of its purchase: where none was undone, a purchase that is not disputed was refunded. */
+/** The name of a change among all changes of its purchase: if none was undone and it is not disputed, it was refunded. */
 export function changeNameAmong(
   change: Change,
   {
@@ -94,7 +94,7 @@ export function methodName({ method, paid, transaction }: Payment): string {
   return tokenName(paid.currency, transaction.chain_id)
 }
 
-/** The same after an amount: `by card`, `with USDC on Base`. */
+/** The method after an amount: `by card`, `with USDC on Base`. */
 export function byMethod(payment: Payment): string {
   return payment.method === 'card' ? 'by card' : `with ${methodName(payment)}`
 }
