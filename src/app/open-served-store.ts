@@ -13,7 +13,7 @@ import { acquireServeLock } from '../store/sqlite/sqlite-connection.ts'
 import type { Store } from '../store/store.ts'
 import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
 import type { Clock } from '../vocabulary/clock.ts'
-import { formatDecimal } from '../vocabulary/money.ts'
+import { showMicros } from '../vocabulary/money.ts'
 import { type Config, storeUrlOf } from './config.ts'
 import type { Wiring } from './wiring.ts'
 
@@ -102,10 +102,9 @@ const RECORD_RETRY_MS = 1_000
 /** The commits that a database had lost when it went back, and how many are booked again, in a sentence. */
 function wordsOf({ isAtLeast, ...gap }: StoreGap): string {
   const seconds = Math.round(Math.max(0, gap.untilMs - gap.fromMs) / 100) / 10
-  const dollars = formatDecimal({ digits: BigInt(gap.chargeMicros), exponent: -6 })
   return (
     `the database went back: ${isAtLeast ? 'at least ' : ''}${gap.commits} commits of ${seconds} s were gone; ` +
-    `${gap.requests} requests ($${dollars}) and ${gap.commands} other commands are booked again, ${gap.lost} are lost`
+    `${gap.requests} requests (${showMicros(gap.chargeMicros)}) and ${gap.commands} other commands are booked again, ${gap.lost} are lost`
   )
 }
 

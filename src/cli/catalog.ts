@@ -4,7 +4,7 @@ import { createCatalogStore, decodeModel } from '../catalog/catalog-store.ts'
 import type { CatalogRow } from '../catalog/claims.ts'
 import { servedModel } from '../catalog/served-models.ts'
 import { catalogRefreshShape } from '../operations/upkeep.ts'
-import { decimalOfPicos, formatDecimal, type Picos, showMicros } from '../vocabulary/money.ts'
+import { decimalOfPicos, type Picos, showDollars, showMicros } from '../vocabulary/money.ts'
 import type { PriceTable, PriceTier } from '../vocabulary/offer.ts'
 import { type CommandContext, type CommandInput, withStore } from './command-context.ts'
 import { type OperationCommand, operationCommand, show } from './operation-command.ts'
@@ -108,7 +108,7 @@ function otherPrices(prices: PriceTable): string {
     if (prices[name] !== 0n) said.push(`${words} ${perMillion(prices[name])}/M`)
   }
   for (const [name, words] of FLAT_PRICES) {
-    if (prices[name] !== 0n) said.push(`${words} $${formatDecimal(decimalOfPicos(prices[name]))}`)
+    if (prices[name] !== 0n) said.push(`${words} ${showDollars(decimalOfPicos(prices[name]))}`)
   }
   for (const tier of prices.tiers) {
     const of = [`input ${perMillion(tier.input)}/M`, `output ${perMillion(tier.output)}/M`]

@@ -1,5 +1,5 @@
 import { requestShape } from '../operations/requests.ts'
-import { parseDecimal, showMicros } from '../vocabulary/money.ts'
+import { parseDecimal, showDollarText, showMicros } from '../vocabulary/money.ts'
 import { REQUEST_STATES } from '../vocabulary/outcome.ts'
 import { idArgument, readIds } from './ids.ts'
 import { type CommandGroup, show } from './operation-command.ts'
@@ -108,7 +108,7 @@ const MONEY_FIELDS = ['hold', 'held', 'charge', 'overrun']
 function shown(name: string, value: unknown): string {
   if (value === null) return '-'
   if (typeof value === 'number' && MONEY_FIELDS.includes(name)) return showMicros(value)
-  if (name === 'provider_cost') return `$${String(value)}`
+  if (name === 'provider_cost') return showDollarText(String(value))
   if (typeof value !== 'object') return String(value)
   if (Array.isArray(value)) return value.join(', ') || '-'
   // Token counts by kind, without zeros.

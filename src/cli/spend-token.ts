@@ -7,7 +7,7 @@ import type { BufferedResponse } from '../upstreams/buffered-request.ts'
 import type { ListedModel } from '../upstreams/listing/listing.ts'
 import type { Upstream, Wire } from '../upstreams/upstream.ts'
 import { GrowingBytes } from '../vocabulary/growing-bytes.ts'
-import { formatDecimal } from '../vocabulary/money.ts'
+import { showDollars } from '../vocabulary/money.ts'
 import type { Offer } from '../vocabulary/offer.ts'
 import type { Reported } from '../vocabulary/outcome.ts'
 import { Problem } from '../vocabulary/problem.ts'
@@ -75,7 +75,7 @@ function isCharged({ usage, costUsd }: Reported): boolean {
 }
 
 function costWords({ usage, costUsd }: Reported): string {
-  if (costUsd !== null) return `answered, at a reported cost of $${formatDecimal(costUsd)}`
+  if (costUsd !== null) return `answered, at a reported cost of ${showDollars(costUsd)}`
   if (usage === null) return 'answered without counting its tokens: its answers cannot be charged'
   const { cacheReadTokens, cacheWriteTokens, cacheWriteLongTokens } = usage
   const inputTokens = usage.inputTokens + cacheReadTokens + cacheWriteTokens + cacheWriteLongTokens

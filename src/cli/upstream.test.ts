@@ -139,7 +139,7 @@ test("what is left of a key's limit is shown", async () => {
   const data = { usage: 25.5, limit: 100, limit_remaining: 74.5 }
   simulator.script({ path: '/key', rawBody: JSON.stringify({ data }) })
   const { notes } = await open().run('upstream', 'check')
-  expect(notes).toContain('first: its key has $74.5 left')
+  expect(notes).toContain('first: its key has $74.50 left')
 })
 
 describe('one token on request', () => {

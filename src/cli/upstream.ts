@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { listShape } from '../operations/fields.ts'
 import { upstreamShape } from '../operations/upstreams.ts'
-import { formatDecimal } from '../vocabulary/money.ts'
+import { formatDecimal, showDollars } from '../vocabulary/money.ts'
 import { type AskedUpstream, askAll } from './ask-upstreams.ts'
 import type { CommandInput } from './command-context.ts'
 import { addHelp } from './help-text.ts'
@@ -149,7 +149,7 @@ function* remarksOn(row: AskedUpstream): Generator<string> {
     yield `${name}: ${failureText(answer.cause)}`
     return
   }
-  if (row.leftUsd !== null) yield `${name}: its key has $${formatDecimal(row.leftUsd)} left`
+  if (row.leftUsd !== null) yield `${name}: its key has ${showDollars(row.leftUsd)} left`
   if (row.spent !== null) yield `${name}: ${row.spent.words}`
   if (shadowedIds.length > 0) {
     yield `${name}: another upstream has ${someOf(shadowedIds)}`

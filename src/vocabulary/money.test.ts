@@ -21,6 +21,9 @@ import {
   parseDecimal,
   parsePrice,
   picosWithinFee,
+  showDollars,
+  showDollarText,
+  showMicros,
   subtractMicros,
 } from './money.ts'
 
@@ -204,6 +207,15 @@ describe('a decimal', () => {
 
 /** Fees, in hundredths of a percent. */
 const fees = fc.oneof(fc.constantFrom(0, 500, 10_000), fc.integer({ min: 0, max: 10_000 }))
+
+test('an amount in dollars has its cents, and each further place that it has', () => {
+  expect(['74.5', '1', '0.0047125', '-2.5', '25.00', '0'].map(showDollarText)).toEqual([
+    ...['$74.50', '$1.00', '$0.0047125', '−$2.50', '$25.00', '$0.00'],
+  ])
+  expect(showDollarText('much')).toBe('$much')
+  expect(showDollars({ digits: 12n, exponent: 2 })).toBe('$1200.00')
+  expect([1, 1_234_500, -500_000].map(showMicros)).toEqual(['$0.000001', '$1.2345', '−$0.50'])
+})
 
 describe('a charge', () => {
   test.each([

@@ -101,11 +101,22 @@ export function formatDecimal(value: Decimal): string {
   return negative ? `-${digits}` : digits
 }
 
+/** Dollars as a person reads them, exactly: `$74.50`, `$0.00000015`. */
+export function showDollars(amountUsd: Decimal): string {
+  const sign = isNegative(amountUsd) ? '−' : ''
+  const [whole = '', places = ''] = formatDecimal(amountUsd).replace('-', '').split('.')
+  return `${sign}$${whole}.${places.padEnd(2, '0')}`
+}
+
+/** A decimal text in dollars, as the API and catalogs have it, as a person reads it; text that is no decimal stays. */
+export function showDollarText(usd: string): string {
+  const amountUsd = parseDecimal(usd)
+  return amountUsd === null ? `$${usd}` : showDollars(amountUsd)
+}
+
 /** Micro-dollars as a person reads them: `$0.001234`. */
 export function showMicros(amountMicros: number): string {
-  const digits = String(Math.abs(amountMicros)).padStart(7, '0')
-  const places = digits.slice(-6).replace(/0{1,4}$/, '')
-  return `${amountMicros < 0 ? '−' : ''}$${digits.slice(0, -6)}.${places}`
+  return showDollars({ digits: BigInt(amountMicros), exponent: -6 })
 }
 
 /** The exact sum of two decimals. */

@@ -1,3 +1,4 @@
+import { showDollarText } from '../../src/vocabulary/money.ts'
 import type { Model } from '../api/answers.ts'
 import { perMillionText } from './money.ts'
 
@@ -8,12 +9,6 @@ type Price = Model['pricing'][string] | undefined
 
 function isCharged(price: Price): price is string {
   return typeof price === 'string' && /[1-9]/.test(price)
-}
-
-/** The price of one thing, such as an image, exactly: `$0.042`. */
-function eachText(priceUsd: string): string {
-  const [whole = '0', fraction = ''] = priceUsd.split('.')
-  return `$${whole}.${fraction.replace(/0+$/, '').padEnd(2, '0')}`
 }
 
 /** `$3.15` for a million tokens of input; null: it is not charged by tokens. */
@@ -37,8 +32,8 @@ export function pricesText(model: Priced): string {
   const { image_output: imageTokens, image, request } = pricing
   const draws = architecture.output_modalities.includes('image')
   if (draws && isCharged(imageTokens)) return `${perMillionText(imageTokens)} per M image tokens`
-  if (draws && isCharged(image)) return `${eachText(image)} an image`
-  if (isCharged(request)) return `${eachText(request)} a request`
+  if (draws && isCharged(image)) return `${showDollarText(image)} an image`
+  if (isCharged(request)) return `${showDollarText(request)} a request`
   return 'Free'
 }
 
@@ -80,7 +75,7 @@ export function priceLines({ pricing }: Priced): readonly PriceLine[] {
   })
   const each = EACH.flatMap(([field, term]) => {
     const price = pricing[field]
-    return isCharged(price) ? [{ term, text: `${eachText(price)} each`, isPart: false }] : []
+    return isCharged(price) ? [{ term, text: `${showDollarText(price)} each`, isPart: false }] : []
   })
   return [...byToken, ...each]
 }

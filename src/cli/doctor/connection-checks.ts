@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { readLists } from '../../catalog/catalog-store.ts'
 import { saleCheckShape } from '../../operations/sale-status.ts'
 import { saleFigures } from '../../sale/figures.ts'
-import { formatDecimal } from '../../vocabulary/money.ts'
+import { formatDecimal, showDollars } from '../../vocabulary/money.ts'
 import { Problem } from '../../vocabulary/problem.ts'
 import { listDeliveries } from '../../webhooks/deliveries.ts'
 import { listWebhooks } from '../../webhooks/registry.ts'
@@ -81,7 +81,7 @@ function upstreamFinding({ settings, answer, leftUsd }: AskedUpstream): Finding 
     return { check, state: 'failed', message }
   }
   if (leftUsd !== null && Number(formatDecimal(leftUsd)) < LEFT_WARNING_DOLLARS) {
-    const message = `its key has $${formatDecimal(leftUsd)} left: add credit there`
+    const message = `its key has ${showDollars(leftUsd)} left: add credit there`
     return { check, state: 'warning', message }
   }
   const notOffered =

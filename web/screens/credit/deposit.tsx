@@ -1,6 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
+import { showDollarText } from '../../../src/vocabulary/money.ts'
 import { type DepositMethod, depositAddress, quoteQuery, type SaleMethod } from '../../api/sale.ts'
 import { money } from '../../format/money.ts'
+import { percentOf } from '../../format/numbers.ts'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { QrCode } from '../../parts/qr-code.tsx'
 import { Failed, GreyForm } from '../../parts/states.tsx'
@@ -72,7 +74,7 @@ function Terms({ method }: { method: DepositMethod }) {
       <dt>Rate</dt>
       <dd aria-live="polite">
         {quote.data !== undefined
-          ? `1 ${method.token} is $${quote.data.rate} of credit`
+          ? `1 ${method.token} is ${showDollarText(quote.data.rate)} of credit`
           : quote.isError
             ? quote.error.message
             : '…'}
@@ -80,7 +82,7 @@ function Terms({ method }: { method: DepositMethod }) {
       {method.fee_bps > 0 && (
         <>
           <dt>Fee</dt>
-          <dd>{method.fee_bps / 100}%</dd>
+          <dd>{percentOf(method.fee_bps)}</dd>
         </>
       )}
       <dt>Credited</dt>

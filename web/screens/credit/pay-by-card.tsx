@@ -1,5 +1,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { showDollarText } from '../../../src/vocabulary/money.ts'
 import { beginPayment, paymentPage, quoteQuery, type SaleMethod } from '../../api/sale.ts'
 import { money, readMoney } from '../../format/money.ts'
 import { percentOf } from '../../format/numbers.ts'
@@ -85,7 +86,7 @@ function Price({ method, amountMicros }: PriceProps) {
     <p aria-live="polite">
       {quote !== undefined ? (
         <>
-          You pay <b className="num">${quote.pay.amount}</b>
+          You pay <b className="num">{showDollarText(quote.pay.amount)}</b>
           {quote.fee_bps > 0 && `, ${percentOf(quote.fee_bps)} of it for the service,`} and get{' '}
           <b className="num">{money(quote.credit)}</b> of paid credit, which does not expire.
         </>

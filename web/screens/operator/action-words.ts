@@ -1,3 +1,4 @@
+import { showDollarText } from '../../../src/vocabulary/money.ts'
 import {
   COMMAND_LINE,
   isRecordedMoney,
@@ -131,7 +132,7 @@ const FIELDS: Readonly<Record<string, Field>> = {
   reference: { word: 'Reference' },
   role: { word: 'Role' },
   note: { word: 'Note' },
-  provider_cost: { word: 'Provider cost', show: (value) => `$${value}` },
+  provider_cost: { word: 'Provider cost', show: (value) => showDollarText(String(value)) },
   credit_limit: { word: 'Limit' },
   low_balance: { word: 'Low-credit alert', none: '$5.00' },
   allowance: { word: 'Allowance' },
