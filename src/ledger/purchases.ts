@@ -7,6 +7,7 @@ import {
   type PurchaseState,
   type Reversal,
   reversalOf,
+  reversalReferences,
 } from '../vocabulary/purchase.ts'
 
 /** Null if there is no such purchase. */
@@ -155,7 +156,9 @@ export async function listReversals(
   { id, accountId, reversals }: Pick<PurchaseRow, 'id' | 'accountId' | 'reversals'>,
 ): Promise<readonly Entry[]> {
   if (reversals === 0) return []
-  const references = Array.from({ length: reversals }, (_, place) => `${id}:${place + 1}`)
+  const references = Array.from({ length: reversals }, (_, place) =>
+    reversalReferences(id, place + 1),
+  ).flat()
   const rows = await db
     .selectFrom('entries')
     .selectAll()

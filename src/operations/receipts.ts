@@ -5,7 +5,13 @@ import { depositOfSource } from '../sale/chain/terms.ts'
 import type { PurchaseRow } from '../store/sale-tables.ts'
 import type { AccountRow, Entry } from '../store/schema.ts'
 import { type Micros, subtractMicros, ZERO_MICROS } from '../vocabulary/money.ts'
-import { feeOf, receiptNumberText, reversedUnits } from '../vocabulary/purchase.ts'
+import {
+  feeOf,
+  REVERSAL_CAUSES,
+  receiptNumberText,
+  reversalCauseOf,
+  reversedUnits,
+} from '../vocabulary/purchase.ts'
 import { billingAnswer } from './billing.ts'
 import { idField, moneyField, timeAnswer, timeField } from './fields.ts'
 import { notFound, type OperationParts, operation, readsFor } from './operation.ts'
@@ -73,12 +79,13 @@ function reversalAnswers(
   const unitsOf = (reversedMicros: Micros) =>
     reversedUnits({ creditMicros, paidUnits, reversedMicros })
   let removedMicros = ZERO_MICROS
-  return reversals.map(({ amountMicros, createdAtMs }) => {
+  return reversals.map(({ amountMicros, reference, createdAtMs }) => {
     const before = unitsOf(removedMicros)
     removedMicros = subtractMicros(removedMicros, amountMicros)
     return {
       amount: amountMicros,
       paid: { currency, units: String(before - unitsOf(removedMicros)) },
+      cause: reversalCauseOf(reference ?? ''),
       created_at: timeAnswer(createdAtMs),
     }
   })
@@ -135,7 +142,13 @@ const receiptShape = z
           ),
           paid: z
             .object({ currency: z.string(), units: z.string() })
-            .describe('The change of the payment, in the smallest unit of its currency.'),
+            .describe('The same change of the payment, in the smallest unit of its currency.'),
+          cause: z
+            .enum(REVERSAL_CAUSES)
+            .nullable()
+            .describe(
+              'Null: not known, because several came at once, or because 0.2.0 recorded it.',
+            ),
           created_at: timeField,
         }),
       )

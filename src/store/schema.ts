@@ -314,7 +314,7 @@ export const ENTRIES = new Table('entries', {
     amount_micros: amount,
     /**
      * Unique for the account: the caller's id of added credit, the id of the code of an activation or of the
-     * purchase, `<id of the purchase>:<n>` of its reversals.
+     * purchase, and `<id of the purchase>:<n>:<cause>` of its reversals, without the cause where it is not known.
      */
     reference: orNull(text),
     request_id: orNull(text),

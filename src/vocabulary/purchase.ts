@@ -54,10 +54,38 @@ export function reversalOf({
   return reversedMicros < creditMicros ? 'partly_refunded' : 'refunded'
 }
 
-/** The purchase of the reference of its entry, `pur_…` or `pur_…:<n>`. */
+/** What changed the credit of a purchase after it was added. */
+export type ReversalCause = (typeof REVERSAL_CAUSES)[number]
+
+/** Each of them. */
+export const REVERSAL_CAUSES = ['refund', 'refund_failed', 'dispute', 'dispute_won'] as const
+
+/** The purchase of the reference of its entry, such as `pur_…` or `pur_…:2:dispute`. */
 export function purchaseIdOf(reference: string): string {
   const [purchaseId = ''] = reference.split(':', 1)
   return purchaseId
+}
+
+/** The cause in the reference of a reversal; null: unknown. */
+export function reversalCauseOf(reference: string): ReversalCause | null {
+  const [, , cause] = reference.split(':')
+  return REVERSAL_CAUSES.find((one) => one === cause) ?? null
+}
+
+/**
+ * The reference of a reversal: `pur_…:2:dispute`, and `pur_…:2` where the cause is not known. By position: the purchase;
+ * which of its reversals it is, counted from 1, and its cause.
+ */
+export function reversalReference(
+  purchaseId: string,
+  { place, cause }: { readonly place: number; readonly cause: ReversalCause | null },
+): string {
+  return [purchaseId, place, ...(cause === null ? [] : [cause])].join(':')
+}
+
+/** Every reference that a reversal can have. By position: as in {@link reversalReference}. */
+export function reversalReferences(purchaseId: string, place: number): readonly string[] {
+  return [null, ...REVERSAL_CAUSES].map((cause) => reversalReference(purchaseId, { place, cause }))
 }
 
 /** The truth about a purchase, as one look at its provider or chain found it. */

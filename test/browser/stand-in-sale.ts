@@ -149,6 +149,7 @@ export const REFUNDED_RECEIPT: Receipt = {
     {
       amount: -8_002_561,
       paid: { currency: 'usd', units: '-1000' },
+      cause: 'refund',
       created_at: ago(20 * 86_400_000),
     },
   ],

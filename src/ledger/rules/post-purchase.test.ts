@@ -33,7 +33,7 @@ describeScripts(['account A', 'account A2', 'key K A'], (holds) => {
     holds(`
     look L1 P A 100 paid 10 back 3
     land L1                       → posted credited 100 back 30 in 1
-    entries A                     → purchase backed 100, reversal backed -30
+    entries A                     → purchase backed 100, reversal backed -30 refund
   `))
 
   test('what went back takes its part of the credit along, and what was won back returns it', () =>
@@ -49,7 +49,7 @@ describeScripts(['account A', 'account A2', 'key K A'], (holds) => {
     look L5 P A 100 paid 3 back 1
     land L5                       → posted credited 100 back 34 in 4
     land L5                       → unchanged credited 100 back 34 in 4
-    entries A                     → purchase backed 100, reversal backed -34, reversal backed -33, reversal backed -33, reversal backed 66
+    entries A                     → purchase backed 100, reversal backed -34 refund, reversal backed -33 refund, reversal backed -33 refund, reversal backed 66 refund_failed
   `))
 
   test('a look from before the latest reversal changes nothing and is stale', () =>
@@ -142,6 +142,26 @@ describeScripts(['account A', 'account A2', 'key K A'], (holds) => {
     land L4                       → posted credited 100 back 100 in 1 disputed
     land L5                       → stale credited 100 back 100 in 1 disputed
     show A                        → backed 0 held 0, free 0 held 0
+  `))
+
+  test('a refund, a dispute and its end are told apart, and what cannot be told has no cause', () =>
+    holds(`
+    look L1 P A 100 paid 10
+    land L1                       → posted credited 100 back 0 in 0
+    look L2 P A 100 paid 10 back 3
+    land L2                       → posted credited 100 back 30 in 1
+    look L3 P A 100 paid 10 back 8 disputed
+    land L3                       → posted credited 100 back 80 in 2 disputed
+    look L4 P A 100 paid 10 back 9 disputed
+    land L4                       → posted credited 100 back 90 in 3 disputed
+    look L5 P A 100 paid 10 back 3
+    land L5                       → posted credited 100 back 30 in 4
+    look L6 Q A 100 paid 10 hold 100
+    land L6                       → posted held 100 back 0 in 0
+    look L7 Q A 100 paid 10 back 10 disputed hold 100
+    land L7                       → posted held 100 back 0 in 0 disputed
+    land L7 approved              → posted credited 100 back 100 in 1 disputed
+    entries A                     → purchase backed 100, reversal backed -30 refund, reversal backed -50 dispute, reversal backed -10 null, reversal backed 60 dispute_won, purchase backed 100, reversal backed -100 dispute
   `))
 
   test('a purchase that was dismissed adds no credit any more', () =>

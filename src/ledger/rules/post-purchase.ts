@@ -6,6 +6,8 @@ import {
   type PaymentJudgment,
   type PurchaseFact,
   type PurchaseState,
+  type ReversalCause,
+  reversalReference,
   reversedCredit,
 } from '../../vocabulary/purchase.ts'
 import type { ActionSubject } from '../operator-actions.ts'
@@ -258,9 +260,24 @@ function postChanges(
     ...line,
     kind: 'reversal',
     amountMicros: subtractMicros(before.reversedMicros, after.reversedMicros),
-    reference: `${after.id}:${after.reversals}`,
+    reference: reversalReference(after.id, {
+      place: after.reversals,
+      cause: causeOf(before, after),
+    }),
   })
   work.accounts.update({ ...reversed, hasBackedCredit: true })
+}
+
+/**
+ * What changed the credit: a look finds what all refunds and disputes returned together, and whether a dispute is open
+ * or lost. Null: it cannot be told, such as a second change while a dispute is open.
+ */
+function causeOf(before: PurchaseRow, after: PurchaseRow): ReversalCause | null {
+  const isRemoved = after.reversedMicros > before.reversedMicros
+  const wasDisputed = before.state === 'credited' && before.disputed
+  if (after.disputed) return isRemoved && !wasDisputed ? 'dispute' : null
+  if (wasDisputed) return isRemoved ? null : 'dispute_won'
+  return isRemoved ? 'refund' : 'refund_failed'
 }
 
 /** Decides that a held purchase adds no credit. */

@@ -6,7 +6,11 @@ import {
   micros,
 } from '../../vocabulary/money.ts'
 import type { Correction, RequestFacts, Resolution } from '../../vocabulary/outcome.ts'
-import type { PaymentJudgment, PurchaseFact } from '../../vocabulary/purchase.ts'
+import {
+  type PaymentJudgment,
+  type PurchaseFact,
+  reversalCauseOf,
+} from '../../vocabulary/purchase.ts'
 import { usageOf } from '../../vocabulary/testing/token-usage.ts'
 import type { OpenHoldInput, Settled } from '../ledger.ts'
 import type { PostPurchaseInput } from '../rules/post-purchase.ts'
@@ -116,7 +120,10 @@ const ACTIONS: Readonly<Record<string, (bench: Bench, words: Words) => Promise<s
   async entries(bench, [accountId = '']) {
     const entries = await bench.entries(accountId)
     return entries
-      .map(({ kind, purse, amountMicros }) => `${kind} ${purse} ${amountMicros}`)
+      .map(({ kind, purse, amountMicros, reference }) => {
+        const cause = kind === 'reversal' ? ` ${reversalCauseOf(reference ?? '')}` : ''
+        return `${kind} ${purse} ${amountMicros}${cause}`
+      })
       .join(', ')
   },
 }

@@ -1,9 +1,9 @@
 import { Link } from '@tanstack/react-router'
-import { purchaseIdOf } from '../../../src/vocabulary/purchase.ts'
+import { purchaseIdOf, reversalCauseOf } from '../../../src/vocabulary/purchase.ts'
 import type { Entry } from '../../api/answers.ts'
 import { useAccountPaths } from '../../shell/account-screen.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
-import { changeName } from './purchase-words.ts'
+import { reversalName } from './purchase-words.ts'
 
 const WORDS = {
   top_up: 'Top-up',
@@ -17,11 +17,15 @@ const WORDS = {
   write_off: 'Written off',
 } as const satisfies Record<Exclude<Entry['kind'], 'reversal'>, string>
 
-type Named = Pick<Entry, 'kind' | 'amount'> & { purse: Entry['purse'] | null }
+type Named = Pick<Entry, 'kind' | 'amount' | 'reference'> & { purse: Entry['purse'] | null }
 
 /** The name of an entry, with its purse unless the name implies it. */
 export function EntryWord({ entry }: { entry: Named }) {
-  const word = entry.kind === 'reversal' ? changeName(entry) : WORDS[entry.kind]
+  const { kind, amount, reference } = entry
+  const word =
+    kind === 'reversal'
+      ? reversalName({ amount, cause: reversalCauseOf(reference ?? '') })
+      : WORDS[kind]
   return (
     <>
       <b>{word}</b>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { byMethod, changeNameAmong, methodName, paidText, purchaseWords } from './purchase-words.ts'
+import { byMethod, methodName, paidText, purchaseWords, reversalName } from './purchase-words.ts'
 
 test('a deposit is named by its token and chain, not by the ID of its method', () => {
   const deposit = {
@@ -34,14 +34,9 @@ test('a purchase that was refunded or is disputed is no longer called credited',
   expect(wordOf('held', 'disputed')).toBe('Paid, being checked')
 })
 
-test('a change is called a refund or a dispute where that is certain, and both where it is not', () => {
-  const [removed, returned] = [{ amount: -5 }, { amount: 5 }]
-  const refunds = { reversal: 'partly_refunded', changes: [removed, removed] } as const
-  expect(changeNameAmong(removed, refunds)).toBe('Refund')
-  expect(changeNameAmong(removed, { reversal: 'disputed', changes: [removed] })).toBe('Dispute')
-  const both = { reversal: 'disputed', changes: [removed, removed] } as const
-  expect(changeNameAmong(removed, both)).toBe('Refund or dispute')
-  const undone = { reversal: null, changes: [removed, returned] } as const
-  expect(changeNameAmong(removed, undone)).toBe('Refund or dispute')
-  expect(changeNameAmong(returned, undone)).toBe('Dispute won or refund failed')
+test('a change is named by its cause, and by both causes that it can have where it is not known', () => {
+  expect(reversalName({ amount: -5, cause: 'dispute' })).toBe('Dispute')
+  expect(reversalName({ amount: 5, cause: 'refund_failed' })).toBe('Refund failed')
+  expect(reversalName({ amount: -5, cause: null })).toBe('Refund or dispute')
+  expect(reversalName({ amount: 5, cause: null })).toBe('Dispute won or refund failed')
 })

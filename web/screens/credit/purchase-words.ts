@@ -1,4 +1,6 @@
-import type { Entry, Purchase } from '../../api/answers.ts'
+import type { ReversalCause } from '../../../src/vocabulary/purchase.ts'
+import type { Purchase } from '../../api/answers.ts'
+import { money } from '../../format/money.ts'
 
 type Reversal = NonNullable<Purchase['reversal']>
 
@@ -44,25 +46,24 @@ export const REVERSAL_WORDS: Readonly<Record<Reversal, StateWords>> = {
   disputed: { word: 'Disputed', tone: 'bad' },
 }
 
-/** Below zero: credit was removed. */
-type Change = Pick<Entry, 'amount'>
-
-/** The name of a change by a refund or a dispute, where nothing more is known. */
-export function changeName({ amount }: Change): string {
-  return amount < 0 ? 'Refund or dispute' : 'Dispute won or refund failed'
+const CAUSE_NAMES: Readonly<Record<ReversalCause, string>> = {
+  refund: 'Refund',
+  refund_failed: 'Refund failed',
+  dispute: 'Dispute',
+  dispute_won: 'Dispute won',
 }
 
-/** The name of a change among all changes of its purchase: if none was undone and it is not disputed, it was refunded. */
-export function changeNameAmong(
-  change: Change,
-  {
-    reversal,
-    changes,
-  }: { readonly reversal: Reversal | null; readonly changes: readonly Change[] },
-): string {
-  if (changes.some(({ amount }) => amount > 0)) return changeName(change)
-  if (reversal !== 'disputed') return 'Refund'
-  return changes.length === 1 ? 'Dispute' : changeName(change)
+/** The name of a change by a refund or a dispute. */
+export function reversalName({
+  amount,
+  cause,
+}: {
+  /** Below zero: credit was removed. */
+  readonly amount: number
+  readonly cause: ReversalCause | null
+}): string {
+  if (cause !== null) return CAUSE_NAMES[cause]
+  return amount < 0 ? 'Refund or dispute' : 'Dispute won or refund failed'
 }
 
 const CHAINS: Readonly<Partial<Record<number, string>>> = {
@@ -99,14 +100,13 @@ export function byMethod(payment: Payment): string {
   return payment.method === 'card' ? 'by card' : `with ${methodName(payment)}`
 }
 
+const MICROS_PER_CENT = 10_000
+
 /** The payment, in its currency: `$25.00`, `12.5 USDC`, and a refund `−$5.00`. */
 export function paidText({ currency, units }: NonNullable<Purchase['paid']>): string {
+  if (currency === 'usd') return money(Number(units) * MICROS_PER_CENT)
   // A line is not broken between the sign and its amount.
   if (units.startsWith('-')) return `−\u2060${paidText({ currency, units: units.slice(1) })}`
-  if (currency === 'usd') {
-    const digits = units.padStart(3, '0')
-    return `$${Number(digits.slice(0, -2)).toLocaleString('en-US')}.${digits.slice(-2)}`
-  }
   const decimals = TOKEN_DECIMALS[currency]
   if (decimals === undefined) return `${units} units of ${currency}`
   const digits = units.padStart(decimals + 1, '0')

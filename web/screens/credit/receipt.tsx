@@ -6,7 +6,7 @@ import { dayAndMinute } from '../../format/time.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Failed, GreyForm } from '../../parts/states.tsx'
 import { useAccountId } from '../../shell/use-account.ts'
-import { changeNameAmong, methodName, paidText } from './purchase-words.ts'
+import { methodName, paidText, reversalName } from './purchase-words.ts'
 import { ReversalChip } from './reversal-chip.tsx'
 
 interface ReceiptProps {
@@ -92,17 +92,16 @@ function Lines({ receipt }: { readonly receipt: ReceiptAnswer }) {
 
 /** Each refund and dispute with its date, and what remains of the payment and of the credit; none where there was none. */
 function reversalLines({ purchase, reversals }: ReceiptAnswer): readonly Line[] {
-  const { credit, reversed, reversal, paid } = purchase
+  const { credit, reversed, paid } = purchase
   if (reversals.length === 0 || paid === null) return []
   const remaining = reversals.reduce(
     (units, change) => units + BigInt(change.paid.units),
     BigInt(paid.units),
   )
   return [
-    ...reversals.map((change): Line => {
-      const name = changeNameAmong(change, { reversal, changes: reversals })
-      return [name, <Change key={change.created_at} change={change} />]
-    }),
+    ...reversals.map(
+      (change): Line => [reversalName(change), <Change key={change.created_at} change={change} />],
+    ),
     ['Remaining payment', paidText({ ...paid, units: String(remaining) })],
     ['Credit bought', money(credit)],
     ['Credit removed', money(-reversed)],
