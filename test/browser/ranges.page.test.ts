@@ -66,6 +66,20 @@ test('days are picked by two clicks in any order, or with the arrow keys', async
   await page.getByRole('button', { name: 'Date range: 4 Nov 2026' }).waitFor()
 })
 
+test('a day is reached by Tab in any month', async ({ page, server }) => {
+  await open(page, server, 'usage')
+  const earlier = page.getByRole('button', { name: 'Earlier month' })
+  await earlier.click()
+  await earlier.click()
+  await page.getByRole('button', { name: 'August 2026', exact: true }).focus()
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('ArrowRight')
+  await page.keyboard.press('Enter')
+  await expect
+    .poll(() => page.getByRole('textbox', { name: 'From' }).inputValue())
+    .toBe('2 Aug 2026')
+})
+
 test('dates are typed, and what is no date or too long says so', async ({ page, server }) => {
   await open(page, server, 'usage')
   await page.getByRole('textbox', { name: 'From' }).fill('the 3rd')

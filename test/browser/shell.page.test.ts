@@ -135,6 +135,24 @@ describe('the switcher', () => {
   })
 })
 
+test('the arrow keys move through a menu, and Esc gives the focus back', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/${at('keys')}`)
+  const opener = page.getByRole('button', { name: 'Mira Okafor' })
+  await opener.press('Enter')
+  const focused = () => page.evaluate(() => document.activeElement?.textContent)
+  await expect.poll(focused).toBe('Password and sessions')
+  await page.keyboard.press('ArrowDown')
+  expect(await focused()).toBe('Light')
+  await page.keyboard.press('ArrowUp')
+  await page.keyboard.press('ArrowUp')
+  expect(await focused()).toBe('Sign out')
+  await page.keyboard.press('Escape')
+  await expect.poll(() => opener.evaluate((it) => it === document.activeElement)).toBe(true)
+})
+
 describe('the palette', () => {
   const openPalette = async (page: Page, address: string) => {
     await page.goto(`${address}/app/${at('keys')}`)

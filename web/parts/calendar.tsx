@@ -45,8 +45,10 @@ const STEPS: Readonly<Record<string, number>> = {
 /** Two months, on a phone one: days and whole months are picked in them. Arrow keys move through the days. */
 export function Calendar(props: CalendarProps) {
   const ref = useRef<HTMLDivElement>(null)
-  const { monthMs, today, onMonth } = props
+  const { days, monthMs, today, onMonth } = props
   const todayMs = Date.parse(today)
+  const isVisible = (date: string) =>
+    Date.parse(date) >= monthMs && Date.parse(date) < monthStart(monthMs, 2)
   const move = (event: KeyboardEvent) => {
     const step = STEPS[event.key]
     const date = event.target instanceof HTMLElement ? event.target.dataset['date'] : undefined
@@ -55,17 +57,21 @@ export function Calendar(props: CalendarProps) {
     const nextMs = Math.min(todayMs, Date.parse(date) + step * DAY_MS)
     const focus = () =>
       ref.current?.querySelector<HTMLElement>(`[data-date="${dateOf(nextMs)}"]`)?.focus()
-    const isShown = nextMs >= monthMs && nextMs < monthStart(monthMs, 2)
-    if (isShown) return focus()
+    if (isVisible(dateOf(nextMs))) return focus()
     onMonth(nextMs < monthMs ? monthStart(nextMs) : monthStart(nextMs, -1))
     requestAnimationFrame(focus)
   }
   const isLast = monthStart(monthMs, 1) >= monthStart(todayMs)
+  // One day is reached by Tab, the others from it.
+  const entry =
+    [...(days === null ? [] : [days.from, minOf(days.to, today)]), today].find(isVisible) ??
+    dateOf(monthMs)
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the buttons in it are what keys act on
     <div className="cals" ref={ref} onKeyDown={move}>
       <Month
         {...props}
+        entry={entry}
         startMs={monthMs}
         onEarlier={() => onMonth(monthStart(monthMs, -1))}
         onLater={monthMs < monthStart(todayMs) ? () => onMonth(monthStart(monthMs, 1)) : null}
@@ -74,6 +80,7 @@ export function Calendar(props: CalendarProps) {
       <div className="hide-s">
         <Month
           {...props}
+          entry={entry}
           startMs={monthStart(monthMs, 1)}
           onEarlier={null}
           onLater={isLast ? null : () => onMonth(monthStart(monthMs, 1))}
@@ -85,13 +92,15 @@ export function Calendar(props: CalendarProps) {
 
 interface MonthProps extends CalendarProps {
   readonly startMs: number
+  /** The day that Tab reaches. */
+  readonly entry: string
   readonly onEarlier: (() => void) | null
   readonly onLater: (() => void) | null
   readonly isLaterOnPhones?: boolean
 }
 
 function Month({ isLaterOnPhones = false, ...props }: MonthProps) {
-  const { startMs, days, today, onDay, onWhole, onEarlier, onLater } = props
+  const { startMs, days, today, onWhole, onEarlier, onLater } = props
   const name = monthName.format(startMs)
   const [first, last] = [dateOf(startMs), dateOf(monthStart(startMs, 1) - DAY_MS)]
   const isWhole = days !== null && days.from === first && days.to >= minOf(last, today)
@@ -132,7 +141,7 @@ function Month({ isLaterOnPhones = false, ...props }: MonthProps) {
                   // biome-ignore lint/suspicious/noArrayIndexKey: an empty cell is its place
                   <td key={place} />
                 ) : (
-                  <Day key={date} date={date} days={days} today={today} onDay={onDay} />
+                  <Day key={date} {...props} date={date} />
                 ),
               )}
             </tr>
@@ -159,11 +168,11 @@ function MonthButton({ label, icon, onClick }: MonthButtonProps) {
   )
 }
 
-interface DayProps extends Pick<CalendarProps, 'days' | 'today' | 'onDay'> {
+interface DayProps extends Pick<MonthProps, 'days' | 'today' | 'entry' | 'onDay'> {
   readonly date: string
 }
 
-function Day({ date, days, today, onDay }: DayProps) {
+function Day({ date, days, today, entry, onDay }: DayProps) {
   const isIn = days !== null && date >= days.from && date <= days.to
   const isEnd = days !== null && (date === days.from || date === minOf(days.to, today))
   const isToday = date === today
@@ -174,8 +183,7 @@ function Day({ date, days, today, onDay }: DayProps) {
         type="button"
         data-date={date}
         disabled={date > today}
-        // One day is reached by Tab, the others from it.
-        tabIndex={isEnd || (days === null && isToday) ? 0 : -1}
+        tabIndex={date === entry ? 0 : -1}
         aria-pressed={isIn}
         aria-current={isToday ? 'date' : undefined}
         aria-label={dayName.format(new Date(date))}

@@ -1,4 +1,12 @@
-import { type ReactNode, type RefObject, useId, useLayoutEffect, useRef, useState } from 'react'
+import {
+  type KeyboardEvent,
+  type ReactNode,
+  type RefObject,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
 
 const GAP_PX = 6
 const EDGE_PX = 12
@@ -52,12 +60,28 @@ export function Popover(props: PopoverProps) {
         role="dialog"
         className={className}
         aria-label={label}
+        onKeyDown={moveInMenu}
         onToggle={(event) => setOpen(event.newState === 'open')}
       >
         {isOpen && children(close)}
       </div>
     </>
   )
+}
+
+const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 }
+const ITEMS = '.menu-find, a.menu-item, button.menu-item, .menu-item input'
+
+/** Arrow keys move through the items of a menu, as Tab does. */
+function moveInMenu(event: KeyboardEvent<HTMLElement>): void {
+  const step = STEPS[event.key]
+  // A field with matches below it has moved through them.
+  if (step === undefined || event.defaultPrevented) return
+  const items = [...event.currentTarget.querySelectorAll<HTMLElement>(ITEMS)]
+  const at = items.indexOf(document.activeElement as HTMLElement)
+  if (at === -1) return
+  event.preventDefault()
+  items[(at + step + items.length) % items.length]?.focus()
 }
 
 interface PlaceInput {

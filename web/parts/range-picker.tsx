@@ -41,17 +41,19 @@ interface RangePickerProps extends PickedRange {
   /** The possible comparisons of the range. Default: none. */
   readonly comparisons?: readonly (Comparison | null)[]
   readonly hours?: readonly Hours[]
+  /** Which edge of the button its panel is aligned with. Default: the end. */
+  readonly align?: 'start' | 'end'
 }
 
 /** The button with the range that is shown, and the panel in which another one is picked. */
 export function RangePicker(props: RangePickerProps) {
-  const { range, compare, spanOf, hours = [], comparisons = [] } = props
+  const { range, compare, spanOf, hours = [], comparisons = [], align = 'end' } = props
   const text = hours.find(({ isPicked }) => isPicked)?.text ?? rangeText(range)
   const isCompared = compare !== null && comparisons.includes(null)
   return (
     <Popover
       label="Date range"
-      align="end"
+      align={align}
       className="range-panel"
       button={(button) => (
         <button type="button" className="pill on" {...button}>
@@ -321,8 +323,11 @@ function lengthOf({ fromMs, toMs }: TimeSpan): number {
   return Math.round((toMs - fromMs) / DAY_MS)
 }
 
-/** The month of the first day, at the latest the month before this one, because this month is next to it. */
+const ONE_MONTH_IS_SHOWN = '(max-width: 820px)'
+
+/** The month of the first day; where two months are shown, at the latest the month before this one. */
 function firstMonth({ from }: { readonly from: string }, nowMs: number): number {
+  if (matchMedia(ONE_MONTH_IS_SHOWN).matches) return monthStart(Date.parse(from))
   return Math.min(monthStart(Date.parse(from)), monthStart(nowMs, -1))
 }
 

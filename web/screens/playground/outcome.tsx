@@ -5,8 +5,10 @@ import type { ActivityRequest } from '../../api/answers.ts'
 import { ApiError } from '../../api/client.ts'
 import { requestQuery } from '../../api/queries.ts'
 import { money } from '../../format/money.ts'
-import { counted } from '../../format/numbers.ts'
+import { count, counted } from '../../format/numbers.ts'
+import { duration } from '../../format/time.ts'
 import { useAccountId } from '../../shell/use-account.ts'
+import { takenMs } from '../activity/request-words.ts'
 import type { Run } from './chat-store.ts'
 
 /** How the latest request ended, what it cost, and what to do about an error. */
@@ -70,9 +72,10 @@ function Cost({ requestId }: { requestId: string | null }) {
       {data !== undefined && <span className="num">{costWords(data)}</span>}
       {usage !== null && (
         <span className="num dimmed">
-          {counted(usage.input_tokens, 'token')} in, {counted(usage.output_tokens, 'token')} out
+          {counted(usage.input_tokens, 'token')} in, {count(usage.output_tokens)} out
         </span>
       )}
+      {data !== undefined && <Times request={data} />}
       <Link
         className="link"
         to="/$account/activity"
@@ -82,6 +85,18 @@ function Cost({ requestId }: { requestId: string | null }) {
         Open in Activity
       </Link>
     </>
+  )
+}
+
+function Times({ request }: { request: ActivityRequest }) {
+  const { opened_at: openedAt, first_byte_at: firstByteAt } = request
+  const elapsedMs = takenMs(request)
+  if (firstByteAt === null || elapsedMs === null) return null
+  return (
+    <span className="num dimmed">
+      first byte {duration(Date.parse(firstByteAt) - Date.parse(openedAt))}, {duration(elapsedMs)}{' '}
+      in all
+    </span>
   )
 }
 
