@@ -36,7 +36,7 @@ const TO_SETTLE: readonly Screen[] = [
         .getByRole('button', { name: /^Settle/ })
         .first()
         .click()
-      await page.getByLabel('The provider’s cost').fill('0.2')
+      await page.getByLabel('Provider cost').fill('0.2')
     },
     text: /is charged \$0.210000, the cost plus 5%. Its hold of \$0.380000 ends: \$0.170000 more is available./,
   },

@@ -60,7 +60,7 @@ test('a purchase is dismissed with a note once the password is there, and credit
   server.answer('POST /credit', json({ object: 'purchase' }))
   await page.goto(`${server.address}/app/${PATH}`)
   await page.getByRole('button', { name: 'Dismiss $900.00 of Helix Lab' }).click()
-  await page.getByLabel('Why').fill('paid back on 21 November')
+  await page.getByLabel('Reason').fill('paid back on 21 November')
   await page.getByRole('dialog').getByRole('button', { name: 'Dismiss' }).click()
   await page.getByRole('textbox', { name: 'Password' }).fill('correct horse battery')
   server.answer('/dismiss', json({ object: 'purchase' }))

@@ -93,7 +93,7 @@ const SCREENS: readonly Screen[] = [
       await page.getByLabel('Amount').fill('25')
       await page.getByLabel('Reference').fill('invoice-1043')
     },
-    text: 'Then it has $209.27 available of $212.06.',
+    text: 'Balance: $187.06 now, $212.06 after this. Available: $184.27 now, $209.27 after this.',
   },
   {
     name: 'op-grant-free',
@@ -103,7 +103,7 @@ const SCREENS: readonly Screen[] = [
       await page.getByRole('button', { name: 'Free' }).click()
       await page.getByLabel('Amount').fill('2.50')
     },
-    text: /Then it has \$7.50, all of it until 21 Dec 2026/,
+    text: /Free credit: \$5.00 now, \$7.50 after this, all of it until 21 Dec 2026/,
   },
   {
     name: 'op-chargeback',
@@ -113,7 +113,7 @@ const SCREENS: readonly Screen[] = [
       await page.getByRole('button', { name: 'Remove credit' }).click()
       await page.getByLabel('Amount').fill('200')
     },
-    text: /goes from \$187.06 to −\u2060\$12.94; \$2.79 of it is held. Nothing is available then/,
+    text: /Balance: \$187.06 now, −\u2060\$12.94 after this; \$2.79 is held. Nothing is available then/,
   },
   { name: 'op-account-menu', path: ONE, act: press('More actions'), text: 'Give free credit' },
   {

@@ -138,7 +138,7 @@ function Money({ account }: { readonly account: Account }) {
   return (
     <Section
       title="Fee and alert"
-      note="The fee on the provider’s cost, and when low credit is reported."
+      note="The fee on the provider cost, and when low credit is reported."
       change={change}
       problem={refusal.rest}
       onSave={() => {

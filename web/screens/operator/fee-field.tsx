@@ -21,7 +21,7 @@ export function FeeField({ fee, onChange, error }: FeeFieldProps) {
       placeholder="The model’s fee"
       value={fee}
       onChange={(event) => onChange(event.target.value)}
-      hint="Of the provider’s cost. Running requests keep their fee."
+      hint="Percent of the provider cost. Running requests keep their fee."
       error={
         readPercent(fee) === undefined
           ? 'A percentage from 0 to 100 with two places at most, or nothing.'

@@ -95,7 +95,7 @@ function Costs({ costs: { lookups, doubted, key_usage_agrees: agrees } }: Pick<H
           ? 'Every reported cost is looked up.'
           : doubted.length === 0
             ? 'Reported costs are verified by samples; none is in doubt.'
-            : 'All reported costs of these are looked up, because one was wrong:'}
+            : 'A reported cost of each of these was wrong, so tollgate looks up all of their costs:'}
       </p>
       {lookups === 'verify' && doubted.length > 0 && (
         <ul>

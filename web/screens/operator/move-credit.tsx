@@ -27,7 +27,7 @@ const PURSES = [
   { value: 'free', text: 'Free' },
 ] as const
 
-/** Adds credit to an account or takes it back, and says in figures what it then has. */
+/** Adds credit to an account or removes it, and says in figures what the account has after that. */
 export function MoveCredit({ account, first, onClose }: MoveCreditProps) {
   const { move, setMove, amount, setAmount, day, setDay, send, submit } = useMove(
     { account, first },
@@ -49,7 +49,7 @@ export function MoveCredit({ account, first, onClose }: MoveCreditProps) {
     >
       {move !== 'chargeback' && (
         <Segments
-          label="Purse"
+          label="Kind of credit"
           className="justify-self-start"
           options={PURSES}
           value={move}
@@ -142,10 +142,9 @@ function WhatHappens({ account, move, amountMicros, day }: WhatHappensProps) {
   if (amountMicros === 0) {
     return (
       <p aria-live="polite">
-        {name} has{' '}
         {move === 'free'
-          ? `${money(free.available)} of free credit.`
-          : `${money(backed.available)} available of ${money(backed.balance)}.`}
+          ? `${name} has ${money(free.available)} of free credit.`
+          : `${name} has a balance of ${money(backed.balance)}, and ${money(backed.available)} of it is available.`}
       </p>
     )
   }
@@ -153,16 +152,16 @@ function WhatHappens({ account, move, amountMicros, day }: WhatHappensProps) {
     case 'backed':
       return (
         <p aria-live="polite">
-          {name} has {money(backed.available)} available of {money(backed.balance)}. Then it has{' '}
-          <b>{money(Math.max(0, backed.balance + amountMicros - backed.held))}</b> available of{' '}
-          {money(backed.balance + amountMicros)}.
+          Balance: {money(backed.balance)} now, {money(backed.balance + amountMicros)} after this.
+          Available: {money(backed.available)} now,{' '}
+          <b>{money(Math.max(0, backed.balance + amountMicros - backed.held))}</b> after this.
         </p>
       )
     case 'free':
       return (
         <p aria-live="polite">
-          {name} has {money(free.available)} of free credit. Then it has{' '}
-          <b>{money(free.available + amountMicros)}</b>, all of it until{' '}
+          Free credit: {money(free.available)} now, <b>{money(free.available + amountMicros)}</b>{' '}
+          after this, all of it until{' '}
           {day === '' ? 'that day' : dayOf(laterOf(day, free.expires_at), new Date(0))}, for
           open-weight text models.
         </p>
@@ -171,11 +170,11 @@ function WhatHappens({ account, move, amountMicros, day }: WhatHappensProps) {
       const left = backed.balance - amountMicros
       return (
         <p aria-live="polite">
-          The paid balance of {name} goes from {money(backed.balance)} to <b>{money(left)}</b>;{' '}
-          {money(backed.held)} of it is held.{' '}
+          Balance: {money(backed.balance)} now, <b>{money(left)}</b> after this;{' '}
+          {money(backed.held)} is held.{' '}
           {left <= backed.held
-            ? 'Nothing is available then: its requests are refused until credit is added.'
-            : `Then ${money(left - backed.held)} is available.`}
+            ? 'Nothing is available then: requests are refused until credit is added.'
+            : `Available: ${money(backed.available)} now, ${money(left - backed.held)} after this.`}
         </p>
       )
     }

@@ -2,10 +2,11 @@ import { useQuery } from '@tanstack/react-query'
 import { asOperator } from '../../api/calls.ts'
 import { type ListedPurchase, oneAccountQuery } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
+import { Line } from '../../parts/drawer-part.tsx'
 import { Field } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
-import { byMethod, paidText } from '../credit/purchase-words.ts'
+import { methodName, paidText } from '../credit/purchase-words.ts'
 import { useOperatorWrite } from './use-operator-write.ts'
 
 /** The purchase to decide about. */
@@ -16,7 +17,7 @@ export interface PurchaseDialogProps {
 
 /** Credits a purchase that is held, after saying what that does. */
 export function CreditPurchase({ purchase, onClose }: PurchaseDialogProps) {
-  const { id, account_id: accountId, credit, note } = purchase
+  const { id, account_id: accountId, credit } = purchase
   const { data: account } = useQuery(oneAccountQuery(accountId))
   const decide = useOperatorWrite(
     (purchase_id: string) => asOperator('creditPurchase', { purchase_id }),
@@ -31,7 +32,6 @@ export function CreditPurchase({ purchase, onClose }: PurchaseDialogProps) {
       onClose={onClose}
     >
       <Facts purchase={purchase} />
-      {note !== null && <p>It is on hold because: {note}.</p>}
       <p>
         {account === undefined
           ? `The account gets ${money(credit)} of paid credit.`
@@ -66,7 +66,7 @@ export function DismissPurchase({ purchase, onClose }: PurchaseDialogProps) {
         provider.
       </p>
       <Field
-        label="Why"
+        label="Reason"
         name="note"
         required
         maxLength={500}
@@ -79,17 +79,18 @@ export function DismissPurchase({ purchase, onClose }: PurchaseDialogProps) {
 }
 
 function Facts({ purchase }: { purchase: ListedPurchase }) {
-  const { id, account_id: accountId, account_name: name, paid, payment_ref: ref } = purchase
+  const { id, account_id: accountId, account_name: name, paid, payment_ref: ref, note } = purchase
+  const mono = (text: string) => <span className="mono wrap-anywhere">{text}</span>
   return (
-    <p>
-      Of {name} (<span className="mono wrap-anywhere">{accountId}</span>):{' '}
-      <span className="mono wrap-anywhere">{id}</span>, {byMethod(purchase)}
-      {paid !== null && `, paid ${paidText(paid)}`}
-      {ref !== null && (
-        <>
-          , at the provider <span className="mono wrap-anywhere">{ref}</span>
-        </>
-      )}
-    </p>
+    <dl className="kv">
+      <Line term="Account">
+        {name} <span className="two">{mono(accountId)}</span>
+      </Line>
+      <Line term="Purchase">{mono(id)}</Line>
+      <Line term="Method">{methodName(purchase)}</Line>
+      {paid !== null && <Line term="Paid">{paidText(paid)}</Line>}
+      {ref !== null && <Line term="Payment ID">{mono(ref)}</Line>}
+      {note !== null && <Line term="On hold because">{note}</Line>}
+    </dl>
   )
 }

@@ -5,6 +5,7 @@ import { asOperator } from '../../api/calls.ts'
 import { oneAccountQuery, type UnsettledRequest } from '../../api/operator.ts'
 import { money } from '../../format/money.ts'
 import { percentOf } from '../../format/numbers.ts'
+import { Line } from '../../parts/drawer-part.tsx'
 import { DollarField } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
@@ -41,23 +42,26 @@ export function SettleRequest({ request, onClose }: SettleRequestProps) {
       }}
       onClose={onClose}
     >
-      <p>
-        {request.model} of {request.account_name},{' '}
-        <span className="mono wrap-anywhere">{request.id}</span>
+      <dl className="kv">
+        <Line term="Account">{request.account_name}</Line>
+        <Line term="Model">{request.model}</Line>
+        <Line term="Request">
+          <span className="mono wrap-anywhere">{request.id}</span>
+        </Line>
         {request.generation_id !== null && (
-          <>
-            , at the provider <span className="mono wrap-anywhere">{request.generation_id}</span>
-          </>
+          <Line term="Generation ID">
+            <span className="mono wrap-anywhere">{request.generation_id}</span>
+          </Line>
         )}
-      </p>
+      </dl>
       <DollarField
-        label="The provider’s cost"
+        label="Provider cost"
         name="cost"
         required
         value={cost}
         onChange={(event) => setCost(event.target.value)}
         error={isWrong ? 'Type the exact amount in dollars, such as 0.017648.' : refusal.at('cost')}
-        hint="In dollars, exactly as the provider has it. 0 if it billed nothing."
+        hint="In dollars, with every decimal that the provider lists. 0 if it billed nothing."
       />
       <WhatHappens request={request} chargeMicros={chargeMicros} />
     </FormDialog>

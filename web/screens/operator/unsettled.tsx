@@ -164,7 +164,8 @@ function WaitingRow({ request, onSettle }: WaitingRowProps) {
 function Foreseen({ request, now }: { request: UnsettledRequest; now: Date }) {
   const { state, next_lookup_by: nextBy, stands_at: standsAt } = request
   const stands = new Date(standsAt)
-  const end = state === 'unresolved' ? 'released without a charge' : 'its charge becomes final'
+  const end = state === 'unresolved' ? 'released without a charge' : 'the charge becomes final'
+  const otherwise = nextBy === null ? '' : 'otherwise '
   return (
     <>
       {nextBy === null
@@ -172,7 +173,7 @@ function Foreseen({ request, now }: { request: UnsettledRequest; now: Date }) {
         : `Asked again within ${within(new Date(nextBy), now)}`}
       <span className="two">
         {stands > now
-          ? `else ${end} on ${dayAndShortMinute(stands, now)}`
+          ? `${otherwise}${end} on ${dayAndShortMinute(stands, now)}`
           : `${end} once the provider answers, or within an hour`}
       </span>
     </>

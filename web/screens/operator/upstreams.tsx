@@ -3,7 +3,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { type ListedUpstream, upstreamsQuery } from '../../api/operator.ts'
 import { count, counted, percent } from '../../format/numbers.ts'
-import { ago, dayAndMinute, duration } from '../../format/time.ts'
+import { ago, dayAndShortMinute, duration } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Heads, ListCard } from '../../parts/list-card.tsx'
 import { ModelName } from '../../parts/model-name.tsx'
@@ -201,7 +201,12 @@ function ErrorCard({ upstream }: { upstream: ListedUpstream }) {
             {errors.map((error) => (
               <tr key={error.code}>
                 <td className="mono">{error.code}</td>
-                <td className="num">{counted(error.requests, 'request')}</td>
+                <td className="num">
+                  {count(error.requests)}
+                  <span className="only-s dimmed">
+                    {error.requests === 1 ? ' request' : ' requests'}
+                  </span>
+                </td>
                 <td className="num hide-s">{percent(error.requests, requests)}</td>
               </tr>
             ))}
@@ -210,11 +215,17 @@ function ErrorCard({ upstream }: { upstream: ListedUpstream }) {
       )}
       {failure !== null && (
         <p className="note border-t border-line px-[18px] py-3">
-          Last failure: <Time at={failure.at} show={dayAndMinute} />,{' '}
+          Last failure: <Time at={failure.at} show={dayAndShortMinute} />,{' '}
           <span className="mono">{failure.code}</span>
           {failure.http_status !== null && `, answered with ${failure.http_status}`}, on{' '}
           <ModelName id={failure.model} />,{' '}
-          <span className="mono wrap-anywhere">{failure.request_id}</span>
+          <Link
+            className="mono wrap-anywhere hover:underline"
+            to="/operator/activity"
+            search={{ range: 'all', request: failure.request_id }}
+          >
+            {failure.request_id}
+          </Link>
         </p>
       )}
     </section>

@@ -16,7 +16,8 @@ const EVENT_WORDS: Readonly<Record<WebhookEvent, string>> = {
     'A refund or a dispute removed the credit of a purchase, or the credit was added again.',
   'upstream.away': 'An upstream has listed no models for some time.',
   'audit.difference': 'An audit, here or by the admin API, found a figure that differs.',
-  'store.went_back': 'The database had lost commits; the gateway has booked again what it could.',
+  'store.went_back':
+    'The database lost commits, and the gateway booked them again as far as possible.',
 }
 
 interface CreateWebhookProps {
