@@ -185,3 +185,12 @@ test('a chart of nothing has no scale', async ({ page, server }) => {
   await page.locator('.columns svg text').first().waitFor()
   expect(await page.getByText(/^\$0(\.0*1)?$/).allTextContents()).toEqual(['$0'])
 })
+
+test('a chart by hour names each day once', async ({ page, server }) => {
+  server.answer('/usage', json(USAGE_BY_KEY))
+  await page.goto(`${server.address}/app/${at('usage')}?by=key&range=7d&step=hour`)
+  await page.locator('.columns path').first().waitFor()
+  const labels = await page.locator('.columns svg > text').allTextContents()
+  expect(labels.length).toBeGreaterThan(1)
+  expect(labels).toEqual([...new Set(labels)])
+})

@@ -203,6 +203,9 @@ function Ticks({
   return steps.map((step, at) => {
     // Counted from the newest, which always has its label.
     if ((steps.length - 1 - at) % every !== 0) return null
+    const later = steps[at + every]
+    // Two hours of one day have the same label.
+    if (later !== undefined && showTick(later) === showTick(step)) return null
     const middle = plot.xOf(at) + plot.x.bandwidth() / 2
     const isLast = at === steps.length - 1
     return (

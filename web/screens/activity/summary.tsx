@@ -106,6 +106,8 @@ function Columns({ summary }: { summary: RequestSummary }) {
   const middle = steps[Math.floor(steps.length / 2)]
   const isByDay = Date.parse(summary.to) - Date.parse(summary.from) > DAY_MS
   const label = (at: string) => (isByDay ? chartDay(new Date(at)) : minuteTime(new Date(at)))
+  const first = label(summary.from)
+  const last = isNow ? 'now' : lastLabel(summary.to, isByDay)
   return (
     <div className="hist" ref={ref}>
       <svg
@@ -127,17 +129,22 @@ function Columns({ summary }: { summary: RequestSummary }) {
           )
         })}
         <text x={0} y={HEIGHT_PX + 14}>
-          {label(summary.from)}
+          {first}
         </text>
-        {middle !== undefined && (
+        {middle !== undefined && ![first, last].includes(label(middle.at)) && (
           <text x={widthPx / 2} y={HEIGHT_PX + 14} textAnchor="middle">
             {label(middle.at)}
           </text>
         )}
         <text x={widthPx} y={HEIGHT_PX + 14} textAnchor="end">
-          {isNow ? 'now' : label(summary.to)}
+          {last}
         </text>
       </svg>
     </div>
   )
+}
+
+/** The last day of the range, not the one after it. */
+function lastLabel(to: string, isByDay: boolean): string {
+  return isByDay ? chartDay(new Date(Date.parse(to) - 1)) : minuteTime(new Date(to))
 }

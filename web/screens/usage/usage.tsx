@@ -255,7 +255,11 @@ function Cards({ usage, measure, range, span, compare, onRange }: CardsProps) {
           compared={
             compared === null
               ? null
-              : { name: comparedName, values: compared.steps.map(({ figures }) => of(figures)) }
+              : {
+                  name: comparedName,
+                  values: compared.steps.map(({ figures }) => of(figures)),
+                  text: textOf(of(usage.before), show),
+                }
           }
           onOpen={open}
           showValue={show}
