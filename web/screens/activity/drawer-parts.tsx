@@ -1,9 +1,10 @@
 import { Link } from '@tanstack/react-router'
+import { showDollarText } from '../../../src/vocabulary/money.ts'
 import { PROBLEMS } from '../../../src/vocabulary/problem.ts'
 import type { ActivityRequest, NamedRequest, OperatorRequest } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
 import { count, percentOf } from '../../format/numbers.ts'
-import { dayAndMinute, duration, exactTime } from '../../format/time.ts'
+import { dayAndShortMinute, duration, exactTime } from '../../format/time.ts'
 import { Line } from '../../parts/drawer-part.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Time } from '../../parts/time.tsx'
@@ -61,8 +62,8 @@ function Cost({ request }: { request: OperatorRequest }) {
   const { provider_cost: cost, uncharged_provider_cost: uncharged, margin } = request
   return (
     <>
-      <Line term="Provider cost">{cost === null ? 'not known' : `$${cost}`}</Line>
-      {uncharged !== null && <Line term="Billed, not charged">${uncharged}</Line>}
+      <Line term="Provider cost">{cost === null ? 'not known' : showDollarText(cost)}</Line>
+      {uncharged !== null && <Line term="Billed, not charged">{showDollarText(uncharged)}</Line>}
       <Line term="Fee">{percentOf(request.fee_basis_points)}</Line>
       <Line term="Margin">{margin === null ? 'not known' : money(margin, 6)}</Line>
     </>
@@ -130,7 +131,7 @@ export function Where({ request, keyName, isOfAll }: WhereProps) {
       {http_status !== null && <Line term="HTTP status">{http_status}</Line>}
       {settled_at !== null && (
         <Line term="Settled">
-          <Time at={settled_at} show={dayAndMinute} />
+          <Time at={settled_at} show={dayAndShortMinute} />
         </Line>
       )}
     </dl>

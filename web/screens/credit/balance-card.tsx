@@ -6,7 +6,7 @@ import { accountQuery, startQuery } from '../../api/queries.ts'
 import { Chart } from '../../charts/chart.tsx'
 import { money, moneyParts, moneyTick } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
-import { dayAndMinute, dayOf } from '../../format/time.ts'
+import { dayAndShortMinute, dayOf } from '../../format/time.ts'
 import { useNow } from '../../parts/now.ts'
 import { RangePicker } from '../../parts/range-picker.tsx'
 import { Failed, Grey, Stale } from '../../parts/states.tsx'
@@ -141,10 +141,11 @@ function Purses({ balance, statement }: PursesProps) {
   const allowance = account.data?.allowance ?? null
   const { free } = balance.credit
   const next = balance.unresolved.next_release_at
+  const now = useNow()
   return (
     <>
       <dl className="legend gap-y-2">
-        {sharesOf(balance, useNow()).map(({ text, amountMicros, tone }) => (
+        {sharesOf(balance, now).map(({ text, amountMicros, tone }) => (
           <div key={text} className="contents">
             <dt>
               <i className={`swatch ${tone}`} />
@@ -156,7 +157,7 @@ function Purses({ balance, statement }: PursesProps) {
       </dl>
       {next !== null && (
         <p className="note mt-3">
-          Unresolved requests are released by {dayAndMinute(new Date(next))}.
+          Unresolved requests are released by {dayAndShortMinute(new Date(next), now)}.
         </p>
       )}
       {free.balance > 0 && (

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import type { Attention as Item } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
-import { dayAndMinute, dayOf } from '../../format/time.ts'
+import { dayAndShortMinute, dayOf } from '../../format/time.ts'
 import { Icon, type IconName } from '../../parts/icon.tsx'
 import { useNow } from '../../parts/now.ts'
 import { useAccountId } from '../../shell/use-account.ts'
@@ -89,14 +89,14 @@ function shownOfKey(item: KeyItem, { now, account }: Around): Shown {
         icon: 'calendar',
         tone: 'text-wait',
         title: keys(`“${item.name}” expires on ${dayOf(new Date(item.expires_at), now)}`),
-        note: `Requests with this key are refused from ${dayAndMinute(new Date(item.expires_at))}.`,
+        note: `Requests with this key are refused from ${dayAndShortMinute(new Date(item.expires_at), now)}.`,
       }
     case 'key_allowance':
       return {
         icon: 'key',
         tone: item.spend >= item.allowance ? 'text-bad' : 'text-wait',
         title: keys(`“${item.name}” has spent ${allowanceText(item)}`),
-        note: resetNote(item),
+        note: resetNote(item, now),
       }
   }
 }
@@ -132,7 +132,7 @@ function shownOfCredit(item: Exclude<Item, KeyItem>, { now, account }: Around): 
         note:
           item.next_release_at === null
             ? 'The provider is asked for the cost.'
-            : `The provider is asked for the cost; released by ${dayAndMinute(new Date(item.next_release_at))}.`,
+            : `The provider is asked for the cost; released by ${dayAndShortMinute(new Date(item.next_release_at), now)}.`,
       }
     case 'free_credit_ends':
       return {
@@ -156,7 +156,7 @@ function shownOfCredit(item: Exclude<Item, KeyItem>, { now, account }: Around): 
         icon: 'credit',
         tone: item.spend >= item.allowance ? 'text-bad' : 'text-wait',
         title: `${allowanceText(item)} is spent`,
-        note: resetNote(item),
+        note: resetNote(item, now),
       }
   }
 }
@@ -171,8 +171,8 @@ function allowanceText({ kind, spend, allowance, period }: AllowanceItem): strin
   return `${money(spend)} of ${whose} ${ADJECTIVES[period]} ${money(allowance)}`
 }
 
-function resetNote({ kind, spend, allowance, resets_at }: AllowanceItem): string {
-  const at = dayAndMinute(new Date(resets_at))
+function resetNote({ kind, spend, allowance, resets_at }: AllowanceItem, now: Date): string {
+  const at = dayAndShortMinute(new Date(resets_at), now)
   if (spend < allowance) return `It resets on ${at}.`
   const code = kind === 'key_allowance' ? 'key_limit_reached' : 'insufficient_credit'
   return `Requests are refused with ${code} until ${at}.`
