@@ -1,5 +1,5 @@
 import type { ReversalCause } from '../../../src/vocabulary/purchase.ts'
-import type { Purchase } from '../../api/answers.ts'
+import type { Entry, Purchase } from '../../api/answers.ts'
 import { money } from '../../format/money.ts'
 
 type Reversal = NonNullable<Purchase['reversal']>
@@ -53,15 +53,11 @@ const CAUSE_NAMES: Readonly<Record<ReversalCause, string>> = {
   dispute_won: 'Dispute won',
 }
 
+/** Below zero: credit was removed. */
+type Change = Pick<Entry, 'amount'> & { readonly cause: ReversalCause | null }
+
 /** The name of a change by a refund or a dispute. */
-export function reversalName({
-  amount,
-  cause,
-}: {
-  /** Below zero: credit was removed. */
-  readonly amount: number
-  readonly cause: ReversalCause | null
-}): string {
+export function reversalName({ amount, cause }: Change): string {
   if (cause !== null) return CAUSE_NAMES[cause]
   return amount < 0 ? 'Refund or dispute' : 'Dispute won or refund failed'
 }
