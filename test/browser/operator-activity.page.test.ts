@@ -36,6 +36,24 @@ const SCREENS: readonly Screen[] = [
 
 testScreens(SCREENS)
 
+test('on a phone, models are whole', async ({ pages, server }) => {
+  const { page } = await pages.of('phone')
+  await page.goto(`${server.address}/app/${ACTIVITY}`)
+  await page.getByText('Night Shift').filter({ visible: true }).first().waitFor()
+  const cut = await page
+    .locator('td.model')
+    .evaluateAll((cells) => cells.filter((cell) => cell.scrollWidth > cell.clientWidth).length)
+  expect(cut).toBe(0)
+})
+
+test('on a laptop, the filters are in one row', async ({ pages, server }) => {
+  const { page } = await pages.of('laptop')
+  await page.goto(`${server.address}/app/${ACTIVITY}`)
+  const filters = page.getByRole('group', { name: 'Filters' })
+  const first = await filters.getByRole('button', { name: 'Date range' }).boundingBox()
+  expect((await filters.boundingBox())?.height).toBe(first?.height)
+})
+
 test('beside an open request, models and accounts of the list are whole', async ({
   page,
   server,

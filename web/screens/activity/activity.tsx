@@ -7,6 +7,7 @@ import { useShortcuts } from '../../shell/shortcuts.ts'
 import { useSpanOf } from '../../shell/use-span.ts'
 import { Drawer } from './drawer.tsx'
 import { Filters } from './filters.tsx'
+import { Find, Live } from './list-tools.tsx'
 import { RequestList } from './request-list.tsx'
 import type { KeyNameOf } from './request-words.ts'
 import { type ActivityRange, type ActivitySearch, activityRangeSearch, rangeOf } from './search.ts'
@@ -26,6 +27,8 @@ export function ActivityScreen() {
   return (
     <>
       <ScreenTop title="Activity">
+        <Find onFind={open} />
+        <Live isLive={isLive} following={activity.following} onLive={setLive} />
         <a className="btn" href={csvHref(source, search, spanOf)} download>
           <Icon name="download" />
           CSV
@@ -34,12 +37,8 @@ export function ActivityScreen() {
       <Filters
         source={source}
         search={search}
-        isLive={isLive}
-        following={activity.following}
         tags={[...new Set(activity.rows.flatMap((row) => row.tags))].sort()}
         keyNames={new Map(activity.rows.map((row) => [row.key_id, keyNameOf(row)]))}
-        onLive={setLive}
-        onFind={open}
         onChange={(next) => change(() => next, { resetScroll: false })}
         onRange={look}
       />

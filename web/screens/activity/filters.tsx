@@ -1,6 +1,3 @@
-import { useState } from 'react'
-import { minuteTime } from '../../format/time.ts'
-import { FindField } from '../../parts/find-field.tsx'
 import { PickMany } from '../../parts/pick.tsx'
 import { PickAccount } from '../../parts/pick-account.tsx'
 import { RangePicker } from '../../parts/range-picker.tsx'
@@ -14,19 +11,15 @@ import {
   rangeOf,
   STATE_WORDS,
 } from './search.ts'
-import { type Following, type RequestSource, useIsOfAll } from './use-activity.ts'
+import { type RequestSource, useIsOfAll } from './use-activity.ts'
 
 interface FiltersProps {
   readonly source: RequestSource
   readonly search: ActivitySearch
-  readonly isLive: boolean
-  readonly following: Following
   /** The tags of the listed requests. Other tags must be typed. */
   readonly tags: readonly string[]
   /** The names of the keys whose requests are listed. */
   readonly keyNames: ReadonlyMap<string, string | null>
-  readonly onLive: (isLive: boolean) => void
-  readonly onFind: (requestId: string) => void
   readonly onChange: (search: ActivitySearch) => void
   readonly onRange: (range: ActivityRange) => void
 }
@@ -39,10 +32,9 @@ const ENDPOINTS = ['chat', 'completions', 'messages', 'responses', 'embeddings',
 const FAILED = 'failed'
 const TODAY = { kind: 'moving', range: 'today' } as const
 
-/** The filters, and whether the list is live. */
+/** The filters of the list of requests. */
 export function Filters(props: FiltersProps) {
-  const { source, search, isLive, following, tags } = props
-  const { onLive, onFind, onChange, onRange } = props
+  const { source, search, tags, onChange, onRange } = props
   const change = (part: Changed) => onChange(without({ ...search, ...part }))
   const range = rangeOf(search)
   const spanOf = useSpanOf()
@@ -50,10 +42,10 @@ export function Filters(props: FiltersProps) {
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset can't be laid out as a line in every browser
     <div className="filters" role="group" aria-label="Filters">
-      <Find onFind={onFind} />
       <RangePicker
         range={range.kind === 'hours' ? TODAY : range}
         compare={null}
+        align="start"
         spanOf={spanOf}
         hours={HOURS.map((value) => ({
           value,
@@ -101,7 +93,6 @@ export function Filters(props: FiltersProps) {
         takesOthers
         onChange={(tag) => change({ tag })}
       />
-      <Live isLive={isLive} following={following} onLive={onLive} />
     </div>
   )
 }
@@ -142,36 +133,6 @@ function Keys({ source, search, keyNames, onPick }: KeysProps) {
   return <PickMany label="Key" options={options} picked={picked} onChange={onPick} />
 }
 
-/** Shows whether the list is live, and pauses it. */
-function Live({
-  isLive,
-  following,
-  onLive,
-}: Pick<FiltersProps, 'isLive' | 'following' | 'onLive'>) {
-  return (
-    <button
-      type="button"
-      className={following.kind === 'live' ? 'btn live' : 'btn live away'}
-      aria-pressed={isLive}
-      onClick={() => onLive(!isLive)}
-    >
-      <span className="dot" />
-      {isLive ? followingText(following) : 'Paused'}
-    </button>
-  )
-}
-
-function followingText(following: Following): string {
-  switch (following.kind) {
-    case 'live':
-      return 'Live'
-    case 'reconnecting':
-      return 'Reconnecting…'
-    case 'offline':
-      return `Offline since ${minuteTime(following.since)}`
-  }
-}
-
 function isOfOne(source: RequestSource): source is RequestSource & { readonly accountId: string } {
   return source.accountId !== null
 }
@@ -188,22 +149,4 @@ function without({ request: _, ...search }: Changed): ActivitySearch {
       value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0),
   )
   return Object.fromEntries(kept)
-}
-
-/** Opens a request by its ID. */
-function Find({ onFind }: { onFind: (requestId: string) => void }) {
-  const [text, setText] = useState('')
-  return (
-    <form
-      className="contents"
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (text.trim() === '') return
-        onFind(text.trim())
-        setText('')
-      }}
-    >
-      <FindField label="Request ID" placeholder="Request ID" value={text} onChange={setText} />
-    </form>
-  )
 }

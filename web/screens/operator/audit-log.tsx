@@ -128,7 +128,7 @@ function ActionRow({ action }: { action: OperatorAction }) {
         {words !== '' && <span className="two">{words}</span>}
         {targetId !== null && targetId !== id && <span className="two mono">{targetId}</span>}
       </td>
-      <td className="wrap-anywhere">
+      <td className="name part" title={name ?? undefined}>
         {id === null ? (
           <span className="dimmed hide-s">–</span>
         ) : (
@@ -148,7 +148,9 @@ function ActionRow({ action }: { action: OperatorAction }) {
           money(amount, action.action === 'settleRequest' ? 4 : 2)
         )}
       </td>
-      <td className="text-ink-2 wrap-anywhere">{actorWords(action)}</td>
+      <td className="name part text-ink-2" title={actorWords(action)}>
+        {actorWords(action)}
+      </td>
       <td className="end text-ink-2">
         <Time at={action.created_at} show={listTime} />
       </td>

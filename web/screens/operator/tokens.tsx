@@ -75,8 +75,8 @@ function TokenRow({ token, onRevoke }: TokenRowProps) {
       <td className="end">
         <span className={`chip ${tone}`}>{word}</span>
       </td>
-      <td>{scopes.join(', ')}</td>
-      <td className="end hide-m">
+      <td className="wide">{scopes.join(', ')}</td>
+      <td className="hide-m">
         <span className="only-s dimmed">{expiresAt === null ? '' : 'Expires '}</span>
         {expiresAt === null ? (
           <span className="dimmed">No expiry</span>
@@ -84,7 +84,7 @@ function TokenRow({ token, onRevoke }: TokenRowProps) {
           <Time at={expiresAt} show={dayOf} />
         )}
       </td>
-      <td className="text-ink-2">
+      <td className="end text-ink-2">
         <LastUsed at={token.last_used_at} />
       </td>
       <td className="num wide">
