@@ -190,10 +190,19 @@ export async function copyBy(page: Page, label: string): Promise<void> {
   ])
 }
 
-/** Writes a picture of the window, where pictures are asked for. */
+/** Writes a picture of the whole page, where pictures are asked for: the window is made as high as what scrolls in it. */
 export async function takePicture(page: Page, name: string): Promise<void> {
   if (PICTURES === undefined) return
   mkdirSync(PICTURES, { recursive: true })
   await page.evaluate(() => document.fonts.ready)
+  const window = page.viewportSize()
+  if (window === null) throw new Error('the window has no size')
+  const height = await page.evaluate(() => {
+    const layers = document.querySelectorAll('dialog[open], [popover]:popover-open, .drawer')
+    const hidden = [...layers].map(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)
+    return Math.max(document.documentElement.scrollHeight, innerHeight + Math.max(0, ...hidden))
+  })
+  if (height > window.height) await page.setViewportSize({ ...window, height })
   await page.screenshot({ path: join(PICTURES, `${name}.png`) })
+  await page.setViewportSize(window)
 }
