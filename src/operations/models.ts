@@ -78,11 +78,19 @@ const modelShape = z
     context_length: tokensOrNull.describe('The context window, in tokens; null: not known.'),
     endpoints: z.array(z.string()).describe('The wire formats in which the model can be called.'),
     architecture: z.object({
-      input_modalities: z.array(z.string()),
-      output_modalities: z.array(z.string()),
+      input_modalities: z
+        .array(z.string())
+        .describe('The kinds of input, such as `text` and `image`.'),
+      output_modalities: z
+        .array(z.string())
+        .describe('The kinds of output, such as `text` and `image`.'),
     }),
     supported_parameters: z.array(z.string()),
-    top_provider: z.object({ max_completion_tokens: tokensOrNull }),
+    top_provider: z.object({
+      max_completion_tokens: tokensOrNull.describe(
+        'The maximum output, in tokens; null: not known.',
+      ),
+    }),
     pricing: pricingShape,
   })
   .meta({ id: 'ChargedModel' })

@@ -339,6 +339,11 @@ function refusals({ problems, family }: DocumentedOperation): Record<string, obj
   )
 }
 
+const ERROR_MESSAGE: JsonSchema = {
+  type: 'string',
+  description: 'What is wrong, and what to do about it.',
+}
+
 const ENVELOPES: Readonly<Record<string, JsonSchema>> = {
   Error: {
     type: 'object',
@@ -346,9 +351,10 @@ const ENVELOPES: Readonly<Record<string, JsonSchema>> = {
     properties: {
       error: {
         type: 'object',
+        description: 'What went wrong.',
         required: ['message', 'type', 'code', 'param'],
         properties: {
-          message: { type: 'string' },
+          message: ERROR_MESSAGE,
           type: { type: 'string' },
           code: { type: 'string', description: 'A stable code; docs/errors.md explains each.' },
           param: { type: ['string', 'null'], description: 'The field that caused the error.' },
@@ -363,8 +369,9 @@ const ENVELOPES: Readonly<Record<string, JsonSchema>> = {
       type: { const: 'error' },
       error: {
         type: 'object',
+        description: 'What went wrong.',
         required: ['type', 'message'],
-        properties: { type: { type: 'string' }, message: { type: 'string' } },
+        properties: { type: { type: 'string' }, message: ERROR_MESSAGE },
       },
       request_id: { type: ['string', 'null'] },
     },
