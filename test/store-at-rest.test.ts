@@ -34,16 +34,23 @@ function serveHere(env: Readonly<Record<string, string>> = {}): Promise<ServePro
   return serve({ folder, env: { TOLLGATE_ACTIVITY_DAYS: '1', ...env }, program })
 }
 
-/** Sends a request and returns its id. */
-async function send({ address, greeting }: ServeProcess): Promise<string> {
+/** Sends a request; resolves with its status, its id and the text of its answer. */
+async function ask({ address, greeting }: ServeProcess) {
   const [apiKey = ''] = /sk-tollgate-[A-Za-z0-9]+/.exec(greeting) ?? []
   const answer = await fetch(`${address}/v1/chat/completions`, {
     method: 'POST',
     headers: { 'x-api-key': apiKey },
     body: JSON.stringify({ model: 'sim/text', messages: [{ role: 'user', content: 'Hello.' }] }),
   })
-  expect(answer.status, await answer.text()).toBe(200)
-  return answer.headers.get('x-request-id') ?? ''
+  const requestId = answer.headers.get('x-request-id') ?? ''
+  return { httpStatus: answer.status, requestId, said: await answer.text() }
+}
+
+/** Sends a request that is answered, and returns its id. */
+async function send(server: ServeProcess): Promise<string> {
+  const { httpStatus, requestId, said } = await ask(server)
+  expect(httpStatus, said).toBe(200)
+  return requestId
 }
 
 function logBytes(): number {
@@ -146,6 +153,21 @@ test('a command beside a server leaves the log to it, and both find all of the s
   expect(logBytes()).toBe(0)
   expect(await auditOfCopy()).toContain(next)
 })
+
+test.each(['-wal', '-shm'])(
+  'a server whose %s was removed answers 503, and after it stops, the one file has all that it answered before',
+  async (end) => {
+    const server = await serveHere()
+    await send(server)
+    const last = await send(server)
+    rmSync(file + end)
+    expect(await ask(server)).toMatchObject({ httpStatus: 503 })
+    await server.stop('SIGTERM')
+    const said = await auditOfCopy()
+    expect(said).toContain('2 requests')
+    expect(said).toContain(last)
+  },
+)
 
 test('a killed server leaves its log, and the next one takes it up', async () => {
   const server = await serveHere()
