@@ -96,15 +96,7 @@ export function createHttpServer(input: HttpServerInput): FastifyInstance {
     },
   })
   const routes = knownRoutesOf(app, formats)
-  const answerNotFound = ({
-    clientRequest,
-    client,
-    requestId,
-  }: {
-    readonly clientRequest: IncomingMessage
-    readonly client: ServerResponse
-    readonly requestId: string
-  }): void =>
+  const answerNotFound = ({ clientRequest, client, requestId }: UnroutedRequest): void =>
     answerProblem({
       clientRequest,
       client,
@@ -206,6 +198,13 @@ function nodeServer(input: NodeServerInput): Server {
   // Other expectations are ignored: Node would answer them without an error envelope.
   server.on('checkExpectation', onRequest)
   return server
+}
+
+/** A request whose path or method no route has. */
+interface UnroutedRequest {
+  readonly clientRequest: IncomingMessage
+  readonly client: ServerResponse
+  readonly requestId: string
 }
 
 /** Finds the error envelope of a URL: the format's at or below its path, OpenAI's elsewhere. */
