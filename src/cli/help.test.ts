@@ -64,6 +64,14 @@ describe('help', () => {
   })
 })
 
+test('help runs no command, whatever comes behind its name', async () => {
+  for (const [words] of COMMANDS) {
+    const { exitCode, out } = await line.run('help', ...words.split(' '), 'Ada', '5')
+    expect([words, exitCode]).toEqual([words, 0])
+    expect(out).toContain(`Usage: tollgate ${words} `)
+  }
+})
+
 describe('a mistake of a newcomer', () => {
   test.each<[string[], string]>([
     [['key', 'get', 'key_1'], "unknown command 'get': the commands are create, list, show"],

@@ -83,6 +83,8 @@ function helpCommand(program: Command): Command {
     .action((words: readonly string[]) => {
       let command = program
       for (const word of words) {
+        // Words behind a command that has no commands are its arguments.
+        if (command.commands.length === 0) break
         const below = command.commands.find((each) => each.name() === word)
         if (below === undefined) return refuseUnknown(command, word)
         command = below
