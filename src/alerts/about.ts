@@ -1,6 +1,6 @@
 import type { AlertStep } from '../vocabulary/alert-step.ts'
 import type { AllowancePeriod } from '../vocabulary/allowance.ts'
-import type { Reversal } from '../vocabulary/purchase.ts'
+import type { ReversalCause } from '../vocabulary/purchase.ts'
 
 /** An allowance and its spend in the current period. */
 interface AllowanceUse {
@@ -40,8 +40,8 @@ export type AlertAbout =
       readonly kind: 'reversal'
       /** Below zero: credit was removed; above: it was added again. */
       readonly amountMicros: number
-      /** What refunds and disputes have done to the purchase by then; null: nothing counts any more. */
-      readonly reversal: Reversal | null
+      /** Null: it cannot be told. */
+      readonly cause: ReversalCause | null
       readonly purchasedAtMs: number
       readonly creditMicros: number
       readonly remainingMicros: number

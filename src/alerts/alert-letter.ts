@@ -106,49 +106,70 @@ function reversalLetter(
   const { amountMicros, creditMicros, purchasedAtMs, remainingMicros, balanceMicros } = about
   const purchase = `purchase of ${dollars(creditMicros)} on ${dayOf(purchasedAtMs)}`
   const change = dollars(Math.abs(amountMicros))
-  const { subject, words } =
-    amountMicros > 0
-      ? {
-          subject: 'Credit of a purchase was added again',
-          words: `A refund or dispute of the ${purchase} did not go through: ${change} of credit was added to ${account} again.`,
-        }
-      : removalOf(about.reversal, {
-          purchase,
-          removed: `${change} of credit was removed from ${account}`,
-        })
+  const isRemoved = amountMicros < 0
+  const { subject, words } = changeOf(about.cause, {
+    purchase,
+    isRemoved,
+    isPart: remainingMicros > 0,
+  })
+  const end = isRemoved
+    ? `${change} of credit was removed from ${account}.`
+    : `${change} of credit was added to ${account} again.`
+  const dispute =
+    about.cause === 'dispute' ? ['It is added again if the bank decides against the dispute.'] : []
   const remains =
     remainingMicros > 0 ? [`${dollars(remainingMicros)} of this purchase remains.`] : []
   return {
     subject,
-    words: [[words, ...remains].join(' '), ...balanceWords(balanceMicros)],
+    words: [[`${words}: ${end}`, ...dispute, ...remains].join(' '), ...balanceWords(balanceMicros)],
     link: { words: 'See the credit', page: 'credit' },
   }
 }
 
-function removalOf(
-  reversal: Extract<AlertAbout, { kind: 'reversal' }>['reversal'],
-  { purchase, removed }: { readonly purchase: string; readonly removed: string },
+/** What happened to a purchase, by its cause. */
+function changeOf(
+  cause: Extract<AlertAbout, { kind: 'reversal' }>['cause'],
+  {
+    purchase,
+    isRemoved,
+    isPart,
+  }: { readonly purchase: string; readonly isRemoved: boolean; readonly isPart: boolean },
 ): Pick<AlertText, 'subject'> & { readonly words: string } {
-  switch (reversal) {
-    case 'disputed':
+  switch (cause) {
+    case 'refund':
+      return isPart
+        ? {
+            subject: 'A purchase was partly refunded',
+            words: `A part of the ${purchase} was refunded`,
+          }
+        : { subject: 'A purchase was refunded', words: `The ${purchase} was refunded` }
+    case 'dispute':
       return {
         subject: 'The payment of a purchase is disputed',
-        words: `The payment of the ${purchase} is disputed: ${removed}. It is added again if the bank decides against the dispute.`,
+        words: `The payment of the ${purchase} is disputed`,
       }
-    case 'partly_refunded':
+    case 'dispute_won':
       return {
-        subject: 'A purchase was partly refunded',
-        words: `A part of the ${purchase} was refunded: ${removed}.`,
+        subject: 'The dispute of a purchase is over',
+        words: `The bank decided against the dispute of the ${purchase}`,
       }
-    case 'refunded':
-    // It was taken back before this was read.
+    case 'refund_failed':
+      return {
+        subject: 'The refund of a purchase failed',
+        words: `A refund of the ${purchase} failed`,
+      }
     case null:
-      return {
-        subject: 'A purchase was refunded',
-        words: `The ${purchase} was refunded: ${removed}.`,
-      }
+      return isRemoved
+        ? {
+            subject: 'Credit of a purchase was removed',
+            words: `The ${purchase} was refunded or disputed`,
+          }
+        : {
+            subject: 'Credit of a purchase was added again',
+            words: `A refund or dispute of the ${purchase} did not go through`,
+          }
     default:
-      return assertNever(reversal)
+      return assertNever(cause)
   }
 }
 

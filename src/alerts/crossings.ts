@@ -9,7 +9,7 @@ import {
   type Tables,
 } from '../store/schema.ts'
 import { alertStep } from '../vocabulary/alert-step.ts'
-import { reversalOf } from '../vocabulary/purchase.ts'
+import { reversalCauseOf } from '../vocabulary/purchase.ts'
 import type { AlertAbout } from './about.ts'
 
 /** How long before its end free credit is named. */
@@ -191,7 +191,7 @@ export async function reversalCrossings(
     const about = {
       kind: 'reversal',
       amountMicros,
-      reversal: reversalOf(purchase),
+      cause: reversalCauseOf(reference),
       ...bought,
     } as const
     return { subject: reference, accountId, endsAtMs: createdAtMs + 2 * REVERSAL_SENT_MS, about }

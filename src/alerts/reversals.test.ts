@@ -89,16 +89,16 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await letters()).toEqual([
       {
         ...bought,
-        ...{ amountMicros: -300, reversal: 'partly_refunded' },
+        ...{ amountMicros: -300, cause: 'refund' },
         ...{ remainingMicros: 700, balanceMicros: 700 },
       },
       {
         ...bought,
-        ...{ amountMicros: -700, reversal: 'disputed', remainingMicros: 0, balanceMicros: 0 },
+        ...{ amountMicros: -700, cause: 'dispute', remainingMicros: 0, balanceMicros: 0 },
       },
       {
         ...bought,
-        ...{ amountMicros: 700, reversal: 'partly_refunded' },
+        ...{ amountMicros: 700, cause: 'dispute_won' },
         ...{ remainingMicros: 700, balanceMicros: 700 },
       },
     ])
@@ -108,13 +108,21 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await bench.store.db.selectFrom('alerts').selectAll().execute()).toEqual([])
   })
 
+  test('a dispute that was won before anyone looked is emailed as a dispute, and then as won', async () => {
+    await find({ back: 10n, isDisputed: true })
+    await find()
+    await look()
+    const causes = (await letters()).map((about) => 'cause' in about && about.cause)
+    expect(causes.toSorted()).toEqual(['dispute', 'dispute_won'])
+  })
+
   test('a suspended account is emailed too, and an owner who wants no emails is not', async () => {
     const { db } = bench.store
     await addOwner(db, 'user_bob', { alertMails: false })
     await db.updateTable('accounts').set({ disabled: 1 }).execute()
     await find({ back: 10n })
     await look()
-    expect(await letters()).toMatchObject([{ ...of, reversal: 'refunded' }])
+    expect(await letters()).toMatchObject([{ ...of, cause: 'refund' }])
     await db.updateTable('accounts').set({ disabled: 0 }).execute()
   })
 
@@ -183,7 +191,7 @@ test.each<[string, AlertLetter['about'], string]>([
   [
     'a part that was refunded',
     {
-      ...{ ...reversal, amountMicros: -30_000_000, reversal: 'partly_refunded' },
+      ...{ ...reversal, amountMicros: -30_000_000, cause: 'refund' },
       ...{ remainingMicros: 70_000_000, balanceMicros: 12_500_000 },
     },
     `A purchase was partly refunded (Ada)
@@ -194,7 +202,7 @@ The account has $12.50 of paid credit.`,
   [
     'a refund of credit that was spent',
     {
-      ...{ ...reversal, amountMicros: -100_000_000, reversal: 'refunded' },
+      ...{ ...reversal, amountMicros: -100_000_000, cause: 'refund' },
       balanceMicros: -40_000_000,
     },
     `A purchase was refunded (Ada)
@@ -206,7 +214,7 @@ Requests that need paid credit are refused with insufficient_credit until credit
   ],
   [
     'a dispute',
-    { ...reversal, amountMicros: -100_000_000, reversal: 'disputed' },
+    { ...reversal, amountMicros: -100_000_000, cause: 'dispute' },
     `The payment of a purchase is disputed (Ada)
 The payment of the purchase of $100.00 on 2027-01-01 is disputed: $100.00 of credit was removed from the account "Ada". It is added again if the bank decides against the dispute.
 
@@ -217,13 +225,32 @@ Requests that need paid credit are refused with insufficient_credit until credit
   [
     'a dispute that was won',
     {
-      ...{ ...reversal, amountMicros: 100_000_000, reversal: null },
+      ...{ ...reversal, amountMicros: 100_000_000, cause: 'dispute_won' },
       ...{ remainingMicros: 100_000_000, balanceMicros: 100_000_000 },
     },
-    `Credit of a purchase was added again (Ada)
-A refund or dispute of the purchase of $100.00 on 2027-01-01 did not go through: $100.00 of credit was added to the account "Ada" again. $100.00 of this purchase remains.
+    `The dispute of a purchase is over (Ada)
+The bank decided against the dispute of the purchase of $100.00 on 2027-01-01: $100.00 of credit was added to the account "Ada" again. $100.00 of this purchase remains.
 
 The account has $100.00 of paid credit.`,
+  ],
+  [
+    'a refund that failed',
+    {
+      ...{ ...reversal, amountMicros: 30_000_000, cause: 'refund_failed' },
+      ...{ remainingMicros: 100_000_000, balanceMicros: 30_000_000 },
+    },
+    `The refund of a purchase failed (Ada)
+A refund of the purchase of $100.00 on 2027-01-01 failed: $30.00 of credit was added to the account "Ada" again. $100.00 of this purchase remains.
+
+The account has $30.00 of paid credit.`,
+  ],
+  [
+    'a change whose cause cannot be told',
+    { ...reversal, amountMicros: -20_000_000, cause: null, balanceMicros: 1_000_000 },
+    `Credit of a purchase was removed (Ada)
+The purchase of $100.00 on 2027-01-01 was refunded or disputed: $20.00 of credit was removed from the account "Ada".
+
+The account has $1.00 of paid credit.`,
   ],
   [
     'credit that is used, a part of which was refunded',

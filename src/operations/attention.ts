@@ -93,14 +93,14 @@ export function attentionOf(input: AttentionInput): readonly Attention[] {
 }
 
 function attentionOfCredit(
-  { account, balance: { backed, free }, daysLeft: days_left }: AttentionInput,
+  { account, removedMicros, balance: { backed, free }, daysLeft: days_left }: AttentionInput,
   crossed: readonly AlertAbout[],
 ): readonly Attention[] {
   const available = backed.availableMicros + free.availableMicros
   if (available === 0) return [{ kind: 'no_credit' }]
   const isLow = days_left !== null && days_left < CREDIT_LOW_DAYS
   if (!isLow && !crossed.some(({ kind }) => kind === 'credit')) return []
-  const credited = account.lastCreditBalanceMicros
+  const credited = Math.max(available, account.lastCreditBalanceMicros - removedMicros)
   return [{ kind: 'credit_low', available, credited, days_left }]
 }
 
