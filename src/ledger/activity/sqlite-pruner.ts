@@ -2,8 +2,10 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import {
   openSqliteConnection,
   type SqliteConnectionInput,
+  sameFilesCheck,
 } from '../../store/sqlite/sqlite-connection.ts'
 import { type JobRunner, serveThread } from '../../store/sqlite/store-thread.ts'
+import { NotSent } from '../../store/store-failure.ts'
 import {
   addToPruned,
   chartedWithout,
@@ -24,13 +26,16 @@ const OF_IDS = `from requests where id in (select value from json_each(?1)) and
  */
 class SqlitePruner implements JobRunner<PruneBatch, Pruned> {
   readonly #connection: DatabaseSync
+  readonly #requireSameFiles: ReturnType<typeof sameFilesCheck>
   readonly #page: StatementSync
   readonly #rolled: StatementSync
   readonly #keep: StatementSync
   readonly #remove: StatementSync
 
-  constructor(connection: DatabaseSync) {
+  constructor(input: SqliteConnectionInput) {
+    const connection = openSqliteConnection(input)
     this.#connection = connection
+    this.#requireSameFiles = sameFilesCheck(input)
     this.#page = connection.prepare(
       `select id, ${PRUNABLE.replace('$', '?1')} as prunable from requests
        where id > ?2 and id < ?3 order by id limit ?4`,
@@ -47,6 +52,7 @@ class SqlitePruner implements JobRunner<PruneBatch, Pruned> {
   }
 
   run({ settledBeforeMs, untilId, afterId, rowsMax }: PruneBatch): Pruned {
+    this.#requireSameFiles(NotSent)
     const page = this.#page.all(settledBeforeMs, afterId, untilId, rowsMax)
     const old = page.filter((row) => row['prunable'] === 1).map((row) => String(row['id']))
     const rolled = this.#rolled.all(JSON.stringify(daysOf(old)))
@@ -76,8 +82,5 @@ class SqlitePruner implements JobRunner<PruneBatch, Pruned> {
   }
 }
 
-serveThread((startWith) => {
-  // The pruner that started this thread reports the failure.
-  const connection = openSqliteConnection(startWith as SqliteConnectionInput)
-  return new SqlitePruner(connection)
-})
+// The pruner that started this thread reports the failure.
+serveThread((startWith) => new SqlitePruner(startWith as SqliteConnectionInput))

@@ -109,7 +109,7 @@ export function sameFilesCheck(
       // Where the file system has no shared memory, there is no log.
       if (identity === NO_FILE || identityOf(path, Failure) === identity) continue
       throw new Failure(
-        `${path} is not the file that this server uses: it was removed or replaced. Stop the server with SIGTERM, which writes what it still has of it into the store, and start it again`,
+        `${path} is not the file that this server uses: it was removed or replaced. Run no other command, stop the server with SIGTERM, which writes what it still has of it into the store, and start it again`,
         { fault: 'moved' },
       )
     }
