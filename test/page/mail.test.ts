@@ -159,7 +159,7 @@ test('the first proof of an address ends the password set without one; later one
   const desk = await setUpOperator(world, ORIGIN)
   const browser = browserAt('203.0.113.7')
   await askForMail(browser)
-  expect((await box.mail(0)).text).toContain('ends all sessions and the password')
+  expect((await box.mail(0)).text).toContain('ends all sessions and removes the password')
   await browser.post('auth/link', { token: await linkIn(box, 0) })
   expect((await desk.get('me')).httpStatus).toBe(401)
   expect((await browserAt('203.0.113.8').post('auth/sign-in', ADA)).httpStatus).toBe(401)
