@@ -181,7 +181,7 @@ export const SETTINGS = {
   ),
   TOLLGATE_REQUESTS_PER_MINUTE: wholeNumber(
     { fallback: 300 },
-    'The most requests in a minute from one API key that has no limit of requests a minute itself.',
+    'The most requests in a minute from one API key without its own limit.',
   ),
   TOLLGATE_REQUESTS_PER_MINUTE_UNBACKED: wholeNumber(
     { fallback: 20 },

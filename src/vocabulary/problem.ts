@@ -97,7 +97,7 @@ export const PROBLEMS = {
   provider_rejected_request: row(400, 'client', 'final', { message: 'The provider refused the request.', meaning: 'The provider refused the request as invalid.', remedy: "Compare its fields with the model's `supported_parameters`." }),
   provider_forbidden: row(403, 'client', 'final', { message: 'The provider does not allow this request.', meaning: 'The provider does not allow this request for this model.', remedy: 'Change it, or use another model.' }),
   provider_not_found: row(404, 'client', 'final', { message: 'The provider does not offer this model for this request.', meaning: 'No provider offers this model for this request.', remedy: 'Use another model.' }),
-  provider_request_timeout: row(408, 'upstream', 'retry', { message: 'The provider gave up on the request.', meaning: 'The provider answered 408: the request took it too long.', remedy: 'Try again.' }),
+  provider_request_timeout: row(408, 'upstream', 'retry', { message: 'The provider gave up on the request.', meaning: 'The provider answered 408: the request took too long.', remedy: 'Try again.' }),
   provider_conflict: row(409, 'upstream', 'retry', { message: 'The provider reported a conflict.', meaning: 'The provider answered 409: the request conflicts with another one.', remedy: 'Try again.' }),
   provider_request_too_large: row(413, 'client', 'final', { message: 'The request is too large for the provider.', meaning: 'The request is too large for the provider.', remedy: 'Send a smaller request.' }),
   provider_unprocessable: row(422, 'client', 'final', { message: 'The provider could not process the request.', meaning: 'The provider understood the request and could not process it.', remedy: 'Change the request.' }),
