@@ -26,20 +26,33 @@ test('every recorded operation has words, not its name', () => {
   }
 })
 
+test('a change is told with the name that the thing had before it', () => {
+  const key = { ...ACTION, action: 'rotateKey', detail: { name: 'nightly evals' } }
+  expect(actionWords(key)).toBe('Key “nightly evals” rotated')
+  expect(changeWords(key)).toBe('')
+  const renamed = { ...ACTION, detail: { name: 'Helix' }, before: { name: 'Helix Lab' } }
+  expect(actionWords(renamed)).toBe('Account “Helix Lab” changed')
+  expect(changeWords(renamed)).toBe('Name Helix Lab → Helix')
+  const suspended = { ...ACTION, detail: { disabled: true }, before: { disabled: false } }
+  expect(actionWords(suspended)).toBe('Account suspended')
+  const invited = { ...ACTION, action: 'createInvitation', detail: { name: 'Ada' } }
+  expect(changeWords(invited)).toBe('Name Ada')
+})
+
 test('a change says what its fields were before, and leaves out what stayed', () => {
   const detail = { fee_basis_points: 250, name: 'Helix Lab', email: null }
   const before = { fee_basis_points: null, name: 'Helix Lab', email: 'a@b.example' }
   expect(changeWords({ ...ACTION, detail, before })).toBe(
     'Email a@b.example → none · Fee that of the model → 2.5%',
   )
-  expect(changeWords({ ...ACTION, detail })).toBe('Name Helix Lab · Fee 2.5%')
+  expect(changeWords({ ...ACTION, detail })).toBe('Fee 2.5%')
 })
 
 test('credit says the balance before and after it, and a settled request its charge', () => {
   const credit = { ...ACTION, action: 'addCredit', amount: -2_500_000 }
   expect(
     changeWords({ ...credit, detail: { purse: 'backed' }, before: { balance: 1_000_000 } }),
-  ).toBe('Kind paid credit · Balance $1.00 → −\u2060$1.50')
+  ).toBe('Paid credit · Balance $1.00 → −\u2060$1.50')
   const settled = { ...ACTION, action: 'settleRequest', amount: 18_530 }
   const before = { state: 'unresolved', charge: 0 }
   expect(changeWords({ ...settled, before })).toBe('Charge $0.00 → $0.0185')

@@ -15,20 +15,41 @@ interface Words {
   /** The name of the operation. */
   readonly kind: string
   /** What one such change did, where its fields say more. */
-  readonly of?: (action: Pick<OperatorAction, 'amount' | 'detail'>) => string
+  readonly of?: (action: Change) => string
+  /** Whether `of` says the name of what was changed. Default false. */
+  readonly saysName?: boolean
 }
 
-const named = (kind: string): Words => ({ kind })
+type Change = Pick<OperatorAction, 'amount' | 'detail' | 'before'>
 
-/** By position: what a change of something is called, and it where it is refused and accepted again. */
-function changed(kind: string, refused: string, accepted: string): Words {
+const only = (kind: string): Words => ({ kind })
+
+/** By position: a kind of thing that has a name, and what was done to one: 'Key “laptop” created'. */
+function done(noun: string, verb: string): Words {
   return {
-    kind,
-    of({ detail: { disabled } }) {
-      if (disabled === undefined) return kind
-      return disabled === true ? refused : accepted
-    },
+    kind: `${noun} ${verb}`,
+    of: (action) => `${noun} ${quotedName(action)}${verb}`,
+    saysName: true,
   }
+}
+
+/** As `done`. By position, too: what it is called if the change refuses it, or accepts it again. */
+function changed(noun: string, refused: string, accepted: string): Words {
+  return {
+    kind: `${noun} changed`,
+    of(action) {
+      const { disabled } = action.detail
+      const verb = disabled === undefined ? 'changed' : disabled === true ? refused : accepted
+      return `${noun} ${quotedName(action)}${verb}`
+    },
+    saysName: true,
+  }
+}
+
+/** The name that a thing had before the change, in quotation marks; empty: the change recorded none. */
+function quotedName({ detail, before }: Change): string {
+  const name = before?.['name'] ?? detail['name']
+  return typeof name === 'string' && name !== '' ? `“${name}” ` : ''
 }
 
 // Total: a new operation without words does not compile.
@@ -37,45 +58,45 @@ const WORDS: Readonly<Record<RecordedOperation, Words>> = {
     kind: 'Credit added or removed',
     of: ({ amount }) => ((amount ?? 0) < 0 ? 'Credit removed' : 'Credit added'),
   },
-  changeAccount: changed('Account changed', 'Account suspended', 'Account resumed'),
-  changeKey: changed('Key changed', 'Key disabled', 'Key enabled'),
-  changeMember: named('Role changed'),
-  changeWebhook: changed('Webhook changed', 'Webhook disabled', 'Webhook enabled'),
-  checkSale: named('Sale of credit checked'),
-  createAccount: named('Account created'),
-  createAdminToken: named('Admin token created'),
-  createCode: named('Credit code created'),
-  createInvitation: named('Invitation link created'),
-  createKey: named('Key created'),
-  createOwnAccount: named('Own account created'),
-  createPurchase: named('Purchase started'),
-  createResetLink: named('Password link created'),
-  createWebhook: named('Webhook created'),
-  creditPurchase: named('Purchase approved'),
-  deleteKey: named('Key deleted'),
-  deleteWebhook: named('Webhook deleted'),
-  dismissPurchase: named('Purchase dismissed'),
-  inviteMember: named('Member invited'),
-  leaveAccount: named('Account left'),
-  playground: named('Playground used'),
-  redeemCode: named('Credit code redeemed'),
+  changeAccount: changed('Account', 'suspended', 'resumed'),
+  changeKey: changed('Key', 'disabled', 'enabled'),
+  changeMember: only('Role changed'),
+  changeWebhook: changed('Webhook', 'disabled', 'enabled'),
+  checkSale: only('Sale of credit checked'),
+  createAccount: done('Account', 'created'),
+  createAdminToken: done('Admin token', 'created'),
+  createCode: only('Credit code created'),
+  createInvitation: only('Invitation link created'),
+  createKey: done('Key', 'created'),
+  createOwnAccount: only('Own account created'),
+  createPurchase: only('Purchase started'),
+  createResetLink: only('Password link created'),
+  createWebhook: only('Webhook created'),
+  creditPurchase: only('Purchase approved'),
+  deleteKey: done('Key', 'deleted'),
+  deleteWebhook: only('Webhook deleted'),
+  dismissPurchase: only('Purchase dismissed'),
+  inviteMember: only('Member invited'),
+  leaveAccount: only('Account left'),
+  playground: only('Playground used'),
+  redeemCode: only('Credit code redeemed'),
   refreshCatalog: {
     kind: 'Catalog refresh',
     of: ({ detail }) => REFRESH_WORDS[String(detail['outcome'])] ?? 'Catalog refresh requested',
   },
-  removeMember: named('Member removed'),
-  removeUser: named('User removed'),
-  revokeAdminToken: named('Admin token revoked'),
-  revokeCode: named('Credit code revoked'),
-  rotateKey: named('Key rotated'),
+  removeMember: only('Member removed'),
+  removeUser: only('User removed'),
+  revokeAdminToken: done('Admin token', 'revoked'),
+  revokeCode: only('Credit code revoked'),
+  rotateKey: done('Key', 'rotated'),
   setMaintenance: {
     kind: 'Maintenance turned on or off',
     of: ({ detail }) =>
       detail['enabled'] === true ? 'Maintenance turned on' : 'Maintenance turned off',
   },
-  settleRequest: named('Request settled'),
-  testWebhook: named('Test message sent'),
-  withdrawInvitation: named('Invitation withdrawn'),
+  settleRequest: only('Request settled'),
+  testWebhook: only('Test message sent'),
+  withdrawInvitation: only('Invitation withdrawn'),
 }
 
 const REFRESH_WORDS: Readonly<Record<string, string>> = {
@@ -96,8 +117,12 @@ export function actorWords({ user_name, token_id, token_name }: OperatorAction):
 
 /** The change in words. A name of an older or newer release that has none is shown as it is. */
 export function actionWords(action: OperatorAction): string {
-  const words = isRecorded(action.action) ? WORDS[action.action] : named(action.action)
-  return words.of?.(action) ?? words.kind
+  const { kind, of } = wordsOf(action)
+  return of?.(action) ?? kind
+}
+
+function wordsOf({ action }: Pick<OperatorAction, 'action'>): Words {
+  return isRecorded(action) ? WORDS[action] : only(action)
 }
 
 function isRecorded(name: string): name is RecordedOperation {
@@ -128,7 +153,7 @@ const FIELDS: Readonly<Record<string, Field>> = {
     show: (value) => percentOf(Number(value)),
     none: 'that of the model',
   },
-  purse: { word: 'Kind', show: (value) => (value === 'backed' ? 'paid credit' : 'free credit') },
+  purse: { word: '', show: (value) => (value === 'backed' ? 'Paid credit' : 'Free credit') },
   reference: { word: 'Reference' },
   role: { word: 'Role' },
   note: { word: 'Note' },
@@ -157,15 +182,21 @@ function asBilling(value: Value): string {
   return Object.values(Object(lines)).filter(Boolean).join(', ')
 }
 
-/** The changes of an action, with old and new values: "Fee 5% → 2.5% · Email none → a@b.example". */
-export function changeWords({ action, amount, detail, before }: OperatorAction): string {
+/**
+ * The changes of an action, with old and new values: "Fee 5% → 2.5% · Email none → a@b.example". A name that did not change
+ * is left out where {@link actionWords} says it.
+ */
+export function changeWords(action: OperatorAction): string {
+  const { amount, detail, before } = action
+  const saysName = wordsOf(action).saysName === true
   const changes = Object.entries(FIELDS).flatMap(([field, shown]) => {
     const value = detail[field]
     if (value === undefined || (value === null && before === null)) return []
+    if (field === 'name' && saysName && before?.['name'] === undefined) return []
     const show = isRecordedMoney(field) ? asMoney : String
     return fieldWords({ show, ...shown }, { value, old: before?.[field] })
   })
-  return [...changes, ...amountWords({ action, amount, detail, before })].join(' · ')
+  return [...changes, ...amountWords({ amount, before })].join(' · ')
 }
 
 function fieldWords(
@@ -175,14 +206,14 @@ function fieldWords(
   if (value === undefined || value === old) return []
   const text = (one: Value | undefined) => (one == null ? none : show(one))
   if (old !== undefined) return [`${word} ${text(old)} → ${text(value)}`]
-  return value === null ? [] : [`${word} ${text(value)}`]
+  return value === null ? [] : [`${word} ${text(value)}`.trim()]
 }
 
 /** The balance before and after credit was added, and the charge before and after a request was settled. */
 function amountWords({
   amount,
   before,
-}: Pick<OperatorAction, 'action' | 'amount' | 'detail' | 'before'>): readonly string[] {
+}: Pick<OperatorAction, 'amount' | 'before'>): readonly string[] {
   const balance = before?.['balance']
   const charge = before?.['charge']
   if (amount === null) return []
