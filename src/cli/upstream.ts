@@ -19,7 +19,7 @@ both, and \`tollgate upstream check\` asks each upstream.`,
   show: show(listShape(upstreamShape), ({ data: upstreams }) => ({
     out:
       upstreams.length === 0
-        ? 'The built-in simulator answers. Configure an upstream to use real models.'
+        ? 'The built-in simulator answers. For real models, set UPSTREAM_BASE_URL and\nUPSTREAM_API_KEY in .env and restart tollgate: see docs/upstreams.md.'
         : table(
             [
               ...['UPSTREAM', 'DIALECT', 'STATE', 'MODELS', 'REQUESTS', 'FAILED'],

@@ -79,7 +79,7 @@ test('the built-in simulator is no upstream, on the command line neither', async
   await line.run('account', 'create', 'one')
   expect(await line.run('upstream', 'list')).toEqual({
     exitCode: 0,
-    out: 'The built-in simulator answers. Configure an upstream to use real models.\n',
+    out: 'The built-in simulator answers. For real models, set UPSTREAM_BASE_URL and\nUPSTREAM_API_KEY in .env and restart tollgate: see docs/upstreams.md.\n',
     notes: '',
   })
 })

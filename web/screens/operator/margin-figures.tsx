@@ -81,7 +81,7 @@ function figuresOf(now: MarginTotals, before: MarginTotals | null): readonly Fig
       title: 'Failed',
       value: percent(now.failed, now.requests),
       note:
-        before === null
+        before === null || before.requests === 0
           ? `${count(now.failed)} of ${count(now.requests)}`
           : `${count(now.failed)}, was ${percent(before.failed, before.requests)}`,
     },

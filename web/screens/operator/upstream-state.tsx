@@ -42,7 +42,10 @@ export function FirstByteCell({ ms }: { readonly ms: number | null }) {
 export function NoUpstreams() {
   return (
     <Empty title="The built-in simulator answers.">
-      <p>Configure an upstream to use real models.</p>
+      <p>
+        For real models, set <code>UPSTREAM_BASE_URL</code> and <code>UPSTREAM_API_KEY</code> in{' '}
+        <code>.env</code> and restart tollgate: see <code>docs/upstreams.md</code>.
+      </p>
     </Empty>
   )
 }
