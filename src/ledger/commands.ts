@@ -290,10 +290,10 @@ const ROWS = {
       keySubject(work, { id, detail: { grace_seconds: Math.round(graceMs / 1_000) } }),
   }),
   /**
-   * Deletes a key by its id: it authenticates no request and is in no list; its requests stay. False if there
-   * is no such key, or it was deleted before.
+   * Deletes a key by its id: it authenticates no request and is in no list; its requests stay. False if it was deleted
+   * before; null if there is no such key.
    */
-  deleteApiKey: recorded<string, boolean>({
+  deleteApiKey: recorded<string, boolean | null>({
     rows: ({ apiKeyIds }, apiKeyId) => void apiKeyIds.add(apiKeyId),
     rule: (work, apiKeyId, { nowMs }) => deleteApiKey(work, apiKeyId, nowMs),
     isRunAgain: true,

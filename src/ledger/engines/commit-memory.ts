@@ -79,7 +79,7 @@ export class CommitMemory {
     for (const [place, command] of commands.entries()) {
       const verdict = verdicts[place]
       if (witnessOf(command, verdict) !== null) return null
-      isKept ||= isRunAgain(command) || this.#isUnknownRepeat(command, verdict)
+      isKept ||= isKeptWhole(command, verdict) || this.#isUnknownRepeat(command, verdict)
     }
     // Each try has its own number: a failed try may be in the store.
     return isKept ? ++this.#marks : null
@@ -96,7 +96,7 @@ export class CommitMemory {
       witness ??= own
       const isRequest = own !== null || this.#isUnknownRepeat(command, verdict)
       const line = isRequest ? this.#keepRequest(command, { verdict, nowMs }) : null
-      if (line === null && !isRequest && !isRunAgain(command)) continue
+      if (line === null && !isRequest && !isKeptWhole(command, verdict)) continue
       lines.push(line ?? '')
       if (line === null) others = [...others, keptCommand(command, verdict)]
     }
@@ -201,6 +201,41 @@ function unpacked({ text, others, nowMs }: KeptBatch): LostBatch {
       return other === undefined ? [] : [other]
     })
   return { commands, nowMs }
+}
+
+/** Whether a command is run again as it was given. By position: command, verdict. */
+function isKeptWhole(command: LedgerCommand, verdict: LedgerVerdict | undefined): boolean {
+  // A command that was refused has left nothing to lose.
+  return isRunAgain(command) && isDone(command, verdict)
+}
+
+/** Verdicts that say that a row of a command is not there. */
+const OF_LOST_ROWS: ReadonlySet<string> = new Set(['noOwner', 'unknownAccount', 'unknownRequest'])
+
+/**
+ * Whether the store has what a command is for, by this command or an earlier one. False where its rows are not there: if
+ * they were lost, another gateway may still have to book them again. By position: command, verdict.
+ */
+export function isDone(command: LedgerCommand, verdict: LedgerVerdict | undefined): boolean {
+  if (verdict === null || verdict === undefined) return false
+  if (typeof verdict !== 'object' || !('kind' in verdict)) return true
+  const { kind } = verdict
+  switch (command.kind) {
+    case 'redeemCode':
+      return kind === 'redeemed' || kind === 'exists'
+    case 'dismissPurchase':
+      return 'purchase' in verdict && verdict.purchase.state === 'dismissed'
+    case 'postPurchase':
+      // An approval takes effect once the purchase is held again.
+      return command.input.hadReceiptNumber === undefined
+        ? !OF_LOST_ROWS.has(kind)
+        : 'purchase' in verdict && verdict.purchase.state === 'credited'
+    case 'correct':
+      // Its request has yet to end again.
+      return kind !== 'unknownRequest' && !('state' in verdict && verdict.state === 'open')
+    default:
+      return !OF_LOST_ROWS.has(kind)
+  }
 }
 
 function isOpened(verdict: LedgerVerdict | undefined): verdict is OpenedHold['grant'] {

@@ -30,7 +30,7 @@ import { periodCountValues, readPeriodCount } from './period-count.ts'
 import { load, Repeated, save, settleUnread, type UnreadStanding } from './postgres-rows.ts'
 import { STATEMENTS } from './postgres-statements.ts'
 import { PostgresWriter, type Reply, StatementFailed } from './postgres-writer.ts'
-import { findLost, type Rebooking, type StoreGap } from './went-back.ts'
+import { dropLostActors, findLost, type Rebooking, type StoreGap } from './went-back.ts'
 
 interface PostgresEngineInput extends PostgresWriterInput {
   readonly limits: LedgerLimits
@@ -170,22 +170,18 @@ export class PostgresEngine implements LedgerEngine {
   /** Checks whether a newly connected server has the commits that were confirmed to this gateway. */
   async #compare(writer: PostgresWriter): Promise<void> {
     const { wentBack } = this.#input
-    if (this.#memory === null || wentBack === undefined) return
-    try {
-      const lost = await findLost(writer, { memory: this.#memory, ...wentBack })
-      if (lost === null) return
-      if (this.#rebooking === null) this.#rebookingSinceMs = performance.now()
-      else lost.goOnWith(this.#rebooking)
-      this.#rebooking = lost
-    } catch (error) {
-      writer.drop()
-      const failure = failureOf(error, writer)
-      throw new NotSent(failure.message, { cause: error, fault: storeFaultOf(failure) })
-    }
+    const memory = this.#memory
+    if (memory === null || wentBack === undefined) return
+    const lost = await aheadOfCommits(writer, findLost(writer, { memory, ...wentBack }))
+    if (lost === null) return
+    if (this.#rebooking === null) this.#rebookingSinceMs = performance.now()
+    else lost.goOnWith(this.#rebooking)
+    this.#rebooking = lost
   }
 
   /** Runs the lost commands again, before anything else. A command that the store refuses is tried for a minute. */
   async #bookAgain(writer: PostgresWriter, rebooking: Rebooking): Promise<void> {
+    await aheadOfCommits(writer, dropLostActors(writer, rebooking))
     for (;;) {
       const commands = rebooking.next(REBOOKED_AT_ONCE)
       if (commands.length === 0) break
@@ -270,6 +266,20 @@ export class PostgresEngine implements LedgerEngine {
     const { wentBack } = this.#input
     if (mark === null || wentBack === undefined) return []
     return [writer.run(STATEMENTS.mark_commit, [wentBack.instanceId, mark])]
+  }
+}
+
+/** The answer to a question before a commit. If there is none, the connection is dropped, and nothing was sent. */
+async function aheadOfCommits<Answer>(
+  writer: PostgresWriter,
+  answer: Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await answer
+  } catch (error) {
+    writer.drop()
+    const failure = failureOf(error, writer)
+    throw new NotSent(failure.message, { cause: error, fault: storeFaultOf(failure) })
   }
 }
 

@@ -79,6 +79,9 @@ export const STATEMENTS = planned({
   read_witnesses: `select id, case when state <> 'open' and swept = 0 then 1 else 0 end as has_ended
     from requests where id = any($1::text[])
     union all select id, 0 from holds where id = any($1::text[])`,
+  /** $1: ids of users and admin tokens. Reads which exist. */
+  read_actors: `select id from users where id = any($1::text[])
+    union all select id from admin_tokens where id = any($1::text[])`,
   /** $1: an instance. Reads how many of its commits have a mark. */
   read_commit_mark: 'select commits from commit_marks where instance_id = $1',
   /** $1: an instance; $2: the number of its commit. Writes the mark of a batch that no request can show. */

@@ -2,7 +2,8 @@ import { type Micros, micros, ZERO_MICROS } from '../../vocabulary/money.ts'
 import { knowingNumbers } from '../apply-command.ts'
 import type { LedgerCommand, LedgerVerdict } from '../commands.ts'
 import type { RebookInput } from '../rules/rebook.ts'
-import type { CommitMemory, LostBatch, Witness } from './commit-memory.ts'
+import { type CommitMemory, isDone, type LostBatch, type Witness } from './commit-memory.ts'
+import { actorsOf, withKnownActors } from './lost-actors.ts'
 import { STATEMENTS } from './postgres-statements.ts'
 import type { PostgresWriter } from './postgres-writer.ts'
 
@@ -60,6 +61,21 @@ export class Rebooking {
   /** The time of a command that is booked again: expired credit was still valid then. A request ends now. */
   timeOf(command: LedgerCommand): number | null {
     return this.#times.get(command) ?? null
+  }
+
+  /** The users and admin tokens that the waiting commands name. */
+  actorIds(): readonly string[] {
+    return [...new Set(this.#waiting.flatMap(actorsOf))]
+  }
+
+  /** Leaves the users and admin tokens out of the waiting commands that the store has lost too. */
+  keepActors(known: ReadonlySet<string>): void {
+    this.#waiting = this.#waiting.map((command) => {
+      const kept = withKnownActors(command, known)
+      const atMs = this.#times.get(command)
+      if (atMs !== undefined) this.#times.set(kept, atMs)
+      return kept
+    })
   }
 
   /** Records that these commands were committed, with these verdicts. */
@@ -132,23 +148,11 @@ function merged(commands: readonly LedgerCommand[]): LedgerCommand[] {
   })
 }
 
-/** Verdicts that mean that another gateway must first book the subject of the command. */
-const OF_ANOTHERS_ROWS: ReadonlySet<string> = new Set([
-  'noOwner',
-  'unknownAccount',
-  'unknownRequest',
-])
-
 /** By position: a command that was run again, and its verdict. */
 function isBooked(command: LedgerCommand, verdict: LedgerVerdict | undefined): boolean {
   // A hold whose answer was lost is released. If the store has lost the hold too, there is nothing to release.
   if (command.kind === 'settle' && command.input.resolution.kind === 'released') return true
-  if (verdict === null || verdict === undefined) return false
-  if (typeof verdict !== 'object' || !('kind' in verdict)) return true
-  // Another gateway has yet to book its end: an operator settled a request that had one.
-  if (command.kind === 'correct' && 'state' in verdict && verdict.state === 'open') return false
-  const { kind } = verdict
-  return !OF_ANOTHERS_ROWS.has(kind) && command.kind !== 'openHold'
+  return command.kind !== 'openHold' && isDone(command, verdict)
 }
 
 /**
@@ -196,4 +200,12 @@ async function areThere(
     const hasEnded = requests.get(witness.requestId)
     return witness.kind === 'opened' ? hasEnded !== undefined : hasEnded === 1
   })
+}
+
+/** Leaves out of the waiting commands what the store has lost and no gateway books again: users and admin tokens. */
+export async function dropLostActors(writer: PostgresWriter, rebooking: Rebooking): Promise<void> {
+  const actorIds = rebooking.actorIds()
+  if (actorIds.length === 0) return
+  const [found] = await writer.replies(() => [writer.run(STATEMENTS.read_actors, [actorIds])])
+  rebooking.keepActors(new Set(found.rows.map((row) => String(row['id']))))
 }

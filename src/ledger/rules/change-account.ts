@@ -113,10 +113,11 @@ export function rotateApiKey(
   })
 }
 
-/** Deletes a key. False if there is no such key, or it was deleted before. */
-export function deleteApiKey(work: UnitOfWork, apiKeyId: string, nowMs: number): boolean {
+/** Deletes a key. False if it was deleted before; null if there is no such key. */
+export function deleteApiKey(work: UnitOfWork, apiKeyId: string, nowMs: number): boolean | null {
   const apiKey = work.apiKeys.get(apiKeyId)
-  if (apiKey === undefined || apiKey.deletedAtMs !== null) return false
+  if (apiKey === undefined) return null
+  if (apiKey.deletedAtMs !== null) return false
   work.apiKeys.write({ ...apiKey, deletedAtMs: nowMs })
   return true
 }

@@ -1,0 +1,156 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { ADMIN_TOKENS, USERS } from '../../store/people-tables.ts'
+import { type SeveringProxy, startSeveringProxy } from '../../store/testing/severing-proxy.ts'
+import { micros } from '../../vocabulary/money.ts'
+import { listOperatorActions } from '../operator-actions.ts'
+import { connected } from '../testing/connected.ts'
+import { paidLook } from '../testing/paid-look.ts'
+import { RewoundBench } from '../testing/rewound-bench.ts'
+import type { BatchedLedger } from './batched-ledger.ts'
+
+/** Lost commands that need rows which were lost with them: of another gateway, or of no ledger. */
+
+let world: RewoundBench
+
+beforeEach(async () => {
+  world = await RewoundBench.open()
+})
+afterEach(async () => {
+  await world.bench.audit()
+  await world.close()
+})
+
+test('an account whose owner is lost too is there again with its key and its credit, and so is what a lost operator and a lost token did', async () => {
+  await world.keep()
+  const { db } = world.bench.store
+  const times = { createdAtMs: 0, updatedAtMs: 0 }
+  const ada = { ...USERS.start, id: 'user_ada', name: 'Ada', email: 'ada@example.org', ...times }
+  await db.insertInto('users').values(USERS.record(ada)).execute()
+  const shop = { ...ADMIN_TOKENS.start, id: 'atok_shop', name: 'shop', createdAtMs: 0 }
+  const secret = { tokenHash: 'hash', displayPrefix: 'adm', scopes: 'everything' }
+  await db
+    .insertInto('admin_tokens')
+    .values(ADMIN_TOKENS.record({ ...shop, ...secret }))
+    .execute()
+
+  await world.ledger.createAccount({ id: 'A', name: 'Ada', ownerId: 'user_ada' })
+  await world.ledger.addApiKey(
+    { id: 'K', accountId: 'A', name: 'key', keyHash: 'hash', displayPrefix: 'sk' },
+    { id: 'act_1', action: 'createKey', token: { id: 'atok_shop', name: 'shop' } },
+  )
+  await world.ledger.addCredit(
+    { accountId: 'A', purse: 'backed', reference: 'first', ...FIVE },
+    { id: 'act_2', action: 'addCredit', userId: 'user_ada' },
+  )
+  await world.goBack()
+
+  expect(world.gaps).toMatchObject([{ commits: 3, commands: 3, lost: 0 }])
+  expect(await world.bench.apiKey('K')).toMatchObject({ accountId: 'A' })
+  expect(await world.run('show A →')).toBe('show A → backed 5 held 0, free 0 held 0')
+  const { actions } = await listOperatorActions(db, { limit: 10 })
+  expect(actions).toMatchObject([
+    { id: 'act_2', userId: null, tokenId: null, tokenName: 'user_ada' },
+    { id: 'act_1', userId: null, tokenId: null, tokenName: 'shop' },
+  ])
+})
+
+test('an account whose owner is not lost has its owner again', async () => {
+  const { db } = world.bench.store
+  const times = { createdAtMs: 0, updatedAtMs: 0 }
+  const ada = { ...USERS.start, id: 'user_ada', name: 'Ada', email: 'ada@example.org', ...times }
+  await db.insertInto('users').values(USERS.record(ada)).execute()
+  await world.keep()
+  await world.ledger.createAccount({ id: 'A', name: 'Ada', ownerId: 'user_ada' })
+  await world.goBack()
+  expect(world.gaps).toMatchObject([{ commands: 1, lost: 0 }])
+  const members = await db.selectFrom('members').select(['account_id', 'user_id']).execute()
+  expect(members).toEqual([{ account_id: 'A', user_id: 'user_ada' }])
+})
+
+const FIVE = { amountMicros: micros(5), expiresAtMs: null }
+
+const CODE = { id: 'code_1', codeHash: 'hash', displaySuffix: 'abcd', ...FIVE }
+
+const KEY = { id: 'K', accountId: 'A', name: 'key', keyHash: 'hash', displayPrefix: 'sk' }
+
+const APPROVED = { ...heldLook(), approved: true }
+
+function heldLook() {
+  const look = paidLook('1')
+  if (look.fact.kind !== 'paid') throw new Error('a paid look is of a payment')
+  const judgment = { kind: 'hold', reason: 'doubt', worthMicros: micros(1_000) } as const
+  return { ...look, fact: { ...look.fact, judgment } }
+}
+
+interface Case {
+  readonly what: string
+  /** The command of the other gateway, which books it again later. */
+  readonly first: (ledger: BatchedLedger) => Promise<unknown>
+  readonly second: (ledger: BatchedLedger) => Promise<unknown>
+  /** What the store has after both. */
+  readonly shown: () => Promise<unknown>
+  readonly expected: unknown
+}
+
+const CASES: readonly Case[] = [
+  {
+    what: 'the credit of a redeemed code',
+    first: (ledger) => ledger.addCreditCode(CODE),
+    second: (ledger) => ledger.redeemCode({ accountId: 'A', codeHash: 'hash' }),
+    shown: async () => (await world.bench.account('A')).backedBalanceMicros,
+    expected: 5,
+  },
+  {
+    what: 'the deletion of a key',
+    first: (ledger) => ledger.addApiKey(KEY),
+    second: (ledger) => ledger.deleteApiKey('K'),
+    shown: async () => (await world.bench.apiKey('K')).deletedAtMs,
+    expected: 0,
+  },
+  {
+    what: 'the dismissal of a purchase',
+    first: (ledger) => ledger.postPurchase(heldLook()),
+    second: (ledger) => ledger.dismissPurchase({ purchaseId: 'pur_1', note: 'paid back' }),
+    shown: async () => (await world.bench.purchase('play:1'))?.state,
+    expected: 'dismissed',
+  },
+  {
+    what: 'the approval of a purchase',
+    first: (ledger) => ledger.postPurchase(heldLook()),
+    second: (ledger) => ledger.postPurchase(APPROVED),
+    shown: async () => (await world.bench.purchase('play:1'))?.state,
+    expected: 'credited',
+  },
+]
+
+test.each(CASES)(
+  '$what is there again, also where another gateway books first what it is about',
+  async ({ first, second, shown, expected }) => {
+    await world.run('account A')
+    await world.keep()
+    const way: SeveringProxy = await startSeveringProxy(world.url)
+    const other = world.beside({ url: way.url, instanceId: 'J' })
+    await first(other)
+    await connected(world.ledger)
+    await second(world.ledger)
+    expect(await shown()).toBe(expected)
+    way.shut()
+    await world.goBack()
+    way.open()
+    await connected(other)
+    expect(await world.told.promise).toMatchObject({ commits: 1, commands: 1, lost: 0 })
+    expect(await shown()).toBe(expected)
+    await other.close()
+    await way.close()
+  },
+)
+
+test('a command that was refused is not run again, and nothing of it counts as lost', async () => {
+  await world.run('account A')
+  await world.keep()
+  await world.ledger.redeemCode({ accountId: 'A', codeHash: 'mistyped' })
+  await world.ledger.deleteApiKey('unknown')
+  await world.run('credit A backed 5 first')
+  await world.goBack()
+  expect(world.gaps).toMatchObject([{ commits: 1, commands: 1, lost: 0 }])
+})
