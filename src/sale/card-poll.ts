@@ -38,6 +38,8 @@ export class CardPoll {
   readonly #passes: Passes
   /** Reports that a look has followed, with their positions. */
   readonly #followed = new Map<string, number>()
+  /** The position that this process has stored last; null: none. */
+  #storedPosition: number | null = null
   /** When each open purchase was last looked at. */
   readonly #lookedAtMs = new Map<string, number>()
   #isPassing = false
@@ -92,10 +94,12 @@ export class CardPoll {
     const { db, method, clock } = this.#input
     const { name } = method.provider
     const cursor = await readCursor(db, name)
+    // The store went back, as where a backup was restored: it may have lost what followed the reports since.
+    if (Number(cursor?.position ?? 0) < (this.#storedPosition ?? 0)) this.#followed.clear()
     const lookedAtMs = clock.nowMs()
     const position = (await this.#followFrom(cursor)) ?? cursor?.position ?? '0'
     const to: SaleCursorRow = { source: name, position, blockHash: null, lookedAtMs }
-    await moveCursor(db, { from: cursor, to })
+    if (await moveCursor(db, { from: cursor, to })) this.#storedPosition = Number(position)
   }
 
   /** Returns the position up to which each report was followed; null: there was none. */

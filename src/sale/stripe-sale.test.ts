@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { PaymentUnavailable } from './card/provider.ts'
 import { checkCards } from './check-payments.ts'
-import { readCursor } from './cursors.ts'
+import { moveCursor, readCursor } from './cursors.ts'
 import { CardBench, CREDIT, MINUTE_MS } from './testing/card-bench.ts'
 import type { StripeServer } from './testing/stripe-server.ts'
 
@@ -242,6 +242,17 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await bench.balance()).toBe(CREDIT / 2)
   })
 
+  test('a payment of a price in dollars whose charge is in euros is one in euros: no approval adds credit for it', async () => {
+    const { begin, pass, sale } = bench.gateway()
+    const source = await begin()
+    stripe.pay(source, { currency: 'eur' })
+    await pass()
+    expect(await sale.approve(source, null)).toMatchObject({ isChanged: false })
+    const paid = { paidCurrency: 'eur', paidUnits: 1_000n }
+    expect(await bench.purchase(source)).toMatchObject({ state: 'held', paid })
+    expect(await bench.balance()).toBe(0)
+  })
+
   test('while Stripe is away nothing moves, and all is found when it is back', async () => {
     const { begin, pass } = bench.gateway()
     const source = await begin()
@@ -347,6 +358,23 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     })
     expect(await sale.approve(source, null)).toMatchObject({ isChanged: true })
     expect(await bench.balance()).toBe(CREDIT)
+  })
+
+  test('a payment that the store has lost is found again by the gateway that had found it before', async () => {
+    const { db } = bench.store.store
+    const { begin, pass } = bench.gateway()
+    const source = await begin()
+    await pass()
+    const before = await readCursor(db, 'stripe')
+    if (before === null) throw new Error('no look was noted')
+    stripe.pay(source, { amount_captured: 500 })
+    await pass()
+    expect(await bench.stateOf(source)).toBe('held')
+    await db.deleteFrom('purchases').execute()
+    const after = await readCursor(db, 'stripe')
+    expect(await moveCursor(db, { from: after, to: before })).toBe(true)
+    await pass()
+    expect(await bench.stateOf(source)).toBe('held')
   })
 
   test('a payment of an account that a restored backup does not know is reported, once', async () => {

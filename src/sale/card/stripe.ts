@@ -141,7 +141,8 @@ export class StripeCard implements CardProvider {
     return {
       kind: 'paid',
       paid: {
-        currency: checkout.currency ?? '',
+        // Of the charge, whose units these are: its currency may be another one than that of the price.
+        currency: charge?.currency ?? checkout.currency ?? '',
         units: BigInt(charge?.amount_captured ?? 0),
       },
       taxUnits: BigInt(checkout.total_details?.amount_tax ?? 0),
