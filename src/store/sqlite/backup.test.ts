@@ -2,7 +2,8 @@ import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { WrongPlace, writeNewFile } from './backup.ts'
+import { openStore } from '../open-store.ts'
+import { copyAside, WrongPlace, writeNewFile } from './backup.ts'
 
 let folder: string
 let file: string
@@ -56,6 +57,13 @@ test('a file that could not be written leaves no part of it', async () => {
   })
   await expect(failing).rejects.toThrow('the disk is full')
   expect(readdirSync(folder)).toEqual([])
+})
+
+test('a copy before a migration that could not be made leaves no part of it, which would look like a whole one', async () => {
+  const store = await openStore({ url: `sqlite:${file}` })
+  await store.close()
+  await expect(copyAside(store.db, file, 26)).rejects.toThrow()
+  expect(readdirSync(folder).filter((name) => name.includes('before'))).toEqual([])
 })
 
 test('only its owner may read the file, also while it is written', async () => {

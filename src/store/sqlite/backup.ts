@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, existsSync, openSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { type Kysely, sql } from 'kysely'
@@ -23,7 +23,7 @@ export async function backupStore(
 
 /**
  * Copies a SQLite store before it is migrated to `<file>.before-<next version>`, or to the next free name if
- * there is an earlier copy. Only its owner may read the copy. Returns its path.
+ * there is an earlier copy. Only its owner may read the copy, which has its name once it is whole. Returns its path.
  */
 export async function copyAside(
   db: Kysely<Tables>,
@@ -31,8 +31,7 @@ export async function copyAside(
   version: number,
 ): Promise<string> {
   const copy = freeName(`${file}.before-${version + 1}`)
-  closeSync(openSync(copy, 'wx', 0o600))
-  await sql`vacuum into ${copy}`.execute(db)
+  await backupStore(db, { file: copy })
   return copy
 }
 

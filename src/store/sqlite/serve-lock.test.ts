@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -31,6 +31,22 @@ test('stores side by side are served side by side', () => {
   const lock = acquireServeLock(file)
   acquireServeLock(join(folder, 'other.db')).release()
   lock.release()
+})
+
+test.each([
+  ['that exists', true],
+  ['that the first server is about to make', false],
+])('a store %s is served once, whichever symbolic link leads to it', async (_, exists) => {
+  if (exists) await writeFile(file, '')
+  const link = join(folder, 'elsewhere', 'link.db')
+  await mkdir(join(folder, 'elsewhere'))
+  await symlink('../store.db', link)
+  const lock = acquireServeLock(link)
+  await writeFile(file, '')
+  expect(() => acquireServeLock(file)).toThrow(ServeLockHeld)
+  expect(() => acquireServeLock(link)).toThrow(ServeLockHeld)
+  lock.release()
+  acquireServeLock(file).release()
 })
 
 test('the lock of another process holds, and is free once that was killed', async () => {

@@ -1,5 +1,5 @@
-import { mkdirSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { mkdirSync, readlinkSync, realpathSync, statSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isBusy, NotSent, type StoreUnavailable } from '../store-failure.ts'
 
@@ -100,7 +100,8 @@ export function sameFilesCheck(
 ): ReturnType<typeof samePlaceCheck> {
   const requireSamePlace = samePlaceCheck(input)
   if (input.readOnly === true) return requireSamePlace
-  const opened = BESIDE.map((end) => input.file + end).map(
+  const linked = behindLinks(input.file)
+  const opened = BESIDE.map((end) => linked + end).map(
     (path) => [path, identityOf(path, NotSent)] as const,
   )
   return (Failure) => {
@@ -144,6 +145,28 @@ export function checkpointAndClose(connection: DatabaseSync): void {
   }
 }
 
+/** The path of a file behind symbolic links, beside which SQLite makes its log. The file need not exist. */
+function behindLinks(file: string): string {
+  try {
+    return realpathSync(file)
+  } catch (error) {
+    // Links that lead in a circle: SQLite refuses them.
+    if (Object(error).code === 'ELOOP') return file
+    const target = targetOf(file)
+    if (target !== null) return behindLinks(target)
+    return dirname(file) === file ? file : join(behindLinks(dirname(file)), basename(file))
+  }
+}
+
+/** Where a symbolic link leads, to a file or to nothing; null: the path is none. */
+function targetOf(file: string): string | null {
+  try {
+    return resolve(dirname(file), readlinkSync(file))
+  } catch {
+    return null
+  }
+}
+
 /** Another process serves from this store. */
 export class ServeLockHeld extends Error {
   override readonly name = 'ServeLockHeld'
@@ -158,12 +181,12 @@ export interface ServeLock {
 const held = new Set<DatabaseSync>()
 
 /**
- * Takes the lock file beside a SQLite store, `<file>.lock`, which one serving process can have at a time. The
- * lock is an open exclusive transaction on a separate SQLite file, because Node has no other file lock; the
+ * Takes the lock file beside a SQLite store, `<file>.lock`, which one serving process can have at a time, whichever
+ * symbolic link led to the store. The lock is an open exclusive transaction on a separate SQLite file, because Node has no other file lock; the
  * system frees it however the process ends. Throws `ServeLockHeld`.
  */
 export function acquireServeLock(file: string): ServeLock {
-  const lockFile = `${file}.lock`
+  const lockFile = `${behindLinks(file)}.lock`
   mkdirSync(dirname(lockFile), { recursive: true })
   const connection = new DatabaseSync(lockFile, { timeout: 0 })
   try {
