@@ -139,12 +139,13 @@ function noteRefusedCaps({ log }: Wiring): JourneyParts['ownCapRefused'] {
 const READ_CHANGES_MS = 1_000
 
 function openAuthenticator(
-  { config, clock, log, closing }: Wiring,
-  { store, unknownCallers }: ServedStore & { readonly unknownCallers: UnknownCallers },
+  { config, log, closing }: Wiring,
+  { store, storeClock, unknownCallers }: ServedStore & { readonly unknownCallers: UnknownCallers },
 ): Authenticator {
   const authenticator = new Authenticator({
     db: store.db,
-    clock,
+    // It is the ledger's clock, so that a key expires at once for both, on all gateways.
+    clock: storeClock,
     unknownCallers,
     keyTag: config.TOLLGATE_KEY_TAG,
   })
