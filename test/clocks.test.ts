@@ -1,15 +1,16 @@
 import { expect, test } from 'vitest'
 import { rotateApiKey } from '../src/ledger/api-keys.ts'
 import { createPostgresDatabase } from '../src/store/testing/postgres.ts'
-import { worldOfFile } from './world.ts'
+import { Management, textOf } from './endpoints/management.ts'
 
 const HOUR_MS = 3_600_000
 
 /** A gateway whose machine's clock is an hour ahead of that of the database. */
-const world = worldOfFile({
+const admin = Management.ofFile({
   database: createPostgresDatabase,
   clock: { nowMs: () => Date.now() + HOUR_MS },
 })
+const { world } = admin
 
 async function keyWithId() {
   const { id, apiKey } = await world.account()
@@ -30,4 +31,21 @@ test('the previous text of a rotated key works until the end of its grace by the
   const { ledger } = world.gateway
   await rotateApiKey(ledger, { apiKeyId, keyTag: 'tollgate', graceMs: HOUR_MS / 2 }, null)
   expect((await world.chat(apiKey)).status).toBe(200)
+})
+
+test('credit and codes can expire at any time that the clock of the database has yet to reach', async () => {
+  const { id } = await world.account()
+  const expires_at = new Date(Date.now() + HOUR_MS / 2).toISOString()
+  const free = { kind: 'free', amount: 1_000, expires_at, reference: 'gift' }
+  expect((await admin.post(`/v1/admin/accounts/${id}/credit`, free)).httpStatus).toBe(201)
+  expect((await admin.post('/v1/admin/codes', { amount: 1_000, expires_at })).httpStatus).toBe(201)
+})
+
+test('a webhook is told of events from its creation on, and a test message is due at once', async () => {
+  const made = await admin.post('/v1/admin/webhooks', { url: 'https://example.org/' })
+  const path = `/v1/admin/webhooks/${textOf(made.json, 'id')}/test`
+  const sent = await admin.post(path, {})
+  for (const { json } of [made, sent]) {
+    expect(Date.parse(textOf(json, 'created_at'))).toBeLessThan(Date.now() + HOUR_MS / 2)
+  }
 })

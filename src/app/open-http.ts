@@ -26,6 +26,7 @@ import { KnownTokens } from '../people/known-tokens.ts'
 import { Passes } from '../store/passes.ts'
 import type { Store } from '../store/store.ts'
 import type { Arrival } from '../vocabulary/call.ts'
+import type { Clock } from '../vocabulary/clock.ts'
 import type { Watcher } from '../webhooks/watcher.ts'
 import { type Config, pageUrlOf } from './config.ts'
 import { faultOf, requestLogger } from './log.ts'
@@ -43,6 +44,8 @@ export interface HttpParts {
   readonly parts: JourneyParts
   readonly store: Store
   readonly ledger: BatchedLedger
+  /** The time that is in the store's rows. */
+  readonly storeClock: Clock
   readonly authenticator: Authenticator
   readonly unknownCallers: UnknownCallers
   /** The address that a client is counted under. */
@@ -162,7 +165,7 @@ async function managementOf(
   },
 ): Promise<ManagementInput> {
   const { config, operations, log, clock, ids } = wiring
-  const { store, ledger, authenticator, unknownCallers, refreshCatalog } = http
+  const { store, ledger, storeClock, authenticator, unknownCallers, refreshCatalog } = http
   const { ADMIN_API_TOKEN: adminToken } = config
   const calls = new Gate({ clock, settings: CALL_LIMITS })
   const byKey = keyAccess(calls, (arrival) => authenticator.authenticate(arrival))
@@ -177,7 +180,8 @@ async function managementOf(
       sale: sold?.sale ?? null,
       seller: { name: config.TOLLGATE_SELLER_NAME, taxId: config.TOLLGATE_SELLER_TAX_ID },
       ids,
-      clock,
+      // What they write and compare is in this clock's time, as are the ledger's rows and the events of webhooks.
+      clock: storeClock,
       keyTag: config.TOLLGATE_KEY_TAG,
       keyLimits: {
         requestsPerMinuteMax: config.TOLLGATE_REQUESTS_PER_MINUTE,
@@ -282,7 +286,10 @@ function openOutbox({ config, log, clock, closing }: Wiring): Outbox['post'] | n
 
 const READ_TOKENS_MS = 1_000
 
-function openKnownTokens({ clock, log, closing }: Wiring, { store }: HttpParts): KnownTokens {
+function openKnownTokens(
+  { log, closing }: Wiring,
+  { store, storeClock: clock }: HttpParts,
+): KnownTokens {
   const onFailure = (cause: unknown): void =>
     log.warn({ cause: String(cause) }, 'admin tokens could not be read or noted as used')
   const knownTokens = new KnownTokens({ db: store.db, clock, onFailure })
