@@ -46,22 +46,22 @@ const limitField = z
   .nullable()
   .optional()
 
-/** Each limit: what it counts, and its field of a body. */
+/** Each limit: what it counts, and the description of its field. */
 export const LIMIT_WORDS: Readonly<
   Record<OwnLimit['name'], { readonly counts: string; readonly description: string }>
 > = {
   requests_per_minute: {
     counts: 'requests per minute',
-    description: 'Requests per minute; null: the default.',
+    description: 'The most requests per minute; null: the default.',
   },
   in_flight: {
     counts: 'requests in flight',
-    description: 'Requests in flight; null: the default.',
+    description: 'The most requests in flight at once; null: the default.',
   },
   tokens_per_minute: {
     counts: 'tokens per minute',
     description:
-      'Tokens per minute: a running request counts as the maximum that it can use, an ended request as the tokens that it used. Null: no limit.',
+      'The most tokens per minute: a running request counts as the maximum that it can use, an ended request as the tokens that it used. Null: no limit.',
   },
 }
 
@@ -174,8 +174,8 @@ export const limitShapes = {
     .nullable()
     .describe('A limit for each day, week or month; null: there is none.'),
   limits: z
-    .object(byLimit(() => z.int().nullable()))
-    .describe('The limits that are set here; null: the default.'),
+    .object(byLimit(({ name }) => z.int().nullable().describe(LIMIT_WORDS[name].description)))
+    .describe('The limits that are set here.'),
 }
 
 type LimitsAnswer = {
