@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
-import { newReversals, REVERSAL_SENT_MS, removedSinceCredit } from '../ledger/reversals.ts'
+import { newReversals } from '../ledger/purchases.ts'
+import { REVERSAL_SENT_MS, removedSinceCredit } from '../ledger/reversals.ts'
 import { freeCreditExpired } from '../ledger/rules/credit.ts'
 import {
   ACCOUNTS,

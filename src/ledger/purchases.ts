@@ -5,10 +5,12 @@ import type { Page } from '../vocabulary/page.ts'
 import {
   PENDING_STATES,
   type PurchaseState,
+  purchaseIdOf,
   type Reversal,
   reversalOf,
   reversalReferences,
 } from '../vocabulary/purchase.ts'
+import { REVERSAL_SENT_MS } from './reversals.ts'
 
 /** Null if there is no such purchase. */
 export async function getPurchase(
@@ -167,4 +169,68 @@ export async function listReversals(
     .orderBy('number')
     .execute()
   return rows.map((row) => ENTRIES.read(row))
+}
+
+/** A change of a purchase's credit by a refund or dispute, with its purchase and account as they are now. */
+interface PostedReversal {
+  /** The reference of its entry. */
+  readonly reference: string
+  /** Below zero: credit was removed; above: it was added again. */
+  readonly amountMicros: number
+  readonly createdAtMs: number
+  readonly purchase: PurchaseRow
+  /** The paid credit of the account, held credit included. */
+  readonly balanceMicros: number
+}
+
+/**
+ * The refunds and disputes of the last seven days that these have not noted yet, oldest first: webhooks, or the alerts
+ * of accounts.
+ */
+export async function newReversals(
+  db: Kysely<Tables>,
+  {
+    notedBy,
+    nowMs,
+    limit,
+  }: {
+    readonly notedBy: 'webhooks' | 'alerts'
+    readonly nowMs: number
+    readonly limit: number
+  },
+): Promise<readonly PostedReversal[]> {
+  const entries = await db
+    .selectFrom('entries')
+    .select(['reference', 'amount_micros as amountMicros', 'created_at_ms as createdAtMs'])
+    // As a literal: the index of these entries is chosen by the text of the query.
+    .where(sql<boolean>`kind = 'reversal'`)
+    .where('created_at_ms', '>', nowMs - REVERSAL_SENT_MS)
+    .where(NOTED[notedBy])
+    .orderBy('created_at_ms')
+    .limit(limit)
+    .execute()
+  const purchaseIds = entries.map(({ reference }) => purchaseIdOf(reference ?? ''))
+  if (purchaseIds.length === 0) return []
+  const rows = await db
+    .selectFrom('purchases')
+    .innerJoin('accounts', 'accounts.id', 'purchases.account_id')
+    .selectAll('purchases')
+    .select('accounts.backed_balance_micros as balance')
+    .where('purchases.id', 'in', purchaseIds)
+    .execute()
+  const purchases = new Map(
+    rows.map((row) => [row.id, { purchase: PURCHASES.read(row), balanceMicros: row.balance }]),
+  )
+  return entries.flatMap(({ reference, amountMicros, createdAtMs }) => {
+    const of = purchases.get(purchaseIdOf(reference ?? ''))
+    if (reference === null || of === undefined) return []
+    return [{ reference, amountMicros, createdAtMs, ...of }]
+  })
+}
+
+/** What has no note of these yet. */
+const NOTED = {
+  webhooks: sql<boolean>`not exists (select 1 from webhook_conditions
+    where event = 'purchase.reversed' and subject_id = entries.reference)`,
+  alerts: sql<boolean>`not exists (select 1 from alerts where subject = entries.reference)`,
 }

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import { isUnsettled } from '../ledger/activity/unsettled.ts'
-import { newReversals, REVERSAL_SENT_MS } from '../ledger/reversals.ts'
+import { newReversals } from '../ledger/purchases.ts'
+import { REVERSAL_SENT_MS } from '../ledger/reversals.ts'
 import { listStoreGaps } from '../ledger/store-gaps.ts'
 import type { Tables } from '../store/schema.ts'
 import { reversalOf } from '../vocabulary/purchase.ts'
