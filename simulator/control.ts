@@ -26,8 +26,6 @@ async function run(world: World, request: IncomingMessage): Promise<ControlAnswe
   switch (`${request.method} ${request.url}`) {
     case 'GET /simulator/requests':
       return { httpStatus: 200, body: { requests: world.recorder.requests.map(requestJson) } }
-    case 'GET /simulator/script':
-      return { httpStatus: 200, body: { pending: world.script.pending.length } }
     case 'POST /simulator/script':
       try {
         world.script.addJson(posted)

@@ -12,7 +12,6 @@ import {
 import { type Fault, NO_FAULT, omits } from './faults.ts'
 import type { AnswerInput, Format, Frame, Reply } from './formats/format.ts'
 import { FORMATS_BY_PATH } from './formats/formats.ts'
-import { DEFAULT_GATE } from './gates.ts'
 import { type JsonObject, objectOr, parseObject, stringOr } from './json-value.ts'
 import { Line } from './line.ts'
 import { readListing } from './listings.ts'
@@ -38,7 +37,6 @@ export async function exchange(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  world.requestCount += 1
   const url = request.url ?? ''
   const mark = url.indexOf('?')
   const path = (mark === -1 ? url : url.slice(0, mark)).replace(/^\/v1/, '')
@@ -52,12 +50,6 @@ export async function exchange(
   })
   const asked = { world, request, line, path, query, format }
   const current: Exchange = { ...asked, record: null, cancelled: null }
-  const early = world.script.isEmpty ? null : world.script.takeBeforeBody(path, format !== null)
-  if (early !== null) {
-    if (early.hold !== 'beforeBody') recordRequest(current, Buffer.alloc(0))
-    await strikeBeforeBody(current, early)
-    if (line.isClosed || early.cut?.at === 'beforeBody') return
-  }
   const body = await readBody(request)
   if (body === null) return
   recordRequest(current, body)
@@ -67,20 +59,11 @@ export async function exchange(
 
 function recordRequest(current: Exchange, body: Buffer): void {
   const { world, request, path, query, format } = current
-  if (!world.isRecording || current.record !== null) return
+  if (!world.isRecording) return
   const isInference = format !== null
   const record = new RecordedRequest({ request, path, query, body, isInference })
   current.record = record
   world.recorder.record(record)
-}
-
-async function strikeBeforeBody(current: Exchange, fault: Fault): Promise<void> {
-  const { line, world } = current
-  if (fault.hold === 'beforeBody') {
-    await line.wait((done) => world.gates.gate(fault.gate ?? DEFAULT_GATE).enter(done))
-  }
-  if (fault.stall === 'beforeBody') await line.wait(() => {})
-  if (fault.cut?.at === 'beforeBody') await line.cut(fault.cut.how)
 }
 
 /** The body's exact bytes; null where the client went away before its end. */

@@ -6,8 +6,6 @@ const positive = z.int().min(1)
 
 /** A point in the life of one answer. `afterBytes` counts body bytes, `afterEvents` stream events. */
 const place = z.union([
-  // Before the request's body is read; only faults that name no model can match so early.
-  z.literal('beforeBody'),
   // The request is read whole, nothing is answered.
   z.literal('beforeHeaders'),
   // The status and headers are sent, no byte of the body is.
@@ -194,32 +192,17 @@ export class FaultScript {
     return this.#pending.length === 0
   }
 
-  /** The faults still to come. */
-  get pending(): readonly Fault[] {
-    return this.#pending.map((entry) => entry.fault)
-  }
-
-  /** Takes the first fault that strikes before the body of a request of this path is read. */
-  takeBeforeBody(path: string, isInference: boolean): Fault | null {
-    return this.#take((fault) => strikesBeforeBody(fault) && matchesPath(fault, path, isInference))
-  }
-
-  /** Takes the first other fault that matches; null where none does. */
+  /** Takes the first fault that matches; null where none does. */
   take(target: {
     readonly path: string
     readonly isInference: boolean
     readonly model: string | null
   }): Fault | null {
-    return this.#take(
-      (fault) =>
-        !strikesBeforeBody(fault) &&
-        matchesPath(fault, target.path, target.isInference) &&
-        (fault.model === undefined || fault.model === target.model),
+    const at = this.#pending.findIndex(
+      ({ fault: { path, model } }) =>
+        (path === undefined ? target.isInference : path === target.path) &&
+        (model === undefined || model === target.model),
     )
-  }
-
-  #take(matches: (fault: Fault) => boolean): Fault | null {
-    const at = this.#pending.findIndex((entry) => matches(entry.fault))
     const entry = this.#pending[at]
     if (entry === undefined) return null
     entry.left -= 1
@@ -231,14 +214,4 @@ export class FaultScript {
 /** Whether an answer under this fault leaves this out. */
 export function omits(fault: Fault, what: Omission): boolean {
   return fault.omit?.includes(what) ?? false
-}
-
-function strikesBeforeBody(fault: Fault): boolean {
-  return (
-    fault.hold === 'beforeBody' || fault.stall === 'beforeBody' || fault.cut?.at === 'beforeBody'
-  )
-}
-
-function matchesPath(fault: Fault, path: string, isInference: boolean): boolean {
-  return fault.path === undefined ? isInference : fault.path === path
 }

@@ -18,7 +18,6 @@ describe('recorded requests', () => {
     expect(request.body.toString()).toBe(text)
     expect(request).toMatchObject({ method: 'POST', path: PATH, query: 'beta=true' })
     expect(request.headers['authorization']).toBe('Bearer sk-test')
-    expect(request.rawHeaders).toContain('authorization')
   })
 
   test('requests are waited for, whether they came or are to come, each taken once', async () => {
@@ -47,7 +46,6 @@ describe('recorded requests', () => {
     try {
       await post(silent, PATH, question('Hi'))
       expect(silent.requests).toEqual([])
-      expect(silent.requestCount).toBe(1)
       await expect(silent.nextRequest()).rejects.toThrow('does not record')
     } finally {
       await silent.close()

@@ -14,10 +14,7 @@ export class RecordedRequest {
   readonly path: string
   readonly query: string
   readonly headers: IncomingHttpHeaders
-  /** Names and values in turn, as they were written. */
-  readonly rawHeaders: readonly string[]
-  readonly remotePort: number | null
-  /** The exact bytes; empty where a fault struck before they were read. */
+  /** The exact bytes. */
   readonly body: Buffer
   readonly isInference: boolean
   /** Resolves when the exchange is over. */
@@ -38,8 +35,6 @@ export class RecordedRequest {
     this.path = input.path
     this.query = input.query
     this.headers = request.headers
-    this.rawHeaders = request.rawHeaders
-    this.remotePort = request.socket.remotePort ?? null
     this.body = input.body
     this.isInference = input.isInference
     const { promise, resolve } = Promise.withResolvers<Ending>()

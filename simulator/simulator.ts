@@ -39,8 +39,6 @@ export interface Simulator {
   readonly generations: Generations
   /** Every request so far, in the order in which their bodies were read. Empty if not recording. */
   readonly requests: readonly RecordedRequest[]
-  /** How many requests came, recorded or not. */
-  readonly requestCount: number
   /** Adds faults to the script. Throws TypeError for one that is malformed. */
   script(faults: Fault | readonly Fault[]): void
   /** Whether every scripted fault has struck as often as it should; those of `always` never have. */
@@ -85,9 +83,6 @@ export async function startSimulator(input: SimulatorInput = {}): Promise<Simula
     catalog: world.catalog,
     generations: world.generations,
     requests: world.recorder.requests,
-    get requestCount() {
-      return world.requestCount
-    },
     script: (faults) => world.script.add(faults),
     get isScriptDone() {
       return world.script.isEmpty

@@ -21,8 +21,6 @@ export class World {
   readonly nowMs: () => number
   /** The vendor that is played; null: OpenRouter. */
   readonly vendor: Vendor | null
-  /** Requests answered or refused so far, control requests apart. */
-  requestCount = 0
   #generationCount = 0
 
   constructor(input: {
@@ -52,7 +50,6 @@ export class World {
     this.generations.clear()
     this.recorder.clear()
     this.prefixes.clear()
-    this.requestCount = 0
   }
 }
 
