@@ -3,7 +3,7 @@ import { makeApiKey } from '../src/ledger/api-keys.ts'
 import { DEFAULT_PUBLIC_NAMES } from '../src/vocabulary/public-names.ts'
 
 /** Which of the attacker's accounts an attack is sent by. */
-export type Attacker = 'almost no credit' | 'no credit' | 'nobody'
+type Attacker = 'almost no credit' | 'no credit' | 'nobody'
 
 /** One try of an attack: what is written, and what is done then. */
 export interface Shot {

@@ -11,7 +11,7 @@ export const ALLOWED_LICENCES: readonly string[] = [
 ]
 
 /** A package of a bill, as far as it is read here. */
-export interface Component {
+interface Component {
   readonly name: string
   readonly version: string
   readonly licenses?: readonly {

@@ -23,7 +23,7 @@ export interface Answer {
   readonly intervalMs: number | null
 }
 
-export interface ToolCall {
+interface ToolCall {
   readonly name: string
   readonly argumentPieces: readonly string[]
 }

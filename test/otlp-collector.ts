@@ -20,7 +20,7 @@ export interface CollectedSpan {
 }
 
 /** The points of a histogram as a collector was sent it, each with its attributes. */
-export interface CollectedPoint {
+interface CollectedPoint {
   /** Of the histogram. */
   readonly name: string
   readonly unit: string

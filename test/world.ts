@@ -48,7 +48,7 @@ export interface WorldInput {
   readonly clock?: Clock
 }
 
-export interface NewAccount {
+interface NewAccount {
   /** Paid credit in micro-dollars; default $10. Zero: none. */
   readonly creditMicros?: number
   /** How many keys; default 1. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkHouse, type HouseFigures, measureHouse } from './house.ts'
+import { checkDuplicates, type HouseFigures, measureHouse } from './house.ts'
 import { judgeToyTree } from './toy-tree.ts'
 
 async function figuresOf(texts: Readonly<Record<string, string>>): Promise<HouseFigures> {
@@ -25,16 +25,13 @@ test('files and lines are counted by room, without tests', async () => {
   expect(figures.rooms).toEqual({ store: { files: 2, lines: 4 }, http: { files: 1, lines: 2 } })
 })
 
-test('an export counts as imported by a list, by another export, lazily, and by a test', async () => {
-  const { exportsWithoutImporter, exportsPer1000Lines } = await figuresOf({
-    'src/a.ts':
-      'export const one = 1\nexport interface Two {}\nexport function three() {}\nexport class Four {}\nexport type Five = 5\n',
-    'src/b.ts': "import { one } from './a.ts'\nexport { Four } from './a.ts'\n",
-    'src/b.test.ts': "import type { Two } from './a.ts'\n",
-    'src/c.ts': "const { three } = await import('./a.ts')\n",
+test('exports are counted by a thousand lines, of lists too', async () => {
+  const { exportsPer1000Lines } = await figuresOf({
+    'src/a.ts': 'export const one = 1\nexport interface Two {}\nexport function three() {}\n',
+    'src/b.ts': "export { one } from './a.ts'\n",
+    'src/b.test.ts': 'export const four = 4\n',
   })
-  expect(exportsWithoutImporter).toEqual(['src/a.ts Five', 'src/b.ts Four'])
-  expect(exportsPer1000Lines).toBe(750)
+  expect(exportsPer1000Lines).toBe(1_000)
 })
 
 test('an interface that one place names is found, one that two name is not', async () => {
@@ -45,26 +42,38 @@ test('an interface that one place names is found, one that two name is not', asy
   expect(interfacesUsedOnce).toEqual(['src/a.ts Once'])
 })
 
-test('six lines that stand twice are found, but for imports and comments; five are not', async () => {
+test('a file has one importer if one file of src/ imports it, however often, and tests do not count', async () => {
+  const { oneImporter } = await figuresOf({
+    'src/a.ts': "import './one.ts'\nimport type { T } from './one.ts'\nimport './two.ts'\n",
+    'src/b.ts': "import './two.ts'\n",
+    'src/b.test.ts': "import './one.ts'\n",
+    'src/one.ts': 'const one = 1\n',
+    'src/two.ts': 'const two = 1\n',
+  })
+  expect(oneImporter).toEqual(['src/one.ts'])
+})
+
+test('lines beside the server are counted by place, and so are the paths that the page writes by hand', async () => {
+  const { linesBeside, pathsOfThePage } = await figuresOf({
+    'src/a.ts': 'function f() {\n  return 1\n}\n',
+    'src/a.test.ts': 'f()\n',
+    'test/b.test.ts': 'f()\nf()\n',
+    'web/c.tsx':
+      "const g = () => {\n  read<A>('a/b')\n  write(one)\n  return 2\n}\n// ../api/client.ts\n",
+    'web/d.ts': "read('of another file')\n",
+    'bench/d.ts': 'const d = 1\n',
+  })
+  expect(linesBeside).toEqual({ bench: 1, 'tests in src': 1, 'tests in test': 2, web: 7 })
+  expect(pathsOfThePage).toBe(2)
+})
+
+test('six lines that stand twice fail, but for imports and comments; five pass', async () => {
   const run = (count: number): string =>
     Array.from({ length: count }, (_, at) => `call${at}()\n`).join('')
-  const { duplicates } = await figuresOf({
+  const verdict = await judgeToyTree(checkDuplicates, {
     'src/a.ts': `start()\n${run(6)}`,
     'src/b.ts': `other()\n// a comment\n${run(6)}more()\n`,
     'src/c.ts': `another()\n${run(5)}`,
   })
-  expect(duplicates).toEqual(['src/a.ts:2 src/b.ts:3'])
-})
-
-test('an export without importer fails, and so do lines that stand twice', async () => {
-  const judge = (texts: Readonly<Record<string, string>>): Promise<string[]> =>
-    judgeToyTree(checkHouse, texts)
-  expect(await judge({ 'src/store/a.ts': 'const a = 1\n' })).toEqual([])
-  expect(await judge({ 'src/store/a.ts': 'export const a = 1\n' })).toEqual([
-    'src/store/a.ts exports a, which no other file imports',
-  ])
-  const run = Array.from({ length: 6 }, (_, at) => `call${at}()\n`).join('')
-  expect(await judge({ 'src/store/a.ts': run, 'src/store/b.ts': run })).toEqual([
-    'src/store/b.ts:1 has six lines or more that stand in src/store/a.ts:1 too',
-  ])
+  expect(verdict).toEqual(['src/b.ts:3 has six lines or more that stand in src/a.ts:2 too'])
 })

@@ -49,7 +49,7 @@ export function nameOf(node: Node | null | undefined): string | null {
 }
 
 /** The names among these nodes. */
-export function namesOf(nodes: readonly (Node | null | undefined)[]): string[] {
+function namesOf(nodes: readonly (Node | null | undefined)[]): string[] {
   return nodes.map(nameOf).filter((name) => name !== null)
 }
 

@@ -13,7 +13,7 @@ export interface Reading extends Step {
 }
 
 /** Where the gateway's own list of requests is read; `next` is where an answer says what its next page is asked with. */
-export interface Rows extends Step {
+interface Rows extends Step {
   readonly each: string
   readonly id?: string
   readonly cost: string

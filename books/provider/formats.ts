@@ -4,7 +4,7 @@ import { type Script, wordAt } from './script.ts'
 export type Said = ReturnType<typeof chat>
 
 /** What is answered: tokens, those of reasoning with them, and whether they are counted. */
-export interface Answer {
+interface Answer {
   readonly script: Script
   readonly model: string
   readonly out: number

@@ -43,13 +43,13 @@ export interface Ask {
   readonly compacts: boolean
 }
 
-export interface Tool {
+interface Tool {
   readonly name: string
   readonly parameters: JsonValue
 }
 
 /** `auto`: the tool that the user names; `required`: the first; otherwise the one of this name. */
-export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string }
+type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string }
 
 /** Reads an output cap. Throws Refusal for what is no whole number above 0. */
 export function readCap(body: JsonObject, ...names: readonly string[]): number | null {

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { Anvil } from './anvil.ts'
 
 /** How a node fails. */
-export type NodeMode =
+type NodeMode =
   | {
       readonly kind:
         | 'honest'

@@ -42,7 +42,7 @@ export interface StreamedRow extends FormatRow {
 }
 
 /** How a format's output is held. */
-export interface HoldRow {
+interface HoldRow {
   /** The field that the cap stands in. */
   readonly capParam: string
   /** Whether a cap is sent, and lowered to what there is, where the client sets none. */
@@ -52,7 +52,7 @@ export interface HoldRow {
 }
 
 /** How a format carries what is no text. */
-export interface PartRow {
+interface PartRow {
   /** The row's request with one part more. */
   readonly body: (part: JsonObject) => JsonObject
   /** Where the part stands then. */
@@ -66,7 +66,7 @@ export interface PartRow {
 }
 
 /** How a format calls the tool `get_weather`. */
-export interface ToolRow {
+interface ToolRow {
   /** A request that is answered by a call. */
   readonly asking: JsonObject
   /** Why the answer ended, and what the format calls ending for a tool. */
@@ -86,7 +86,7 @@ export interface ToolRow {
 }
 
 /** How a format streams. */
-export interface StreamRow {
+interface StreamRow {
   /** The kind of the stream's last event. */
   readonly last: string
   /** What the events say, put together. */
@@ -102,7 +102,7 @@ export interface StreamRow {
 }
 
 /** One way to fail inside a stream. */
-export interface StreamFailure {
+interface StreamFailure {
   readonly fault: Pick<ErrorEvent, 'shape'>
   /** What the client's event must have in it. */
   readonly event: (error: FailureWords) => object

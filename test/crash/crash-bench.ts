@@ -56,7 +56,7 @@ export interface CrashBench {
 }
 
 /** A key of the account of a bench. */
-export interface CrashKey {
+interface CrashKey {
   readonly id: string
   /** What clients send. */
   readonly text: string

@@ -11,7 +11,7 @@ export interface FedUpstream {
 }
 
 /** A stream that goes on for as long as a test feeds it. */
-export interface FedStream {
+interface FedStream {
   /** Everything that was written so far. */
   readonly written: string
   write(event: string): void

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { type Adapter, type AdapterPayload, interactionPolicy, Provider } from 'oidc-provider'
 
 /** A person at a provider. */
-export interface OutsidePerson {
+interface OutsidePerson {
   readonly sub: string
   readonly email?: string
   readonly email_verified?: boolean

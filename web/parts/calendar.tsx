@@ -19,7 +19,7 @@ const dayName = new Intl.DateTimeFormat('en-GB', {
 })
 
 /** Days from one to another, both included. */
-export interface Days {
+interface Days {
   readonly from: string
   readonly to: string
 }

@@ -21,7 +21,7 @@ const DAY_MS = 86_400_000
 const DAYS_MAX = 400
 
 /** A range, and what it is compared with; null: nothing. */
-export interface PickedRange {
+interface PickedRange {
   readonly range: DateRange
   readonly compare: Comparison | null
 }

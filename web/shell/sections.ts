@@ -9,7 +9,7 @@ interface SectionShape {
 }
 
 /** The pages of an account, in the order of the side bar. */
-export const SECTIONS = [
+const SECTIONS = [
   { to: '/$account/overview', text: 'Overview', icon: 'overview', key: 'o' },
   { to: '/$account/activity', text: 'Activity', icon: 'activity', key: 'a' },
   { to: '/$account/usage', text: 'Usage', icon: 'usage', key: 'u' },

@@ -4,12 +4,12 @@ import fc from 'fast-check'
 export type JsonText = RawText | ArrayText | ObjectText
 
 /** The source of a scalar, or of what an edit has put in a value's place. */
-export interface RawText {
+interface RawText {
   readonly kind: 'raw'
   readonly source: string
 }
 
-export interface ArrayText {
+interface ArrayText {
   readonly kind: 'array'
   /** What stands between the brackets of an empty array. */
   readonly space: string
@@ -18,7 +18,7 @@ export interface ArrayText {
   readonly added: readonly string[]
 }
 
-export interface ObjectText {
+interface ObjectText {
   readonly kind: 'object'
   readonly space: string
   readonly items: readonly MemberText[]
@@ -26,13 +26,13 @@ export interface ObjectText {
   readonly added: readonly { readonly name: string; readonly source: string }[]
 }
 
-export interface ElementText {
+interface ElementText {
   readonly before: string
   readonly node: JsonText
   readonly after: string
 }
 
-export interface MemberText extends ElementText {
+interface MemberText extends ElementText {
   readonly name: string
   readonly keySource: string
   /** White space on either side of the colon. */

@@ -1,11 +1,5 @@
 import type { LedgerLimits } from '../ledger.ts'
-import { type Hold, reservedOf } from './model-hold.ts'
-
-/** What an admitted request counts as in windows of a minute. */
-export interface Counted {
-  readonly second: number
-  count: number
-}
+import { type Counted, type Hold, reservedOf } from './model-hold.ts'
 
 /** What a request asks of the limits of a minute and in flight. */
 interface Asking {

@@ -1,4 +1,8 @@
-import type { Counted } from './limit-model.ts'
+/** What an admitted request counts as in windows of a minute. */
+export interface Counted {
+  readonly second: number
+  count: number
+}
 
 /** A hold of the model, by single micro-dollars. */
 export interface Hold {

@@ -36,7 +36,7 @@ interface Timer {
   readonly run: () => void
 }
 
-export interface ProcessInput {
+interface ProcessInput {
   readonly settings?: Partial<ReconcilerSettings>
   /** Default the world's own ledger. */
   readonly ledger?: Pick<Ledger, 'correct'>

@@ -2,12 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { Client } from 'pg'
 import { inject } from 'vitest'
 import type {} from './one-server-a-run.ts'
-import type { TestDatabase } from './test-databases.ts'
 
 let admin: Promise<Client> | undefined
 
 /** A new database on the server of this test run, with the tables and nothing in them. */
-export async function createPostgresDatabase(): Promise<TestDatabase> {
+export async function createPostgresDatabase() {
   const { adminUrl, template } = inject('postgres')
   const name = `test_${randomBytes(8).toString('hex')}`
   await onServer(adminUrl, `create database ${name} template ${template} strategy file_copy`)

@@ -23,7 +23,7 @@ CP7AmJUViNkVCMwMhAJ8o3THgka47UL3+cxn9ddjoqbULu+WjApbiohu
 -----END PRIVATE KEY-----`
 
 /** A message as it arrived. */
-export interface Received {
+interface Received {
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: string

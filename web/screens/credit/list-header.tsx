@@ -12,7 +12,7 @@ const LISTS = [
 ] as const
 
 /** The list that is shown for the range. */
-export type CreditList = (typeof LISTS)[number]['value']
+type CreditList = (typeof LISTS)[number]['value']
 
 /** The list that is shown, and its range. */
 export interface ListProps {

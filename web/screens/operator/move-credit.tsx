@@ -11,7 +11,7 @@ import { Segments } from '../../parts/segments.tsx'
 import { useOperatorWrite } from './use-operator-write.ts'
 
 /** The change of credit: paid or free credit is added, or paid credit is removed. */
-export type CreditMove = 'backed' | 'free' | 'chargeback'
+type CreditMove = 'backed' | 'free' | 'chargeback'
 
 interface MoveCreditProps {
   readonly account: Account

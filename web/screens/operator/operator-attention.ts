@@ -17,7 +17,7 @@ import { byMethod } from '../credit/purchase-words.ts'
 import { CHECKS } from './checks.ts'
 
 /** The targets of Home's links. */
-export type AttentionLink =
+type AttentionLink =
   | { readonly to: '/operator/upstreams/$name'; readonly params: { readonly name: string } }
   | { readonly to: '/operator/accounts/$account'; readonly params: { readonly account: string } }
   | { readonly to: '/operator/webhooks/$id'; readonly params: { readonly id: string } }
