@@ -48,3 +48,12 @@ export type AlertAbout =
       /** The paid credit of the account afterwards. */
       readonly balanceMicros: number
     }
+  | {
+      /** An operator removed paid credit. */
+      readonly kind: 'removal'
+      /** Above zero. */
+      readonly amountMicros: number
+      readonly reference: string
+      /** The paid credit of the account afterwards. */
+      readonly balanceMicros: number
+    }

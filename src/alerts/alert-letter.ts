@@ -91,6 +91,15 @@ function textOf(about: AlertAbout, account: string): AlertText {
     }
     case 'reversal':
       return reversalLetter(about, account)
+    case 'removal': {
+      const { amountMicros, reference, balanceMicros } = about
+      const removed = `An operator of the gateway removed ${dollars(amountMicros)} of paid credit from ${account}`
+      return {
+        subject: 'Credit was removed',
+        words: [`${removed}, with the reference "${reference}".`, ...balanceWords(balanceMicros)],
+        link: { words: 'See the credit', page: 'credit' },
+      }
+    }
     default:
       return assertNever(about)
   }

@@ -5,7 +5,7 @@ import { readSetting, writeSetting } from '../store/settings.ts'
 import type { DbWithIds } from '../store/store.ts'
 import { stepsUpTo } from '../vocabulary/alert-step.ts'
 import type { AlertAbout } from './about.ts'
-import { type Crossing, crossingsOf, reversalCrossings } from './crossings.ts'
+import { type Crossing, crossingsOf, removalCrossings, reversalCrossings } from './crossings.ts'
 
 /** More would keep requests from writing for long. */
 const NOTED_AT_ONCE = 50
@@ -13,8 +13,11 @@ const NOTED_AT_ONCE = 50
 /** Rows that are read at once. */
 const PAGE = 500
 
-/** The setting once steps, and refunds and disputes, were noted; `1`: steps alone, by releases before 0.3.0. */
-const ALL_NOTED = '2'
+/**
+ * The setting once steps, refunds and disputes, and removed credit were noted. Earlier versions have noted less: `1` is
+ * steps alone, `2` all but removed credit.
+ */
+const ALL_NOTED = '3'
 
 interface AlertsInput extends DbWithIds {
   /** Whether owners get emails. */
@@ -36,19 +39,25 @@ export class Alerts {
     this.#input = input
   }
 
-  /** Notes what these have crossed, and refunds and disputes of all accounts. Rejects as the store does. */
+  /**
+   * Notes what these have crossed, the credit that was removed from them, and refunds and disputes of all accounts.
+   * Rejects as the store does.
+   */
   async look({ accountIds, apiKeyIds }: LookedAt): Promise<void> {
     const { db, clock } = this.#input
     await this.#begin()
-    for (const page of pagesOf(accountIds)) await noteOf(this.#input, { accountIds: page })
+    for (const page of pagesOf(accountIds)) {
+      await noteRemovals(this.#input, page)
+      await noteOf(this.#input, { accountIds: page })
+    }
     for (const page of pagesOf(apiKeyIds)) await noteOf(this.#input, { apiKeyIds: page })
     await noteReversals(this.#input)
     await db.deleteFrom('alerts').where('ends_at_ms', '<=', clock.nowMs()).execute()
   }
 
   /**
-   * Steps that were crossed before there were alerts are noted without emails, and so are refunds and disputes: else an
-   * upgrade would email every old account.
+   * Whatever happened before there were alerts about it is noted without emails: else an upgrade would email every old
+   * account.
    */
   async #begin(): Promise<void> {
     if (this.#isBegun) return
@@ -59,8 +68,9 @@ export class Alerts {
       for await (const page of allOf(db, 'accounts')) await noteOf(silent, { accountIds: page })
       for await (const page of allOf(db, 'api_keys')) await noteOf(silent, { apiKeyIds: page })
     }
+    if (noted === null || noted === '1') await noteReversals(silent)
     if (noted !== ALL_NOTED) {
-      await noteReversals(silent)
+      for await (const page of allOf(db, 'accounts')) await noteRemovals(silent, page)
       await writeSetting(db, { name: 'alerts_noted', value: ALL_NOTED })
     }
     this.#isBegun = true
@@ -74,6 +84,13 @@ async function noteOf(
   const { db, clock } = input
   const crossings = await crossingsOf(db, { accountIds, apiKeyIds, nowMs: clock.nowMs() })
   await noteAll(input, await notNoted(db, crossings))
+}
+
+/** Notes the credit that operators removed from these accounts, if it was not noted yet. */
+async function noteRemovals(input: AlertsInput, accountIds: readonly string[]): Promise<void> {
+  const { db, clock } = input
+  const removals = await removalCrossings(db, { accountIds, nowMs: clock.nowMs() })
+  await noteAll(input, await notNoted(db, removals))
 }
 
 /** Notes the refunds and disputes that were not noted yet. */

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import { newReversals } from '../ledger/purchases.ts'
-import { REVERSAL_SENT_MS, removedSinceCredit } from '../ledger/reversals.ts'
+import { newRemovals, REVERSAL_SENT_MS, removedSinceCredit } from '../ledger/reversals.ts'
 import { freeCreditExpired } from '../ledger/rules/credit.ts'
 import {
   ACCOUNTS,
@@ -177,6 +177,20 @@ function freeCreditCrossing(account: AccountRow, nowMs: number): readonly Crossi
       about: { kind: 'free_credit_ends', amountMicros, endsAtMs },
     },
   ]
+}
+
+/** The credit that operators removed from these accounts in the last seven days, noted or not. */
+export async function removalCrossings(
+  db: Kysely<Tables>,
+  of: { readonly accountIds: readonly string[]; readonly nowMs: number },
+): Promise<readonly Crossing[]> {
+  const removals = await newRemovals(db, of)
+  return removals.map(({ accountId, reference, createdAtMs, ...removed }) => ({
+    subject: `${accountId} removed ${reference}`,
+    accountId,
+    endsAtMs: createdAtMs + 2 * REVERSAL_SENT_MS,
+    about: { kind: 'removal', reference, ...removed },
+  }))
 }
 
 /** The refunds and disputes of all accounts that were not noted yet, at most `limit`. */

@@ -10,7 +10,7 @@ import { type AlertLetter, alertLetter } from './alert-letter.ts'
 import { Alerts } from './alerts.ts'
 import { addOwner, waitingLetters } from './testing/owners.ts'
 
-/** What owners of an account are sent about refunds and disputes of its purchases. */
+/** What owners of an account are sent about refunds and disputes of its purchases, and about removed credit. */
 
 const DAY_MS = 86_400_000
 
@@ -47,15 +47,18 @@ async function spend(chargeMicros: number): Promise<void> {
   )
 }
 
-async function remove(amountMicros: number): Promise<void> {
+/** Returns the reference. */
+async function remove(amountMicros: number): Promise<string> {
   pass(1)
+  const reference = `removed-${++names}`
   await bench.ledger.addCredit({
     accountId: 'acct_1',
     purse: 'backed',
     amountMicros: micros(-amountMicros),
     expiresAtMs: null,
-    reference: `removed-${++names}`,
+    reference,
   })
+  return reference
 }
 
 const of = { userId: 'user_ada', kind: 'reversal', creditMicros: 1_000 }
@@ -150,10 +153,10 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await remove(50)
     await look()
     // 50 of 1,000 are left, and 100 of 150 were spent.
-    expect(await letters()).toMatchObject([{ ...of, amountMicros: -800 }])
+    expect(await letters()).toMatchObject([{ ...of, amountMicros: -800 }, { kind: 'removal' }])
     await spend(25)
     await look()
-    expect((await letters()).slice(1)).toMatchObject([
+    expect((await letters()).slice(2)).toMatchObject([
       { kind: 'credit', step: 75, leftMicros: 25, creditedMicros: 150, removedMicros: 850 },
     ])
   })
@@ -162,6 +165,49 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     await find({ back: 10n })
     await look()
     expect(await letters()).toMatchObject([{ ...of, balanceMicros: 0 }])
+  })
+
+  test('an owner is emailed once about each removal of credit by an operator, also when the account is suspended', async () => {
+    const { db } = bench.store
+    const first = await remove(400)
+    await look()
+    await look()
+    const removal = { userId: 'user_ada', kind: 'removal' }
+    const firstLetter = { ...removal, amountMicros: 400, reference: first, balanceMicros: 600 }
+    expect(await letters()).toEqual([firstLetter])
+    await db.updateTable('accounts').set({ disabled: 1 }).execute()
+    const rest = await remove(600)
+    await look()
+    expect(await letters()).toEqual([
+      firstLetter,
+      { ...removal, amountMicros: 600, reference: rest, balanceMicros: 0 },
+    ])
+    await db.updateTable('accounts').set({ disabled: 0 }).execute()
+    await look()
+    pass(15 * DAY_MS)
+    await look()
+    expect(await letters()).toHaveLength(2)
+    expect(await db.selectFrom('alerts').selectAll().execute()).toEqual([])
+  })
+
+  test('credit that was removed before emails about it began, or a week ago, is emailed to no one', async () => {
+    await bench.store.db
+      .updateTable('settings')
+      .set({ value: '2' })
+      .where('name', '=', 'alerts_noted')
+      .execute()
+    await find({ back: 3n })
+    await remove(100)
+    await look()
+    // Refunds were emailed before.
+    expect(await letters()).toMatchObject([{ ...of, amountMicros: -300 }])
+    await remove(100)
+    pass(8 * DAY_MS)
+    await look()
+    expect(await letters()).toHaveLength(1)
+    await remove(100)
+    await look()
+    expect((await letters()).slice(1)).toMatchObject([{ kind: 'removal', balanceMicros: 400 }])
   })
 
   test('credit that was removed before credit was last added no longer counts', async () => {
@@ -251,6 +297,19 @@ The account has $30.00 of paid credit.`,
 The purchase of $100.00 on 2027-01-01 was refunded or disputed: $20.00 of credit was removed from the account "Ada".
 
 The account has $1.00 of paid credit.`,
+  ],
+  [
+    'credit that an operator removed',
+    {
+      ...{ kind: 'removal', amountMicros: 25_000_000, reference: 'chargeback-1042' },
+      balanceMicros: -5_000_000,
+    },
+    `Credit was removed (Ada)
+An operator of the gateway removed $25.00 of paid credit from the account "Ada", with the reference "chargeback-1042".
+
+The account owes $5.00.
+
+Requests that need paid credit are refused with insufficient_credit until credit is added.`,
   ],
   [
     'credit that is used, a part of which was refunded',

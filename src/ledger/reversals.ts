@@ -1,8 +1,47 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../store/schema.ts'
 
-/** How long after a refund or dispute webhooks and owners still hear of it: longer ago, no server looked in time. */
+/** How long after credit was removed webhooks and owners still hear of it: longer ago, no server looked in time. */
 export const REVERSAL_SENT_MS = 7 * 86_400_000
+
+/** Credit that an operator removed from an account, and its paid credit now. */
+interface RemovedCredit {
+  readonly accountId: string
+  /** Of the entry; one account has it once. */
+  readonly reference: string
+  /** Above zero. */
+  readonly amountMicros: number
+  readonly createdAtMs: number
+  /** Held credit included. */
+  readonly balanceMicros: number
+}
+
+/** The credit that operators removed from these accounts in the last seven days, oldest first. */
+export async function newRemovals(
+  db: Kysely<Tables>,
+  { accountIds, nowMs }: { readonly accountIds: readonly string[]; readonly nowMs: number },
+): Promise<readonly RemovedCredit[]> {
+  if (accountIds.length === 0) return []
+  const rows = await db
+    .selectFrom('entries')
+    .innerJoin('accounts', 'accounts.id', 'entries.account_id')
+    .select(['entries.account_id', 'entries.reference', 'entries.amount_micros'])
+    .select(['entries.created_at_ms', 'accounts.backed_balance_micros'])
+    .where('entries.account_id', 'in', accountIds)
+    // Few entries have references. The plus sign keeps the index of all entries by time from being chosen.
+    .where('entries.reference', 'is not', null)
+    .where(sql<boolean>`+entries.created_at_ms > ${nowMs - REVERSAL_SENT_MS}`)
+    .where('entries.kind', '=', 'chargeback')
+    .orderBy('entries.created_at_ms')
+    .execute()
+  return rows.map((row) => ({
+    accountId: row.account_id,
+    reference: row.reference ?? '',
+    amountMicros: -row.amount_micros,
+    createdAtMs: row.created_at_ms,
+    balanceMicros: row.backed_balance_micros,
+  }))
+}
 
 /**
  * The credit that was removed from accounts since credit was last added to them, by refunds, by disputes and by
