@@ -136,7 +136,7 @@ export const COMMANDS_WITH_TESTS: readonly CommandWithTest[] = (
     ],
     [README, 'npx tollgate request list'],
     [README, 'npx tollgate account create "Ada Lovelace"'],
-    [README, 'npx tollgate credit add acct_... 25 --reference invoice-1042'],
-    [README, 'npx tollgate key create acct_... --name laptop --limit 10'],
+    [README, 'npx tollgate credit add "Ada Lovelace" 25 --reference invoice-1042'],
+    [README, 'npx tollgate key create "Ada Lovelace" --name laptop --limit 10'],
   ] as const
 ).map(([[testPath, testName], command]) => ({ command, testPath, testName }))

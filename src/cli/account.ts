@@ -79,7 +79,7 @@ const ENTRIES = shownRows(entryShape, {
     KIND: ({ kind }) => kind,
     CREDIT: ({ purse }) => PURSE_WORDS[purse],
     AMOUNT: ({ amount }) => showMicros(amount),
-    OF: ({ reference, request_id }) => reference ?? request_id ?? '-',
+    REFERENCE: ({ reference, request_id }) => reference ?? request_id ?? '-',
   },
 })
 
@@ -155,6 +155,11 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
       runs: 'listAccounts',
       words: 'list accounts, newest first or by --sort, with their credit',
       takes: [
+        {
+          flags: '--search <text>',
+          words: 'only accounts with this text in their name, email address or ID',
+          to: 'query.search',
+        },
         ...listOptions('accounts', 'account ID'),
         {
           flags: '--sort <value>',
@@ -186,6 +191,7 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
         },
       ],
       examples: [
+        'tollgate account list --search lovelace',
         'tollgate account list --state in_debt',
         'tollgate account list --sort -charged --since 2027-01-01 --until 2027-02-01',
       ],
@@ -196,7 +202,7 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
       runs: 'getAccount',
       words: 'show one account with its credit',
       takes: [account],
-      examples: ['tollgate account show acct_…'],
+      examples: ['tollgate account show Ada'],
       show: ACCOUNTS.one,
     },
     {
@@ -204,7 +210,7 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
       runs: 'listEntries',
       words: "list the account's entries, newest first: credit, charges, corrections",
       takes: [account, ...listOptions('entries', 'place, which the page before printed')],
-      examples: ['tollgate account entries acct_… --limit 100'],
+      examples: ['tollgate account entries Ada --limit 100'],
       show: ENTRIES.page,
     },
     STATEMENT_COMMAND,
@@ -239,9 +245,9 @@ export const ACCOUNT_COMMANDS: CommandGroup = {
       help: `Options that you leave out change nothing. The model lists of the keys also
 apply.`,
       examples: [
-        'tollgate account update acct_… --fee 2.5 --allowance 20/day',
-        'tollgate account update acct_… --models-deny "acme/sage-pro,nova/*"',
-        'tollgate account update acct_… --models-deny none',
+        'tollgate account update Ada --fee 2.5 --allowance 20/day',
+        'tollgate account update Ada --models-deny "acme/sage-pro,nova/*"',
+        'tollgate account update Ada --models-deny none',
       ],
       show: ACCOUNTS.one,
     },
@@ -259,7 +265,7 @@ apply.`,
         },
       ],
       body: { disabled: true },
-      examples: ['tollgate account suspend acct_… --note "invoice 42 is unpaid"'],
+      examples: ['tollgate account suspend Ada --note "invoice 42 is unpaid"'],
       show: ACCOUNTS.one,
     },
     {
@@ -269,7 +275,7 @@ apply.`,
       words: 'accept requests of a suspended account again',
       takes: [account],
       body: { disabled: false },
-      examples: ['tollgate account resume acct_…'],
+      examples: ['tollgate account resume Ada'],
       show: ACCOUNTS.one,
     },
   ],

@@ -2,8 +2,9 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { operatorActionShape } from '../operations/operator-desk.ts'
 import { showMicros } from '../vocabulary/money.ts'
-import { isRecordedMoney } from '../vocabulary/recorded-operation.ts'
-import { findActorIds } from './actors.ts'
+import { COMMAND_LINE, isRecordedMoney } from '../vocabulary/recorded-operation.ts'
+import type { CommandContext } from './command-context.ts'
+import { findId } from './ids.ts'
 import type { CommandGroup } from './operation-command.ts'
 import { accountOption, listOptions, shownRows } from './rows.ts'
 import { moment } from './table.ts'
@@ -32,6 +33,25 @@ function fieldWords(fields: Readonly<Record<string, unknown>>): string {
       return `${field}=${isMoney ? showMicros(value) : (value ?? 'none')}`
     })
     .join(' ')
+}
+
+/** Whoever changed something and has no ID. */
+const WITHOUT_ID = new Set<string>([COMMAND_LINE, 'ADMIN_API_TOKEN'])
+
+/**
+ * The IDs of users and admin tokens, from their IDs, email addresses and names of tokens, comma-separated. Removed users
+ * and revoked tokens are found too: the audit log has their changes. Throws as `findId` does.
+ */
+async function findActorIds(text: string, opened: Pick<CommandContext, 'store'>): Promise<string> {
+  const found: string[] = []
+  for (const actor of text.split(',').map((part) => part.trim())) {
+    if (WITHOUT_ID.has(actor)) found.push(actor)
+    else {
+      const kind = actor.includes('@') || actor.startsWith('user_') ? 'user' : 'atok'
+      found.push(await findId(kind, actor, { ...opened, alsoEnded: true }))
+    }
+  }
+  return found.join()
 }
 
 /** `tollgate action`: the audit log. */
@@ -67,7 +87,7 @@ export const ACTION_COMMANDS: CommandGroup = {
         },
       ],
       examples: [
-        'tollgate action list --account acct_… --action addCredit',
+        'tollgate action list --account Ada --action addCredit',
         'tollgate action list --by ada@example.com --since 7d',
         'tollgate action list --by "command line" --csv > actions.csv',
       ],

@@ -88,7 +88,7 @@ describe('account', () => {
     await line.run('credit', 'add', id, '-5', '--reference', 'chargeback-1')
     const first = await line.run('account', 'entries', id, '--limit', '1')
     expect(cells(first.out)).toEqual([
-      ['ENTRY', 'AT', 'KIND', 'CREDIT', 'AMOUNT', 'OF'],
+      ['ENTRY', 'AT', 'KIND', 'CREDIT', 'AMOUNT', 'REFERENCE'],
       ['2', expect.any(String), 'chargeback', 'paid', '−$5.00', 'chargeback-1'],
     ])
     const [, cursor = ''] = /^more: --after (\S+)\n$/.exec(first.notes) ?? []

@@ -24,7 +24,7 @@ const CODES = shownRows(creditCodeShape, {
 })
 
 const account = idArgument('acct', '<account>', 'params.account_id')
-const code = idArgument('code', '<code-id>', 'params.code_id')
+const code = idArgument('code', '<code>', 'params.code_id')
 
 const ADD: OperationCommand = {
   name: 'add',
@@ -69,9 +69,9 @@ const ADD: OperationCommand = {
   help: `A shell replaces $2 in $25, so that 5 is left: type amounts without a $ sign.
 \`tollgate account entries <account>\` shows what was added and removed.`,
   examples: [
-    'tollgate credit add acct_… 25 --reference invoice-1042',
-    'tollgate credit add acct_… 5 --reference welcome-1042 --free --expires 90d',
-    'tollgate credit add acct_… -25 --reference chargeback-1042',
+    'tollgate credit add Ada 25 --reference invoice-1042',
+    'tollgate credit add Ada 5 --reference welcome-1042 --free --expires 90d',
+    'tollgate credit add Ada -25 --reference chargeback-1042',
   ],
 }
 
@@ -87,7 +87,7 @@ const REDEEM: OperationCommand = {
       to: 'body.code',
     },
   ],
-  examples: ['tollgate credit redeem acct_… ABCDEF-GHJKMN-PQRSTV-WXYZ23'],
+  examples: ['tollgate credit redeem Ada ABCDEF-GHJKMN-PQRSTV-WXYZ23'],
   show: show(entryShape, ({ account_id, amount }, httpStatus) => ({
     out:
       httpStatus === 200
@@ -138,7 +138,7 @@ const CODE_COMMANDS: CommandGroup = {
       runs: 'getCode',
       words: 'show one code, with the account that redeemed it',
       takes: [code],
-      examples: ['tollgate credit code show code_…'],
+      examples: ['tollgate credit code show WXYZ23'],
       show: CODES.one,
     },
     {
@@ -146,7 +146,7 @@ const CODE_COMMANDS: CommandGroup = {
       runs: 'revokeCode',
       words: 'revoke a code that has not been redeemed',
       takes: [code],
-      examples: ['tollgate credit code revoke code_…'],
+      examples: ['tollgate credit code revoke WXYZ23'],
       show: CODES.one,
     },
   ],

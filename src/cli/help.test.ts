@@ -1,35 +1,17 @@
 import type { Command } from 'commander'
 import { afterAll, describe, expect, test } from 'vitest'
 import { openCommandLine } from './testing/command-line.ts'
-import { faultOf, program } from './testing/fault-of.ts'
+import { faultOf } from './testing/fault-of.ts'
+import { examplesOf, SHOWN_COMMANDS } from './testing/helps.ts'
 
 const line = openCommandLine()
 afterAll(() => line.close())
-
-/** Every command that a help shows, with the words that are typed for it. */
-function commandsOf(command: Command, words: readonly string[]): [string, Command][] {
-  const below = command.createHelp().visibleCommands(command)
-  return below.flatMap((each): [string, Command][] => {
-    const typed = [...words, each.name()]
-    return each.commands.length > 0 ? commandsOf(each, typed) : [[typed.join(' '), each]]
-  })
-}
-
-const COMMANDS = commandsOf(program, []).filter(([words]) => !/(?:^| )help$/.test(words))
 
 function takesSomething({ registeredArguments, options }: Command): boolean {
   return registeredArguments.length > 0 || options.some(({ long }) => long !== '--json')
 }
 
-/** The command lines of a help's examples, without settings before them and a file after them. */
-function examplesOf(help: string): readonly string[] {
-  const [, examples = ''] = help.split(/^Examples?:$/m)
-  return [...examples.matchAll(/^ {2}(?:[A-Z_]+=\S+ )?tollgate ([^\n>]+)/gm)].map(
-    ([, words = '']) => words.trim(),
-  )
-}
-
-test.each(COMMANDS.filter(([, command]) => takesSomething(command)))(
+test.each(SHOWN_COMMANDS.filter(([, command]) => takesSomething(command)))(
   'the help of %s has an example of it, and each of its examples is a command',
   async (words) => {
     const { out } = await line.run(...words.split(' '), '--help')
@@ -39,7 +21,7 @@ test.each(COMMANDS.filter(([, command]) => takesSomething(command)))(
   },
 )
 
-test.each(COMMANDS)(
+test.each(SHOWN_COMMANDS)(
   '%s takes --json, and its help fits a terminal of 80 columns',
   async (words) => {
     const { out } = await line.run(...words.split(' '), '--help')
@@ -65,7 +47,7 @@ describe('help', () => {
 })
 
 test('help runs no command, whatever comes behind its name', async () => {
-  for (const [words] of COMMANDS) {
+  for (const [words] of SHOWN_COMMANDS) {
     const { exitCode, out } = await line.run('help', ...words.split(' '), 'Ada', '5')
     expect([words, exitCode]).toEqual([words, 0])
     expect(out).toContain(`Usage: tollgate ${words} `)
@@ -88,16 +70,16 @@ describe('a mistake of a newcomer', () => {
     [['account', 'create', 'Ada', 'Lovelace'], 'Quote text that has spaces.'],
     [['serve', '--port', '8788'], 'settings are environment variables, or lines of .env'],
     [
-      ['account', 'show', 'Ada'],
-      '`<account>` must be the ID of an account, which begins with acct_:',
+      ['account', 'show', 'key_1'],
+      '`<account>` must be the name, external ID, email address or ID of an account, acct_…, not the ID of an API key: `tollgate account list` shows the accounts.',
     ],
-    [['account', 'show', 'key_1'], 'begins with acct_, not of an API key: `tollgate account list`'],
     [
       ['key', 'show', 'acct_1'],
-      'begins with key_, not of an account: `tollgate key list <account>`',
+      '`<key>` must be the name or ID of an API key, key_…, not the ID of an account: `tollgate key list <account>`',
     ],
-    [['request', 'list', '--key', 'key_1,acct_1'], '`--key` must be the ID of an API key'],
-    [['user', 'invite', 'a@b.example', '--account', 'Ada'], '`--account` must be the ID of an acc'],
+    [['request', 'show', 'Ada'], '`<request>` must be the ID of a request, req_…: `tollgate req'],
+    [['request', 'list', '--key', 'key_1,acct_1'], '`--key` must be the name or ID of an API key'],
+    [['account', 'show', ' '], '`<account>` must be the name, external ID, email address or ID'],
     [['credit', 'add', 'acct_1', '1,000', '--reference', 'r'], 'digits without commas'],
     [['credit', 'add', 'acct_1', '1', '--free', '--expires', '31.1.2030'], 'from now, such as 12h'],
     [['account', 'statement', 'acct_1', '--since', '1/31/2027'], 'how long ago, such as 24h or 7d'],
@@ -118,7 +100,7 @@ describe('a mistake of a newcomer', () => {
 
   test('the text of a key in place of its ID is refused, and not repeated', async () => {
     const { notes } = await line.run('key', 'show', 'sk-tollgate-not_a_real_key')
-    expect(notes).toContain('`<key>` must be the ID of an API key')
+    expect(notes).toContain('`<key>` must be the name or ID of an API key')
     expect(notes).not.toContain('not_a_real_key')
   })
 })

@@ -1,23 +1,37 @@
 import type { IdPrefix } from '../vocabulary/ids.ts'
-import { UsageFailure } from './terminal.ts'
+import { Problem } from '../vocabulary/problem.ts'
+import type { CommandContext } from './command-context.ts'
+import { LOOK_UPS, type LookUp, NAMED_MAX, type NamedThing } from './names.ts'
+import { table } from './table.ts'
+import { AmbiguousName, UsageFailure } from './terminal.ts'
 
 interface Kind {
   /** With its article: `an account`. */
   readonly one: string
   /** The command that prints the IDs. */
   readonly listedBy: string
+  /** What a person can type in place of the ID. */
+  readonly names: readonly string[]
 }
 
 /** The kinds of IDs that a person types. */
 const KINDS = {
-  acct: { one: 'an account', listedBy: 'tollgate account list' },
-  atok: { one: 'an admin token', listedBy: 'tollgate token list' },
-  code: { one: 'a credit code', listedBy: 'tollgate credit code list' },
-  hook: { one: 'a webhook', listedBy: 'tollgate webhook list' },
-  key: { one: 'an API key', listedBy: 'tollgate key list <account>' },
-  pur: { one: 'a purchase', listedBy: 'tollgate purchase list' },
-  req: { one: 'a request', listedBy: 'tollgate request list' },
-  user: { one: 'a user', listedBy: 'tollgate user list' },
+  acct: {
+    one: 'an account',
+    listedBy: 'tollgate account list',
+    names: ['name', 'external ID', 'email address'],
+  },
+  atok: { one: 'an admin token', listedBy: 'tollgate token list', names: ['name'] },
+  code: {
+    one: 'a credit code',
+    listedBy: 'tollgate credit code list',
+    names: ['text', 'last characters'],
+  },
+  hook: { one: 'a webhook', listedBy: 'tollgate webhook list', names: ['address', 'host'] },
+  key: { one: 'an API key', listedBy: 'tollgate key list <account>', names: ['name'] },
+  pur: { one: 'a purchase', listedBy: 'tollgate purchase list', names: [] },
+  req: { one: 'a request', listedBy: 'tollgate request list', names: [] },
+  user: { one: 'a user', listedBy: 'tollgate user list', names: ['email address', 'name'] },
 } as const satisfies Partial<Record<IdPrefix, Kind>>
 
 type KindPrefix = keyof typeof KINDS
@@ -26,43 +40,124 @@ function isKind(prefix: string): prefix is KindPrefix {
   return Object.hasOwn(KINDS, prefix)
 }
 
+type OpenStore = Pick<CommandContext, 'store'>
+
 interface IdArgument {
   readonly flags: string
   readonly words: string
-  readonly to: `params.${string}`
-  readonly read: (text: string) => string
+  readonly to: `${'params' | 'query' | 'body'}.${string}`
+  readonly find: (text: string, opened: OpenStore) => Promise<string>
 }
 
-/** An argument that is an ID. By position: the kind, its name in the help, such as `<account>`, and its field. */
+/**
+ * An argument or an option whose value is a thing with an ID. By position: the kind, its flags, such as `<account>`, and
+ * its field.
+ */
 export function idArgument(prefix: KindPrefix, flags: string, to: IdArgument['to']): IdArgument {
-  const words = `the ID of ${KINDS[prefix].one.replace(/^an? /, 'the ')}, ${prefix}_…`
-  return { flags, words, to, read: (text) => readId(prefix, text) }
+  return {
+    flags,
+    words: `the ${nounOf(prefix)}: its ${waysToName(prefix)}, ${prefix}_…`,
+    to,
+    find: (text, opened) => findId(prefix, text, opened),
+  }
 }
 
-/** Reads the ID of a thing. By position: its kind, and the typed text. */
-export function readId(prefix: KindPrefix, text: string): string {
-  if (text.startsWith(`${prefix}_`)) return text
-  const { one, listedBy } = KINDS[prefix]
-  // The text itself may be a key, which no message repeats.
-  const given = text.split('_')[0] ?? ''
-  const found = isKind(given) ? `, not of ${KINDS[given].one}` : ''
-  throw new UsageFailure(
-    `must be the ID of ${one}, which begins with ${prefix}_${found}: \`${listedBy}\` shows it`,
-  )
+// As `createIdSource` makes them: a name is not mistaken for one.
+const WHOLE_ID = /^[a-z]+_[\da-z]{26}$/
+
+// Keys, admin tokens and secrets of webhooks, which no message repeats. The shown part of a key has an ellipsis.
+const SECRET = /^(?:sk-|tollgate-admin-|whsec_)[^…]*$/
+
+/**
+ * The ID of the only thing of a kind that a text names. An ID is returned as it is, known or not. By position: the kind,
+ * the typed text, and the open store with whether revoked and deleted things count although others have the name. Throws
+ * AmbiguousName, UsageFailure, and Problem `not_found`.
+ */
+export async function findId(
+  prefix: KindPrefix,
+  text: string,
+  { store, alsoEnded = false }: OpenStore & { readonly alsoEnded?: boolean },
+): Promise<string> {
+  const typed = text.trim()
+  const isOwn = typed.startsWith(`${prefix}_`)
+  if (isOwn && WHOLE_ID.test(typed)) return typed
+  const lookUp = lookUpOf(prefix)
+  const isName = lookUp !== null && typed !== '' && !SECRET.test(typed)
+  const all = isName ? await lookUp(store.db, typed) : []
+  const live = all.filter(({ isEnded }) => !isEnded)
+  const named = alsoEnded || live.length === 0 ? all : live
+  const [only, ...others] = named
+  if (only === undefined) return isOwn ? typed : refuseUnnamed(prefix, { typed, isName })
+  if (others.length > 0) throw new AmbiguousName(candidatesText(prefix, { typed, named }))
+  return only.id
 }
 
-/** Reads IDs of one kind, comma-separated. By position: the kind, and the typed text. */
-export function readIds(prefix: KindPrefix, text: string): string {
-  return text
-    .split(',')
-    .map((each) => readId(prefix, each.trim()))
-    .join()
+/** Several IDs, comma-separated, of things that may have ended. By position: the kind, the typed text, the open store. */
+export async function findIds(
+  prefix: KindPrefix,
+  text: string,
+  opened: OpenStore,
+): Promise<string> {
+  const found: string[] = []
+  for (const part of text.split(',')) {
+    found.push(await findId(prefix, part, { ...opened, alsoEnded: true }))
+  }
+  return found.join()
+}
+
+function lookUpOf(prefix: KindPrefix): LookUp | null {
+  return prefix === 'pur' || prefix === 'req' ? null : LOOK_UPS[prefix]
+}
+
+function refuseUnnamed(
+  prefix: KindPrefix,
+  { typed, isName }: { readonly typed: string; readonly isName: boolean },
+): never {
+  const { one, listedBy, names } = KINDS[prefix]
+  const noun = nounOf(prefix)
+  const shown = `\`${listedBy}\` shows the ${noun}s`
+  const given = /^([a-z]+)_/.exec(typed)?.[1] ?? ''
+  if (!isName || isKind(given)) {
+    const other = isKind(given) ? `, not the ID of ${KINDS[given].one}` : ''
+    throw new UsageFailure(
+      `must be the ${waysToName(prefix)} of ${one}, ${prefix}_…${other}: ${shown}`,
+    )
+  }
+  // The text of a code is worth money.
+  const named =
+    prefix === 'code' ? 'this text or these last characters' : `the ${eitherOf(names)} "${typed}"`
+  throw new Problem('not_found', { message: `No ${noun} has ${named}: ${shown}.` })
+}
+
+/** The things that a name fits: only the person knows which one is meant. */
+function candidatesText(
+  prefix: KindPrefix,
+  { typed, named }: { readonly typed: string; readonly named: readonly NamedThing[] },
+): string {
+  const count = named.length === NAMED_MAX ? `${NAMED_MAX} or more` : String(named.length)
+  const headings = Object.keys(named[0]?.cells ?? {})
+  const rows = named.map(({ id, cells }) => [id, ...Object.values(cells)])
+  const have = `${count} ${nounOf(prefix)}s have the ${eitherOf(KINDS[prefix].names)} "${typed}"`
+  return `${have}: type the ID of one\n${table(['ID', ...headings], rows)}`
+}
+
+function nounOf(prefix: KindPrefix): string {
+  return KINDS[prefix].one.replace(/^an? /, '')
+}
+
+/** Such as `name, external ID, email address or ID`. */
+function waysToName(prefix: KindPrefix): string {
+  return eitherOf([...KINDS[prefix].names, 'ID'])
+}
+
+function eitherOf(words: readonly string[]): string {
+  const last = words.at(-1) ?? ''
+  return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} or ${last}`
 }
 
 /** Names the command that lists the IDs or users, for a message about an unknown one; empty: the message is about neither. */
 export function findingHint(message: string): string {
-  if (/^No user has (?:this|the) email/.test(message))
-    return ' `tollgate user list` shows the users.'
+  if (/^No user has this email/.test(message)) return ' `tollgate user list` shows the users.'
   const [, prefix = ''] = /has the ID "([a-z]+)_/.exec(message) ?? []
   return isKind(prefix) ? ` \`${KINDS[prefix].listedBy}\` shows the IDs.` : ''
 }

@@ -23,7 +23,7 @@ import {
 import { addHelp, type HelpText } from './help-text.ts'
 import { findingHint } from './ids.ts'
 import type { FittingTable } from './table.ts'
-import { CommandFailure, showProgress, UsageFailure } from './terminal.ts'
+import { AmbiguousName, CommandFailure, showProgress, UsageFailure } from './terminal.ts'
 
 /** An argument or an option of a command: a field of its operation's input. */
 export interface Taken {
@@ -38,7 +38,7 @@ export interface Taken {
   readonly read?: (text: string, nowMs: number) => unknown
   /** In place of `read`, for an option that may be given several times: all of its texts. */
   readonly readAll?: (texts: readonly string[]) => unknown
-  /** Replaces the text of a path or query field by one that only the open store knows. Throws Problem. */
+  /** Replaces the text of a field by one that only the open store knows. Throws Problem and UsageFailure. */
   readonly find?: (text: string, opened: CommandContext) => Promise<string>
   /** The value of an option that is left out. */
   readonly fallback?: string
@@ -290,11 +290,7 @@ function sentOf(
     nowMs,
   }: { readonly options: Readonly<Record<string, unknown>>; readonly nowMs: number },
 ) {
-  const sent: {
-    params: Record<string, string>
-    query: Record<string, unknown>
-    body: Record<string, unknown>
-  } = { params: {}, query: {}, body: { ...body } }
+  const sent: Sent = { params: {}, query: {}, body: { ...body } }
   let isChanged = false
   for (const [index, taken] of takes.entries()) {
     const { flags, formerly = flags, to } = taken
@@ -304,8 +300,7 @@ function sentOf(
     if (value === undefined) continue
     isChanged ||= isOption
     const [place, ...path] = to.split('.')
-    const owner = place === 'params' || place === 'query' ? sent[place] : sent.body
-    put(owner, { path, value: readTyped(value, { taken, nowMs }), flags })
+    put(ownerOf(sent, place), { path, value: readTyped(value, { taken, nowMs }), flags })
   }
   if (changes === true && !isChanged) {
     const names = takes.map(nameOf).filter((name) => name.startsWith('--'))
@@ -316,17 +311,29 @@ function sentOf(
   return sent
 }
 
+interface Sent {
+  readonly params: Record<string, string>
+  readonly query: Record<string, unknown>
+  readonly body: Record<string, unknown>
+}
+
+/** The fields of one place. */
+function ownerOf(sent: Sent, place: string | undefined): Record<string, unknown> {
+  return place === 'params' || place === 'query' ? sent[place] : sent.body
+}
+
 /** Replaces the values of the input that only the store knows. */
 async function findValues(
-  sent: ReturnType<typeof sentOf>,
+  sent: Sent,
   { row: { takes }, opened }: { readonly row: OperationCommand; readonly opened: CommandContext },
 ): Promise<void> {
-  for (const { to, find } of takes) {
+  for (const { flags, to, find } of takes) {
     const [place, field = ''] = to.split('.')
-    if (find === undefined || place === 'body') continue
-    const owner: Record<string, unknown> = place === 'params' ? sent.params : sent.query
+    if (find === undefined) continue
+    const owner = ownerOf(sent, place)
     const text = owner[field]
-    if (typeof text === 'string') owner[field] = await find(text, opened)
+    if (typeof text !== 'string') continue
+    owner[field] = await find(text, opened).catch((error: unknown) => rethrowNamed(error, flags))
   }
 }
 
@@ -361,9 +368,14 @@ function readTyped(
       ? readAll(value.map(String))
       : read(String(value), nowMs)
   } catch (error) {
-    if (!(error instanceof UsageFailure)) throw error
-    throw new UsageFailure(`\`${nameOf({ flags })}\` ${error.message}.`, { cause: error })
+    return rethrowNamed(error, flags)
   }
+}
+
+/** Rethrows what is wrong with a typed value, with the name of its argument or option in front. */
+function rethrowNamed(error: unknown, flags: string): never {
+  if (!(error instanceof UsageFailure) || error instanceof AmbiguousName) throw error
+  throw new UsageFailure(`\`${nameOf({ flags })}\` ${error.message}.`, { cause: error })
 }
 
 /** Its name on the command line: `--limit`, or `<dollars>`. */

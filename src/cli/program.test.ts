@@ -112,7 +112,7 @@ describe('--help', () => {
 add credit to an account, or remove it
 
 Arguments:
-  account           the ID of the account, acct_…
+  account           the account: its name, external ID, email address or ID, acct_…
   dollars           the amount, such as 25 or 0.50, without a $ sign; a negative amount removes paid
                     credit
 
@@ -127,9 +127,9 @@ A shell replaces $2 in $25, so that 5 is left: type amounts without a $ sign.
 \`tollgate account entries <account>\` shows what was added and removed.
 
 Examples:
-  tollgate credit add acct_… 25 --reference invoice-1042
-  tollgate credit add acct_… 5 --reference welcome-1042 --free --expires 90d
-  tollgate credit add acct_… -25 --reference chargeback-1042
+  tollgate credit add Ada 25 --reference invoice-1042
+  tollgate credit add Ada 5 --reference welcome-1042 --free --expires 90d
+  tollgate credit add Ada -25 --reference chargeback-1042
 `)
   })
 })
@@ -180,14 +180,7 @@ describe('a wrong command line fails, with the reason and a hint to --help', () 
       /`--expires` must be a date such as 2027-01-31, a time such as/,
     ],
     [['key', 'create', 'acct_1', '--name', ''], /`--name` must be 1 to 200 characters/],
-    [
-      ['request', 'list', '--account', 'Ada'],
-      /`--account` must be the ID of an account, which begins with acct_/,
-    ],
-    [
-      ['request', 'list', '--key', 'sk-1'],
-      /`--key` must be the ID of an API key, which begins with key_/,
-    ],
+    [['request', 'list', '--key', 'sk-1'], /`--key` must be the name or ID of an API key, key_…/],
     [['request', 'list', '--after', '2'], /`--after` must be the `next_cursor` of a page/],
     [['account', 'list', '--after', '2'], /`--after` must be the `next_cursor` of a page/],
     [['request', 'list', '--state', 'done'], /`--state` must be open, unresolved, provisional/],

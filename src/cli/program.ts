@@ -99,6 +99,10 @@ upstream is configured. Settings are read from the environment and from .env
 (docs/config.md).
 In a checkout, type \`npx tollgate\` instead of \`tollgate\`.
 
+For an account, API key, admin token, user, webhook or credit code, type its ID,
+or a name that no other has; capitals make no difference. If several have the
+name, the command changes nothing and lists them with their IDs.
+
 On a terminal, lists cut long names to fit. In a pipe, with --json and in \`show\`,
 nothing is cut.
 
@@ -109,13 +113,14 @@ Exit codes:
   0  success
   1  any other failure
   2  the command line is wrong
-  3  no account, key, code, token, webhook, purchase or request has the ID`
+  3  no account, key, code, token, webhook, purchase, request or user has the ID
+     or the name`
 
 const FIRST_STEPS = [
   'tollgate serve',
   'tollgate account create Ada',
-  'tollgate credit add acct_… 25 --reference invoice-1042',
-  'tollgate key create acct_…',
+  'tollgate credit add Ada 25 --reference invoice-1042',
+  'tollgate key create Ada --name laptop',
   'tollgate help credit add',
 ]
 

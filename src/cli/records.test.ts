@@ -171,7 +171,7 @@ describe('audit', () => {
     const { exitCode, out, notes } = await line.run('audit')
     expect([exitCode, notes]).toEqual([1, 'tollgate: 1 figure differs\n'])
     expect(cells(out)).toEqual([
-      ['WHAT', 'ID', 'STORED', 'RECOMPUTED'],
+      ['FIGURE', 'ID', 'STORED', 'RECOMPUTED'],
       ['accounts.backed_balance', account, '$10.000001', '$10.00'],
     ])
     const asJson = await line.run('audit', '--json')
@@ -221,7 +221,7 @@ describe('account statement', () => {
     const { out } = await line.run('account', 'statement', account)
     const day = expect.stringMatching(/^\d{4}-\d\d-\d\d$/)
     expect(cells(out)).toEqual([
-      ['DATE', 'KIND', 'OF', 'AMOUNT', 'BALANCE'],
+      ['DATE', 'KIND', 'DETAILS', 'AMOUNT', 'BALANCE'],
       ['', 'closing', '$10.00'],
       [day, 'charge', '2 requests', '$0.00', '$10.00'],
       [day, 'top_up', 'r', '$10.00', '$10.00'],

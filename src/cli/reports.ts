@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import { statementShape } from '../operations/statement.ts'
 import { usageReportShape } from '../operations/usage-report.ts'
 import { showMicros } from '../vocabulary/money.ts'
-import { idArgument, readId } from './ids.ts'
+import { findId, idArgument } from './ids.ts'
 import type { OperationCommand } from './operation-command.ts'
 import { accountOption } from './rows.ts'
 import { counted, fittingTable, table } from './table.ts'
@@ -48,9 +48,9 @@ export const USAGE_COMMAND: OperationCommand = {
     accountOption('query.account'),
     {
       flags: '--key <key>',
-      words: 'only this API key, key_…',
+      words: 'only this API key, also if it was deleted: its name or ID',
       to: 'query.key',
-      read: (text) => readId('key', text),
+      find: (text, opened) => findId('key', text, { ...opened, alsoEnded: true }),
     },
     { flags: '--model <model>', words: 'only this model ID', to: 'query.model' },
     { flags: '--upstream <name>', words: 'only this upstream', to: 'query.upstream' },
@@ -63,7 +63,7 @@ export const USAGE_COMMAND: OperationCommand = {
   ],
   examples: [
     'tollgate usage --by account --since 2027-01-01 --until 2027-02-01',
-    'tollgate usage --by model --since 7d --account acct_…',
+    'tollgate usage --by model --since 7d --account Ada',
     'tollgate usage --by account --step month --csv > usage.csv',
   ],
   async show({ body }) {
@@ -128,8 +128,8 @@ export const STATEMENT_COMMAND: OperationCommand = {
     { flags: '--csv', words: 'print CSV', to: 'query.format', read: () => 'csv' },
   ],
   examples: [
-    'tollgate account statement acct_… --since 2027-01-01 --until 2027-02-01',
-    'tollgate account statement acct_… --since 90d --csv > statement.csv',
+    'tollgate account statement Ada --since 2027-01-01 --until 2027-02-01',
+    'tollgate account statement Ada --since 90d --csv > statement.csv',
   ],
   async show({ body }) {
     if (body instanceof Readable) return { out: (await text(body)).trimEnd() }
@@ -143,7 +143,7 @@ export const STATEMENT_COMMAND: OperationCommand = {
     ])
     return {
       out: table(
-        ['DATE', 'KIND', 'OF', 'AMOUNT', 'BALANCE'],
+        ['DATE', 'KIND', 'DETAILS', 'AMOUNT', 'BALANCE'],
         [
           ['', 'closing', '', '', showMicros(closing_balance)],
           ...rows,

@@ -1,7 +1,7 @@
 import { requestShape } from '../operations/requests.ts'
 import { parseDecimal, showDollarText, showMicros } from '../vocabulary/money.ts'
 import { REQUEST_STATES } from '../vocabulary/outcome.ts'
-import { idArgument, readIds } from './ids.ts'
+import { findIds, idArgument } from './ids.ts'
 import { type CommandGroup, show } from './operation-command.ts'
 import { accountOption, listOptions, shownRows, stateOption } from './rows.ts'
 import { moment, table } from './table.ts'
@@ -42,9 +42,9 @@ export const REQUEST_COMMANDS: CommandGroup = {
         accountOption('query.account'),
         {
           flags: '--key <keys>',
-          words: 'only these API keys, key_…, comma-separated',
+          words: 'only these API keys, deleted ones too: names or IDs, comma-separated',
           to: 'query.key',
-          read: (text) => readIds('key', text),
+          find: (text, opened) => findIds('key', text, opened),
         },
         stateOption(REQUEST_STATES),
         {
@@ -66,7 +66,7 @@ export const REQUEST_COMMANDS: CommandGroup = {
       ],
       examples: [
         'tollgate request list --state unresolved,provisional',
-        'tollgate request list --account acct_… --since 24h --limit 100',
+        'tollgate request list --account Ada --since 24h --limit 100',
       ],
       show: REQUESTS.page,
     },

@@ -3,7 +3,7 @@ import { type ListName, listShape, readCursor, writeCursor } from '../operations
 import type { modelsShape } from '../operations/model-lists.ts'
 import type { Answered } from '../operations/operation.ts'
 import { formatDecimal, parseDecimal } from '../vocabulary/money.ts'
-import { readId } from './ids.ts'
+import { idArgument } from './ids.ts'
 import { type Shown, show, type Taken } from './operation-command.ts'
 import { CUT_WIDTH_MIN, type FittingTable, fittingTable } from './table.ts'
 import { UsageFailure } from './terminal.ts'
@@ -74,10 +74,8 @@ export function listOptions(list: PagedList, what: string): readonly Taken[] {
 /** The option that narrows a list to one account, which is sent in a field such as `query.account`. */
 export function accountOption(to: Taken['to']): Taken {
   return {
-    flags: '--account <account>',
-    words: 'only this account, acct_…',
-    to,
-    read: (text) => readId('acct', text),
+    ...idArgument('acct', '--account <account>', to),
+    words: 'only this account: its name, external ID, email address or ID',
   }
 }
 

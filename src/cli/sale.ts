@@ -63,7 +63,7 @@ export const SALE_COMMANDS: CommandGroup = {
       help: `KEY is "this" for addresses of the current CHAIN_DEPOSIT_XPUB, and "another" for
 those of an earlier one. To collect the tokens, derive each address from its
 seed by its path.`,
-      examples: ['tollgate sale addresses --account acct_…'],
+      examples: ['tollgate sale addresses --account Ada'],
       show: ADDRESSES.page,
     },
     {

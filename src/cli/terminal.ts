@@ -77,6 +77,11 @@ export class UsageFailure extends CommandFailure {
   override readonly name: string = 'UsageFailure'
 }
 
+/** Several things have a typed name. The message lists them. */
+export class AmbiguousName extends UsageFailure {
+  override readonly name: string = 'AmbiguousName'
+}
+
 // Often enough to look alive, rarely enough to cost nothing.
 const REDRAW_INTERVAL_MS = 100
 
@@ -104,6 +109,8 @@ interface RunInput {
   readonly run: () => Promise<unknown>
 }
 
+const AMBIGUOUS = 'ambiguous_name'
+
 // In addition to 0.
 const EXIT = { failed: 1, usage: 2, notFound: 3 } as const
 
@@ -121,7 +128,8 @@ export async function runToExitCode({ args, terminal, explain, run }: RunInput):
     const { message, code, exitCode } = failure
     if (args.includes('--json')) terminal.note(JSON.stringify({ error: { message, code } }))
     else {
-      const hint = exitCode === EXIT.usage ? '\n(run it with --help to see its arguments)' : ''
+      const isExplained = exitCode !== EXIT.usage || code === AMBIGUOUS
+      const hint = isExplained ? '' : '\n(run it with --help to see its arguments)'
       terminal.note(`tollgate: ${message}${hint}`)
     }
     return exitCode
@@ -142,6 +150,9 @@ function failureOf(error: unknown, explain: RunInput['explain']) {
   if (isCommanderError(error)) {
     const message = error.message.replace(/^error: /, '')
     return { message, code: 'invalid_usage', exitCode: EXIT.usage }
+  }
+  if (error instanceof AmbiguousName) {
+    return { message: error.message, code: AMBIGUOUS, exitCode: EXIT.usage }
   }
   if (error instanceof UsageFailure) {
     return { message: error.message, code: 'invalid_usage', exitCode: EXIT.usage }

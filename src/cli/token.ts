@@ -78,7 +78,7 @@ works.`,
       words:
         'revoke a token for good, and all tokens that it created; it takes effect within a second',
       takes: [idArgument('atok', '<token>', 'params.token_id')],
-      examples: ['tollgate token revoke atok_…'],
+      examples: ['tollgate token revoke shop'],
       show: TOKENS.one,
     },
   ],

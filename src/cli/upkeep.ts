@@ -64,7 +64,7 @@ function wentBack({ went_back }: Audit): string {
 /** Figures that differ, as a person reads them. */
 export function differenceTable(differences: readonly Audit['differences'][number][]): string {
   return table(
-    ['WHAT', 'ID', 'STORED', 'RECOMPUTED'],
+    ['FIGURE', 'ID', 'STORED', 'RECOMPUTED'],
     differences.map(({ what, id, stored, recomputed }) => {
       const { name, isMoney } = auditedFigure(what)
       return [name, id, figureText(stored, isMoney), figureText(recomputed, isMoney)]

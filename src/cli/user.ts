@@ -1,8 +1,7 @@
 import { listShape } from '../operations/fields.ts'
 import { memberShape } from '../operations/members.ts'
 import { linkShape, removalShape, userShape } from '../operations/people.ts'
-import { findUserId, readUser } from './actors.ts'
-import { idArgument, readId } from './ids.ts'
+import { idArgument } from './ids.ts'
 import { type CommandGroup, show } from './operation-command.ts'
 import { CUT_WIDTH_MIN, fittingTable, moment } from './table.ts'
 
@@ -77,10 +76,9 @@ export const USER_COMMANDS: CommandGroup = {
           read: () => true,
         },
         {
-          flags: '--account <account>',
-          words: 'give the person access to this account, acct_…',
-          to: 'body.account_id',
-          read: (text) => readId('acct', text),
+          ...idArgument('acct', '--account <account>', 'body.account_id'),
+          words:
+            'give the person access to this account: its name, external ID, email address or ID',
         },
         {
           flags: '--role <role>',
@@ -97,7 +95,7 @@ export const USER_COMMANDS: CommandGroup = {
       ],
       help: 'Give --operator, --account, or both.',
       examples: [
-        'tollgate user invite ada@example.com --account acct_… --role member',
+        'tollgate user invite ada@example.com --account Ada --role member',
         'tollgate user invite bob@example.com --operator --mail',
       ],
       show: showLink,
@@ -107,7 +105,7 @@ export const USER_COMMANDS: CommandGroup = {
       runs: 'listMembers',
       words: 'list the members of an account, oldest first',
       takes: [account],
-      examples: ['tollgate user members acct_…'],
+      examples: ['tollgate user members Ada'],
       show: show(listShape(memberShape), ({ data: members }) => ({
         out:
           members.length === 0
@@ -131,13 +129,7 @@ export const USER_COMMANDS: CommandGroup = {
       words: 'give a member of an account another role',
       takes: [
         account,
-        {
-          flags: '<user>',
-          words: 'the email address of the member, or the ID, user_…',
-          to: 'params.user_id',
-          read: readUser,
-          find: findUserId,
-        },
+        idArgument('user', '<user>', 'params.user_id'),
         {
           flags: '<role>',
           words: 'member (keys and Activity) or owner (also credit and members)',
@@ -145,7 +137,7 @@ export const USER_COMMANDS: CommandGroup = {
         },
       ],
       help: '`tollgate user members <account>` shows the members and their roles.',
-      examples: ['tollgate user role acct_… ada@example.com owner'],
+      examples: ['tollgate user role Ada ada@example.com owner'],
       show: show(memberShape, ({ email, role }) => ({
         out: `${email} is now ${role === 'owner' ? 'an owner' : 'a member'} of the account`,
       })),
@@ -166,10 +158,9 @@ export const USER_COMMANDS: CommandGroup = {
       takes: [
         email,
         {
-          flags: '--account <account>',
-          words: 'only end the membership of this account, acct_…',
-          to: 'body.account_id',
-          read: (text) => readId('acct', text),
+          ...idArgument('acct', '--account <account>', 'body.account_id'),
+          words:
+            'only end the membership of this account: its name, external ID, email address or ID',
         },
         {
           flags: '--operator',
@@ -180,7 +171,7 @@ export const USER_COMMANDS: CommandGroup = {
       ],
       examples: [
         'tollgate user remove ada@example.com',
-        'tollgate user remove ada@example.com --account acct_…',
+        'tollgate user remove ada@example.com --account Ada',
       ],
       show: showRemoval,
     },

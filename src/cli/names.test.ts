@@ -1,0 +1,181 @@
+import { describe, expect, test } from 'vitest'
+import { addOwner } from '../alerts/testing/owners.ts'
+import { hashCreditCode } from '../ledger/credit-codes.ts'
+import { LEDGER_LIMITS_DEFAULT } from '../ledger/ledger.ts'
+import { STORE_BENCHES } from '../ledger/testing/benches.ts'
+import { ADMIN_TOKENS } from '../store/people-tables.ts'
+import { CREDIT_CODES } from '../store/schema.ts'
+import { WEBHOOKS } from '../store/webhook-tables.ts'
+import { micros } from '../vocabulary/money.ts'
+import { findId } from './ids.ts'
+import { cells, commandLineOfEachTest, failedWith } from './testing/command-line.ts'
+
+/** Names and email addresses in place of IDs. */
+
+const line = commandLineOfEachTest()
+
+const makeAccount = (name: string, ...args: string[]) =>
+  line.make('account', 'create', name, ...args)
+
+test.each([
+  ['its name, in any case', 'ADA lovelace'],
+  ['its email address', 'Ada@Example.com'],
+  ['its external ID', 'user_42'],
+  ['its ID', null],
+])('an account is found by %s', async (_, typed) => {
+  const given = ['--email', 'ada@example.com', '--external-id', 'user_42']
+  const id = await makeAccount('Ada Lovelace', ...given)
+  await makeAccount('Bob')
+  const named = typed ?? id
+  expect(await line.json('account', 'show', named)).toMatchObject({ id })
+  const added = await line.run('credit', 'add', named, '5', '--reference', 'r')
+  expect(added.out).toBe(`added $5.00 of paid credit to ${id}\n`)
+  expect(await line.json('key', 'create', named)).toMatchObject({ account_id: id })
+  expect(await line.json('action', 'list', '--account', named)).toMatchObject({
+    data: [{ action: 'createKey' }, { action: 'addCredit' }, { action: 'createAccount' }],
+  })
+  const invited = ['user', 'invite', 'eve@example.com', '--account', named, '--role', 'member']
+  expect(await line.run(...invited)).toMatchObject({ exitCode: 0 })
+})
+
+test('a name of two accounts changes neither: both are listed with their IDs', async () => {
+  const ids = [await makeAccount('Ada'), await makeAccount('ada', '--email', 'ada@example.com')]
+  const add = ['credit', 'add', 'Ada', '5', '--reference', 'r']
+  const { exitCode, out, notes } = await line.run(...add)
+  expect([exitCode, out]).toEqual([2, ''])
+  expect(notes).toMatch(
+    /^tollgate: 2 accounts have the name, external ID or email address "Ada": type the ID of one\n/,
+  )
+  expect(cells(notes).slice(1)).toEqual([
+    ['ID', 'NAME', 'EMAIL', 'EXTERNAL ID', 'CREATED'],
+    [ids[1], 'ada', 'ada@example.com', '-', expect.stringMatching(/Z$/)],
+    [ids[0], 'Ada', '-', '-', expect.stringMatching(/Z$/)],
+  ])
+  const asJson = await line.run(...add, '--json')
+  expect(asJson.notes).toMatch(/^.+\n$/)
+  expect(JSON.parse(asJson.notes)).toMatchObject({ error: { code: 'ambiguous_name' } })
+  for (const id of ids) {
+    expect(await line.json('account', 'entries', id)).toMatchObject({ data: [] })
+  }
+})
+
+test('the name of one account and the external ID of another are ambiguous', async () => {
+  await makeAccount('customer-42')
+  await makeAccount('Ada', '--external-id', 'customer-42')
+  expect(await line.run('account', 'suspend', 'customer-42')).toEqual(
+    failedWith(2, '2 accounts have the name, external ID or email address "customer-42"'),
+  )
+})
+
+test('a name that nothing has is refused, with the command that shows the names', async () => {
+  expect(await line.run('account', 'show', 'Bob')).toEqual(
+    failedWith(
+      3,
+      'No account has the name, external ID or email address "Bob": `tollgate account list` shows the accounts.\n',
+    ),
+  )
+  expect(await line.run('webhook', 'test', 'example.com')).toEqual(
+    failedWith(3, 'No webhook has the address or host "example.com": `tollgate webhook list`'),
+  )
+  expect(await line.run('credit', 'code', 'show', 'ABCDEF-GHJKMN-PQRSTV-WXYZ23')).toEqual(
+    failedWith(3, 'No credit code has this text or these last characters: `tollgate credit code'),
+  )
+})
+
+test('a key is found by its name or by the part that lists show, and a deleted one only by filters', async () => {
+  await makeAccount('Ada')
+  const make = (name: string) => line.json('key', 'create', 'Ada', '--name', name)
+  const { id, prefix } = await make('laptop')
+  expect(await line.json('key', 'show', 'Laptop')).toMatchObject({ id })
+  expect(await line.json('key', 'disable', String(prefix))).toMatchObject({ id, disabled: true })
+  expect(await line.run('key', 'delete', 'laptop')).toMatchObject({ exitCode: 0 })
+  const filtered = () => line.run('request', 'list', '--key', 'laptop')
+  expect((await filtered()).exitCode).toBe(0)
+  expect(await line.run('usage', '--key', 'laptop')).toMatchObject({ exitCode: 0 })
+  const again = await make('laptop')
+  expect(await line.json('key', 'show', 'laptop')).toMatchObject({ id: again['id'] })
+  const { exitCode, notes } = await filtered()
+  expect([exitCode, cells(notes)[1]]).toEqual([2, ['ID', 'KEY', 'ACCOUNT', 'DELETED']])
+})
+
+test('a token is revoked by its name, and the audit log of a name that two tokens had is ambiguous', async () => {
+  const make = () => line.make('token', 'create', '--name', 'shop', '--scope', 'read')
+  const first = await make()
+  expect((await line.run('token', 'revoke', 'shop')).out).toContain(first)
+  const second = await make()
+  expect((await line.run('token', 'revoke', 'Shop')).out).toContain(second)
+  const { exitCode, notes } = await line.run('action', 'list', '--by', 'shop')
+  expect([exitCode, notes]).toEqual([
+    2,
+    expect.stringContaining('2 admin tokens have the name "shop"'),
+  ])
+  expect((await line.run('action', 'list', '--by', `${first},${second}`)).exitCode).toBe(0)
+})
+
+test('a webhook is found by its address, or by its host if no other has it', async () => {
+  const make = (url: string) => line.make('webhook', 'create', url)
+  const id = await make('https://example.com/hook')
+  const delivered = ['webhook', 'deliveries']
+  expect(await line.json('webhook', 'disable', 'example.com')).toMatchObject({ id })
+  await make('https://example.com/other')
+  expect(await line.run(...delivered, 'https://example.com/hook')).toMatchObject({ exitCode: 0 })
+  expect(await line.run(...delivered, 'example.com')).toEqual(
+    failedWith(2, '2 webhooks have the address or host "example.com": type the ID of one\n'),
+  )
+})
+
+test('a credit code is found by its text, or by the part that lists show', async () => {
+  await line.run('credit', 'code', 'create', '5')
+  const { id, code } = await line.json('credit', 'code', 'create', '7')
+  const text = String(code)
+  for (const typed of [text, text.toLowerCase().replaceAll('-', ''), `…${text.slice(-6)}`]) {
+    expect(await line.json('credit', 'code', 'show', typed)).toMatchObject({ id })
+  }
+})
+
+describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
+  test('each kind is found by its name, and an account by the address of an owner, not of a member', async () => {
+    const bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
+    const { db } = bench.store
+    await bench.createAccount('acct_1')
+    await bench.createAccount('acct_2')
+    await bench.createApiKey('key_1', 'acct_1')
+    await addOwner(db, 'user_ada')
+    const member = { account_id: 'acct_2', user_id: 'user_ada', role: 'member', created_at_ms: 0 }
+    await db.insertInto('members').values(member).execute()
+    await db.updateTable('api_keys').set({ name: 'Laptop' }).execute()
+    const code = 'ABCDEF-GHJKMN-PQRSTV-WXYZ23'
+    await bench.createCreditCode({
+      ...CREDIT_CODES.start,
+      id: 'code_1',
+      codeHash: hashCreditCode(code),
+      displaySuffix: 'WXYZ23',
+      amountMicros: micros(5),
+      createdAtMs: 0,
+    })
+    const token = { id: 'atok_1', name: 'Shop', tokenHash: 'a', displayPrefix: 'b', scopes: 'read' }
+    await db
+      .insertInto('admin_tokens')
+      .values(
+        ADMIN_TOKENS.record({ ...ADMIN_TOKENS.start, ...token, madeBy: null, createdAtMs: 0 }),
+      )
+      .execute()
+    const webhook = { id: 'hook_1', url: 'https://example.com/a', events: '', secret: 's' }
+    await db
+      .insertInto('webhooks')
+      .values(WEBHOOKS.record({ ...WEBHOOKS.start, ...webhook, createdAtMs: 0 }))
+      .execute()
+    for (const [prefix, typed, id] of [
+      ['acct', 'USER_ada@example.org', 'acct_1'],
+      ['key', 'laptop', 'key_1'],
+      ['code', code.toLowerCase(), 'code_1'],
+      ['code', 'wxyz23', 'code_1'],
+      ['atok', 'shop', 'atok_1'],
+      ['hook', 'example.com', 'hook_1'],
+      ['user', 'user_ada@example.org', 'user_ada'],
+    ] as const) {
+      expect([typed, await findId(prefix, typed, bench)]).toEqual([typed, id])
+    }
+    await bench.close()
+  })
+})

@@ -1,0 +1,166 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { hashCreditCode } from '../ledger/credit-codes.ts'
+import type { Tables } from '../store/schema.ts'
+import { showMicros } from '../vocabulary/money.ts'
+import { plainTypedCode } from '../vocabulary/typed-code.ts'
+import { listWebhooks } from '../webhooks/registry.ts'
+import { moment } from './table.ts'
+
+/*
+ * Things by the names that people know. Capitals make no difference: two names that differ only in them are one name
+ * here, so that a slip of the shift key never selects the other.
+ */
+
+/** A thing that has a typed name. */
+export interface NamedThing {
+  readonly id: string
+  /** Whether it was revoked or deleted. */
+  readonly isEnded: boolean
+  /** What tells it from others of the name, by heading. */
+  readonly cells: Readonly<Record<string, string>>
+}
+
+/** Finds the things that a name fits, at most {@link NAMED_MAX}, those that have not ended first. */
+export type LookUp = (db: Kysely<Tables>, name: string) => Promise<readonly NamedThing[]>
+
+/** More are not listed. */
+export const NAMED_MAX = 20
+
+const accounts: LookUp = async (db, name) => {
+  const owned = db
+    .selectFrom('members')
+    .innerJoin('users', 'users.id', 'members.user_id')
+    .select('members.account_id')
+    .where('members.role', '=', 'owner')
+    .where('users.email', '=', name.toLowerCase())
+  const rows = await db
+    .selectFrom('accounts')
+    .select(['id', 'name', 'email', 'external_id', 'created_at_ms'])
+    .where(({ or, eb }) =>
+      or([
+        isNamed('name', name),
+        isNamed('email', name),
+        eb('external_id', '=', name),
+        eb('id', 'in', owned),
+      ]),
+    )
+    .orderBy('id', 'desc')
+    .limit(NAMED_MAX)
+    .execute()
+  return rows.map((row) => ({
+    id: row.id,
+    isEnded: false,
+    cells: {
+      NAME: row.name,
+      EMAIL: row.email ?? '-',
+      'EXTERNAL ID': row.external_id ?? '-',
+      CREATED: moment(row.created_at_ms),
+    },
+  }))
+}
+
+const apiKeys: LookUp = async (db, name) => {
+  const rows = await db
+    .selectFrom('api_keys')
+    .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
+    .select(['api_keys.id', 'display_prefix', 'deleted_at_ms', 'accounts.name as account_name'])
+    .where(({ or, eb }) => or([isNamed('api_keys.name', name), eb('display_prefix', '=', name)]))
+    .orderBy(sql`deleted_at_ms is not null`)
+    .orderBy('api_keys.id', 'desc')
+    .limit(NAMED_MAX)
+    .execute()
+  return rows.map((row) => ({
+    id: row.id,
+    isEnded: row.deleted_at_ms !== null,
+    cells: {
+      KEY: row.display_prefix,
+      ACCOUNT: row.account_name,
+      DELETED: moment(row.deleted_at_ms),
+    },
+  }))
+}
+
+const adminTokens: LookUp = async (db, name) => {
+  const rows = await db
+    .selectFrom('admin_tokens')
+    .select(['id', 'scopes', 'created_at_ms', 'revoked_at_ms'])
+    .where(isNamed('name', name))
+    .orderBy(sql`revoked_at_ms is not null`)
+    .orderBy('id', 'desc')
+    .limit(NAMED_MAX)
+    .execute()
+  return rows.map((row) => ({
+    id: row.id,
+    isEnded: row.revoked_at_ms !== null,
+    cells: {
+      SCOPES: row.scopes,
+      CREATED: moment(row.created_at_ms),
+      REVOKED: moment(row.revoked_at_ms),
+    },
+  }))
+}
+
+const codes: LookUp = async (db, name) => {
+  const rows = await db
+    .selectFrom('credit_codes')
+    .select(['id', 'display_suffix', 'amount_micros', 'created_at_ms'])
+    .where(({ or, eb }) =>
+      or([
+        eb('code_hash', '=', hashCreditCode(name)),
+        eb('display_suffix', '=', plainTypedCode(name.replace('…', ''))),
+      ]),
+    )
+    .orderBy('id', 'desc')
+    .limit(NAMED_MAX)
+    .execute()
+  return rows.map((row) => ({
+    id: row.id,
+    isEnded: false,
+    cells: {
+      CODE: `…${row.display_suffix}`,
+      WORTH: showMicros(row.amount_micros),
+      CREATED: moment(row.created_at_ms),
+    },
+  }))
+}
+
+const users: LookUp = async (db, name) => {
+  const rows = await db
+    .selectFrom('users')
+    .select(['id', 'email', 'name'])
+    .where(({ or }) => or([isNamed('email', name), isNamed('name', name)]))
+    .orderBy('id')
+    .limit(NAMED_MAX)
+    .execute()
+  return rows.map((row) => ({
+    id: row.id,
+    isEnded: false,
+    cells: { EMAIL: row.email, NAME: row.name },
+  }))
+}
+
+const webhooks: LookUp = async (db, name) => {
+  const typed = name.toLowerCase()
+  return (await listWebhooks(db))
+    .filter(({ url }) => url.toLowerCase() === typed || new URL(url).host === typed)
+    .map(({ id, url, disabled }) => ({
+      id,
+      isEnded: false,
+      cells: { URL: url, STATE: disabled ? 'disabled' : 'active' },
+    }))
+}
+
+/** The look-ups of things that have names, by the prefix of their IDs. */
+export const LOOK_UPS = {
+  acct: accounts,
+  atok: adminTokens,
+  code: codes,
+  hook: webhooks,
+  key: apiKeys,
+  user: users,
+} as const
+
+function isNamed(column: string, name: string): RawBuilder<boolean> {
+  // SQLite's `lower` knows the letters of ASCII alone: others are found as they are typed.
+  return sql<boolean>`(lower(${sql.ref(column)}) = ${name.toLowerCase()} or ${sql.ref(column)} = ${name})`
+}
