@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fittingTable, table } from './table.ts'
+import { fittingTable, sentenceTable, table } from './table.ts'
 import { createTerminal } from './terminal.ts'
 import { commandLineOfEachTest, openCommandLine } from './testing/command-line.ts'
 
@@ -35,6 +35,22 @@ test('rows that cannot fit keep the most of their text that takes no further lin
   // 31 + 12 + 9 and two gaps are 56: two lines of 40 have room for 24 more.
   expect(linesAt(40)[1]).toBe(`${ID}  Northwind Support and Field Operati…  $12.50`)
   expect(linesAt(20, {}).join('\n')).toBe(table(HEADINGS, ROWS))
+})
+
+test('a sentence at the end of a row is broken between words, below its beginning; in a pipe it is one line', () => {
+  const rows = [
+    ['ok', 'version', 'tollgate 1.2.3'],
+    ['warning', 'server', 'no server answers at http://127.0.0.1:8787: start it'],
+  ]
+  const shown = sentenceTable(['STATE', 'CHECK', 'RESULT'], rows)
+  expect(shown(50).split('\n')).toEqual([
+    'STATE    CHECK    RESULT',
+    'ok       version  tollgate 1.2.3',
+    'warning  server   no server answers at',
+    '                  http://127.0.0.1:8787: start it',
+  ])
+  expect(shown(null)).toBe(table(['STATE', 'CHECK', 'RESULT'], rows))
+  expect(shown(30)).toBe(table(['STATE', 'CHECK', 'RESULT'], rows))
 })
 
 test('of several columns of text the widest is cut first', () => {

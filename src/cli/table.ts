@@ -50,6 +50,42 @@ export function fittingTable(
   }
 }
 
+/** Narrower, a sentence is no easier to read than one that the terminal breaks. */
+const SENTENCE_WIDTH_MIN = 24
+
+/** The same for rows that end with a sentence, which is broken between words to fit the terminal. */
+export function sentenceTable(headings: readonly string[], rows: Rows): FittingTable {
+  return (columnsMax) => {
+    const last = headings.length - 1
+    const before = headings
+      .slice(0, last)
+      .map((heading, column) =>
+        Math.max(heading.length, ...rows.map((row) => shownWidth(String(row[column] ?? '')))),
+      )
+    const room = (columnsMax ?? Number.POSITIVE_INFINITY) - sumOf(before) - GAP.length * last
+    if (room < SENTENCE_WIDTH_MIN) return table(headings, rows)
+    const lines = rows.flatMap((row) =>
+      brokenAt(room, String(row[last] ?? '')).map((part, place) => [
+        ...before.map((_, column) => (place === 0 ? (row[column] ?? '') : '')),
+        part,
+      ]),
+    )
+    return table(headings, lines)
+  }
+}
+
+/** The lines of a text; a word that is wider than a line has one to itself. */
+function brokenAt(width: number, text: string): readonly string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1)
+    const longer = line === undefined ? word : `${line} ${word}`
+    if (line === undefined || shownWidth(longer) > width) lines.push(word)
+    else lines[lines.length - 1] = longer
+  }
+  return lines
+}
+
 /** The widths of columns, the widest narrowed first, none below what it keeps. */
 function narrowed(
   natural: readonly number[],

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { type CommandInput, type CommandSettings, withStore } from '../command-context.ts'
-import { counted, table } from '../table.ts'
+import { counted, type FittingTable, sentenceTable } from '../table.ts'
 import { CommandFailure } from '../terminal.ts'
 import {
   checkPrices,
@@ -37,14 +37,17 @@ count.`,
       const findings = await findingsOf(input)
       const failed = findings.filter(({ state }) => state === 'failed').length
       const answer = { object: 'doctor', ok: failed === 0, checks: findings }
-      input.terminal.out(options.json === true ? JSON.stringify(answer) : tableOf(findings))
+      const { terminal } = input
+      terminal.out(
+        options.json === true ? JSON.stringify(answer) : tableOf(findings)(terminal.columnsMax),
+      )
       if (failed > 0) throw new CommandFailure(counted(failed, 'check'))
     })
 }
 
-function tableOf(findings: readonly Finding[]): string {
+function tableOf(findings: readonly Finding[]): FittingTable {
   const rows = findings.map(({ check, state, message }) => [state, check, message])
-  return table(['STATE', 'CHECK', 'RESULT'], rows)
+  return sentenceTable(['STATE', 'CHECK', 'RESULT'], rows)
 }
 
 async function findingsOf(input: DoctorInput): Promise<readonly Finding[]> {
