@@ -157,14 +157,19 @@ export async function replaceConfirming(
   if (earlier.length + rows.length === 0) return
   await db.transaction().execute(async (transaction) => {
     await transaction.deleteFrom('confirming_deposits').where('chain_id', '=', chainId).execute()
-    if (rows.length === 0) return
-    await transaction
-      .insertInto('confirming_deposits')
-      .values(rows.map((row) => CONFIRMING_DEPOSITS.record(row)))
-      .onConflict((conflict) => conflict.doNothing())
-      .execute()
+    for (let start = 0; start < rows.length; start += ROWS_AT_ONCE) {
+      const some = rows.slice(start, start + ROWS_AT_ONCE)
+      await transaction
+        .insertInto('confirming_deposits')
+        .values(some.map((row) => CONFIRMING_DEPOSITS.record(row)))
+        .onConflict((conflict) => conflict.doNothing())
+        .execute()
+    }
   })
 }
+
+// A statement of SQLite takes 32,766 values, and anyone can send thousands of small deposits.
+const ROWS_AT_ONCE = 500
 
 const CONFIRMING_MAX = 100
 
