@@ -95,8 +95,7 @@ export class Bench {
 
   /** The same, which looks the cost of each request up. */
   lookingAllUp(): Promise<Target> {
-    const settings = { TOLLGATE_LOOKUPS: 'all' }
-    return this.#shareGateway({ name: 'tollgate looking all up', settings })
+    return this.#shareGateway({ name: 'tollgate looking all up', looksAllUp: true })
   }
 
   #shareGateway(input: OwnGateway): Promise<RunningTarget> {

@@ -26,7 +26,7 @@ ${listed.join('\n')}
   --store-folder <path>   where stores are made: on the disk to measure; data/ where not given
   --result <file>         where the JSON goes; bench/results/<time>.json where not given
   --profile               the gateway writes CPU profiles into bench/results/profiles/
-  --checkout <path>       starts the gateway from another checkout
+  --checkout <path>       starts the gateway from another checkout, also of an earlier commit, with its modules
   --setting <NAME=value>  a setting of the gateway; may be given again
   --peer <name,address,process id[,authorization]>
                           a gateway that runs already, for peers; may be given again. It serves the model

@@ -39,31 +39,38 @@ export async function closedLoop(
 }
 
 /**
- * Requests that come at random moments, so many a second on average, whether or not earlier ones have
- * been answered: as from many clients who know nothing of each other.
+ * Requests that come so many a second, at random moments or at even intervals, whether or not earlier ones have been
+ * answered: as from many clients who know nothing of each other. `waitsMs` has how long each took from when it was due,
+ * also those that failed.
  */
-export async function randomArrivals(
-  input: LoadInput & { readonly perSecond: number },
-): Promise<LoadResult> {
-  const { target, requests, perSecond } = input
+export async function arrivals(
+  input: LoadInput & { readonly perSecond: number; readonly moments: 'random' | 'even' },
+): Promise<LoadResult & { readonly waitsMs: readonly number[] }> {
+  const { target, requests, perSecond, moments } = input
   const free: LoadConnection[] = await openAll(target.address, 16)
   const sender = new Sender(input)
+  const waitsMs: number[] = []
   const underWay: Promise<void>[] = []
-  let dueAtMs = performance.now()
-  for (let count = 0; count < requests; count++) {
-    dueAtMs += (-Math.log(1 - Math.random()) * 1_000) / perSecond
-    const waitMs = dueAtMs - performance.now()
-    if (waitMs > 0.5) await new Promise((resolve) => setTimeout(resolve, waitMs))
-    const exchange = async (): Promise<void> => {
+  const exchange = async (dueAtMs: number): Promise<void> => {
+    try {
       const connection = free.pop() ?? (await LoadConnection.open(target.address))
       await sender.send(connection)
       free.push(connection)
+    } catch (error) {
+      target.witness.failed(String(error))
     }
-    underWay.push(exchange())
+    waitsMs.push(performance.now() - dueAtMs)
+  }
+  let dueAtMs = performance.now()
+  for (let count = 0; count < requests; count++) {
+    dueAtMs += ((moments === 'even' ? 1 : -Math.log(1 - Math.random())) * 1_000) / perSecond
+    const waitMs = dueAtMs - performance.now()
+    if (waitMs > 0.5) await new Promise((resolve) => setTimeout(resolve, waitMs))
+    underWay.push(exchange(dueAtMs))
   }
   await Promise.all(underWay)
   for (const connection of free) connection.close()
-  return sender.result()
+  return { ...sender.result(), waitsMs }
 }
 
 /** Opens so many connections, a few at a time, so that no listener's queue overflows. */

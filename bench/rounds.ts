@@ -13,23 +13,33 @@ export interface Round extends LoadResult {
   readonly serverCpuMs: number
 }
 
-export interface InterleaveInput {
+interface TurnsInput<Result> {
   readonly targets: readonly Target[]
   readonly rounds: number
   /** One round of one target. */
-  readonly run: (target: Target) => Promise<LoadResult>
+  readonly run: (target: Target) => Promise<Result>
 }
 
 /**
  * Runs rounds of several targets in turns, first forwards and then backwards, so that what else the
- * machine does at a time affects them all. Resolves with the rounds of each, in the targets' order.
+ * machine does at a time affects them all. Resolves with the results of each, in the targets' order.
  */
-export async function interleave({ targets, rounds, run }: InterleaveInput): Promise<Round[][]> {
-  const results = targets.map((): Round[] => [])
+export async function inTurns<Result>(input: TurnsInput<Result>): Promise<Result[][]> {
+  const { targets, rounds, run } = input
+  const results = targets.map((): Result[] => [])
   for (let round = 0; round < rounds; round++) {
     const places = [...targets.entries()]
     if (round % 2 === 1) places.reverse()
-    for (const [place, target] of places) {
+    for (const [place, target] of places) results[place]?.push(await run(target))
+  }
+  return results
+}
+
+/** Runs rounds in turns, and times each until nothing of it is left to do. */
+export function interleave({ run, ...input }: TurnsInput<LoadResult>): Promise<Round[][]> {
+  return inTurns({
+    ...input,
+    async run(target) {
       const serverStartCpuMs = target.server?.cpuMs() ?? 0
       const startCpuMs = target.tree.cpuMs()
       const mainThreadStartCpuMs = target.tree.mainThreadCpuMs()
@@ -38,16 +48,15 @@ export async function interleave({ targets, rounds, run }: InterleaveInput): Pro
       const wallMs = performance.now() - startedAtMs
       await settled(target)
       const endCpuMs = target.tree.cpuMs()
-      results[place]?.push({
+      return {
         ...result,
         wallMs,
         cpuMs: endCpuMs - startCpuMs,
         mainThreadCpuMs: target.tree.mainThreadCpuMs() - mainThreadStartCpuMs,
         serverCpuMs: (target.server?.cpuMs() ?? 0) - serverStartCpuMs,
-      })
-    }
-  }
-  return results
+      }
+    },
+  })
 }
 
 const SETTLED_TIMEOUT_MS = 600_000

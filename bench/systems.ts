@@ -1,5 +1,6 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { checkLedger, openLedgerReader } from './check-ledger.ts'
 import { type ChildProgram, startProgram } from './child-program.ts'
 import type { ProcessTree } from './process-tree.ts'
@@ -69,6 +70,8 @@ export interface StartGatewayInput extends StartProxyInput {
   readonly server?: ProcessTree
   /** The checkout that it is started from; absent: this one. */
   readonly checkout?: string | undefined
+  /** Whether it looks the cost of each request up. Default: as a gateway does by itself. */
+  readonly looksAllUp?: boolean
   /** Of Node. Absent: none. */
   readonly nodeArgs?: readonly string[]
   /** Settings in addition to those that a bench needs. */
@@ -96,9 +99,11 @@ export async function startGateway(input: StartGatewayInput): Promise<RunningGat
   const folder = join(input.folder, name.replaceAll(/\W+/g, '-'))
   mkdirSync(folder)
   const url = input.databaseUrl ?? `sqlite:${join(folder, 'tollgate.db')}`
-  const apiKeys = await seedStore({ url, apiKeyCounts, ...(creditMicros && { creditMicros }) })
+  const stores = await storePartsOf(input.checkout)
+  const seeds = { url, apiKeyCounts, ...(creditMicros && { creditMicros }) }
+  const apiKeys = await stores.seedStore(seeds)
   const file = join(folder, 'tollgate.db')
-  const seeded = seedActivity({ file, apiKeys, requests: input.activityRows ?? 0 })
+  const seeded = stores.seedActivity({ file, apiKeys, requests: input.activityRows ?? 0 })
   const program = await startProgram({
     command: process.execPath,
     args: [
@@ -115,15 +120,14 @@ export async function startGateway(input: StartGatewayInput): Promise<RunningGat
       DATABASE_URL: url,
       UPSTREAM_BASE_URL: `${input.upstreamAddress}/v1`,
       UPSTREAM_API_KEY: 'bench',
-      // So soon that it counts to the round.
-      TOLLGATE_STANDS_AFTER_MS: '1000',
+      ...lookUpSettings(input.checkout ?? ROOT, input.looksAllUp === true),
       ...input.settings,
     },
     logFile: join(folder, 'gateway.log'),
     findAddress: (written) => /"address":"([^"]+)"/.exec(written)?.[1] ?? null,
   })
   const callers = callersOf(apiKeys)
-  const reader = await openLedgerReader(url)
+  const reader = await stores.openLedgerReader(url)
   const target = targetOf({ name, program, callers, givesRequestIds: true, probe: HEALTH })
   return {
     ...target,
@@ -135,9 +139,35 @@ export async function startGateway(input: StartGatewayInput): Promise<RunningGat
       await reader.close()
       const failures = await target.close()
       const { witness } = target
-      return [...failures, ...(await checkLedger({ url, witness, seeded }))]
+      return [...failures, ...(await stores.checkLedger({ url, witness, seeded }))]
     },
   }
+}
+
+const STORE_PARTS = { seedStore, seedActivity, openLedgerReader, checkLedger }
+
+/** The parts of a checkout's bench that write and read stores, whose schema may be another one there. */
+async function storePartsOf(checkout: string | undefined): Promise<typeof STORE_PARTS> {
+  if (checkout === undefined) return STORE_PARTS
+  const files = ['seed-store.ts', 'seed-activity.ts', 'check-ledger.ts']
+  const parts = files.map((file) => import(pathToFileURL(join(checkout, 'bench', file)).href))
+  return Object.assign({}, ...(await Promise.all(parts)))
+}
+
+/** The settings of look-ups that a checkout has: a gateway refuses a setting that it does not know. */
+export function lookUpSettings(
+  checkout: string,
+  looksAllUp: boolean,
+): Readonly<Record<string, string>> {
+  const settings = {
+    // So soon that it counts to the round.
+    TOLLGATE_STANDS_AFTER_MS: '1000',
+    ...(looksAllUp ? { TOLLGATE_LOOKUPS: 'all' } : {}),
+  }
+  const documented = readFileSync(join(checkout, 'docs', 'config.md'), 'utf8')
+  return Object.fromEntries(
+    Object.entries(settings).filter(([name]) => documented.includes(`\`${name}\``)),
+  )
 }
 
 /** Keys as callers, in turns over the accounts: who calls next has mostly nothing to do with who called. */

@@ -1,8 +1,7 @@
 import { ATTACKS, type Attack } from '../attacks.ts'
 import { type Bench, describeError, type Scenario } from '../bench.ts'
 import { type Answers, BusyThread } from '../busy-thread.ts'
-import { Sender, type Workload } from '../load.ts'
-import { LoadConnection } from '../load-connection.ts'
+import { arrivals, type Workload } from '../load.ts'
 import { type Measure, type MeasureRow, measuresOf } from '../measure.ts'
 import { settled } from '../rounds.ts'
 import { quantile } from '../statistics.ts'
@@ -66,8 +65,8 @@ async function underAttack(bench: Bench, { name, attacks, workload }: Siege): Pr
     gateway.apiKeys.filter((apiKey) => apiKey.accountId === accountId)
   const victim: Target = { ...gateway, callers: callersOf(keysOf(victimId)) }
   const seconds = bench.scaled({ full: SECONDS_OF_EACH, quick: 1 })
-  await arrivals(victim, { workload, seconds })
-  const before = await arrivals(victim, { workload, seconds })
+  await waitsOf(victim, { workload, seconds })
+  const before = await waitsOf(victim, { workload, seconds })
   gateway.tree.resetPeak()
   const attackers = await BusyThread.attack({
     address: gateway.address,
@@ -79,7 +78,7 @@ async function underAttack(bench: Bench, { name, attacks, workload }: Siege): Pr
     connectionsMax: bench.flags.quick ? 1 : Number.POSITIVE_INFINITY,
   })
   const siegeSeconds = attacks.length === 1 ? seconds : 3 * seconds
-  const waiting = arrivals(victim, { workload, seconds: siegeSeconds })
+  const waiting = waitsOf(victim, { workload, seconds: siegeSeconds })
   await new Promise((resolve) => setTimeout(resolve, siegeSeconds * 1_000))
   const answers = await attackers.stop()
   const during = await waiting
@@ -93,39 +92,13 @@ async function underAttack(bench: Bench, { name, attacks, workload }: Siege): Pr
   return measured
 }
 
-/**
- * Small requests at even intervals, whether or not earlier ones have been answered. Resolves with how long
- * each took, from when it was due: also those that failed, which are the witness's as well.
- */
-async function arrivals(
+/** Resolves with how long small requests at even intervals took. */
+async function waitsOf(
   target: Target,
   { workload, seconds }: { readonly workload: Workload; readonly seconds: number },
 ): Promise<readonly number[]> {
-  const requests = PER_SECOND * seconds
-  const sender = new Sender({ target, workload })
-  const free: LoadConnection[] = []
-  const waitsMs: number[] = []
-  const underWay: Promise<void>[] = []
-  const startedAtMs = performance.now()
-  const exchange = async (dueAtMs: number): Promise<void> => {
-    try {
-      const connection = free.pop() ?? (await LoadConnection.open(target.address))
-      await sender.send(connection)
-      free.push(connection)
-    } catch (error) {
-      target.witness.failed(String(error))
-    }
-    waitsMs.push(performance.now() - dueAtMs)
-  }
-  for (let count = 0; count < requests; count++) {
-    const dueAtMs = startedAtMs + (count * 1_000) / PER_SECOND
-    const waitMs = dueAtMs - performance.now()
-    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
-    underWay.push(exchange(dueAtMs))
-  }
-  await Promise.all(underWay)
-  for (const connection of free) connection.close()
-  return waitsMs
+  const load = { target, workload, requests: PER_SECOND * seconds, perSecond: PER_SECOND }
+  return (await arrivals({ ...load, moments: 'even' })).waitsMs
 }
 
 interface Besieged {

@@ -1,10 +1,12 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Bench, Scenario } from '../bench.ts'
-import { LiveMemoryReader } from '../live-memory.ts'
 import { closedLoop } from '../load.ts'
 import { measuresOf } from '../measure.ts'
 import { settled } from '../rounds.ts'
 import { type Point, slopeOf } from '../statistics.ts'
+import type { Target } from '../target.ts'
 import { chatWorkload, streamBody, textBody } from '../workloads.ts'
 
 const MB = 1024 * 1024
@@ -64,4 +66,54 @@ export const MEMORY: Scenario = {
       ['resident memory that each request leaves behind', 'B', left(resident)],
     ])
   },
+}
+
+const PRELOAD = join(import.meta.dirname, '..', 'collect-garbage.ts')
+const COLLECTED_TIMEOUT_MS = 600_000
+const LOOK_AGAIN_MS = 10
+
+/** Asks one gateway, started with its {@link start}, what it still uses once its garbage is collected. */
+class LiveMemoryReader {
+  readonly #heapFile: string
+  #collections = 0
+
+  constructor({ folder }: { readonly folder: string }) {
+    this.#heapFile = join(folder, 'heap.json')
+  }
+
+  /** The start settings by which a gateway can be asked. */
+  get start() {
+    return {
+      nodeArgs: ['--expose-gc', '--import', PRELOAD],
+      settings: { BENCH_HEAP_FILE: this.#heapFile },
+    }
+  }
+
+  /** Collects garbage, and resolves with what is left: on the heap of the main thread, with buffers, and in all. */
+  async read({
+    tree,
+  }: Target): Promise<{ readonly heapBytes: number; readonly residentBytes: number }> {
+    this.#collections += 1
+    process.kill(tree.pid, 'SIGUSR2')
+    const giveUpAtMs = performance.now() + COLLECTED_TIMEOUT_MS
+    while (performance.now() < giveUpAtMs) {
+      const heapBytes = this.#heapBytes()
+      if (heapBytes !== null) return { heapBytes, residentBytes: tree.residentBytes() }
+      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))
+    }
+    throw new Error(`process ${tree.pid} does not say what memory it uses`)
+  }
+
+  /** Null while the file is from an earlier collection. */
+  #heapBytes(): number | null {
+    let written: unknown
+    try {
+      written = JSON.parse(readFileSync(this.#heapFile, 'utf8'))
+    } catch {
+      return null
+    }
+    if (typeof written !== 'object' || written === null) return null
+    const { collections, heapBytes } = { collections: 0, heapBytes: 0, ...written }
+    return collections === this.#collections ? heapBytes : null
+  }
 }

@@ -1,9 +1,9 @@
 import type { Scenario } from '../bench.ts'
 import { compareGateways, cpuMeasures } from '../cpu-measures.ts'
-import { randomArrivals } from '../load.ts'
+import { arrivals } from '../load.ts'
 import { measuresOf } from '../measure.ts'
 import { interleave, warm } from '../rounds.ts'
-import { chatWorkload, textBody } from '../workloads.ts'
+import { chatWorkload, streamBody, textBody } from '../workloads.ts'
 
 /** Requests of 1 KB that are not streamed, from 32 clients at once. */
 export const REQUESTS: Scenario = {
@@ -25,13 +25,31 @@ export const REQUESTS: Scenario = {
   },
 }
 
-const ARRIVALS_PER_SECOND = 400
-const ARRIVALS_CPU_RATIO_MAX = 6
+/** Streams of 100 events at full speed, from 16 clients at once. */
+export const STREAMS: Scenario = {
+  name: 'streams',
+  summary: 'CPU a stream of 100 events at full speed, 16 at once',
+  runs: 'always',
+  async run(bench) {
+    const body = streamBody({ events: 100, intervalMs: 0 })
+    const { measures } = await compareGateways(bench, {
+      noun: 'stream',
+      workload: await chatWorkload(await bench.simulator(), body),
+      clients: 16,
+      warmUp: { full: 1_500, quick: 100 },
+      requests: { full: 1_200, quick: 200 },
+      ratioMax: 1.6,
+    })
+    return measures
+  },
+}
+
+const PER_SECOND = 400
 
 /** Requests at random moments, so that few of them share a commit. */
 export const ARRIVALS: Scenario = {
   name: 'arrivals',
-  summary: 'the same at random moments, 400 a second, so that few share a commit',
+  summary: 'CPU a request at random moments, 400 a second, so that few share a commit',
   runs: 'always',
   async run(bench) {
     const targets = [await bench.gateway(), await bench.bareProxy(), await bench.lookingAllUp()]
@@ -42,9 +60,8 @@ export const ARRIVALS: Scenario = {
       targets,
       rounds: bench.rounds,
       run: (target) =>
-        randomArrivals({ target, workload, requests, perSecond: ARRIVALS_PER_SECOND }),
+        arrivals({ target, workload, requests, perSecond: PER_SECOND, moments: 'random' }),
     })
-    const ratioMax = ARRIVALS_CPU_RATIO_MAX
-    return cpuMeasures({ noun: 'request', gateway, lookingAllUp, bare, ratioMax })
+    return cpuMeasures({ noun: 'request', gateway, lookingAllUp, bare, ratioMax: 6 })
   },
 }

@@ -9,8 +9,7 @@ import { PACED } from './paced.ts'
 import { PAGE } from './page.ts'
 import { PEERS } from './peers.ts'
 import { POSTGRES } from './postgres.ts'
-import { ARRIVALS, REQUESTS } from './requests.ts'
-import { STREAMS } from './streams.ts'
+import { ARRIVALS, REQUESTS, STREAMS } from './requests.ts'
 
 /** Everything that can be measured, in the order in which it runs. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -18,7 +17,7 @@ export const SCENARIOS: readonly Scenario[] = [
   STREAMS,
   ARRIVALS,
   LATENCY,
-  ...PACED,
+  PACED,
   POSTGRES,
   LARGE_BODIES,
   HOSTILE,
