@@ -127,8 +127,9 @@ class StoreGapTeller {
   /** Warns of what was found within the last day, by any gateway. */
   async start(): Promise<void> {
     const { clock, telemetry } = this.#wiring
-    await removeOldMarks(this.#store.db)
-    const [newest] = await listStoreGaps(this.#store.db, clock.nowMs() - DAY_MS)
+    const nowMs = clock.nowMs()
+    await removeOldMarks(this.#store.db, nowMs)
+    const [newest] = await listStoreGaps(this.#store.db, nowMs - DAY_MS)
     if (newest !== undefined) {
       telemetry.storeHadGone(wordsOf({ ...newest, isAtLeast: false }), newest.foundAtMs + DAY_MS)
     }

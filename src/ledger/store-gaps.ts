@@ -26,8 +26,14 @@ export async function listStoreGaps(
   return rows.map((row) => STORE_GAPS.read(row))
 }
 
-/** Removes the marks of instances that have stopped. */
-export async function removeOldMarks(db: Kysely<Tables>): Promise<void> {
+// Longer than any gateway believes that its newest commit must be in the store.
+const STOPPED_KEPT_MS = 24 * 3_600_000
+
+/**
+ * Removes the marks of instances that stopped a day ago. One that others took for dead may come back: without its mark,
+ * it would find its commits gone, and run them again over later changes.
+ */
+export async function removeOldMarks(db: Kysely<Tables>, nowMs: number): Promise<void> {
   await db
     .deleteFrom('commit_marks')
     .where(({ not, exists, selectFrom }) =>
@@ -36,7 +42,12 @@ export async function removeOldMarks(db: Kysely<Tables>): Promise<void> {
           selectFrom('instances')
             .select('instances.id')
             .whereRef('instances.id', '=', 'commit_marks.instance_id')
-            .where('instances.stopped_at_ms', 'is', null),
+            .where(({ eb, or }) =>
+              or([
+                eb('instances.stopped_at_ms', 'is', null),
+                eb('instances.heartbeat_at_ms', '>', nowMs - STOPPED_KEPT_MS),
+              ]),
+            ),
         ),
       ),
     )

@@ -3,6 +3,8 @@ import { Client } from 'pg'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { startSeveringProxy } from '../../store/testing/severing-proxy.ts'
 import { micros } from '../../vocabulary/money.ts'
+import { registerInstance, stopInstance } from '../instances/open-instance.ts'
+import { removeOldMarks } from '../store-gaps.ts'
 import { connected } from '../testing/connected.ts'
 import { OWNERS, randomScript, SETUP } from '../testing/random-script.ts'
 import { RewoundBench } from '../testing/rewound-bench.ts'
@@ -222,6 +224,29 @@ describe('a database that went back', () => {
     expect(await world.bench.apiKey('K')).toMatchObject({ accountId: 'A' })
     await other.close()
     await way.close()
+  })
+
+  test('is not what a gateway finds that others took for dead while it was cut off: it undoes no later change', async () => {
+    const { db } = world.bench.store
+    const instance = { id: 'I', nowMs: Date.now() }
+    await registerInstance(db, instance)
+    await world.ledger.createAccount({ id: 'A', name: 'new' })
+    await world.ledger.updateAccount({ id: 'A', disabled: false })
+    world.proxy.shut()
+    await stopInstance(db, instance)
+    // As each gateway does when it starts.
+    await removeOldMarks(db, Date.now())
+    const other = world.beside()
+    await other.updateAccount({ id: 'A', disabled: true })
+    await other.close()
+    world.proxy.open()
+    await connected(world.ledger)
+    expect(world.gaps).toEqual([])
+    expect(await world.bench.account('A')).toMatchObject({ disabled: true })
+    const marks = () => db.selectFrom('commit_marks').select('instance_id').execute()
+    expect(await marks()).toEqual([{ instance_id: 'I' }])
+    await removeOldMarks(db, Date.now() + 24 * 3_600_000)
+    expect(await marks()).toEqual([])
   })
 
   test('is booked again between commits, never within one', async () => {
