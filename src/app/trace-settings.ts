@@ -121,13 +121,11 @@ export function meterSettingsOf(config: TraceConfig): MeterSettings | null {
   return { ...collector, exportIntervalMs: config.OTEL_METRIC_EXPORT_INTERVAL }
 }
 
-interface Signal {
-  /** Its whole address; null: the one below the base address. */
-  readonly own: string | null
-  readonly path: string
-}
-
-function collectorOf(config: TraceConfig, { own, path }: Signal): CollectorSettings | null {
+/** The collector of a signal: at its own address, or at its path below the base address if it has none. */
+function collectorOf(
+  config: TraceConfig,
+  { own, path }: { readonly own: string | null; readonly path: string },
+): CollectorSettings | null {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: base } = config
   const url = own ?? (base === null ? null : `${base.replace(/\/$/, '')}/${path}`)
   if (url === null || /^true$/i.test(config.OTEL_SDK_DISABLED)) return null

@@ -42,8 +42,12 @@ export interface JourneyParts {
   readonly costStands: (claim: CostClaim) => boolean
   /** Reports a refused field, which an upstream's table does not have. By position: the upstream, the field. */
   readonly fieldRefused: (upstream: string, field: UnlistedField) => void
-  /** Reports an output cap that the gateway set and a provider refused. */
-  readonly ownCapRefused: (refusal: OwnCapRefusal) => void
+  /** Reports an output cap that the gateway set, for a client that set none, and a provider refused. */
+  readonly ownCapRefused: (refusal: {
+    readonly upstream: string
+    readonly modelId: string
+    readonly tokens: number
+  }) => void
   /** Upstreams by name. */
   readonly upstreams: ReadonlyMap<string, Upstream>
   readonly accountTag: (accountId: string) => string
@@ -52,13 +56,6 @@ export interface JourneyParts {
   readonly instanceId: string
   readonly answerBytesMax: number
   readonly eventBytesMax: number
-}
-
-/** A provider refused the cap that the gateway set, for a client that set none. */
-interface OwnCapRefusal {
-  readonly upstream: string
-  readonly modelId: string
-  readonly tokens: number
 }
 
 /** A cost that an answer reported, with the facts that decide whether it is looked up. */

@@ -43,14 +43,9 @@ async function one(query: PurchaseQuery): Promise<PurchaseRow | null> {
   return row === undefined ? null : PURCHASES.read(row)
 }
 
-/** A purchase with the name of its account. */
-interface NamedPurchase extends PurchaseRow {
-  readonly accountName: string
-}
-
 /**
- * One page of purchases, newest first: of an account, in states, and refunded or disputed in these ways, if they are
- * given; the cursor of the next is null if there is none.
+ * One page of purchases with the names of their accounts, newest first: of an account, in states, and refunded or
+ * disputed in these ways, if they are given; the cursor of the next is null if there is none.
  */
 export async function listAllPurchases(
   db: Kysely<Tables>,
@@ -65,7 +60,10 @@ export async function listAllPurchases(
     readonly states?: readonly PurchaseState[]
     readonly reversals?: readonly Reversal[]
   },
-): Promise<{ readonly purchases: readonly NamedPurchase[]; readonly nextCursor: string | null }> {
+): Promise<{
+  readonly purchases: readonly (PurchaseRow & { readonly accountName: string })[]
+  readonly nextCursor: string | null
+}> {
   let query = db
     .selectFrom('purchases')
     .innerJoin('accounts', 'accounts.id', 'purchases.account_id')

@@ -82,17 +82,11 @@ export interface ListedAccounts {
   readonly days: { readonly fromMs: number; readonly toMs: number }
 }
 
-/** One page, and the place of its last account; null if no page follows. */
-interface AccountPage {
-  readonly accounts: readonly AccountRow[]
-  readonly next: AccountPlace | null
-}
-
-/** Reads the page after a place; null: the first page. */
+/** Reads the page after a place, null for the first, and the place of its last account; null if no page follows. */
 type ReadAccountPage = (page: {
   readonly after: AccountPlace | null
   readonly limit: number
-}) => Promise<AccountPage>
+}) => Promise<{ readonly accounts: readonly AccountRow[]; readonly next: AccountPlace | null }>
 
 /** Lists accounts in any order. Sums of requests are read once for all pages. */
 export function accountPages(
@@ -134,16 +128,16 @@ async function sortByUsage(
   })
 }
 
-interface PlaceValues {
-  /** Null: not known. Without a value it is 0. */
-  readonly values: ReadonlyMap<string, number | null>
-  readonly isDescending: boolean
-}
-
-/** Accounts by their values, and by age if values are equal. Unknown values are last in both directions. */
+/**
+ * Accounts by their values, 0 without one, and by age if values are equal. Unknown values, which are null, are last in
+ * both directions.
+ */
 export function sortPlaces(
   accountIds: readonly string[],
-  { values, isDescending }: PlaceValues,
+  {
+    values,
+    isDescending,
+  }: { readonly values: ReadonlyMap<string, number | null>; readonly isDescending: boolean },
 ): readonly AccountPlace[] {
   const unknown = isDescending ? Number.MIN_SAFE_INTEGER : Number.MAX_SAFE_INTEGER
   const places = accountIds.map((id) => {

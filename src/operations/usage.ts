@@ -152,12 +152,11 @@ export function chartRange(
   return { fromMs, toMs, step: stepOf({ fromMs, toMs }) }
 }
 
-interface AskedSteps extends Omit<z.output<typeof usageQuery>, 'by'> {
-  readonly by: UsageGrouping
-}
-
 /** The range and the steps that a query asks for. Throws Problem `invalid_parameter`. */
-export function stepsOf({ step, by, ...asked }: AskedSteps, nowMs: number): ChartRange {
+export function stepsOf(
+  { step, by, ...asked }: Omit<z.output<typeof usageQuery>, 'by'> & { readonly by: UsageGrouping },
+  nowMs: number,
+): ChartRange {
   const range = chartRange(asked, nowMs)
   const rangeMsMax = HOURLY_MS_MAX[by]
   if (step === 'hour' && range.toMs - range.fromMs > rangeMsMax) {

@@ -157,16 +157,18 @@ interface CompareInput {
   readonly beganBeforeMs: number
 }
 
-interface BookedTime extends Pick<CompareInput, 'from' | 'to'> {
-  readonly upstream: string
-  /** Requests that began before this moment are left out. */
-  readonly beganMs: number
-}
-
-/** The provider costs between two readings, by the requests that ended between them. Sums are rounded once. */
+/**
+ * The provider costs between two readings, by the requests that began at a moment or later and ended between them. Sums
+ * are rounded once.
+ */
 async function readBooked(
   db: Kysely<Tables>,
-  { upstream, from, to, beganMs }: BookedTime,
+  {
+    upstream,
+    from,
+    to,
+    beganMs,
+  }: Pick<CompareInput, 'from' | 'to'> & { readonly upstream: string; readonly beganMs: number },
 ): Promise<Booked> {
   const idAt = (timeMs: number) => firstIdOf({ prefix: 'req', timeMs })
   const ended = sql`coalesce(ended_at_ms, ${to.answeredAtMs + DAY_MS})`

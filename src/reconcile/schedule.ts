@@ -103,16 +103,16 @@ export function nextLookupAtMs(input: ScheduleInput & { readonly nowMs: number }
   return standsAtMs > nowMs ? Math.min(nextAtMs, standsAtMs) : nextAtMs
 }
 
-/** The input of a settle that was just made, and its time. */
-interface JustSettled {
-  readonly input: SettleInput & Pick<UnsettledRequest, 'feeBasisPoints'>
-  readonly nowMs: number
-}
-
-/** The request that a settle leaves to be reconciled; null: none. */
+/** The request that a settle, which was just made, leaves to be reconciled; null: none. */
 export function unsettledAfter(
   { state, chargedMicros }: Settled,
-  { input: { requestId, resolution, facts, feeBasisPoints }, nowMs }: JustSettled,
+  {
+    input: { requestId, resolution, facts, feeBasisPoints },
+    nowMs,
+  }: {
+    readonly input: SettleInput & Pick<UnsettledRequest, 'feeBasisPoints'>
+    readonly nowMs: number
+  },
 ): UnsettledRequest | null {
   if (resolution.kind === 'released') {
     const { billedAs: generationId } = resolution

@@ -64,16 +64,11 @@ export function httpNode({
   }
 }
 
-/** The fields that the client adds to an error. */
-interface RequestFailure extends Error {
-  readonly details?: unknown
-  readonly code?: unknown
-}
-
 /** The cause of a failure, without the address, the question and the node's own words, which may repeat its key. */
 function causeOf(cause: unknown): string {
   if (!(cause instanceof Error)) return 'failed'
-  const { name, details, code }: RequestFailure = cause
+  // The client adds these two fields.
+  const { name, details, code }: Error & { details?: unknown; code?: unknown } = cause
   if (typeof code === 'number') return `${name}, code ${code}`
   // An error of JSON names the text that it met.
   if (cause.cause instanceof SyntaxError) return `${name}, the answer is not JSON`

@@ -7,18 +7,13 @@ export type Replication =
   | { readonly kind: 'asynchronous'; readonly standbys: readonly string[] }
   | { readonly kind: 'none' }
 
-interface StandbyRow {
-  readonly standbyNames: string
-  /** Null: no standby follows. */
-  readonly name: string | null
-}
-
 /**
  * Reads how the server's standbys follow. Readers of logical slots are no standbys, nor is a backup that is being taken. The
  * server shows names to every user, and the state only to members of `pg_monitor`.
  */
 export async function readReplication(db: Kysely<Tables>): Promise<Replication> {
-  const { rows } = await sql<StandbyRow>`
+  // A name is null if no standby follows.
+  const { rows } = await sql<{ readonly standbyNames: string; readonly name: string | null }>`
     select current_setting('synchronous_standby_names') as "standbyNames", standby.name
     from (select 1) as always left join (
       select coalesce(nullif(application_name, ''), 'without a name') as name from pg_stat_replication
