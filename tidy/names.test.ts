@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
 import { wordsOf } from './declarations.ts'
-import { checkFileNames } from './file-names.ts'
+import { checkFileNames, checkWords } from './names.ts'
 import { judgeToyTree } from './toy-tree.ts'
 import { checkUnits } from './units.ts'
-import { checkWords } from './words.ts'
 
 test.each([
   'src/utils.ts',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { checkArchitecturePage } from './architecture-page.ts'
 import { checkAlertRows, checkAlerts } from './markdown.ts'
-import { checkTablePage, type TablePage, withRows } from './table-rows.ts'
+import { checkTablePage, type TablePage, withRows } from './table-pages.ts'
 import { judgeToyTree } from './toy-tree.ts'
 
 const PAGE: TablePage = {

@@ -13,17 +13,15 @@ import {
   checkParameters,
 } from './code-rules.ts'
 import { COMMANDS_WITH_TESTS, checkDocumentedCommands } from './documented-commands.ts'
-import { checkFileNames } from './file-names.ts'
 import { checkDuplicates } from './house.ts'
 import { checkLayers, ROWS } from './layers.ts'
 import { checkAlertRows, checkAlerts, checkChangelog, checkLinks, checkTitles } from './markdown.ts'
+import { checkFileNames, checkWords } from './names.ts'
 import { checkPlainEnglish } from './plain-english.ts'
 import { describeViolation, type Rule, readSourceTree } from './source-tree.ts'
-import { TABLE_PAGES } from './table-pages.ts'
-import { checkTablePage } from './table-rows.ts'
+import { checkTablePage, TABLE_PAGES } from './table-pages.ts'
 import { checkTestHygiene } from './test-hygiene.ts'
 import { checkUnits } from './units.ts'
-import { checkWords } from './words.ts'
 
 const files = await readSourceTree(join(import.meta.dirname, '..'))
 

@@ -1,7 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { TABLE_PAGES } from './table-pages.ts'
-import { withRows } from './table-rows.ts'
+import { TABLE_PAGES, withRows } from './table-pages.ts'
 
 // `npm run docs`: writes what the code says into the tables of docs/.
 for (const page of TABLE_PAGES) {

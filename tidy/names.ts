@@ -1,5 +1,5 @@
 import { type Declaration, declarationsOf, wordsOf } from './declarations.ts'
-import { type Fault, fileRule, isServerCode } from './source-tree.ts'
+import { type Fault, fileRule, isCode, isServerCode } from './source-tree.ts'
 
 /** Words that new names in `src/` avoid. */
 interface AvoidedWords {
@@ -82,3 +82,18 @@ function avoids(row: AvoidedWords, { name, kind, value, lone }: Declaration): bo
     }
   }
 }
+
+// Names that say nothing of what is inside, so that anything ends up there.
+const SAYS_NOTHING =
+  /^(?:common|lib|shared|type|(?:.*[-.])?(?:helpers?|managers?|misc|services|types|utils?)|service)$/
+
+/** Files and folders are nouns and verbs of the domain; a test is named for what it holds. */
+export const checkFileNames = fileRule(isCode, ({ path }) =>
+  path.split('/').flatMap((segment): Fault[] => {
+    const stem = segment.replace(/(?:\.test)?\.(?:ts|tsx|js)$/, '')
+    if (SAYS_NOTHING.test(stem))
+      return [[null, `"${stem}" says nothing: name the file for what is inside`]]
+    if (!/^issue-|\.\d+$/.test(stem)) return []
+    return [[null, `"${stem}" is a number: name the file for the behaviour it holds`]]
+  }),
+)
