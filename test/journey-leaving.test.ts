@@ -157,33 +157,25 @@ test('a client that leaves between the hold and the provider: the hold is releas
 
 // Before its headers: left-early.test.ts.
 describe('a client that leaves a stream', () => {
-  test('in its middle: the provider is told to stop, and what was read is charged', async () => {
-    const provider = Promise.withResolvers<Socket>()
-    const to = await startJourneyWorld({
-      upstream: async (socket) => {
-        await wholeRequest(socket)
-        socket.write(STREAM_HEAD + chunked(EVENT))
-        provider.resolve(socket)
-      },
-    })
-    const client = clientOf(to, whole(STREAM_BODY))
-    await once(client, 'data')
-    client.resetAndDestroy()
-    await peerLeft(await provider.promise)
-    expect(await to.onlyRequest()).toMatchObject({
-      state: 'provisional',
-      errorCode: 'client_gone',
-      generationId: 'gen-1',
-    })
-  })
+  const usage = 'data: {"id":"gen-1","choices":[],"usage":{"prompt_tokens":1,"cost":0.001}}\n\n'
 
-  test('after its last event: it is charged as the whole that it was', async () => {
+  test.each([
+    [
+      'in its middle: the provider is told to stop, and what was read is charged',
+      EVENT,
+      { state: 'provisional', errorCode: 'client_gone', generationId: 'gen-1' },
+    ],
+    [
+      'after its last event: it is charged as the whole that it was',
+      EVENT + usage + DONE,
+      { state: 'provisional', errorCode: null, backedChargeMicros: 1_050 },
+    ],
+  ])('%s', async (_, sent, expected) => {
     const provider = Promise.withResolvers<Socket>()
-    const usage = 'data: {"id":"gen-1","choices":[],"usage":{"prompt_tokens":1,"cost":0.001}}\n\n'
     const to = await startJourneyWorld({
       upstream: async (socket) => {
         await wholeRequest(socket)
-        socket.write(STREAM_HEAD + chunked(EVENT + usage + DONE))
+        socket.write(STREAM_HEAD + chunked(sent))
         provider.resolve(socket)
       },
     })
@@ -191,11 +183,7 @@ describe('a client that leaves a stream', () => {
     await once(client, 'data')
     client.resetAndDestroy()
     await peerLeft(await provider.promise)
-    expect(await to.onlyRequest()).toMatchObject({
-      state: 'provisional',
-      errorCode: null,
-      backedChargeMicros: 1_050,
-    })
+    expect(await to.onlyRequest()).toMatchObject(expected)
   })
 
   test('that the provider does not stream is charged what the whole answer cost', async () => {

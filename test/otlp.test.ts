@@ -8,6 +8,10 @@ import { startWorld, type World } from './world.ts'
 const PROMPT = 'the-secret-of-the-prompt'
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const SPAN = 'b7ad6b7169203331'
+const DURATION = 'gen_ai.client.operation.duration'
+const TOKENS = 'gen_ai.client.token.usage'
+/** A collector that takes traces alone. */
+const TRACES_ONLY = { OTEL_METRICS_EXPORTER: 'none' }
 
 let collector: OtlpCollector
 let world: World | null
@@ -25,11 +29,7 @@ afterEach(async () => {
 
 async function open(settings: Readonly<Record<string, string>> = {}): Promise<World> {
   world = await startWorld({
-    settings: {
-      OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
-      OTEL_METRICS_EXPORTER: 'none',
-      ...settings,
-    },
+    settings: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint, ...settings },
   })
   ;({ apiKey } = await world.account())
   return world
@@ -53,8 +53,13 @@ async function send(to: World, { path = '/v1/chat/completions', ...sent }: Sent 
       ...sent.body,
     }),
   })
-  await answer.body.dump()
-  return answer
+  return { statusCode: answer.statusCode, headers: answer.headers, text: await answer.body.text() }
+}
+
+/** Stops the gateway, which sends what it has, and returns the points of a histogram. */
+async function pointsOf(to: World, name: string) {
+  await to.gateway.close()
+  return collector.points.filter((point) => point.name === name)
 }
 
 /** Stops the gateway, which sends what it has, and returns the spans of requests and their steps. */
@@ -67,7 +72,11 @@ async function spansOf(to: World) {
 }
 
 test('a request is one span by the conventions of HTTP and GenAI, with its steps as children', async () => {
-  const to = await open({ OTEL_SERVICE_NAME: 'gate', OTEL_RESOURCE_ATTRIBUTES: 'team=one' })
+  const to = await open({
+    ...TRACES_ONLY,
+    OTEL_SERVICE_NAME: 'gate',
+    OTEL_RESOURCE_ATTRIBUTES: 'team=one',
+  })
   const answer = await send(to)
   const { requests, steps } = await spansOf(to)
   expect(requests).toHaveLength(1)
@@ -121,7 +130,7 @@ test.each([
 ])(
   'a request of %s is named by what is done and the model that does it',
   async (path, body, name) => {
-    const to = await open()
+    const to = await open(TRACES_ONLY)
     const answer = await send(to, { path, body })
     expect(answer.statusCode).toBe(200)
     const { requests } = await spansOf(to)
@@ -132,7 +141,7 @@ test.each([
 )
 
 test('a trace of the caller goes on here, is not sent to the provider, and is left out if it was', async () => {
-  const to = await open()
+  const to = await open(TRACES_ONLY)
   await send(to, { headers: { traceparent: `00-${TRACE}-${SPAN}-01`, tracestate: 'a=b' } })
   await send(to, { headers: { traceparent: `00-${TRACE}-${SPAN}-00` } })
   await send(to, { headers: { traceparent: 'nonsense' } })
@@ -148,7 +157,7 @@ test('a trace of the caller goes on here, is not sent to the provider, and is le
 })
 
 test('what fails says why, and only what is no fault of the client is an error', async () => {
-  const to = await open()
+  const to = await open(TRACES_ONLY)
   await send(to, { body: { model: 'no/such' } })
   await send(to, { fault: { status: 500 } })
   await send(to, {
@@ -178,7 +187,7 @@ test('what fails says why, and only what is no fault of the client is an error',
 })
 
 test('no prompt, answer, key or unknown model name is in any byte that the collector gets', async () => {
-  const to = await open({ OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Basic%20abc' })
+  const to = await open({ ...TRACES_ONLY, OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Basic%20abc' })
   await send(to, { fault: { act: { say: 'the-secret-of-the-answer' } } })
   await send(to, { body: { model: `no/${PROMPT}` } })
   const { requests } = await spansOf(to)
@@ -191,7 +200,7 @@ test('no prompt, answer, key or unknown model name is in any byte that the colle
 })
 
 test('a sampler that keeps nothing sends nothing', async () => {
-  const to = await open({ OTEL_TRACES_SAMPLER: 'always_off' })
+  const to = await open({ ...TRACES_ONLY, OTEL_TRACES_SAMPLER: 'always_off' })
   await send(to)
   const { requests } = await spansOf(to)
   expect(requests).toEqual([])
@@ -199,7 +208,7 @@ test('a sampler that keeps nothing sends nothing', async () => {
 })
 
 test('a collector that refuses fails no request, and is logged once, and once when it is back', async () => {
-  const to = await open()
+  const to = await open(TRACES_ONLY)
   collector.answerWith(400)
   const away = () => to.log.filter((line) => line.includes('refuses traces'))
   for (let batch = 1; batch <= 3; batch++) {
@@ -219,6 +228,7 @@ test('a collector that takes a batch and never answers keeps no request and no s
   const taken = Promise.withResolvers<void>()
   const silent = await startRawServer((socket) => socket.once('data', () => taken.resolve()))
   const to = await open({
+    ...TRACES_ONLY,
     OTEL_EXPORTER_OTLP_ENDPOINT: silent.baseUrl,
     OTEL_METRICS_EXPORTER: 'otlp',
   })
@@ -228,4 +238,79 @@ test('a collector that takes a batch and never answers keeps no request and no s
   // Within the time that a test has, and long before the collector's own time is over.
   await to.gateway.close()
   await silent.close()
+})
+
+test('calls of upstreams are two histograms by the GenAI conventions, with the boundaries that these name', async () => {
+  const to = await open({ OTEL_SERVICE_NAME: 'gate' })
+  const answers = [await send(to), await send(to)]
+  const [duration, ...others] = await pointsOf(to, DURATION)
+  expect(others).toEqual([])
+  const attributes = {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': '127.0.0.1',
+    'gen_ai.request.model': 'sim/text',
+    'server.address': '127.0.0.1',
+    'server.port': Number(new URL(to.simulator.baseUrl).port),
+  }
+  expect(duration).toMatchObject({ unit: 's', count: 2, resource: { 'service.name': 'gate' } })
+  expect(duration?.attributes).toEqual(attributes)
+  expect(duration?.sum).toBeGreaterThan(0)
+  expect(duration?.bounds).toEqual([
+    0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
+  ])
+  const usages = answers.map(({ text }) => JSON.parse(text).usage)
+  const tokens = await pointsOf(to, TOKENS)
+  expect(tokens.map(({ attributes: of, count, sum }) => [of, count, sum])).toEqual(
+    (['input', 'output'] as const).map((type) => [
+      { ...attributes, 'gen_ai.token.type': type },
+      2,
+      usages.reduce(
+        (sum, usage) => sum + usage[type === 'input' ? 'prompt_tokens' : 'completion_tokens'],
+        0,
+      ),
+    ]),
+  )
+  expect(tokens[0]?.unit).toBe('{token}')
+  expect(tokens[0]?.bounds).toEqual([
+    1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864,
+  ])
+})
+
+test('a call that failed says why, and a request that called no upstream is not counted', async () => {
+  const to = await open()
+  await send(to, { body: { model: `no/${PROMPT}` } })
+  await send(to, { fault: { status: 500 } })
+  await send(to, { path: '/v1/embeddings', body: { model: 'sim/embed', input: PROMPT } })
+  const points = await pointsOf(to, DURATION)
+  expect(
+    points.map(({ count, attributes: of }) => [
+      of['gen_ai.operation.name'],
+      of['error.type'],
+      count,
+    ]),
+  ).toEqual([
+    ['chat', 'upstream_error', 1],
+    ['embeddings', undefined, 1],
+  ])
+  const tokens = await pointsOf(to, TOKENS)
+  expect(tokens.map(({ attributes: of }) => of['gen_ai.token.type'])).toEqual(['input'])
+  expect(collector.received).not.toContain(PROMPT)
+})
+
+test('metrics go out by their interval, and an export that was refused is in the next one', async () => {
+  const to = await open({ OTEL_METRIC_EXPORT_INTERVAL: '20', OTEL_TRACES_SAMPLER: 'always_off' })
+  collector.answerWith(400)
+  expect((await send(to)).statusCode).toBe(200)
+  const said = (words: string) => to.log.filter((line) => line.includes(words))
+  await expect.poll(() => said('refuses metrics')).toHaveLength(1)
+  collector.answerWith(200)
+  await expect.poll(() => said('accepts metrics again')).toHaveLength(1)
+  expect(collector.points.find(({ name }) => name === DURATION)?.count).toBe(1)
+})
+
+test('a collector of traces alone gets no metrics', async () => {
+  const to = await open(TRACES_ONLY)
+  await send(to)
+  await to.gateway.close()
+  expect(collector.batches.map(({ path }) => path)).toEqual(['/v1/traces'])
 })
