@@ -193,7 +193,7 @@ test('the catalog is listed with prices per million tokens, and refreshed', asyn
   const models = Number(/^\d+/.exec(refreshed.out)?.[0])
   const { out } = await line.run('catalog', 'list')
   const [headings, ...rows] = cells(out)
-  expect(headings).toEqual(['MODEL', 'CONTEXT', 'INPUT/M', 'OUTPUT/M', 'OTHER PRICES', 'REFRESHED'])
+  expect(headings).toEqual(['MODEL', 'CONTEXT', 'INPUT/M', 'OUTPUT/M', 'REFRESHED', 'OTHER PRICES'])
   expect(rows).toHaveLength(models)
   const served: { context_length: number; pricing: { prompt: string } } = JSON.parse(
     await fetch(world.url('/v1/models/sim/text')).then((answer) => answer.text()),

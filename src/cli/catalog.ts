@@ -8,7 +8,7 @@ import { decimalOfPicos, type Picos, showDollars, showMicros } from '../vocabula
 import type { PriceTable, PriceTier } from '../vocabulary/offer.ts'
 import { type CommandContext, type CommandInput, withStore } from './command-context.ts'
 import { type OperationCommand, operationCommand, show } from './operation-command.ts'
-import { counted, listed, moment, table } from './table.ts'
+import { counted, type FittingTable, fittingTable, listed, moment } from './table.ts'
 import { CommandFailure } from './terminal.ts'
 
 interface JsonOption {
@@ -78,21 +78,22 @@ async function list({ store, terminal }: CommandContext, options: JsonOption): P
   terminal.out(
     rows.length === 0
       ? 'no models yet: start `tollgate serve`, or run `tollgate catalog refresh`'
-      : modelTable(rows),
+      : modelTable(rows)(terminal.columnsMax),
   )
 }
 
-function modelTable(rows: readonly CatalogRow[]): string {
-  return table(
-    ['MODEL', 'CONTEXT', 'INPUT/M', 'OUTPUT/M', 'OTHER PRICES', 'REFRESHED'],
+function modelTable(rows: readonly CatalogRow[]): FittingTable {
+  return fittingTable(
+    ['MODEL', 'CONTEXT', 'INPUT/M', 'OUTPUT/M', 'REFRESHED', 'OTHER PRICES'],
     rows.map(({ offer, listing, refreshedAtMs }) => [
       offer.modelId,
       listing.context_length ?? '-',
       perMillion(offer.prices.input),
       perMillion(offer.prices.output),
-      otherPrices(offer.prices),
       moment(refreshedAtMs),
+      otherPrices(offer.prices),
     ]),
+    {},
   )
 }
 

@@ -33,6 +33,14 @@ test.each(SHOWN_COMMANDS)(
   },
 )
 
+test('the help of the program fits a terminal of 80 columns', async () => {
+  const { out } = await line.run('--help')
+  // Commands are wrapped to the width of the terminal.
+  const written = out.split('\n').filter((text) => /^(?:\S| {2}tollgate )/.test(text))
+  expect(written.length).toBeGreaterThan(20)
+  expect(written.filter((text) => text.length > 80)).toEqual([])
+})
+
 describe('help', () => {
   test.each([
     [['credit', 'add'], 'Usage: tollgate credit add '],

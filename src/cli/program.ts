@@ -103,8 +103,9 @@ For an account, API key, admin token, user, webhook or credit code, type its ID,
 or a name that no other has; capitals make no difference. If several have the
 name, the command changes nothing and lists them with their IDs.
 
-On a terminal, lists cut long names to fit. In a pipe, with --json and in \`show\`,
-nothing is cut.
+On a terminal, lists cut long names to fit, leave out empty columns, and
+continue a long row on an indented line. In a pipe, nothing is cut or left out,
+and a row is a line.
 
 --json prints the answer of the API, and an error as one line on standard error:
 {"error":{"message":"…","code":"…"}}. Times are UTC.

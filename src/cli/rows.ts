@@ -29,11 +29,11 @@ export function shownRows<Shape extends z.ZodType>(
   { list, none, columns, cut = [], details = {} }: Columns<z.output<Shape>>,
 ): Readonly<Record<'one' | 'page', (answered: Answered) => Shown>> {
   const kept = Object.fromEntries(cut.map((heading) => [heading, CUT_WIDTH_MIN]))
-  const inTable = (rows: readonly z.output<Shape>[]): FittingTable =>
+  const inTable = (rows: readonly z.output<Shape>[], cutTo: typeof kept): FittingTable =>
     fittingTable(
       Object.keys(columns),
       rows.map((row) => Object.values(columns).map((cell) => cell(row))),
-      kept,
+      cutTo,
     )
   const below = (row: z.output<Shape>): string =>
     Object.entries(details)
@@ -42,11 +42,13 @@ export function shownRows<Shape extends z.ZodType>(
       .join('')
   return {
     // Whoever asks for one thing wants to see all of it.
-    one: show(shape, (row) => ({ out: inTable([row])(null) + below(row) })),
+    one: show(shape, (row) => ({
+      out: (columnsMax) => inTable([row], {})(columnsMax) + below(row),
+    })),
     page: show(listShape(shape), ({ data, next_cursor }) => {
       const next = nextPlace(list, next_cursor)
       return {
-        out: data.length === 0 ? none : inTable(data),
+        out: data.length === 0 ? none : inTable(data, kept),
         ...(next === null ? {} : { note: `more: --after ${next}` }),
       }
     }),

@@ -31,10 +31,27 @@ test('in a pipe, and where rows fit as they are, nothing is cut', () => {
   expect(whole).toContain(LONG)
 })
 
-test('rows that cannot fit keep the most of their text that takes no further line', () => {
-  // 31 + 12 + 9 and two gaps are 56: two lines of 40 have room for 24 more.
-  expect(linesAt(40)[1]).toBe(`${ID}  Northwind Support and Field Operati…  $12.50`)
-  expect(linesAt(20, {}).join('\n')).toBe(table(HEADINGS, ROWS))
+test('a row that cannot fit continues on an indented line between two columns, never within one', () => {
+  expect(linesAt(40).slice(0, 4)).toEqual([
+    'ID',
+    '  NAME                         AVAILABLE',
+    ID,
+    '  Northwind Support and Fiel…  $12.50',
+  ])
+  expect(linesAt(20, {}).slice(3, 6)).toEqual([ID, `  ${LONG}`, '  $12.50'])
+})
+
+test('where a row cannot fit, columns without a value in any row are left out', () => {
+  const headings = ['ID', 'LIMIT', 'STATE', 'EXPIRES']
+  const rows = [
+    [ID, '-', 'active', '-'],
+    [ID, '-', '-', '-'],
+  ]
+  const shown = fittingTable(headings, rows, {})
+  const [, ...lines] = shown(40).split('\n')
+  expect(lines).toEqual([`${ID}  active`, `${ID}  -`])
+  expect(shown(60)).toBe(table(headings, rows))
+  expect(shown(null)).toBe(table(headings, rows))
 })
 
 test('a sentence at the end of a row is broken between words, below its beginning; in a pipe it is one line', () => {

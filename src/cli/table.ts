@@ -16,8 +16,9 @@ export function table(headings: readonly string[], rows: Rows): string {
 }
 
 /**
- * The same for a list. `cut`: the headings of columns of free text, each with the width that it keeps. Their longest
- * cells are cut so that a row fits the terminal, or, if it can't, takes as few lines as it can.
+ * The same for a terminal. `cut`: the headings of columns of free text, each with the width that it keeps; their longest
+ * cells are cut so that a row fits. A row that can't fit loses the columns in which no row has a value, and continues on
+ * an indented line, between two columns.
  */
 export function fittingTable(
   headings: readonly string[],
@@ -38,16 +39,63 @@ export function fittingTable(
       const least = cut[heading]
       return least === undefined ? width : Math.min(width, Math.max(widthOf(heading), least))
     })
-    const widths = columnsMax === null ? natural : narrowed(natural, { kept, columnsMax })
+    const all = [...headings.keys()]
+    const lines =
+      columnsMax === null
+        ? [all]
+        : linesOf(all, {
+            kept,
+            columnsMax,
+            hasValues: (column) => cells.some((row) => hasValue(row[column])),
+          })
+    const widths = columnsMax === null ? natural : narrowed(natural, { kept, columnsMax, lines })
     const cellOf = (text: string, column: number): string => {
       const width = widths[column] ?? 0
       const shown = columnsMax === null ? text : fittedTo(width, text)
       const spaces = ' '.repeat(width - widthOf(shown))
       return rightAligned[column] === true ? spaces + shown : shown + spaces
     }
-    const line = (row: readonly string[]) => row.map(cellOf).join(GAP).trimEnd()
-    return [line(headings), ...cells.map(line)].join('\n')
+    const shownRow = (row: readonly string[]): string =>
+      lines
+        .filter((columns, place) => place === 0 || columns.some((column) => hasValue(row[column])))
+        .map((columns) => columns.map((column) => cellOf(row[column] ?? '', column)).join(GAP))
+        .map((line) => line.trimEnd())
+        .join(`\n${GAP}`)
+    return [headings, ...cells].map(shownRow).join('\n')
   }
+}
+
+function hasValue(cell: string | undefined): boolean {
+  return cell !== undefined && cell !== '' && cell !== '-'
+}
+
+/** The columns of each line of a row, as many as fit. Later lines are indented. */
+function linesOf(
+  columns: readonly number[],
+  {
+    kept,
+    columnsMax,
+    hasValues,
+  }: {
+    readonly kept: readonly number[]
+    readonly columnsMax: number
+    readonly hasValues: (column: number) => boolean
+  },
+): readonly (readonly number[])[] {
+  if (lineWidth(columns, kept) <= columnsMax) return [columns]
+  const lines: number[][] = []
+  for (const column of columns.filter(hasValues)) {
+    const line = lines.at(-1)
+    const indent = lines.length > 1 ? GAP.length : 0
+    const isRoom = line !== undefined && lineWidth([...line, column], kept) + indent <= columnsMax
+    if (isRoom) line.push(column)
+    else lines.push([column])
+  }
+  return lines
+}
+
+function lineWidth(columns: readonly number[], widths: readonly number[]): number {
+  return sumOf(columns.map((column) => (widths[column] ?? 0) + GAP.length)) - GAP.length
 }
 
 /** Narrower, a sentence is no easier to read than one that the terminal breaks. */
@@ -86,20 +134,29 @@ function brokenAt(width: number, text: string): readonly string[] {
   return lines
 }
 
-/** The widths of columns, the widest narrowed first, none below what it keeps. */
+/** The widths of columns: in each line the widest is narrowed first, none below what it keeps. */
 function narrowed(
   natural: readonly number[],
-  { kept, columnsMax }: { readonly kept: readonly number[]; readonly columnsMax: number },
+  {
+    kept,
+    columnsMax,
+    lines,
+  }: {
+    readonly kept: readonly number[]
+    readonly columnsMax: number
+    readonly lines: readonly (readonly number[])[]
+  },
 ): readonly number[] {
-  const gaps = GAP.length * (natural.length - 1)
-  const lines = Math.ceil((sumOf(kept) + gaps) / columnsMax)
   const widths = [...natural]
-  for (let over = sumOf(widths) + gaps - lines * columnsMax; over > 0; over--) {
-    let widest = -1
-    for (const [column, width] of widths.entries()) {
-      if (width > (kept[column] ?? 0) && width > (widths[widest] ?? 0)) widest = column
+  for (const [place, columns] of lines.entries()) {
+    const room = columnsMax - (place === 0 ? 0 : GAP.length)
+    while (lineWidth(columns, widths) > room) {
+      const widest = columns
+        .filter((column) => (widths[column] ?? 0) > (kept[column] ?? 0))
+        .toSorted((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0))[0]
+      if (widest === undefined) break
+      widths[widest] = (widths[widest] ?? 0) - 1
     }
-    widths[widest] = (widths[widest] ?? 0) - 1
   }
   return widths
 }

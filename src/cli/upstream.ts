@@ -6,7 +6,7 @@ import { type AskedUpstream, askAll } from './ask-upstreams.ts'
 import type { CommandInput } from './command-context.ts'
 import { addHelp } from './help-text.ts'
 import { type OperationCommand, operationCommand, show } from './operation-command.ts'
-import { counted, moment, table } from './table.ts'
+import { counted, fittingTable, moment } from './table.ts'
 import { CommandFailure } from './terminal.ts'
 
 const LIST: OperationCommand = {
@@ -20,7 +20,7 @@ both, and \`tollgate upstream check\` asks each upstream.`,
     out:
       upstreams.length === 0
         ? 'The built-in simulator answers. For real models, set UPSTREAM_BASE_URL and\nUPSTREAM_API_KEY in .env and restart tollgate: see docs/upstreams.md.'
-        : table(
+        : fittingTable(
             [
               ...['UPSTREAM', 'DIALECT', 'STATE', 'MODELS', 'REQUESTS', 'FAILED'],
               ...['FIRST BYTE', 'IN FLIGHT', 'LISTED', 'LAST FAILURE'],
@@ -37,6 +37,7 @@ both, and \`tollgate upstream check\` asks each upstream.`,
               moment(row.listed_at),
               row.last_failure === null ? '-' : `${row.last_failure.code} ${row.last_failure.at}`,
             ]),
+            {},
           ),
   })),
 }
@@ -98,7 +99,7 @@ async function check(
   if (isJson) terminal.out(JSON.stringify({ object: 'list', data: shown.map(checkedAnswer) }))
   else {
     const headings = ['UPSTREAM', 'DIALECT', 'ADDRESS', 'MODELS', 'NOT OFFERED', 'SHADOWED']
-    terminal.out(table(headings, shown.map(cellsOf)))
+    terminal.out(fittingTable(headings, shown.map(cellsOf), {})(terminal.columnsMax))
     for (const row of shown) for (const line of remarksOn(row)) terminal.note(line)
   }
   const failed = shown.filter((row) => !canBeUsed(row)).length
