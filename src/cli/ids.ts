@@ -88,7 +88,7 @@ export async function findId(
   const named = alsoEnded || live.length === 0 ? all : live
   const [only, ...others] = named
   if (only === undefined) return isOwn ? typed : refuseUnnamed(prefix, { typed, isName })
-  if (others.length > 0) throw new AmbiguousName(candidatesText(prefix, { typed, named }))
+  if (others.length > 0) throw ambiguous(prefix, { typed, named })
   return only.id
 }
 
@@ -129,16 +129,18 @@ function refuseUnnamed(
   throw new Problem('not_found', { message: `No ${noun} has ${named}: ${shown}.` })
 }
 
-/** The things that a name fits: only the person knows which one is meant. */
-function candidatesText(
+/** Only the person knows which of them is meant. */
+function ambiguous(
   prefix: KindPrefix,
   { typed, named }: { readonly typed: string; readonly named: readonly NamedThing[] },
-): string {
+): AmbiguousName {
   const count = named.length === NAMED_MAX ? `${NAMED_MAX} or more` : String(named.length)
   const headings = Object.keys(named[0]?.cells ?? {})
   const rows = named.map(({ id, cells }) => [id, ...Object.values(cells)])
   const have = `${count} ${nounOf(prefix)}s have the ${eitherOf(KINDS[prefix].names)} "${typed}"`
-  return `${have}: type the ID of one\n${table(['ID', ...headings], rows)}`
+  const ids = named.map(({ id }) => id)
+  const listed = table(['ID', ...headings], rows)
+  return new AmbiguousName(`${have}: type the ID of one`, { ids, listed })
 }
 
 function nounOf(prefix: KindPrefix): string {

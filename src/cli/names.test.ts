@@ -53,7 +53,13 @@ test('a name of two accounts changes neither: both are listed with their IDs', a
   ])
   const asJson = await line.run(...add, '--json')
   expect(asJson.notes).toMatch(/^.+\n$/)
-  expect(JSON.parse(asJson.notes)).toMatchObject({ error: { code: 'ambiguous_name' } })
+  expect(JSON.parse(asJson.notes)).toEqual({
+    error: {
+      message: '2 accounts have the name, external ID or email address "Ada": type the ID of one',
+      code: 'ambiguous_name',
+      ids: ids.toReversed(),
+    },
+  })
   for (const id of ids) {
     expect(await line.json('account', 'entries', id)).toMatchObject({ data: [] })
   }

@@ -77,9 +77,16 @@ export class UsageFailure extends CommandFailure {
   override readonly name: string = 'UsageFailure'
 }
 
-/** Several things have a typed name. The message lists them. */
+/** Several things have a typed name. */
 export class AmbiguousName extends UsageFailure {
   override readonly name: string = 'AmbiguousName'
+  readonly things: { readonly ids: readonly string[]; readonly listed: string }
+
+  /** By position: the message, and the IDs of the things with a table of them. */
+  constructor(message: string, things: AmbiguousName['things']) {
+    super(message)
+    this.things = things
+  }
 }
 
 // Often enough to look alive, rarely enough to cost nothing.
@@ -109,8 +116,6 @@ interface RunInput {
   readonly run: () => Promise<unknown>
 }
 
-const AMBIGUOUS = 'ambiguous_name'
-
 // In addition to 0.
 const EXIT = { failed: 1, usage: 2, notFound: 3 } as const
 
@@ -125,12 +130,15 @@ export async function runToExitCode({ args, terminal, explain, run }: RunInput):
     }
     const failure = failureOf(error, explain)
     if (failure === null) throw error
-    const { message, code, exitCode } = failure
-    if (args.includes('--json')) terminal.note(JSON.stringify({ error: { message, code } }))
-    else {
-      const isExplained = exitCode !== EXIT.usage || code === AMBIGUOUS
-      const hint = isExplained ? '' : '\n(run it with --help to see its arguments)'
-      terminal.note(`tollgate: ${message}${hint}`)
+    const { message, code, exitCode, things } = failure
+    if (args.includes('--json')) {
+      terminal.note(
+        JSON.stringify({ error: { message, code, ...(things && { ids: things.ids }) } }),
+      )
+    } else {
+      const help = exitCode === EXIT.usage ? '(run it with --help to see its arguments)' : null
+      const below = things?.listed ?? help
+      terminal.note(`tollgate: ${message}${below === null ? '' : `\n${below}`}`)
     }
     return exitCode
   }
@@ -146,13 +154,22 @@ function isUsage({ code }: CommanderError): boolean {
   return !['commander.help', 'commander.helpDisplayed', 'commander.version'].includes(code)
 }
 
-function failureOf(error: unknown, explain: RunInput['explain']) {
+interface Failure {
+  readonly message: string
+  readonly code: string
+  readonly exitCode: number
+  /** The things that an ambiguous name fits. */
+  readonly things?: AmbiguousName['things']
+}
+
+function failureOf(error: unknown, explain: RunInput['explain']): Failure | null {
   if (isCommanderError(error)) {
     const message = error.message.replace(/^error: /, '')
     return { message, code: 'invalid_usage', exitCode: EXIT.usage }
   }
   if (error instanceof AmbiguousName) {
-    return { message: error.message, code: AMBIGUOUS, exitCode: EXIT.usage }
+    const { message, things } = error
+    return { message, code: 'ambiguous_name', exitCode: EXIT.usage, things }
   }
   if (error instanceof UsageFailure) {
     return { message: error.message, code: 'invalid_usage', exitCode: EXIT.usage }
