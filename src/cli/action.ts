@@ -2,12 +2,17 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { operatorActionShape } from '../operations/operator-desk.ts'
 import { showMicros } from '../vocabulary/money.ts'
-import { COMMAND_LINE, isRecordedMoney } from '../vocabulary/recorded-operation.ts'
+import {
+  COMMAND_LINE,
+  isRecordedMoney,
+  RECORDED_OPERATIONS,
+} from '../vocabulary/recorded-operation.ts'
 import type { CommandContext } from './command-context.ts'
 import { findId } from './ids.ts'
 import type { CommandGroup } from './operation-command.ts'
 import { accountOption, listOptions, shownRows } from './rows.ts'
 import { moment } from './table.ts'
+import { UsageFailure } from './terminal.ts'
 import { spanOptions } from './times.ts'
 
 const ACTIONS = shownRows(operatorActionShape, {
@@ -54,6 +59,13 @@ async function findActorIds(text: string, opened: Pick<CommandContext, 'store'>)
   return found.join()
 }
 
+/** Names of operations. Of a mistyped one the audit log has nothing, which would read as an answer. */
+function readOperations(text: string): string {
+  const names = text.split(',').map((name) => name.trim())
+  if (names.every((name) => RECORDED_OPERATIONS.some((each) => each === name))) return names.join()
+  throw new UsageFailure(`must be names of operations: ${RECORDED_OPERATIONS.join(', ')}`)
+}
+
 /** `tollgate action`: the audit log. */
 export const ACTION_COMMANDS: CommandGroup = {
   name: 'action',
@@ -77,6 +89,7 @@ export const ACTION_COMMANDS: CommandGroup = {
           flags: '--action <names>',
           words: 'only these operations, comma-separated, such as changeAccount,addCredit',
           to: 'query.action',
+          read: readOperations,
         },
         ...spanOptions('recorded'),
         {

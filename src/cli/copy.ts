@@ -12,7 +12,13 @@ import { systemClock } from '../vocabulary/clock.ts'
 import { type CommandInput, requireStore, withStore } from './command-context.ts'
 import { addHelp } from './help-text.ts'
 import { counted, grouped } from './table.ts'
-import { CommandFailure, showProgress, type Terminal } from './terminal.ts'
+import {
+  CommandFailure,
+  deleteOnSignals,
+  showProgress,
+  type Terminal,
+  UsageFailure,
+} from './terminal.ts'
 import { differenceTable } from './upkeep.ts'
 
 interface CopyOptions {
@@ -107,12 +113,12 @@ async function run({ settings, terminal }: CommandInput, options: CopyOptions): 
 
 /** By position: the option, and its address. */
 function shownAddress(option: 'from' | 'to', url: string): string {
-  if (url === '') throw new CommandFailure(`--${option} is empty: write the address of a store`)
+  if (url === '') throw new UsageFailure(`--${option} is empty: write the address of a store`)
   try {
     parseDatabaseUrl(url)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new CommandFailure(`--${option}: ${reason}`, { cause })
+    throw new UsageFailure(`--${option}: ${reason}`, { cause })
   }
   return showDatabaseUrl(url)
 }
@@ -182,15 +188,21 @@ export function backupCommand(input: CommandInput): Command {
         }
         if (options.json !== true) terminal.note(`copying ${location.file} …`)
         let watching: NodeJS.Timeout | undefined
+        let keepOnSignals = () => {}
         await backupStore(store.db, {
           file,
           onCopy: (partial) => {
+            // SQLite has the second one while it writes the first.
+            keepOnSignals = deleteOnSignals([partial, `${partial}-journal`])
             const show = showProgress(terminal, (bytes) => `copied ${megabytes(bytes)}`)
             watching = setInterval(() => show(bytesOf(partial)), WATCH_INTERVAL_MS)
           },
         })
           .catch(rethrowWrongPlace)
-          .finally(() => clearInterval(watching))
+          .finally(() => {
+            clearInterval(watching)
+            keepOnSignals()
+          })
         const bytes = bytesOf(file)
         terminal.out(
           options.json === true
@@ -203,10 +215,7 @@ export function backupCommand(input: CommandInput): Command {
     help: `A backup is a whole store: DATABASE_URL=sqlite:<file> opens it, to audit it or
 to serve from it. It contains the hashes of keys and the secret of account tags:
 keep it as safe as the store. docs/deploy.md has a nightly backup.`,
-    examples: [
-      'tollgate backup backups/2027-01-31.db',
-      'DATABASE_URL=sqlite:backups/2027-01-31.db tollgate audit',
-    ],
+    examples: ['tollgate backup 2027-01-31.db', 'DATABASE_URL=sqlite:2027-01-31.db tollgate audit'],
   })
 }
 

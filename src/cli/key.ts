@@ -15,7 +15,7 @@ import {
   shownRows,
 } from './rows.ts'
 import { moment } from './table.ts'
-import { readExpiry, readSeconds } from './times.ts'
+import { readExpiry, readGrace } from './times.ts'
 
 const KEYS = shownRows(apiKeyShape, {
   list: 'keys',
@@ -152,7 +152,7 @@ period ends, or until the next rotation; --grace 0h refuses it at once.`,
           flags: '--grace <time>',
           words: 'how long the previous text still works, at most 7d; default: 24h',
           to: 'body.grace_seconds',
-          read: readSeconds,
+          read: readGrace,
         },
       ],
       show: show(createdApiKeyShape, ({ id, key, previous_expires_at }) => ({

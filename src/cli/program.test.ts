@@ -184,6 +184,13 @@ describe('a wrong command line fails, with the reason and a hint to --help', () 
     [['request', 'list', '--after', '2'], /`--after` must be the `next_cursor` of a page/],
     [['account', 'list', '--after', '2'], /`--after` must be the `next_cursor` of a page/],
     [['request', 'list', '--state', 'done'], /`--state` must be open, unresolved, provisional/],
+    [['key', 'rotate', 'key_1', '--grace', '8d'], /`--grace` must be at most 7d\./],
+    [['copy', '--to', 'nowhere'], /--to: a database URL is sqlite:/],
+    [
+      ['action', 'list', '--action', 'addCredits'],
+      /`--action` must be names of operations: addCredit, changeAccount, /,
+    ],
+    [['doctor', 'now'], /Expected 0 arguments but got 1: now\.\n/],
     [['copy'], /required option '--to <url>' not specified/],
     [['export', 'store.jsonl'], /`tollgate copy --to <url>` copies a store to another/],
     [['import', 'store.jsonl'], /`tollgate copy --to <url>` copies a store to another/],

@@ -173,7 +173,9 @@ function usageHint(
   if (command.name() === 'serve') {
     return ': settings are environment variables, or lines of .env, such as PORT=8788'
   }
-  if (code === 'commander.excessArguments') return ' Quote text that has spaces.'
+  if (code === 'commander.excessArguments') {
+    return command.registeredArguments.length === 0 ? '' : ' Quote text that has spaces.'
+  }
   if (code !== 'commander.unknownCommand' || message.includes('Did you mean')) return ''
   return commandsHint(command)
 }

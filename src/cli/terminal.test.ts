@@ -1,3 +1,8 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { counted, listed } from './table.ts'
 import { createTerminal, showProgress, type Terminal } from './terminal.ts'
@@ -57,6 +62,26 @@ test('a name can not turn the rest of its line around: its characters for that a
   expect(json).toBe(String.raw`{"name":"Ann\u202e"}`)
   expect(JSON.parse(json)).toEqual({ name: 'Ann\u202e' })
 })
+
+test.each(['SIGINT', 'SIGTERM'] as const)(
+  '%s ends a command after its unfinished files are deleted',
+  async (signal) => {
+    const folder = mkdtempSync(join(tmpdir(), 'tollgate-signals-'))
+    const files = [join(folder, 'out.partial'), join(folder, 'never-written')]
+    writeFileSync(files[0] ?? '', 'half')
+    const script = `
+    const { deleteOnSignals } = await import(${JSON.stringify(join(import.meta.dirname, 'terminal.ts'))})
+    deleteOnSignals(${JSON.stringify(files)})
+    setInterval(() => {}, 1_000)
+    process.stdout.write('ready')`
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', script])
+    await once(child.stdout, 'data')
+    child.kill(signal)
+    expect(await once(child, 'exit')).toEqual([null, signal])
+    expect(files.filter((file) => existsSync(file))).toEqual([])
+    rmSync(folder, { recursive: true })
+  },
+)
 
 test.each([
   [0, '0 entries'],

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import type { CommanderError } from 'commander'
 import { Problem } from '../vocabulary/problem.ts'
 
@@ -105,6 +106,22 @@ export function showProgress(
     shownAtMs = nowMs
     terminal.progress(say(done))
   }
+}
+
+const ENDING_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** Deletes unfinished files if a signal ends the process. Returns a function that ends this. */
+export function deleteOnSignals(files: readonly string[]): () => void {
+  const end = (signal: NodeJS.Signals): void => {
+    stop()
+    for (const file of files) rmSync(file, { force: true })
+    process.kill(process.pid, signal)
+  }
+  const stop = (): void => {
+    for (const signal of ENDING_SIGNALS) process.off(signal, end)
+  }
+  for (const signal of ENDING_SIGNALS) process.on(signal, end)
+  return stop
 }
 
 interface RunInput {

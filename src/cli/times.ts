@@ -56,10 +56,17 @@ export function readExpirySeconds(text: string, nowMs: number): number {
 }
 
 /** A duration such as `30m`, `12h` or `90d` as seconds. */
-export function readSeconds(text: string): number {
+function readSeconds(text: string): number {
   const seconds = secondsOf(text)
   if (seconds !== null) return seconds
   throw new UsageFailure('must be minutes, hours or days such as 30m, 12h or 90d')
+}
+
+/** A grace period as seconds: at most a week, as the operation also checks. */
+export function readGrace(text: string): number {
+  const seconds = readSeconds(text)
+  if (seconds > 7 * SECONDS.d) throw new UsageFailure('must be at most 7d')
+  return seconds
 }
 
 interface MomentInput {
