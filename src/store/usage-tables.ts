@@ -109,14 +109,14 @@ export const USAGE_ERRORS = new Table('usage_errors', {
   },
 })
 
-/** The hours and days whose roll-ups are complete. */
+/** The hours and days whose roll-ups are complete, and the days some of whose requests were pruned. */
 const USAGE_ROLLED = new Table('usage_rolled', {
   key: ['step', 'number'],
   fixed: {
-    step: oneOf(USAGE_STEPS),
+    step: oneOf([...USAGE_STEPS, 'pruned']),
     /** The hour or day, counted from the Unix epoch. */
     number: integer,
-    /** The number of its requests. */
+    /** The number of its requests; 0 for `pruned`. */
     requests: integer,
     rolled_at_ms: integer,
     /** The newest schema that the program knew which rolled it up; 0: not known. */

@@ -1,10 +1,12 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { ActivityPruner } from '../ledger/activity/activity-pruner.ts'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { micros } from '../vocabulary/money.ts'
 import { DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
 import { readUsage } from './read-usage.ts'
 import { rollDay, rollHour } from './roll-period.ts'
+import { countRequests } from './rolled.ts'
 import { finalOf, HISTORY_FROM_MS, UsageHistory } from './testing/usage-history.ts'
 
 const FIRST_HOUR = Math.floor(HISTORY_FROM_MS / HOUR_MS)
@@ -112,6 +114,31 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       expect(await charted()).toEqual([61, 30, 31])
     },
   )
+
+  test('a day that is taken back before its requests are pruned keeps them, until it is rolled up again', async () => {
+    const { store } = history.bench
+    const clock = { nowMs: () => history.nowMs }
+    const events = { onPruned: () => {}, onFailure: () => {} }
+    const pruner = new ActivityPruner({ store, clock, keepDays: 1, ...events })
+    await history.settle(await history.open(0, history.nowMs), finalOf(micros(5)))
+    // Its thread is ready then.
+    expect(await pruner.pass()).toBe(0)
+    history.wait(4 * DAY_HOURS * HOUR_MS)
+    await history.roll()
+    let pruning = Promise.resolve(0)
+    await store.db.transaction().execute(async (trx) => {
+      await trx.deleteFrom('usage_rolled').where('step', '=', 'day').execute()
+      pruning = pruner.pass()
+      // It has seen the day rolled up by then, and waits for its turn to write.
+      for (let reads = 0; reads < 100; reads++) await countRequests(store.reports, FIRST_HOUR)
+    })
+    expect(await pruning).toBe(0)
+    await history.roll()
+    expect(await pruner.pass()).toBe(1)
+    await pruner.stop()
+    await history.audit()
+    expect(await charted()).toEqual([1, 1, 0])
+  })
 
   test('a late request counts, although others of its day are old enough to be pruned', async () => {
     await history.settle(await history.open(0, history.nowMs), finalOf(micros(5)))

@@ -6,6 +6,7 @@ import { insertText } from '../store/table.ts'
 import { USAGE_DAYS, USAGE_ERRORS, USAGE_HOURS } from '../store/usage-tables.ts'
 import { firstIdOf } from '../vocabulary/ids.ts'
 import { DAY_HOURS, HOUR_MS, requestIdsOf, type UsageStep } from '../vocabulary/usage-step.ts'
+import { rolledBetween } from './rolled.ts'
 import { ErrorsByGroup, type FailedOf } from './rolled-errors.ts'
 import { addSums, GROUP_COLUMNS, selectSums, type UsageRow } from './sums.ts'
 
@@ -104,18 +105,37 @@ export async function markEmptyHours(
   }
 }
 
-/** Makes an hour count as not rolled, and its day. */
-export async function unrollHour(db: Kysely<Tables>, hour: number): Promise<void> {
-  await db
-    .deleteFrom('usage_rolled')
-    .where(({ eb, and, or }) =>
-      or([
-        and([eb('step', '=', 'hour'), eb('number', '=', hour)]),
-        and([eb('step', '=', 'day'), eb('number', '=', Math.floor(hour / DAY_HOURS))]),
-      ]),
-    )
-    .execute()
+/**
+ * Makes an hour count as not rolled, and its day, so that both are rolled again. Returns whether it did: not where
+ * requests of the day were pruned, which are in no sums but these. From then on no request of the day is pruned.
+ */
+export async function unrollHour(db: Kysely<Tables>, hour: number): Promise<boolean> {
+  const day = Math.floor(hour / DAY_HOURS)
+  const change = db.transaction().execute(async (trx) => {
+    // Waits for a pruner that works on the day, and is looked at only after that.
+    await trx
+      .deleteFrom('usage_rolled')
+      .where(({ eb, and, or }) =>
+        or([
+          and([eb('step', '=', 'hour'), eb('number', '=', hour)]),
+          and([eb('step', '=', 'day'), eb('number', '=', day)]),
+        ]),
+      )
+      .execute()
+    const pruned = await rolledBetween(trx, { step: 'pruned', from: day, until: day + 1 })
+    if (pruned.size > 0) throw new WasPruned()
+  })
+  return change.then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof WasPruned) return false
+      throw error
+    },
+  )
 }
+
+/** Rolls a transaction back. */
+class WasPruned extends Error {}
 
 /** Runs a statement, and lets others have the store afterwards. */
 async function paced<T>({ pause }: RollInput, run: () => Promise<T>): Promise<T> {

@@ -3,7 +3,7 @@ import type { Tables } from '../store/schema.ts'
 import { timeOfId } from '../vocabulary/ids.ts'
 import { HOUR_MS, requestIdsOf, type UsageStep } from '../vocabulary/usage-step.ts'
 
-/** The hours or days that are rolled up, in order, with how many requests each had. */
+/** The hours or days that are rolled up, or the days that were pruned, in order, with how many requests each had. */
 export async function rolledBetween(
   db: Kysely<Tables>,
   {
@@ -11,7 +11,7 @@ export async function rolledBetween(
     from,
     until,
   }: {
-    readonly step: UsageStep
+    readonly step: UsageStep | 'pruned'
     readonly from: number
     /** Default: there is no end. */
     readonly until?: number

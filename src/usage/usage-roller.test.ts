@@ -4,6 +4,7 @@ import { STORE_BENCHES } from '../ledger/testing/benches.ts'
 import { micros } from '../vocabulary/money.ts'
 import { DAY_HOURS, HOUR_MS, watchedHourAt } from '../vocabulary/usage-step.ts'
 import { IdHours } from './id-hours.ts'
+import { readUsage } from './read-usage.ts'
 import { finalOf, HISTORY_FROM_MS, UsageHistory } from './testing/usage-history.ts'
 import { pauseMsAfter, UsageRoller } from './usage-roller.ts'
 
@@ -49,6 +50,13 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
       .select(['step', 'number'])
       .execute()
     return rows.map(({ step, number }) => `${step} ${number}`).sort()
+  }
+
+  /** How many requests charts show of the account whose requests are pruned. */
+  async function chartedOf({ bench, nowMs }: UsageHistory): Promise<number> {
+    const range = { by: null, step: 'day', fromMs: HISTORY_FROM_MS, toMs: nowMs } as const
+    const pages = bench.store.pages({ owner: 'test' })
+    return (await readUsage(pages, { accountId: 'A1', ...range })).totals.requests
   }
 
   test('a request whose id a clock made that was days behind for a moment is rolled up, though its hour was before', async () => {
@@ -116,6 +124,62 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     for (let passes = 0; passes < days; passes++) await roller.pass()
     expect(late).toEqual([Math.floor(HISTORY_FROM_MS / HOUR_MS)])
     await history.audit()
+    await history.bench.close()
+  })
+
+  test('a day of which requests are pruned after they were counted stays rolled up, and charts keep them', async () => {
+    const history = await UsageHistory.open(open)
+    const { store } = history.bench
+    await history.settle(await history.open(0, history.nowMs), finalOf(micros(5)))
+    history.wait(4 * DAY_HOURS * HOUR_MS)
+    await history.roll()
+    const marks = await marksOf(history)
+    await history.settle(await history.open(2, HISTORY_FROM_MS), finalOf(micros(7)))
+    const late: number[] = []
+    const roller = new UsageRoller({
+      store: {
+        ...store,
+        reports: store.reports.withPlugin({
+          transformQuery: ({ node }) => node,
+          async transformResult({ result }) {
+            // Both requests of the hour were counted.
+            const isCount = Number(result.rows[0]?.['requests']) === 2
+            if (isCount && !history.hasPruned) await history.run({ kind: 'prune' })
+            return result
+          },
+        }),
+      },
+      clock: { nowMs: () => history.nowMs },
+      takeIdHours: () => [Math.floor(HISTORY_FROM_MS / HOUR_MS)],
+      onRolled: () => {},
+      onLate: (hour) => late.push(hour),
+      onFailure: () => {},
+      pause: async () => {},
+    })
+    await roller.pass()
+    expect([history.hasPruned, late]).toEqual([true, []])
+    const day = Math.floor(HISTORY_FROM_MS / HOUR_MS / DAY_HOURS)
+    expect(await marksOf(history)).toEqual([...marks, `pruned ${day}`])
+    expect(await chartedOf(history)).toBe(1)
+    await history.bench.close()
+  })
+
+  test('a pruned day is never rolled up from what is left of it, even if more requests come late than were pruned', async () => {
+    const history = await UsageHistory.open(open)
+    await history.settle(await history.open(0, history.nowMs), finalOf(micros(5)))
+    history.wait(4 * DAY_HOURS * HOUR_MS)
+    await history.roll()
+    await history.run({ kind: 'prune' })
+    expect(history.hasPruned).toBe(true)
+    const marks = await marksOf(history)
+    for (const picked of [2, 2]) {
+      await history.settle(await history.open(picked, HISTORY_FROM_MS), finalOf(micros(7)))
+    }
+    const { roller, late } = rollerOf(history, () => [Math.floor(HISTORY_FROM_MS / HOUR_MS)])
+    await roller.pass()
+    expect(late).toEqual([])
+    expect(await marksOf(history)).toEqual(marks)
+    expect(await chartedOf(history)).toBe(1)
     await history.bench.close()
   })
 

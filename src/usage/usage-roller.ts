@@ -149,7 +149,7 @@ export class UsageRoller {
     const { store, onLate } = this.#input
     const watched = { ...days, farHours: this.#farHours }
     for (const hour of await lateHours(store.reports, watched)) {
-      await unrollHour(store.db, hour)
+      if (!(await unrollHour(store.db, hour))) continue
       this.#lookAgainFrom(hour)
       onLate(hour)
     }
@@ -273,10 +273,12 @@ async function lateHours(
     const hours = { from: day * DAY_HOURS, until: (day + 1) * DAY_HOURS }
     for (const each of await rolledBetween(db, { step: 'hour', ...hours })) rolled.set(...each)
   }
-  const pruned = new Set<number>()
+  const firstDay = Math.min(fromDay, ...earlierDays)
+  const pruned = new Set((await rolledBetween(db, { step: 'pruned', from: firstDay })).keys())
   const late: number[] = []
   for (const [hour, requests] of rolled) {
     const present = await countRequests(db, hour)
+    // Days that were pruned by a release before 0.3.0 have no mark.
     if (present < requests) pruned.add(dayOf(hour))
     const isWatched = hour >= fromHour || dayOf(hour) === lookBackDay || farHours.has(hour)
     if (present > requests && isWatched) late.push(hour)

@@ -1,4 +1,4 @@
-import { CompiledQuery, type Kysely } from 'kysely'
+import { CompiledQuery, type Kysely, type SelectQueryBuilder } from 'kysely'
 import { Passes } from '../../store/passes.ts'
 import type { Tables } from '../../store/schema.ts'
 import type { SqliteConnectionInput } from '../../store/sqlite/sqlite-connection.ts'
@@ -14,6 +14,7 @@ import {
   PRUNED_SUMS,
   type PruneBatch,
   type Pruned,
+  prunedDay,
   pruneUntilId,
 } from './prune-requests.ts'
 
@@ -138,7 +139,7 @@ async function prunePostgres(
     CompiledQuery.raw(PAGE, [settledBeforeMs, afterId, untilId, rowsMax]),
   )
   const ids = rows.filter(({ prunable }) => prunable).map(({ id }) => id)
-  const charted = new Set(chartedWithout(ids, await rolledDays(db, ids)))
+  const charted = new Set(chartedWithout(ids, await rolledDays(db.selectFrom('usage_rolled'), ids)))
   const old = rows.filter(({ id }) => charted.has(id))
   return {
     requests: old.length === 0 ? 0 : await prune(db, { old, settledBeforeMs }),
@@ -147,13 +148,12 @@ async function prunePostgres(
 }
 
 async function rolledDays(
-  db: Kysely<Tables>,
+  marks: SelectQueryBuilder<Tables, 'usage_rolled', unknown>,
   requestIds: readonly string[],
 ): Promise<ReadonlySet<number>> {
   const days = daysOf(requestIds)
   if (days.length === 0) return new Set()
-  const rows = await db
-    .selectFrom('usage_rolled')
+  const rows = await marks
     .select('number')
     .where('step', '=', 'day')
     .where('number', 'in', days)
@@ -169,8 +169,16 @@ function prune(
   const ids = old.map(({ id }) => id)
   return db.transaction().execute(async (trx) => {
     await trx.executeQuery(CompiledQuery.raw(LOCK_ACCOUNTS, [[...accountIds]]))
+    // Again, and until the end: a late request has its day taken back, to be rolled up from all of its requests.
+    const marks = trx.selectFrom('usage_rolled').forShare()
+    const charted = chartedWithout(ids, await rolledDays(marks, ids))
+    const days = daysOf(charted).map(prunedDay)
+    if (days.length > 0) {
+      const insert = trx.insertInto('usage_rolled').values(days)
+      await insert.onConflict((conflict) => conflict.doNothing()).execute()
+    }
     const { rows } = await trx.executeQuery<{ readonly requests: number }>(
-      CompiledQuery.raw(PRUNE, [ids, settledBeforeMs]),
+      CompiledQuery.raw(PRUNE, [charted, settledBeforeMs]),
     )
     return Number(rows[0]?.requests)
   })

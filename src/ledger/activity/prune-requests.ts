@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely'
+import { PROGRAM_SCHEMA } from '../../store/migrations/migrations.ts'
 import { REQUESTS, type Tables } from '../../store/schema.ts'
 import { PRUNED_REQUESTS } from '../../store/usage-tables.ts'
 import { firstIdOf, timeOfId } from '../../vocabulary/ids.ts'
@@ -56,6 +57,12 @@ export function chartedWithout(
     const day = dayOf(requestId)
     return day === null || rolledDays.has(day)
   })
+}
+
+/** The row that says of a day that requests of it were pruned: the day can't be rolled up again. */
+export function prunedDay(day: number) {
+  const counts = { requests: 0, rolled_at_ms: 0, program_schema: PROGRAM_SCHEMA }
+  return { step: 'pruned' as const, number: day, ...counts }
 }
 
 function dayOf(requestId: string): number | null {

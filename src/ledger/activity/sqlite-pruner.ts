@@ -15,10 +15,13 @@ import {
   PRUNED_SUMS,
   type PruneBatch,
   type Pruned,
+  prunedDay,
 } from './prune-requests.ts'
 
 const OF_IDS = `from requests where id in (select value from json_each(?1)) and
   ${PRUNABLE.replace('$', '?2')}`
+
+const MARKED = Object.keys(prunedDay(0))
 
 /**
  * Prunes a SQLite store. It runs in a thread, so that the write lock is held for its two statements and not
@@ -29,6 +32,7 @@ class SqlitePruner implements JobRunner<PruneBatch, Pruned> {
   readonly #requireSameFiles: ReturnType<typeof sameFilesCheck>
   readonly #page: StatementSync
   readonly #rolled: StatementSync
+  readonly #mark: StatementSync
   readonly #keep: StatementSync
   readonly #remove: StatementSync
 
@@ -44,6 +48,10 @@ class SqlitePruner implements JobRunner<PruneBatch, Pruned> {
       `select number from usage_rolled
        where step = 'day' and number in (select value from json_each(?1))`,
     )
+    this.#mark = connection.prepare(
+      `insert into usage_rolled (${MARKED.join(', ')}) values (${MARKED.map(() => '?').join(', ')})
+       on conflict do nothing`,
+    )
     this.#keep = connection.prepare(
       `insert into pruned_requests (${PRUNED_COLUMNS}) select ${PRUNED_SUMS} ${OF_IDS}
        group by api_key_id, account_id ${addToPruned('max')}`,
@@ -55,11 +63,9 @@ class SqlitePruner implements JobRunner<PruneBatch, Pruned> {
     this.#requireSameFiles(NotSent)
     const page = this.#page.all(settledBeforeMs, afterId, untilId, rowsMax)
     const old = page.filter((row) => row['prunable'] === 1).map((row) => String(row['id']))
-    const rolled = this.#rolled.all(JSON.stringify(daysOf(old)))
-    const ids = chartedWithout(old, new Set(rolled.map((row) => row['number'])))
     const last = page.at(-1)
     return {
-      requests: ids.length === 0 ? 0 : this.#prune(JSON.stringify(ids), settledBeforeMs),
+      requests: this.#charted(old).length === 0 ? 0 : this.#prune(old, settledBeforeMs),
       nextAfterId: page.length < rowsMax || last === undefined ? null : String(last['id']),
     }
   }
@@ -68,9 +74,18 @@ class SqlitePruner implements JobRunner<PruneBatch, Pruned> {
     this.#connection.close()
   }
 
-  #prune(ids: string, settledBeforeMs: number): number {
+  #charted(requestIds: readonly string[]): readonly string[] {
+    const rolled = this.#rolled.all(JSON.stringify(daysOf(requestIds)))
+    return chartedWithout(requestIds, new Set(rolled.map((row) => row['number'])))
+  }
+
+  #prune(old: readonly string[], settledBeforeMs: number): number {
     this.#connection.exec('begin immediate')
     try {
+      // Again: a late request may have had a day taken back since, to be rolled up from all of its requests.
+      const charted = this.#charted(old)
+      for (const day of daysOf(charted)) this.#mark.run(...Object.values(prunedDay(day)))
+      const ids = JSON.stringify(charted)
       this.#keep.run(ids, settledBeforeMs)
       const { changes } = this.#remove.run(ids, settledBeforeMs)
       this.#connection.exec('commit')
