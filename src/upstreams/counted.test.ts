@@ -123,6 +123,20 @@ describe('a stream of a server like OpenAI', () => {
     })
   })
 
+  test.each<[string, object | null, string]>([
+    ['zeros', zero, '30 in, 7 out'],
+    ['its answer alone', { completion_tokens: 9 }, '30 in, 9 out'],
+    ['an empty prompt', { ...zero, completion_tokens: 9 }, '30 in, 9 out'],
+    ['nothing', {}, '30 in, 7 out'],
+  ])('that counts its prompt, and then %s, keeps the count of its prompt', (_, usage, counts) => {
+    const chunks = [TEXT, LAST, chunk({ choices: [], usage }), '[DONE]']
+    expect(read(chat, chunks).reported).toEqual({
+      ...NOTHING,
+      usage: usageOf(counts),
+      countsAreCost: true,
+    })
+  })
+
   const prompt = { prompt_tokens: 30 }
   const ofPrompt = usageOf('30 in, 0 out')
   test.each([

@@ -1,7 +1,12 @@
 import { isPlainWord, type StreamEvent } from '../../formats/format.ts'
 import type { JsonBody, JsonObject } from '../../json/walk.ts'
 import { guessBytes, SIXTIETHS } from '../../tokens/guess.ts'
-import { NOTHING_REPORTED, type Reported } from '../../vocabulary/outcome.ts'
+import {
+  NOTHING_REPORTED,
+  promptTokensOf,
+  type Reported,
+  type TokenUsage,
+} from '../../vocabulary/outcome.ts'
 import type { StreamEventReading, StreamObserver } from '../upstream.ts'
 
 /** The reading of an event that is relayed unchanged. */
@@ -48,13 +53,16 @@ export abstract class TallyObserver implements StreamObserver {
     this.#text.learnTemplate()
   }
 
-  /** Takes the report of an event, after its text. Counts are cumulative: later ones replace earlier ones. */
+  /**
+   * Takes the report of an event, after its text. Counts are cumulative: later ones replace earlier ones. But no prompt
+   * is empty, and a zero replaces no count of it.
+   */
   protected learn({ usage, costUsd, generationId, ...tier }: Reported): void {
-    if (usage !== null) this.#countedGuess = this.#textGuess
+    if (usage !== null && countsAny(usage)) this.#countedGuess = this.#textGuess
     this.#reported = {
       ...this.#reported,
       ...tier,
-      usage: usage ?? this.#reported.usage,
+      usage: laterUsage(this.#reported.usage, usage),
       costUsd: costUsd ?? this.#reported.costUsd,
       generationId: this.#reported.generationId ?? generationId,
     }
@@ -76,6 +84,19 @@ export abstract class TallyObserver implements StreamObserver {
   #addText(text: string): void {
     if (text !== '') this.#textGuess += guessBytes(Buffer.from(text, 'latin1'))
   }
+}
+
+/** By position: the usage until an event, and the usage that the event reports. */
+function laterUsage(earlier: TokenUsage | null, later: TokenUsage | null): TokenUsage | null {
+  if (earlier === null || later === null) return later ?? earlier
+  if (promptTokensOf(later) > 0) return later
+  if (!countsAny(later)) return { ...earlier }
+  const { outputTokens, reasoningTokens, imageOutputTokens, searches } = later
+  return { ...earlier, outputTokens, reasoningTokens, imageOutputTokens, searches }
+}
+
+function countsAny(usage: TokenUsage): boolean {
+  return promptTokensOf(usage) + usage.outputTokens > 0
 }
 
 /** An event's JSON object together with its bytes, for the digits of its numbers. By position: data, object. */
