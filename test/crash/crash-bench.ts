@@ -11,6 +11,7 @@ import { auditStore } from '../../src/ledger/audit/audit.ts'
 import type { BatchedLedger } from '../../src/ledger/engines/batched-ledger.ts'
 import { createLedger } from '../../src/ledger/engines/create-ledger.ts'
 import { Presence } from '../../src/ledger/instances/presence.ts'
+import type { AddApiKeyInput } from '../../src/ledger/ledger.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Entry, RequestRow } from '../../src/store/schema.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -66,7 +67,12 @@ export interface CrashBenchInput {
   readonly createDatabase: () => Promise<TestDatabase>
   /** How many keys; default 1. */
   readonly apiKeys?: number
+  /** The limits of each of them, by its place. Default: none has any. */
+  readonly limitsOf?: (place: number) => KeyLimits
 }
+
+/** The limits of a key on what it spends. */
+export type KeyLimits = Pick<AddApiKeyInput, 'creditLimitMicros' | 'allowance'>
 
 /** Opens a bench whose account has {@link CREDIT_MICROS} of paid credit. */
 export async function openCrashBench(input: CrashBenchInput): Promise<CrashBench> {
@@ -79,7 +85,7 @@ export async function openCrashBench(input: CrashBenchInput): Promise<CrashBench
   closing.defer(() => simulator.close())
   const { url } = database
   const look: CrashBench['look'] = (read) => withStore(url, read)
-  const account = await look((store) => makeAccount(store, input.apiKeys ?? 1))
+  const account = await look((store) => makeAccount(store, input))
   return {
     url,
     simulator,
@@ -146,7 +152,7 @@ const ids = createIdSource({ clock: systemClock, fillRandom: (bytes) => randomFi
 
 async function makeAccount(
   store: Store,
-  apiKeys: number,
+  { apiKeys = 1, limitsOf = () => ({}) }: CrashBenchInput,
 ): Promise<Pick<CrashBench, 'accountId' | 'apiKeys'>> {
   return withLedger(store, async (ledger) => {
     const { id: accountId } = await ledger.createAccount({ id: ids.next('acct'), name: 'crowd' })
@@ -163,6 +169,7 @@ async function makeAccount(
         accountId,
         name: `key ${place}`,
         keyTag: 'tollgate',
+        ...limitsOf(place),
       })
       if (created === null) throw new Error('there is no such account')
       return { id: created.apiKey.id, text: created.text }
