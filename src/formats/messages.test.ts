@@ -34,6 +34,7 @@ describe('a call', () => {
   test.each([
     [{ tools: [SEARCH] }, 30],
     [{ tools: [{ ...SEARCH, type: 'web_search_20260318' }] }, 30],
+    [{ tools: [{ type: 'web_search', name: 'web_search' }] }, 30],
     [{ tools: [{ type: 'openrouter:web_search' }] }, 30],
     [{ tools: [SEARCH], max_tool_calls: 4 }, 4],
     [{ tools: [SEARCH], max_tool_calls: 400 }, 30],
@@ -89,8 +90,8 @@ describe('refusals', () => {
     ['tool_search_tool_bm25_20251119'],
     ['mcp_toolset'],
     ['advisor_20260301'],
-    ['web_search'],
     ['web_search_preview'],
+    ['web_search_2025_08_26'],
     ['openrouter:web_fetch'],
     [7],
   ])('a tool of type %j is refused', (type) => {

@@ -306,7 +306,6 @@ describe.each(EVERY_FORMAT)('on %s', (_, format) => {
 })
 
 const OPENAI_SEARCHES = [
-  'web_search',
   'web_search_preview',
   'web_search_2025_08_26',
   'web_search_preview_2025_03_11',
@@ -335,6 +334,15 @@ test.each([
     code: 'unsupported_parameter',
     param: 'tool_choice.type',
   })
+})
+
+test('a search tool without a date, or a choice of it, is accepted in every format', () => {
+  for (const format of [chat, messages]) {
+    const tool = { type: 'web_search' }
+    for (const members of [{ tools: [{ ...tool, name: 'web_search' }] }, { tool_choice: tool }]) {
+      expect(callWith(format, members).tools.serverTools).toBe(true)
+    }
+  }
 })
 
 test('a tool without a type is a client tool on messages only', () => {

@@ -31,10 +31,10 @@ export const OPENAI_TOOLS: ToolStyle = {
   searchType: /^web_search(_preview)?(_\d{4}_\d{2}_\d{2})?$/,
 }
 
-/** The tools of messages, whose searches are always dated. */
+/** The tools of messages, whose dates have no underscores. */
 export const MESSAGES_TOOLS: ToolStyle = {
   untypedIsClientTool: true,
-  searchType: /^web_search_\d{8}$/,
+  searchType: /^web_search(_\d{8})?$/,
 }
 
 interface ToolRules extends ToolStyle {

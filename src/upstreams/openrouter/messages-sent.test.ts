@@ -33,6 +33,13 @@ describe('what goes upstream', () => {
     )
   })
 
+  test('a search tool without a date is capped like a dated one', () => {
+    const undated = '"type":"web_search","name":"web_search"'
+    expect(sent(`{${undated}},{${undated},"max_uses":500}`)).toBe(
+      `{"model":"acme/sage-pro","messages":[],"tools":[{${undated},"max_uses":30},{${undated},"max_uses":30}]}`,
+    )
+  })
+
   test.each([
     ['"max_uses":99,"parameters":{"max_uses":1}', '"max_uses":2,"parameters":{"max_uses":1}'],
     ['"max_uses":1,"parameters":{"max_uses":99}', '"max_uses":1,"parameters":{"max_uses":2}'],
