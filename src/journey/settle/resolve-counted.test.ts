@@ -158,16 +158,20 @@ describe('a client that leaves', () => {
 })
 
 test.each(['lost', 'timedOut'] as const)(
-  'a stream that is %s without its last counts is unresolved',
+  'a stream that is %s without its last counts costs nothing, and its hold is free at once',
   (kind) => {
-    const stage = 'afterHeaders'
-    expect(resolve({ kind, stage, reported: NOTHING_REPORTED })).toEqual(UNRESOLVED)
-    expect(resolve({ kind, stage, reported: PARTIAL })).toEqual(UNRESOLVED)
-    expect(resolve({ kind, stage: 'beforeHeaders', reported: NOTHING_REPORTED })).toEqual({
-      kind: 'released',
-    })
+    for (const stage of ['beforeHeaders', 'afterHeaders'] as const) {
+      for (const reported of [NOTHING_REPORTED, PARTIAL]) {
+        expect(resolve({ kind, stage, reported })).toEqual({ kind: 'released' })
+      }
+    }
   },
 )
+
+test.each(['lost', 'timedOut'] as const)('a whole answer that is %s is unresolved', (kind) => {
+  const outcome: Outcome = { kind, stage: 'afterHeaders', reported: PARTIAL }
+  expect(resolve(outcome, { stream: false })).toEqual(UNRESOLVED)
+})
 
 describe('an answer that can not be read on', () => {
   test('is unresolved where its client has none of it, or has its whole counts', () => {

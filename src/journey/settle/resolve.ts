@@ -55,7 +55,7 @@ export function resolveOutcome(input: ResolveInput): Resolution {
       if (!call.stream) return { kind: 'unresolved', generationId: reported.generationId }
       // A stream that ended before its headers has given the client nothing to pay for.
       if (stage === 'beforeHeaders') return { kind: 'released' }
-      return hasLookUps ? resolveBrokenStream(reported, ran) : resolveUncounted(reported, ran)
+      return resolveBrokenStream(reported, ran)
     }
     case 'unreadable': {
       const { reported, relayedTokens } = outcome
@@ -97,7 +97,7 @@ function resolveLeftStream(
   return { ...guessed, chargeMicros: maxMicros(grantedMicros, countedMicros) }
 }
 
-// A provider without look-ups reports nothing more about a stream that broke off: an admin can settle it meanwhile.
+// A provider without look-ups reports nothing more about such an answer: an admin can settle it meanwhile.
 function resolveUncounted(reported: Reported, ran: Ran): Resolution {
   return chargeReported(reported, ran) ?? { kind: 'unresolved', generationId: null }
 }
