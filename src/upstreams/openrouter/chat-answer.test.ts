@@ -87,7 +87,6 @@ describe('the report of a whole answer', () => {
   })
 
   test.each([
-    [{ choices: [{ finish_reason: 'error' }] }],
     [{ choices: [{ finish_reason: 'stop' }, { finish_reason: 'stop', error: { message: 'x' } }] }],
     [{ error: 'overloaded' }],
     [{ error: {} }],
@@ -101,6 +100,7 @@ describe('the report of a whole answer', () => {
     [{ error: null, choices: [{ error: null, finish_reason: 'stop' }] }],
     [{ choices: null }],
     [{ choices: ['error'] }],
+    [{ choices: [{ message: { content: 'Half' }, finish_reason: 'error' }] }],
   ])('%j is no error', (answer) => {
     expect(chat.readAnswer(answerOf(answer)).kind).toBe('success')
   })

@@ -106,22 +106,26 @@ function readReport(answer: JsonBody): Reported {
 }
 
 /**
- * The error in an answer or chunk with status 200: at the top level, in a choice, or as the finish reason of a
- * choice. Null if there is none.
+ * The error in an answer or chunk with status 200: at the top level or in a choice. Null if there is none. A whole
+ * answer may have the finish reason `error` without one: its client gets what was written until then.
  */
 function readError(root: JsonObject): ProviderError | null {
   if (member(root, 'error') !== undefined || root['type'] === 'error') {
     return readProviderError(root, null)
   }
+  const failed = choicesOf(root).find((choice) => member(choice, 'error') !== undefined)
+  return failed === undefined ? null : readProviderError(failed, null)
+}
+
+/** As {@link readError}; in a stream, the finish reason `error` is one too. */
+function readChunkError(root: JsonObject): ProviderError | null {
+  const failed = choicesOf(root).find((choice) => choice['finish_reason'] === 'error')
+  return readError(root) ?? (failed === undefined ? null : readProviderError(failed, null))
+}
+
+function choicesOf(root: JsonObject): readonly JsonObject[] {
   const choices = root['choices']
-  if (!Array.isArray(choices)) return null
-  for (const choice of choices) {
-    if (!isJsonObject(choice)) continue
-    if (member(choice, 'error') !== undefined || choice['finish_reason'] === 'error') {
-      return readProviderError(choice, null)
-    }
-  }
-  return null
+  return Array.isArray(choices) ? choices.filter(isJsonObject) : []
 }
 
 interface ChunkReading {
@@ -157,7 +161,7 @@ class ChunkObserver extends TallyObserver {
     this.addTextOf(event)
     const reports = this.#reports(chunk)
     if (reports) this.#learn(data, chunk)
-    const error = readError(chunk)
+    const error = readChunkError(chunk)
     if (error !== null) return { kind: 'error', error }
     if (name === 'error') return UNREADABLE_EVENT
     if (!reports) this.learnTemplate()
