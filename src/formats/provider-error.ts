@@ -97,7 +97,7 @@ const POLICY_KINDS = [
   'image_content_policy_violation',
 ]
 const POLICY_TEXT =
-  /content[ _](policy|management|filter)|moderation|flagged|safety system|usage polic/i
+  /content[ _](policy|management|filter)|moderation|flagged|safety system|usage (polic|guideline)/i
 const UNSUPPORTED_TEXT =
   /unsupported|not supported|does not support|not permitted|unknown (parameter|field|argument)|unrecognized/i
 const UNKNOWN_TEXT =
@@ -121,9 +121,7 @@ function recognize(
   if (isKind(CONTEXT_KINDS) || (CONTEXT_TEXT.test(message) && !blamesCap)) {
     return { code: 'context_length_exceeded', input: {} }
   }
-  if (isKind(POLICY_KINDS) || POLICY_TEXT.test(message)) {
-    return { code: 'content_policy_violation', input: {} }
-  }
+  if (refusesContent({ kinds, message })) return { code: 'content_policy_violation', input: {} }
   const isCapRefused = isKind(['max_tokens_exceeded']) || (blamesCap && INVALID_TEXT.test(message))
   if (isCapRefused && sent.ownCap !== null) return ownCapRefusal(sent.ownCap)
   if (isKind(['max_tokens_exceeded'])) {
@@ -133,6 +131,14 @@ function recognize(
   return (
     toolRefusal(message, sent) ?? (param === null ? null : recognizeParameter({ param, message }))
   )
+}
+
+/** Whether a provider refuses what the request says. */
+export function refusesContent({
+  kinds,
+  message,
+}: Pick<ProviderError, 'kinds' | 'message'>): boolean {
+  return kinds.some((kind) => POLICY_KINDS.includes(kind)) || POLICY_TEXT.test(message)
 }
 
 /** A refusal of the cap that the gateway set itself. */

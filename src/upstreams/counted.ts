@@ -1,5 +1,6 @@
 import type { StreamEvent } from '../formats/format.ts'
 import { PromptGuess } from '../formats/prompt-guess.ts'
+import { type ProviderError, refusesContent } from '../formats/provider-error.ts'
 import { parseEventData } from '../json/body.ts'
 import { editJson } from '../json/edit.ts'
 import { type JsonBody, type JsonObject, walkJson } from '../json/walk.ts'
@@ -54,6 +55,15 @@ export function counted(wire: Wire, streams: CountedStreams): Wire {
     },
     observeStream: (call) => new CountedObserver(wire.observeStream(call), { ...streams, call }),
   }
+}
+
+/**
+ * An error of such a vendor, whose 403 is about our own account: a region, an organization, a project, a model that the
+ * key may not use. A refusal of what the request says is the client's.
+ */
+export function ofAccount(error: ProviderError): ProviderError {
+  if (error.httpStatus !== 403 || refusesContent(error)) return error
+  return { ...error, httpStatus: 402 }
 }
 
 /** The report of a whole answer, whose counts are believed like those of a stream with the same text. */

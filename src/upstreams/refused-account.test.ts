@@ -47,6 +47,37 @@ describe('our account', () => {
       { type: 'invalid_request_error', message: 'messages: Field required' },
       400,
     ],
+    [
+      'a vendor, refusing what the request says',
+      wire(openaiCompatible, 'chat'),
+      403,
+      {
+        code: 'The caller does not have permission',
+        message: 'Content violates usage guidelines.',
+      },
+      403,
+    ],
+    [
+      'OpenAI, refusing what the request says',
+      wire(openai, 'chat'),
+      403,
+      { type: 'invalid_request_error', code: 'content_policy_violation', message: 'No' },
+      403,
+    ],
+    [
+      'Anthropic, refusing what the request says',
+      wire(anthropic, 'messages'),
+      403,
+      { type: 'permission_error', message: 'Output blocked by content filtering policy' },
+      403,
+    ],
+    [
+      'Anthropic, a key without the model',
+      wire(anthropic, 'messages'),
+      403,
+      { type: 'permission_error', message: 'Your API key does not have permission' },
+      402,
+    ],
     ['a server, forbidden', wire(openaiCompatible, 'chat'), 403, { message: 'no access' }, 402],
   ])('%s', (_, of, httpStatus, members, expected) => {
     expect(of.readError(error(members), httpStatus).httpStatus).toBe(expected)

@@ -1,6 +1,6 @@
 import { unsupported } from '../../formats/fields.ts'
 import type { ProviderError } from '../../formats/provider-error.ts'
-import { type CountedStreams, counted, TELLS_NO_COST } from '../counted.ts'
+import { type CountedStreams, counted, ofAccount, TELLS_NO_COST } from '../counted.ts'
 import {
   refuseCapAbove,
   refuseTiers,
@@ -44,8 +44,7 @@ const messages: Wire = {
   ],
   readError(root, httpStatus): ProviderError {
     const error = layout.readError(root, httpStatus)
-    const isRefused = httpStatus === 403 || EMPTY_ACCOUNT.test(error.message)
-    return isRefused ? { ...error, httpStatus: 402 } : error
+    return EMPTY_ACCOUNT.test(error.message) ? { ...error, httpStatus: 402 } : ofAccount(error)
   },
 }
 

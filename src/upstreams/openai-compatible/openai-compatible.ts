@@ -1,7 +1,6 @@
-import type { ProviderError } from '../../formats/provider-error.ts'
 import { MESSAGES_STREAMS } from '../anthropic/anthropic.ts'
 import { MESSAGE_FIELDS } from '../anthropic/fields.ts'
-import { type CountedStreams, counted, TELLS_NO_COST } from '../counted.ts'
+import { type CountedStreams, counted, ofAccount, TELLS_NO_COST } from '../counted.ts'
 import {
   capEditIn,
   chatCapEdits,
@@ -133,9 +132,6 @@ function compatible(
       refuseUnlistedFields(input, fields)
     },
     rewrites,
-    readError(root, httpStatus): ProviderError {
-      const error = wire.readError(root, httpStatus)
-      return httpStatus === 403 ? { ...error, httpStatus: 402 } : error
-    },
+    readError: (root, httpStatus) => ofAccount(wire.readError(root, httpStatus)),
   }
 }

@@ -1,6 +1,6 @@
 import { field, unsupported } from '../../formats/fields.ts'
 import type { ProviderError } from '../../formats/provider-error.ts'
-import { type CountedStreams, counted, TELLS_NO_COST } from '../counted.ts'
+import { type CountedStreams, counted, ofAccount, TELLS_NO_COST } from '../counted.ts'
 import {
   capEditIn,
   refuseUncounted,
@@ -135,9 +135,8 @@ function refusingAccount(wire: Wire): Wire {
     ...wire,
     readError(root, httpStatus): ProviderError {
       const error = wire.readError(root, httpStatus)
-      const isRefused =
-        error.httpStatus === 403 || error.kinds.some((kind) => EMPTY_ACCOUNT.has(kind))
-      return isRefused ? { ...error, httpStatus: 402 } : error
+      const isEmpty = error.kinds.some((kind) => EMPTY_ACCOUNT.has(kind))
+      return isEmpty ? { ...error, httpStatus: 402 } : ofAccount(error)
     },
   }
 }
