@@ -4,6 +4,7 @@ import { chat } from './chat.ts'
 import { completions } from './completions.ts'
 import { embeddings } from './embeddings.ts'
 import { images } from './images.ts'
+import { responses } from './responses.ts'
 import { eventOf } from './testing/exchange.ts'
 
 test('the error event continues the stream without any text of the provider', () => {
@@ -50,6 +51,41 @@ test('the error event of a legacy completion has choices', () => {
     },
     choices: [{ index: 0, text: '', logprobs: null, finish_reason: 'error' }],
   })
+})
+
+test('a failed response keeps its usage, as numbers alone', () => {
+  const usage = {
+    input_tokens: 11,
+    input_tokens_details: { cached_tokens: 3, note: 'SECRET' },
+    output_tokens: 7,
+    output_tokens_details: { reasoning_tokens: 2 },
+    total_tokens: 'SECRET',
+    cost: 0.0005,
+    SECRET: 1,
+  }
+  const failed = (response: object) =>
+    responses.errorEvent({
+      problem: new Problem('upstream_error'),
+      requestId: 'req_1',
+      event: eventOf(JSON.stringify({ type: 'response.failed', response })),
+    })
+  const frame = failed({ id: 'resp_1', status: 'failed', usage })
+  expect(frame).not.toContain('SECRET')
+  expect(JSON.parse(frame.slice(frame.indexOf('{')))).toMatchObject({
+    response: {
+      status: 'failed',
+      usage: {
+        input_tokens: 11,
+        input_tokens_details: { cached_tokens: 3 },
+        output_tokens: 7,
+        output_tokens_details: { reasoning_tokens: 2 },
+        cost: 0.0005,
+      },
+    },
+  })
+  for (const none of [{}, { usage: null }, { usage: 'SECRET' }]) {
+    expect(failed(none)).toContain('"usage":null')
+  }
 })
 
 test.each([

@@ -173,6 +173,28 @@ function failedResponse(
     output_text: '',
     tool_choice: 'auto',
     tools: [],
-    usage: null,
+    usage: countsOf(response['usage']),
   }
+}
+
+const COUNTS = ['input_tokens', 'output_tokens', 'total_tokens', 'cost']
+const COUNTS_WITHIN = {
+  input_tokens_details: ['cached_tokens', 'cache_write_tokens'],
+  output_tokens_details: ['reasoning_tokens'],
+} as const
+
+/** The numbers of a response's usage; null: it has none. */
+function countsOf(usage: JsonValue | undefined): object | null {
+  if (!isJsonObject(usage)) return null
+  const within = Object.entries(COUNTS_WITHIN).flatMap(([name, counts]) => {
+    const details = usage[name]
+    return isJsonObject(details) ? [[name, numbersOf(details, counts)]] : []
+  })
+  return { ...numbersOf(usage, COUNTS), ...Object.fromEntries(within) }
+}
+
+function numbersOf(owner: JsonObject, names: readonly string[]): object {
+  return Object.fromEntries(
+    names.flatMap((name) => (typeof owner[name] === 'number' ? [[name, owner[name]]] : [])),
+  )
 }

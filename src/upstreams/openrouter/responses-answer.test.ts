@@ -254,7 +254,7 @@ describe('the error event', () => {
         temperature: 1,
         tool_choice: 'auto',
         tools: [],
-        usage: null,
+        usage: { input_tokens: 41, output_tokens: 7, cost: 0.5 },
       },
     })
   })
