@@ -14,7 +14,8 @@ beforeAll(async () => {
 const MIB = 1024 * 1024
 const VALID = '{"model":"sim/text","messages":[{"role":"user","content":"Hi"}]}'
 
-const MORE_VALUES = 'The body has more values than the gateway reads.'
+const MORE_VALUES =
+  'The body is nested deeper than 512 levels, or has more values than the gateway reads.'
 
 interface Hostile {
   readonly what: string

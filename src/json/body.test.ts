@@ -198,6 +198,12 @@ describe('random bodies', () => {
 })
 
 describe('an answer', () => {
+  test('is read behind a byte order mark, to the digits of its numbers', () => {
+    const answer = parseAnswer(Buffer.from('\ufeff{"usage":{"cost":0.10}}'))
+    expect(answer?.root).toEqual({ usage: { cost: 0.1 } })
+    expect(answer && numberSource(answer, ['usage', 'cost'])).toBe('0.10')
+  })
+
   test.each(['', '[]', '1', 'null', '<html>', '{"a":1'])('%j is none', (text) => {
     expect(parseAnswer(Buffer.from(text))).toBeNull()
   })

@@ -40,7 +40,8 @@ export function parseJsonBody(
   const survey = surveyJson(bytes, JSON_TREE_BYTES_MAX)
   if (survey === null) {
     throw new Problem('invalid_json', {
-      message: 'The body has more values than the gateway reads.',
+      message:
+        'The body is nested deeper than 512 levels, or has more values than the gateway reads.',
     })
   }
   reserveTree(survey.treeBytes)
@@ -67,7 +68,8 @@ const MEASURED_BYTES_MIN = 1024 * 1024
  * Reads a provider's answer; null if it is no JSON object, or gives `error` twice. Of other duplicate
  * members the last counts.
  */
-export function parseAnswer(bytes: Buffer): JsonBody | null {
+export function parseAnswer(answer: Buffer): JsonBody | null {
+  const bytes = withoutMark(answer)
   const root = parseUpstreamJson(bytes)
   if (!isJsonObject(root)) return null
   // Answers of many megabytes are embeddings and images, which have neither.
@@ -76,7 +78,8 @@ export function parseAnswer(bytes: Buffer): JsonBody | null {
 }
 
 /** Reads JSON of the upstream; undefined if it is not JSON, or has too many values or levels. */
-export function parseUpstreamJson(bytes: Buffer): JsonValue | undefined {
+export function parseUpstreamJson(document: Buffer): JsonValue | undefined {
+  const bytes = withoutMark(document)
   const isLarge = bytes.length > MEASURED_BYTES_MIN
   if (isLarge && surveyJson(bytes, ANSWER_TREE_BYTES_MAX) === null) return undefined
   try {
@@ -84,6 +87,14 @@ export function parseUpstreamJson(bytes: Buffer): JsonValue | undefined {
   } catch {
     return undefined
   }
+}
+
+const BYTE_ORDER_MARK = Buffer.from('\ufeff')
+
+/** JSON without the mark that it may begin with. */
+function withoutMark(bytes: Buffer): Buffer {
+  const start = bytes.subarray(0, BYTE_ORDER_MARK.length)
+  return start.equals(BYTE_ORDER_MARK) ? bytes.subarray(start.length) : bytes
 }
 
 /**
