@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { METHODS } from 'node:http'
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
@@ -244,6 +245,22 @@ test.each([
     expect(await answerOf('/v1/responses')).toMatch(/\{"error":\{"message":/)
   },
 )
+
+test('a head that becomes too large in a later piece is answered 431 in both envelopes at once', async () => {
+  const { hostname, port } = new URL(world.gateway.address)
+  const socket = connect(Number(port), hostname)
+  const head = 'POST /v1/messages HTTP/1.1\r\nhost: x\r\n'
+  socket.write(`GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n${head}`)
+  // The answer to the first request shows that the beginning of the second has been read.
+  let received = String((await once(socket, 'data'))[0])
+  socket.write(`x-big: ${'a'.repeat(100_000)}\r\n\r\n`)
+  while (!received.endsWith('"}')) received += String((await once(socket, 'data'))[0])
+  socket.destroy()
+  expect(received).toContain('HTTP/1.1 431 ')
+  expect(received).toMatch(
+    /\r\nrequest-id: (req_\w+)\r\n.*\{"type":"error","error":\{.*"code":"headers_too_large".*"request_id":"\1"\}$/s,
+  )
+})
 
 test('a URL of 20 KB is answered 431 in the envelope of its path', async () => {
   const answerOf = (path: string) =>

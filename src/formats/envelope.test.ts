@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Problem } from '../vocabulary/problem.ts'
-import { errorEnvelope } from './envelope.ts'
+import { eitherEnvelope, errorEnvelope } from './envelope.ts'
 
 const TYPES: readonly (readonly [number, string, string])[] = [
   [400, 'invalid_request_error', 'invalid_request_error'],
@@ -44,6 +44,17 @@ test.each(TYPES)(
     })
   },
 )
+
+test('where the path is not known, one envelope has the members of both', () => {
+  for (const code of ['headers_too_large', 'bad_request', 'request_timeout'] as const) {
+    const problem = new Problem(code)
+    const openAi = JSON.parse(errorEnvelope('openai', { problem, requestId: 'req_1' }))
+    const messages = JSON.parse(errorEnvelope('messages', { problem, requestId: 'req_1' }))
+    const either = JSON.parse(eitherEnvelope(problem, 'req_1'))
+    expect(either).toMatchObject(openAi)
+    expect(either).toMatchObject(messages)
+  }
+})
 
 test('a problem without a field has null, and neither envelope has its cause', () => {
   const problem = new Problem('upstream_error', { cause: new Error('SECRET') })

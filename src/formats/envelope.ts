@@ -18,6 +18,11 @@ export function errorEnvelope(
   )
 }
 
+/** A problem of a request whose path was not read, in both layouts at once: they share no name with two values. */
+export function eitherEnvelope(problem: Problem, requestId: string): string {
+  return JSON.stringify({ type: 'error', ...openAiError(problem), request_id: requestId })
+}
+
 /** The OpenAI-style envelope. */
 export function openAiError(problem: Problem): {
   error: { message: string; type: string; code: string; param: string | null }

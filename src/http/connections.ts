@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { errorEnvelope } from '../formats/envelope.ts'
+import { eitherEnvelope, errorEnvelope } from '../formats/envelope.ts'
 import type { EnvelopeFamily } from '../formats/format.ts'
 import type { ThreadShare } from '../journey/gate/thread-share.ts'
 import { GrowingBytes } from '../vocabulary/growing-bytes.ts'
@@ -224,10 +224,14 @@ export class Connections {
     const { ids, familyOf } = this.#input
     const problem = problemOf(error)
     const requestId = ids.next('req')
-    const family = familyOf(urlIn(error.rawPacket))
-    const body = errorEnvelope(family, { problem, requestId })
+    const url = urlIn(error.rawPacket)
+    const family = url === null ? null : familyOf(url)
+    const body =
+      family === null
+        ? eitherEnvelope(problem, requestId)
+        : errorEnvelope(family, { problem, requestId })
     const shouldRetry = problem.isFinal ? 'x-should-retry: false\r\n' : ''
-    const ownId = family === 'messages' ? `request-id: ${requestId}\r\n` : ''
+    const ownId = family === 'openai' ? '' : `request-id: ${requestId}\r\n`
     return (
       `HTTP/1.1 ${problem.httpStatus} Refused\r\nx-request-id: ${requestId}\r\n${ownId}` +
       `content-type: application/json\r\n${shouldRetry}` +
@@ -273,11 +277,11 @@ type RefusedBytes = NodeJS.ErrnoException & { readonly rawPacket?: unknown }
 
 const REQUEST_LINE_BYTES_MAX = 2_048
 
-/** The URL of a head that begins with these bytes; empty if they are from its middle, or no HTTP. A long one is cut. */
-function urlIn(bytes: unknown): string {
-  if (!Buffer.isBuffer(bytes)) return ''
+/** The URL of a head that begins with these bytes; null if they are from its middle, or no HTTP. A long one is cut. */
+function urlIn(bytes: unknown): string | null {
+  if (!Buffer.isBuffer(bytes)) return null
   const line = bytes.toString('latin1', 0, REQUEST_LINE_BYTES_MAX)
-  return /^[A-Z]+ (?:https?:\/\/[^/?# ]+)?(\/\S*)/i.exec(line)?.[1] ?? ''
+  return /^[A-Z]+ (?:https?:\/\/[^/?# ]+)?(\/\S*)/i.exec(line)?.[1] ?? null
 }
 
 function problemOf(error: RefusedBytes): Problem {

@@ -207,11 +207,15 @@ interface UnroutedRequest {
   readonly requestId: string
 }
 
-/** Finds the error envelope of a URL: the format's at or below its path, OpenAI's elsewhere. */
+/**
+ * Finds the error envelope of a URL: the format's at or below its path, also where the path has a `/v1` too many or too
+ * few. OpenAI's elsewhere.
+ */
 function familyFinder(formats: readonly WireFormat[]): (url: string) => EnvelopeFamily {
   return (url) => {
+    const target = url.replace(/^(?:\/v1)*\//, '/v1/')
     const format = formats.find(
-      ({ path }) => url.startsWith(path) && /^([/?]|$)/.test(url.slice(path.length)),
+      ({ path }) => target.startsWith(path) && /^([/?]|$)/.test(target.slice(path.length)),
     )
     return format?.family ?? 'openai'
   }

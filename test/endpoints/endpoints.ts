@@ -53,6 +53,8 @@ const ABSENT: readonly Endpoint[] = [
   { ...openai, path: '/v1/credit/quote', access: 'absent' },
   { method: 'POST', family: 'messages', path: '/v1/messages/count_tokens', access: 'absent' },
   { method: 'POST', family: 'messages', path: '/v1/messages/batches', access: 'absent' },
+  { method: 'POST', family: 'messages', path: '/v1/v1/messages', access: 'absent' },
+  { method: 'POST', family: 'messages', path: '/messages', access: 'absent' },
   ...[
     '/v1/audio/speech',
     '/v1/audio/transcriptions',
@@ -70,9 +72,7 @@ const ABSENT: readonly Endpoint[] = [
     '/v1/v1/chat/completions',
     '/v1/chat/completions/',
     '/v1/CHAT/completions',
-    '/v1/v1/messages',
     '/chat/completions',
-    '/messages',
     '/responses',
     '/embeddings',
     '/images',

@@ -154,7 +154,7 @@ describe.each(ENDPOINTS)('$method $path', (endpoint) => {
     else expectError(found, { httpStatus: 404, code: 'not_found', family })
     if (!path.startsWith('/v1/')) return
     const doubled = await ask({ method, path: `/v1${path}`, body, credential })
-    expectError(doubled, { httpStatus: 404, code: 'not_found', family: 'openai' })
+    expectError(doubled, { httpStatus: 404, code: 'not_found', family })
   })
 })
 
