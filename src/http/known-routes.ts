@@ -32,11 +32,9 @@ const VENDORS_PATHS = [
 export class KnownRoutes {
   readonly #routes: { readonly method: string; readonly url: string; readonly path: RegExp }[] = []
 
-  /** Adds a route; parameters of the path begin with a colon. */
+  /** Adds a route; parameters of the path begin with a colon, and a star is any rest of it. */
   add({ method, url }: { readonly method: string; readonly url: string }): void {
-    const parts = url
-      .split('/')
-      .map((part) => (part.startsWith(':') ? '[^/]+' : RegExp.escape(part)))
+    const parts = url.split('/').map(patternOf)
     this.#routes.push({ method, url, path: new RegExp(`^${parts.join('/')}$`) })
   }
 
@@ -47,8 +45,9 @@ export class KnownRoutes {
     for (const method of http.METHODS)
       if (method !== 'CONNECT') app.addHttpMethod(method, isBodyRead)
     app.addHook('onRoute', ({ method, url }) => {
-      // Routes for all methods only refuse.
-      if (typeof method === 'string' && !url.endsWith('*')) this.add({ method, url })
+      // Routes for all methods only refuse, and not every path below the page's has a file.
+      const isAnyRest = url.endsWith('*') && !url.startsWith('/v1/')
+      if (typeof method === 'string' && !isAnyRest) this.add({ method, url })
     })
   }
 
@@ -98,4 +97,9 @@ export class KnownRoutes {
     const here = this.#routes.filter((route) => route.path.test(path))
     return [...new Set(here.map(({ method }) => method))].sort()
   }
+}
+
+function patternOf(part: string): string {
+  if (part === '*') return '.*'
+  return part.startsWith(':') ? '[^/]+' : RegExp.escape(part)
 }

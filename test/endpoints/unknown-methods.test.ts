@@ -42,6 +42,8 @@ const ALL = METHODS.filter((method) => method !== 'CONNECT')
 describe('every method that a path lacks is 404 with the methods that it has', () => {
   test.each([
     ['/v1/models', 'GET, HEAD'],
+    ['/v1/models/sim/text', 'GET, HEAD'],
+    ['/v1/models/none', 'GET, HEAD'],
     ['/v1/chat/completions', 'POST'],
     ['/v1/key', 'GET, HEAD'],
     ['/healthz', 'GET, HEAD'],
