@@ -186,6 +186,13 @@ describe('a provider that answers', () => {
     ])
     expect(headers['content-type']).toBe('application/json')
   })
+
+  test('with more than yes or no in `x-should-retry` passes on no word of it', async () => {
+    const answer = answerOf('529 Busy\r\nx-should-retry: ask LEAK', '{}')
+    const to = await startJourneyWorld({ upstream: answering(answer), format: messages })
+    const { httpStatus, headers } = await post(to, CHAT_BODY)
+    expect([httpStatus, headers['x-should-retry']]).toEqual([502, undefined])
+  })
 })
 
 describe('memory that is used up', () => {

@@ -6,6 +6,9 @@ import type { PublicNames } from '../vocabulary/public-names.ts'
 // Node throws if a header has other characters, and the answer has already been paid for.
 const PLAIN_VALUE = /^[\t\x20-\x7e]*$/
 
+// Any other value could be the provider's text.
+const SHOULD_RETRY = new Set(['true', 'false'])
+
 /** The provider's headers that clients get: an allow-list of the format. */
 export function returnedHeaders(
   upstream: IncomingHttpHeaders,
@@ -14,6 +17,7 @@ export function returnedHeaders(
   const headers: OutgoingHttpHeaders = {}
   for (const [name, value] of Object.entries(upstream)) {
     if (typeof value !== 'string' || !PLAIN_VALUE.test(value)) continue
+    if (name === 'x-should-retry' && !SHOULD_RETRY.has(value)) continue
     if (format.returnsHeader(name, publicNames)) headers[name] = value
   }
   return headers
