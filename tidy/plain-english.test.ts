@@ -23,6 +23,7 @@ test.each([
   'It is read anew.',
   'Ask as often as one likes.',
   'It can not be read.',
+  'It ran at a dearer tier.',
 ])('a page and a text of the server fail: %s', async (sentence) => {
   const verdict = await judgeToyTree(checkPlainEnglish, {
     'docs/a.md': `# A\n\n${sentence}\n`,

@@ -29,6 +29,7 @@ const AVOIDED_PHRASES: readonly AvoidedPhrase[] = [
   [/\bwaits? for its cost\b/i, 'is unsettled'],
   [/\bput right\b/i, 'fixed, corrected'],
   [/\bcan not\b(?! only)/i, 'cannot'],
+  [/\bdear(?:er|est)\b/i, 'more expensive, most expensive'],
   [/\bwhether [^.]{1,60} or not\b/i, 'whether'],
 ]
 
