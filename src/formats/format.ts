@@ -97,7 +97,7 @@ export const FIELDS = {
   objects: { type: 'array', items: object },
   textOrList: { type: ['string', 'array'] },
   textOrObject: { type: ['string', 'object'] },
-  model: { type: 'string', description: 'A model ID, <author>/<name>.' },
+  model: { type: 'string', description: 'A model ID, `<author>/<name>`.' },
   stream: { type: 'boolean', default: false },
   cap,
   requiredCap: {
@@ -144,7 +144,7 @@ export interface UnsizedCall
 export interface CallTexts {
   /** All of the body but `unmarked` and the images' base64, as far as that was found in it. */
   readonly written: readonly Uint8Array[]
-  /** What stands behind the last cache mark. */
+  /** The parts after the last cache mark. */
   readonly unmarked: readonly Uint8Array[]
   readonly images: readonly UnsizedImage[]
   /** The most tokens that a template adds as it prints definitions and inputs of tools again. */

@@ -59,7 +59,7 @@ export const messages: WireFormat = {
     answer: {
       id: FIELDS.text,
       type: FIELDS.text,
-      role: FIELDS.text,
+      role: { ...FIELDS.text, description: 'Always `assistant`.' },
       model: FIELDS.text,
       content: FIELDS.objects,
       usage: FIELDS.object,

@@ -18,6 +18,7 @@ import { csvLine, dollarsCell } from './csv.ts'
 import {
   externalIdField,
   filterField,
+  formatField,
   listAnswer,
   listShape,
   momentField,
@@ -41,7 +42,9 @@ const LIST_QUERY = pageQuery('accounts', {
   state: z
     .enum(ACCOUNT_LIST_STATES)
     .optional()
-    .describe('`in_debt`: its paid credit is below zero. Default: all.'),
+    .describe(
+      'The state of the accounts; `in_debt`: their paid credit is below zero. Default: all.',
+    ),
   sort: accountSortField,
   from: momentField
     .optional()
@@ -51,12 +54,9 @@ const LIST_QUERY = pageQuery('accounts', {
   to: momentField
     .optional()
     .describe(
-      'Exclusive; moved forward to the end of its UTC day. Default: now. At most 400 days after `from`.',
+      'The end of that range, exclusive, moved forward to the end of its UTC day. Default: now. At most 400 days after `from`.',
     ),
-  format: z
-    .enum(['json', 'csv'])
-    .optional()
-    .describe('Default: CSV if `accept` asks for `text/csv`, else JSON.'),
+  format: formatField,
 })
 
 /** All accounts, for admins. */

@@ -30,7 +30,7 @@ export const accountSortField = z
   .default('-created')
   .transform(orderOf)
   .describe(
-    'The order; with `-` in front, the largest first. `charged` and `margin` cover the requests from `from` to `to`. Default `-created`.',
+    'The order; with `-` in front, the largest first. `charged` and `margin` cover the requests from `from` to `to`. Default: `-created`.',
   )
 
 function orderOf(text: string): ListOrder {

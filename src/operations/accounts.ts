@@ -223,7 +223,12 @@ const purse = {
 /** The two purses of an account. */
 export const creditShape = z.object({
   backed: z.object(purse),
-  free: z.object({ ...purse, expires_at: timeField.nullable() }),
+  free: z.object({
+    ...purse,
+    expires_at: timeField
+      .nullable()
+      .describe('When the free credit expires, all of it together; null: there is none.'),
+  }),
 })
 
 /** An account with its credit. */
@@ -232,18 +237,18 @@ export const accountShape = z
     id: idField('acct'),
     object: z.literal('account'),
     name: z.string(),
-    email: z.string().nullable(),
+    email: z.string().nullable().describe('An email address; null: none.'),
     state: z
       .enum(['active', 'suspended'])
       .describe('`suspended`: requests with all of its keys are refused.'),
-    disabled: z.boolean().describe('Whether its keys are refused with `account_suspended`.'),
+    disabled: z.boolean().describe('Whether the account is suspended: its keys are refused.'),
     disabled_at: timeField
       .nullable()
       .describe('When it was suspended; null: it is not suspended, or was suspended before 0.3.0.'),
     disabled_note: z
       .string()
       .nullable()
-      .describe('The reason, which its members can read; null: none.'),
+      .describe('Why it is suspended; its members can read it. Null: no reason was given.'),
     fee_basis_points: feeShape
       .nullable()
       .describe(
@@ -259,7 +264,7 @@ export const accountShape = z
       .string()
       .nullable()
       .describe(
-        'The ID of the account in another system; no two accounts have the same. Null: none.',
+        'The ID of the account in another system; no two accounts have the same. Null: it has none.',
       ),
     metadata: metadataShape,
     billing: billingShape,

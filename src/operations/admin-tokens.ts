@@ -147,7 +147,7 @@ export const adminTokenShape = z
       .nullable()
       .describe('The token that created it; null: the command line, or `ADMIN_API_TOKEN`.'),
     created_at: timeField,
-    expires_at: timeField.nullable(),
+    expires_at: timeField.nullable().describe('When the token expires; null: never.'),
     revoked_at: timeField.nullable(),
     last_used_at: timeField
       .nullable()

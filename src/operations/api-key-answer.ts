@@ -24,13 +24,15 @@ const common = {
       '`active`: its requests are accepted. Otherwise the first reason why they are refused.',
     ),
   disabled: z.boolean(),
-  expires_at: timeField.nullable(),
+  expires_at: timeField.nullable().describe('When the key expires; null: never.'),
   previous_expires_at: timeField
     .nullable()
-    .describe('When the text before the last rotation stops working; null: it no longer works.'),
+    .describe(
+      'When the text from before the last rotation stops working; null: no earlier text works.',
+    ),
   credit_limit: moneyField
     .nullable()
-    .describe('The maximum that the key can spend in total, in micro-dollars.'),
+    .describe('The maximum that the key can spend in total, in micro-dollars; null: no limit.'),
   spend: moneyField.describe('The sum of its charges and corrections, in micro-dollars.'),
   held: moneyField.describe('The credit held for its requests, in micro-dollars.'),
   models: modelsShape,
@@ -68,7 +70,9 @@ export const ownKeyShape = z
     free_credit_available: moneyField.describe(
       "The account's available free credit, in micro-dollars.",
     ),
-    free_credit_expires_at: timeField.nullable(),
+    free_credit_expires_at: timeField
+      .nullable()
+      .describe('When the free credit expires, all of it together; null: there is none.'),
     data: ownKeyDataShape.describe('The key in the layout of OpenRouter; amounts are dollars.'),
   })
   .meta({ id: 'OwnKey' })

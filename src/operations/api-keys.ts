@@ -76,8 +76,12 @@ function create(parts: OperationParts) {
       name: nameField,
       credit_limit: amountField
         .nullish()
-        .describe('The maximum that the key can spend in total, in micro-dollars.'),
-      expires_at: futureField(clock).nullish(),
+        .describe(
+          'The maximum that the key can spend in total, in micro-dollars. Absent or null: no limit.',
+        ),
+      expires_at: futureField(clock)
+        .nullish()
+        .describe('When the key expires. Absent or null: never.'),
       models: modelsField,
       ...limitFields,
       metadata: metadataField,
@@ -179,7 +183,10 @@ function change(parts: OperationParts) {
       name: nameField.optional(),
       disabled: z.boolean().optional(),
       credit_limit: amountField.nullable().optional(),
-      expires_at: futureField(clock).nullable().optional(),
+      expires_at: futureField(clock)
+        .nullable()
+        .optional()
+        .describe('When the key expires; null: never.'),
       models: modelsField,
       ...limitFields,
       metadata: metadataField,

@@ -42,14 +42,22 @@ export const attentionShape = z.discriminatedUnion('kind', [
   }),
   z.object({ kind: z.literal('key_allowance'), ...namedKey, ...allowanceUse }),
   z.object({ kind: z.literal('account_allowance'), ...allowanceUse }),
-  z.object({ kind: z.literal('key_expires'), ...namedKey, expires_at: timeField }),
+  z.object({
+    kind: z.literal('key_expires'),
+    ...namedKey,
+    expires_at: timeField.describe('When the key expires.'),
+  }),
   z.object({
     kind: z.literal('unresolved'),
     requests: z.int(),
     held: moneyField,
     next_release_at: timeField.nullable(),
   }),
-  z.object({ kind: z.literal('free_credit_ends'), amount: moneyField, expires_at: timeField }),
+  z.object({
+    kind: z.literal('free_credit_ends'),
+    amount: moneyField,
+    expires_at: timeField.describe('When the free credit expires.'),
+  }),
 ])
 
 type Attention = z.infer<typeof attentionShape>

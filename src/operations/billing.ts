@@ -12,7 +12,7 @@ export const billingField = z
   .strictObject({
     name: line(NAME_CHARS_MAX),
     address: line(ADDRESS_CHARS_MAX).describe(
-      'On one line, such as `Kai 3, 20457 Hamburg, Germany`.',
+      'The address on one line, such as `Kai 3, 20457 Hamburg, Germany`.',
     ),
     tax_id: line(TAX_ID_CHARS_MAX),
   })
@@ -29,9 +29,9 @@ export const billingField = z
 /** Billing details as responses have them. */
 export const billingShape = z
   .object({
-    name: z.string().nullable(),
-    address: z.string().nullable(),
-    tax_id: z.string().nullable(),
+    name: z.string().nullable().describe('The name; null: none.'),
+    address: z.string().nullable().describe('The address, on one line; null: none.'),
+    tax_id: z.string().nullable().describe('The tax ID; null: none.'),
   })
   .nullable()
   .describe('The buyer on receipts. Null: the name and the email address of the account.')

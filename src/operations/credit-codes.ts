@@ -43,7 +43,12 @@ function create({ ledger, ids, clock }: OperationParts) {
     scope: 'credit',
     paths: { admin: '/v1/admin/codes', operator: '/app/api/operator/codes' },
     summary: 'Create a credit code. Its text is returned only in this answer.',
-    body: z.strictObject({ amount: positiveAmountField, expires_at: futureField(clock).nullish() }),
+    body: z.strictObject({
+      amount: positiveAmountField,
+      expires_at: futureField(clock)
+        .nullish()
+        .describe('When the code expires. Absent or null: never.'),
+    }),
     example: { amount: 5_000_000 },
     answers: { 201: createdCreditCodeShape },
     async run({ by, body: { amount, expires_at } }) {
@@ -191,10 +196,12 @@ export const creditCodeShape = z
     object: z.literal('credit_code'),
     suffix: z.string().describe('The last characters of the code.'),
     amount: moneyField.describe('The paid credit of the code, in micro-dollars.'),
-    expires_at: timeField.nullable(),
+    expires_at: timeField.nullable().describe('When the code expires; null: never.'),
     revoked_at: timeField.nullable(),
     redeemed_at: timeField.nullable(),
-    redeemed_by: idField('acct').nullable().describe('The account that redeemed it.'),
+    redeemed_by: idField('acct')
+      .nullable()
+      .describe('The account that redeemed it; null: none has.'),
     created_at: timeField,
   })
   .meta({ id: 'CreditCode' })

@@ -61,7 +61,7 @@ const creditBody = z.discriminatedUnion(
     z.strictObject({
       kind: z.literal('free'),
       amount: positiveAmountField,
-      expires_at: momentField,
+      expires_at: momentField.describe('When the credit expires.'),
       reference: referenceField,
     }),
   ],
@@ -248,9 +248,11 @@ export const entryShape = z
       .string()
       .nullable()
       .describe(
-        'The reference of added credit, the ID of a redeemed code, or the ID of a purchase.',
+        'The reference of added credit, the ID of a redeemed code, or the ID of a purchase; null for other entries.',
       ),
-    request_id: idField('req').nullable(),
+    request_id: idField('req')
+      .nullable()
+      .describe('The request of a charge, correction or write-off; null for other entries.'),
     expires_at: timeField.nullable().describe('When free credit expires; null for other entries.'),
     created_at: timeField,
   })

@@ -125,8 +125,8 @@ export function entryPageQuery(list: ListName) {
 
 /** `?from=` and `?to=` of a list of entries. */
 export const entrySpanQuery = {
-  from: momentField.optional().describe('Entries at this time or later. Default: all.'),
-  to: momentField.optional().describe('Exclusive. Default: now.'),
+  from: momentField.optional().describe('Only entries from this time on. Default: all.'),
+  to: momentField.optional().describe('Only entries before this time. Default: now.'),
 }
 
 /** `?limit=` and `?cursor=` of a statement: its cursor has the number of an entry and the balance before it. */
@@ -192,7 +192,7 @@ export function idFilterField(prefix: IdPrefix) {
   const message = `must be an ID that begins with ${prefix}_`
   return filterField
     .refine((value) => value.startsWith(`${prefix}_`), message)
-    .describe(`${prefix}_…`)
+    .describe(`An ID, \`${prefix}_…\`.`)
 }
 
 const CURSOR_MESSAGE = 'must be the `next_cursor` of a page of this list'
@@ -206,7 +206,7 @@ export const limitField = z
   )
   .transform(Number)
   .default(20)
-  .describe('The maximum number of rows, 1 to 100. Default 20.')
+  .describe('The maximum number of rows, 1 to 100. Default: 20.')
 
 function cursorField(list: ListName) {
   return z
@@ -228,20 +228,30 @@ function amount({ min, message }: { readonly min: number; readonly message: stri
     .transform((value): Micros => micros(value))
 }
 
+/** `?format=` of an operation that answers JSON or CSV. */
+export const formatField = z
+  .enum(['json', 'csv'])
+  .optional()
+  .describe(
+    'The format of the answer. Default: CSV if the header `accept` asks for `text/csv`, else JSON.',
+  )
+
 /** The error of failed requests. */
 export const errorCodeField = z
   .string()
-  .describe('An error code of this page, or `client_gone` or `upstream_disconnected`.')
+  .describe(
+    'An error code, or `client_gone` or `upstream_disconnected` for a stream that ended early.',
+  )
 
 /** Money, in micro-dollars. */
 export const moneyField = z.int().describe('Micro-dollars: 1,000,000 to the dollar.')
 
 /** A moment, RFC 3339 in UTC. */
-export const timeField = z.iso.datetime().describe('RFC 3339, UTC.')
+export const timeField = z.iso.datetime().describe('A time, RFC 3339 in UTC.')
 
 /** An id; its prefix names the kind of thing. */
 export function idField(prefix: string): z.ZodType<string> {
-  return z.string().describe(`${prefix}_…`)
+  return z.string().describe(`An ID, \`${prefix}_…\`.`)
 }
 
 /** A moment as responses have it. */

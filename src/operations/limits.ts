@@ -26,7 +26,7 @@ const allowanceField = z
         'must be a time zone such as Europe/Berlin or UTC',
       )
       .default('UTC')
-      .describe('The time zone of the periods, such as `Europe/Berlin`. Default UTC.'),
+      .describe('The time zone of the periods, such as `Europe/Berlin`. Default: UTC.'),
   })
   .transform(({ amount, period, time_zone }) => ({
     allowanceMicros: amount,
@@ -175,7 +175,7 @@ export const limitShapes = {
     .describe('A limit for each day, week or month; null: there is none.'),
   limits: z
     .object(byLimit(({ name }) => z.int().nullable().describe(LIMIT_WORDS[name].description)))
-    .describe('The limits that are set here.'),
+    .describe('The limits of this account or key itself.'),
 }
 
 type LimitsAnswer = {

@@ -261,7 +261,7 @@ const invitationShape = z
     email: z.string(),
     role: z.enum(ROLES).nullable(),
     created_at: timeField,
-    expires_at: timeField,
+    expires_at: timeField.describe('When its link stops working.'),
   })
   .meta({ id: 'Invitation' })
 

@@ -9,7 +9,7 @@ const VALUE_CHARS_MAX = 512
 export const metadataField = z
   .unknown()
   .meta({
-    type: 'object',
+    type: ['object', 'null'],
     additionalProperties: { type: 'string' },
     description: `Your own notes: at most ${PAIRS_MAX} texts of at most ${VALUE_CHARS_MAX} characters, with keys of at most ${KEY_CHARS_MAX}. They replace all earlier ones; null removes them. Members of the account can read them.`,
   })
@@ -48,7 +48,7 @@ function isText(value: unknown, charsMax: number): boolean {
 /** Metadata as responses have it. */
 export const metadataShape = z
   .record(z.string(), z.string())
-  .describe('Your own notes; empty where there are none.')
+  .describe('Your own notes; empty: there are none.')
 
 /** Metadata of a row as responses have it. */
 export function metadataAnswer(stored: string | null): z.output<typeof metadataShape> {

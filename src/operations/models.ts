@@ -67,7 +67,7 @@ const modelShape = z
     id: z.string(),
     object: z.literal('model'),
     name: z.string(),
-    description: z.string().describe('What the provider says of the model, as Markdown.'),
+    description: z.string().describe("The provider's description of the model, as Markdown."),
     created: z
       .int()
       .describe('When the model was created, in seconds since the Unix epoch; 0: not known.'),

@@ -15,6 +15,7 @@ import { csvLine, dollarsCell } from './csv.ts'
 import {
   anyOf,
   filterField,
+  formatField,
   idCursor,
   idField,
   idFilterField,
@@ -45,8 +46,8 @@ const actionFilters = {
   action: anyOf(filterField, 'must be at most 50 names')
     .optional()
     .describe('Names of operations such as `changeAccount`, comma-separated: any of them.'),
-  since: momentField.optional().describe('Recorded at this moment or later.'),
-  until: momentField.optional().describe('Recorded before this moment.'),
+  since: momentField.optional().describe('Only changes that were recorded at this time or later.'),
+  until: momentField.optional().describe('Only changes that were recorded before this time.'),
 }
 
 function listActions({ store }: OperationParts) {
@@ -59,10 +60,7 @@ function listActions({ store }: OperationParts) {
       'The audit log, newest first: changes by operators on the page, by admin tokens and by commands; JSON or CSV. CSV has all of them.',
     query: pageQuery('actions', {
       ...actionFilters,
-      format: z
-        .enum(['json', 'csv'])
-        .optional()
-        .describe('Default: CSV if `accept` asks for `text/csv`, else JSON.'),
+      format: formatField,
     }),
     answers: { 200: listShape(operatorActionShape) },
     async run({
@@ -125,22 +123,31 @@ export const operatorActionShape = z
   .object({
     id: idField('act'),
     object: z.literal('operator_action'),
-    user_id: idField('user').nullable(),
+    user_id: idField('user')
+      .nullable()
+      .describe('The `id` of the operator; null: an admin token or a command made the change.'),
     user_name: z
       .string()
       .nullable()
       .describe('The operator; null: an admin token or a command made the change.'),
-    token_id: idField('atok').nullable(),
+    token_id: idField('atok')
+      .nullable()
+      .describe('The `id` of the admin token; null: the change was made without one.'),
     token_name: z
       .string()
       .nullable()
       .describe(
-        'The admin token. Without an ID, the name is `ADMIN_API_TOKEN` or, for a command of `tollgate`, `command line`.',
+        'The admin token; without an ID, `ADMIN_API_TOKEN` or, for a command of `tollgate`, `command line`. Null: an operator made the change on the page.',
       ),
     action: z.string().describe('The name of the operation.'),
-    account_id: idField('acct').nullable(),
-    account_name: z.string().nullable(),
-    target_id: z.string().nullable().describe('The ID of the object that was changed or created.'),
+    account_id: idField('acct')
+      .nullable()
+      .describe('The account that was changed; null: the change is not of one account.'),
+    account_name: z.string().nullable().describe('The name of that account; null: there is none.'),
+    target_id: z
+      .string()
+      .nullable()
+      .describe('The ID of the object that was changed or created; null: there is none.'),
     amount: moneyField
       .nullable()
       .describe('The amount that was added, removed or set, in micro-dollars; null: none.'),

@@ -176,17 +176,19 @@ const overviewShape = z
       ),
       others: z.object({ count, charge: moneyField, charges: z.array(moneyField) }).nullable(),
     }),
-    keys: z.array(
-      z.object({
-        id: idField('key'),
-        name: z.string(),
-        prefix: z.string(),
-        deleted: z.boolean(),
-        requests: count,
-        failed: count,
-        charge: moneyField,
-      }),
-    ),
+    keys: z
+      .array(
+        z.object({
+          id: idField('key'),
+          name: z.string(),
+          prefix: z.string(),
+          deleted: z.boolean(),
+          requests: count,
+          failed: count,
+          charge: moneyField,
+        }),
+      )
+      .describe('The keys with the largest charge, at most ten.'),
     attention: z.array(attentionShape),
     history: historyShape,
   })

@@ -186,7 +186,7 @@ const balanceShape = z
         next_release_at: timeField
           .nullable()
           .describe(
-            'When the first of them is released, unless the provider reports its cost before then.',
+            'When the first of them is released, unless the provider reports its cost before then; null: there are none.',
           ),
       })
       .describe('Unresolved requests, which are not charged yet, and the credit that they hold.'),

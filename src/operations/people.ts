@@ -198,7 +198,7 @@ export const linkShape = z
       ),
     email: z.string(),
     url: z.string().describe('The link. It is not returned again.'),
-    expires_at: timeField,
+    expires_at: timeField.describe('When the link stops working.'),
   })
   .meta({ id: 'Link' })
 

@@ -209,7 +209,7 @@ export const purchaseShape = z
     transaction: z
       .object({ chain_id: z.int(), hash: z.string() })
       .nullable()
-      .describe('The place of a deposit on its chain.'),
+      .describe('The place of a deposit on its chain; null: it is not a deposit.'),
     created_at: timeField,
     credited_at: timeField.nullable(),
   })
@@ -230,9 +230,17 @@ export const adminPurchaseShape = purchaseShape
   .extend({
     account_id: idField('acct'),
     source: z.string().describe('The ID of the purchase at the provider, unique in the store.'),
-    payment_ref: z.string().nullable().describe("The provider's ID of the payment."),
-    note: z.string().nullable().describe('Why the purchase is held or was dismissed.'),
-    expires_at: timeField.nullable().describe('The time from which it can no longer be paid.'),
+    payment_ref: z
+      .string()
+      .nullable()
+      .describe("The provider's ID of the payment; null: none is known."),
+    note: z
+      .string()
+      .nullable()
+      .describe('Why the purchase is held or was dismissed; null: neither.'),
+    expires_at: timeField
+      .nullable()
+      .describe('The time from which it can no longer be paid; null: it has none.'),
   })
   .meta({ id: 'AdminPurchase' })
 

@@ -109,7 +109,7 @@ const receiptShape = z
       .string()
       .nullable()
       .describe(
-        '`R`, the UTC year of the credit, and a number that the gateway counts without gaps; null: a gateway of 0.2.0 that still ran during the upgrade credited it.',
+        '`R`, the UTC year of the credit, and a number that the gateway counts without gaps; null: a gateway of 0.2.0 credited the purchase while the others were upgraded.',
       ),
     fee: moneyField
       .nullable()
@@ -125,7 +125,7 @@ const receiptShape = z
       })
       .nullable()
       .describe(
-        'The part of the payment that was tax, as the card provider reported it, in micro-dollars; null: it reported none.',
+        'The part of the payment that was tax, as the card provider reported it; null: it reported none.',
       ),
     reference: z
       .string()
@@ -147,12 +147,12 @@ const receiptShape = z
             .enum(REVERSAL_CAUSES)
             .nullable()
             .describe(
-              'Null: not known, because several came at once, or because 0.2.0 recorded it.',
+              'The main cause. Null: not known, such as for a change while a dispute is open, or of one that 0.2.0 recorded.',
             ),
           created_at: timeField,
         }),
       )
-      .describe('The refunds and disputes since then, oldest first.'),
+      .describe('The refunds and disputes of the purchase, oldest first.'),
     seller: z.object({
       name: z.string().nullable().describe('Null: the operator has not set it.'),
       tax_id: z.string().nullable().describe('Null: the operator has not set it.'),
@@ -169,6 +169,6 @@ const receiptShape = z
         tax_id: z.string().nullable(),
         email: z.string().nullable(),
       })
-      .describe('The billing details of the account, else its name and email address.'),
+      .describe('The billing details of the account; without them, its name and email address.'),
   })
   .meta({ id: 'Receipt' })

@@ -42,7 +42,7 @@ export function requestSummaryOperations({ store, clock }: OperationParts) {
       query: z.strictObject({
         account: idFilterField('acct')
           .optional()
-          .describe('For operators. Default: the account of `key`, else all accounts.'),
+          .describe('For operators: the account. Default: that of `key`, else all accounts.'),
         ...operatorFilters,
       }),
       answers: { 200: requestSummaryShape },
@@ -240,22 +240,24 @@ const requestSummaryShape = z
       ),
     errors: z
       .object({
-        codes: z.array(
-          z.object({
-            code: errorCodeField,
-            requests: z.int(),
-            latest: idField('req')
-              .nullable()
-              .describe('The newest of them; null if it is no longer in Activity.'),
-          }),
-        ),
+        codes: z
+          .array(
+            z.object({
+              code: errorCodeField,
+              requests: z.int(),
+              latest: idField('req')
+                .nullable()
+                .describe('The newest of these requests; null: it is no longer in Activity.'),
+            }),
+          )
+          .describe('The error codes, the most frequent first.'),
         unknown: z
           .int()
           .describe(
             'Failed requests whose code is not known: they were pruned before 0.3.0 counted codes.',
           ),
       })
-      .describe('The failed requests of the range by error code, the most frequent first.'),
+      .describe('The failed requests of the range by error code.'),
     steps: z
       .array(z.object({ at: timeField, ...sums }))
       .describe('At most 60 steps of equal length.'),

@@ -64,8 +64,8 @@ const requestFilters = {
     .describe(
       '`true`: only requests that ended with an error; `false`: only requests without one.',
     ),
-  since: momentField.optional().describe('Opened at this moment or later.'),
-  until: momentField.optional().describe('Opened before this moment.'),
+  since: momentField.optional().describe('Only requests that were opened at this time or later.'),
+  until: momentField.optional().describe('Only requests that were opened before this time.'),
 }
 
 /** These filters, and those that only operators have. */
@@ -291,7 +291,7 @@ export const requestShape = z
     provider_cost: z
       .string()
       .nullable()
-      .describe("The provider's cost in dollars, an exact decimal; null if it is unknown."),
+      .describe("The provider's cost in dollars, an exact decimal; null: not known."),
     uncharged_provider_cost: z
       .string()
       .nullable()
@@ -305,8 +305,11 @@ export const requestShape = z
     estimated: z
       .boolean()
       .describe('Whether the charge is an estimate, because the provider reported no cost.'),
-    usage: usageShape.nullable(),
-    generation_id: z.string().nullable().describe("The provider's ID of the generation."),
+    usage: usageShape.nullable().describe('Token counts; null: the provider reported none.'),
+    generation_id: z
+      .string()
+      .nullable()
+      .describe("The provider's ID of the generation; null: it has sent none."),
     price_snapshot: z.string(),
     tags: z
       .array(z.string())
@@ -383,7 +386,7 @@ export const foundShape = listShape(requestShape).extend({
   searched_back_to: timeField
     .nullable()
     .describe(
-      'Set if few requests match: the search has reached this time with fewer rows than `limit`, and `next_cursor` continues it.',
+      'Set if few requests match: the search has reached this time with fewer rows than `limit`, and `next_cursor` continues it. Otherwise null.',
     ),
 })
 

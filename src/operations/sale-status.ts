@@ -57,7 +57,7 @@ function check({ store, sale, clock }: OperationParts) {
         .regex(/^[1-9]\d{0,2}$/, 'must be a whole number of days, 1 to 999')
         .default('30')
         .describe(
-          'How many days back to compare, 1 to 999. Default 30. A payment counts by its start.',
+          'How many days back to compare, 1 to 999. Default: 30. A payment counts by its start.',
         ),
     }),
     answers: { 200: saleCheckShape },
@@ -94,19 +94,21 @@ export const saleStatusShape = z
   .object({
     object: z.literal('sale_status'),
     methods: z.array(z.string()).describe('The methods of payment; empty: no credit is sold.'),
-    purchases: z.array(
-      z.object({
-        method: z.string(),
-        state: z
-          .string()
-          .describe('The state of these purchases, as in `GET /v1/admin/purchases`.'),
-        purchases: z.int().describe('The number of purchases.'),
-        credit: moneyField.describe('The credit of these purchases, in micro-dollars.'),
-        reversed: moneyField.describe(
-          'The part of the credit that refunds and disputes removed, in micro-dollars.',
-        ),
-      }),
-    ),
+    purchases: z
+      .array(
+        z.object({
+          method: z.string(),
+          state: z
+            .string()
+            .describe('The state of these purchases, as in `GET /v1/admin/purchases`.'),
+          purchases: z.int().describe('The number of purchases.'),
+          credit: moneyField.describe('The credit of these purchases, in micro-dollars.'),
+          reversed: moneyField.describe(
+            'The part of the credit that refunds and disputes removed, in micro-dollars.',
+          ),
+        }),
+      )
+      .describe('Purchases by method and state.'),
     looks: z.array(
       z.object({
         source: z.string().describe('`play`, `stripe`, or `chain:` and the ID of the chain.'),

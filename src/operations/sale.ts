@@ -291,7 +291,7 @@ const offerFields = {
 const tokenFields = {
   chain_id: z.int(),
   token: z.string().describe('The symbol of the token, such as `USDC`.'),
-  token_address: z.string().describe('The address of the contract of the token.'),
+  token_address: z.string().describe("The address of the token's contract."),
 }
 
 /** `GET /v1/credit`. */
@@ -299,9 +299,12 @@ const saleShape = z
   .object({
     object: z.literal('credit_sale'),
     seller: z
-      .object({ name: z.string(), tax_id: z.string().nullable() })
+      .object({
+        name: z.string(),
+        tax_id: z.string().nullable().describe('The tax ID of the seller; null: none.'),
+      })
       .nullable()
-      .describe('The seller, as receipts name it.'),
+      .describe('The seller, as receipts name it; null: the operator has not set it.'),
     methods: z.array(
       z.discriminatedUnion('kind', [
         z.object({

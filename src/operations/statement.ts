@@ -10,6 +10,7 @@ import { DAY_HOURS, HOUR_MS } from '../vocabulary/usage-step.ts'
 import { type CsvCell, csvLine, dollarsCell } from './csv.ts'
 import {
   anyOf,
+  formatField,
   idField,
   momentField,
   moneyField,
@@ -45,20 +46,19 @@ function show({ store, clock }: OperationParts) {
     query: z.strictObject({
       from: momentField
         .optional()
-        .describe('Moved back to the start of its UTC day. Default: 29 days before the last day.'),
+        .describe(
+          'The start of the range, moved back to the start of its UTC day. Default: 29 days before the last day.',
+        ),
       to: momentField
         .optional()
         .describe(
-          'Exclusive; moved forward to the end of its UTC day. Default: now. At most 400 days after `from`.',
+          'The end of the range, exclusive, moved forward to the end of its UTC day. Default: now. At most 400 days after `from`.',
         ),
       kind: anyOf(
         z.enum(ENTRY_KINDS),
         `must be one or more of ${ENTRY_KINDS.join(', ')}`,
       ).optional(),
-      format: z
-        .enum(['json', 'csv'])
-        .optional()
-        .describe('Default: CSV if `accept` asks for `text/csv`, else JSON.'),
+      format: formatField,
     }),
     answers: { 200: statementShape },
     problems: ['not_found'],
@@ -104,7 +104,7 @@ const lineShape = z.object({
     .describe(
       '`charge`: all requests that began on the day, less write-offs. `correction`: all corrections of the day. Other kinds are single entries.',
     ),
-  count: z.int().describe('The number of requests or corrections; otherwise 1.'),
+  count: z.int().describe('The number of requests or corrections; 1 for a single entry.'),
   amount: moneyField.describe('The change of the balance in micro-dollars.'),
   balance: moneyField.describe(
     'The balance of both purses together after the line, in micro-dollars.',
@@ -113,16 +113,18 @@ const lineShape = z.object({
   reference: z
     .string()
     .nullable()
-    .describe('The reference of a single entry, as in `GET …/entries`.'),
+    .describe('The reference of a single entry, as in `GET …/entries`; null for other lines.'),
   reversal: reversalField.describe(
-    'For a purchase, and its refunds and disputes: what they have done to it until now, as in a purchase. Otherwise null.',
+    'For a purchase, its refunds and its disputes: the effect of all of them until now, as in a purchase. Null for other lines.',
   ),
-  request_id: idField('req').nullable().describe('For corrections: the request of the latest one.'),
+  request_id: idField('req')
+    .nullable()
+    .describe('The request of the latest of the corrections; null for other lines.'),
   expires_at: timeField.nullable().describe('When free credit expires; null for other entries.'),
   created_at: timeField
     .nullable()
     .describe(
-      'For corrections: when the latest one was posted. Null: the line has the requests of a day.',
+      'When a single entry, or the latest of the corrections, was posted; null: the line has the requests of a day.',
     ),
 })
 
@@ -132,7 +134,7 @@ export const statementShape = z
     object: z.literal('statement'),
     account_id: idField('acct'),
     from: timeField,
-    to: timeField.describe('Exclusive.'),
+    to: timeField.describe('The end of the range, exclusive.'),
     opening_balance: moneyField.describe(
       'The balance of both purses together before the oldest line, in micro-dollars.',
     ),

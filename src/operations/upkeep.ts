@@ -161,7 +161,9 @@ export const auditShape = z
     newest_request: z
       .object({ id: idField('req'), opened_at: timeField })
       .nullable()
-      .describe('The newest request, which shows how old a copy of a store is.'),
+      .describe(
+        'The newest request, which shows how old a copy of a store is; null: there is none.',
+      ),
     went_back: z
       .array(
         z.object({
@@ -185,8 +187,10 @@ export const auditShape = z
         z.object({
           what: z.string().describe('The figure, as `table.column`.'),
           id: z.string().describe('The ID of its row.'),
-          stored: figure,
-          recomputed: figure,
+          stored: figure.describe('The value in the store; null: it has none.'),
+          recomputed: figure.describe(
+            'The value recomputed from the rows; null: there should be none.',
+          ),
         }),
       )
       .describe(
@@ -245,7 +249,12 @@ export const catalogRefreshShape = z
         'Models with a doubted figure: a price, context window or maximum output that fell to a tenth or less.',
       ),
     skipped: z
-      .array(z.object({ model: z.string().nullable(), why: z.string() }))
+      .array(
+        z.object({
+          model: z.string().nullable().describe('The ID of the model; null: the row has none.'),
+          why: z.string(),
+        }),
+      )
       .describe("Rows of the provider's list that are not offered, with the reason."),
     failed: z
       .array(z.object({ upstream: z.string(), why: z.string() }))

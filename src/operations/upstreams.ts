@@ -93,11 +93,11 @@ export const upstreamShape = z
     state: z
       .enum(UPSTREAM_STATES)
       .describe(
-        '`key_refused`: it refuses the key of the gateway, or has no credit for it. `credit_low`: the key has less than $5 left. `unreachable`: its list of models is more than an hour old, or none of its last requests got an answer. `failing`: 10% of the requests of the last 15 minutes, and at least three, failed there.',
+        '`key_refused`: it refuses the key of the gateway, or has no credit for it. `credit_low`: the key has less than $5 left. `unreachable`: its list of models is more than an hour old, or all requests of the last 15 minutes, at least three, got no answer. `failing`: at least 10% of the requests of the last 15 minutes, and at least three, failed there.',
       ),
     models: z.int().describe('The number of models of its last list that are offered.'),
     requests: z.int().describe('The number of requests in the last 24 hours.'),
-    failed: z.int().describe('The number of them that ended with an error.'),
+    failed: z.int().describe('The number of these requests that ended with an error.'),
     errors: z
       .array(z.object({ code: errorCodeField, requests: z.int() }))
       .describe('The errors by code, the most frequent first.'),
@@ -122,7 +122,9 @@ export const upstreamShape = z
         at: timeField,
       })
       .nullable()
-      .describe('The newest request of these 24 hours that ended with an error.'),
+      .describe(
+        'The newest request of these 24 hours that ended with an error; null: there is none.',
+      ),
   })
   .meta({ id: 'Upstream' })
 

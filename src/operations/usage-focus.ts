@@ -69,7 +69,7 @@ export async function focusCsv(view: Kysely<Tables>, input: FocusInput): Promise
 
 function tooManyRows(): Problem {
   return new Problem('invalid_parameter', {
-    message: `The export has more than ${ROWS_MAX} rows: choose a shorter range, or \`by=month\`.`,
+    message: `The export has more than ${ROWS_MAX.toLocaleString('en-US')} rows. Choose a shorter range, or \`by=month\`.`,
     param: 'from',
   })
 }

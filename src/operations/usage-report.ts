@@ -10,7 +10,7 @@ import { addSums, NO_USAGE, subtractSums, type UsageSums } from '../usage/sums.t
 import { isTimeZone } from '../vocabulary/allowance.ts'
 import { Problem } from '../vocabulary/problem.ts'
 import { type CsvCell, csvLine, dollarsCell } from './csv.ts'
-import { filterField, idFilterField, timeAnswer, timeField } from './fields.ts'
+import { filterField, formatField, idFilterField, timeAnswer, timeField } from './fields.ts'
 import { notFound, type OperationParts, operation } from './operation.ts'
 import {
   CUSTOMERS_FIGURES,
@@ -40,23 +40,24 @@ export function usageReportOperations(parts: OperationParts) {
 const reportQuery = {
   from: placeField
     .optional()
-    .describe('Default: 30 days before `to`. A date means its start in `time_zone`.'),
-  to: placeField.optional().describe('Exclusive. Default: now. At most 400 days after `from`.'),
+    .describe(
+      'The start of the range; a date means its start in `time_zone`. Default: 30 days before `to`.',
+    ),
+  to: placeField
+    .optional()
+    .describe('The end of the range, exclusive. Default: now. At most 400 days after `from`.'),
   step: z
     .enum(STEPS)
     .optional()
-    .describe('A row for each group in each day or month. Only if `by` is neither day nor month.'),
+    .describe('One row for each group and day or month. Only if `by` is neither day nor month.'),
   time_zone: filterField
     .refine(isTimeZone, 'must be a time zone such as Europe/Berlin or UTC')
     .default('UTC')
-    .describe('The time zone of days and dates. Default UTC.'),
-  format: z
-    .enum(['json', 'csv'])
-    .optional()
-    .describe('Default: CSV if `accept` asks for `text/csv`, else JSON.'),
+    .describe('The time zone of days and dates. Default: UTC.'),
+  format: formatField,
 }
 
-const TAGS_BOUND = `\`by=tag\` allows at most ${TAGS_MAX.toLocaleString('en-US')} distinct tags in the range.`
+const TAGS_BOUND = `The grouping. \`by=tag\` allows at most ${TAGS_MAX.toLocaleString('en-US')} distinct tags in the range.`
 
 const customersQuery = z.strictObject({
   ...reportQuery,
@@ -107,7 +108,7 @@ function ofAll(parts: OperationParts) {
         .enum(['json', 'csv', 'focus'])
         .optional()
         .describe(
-          'Default: CSV if `accept` asks for `text/csv`, else JSON. `focus`: CSV with the columns of FOCUS 1.2, a row for each day or month, account, key, endpoint, upstream and model; `by` is day or month.',
+          'The format of the answer. Default: CSV if the header `accept` asks for `text/csv`, else JSON. `focus`: CSV with the columns of FOCUS 1.2, a row for each day or month, account, key, endpoint, upstream and model; `by` is day or month.',
         ),
       by: z.enum(GROUPINGS).default('day').describe(TAGS_BOUND),
       model: filterField.optional(),
@@ -239,14 +240,14 @@ function allOf(sums: readonly SumRow[]): UsageSums {
 
 function tooManyTags(): Problem {
   return new Problem('invalid_parameter', {
-    message: `The requests have more than ${TAGS_MAX} different tags, or combinations of tags: choose a shorter range.`,
+    message: `The requests have more than ${TAGS_MAX.toLocaleString('en-US')} distinct tags, or combinations of tags. Choose a shorter range.`,
     param: 'from',
   })
 }
 
 function tooManyRows(): Problem {
   return new Problem('invalid_parameter', {
-    message: `The report has more than ${ROWS_MAX} rows: choose a shorter range, or leave \`step\` out.`,
+    message: `The report has more than ${ROWS_MAX.toLocaleString('en-US')} rows. Choose a shorter range, or leave \`step\` out.`,
     param: 'from',
   })
 }
@@ -305,7 +306,7 @@ const rowShape = z.object({
     .describe(
       'A date such as 2027-01-31, a month such as 2027-01, the ID or name of a group, or a tag. Null: requests without tags, or pruned requests; by upstream: requests that were pruned before 0.3.0.',
     ),
-  name: z.string().nullable().describe('The name of a key or an account.'),
+  name: z.string().nullable().describe('The name of a key or an account; null: another group.'),
   date: z.string().optional().describe('With `step`: the day or the month.'),
   figures: figuresShape,
 })

@@ -44,14 +44,14 @@ function urlField({ webhookNetworks }: Pick<OperationParts, 'webhookNetworks'>) 
       checked.addIssue({ code: 'custom', message: fault })
       return z.NEVER
     })
-    .describe('The address that messages are posted to, https://…')
+    .describe('The address that messages are posted to, `https://…`.')
 }
 
 const eventsField = z
   .array(z.enum(WEBHOOK_EVENTS))
   .min(1, 'must name at least one event')
   .max(WEBHOOK_EVENTS.length, 'must name each event once')
-  .describe('The events that are sent to the webhook. Default: all.')
+  .describe('The events that are sent to the webhook.')
 
 function create(parts: OperationParts) {
   const { store, ids, clock } = parts
@@ -64,7 +64,9 @@ function create(parts: OperationParts) {
       'Create a webhook. The secret that signs its messages is returned only in this answer.',
     body: z.strictObject({
       url: urlField(parts),
-      events: eventsField.default([...WEBHOOK_EVENTS]),
+      events: eventsField
+        .default([...WEBHOOK_EVENTS])
+        .describe('The events that are sent to the webhook. Default: all.'),
     }),
     example: { url: 'https://example.org/tollgate', events: ['balance.low'] },
     answers: { 201: createdWebhookShape },
@@ -178,7 +180,8 @@ function test({ store, ids, clock }: OperationParts) {
       })
       if (added === null) {
         throw new Problem('service_unavailable', {
-          message: 'Too many messages wait for this webhook.',
+          message:
+            'Too many messages are waiting for this webhook. Try again once some of them were delivered.',
         })
       }
       return { httpStatus: 202, body: deliveryAnswer(added) }
@@ -232,7 +235,7 @@ export const createdWebhookShape = webhookShape
   .extend({
     secret: z
       .string()
-      .describe('The secret that signs its messages, whsec_… It is not returned again.'),
+      .describe('The secret that signs its messages, `whsec_…`. It is not returned again.'),
   })
   .meta({ id: 'CreatedWebhook' })
 
@@ -246,19 +249,19 @@ export const deletedWebhookShape = z.object({
 /** A message to a webhook. */
 export const deliveryShape = z
   .object({
-    id: z.string().describe('msg_…, the `webhook-id` of the message.'),
+    id: z.string().describe('The `webhook-id` of the message, `msg_…`.'),
     object: z.literal('webhook_delivery'),
     event: z.string(),
     state: z
       .enum(['waiting', 'delivered', 'failed'])
       .describe(
-        '`waiting`: it is sent at `next_attempt_at`. `delivered`: the address answered 2xx. `failed`: it was given up.',
+        '`waiting`: it is sent at `next_attempt_at`. `delivered`: the address answered 2xx. `failed`: there is no further attempt.',
       ),
     attempts: z.int().describe('The number of attempts so far.'),
     http_status: z
       .int()
       .nullable()
-      .describe('The HTTP status that the latest attempt was answered; null: there was no answer.'),
+      .describe('The HTTP status of the answer to the latest attempt; null: there was no answer.'),
     failure: z
       .string()
       .nullable()
@@ -266,10 +269,10 @@ export const deliveryShape = z
     created_at: timeField,
     next_attempt_at: timeField
       .nullable()
-      .describe('When the next attempt is due; null: no further attempt.'),
+      .describe('When the next attempt is due; null: there is none.'),
     ended_at: timeField
       .nullable()
-      .describe('When the message was delivered or given up; null: it still waits.'),
+      .describe('When the message was delivered or failed; null: it is waiting.'),
   })
   .meta({ id: 'WebhookDelivery' })
 

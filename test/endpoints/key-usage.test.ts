@@ -242,7 +242,7 @@ describe('usage', () => {
         expect(answer.httpStatus).toBe(httpStatus)
         if (httpStatus === 400) {
           expect(answer.json).toEqual(errorOf('invalid_parameter', 'from'))
-          expect(JSON.stringify(answer.json)).toContain('choose a shorter range')
+          expect(JSON.stringify(answer.json)).toContain('Choose a shorter range')
         }
         expect((await admin.get(`${path}?by=day`, token)).httpStatus).toBe(200)
       }
@@ -326,7 +326,7 @@ test('a key has 6,000 calls in a minute beside its inference, apart from other k
   for (const path of paths) await call(path, 200)
   const refused = await admin.get('/v1/usage', own.text)
   expect(refused).toEqual(refusal(429, 'rate_limited'))
-  expect(JSON.stringify(refused.json)).toContain('6000 calls beside inference in a minute')
+  expect(JSON.stringify(refused.json)).toContain('6000 calls other than inference in a minute')
   expect(refused.headers['retry-after']).toBe('60')
   expect((await admin.get('/v1/usage', other.text)).httpStatus).toBe(200)
   expect((await admin.chat(own.text)).httpStatus).toBe(200)

@@ -108,3 +108,94 @@ function isDescribed(schema: JsonValue): boolean {
 function isNull(schema: JsonValue): boolean {
   return isJsonObject(schema) && schema['type'] === 'null'
 }
+
+const TEXTS = ['summary', 'description', 'meaning', 'remedy']
+const SENTENCE = /^[`A-Z\d].*[.…]$/s
+
+/**
+ * Texts that are no sentence or contradict what they describe, each by its place: null where there is none, a number
+ * where there is a list.
+ */
+export function misdescribedIn(
+  value: JsonValue,
+  {
+    place = '',
+    isNullable = false,
+  }: { readonly place?: string; readonly isNullable?: boolean } = {},
+): string[] {
+  if (Array.isArray(value)) {
+    return value.flatMap((each, index) =>
+      misdescribedIn(each, { place: `${place}/${index}`, isNullable }),
+    )
+  }
+  if (!isJsonObject(value)) return []
+  const schema = isJsonObject(value['schema']) ? value['schema'] : value
+  const takesNull = isNullable || acceptsNull(schema)
+  const faults = TEXTS.flatMap((name) => {
+    const text = value[name]
+    if (typeof text !== 'string') return []
+    if (!SENTENCE.test(text)) return [`${place} is no sentence: ${text}`]
+    if (!isSchema(schema) || name !== 'description') return []
+    const isCount = schema['type'] === 'array' && /\bnumber of\b/i.test(text)
+    if (isCount) return [`${place} is a list: ${text}`]
+    return !takesNull && /\bnull\b/i.test(text) ? [`${place} is never null: ${text}`] : []
+  })
+  const inner = Object.entries(value).filter(([name]) => name !== 'example')
+  return [
+    ...faults,
+    ...inner.flatMap(([name, each]) =>
+      misdescribedIn(each, {
+        place: `${place}/${name}`,
+        isNullable: takesNull && name === 'anyOf',
+      }),
+    ),
+  ]
+}
+
+/** The fields that can be null and have no text that says what null means, each by its place. */
+export function silentNullsIn(value: JsonValue, place = ''): string[] {
+  if (Array.isArray(value)) return value.flatMap((each) => silentNullsIn(each, place))
+  if (!isJsonObject(value)) return []
+  const { properties } = value
+  const silent = isJsonObject(properties)
+    ? Object.entries(properties).filter(
+        ([, each]) => acceptsNull(each) && !isNull(each) && !/\bnull\b/i.test(textsOf(each)),
+      )
+    : []
+  return [
+    ...silent.map(([name]) => `${place} ${name}`),
+    ...Object.entries(value).flatMap(([name, each]) =>
+      silentNullsIn(each, name === 'properties' ? place : `${place}/${name}`),
+    ),
+  ]
+}
+
+/** The descriptions of a schema, and of its alternatives. */
+function textsOf(schema: JsonValue): string {
+  if (!isJsonObject(schema)) return ''
+  const { description = '', anyOf } = schema
+  return [description, ...(Array.isArray(anyOf) ? anyOf.map(textsOf) : [])].join(' ')
+}
+
+/** The fields of changes whose text speaks of a default: a field that a change leaves out stays as it is. */
+export function defaultsOfChanges(document: JsonObject): string[] {
+  const changes = operationsOf(document).filter(({ method }) => method === 'PATCH')
+  return changes.flatMap(({ name, json }) => {
+    const body = objectAt(json, 'requestBody', 'content', 'application/json', 'schema')
+    return Object.entries(objectAt(body, 'properties'))
+      .filter(([, each]) => /\b(?:Default|Absent)\b/.test(String(objectAt(each)['description'])))
+      .map(([field]) => `${name} ${field}`)
+  })
+}
+
+function isSchema(value: JsonObject): boolean {
+  return ['type', 'anyOf', 'enum', 'const', '$ref'].some((name) => name in value)
+}
+
+function acceptsNull(schema: JsonValue): boolean {
+  if (!isJsonObject(schema)) return false
+  const { type, anyOf } = schema
+  if (schema['const'] === null || type === 'null') return true
+  if (Array.isArray(type)) return type.includes('null')
+  return Array.isArray(anyOf) && anyOf.some(acceptsNull)
+}

@@ -8,10 +8,13 @@ import { ENDPOINTS } from './endpoints.ts'
 import { ADMIN_TOKEN, Management, textOf } from './management.ts'
 import {
   type DocumentOperation,
+  defaultsOfChanges,
   faultsOf,
+  misdescribedIn,
   objectAt,
   operationsOf,
   refsOf,
+  silentNullsIn,
   undescribedIn,
 } from './openapi-reading.ts'
 import { WITH_TOY } from './toy-operation.ts'
@@ -146,6 +149,34 @@ test('every parameter and every field has a description', () => {
     (place) => !/^\/components\/schemas\/(?:Generation|OwnKey)\/data/.test(place),
   )
   expect(ours).toEqual([])
+})
+
+test('every text is a sentence, and agrees with the type of what it describes', () => {
+  expect(misdescribedIn(document)).toEqual([])
+  expect(defaultsOfChanges(document)).toEqual([])
+})
+
+test('every field of an answer that can be null says what null means', () => {
+  expect(silentNullsIn(document['components'] ?? null)).toEqual([])
+  const time = { anyOf: [{ type: 'string', description: 'A time.' }, { type: 'null' }] }
+  expect(silentNullsIn({ properties: { time } })).toEqual([' time'])
+})
+
+test('a text that contradicts its field is found: a count of a list, a null that never comes, a default of a change', () => {
+  const list = { type: 'array', description: 'The number of keys.' }
+  const time = { type: 'string', description: 'When it expires; null: never.' }
+  const orNull = { anyOf: [time, { type: 'null' }] }
+  const label = { type: 'string', description: 'key_…' }
+  const properties = { list, time, orNull, label }
+  expect(misdescribedIn({ properties })).toEqual([
+    '/properties/list is a list: The number of keys.',
+    '/properties/time is never null: When it expires; null: never.',
+    '/properties/label is no sentence: key_…',
+  ])
+  const name = { type: 'string', description: 'A name. Default: none.' }
+  const content = { 'application/json': { schema: { properties: { name } } } }
+  const patch = { operationId: 'changeKey', requestBody: { content } }
+  expect(defaultsOfChanges({ paths: { '/key': { patch } } })).toEqual(['changeKey name'])
 })
 
 test('every path of the contract is in the document, and none that is absent', () => {

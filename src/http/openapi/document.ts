@@ -6,6 +6,7 @@ import type { AdminScope } from '../../vocabulary/role.ts'
 import {
   answerSchema,
   componentRef,
+  ENVELOPES,
   FIELD_WORDS,
   type JsonSchema,
   type NamedSchemas,
@@ -122,7 +123,7 @@ export function documentedOperation(
     example: operation.example,
     answers: Object.entries(operation.answersTo(access)).map(([httpStatus, shape]) => ({
       httpStatus: Number(httpStatus),
-      description: ANSWER_WORDS[httpStatus] ?? 'Success.',
+      description: successWords(operation.answersTo(access), httpStatus),
       headers: {},
       content: { 'application/json': answerSchema(shape, named), ...asCsv },
     })),
@@ -135,9 +136,10 @@ function takesCsv({ schema }: Parameter): boolean {
   return Array.isArray(schema['enum']) && schema['enum'].includes('csv')
 }
 
-const ANSWER_WORDS: Readonly<Record<string, string>> = {
-  200: 'Success, or the result of an earlier identical request.',
-  201: 'Created.',
+/** By position: the answers of an operation, by status, and one of these statuses. */
+function successWords(answers: Readonly<Record<string, unknown>>, httpStatus: string): string {
+  if (httpStatus === '201') return 'Created.'
+  return '201' in answers ? 'Success: nothing new was created.' : 'Success.'
 }
 
 /** The parameters in the braces of a path. */
@@ -210,12 +212,17 @@ export async function openApiDocument(
     paths,
     components: {
       securitySchemes: {
-        key: { type: 'http', scheme: 'bearer', description: 'An API key, sk-<tag>-…' },
-        keyHeader: { type: 'apiKey', in: 'header', name: 'x-api-key' },
+        key: { type: 'http', scheme: 'bearer', description: 'An API key, `sk-<tag>-…`.' },
+        keyHeader: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'x-api-key',
+          description: 'The same API key, for clients that send it in this header.',
+        },
         adminToken: {
           type: 'http',
           scheme: 'bearer',
-          description: '`ADMIN_API_TOKEN`, or a token of `/v1/admin/tokens`',
+          description: '`ADMIN_API_TOKEN`, or a token of `/v1/admin/tokens`.',
         },
       },
       schemas: asObject(withDescriptions({ ...Object.fromEntries(named), ...ENVELOPES })),
@@ -229,7 +236,7 @@ export async function openApiDocument(
   }
 }
 
-/** Gives each property without a description that of {@link FIELD_WORDS}. */
+/** Gives each property that has no description, and is not a constant, that of {@link FIELD_WORDS}. */
 function withDescriptions(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(withDescriptions)
   if (typeof node !== 'object' || node === null) return node
@@ -243,12 +250,17 @@ function withDescriptions(node: unknown): unknown {
       Object.entries(properties).map(([name, schema]) => [
         name,
         {
-          ...(FIELD_WORDS.has(name) ? { description: FIELD_WORDS.get(name) } : {}),
+          ...wordsFor(name, asObject(schema)),
           ...asObject(schema),
         },
       ]),
     ),
   }
+}
+
+function wordsFor(name: string, schema: JsonSchema): JsonSchema {
+  const description = FIELD_WORDS.get(name)
+  return description === undefined || 'const' in schema ? {} : { description }
 }
 
 function asObject(value: unknown): Readonly<Record<string, unknown>> {
@@ -337,43 +349,4 @@ function refusals({ problems, family }: DocumentedOperation): Record<string, obj
       },
     ]),
   )
-}
-
-const ERROR_MESSAGE: JsonSchema = {
-  type: 'string',
-  description: 'What is wrong, and what to do about it.',
-}
-
-const ENVELOPES: Readonly<Record<string, JsonSchema>> = {
-  Error: {
-    type: 'object',
-    required: ['error'],
-    properties: {
-      error: {
-        type: 'object',
-        description: 'What went wrong.',
-        required: ['message', 'type', 'code', 'param'],
-        properties: {
-          message: ERROR_MESSAGE,
-          type: { type: 'string' },
-          code: { type: 'string', description: 'A stable code; docs/errors.md explains each.' },
-          param: { type: ['string', 'null'], description: 'The field that caused the error.' },
-        },
-      },
-    },
-  },
-  MessagesError: {
-    type: 'object',
-    required: ['type', 'error', 'request_id'],
-    properties: {
-      type: { const: 'error' },
-      error: {
-        type: 'object',
-        description: 'What went wrong.',
-        required: ['type', 'message'],
-        properties: { type: { type: 'string' }, message: ERROR_MESSAGE },
-      },
-      request_id: { type: ['string', 'null'] },
-    },
-  },
 }

@@ -66,8 +66,7 @@ export function inferenceOperation(
       [costHeader]: 'The charge in micro-dollars; not on streams.',
       'ratelimit-policy':
         'The limits of the API key and its account: requests (`q`) in seconds (`w`).',
-      ratelimit:
-        'What is left of each limit (`r`), and how many seconds until more is available (`t`).',
+      ratelimit: 'The rest of each limit (`r`), and the seconds until more is available (`t`).',
     },
     content: {
       'application/json': whole,
@@ -135,7 +134,7 @@ const MODEL: JsonSchema = {
   type: 'object',
   required: ['id', 'object', 'pricing', 'charged_pricing', 'architecture', 'supported_parameters'],
   properties: {
-    id: { type: 'string', description: '<author>/<name>' },
+    id: { type: 'string', description: 'The model ID, `<author>/<name>`.' },
     object: { const: 'model' },
     name: text,
     owned_by: text,
@@ -169,7 +168,7 @@ const SERVICE: JsonSchema = {
   required: ['object', 'name', 'version', 'mode', 'formats', 'links'],
   properties: {
     object: { const: 'service' },
-    name: text,
+    name: { ...text, description: 'The name of the service.' },
     version: { ...text, description: 'The version of the gateway.' },
     mode: { enum: ['simulator', 'live'], description: '`simulator`: all money is play money.' },
     formats: {
@@ -179,7 +178,7 @@ const SERVICE: JsonSchema = {
         type: 'object',
         required: ['name', 'path'],
         properties: {
-          name: text,
+          name: { ...text, description: 'The name of the wire format.' },
           path: { ...text, description: 'The path of the wire format.' },
         },
       },
@@ -206,6 +205,7 @@ const READINESS: JsonSchema = {
         required: ['name', 'ok', 'message'],
         properties: {
           name: {
+            description: 'The name of the check.',
             enum: ['serving', 'store', 'prices', 'upstream_account', 'chain_nodes', 'proxies'],
           },
           ok: { type: 'boolean', description: 'Whether the check passes.' },

@@ -53,6 +53,62 @@ function asRecord(value: unknown): JsonSchema {
     : {}
 }
 
+const ERROR_MESSAGE: JsonSchema = {
+  type: 'string',
+  description: 'The problem, and what to do about it.',
+}
+
+/** The bodies of errors, by the names of their schemas. */
+export const ENVELOPES: Readonly<Record<string, JsonSchema>> = {
+  Error: {
+    type: 'object',
+    required: ['error'],
+    properties: {
+      error: {
+        type: 'object',
+        description: 'The error.',
+        required: ['message', 'type', 'code', 'param'],
+        properties: {
+          message: ERROR_MESSAGE,
+          type: {
+            type: 'string',
+            description: 'The kind of error in the API of OpenAI, such as `invalid_request_error`.',
+          },
+          code: { type: 'string', description: 'A stable code, such as `invalid_api_key`.' },
+          param: {
+            type: ['string', 'null'],
+            description: 'The field that caused the error; null: none.',
+          },
+        },
+      },
+    },
+  },
+  MessagesError: {
+    type: 'object',
+    required: ['type', 'error', 'request_id'],
+    properties: {
+      type: { const: 'error' },
+      error: {
+        type: 'object',
+        description: 'The error.',
+        required: ['type', 'message'],
+        properties: {
+          type: {
+            type: 'string',
+            description:
+              'The kind of error in the API of Anthropic, such as `invalid_request_error`.',
+          },
+          message: ERROR_MESSAGE,
+        },
+      },
+      request_id: {
+        type: ['string', 'null'],
+        description: 'The `x-request-id` of the answer; null: it has none.',
+      },
+    },
+  },
+}
+
 /**
  * Descriptions of fields by name, for schemas without one: a name has one meaning everywhere.
  * Backticks mark code.
@@ -61,7 +117,7 @@ export const FIELD_WORDS: ReadonlyMap<string, string> = new Map([
   ['account', 'The `id` of an account, `acct_…`.'],
   ['amount', 'Micro-dollars.'],
   ['aspect_ratio', 'The shape of the image, such as `16:9`; models support different ones.'],
-  ['backed', 'Paid credit: bought, of a credit code, or added by the operator.'],
+  ['backed', 'Paid credit: bought, redeemed from a credit code, or added by the operator.'],
   ['cache_read_tokens', "Input tokens that were read from the provider's cache."],
   ['cache_write_long_tokens', 'Input tokens that were written to the cache for an hour.'],
   ['cache_write_tokens', 'Input tokens that were written to the cache for some minutes.'],
@@ -69,7 +125,7 @@ export const FIELD_WORDS: ReadonlyMap<string, string> = new Map([
   ['code', 'The text of the credit code; case and hyphens do not matter.'],
   ['content', 'The parts of the answer.'],
   ['cost', "The provider's cost: micro-dollars, or dollars as a decimal string."],
-  ['created', 'When it was made, in seconds since the Unix epoch.'],
+  ['created', 'When it was created, in seconds since the Unix epoch.'],
   ['credit', "The account's two purses."],
   ['dimensions', 'The length of the vectors, for models that can shorten them.'],
   ['disabled', 'Whether its requests are refused.'],
@@ -78,10 +134,9 @@ export const FIELD_WORDS: ReadonlyMap<string, string> = new Map([
   ['entries', 'The number of entries that were read.'],
   [
     'error_code',
-    'An error code of this page, or `client_gone` or `upstream_disconnected` for a stream that ended early; null if the request succeeded.',
+    'An error code, or `client_gone` or `upstream_disconnected` for a stream that ended early; null: there is no error.',
   ],
-  ['expires_at', 'When it expires; null: never.'],
-  ['first_byte_at', 'When the first byte of the answer was sent; null: none was.'],
+  ['first_byte_at', 'When the first byte of the answer was sent; null: not yet, or never.'],
   ['free', 'Free credit: given by the operator. It pays only for some requests, and expires.'],
   ['has_more', 'Whether there is another page.'],
   ['http_status', 'The HTTP status that the client received; null: none yet.'],
@@ -95,14 +150,13 @@ export const FIELD_WORDS: ReadonlyMap<string, string> = new Map([
     'The kinds of output, such as `["text","image"]`, for models that make images in a chat.',
   ],
   ['n', 'The number of images.'],
-  ['name', 'A name for people.'],
+  ['name', 'The displayed name.'],
   ['output', 'The items of the answer.'],
   ['owned_by', 'The author part of the model ID.'],
   ['account_name', 'The name of the account.'],
   ['accounts', 'The number of accounts.'],
   ['architecture', 'The kinds of input and output of the model.'],
   ['billing', 'The buyer on receipts.'],
-  ['address', 'An address on one line.'],
   ['by', 'The grouping.'],
   ['chain_id', 'The ID of the chain, such as 8453 for Base.'],
   ['codes', 'The number of credit codes.'],
@@ -125,7 +179,7 @@ export const FIELD_WORDS: ReadonlyMap<string, string> = new Map([
   ['tax_id', 'A tax ID.'],
   ['time_zone', 'The time zone, such as `Europe/Berlin`.'],
   ['top_provider', 'The limits of the model.'],
-  ['url', 'An address, https://…'],
+  ['url', 'An address, `https://…`.'],
   ['why', 'The reason.'],
   ['id', 'The ID of the object.'],
   ['object', 'The kind of the object.'],
@@ -142,7 +196,7 @@ export const FIELD_WORDS: ReadonlyMap<string, string> = new Map([
   ['event', 'The event, as in `events` of the webhook.'],
   ['allow', 'The only models that can be used; empty: all.'],
   ['deny', 'Models that cannot be used; empty: none.'],
-  ['paid', 'What was paid; null: nothing yet.'],
+  ['paid', 'The payment; null: nothing was paid yet.'],
   ['hash', 'The hash of the transaction.'],
   ['figures', 'The sums of the requests.'],
   ['events', 'The events that are sent to the webhook.'],
@@ -156,11 +210,10 @@ export const FIELD_WORDS: ReadonlyMap<string, string> = new Map([
   ['upstream', 'The name of an upstream.'],
   ['price_snapshot', 'The ID of the prices that decided its charge.'],
   ['prompt', 'The text to continue, or the description of an image.'],
-  ['purse', 'The kind of credit: backed or free.'],
+  ['purse', 'The kind of credit: `backed` for paid credit, or `free`.'],
   ['quality', 'The quality of the image, for models that support it.'],
   ['reasoning', 'The amount of reasoning, for models that support it.'],
   ['reasoning_tokens', 'Reasoning tokens; `output_tokens` includes them.'],
-  ['recomputed', 'The value recomputed from the rows.'],
   ['redeemed_at', 'When the code was redeemed; null: it was not.'],
   ['reference', 'Your own ID for this credit. A repeated request with the same ID adds nothing.'],
   ['request_id', 'The `x-request-id` of its answer.'],
@@ -175,7 +228,6 @@ export const FIELD_WORDS: ReadonlyMap<string, string> = new Map([
     '`open`: in flight. `provisional`: charged, and may be corrected. `final`: the charge no longer changes. `unresolved`: not charged yet. `released`: not charged.',
   ],
   ['stop', 'Texts at which the answer ends.'],
-  ['stored', 'The value in the store.'],
   ['stream', 'Whether to send server-sent events as the model writes.'],
   ['stream_options', 'Options of the stream, such as `{"include_usage":true}`.'],
   ['supported_parameters', 'The parameters that the model supports.'],

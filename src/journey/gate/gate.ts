@@ -6,14 +6,14 @@ import type { CallerLimits } from './caller.ts'
 import { RequestCount, RunningSeconds } from './request-count.ts'
 
 /**
- * What a gate can count: the name of the owner and of the things for messages, and the error code for too many in
- * flight.
+ * The things that a gate can count: the names of their owner and of themselves in messages, and the error code for too
+ * many in flight.
  */
 const COUNTED = {
   apiKey: { name: 'API key', things: 'requests', inFlightCode: 'too_many_concurrent_requests' },
   user: { name: 'user', things: 'requests', inFlightCode: 'rate_limited' },
-  calls: { name: 'API key', things: 'calls beside inference', inFlightCode: 'rate_limited' },
-  allowances: { name: 'account', things: 'settings of allowances', inFlightCode: 'rate_limited' },
+  calls: { name: 'API key', things: 'calls other than inference', inFlightCode: 'rate_limited' },
+  allowances: { name: 'account', things: 'changes of allowances', inFlightCode: 'rate_limited' },
 } as const
 
 /** The limits of a gate. Those of API keys are also in the ledger. */

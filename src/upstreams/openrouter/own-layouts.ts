@@ -46,7 +46,7 @@ const UNKNOWN_FIELDS = [
 
 const UNKNOWN = Object.fromEntries(UNKNOWN_FIELDS.map((name) => [name, z.null()]))
 
-const tokens = z.int().nullable()
+const tokens = z.int().nullable().describe('Null: the provider reported no counts.')
 
 /** A generation as clients of OpenRouter read it. */
 export const ownGenerationShape = z
@@ -60,7 +60,7 @@ export const ownGenerationShape = z
       streamed: z.boolean(),
       cancelled: z.boolean(),
       total_cost: z.number().describe('The charge with corrections, in dollars.'),
-      usage: z.number().describe('The same.'),
+      usage: z.number().describe('The charge, as in `total_cost`.'),
       is_byok: z.literal(false),
       tokens_prompt: tokens,
       tokens_completion: tokens,
@@ -69,8 +69,14 @@ export const ownGenerationShape = z
       native_tokens_reasoning: tokens,
       native_tokens_cached: tokens,
       native_tokens_completion_images: tokens,
-      latency: z.number().nullable().describe('Milliseconds to the first byte.'),
-      generation_time: z.number().nullable().describe('Milliseconds from then to the end.'),
+      latency: z
+        .number()
+        .nullable()
+        .describe('Milliseconds to the first byte; null: none was sent.'),
+      generation_time: z
+        .number()
+        .nullable()
+        .describe('Milliseconds from the first byte to the end; null: not known.'),
       origin: z.string(),
       data_region: z.literal('global'),
       ...UNKNOWN,
@@ -125,18 +131,21 @@ export const ownKeyDataShape = z.object({
   label: z.string(),
   limit: dollars
     .nullable()
-    .describe('Its allowance, else its credit limit, in dollars; null: neither.'),
+    .describe('Its allowance, else its credit limit, in dollars; null: it has neither.'),
   limit_remaining: dollars
     .nullable()
-    .describe('What its allowance and its credit limit together leave it; null: neither.'),
-  limit_reset: z.enum(['daily', 'weekly', 'monthly']).nullable().describe('Null: never.'),
+    .describe('The rest that its allowance and its credit limit both leave; null: it has neither.'),
+  limit_reset: z
+    .enum(['daily', 'weekly', 'monthly'])
+    .nullable()
+    .describe('How often the allowance resets; null: never.'),
   usage: dollars.describe('Its charges with corrections.'),
-  usage_daily: dollars.describe('Since the UTC day began.'),
-  usage_weekly: dollars.describe('Since Monday.'),
-  usage_monthly: dollars.describe('Since the UTC month began.'),
+  usage_daily: dollars.describe('Its charges since the UTC day began.'),
+  usage_weekly: dollars.describe('Its charges since Monday.'),
+  usage_monthly: dollars.describe('Its charges since the UTC month began.'),
   is_free_tier: z.boolean().describe('Whether the account never had paid credit.'),
   workspace_id: z.string().describe('The ID of the account.'),
-  expires_at: z.iso.datetime().nullable(),
+  expires_at: z.iso.datetime().nullable().describe('When the key expires; null: never.'),
   // Fields of OpenRouter that this gateway has no values for.
   byok_usage: z.literal(0),
   byok_usage_daily: z.literal(0),
