@@ -30,14 +30,14 @@ test.each<[string, string[], Record<string, string>, number, RegExp]>([
     ['account', 'create', 'Ada'],
     { DATABASE_URL: 'sqlite:./a-file/store.db' },
     1,
-    /^tollgate: the store sqlite:\S+a-file\/store\.db cannot be used: .+ DATABASE_URL names them/,
+    /^tollgate: the store sqlite:\S+a-file\/store\.db cannot be used: .+ or set DATABASE_URL to another place/,
   ],
   [
     'a store that is none',
     ['account', 'list'],
     { DATABASE_URL: 'sqlite:./a-file' },
     1,
-    /^tollgate: the store sqlite:\S+ cannot be used: .+ names a file that is not a store\.$/m,
+    /^tollgate: the store sqlite:\S+ cannot be used: .+ This file is not a store: /m,
   ],
   [
     'a database that does not answer',
@@ -51,7 +51,7 @@ test.each<[string, string[], Record<string, string>, number, RegExp]>([
     ['serve'],
     { HOST: '192.0.2.1' },
     1,
-    /^tollgate: HOST is 192\.0\.2\.1, which is no address of this machine: /,
+    /^tollgate: HOST is 192\.0\.2\.1, which is not an address of this machine: /,
   ],
   ['settings that are wrong', ['account', 'list'], { PORT: 'x' }, 1, /^tollgate: the environment/],
 ])('%s ends the process accordingly, without a stack', async (_, args, env, code, notes) => {
@@ -83,7 +83,7 @@ test('a copy that cannot be written is not blamed on the store', async () => {
   const backup = await tollgate(['backup', 'a-file/copy'], { folder })
   expect(backup.code).toBe(1)
   expect(backup.notes).toMatch(
-    /^tollgate: \S+a-file\S* cannot be written: .+Check that this user may write there\.$/m,
+    /^tollgate: \S+a-file\S* cannot be written: .+Check that this user can write there\.$/m,
   )
   const copy = await tollgate(['copy', '--to', 'sqlite:a-file/copy'], { folder })
   expect(copy.code).toBe(1)

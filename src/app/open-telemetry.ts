@@ -5,6 +5,7 @@ import { type MetricsPage, openMetricsServer } from '../http/metrics-routes.ts'
 import type { ByteBudget } from '../journey/gate/byte-budget.ts'
 import { countHolds } from '../ledger/activity/unsettled.ts'
 import { saleFigures } from '../sale/figures.ts'
+import { parseDatabaseUrl } from '../store/database-url.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { RequestExport } from '../telemetry/otlp-export.ts'
 import { Readiness } from '../telemetry/readiness.ts'
@@ -12,7 +13,7 @@ import type { TracedUpstream } from '../telemetry/request-span.ts'
 import { Telemetry } from '../telemetry/telemetry.ts'
 import type { ConfiguredUpstreams } from '../upstreams/upstream-settings.ts'
 import { fewNodesWarning } from './chain-settings.ts'
-import type { Config } from './config.ts'
+import { type Config, storeUrlOf } from './config.ts'
 import type { Reconcilers } from './open-reconcilers.ts'
 import type { ServedStore } from './open-served-store.ts'
 import { saleSettingsOf } from './sale-settings.ts'
@@ -44,6 +45,7 @@ export async function openTelemetry(wiring: Opened): Promise<TelemetryParts> {
   const { config, configured, clock, log } = wiring
   const readiness = new Readiness({
     clock,
+    storeKind: parseDatabaseUrl(storeUrlOf(config)).kind,
     pricesStaleAfterMs: config.TOLLGATE_PRICES_STALE_AFTER_MS,
     upstreams: configured.upstreams,
     chainWarning: fewNodesWarning(saleSettingsOf(config)),

@@ -36,6 +36,7 @@ function watch(store: Pick<Store, 'db' | 'location'>) {
   const metrics = new Metrics({ version: '1', mode: 'live' })
   const readiness = new Readiness({
     clock: { nowMs: () => 0 },
+    storeKind: 'postgres',
     pricesStaleAfterMs: 1,
     upstreams: [],
   })

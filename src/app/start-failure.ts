@@ -37,12 +37,12 @@ function listenFailure(error: SystemError, config: Config): string | null {
     case 'EADDRINUSE':
       return (
         `port ${String(port)} of ${String(address)} is taken, perhaps by another tollgate: ` +
-        `stop what listens there, or set ${setting} to another port`
+        `stop the program that listens there, or set ${setting} to another port`
       )
     case 'EACCES':
       return (
-        `this user may not listen on port ${String(port)}: set ${setting} to one above 1023, ` +
-        'and put a proxy before it as in docs/deploy.md'
+        `this user can't listen on port ${String(port)}: set ${setting} to one above 1023, ` +
+        'and put a proxy in front as in docs/deploy.md'
       )
     case 'ENOTSUP':
       return 'this operating system does not let several processes listen on one port: leave TOLLGATE_REUSE_PORT out'
@@ -57,7 +57,7 @@ function listenFailure(error: SystemError, config: Config): string | null {
 /** By position: the setting's name, and its value. */
 function noSuchAddress(setting: string, host: string): string {
   return (
-    `${setting} is ${host}, which is no address of this machine: leave it out for 127.0.0.1, ` +
+    `${setting} is ${host}, which is not an address of this machine: leave it out for 127.0.0.1, ` +
     'or set it to 0.0.0.0 to listen on every network'
   )
 }
@@ -76,7 +76,7 @@ function storeFailure(error: SystemError, config: Config): string | null {
   const { path: file, message: fileMessage } = fileFailureOf(error)
   const isOfStore = file !== null && location.kind === 'sqlite' && location.file.startsWith(file)
   if (file !== null && !isOfStore) {
-    return `${file} cannot be written: ${fileMessage}. Check that this user may write there.`
+    return `${file} cannot be written: ${fileMessage}. Check that this user can write there.`
   }
   const isOther = !(error instanceof StoreUnavailable) && code !== 'ERR_SQLITE_ERROR'
   if (isOther && !isOfStore) return null
@@ -103,12 +103,14 @@ function postgresAdvice(message: string): string {
 }
 
 function sqliteAdvice(message: string): string {
-  if (message.includes('not a database')) return 'DATABASE_URL names a file that is not a store.'
+  if (message.includes('not a database')) {
+    return 'This file is not a store: move it away, or set DATABASE_URL to another one.'
+  }
   if (message.includes('locked')) return 'Another process is using it: try again.'
   if (message.includes('full') || message.includes('ENOSPC')) return 'Make room on its disk.'
   // SQLite also says this where the disk has no room for the files beside the store.
   if (message.includes('disk I/O error')) {
-    return 'Check that its disk has room and works, and that this user may write to its folder and files.'
+    return 'Check that its disk has room and works, and that this user can write to its folder and files.'
   }
-  return 'Check that this user may write to its folder and files; DATABASE_URL names them.'
+  return 'Check that this user can write to its folder and files, or set DATABASE_URL to another place.'
 }

@@ -24,12 +24,17 @@ beforeEach(() => {
   draining = false
   alive = true
   refreshedAtMs = nowMs
-  readiness = new Readiness({
+  readiness = on('sqlite')
+})
+
+function on(storeKind: 'sqlite' | 'postgres'): Readiness {
+  return new Readiness({
     clock: { nowMs: () => nowMs },
+    storeKind,
     pricesStaleAfterMs: STALE_AFTER_MS,
     upstreams: [ONE],
   })
-})
+}
 
 /** The faults of the failing checks, by name. */
 function faults(): Record<string, string> {
@@ -51,6 +56,7 @@ test('a process that believes one node alone is ready, and warns of it', () => {
   const chainWarning = 'CHAIN_QUORUM is 1'
   const weak = new Readiness({
     clock: { nowMs: () => nowMs },
+    storeKind: 'sqlite',
     pricesStaleAfterMs: STALE_AFTER_MS,
     upstreams: [ONE],
     chainWarning,
@@ -87,13 +93,31 @@ test('a stopping process is not ready', () => {
 
 test('a process is not ready from a failure of the store until it has committed a write, and says why', () => {
   readiness.storeFailed(null)
-  expect(faults()['store']).toMatch(/^The store takes no writes\. Check .*DATABASE_URL/)
+  expect(faults()['store']).toMatch(/^The store takes no writes\. Check /)
   readiness.storeFailed('readOnly')
-  expect(faults()['store']).toMatch(/^The store takes no writes: it is read-only\. .*DATABASE_URL/)
+  expect(faults()['store']).toMatch(/^The store takes no writes: it is read-only\. Check /)
   expect(readiness.isStoreDown).toBe(true)
   readiness.storeCommitted()
   expect(readiness.isStoreDown).toBe(false)
   expect(faults()).toEqual({})
+})
+
+test('a store that fails has a remedy for its own kind: a file, or the database of DATABASE_URL', () => {
+  readiness.storeFailed(null)
+  expect(faults()['store']).toMatch(/^The store takes no writes\. Check .* file of the store /)
+  expect(faults()['store']).not.toContain('DATABASE_URL')
+  readiness = on('postgres')
+  readiness.storeFailed(null)
+  expect(faults()['store']).toMatch(
+    /^The store takes no writes\. Check .* database of DATABASE_URL /,
+  )
+})
+
+test('a fault of the store that is known has the remedy for it alone', () => {
+  readiness.storeFailed('full')
+  expect(faults()['store']).toBe(
+    'The store takes no writes: its disk is full. Free space on that disk; the log says more.',
+  )
 })
 
 test('a process is not ready once the store has been silent for more than three heartbeats', () => {
@@ -151,6 +175,7 @@ test('after half a minute a refused account is worth a try, and still counts as 
 test('a process whose account one of two upstreams refuses is ready, and is not once both do', () => {
   const two = new Readiness({
     clock: { nowMs: () => nowMs },
+    storeKind: 'sqlite',
     pricesStaleAfterMs: STALE_AFTER_MS,
     upstreams: [ONE, TWO],
   })
@@ -182,6 +207,7 @@ test('a refused key counts until the upstream accepts it, or a request', () => {
 test('an upstream without a key is named with its setting', () => {
   const keyless = new Readiness({
     clock: { nowMs: () => nowMs },
+    storeKind: 'sqlite',
     pricesStaleAfterMs: STALE_AFTER_MS,
     upstreams: [{ name: 'one', apiKeyVariable: null }],
   })

@@ -1,6 +1,9 @@
 import type { ReadinessCheck } from '../http/health.ts'
+import type { DatabaseLocation } from '../store/database-url.ts'
 import type { StoreFault } from '../store/store-failure.ts'
 import type { Clock } from '../vocabulary/clock.ts'
+
+type StoreKind = DatabaseLocation['kind']
 
 /** The sources that readiness reads at each request. Reads must be free of I/O. */
 export interface ReadinessSources {
@@ -43,6 +46,7 @@ const REFUSAL_BELIEVED_MS = 30_000
  */
 export class Readiness {
   readonly #clock: Clock
+  readonly #storeKind: StoreKind
   /** The age past which prices are too old to run a request on. */
   readonly #pricesStaleAfterMs: number
   #storeCommittedAtMs: number
@@ -59,11 +63,13 @@ export class Readiness {
 
   constructor({
     clock,
+    storeKind,
     pricesStaleAfterMs,
     upstreams,
     chainWarning = null,
   }: {
     readonly clock: Clock
+    readonly storeKind: StoreKind
     readonly pricesStaleAfterMs: number
     readonly upstreams: readonly KeyedUpstream[]
     /** Why deposits on a chain are believed too easily; null, the default: they are not. */
@@ -71,6 +77,7 @@ export class Readiness {
   }) {
     this.#chainWarning = chainWarning
     this.#clock = clock
+    this.#storeKind = storeKind
     this.#pricesStaleAfterMs = pricesStaleAfterMs
     this.#storeCommittedAtMs = clock.nowMs()
     this.#upstreams = upstreams
@@ -158,12 +165,14 @@ export class Readiness {
   }
 
   #storeFault({ isAlive }: ReadinessSources): string | null {
+    const check = CHECK_STORE[this.#storeKind]
     if (this.#storeFailure !== null) {
-      return `The store takes no writes${STORE_FAULTS[this.#storeFailure]}. ${CHECK_STORE}`
+      const { why, remedy = check } = STORE_FAULTS[this.#storeFailure]
+      return `The store takes no writes${why}. ${remedy}`
     }
     const silentMs = this.#clock.nowMs() - this.#storeCommittedAtMs
     if (silentMs > STORE_SILENCE_MS_MAX) {
-      return `The store has committed nothing for ${Math.floor(silentMs / 1_000)} seconds. ${CHECK_STORE}`
+      return `The store has committed nothing for ${Math.floor(silentMs / 1_000)} seconds. ${check}`
     }
     return isAlive() ? null : TAKEN_FOR_DEAD
   }
@@ -195,20 +204,41 @@ export class Readiness {
 }
 
 // Anyone may ask whether the server is ready: which file, server or user it is about is for the log.
-const STORE_FAULTS: Readonly<Record<StoreFault | 'unknown', string>> = {
-  moved:
-    ': its file was removed or replaced. Stop the server, put the store in place, and start it again',
-  full: ': its disk is full',
-  readOnly: ': it is read-only',
-  noWriter: ': none of its servers takes writes',
-  silent: ': it does not answer',
-  waitsForStandby: ': the commit waits for the standby',
-  unknown: '',
+const STORE_FAULTS: Readonly<
+  Record<
+    StoreFault | 'unknown',
+    {
+      readonly why: string
+      /** Default: that of the kind of store. */
+      readonly remedy?: string
+    }
+  >
+> = {
+  moved: {
+    why: ': its file was removed or replaced',
+    remedy: 'Run no command on the store; the log names the file and says what to do.',
+  },
+  full: { why: ': its disk is full', remedy: 'Free space on that disk; the log says more.' },
+  readOnly: { why: ': it is read-only' },
+  noWriter: {
+    why: ': none of its servers takes writes',
+    remedy: 'Promote a standby, or name the primary server in DATABASE_URL; the log says more.',
+  },
+  silent: { why: ': it does not answer' },
+  waitsForStandby: {
+    why: ': the commit waits for the standby',
+    remedy: 'Check that the synchronous standby is running and can be reached.',
+  },
+  unknown: { why: '' },
+}
+const CHECK_STORE: Readonly<Record<StoreKind, string>> = {
+  sqlite:
+    'Check that the server can write to the file of the store and to its folder, and that their disk has space; the log says what failed.',
+  postgres:
+    'Check that the database of DATABASE_URL can be reached, takes writes and has disk space; the log says what failed.',
 }
 const UNNAMED_PROXY =
   'A proxy sends x-forwarded-for and is not in TOLLGATE_TRUSTED_PROXIES: all its clients count as one. The log has its address.'
-const CHECK_STORE =
-  'Check that the database of DATABASE_URL can be reached and has disk space; the log says what failed.'
 const CHECK_REFRESH =
   'Run `tollgate upstream check`, which says what is wrong with the list of models; the log has it too.'
 const DRAINING = 'The server is stopping: send requests to another one.'
