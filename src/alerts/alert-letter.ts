@@ -41,8 +41,8 @@ function textOf(about: AlertAbout, account: string): AlertText {
   switch (about.kind) {
     case 'credit': {
       const { step, leftMicros, creditedMicros, removedMicros } = about
-      const left = `${dollars(leftMicros)} of ${dollars(creditedMicros)} is left in ${account}, since credit was last added.`
-      const removed = `${dollars(removedMicros)} was refunded or removed since, and does not count.`
+      const left = `${dollars(leftMicros)} of ${dollars(creditedMicros)} is left in ${account} since its last top-up.`
+      const removed = `${dollars(removedMicros)} was refunded or removed since then, and does not count.`
       return {
         subject: step === 100 ? 'The credit is used up' : `${step}% of the credit is used`,
         words: [
@@ -135,7 +135,7 @@ function reversalLetter(
   }
 }
 
-/** What happened to a purchase, by its cause. */
+/** The subject and the words for a change of a purchase, by its cause. */
 function changeOf(
   cause: Extract<AlertAbout, { kind: 'reversal' }>['cause'],
   {

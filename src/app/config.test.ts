@@ -59,7 +59,7 @@ test('all faults are reported at once, each with its remedy', () => {
     'DATABASE_URL cannot be used: a database URL is sqlite:/path/to/file.db, sqlite:./path/to/file.db or postgres://user:password@host:port/database',
     'ADMIN_API_TOKEN must be printable ASCII without spaces, such as `openssl rand -hex 32` makes',
     'LOG_LEVEL must be trace, debug, info, warn, error, fatal or silent',
-    'TOLLGATE_COST_HEADER must be lower-case letters, digits and hyphens, like `x-service-cost`, and no header that answers have already',
+    'TOLLGATE_COST_HEADER must be lower-case letters, digits and hyphens, like `x-service-cost`, and not a header that answers already have',
     'TOLLGATE_REQUESTS_PER_MINUTE must be a whole number, 1 or more',
     'TOLLGATE_HEADER_TIMEOUT_MS is not a setting: did you mean TOLLGATE_HEADERS_TIMEOUT_MS?',
     'UPSTREAM_BASE_URL must be an http or https address without a query, ending in /v1, such as https://openrouter.ai/api/v1',

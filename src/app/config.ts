@@ -66,7 +66,7 @@ export const SETTINGS = {
   },
   DATABASE_URL: {
     ...optional(
-      'Where the store is: `sqlite:/path/to/file.db` or `postgres://user:password@host:port/database`. Unset: `./data/tollgate.db`, or `./data/simulator.db` while no upstream is configured.',
+      'The address of the store: `sqlite:/path/to/file.db` or `postgres://user:password@host:port/database`. Unset: `./data/tollgate.db`, or `./data/simulator.db` while no upstream is configured.',
     ),
     schema: parsed(readDatabaseUrl),
   },
@@ -189,7 +189,7 @@ export const SETTINGS = {
   ),
   TOLLGATE_REQUESTS_IN_FLIGHT: wholeNumber(
     { fallback: 8 },
-    'The most requests in flight from one API key that has no limit of them itself.',
+    'The most requests in flight from one API key without its own limit.',
   ),
   TOLLGATE_UNKNOWN_KEYS_PER_MINUTE: wholeNumber(
     { fallback: 100 },

@@ -26,7 +26,7 @@ export const FEE_SETTINGS = {
 
 function modelFees(description: string): Setting<ReadonlyMap<string, number>> {
   const { schema, ...rest } = list(description)
-  const message = `must be model ids with hundredths of a percent, 0 to ${FEE_BASIS_POINTS_MAX}, each once, like \`acme/sage=250, local/*=0\``
+  const message = `must be model IDs with hundredths of a percent, 0 to ${FEE_BASIS_POINTS_MAX}, each once, like \`acme/sage=250, local/*=0\``
   const fees = schema
     .transform((texts) =>
       texts.map((text) => /^(\S+) *= *(\d{1,5})$/.exec(text.toLowerCase())?.slice(1) ?? []),

@@ -25,7 +25,7 @@ export const NAME_SETTINGS = {
     {
       fallback: DEFAULT_PUBLIC_NAMES.costHeader,
       pattern: new RegExp(`^(?!(${OWN_HEADERS})$)${NAME.pattern.source.slice(1)}`),
-      message: `${NAME.message}, and no header that answers have already`,
+      message: `${NAME.message}, and not a header that answers already have`,
     },
     "Response header with a request's charge in micro-dollars.",
   ),

@@ -43,7 +43,7 @@ export async function openChain(
         closed.add(symbol)
         log.error(
           { token: symbol, configured, decimals },
-          'a token is closed: its contract has other decimals than CHAIN_TOKENS',
+          'deposits of a token are not credited: its contract has another number of decimals than CHAIN_TOKENS',
         )
       },
       onFoundLate: (deposits) =>

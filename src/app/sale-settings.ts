@@ -25,7 +25,7 @@ export const SALE_SETTINGS = {
     'The signing secret of the webhook at Stripe (`whsec_…`). With it, the gateway learns of payments within a second; without it, within a minute.',
   ),
   STRIPE_BASE_URL: {
-    ...optional("Where Stripe's API is, for tests. Unset: `https://api.stripe.com`."),
+    ...optional("The address of Stripe's API, for tests. Unset: `https://api.stripe.com`."),
     schema: z
       .string()
       .optional()

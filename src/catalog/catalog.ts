@@ -105,7 +105,9 @@ export class Catalog {
    */
   offerFor(modelName: string, endpoint: string): Offer {
     if (this.#index === null) {
-      throw new Problem('service_unavailable', { message: 'The model catalog is not loaded yet.' })
+      throw new Problem('service_unavailable', {
+        message: 'The model catalog is not loaded yet. Try again in a few seconds.',
+      })
     }
     const model = resolve(this.#index, modelName)
     const row = model === null ? null : rowFor(model, endpoint)

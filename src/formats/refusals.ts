@@ -133,7 +133,7 @@ export function checkOffer(
   if (needsParser && !parsesFiles) {
     throw unsupported(
       call.media.firstFilePath ?? 'file',
-      'This model does not read files, and no parser stands before it. Send their text, or use a model with `file` among its input modalities.',
+      'This model does not read files, and no file parser can be put in front of it. Send their text, or use a model with `file` among its input modalities.',
     )
   }
   if (!needsParser || call.fileParser === 'free' || format.addsFileParser) return
@@ -150,7 +150,7 @@ function unfitModel(
   const fit = formats.filter(({ endpoint }) => endpoints.includes(endpoint))
   const message =
     fit.length === 0
-      ? `Model "${modelId}" is answered at no endpoint of this gateway.`
-      : `Model "${modelId}" can't be called at POST ${format.path}. Use ${fit.map(({ path }) => `POST ${path}`).join(' or ')}. "Formats" in docs/clients.md says which clients do.`
+      ? `Model "${modelId}" can't be called at any endpoint of this gateway. Use another model.`
+      : `Model "${modelId}" can't be called at POST ${format.path}. Use ${fit.map(({ path }) => `POST ${path}`).join(' or ')}. \`endpoints\` in GET /v1/models has the formats of each model.`
   return new Problem('unsupported_model', { param: 'model', message })
 }

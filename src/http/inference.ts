@@ -172,7 +172,7 @@ async function serve(input: InferenceInput, exchange: Exchange): Promise<void> {
     if (exchange.draining) {
       client.setHeader('connection', 'close')
       throw new Problem('service_unavailable', {
-        message: 'The server is stopping.',
+        message: 'This server is stopping. Try again in a few seconds.',
         retryAfterSeconds: 1,
       })
     }

@@ -15,7 +15,7 @@ const PARTS_MAX = 8
 const VENDORS_PATHS = [
   [
     /^\/v1\/images\/(?:generations|edits|variations)$/,
-    'images are made at /v1/images, in a format of its own: see /docs.',
+    'the gateway makes images at /v1/images, in another format: see /docs.',
   ],
   [
     /^\/v1\/(?:messages\/count_tokens|responses\/input_tokens)$/,

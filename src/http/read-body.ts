@@ -320,7 +320,7 @@ function endOfReading(clientRequest: IncomingMessage): Problem {
 
 function badCoding(cause: Error): Problem {
   return new Problem('bad_request', {
-    message: 'The body is not coded as its content-encoding says.',
+    message: 'The body is not encoded as its content-encoding says.',
     cause,
   })
 }

@@ -174,7 +174,7 @@ function frequencyMessage({ reached }: HoldRefusalFacts): { readonly message?: s
       const advice =
         tokens > max ? ' This request alone is above the limit: lower its output cap.' : ''
       return {
-        message: `This request may use ${tokens} tokens; this ${OWNERS[of]} may use ${max} in a minute.${advice}`,
+        message: `This request can use up to ${tokens} tokens; this ${OWNERS[of]} can use ${max} in a minute.${advice}`,
       }
     }
     case 'allowance':

@@ -84,8 +84,10 @@ export function testLetter({
     to,
     subject: 'Test email of your gateway',
     parts: [
-      words('Your gateway can send email. This is the test email that you asked for.'),
-      { kind: 'link', words: 'Links in its emails open the page at', url: `${pageUrl}/app/` },
+      words(
+        'Your gateway can send email. This is the test email that you asked for. Links in its emails open the page at the address below.',
+      ),
+      { kind: 'link', words: 'Open the page', url: `${pageUrl}/app/` },
     ],
   })
 }

@@ -121,7 +121,7 @@ describe.each([
 
   test('what to send in place of a PDF, where no parser stands before the model', async () => {
     expect(await client.sendPdf(world, apiKey)).toContain(
-      'This model does not read files, and no parser stands before it. Send their text, or use a model with',
+      'This model does not read files, and no file parser can be put in front of it. Send their text, or use a model with',
     )
   })
 

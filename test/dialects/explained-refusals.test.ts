@@ -68,7 +68,9 @@ describe('a refusal', () => {
         const body = plugins === undefined ? asked : { ...asked, plugins }
         await expect(anthropic.messages.create(body)).rejects.toMatchObject({
           status: 400,
-          message: expect.stringMatching(/no parser stands before it. Send their text/),
+          message: expect.stringMatching(
+            /no file parser can be put in front of it. Send their text/,
+          ),
         })
       }
     },

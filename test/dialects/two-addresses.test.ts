@@ -78,7 +78,7 @@ describe('one id at two upstreams', () => {
       status: 400,
       code: 'unsupported_model',
       message:
-        '400 Model "sim/text" can\'t be called at POST /v1/responses. Use POST /v1/chat/completions or POST /v1/messages. "Formats" in docs/clients.md says which clients do.',
+        '400 Model "sim/text" can\'t be called at POST /v1/responses. Use POST /v1/chat/completions or POST /v1/messages. `endpoints` in GET /v1/models has the formats of each model.',
     })
   })
 

@@ -89,7 +89,7 @@ test.each([
       [
         'POST',
         `/v1/images/${name}`,
-        'images are made at /v1/images, in a format of its own: see /docs.',
+        'the gateway makes images at /v1/images, in another format: see /docs.',
       ] as const,
   ),
   ['GET', '/v1/responses/resp_1', 'the gateway stores no prompts and no answers.'],

@@ -85,7 +85,7 @@ test('limits of a key and of an account refuse, above and below the defaults, an
   await admin.patch(account, { limits: { tokens_per_minute: 10 } })
   const ofTokens = await chat(text)
   expect(ofTokens).toEqual(refusal(429, 'rate_limited'))
-  expect(JSON.stringify(ofTokens.json)).toContain('this account may use 10 in a minute')
+  expect(JSON.stringify(ofTokens.json)).toContain('this account can use 10 in a minute')
   expect(JSON.stringify(ofTokens.json)).toContain('This request alone is above the limit')
   // No wait would help, and clients that retry by the header or the status do not.
   expect(ofTokens.headers['retry-after']).toBeUndefined()

@@ -80,8 +80,8 @@ class SharedBudget {
 function busy(isOverShare: boolean): Problem {
   return new Problem('service_unavailable', {
     message: isOverShare
-      ? 'The gateway is busy, and other large requests of this account use all the memory that one account may use.'
-      : 'The gateway is busy with other large requests.',
+      ? 'The gateway is busy, and other large requests of this account use all the memory that one account can use. Try again when they end.'
+      : 'The gateway is busy with other large requests. Try again in a few seconds.',
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   })
 }
