@@ -50,8 +50,8 @@ async function refuseOtherVendor(host: string): Promise<void> {
 }
 
 /**
- * What to set for a vendor whose key stands in the environment under the vendor's own name, which the gateway does not
- * read; null: there is none.
+ * A note about a vendor's key that is set under the vendor's own name, which the gateway does not read; null: no such
+ * key is set.
  */
 export function unreadKeyNote(env: Readonly<Record<string, string | undefined>>): string | null {
   for (const dialect of DIALECTS.keys()) {

@@ -173,7 +173,7 @@ function* chunks<T>(rows: readonly T[]): Generator<readonly T[]> {
   }
 }
 
-/** Where the catalog and its prices outlive the process. All methods reject where the store fails. */
+/** The stored catalog and prices, which outlive the process. All methods reject if the store fails. */
 export interface CatalogStore {
   /** The last refresh of an upstream that was saved, if it was from this address; else null. Models in the order of ids. */
   load(from: Pick<CatalogSave, 'upstream' | 'source'>): Promise<StoredCatalog | null>

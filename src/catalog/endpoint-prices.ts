@@ -71,7 +71,7 @@ export class EndpointPrices {
     this.#input = input
   }
 
-  /** The same offer at the highest terms of its endpoints; a promise only at a model's first use. */
+  /** The offer at the highest terms of its endpoints; a promise only at a model's first use. */
   holdOffer(offer: Offer): Offer | Promise<Offer> {
     const known = this.#known.get(offer.modelId)
     return known === undefined ? this.#firstUse(offer) : this.#atHighest(known, offer)

@@ -2,7 +2,7 @@
 const WIDE =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303f\uff01-\uff60]/u
 
-/** What a person sees as one character: an accent or a second half of an emoji is no character of its own. */
+/** Finds the characters that a person sees: an accent, or the second half of an emoji, is part of one. */
 const SEGMENTER = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
 // A table of plain text is measured without them.

@@ -16,7 +16,7 @@ export function table(headings: readonly string[], rows: Rows): string {
 }
 
 /**
- * The same for a terminal. `cut`: the headings of columns of free text, each with the width that it keeps; their longest
+ * Rows under headings for a terminal. `cut`: the headings of columns of free text, each with the width that it keeps; their longest
  * cells are cut so that a row fits. A row that can't fit loses the columns in which no row has a value, and continues on
  * an indented line, between two columns.
  */

@@ -233,7 +233,7 @@ function readReasoningTokens(root: JsonObject): number {
   )
 }
 
-/** The names by which servers of one's own take a budget for thinking. */
+/** The names by which self-hosted servers take a budget for thinking. */
 const THINKING_BUDGETS = [
   'thinking_budget',
   'thinking_token_budget',

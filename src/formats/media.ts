@@ -23,9 +23,9 @@ type PartKind =
   | 'audio'
 
 /**
- * Finds, in one walk, parts that are billed separately, cache marks, and the texts that a model reads. Every object of the body is classified by
- * its `type`, or else by its shape, but not by its place: parts may be in tool results, repeated answers and roles
- * that should have none. Throws `unsupported_parameter` for audio input.
+ * Finds, in one walk, parts that are billed separately, cache marks, and the texts that a model reads. Every object of
+ * the body is classified by its `type`, or else by its shape, but not by its place: parts may be in tool results,
+ * repeated answers and roles that should have none. Throws `unsupported_parameter` for audio input.
  */
 export function surveyBody(root: JsonObject): {
   readonly media: MediaCount

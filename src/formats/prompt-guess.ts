@@ -55,7 +55,7 @@ export class PromptGuess {
     return this.#layoutTokens
   }
 
-  /** Adds what stands at the root of a body alone: its messages, tools, and lists of texts. */
+  /** Adds the parts that only the root of a body has: its messages, tools, and lists of texts. */
   addRoot(root: JsonObject): void {
     const { messages, input, prompt, system, instructions, tools, functions } = root
     const conversation = isArray(messages) ? messages : input

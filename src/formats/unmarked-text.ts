@@ -11,7 +11,7 @@ import { member } from './fields.ts'
 import type { CallTexts, UnsizedCall } from './format.ts'
 
 /**
- * The texts of a body of messages, with what stands behind its last cache mark apart. A mark covers all before it, in
+ * The texts of a body of messages, with those after its last cache mark apart. A mark covers all parts before it, in
  * this order: tools, system prompt, messages.
  */
 export function splitAtMark(
@@ -41,7 +41,7 @@ type Place = (typeof PLACES)[number]
 /** A block, or a whole message; the place alone covers all of it. */
 type MarkPath = readonly [Place, ...JsonPath]
 
-/** Where nothing is written to a cache, in the body's order; none: all may be, or it is not sure. */
+/** The parts that are surely not written to a cache, in the body's order; none: all may be. */
 function unmarkedSpans(body: JsonBody): readonly Span[] {
   const { root } = body
   if (marksAll(root) || !elementsOf(root['messages']).every(staysInPlace)) return []

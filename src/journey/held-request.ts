@@ -76,7 +76,7 @@ export class HeldRequest {
   readonly #parts: JourneyParts
   readonly #held: HeldRequestInput
   #firstByteAtMs: number | null = null
-  /** The same moment by the process's own time, which never steps as clocks do: it is charged by. */
+  /** The same moment by the process's own time, which no change of the clock moves. */
   #headersSteadyMs: number | null = null
   #leftEarly = false
 

@@ -89,7 +89,7 @@ class EditSearch {
     const bytes = this.#bytes
     const absent = new Set(edits)
     let at = enterContainer(bytes, start)
-    // Where the last member ends, and the last of those that stay; null: there is none.
+    // The ends of the last member, and of the last member that stays; null: there is none.
     let lastEnd: number | null = null
     let keptEnd: number | null = null
     while (!closesAt(bytes, at)) {
@@ -178,7 +178,7 @@ function isRemoved({ edits, depth }: Wanted): boolean {
 interface Member {
   readonly keyStart: number
   readonly valueStart: number
-  /** Where the last member before it ends that stays; null: none does. */
+  /** The end of the last member before it that stays; null: none does. */
   readonly keptEnd: number | null
 }
 

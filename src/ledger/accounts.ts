@@ -39,7 +39,7 @@ export interface AccountOrder {
 
 type SortValue = string | number | null
 
-/** The place of an account in a list: the value that it had when its page was read, so that later changes skip no account. */
+/** The place of an account in a list. It stays the same if the account changes after its page was read. */
 export interface AccountPlace {
   readonly id: string
   /** Null if accounts are sorted by their age, which the id has. */

@@ -226,7 +226,7 @@ export async function newReversals(
   })
 }
 
-/** What has no note of these yet. */
+/** Conditions for entries that webhooks, or alerts, have not noted yet. */
 const NOTED = {
   webhooks: sql<boolean>`not exists (select 1 from webhook_conditions
     where event = 'purchase.reversed' and subject_id = entries.reference)`,

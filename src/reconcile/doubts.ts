@@ -144,7 +144,7 @@ export class Doubts {
     const doubt = this.#open.get(nameOf(unit))
     if (doubt === undefined || doubt.differences === null || doubt.agreed < agreedMin) return
     const { upstream, model_id, endpoint, stream } = keyOf(unit)
-    // Where another process has found a difference meanwhile, nothing is deleted.
+    // If another process has found a difference meanwhile, nothing is deleted.
     await this.#input.db
       .deleteFrom('lookup_doubts')
       .where('upstream', '=', upstream)

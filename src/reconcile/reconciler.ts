@@ -155,7 +155,7 @@ export class Reconciler {
 
   /** Scans the store now, because requests have become unresolved whose ids are not known. */
   scanNow(): void {
-    // Where a scan is under way, another follows it.
+    // If a scan is running, another one follows it.
     this.#nextScanAtMs = this.#input.clock.nowMs()
     this.#setTimer()
   }

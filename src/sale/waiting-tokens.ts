@@ -120,7 +120,7 @@ export class WaitingTokens {
           const next = { ...row, position: String(number), blockHash, lookedAtMs: clock.nowMs() }
           const hasMoved = await moveCursor(db, { from: row, to: next })
           if (hasMoved) row = next
-          // Where another gateway has moved it, the next look sees how far.
+          // If another gateway has moved it, the next look sees how far.
           if (!hasMoved || number < to.number) why = CATCHING_UP
         } else {
           why = whyNot(scanned, coin)

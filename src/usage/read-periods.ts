@@ -8,7 +8,7 @@ import { addSums, NO_USAGE, subtractSums } from './sums.ts'
 
 /** The requests of a report, and its periods. */
 export interface PeriodQuery extends Omit<RowsQuery, 'columns' | 'labelled'> {
-  /** Where each period begins, ascending, and where the last one ends, in milliseconds since the Unix epoch. */
+  /** The start of each period, ascending, and the end of the last one, in milliseconds since the Unix epoch. */
   readonly boundsMs: readonly number[]
 }
 

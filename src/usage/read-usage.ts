@@ -107,7 +107,7 @@ export interface Usage {
   readonly groups: readonly UsageGroupFigures[]
   /** The first of the groups, and the others behind them if there are any. */
   readonly series: readonly UsageSeries[]
-  /** Where the first UTC day begins that is not rolled up; null: none is. Figures are exact either way. */
+  /** The start of the first UTC day that is not rolled up; null: none is rolled up. Figures are exact in both cases. */
   readonly rolledUntilMs: number | null
 }
 

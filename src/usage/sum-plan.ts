@@ -50,11 +50,12 @@ export function equalPeriods({
 }
 
 /**
- * What sums distinguish. `kinds`: columns that all roll-ups have. `keys`: roll-ups of hours have none; of a rolled day
- * that periods divide, the longest part is the day without the requests of the others; a day whose requests may have
- * been pruned is not divided, and counts in the period in which it begins. `finest`: the same, but requests of all parts
- * are read, because a group of a day has as few as take less time than its row. `keysOfHours`: the same as keys for
- * periods of an hour, except that pruned hours have the sums of all keys together. `tags`: only requests have them.
+ * The groups that sums distinguish. `kinds`: columns that all roll-ups have. `keys`: roll-ups of hours have none; of a
+ * rolled day that periods divide, the longest part is the day without the requests of the others; a day whose requests
+ * may have been pruned is not divided, and counts in the period in which it begins. `finest`: the same, but requests of
+ * all parts are read, because a group of a day has so few that they take less time than its row. `keysOfHours`: as
+ * `keys` for periods of an hour, except that pruned hours have the sums of all keys together. `tags`: only requests have
+ * them.
  */
 export type SumDetail = 'kinds' | 'keys' | 'finest' | 'keysOfHours' | 'tags'
 

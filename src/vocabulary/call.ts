@@ -130,7 +130,7 @@ interface PromptRule {
 type OutputRule =
   /** No output is capped. */
   | { readonly cap: 'none' }
-  /** Where the client sets no cap, one is sent, which may be lowered so that the hold fits. */
+  /** If the client sets no cap, the gateway sends one, which may be lowered so that the hold fits. */
   | { readonly cap: 'ours' }
   /** The client's own cap, else the model's maximum; never lowered. */
   | {

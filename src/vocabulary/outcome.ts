@@ -157,7 +157,7 @@ export interface RequestFacts {
 }
 
 /**
- * Where the hold of a request stands.
+ * The state of a request's hold.
  *
  * `open → provisional → final`, `open → final`, `open → released`,
  * `open → unresolved → provisional | final | released`. Each move happens once.

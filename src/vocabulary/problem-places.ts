@@ -1,8 +1,8 @@
 import type { ProblemCode } from './problem.ts'
 
 /**
- * Where a problem can occur: in answers to inference requests, to calls of the API that manage, and to calls of the page
- * in the browser.
+ * The place where a problem can occur: an answer to an inference request, to a management call of the API, or to a call
+ * of the page in the browser.
  */
 export type ProblemPlace = 'inference' | 'management' | 'page'
 

@@ -29,7 +29,7 @@ export const PENDING_STATES = [
 /** The effect of refunds and disputes on a payment. */
 export type Reversal = (typeof REVERSALS)[number]
 
-/** Each of them. */
+/** Every such cause. */
 export const REVERSALS = [
   /** Everything that was paid is refunded. */
   'refunded',
@@ -54,7 +54,7 @@ export function reversalOf({
   return reversedMicros < creditMicros ? 'partly_refunded' : 'refunded'
 }
 
-/** What changed the credit of a purchase after it was added. */
+/** The cause of a change of a purchase's credit after it was added. */
 export type ReversalCause = (typeof REVERSAL_CAUSES)[number]
 
 /** Each of them. */

@@ -11,7 +11,7 @@ import type { CommandRow } from '../operation-command.ts'
 import { COMMANDS, tollgateProgram } from '../program.ts'
 import { runToExitCode } from '../terminal.ts'
 
-/** What a person saw of one command. */
+/** The output of one command. */
 export interface Seen {
   readonly exitCode: number
   /** Standard output. */
@@ -42,7 +42,7 @@ export interface CommandLine {
   close(): void
 }
 
-/** What a command line may run beside what the product has. */
+/** Operations and commands in addition to those of the product. */
 export interface MoreCommands {
   readonly operations: readonly OperationSource[]
   readonly commands: readonly CommandRow[]

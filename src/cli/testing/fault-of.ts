@@ -19,7 +19,7 @@ function wordsOf(line: string): readonly string[] {
   return [...line.matchAll(/"[^"]*"|\S+/g)].map(([word]) => word)
 }
 
-/** What is wrong with a command line, without `tollgate`; null: nothing. */
+/** The fault of a command line, which is given without `tollgate`; null: there is none. */
 export function faultOf(line: string): string | null {
   const words = [...wordsOf(line)]
   let command: Command = program

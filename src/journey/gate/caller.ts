@@ -12,7 +12,7 @@ export interface Caller {
   readonly feeBasisPoints: number | null
   /** Null: it may use every model. */
   readonly models: ModelAccess | null
-  /** The own limits of the key and the account; left out: neither has any. */
+  /** The limits of the key and of its account; absent: neither has its own. */
   readonly ownLimits?: CallerLimits
 }
 

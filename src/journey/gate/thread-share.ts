@@ -37,7 +37,7 @@ export class ThreadShare {
   readonly #startTimer: StartTimer
   /** The waiting turns of each owner; the owner whose turn is next comes first. */
   readonly #waiting = new Map<string, (() => void)[]>()
-  /** Whether a turn or the rest after it is under way. */
+  /** Whether a turn, or the rest after it, has not ended. */
   #isTaken = false
 
   constructor({ elapsedMs, startTimer }: ThreadShareInput = {}) {

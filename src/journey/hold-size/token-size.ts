@@ -201,8 +201,8 @@ function textTokensMax(call: Call, { contextTokens }: Offer): number {
 type TokensOfPixels = (size: PixelSize) => number
 
 /**
- * By the start of a model's {@link Offer.authoredId}; the longest match counts. Documented figures are averages or differ between
- * models: each row is above all known figures of its author.
+ * By the start of a model's {@link Offer.authoredId}; the longest match counts. Documented figures are averages or differ
+ * between models: each row is above all known figures of its author.
  */
 const TOKENS_BY_ID_START: readonly (readonly [string, TokensOfPixels])[] = [
   // platform.claude.com/docs/en/build-with-claude/vision, November 2026: a token for each 28 by 28

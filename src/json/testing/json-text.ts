@@ -11,7 +11,7 @@ interface RawText {
 
 interface ArrayText {
   readonly kind: 'array'
-  /** What stands between the brackets of an empty array. */
+  /** The text between the brackets of an empty array. */
   readonly space: string
   readonly items: readonly ElementText[]
   /** Elements that edits add at the end. */
@@ -68,7 +68,7 @@ function printItems<Item extends ElementText>(
     .join(',')
 }
 
-/** What the text means, in a form that shows `__proto__` like any other member and is blind to order. */
+/** The meaning of the text, in a form that shows `__proto__` like any other member and ignores order. */
 export type Meaning =
   | { readonly scalar: unknown }
   | { readonly elements: readonly Meaning[] }

@@ -39,7 +39,7 @@ export async function listRequests(
   return { requests, nextCursor: found.length > limit ? (requests.at(-1)?.id ?? null) : null }
 }
 
-/** The newest requests that a filter matches, before an ID if one is given. */
+/** The newest requests that a filter matches: before `cursor`, and from the ID `fromId` on, if they are given. */
 export async function newestLike(
   db: Kysely<Tables>,
   {

@@ -107,7 +107,7 @@ function settleOf([[requestId, packed], values, hasCost]: Packed): SettleInput {
     requestId: String(requestId),
     resolution:
       hasCost === true
-        ? // What formatDecimal has made is always read again.
+        ? // parseDecimal reads every text that formatDecimal writes.
           ({ ...resolution, costUsd: parseDecimal(String(resolution.costUsd)) } as Resolution)
         : resolution,
     facts: {

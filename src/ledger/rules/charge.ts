@@ -115,7 +115,7 @@ interface ChargeSplit {
 }
 
 /**
- * Splits a charge as its hold was split, free credit first; the part beyond the hold is charged to backed
+ * Splits a charge as its hold was split, free credit first; the part beyond the hold is charged to paid
  * credit, which may go below zero. After a hold of free credit alone, the part beyond the hold is charged to
  * free and then to paid credit that no other hold has, and the rest is written off: free credit never makes
  * a debt.
@@ -214,7 +214,7 @@ function postCharge(
   return posted
 }
 
-/** Whether nothing more will become of the hold. */
+/** Whether the hold has ended for good. */
 function isSettled(state: RequestState): state is 'final' | 'released' {
   return state === 'final' || state === 'released'
 }

@@ -49,8 +49,8 @@ interface Payer {
 type Refusal = Extract<OpenHoldVerdict, { kind: 'refused' }>
 
 /**
- * Grants a hold or refuses it: first for a fault of the key or its account (401, 403), then for its frequency (429), then for lack of
- * credit (402). A refusal changes nothing.
+ * Grants a hold or refuses it: first for a fault of the key or its account (401, 403), then for its frequency (429),
+ * then for lack of credit (402). A refusal changes nothing.
  */
 export function openHold(
   work: UnitOfWork,

@@ -198,7 +198,7 @@ function purchaseAfter(row: PurchaseRow, input: PostPurchaseInput, nowMs: number
   return { ...known, reversedMicros, reversals: row.reversals + 1 }
 }
 
-/** The credit of a payment: what was asked for, or what an approved payment is worth, if that is less. */
+/** The credit of a payment: the credit that was asked for, or the worth of an approved payment if that is less. */
 function worthOf({ creditMicros }: PurchaseRow, judgment: PaymentJudgment): Micros {
   if (judgment.kind !== 'hold' || !isCreditable(judgment)) return creditMicros
   return micros(Math.min(creditMicros, judgment.worthMicros ?? 0))
@@ -269,8 +269,8 @@ function postChanges(
 }
 
 /**
- * What changed the credit: a look finds what all refunds and disputes returned together, and whether a dispute is open
- * or lost. Null: it cannot be told, such as a second change while a dispute is open.
+ * The main cause of a change of the credit. A look finds only the sum that all refunds and disputes returned, and
+ * whether a dispute is open or lost. Null: not known, such as for a second change while a dispute is open.
  */
 function causeOf(before: PurchaseRow, after: PurchaseRow): ReversalCause | null {
   const isRemoved = after.reversedMicros > before.reversedMicros

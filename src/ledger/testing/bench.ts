@@ -3,7 +3,7 @@ import type { AccountRow, ApiKeyRow, CreditCodeRow, Entry, RequestRow } from '..
 import type { Micros } from '../../vocabulary/money.ts'
 import type { Ledger } from '../commands.ts'
 
-/** What an account or a key is made with, and what an admin may change about it later. */
+/** The settings of a new key, some of which an admin can change later. */
 export interface ApiKeySettings {
   readonly creditLimitMicros?: Micros | null
   readonly expiresAtMs?: number | null

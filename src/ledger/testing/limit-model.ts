@@ -1,7 +1,7 @@
 import type { LedgerLimits } from '../ledger.ts'
 import { type Counted, type Hold, reservedOf } from './model-hold.ts'
 
-/** What a request asks of the limits of a minute and in flight. */
+/** A request that the limits of a minute and in flight must admit. */
 interface Asking {
   readonly account: string
   readonly apiKey: string
@@ -23,7 +23,7 @@ const DAY_MS = 86_400_000
 const QUARTER_MS = 900_000
 const MONTH_QUARTERS = 32 * 96
 
-/** What a ledger must answer about limits of accounts and keys, said a second time and otherwise; see `Model`. */
+/** The answers that a ledger must give about limits of accounts and keys, computed in another way; see `Model`. */
 export class LimitModel {
   readonly #limits: LedgerLimits
   readonly #own = new Map<string, number>()
@@ -94,7 +94,7 @@ export class LimitModel {
     }
   }
 
-  /** What a window counts at a moment: of the last minute, which the clock's steps back do not make longer. */
+  /** The requests that a window counts at a moment: those of the last minute, even if a clock was set back. */
   #live(name: string, nowMs: number): readonly Counted[] {
     const second = this.#secondOf(name, nowMs)
     const newest = this.#newestOf(name)
@@ -136,7 +136,7 @@ export class LimitModel {
     this.#windows.set(name, [...earlier, counted])
   }
 
-  /** What is left of an allowance at a moment, what its period holds and when that ends; null: there is none. */
+  /** The rest of an allowance at a moment, the held part and the end of its period; null: there is no allowance. */
   allowance(id: string, holds: readonly Hold[], nowMs: number) {
     const allowance = this.#allowances.get(id)
     if (allowance === undefined) return null

@@ -9,7 +9,7 @@ const OWN_LIMITS: Readonly<Record<string, keyof OwnLimits>> = {
   tokens: 'tokensPerMinuteMax',
 }
 
-/** What a line of a script sets; null: no limit of an account's or key's own. */
+/** The limit that a line of a script sets; null: the account or key has none of its own. */
 export function ownLimitsOf(
   what: string,
   {

@@ -15,8 +15,8 @@ interface Line {
 const LIMITS: ReadonlySet<string> = new Set(['allowance', 'in-flight', 'requests', 'tokens'])
 
 /**
- * What a ledger must answer to a script, said a second time and otherwise: nothing is kept but what
- * happened, every figure is added up when it is asked for, and money moves by single micro-dollars.
+ * The answers that a ledger must give to a script, computed in another way: only events are kept, every figure is added
+ * up when it is asked for, and money moves by single micro-dollars.
  */
 export class Model {
   readonly #limits: LimitModel

@@ -34,7 +34,7 @@ export function paidLook(
   }
 }
 
-/** What a look at a payment found. */
+/** The result of a look at a payment. */
 export interface FoundPayment {
   /** How many of its ten units have gone back. Default: none. */
   readonly back?: bigint

@@ -6,7 +6,7 @@ interface Look {
   readonly paid: number
   readonly back: number
   readonly judged: string
-  /** What an approval of a held payment adds at most; 0: nothing. */
+  /** The most that an approval of a held payment adds; 0: nothing. */
   readonly worth: number
   readonly disputed: boolean
   /** How many reversals had been posted when it began. */
@@ -19,7 +19,7 @@ interface Purchase {
   disputed: boolean
   state: string
   paid: number
-  /** What each reversal took back, in the order in which they were posted. */
+  /** The credit that each reversal removed, in the order of posting. */
   readonly reversals: number[]
 }
 
@@ -33,7 +33,7 @@ const ON_PAYMENT: Readonly<Record<string, string>> = {
   'expired small': 'below_minimum',
 }
 
-/** What a ledger must answer about purchases, said a second time and otherwise; see `Model`. */
+/** The answers that a ledger must give about purchases, computed in another way; see `Model`. */
 export class PurchaseModel {
   readonly #purchases = new Map<string, Purchase>()
   readonly #looks = new Map<string, Look>()

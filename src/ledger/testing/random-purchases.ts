@@ -2,7 +2,7 @@ import fc from 'fast-check'
 
 const account = fc.constantFrom('A1', 'A2')
 
-/** What happens to purchases at the provider, and what the gateway looks at and lands. */
+/** Events of purchases at the provider, and looks of the gateway. */
 export type PurchaseStep =
   | {
       readonly kind: 'begin'
@@ -72,7 +72,7 @@ export interface Truth {
   disputed: boolean
 }
 
-/** What happens at the provider: only what is open is paid or expires, and only what is paid goes back. */
+/** An event at the provider: only an open payment is paid or expires, and only a paid one is returned. */
 export function changeTruth(
   truth: Truth,
   { change, by }: { readonly change: string; readonly by: number },

@@ -16,9 +16,9 @@ export interface ReceivedMail {
 /** A mail server on a port of its own, for tests. */
 export interface Mailbox {
   readonly port: number
-  /** What `SMTP_URL` is for it. */
+  /** Its address, as `SMTP_URL` takes it. */
   readonly url: string
-  /** What it was given, in order. */
+  /** The emails that it received, in order. */
   readonly mails: readonly ReceivedMail[]
   /** Resolves with the email of a number, from 0, when it has come. */
   mail(index: number): Promise<ReceivedMail>

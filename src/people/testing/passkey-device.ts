@@ -2,7 +2,7 @@ import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } fr
 import { isoCBOR } from '@simplewebauthn/server/helpers'
 import type { NewPasskeyAnswer, PasskeyAnswer } from '../factors/passkeys.ts'
 
-/** What the gateway asks a browser for, as far as a device reads it. */
+/** The fields that a device reads of the gateway's question to a browser. */
 export interface AskedOptions {
   readonly challenge: string
   readonly rp?: { readonly id?: string }
@@ -66,7 +66,7 @@ export class PasskeyDevice {
         clientDataJSON: this.#clientData('webauthn.create', challenge).toString('base64url'),
         attestationObject: Buffer.from(isoCBOR.encode(Object(attestation))).toString('base64url'),
         transports: ['internal', 'hybrid'],
-        // What browsers send beside what is used.
+        // Browsers also send this, which is not used.
         publicKeyAlgorithm: -7,
       },
     }

@@ -7,9 +7,9 @@ import { text } from 'node:stream/consumers'
 export interface ScriptedGithub {
   readonly url: string
   readonly apiUrl: string
-  /** What `/user` answers. */
+  /** The answer of `/user`. */
   person: { readonly id: number; readonly login: string; readonly name: string | null }
-  /** What `/user/emails` answers. */
+  /** The answer of `/user/emails`. */
   emails: readonly {
     readonly email: string
     readonly primary: boolean
@@ -18,7 +18,7 @@ export interface ScriptedGithub {
   /** A path that is never answered, or with 503. */
   hangs: string | null
   fails: string | null
-  /** What the person's yes at an address of a sign-in leads back with. */
+  /** The address to which a person returns who agrees to a sign-in. */
   authorize(signInUrl: URL): string
   close(): Promise<void>
 }

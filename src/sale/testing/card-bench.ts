@@ -10,12 +10,12 @@ import type { CeilingSettings } from '../ceilings.ts'
 import { Sale } from '../sale.ts'
 import { StripeServer } from './stripe-server.ts'
 
-/** What a purchase adds unless a test says otherwise. */
+/** The credit of a purchase, unless a test says otherwise. */
 export const CREDIT = micros(10_000_000)
 
 export const MINUTE_MS = 60_000
 
-/** What one purchase may be. */
+/** The limits of one purchase. */
 export const CARD_LIMITS = {
   minimumMicros: micros(5_000_000),
   maximumMicros: micros(500_000_000),
@@ -31,7 +31,7 @@ export const NO_CEILINGS: CeilingSettings = {
 export class CardBench {
   readonly store: StoreBench
   readonly stripe: StripeServer
-  /** What polls reported. */
+  /** The failures that polls reported. */
   readonly failures: string[] = []
   #ids = 0
 

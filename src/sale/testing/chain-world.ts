@@ -9,7 +9,7 @@ import { HandedOut } from '../handed-out.ts'
 import { Sale } from '../sale.ts'
 import { MODEL_TOKENS, ModelChain, ModelNode } from './model-chain.ts'
 
-/** What a test weakens. */
+/** The parts of the defence that a test weakens. */
 export interface ChainWorldInput {
   readonly chain?: Partial<ChainTerms>
   /** How many of the nodes a watch asks; default all three. */
@@ -133,13 +133,13 @@ export class ChainWorld {
     this.model.pay([{ to: this.addresses[account] ?? '', units, token: 0 }])
   }
 
-  /** What each account has. */
+  /** The balance of each account. */
   async balances(): Promise<readonly number[]> {
     const accounts = await Promise.all(this.accounts.map((account) => this.#bench.account(account)))
     return accounts.map(({ backedBalanceMicros }) => backedBalanceMicros)
   }
 
-  /** What each account may have: what is final, above the minimum and not above the ceiling. */
+  /** The most that each account can have: its final deposits that are neither below the minimum nor above the ceiling. */
   get finalUnits(): readonly number[] {
     return this.addresses.map((address) =>
       this.model.finalLogs

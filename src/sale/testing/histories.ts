@@ -25,7 +25,7 @@ export async function liveHistories<Step>(
   )
 }
 
-/** What the random histories of one seed end with where they show a weakness: always the same, so no chance is in it. */
+/** The failure of the random histories of one seed, which is always the same: chance plays no part. */
 export async function failureOfHistories<Step>(
   history: fc.Arbitrary<Step[]>,
   live: (steps: readonly Step[]) => Promise<unknown>,

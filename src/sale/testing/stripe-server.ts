@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import Stripe from 'stripe'
 
-/** What the gateway reads of a session. */
+/** The fields of a session that the gateway reads. */
 type Session = Pick<
   Stripe.Checkout.Session,
   | 'id'
@@ -70,7 +70,7 @@ export class StripeServer {
   holdAnswer: (call: string) => Promise<void> = async () => {}
   /** Calls of paths that begin with this fail; null: none. */
   failing: string | null = null
-  /** What the latest session was asked for, by the names of Stripe's form. */
+  /** The fields of the latest request for a session, by the names of Stripe's form. */
   asked: Readonly<Record<string, string>> = {}
   #made = 0
 

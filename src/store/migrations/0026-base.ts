@@ -10,7 +10,7 @@ export async function up(db: Kysely<Tables>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db)
 }
 
-/** What roll-ups of 0.2.0 add up. */
+/** The columns that roll-ups of 0.2.0 add up. */
 export const AMOUNTS = [
   'requests',
   'failed',

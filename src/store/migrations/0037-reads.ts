@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import { isPostgres } from '../is-postgres.ts'
 import type { Tables } from '../schema.ts'
 
-/** What makes reads of a large store short: requests that hold credit by account, and sums of an account's entries. */
+/** Makes reads of a large store fast: requests that hold credit by account, and sums of an account's entries. */
 export async function up(db: Kysely<Tables>): Promise<void> {
   // Its first column is always 0: SQLite takes an index of two known columns before that of all requests of an account.
   await sql`

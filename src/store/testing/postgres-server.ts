@@ -60,7 +60,7 @@ export interface PostgresServerInput {
   readonly settings: readonly string[]
 }
 
-/** Where Linux has a file system in memory; containers may have a small one. */
+/** The file system in memory of Linux; containers may have a small one. */
 const MEMORY_FOLDER = '/dev/shm'
 const ROOM_BYTES_MIN = 4 * 1024 ** 3
 
@@ -193,8 +193,8 @@ class Server implements StandbyServer {
 }
 
 /**
- * What is not synced to a disk is kept in memory, where there is room: a database has a thousand files, and a disk that
- * has deleted those of others looks for a place for each at length.
+ * The folder is in memory if nothing is synced to a disk and there is room: a database has a thousand files, and a disk
+ * on which others were deleted takes long to find a place for each.
  */
 function makeFolder({ settings }: PostgresServerInput): string {
   const isInMemory = settings.includes('fsync=off') && hasRoom(MEMORY_FOLDER)

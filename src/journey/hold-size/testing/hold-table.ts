@@ -9,7 +9,7 @@ export type HoldRow = readonly [
   /** The call's fields besides 600 tokens of text, which a template makes 1,000. */
   call: Partial<TestCall>,
   needed: number,
-  /** What the offer has in place of `PLAIN`'s; the least, if below the need; the cap, if one is sent. */
+  /** The offer's differences from `PLAIN`; the least hold, if below the need; the cap, if one is sent. */
   rest?: { readonly offer?: Partial<Offer>; readonly least?: number; readonly cap?: number },
 ]
 
