@@ -191,16 +191,23 @@ export class Readiness {
       const refusedAtMs = Math.max(...[request, catalog, key].map((atMs) => atMs ?? -Infinity))
       if (nowMs - refusedAtMs >= REFUSAL_BELIEVED_MS) return null
     }
+    const [first, ...others] = this.#upstreams
+    if (first === undefined) return null
+    if (others.length === 0) return refusedBy(first, this.#saidOfKey.get(first.name))
     const names = this.#upstreams.map(({ name }) => name)
-    const keys = this.#upstreams.map(
-      ({ name, apiKeyVariable }) => apiKeyVariable ?? `api_key of ${name}`,
+    const keys = new Set(
+      this.#upstreams.map(({ name, apiKeyVariable }) => apiKeyVariable ?? `api_key of ${name}`),
     )
-    const said = this.#saidOfKey.get(names[0] ?? '')
-    const why = said === undefined ? '' : `: ${said}`
-    return names.length === 1
-      ? `The upstream ${names[0]} refuses the gateway${why}. Check ${keys[0]} and the credit behind it.`
-      : `All upstreams refuse the gateway (${names.join(', ')}). Check ${[...new Set(keys)].join(', ')} and the credit behind them.`
+    return `All upstreams refuse the gateway (${names.join(', ')}). Check ${[...keys].join(', ')} and the credit behind them.`
   }
+}
+
+/** By position: the only upstream, and why it refuses the gateway's key; undefined: it does not say. */
+function refusedBy({ name, apiKeyVariable }: KeyedUpstream, said: string | undefined): string {
+  const refuses = `The upstream ${name} refuses the gateway${said === undefined ? '' : `: ${said}`}.`
+  return apiKeyVariable === null
+    ? `${refuses} No key is sent there: set api_key of ${name} if it needs one.`
+    : `${refuses} Check ${apiKeyVariable} and the credit behind it.`
 }
 
 // Anyone may ask whether the server is ready: which file, server or user it is about is for the log.

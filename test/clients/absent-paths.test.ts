@@ -30,12 +30,12 @@ const OF_OPENAI: readonly (readonly [string, () => PromiseLike<unknown>, string]
   [
     'POST /v1/images/generations',
     () => openai.images.generate({ model: 'sim/image', prompt: 'A fjord' }),
-    'images are made at /v1/images',
+    'the gateway makes images at /v1/images',
   ],
   [
     'POST /v1/images/edits',
     () => openai.images.edit({ model: 'sim/image', image: file('a.png'), prompt: 'A fjord' }),
-    'images are made at /v1/images',
+    'the gateway makes images at /v1/images',
   ],
   [
     'POST /v1/files',
