@@ -211,7 +211,7 @@ export function chargesOf(row: PrunedRequestsRow): PrunedCharges {
 
 /**
  * Recomputes a request's charge from its entries and from its cost, and its hold from its state. `keepsCost`: whether
- * the program that opened it writes costs beside charges.
+ * the program that opened it writes costs with charges.
  */
 export function auditRequest(
   row: RequestRow,
