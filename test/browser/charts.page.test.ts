@@ -8,6 +8,7 @@ import { REQUESTS } from './stand-in-requests.ts'
 import {
   NO_USAGE,
   operatorReport,
+  USAGE_BY_HOUR,
   USAGE_BY_KEY,
   USAGE_BY_TAG,
   USAGE_COMPARED,
@@ -187,7 +188,7 @@ test('a chart of nothing has no scale', async ({ page, server }) => {
 })
 
 test('a chart by hour names each day once', async ({ page, server }) => {
-  server.answer('/usage', json(USAGE_BY_KEY))
+  server.answer('/usage', json(USAGE_BY_HOUR))
   await page.goto(`${server.address}/app/${at('usage')}?by=key&range=7d&step=hour`)
   await page.locator('.columns path').first().waitFor()
   const labels = await page.locator('.columns svg > text').allTextContents()

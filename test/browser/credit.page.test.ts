@@ -318,6 +318,8 @@ test('a purchase that is on its way is seen to become credit, and the balance an
   server.answer('GET /purchases', json({ ...EMPTY, pending: [{ ...first, id: BOUGHT_ID }] }))
   await page.goto(`${server.address}/app/${at('credit')}`)
   await page.getByText('Not paid yet').waitFor()
+  await page.getByText('invoice-1042').first().waitFor()
+  await page.locator('.balance .purses .grey').waitFor({ state: 'detached' })
   expect(await page.getByText('was added').count()).toBe(0)
   const reads = (name: string) => server.asked.filter((one) => one.includes(`/${name}`)).length
   const [balances, statements] = [reads('balance'), reads('statement')]

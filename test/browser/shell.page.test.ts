@@ -298,9 +298,9 @@ describe('a server that is away', () => {
     await page.context().setOffline(true)
     await dialog.getByRole('button', { name: 'Redeem', exact: true }).click()
     await dialog.getByText('tollgate cannot be reached.').waitFor()
-    await page.context().setOffline(false)
     const balances = () => server.asked.filter((one) => one.endsWith('/balance')).length
     const before = balances()
+    await page.context().setOffline(false)
     await expect.poll(balances).toBeGreaterThan(before)
     expect(server.asked.filter((one) => one.endsWith('/redeem'))).toEqual([])
   })

@@ -141,6 +141,26 @@ export const USAGE_BY_KEY = usage('key', [
   { ...model('pruned'), name: 'Pruned requests, keys known by day only' },
 ])
 
+const HOURS = Array.from({ length: 7 * 24 }, (_, hour) => hour)
+
+const byHour = <Step>(days: readonly Step[]): Step[] =>
+  HOURS.flatMap((hour) => days.slice(hour % DAYS, (hour % DAYS) + 1))
+
+/** By key, in the hours of a week. */
+export const USAGE_BY_HOUR: Usage = {
+  ...USAGE_BY_KEY,
+  step: 'hour',
+  from: '2026-11-15T00:00:00.000Z',
+  to: '2026-11-22T00:00:00.000Z',
+  steps: HOURS.map((hour) => new Date(Date.UTC(2026, 10, 15, hour)).toISOString()),
+  all: byHour(USAGE_BY_KEY.all),
+  series: USAGE_BY_KEY.series.map((one) => ({ ...one, steps: byHour(one.steps) })),
+  others: USAGE_BY_KEY.others && {
+    ...USAGE_BY_KEY.others,
+    steps: byHour(USAGE_BY_KEY.others.steps),
+  },
+}
+
 /** Without any request. */
 export const NO_USAGE = usage('model', [])
 
