@@ -269,6 +269,22 @@ test('a suspension is offered before the running requests were counted', async (
   await page.getByRole('button', { name: 'Suspend', exact: true }).click({ trial: true })
 })
 
+test('the arrow keys pass the item of an account’s menu that only a phone shows', async ({
+  page,
+  server,
+}) => {
+  await page.goto(`${server.address}/app/${ONE}`)
+  await page.getByRole('button', { name: 'More actions' }).press('Enter')
+  const focused = () => page.evaluate(() => document.activeElement?.textContent)
+  await expect.poll(focused).toBe('Give free credit')
+  await page.keyboard.press('ArrowUp')
+  expect(await focused()).toBe('Suspend account')
+  await page.keyboard.press('ArrowDown')
+  expect(await focused()).toBe('Give free credit')
+  await page.keyboard.press('ArrowDown')
+  expect(await focused()).toBe('Invite a member')
+})
+
 test('“Invite a member” of an account opens the form', async ({ page, server }) => {
   await page.goto(`${server.address}/app/${ONE}`)
   await page.getByRole('button', { name: 'More actions' }).click()

@@ -39,7 +39,7 @@ export function Popover(props: PopoverProps) {
   useLayoutEffect(() => {
     if (!isOpen || buttonRef.current === null || panelRef.current === null) return
     place(panelRef.current, { beside: buttonRef.current, align })
-    panelRef.current.querySelector<HTMLElement>('input, button, a')?.focus()
+    shown(panelRef.current, 'input, button, a')[0]?.focus()
   }, [isOpen, align])
   const close = () => {
     panelRef.current?.hidePopover()
@@ -77,11 +77,16 @@ function moveInMenu(event: KeyboardEvent<HTMLElement>): void {
   const step = STEPS[event.key]
   // A field with matches below it has moved through them.
   if (step === undefined || event.defaultPrevented) return
-  const items = [...event.currentTarget.querySelectorAll<HTMLElement>(ITEMS)]
+  const items = shown(event.currentTarget, ITEMS)
   const at = items.indexOf(document.activeElement as HTMLElement)
   if (at === -1) return
   event.preventDefault()
   items[(at + step + items.length) % items.length]?.focus()
+}
+
+/** Some items are shown on phones only. */
+function shown(panel: HTMLElement, selector: string): readonly HTMLElement[] {
+  return [...panel.querySelectorAll<HTMLElement>(selector)].filter((item) => item.checkVisibility())
 }
 
 interface PlaceInput {
