@@ -80,6 +80,28 @@ test('a day is reached by Tab in any month', async ({ page, server }) => {
     .toBe('2 Aug 2026')
 })
 
+test('on a phone, which shows one month, a day is reached by Tab, and the arrow keys lead to the next month', async ({
+  pages,
+  server,
+}) => {
+  const { page } = await pages.of('phone')
+  await open(page, server, 'usage')
+  await page.getByRole('button', { name: 'Earlier month' }).click()
+  await page.getByRole('button', { name: 'September 2026', exact: true }).focus()
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Tab')
+  const focused = () => page.evaluate(() => document.activeElement?.getAttribute('aria-label'))
+  expect(await focused()).toBe('1 September 2026')
+  for (let week = 0; week < 4; week++) await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('ArrowRight')
+  expect(await focused()).toBe('30 September 2026')
+  await page.keyboard.press('ArrowRight')
+  await expect.poll(focused).toBe('1 October 2026')
+  await page.getByRole('button', { name: 'October 2026', exact: true }).waitFor()
+  await page.keyboard.press('ArrowLeft')
+  await expect.poll(focused).toBe('30 September 2026')
+})
+
 test('dates are typed, and what is no date or too long says so', async ({ page, server }) => {
   await open(page, server, 'usage')
   await page.getByRole('textbox', { name: 'From' }).fill('the 3rd')

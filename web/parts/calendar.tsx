@@ -18,6 +18,9 @@ const dayName = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
 })
 
+/** The windows in which `.hide-s` hides the second month. */
+export const ONE_MONTH_IS_SHOWN = '(max-width: 820px)'
+
 /** Days from one to another, both included. */
 interface Days {
   readonly from: string
@@ -47,8 +50,9 @@ export function Calendar(props: CalendarProps) {
   const ref = useRef<HTMLDivElement>(null)
   const { days, monthMs, today, onMonth } = props
   const todayMs = Date.parse(today)
+  const months = matchMedia(ONE_MONTH_IS_SHOWN).matches ? 1 : 2
   const isVisible = (date: string) =>
-    Date.parse(date) >= monthMs && Date.parse(date) < monthStart(monthMs, 2)
+    Date.parse(date) >= monthMs && Date.parse(date) < monthStart(monthMs, months)
   const move = (event: KeyboardEvent) => {
     const step = STEPS[event.key]
     const date = event.target instanceof HTMLElement ? event.target.dataset['date'] : undefined
@@ -58,7 +62,7 @@ export function Calendar(props: CalendarProps) {
     const focus = () =>
       ref.current?.querySelector<HTMLElement>(`[data-date="${dateOf(nextMs)}"]`)?.focus()
     if (isVisible(dateOf(nextMs))) return focus()
-    onMonth(nextMs < monthMs ? monthStart(nextMs) : monthStart(nextMs, -1))
+    onMonth(nextMs < monthMs ? monthStart(nextMs) : monthStart(nextMs, 1 - months))
     requestAnimationFrame(focus)
   }
   const isLast = monthStart(monthMs, 1) >= monthStart(todayMs)

@@ -13,7 +13,7 @@ import {
 } from '../../src/vocabulary/date-range.ts'
 import { counted } from '../format/numbers.ts'
 import { comparedText, dateText, RANGE_WORDS, rangeText } from '../format/ranges.ts'
-import { Calendar } from './calendar.tsx'
+import { Calendar, ONE_MONTH_IS_SHOWN } from './calendar.tsx'
 import { Icon } from './icon.tsx'
 import { Popover } from './popover.tsx'
 
@@ -322,8 +322,6 @@ function daysOf({ fromMs, toMs }: TimeSpan): { readonly from: string; readonly t
 function lengthOf({ fromMs, toMs }: TimeSpan): number {
   return Math.round((toMs - fromMs) / DAY_MS)
 }
-
-const ONE_MONTH_IS_SHOWN = '(max-width: 820px)'
 
 /** The month of the first day; where two months are shown, at the latest the month before this one. */
 function firstMonth({ from }: { readonly from: string }, nowMs: number): number {
