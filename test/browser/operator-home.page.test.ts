@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
-import { HEALTH } from './stand-in-operator.ts'
+import { ACCOUNTS, HEALTH } from './stand-in-operator.ts'
 import { OPERATOR_REPORT } from './stand-in-usage.ts'
 
 /** Home of operators. */
@@ -82,9 +82,17 @@ test('the side bar marks Home on Home alone', async ({ page, server }) => {
   await page.goto(`${server.address}/app/operator?by=model`)
   await home.waitFor()
   expect(await home.getAttribute('aria-current')).toBe('page')
-  await page.getByRole('link', { name: 'Accounts', exact: true }).click()
+  await page.getByRole('link', { name: /^Accounts/ }).click()
   await page.getByText('Night Shift').first().waitFor()
   expect(await home.getAttribute('aria-current')).toBeNull()
+})
+
+test('the side bar counts the accounts', async ({ page, server }) => {
+  await page.goto(`${server.address}/app/operator`)
+  await page.locator('.nav a', { hasText: 'Accounts' }).locator('.count').waitFor()
+  expect(await page.locator('.nav a', { hasText: 'Accounts' }).textContent()).toBe(
+    `Accounts${ACCOUNTS.length}`,
+  )
 })
 
 test.for(['operator', 'operator/usage'])(

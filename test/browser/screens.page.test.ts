@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { openWindow } from './chromium.ts'
 import { answeredScreens, press, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json, type StandIn, silent } from './stand-in.ts'
@@ -10,6 +11,7 @@ import {
   LINK_LOOK,
   ME,
   NO_FACTORS,
+  NOW,
   PASSKEY_NEEDED,
   WITH_MAIL,
 } from './stand-in-data.ts'
@@ -192,6 +194,72 @@ const SCREENS: readonly Screen[] = [
 ]
 
 testScreens(SCREENS)
+
+test('an operator who presses “Create account” twice makes one account', async ({
+  page,
+  server,
+}) => {
+  server.answer('/me', json({ ...ME, accounts: [] }))
+  server.answer('/own-accounts', silent)
+  await page.goto(`${server.address}/app/new-account`)
+  await page.getByLabel('Name').fill('Second')
+  await page.keyboard.press('Enter')
+  await page.locator('button:disabled', { hasText: 'Create account' }).waitFor()
+  await page.keyboard.press('Enter')
+  expect(server.asked.filter((one) => one.startsWith('POST'))).toEqual([
+    'POST operator/own-accounts',
+  ])
+})
+
+test('a session that can not be ended says so', async ({ page, server }) => {
+  server.answer('DELETE /sess_01kbh0c7x5qv3m9t2r8w6e0002', down)
+  await page.goto(`${server.address}/app/profile`)
+  await page.getByRole('button', { name: 'Sign out Safari on iPhone' }).click()
+  await page.getByRole('alert').getByText('The store is busy.').waitFor()
+})
+
+test('a role is written as in the side bar', async ({ page, server }) => {
+  await page.goto(`${server.address}/app/${at('members')}`)
+  const roles = page.getByLabel('Role of Jonas Lind').locator('option')
+  await roles.first().waitFor({ state: 'attached' })
+  expect(await roles.allTextContents()).toEqual(['Member', 'Owner'])
+  await page.locator('tr', { hasText: 'noor@helix.example' }).getByText('Member').waitFor()
+  await page.goto(`${server.address}/app/profile`)
+  await page.locator('tr', { hasText: 'Helix Lab' }).getByText('Owner', { exact: true }).waitFor()
+})
+
+test('a time whose text stays is not drawn again as the seconds pass', async ({
+  browser,
+  server,
+}) => {
+  await using window = await openWindow(browser, { width: 'desk', theme: 'light' })
+  await window.clock.install({ time: NOW })
+  const page = await window.newPage()
+  // React tells this hook of everything that it draws.
+  await page.addInitScript(() => {
+    Object.assign(globalThis, {
+      drawings: 0,
+      __REACT_DEVTOOLS_GLOBAL_HOOK__: {
+        supportsFiber: true,
+        inject: () => 1,
+        onCommitFiberUnmount() {},
+        onPostCommitFiberRoot() {},
+        onCommitFiberRoot: () => Object.assign(globalThis, { drawings: drawings() + 1 }),
+      },
+    })
+    const drawings = () => Number(Reflect.get(globalThis, 'drawings'))
+  })
+  const drawings = () => page.evaluate(() => Number(Reflect.get(globalThis, 'drawings')))
+  await page.goto(`${server.address}/app/${HELIX.id}/members`)
+  await page.getByText('Joined').first().waitFor()
+  await page.getByText('Open invitations').waitFor()
+  await window.clock.pauseAt(NOW.getTime() + 60_000)
+  const before = await drawings()
+  expect(before).toBeGreaterThan(0)
+  await window.clock.runFor(30_000)
+  // Answers that are read again meanwhile may be drawn.
+  expect(await drawings()).toBeLessThan(before + 10)
+})
 
 test('on a phone, More shows an operator every page without scrolling', async ({
   pages,

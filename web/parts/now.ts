@@ -11,10 +11,17 @@ export function useNow(): Date {
   return new Date(useSyncExternalStore(subscribe, () => nowMs))
 }
 
+/** A text that depends on the time of the browser; only a new text is drawn. */
+export function useTextNow(textAt: (now: Date) => string): string {
+  return useSyncExternalStore(subscribe, () => textAt(new Date(nowMs)))
+}
+
 function subscribe(listener: () => void): () => void {
   listeners.add(listener)
-  timer ??= setInterval(tick, TICK_MS)
-  tick()
+  if (timer === undefined) {
+    timer = setInterval(tick, TICK_MS)
+    tick()
+  }
   return () => {
     listeners.delete(listener)
     if (listeners.size > 0) return

@@ -1,5 +1,5 @@
 import { utcTime } from '../format/time.ts'
-import { useNow } from './now.ts'
+import { useTextNow } from './now.ts'
 
 interface TimeProps {
   /** RFC 3339. */
@@ -10,11 +10,11 @@ interface TimeProps {
 
 /** A time in the reader's own zone; hovering shows it in UTC. */
 export function Time({ at, show }: TimeProps) {
-  const now = useNow()
   const date = new Date(at)
+  const text = useTextNow((now) => show(date, now))
   return (
     <time dateTime={date.toISOString()} title={utcTime(date)}>
-      {show(date, now)}
+      {text}
     </time>
   )
 }

@@ -1,8 +1,9 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useId } from 'react'
-import { purchasesQuery, unsettledQuery } from '../api/operator.ts'
+import { accountsQuery, purchasesQuery, unsettledQuery } from '../api/operator.ts'
 import { keysQuery } from '../api/queries.ts'
+import { roleLabel } from '../format/roles.ts'
 import { Count } from '../parts/count.tsx'
 import { Brand, Icon } from '../parts/icon.tsx'
 import { Popover } from '../parts/popover.tsx'
@@ -55,7 +56,7 @@ export function SideBar({ navigation, onHelp, onSearch }: BarProps) {
               </span>
               <span>
                 <b>{user.name}</b>
-                <small>{accountId === null ? 'operator' : role}</small>
+                <small>{roleLabel(accountId === null ? 'operator' : role)}</small>
               </span>
             </button>
           )}
@@ -91,6 +92,8 @@ function OperatorSections() {
 
 function SectionCount({ section }: { section: OperatorSection }) {
   switch (section.text) {
+    case 'Accounts':
+      return <AccountCount />
     case 'Unsettled':
       return <UnsettledCount />
     case 'Purchases':
@@ -137,6 +140,12 @@ function ThemeButton() {
 function KeyCount({ accountId }: { accountId: string }) {
   const { data } = useQuery({ ...keysQuery(accountId), enabled: false })
   return <Count page={data} />
+}
+
+/** How many accounts there are. */
+function AccountCount() {
+  const { data } = useInfiniteQuery({ ...accountsQuery(''), staleTime: 60_000 })
+  return <Count page={data?.pages[0]} />
 }
 
 /** How many requests of all accounts are unsettled; none is not shown. */

@@ -1,6 +1,7 @@
 import { useId, useState } from 'react'
 import type { Invitation, Member, NewInvitation } from '../../api/answers.ts'
 import { asMember, type Input } from '../../api/calls.ts'
+import { roleLabel } from '../../format/roles.ts'
 import { Field } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { refusalOf } from '../../parts/refusal.ts'
@@ -12,6 +13,15 @@ const ROLES = {
 } as const
 
 type Role = keyof typeof ROLES
+
+/** The roles to choose from. */
+export function RoleOptions() {
+  return Object.keys(ROLES).map((role) => (
+    <option key={role} value={role}>
+      {roleLabel(role)}
+    </option>
+  ))
+}
 
 interface InviteProps {
   readonly onClose: () => void
@@ -55,8 +65,7 @@ export function InviteMember({ onClose, onMade }: InviteProps) {
           value={role}
           onChange={({ target: { value } }) => setRole(value === 'owner' ? 'owner' : 'member')}
         >
-          <option value="member">member</option>
-          <option value="owner">owner</option>
+          <RoleOptions />
         </select>
         <small id={`${roleId}-hint`}>{ROLES[role]}</small>
       </div>

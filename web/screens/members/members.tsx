@@ -3,6 +3,7 @@ import { useState } from 'react'
 import type { Invitation, Member, NewInvitation } from '../../api/answers.ts'
 import { asMember } from '../../api/calls.ts'
 import { invitationsQuery, membersQuery } from '../../api/queries.ts'
+import { roleLabel } from '../../format/roles.ts'
 import { dayOf } from '../../format/time.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { ListCard } from '../../parts/list-card.tsx'
@@ -14,7 +15,7 @@ import { showToast } from '../../parts/toast.ts'
 import type { MembersSearch } from '../../searches.ts'
 import { ScreenTop, useScreenSearch } from '../../shell/account-screen.tsx'
 import { useAccountId, useMe } from '../../shell/use-account.ts'
-import { InviteMember, RemoveMember, WithdrawInvitation } from './member-dialogs.tsx'
+import { InviteMember, RemoveMember, RoleOptions, WithdrawInvitation } from './member-dialogs.tsx'
 import { useMemberWrite } from './use-member-write.ts'
 
 /** The members of an account and its invitations, for owners. */
@@ -118,8 +119,7 @@ function MemberRow({ member, onRemove }: { member: Member; onRemove: () => void 
             change.mutate(value === 'owner' ? 'owner' : 'member')
           }
         >
-          <option value="member">member</option>
-          <option value="owner">owner</option>
+          <RoleOptions />
         </select>
         <Problem text={change.error?.message} />
       </td>
@@ -171,7 +171,9 @@ function InvitationTable() {
         return (
           <tr key={invitation.id}>
             <td className="break-all">{invitation.email}</td>
-            <td className="end text-ink-2">{invitation.role}</td>
+            <td className="end text-ink-2">
+              {invitation.role !== null && roleLabel(invitation.role)}
+            </td>
             <td className="text-ink-2">
               <span className="only-s dimmed">Expires </span>
               <Time at={invitation.expires_at} show={dayOf} />

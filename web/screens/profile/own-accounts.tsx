@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Me } from '../../api/answers.ts'
 import { asMember } from '../../api/calls.ts'
+import { roleLabel } from '../../format/roles.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { Heads } from '../../parts/list-card.tsx'
 import { useMe } from '../../shell/use-account.ts'
@@ -37,7 +38,7 @@ export function OwnAccounts() {
                   <b>{account.name}</b>
                 </Link>
               </td>
-              <td className="text-ink-2">{account.role}</td>
+              <td className="text-ink-2">{roleLabel(account.role)}</td>
               <td className="num wide">
                 <button
                   type="button"

@@ -104,7 +104,7 @@ const HEADS = [
   { text: 'Browser' },
   { text: 'Last used' },
   { text: 'Signed in' },
-  { text: 'End', isHidden: true },
+  { text: 'Sign out', isHidden: true },
 ] as const
 
 function Sessions() {
@@ -150,7 +150,6 @@ function EndOthers() {
 
 function SessionRow({ session }: { session: Session }) {
   const queries = useQueryClient()
-  const action = session.current ? 'Sign out' : 'End'
   const end = useMutation({
     mutationFn: () => asBrowser('endSession', { session_id: session.id }),
     onSuccess: () => {
@@ -175,12 +174,13 @@ function SessionRow({ session }: { session: Session }) {
         <button
           type="button"
           className="btn"
-          aria-label={`${action} ${browserName(session.agent)}`}
+          aria-label={`Sign out ${browserName(session.agent)}`}
           disabled={end.isPending}
           onClick={() => end.mutate()}
         >
-          {action}
+          Sign out
         </button>
+        <Problem text={end.error?.message} />
       </td>
     </tr>
   )
