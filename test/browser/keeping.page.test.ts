@@ -5,8 +5,9 @@ import { answeredScreens, press, type Screen, testScreens } from './each-screen.
 import { test } from './page-test.ts'
 import { json } from './stand-in.ts'
 import { HELIX, KEYS, ME } from './stand-in-data.ts'
+import { FIRST_OVERVIEW, OVERVIEW } from './stand-in-overview.ts'
 
-/** What is not lost when a person goes on, what can be undone, and bands above every page. */
+/** Work that is kept when a person moves on, changes that can be undone, and bands above every page. */
 
 const at = (section: string) => `${HELIX.id}/${section}`
 const LONG =
@@ -17,10 +18,7 @@ const LONG_KEYS = {
   has_more: false,
   next_cursor: null,
 }
-const IN_DEBT = {
-  ...HELIX,
-  credit: { ...HELIX.credit, backed: { balance: -4_200_000, held: 0, available: 0 } },
-}
+const IN_DEBT = { backed: { balance: -4_200_000, held: 0, available: 0 } }
 const SUSPENDED = {
   ...HELIX,
   state: 'suspended',
@@ -48,9 +46,16 @@ const SCREENS: readonly Screen[] = [
   ...answeredScreens({ path: at('keys'), pathEnd: '/keys' }, [
     ['keys-long-name', json(LONG_KEYS), 'email triage'],
   ]),
-  ...answeredScreens({ path: at('credit'), pathEnd: `/accounts/${HELIX.id}` }, [
-    ['credit-in-debt', json(IN_DEBT), 'This account owes $4.20.'],
-  ]),
+  {
+    name: 'overview-in-debt',
+    path: at('overview'),
+    before(server) {
+      const credit = { ...FIRST_OVERVIEW.credit, ...IN_DEBT, available: 0 }
+      server.answer(`/accounts/${HELIX.id}`, json({ ...HELIX, credit }))
+      server.answer('/overview', json({ ...OVERVIEW, credit }))
+    },
+    text: /^Paid credit−\u2060\$4\.20$/,
+  },
   ...answeredScreens({ path: at('overview'), pathEnd: `/accounts/${HELIX.id}` }, [
     [
       'overview-suspended',

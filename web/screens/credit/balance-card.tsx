@@ -5,8 +5,8 @@ import type { Balance, Statement } from '../../api/answers.ts'
 import { accountQuery, startQuery } from '../../api/queries.ts'
 import { Chart } from '../../charts/chart.tsx'
 import { money, moneyParts, moneyTick } from '../../format/money.ts'
-import { counted } from '../../format/numbers.ts'
 import { dayAndShortMinute, dayOf } from '../../format/time.ts'
+import { CreditLegend, creditShares } from '../../parts/credit-shares.tsx'
 import { useNow } from '../../parts/now.ts'
 import { RangePicker } from '../../parts/range-picker.tsx'
 import { Failed, Grey, Stale } from '../../parts/states.tsx'
@@ -144,17 +144,7 @@ function Purses({ balance, statement }: PursesProps) {
   const now = useNow()
   return (
     <>
-      <dl className="legend gap-y-2">
-        {sharesOf(balance, now).map(({ text, amountMicros, tone }) => (
-          <div key={text} className="contents">
-            <dt>
-              <i className={`swatch ${tone}`} />
-              {text}
-            </dt>
-            <dd className={amountMicros < 0 ? 'neg' : ''}>{money(amountMicros)}</dd>
-          </div>
-        ))}
-      </dl>
+      <CreditLegend shares={sharesOf(balance, now)} />
       {next !== null && (
         <p className="note mt-3">
           Unresolved requests are released by {dayAndShortMinute(new Date(next), now)}.
@@ -173,54 +163,19 @@ function Purses({ balance, statement }: PursesProps) {
   )
 }
 
-interface Share {
-  readonly text: string
-  readonly amountMicros: number
-  readonly tone: string
-}
-
-function sharesOf(
-  { credit, running, estimated, unresolved }: Balance,
-  now: Date,
-): readonly Share[] {
+function sharesOf({ credit, running, estimated, unresolved }: Balance, now: Date) {
   const { backed, free } = credit
-  const paidMicros = backed.balance < 0 ? backed.balance : backed.available
-  const ends = free.expires_at === null ? '' : `, expires ${dayOf(new Date(free.expires_at), now)}`
-  const heldBy = (requests: number, state: string) =>
-    `Held by ${counted(requests, `${state} request`)}`
-  return [
-    { text: 'Paid credit', amountMicros: paidMicros, tone: 'of-accent' },
-    ...(running.requests === 0
-      ? []
-      : [
-          {
-            text: heldBy(running.requests, 'running'),
-            amountMicros: running.held,
-            tone: 'of-2',
-          },
-        ]),
-    ...(estimated.held === 0
-      ? []
-      : [
-          {
-            text: heldBy(estimated.requests, 'estimated'),
-            amountMicros: estimated.held,
-            tone: 'of-4',
-          },
-        ]),
-    ...(unresolved.requests === 0
-      ? []
-      : [
-          {
-            text: heldBy(unresolved.requests, 'unresolved'),
-            amountMicros: unresolved.held,
-            tone: 'of-3',
-          },
-        ]),
-    ...(free.balance === 0
-      ? []
-      : [{ text: `Free credit${ends}`, amountMicros: free.available, tone: 'hollow' }]),
-  ]
+  const heldBy = ({ requests, held }: Balance['running']) => ({ requests, amountMicros: held })
+  return creditShares(
+    {
+      paidMicros: backed.balance < 0 ? backed.balance : backed.available,
+      running: heldBy(running),
+      estimated: heldBy(estimated),
+      unresolved: heldBy(unresolved),
+      free,
+    },
+    now,
+  )
 }
 
 const LONG_DAYS = 365

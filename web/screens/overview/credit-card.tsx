@@ -1,18 +1,12 @@
 import type { ReactNode } from 'react'
 import type { Overview } from '../../api/answers.ts'
-import { money, moneyParts } from '../../format/money.ts'
+import { moneyParts } from '../../format/money.ts'
 import { counted } from '../../format/numbers.ts'
-import { dayOf } from '../../format/time.ts'
+import { CreditLegend, type CreditShare, creditShares } from '../../parts/credit-shares.tsx'
 import { useNow } from '../../parts/now.ts'
 import { Grey } from '../../parts/states.tsx'
 
 type Credit = Overview['credit']
-
-interface Share {
-  readonly text: string
-  readonly amountMicros: number
-  readonly tone: string
-}
 
 interface CreditCardProps {
   readonly overview: Overview
@@ -23,8 +17,18 @@ interface CreditCardProps {
 /** The available and the held credit, and how long it lasts. */
 export function CreditCard({ overview: { credit }, children }: CreditCardProps) {
   const now = useNow()
-  const { whole, rest } = moneyParts(debtOr(credit))
-  const shares = sharesOf(credit, now)
+  const paidMicros = debtOr(credit)
+  const { whole, rest } = moneyParts(paidMicros)
+  const shares = creditShares(
+    {
+      paidMicros,
+      running: heldBy(credit.held_running),
+      estimated: heldBy(credit.held_estimated),
+      unresolved: heldBy(credit.held_unresolved),
+      free: credit.free,
+    },
+    now,
+  )
   return (
     <section className="card credit" aria-labelledby="credit-title">
       <div className="flex items-center justify-between">
@@ -38,17 +42,7 @@ export function CreditCard({ overview: { credit }, children }: CreditCardProps) 
         <small>{rest}</small>
       </p>
       <Bar shares={shares} />
-      <dl className="legend">
-        {shares.map(({ text, amountMicros, tone }) => (
-          <div key={text} className="contents">
-            <dt>
-              <i className={`swatch ${tone}`} />
-              {text}
-            </dt>
-            <dd>{money(amountMicros)}</dd>
-          </div>
-        ))}
-      </dl>
+      <CreditLegend shares={shares} />
       <footer>
         <p className="note">{paceOf(credit)}</p>
       </footer>
@@ -61,35 +55,14 @@ function debtOr({ available, backed }: Credit): number {
   return backed.balance < 0 ? backed.balance : available
 }
 
-function sharesOf(credit: Credit, now: Date): readonly Share[] {
-  const { held_running: running, held_estimated: estimated, held_unresolved: unresolved } = credit
-  const { free } = credit
-  const shares: Share[] = [
-    { text: 'Paid credit', amountMicros: credit.available, tone: 'of-accent' },
-  ]
-  if (running.amount > 0) {
-    const text = `Held by ${counted(running.requests, 'running request')}`
-    shares.push({ text, amountMicros: running.amount, tone: 'of-2' })
-  }
-  if (estimated.amount > 0) {
-    const text = `Held by ${counted(estimated.requests, 'estimated request')}`
-    shares.push({ text, amountMicros: estimated.amount, tone: 'of-4' })
-  }
-  if (unresolved.amount > 0) {
-    const text = `Held by ${counted(unresolved.requests, 'unresolved request')}`
-    shares.push({ text, amountMicros: unresolved.amount, tone: 'of-3' })
-  }
-  if (free.available > 0) {
-    const end = free.expires_at === null ? '' : `, expires ${dayOf(new Date(free.expires_at), now)}`
-    shares.push({ text: `Free credit${end}`, amountMicros: free.available, tone: 'hollow' })
-  }
-  return shares
+function heldBy({ requests, amount }: Credit['held_running']) {
+  return { requests, amountMicros: amount }
 }
 
 // Keeps a small share visible.
 const SHARE_MIN = 0.012
 
-function Bar({ shares }: { shares: readonly Share[] }) {
+function Bar({ shares }: { shares: readonly CreditShare[] }) {
   const drawn = shares.filter(({ tone, amountMicros }) => tone !== 'hollow' && amountMicros > 0)
   const totalMicros = drawn.reduce((total, { amountMicros }) => total + amountMicros, 0)
   return (
