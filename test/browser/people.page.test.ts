@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Browser, Page } from 'playwright-core'
 import { expect } from 'vitest'
+import { OPERATOR_ONLY } from '../../src/operations/customer-fields.ts'
 import { copyBy, expectGoodPage, openWindow } from './chromium.ts'
 import { listenOnLoopback } from './listen.ts'
 import { PASSWORD, setUp, test } from './on-gateway.ts'
@@ -72,6 +73,51 @@ test('a person is invited by a link that works once, becomes an owner, and is re
   await guest.reload()
   await guest.getByText('Page not found').waitFor()
   for (const page of [owner, guest, late]) await page.context().close()
+})
+
+const SECTIONS = ['Overview', 'Usage', 'Keys', 'Credit', 'Models', 'Connect', 'Activity']
+
+test('no answer and no download of any section has a field of operators for a member', async ({
+  browser,
+  gateway,
+}) => {
+  const owner = await another(browser)
+  await setUp(owner, gateway)
+  const guest = await another(browser)
+  await accept(guest, await invite(owner))
+  await guest.getByText('No requests yet').waitFor()
+  const bodies: Promise<string>[] = []
+  guest.on('response', (response) => {
+    if (!response.headers()['content-type']?.includes('json')) return
+    bodies.push(response.text().catch(() => ''))
+  })
+  await guest.getByRole('link', { name: 'Playground' }).click()
+  await guest.getByLabel('Message').fill('Say hello.')
+  await guest.keyboard.press('Control+Enter')
+  await guest.getByText(/^Charged \$0\.0/).waitFor()
+  const downloads = new Set<string>()
+  for (const name of SECTIONS) {
+    await guest.locator('.nav').getByRole('link', { name }).click()
+    await guest.getByRole('heading', { level: 1, name }).waitFor()
+    await guest.waitForFunction(() => document.querySelector('main .grey') === null)
+    for (const link of await guest.locator('a[download]').all()) {
+      downloads.add((await link.getAttribute('href')) ?? '')
+    }
+  }
+  await guest.getByRole('link', { name: 'sim/text' }).click()
+  await guest.locator('dt', { hasText: /^Charge$/ }).waitFor()
+  const texts = await Promise.all(bodies)
+  expect(texts.join()).toContain('"charge":')
+  const read = (text: string) => OPERATOR_ONLY.filter((field) => text.includes(`"${field}":`))
+  expect(read(texts.join())).toEqual([])
+  expect(downloads.size).toBeGreaterThan(2)
+  for (const path of downloads) {
+    const csv = await (await guest.request.get(new URL(path, guest.url()).href)).text()
+    const columns = csv.split('\r\n')[0]?.split(',') ?? []
+    expect(columns.length).toBeGreaterThan(3)
+    expect(OPERATOR_ONLY.filter((field) => columns.includes(field))).toEqual([])
+  }
+  for (const page of [owner, guest]) await page.context().close()
 })
 
 test('an owner signs out everywhere else, and can not leave an account that has no other owner', async ({

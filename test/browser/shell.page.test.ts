@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect } from 'vitest'
+import { changeTheme, expectGoodPage, takePicture } from './chromium.ts'
 import { answeredScreens, type Screen, testScreens } from './each-screen.ts'
 import { test } from './page-test.ts'
 import { down, EMPTY, json } from './stand-in.ts'
@@ -7,7 +8,7 @@ import { HELIX, KEYS, ME, WITH_MAIL } from './stand-in-data.ts'
 import { ACCOUNTS } from './stand-in-operator.ts'
 import { HELD } from './stand-in-sale.ts'
 
-/** What is around every screen: addresses, the switcher, the palette, and a server that is away. */
+/** The parts around every screen: addresses, the switcher, the palette, and a server that is away. */
 
 const at = (section: string) => `${HELIX.id}/${section}`
 const OTHER = ACCOUNTS[1]
@@ -283,6 +284,11 @@ describe('a server that is away', () => {
       return Promise.all(alerts.map((each) => each.isVisible()))
     }
     expect((await shown()).toSorted()).toEqual([false, true])
+    for (const theme of ['light', 'dark'] as const) {
+      await changeTheme(page, theme)
+      await takePicture(page, `server-away-desk-${theme}`)
+      await expectGoodPage(page)
+    }
     isAway = false
     await page.getByText('Open invitations').waitFor()
     await away.first().waitFor({ state: 'detached' })
