@@ -36,19 +36,13 @@ const STOPPED_KEPT_MS = 24 * 3_600_000
 export async function removeOldMarks(db: Kysely<Tables>, nowMs: number): Promise<void> {
   await db
     .deleteFrom('commit_marks')
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('instances')
-            .select('instances.id')
-            .whereRef('instances.id', '=', 'commit_marks.instance_id')
-            .where(({ eb, or }) =>
-              or([
-                eb('instances.stopped_at_ms', 'is', null),
-                eb('instances.heartbeat_at_ms', '>', nowMs - STOPPED_KEPT_MS),
-              ]),
-            ),
-        ),
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('instances')
+          .select('instances.id')
+          .whereRef('instances.id', '=', 'commit_marks.instance_id')
+          .where('instances.stopped_at_ms', 'is not', null)
+          .where('instances.heartbeat_at_ms', '<=', nowMs - STOPPED_KEPT_MS),
       ),
     )
     .execute()
