@@ -18,7 +18,7 @@ interface JsonOption {
 const REFRESH: OperationCommand = {
   name: 'refresh',
   runs: 'refreshCatalog',
-  words: 'fetch models and prices now; a running server does this every few minutes',
+  words: 'fetch models and prices now, for `catalog list` and the next start of a server',
   makesStore: true,
   begins({ settings }) {
     if (settings().upstreams !== undefined) return 'fetching models …'
@@ -27,6 +27,9 @@ const REFRESH: OperationCommand = {
     )
   },
   takes: [],
+  help: `A running server does not read them: it fetches its own every few minutes, and
+sooner after a failure. Health on the page and POST /v1/admin/catalog/refresh
+make it fetch them now.`,
   progress: (models) => `fetched the prices of ${counted(models, 'imageModel')}`,
   show: show(catalogRefreshShape, ({ models, skipped, doubted }) => ({
     out: listed([
