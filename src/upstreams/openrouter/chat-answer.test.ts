@@ -91,6 +91,7 @@ describe('the report of a whole answer', () => {
     [{ error: 'overloaded' }],
     [{ error: {} }],
     [{ type: 'error' }],
+    [{ object: 'error', message: 'x', code: 400 }],
   ])('%j is an error', (answer) => {
     expect(chat.readAnswer(answerOf(answer)).kind).toBe('error')
   })

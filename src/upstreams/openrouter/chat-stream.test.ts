@@ -144,6 +144,7 @@ describe('a stream', () => {
     String.raw`{"\u0065rror":{"message":"x"}}`,
     String.raw`{"\u0065\u0072\u0072\u006f\u0072":"x","choices":[]}`,
     String.raw`{"choices":[{"index":0,"\u0065rror":{"message":"x"}}]}`,
+    '{"object":"error","message":"x","code":400}',
     String.raw`{"choices":[{"index":0,"finish_reason":"\u0065rror"}]}`,
   ])('%s is an error, escaped or not', (data) => {
     const observer = chat.observeStream({})

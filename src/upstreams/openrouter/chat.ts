@@ -110,9 +110,8 @@ function readReport(answer: JsonBody): Reported {
  * answer may have the finish reason `error` without one: its client gets what was written until then.
  */
 function readError(root: JsonObject): ProviderError | null {
-  if (member(root, 'error') !== undefined || root['type'] === 'error') {
-    return readProviderError(root, null)
-  }
+  const isError = root['type'] === 'error' || root['object'] === 'error'
+  if (isError || member(root, 'error') !== undefined) return readProviderError(root, null)
   const failed = choicesOf(root).find((choice) => member(choice, 'error') !== undefined)
   return failed === undefined ? null : readProviderError(failed, null)
 }

@@ -97,6 +97,13 @@ const ROWS: readonly Row[] = [
     "'max_tokens' is too large: 8192. This model's maximum context length is 8192 tokens and your request has 15 input tokens",
     TOO_LONG,
   ),
+  ...[
+    { object: 'error', message: CONTEXT, type: 'BadRequestError', param: null, code: 400 },
+    { message: CONTEXT },
+    { detail: CONTEXT },
+    { error: CONTEXT },
+    { error: null, detail: CONTEXT },
+  ].map((body): Row => [400, body, { code: TOO_LONG }]),
   // Recognised: policy.
   [
     403,
@@ -152,6 +159,12 @@ const ROWS: readonly Row[] = [
   }),
   said(408, 'Request timed out', 'provider_request_timeout'),
   said(409, 'Conflict', 'provider_conflict', { type: 'api_error', messagesType: 'conflict_error' }),
+  [
+    409,
+    { object: 'error', message: 'SECRET', type: INVALID },
+    { code: 'provider_conflict', messagesType: 'conflict_error' },
+  ],
+  [422, { detail: [{ loc: ['body'], msg: 'SECRET' }] }, { code: 'provider_unprocessable' }],
   [409, messagesError(INVALID, 'Conflict'), { code: 'provider_conflict', messagesType: INVALID }],
   said(413, 'Request payload too large', 'provider_request_too_large', {
     messagesType: 'request_too_large',

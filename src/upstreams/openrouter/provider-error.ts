@@ -14,7 +14,7 @@ export function readProviderError(
   root: JsonObject | null,
   httpStatus: number | null,
 ): ProviderError {
-  const error = root === null ? undefined : root['error']
+  const error = root === null ? undefined : errorIn(root)
   if (!isJsonObject(error)) {
     const message = typeof error === 'string' ? error.slice(0, MATCHED_CHARS) : ''
     return { httpStatus, kinds: [], messagesType: null, message }
@@ -43,12 +43,20 @@ export function readProviderError(
 }
 
 /**
+ * The error of an answer: the member `error`, or the whole answer, as Mistral and SGLang write it, or the text `detail` of
+ * FastAPI.
+ */
+function errorIn(root: JsonObject): JsonValue | undefined {
+  return root['error'] ?? (typeof root['message'] === 'string' ? root : root['detail'])
+}
+
+/**
  * The type of an error of the messages format, which says that it is one or has nothing of another layout; null for
  * other layouts, whose types are other words.
  */
 function messagesTypeOf(root: JsonObject | null, error: JsonObject): string | null {
   const { type } = error
-  if (typeof type !== 'string') return null
+  if (typeof type !== 'string' || error === root) return null
   const isOther = root?.['type'] !== 'error' && ('code' in error || 'param' in error)
   return isOther ? null : type
 }
