@@ -64,6 +64,16 @@ const FAILURES: readonly Row[] = [
     state: 'released',
   },
   {
+    what: 'an error that is alone in a list is read',
+    answer: answerOf(
+      '400 Bad',
+      '[{"error":{"code":400,"message":"LEAK: the input token count (9) exceeds the maximum number of tokens allowed (8)."}}]',
+    ),
+    httpStatus: 400,
+    code: 'context_length_exceeded',
+    state: 'released',
+  },
+  {
     what: 'a success that is longer than any answer',
     answer: answerOf('200 OK', 'x'.repeat(2 * MIB)),
     httpStatus: 502,

@@ -89,6 +89,13 @@ export function parseUpstreamJson(document: Buffer): JsonValue | undefined {
   }
 }
 
+/** The object that is alone in a list, as Gemini writes an error; null for any other JSON. */
+export function parseListedError(bytes: Buffer): JsonObject | null {
+  const list = parseUpstreamJson(bytes)
+  const [only, ...more]: readonly JsonValue[] = Array.isArray(list) ? list : []
+  return more.length === 0 && isJsonObject(only) ? only : null
+}
+
 const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 
 /** JSON without the mark that it may begin with. */

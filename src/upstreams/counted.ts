@@ -62,9 +62,14 @@ export function counted(wire: Wire, streams: CountedStreams): Wire {
  * key may not use. A refusal of what the request says is the client's.
  */
 export function ofAccount(error: ProviderError): ProviderError {
-  if (error.httpStatus !== 403 || refusesContent(error)) return error
-  return { ...error, httpStatus: 402 }
+  const { httpStatus, message } = error
+  const isForbidden = httpStatus === 403 && !refusesContent(error)
+  const isWrongKey = httpStatus === 400 && WRONG_KEY.test(message)
+  return isForbidden || isWrongKey ? { ...error, httpStatus: 402 } : error
 }
+
+// Gemini answers a call with a wrong key with 400.
+const WRONG_KEY = /\bAPI key (not valid|expired)\b/i
 
 /** The report of a whole answer, whose counts are believed like those of a stream with the same text. */
 function answerReport(

@@ -78,6 +78,13 @@ describe('our account', () => {
       { type: 'permission_error', message: 'Your API key does not have permission' },
       402,
     ],
+    [
+      'Gemini, a wrong key',
+      wire(openaiCompatible, 'chat'),
+      400,
+      { code: 400, message: 'API key not valid. Please pass a valid API key.', status: 'INVALID' },
+      402,
+    ],
     ['a server, forbidden', wire(openaiCompatible, 'chat'), 403, { message: 'no access' }, 402],
   ])('%s', (_, of, httpStatus, members, expected) => {
     expect(of.readError(error(members), httpStatus).httpStatus).toBe(expected)

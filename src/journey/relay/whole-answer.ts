@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ProviderError } from '../../formats/provider-error.ts'
-import { parseAnswer } from '../../json/body.ts'
+import { parseAnswer, parseListedError } from '../../json/body.ts'
 import type { Attempt, AttemptFailure } from '../../upstreams/attempt.ts'
 import { assertNever } from '../../vocabulary/assert-never.ts'
 import { GrowingBytes } from '../../vocabulary/growing-bytes.ts'
@@ -141,7 +141,8 @@ export class WholeAnswer {
     const isAccepted = this.#httpStatus >= 200 && this.#httpStatus < 300
     if (!isAccepted) {
       const reported = body === null ? NOTHING_REPORTED : wire.readAnswer(body).reported
-      this.#failAs(wire.readError(body?.root ?? null, this.#httpStatus), reported)
+      const root = body?.root ?? parseListedError(bytes)
+      this.#failAs(wire.readError(root, this.#httpStatus), reported)
       return
     }
     if (body === null) {
