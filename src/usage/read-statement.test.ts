@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { STORE_BENCHES } from '../ledger/testing/benches.ts'
-import { ENTRIES, type Entry } from '../store/schema.ts'
+import type { Entry } from '../store/schema.ts'
 import { timeOfId } from '../vocabulary/ids.ts'
 import { micros } from '../vocabulary/money.ts'
 import { HOUR_MS } from '../vocabulary/usage-step.ts'
@@ -16,15 +16,6 @@ const THREAD_MICROSECONDS_MAX = 100_000
 const dayOf = (atMs: number): number => Math.floor(atMs / DAY_MS) * DAY_MS
 const sumOf = (rows: readonly { readonly amountMicros: number }[]): number =>
   rows.reduce((sum, { amountMicros }) => sum + amountMicros, 0)
-
-async function entriesOf({ bench }: UsageHistory, accountId: string): Promise<readonly Entry[]> {
-  const rows = await bench.store.db
-    .selectFrom('entries')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .execute()
-  return rows.map((row) => ENTRIES.read(row))
-}
 
 async function statementOf(
   history: UsageHistory,
@@ -83,7 +74,7 @@ function expectLines(lines: readonly StatementLine[], entries: readonly Entry[])
 async function expectExact(history: UsageHistory): Promise<void> {
   const [firstMs, endMs] = [dayOf(HISTORY_FROM_MS) - 2 * DAY_MS, dayOf(history.nowMs) + 2 * DAY_MS]
   for (const accountId of ['A1', 'A2']) {
-    const entries = await entriesOf(history, accountId)
+    const entries = await history.bench.entries(accountId)
     const all = await statementOf(history, { accountId, fromMs: firstMs, toMs: endMs })
     expectLines(all.lines, entries)
     expect(all.openingMicros).toBe(0)

@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import { type Simulator, startSimulator } from '../../simulator/simulator.ts'
 import { listRequests } from '../../src/ledger/activity/activity.ts'
-import { listEntries } from '../../src/ledger/activity/entries.ts'
 import { createApiKey } from '../../src/ledger/api-keys.ts'
 import { auditStore } from '../../src/ledger/audit/audit.ts'
 import type { BatchedLedger } from '../../src/ledger/engines/batched-ledger.ts'
 import { createLedger } from '../../src/ledger/engines/create-ledger.ts'
 import { Presence } from '../../src/ledger/instances/presence.ts'
 import type { AddApiKeyInput } from '../../src/ledger/ledger.ts'
+import { entriesOf } from '../../src/ledger/testing/entries-of.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Entry, RequestRow } from '../../src/store/schema.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -103,11 +103,7 @@ export async function openCrashBench(input: CrashBenchInput): Promise<CrashBench
     },
     bury: () => look(buryTheDead),
     requests: () => look(allRequests),
-    entries: () =>
-      look(async (store) => {
-        const page = { accountId: account.accountId, limit: 100_000 }
-        return (await listEntries(store.db, page)).entries.toReversed()
-      }),
+    entries: () => look((store) => entriesOf(store.db, account.accountId)),
     until: (reached) =>
       look(async (store) => {
         let rows: readonly RequestRow[] = []

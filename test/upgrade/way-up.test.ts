@@ -7,7 +7,7 @@ import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Simulator, startSimulator } from '../../simulator/simulator.ts'
 import { listRequests } from '../../src/ledger/activity/activity.ts'
-import { listEntries } from '../../src/ledger/activity/entries.ts'
+import { entriesOf } from '../../src/ledger/testing/entries-of.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { TEST_DATABASES, type TestDatabase } from '../../src/store/testing/test-databases.ts'
 import { bundled } from '../bundled.ts'
@@ -115,7 +115,7 @@ async function expectExact(version: Version): Promise<void> {
 async function expectCharged(answered: readonly string[]): Promise<void> {
   const store = await openStore({ url: database.url, migrateStore: 'always' })
   const { requests } = await listRequests(store.db, { limit: 100_000 })
-  const { entries } = await listEntries(store.db, { accountId, limit: 100_000 })
+  const entries = await entriesOf(store.db, accountId)
   await store.close()
   const charges = new Map(requests.map((row) => [row.id, row.backedChargeMicros]))
   for (const requestId of answered) expect(charges.get(requestId)).toBe(CHARGE_MICROS)

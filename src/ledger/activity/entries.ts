@@ -20,17 +20,6 @@ interface EntryPage {
   readonly limit: number
 }
 
-/** A page of entries; `nextBefore` of the next one is null if there is none. */
-interface EntryList {
-  readonly entries: readonly Entry[]
-  readonly nextBefore: number | null
-}
-
-/** One page of an account's entries, newest first. */
-export function listEntries(db: Kysely<Tables>, page: EntryPage): Promise<EntryList> {
-  return entriesOf(db.selectFrom('entries').selectAll(), page)
-}
-
 const PAID_KINDS = ENTRY_KINDS.filter((kind) => ENTRY_FACTS[kind].adds === 'paid')
 const BACK_KINDS = ENTRY_KINDS.filter((kind) => ENTRY_FACTS[kind].adds === 'back')
 
@@ -43,9 +32,17 @@ const BOUGHT = sql<boolean>`(${sql.join(
   sql` or `,
 )})`
 
-/** One page of an account's bought or activated credit, with its removal, refunds and disputes, newest first. */
-export function listBought(db: Kysely<Tables>, page: EntryPage): Promise<EntryList> {
-  return entriesOf(db.selectFrom('entries').selectAll().where(BOUGHT), page)
+/**
+ * One page of an account's bought or activated credit, with its removal, refunds and disputes, newest first;
+ * `nextBefore` of the next one is null if there is none.
+ */
+export async function listBought(
+  db: Kysely<Tables>,
+  page: EntryPage,
+): Promise<{ readonly entries: readonly Entry[]; readonly nextBefore: number | null }> {
+  const rows = await pageOf(db.selectFrom('entries').selectAll().where(BOUGHT), page).execute()
+  const shown = rows.slice(0, page.limit).map((row) => ENTRIES.read(row))
+  return { entries: shown, nextBefore: nextBeforeOf(rows, page) }
 }
 
 /** A page of a statement: entries, each with the balance of both purses after it. */
@@ -96,15 +93,6 @@ export async function listStatement(
   })
   const before = nextBeforeOf(shown, page)
   return { lines, next: before === null ? null : { before, balanceMicros } }
-}
-
-async function entriesOf(
-  entries: SelectQueryBuilder<Tables, 'entries', Selectable<Tables['entries']>>,
-  page: EntryPage,
-): Promise<EntryList> {
-  const rows = await pageOf(entries, page).execute()
-  const shown = rows.slice(0, page.limit).map((row) => ENTRIES.read(row))
-  return { entries: shown, nextBefore: nextBeforeOf(rows, page) }
 }
 
 /** The rows of a page, and one more if there is another page. */

@@ -7,17 +7,16 @@ import {
   type ApiKeyRow,
   CREDIT_CODES,
   type CreditCodeRow,
-  type Entry,
   type RequestRow,
   type Tables,
 } from '../../store/schema.ts'
 import type { Store } from '../../store/store.ts'
 import { getRequest } from '../activity/activity.ts'
-import { listEntries } from '../activity/entries.ts'
 import { auditStore } from '../audit/audit.ts'
 import type { BatchedLedger } from '../engines/batched-ledger.ts'
 import { findPurchase } from '../purchases.ts'
 import type { ApiKeySettings, Bench } from './bench.ts'
+import { entriesOf } from './entries-of.ts'
 
 /** The ledger on a store of its own, which is deleted at the end. */
 export interface StoreBench extends Bench {
@@ -116,9 +115,4 @@ async function requestOf(db: Kysely<Tables>, id: string): Promise<RequestRow | u
 
 async function purchaseOf(db: Kysely<Tables>, source: string): Promise<PurchaseRow | undefined> {
   return (await findPurchase(db, source)) ?? undefined
-}
-
-async function entriesOf(db: Kysely<Tables>, accountId: string): Promise<readonly Entry[]> {
-  const { entries } = await listEntries(db, { accountId, limit: 100_000 })
-  return entries.toReversed()
 }
