@@ -104,13 +104,6 @@ export class YamlValue {
     return text === '' ? this.fault('is empty') : text
   }
 
-  /** Its text, where it has this form; `form` says what it must be. */
-  textLike(pattern: RegExp, form: string): string | null {
-    const text = this.text()
-    if (text === null || pattern.test(text)) return text
-    return this.fault(`is ${shown(text)}: it must be ${form}`)
-  }
-
   /** One of these texts. */
   oneOf<Text extends string>(texts: readonly Text[]): Text | null {
     const text = this.text()
