@@ -23,7 +23,7 @@ const clock = { nowMs: () => nowMs }
 const ids = createIdSource({ clock, fillRandom: (bytes) => crypto.getRandomValues(bytes) })
 const next = (prefix: string) => `${prefix}_${String(++names).padStart(5, '0')}`
 
-/** What a process that has just started notes of everything. */
+/** Notes alerts of all accounts and keys, as a process does that has just started. */
 async function look(processes = 1, mails = true): Promise<void> {
   const looked = { accountIds: ['acct_1', 'acct_2'], apiKeyIds: ['key_1'] }
   await Promise.all(
@@ -173,7 +173,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
     expect(await letters()).toMatchObject([{ kind: 'free_credit_ends', amountMicros: 500 }])
     pass(7 * DAY_MS)
     await look()
-    // What is left of the credit is nothing.
+    // Nothing is left of the credit.
     expect(await letters()).toMatchObject([
       { kind: 'free_credit_ends' },
       { kind: 'credit', step: 100, leftMicros: 0, creditedMicros: 500 },

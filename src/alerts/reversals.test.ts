@@ -10,7 +10,7 @@ import { type AlertLetter, alertLetter } from './alert-letter.ts'
 import { Alerts } from './alerts.ts'
 import { addOwner, waitingLetters } from './testing/owners.ts'
 
-/** What owners of an account are sent about refunds and disputes of its purchases, and about removed credit. */
+/** Emails to the owners of an account about refunds and disputes of its purchases, and about removed credit. */
 
 const DAY_MS = 86_400_000
 

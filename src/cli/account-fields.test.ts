@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { commandLineOfEachTest } from './testing/command-line.ts'
 
-/** What a shop sets on accounts and keys. */
+/** The fields that a shop sets on accounts and keys. */
 
 const line = commandLineOfEachTest()
 let id: string

@@ -30,7 +30,7 @@ export interface Taken {
   /** As the help shows it: `<account>`, `--limit <dollars>`. */
   readonly flags: string
   readonly words: string
-  /** Where the field is, such as `params.account_id`, `query.limit`, `body.name` or `body.models.allow`. */
+  /** The place of the field, such as `params.account_id`, `query.limit`, `body.name` or `body.models.allow`. */
   readonly to: `${Place}.${string}`
   /** Its flags in earlier releases: they still work, and no help shows them. */
   readonly formerly?: string

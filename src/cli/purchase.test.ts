@@ -13,7 +13,7 @@ const line = commandLineOfEachTest()
 async function makeHeld(purchaseId: string): Promise<string> {
   const accountId = await line.make('account', 'create', 'Ada')
   const ledger = createLedger({ location: parseDatabaseUrl(line.storeUrl) })
-  // What a look at the simulator's provider finds.
+  // The result of a look at the simulator's provider.
   const store = await openStore({ url: line.storeUrl })
   const checkout = { id: purchaseId, cents: 2_400, state: 'paid', expires_at_ms: 1 }
   await store.db.insertInto('play_checkouts').values(checkout).execute()

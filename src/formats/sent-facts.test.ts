@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { NOTHING_SENT, type SentFacts, sentFacts } from './fields.ts'
 import { problemForProviderError } from './provider-error.ts'
 
-/** What a client sent whose own names may be shown. */
+/** The request of a client whose own names can be shown. */
 const SENT: SentFacts = {
   fields: ['model', 'foo_bar', 'SECRET'],
   tools: ['get_weather', null],

@@ -8,7 +8,7 @@ import { callOf, refusalOf } from './testing/exchange.ts'
 
 const model = 'acme/sage-pro'
 
-/** What the formats that write text have in common: the least body, and the field of its cap. */
+/** The formats that write text, each with its least body and the field of its cap. */
 const ROWS = [
   { name: 'chat', format: chat, base: { model, messages: [] }, cap: 'max_tokens' },
   { name: 'completions', format: completions, base: { model, prompt: 'Once' }, cap: 'max_tokens' },

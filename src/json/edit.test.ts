@@ -193,7 +193,7 @@ interface Wish {
   readonly json: string
 }
 
-/** What a wish comes to at its place; null if it comes to nothing. */
+/** The edit that a wish becomes at its place; null: it becomes none. */
 function editFor({ newMember, name, json }: Wish, { path, node }: Place): Put | null {
   if (newMember && node.kind === 'array' && path.length > 0) return { kind: 'append', path, json }
   if (newMember && node.kind === 'object' && node.items.every((item) => item.name !== name)) {

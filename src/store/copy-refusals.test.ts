@@ -46,7 +46,7 @@ describe.each(MADE_DATABASES)('to $engine', ({ engine }) => {
     shown = to.replace(/:[^:@/]+@/, '@')
   })
 
-  /** What a copy rejects with, which must leave the target empty. */
+  /** The error of a copy, which must leave the target empty. */
   async function refusal(): Promise<unknown> {
     const refused = await copy(from, to).catch((error: unknown) => error)
     expect(refused).toBeInstanceOf(CopyFailed)

@@ -89,7 +89,7 @@ describe.each(MADE_DATABASES)('pages on $engine', ({ engine, create }) => {
     const second = readFor('first').then(() => {
       isRead = true
     })
-    // Where others have connections left, they read while the owner waits.
+    // If others have connections left, they read while the owner waits.
     const readsOfOthers = store.location.kind === 'sqlite' ? 0 : 5
     for (let read = 0; read < readsOfOthers; read++) await readFor('other')
     expect(isRead).toBe(false)

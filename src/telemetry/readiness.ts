@@ -184,7 +184,7 @@ export class Readiness {
     return `The prices are ${Math.floor(ageMs / 60_000)} minutes old. ${CHECK_REFRESH}`
   }
 
-  /** Where one upstream accepts the gateway, its models can be served. */
+  /** Null if any upstream accepts the gateway: its models can be served. */
   #accountFault(): string | null {
     const nowMs = this.#clock.nowMs()
     for (const { request, catalog, key } of this.#refusedAtMs.values()) {

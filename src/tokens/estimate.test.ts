@@ -13,7 +13,7 @@ const spaced = COMMON_WORDS.map((word) => ` ${word}`)
 const LOWER = range(0x61, 0x7a)
 const ASCII = range(0x20, 0x7e)
 
-/** What texts are made of, by the kind of text: each a list of pieces to draw from. */
+/** The pieces of texts, by the kind of text: each is a list to draw from. */
 const ALPHABETS: Readonly<Record<string, readonly string[]>> = {
   'lower-case letters': LOWER,
   'letters of both cases': [...LOWER, ...range(0x41, 0x5a)],

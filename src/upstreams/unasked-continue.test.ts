@@ -5,7 +5,7 @@ const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
 const HINTS = 'HTTP/1.1 103 Early Hints\r\nlink: </HTTP/1.1 100>\r\n\r\n'
 const ANSWER = 'HTTP/1.1 200 OK\r\ncontent-length: 16\r\n\r\nHTTP/1.1 100 \r\n\r\n'
 
-/** What is read of these bytes in chunks of a size. */
+/** The bytes that are read from these, in chunks of a size. */
 function read(heads: InterimHeads, text: string, chunkBytes: number): string {
   const bytes = Buffer.from(text)
   for (let at = 0; at < bytes.length; at += chunkBytes) {

@@ -28,7 +28,7 @@ const ROLLED_DAYS = 400
 const ROLLED_HOURS = 30 * DAY_HOURS
 /** Half of them are of one account. */
 const REQUESTS = 10_000
-/** What a report of three days may read: two rows for each day of all time, to see whether it is rolled up, are the most. */
+/** The most rows that a report of three days can read: two for each day of all time, to see whether it is rolled up. */
 const ROWS_MAX = 2 * ROLLED_DAYS + 100
 
 type Row = Readonly<Record<string, string | number>>

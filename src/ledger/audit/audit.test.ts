@@ -9,7 +9,7 @@ import { auditStore } from './audit.ts'
 describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   let bench: StoreBench
 
-  /** What the audit is for is what the tables' own checks would not let in. */
+  /** Turns off the checks of the tables: the audit is for rows that they would refuse. */
   async function letImpossibleFigures(): Promise<void> {
     if (bench.store.location.kind === 'sqlite') await change('pragma ignore_check_constraints = on')
     else {

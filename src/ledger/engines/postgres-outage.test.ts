@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 afterAll(() => server.stop())
 
-/** What became of the requests of many keys at once, as their clients and the settler see it. */
+/** The ends of the requests of many keys at once, as their clients and the settler see them. */
 class Load {
   readonly settled: string[] = []
   /** Opens and settles that the store did not answer: at its death all may be waiting to settle. */

@@ -5,7 +5,7 @@ import { listOperatorActions } from '../operator-actions.ts'
 import { RewoundBench } from '../testing/rewound-bench.ts'
 import { costOfCharge, FACTS, holdInput } from '../testing/script.ts'
 
-/** What operators decided about requests, and a database lost. */
+/** Decisions of operators about requests, which a database lost. */
 
 let world: RewoundBench
 

@@ -11,7 +11,7 @@ interface Look {
   readonly beats: Readonly<Record<string, number | null>>
 }
 
-/** What a watch takes for dead at the last of these looks. */
+/** The instances that a watch takes for dead at the last of these looks. */
 function deadAfter(looks: readonly Look[], watch = new HeartbeatWatch()): readonly string[] {
   let dead: readonly string[] = []
   for (const { at, elapsedSeconds = at, beats } of looks) {

@@ -149,7 +149,7 @@ test.each(STORE_BENCHES)(
     const accounts = Array.from({ length: 50 }, (_, place) => `A${place}`)
     for (const account of accounts) await bench.createAccount(account)
     await runScript(bench, 'code C 100')
-    // What another process has: a writer of its own on the same store.
+    // Another process has its own writer on the same store.
     const other = createLedger({ location: bench.store.location })
     const verdicts = await Promise.all(
       accounts.map((accountId, place) =>

@@ -251,7 +251,7 @@ describe.each(STORE_BENCHES)('over two connections to $engine', ({ open }) => {
   beforeEach(async () => {
     bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
     await runScript(bench, 'account A\naccount A2')
-    // What another process has: a writer of its own on the same store.
+    // Another process has its own writer on the same store.
     other = createLedger({ location: bench.store.location })
   })
 

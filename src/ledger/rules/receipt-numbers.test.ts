@@ -29,7 +29,7 @@ describe.each(STORE_BENCHES)('on $engine', ({ open }) => {
   beforeEach(async () => {
     bench = await open({ limits: LEDGER_LIMITS_DEFAULT })
     await runScript(bench, ACCOUNTS.map((id) => `account ${id}`).join('\n'))
-    // What another process has: a writer of its own on the same store.
+    // Another process has its own writer on the same store.
     other = createLedger({ location: bench.store.location })
   })
   afterEach(async () => {

@@ -107,7 +107,7 @@ export function sameFilesCheck(
   return (Failure) => {
     requireSamePlace(Failure)
     for (const [path, identity] of opened) {
-      // Where the file system has no shared memory, there is no log.
+      // Without shared memory of the file system, there is no log.
       if (identity === NO_FILE || identityOf(path, Failure) === identity) continue
       throw new Failure(
         `${path} is not the file that this server uses: it was removed or replaced. Run no other command, stop the server with SIGTERM, which writes what it still has of it into the store, and start it again`,

@@ -6,7 +6,7 @@ import { fetchVendorModels } from './vendor-list.ts'
 
 afterEach(closeOpened)
 
-/** What is read of a server that answers its list of models so. */
+/** The result of reading a server that answers its list of models with this. */
 async function listOf(status: string, body: string) {
   const { baseUrl } = await serverThat(async (socket) => {
     await wholeRequest(socket)
