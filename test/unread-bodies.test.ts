@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { Problem } from '../src/vocabulary/problem.ts'
 import { type JourneyWorld, startJourneyWorld } from './journey-world.ts'
@@ -34,7 +33,9 @@ async function answeredEarly(line: string, httpStatus: number) {
 async function readByServer(socket: ReturnType<typeof connect>, rest: string): Promise<void> {
   const server = world.clients.at(-1)?.req.socket
   socket.write(rest)
-  while (server?.bytesRead !== socket.bytesWritten) await setImmediate()
+  while (server?.bytesRead !== socket.bytesWritten) {
+    await new Promise((resolve) => setImmediate(resolve))
+  }
 }
 
 /** Whether a second request on the connection is answered; false: the connection ends instead. */

@@ -38,8 +38,8 @@ const accounts: LookUp = async (db, name) => {
     .select(['id', 'name', 'email', 'external_id', 'created_at_ms'])
     .where(({ or, eb }) =>
       or([
-        isNamed('name', name),
-        isNamed('email', name),
+        isNamed({ column: 'name', name }),
+        isNamed({ column: 'email', name }),
         eb('external_id', '=', name),
         eb('id', 'in', owned),
       ]),
@@ -47,16 +47,14 @@ const accounts: LookUp = async (db, name) => {
     .orderBy('id', 'desc')
     .limit(NAMED_MAX)
     .execute()
-  return rows.map((row) => ({
-    id: row.id,
-    isEnded: false,
-    cells: {
+  return rows.map((row) =>
+    lasting(row.id, {
       NAME: row.name,
       EMAIL: row.email ?? '-',
       'EXTERNAL ID': row.external_id ?? '-',
       CREATED: moment(row.created_at_ms),
-    },
-  }))
+    }),
+  )
 }
 
 const apiKeys: LookUp = async (db, name) => {
@@ -64,7 +62,9 @@ const apiKeys: LookUp = async (db, name) => {
     .selectFrom('api_keys')
     .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
     .select(['api_keys.id', 'display_prefix', 'deleted_at_ms', 'accounts.name as account_name'])
-    .where(({ or, eb }) => or([isNamed('api_keys.name', name), eb('display_prefix', '=', name)]))
+    .where(({ or, eb }) =>
+      or([isNamed({ column: 'api_keys.name', name }), eb('display_prefix', '=', name)]),
+    )
     .orderBy(sql`deleted_at_ms is not null`)
     .orderBy('api_keys.id', 'desc')
     .limit(NAMED_MAX)
@@ -84,7 +84,7 @@ const adminTokens: LookUp = async (db, name) => {
   const rows = await db
     .selectFrom('admin_tokens')
     .select(['id', 'scopes', 'created_at_ms', 'revoked_at_ms'])
-    .where(isNamed('name', name))
+    .where(isNamed({ column: 'name', name }))
     .orderBy(sql`revoked_at_ms is not null`)
     .orderBy('id', 'desc')
     .limit(NAMED_MAX)
@@ -113,41 +113,38 @@ const codes: LookUp = async (db, name) => {
     .orderBy('id', 'desc')
     .limit(NAMED_MAX)
     .execute()
-  return rows.map((row) => ({
-    id: row.id,
-    isEnded: false,
-    cells: {
+  return rows.map((row) =>
+    lasting(row.id, {
       CODE: `…${row.display_suffix}`,
       WORTH: showMicros(row.amount_micros),
       CREATED: moment(row.created_at_ms),
-    },
-  }))
+    }),
+  )
 }
 
 const users: LookUp = async (db, name) => {
   const rows = await db
     .selectFrom('users')
     .select(['id', 'email', 'name'])
-    .where(({ or }) => or([isNamed('email', name), isNamed('name', name)]))
+    .where(({ or }) => or([isNamed({ column: 'email', name }), isNamed({ column: 'name', name })]))
     .orderBy('id')
     .limit(NAMED_MAX)
     .execute()
-  return rows.map((row) => ({
-    id: row.id,
-    isEnded: false,
-    cells: { EMAIL: row.email, NAME: row.name },
-  }))
+  return rows.map(({ id, email: EMAIL, name: NAME }) => lasting(id, { EMAIL, NAME }))
 }
 
 const webhooks: LookUp = async (db, name) => {
   const typed = name.toLowerCase()
   return (await listWebhooks(db))
     .filter(({ url }) => url.toLowerCase() === typed || new URL(url).host === typed)
-    .map(({ id, url, disabled }) => ({
-      id,
-      isEnded: false,
-      cells: { URL: url, STATE: disabled ? 'disabled' : 'active' },
-    }))
+    .map(({ id, url, disabled }) =>
+      lasting(id, { URL: url, STATE: disabled ? 'disabled' : 'active' }),
+    )
+}
+
+/** A thing of a kind that never ends. */
+function lasting(id: string, cells: NamedThing['cells']): NamedThing {
+  return { id, isEnded: false, cells }
 }
 
 /** The look-ups of things that have names, by the prefix of their IDs. */
@@ -160,7 +157,13 @@ export const LOOK_UPS = {
   user: users,
 } as const
 
-function isNamed(column: string, name: string): RawBuilder<boolean> {
+function isNamed({
+  column,
+  name,
+}: {
+  readonly column: string
+  readonly name: string
+}): RawBuilder<boolean> {
   // SQLite's `lower` knows the letters of ASCII alone: others are found as they are typed.
   return sql<boolean>`(lower(${sql.ref(column)}) = ${name.toLowerCase()} or ${sql.ref(column)} = ${name})`
 }

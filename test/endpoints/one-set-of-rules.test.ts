@@ -194,7 +194,8 @@ const ROWS: readonly Row[] = [
           until: MOMENTS,
           state: ['open', 'final', 'done', '', 'OPEN'],
           model: ['acme/none', '', 'a\u0000b'],
-          account: ['acct_0', 'Ada', '', 'key_0'],
+          // A name is for commands alone.
+          account: ['acct_0', '', 'key_0'],
           key: ['key_0', 'sk-1', ''],
         }[field],
       ),

@@ -224,6 +224,7 @@ test('on PostgreSQL no statement of the ledger goes through all of Activity, wha
     [STATEMENTS.read_code_credits, [['A1'], ['hash']]],
     [STATEMENTS.read_open_request_ids, ['I', 500]],
     [STATEMENTS.read_witnesses, [['req_7', 'req_8']]],
+    [STATEMENTS.read_actors, [['user_1', 'atok_1']]],
     [STATEMENTS.read_commit_mark, ['I']],
     [STATEMENTS.mark_commit, ['I', 1]],
     [STATEMENTS.read_time, []],
