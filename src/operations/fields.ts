@@ -206,7 +206,7 @@ export const limitField = z
   )
   .transform(Number)
   .default(20)
-  .describe('The maximum number of rows, 1 to 100. Default: 20.')
+  .describe('The maximum number of rows. Default: 20.')
 
 function cursorField(list: ListName) {
   return z

@@ -120,6 +120,13 @@ test('each operation has an address, and no other name has', async () => {
   expect((await request(admin.world.url('/docs/nothing'))).statusCode).toBe(404)
 })
 
+test('each field and parameter shows its default once', () => {
+  const rows = [...page.matchAll(/<tr>.*?<\/tr>/gs)].map(([row]) => row)
+  expect(rows.filter((row) => row.split(/\bDefault\b/).length > 2)).toEqual([])
+  const [, usage = ''] = page.split('<article id="getKeyUsage">')
+  expect(unescaped(usage)).toMatch(/<code>by<\/code>.*?Default: <code>"day"<\/code>/s)
+})
+
 test('each id stands once, and every link within the page has its end', () => {
   const ids = [...page.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id)
   expect(new Set(ids).size).toBe(ids.length)

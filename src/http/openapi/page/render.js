@@ -107,7 +107,7 @@ function parameterTables(parameters) {
           name,
           type: typeOf(schema),
           isRequired: required,
-          description,
+          description: withBounds(description, schema),
         }))
       return fields.length === 0 ? '' : `<h4>${title}</h4>${fieldTable(fields, 'required')}`
     })
@@ -183,7 +183,7 @@ function fieldsOf({ properties = {}, required = [] }, { openapi, prefix }) {
       name: `${prefix}${name}`,
       type: typeOf(resolved),
       isRequired: required.includes(name),
-      description: [property.description ?? '', bounds(resolved)].filter(Boolean).join(' '),
+      description: withBounds(property.description ?? '', resolved),
     }
     return [
       field,
@@ -204,7 +204,7 @@ function fieldTable(fields, marks) {
         : ''
     return `<tr><th scope="row"><code>${shown}</code>${mark}</th><td class="type">${escapeHtml(type)}</td><td>${prose(description)}</td></tr>`
   })
-  return `<table class="fields"><thead><tr><th scope="col">Field</th><th scope="col">Type</th><th scope="col">What it is</th></tr></thead><tbody>${rows.join('')}</tbody></table>`
+  return `<table class="fields"><thead><tr><th scope="col">Field</th><th scope="col">Type</th><th scope="col">Description</th></tr></thead><tbody>${rows.join('')}</tbody></table>`
 }
 
 /** What a schema is, in a few words. */
@@ -219,16 +219,18 @@ function typeOf(schema) {
   return format === 'date-time' ? 'time' : (type ?? 'any')
 }
 
-/** The bounds and the default of a value, as sentences. A bound of the format itself is none. */
-function bounds({ minimum, maximum, default: fallback }) {
+/** A description with the bounds of its value, and its default unless it says that. A bound of the format itself is none. */
+function withBounds(description, { minimum, maximum, default: fallback }) {
   const [least, most] = [minimum, maximum].map((bound) =>
     bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER ? bound : null,
   )
-  const sentences = []
+  const sentences = description === '' ? [] : [description]
   if (least !== null && most !== null) sentences.push(`From ${least} to ${most}.`)
   else if (least !== null) sentences.push(`At least ${least}.`)
   else if (most !== null) sentences.push(`At most ${most}.`)
-  if (fallback !== undefined) sentences.push(`Default \`${JSON.stringify(fallback)}\`.`)
+  if (fallback !== undefined && !/\bDefault\b/.test(description)) {
+    sentences.push(`Default: \`${JSON.stringify(fallback)}\`.`)
+  }
   return sentences.join(' ')
 }
 
