@@ -29,7 +29,7 @@ const SMALL_BODY_BYTES_MAX = 64 * 1024
 
 /** The message for calls other than inference while the store can't be reached. */
 export const STORE_AWAY =
-  'The database cannot be reached at the moment. Try again in a few seconds.'
+  "The gateway's store is unavailable at the moment. Try again in a few seconds."
 
 /**
  * Turns anything thrown into a problem. An unknown error is `internal_error`; its text goes to the log only. By position:
