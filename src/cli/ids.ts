@@ -126,7 +126,11 @@ function refuseUnnamed(
   // The text of a code is worth money.
   const named =
     prefix === 'code' ? 'this text or these last characters' : `the ${eitherOf(names)} "${typed}"`
-  throw new Problem('not_found', { message: `No ${noun} has ${named}: ${shown}.` })
+  const found =
+    prefix === 'acct'
+      ? `\`${listedBy} --search "${typed}"\` looks for a part of a name or address`
+      : shown
+  throw new Problem('not_found', { message: `No ${noun} has ${named}: ${found}.` })
 }
 
 /** Only the person knows which of them is meant. */

@@ -77,9 +77,11 @@ test('a name that nothing has is refused, with the command that shows the names'
   expect(await line.run('account', 'show', 'Bob')).toEqual(
     failedWith(
       3,
-      'No account has the name, external ID or email address "Bob": `tollgate account list` shows the accounts.\n',
+      'No account has the name, external ID or email address "Bob": `tollgate account list --search "Bob"` looks for a part of a name or address.\n',
     ),
   )
+  const id = await makeAccount('Bob Kahn')
+  expect((await line.run('account', 'list', '--search', 'Bob')).out).toContain(id)
   expect(await line.run('webhook', 'test', 'example.com')).toEqual(
     failedWith(3, 'No webhook has the address or host "example.com": `tollgate webhook list`'),
   )

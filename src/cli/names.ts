@@ -47,14 +47,12 @@ const accounts: LookUp = async (db, name) => {
     .orderBy('id', 'desc')
     .limit(NAMED_MAX)
     .execute()
-  return rows.map((row) =>
-    lasting(row.id, {
-      NAME: row.name,
-      EMAIL: row.email ?? '-',
-      'EXTERNAL ID': row.external_id ?? '-',
-      CREATED: moment(row.created_at_ms),
-    }),
-  )
+  return thingsOf(rows, (row) => ({
+    NAME: row.name,
+    EMAIL: row.email ?? '-',
+    'EXTERNAL ID': row.external_id ?? '-',
+    CREATED: moment(row.created_at_ms),
+  }))
 }
 
 const apiKeys: LookUp = async (db, name) => {
@@ -69,15 +67,15 @@ const apiKeys: LookUp = async (db, name) => {
     .orderBy('api_keys.id', 'desc')
     .limit(NAMED_MAX)
     .execute()
-  return rows.map((row) => ({
-    id: row.id,
-    isEnded: row.deleted_at_ms !== null,
-    cells: {
+  return thingsOf(
+    rows,
+    (row) => ({
       KEY: row.display_prefix,
       ACCOUNT: row.account_name,
       DELETED: moment(row.deleted_at_ms),
-    },
-  }))
+    }),
+    (row) => row.deleted_at_ms !== null,
+  )
 }
 
 const adminTokens: LookUp = async (db, name) => {
@@ -89,15 +87,15 @@ const adminTokens: LookUp = async (db, name) => {
     .orderBy('id', 'desc')
     .limit(NAMED_MAX)
     .execute()
-  return rows.map((row) => ({
-    id: row.id,
-    isEnded: row.revoked_at_ms !== null,
-    cells: {
+  return thingsOf(
+    rows,
+    (row) => ({
       SCOPES: row.scopes,
       CREATED: moment(row.created_at_ms),
       REVOKED: moment(row.revoked_at_ms),
-    },
-  }))
+    }),
+    (row) => row.revoked_at_ms !== null,
+  )
 }
 
 const codes: LookUp = async (db, name) => {
@@ -113,13 +111,11 @@ const codes: LookUp = async (db, name) => {
     .orderBy('id', 'desc')
     .limit(NAMED_MAX)
     .execute()
-  return rows.map((row) =>
-    lasting(row.id, {
-      CODE: `…${row.display_suffix}`,
-      WORTH: showMicros(row.amount_micros),
-      CREATED: moment(row.created_at_ms),
-    }),
-  )
+  return thingsOf(rows, (row) => ({
+    CODE: `…${row.display_suffix}`,
+    WORTH: showMicros(row.amount_micros),
+    CREATED: moment(row.created_at_ms),
+  }))
 }
 
 const users: LookUp = async (db, name) => {
@@ -130,21 +126,21 @@ const users: LookUp = async (db, name) => {
     .orderBy('id')
     .limit(NAMED_MAX)
     .execute()
-  return rows.map(({ id, email: EMAIL, name: NAME }) => lasting(id, { EMAIL, NAME }))
+  return thingsOf(rows, (row) => ({
+    EMAIL: row.email,
+    NAME: row.name,
+  }))
 }
 
 const webhooks: LookUp = async (db, name) => {
   const typed = name.toLowerCase()
   return (await listWebhooks(db))
     .filter(({ url }) => url.toLowerCase() === typed || new URL(url).host === typed)
-    .map(({ id, url, disabled }) =>
-      lasting(id, { URL: url, STATE: disabled ? 'disabled' : 'active' }),
-    )
-}
-
-/** A thing of a kind that never ends. */
-function lasting(id: string, cells: NamedThing['cells']): NamedThing {
-  return { id, isEnded: false, cells }
+    .map(({ id, url, disabled }) => ({
+      id,
+      isEnded: false,
+      cells: { URL: url, STATE: disabled ? 'disabled' : 'active' },
+    }))
 }
 
 /** The look-ups of things that have names, by the prefix of their IDs. */
@@ -156,6 +152,15 @@ export const LOOK_UPS = {
   key: apiKeys,
   user: users,
 } as const
+
+/** By position: the rows, the cells of a row, and whether it has ended. */
+function thingsOf<Row extends { readonly id: string }>(
+  rows: readonly Row[],
+  cellsOf: (row: Row) => NamedThing['cells'],
+  isEnded: (row: Row) => boolean = () => false,
+): readonly NamedThing[] {
+  return rows.map((row) => ({ id: row.id, isEnded: isEnded(row), cells: cellsOf(row) }))
+}
 
 function isNamed({
   column,
